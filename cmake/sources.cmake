@@ -1,0 +1,47 @@
+# Explicit, in order of layers: a source is built because it is named here.
+set(PYBURN_SOURCES
+  src/pyburn/support/error.cpp
+  src/pyburn/support/fault.cpp
+  src/pyburn/support/format.cpp
+  src/pyburn/support/log.cpp
+  src/pyburn/support/pool.cpp
+  src/pyburn/support/thread_pool.cpp
+  src/pyburn/tensor/dtype.cpp
+  src/pyburn/tensor/handle.cpp
+  src/pyburn/tensor/layout.cpp
+  src/pyburn/tensor/scalar.cpp
+  src/pyburn/tensor/shape.cpp
+  src/pyburn/ir/graph.cpp
+  src/pyburn/ir/op_table.cpp
+  src/pyburn/ir/operation.cpp
+  src/pyburn/runtime/allocator.cpp
+  src/pyburn/runtime/device.cpp
+  src/pyburn/runtime/generator.cpp
+  src/pyburn/runtime/run.cpp
+  src/pyburn/ops/binary.cpp
+  src/pyburn/ops/conv.cpp
+  src/pyburn/ops/copy.cpp
+  src/pyburn/ops/fill.cpp
+  src/pyburn/ops/index.cpp
+  src/pyburn/ops/matmul.cpp
+  src/pyburn/ops/movement.cpp
+  src/pyburn/ops/norm.cpp
+  src/pyburn/ops/optimise.cpp
+  src/pyburn/ops/random.cpp
+  src/pyburn/ops/reduce.cpp
+  src/pyburn/ops/unary.cpp
+  src/pyburn/ops/generated/functions.cpp
+  src/pyburn/ops/generated/methods.cpp
+  src/pyburn/backends/cpu/conv.cpp
+  src/pyburn/backends/cpu/copy.cpp
+  src/pyburn/backends/cpu/cpu_backend.cpp
+  src/pyburn/backends/cpu/elementwise_float.cpp
+  src/pyburn/backends/cpu/elementwise_integer.cpp
+  src/pyburn/backends/cpu/fill.cpp
+  src/pyburn/backends/cpu/index.cpp
+  src/pyburn/backends/cpu/matmul.cpp
+  src/pyburn/backends/cpu/optimise.cpp
+  src/pyburn/backends/cpu/random.cpp
+  src/pyburn/backends/cpu/reduce.cpp
+  src/pyburn/backends/cpu/tiles.cpp
+)

@@ -1,0 +1,61 @@
+// cast and contiguous_copy: strided memory through a tile, with conversion.
+#include "pyburn/ops/copy.h"
+
+#include <cstring>
+
+#include "pyburn/backends/cpu/cpu_backend.h"
+#include "pyburn/backends/cpu/tiles.h"
+
+namespace pyburn::cpu {
+namespace {
+
+// The dtype between source and target: floats keep their value, integers their bits, bool asks "not zero".
+DType between(DType from, DType to) {
+  if (is_floating(to)) return compute_dtype(to);
+  if (to == DType::boolean && is_floating(from)) return compute_dtype(from);
+  return to == DType::uint64 && is_floating(from) ? DType::uint64 : DType::int64;
+}
+
+void identity(const void*, const void* const* in, void* out, int64_t n) {
+  if (in[0] != out) std::memmove(out, in[0], size_t(n) * 8);
+}
+void identity4(const void*, const void* const* in, void* out, int64_t n) {
+  if (in[0] != out) std::memmove(out, in[0], size_t(n) * 4);
+}
+
+}  // namespace
+
+void convert_into(const TensorHandle& x, const TensorHandle& y) {
+  const DType compute = between(x.dtype(), y.dtype());
+  if (x.dtype() == y.dtype() && x.layout().is_contiguous() && y.layout().is_contiguous()) {
+    const int64_t size = size_of(x.dtype());
+    std::memmove(static_cast<char*>(y.storage()->host) + y.layout().offset * size, static_cast<const char*>(x.storage()->host) + x.layout().offset * size,
+                 size_t(x.numel() * size));
+    return;
+  }
+  const TensorHandle* in[] = {&x};
+  run_tile({size_of(compute) == 8 ? identity : identity4}, compute, nullptr, in, y);
+}
+
+TensorHandle scratch(const TensorHandle& like, DType dtype) {
+  return make_tensor(like.device(), dtype, contiguous_layout(like.shape()), cpu_backend().allocate(dtype, like.numel()));
+}
+TensorHandle converted(const TensorHandle& x, DType dtype) {
+  TensorHandle y = scratch(x, dtype);
+  convert_into(x, y);
+  return y;
+}
+
+namespace {
+
+void cast(const CastTo&, const TensorHandle& x, TensorHandle& y) { convert_into(x, y); }
+void plain(const NoAttrs&, const TensorHandle& x, TensorHandle& y) { convert_into(x, y); }
+
+}  // namespace
+
+void register_copy(KernelTable& kernels) {
+  kernels.add_for_all<cast>(op::cast);
+  kernels.add_for_all<plain>(op::contiguous_copy);
+}
+
+}  // namespace pyburn::cpu

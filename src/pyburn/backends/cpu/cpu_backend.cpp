@@ -1,0 +1,93 @@
+#include "pyburn/backends/cpu/cpu_backend.h"
+
+#include <cstring>
+
+#include "pyburn/backends/cpu/tiles.h"
+#include "pyburn/runtime/allocator.h"
+#include "pyburn/support/error.h"
+
+namespace pyburn::cpu {
+namespace {
+
+class CpuStorage final : public Storage {
+ public:
+  CpuStorage(Backend* owner, int64_t bytes) : Storage(owner, bytes, host_allocate(bytes)) {}
+  ~CpuStorage() override { host_free(host, bytes); }
+};
+
+class ForeignStorage final : public Storage {
+ public:
+  ForeignStorage(Backend* owner, void* data, int64_t bytes, void* context, void (*release)(void*))
+      : Storage(owner, bytes, data), context_(context), release_(release) {}
+  ~ForeignStorage() override { release_(context_); }
+
+ private:
+  void* context_;
+  void (*release_)(void*);
+};
+
+}  // namespace
+
+void KernelTable::add_tile(const OpInfo& op, DType compute, Tile tile) {
+  for (int k = 0; k < kDTypes; ++k)
+    if (compute_dtype(DType(k)) == compute) slot(op, DType(k)).tile = tile;
+}
+
+CpuBackend::CpuBackend() {
+  for (auto add : {register_copy, register_fill, register_elementwise_float, register_elementwise_integer, register_reduce,
+                   register_matmul, register_conv, register_random, register_index, register_optimise})
+    add(kernels_);
+}
+
+KernelSupport CpuBackend::support(const OpInfo& op, DType key) const {
+  return kernels_.find(op, key) || kernels_.tile(op, key).fn ? KernelSupport::native : KernelSupport::none;
+}
+
+void CpuBackend::execute(OpRef op, Inputs in, Outputs out) {
+  const DType key = op.info->key < in.size() ? in[op.info->key]->dtype() : out[0].dtype();
+  if (const Tile tile = kernels_.tile(*op.info, key); tile.fn) return run_tile(tile, compute_dtype(key), op.attrs, in, out[0]);
+  kernels_.find(*op.info, key)(op.attrs, in, out);
+}
+
+Ref<Storage> CpuBackend::allocate(DType dtype, int64_t elements) {
+  return Ref<Storage>(new CpuStorage(this, elements * size_of(dtype)));
+}
+
+void CpuBackend::upload(const HostArray& from, const TensorHandle& to) {
+  if (from.bytes() > 0) std::memcpy(to.data<std::byte>(), from.data, size_t(from.bytes()));
+}
+
+void CpuBackend::download(const TensorHandle& from, const HostArray& to) {
+  const int64_t size = size_of(from.dtype());
+  const char* p = static_cast<const char*>(from.storage()->host) + from.layout().offset * size;
+  if (from.layout().is_contiguous()) {
+    if (to.bytes() > 0) std::memcpy(to.data, p, size_t(to.bytes()));
+    return;
+  }
+  char* q = static_cast<char*>(to.data);
+  const Layout& l = from.layout();
+  Dims index(l.rank(), 0);
+  for (int64_t k = 0, n = from.numel(); k < n; ++k, q += size) {
+    int64_t o = 0;
+    for (int i = 0; i < l.rank(); ++i) o += index[i] * l.strides[i];
+    std::memcpy(q, p + o * size, size_t(size));
+    for (int i = l.rank() - 1; i >= 0 && ++index[i] == l.shape[i]; --i) index[i] = 0;
+  }
+}
+
+MemoryStatistics CpuBackend::memory() const { return host_memory(); }
+
+CpuBackend& cpu_backend() {
+  static auto* backend = [] {
+    auto* b = new CpuBackend;
+    b->retain();
+    return b;
+  }();
+  return *backend;
+}
+
+Ref<Storage> wrap_host_memory(void* data, int64_t bytes, void* context, void (*release)(void*)) {
+  return Ref<Storage>(new ForeignStorage(&cpu_backend(), data, bytes, context, release));
+}
+
+}  // namespace pyburn::cpu

@@ -1,0 +1,43 @@
+// The CPU backend: "ndarray", alias "cpu".
+#pragma once
+#include "pyburn/backends/cpu/kernel_table.h"
+
+namespace pyburn::cpu {
+
+class CpuBackend final : public Backend {
+ public:
+  CpuBackend();
+  void execute(OpRef op, Inputs in, Outputs out) override;
+  KernelSupport support(const OpInfo& op, DType key) const override;
+  Ref<Storage> allocate(DType dtype, int64_t elements) override;
+  void upload(const HostArray& from, const TensorHandle& to) override;
+  void download(const TensorHandle& from, const HostArray& to) override;
+  MemoryStatistics memory() const override;
+  std::string name() const override { return "ndarray"; }
+  // Plugins add kernels for their operations here, before the first tensor is made.
+  KernelTable& kernels() { return kernels_; }
+
+ private:
+  KernelTable kernels_;
+};
+
+// The one CPU backend of the process.
+CpuBackend& cpu_backend();
+
+// Host memory that somebody else owns (numpy, DLPack, a mapped file); `release` is called when the last tensor dies.
+Ref<Storage> wrap_host_memory(void* data, int64_t bytes, void* context, void (*release)(void* context));
+
+// Kernel families; one file each.
+void register_copy(KernelTable&);
+void register_fill(KernelTable&);
+void register_elementwise_float(KernelTable&);
+void register_elementwise_integer(KernelTable&);
+void register_reduce(KernelTable&);
+void register_matmul(KernelTable&);
+void register_conv(KernelTable&);
+void register_random(KernelTable&);
+void register_index(KernelTable&);
+void register_optimise(KernelTable&);
+
+
+}  // namespace pyburn::cpu

@@ -1,0 +1,48 @@
+// From a dtype at run time to a C++ type: with_storage_type(dtype, []<class T>(T*) { ... }).
+#pragma once
+#include <limits>
+
+#include "pyburn/tensor/dtype.h"
+#include "pyburn/tensor/half.h"
+
+namespace pyburn::cpu {
+
+// Half and BFloat16 as float, everything else as it is.
+template <class T>
+auto float_of(T v) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return float(v);
+  else return v;
+}
+
+template <class F>
+void with_storage_type(DType t, F&& f) {
+  switch (t) {
+    case DType::float64: return f(static_cast<double*>(nullptr));
+    case DType::float32: return f(static_cast<float*>(nullptr));
+    case DType::float16: return f(static_cast<Half*>(nullptr));
+    case DType::bfloat16: return f(static_cast<BFloat16*>(nullptr));
+    case DType::int8: return f(static_cast<int8_t*>(nullptr));
+    case DType::int16: return f(static_cast<int16_t*>(nullptr));
+    case DType::int32: return f(static_cast<int32_t*>(nullptr));
+    case DType::int64: return f(static_cast<int64_t*>(nullptr));
+    case DType::uint8: return f(static_cast<uint8_t*>(nullptr));
+    case DType::uint16: return f(static_cast<uint16_t*>(nullptr));
+    case DType::uint32: return f(static_cast<uint32_t*>(nullptr));
+    case DType::uint64: return f(static_cast<uint64_t*>(nullptr));
+    case DType::boolean: return f(static_cast<bool*>(nullptr));
+  }
+}
+
+// The types that tiles are computed in; see compute_dtype().
+template <class F>
+void with_compute_type(DType t, F&& f) {
+  switch (t) {
+    case DType::float64: return f(static_cast<double*>(nullptr));
+    case DType::float32: return f(static_cast<float*>(nullptr));
+    case DType::int32: return f(static_cast<int32_t*>(nullptr));
+    case DType::uint64: return f(static_cast<uint64_t*>(nullptr));
+    default: return f(static_cast<int64_t*>(nullptr));
+  }
+}
+
+}  // namespace pyburn::cpu

@@ -1,0 +1,196 @@
+#include "pyburn/backends/cpu/tiles.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "pyburn/backends/cpu/dispatch_dtype.h"
+#include "pyburn/support/thread_pool.h"
+
+namespace pyburn::cpu {
+namespace {
+
+template <class To, class From>
+To convert(From v) {
+  if constexpr (std::is_same_v<To, bool>) {
+    return v != From(0);
+  } else if constexpr (std::is_integral_v<To> && !std::is_integral_v<From>) {
+    const double d = double(float_of(v));
+    if constexpr (std::is_same_v<To, uint64_t>) {
+      if (d >= 9.2233720368547758e18 && d < 1.8446744073709552e19) return uint64_t(d);
+    }
+    // Out of range has no meaning; the processor's answer for int64, without undefined behaviour.
+    const int64_t i = d > -9.3e18 && d < 9.2233720368547758e18 ? int64_t(d) : std::numeric_limits<int64_t>::min();
+    return To(i);
+  } else if constexpr (std::is_same_v<To, Half> || std::is_same_v<To, BFloat16>) {
+    return To(float(v));
+  } else {
+    return To(float_of(v));
+  }
+}
+
+template <class To, class From>
+void convert_run(const From* from, int64_t from_stride, To* to, int64_t to_stride, int64_t n) {
+  if constexpr (std::is_same_v<To, From>) {
+    if (from_stride == 1 && to_stride == 1) {
+      std::memcpy(to, from, size_t(n) * sizeof(To));
+      return;
+    }
+  }
+  if (from_stride == 1 && to_stride == 1)
+    for (int64_t i = 0; i < n; ++i) to[i] = convert<To>(from[i]);
+  else if (from_stride == 0 && to_stride == 1)
+    std::fill_n(to, n, convert<To>(*from));
+  else
+    for (int64_t i = 0; i < n; ++i) to[i * to_stride] = convert<To>(from[i * from_stride]);
+}
+
+}  // namespace
+
+DType compute_dtype(DType t) {
+  switch (t) {
+    case DType::float16: case DType::bfloat16: return DType::float32;
+    case DType::int8: case DType::int16: case DType::uint8: case DType::uint16: case DType::boolean: return DType::int32;
+    case DType::uint32: return DType::int64;
+    default: return t;
+  }
+}
+
+void load_tile(DType from, const void* p, int64_t stride, DType to, void* tile, int64_t n) {
+  with_compute_type(to, [&]<class C>(C*) {
+    with_storage_type(from, [&]<class S>(S*) { convert_run(static_cast<const S*>(p), stride, static_cast<C*>(tile), 1, n); });
+  });
+}
+
+void store_tile(DType from, const void* tile, DType to, void* p, int64_t stride, int64_t n) {
+  if (from == DType::boolean) {  // tiles of bool come from comparisons and go to bool tensors
+    convert_run(static_cast<const bool*>(tile), 1, static_cast<bool*>(p), stride, n);
+    return;
+  }
+  with_compute_type(from, [&]<class C>(C*) {
+    with_storage_type(to, [&]<class S>(S*) { convert_run(static_cast<const C*>(tile), 1, static_cast<S*>(p), stride, n); });
+  });
+}
+
+Loop collapse(std::span<const Layout* const> layouts) {
+  const Layout& first = *layouts[0];
+  // Axes by the stride of the last layout (the output), largest first: memory is walked in order.
+  const Layout& order = *layouts.back();
+  SmallVector<int, 8> axes;
+  for (int i = 0; i < first.rank(); ++i)
+    if (first.shape[i] != 1) axes.push_back(i);
+  std::stable_sort(axes.begin(), axes.end(), [&](int a, int b) { return order.strides[a] > order.strides[b]; });
+  Loop loop;
+  loop.strides.resize(int64_t(layouts.size()));
+  for (int axis : axes) {
+    const int64_t last = loop.shape.size() - 1;
+    bool joins = last >= 0;
+    for (size_t k = 0; joins && k < layouts.size(); ++k)
+      joins = loop.strides[int64_t(k)][last] == layouts[k]->strides[axis] * first.shape[axis];
+    if (joins) loop.shape[last] *= first.shape[axis];
+    else loop.shape.push_back(first.shape[axis]);
+    for (size_t k = 0; k < layouts.size(); ++k) {
+      Dims& s = loop.strides[int64_t(k)];
+      if (joins) s[last] = layouts[k]->strides[axis];
+      else s.push_back(layouts[k]->strides[axis]);
+    }
+  }
+  return loop;
+}
+
+namespace {
+
+const char* bytes_at(const TensorHandle& t) {
+  return static_cast<const char*>(t.storage()->host) + t.layout().offset * size_of(t.dtype());
+}
+
+// Runs [begin, end) of the collapsed space, a piece of a row of the innermost axis at a time.
+struct StridedRun {
+  Tile tile;
+  DType compute;
+  const void* attrs;
+  Inputs in;
+  const TensorHandle& out;
+  const Loop& loop;
+
+  void operator()(int64_t begin, int64_t end) const {
+    const int inputs = int(in.size()), axes = int(loop.shape.size());
+    const int64_t inner = loop.inner();
+    alignas(64) std::byte buffers[4][kTile * 8];
+    const DType out_tile = tile.boolean ? DType::boolean : compute;
+    Dims index(axes, 0);
+    int64_t rest = begin;
+    for (int i = axes - 1; i >= 0; --i) {
+      index[i] = rest % loop.shape[i];
+      rest /= loop.shape[i];
+    }
+    for (int64_t at = begin; at < end;) {
+      const int64_t start = axes ? index[axes - 1] : 0;
+      const int64_t n = std::min({end - at, inner - start, kTile});
+      auto offset = [&](int k) {
+        int64_t o = 0;
+        for (int i = 0; i < axes; ++i) o += index[i] * loop.strides[k][i];
+        return o;
+      };
+      const void* operands[3];
+      for (int k = 0; k < inputs; ++k) {
+        const TensorHandle& t = *in[size_t(k)];
+        const int64_t stride = axes ? loop.strides[k][axes - 1] : 1;
+        const char* p = bytes_at(t) + offset(k) * size_of(t.dtype());
+        const DType want = t.dtype() == DType::boolean && tile_reads_bool(k) ? DType::boolean : compute;
+        if (stride == 1 && t.dtype() == want) {
+          operands[k] = p;
+        } else if (want == DType::boolean) {
+          for (int64_t i = 0; i < n; ++i) reinterpret_cast<bool*>(buffers[k])[i] = reinterpret_cast<const bool*>(p)[i * stride];
+          operands[k] = buffers[k];
+        } else {
+          load_tile(t.dtype(), p, stride, compute, buffers[k], n);
+          operands[k] = buffers[k];
+        }
+      }
+      const int64_t stride = axes ? loop.strides[inputs][axes - 1] : 1;
+      char* p = const_cast<char*>(bytes_at(out)) + offset(inputs) * size_of(out.dtype());
+      const bool direct = stride == 1 && out.dtype() == out_tile;
+      tile.fn(attrs, operands, direct ? static_cast<void*>(p) : buffers[3], n);
+      if (!direct) store_tile(out_tile, buffers[3], out.dtype(), p, stride, n);
+      at += n;
+      if (axes) {
+        index[axes - 1] += n;
+        for (int i = axes - 1; i > 0 && index[i] == loop.shape[i]; --i) {
+          index[i] = 0;
+          ++index[i - 1];
+        }
+      }
+    }
+  }
+
+  // The condition of `where` stays bool.
+  bool tile_reads_bool(int k) const { return tile.condition && k == 0; }
+};
+
+}  // namespace
+
+void run_tile(Tile tile, DType compute, const void* attrs, Inputs in, const TensorHandle& out) {
+  const int64_t n = out.numel();
+  if (n == 0) return;
+  const DType out_tile = tile.boolean ? DType::boolean : compute;
+  bool plain = out.dtype() == out_tile && out.layout().is_contiguous();
+  for (size_t k = 0; k < in.size() && plain; ++k) {
+    const DType want = tile.condition && k == 0 ? DType::boolean : compute;
+    plain = in[k]->dtype() == want && in[k]->layout().is_contiguous();
+  }
+  if (plain) {
+    parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
+      const void* operands[3];
+      for (size_t k = 0; k < in.size(); ++k) operands[k] = bytes_at(*in[k]) + begin * size_of(in[k]->dtype());
+      tile.fn(attrs, operands, const_cast<char*>(bytes_at(out)) + begin * size_of(out.dtype()), end - begin);
+    });
+    return;
+  }
+  SmallVector<const Layout*, 4> layouts;
+  for (const TensorHandle* t : in) layouts.push_back(&t->layout());
+  layouts.push_back(&out.layout());
+  const Loop loop = collapse({layouts.data(), size_t(layouts.size())});
+  parallel_for(n, kGrain, StridedRun{tile, compute, attrs, in, out, loop});
+}
+
+}  // namespace pyburn::cpu

@@ -1,0 +1,131 @@
+// PB_FIELDS lists the fields of an attribute struct once; equality, hash, printing, wire form and the view from
+// Python derive from that line.
+#pragma once
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include "pyburn/support/ref.h"
+#include "pyburn/tensor/dtype.h"
+#include "pyburn/tensor/scalar.h"
+#include "pyburn/tensor/shape.h"
+
+#define PB_FIELDS(...)                                        \
+  auto fields() const { return std::tie(__VA_ARGS__); }       \
+  auto fields() { return std::tie(__VA_ARGS__); }             \
+  static constexpr const char* field_names() { return #__VA_ARGS__; }
+
+namespace pyburn {
+
+class Graph;
+
+// One call per field, in order. Enumerations arrive as int64_t.
+class FieldVisitor {
+ public:
+  virtual ~FieldVisitor() = default;
+  virtual void field(std::string_view name, bool v) = 0;
+  virtual void field(std::string_view name, int64_t v) = 0;
+  virtual void field(std::string_view name, double v) = 0;
+  virtual void field(std::string_view name, const std::string& v) = 0;
+  virtual void field(std::string_view name, DType v) = 0;
+  virtual void field(std::string_view name, const Dims& v) = 0;
+  virtual void field(std::string_view name, const Scalar& v) = 0;
+  virtual void field(std::string_view name, const std::optional<Scalar>& v) = 0;
+  virtual void field(std::string_view name, const Ref<Graph>& v) = 0;
+};
+
+// The same, to change the fields in place: decoding, and patching extents.
+class FieldEditor {
+ public:
+  virtual ~FieldEditor() = default;
+  virtual void field(std::string_view name, bool& v) = 0;
+  virtual void field(std::string_view name, int64_t& v) = 0;
+  virtual void field(std::string_view name, double& v) = 0;
+  virtual void field(std::string_view name, std::string& v) = 0;
+  virtual void field(std::string_view name, DType& v) = 0;
+  virtual void field(std::string_view name, Dims& v) = 0;
+  virtual void field(std::string_view name, Scalar& v) = 0;
+  virtual void field(std::string_view name, std::optional<Scalar>& v) = 0;
+  virtual void field(std::string_view name, Ref<Graph>& v) = 0;
+};
+
+// Type-erased attributes: how to copy, compare and walk them without knowing the struct.
+struct AttrType {
+  uint32_t size, align;
+  void (*construct)(void* at);
+  void (*copy)(void* to, const void* from);
+  void (*destroy)(void* at) noexcept;
+  bool (*equal)(const void* a, const void* b);
+  void (*visit)(const void* attrs, FieldVisitor&);
+  void (*edit)(void* attrs, FieldEditor&);
+};
+
+namespace detail {
+
+// "dim, keepdim, result" -> "dim", then "keepdim", ...
+inline std::string_view next_name(std::string_view& names) {
+  const size_t comma = names.find(',');
+  const std::string_view name = names.substr(0, comma);
+  names.remove_prefix(comma == names.npos ? names.size() : comma + 1);
+  while (!names.empty() && names[0] == ' ') names.remove_prefix(1);
+  return name;
+}
+
+template <class A>
+void visit_fields(const void* attrs, FieldVisitor& v) {
+  std::string_view names = A::field_names();
+  std::apply(
+      [&](const auto&... f) {
+        [[maybe_unused]] auto one = [&](const auto& value) {
+          using F = std::remove_cvref_t<decltype(value)>;
+          if constexpr (std::is_enum_v<F> && !std::is_same_v<F, DType>) v.field(next_name(names), int64_t(value));
+          else if constexpr (std::is_base_of_v<Dims, F>) v.field(next_name(names), static_cast<const Dims&>(value));
+          else v.field(next_name(names), value);
+        };
+        (one(f), ...);
+      },
+      static_cast<const A*>(attrs)->fields());
+}
+
+template <class A>
+void edit_fields(void* attrs, FieldEditor& v) {
+  std::string_view names = A::field_names();
+  std::apply(
+      [&](auto&... f) {
+        [[maybe_unused]] auto one = [&](auto& value) {
+          using F = std::remove_cvref_t<decltype(value)>;
+          if constexpr (std::is_enum_v<F> && !std::is_same_v<F, DType>) {
+            int64_t i = int64_t(value);
+            v.field(next_name(names), i);
+            value = F(i);
+          } else if constexpr (std::is_base_of_v<Dims, F>) {
+            v.field(next_name(names), static_cast<Dims&>(value));
+          } else {
+            v.field(next_name(names), value);
+          }
+        };
+        (one(f), ...);
+      },
+      static_cast<A*>(attrs)->fields());
+}
+
+}  // namespace detail
+
+template <class A>
+inline constexpr AttrType attr_type = {
+    sizeof(A),
+    alignof(A),
+    [](void* at) { new (at) A(); },
+    [](void* to, const void* from) { new (to) A(*static_cast<const A*>(from)); },
+    [](void* at) noexcept { static_cast<A*>(at)->~A(); },
+    [](const void* a, const void* b) { return static_cast<const A*>(a)->fields() == static_cast<const A*>(b)->fields(); },
+    detail::visit_fields<A>,
+    detail::edit_fields<A>,
+};
+
+struct NoAttrs {
+  std::tuple<> fields() const { return {}; }
+  static constexpr const char* field_names() { return ""; }
+};
+
+}  // namespace pyburn

@@ -1,0 +1,47 @@
+// Graph: a list of operations on numbered values. Fusion, sessions, ONNX, remote execution and deployment share it.
+#pragma once
+#include <vector>
+
+#include "pyburn/ir/operation.h"
+
+namespace pyburn {
+
+using ValueId = int32_t;  // -1: an absent optional input
+
+struct GraphNode {
+  Operation op;
+  SmallVector<ValueId, 4> in, out;
+  bool writes = false;    // the outputs are existing values that the operation writes into
+};
+
+// A number inside an operation that depends on the free extent n: a * n + c. `slot` counts the integers of the
+// attributes in field order.
+struct ExtentPatch {
+  int32_t node, slot;
+  int64_t a, c;
+};
+
+class Graph : public Counted {
+ public:
+  std::vector<Meta> values;                          // shape and dtype of each value, at the captured size
+  std::vector<ValueId> inputs, outputs;
+  std::vector<std::string> input_names, output_names;
+  std::vector<std::pair<ValueId, TensorHandle>> constants;
+  std::vector<std::string> constant_names;           // parallel to constants; may be empty strings
+  std::vector<GraphNode> nodes;
+  std::vector<std::pair<ValueId, ValueId>> updates;  // (state, new value): written back after a run
+  // Free extents: which axis of which input gives n, and what follows from it.
+  std::vector<std::pair<int32_t, int32_t>> free_axes;  // (input, axis)
+  std::vector<ExtentPatch> patches;
+
+  ValueId add_value(Meta m) {
+    values.push_back(std::move(m));
+    return ValueId(values.size()) - 1;
+  }
+};
+
+uint64_t hash(const Graph&);                         // structure only: no constants' contents
+bool operator==(const Graph&, const Graph&);
+std::string to_text(const Graph&);                   // one line per node
+
+}  // namespace pyburn

@@ -1,0 +1,155 @@
+// OpInfo: one constant-initialised row per operation. The row's address is the operation's identity.
+#pragma once
+#include "pyburn/ir/fields.h"
+#include "pyburn/tensor/handle.h"
+
+namespace pyburn {
+
+class GradContext;
+using Metas = std::span<const Meta>;
+using MetaList = SmallVector<Meta, 2>;
+using Tensors = SmallVector<TensorHandle, 4>;
+using Grads = Tensors;  // one per input; undefined where there is none
+
+// What fusion may merge, router must keep together and autodiff may recompute.
+enum class Kind : uint8_t {
+  elementwise,  // the door promotes and broadcasts the inputs: kernels see equal shapes
+  reduce,
+  view,         // a new layout on the same storage
+  contract,     // matmul, convolution
+  gather,       // reads through an index
+  random,
+  fill,         // creates from attributes alone
+  dynamic,      // the size of the result depends on values: the kernel makes its outputs
+  update,       // writes into its own inputs, element by element: optimiser steps
+  opaque,       // anything else
+};
+
+// How the door changes the dtypes of inputs.
+enum class Cast : uint8_t {
+  none,
+  promote,     // to their common dtype
+  promote_float,  // the same, and integers become the default floating dtype
+  to_result,   // to the dtype of the first output
+};
+
+// What the gradient rule reads. `others`: input i is kept only if another input requires a gradient (products).
+enum Saves : uint8_t { nothing = 0, inputs = 1, outputs = 2, others = 4 };
+constexpr Saves operator|(Saves a, Saves b) { return Saves(uint8_t(a) | uint8_t(b)); }
+
+// What a user of `define` writes.
+struct OpSpec {
+  const char* schema;
+  const char* doc;
+  Kind kind = Kind::opaque;
+  Cast cast = Cast::none;
+  Saves saves = nothing;
+  uint8_t key = 0;                      // the input whose dtype chooses the kernel
+  const char* no_grad = nullptr;        // the reason, where there is no gradient
+  const char* torch = nullptr;          // the reference for goldens where PyTorch's name differs
+  const char* example = nullptr;        // two lines of Python for the docstring
+  const char* samples = nullptr;        // one case per line, see tests/conformance/samples.py
+};
+
+struct OpInfo : OpSpec {
+  using InferFn = void (*)(const void* attrs, Metas in, MetaList& out);
+  using ViewFn = Layout (*)(const void* attrs, const Layout& in);
+  using GradFn = Grads (*)(const void* attrs, const GradContext&);
+  using DecomposeFn = Tensors (*)(const void* attrs, Inputs in);
+
+  using ScalarFn = const Scalar* (*)(const void* attrs);
+
+  const AttrType* attrs = nullptr;
+  ScalarFn scalar = nullptr;            // a number among the attributes that takes part in promotion
+  InferFn infer = nullptr;              // null for views and dynamic ops
+  ViewFn view = nullptr;
+  GradFn grad = nullptr;
+  DecomposeFn decompose = nullptr;
+  uint16_t index = 0;                   // dense, given at registration
+
+  constexpr std::string_view name() const {
+    const std::string_view s = schema;
+    return s.substr(0, s.find('('));
+  }
+};
+
+namespace detail {
+
+template <class A>
+const Scalar* erased_scalar(const void* attrs) {
+  return static_cast<const A*>(attrs)->promoting();
+}
+template <class A, auto infer>
+void erased_infer(const void* attrs, Metas in, MetaList& out) {
+  const A& a = *static_cast<const A*>(attrs);
+  if constexpr (requires { Meta(infer(a, in)); }) out.push_back(infer(a, in));
+  else out = infer(a, in);
+}
+template <class A, auto view>
+Layout erased_view(const void* attrs, const Layout& in) {
+  return view(*static_cast<const A*>(attrs), in);
+}
+template <class A, auto grad>
+Grads erased_grad(const void* attrs, const GradContext& c) {
+  return grad(*static_cast<const A*>(attrs), c);
+}
+template <class A, auto decompose>
+Tensors erased_decompose(const void* attrs, Inputs in) {
+  if constexpr (requires(const A& a) { Tensors(decompose(a, in)); }) return decompose(*static_cast<const A*>(attrs), in);
+  else return Tensors{TensorHandle(decompose(*static_cast<const A*>(attrs), in))};
+}
+
+}  // namespace detail
+
+// The typed rules are template arguments, so that a row needs no start-up code. nullptr leaves a rule out.
+template <class A, auto infer, auto grad = nullptr, auto decompose = nullptr>
+consteval OpInfo define(OpSpec spec) {
+  OpInfo row;
+  static_cast<OpSpec&>(row) = spec;
+  row.attrs = &attr_type<A>;
+  if constexpr (requires(const A& a) { a.promoting(); }) row.scalar = detail::erased_scalar<A>;
+  if constexpr (!std::is_null_pointer_v<decltype(infer)>) row.infer = detail::erased_infer<A, infer>;
+  if constexpr (!std::is_null_pointer_v<decltype(grad)>) row.grad = detail::erased_grad<A, grad>;
+  if constexpr (!std::is_null_pointer_v<decltype(decompose)>) row.decompose = detail::erased_decompose<A, decompose>;
+  return row;
+}
+
+template <class A, auto layout, auto grad>
+consteval OpInfo define_view(OpSpec spec) {
+  OpInfo row = define<A, nullptr, grad>(spec);
+  row.kind = Kind::view;
+  row.view = detail::erased_view<A, layout>;
+  return row;
+}
+
+// A composite without a row of its own: a C++ function written in public operations. The generator gives it the
+// same function, method, binding, stub and page as an operation.
+struct FunctionInfo {
+  const char* schema;
+  const char* doc;
+  const char* torch = nullptr;
+  const char* example = nullptr;
+  const char* samples = nullptr;
+  constexpr std::string_view name() const {
+    const std::string_view s = schema;
+    return s.substr(0, s.find('('));
+  }
+};
+
+// All operations, in order of registration. Plugins add theirs the same way.
+class OpTable {
+ public:
+  static OpTable& global();
+  void add(std::initializer_list<OpInfo*> rows);     // ValueError when a name is taken
+  void add(std::span<const FunctionInfo> functions);
+  const OpInfo* find(std::string_view name) const;   // null when unknown
+  std::span<OpInfo* const> rows() const;
+  std::span<const FunctionInfo* const> functions() const;
+
+ private:
+  struct Body;
+  OpTable();
+  Body* body_;
+};
+
+}  // namespace pyburn

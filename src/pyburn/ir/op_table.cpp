@@ -1,0 +1,44 @@
+#include <unordered_map>
+#include <vector>
+
+#include "pyburn/ir/op_info.h"
+#include "pyburn/support/error.h"
+
+namespace pyburn {
+
+struct OpTable::Body {
+  std::vector<OpInfo*> rows;
+  std::vector<const FunctionInfo*> functions;
+  std::unordered_map<std::string_view, OpInfo*> by_name;
+};
+
+OpTable::OpTable() : body_(new Body) {}  // never freed: rows outlive everything
+
+OpTable& OpTable::global() {
+  static OpTable* table = new OpTable;
+  return *table;
+}
+
+void OpTable::add(std::initializer_list<OpInfo*> rows) {
+  for (OpInfo* row : rows) {
+    auto [it, fresh] = body_->by_name.emplace(row->name(), row);
+    if (it->second == row && !fresh) continue;
+    require<ValueError>(fresh, "an operation of this name exists: got '{}'", row->name());
+    row->index = uint16_t(body_->rows.size());
+    body_->rows.push_back(row);
+  }
+}
+
+void OpTable::add(std::span<const FunctionInfo> functions) {
+  for (const FunctionInfo& f : functions) body_->functions.push_back(&f);
+}
+
+const OpInfo* OpTable::find(std::string_view name) const {
+  const auto it = body_->by_name.find(name);
+  return it == body_->by_name.end() ? nullptr : it->second;
+}
+
+std::span<OpInfo* const> OpTable::rows() const { return body_->rows; }
+std::span<const FunctionInfo* const> OpTable::functions() const { return body_->functions; }
+
+}  // namespace pyburn

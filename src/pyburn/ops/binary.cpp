@@ -1,0 +1,266 @@
+// Elementwise functions of two operands, one of which may be a number, and where.
+#include "pyburn/ops/binary.h"
+
+#include <cmath>
+
+#include "pyburn/ops/rules.h"
+
+namespace pyburn {
+
+Binary Binary::from(const Operand& input, const Operand& other) {
+  require<DTypeError>(input.is_tensor() || other.is_tensor(), "at least one operand must be a Tensor: got two numbers");
+  if (!input.is_tensor()) return {Side::left, input.value()};
+  if (!other.is_tensor()) return {Side::right, other.value()};
+  return {};
+}
+
+namespace {
+
+template <class A>
+Meta infer(const A&, Metas in) { return in[0]; }
+template <class A>
+Meta infer_bool(const A&, Metas in) { return {in[0].shape, DType::boolean}; }
+
+Meta infer_additive(const Additive& a, Metas in) {
+  if (!is_floating(in[0].dtype))
+    require<DTypeError>(!a.alpha.is_floating(), "for integral input, alpha must not be floating: got {}", a.alpha);
+  return in[0];
+}
+Meta infer_sub(const Additive& a, Metas in) {
+  require<DTypeError>(in[0].dtype != DType::boolean, "not defined for bool: use logical_xor or ^ instead");
+  return infer_additive(a, in);
+}
+Meta infer_pow(const Binary& a, Metas in) {
+  if (a.scalar == Side::right && !is_floating(in[0].dtype))
+    require<ValueError>(a.value.to_double() >= 0, "integers to negative integer powers are not allowed: got {}", a.value);
+  return in[0];
+}
+
+// Operands as the rule sees them: tensor or number on either side.
+struct Sides {
+  bool left_tensor, right_tensor;
+  int left = 0, right = 1;  // index among the inputs
+};
+template <class A>
+Sides sides(const A& a) {
+  return {a.scalar != Side::left, a.scalar != Side::right, 0, a.scalar == Side::left ? 0 : 1};
+}
+
+template <class A>
+Grads in_order(const A& a, TensorHandle left, TensorHandle right) {
+  if (a.scalar == Side::left) return {right};
+  if (a.scalar == Side::right) return {left};
+  return {left, right};
+}
+
+Grads grad_add(const Additive& a, const GradContext& c) {
+  const TensorHandle& dy = c.dy();
+  const bool plain = a.alpha == Scalar(1);
+  return in_order(a, dy, plain || a.scalar == Side::right ? dy : TensorHandle(dy * Operand(a.alpha)));
+}
+Grads grad_sub(const Additive& a, const GradContext& c) {
+  const TensorHandle& dy = c.dy();
+  if (a.scalar == Side::right) return {dy};
+  return in_order(a, dy, a.alpha == Scalar(1) ? -dy : dy * Operand(Scalar(-a.alpha.to_double())));
+}
+Grads grad_mul(const Binary& a, const GradContext& c) {
+  const TensorHandle& dy = c.dy();
+  if (a.scalar != Side::none) return {dy * Operand(a.value)};
+  return {c.needs(0) ? dy * c.input(1) : Tensor(), c.needs(1) ? dy * c.input(0) : Tensor()};
+}
+Grads grad_div(const Binary& a, const GradContext& c) {
+  const TensorHandle& dy = c.dy();
+  if (a.scalar == Side::right) return {dy / Operand(a.value)};
+  const TensorHandle divisor = c.input(sides(a).right);
+  if (a.scalar == Side::left) return {-(dy * c.output() / divisor)};
+  return {c.needs(0) ? dy / divisor : Tensor(), c.needs(1) ? -(dy * c.output() / divisor) : Tensor()};
+}
+Grads grad_pow(const Binary& a, const GradContext& c) {
+  const TensorHandle& dy = c.dy();
+  if (a.scalar == Side::right) {
+    const double e = a.value.to_double();
+    if (e == 0) return {zeros_like(dy)};
+    return {dy * (pow(c.input(0), e - 1) * e)};
+  }
+  if (a.scalar == Side::left) return {dy * c.output() * Operand(std::log(a.value.to_double()))};
+  const TensorHandle x = c.input(0), e = c.input(1);
+  const Tensor left = c.needs(0) ? where(eq(e, 0), 0.0, dy * (e * pow(x, e - 1))) : Tensor();
+  // d/de x^e = x^e log x, and 0 where x is 0 and e is not negative
+  const Tensor right = c.needs(1) ? where(eq(x, 0), where(ge(e, 0), 0.0, dy * c.output() * log(x)), dy * c.output() * log(x)) : Tensor();
+  return {left, right};
+}
+// Equal operands share the gradient, as in PyTorch.
+template <class Wins>
+Grads grad_extremum(const Binary& a, const GradContext& c, Wins wins) {
+  const TensorHandle& dy = c.dy();
+  if (a.scalar != Side::none) {
+    const TensorHandle x = c.input(0);
+    return {where(eq(x, a.value), dy * 0.5, where(wins(x, Operand(a.value)), dy, 0.0))};
+  }
+  const TensorHandle x = c.input(0), y = c.input(1);
+  const Tensor tie = eq(x, y), half = dy * 0.5;
+  return {where(tie, half, where(wins(x, Operand(y)), dy, 0.0)), where(tie, half, where(wins(y, Operand(x)), dy, 0.0))};
+}
+Grads grad_maximum(const Binary& a, const GradContext& c) {
+  return grad_extremum(a, c, [](const TensorHandle& x, const Operand& y) { return gt(x, y); });
+}
+Grads grad_minimum(const Binary& a, const GradContext& c) {
+  return grad_extremum(a, c, [](const TensorHandle& x, const Operand& y) { return lt(x, y); });
+}
+
+Meta infer_where(const Where& a, Metas in) {
+  require<DTypeError>(in[0].dtype == DType::boolean, "expected condition to be a boolean tensor: got {}", in[0].dtype);
+  require(a.scalar == Side::none || in.size() == 2, "expected two branches");
+  return in[1];
+}
+Grads grad_where(const Where& a, const GradContext& c) {
+  const TensorHandle condition = c.input(0), &dy = c.dy();
+  if (a.scalar == Side::left) return {Tensor(), where(condition, 0.0, dy)};
+  if (a.scalar == Side::right) return {Tensor(), where(condition, dy, 0.0)};
+  return {Tensor(), where(condition, dy, 0.0), where(condition, 0.0, dy)};
+}
+
+constexpr const char* kNumbers = R"(
+t(2, 3), t(2, 3)
+t(2, 3), t(3)
+t(2, 1), t(1, 3)
+t(), t(2)
+t(0, 3), t(1, 3)
+t(4, 3).T, t(3, 4)
+t(3, 4)[:, ::2], t(2)
+t(2, 3), 2.5
+t(2, 3, dtype=i64), 2
+t(2, 3, dtype=i64), 2.5
+2.5, t(2, 3)
+t(5, dtype=f64), t(5)
+t(5, dtype=f16), t(5, dtype=f16)
+t(5, dtype=bf16), t()
+t(4, dtype=u8), t(4, dtype=i8)
+t(3000), t(3000)
+t(2, 3), t(4, 5) ! shapes do not broadcast)";
+constexpr const char* kAdditive = R"(
+t(2, 3), t(2, 3)
+t(2, 3), t(3), alpha=2
+t(2, 1), t(1, 3), alpha=0.5
+t(), t(2)
+t(0, 3), t(1, 3)
+t(4, 3).T, t(3, 4)
+t(3, 4)[:, ::2], t(2)
+t(2, 3), 2.5
+t(2, 3), 2.5, alpha=3
+t(2, 3, dtype=i64), 2
+t(2, 3, dtype=i64), 2.5
+t(5, dtype=f64), t(5)
+t(5, dtype=f16), t(5, dtype=f16)
+t(5, dtype=bf16), t()
+t(4, dtype=u8), t(4, dtype=i8)
+t(3000), t(3000)
+t(2, dtype=i64), t(2, dtype=i64), alpha=0.5 ! alpha must not be floating
+t(2, 3), t(4, 5) ! shapes do not broadcast)";
+constexpr const char* kPowers = R"(
+positive(2, 3), t(2, 3)
+positive(2, 3), t(3)
+t(2, 3), 2
+t(2, 3), 3.0
+positive(2, 3), -0.5
+positive(2, 3), 0
+positive(), t(2)
+positive(0, 3), t(1, 3)
+positive(4, 3).T, t(3, 4)
+2.0, t(2, 3)
+t(4, dtype=i64), 3
+positive(5, dtype=f64), t(5)
+positive(5, dtype=f16), t(5, dtype=f16)
+t(2, dtype=i64), -1 ! negative
+t(2, 3), t(4, 5) ! shapes do not broadcast)";
+
+consteval OpInfo additive(OpInfo row) {
+  row.kind = Kind::elementwise;
+  row.cast = Cast::promote;
+  row.samples = kAdditive;
+  return row;
+}
+consteval OpInfo elementwise(OpInfo row, Cast cast, const char* samples) {
+  row.kind = Kind::elementwise;
+  row.cast = cast;
+  row.samples = samples;
+  return row;
+}
+consteval OpInfo comparison(OpSpec spec) {
+  spec.no_grad = "the result is bool";
+  return elementwise(define<Binary, infer_bool<Binary>>(spec), Cast::promote, kNumbers);
+}
+
+}  // namespace
+
+namespace op {
+constinit OpInfo add = additive(define<Additive, infer_additive, grad_add>({
+    .schema = "add(Tensor|Scalar input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor",
+    .doc = "input + alpha * other.", .example = "pyburn.add(pyburn.tensor([1., 2.]), 10, alpha=2)"}));
+constinit OpInfo sub = additive(define<Additive, infer_sub, grad_sub>({
+    .schema = "sub(Tensor|Scalar input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor",
+    .doc = "input - alpha * other.", .example = "pyburn.sub(pyburn.tensor([1., 2.]), 1)"}));
+constinit OpInfo mul = elementwise(define<Binary, infer<Binary>, grad_mul>({
+    .schema = "mul(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+    .doc = "input * other.", .saves = others, .example = "pyburn.mul(pyburn.tensor([1., 2.]), 3)"}), Cast::promote, kNumbers);
+constinit OpInfo div = elementwise(define<Binary, infer<Binary>, grad_div>({
+    .schema = "div(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+    .doc = "input / other, in floating point.", .saves = inputs | outputs,
+    .example = "pyburn.div(pyburn.tensor([1., 2.]), 4)"}), Cast::promote_float, kNumbers);
+constinit OpInfo pow = elementwise(define<Binary, infer_pow, grad_pow>({
+    .schema = "pow(Tensor|Scalar input, Tensor|Scalar exponent) -> Tensor",
+    .doc = "input to the power of exponent.", .saves = inputs | outputs,
+    .example = "pyburn.pow(pyburn.tensor([1., 2.]), 2)"}), Cast::promote, kPowers);
+constinit OpInfo maximum = elementwise(define<Binary, infer<Binary>, grad_maximum>({
+    .schema = "maximum(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+    .doc = "The larger of two elements; NaN wins, ties share the gradient.", .saves = inputs,
+    .torch = "lambda a, b: torch.maximum(*torch_pair(a, b))",
+    .example = "pyburn.maximum(pyburn.tensor([1., 5.]), 3)"}), Cast::promote, kNumbers);
+constinit OpInfo minimum = elementwise(define<Binary, infer<Binary>, grad_minimum>({
+    .schema = "minimum(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+    .doc = "The smaller of two elements; NaN wins, ties share the gradient.", .saves = inputs,
+    .torch = "lambda a, b: torch.minimum(*torch_pair(a, b))",
+    .example = "pyburn.minimum(pyburn.tensor([1., 5.]), 3)"}), Cast::promote, kNumbers);
+constinit OpInfo eq = comparison({
+    .schema = "eq(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", .doc = "Where input equals other.",
+    .torch = "lambda a, b: torch.eq(*torch_pair(a, b))", .example = "pyburn.eq(pyburn.tensor([1., 2.]), 2)"});
+constinit OpInfo ne = comparison({
+    .schema = "ne(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", .doc = "Where input differs from other.",
+    .torch = "lambda a, b: torch.ne(*torch_pair(a, b))", .example = "pyburn.ne(pyburn.tensor([1., 2.]), 2)"});
+constinit OpInfo lt = comparison({
+    .schema = "lt(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", .doc = "Where input is less than other.",
+    .torch = "lambda a, b: torch.lt(*torch_pair(a, b))", .example = "pyburn.lt(pyburn.tensor([1., 2.]), 2)"});
+constinit OpInfo le = comparison({
+    .schema = "le(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", .doc = "Where input is at most other.",
+    .torch = "lambda a, b: torch.le(*torch_pair(a, b))", .example = "pyburn.le(pyburn.tensor([1., 2.]), 2)"});
+constinit OpInfo gt = comparison({
+    .schema = "gt(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", .doc = "Where input is greater than other.",
+    .torch = "lambda a, b: torch.gt(*torch_pair(a, b))", .example = "pyburn.gt(pyburn.tensor([1., 2.]), 1)"});
+constinit OpInfo ge = comparison({
+    .schema = "ge(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", .doc = "Where input is at least other.",
+    .torch = "lambda a, b: torch.ge(*torch_pair(a, b))", .example = "pyburn.ge(pyburn.tensor([1., 2.]), 2)"});
+constinit OpInfo where = define<Where, infer_where, grad_where>({
+    .schema = "where(Tensor condition, Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+    .doc = "Elements of input where condition holds, of other elsewhere.",
+    .kind = Kind::elementwise, .cast = Cast::promote, .saves = inputs, .key = 1,
+    .example = "pyburn.where(pyburn.tensor([True, False]), pyburn.tensor([1., 2.]), 0.)",
+    .samples = R"(
+t(2, 3, dtype=b8), t(2, 3), t(2, 3)
+t(3, dtype=b8), t(2, 1), t(2, 3)
+t(2, 3, dtype=b8), t(2, 3), 1.5
+t(2, 3, dtype=b8), 1.5, t(2, 3)
+t(dtype=b8), t(), t()
+t(0, dtype=b8), t(1), t(0)
+t(4, 3, dtype=b8).T, t(3, 4), t(4, 3).T
+t(2, 3, dtype=b8), t(2, 3, dtype=i64), t(2, 3)
+t(2, 3, dtype=b8), t(2, 3, dtype=f16), t(2, 3, dtype=f16)
+t(2, 3), t(2, 3), t(2, 3) ! boolean
+t(2, 3, dtype=b8), t(2, 4), t(2, 3) ! shapes do not broadcast)"});
+}  // namespace op
+
+void register_binary(OpTable& table) {
+  table.add({&op::add, &op::sub, &op::mul, &op::div, &op::pow, &op::maximum, &op::minimum, &op::eq, &op::ne, &op::lt,
+             &op::le, &op::gt, &op::ge, &op::where});
+}
+
+}  // namespace pyburn

@@ -1,0 +1,51 @@
+// Elementwise functions of two operands, one of which may be a number, and where.
+#pragma once
+#include "pyburn/ir/op_info.h"
+#include "pyburn/runtime/run.h"
+
+namespace pyburn {
+
+// A number among the operands is an attribute, never a 0-d tensor.
+enum class Side : uint8_t { none, left, right };
+
+struct Binary {
+  Side scalar = Side::none;
+  Scalar value;
+  PB_FIELDS(scalar, value)
+
+  const Scalar* promoting() const { return scalar == Side::none ? nullptr : &value; }
+  static Binary from(const Operand& input, const Operand& other);
+};
+
+// add and sub: input + alpha * other.
+struct Additive {
+  Side scalar = Side::none;
+  Scalar value;
+  Scalar alpha = 1;
+  PB_FIELDS(scalar, value, alpha)
+
+  const Scalar* promoting() const { return scalar == Side::none ? nullptr : &value; }
+  static Additive from(const Operand& input, const Operand& other, const Scalar& alpha) {
+    const Binary b = Binary::from(input, other);
+    return {b.scalar, b.value, alpha};
+  }
+};
+
+// where: inputs are (condition, those of the two branches that are tensors).
+struct Where {
+  Side scalar = Side::none;
+  Scalar value;
+  PB_FIELDS(scalar, value)
+
+  const Scalar* promoting() const { return scalar == Side::none ? nullptr : &value; }
+  static Where from(const TensorHandle&, const Operand& input, const Operand& other) {
+    const Binary b = Binary::from(input, other);
+    return {b.scalar, b.value};
+  }
+};
+
+namespace op {
+extern OpInfo add, sub, mul, div, pow, maximum, minimum, eq, ne, lt, le, gt, ge, where;
+}
+
+}  // namespace pyburn

@@ -1,0 +1,128 @@
+// Convolution and its two gradients: three operations that are each other's derivatives.
+#include "pyburn/ops/conv.h"
+
+#include "pyburn/ops/rules.h"
+
+namespace pyburn {
+namespace {
+
+Dims per_axis(const Dims& v, int axes, const char* name, int64_t least) {
+  Dims result = v.size() == 1 ? Dims(axes, v[0]) : v;
+  require(result.size() == axes, "expected one or {} numbers for {}: got {}", axes, name, v);
+  for (int64_t n : result) require<ValueError>(n >= least, "expected {} of at least {}: got {}", name, least, v);
+  return result;
+}
+
+int64_t out_extent(int64_t n, int64_t k, int64_t stride, int64_t padding, int64_t dilation) {
+  return (n + 2 * padding - dilation * (k - 1) - 1) / stride + 1;
+}
+
+Meta infer(const Conv& a, Metas in) {
+  const Shape &x = in[0].shape, &w = in[1].shape;
+  require(x.rank() == 4 && w.rank() == 4, "expected 4 axes (batch, channels, height, width): got {} and {}", x, w);
+  require<DTypeError>(in[0].dtype == in[1].dtype, "input and weight differ in dtype: got {} and {}", in[0].dtype, in[1].dtype);
+  require(a.groups > 0 && w[0] % a.groups == 0, "output channels are not divisible by groups: got {} and {}", w[0], a.groups);
+  require(x[1] == w[1] * a.groups, "input channels do not match the weight: got {} for weight {} and groups {}", x, w, a.groups);
+  if (in.size() > 2 && !in[2].shape.empty())
+    require(in[2].shape == Shape{w[0]}, "bias does not match the weight: got {} for {}", in[2].shape, w);
+  Shape y{x[0], w[0]};
+  for (int i = 0; i < 2; ++i) {
+    const int64_t reach = a.dilation[i] * (w[2 + i] - 1) + 1;
+    require(w[2 + i] > 0 && x[2 + i] + 2 * a.padding[i] >= reach, "the kernel is larger than the padded input: got {} for {}", w, x);
+    y.push_back(out_extent(x[2 + i], w[2 + i], a.stride[i], a.padding[i], a.dilation[i]));
+  }
+  return {y, in[0].dtype};
+}
+Meta infer_grad(const ConvGrad& a, Metas in) {
+  require(in[0].shape.rank() == 4 && in[1].shape.rank() == 4 && a.shape.rank() == 4, "expected 4 axes: got {} and {}", in[0].shape, in[1].shape);
+  return {a.shape, in[0].dtype};
+}
+
+Tensor input_grad(const auto& a, const TensorHandle& dy, const TensorHandle& w, const Shape& x) {
+  return conv2d_input(dy, w, x, a.stride, a.padding, a.dilation, a.groups);
+}
+Tensor weight_grad(const auto& a, const TensorHandle& x, const TensorHandle& dy, const Shape& w) {
+  return conv2d_weight(x, dy, w, a.stride, a.padding, a.dilation, a.groups);
+}
+
+Grads grad_conv(const Conv& a, const GradContext& c) {
+  const TensorHandle& dy = c.dy();
+  return {c.needs(0) ? input_grad(a, dy, c.input(1), c.meta(0).shape) : Tensor(),
+          c.needs(1) ? weight_grad(a, c.input(0), dy, c.meta(1).shape) : Tensor(),
+          c.inputs() > 2 && c.needs(2) ? sum(dy, Dims{0, 2, 3}) : Tensor()};
+}
+// conv2d_input(dy, w) is linear in both: its derivatives are the other two.
+Grads grad_input(const ConvGrad& a, const GradContext& c) {
+  const TensorHandle& g = c.dy();
+  return {c.needs(0) ? conv2d(g, c.input(1), TensorHandle(), a.stride, a.padding, a.dilation, a.groups) : Tensor(),
+          c.needs(1) ? weight_grad(a, g, c.input(0), c.meta(1).shape) : Tensor()};
+}
+Grads grad_weight(const ConvGrad& a, const GradContext& c) {
+  const TensorHandle& g = c.dy();
+  return {c.needs(0) ? input_grad(a, c.input(1), g, c.meta(0).shape) : Tensor(),
+          c.needs(1) ? conv2d(c.input(0), g, TensorHandle(), a.stride, a.padding, a.dilation, a.groups) : Tensor()};
+}
+
+}  // namespace
+
+Conv Conv::from(const TensorHandle&, const TensorHandle&, const TensorHandle&, const Dims& stride, const Dims& padding,
+                const Dims& dilation, int64_t groups) {
+  return {per_axis(stride, 2, "stride", 1), per_axis(padding, 2, "padding", 0), per_axis(dilation, 2, "dilation", 1), groups};
+}
+
+namespace op {
+constinit OpInfo conv2d = define<Conv, infer, grad_conv>({
+    .schema = "conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] dilation=1, int groups=1) -> Tensor",
+    .doc = "Two-dimensional convolution (cross-correlation) of input (N, C, H, W) with weight (O, C / groups, kh, kw).",
+    .kind = Kind::contract, .saves = others, .torch = "torch.nn.functional.conv2d",
+    .example = "pyburn.conv2d(pyburn.ones(1, 1, 5, 5), pyburn.ones(2, 1, 3, 3)).shape",
+    .samples = R"(
+t(2, 3, 6, 5), t(4, 3, 3, 3)
+t(2, 3, 6, 5), t(4, 3, 3, 3), t(4), padding=1
+t(1, 4, 7, 7), t(6, 2, 3, 2), t(6), stride=2, padding=(1, 0), groups=2
+t(1, 2, 8, 8), t(3, 2, 3, 3), dilation=2
+t(1, 4, 5, 5), t(4, 1, 3, 3), padding=1, groups=4
+t(2, 3, 4, 4), t(8, 3, 1, 1)
+t(2, 3, 4, 4), t(8, 3, 1, 1), stride=(2, 1)
+t(0, 3, 4, 4), t(8, 3, 1, 1)
+t(2, 6, 5, 3).permute(0, 3, 1, 2), t(4, 3, 3, 3), padding=1
+t(1, 1, 6, 5).expand(2, 3, 6, 5), t(4, 3, 3, 3)
+t(1, 2, 4, 4, dtype=f64), t(2, 2, 3, 3, dtype=f64)
+t(1, 2, 4, 4, dtype=f16), t(2, 2, 3, 3, dtype=f16)
+t(1, 20, 12, 12), t(70, 20, 3, 3), padding=1
+t(), t(2, 2, 3, 3) ! 4 axes
+t(2, 3, 4, 4), t(8, 4, 1, 1) ! channels
+t(2, 3, 2, 2), t(8, 3, 3, 3) ! larger than)"});
+constinit OpInfo conv2d_input = define<ConvGrad, infer_grad, grad_input>({
+    .schema = "conv2d_input(Tensor grad_output, Tensor weight, int[] input_size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor",
+    .doc = "Gradient of conv2d with respect to its input.",
+    .kind = Kind::contract, .saves = others,
+    .torch = "lambda dy, w, size, s, p, d, g: torch.nn.grad.conv2d_input(size, w, dy, s, p, d, g)",
+    .example = "pyburn.conv2d_input(pyburn.ones(1, 2, 3, 3), pyburn.ones(2, 1, 3, 3), (1, 1, 5, 5), (1, 1), (0, 0), (1, 1), 1).shape",
+    .samples = R"(
+t(2, 4, 4, 3), t(4, 3, 3, 3), (2, 3, 6, 5), (1, 1), (0, 0), (1, 1), 1
+t(1, 6, 4, 3), t(6, 2, 3, 2), (1, 4, 7, 7), (2, 2), (1, 0), (1, 2), 2
+t(1, 3, 4, 4), t(3, 2, 3, 3), (1, 2, 8, 8), (1, 1), (0, 0), (2, 2), 1
+t(0, 8, 4, 4), t(8, 3, 1, 1), (0, 3, 4, 4), (1, 1), (0, 0), (1, 1), 1
+t(2, 4, 3, 4).permute(0, 3, 1, 2), t(4, 2, 1, 1), (2, 2, 4, 3), (1, 1), (0, 0), (1, 1), 1
+t(1, 1, 4, 4).expand(2, 4, 4, 4), t(4, 3, 3, 3), (2, 3, 4, 4), (1, 1), (1, 1), (1, 1), 1
+t(), t(4, 3, 3, 3), (2, 3, 4, 4), (1, 1), (1, 1), (1, 1), 1 ! 4 axes)"});
+constinit OpInfo conv2d_weight = define<ConvGrad, infer_grad, grad_weight>({
+    .schema = "conv2d_weight(Tensor input, Tensor grad_output, int[] weight_size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor",
+    .doc = "Gradient of conv2d with respect to its weight.",
+    .kind = Kind::contract, .saves = others,
+    .torch = "lambda x, dy, size, s, p, d, g: torch.nn.grad.conv2d_weight(x, size, dy, s, p, d, g)",
+    .example = "pyburn.conv2d_weight(pyburn.ones(1, 1, 5, 5), pyburn.ones(1, 2, 3, 3), (2, 1, 3, 3), (1, 1), (0, 0), (1, 1), 1).shape",
+    .samples = R"(
+t(2, 3, 6, 5), t(2, 4, 4, 3), (4, 3, 3, 3), (1, 1), (0, 0), (1, 1), 1
+t(1, 4, 7, 7), t(1, 6, 4, 3), (6, 2, 3, 2), (2, 2), (1, 0), (1, 2), 2
+t(1, 2, 8, 8), t(1, 3, 4, 4), (3, 2, 3, 3), (1, 1), (0, 0), (2, 2), 1
+t(0, 3, 4, 4), t(0, 8, 4, 4), (8, 3, 1, 1), (1, 1), (0, 0), (1, 1), 1
+t(2, 4, 3, 2).permute(0, 3, 1, 2), t(2, 4, 4, 3), (4, 2, 1, 1), (1, 1), (0, 0), (1, 1), 1
+t(1, 1, 4, 4).expand(2, 3, 4, 4), t(2, 4, 4, 4), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), 1
+t(), t(2, 4, 4, 4), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), 1 ! 4 axes)"});
+}  // namespace op
+
+void register_conv(OpTable& table) { table.add({&op::conv2d, &op::conv2d_input, &op::conv2d_weight}); }
+
+}  // namespace pyburn

@@ -1,0 +1,95 @@
+// Copies: to another dtype, into another tensor, into plain order.
+#include "pyburn/ops/copy.h"
+
+#include "pyburn/ops/rules.h"
+
+namespace pyburn {
+namespace {
+
+Meta infer(const CastTo& a, Metas in) { return {in[0].shape, a.dtype}; }
+Grads grad_cast(const CastTo&, const GradContext& c) {
+  if (!is_floating(c.meta(0).dtype)) return {TensorHandle()};
+  const TensorHandle& dy = c.dy();
+  return {dy.dtype() == c.meta(0).dtype ? dy : TensorHandle(cast(dy, c.meta(0).dtype))};
+}
+
+Meta infer_plain(const NoAttrs&, Metas in) { return in[0]; }
+Grads grad_plain(const NoAttrs&, const GradContext& c) { return {c.dy()}; }
+
+}  // namespace
+
+namespace op {
+constinit OpInfo cast = define<CastTo, infer, grad_cast>({
+    .schema = "cast(Tensor input, DType dtype) -> Tensor",
+    .doc = "A fresh tensor with the values of input in another dtype.",
+    .kind = Kind::elementwise,
+    .torch = "lambda x, dtype: x.to(dtype, copy=True)",
+    .example = "pyburn.cast(pyburn.tensor([1.5, 2.5]), pyburn.int64)",
+    .samples = R"(
+t(2, 3), f64
+t(2, 3), f32
+t(2, 3), i64
+t(), f16
+t(0, 3), bf16
+t(4, 3).T, f64
+t(2, 3, dtype=i64), f32
+t(2, 3, dtype=b8), i32
+t(5, dtype=u8), b8
+t(2), 'nonsense' ! dtype)"});
+
+constinit OpInfo contiguous_copy = define<NoAttrs, infer_plain, grad_plain>({
+    .schema = "contiguous_copy(Tensor input) -> Tensor",
+    .doc = "A fresh copy of input in plain row-major order.",
+    .torch = "lambda x: x.clone(memory_format=torch.contiguous_format)",
+    .example = "pyburn.contiguous_copy(pyburn.ones(2, 3).T).is_contiguous()",
+    .samples = R"(
+t(2, 3).T
+t()
+t(0, 2)
+t(3, 1).expand(3, 4)
+t(4, dtype=i64)
+3 ! Tensor)"});
+}  // namespace op
+
+namespace {
+constinit FunctionInfo functions[] = {
+    {.schema = "clone(Tensor input) -> Tensor",
+     .doc = "A copy of input that keeps its order of axes.",
+     .example = "pyburn.clone(pyburn.ones(2))",
+     .samples = "t(2, 3)\nt(2, 3).T\nt()\nt(0)\nt(3, 1).expand(3, 2)\n1 ! Tensor"},
+    {.schema = "contiguous(Tensor input) -> Tensor",
+     .doc = "input itself when its elements lie in plain order, else a copy that does.",
+     .torch = "lambda x: x.contiguous()",
+     .example = "pyburn.contiguous(pyburn.ones(2, 3).T)",
+     .samples = "t(2, 3)\nt(2, 3).T\nt()\nt(0)\nt(3, 1).expand(3, 2)\n1 ! Tensor"},
+    {.schema = "detach(Tensor input) -> Tensor",
+     .doc = "The same elements without a history; writes are seen by both.",
+     .example = "pyburn.detach(pyburn.ones(2, requires_grad=True)).requires_grad",
+     .samples = "t(2, 3)\nt(2, 3).T\nt()\nt(0)\nt(3, 1).expand(3, 2)\n1 ! Tensor"},
+};
+}
+
+Tensor clone(const TensorHandle& input) { return cast(input, input.dtype()); }
+Tensor contiguous(const TensorHandle& input) {
+  return input.layout().is_contiguous() ? Tensor(input) : contiguous_copy(input);
+}
+
+Tensor detach(const TensorHandle& input) {
+  Tensor y = alias(input, input.layout());
+  y.set(Flag::inference, input.has(Flag::inference));
+  return y;
+}
+
+void copy_into(const TensorHandle& target, const TensorHandle& source) {
+  const Tensor fitted = source.shape() == target.shape() ? Tensor(source) : expand(source, target.shape());
+  InputList in;
+  in.add(fitted);
+  call_into(op::cast, CastTo{target.dtype()}, in, target);
+}
+
+void register_copy(OpTable& table) {
+  table.add({&op::cast, &op::contiguous_copy});
+  table.add(functions);
+}
+
+}  // namespace pyburn

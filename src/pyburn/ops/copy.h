@@ -1,0 +1,14 @@
+// Copies: to another dtype, into another tensor, into plain order.
+#pragma once
+#include "pyburn/runtime/door_ops.h"
+
+namespace pyburn {
+
+namespace op {
+extern OpInfo contiguous_copy;
+}
+
+// target.copy_(source): broadcasts and converts.
+void copy_into(const TensorHandle& target, const TensorHandle& source);
+
+}  // namespace pyburn

@@ -1,0 +1,32 @@
+// Tensors made from numbers alone.
+#pragma once
+#include "pyburn/ir/op_info.h"
+#include "pyburn/runtime/run.h"
+
+namespace pyburn {
+
+struct Full {
+  Shape size;
+  Scalar value;
+  DType dtype = DType::float32;
+  PB_FIELDS(size, value, dtype)
+
+  static Full from(const Dims& size, const Scalar& value, std::optional<DType> dtype) {
+    return {size, value, dtype.value_or(value.dtype())};
+  }
+};
+
+struct Arange {
+  Scalar start, step = 1;
+  int64_t count = 0;
+  DType dtype = DType::int64;
+  PB_FIELDS(start, step, count, dtype)
+
+  static Arange from(const Scalar& start, const std::optional<Scalar>& end, const Scalar& step, std::optional<DType> dtype);
+};
+
+namespace op {
+extern OpInfo full, arange;
+}
+
+}  // namespace pyburn

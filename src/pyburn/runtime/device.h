@@ -1,0 +1,56 @@
+// Device: a named stack of backends, such as autodiff(fusion(ndarray)). Interned; lives as long as the process.
+#pragma once
+#include <functional>
+#include <vector>
+
+#include "pyburn/runtime/backend.h"
+
+namespace pyburn {
+
+class Device {
+ public:
+  explicit Device(Ref<Backend> backend);
+  Backend& backend() const { return *backend_; }
+  const std::string& name() const { return name_; }   // the whole stack
+  Backend& leaf() const { return *leaf_; }
+  bool is_cpu() const;                                 // its storages have host memory that may be read at once
+
+ private:
+  Ref<Backend> backend_;
+  Backend* leaf_;
+  std::string name_;
+};
+std::string to_text(const Device&);
+
+// "ndarray", "CPU", "fusion(cpu)", "remote(...)", any case. Autodiff is put outermost unless the name says
+// "inner(...)". DeviceError tells what exists.
+Device& device(std::string_view name);
+// The device of a stack that was put together by hand. The same backend object gives the same Device.
+Device& device_of(const Ref<Backend>& backend);
+
+Device& default_device();
+void set_default_device(Device&);                      // for the process
+class DeviceScope {                                    // for this thread and this scope
+ public:
+  explicit DeviceScope(Device&);
+  ~DeviceScope();
+
+ private:
+  Device* previous_;
+};
+
+// Registration. A factory gets what stands in the parentheses: inner backends for a decorator, text for a leaf.
+struct BackendEntry {
+  std::string name;
+  std::vector<std::string> aliases;
+  std::string doc;
+  bool decorator = false;
+  std::function<Ref<Backend>(std::span<const Ref<Backend>> inner, std::string_view text)> make;
+  std::function<std::string()> unavailable;            // why it cannot be used here; empty when it can
+};
+void register_backend(BackendEntry);                   // replaces an entry of the same name
+std::vector<BackendEntry> backend_entries();
+Ref<Backend> make_backend(std::string_view name);      // as written: no autodiff is added
+Device& best_device();                                 // the default of a fresh process
+
+}  // namespace pyburn

@@ -1,0 +1,270 @@
+#include "pyburn/runtime/run.h"
+
+#include <array>
+
+#include "pyburn/runtime/door_ops.h"
+#include "pyburn/support/error.h"
+#include "pyburn/support/fault.h"
+
+namespace pyburn {
+
+void (*poll_interrupt)() = nullptr;
+
+namespace {
+
+thread_local Backend* level = nullptr;
+
+Device& common_device(Inputs in, Outputs out, Device* device) {
+  auto check = [&](const TensorHandle& t) {
+    if (!t.defined()) return;
+    if (!device) device = &t.device();
+    else if (device != &t.device()) fail<DeviceError>("tensors are on different devices: got {} and {}", *device, t.device());
+  };
+  for (const TensorHandle* t : in) check(*t);
+  for (const TensorHandle& t : out) check(t);
+  return device ? *device : default_device();
+}
+
+// PyTorch's rule: tensors with axes decide, then 0-d tensors, then numbers; a later class only counts when its
+// category (bool < integer < floating) is higher.
+DType promoted_dtype(Inputs in, const Scalar* number) {
+  std::array<std::optional<DType>, 3> by_class;
+  for (const TensorHandle* t : in) {
+    if (!t->defined()) continue;
+    std::optional<DType>& d = by_class[t->rank() == 0];
+    d = d ? promote(*d, t->dtype()) : t->dtype();
+  }
+  if (number) by_class[2] = number->dtype();
+  std::optional<DType> result;
+  for (const std::optional<DType>& lower : by_class) {
+    if (!lower) continue;
+    if (!result) result = lower;
+    else if (is_floating(*result)) continue;
+    else if (is_floating(*lower) || *result == DType::boolean) result = promote(*result, *lower);
+  }
+  return result.value_or(default_dtype());
+}
+
+TensorHandle cast_to(const TensorHandle& x, DType dtype) {
+  InputList in;
+  in.add(x);
+  return call(op::cast, CastTo{dtype}, in);
+}
+
+// The inputs as the kernels will see them; owns what it had to make.
+struct Prepared {
+  SmallVector<const TensorHandle*, 8> list;
+  SmallVector<TensorHandle, 2> owned;
+  void replace(int64_t i, TensorHandle t) {
+    if (owned.empty()) owned.reserve(4 * list.size());  // addresses must stay; four changes at most per input
+    owned.push_back(std::move(t));
+    list[i] = &owned.back();
+  }
+  operator Inputs() const { return {list.data(), size_t(list.size())}; }
+};
+
+void cast_all(Prepared& in, DType dtype) {
+  for (int64_t i = 0; i < in.list.size(); ++i)
+    if (in.list[i]->defined() && in.list[i]->dtype() != dtype) in.replace(i, cast_to(*in.list[i], dtype));
+}
+
+void broadcast_all(Prepared& in) {
+  bool equal = true;
+  const TensorHandle* first = nullptr;
+  for (const TensorHandle* t : in.list) {
+    if (!t->defined()) continue;
+    if (!first) first = t;
+    else equal &= t->shape() == first->shape();
+  }
+  if (equal) return;
+  Shape shape = first->shape();
+  for (const TensorHandle* t : in.list)
+    if (t->defined()) shape = broadcast_shapes(shape, t->shape());
+  for (int64_t i = 0; i < in.list.size(); ++i) {
+    if (!in.list[i]->defined() || in.list[i]->shape() == shape) continue;
+    InputList one;
+    one.add(*in.list[i]);
+    in.replace(i, call(op::expand, Expand{shape}, one));
+  }
+}
+
+// Elementwise results keep the order of axes of their first input that is not stretched.
+Layout result_layout(const OpInfo& info, Inputs in, const Shape& shape) {
+  if (info.kind == Kind::elementwise)
+    for (const TensorHandle* t : in) {
+      if (!t->defined() || !(t->shape() == shape)) continue;
+      if (t->layout().is_contiguous()) break;
+      if (!t->layout().has_overlap()) return {shape, dense_strides_like(t->layout()), 0};
+    }
+  return contiguous_layout(shape);
+}
+
+bool extents_meet(const Layout& a, const Layout& b) {
+  const auto [a0, a1] = a.extent();
+  const auto [b0, b1] = b.extent();
+  return a0 < b1 && b0 < a1;
+}
+
+// An input that shares memory with the output must not see the output's new values.
+void separate_from(Prepared& in, const TensorHandle& out, Kind kind) {
+  for (int64_t i = 0; i < in.list.size(); ++i) {
+    const TensorHandle& t = *in.list[i];
+    if (!t.defined() || t.storage() != out.storage()) continue;
+    if ((kind == Kind::elementwise || kind == Kind::update) && t.layout() == out.layout()) continue;  // the same place
+    if (!extents_meet(t.layout(), out.layout())) continue;
+    if (planted_fault == Fault::missing_overlap_copy) continue;
+    in.replace(i, cast_to(t, t.dtype()));
+  }
+}
+
+void check_target(const TensorHandle& out, const Meta& result) {
+  require(out.shape() == result.shape, "the result does not fit the tensor it is written to: got {} for {}", result.shape,
+          out.shape());
+  require<DTypeError>(can_cast(result.dtype, out.dtype()), "result type {} can't be cast to the desired output type {}",
+                      result.dtype, out.dtype());
+  if (out.layout().has_overlap())
+    fail<GradientError>("more than one element of the written-to tensor refers to a single memory location; "
+                        "clone() it before writing: got {}", out.layout());
+}
+
+void dispatch_view(Backend& top, OpRef op, Inputs in, Outputs out) {
+  require<ValueError>(!out[0].defined(), "a view cannot be written into another tensor");
+  out[0] = alias(*in[0], op.info->view(op.attrs, in[0]->layout()));
+  if (in[0]->has(Flag::untracked)) out[0].set(Flag::untracked);
+  if (top.sees_views()) top.execute(op, in, out);
+}
+
+void dispatch_checked(OpRef op, Inputs given, Outputs out, Device* wanted) {
+  const OpInfo& info = *op.info;
+  Device& device = common_device(given, out, wanted);
+  Backend& top = level ? *level : device.backend();
+  if (info.kind == Kind::view) return dispatch_view(top, op, given, out);
+
+  Prepared in;
+  in.list.append(given.begin(), given.end());
+  if (info.cast == Cast::promote || info.cast == Cast::promote_float) {
+    DType common = promoted_dtype(Inputs(in).subspan(info.key), info.scalar ? info.scalar(op.attrs) : nullptr);
+    if (info.cast == Cast::promote_float && !is_floating(common)) common = default_dtype();
+    // The key input and what follows take part; `where` keeps its condition.
+    for (int64_t i = info.key; i < in.list.size(); ++i)
+      if (in.list[i]->defined() && in.list[i]->dtype() != common) in.replace(i, cast_to(*in.list[i], common));
+  }
+  if (info.kind == Kind::elementwise && in.list.size() > 1) broadcast_all(in);
+
+  MetaList results;
+  if (info.infer) {
+    SmallVector<Meta, 4> metas;
+    for (const TensorHandle* t : in.list) metas.push_back(t->defined() ? t->meta() : Meta{});
+    info.infer(op.attrs, {metas.data(), size_t(metas.size())}, results);
+    require<ValueError>(results.size() == int64_t(out.size()), "wrong number of outputs: got {} for {}", int64_t(out.size()),
+                        results.size());
+    if (info.cast == Cast::to_result) cast_all(in, results[0].dtype);
+  }
+
+  SmallVector<TensorHandle, 2> targets;  // where the dtype of a given output differs: computed apart, then copied
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (!out[i].defined()) {
+      if (info.infer) out[i] = make_tensor(device, results[int64_t(i)].dtype, result_layout(info, in, results[int64_t(i)].shape));
+      continue;
+    }
+    require<UnsupportedOp>(info.infer, "has no in-place or out= form");
+    check_target(out[i], results[int64_t(i)]);
+    if (out[i].dtype() != results[int64_t(i)].dtype) {
+      targets.resize(int64_t(out.size()));
+      targets[int64_t(i)] = out[i];
+      out[i] = make_tensor(device, results[int64_t(i)].dtype, contiguous_layout(results[int64_t(i)].shape));
+      continue;
+    }
+    separate_from(in, out[i], info.kind);
+    if (!out[i].has(Flag::untracked) && planted_fault != Fault::missing_version_bump) out[i].storage()->bump_version();
+  }
+  run(top, op, in, out);
+  for (int64_t i = 0; i < targets.size(); ++i) {
+    if (!targets[i].defined()) continue;
+    InputList one;
+    one.add(out[size_t(i)]);
+    call_into(op::cast, CastTo{targets[i].dtype()}, one, targets[i]);
+    out[size_t(i)] = targets[i];
+  }
+}
+
+void decompose_at(Backend& backend, OpRef op, Inputs in, Outputs out) {
+  LevelScope scope(backend);
+  Tensors results = op.info->decompose(op.attrs, in);
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (!out[i].defined() || !out[i].storage()) {
+      out[i] = std::move(results[int64_t(i)]);
+      continue;
+    }
+    InputList one;
+    one.add(results[int64_t(i)]);
+    call_into(op::cast, CastTo{out[i].dtype()}, one, out[i]);
+  }
+}
+
+DType key_dtype(const OpInfo& info, Inputs in, Outputs out) {
+  if (info.key < in.size() && in[info.key]->defined()) return in[info.key]->dtype();
+  return !out.empty() && out[0].defined() ? out[0].dtype() : default_dtype();
+}
+
+}  // namespace
+
+// Room for every op of the table and its plugins, a byte per dtype: 0 not asked, 1 none, 2 native.
+struct Backend::Routes {
+  static constexpr int kOps = 4096;
+  std::array<std::array<std::atomic<uint8_t>, kDTypes>, kOps> known{};
+};
+
+Backend::~Backend() { delete routes_.load(); }
+
+bool Backend::supports(const OpInfo& op, DType key) {
+  Routes* routes = routes_.load(std::memory_order_acquire);
+  if (!routes) {
+    auto* fresh = new Routes;
+    if (routes_.compare_exchange_strong(routes, fresh)) routes = fresh;
+    else delete fresh;
+  }
+  std::atomic<uint8_t>& known = routes->known[op.index][int(key)];
+  uint8_t answer = known.load(std::memory_order_relaxed);
+  if (answer == 0) known = answer = uint8_t(1 + uint8_t(support(op, key)));
+  return answer == 2;
+}
+
+void run(Backend& backend, OpRef op, Inputs in, Outputs out) {
+  const OpInfo& info = *op.info;
+  if (info.kind == Kind::view) {
+    if (backend.sees_views()) backend.execute(op, in, out);
+    return;
+  }
+  const DType key = key_dtype(info, in, out);
+  if (backend.supports(info, key)) {
+    if (backend.owns_storage() && info.kind != Kind::dynamic)
+      for (TensorHandle& t : out)
+        if (!t.storage()) t.impl()->storage = backend.allocate(t.dtype(), t.numel());
+    return backend.execute(op, in, out);
+  }
+  if (info.decompose) return decompose_at(backend, op, in, out);
+  fail<UnsupportedOp>("has no kernel for {} on {}, and no decomposition", key, backend.name());
+}
+
+void dispatch(OpRef op, Inputs in, Outputs out, Device* device) {
+  try {
+    dispatch_checked(op, in, out, device);
+  } catch (Error& e) {
+    e.prefix(op.info->name());
+    throw;
+  }
+}
+
+TensorHandle asking_for_gradient(TensorHandle t, bool requires_grad) {
+  if (!requires_grad) return t;
+  require<DTypeError>(is_floating(t.dtype()), "only tensors of floating dtype can require gradients: got {}", t.dtype());
+  t.set(Flag::requires_grad);
+  return t;
+}
+
+LevelScope::LevelScope(Backend& backend) : previous_(level) { level = &backend; }
+LevelScope::~LevelScope() { level = previous_; }
+Backend* current_level() { return level; }
+
+}  // namespace pyburn

@@ -1,0 +1,95 @@
+// The door: every operation enters here, is checked once, and goes down the stack of its device.
+#pragma once
+#include "pyburn/runtime/device.h"
+#include "pyburn/support/error.h"
+
+namespace pyburn {
+
+// A tensor or a number, where an operation takes either. Borrowed.
+class Operand {
+ public:
+  Operand(const TensorHandle& t) : tensor_(&t) {}
+  template <class N>
+    requires std::is_arithmetic_v<N> || std::is_same_v<N, Scalar>
+  Operand(N v) : value_(v) {}
+  bool is_tensor() const { return tensor_ != nullptr; }
+  const TensorHandle& tensor() const { return *tensor_; }
+  const Scalar& value() const { return value_; }
+
+ private:
+  const TensorHandle* tensor_ = nullptr;
+  Scalar value_;
+};
+
+// Collects the tensor inputs of a call, in schema order.
+class InputList {
+ public:
+  void add(const TensorHandle& t) { list_.push_back(&t); }
+  void add(const Operand& o) {
+    if (o.is_tensor()) list_.push_back(&o.tensor());
+  }
+  template <class C>
+    requires requires(const C& c) { c.begin(); }
+  void add(const C& tensors) {
+    for (const TensorHandle& t : tensors) list_.push_back(&t);
+  }
+  operator Inputs() const { return {list_.data(), size_t(list_.size())}; }
+
+ private:
+  SmallVector<const TensorHandle*, 8> list_;
+};
+
+// Runs op on the device of its inputs; `device` decides where there are none. Outputs that are defined are written
+// into (in-place and out= forms); the others are made.
+void dispatch(OpRef op, Inputs in, Outputs out, Device* device = nullptr);
+
+// `outputs` is the number of results, for operations with several.
+template <class A>
+TensorHandle call(const OpInfo& info, const A& attrs, const InputList& in, Device* device = nullptr) {
+  TensorHandle out;
+  dispatch({&info, &attrs}, in, {&out, 1}, device);
+  return out;
+}
+template <class A>
+void call_into(const OpInfo& info, const A& attrs, const InputList& in, const TensorHandle& out) {
+  TensorHandle target = out;
+  dispatch({&info, &attrs}, in, {&target, 1});
+}
+template <class A>
+Tensors call_many(const OpInfo& info, const A& attrs, const InputList& in, int outputs, Device* device = nullptr) {
+  Tensors out(outputs, {});
+  dispatch({&info, &attrs}, in, {out.data(), size_t(out.size())}, device);
+  return out;
+}
+
+// make(), with the operation's name put before the message of an error.
+template <class Make>
+auto naming(const OpInfo& info, Make make) {
+  try {
+    return make();
+  } catch (Error& e) {
+    e.prefix(info.name());
+    throw;
+  }
+}
+// Creation functions: a leaf that asks for a gradient. DTypeError unless floating.
+TensorHandle asking_for_gradient(TensorHandle t, bool requires_grad);
+
+// For decorators: native kernel, else the decomposition at this level, else UnsupportedOp.
+void run(Backend& backend, OpRef op, Inputs in, Outputs out);
+
+// While it lives, operations called on this thread enter the stack at `backend`, not at the top.
+class LevelScope {
+ public:
+  explicit LevelScope(Backend& backend);
+  ~LevelScope();
+
+ private:
+  Backend* previous_;
+};
+Backend* current_level();  // null: the top
+
+// Called by the door now and then on long loops; set by the bindings to notice Ctrl-C.
+extern void (*poll_interrupt)();
+
+}  // namespace pyburn

@@ -1,0 +1,30 @@
+#include "pyburn/support/log.h"
+
+#include <atomic>
+#include <cstdio>
+#include <mutex>
+#include <unordered_set>
+
+namespace pyburn {
+namespace {
+std::atomic<LogSink> sink{nullptr};
+}
+
+void set_log_sink(LogSink s) { sink = s; }
+
+void log(const std::string& message) {
+  if (LogSink s = sink) s(message);
+  else std::fprintf(stderr, "pyburn: %s\n", message.c_str());
+}
+
+void log_once(const std::string& message) {
+  static std::mutex mutex;
+  static auto* seen = new std::unordered_set<std::string>;
+  {
+    std::lock_guard lock(mutex);
+    if (!seen->insert(message).second) return;
+  }
+  log(message);
+}
+
+}  // namespace pyburn

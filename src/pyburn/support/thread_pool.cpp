@@ -1,0 +1,164 @@
+#include "pyburn/support/thread_pool.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "pyburn/support/error.h"
+
+namespace pyburn {
+namespace {
+
+constexpr int kMaxThreads = 256;
+constexpr auto kSpin = std::chrono::microseconds(100);  // a time, not a count: a pause lasts 40 to 140 cycles
+
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+int cgroup_limit() {  // whole CPUs that the quota allows, or a large number
+  long quota = 0, period = 0;
+  char word[32];
+  if (FILE* f = std::fopen("/sys/fs/cgroup/cpu.max", "r")) {
+    const int read = std::fscanf(f, "%31s %ld", word, &period);
+    std::fclose(f);
+    if (read == 2 && word[0] != 'm') quota = std::atol(word);
+  }
+  return quota > 0 && period > 0 ? int(std::max(1L, (quota + period - 1) / period)) : kMaxThreads;
+}
+
+// A region of work. It lives on the caller's stack; `inside` says how many workers may still look at it.
+struct Job {
+  detail::ChunkFn fn;
+  void* body;
+  int64_t n, chunk;
+  std::atomic<int64_t> next{0};
+  std::atomic<int> error_set{0};
+  std::exception_ptr error;
+
+  void work() {
+    for (int64_t begin; (begin = next.fetch_add(chunk, std::memory_order_relaxed)) < n;) {
+      try {
+        fn(body, begin, std::min(n, begin + chunk));
+      } catch (...) {
+        if (!error_set.exchange(1)) error = std::current_exception();
+        next.store(n, std::memory_order_relaxed);
+      }
+    }
+  }
+};
+
+class Pool {
+ public:
+  // False when another thread uses the pool: the caller then works alone.
+  bool run(Job& job, int threads) {
+    if (busy_.exchange(true, std::memory_order_acquire)) return false;
+    start_workers(threads - 1);
+    wanted_.store(threads - 1, std::memory_order_relaxed);
+    job_.store(&job, std::memory_order_release);
+    generation_.fetch_add(1, std::memory_order_seq_cst);
+    if (sleeping_.load(std::memory_order_seq_cst) > 0) wake(threads - 1);
+    job.work();
+    job_.store(nullptr, std::memory_order_seq_cst);
+    for (int spins = 0; inside_.load(std::memory_order_seq_cst) != 0; ++spins) spins < 1000 ? pause() : (void)sched_yield();
+    busy_.store(false, std::memory_order_release);
+    return true;
+  }
+
+  // In a forked child the threads are gone: start over.
+  void forget_threads() {
+    started_ = 0;
+    sleeping_ = 0;
+    inside_ = 0;
+    job_ = nullptr;
+    busy_ = false;
+  }
+
+ private:
+  void start_workers(int n) {
+    for (; started_ < n; ++started_) std::thread([this, id = started_.load()] { worker(id); }).detach();
+  }
+
+  void wake(int n) { syscall(SYS_futex, reinterpret_cast<uint32_t*>(&generation_), FUTEX_WAKE_PRIVATE, n, nullptr, nullptr, 0); }
+
+  void worker(int id) {
+    pthread_setname_np(pthread_self(), "pyburn");
+    uint32_t seen = 0;
+    for (;;) {
+      const auto until = std::chrono::steady_clock::now() + kSpin;
+      for (int i = 1; generation_.load(std::memory_order_acquire) == seen; ++i) {
+        pause();
+        if (i % 64 == 0 && std::chrono::steady_clock::now() > until) {
+          sleeping_.fetch_add(1, std::memory_order_seq_cst);
+          syscall(SYS_futex, reinterpret_cast<uint32_t*>(&generation_), FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
+          sleeping_.fetch_sub(1, std::memory_order_seq_cst);
+        }
+      }
+      seen = generation_.load(std::memory_order_acquire);
+      if (id >= wanted_.load(std::memory_order_relaxed)) continue;
+      inside_.fetch_add(1, std::memory_order_seq_cst);  // before the look at job_: the caller waits for us
+      if (Job* job = job_.load(std::memory_order_seq_cst)) job->work();
+      inside_.fetch_sub(1, std::memory_order_seq_cst);
+    }
+  }
+
+  std::atomic<uint32_t> generation_{0};
+  std::atomic<int> sleeping_{0}, inside_{0}, started_{0}, wanted_{0};
+  std::atomic<Job*> job_{nullptr};
+  std::atomic<bool> busy_{false};
+};
+
+Pool& pool() {
+  static Pool* p = [] {
+    auto* fresh = new Pool;  // never freed: detached workers use it until the process ends
+    pthread_atfork(nullptr, nullptr, [] { pool().forget_threads(); });
+    return fresh;
+  }();
+  return *p;
+}
+
+std::atomic<int> threads{0};
+
+}  // namespace
+
+int default_num_threads() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  const int cpus = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : int(std::thread::hardware_concurrency());
+  return std::clamp(std::min(cpus, cgroup_limit()), 1, kMaxThreads);
+}
+
+int num_threads() {
+  int n = threads.load(std::memory_order_relaxed);
+  if (n == 0) threads = n = default_num_threads();
+  return n;
+}
+
+void set_num_threads(int n) {
+  require<ValueError>(n >= 1 && n <= kMaxThreads, "[set_num_threads] expected 1 to {} threads: got {}", kMaxThreads, n);
+  threads = n;
+}
+
+void detail::parallel_chunks(int64_t n, int64_t chunk, ChunkFn fn, void* body) {
+  Job job{fn, body, n, std::max<int64_t>(chunk, 1)};
+  const int64_t chunks = (n + job.chunk - 1) / job.chunk;
+  const int k = int(std::min<int64_t>(num_threads(), chunks));
+  if (k <= 1 || !pool().run(job, k)) job.work();
+  if (job.error) std::rethrow_exception(job.error);
+}
+
+}  // namespace pyburn

@@ -1,0 +1,78 @@
+#include "pyburn/tensor/layout.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace pyburn {
+
+bool Layout::is_contiguous() const {
+  int64_t expected = 1;
+  for (int i = rank() - 1; i >= 0; --i) {
+    if (shape[i] == 0) return true;
+    if (shape[i] != 1 && strides[i] != expected) return false;
+    expected *= shape[i];
+  }
+  return true;
+}
+
+namespace {
+// Axes by growing stride; axes of extent 1 do not matter and are left out.
+SmallVector<int, 8> axes_by_stride(const Layout& x) {
+  SmallVector<int, 8> axes;
+  for (int i = x.rank() - 1; i >= 0; --i)
+    if (x.shape[i] != 1) axes.push_back(i);
+  std::stable_sort(axes.begin(), axes.end(), [&](int a, int b) { return x.strides[a] < x.strides[b]; });
+  return axes;
+}
+}  // namespace
+
+bool Layout::has_overlap() const {
+  if (numel() <= 1 || is_contiguous()) return false;
+  int64_t reach = 0;  // largest offset of the axes so far
+  for (int a : axes_by_stride(*this)) {
+    if (strides[a] <= reach) return true;
+    reach += strides[a] * (shape[a] - 1);
+  }
+  return false;
+}
+
+std::pair<int64_t, int64_t> Layout::extent() const {
+  int64_t last = offset;
+  for (int i = 0; i < rank(); ++i) {
+    if (shape[i] == 0) return {offset, offset};
+    last += strides[i] * (shape[i] - 1);
+  }
+  return {offset, last + 1};
+}
+
+Dims contiguous_strides(const Shape& shape) {
+  Dims strides(shape.rank(), 1);
+  int64_t step = 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    strides[i] = step;
+    step *= std::max<int64_t>(shape[i], 1);
+  }
+  return strides;
+}
+
+Layout contiguous_layout(const Shape& shape) { return {shape, contiguous_strides(shape), 0}; }
+
+Dims dense_strides_like(const Layout& x) {
+  if (x.is_contiguous() || x.has_overlap()) return contiguous_strides(x.shape);
+  Dims strides(x.rank(), 1);
+  int64_t step = 1;
+  for (int a : axes_by_stride(x)) {
+    strides[a] = step;
+    step *= x.shape[a];
+  }
+  for (int i = 0; i < x.rank(); ++i)
+    if (x.shape[i] == 1) strides[i] = i + 1 < x.rank() ? strides[i + 1] * x.shape[i + 1] : 1;
+  return strides;
+}
+
+std::string to_text(const Layout& l) {
+  return to_text(l.shape) + " strides " + to_text(l.strides) + " offset " + std::to_string(l.offset);
+}
+
+}  // namespace pyburn

@@ -1,0 +1,27 @@
+// Where the elements of a tensor lie inside its storage. Counted in elements, not bytes.
+#pragma once
+#include "pyburn/tensor/shape.h"
+
+namespace pyburn {
+
+struct Layout {
+  Shape shape;
+  Dims strides;
+  int64_t offset = 0;
+
+  int rank() const { return shape.rank(); }
+  int64_t numel() const { return shape.numel(); }
+  bool is_contiguous() const;         // plain row-major order, no holes
+  bool has_overlap() const;           // two indices may mean the same element
+  bool operator==(const Layout& o) const { return offset == o.offset && shape == o.shape && strides == o.strides; }
+  // First and one-past-last element that the layout touches; equal when empty.
+  std::pair<int64_t, int64_t> extent() const;
+};
+
+Dims contiguous_strides(const Shape&);
+Layout contiguous_layout(const Shape&);
+// Strides that keep x's order of axes (channels-last stays channels-last) for a dense tensor of x's shape.
+Dims dense_strides_like(const Layout& x);
+std::string to_text(const Layout&);
+
+}  // namespace pyburn

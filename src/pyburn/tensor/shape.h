@@ -1,0 +1,35 @@
+// Shape, strides and the lists of axes that operations take.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "pyburn/support/small_vector.h"
+
+namespace pyburn {
+
+using Dims = SmallVector<int64_t, 6>;
+using OptionalDims = std::optional<Dims>;
+
+struct Shape : Dims {
+  using Dims::Dims;
+  Shape() = default;
+  Shape(const Dims& d) : Dims(d) {}
+  Shape(Dims&& d) : Dims(std::move(d)) {}
+  int rank() const { return int(size()); }
+  int64_t numel() const {
+    int64_t n = 1;
+    for (int64_t d : *this) n *= d;
+    return n;
+  }
+};
+
+std::string to_text(const Dims&);  // "(2, 3)", "(4,)", "()"
+
+int normalise_dim(int64_t dim, int rank);                  // negative counts from the end; IndexError when out of range
+Dims normalise_dims(const OptionalDims& dim, int rank);    // sorted; all axes when empty or absent; IndexError on repeats
+Shape reduced_shape(const Shape&, const Dims& dim, bool keepdim);
+int64_t count(const Shape&, const Dims& dim);              // elements along these axes
+Shape broadcast_shapes(const Shape& a, const Shape& b);    // ShapeError when they do not fit
+int64_t checked_numel(const Shape&);                       // ShapeError for negative extents or overflow
+
+}  // namespace pyburn

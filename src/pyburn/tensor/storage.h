@@ -1,0 +1,29 @@
+// The memory behind tensors. Backends subclass Storage; views alias one.
+#pragma once
+#include <cstdint>
+
+#include "pyburn/support/pool.h"
+#include "pyburn/support/ref.h"
+
+namespace pyburn {
+
+class Backend;
+
+class Storage : public Counted, public Pooled {
+ public:
+  Storage(Backend* owner, int64_t bytes, void* host = nullptr) : owner(owner), bytes(bytes), host(host) {}
+
+  Backend* const owner;                  // the backend that made it; lives as long as the process
+  const int64_t bytes;
+  void* host;                            // non-null on cpu: zero-copy numpy and DLPack
+  uint32_t version() const { return version_.load(std::memory_order_relaxed); }
+  void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
+
+  Ref<Counted> packed;                   // pre-packed weights, valid while packed_version == version()
+  uint32_t packed_version = 0;
+
+ private:
+  std::atomic<uint32_t> version_{0};     // +1 per in-place write; shared by all views by construction
+};
+
+}  // namespace pyburn

@@ -1,0 +1,185 @@
+"""Reads the rows of src/pyburn/ops/*.cpp: schemas, doc lines, samples. Standard library only."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+OPS = ROOT / "src" / "pyburn" / "ops"
+
+# schema type -> C++ parameter type, C++ argument accessor of the bindings, Python annotation
+TYPES = {
+    "Tensor": ("const TensorHandle&", "tensor", "Tensor"),
+    "Tensor?": ("const TensorHandle&", "optional_tensor", "Tensor | None"),
+    "Tensor[]": ("const Tensors&", "tensors", "Sequence[Tensor]"),
+    "Tensor|Scalar": ("const Operand&", "operand", "Tensor | Number"),
+    "Scalar": ("const Scalar&", "scalar", "Number"),
+    "Scalar?": ("const std::optional<Scalar>&", "optional_scalar", "Number | None"),
+    "int": ("int64_t", "integer", "int"),
+    "int?": ("std::optional<int64_t>", "optional_integer", "int | None"),
+    "int[]": ("const Dims&", "dims", "int | Sequence[int]"),
+    "int[]?": ("const OptionalDims&", "optional_dims", "int | Sequence[int] | None"),
+    "float": ("double", "number", "float"),
+    "bool": ("bool", "boolean", "bool"),
+    "str": ("const std::string&", "text", "str"),
+    "DType": ("DType", "dtype", "DType"),
+    "DType?": ("std::optional<DType>", "optional_dtype", "DType | None"),
+    "Device?": ("Device*", "optional_device", "DeviceLike | None"),
+    "Generator?": ("Generator*", "optional_generator", "Generator | None"),
+}
+
+
+@dataclass
+class Parameter:
+    name: str
+    type: str
+    default: str | None  # Python text, or None when required
+    keyword_only: bool
+
+
+@dataclass
+class Entry:
+    """An operation (with a row) or a function (a composite)."""
+
+    name: str
+    schema: str
+    doc: str
+    family: str
+    row: bool
+    kind: str = ""
+    attrs: str = ""
+    example: str = ""
+    returns: str = "Tensor"
+    parameters: list[Parameter] = field(default_factory=list)
+
+    @property
+    def public(self) -> bool:
+        """Rows without a sensible call from attributes (random, optimiser steps, fused) have no function."""
+        return not (self.row and (self.name in {"random", "fused"} or self.kind == "update"))
+
+    @property
+    def is_method(self) -> bool:
+        return bool(self.parameters) and self.parameters[0].name == "input" and self.parameters[0].type.startswith("Tensor")
+
+    @property
+    def has_inplace(self) -> bool:
+        return self.row and self.kind == "elementwise" and self.is_method and self.name != "cast"
+
+    @property
+    def has_out(self) -> bool:
+        return self.row and self.public and self.kind not in {"view", "dynamic", "fill"} and self.name != "reshape"
+
+
+def parse_schema(schema: str) -> tuple[str, list[Parameter], str]:
+    match = re.fullmatch(r"(\w+)\((.*)\) -> (.+)", schema)
+    if not match:
+        raise SystemExit(f"not a schema: {schema}")
+    name, body, returns = match.groups()
+    parameters, keyword_only = [], False
+    for part in re.split(r",\s*(?![^(]*\))", body) if body else []:
+        if part == "*":
+            keyword_only = True
+            continue
+        typed, _, default = part.partition("=")
+        type_name, _, parameter = typed.rpartition(" ")
+        if type_name not in TYPES:
+            raise SystemExit(f"unknown type {type_name!r} in: {schema}")
+        parameters.append(Parameter(parameter, type_name, default or None, keyword_only))
+    return name, parameters, returns
+
+
+def _strings(text: str) -> str:
+    """The value of adjacent C++ string literals, raw ones included."""
+    parts = re.findall(r'R"\((.*?)\)"|"((?:[^"\\]|\\.)*)"', text, re.S)
+    return "".join(raw if raw else ast.literal_eval('"' + plain + '"') for raw, plain in parts)
+
+
+_FIELD = re.compile(r'\.(\w+)\s*=\s*((?:R"\(.*?\)"|"(?:[^"\\]|\\.)*"|[^",}]|\s)+)', re.S)
+
+
+def _fields(body: str) -> dict[str, str]:
+    fields = {}
+    for key, value in _FIELD.findall(body):
+        value = value.strip()
+        if '"' in value:
+            fields[key] = _strings(value)
+        else:
+            fields[key] = value
+    return fields
+
+
+def _balanced(source: str, start: int) -> int:
+    """Index after the parenthesis that closes the one at start; string literals are skipped."""
+    depth, i = 0, start
+    while i < len(source):
+        if source.startswith('R"(', i):
+            i = source.index(')"', i) + 2
+            continue
+        if source[i] == '"':
+            i += 1
+            while source[i] != '"':
+                i += 2 if source[i] == "\\" else 1
+        elif source[i] in "({":
+            depth += 1
+        elif source[i] in ")}":
+            depth -= 1
+            if depth == 0:
+                return i + 1
+        i += 1
+    raise SystemExit("unbalanced parentheses")
+
+
+def read_family(path: Path) -> list[Entry]:
+    source = path.read_text()
+    family, entries = path.stem, []
+    helpers = {}  # consteval helpers that complete rows: the kind may be given there
+    for name, body in re.findall(r"consteval OpInfo (\w+)\([^)]*\) \{(.*?)\n\}", source, re.S):
+        helpers[name] = body
+    for match in re.finditer(r"constinit OpInfo (\w+) = (\w+)(<[^>]*>?[^(]*>)?\(", source):
+        body = source[match.end() - 1 : _balanced(source, match.end() - 1)]
+        text = source[match.start() : match.end()] + body
+        chain = [h for h in helpers if re.search(rf"\b{h}\(", text)]
+        chain += [h for h in helpers for user in chain if re.search(rf"\b{h}\(", helpers[user])]
+        kinds = [k for h in chain for k in re.findall(r"\.kind = Kind::(\w+)", helpers[h])]
+        fields = _fields(body)
+        kind = fields["kind"].split("::")[-1] if "kind" in fields else (kinds or ["opaque"])[0]
+        define = re.search(r"define(_view)?<\s*([\w:]+),", text + "".join(helpers[h] for h in chain))
+        if not define:
+            raise SystemExit(f"{path.name}: no define<...> for {match.group(1)}")
+        entry = Entry(
+            name=match.group(1), schema=fields["schema"], doc=fields["doc"], family=family, row=True,
+            kind="view" if define.group(1) else kind, attrs=define.group(2), example=fields.get("example", ""),
+        )
+        entries.append(entry)
+    for block in re.finditer(r"constinit FunctionInfo functions\[\] = (\{)", source):
+        body = source[block.start(1) + 1 : _balanced(source, block.start(1)) - 1]
+        i = 0
+        while (start := body.find("{", i)) >= 0:
+            i = _balanced(body, start)
+            fields = _fields(body[start + 1 : i - 1])
+            entries.append(Entry(
+                name=fields["schema"].split("(")[0], schema=fields["schema"], doc=fields["doc"], family=family, row=False,
+                example=fields.get("example", "")))
+    for entry in entries:
+        name, entry.parameters, entry.returns = parse_schema(entry.schema)
+        if name != entry.name:
+            raise SystemExit(f"{path.name}: the row {entry.name} has the schema of {name}")
+    return entries
+
+
+def read_all(folder: Path = OPS) -> list[Entry]:
+    entries = [e for path in sorted(folder.glob("*.cpp")) for e in read_family(path)]
+    seen: set[str] = set()
+    for entry in entries:
+        if entry.name in seen:
+            raise SystemExit(f"two entries are called {entry.name}")
+        seen.add(entry.name)
+    return entries
+
+
+if __name__ == "__main__":
+    for e in read_all():
+        print(f"{e.family:10} {'op' if e.row else 'fn':3} {e.name:16} {e.kind:12} {e.attrs:10} {e.schema}")
