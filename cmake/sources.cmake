@@ -1,5 +1,6 @@
 # Explicit, in order of layers: a source is built because it is named here.
 set(PYBURN_SOURCES
+  src/pyburn/support/adoptable.cpp
   src/pyburn/support/error.cpp
   src/pyburn/support/fault.cpp
   src/pyburn/support/format.cpp
@@ -18,6 +19,7 @@ set(PYBURN_SOURCES
   src/pyburn/runtime/device.cpp
   src/pyburn/runtime/generator.cpp
   src/pyburn/runtime/run.cpp
+  src/pyburn/runtime/transfer.cpp
   src/pyburn/ops/binary.cpp
   src/pyburn/ops/conv.cpp
   src/pyburn/ops/copy.cpp
@@ -44,4 +46,21 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/random.cpp
   src/pyburn/backends/cpu/reduce.cpp
   src/pyburn/backends/cpu/tiles.cpp
+  src/pyburn/nn/batch_norm.cpp
+  src/pyburn/nn/conv.cpp
+  src/pyburn/nn/init.cpp
+  src/pyburn/nn/layer.cpp
+  src/pyburn/nn/linear.cpp
+  src/pyburn/nn/module.cpp
+  src/pyburn/nn/module_state.cpp
+  src/pyburn/nn/parameter.cpp
+  src/pyburn/nn/sequential.cpp
+  src/pyburn/nn/stateless.cpp
+  src/pyburn/optim/adam_update.cpp
+  src/pyburn/optim/optimizer.cpp
+  src/pyburn/optim/sgd_update.cpp
+  src/pyburn/io/atomic_file.cpp
+  src/pyburn/io/mapped_file.cpp
+  src/pyburn/io/safetensors_read.cpp
+  src/pyburn/io/safetensors_write.cpp
 )
