@@ -46,6 +46,11 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/random.cpp
   src/pyburn/backends/cpu/reduce.cpp
   src/pyburn/backends/cpu/tiles.cpp
+  src/pyburn/decorators/autodiff/autodiff.cpp
+  src/pyburn/decorators/autodiff/autograd.cpp
+  src/pyburn/decorators/autodiff/engine.cpp
+  src/pyburn/decorators/autodiff/history.cpp
+  src/pyburn/decorators/autodiff/node.cpp
   src/pyburn/nn/batch_norm.cpp
   src/pyburn/nn/conv.cpp
   src/pyburn/nn/init.cpp
@@ -63,4 +68,22 @@ set(PYBURN_SOURCES
   src/pyburn/io/mapped_file.cpp
   src/pyburn/io/safetensors_read.cpp
   src/pyburn/io/safetensors_write.cpp
+  src/pyburn/start.cpp
+)
+
+set(PYBURN_BINDINGS
+  python/bindings/arguments.cpp
+  python/bindings/bind_autograd.cpp
+  python/bindings/bind_io.cpp
+  python/bindings/bind_nn.cpp
+  python/bindings/bind_optim.cpp
+  python/bindings/errors.cpp
+  python/bindings/module.cpp
+  python/bindings/module_class.cpp
+  python/bindings/objects.cpp
+  python/bindings/op_table.cpp
+  python/bindings/tensor_attributes.cpp
+  python/bindings/tensor_number.cpp
+  python/bindings/tensor_object.cpp
+  python/bindings/generated/functions.cpp
 )
