@@ -82,6 +82,7 @@ set(PYBURN_BINDINGS
   python/bindings/module_class.cpp
   python/bindings/objects.cpp
   python/bindings/op_table.cpp
+  python/bindings/python_fields.cpp
   python/bindings/tensor_attributes.cpp
   python/bindings/tensor_number.cpp
   python/bindings/tensor_object.cpp

@@ -13,4 +13,7 @@ NB_MODULE(_core, m) {
   if (!make_tensor_type(m.ptr())) throw nb::python_error();
   bind_op_table(m);
   bind_autograd(m);
+  bind_nn(m);
+  bind_optim(m);
+  bind_io(m);
 }

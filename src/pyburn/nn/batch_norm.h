@@ -16,6 +16,7 @@ struct BatchNormConfig {
 class BatchNorm2d : public Layer<BatchNormConfig> {
  public:
   explicit BatchNorm2d(BatchNormConfig config, Placement placement = {});
+  BatchNorm2d(BatchNormConfig config, Unfilled) : Layer(std::move(config)) {}
   void reset_running_stats();
   void reset_parameters();
   Tensor forward(const Tensor& x) override;

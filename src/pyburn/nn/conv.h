@@ -17,6 +17,7 @@ class Conv2d : public Layer<Conv2dConfig> {
  public:
   // One number stands for both axes. ValueError where channels and groups do not agree.
   explicit Conv2d(Conv2dConfig config, Placement placement = {});
+  Conv2d(Conv2dConfig config, Unfilled) : Layer(std::move(config)) {}
   void reset_parameters();
   Tensor forward(const Tensor& x) override;
   std::string type_name() const override { return "Conv2d"; }

@@ -17,6 +17,9 @@ struct Placement {
   Device* device = nullptr;
 };
 
+// Makes a layer with its options and an empty registry, to be filled by whoever copies or loads one.
+struct Unfilled {};
+
 template <class C>
 class Layer : public Module {
  public:

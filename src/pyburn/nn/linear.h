@@ -14,6 +14,7 @@ struct LinearConfig {
 class Linear : public Layer<LinearConfig> {
  public:
   explicit Linear(LinearConfig config, Placement placement = {});
+  Linear(LinearConfig config, Unfilled) : Layer(config) {}
   Linear(int64_t in_features, int64_t out_features, bool bias = true, Placement placement = {})
       : Linear(LinearConfig{in_features, out_features, bias}, placement) {}
   void reset_parameters();

@@ -16,7 +16,7 @@ std::string joined(const std::string& prefix, const std::string& name) { return 
 
 Module::HostCalls Module::host_calls;
 
-Tensor Module::forward(const Tensor&) { fail<UnsupportedOp>("Module [{}] is missing the required \"forward\" function", type_name()); }
+Tensor Module::forward(const Tensor&) { fail<UnsupportedOp>("Module [{}] is missing the required \"forward\" function", display_name()); }
 
 AnyConfig Module::config() {
   static NoAttrs none;
@@ -32,11 +32,16 @@ Entry* Module::find(std::string_view name) {
 const Tensor& Module::tensor(std::string_view name) const {
   for (const Entry& e : entries_)
     if (e.kind != Entry::Kind::module && e.name == name) return e.tensor;
-  fail<ValueError>("'{}' object has no attribute '{}'", type_name(), name);
+  fail<ValueError>("'{}' object has no attribute '{}'", display_name(), name);
 }
 
 void Module::erase(std::string_view name) {
   std::erase_if(entries_, [&](const Entry& e) { return e.name == name; });
+}
+
+void Module::clear() {
+  const std::vector<Entry> dying = std::move(entries_);  // their end may call back into this module
+  entries_.clear();
 }
 
 void Module::put(Entry entry) {
@@ -164,7 +169,7 @@ std::string module_text(const std::string& type_name, const std::string& extra,
 std::string to_text(Module& m) {
   std::vector<std::pair<std::string, std::string>> children;
   for (const auto& [name, child] : m.named_children()) children.emplace_back(name, to_text(*child));
-  return module_text(m.type_name(), m.extra_repr(), children);
+  return module_text(m.display_name(), m.extra_repr(), children);
 }
 
 }  // namespace pyburn::nn

@@ -58,6 +58,7 @@ class Module : public Adoptable {
   Entry* find(std::string_view name);
   void erase(std::string_view name);
   void put(Entry entry);                                // replaces the entry of that name, or appends
+  void clear();
   const Tensor& tensor(std::string_view name) const;    // a parameter or buffer; ValueError when there is none
 
   // Walks. Each module and tensor is met once, in order of registration, parents before children.
@@ -87,9 +88,12 @@ class Module : public Adoptable {
   struct HostCalls {
     Tensor (*call)(Module&, const Tensor&) = nullptr;
     void (*train)(Module&, bool mode) = nullptr;
+    std::string (*type_name)(const Module&) = nullptr;
   };
   static HostCalls host_calls;
   void call_host(bool yes) { calls_host_ = yes; }
+  bool calls_host() const { return calls_host_; }
+  std::string display_name() const { return calls_host_ ? host_calls.type_name(*this) : type_name(); }
 
  protected:
   // Keys that older checkpoints lack and that may keep their value.

@@ -84,7 +84,7 @@ IncompatibleKeys Module::load_state_dict(const NamedTensors& state, bool strict,
   if (strict && !keys.unexpected_keys.empty()) errors.push_back("Unexpected key(s) in state_dict: " + quoted_list(keys.unexpected_keys) + ". ");
   errors.insert(errors.end(), loading.errors.begin(), loading.errors.end());
   if (!errors.empty()) {
-    std::string text = "Error(s) in loading state_dict for " + type_name() + ":";
+    std::string text = "Error(s) in loading state_dict for " + display_name() + ":";
     for (const std::string& e : errors) text += "\n\t" + e;
     throw Error(text);
   }

@@ -12,6 +12,7 @@ struct ReLUConfig {
 class ReLU : public Layer<ReLUConfig> {
  public:
   explicit ReLU(ReLUConfig config = {}) : Layer(config) {}
+  ReLU(ReLUConfig config, Unfilled) : Layer(config) {}
   Tensor forward(const Tensor& x) override;
   std::string type_name() const override { return "ReLU"; }
 };
@@ -30,6 +31,7 @@ struct FlattenConfig {
 class Flatten : public Layer<FlattenConfig> {
  public:
   explicit Flatten(FlattenConfig config = {}) : Layer(config) {}
+  Flatten(FlattenConfig config, Unfilled) : Layer(config) {}
   Tensor forward(const Tensor& x) override;
   std::string type_name() const override { return "Flatten"; }
 };
