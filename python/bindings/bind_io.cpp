@@ -35,7 +35,7 @@ nb::dict load(const io::SafetensorsReader& reader, Device* device) {
 
 void bind_io(nb::module_& m) {
   nb::register_exception_translator(translate_system_errors);
-  nb::module_ i = m.def_submodule("io");
+  nb::module_ i = m.def_submodule("_io");
   i.def("load_file", [](const std::filesystem::path& path, nb::handle device) { return load(io::SafetensorsReader(path), device_or_default(device)); },
         "filename"_a, "device"_a.none() = nb::none());
   i.def("load", [](nb::bytes data, nb::handle device) {

@@ -237,7 +237,7 @@ void bind_nn(nb::module_& m) {
     return nb::steal(wrap_as(reinterpret_cast<PyTypeObject*>(cls.ptr()), nn::Parameter(data, requires_grad)));
   });
   m.def("_set_parameter_class", [](nb::handle cls) { Py_XSETREF(parameter_type, cls.inc_ref().ptr()); });
-  nb::module_ n = m.def_submodule("nn");
+  nb::module_ n = m.def_submodule("_nn");
   bind_module(n);
   bind_layers(n);
   bind_containers(n);

@@ -1,6 +1,7 @@
 // Optimiser steps for Python, where groups and state are plain dicts.
 #include "objects.h"
 #include "pyburn/optim/optimizer.h"
+#include "pyburn/runtime/transfer.h"
 #include "python_fields.h"
 
 namespace nb = nanobind;
@@ -60,9 +61,13 @@ void step(nb::handle group, nb::list parameters, nb::list states) {
 }  // namespace
 
 void bind_optim(nb::module_& m) {
-  nb::module_ o = m.def_submodule("optim");
+  nb::module_ o = m.def_submodule("_optim");
   o.def("sgd_step", step<optim::SgdOptions, optim::SgdState>);
   o.def("adam_step", step<optim::AdamOptions, optim::AdamState>);
+  o.def("fitted", [](const Tensor& value, const Tensor& parameter) {
+    const Tensor here = transfer(value, parameter.device());
+    return is_floating(here.dtype()) ? cast(here, parameter.dtype()) : clone(here);
+  });
   o.def("check_sgd", [](nb::handle group) { options_from<optim::SgdOptions>(group).check(); });
   o.def("check_adam", [](nb::handle group) { options_from<optim::AdamOptions>(group).check(); });
 }

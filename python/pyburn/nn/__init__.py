@@ -1,6 +1,6 @@
 """Neural network modules: layers from C++, and classes of your own that subclass `Module`."""
 
-from .._core.nn import BatchNorm2d, Conv2d, Flatten, Identity, Linear, Module, ReLU, Sequential
+from .._core._nn import BatchNorm2d, Conv2d, Flatten, Identity, Linear, Module, ReLU, Sequential
 from . import functional, module_methods
 from .parameter import Parameter
 

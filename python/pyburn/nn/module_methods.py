@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from .._core import DType, Tensor, bfloat16, float16, float32, float64
-from .._core.nn import Module, Sequential
+from .._core._nn import Module, Sequential
 from .hooks import Hook, RemovableHandle, add_hook
 from .parameter import Parameter
 
