@@ -45,3 +45,8 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/reduce.cpp
   src/pyburn/backends/cpu/tiles.cpp
 )
+
+# The Python extension. No logic: what C++ can do, made callable.
+set(PYBURN_BINDINGS
+  python/bindings/generated/functions.cpp
+)
