@@ -38,7 +38,7 @@ def complaint(folder: tuple[str, ...], included: tuple[str, ...]) -> str | None:
     if not folder:
         return None  # pyburn.h and its source see everything
     if not included:
-        return "the umbrella header is for users"
+        return "files of the root are for users"
     if included[0] not in LAYERS:
         return f"{included[0]}/ is not a layer"
     if folder[0] in SIBLINGS and included[0] in SIBLINGS:
