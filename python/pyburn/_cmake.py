@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 
 
 def cmake_dir() -> str:
@@ -12,4 +12,4 @@ def cmake_dir() -> str:
     >>> sorted(f for f in os.listdir(pyburn.cmake_dir()) if f.startswith("pyburnConfig"))
     ['pyburnConfig.cmake', 'pyburnConfigVersion.cmake']
     """
-    return str(Path(__file__).resolve().parent / "lib" / "cmake" / "pyburn")
+    return os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib", "cmake", "pyburn")
