@@ -13,16 +13,19 @@ from . import _core
 
 def _parameters(body: str) -> tuple[list[inspect.Parameter], set[str]]:
     """The parameters of a schema, and the names of those that are tensors."""
-    parameters, tensors, kind = [], set(), inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters: list[inspect.Parameter] = []
+    tensors: set[str] = set()
+    keyword_only = False
     for part in filter(None, re.split(r",\s*(?![^(]*\))", body)):
         if part == "*":
-            kind = inspect.Parameter.KEYWORD_ONLY
+            keyword_only = True
             continue
         typed, _, default = part.partition("=")
         annotation, _, name = typed.rpartition(" ")
         if annotation in ("Tensor", "Tensor?", "Tensor[]"):
             tensors.add(name)
         value = ast.literal_eval(default) if default else inspect.Parameter.empty
+        kind = inspect.Parameter.KEYWORD_ONLY if keyword_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
         parameters.append(inspect.Parameter(name, kind, default=value, annotation=annotation))
     return parameters, tensors
 
