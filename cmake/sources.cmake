@@ -71,6 +71,7 @@ set(PYBURN_SOURCES
   src/pyburn/start.cpp
 )
 
+# The Python extension. No logic: what C++ can do, made callable.
 set(PYBURN_BINDINGS
   python/bindings/arguments.cpp
   python/bindings/bind_autograd.cpp
@@ -83,6 +84,7 @@ set(PYBURN_BINDINGS
   python/bindings/objects.cpp
   python/bindings/op_table.cpp
   python/bindings/python_fields.cpp
+  python/bindings/plugins.cpp
   python/bindings/tensor_attributes.cpp
   python/bindings/tensor_number.cpp
   python/bindings/tensor_object.cpp

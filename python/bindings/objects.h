@@ -22,6 +22,7 @@ void bind_op_table(nanobind::module_& m);
 void bind_nn(nanobind::module_& m);
 void bind_optim(nanobind::module_& m);
 void bind_io(nanobind::module_& m);
+void bind_plugins(nanobind::module_& m);   // libraries of other packages
 
 }  // namespace pyburn::python
 
