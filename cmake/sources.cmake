@@ -38,10 +38,12 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/elementwise_float.cpp
   src/pyburn/backends/cpu/elementwise_integer.cpp
   src/pyburn/backends/cpu/fill.cpp
+  src/pyburn/backends/cpu/gemm.cpp
   src/pyburn/backends/cpu/index.cpp
   src/pyburn/backends/cpu/matmul.cpp
   src/pyburn/backends/cpu/optimise.cpp
   src/pyburn/backends/cpu/random.cpp
   src/pyburn/backends/cpu/reduce.cpp
+  src/pyburn/backends/cpu/simd_level.cpp
   src/pyburn/backends/cpu/tiles.cpp
 )
