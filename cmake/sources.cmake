@@ -32,6 +32,7 @@ set(PYBURN_SOURCES
   src/pyburn/ops/unary.cpp
   src/pyburn/ops/generated/functions.cpp
   src/pyburn/ops/generated/methods.cpp
+  src/pyburn/backends/cpu/argmax.cpp
   src/pyburn/backends/cpu/conv.cpp
   src/pyburn/backends/cpu/copy.cpp
   src/pyburn/backends/cpu/cpu_backend.cpp

@@ -33,6 +33,7 @@ void register_fill(KernelTable&);
 void register_elementwise_float(KernelTable&);
 void register_elementwise_integer(KernelTable&);
 void register_reduce(KernelTable&);
+void register_argmax(KernelTable&);
 void register_matmul(KernelTable&);
 void register_conv(KernelTable&);
 void register_random(KernelTable&);
