@@ -46,5 +46,6 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/random.cpp
   src/pyburn/backends/cpu/reduce.cpp
   src/pyburn/backends/cpu/simd_level.cpp
+  src/pyburn/backends/cpu/softmax.cpp
   src/pyburn/backends/cpu/tiles.cpp
 )

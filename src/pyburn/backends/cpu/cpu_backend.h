@@ -36,6 +36,7 @@ void register_reduce(KernelTable&);
 void register_argmax(KernelTable&);
 void register_matmul(KernelTable&);
 void register_conv(KernelTable&);
+void register_softmax(KernelTable&);
 void register_random(KernelTable&);
 void register_index(KernelTable&);
 void register_optimise(KernelTable&);
