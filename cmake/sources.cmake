@@ -22,6 +22,7 @@ set(PYBURN_SOURCES
   src/pyburn/ops/conv.cpp
   src/pyburn/ops/copy.cpp
   src/pyburn/ops/fill.cpp
+  src/pyburn/ops/fused.cpp
   src/pyburn/ops/index.cpp
   src/pyburn/ops/matmul.cpp
   src/pyburn/ops/movement.cpp
@@ -38,6 +39,9 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/elementwise_float.cpp
   src/pyburn/backends/cpu/elementwise_integer.cpp
   src/pyburn/backends/cpu/fill.cpp
+  src/pyburn/backends/cpu/fused.cpp
+  src/pyburn/backends/cpu/fused_program.cpp
+  src/pyburn/backends/cpu/fused_reduce.cpp
   src/pyburn/backends/cpu/index.cpp
   src/pyburn/backends/cpu/matmul.cpp
   src/pyburn/backends/cpu/optimise.cpp

@@ -35,7 +35,7 @@ void KernelTable::add_tile(const OpInfo& op, DType compute, Tile tile) {
 
 CpuBackend::CpuBackend() {
   for (auto add : {register_copy, register_fill, register_elementwise_float, register_elementwise_integer, register_reduce,
-                   register_matmul, register_conv, register_random, register_index, register_optimise})
+                   register_matmul, register_conv, register_random, register_index, register_optimise, register_fused})
     add(kernels_);
 }
 

@@ -38,6 +38,7 @@ void register_conv(KernelTable&);
 void register_random(KernelTable&);
 void register_index(KernelTable&);
 void register_optimise(KernelTable&);
+void register_fused(KernelTable&);
 
 
 }  // namespace pyburn::cpu
