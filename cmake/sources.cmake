@@ -4,6 +4,7 @@ set(PYBURN_SOURCES
   src/pyburn/support/fault.cpp
   src/pyburn/support/format.cpp
   src/pyburn/support/log.cpp
+  src/pyburn/support/patient_lock.cpp
   src/pyburn/support/pool.cpp
   src/pyburn/support/thread_pool.cpp
   src/pyburn/tensor/dtype.cpp
@@ -48,4 +49,9 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/random.cpp
   src/pyburn/backends/cpu/reduce.cpp
   src/pyburn/backends/cpu/tiles.cpp
+  src/pyburn/decorators/fusion/cut.cpp
+  src/pyburn/decorators/fusion/flush.cpp
+  src/pyburn/decorators/fusion/fusion.cpp
+  src/pyburn/decorators/fusion/queue.cpp
+  src/pyburn/decorators/fusion/structure.cpp
 )
