@@ -21,10 +21,11 @@ struct alignas(64) Buffer {
 // How a tensor is walked in the order of the loop.
 struct Access {
   char* base;
-  int64_t size;         // of an element
+  int64_t size;          // of an element
   const Dims* strides;
-  bool flat = true;     // its elements lie in the order of the loop, without holes
+  bool flat = true;      // its elements lie in the order of the loop, without holes
   bool constant = true;  // one element for all
+  bool kept = false;     // its old elements are wanted when the tile is stored, which overwrites them
 };
 
 template <class U>
@@ -86,6 +87,7 @@ class FusedRun {
     if (!program) return false;
     program_ = std::move(*program);
     choose_direct_outputs(in);
+    keep_overwritten_inputs(in);
     return true;
   }
 
@@ -138,6 +140,13 @@ class FusedRun {
     }
   }
 
+  // tmp = x.clone(); x.copy_(y); y.copy_(tmp): a result may be what an input held before it was written.
+  void keep_overwritten_inputs(Inputs in) {
+    for (size_t i = 0; i < in.size(); ++i)
+      for (const TensorHandle* out : stored_)
+        inputs_[int64_t(i)].kept |= out->storage() == in[i]->storage() && program_.last_read[i] == int(program_.code.size());
+  }
+
   // Calls piece(done, pointer, stride, n) for each row of the innermost axis in [begin, begin + n).
   template <class Piece>
   void for_each_piece(const Access& a, int64_t begin, int64_t n, Piece piece) const {
@@ -166,7 +175,7 @@ class FusedRun {
   void load_input(State& s, const Instruction& i, int64_t begin, int64_t n) const {
     const Access& a = inputs_[i.input];
     if (a.constant) return;  // done when the state was made
-    if (a.flat && i.from == i.to) {
+    if (a.flat && i.from == i.to && !a.kept) {
       s.at[i.out] = a.base + begin * a.size;
       return;
     }

@@ -25,7 +25,8 @@ KernelSupport Fusion::support(const OpInfo& op, DType key) const {
 Ref<Storage> Fusion::allocate(DType dtype, int64_t elements) { return Ref<Storage>(new FusionStorage(this, dtype, elements)); }
 
 FusionStorage& Fusion::storage_of(const TensorHandle& t) const {
-  require<DeviceError>(t.storage()->owner == this, "expected a tensor made on {}: got one of {}", name(), t.storage()->owner->name());
+  if (t.storage()->owner != this) [[unlikely]]
+    fail<DeviceError>("expected a tensor made on {}: got one of {}", name(), t.storage()->owner->name());
   return static_cast<FusionStorage&>(*t.storage());
 }
 
