@@ -171,7 +171,7 @@ TEST(Fusion, SmallOperationsPassAndLargeQueuesRun) {
   f.fusion->reset_statistics();
   download(small + 1);
   EXPECT_EQ(f.fusion->statistics().queued, 0);
-  Tensor x = upload(*f.device, {5000}, numbers(5000));
+  Tensor x = upload(*f.device, {10000}, numbers(10000));
   for (int i = 0; i < 300; ++i) x = x + 1;
   EXPECT_GE(f.fusion->statistics().flushes, 2);  // by length
   f.fusion->flush();

@@ -56,7 +56,7 @@ Ref<const Plan> Fusion::plan() {
 }
 
 void Fusion::flush_locked() {
-  if (queue_.empty()) return;
+  if (queue_.empty()) return queue_.clear();  // a node that could not be added may have left its storages
   LevelScope scope(*inner_);
   const Ref<const Plan> plan = this->plan();
   ++statistics_.flushes;

@@ -2,8 +2,8 @@
 
 namespace pyburn {
 
-QueuedOperand Queue::operand(const TensorHandle& t, FusionStorage::Pending use) {
-  if (!t.defined()) return {};
+void Queue::describe(const TensorHandle& t, FusionStorage::Pending use, QueuedOperand& operand) {
+  if (!t.defined()) return;
   auto& storage = static_cast<FusionStorage&>(*t.storage());
   if (storage.slot < 0) {
     storages_.push_back(Ref<FusionStorage>(&storage));
@@ -11,15 +11,23 @@ QueuedOperand Queue::operand(const TensorHandle& t, FusionStorage::Pending use) 
     if (storage.inner) computed_bytes_ += storage.bytes;
   }
   if (storage.pending.load(std::memory_order_relaxed) < use) storage.pending.store(use, std::memory_order_release);
-  return {storage.slot, t.dtype(), t.layout()};
+  operand.slot = storage.slot;
+  operand.dtype = t.dtype();
+  operand.layout = t.layout();
 }
 
 void Queue::add(OpRef op, Inputs in, Outputs out) {
-  QueuedNode node;
-  node.op = Operation(op);
-  for (const TensorHandle* t : in) node.in.push_back(operand(*t, FusionStorage::Pending::read));
-  for (const TensorHandle& t : out) node.out.push_back(operand(t, FusionStorage::Pending::written));
-  nodes_.push_back(std::move(node));
+  QueuedNode& node = nodes_.emplace_back();
+  try {
+    node.op = Operation(op);
+    node.in.resize(int64_t(in.size()));
+    node.out.resize(int64_t(out.size()));
+    for (size_t i = 0; i < in.size(); ++i) describe(*in[i], FusionStorage::Pending::read, node.in[int64_t(i)]);
+    for (size_t i = 0; i < out.size(); ++i) describe(out[i], FusionStorage::Pending::written, node.out[int64_t(i)]);
+  } catch (...) {
+    nodes_.pop_back();
+    throw;
+  }
 }
 
 bool Queue::full() const {

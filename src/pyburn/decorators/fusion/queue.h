@@ -25,6 +25,7 @@ class Queue {
   static constexpr int64_t kMaxNodes = 128;
   static constexpr int64_t kMaxHeldBytes = int64_t(64) << 20;
 
+  Queue() { nodes_.reserve(kMaxNodes); }
   void add(OpRef op, Inputs in, Outputs out);
   bool empty() const { return nodes_.empty(); }
   // Should it run before more is added? Yes when it is long, or keeps much memory alive that nobody else wants.
@@ -39,7 +40,7 @@ class Queue {
   FusionStorage& storage(int32_t slot) const { return *storages_[size_t(slot)]; }
 
  private:
-  QueuedOperand operand(const TensorHandle&, FusionStorage::Pending);
+  void describe(const TensorHandle&, FusionStorage::Pending use, QueuedOperand& operand);
 
   std::vector<QueuedNode> nodes_;
   std::vector<Ref<FusionStorage>> storages_;  // one reference each, however many nodes use it; null once released

@@ -55,6 +55,7 @@ uint64_t hash_of(const std::vector<uint32_t>& words) {
 
 QueueStructure describe(const Queue& queue, bool fuses) {
   QueueStructure s;
+  s.nodes.reserve(queue.nodes().size());
   Numbering<Layout> layouts;
   Numbering<Shape> shapes;
   auto operand = [&](const QueuedOperand& o) -> QueueStructure::Operand {
