@@ -4,6 +4,7 @@ set(PYBURN_SOURCES
   src/pyburn/support/fault.cpp
   src/pyburn/support/format.cpp
   src/pyburn/support/log.cpp
+  src/pyburn/support/patient_lock.cpp
   src/pyburn/support/pool.cpp
   src/pyburn/support/thread_pool.cpp
   src/pyburn/tensor/dtype.cpp
@@ -22,6 +23,7 @@ set(PYBURN_SOURCES
   src/pyburn/ops/conv.cpp
   src/pyburn/ops/copy.cpp
   src/pyburn/ops/fill.cpp
+  src/pyburn/ops/fused.cpp
   src/pyburn/ops/index.cpp
   src/pyburn/ops/matmul.cpp
   src/pyburn/ops/movement.cpp
@@ -40,6 +42,9 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/elementwise_integer.cpp
   src/pyburn/backends/cpu/fill.cpp
   src/pyburn/backends/cpu/gemm.cpp
+  src/pyburn/backends/cpu/fused.cpp
+  src/pyburn/backends/cpu/fused_program.cpp
+  src/pyburn/backends/cpu/fused_reduce.cpp
   src/pyburn/backends/cpu/index.cpp
   src/pyburn/backends/cpu/matmul.cpp
   src/pyburn/backends/cpu/optimise.cpp
@@ -69,4 +74,9 @@ set(PYBURN_BINDINGS
   python/bindings/tensor_number.cpp
   python/bindings/tensor_object.cpp
   python/bindings/generated/functions.cpp
+  src/pyburn/decorators/fusion/cut.cpp
+  src/pyburn/decorators/fusion/flush.cpp
+  src/pyburn/decorators/fusion/fusion.cpp
+  src/pyburn/decorators/fusion/queue.cpp
+  src/pyburn/decorators/fusion/structure.cpp
 )
