@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "pyburn/runtime/transfer.h"
@@ -78,7 +79,8 @@ class AtomicFile {
 }  // namespace
 
 Bytes graph_to_bytes(const Graph& graph) {
-  WireWriter w;
+  OpNames names;
+  WireWriter w(names);
   w.extend(sizeof(Header));
   w.read_constant = [](const TensorHandle& from, std::span<std::byte> to) { to_host(from, {to.data(), from.meta()}); };
   encode(w, graph);
@@ -100,7 +102,8 @@ Ref<Graph> graph_from_bytes(BytesView bytes, Device& device) {
   require<FormatError>(h.bytes == payload.size(), "[graph_file] the file was cut or extended: got {} bytes, expected {}",
                        uint64_t(payload.size()), h.bytes);
   require<FormatError>(h.checksum == checksum(payload), "[graph_file] the file is damaged: its checksum does not match");
-  WireReader r(payload);
+  OpNames names;
+  WireReader r(payload, names);
   r.make_constant = [&](const Meta& m, BytesView data) { return from_host(device, {const_cast<std::byte*>(data.data()), m}); };
   Ref<Graph> graph = decode_graph(r);
   r.end();
@@ -115,13 +118,12 @@ void save_graph(const Graph& graph, const std::string& path) {
 }
 
 Ref<Graph> load_graph(const std::string& path, Device& device) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) fail_system("cannot read", path);
-  const std::streamoff size = file.tellg();
-  require<FormatError>(size >= 0, "[graph_file] cannot read '{}'", path);
-  Bytes bytes(static_cast<size_t>(size));
-  file.seekg(0);
-  file.read(reinterpret_cast<char*>(bytes.data()), size);
+  std::error_code error;
+  const uintmax_t size = std::filesystem::file_size(path, error);  // an error for directories and devices
+  require<FormatError>(!error, "[graph_file] cannot read '{}': {}", path, error.message());
+  std::ifstream file(path, std::ios::binary);
+  Bytes bytes(size);
+  file.read(reinterpret_cast<char*>(bytes.data()), std::streamsize(size));
   require<FormatError>(bool(file), "[graph_file] cannot read '{}'", path);
   return graph_from_bytes(bytes, device);
 }

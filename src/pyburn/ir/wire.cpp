@@ -225,6 +225,7 @@ void encode(WireWriter& w, OpRef op) {
   if (number >= 0) {
     w.count(uint64_t(number));
   } else {
+    require<UnsupportedOp>(!w.names.sealed, "the other side does not know this operation");
     w.count(uint64_t(w.names.size()));
     w.text(op.info->name());
     w.names.add(op.info->name());
@@ -234,7 +235,7 @@ void encode(WireWriter& w, OpRef op) {
 }
 Operation decode_operation(WireReader& r) {
   const uint64_t number = r.count();
-  if (number == uint64_t(r.names.size())) r.names.add(r.text());
+  if (number == uint64_t(r.names.size()) && !r.names.sealed) r.names.add(r.text());
   const OpInfo& info = r.names.at(int64_t(std::min<uint64_t>(number, INT64_MAX)));
   Ref<AttrBox> attrs = AttrBox::fresh(*info.attrs);
   FieldReader fields(r, info);

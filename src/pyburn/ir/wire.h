@@ -20,6 +20,8 @@ class OpNames {
   void add(std::string_view name);                 // an operation that this process does not know is kept as unknown
   int64_t find(const OpInfo&) const;               // -1 when not in the table
   const OpInfo& at(int64_t i) const;               // FormatError when this process does not know it
+  bool sealed = false;                             // agreed beforehand: operations that are not in it cannot be sent
+
  private:
   struct Row {
     const OpInfo* info;
@@ -35,6 +37,7 @@ using MakeConstant = std::function<TensorHandle(const Meta&, BytesView from)>;
 
 class WireWriter {
  public:
+  explicit WireWriter(OpNames& names) : names(names) {}
   void byte(uint8_t v) { bytes_.push_back(std::byte(v)); }
   void count(uint64_t v);                          // seven bits per byte: small numbers are short
   void integer(int64_t v);
@@ -44,7 +47,7 @@ class WireWriter {
   std::span<std::byte> extend(size_t bytes);       // room to be filled by the caller
   Bytes take() { return std::move(bytes_); }
 
-  OpNames names;
+  OpNames& names;
   ReadConstant read_constant;                      // needed only for graphs with constants
 
  private:
@@ -53,7 +56,7 @@ class WireWriter {
 
 class WireReader {
  public:
-  explicit WireReader(BytesView bytes) : rest_(bytes) {}
+  WireReader(BytesView bytes, OpNames& names) : names(names), rest_(bytes) {}
   uint8_t byte();
   uint64_t count();
   // A number of items that take at least `item_bytes` each: checked against what is left, so it is safe to allocate.
@@ -67,7 +70,7 @@ class WireReader {
   size_t left() const { return rest_.size(); }
   void end() const;                                // FormatError when bytes are left over
 
-  OpNames names;
+  OpNames& names;
   MakeConstant make_constant;
   int depth = 0;                                   // of nested graphs
 

@@ -83,14 +83,13 @@ void Client::prepend_housekeeping(WireWriter& w) const {
 template <class Write, class Read>
 void Client::ask(Command command, Write write, Read read) const {
   std::lock_guard lock(mutex_);
-  WireWriter w;
+  WireWriter w(names_);
   prepend_housekeeping(w);
   w.byte(uint8_t(command));
-  w.names = names_;
   write(w);
   channel_->send(w.take());
   const Bytes answer = channel_->receive();
-  WireReader r(answer);
+  WireReader r(answer, names_);
   bool ok = false;
   try {
     ok = r.boolean();
@@ -109,6 +108,7 @@ Client::Client(std::unique_ptr<Channel> channel) : channel_(std::move(channel)),
       [&](WireReader& r) {
         name_ = "remote(" + r.text() + ")";
         for (int64_t n = r.length(); n > 0; --n) names_.add(r.text());
+        names_.sealed = true;
       });
 }
 

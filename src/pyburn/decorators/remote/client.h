@@ -54,7 +54,7 @@ class Client final : public Backend {
   void execute_dynamic(OpRef op, Inputs in, Outputs out);
 
   std::unique_ptr<Channel> channel_;
-  OpNames names_;                      // the server's numbers
+  mutable OpNames names_;              // the server's numbers; sealed after hello
   std::string name_;
   std::atomic<uint64_t> next_id_{1};
   Ref<DeadIds> dead_;

@@ -37,7 +37,8 @@ constexpr ErrorClass kClasses[] = {
 };
 
 Bytes encoded(std::string_view name, std::string_view message) {
-  WireWriter w;
+  OpNames none;
+  WireWriter w(none);
   w.byte(0);
   w.text(name);
   w.text(message);

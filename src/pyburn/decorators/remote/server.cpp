@@ -6,6 +6,7 @@ namespace pyburn::remote {
 
 Server::Server(Ref<Backend> backend) : backend_(std::move(backend)), device_(device_of(backend_)) {
   for (const OpInfo* op : OpTable::global().rows()) names_.add(op->name());
+  names_.sealed = true;
 }
 
 int64_t Server::storages() const {
@@ -16,14 +17,13 @@ int64_t Server::storages() const {
 Bytes Server::answer(BytesView request) {
   std::lock_guard lock(mutex_);
   try {
-    WireReader in(request);
-    in.names = names_;
+    WireReader in(request, names_);
     const LevelScope scope(*backend_);  // an in-process client may be at another level of another stack
     Bytes result;
     do {
       const uint8_t command = in.byte();
       require<FormatError>(command < kCommands, "unknown command: got {}", command);
-      WireWriter out;
+      WireWriter out(names_);
       out.byte(1);
       perform(Command(command), in, out);
       result = out.take();
@@ -66,9 +66,8 @@ void Server::hello(WireReader& in, WireWriter& out) {
   const uint64_t version = in.count();
   require<RemoteError>(version == kVersion, "[remote] client and server differ in version: got {}, expected {}", version, kVersion);
   out.text(backend_->name());
-  const auto rows = OpTable::global().rows();
-  out.count(rows.size());
-  for (const OpInfo* op : rows) out.text(op->name());
+  out.count(uint64_t(names_.size()));
+  for (int64_t i = 0; i < names_.size(); ++i) out.text(names_.at(i).name());
 }
 
 void Server::keep(uint64_t id, Ref<Storage> storage) {
