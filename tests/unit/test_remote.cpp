@@ -5,6 +5,7 @@
 #include "pyburn/decorators/remote/client.h"
 #include "pyburn/decorators/remote/server.h"
 #include "pyburn/ops/optimise.h"
+#include "pyburn/runtime/generator.h"
 
 namespace pyburn::testing {
 namespace {
