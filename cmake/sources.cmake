@@ -15,10 +15,13 @@ set(PYBURN_SOURCES
   src/pyburn/ir/graph.cpp
   src/pyburn/ir/op_table.cpp
   src/pyburn/ir/operation.cpp
+  src/pyburn/ir/wire.cpp
+  src/pyburn/ir/wire_graph.cpp
   src/pyburn/runtime/allocator.cpp
   src/pyburn/runtime/device.cpp
   src/pyburn/runtime/generator.cpp
   src/pyburn/runtime/run.cpp
+  src/pyburn/runtime/transfer.cpp
   src/pyburn/ops/binary.cpp
   src/pyburn/ops/conv.cpp
   src/pyburn/ops/copy.cpp
@@ -35,6 +38,10 @@ set(PYBURN_SOURCES
   src/pyburn/ops/generated/functions.cpp
   src/pyburn/ops/generated/methods.cpp
   src/pyburn/backends/cpu/argmax.cpp
+  src/pyburn/graph/free_extent.cpp
+  src/pyburn/graph/integer_slots.cpp
+  src/pyburn/graph/replay.cpp
+  src/pyburn/graph/simplify.cpp
   src/pyburn/backends/cpu/conv.cpp
   src/pyburn/backends/cpu/copy.cpp
   src/pyburn/backends/cpu/cpu_backend.cpp
@@ -79,4 +86,14 @@ set(PYBURN_BINDINGS
   src/pyburn/decorators/fusion/fusion.cpp
   src/pyburn/decorators/fusion/queue.cpp
   src/pyburn/decorators/fusion/structure.cpp
+  src/pyburn/backends/null/null_backend.cpp
+  src/pyburn/decorators/remote/client.cpp
+  src/pyburn/decorators/remote/protocol.cpp
+  src/pyburn/decorators/remote/server.cpp
+  src/pyburn/decorators/router/router.cpp
+  src/pyburn/decorators/trace/recorder.cpp
+  src/pyburn/decorators/trace/trace.cpp
+  src/pyburn/inference/capture.cpp
+  src/pyburn/inference/graph_file.cpp
+  src/pyburn/inference/session.cpp
 )
