@@ -14,5 +14,8 @@ NB_MODULE(_core, m) {
   if (!make_tensor_type(m.ptr())) throw nb::python_error();
   bind_op_table(m);
   bind_autograd(m);
+  bind_nn(m);
+  bind_optim(m);
+  bind_io(m);
   bind_plugins(m);
 }
