@@ -55,10 +55,12 @@ set(PYBURN_SOURCES
 set(PYBURN_BINDINGS
   python/bindings/arguments.cpp
   python/bindings/bind_autograd.cpp
+  python/bindings/bind_backend.cpp
   python/bindings/errors.cpp
   python/bindings/module.cpp
   python/bindings/objects.cpp
   python/bindings/op_table.cpp
+  python/bindings/python_backend.cpp
   python/bindings/tensor_attributes.cpp
   python/bindings/tensor_number.cpp
   python/bindings/tensor_object.cpp

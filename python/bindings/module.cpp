@@ -13,4 +13,5 @@ NB_MODULE(_core, m) {
   if (!make_tensor_type(m.ptr())) throw nb::python_error();
   bind_op_table(m);
   bind_autograd(m);
+  bind_backend(m);
 }

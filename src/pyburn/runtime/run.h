@@ -84,6 +84,7 @@ void decompose(Backend& backend, OpRef op, Inputs in, Outputs out);
 class LevelScope {
  public:
   explicit LevelScope(Backend& backend);
+  explicit LevelScope(std::nullptr_t);  // at the top again: for kernels that call operations of their own
   ~LevelScope();
 
  private:
