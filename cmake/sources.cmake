@@ -108,6 +108,7 @@ set(PYBURN_BINDINGS
   python/bindings/bind_io.cpp
   python/bindings/bind_nn.cpp
   python/bindings/bind_optim.cpp
+  python/bindings/bind_backend.cpp
   python/bindings/errors.cpp
   python/bindings/module.cpp
   python/bindings/module_class.cpp
@@ -115,6 +116,7 @@ set(PYBURN_BINDINGS
   python/bindings/op_table.cpp
   python/bindings/plugins.cpp
   python/bindings/python_fields.cpp
+  python/bindings/python_backend.cpp
   python/bindings/tensor_attributes.cpp
   python/bindings/tensor_number.cpp
   python/bindings/tensor_object.cpp

@@ -272,6 +272,7 @@ TensorHandle asking_for_gradient(TensorHandle t, bool requires_grad) {
 }
 
 LevelScope::LevelScope(Backend& backend) : previous_(level) { level = &backend; }
+LevelScope::LevelScope(std::nullptr_t) : previous_(level) { level = nullptr; }
 LevelScope::~LevelScope() { level = previous_; }
 Backend* current_level() { return level; }
 
