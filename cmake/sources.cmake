@@ -46,6 +46,7 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/conv.cpp
   src/pyburn/backends/cpu/copy.cpp
   src/pyburn/backends/cpu/cpu_backend.cpp
+  src/pyburn/backends/cpu/depthwise.cpp
   src/pyburn/backends/cpu/elementwise_float.cpp
   src/pyburn/backends/cpu/elementwise_integer.cpp
   src/pyburn/backends/cpu/fill.cpp
@@ -53,6 +54,7 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/fused_program.cpp
   src/pyburn/backends/cpu/fused_reduce.cpp
   src/pyburn/backends/cpu/gemm.cpp
+  src/pyburn/backends/cpu/im2col.cpp
   src/pyburn/backends/cpu/index.cpp
   src/pyburn/backends/cpu/matmul.cpp
   src/pyburn/backends/cpu/optimise.cpp
