@@ -4,7 +4,7 @@
     positive(2, 3)              the same, all elements greater than 0
     index(4, below=3)           int64, from 0 up to below
     tensor([1., 2.])            these elements
-    .T .expand(..) .permute(..) .transpose(..) and slices make views
+    .T .expand(..) .permute(..) .transpose(..) and slices make views; .constant asks for no gradient
     arguments ! words           an error whose message holds the words
 
 Values follow from the name of the operation, the line and the position of the argument, the same everywhere: the
@@ -42,9 +42,14 @@ class Input:
     dtype: str
     steps: tuple[tuple[str, tuple[Any, ...]], ...] = ()
     literal: bool = False  # tensor([...]): elements may be equal or 0
+    wants_gradient: bool = True
 
     def _then(self, name: str, *arguments: Any) -> Input:
         return replace(self, steps=(*self.steps, (name, arguments)))
+
+    @property
+    def constant(self) -> Input:
+        return replace(self, wants_gradient=False)
 
     @property
     def T(self) -> Input:
@@ -77,11 +82,9 @@ class Input:
         return x
 
     @property
-    def is_floating(self) -> bool:
-        return self.dtype in FLOATING
-
-    def as_float64(self) -> Input:
-        return replace(self, array=self.array.astype(np.float64), dtype="float64") if self.is_floating else self
+    def is_leaf(self) -> bool:
+        """Does the operation have a gradient with respect to it?"""
+        return self.wants_gradient and self.dtype in FLOATING
 
 
 @dataclass(frozen=True)
@@ -172,6 +175,6 @@ def samples_of(row: dict[str, Any]) -> list[Sample]:
     return [read_sample(row["name"], line) for line in lines_of(row)]
 
 
-def weights(sample: Sample, shape: tuple[int, ...]) -> np.ndarray:
+def weights(sample: Sample, shape: tuple[int, ...], use: str = "first") -> np.ndarray:
     """What the result is multiplied with before it is summed: the gradient that enters the operation."""
-    return _Values(f"{sample.op} | {sample.line} | weights")._floats(shape, positive=False)
+    return _Values(f"{sample.op} | {sample.line} | {use}")._floats(shape, positive=False)
