@@ -19,6 +19,9 @@ void bind_objects(nanobind::module_& m);   // DType, Device, Generator and their
 void bind_errors(nanobind::module_& m);    // the exception classes
 void bind_autograd(nanobind::module_& m);
 void bind_op_table(nanobind::module_& m);
+void bind_data(nanobind::module_& m);         // numpy, buffers, lists, devices
+void bind_nested_data(nanobind::module_& m);
+void bind_dlpack(nanobind::module_& m);
 
 }  // namespace pyburn::python
 
