@@ -29,10 +29,12 @@ set(PYBURN_SOURCES
   src/pyburn/ops/fill.cpp
   src/pyburn/ops/fused.cpp
   src/pyburn/ops/index.cpp
+  src/pyburn/ops/index_tensors.cpp
   src/pyburn/ops/matmul.cpp
   src/pyburn/ops/movement.cpp
   src/pyburn/ops/norm.cpp
   src/pyburn/ops/optimise.cpp
+  src/pyburn/ops/print.cpp
   src/pyburn/ops/random.cpp
   src/pyburn/ops/reduce.cpp
   src/pyburn/ops/unary.cpp
@@ -46,6 +48,7 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/conv.cpp
   src/pyburn/backends/cpu/copy.cpp
   src/pyburn/backends/cpu/cpu_backend.cpp
+  src/pyburn/backends/cpu/depthwise.cpp
   src/pyburn/backends/cpu/elementwise_float.cpp
   src/pyburn/backends/cpu/elementwise_integer.cpp
   src/pyburn/backends/cpu/fill.cpp
@@ -53,6 +56,7 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/fused_program.cpp
   src/pyburn/backends/cpu/fused_reduce.cpp
   src/pyburn/backends/cpu/gemm.cpp
+  src/pyburn/backends/cpu/im2col.cpp
   src/pyburn/backends/cpu/index.cpp
   src/pyburn/backends/cpu/matmul.cpp
   src/pyburn/backends/cpu/optimise.cpp
@@ -66,6 +70,7 @@ set(PYBURN_SOURCES
   src/pyburn/decorators/autodiff/autograd.cpp
   src/pyburn/decorators/autodiff/engine.cpp
   src/pyburn/decorators/autodiff/history.cpp
+  src/pyburn/decorators/autodiff/move.cpp
   src/pyburn/decorators/autodiff/node.cpp
   src/pyburn/decorators/fusion/cut.cpp
   src/pyburn/decorators/fusion/flush.cpp
@@ -108,6 +113,7 @@ set(PYBURN_BINDINGS
   python/bindings/bind_io.cpp
   python/bindings/bind_nn.cpp
   python/bindings/bind_optim.cpp
+  python/bindings/bind_backend.cpp
   python/bindings/errors.cpp
   python/bindings/module.cpp
   python/bindings/module_class.cpp
@@ -115,8 +121,19 @@ set(PYBURN_BINDINGS
   python/bindings/op_table.cpp
   python/bindings/python_fields.cpp
   python/bindings/plugins.cpp
+  python/bindings/python_backend.cpp
+  python/bindings/bind_data.cpp
+  python/bindings/dlpack.cpp
+  python/bindings/errors.cpp
+  python/bindings/module.cpp
+  python/bindings/nested_data.cpp
+  python/bindings/objects.cpp
+  python/bindings/op_table.cpp
+  python/bindings/size_object.cpp
   python/bindings/tensor_attributes.cpp
+  python/bindings/tensor_index.cpp
   python/bindings/tensor_number.cpp
   python/bindings/tensor_object.cpp
+  python/bindings/tensor_protocols.cpp
   python/bindings/generated/functions.cpp
 )
