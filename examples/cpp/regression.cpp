@@ -20,8 +20,8 @@ int main(int argc, char** argv) {
   const Tensor x = rand({256, 1}) * 2 - 1;
   const Tensor y = sin(x * 3);
 
-  auto model = nn::sequential(make_ref<nn::Linear>(1, 32), make_ref<nn::ReLU>(), make_ref<nn::Linear>(32, 32), make_ref<nn::ReLU>(),
-                              make_ref<nn::Linear>(32, 1));
+  auto model = nn::sequential(
+      make_ref<nn::Linear>(1, 32), make_ref<nn::ReLU>(), make_ref<nn::Linear>(32, 32), make_ref<nn::ReLU>(), make_ref<nn::Linear>(32, 1));
   std::printf("%s\n", to_text(*model).c_str());
 
   optim::Adam optimizer(model->parameters(), {.lr = 1e-2});
