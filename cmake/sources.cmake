@@ -119,8 +119,8 @@ set(PYBURN_BINDINGS
   python/bindings/module_class.cpp
   python/bindings/objects.cpp
   python/bindings/op_table.cpp
-  python/bindings/plugins.cpp
   python/bindings/python_fields.cpp
+  python/bindings/plugins.cpp
   python/bindings/python_backend.cpp
   python/bindings/bind_data.cpp
   python/bindings/dlpack.cpp
