@@ -14,6 +14,7 @@ set(PYBURN_SOURCES
   src/pyburn/ir/graph.cpp
   src/pyburn/ir/op_table.cpp
   src/pyburn/ir/operation.cpp
+  src/pyburn/ir/signature.cpp
   src/pyburn/ir/wire.cpp
   src/pyburn/ir/wire_graph.cpp
   src/pyburn/runtime/allocator.cpp
@@ -52,6 +53,11 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/reduce.cpp
   src/pyburn/backends/cpu/tiles.cpp
   src/pyburn/backends/null/null_backend.cpp
+  src/pyburn/decorators/autodiff/autodiff.cpp
+  src/pyburn/decorators/autodiff/autograd.cpp
+  src/pyburn/decorators/autodiff/engine.cpp
+  src/pyburn/decorators/autodiff/history.cpp
+  src/pyburn/decorators/autodiff/node.cpp
   src/pyburn/decorators/remote/client.cpp
   src/pyburn/decorators/remote/protocol.cpp
   src/pyburn/decorators/remote/server.cpp
@@ -61,4 +67,18 @@ set(PYBURN_SOURCES
   src/pyburn/inference/capture.cpp
   src/pyburn/inference/graph_file.cpp
   src/pyburn/inference/session.cpp
+  src/pyburn/start.cpp
+)
+
+set(PYBURN_BINDINGS
+  python/bindings/arguments.cpp
+  python/bindings/bind_autograd.cpp
+  python/bindings/errors.cpp
+  python/bindings/module.cpp
+  python/bindings/objects.cpp
+  python/bindings/op_table.cpp
+  python/bindings/tensor_attributes.cpp
+  python/bindings/tensor_number.cpp
+  python/bindings/tensor_object.cpp
+  python/bindings/generated/functions.cpp
 )

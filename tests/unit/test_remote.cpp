@@ -5,6 +5,7 @@
 #include "pyburn/decorators/remote/client.h"
 #include "pyburn/decorators/remote/server.h"
 #include "pyburn/ops/optimise.h"
+#include "pyburn/runtime/generator.h"
 
 namespace pyburn::testing {
 namespace {
@@ -151,7 +152,7 @@ TEST(Remote, MalformedRequestsNeverCrash) {
     WireReader r(answer, names);
     if (r.boolean()) continue;
     try {
-      remote::raise_decoded(r);
+      remote::decode_error(r)();
     } catch (const RemoteError&) {
       ++malformed;
     } catch (const Error&) {
