@@ -19,6 +19,10 @@ void bind_objects(nanobind::module_& m);   // DType, Device, Generator and their
 void bind_errors(nanobind::module_& m);    // the exception classes
 void bind_autograd(nanobind::module_& m);
 void bind_op_table(nanobind::module_& m);
+void bind_nn(nanobind::module_& m);
+void bind_optim(nanobind::module_& m);
+void bind_io(nanobind::module_& m);
+void bind_plugins(nanobind::module_& m);   // libraries of other packages
 
 }  // namespace pyburn::python
 

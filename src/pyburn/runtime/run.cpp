@@ -219,11 +219,6 @@ bool Backend::supports(const OpInfo& op, DType key) {
   return answer == 2;
 }
 
-DType key_dtype(const OpInfo& info, Inputs in, Outputs out) {
-  if (info.key < in.size() && in[info.key]->defined()) return in[info.key]->dtype();
-  return !out.empty() && out[0].defined() ? out[0].dtype() : default_dtype();
-}
-
 void decompose(Backend& backend, OpRef op, Inputs in, Outputs out) {
   LevelScope scope(backend);
   Tensors results = op.info->decompose(op.attrs, in);
@@ -236,6 +231,11 @@ void decompose(Backend& backend, OpRef op, Inputs in, Outputs out) {
     one.add(results[int64_t(i)]);
     call_into(op::cast, CastTo{out[i].dtype()}, one, out[i]);
   }
+}
+
+DType key_dtype(const OpInfo& info, Inputs in, Outputs out) {
+  if (info.key < in.size() && in[info.key]->defined()) return in[info.key]->dtype();
+  return !out.empty() && out[0].defined() ? out[0].dtype() : default_dtype();
 }
 
 void run(Backend& backend, OpRef op, Inputs in, Outputs out) {
