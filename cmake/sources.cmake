@@ -47,6 +47,7 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/conv.cpp
   src/pyburn/backends/cpu/copy.cpp
   src/pyburn/backends/cpu/cpu_backend.cpp
+  src/pyburn/backends/cpu/depthwise.cpp
   src/pyburn/backends/cpu/elementwise_float.cpp
   src/pyburn/backends/cpu/elementwise_integer.cpp
   src/pyburn/backends/cpu/fill.cpp
@@ -54,6 +55,7 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/fused_program.cpp
   src/pyburn/backends/cpu/fused_reduce.cpp
   src/pyburn/backends/cpu/gemm.cpp
+  src/pyburn/backends/cpu/im2col.cpp
   src/pyburn/backends/cpu/index.cpp
   src/pyburn/backends/cpu/matmul.cpp
   src/pyburn/backends/cpu/optimise.cpp
@@ -116,6 +118,7 @@ set(PYBURN_BINDINGS
   python/bindings/bind_io.cpp
   python/bindings/bind_nn.cpp
   python/bindings/bind_optim.cpp
+  python/bindings/bind_backend.cpp
   python/bindings/errors.cpp
   python/bindings/module.cpp
   python/bindings/module_class.cpp
@@ -123,6 +126,7 @@ set(PYBURN_BINDINGS
   python/bindings/op_table.cpp
   python/bindings/plugins.cpp
   python/bindings/python_fields.cpp
+  python/bindings/python_backend.cpp
   python/bindings/tensor_attributes.cpp
   python/bindings/tensor_number.cpp
   python/bindings/tensor_object.cpp

@@ -65,7 +65,7 @@ void bind_optim(nb::module_& m) {
   o.def("sgd_step", step<optim::SgdOptions, optim::SgdState>);
   o.def("adam_step", step<optim::AdamOptions, optim::AdamState>);
   o.def("fitted", [](const Tensor& value, const Tensor& parameter) {
-    const Tensor here = transfer(value, parameter.device());
+    const Tensor here = moved_to(parameter.device(), value);
     return is_floating(here.dtype()) ? cast(here, parameter.dtype()) : clone(here);
   });
   o.def("check_sgd", [](nb::handle group) { options_from<optim::SgdOptions>(group).check(); });

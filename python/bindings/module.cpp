@@ -18,4 +18,5 @@ NB_MODULE(_core, m) {
   bind_optim(m);
   bind_io(m);
   bind_plugins(m);
+  bind_backend(m);
 }

@@ -18,6 +18,7 @@ Generator* to_generator(PyObject* p);  // null when p is not one
 void bind_objects(nanobind::module_& m);   // DType, Device, Generator and their functions
 void bind_errors(nanobind::module_& m);    // the exception classes
 void bind_autograd(nanobind::module_& m);
+void bind_backend(nanobind::module_& m);
 void bind_op_table(nanobind::module_& m);
 void bind_nn(nanobind::module_& m);
 void bind_optim(nanobind::module_& m);

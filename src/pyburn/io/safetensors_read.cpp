@@ -130,7 +130,7 @@ void SafetensorsReader::parse(std::span<const std::byte> bytes) {
 
 Tensor SafetensorsReader::tensor(const Item& item, Device* device) const {
   checked_numel(item.meta.shape);
-  return upload({const_cast<std::byte*>(item.bytes.data()), item.meta}, device ? *device : default_device());
+  return from_host(device ? *device : default_device(), {const_cast<std::byte*>(item.bytes.data()), item.meta});
 }
 
 Tensor SafetensorsReader::tensor(std::string_view name, Device* device) const {

@@ -58,7 +58,7 @@ void save_safetensors(const TensorList& tensors, const std::filesystem::path& pa
     std::vector<std::byte> host;
     for (const auto& [name, t] : ordered) {
       host.resize(size_t(t.numel() * size_of(t.dtype())));
-      download(t, {host.data(), t.meta()});
+      to_host(t, {host.data(), t.meta()});
       file.write(host);
     }
   });

@@ -35,7 +35,7 @@ class Loading {
       errors.push_back(format("size mismatch for {}: copying a param with shape {} from checkpoint, the shape in current model is {}.", key,
                               source.shape(), entry.tensor.shape()));
     } else if (!assign_) {
-      copy_into(entry.tensor, transfer(source, entry.tensor.device()));
+      copy_into(entry.tensor, moved_to(entry.tensor.device(), source));
     } else if (entry.kind == Entry::Kind::parameter) {
       entry.tensor = source.has(Flag::parameter) ? source : Parameter(source, entry.tensor.requires_grad());
     } else {
@@ -110,7 +110,7 @@ void Module::transform(const std::function<Tensor(const Tensor&)>& change) {
 }
 
 void Module::to(Device& device) {
-  transform([&](const Tensor& t) { return transfer(t, device); });
+  transform([&](const Tensor& t) { return moved_to(device, t); });
 }
 
 void Module::to(DType dtype) {
