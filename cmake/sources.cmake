@@ -104,13 +104,6 @@ set(PYBURN_SOURCES
   src/pyburn/start.cpp
 )
 
-set(PYBURN_BINDINGS
-  python/bindings/arguments.cpp
-  python/bindings/bind_autograd.cpp
-  python/bindings/errors.cpp
-  python/bindings/module.cpp
-  python/bindings/objects.cpp
-  python/bindings/op_table.cpp
 # The Python extension. No logic: what C++ can do, made callable.
 set(PYBURN_BINDINGS
   python/bindings/arguments.cpp
