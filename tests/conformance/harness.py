@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyburn
 from pyburn import _core
-from samples import DTypeName, Input, Sample, lines_of, samples_of, weights
+from samples import FLOATING, DTypeName, Input, Sample, lines_of, samples_of, weights
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "ops"
 TABLE = {row["name"]: row for row in _core._op_table()}
@@ -64,7 +64,7 @@ class Call:
         def make(x: Input | DTypeName) -> Any:
             if isinstance(x, DTypeName):
                 return getattr(pyburn, x.name)
-            dtype = "float64" if float64 and x.dtype.endswith(("float64", "float32", "float16")) else x.dtype
+            dtype = "float64" if float64 and x.dtype in FLOATING else x.dtype
             array = arrays[len(self.made)] if arrays else x.array.astype(np.float64) if dtype == "float64" else x.array
             t = upload(array, dtype, device)
             if gradient and x.is_leaf:
@@ -86,10 +86,42 @@ class Call:
     def leaves(self) -> dict[int, Any]:
         return {i: t for i, (x, t) in enumerate(self.made) if x.is_leaf}
 
-    def gradients(self, y: Any, use: str = "first") -> dict[int, np.ndarray]:
-        dy = upload(weights(self.sample, tuple(y.shape), use), "float64", self.device)
+    def arrays(self) -> list[np.ndarray]:
+        return [download(t) for _, t in self.made]
+
+    def gradients(self, y: Any) -> dict[int, np.ndarray]:
+        """Of the sum of y times fixed weights, for the inputs that y depends on."""
+        dy = upload(weights(self.sample, tuple(y.shape)), "float64", self.device)
         found = grad([y], list(self.leaves.values()), [pyburn.cast(dy, y.dtype)])
         return {i: download(g) for i, g in zip(self.leaves, found) if g is not None}
+
+    # For derivatives of second order: the gradient that enters is an input too, and the gradients that come out are
+    # summed with weights of their own.
+
+    def entering(self) -> np.ndarray:
+        return weights(self.sample, tuple(self().shape))
+
+    def weighted(self) -> float:
+        y = download(self())
+        return float((y * weights(self.sample, y.shape)).sum())
+
+    def weighted_gradients(self, dy: np.ndarray) -> float:
+        found = grad([self()], list(self.leaves.values()), [upload(dy, "float64", self.device)])
+        return sum(float((download(g) * weights(self.sample, tuple(g.shape), f"second{i}")).sum()) for i, g in enumerate(found) if g is not None)
+
+    def first_order(self) -> list[np.ndarray]:
+        found = self.gradients(self())
+        return [found.get(i, np.zeros(tuple(t.shape))) for i, t in self.leaves.items()]
+
+    def second_order(self) -> list[np.ndarray]:
+        y = self()
+        dy = upload(self.entering(), "float64", self.device)
+        _core._set_requires_grad(dy, True)
+        inputs = [*self.leaves.values(), dy]
+        first = [(i, g) for i, g in enumerate(grad([y], inputs[:-1], [dy], create_graph=True)) if g is not None and _core._requires_grad(g)]
+        ones = [upload(weights(self.sample, tuple(g.shape), f"second{i}"), "float64", self.device) for i, g in first]
+        found = grad([g for _, g in first], inputs, ones) if first else [None] * len(inputs)
+        return [np.zeros(tuple(t.shape)) if g is None else download(g) for t, g in zip(inputs, found)]
 
 
 def grad(outputs: list[Any], inputs: list[Any], gradients: list[Any], create_graph: bool = False) -> tuple[Any, ...]:
