@@ -159,6 +159,3 @@ def assert_close(actual: np.ndarray, expected: np.ndarray, dtype: str) -> None:
         np.testing.assert_allclose(actual.astype(np.float64), expected.astype(np.float64), rtol=tolerance, atol=tolerance)
     else:
         np.testing.assert_array_equal(actual, expected)
-
-
-__all__ = ["DEVICES", "SAMPLES", "TABLE", "Call", "assert_close", "download", "golden", "golden_lines", "grad", "lines_of", "name_of", "numpy_value", "upload"]
