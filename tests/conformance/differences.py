@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 from harness import Call, golden
@@ -37,13 +37,13 @@ def _quotients(arrays: list[np.ndarray], wanted: list[int], function) -> list[np
     return results
 
 
-@lru_cache(maxsize=None)
+@cache
 def _first(op: str, line: str) -> list[np.ndarray]:
     call = _call(op, line)
     return _quotients(call.arrays(), list(call.leaves), lambda arrays: _call(op, line, arrays).weighted())
 
 
-@lru_cache(maxsize=None)
+@cache
 def _second(op: str, line: str) -> list[np.ndarray]:
     call = _call(op, line)
     arrays = [*call.arrays(), call.entering()]

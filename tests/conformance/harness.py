@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from samples import FLOATING, DTypeName, Input, Sample, samples_of, weights
+
 import pyburn
 from pyburn import _core
-from samples import FLOATING, DTypeName, Input, Sample, lines_of, samples_of, weights
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "ops"
 TABLE = {row["name"]: row for row in _core._op_table()}
@@ -107,7 +108,8 @@ class Call:
 
     def weighted_gradients(self, dy: np.ndarray) -> float:
         found = grad([self()], list(self.leaves.values()), [upload(dy, "float64", self.device)])
-        return sum(float((download(g) * weights(self.sample, tuple(g.shape), f"second{i}")).sum()) for i, g in enumerate(found) if g is not None)
+        present = [(i, download(g)) for i, g in enumerate(found) if g is not None]
+        return sum(float((g * weights(self.sample, g.shape, f"second{i}")).sum()) for i, g in present)
 
     def first_order(self) -> list[np.ndarray]:
         found = self.gradients(self())
@@ -128,7 +130,7 @@ def grad(outputs: list[Any], inputs: list[Any], gradients: list[Any], create_gra
     return _core._grad(outputs, inputs, gradients, create_graph, create_graph, True)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _goldens(op: str) -> dict[str, Any]:
     with np.load(GOLDEN / f"{op}.npz") as file:
         return dict(file)
@@ -145,7 +147,7 @@ def golden_lines(op: str) -> list[str]:
     return _goldens(op)["lines"].tolist() if (GOLDEN / f"{op}.npz").exists() else []
 
 
-@lru_cache(maxsize=None)
+@cache
 def numpy_value(op: str, line: str) -> np.ndarray:
     """The answer of the reference backend, computed once per case."""
     sample = next(s for s in SAMPLES if s.op == op and s.line == line)

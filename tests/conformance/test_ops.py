@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import pyburn
 import pytest
 from differences import first_differences, has_differences, second_differences
 from harness import DEVICES, SAMPLES, TABLE, TOLERANCE, Call, assert_close, download, golden, name_of, numpy_value
+
+import pyburn
 from pyburn import _core
 
 CASES = [s for s in SAMPLES if not s.error]
 ERRORS = [s for s in SAMPLES if s.error]
 # An operation that may run into a given tensor; the others are views, made from numbers, or choose their own size.
-HAS_OUT = {name for name, row in TABLE.items() if row["row"] and row["kind"] in ("elementwise", "reduce", "contract", "gather", "opaque")} - {"reshape"}
+WRITING = ("elementwise", "reduce", "contract", "gather", "opaque")
+HAS_OUT = {name for name, row in TABLE.items() if row["row"] and row["kind"] in WRITING} - {"reshape"}
 HAS_IN_PLACE = {name for name in HAS_OUT if TABLE[name]["kind"] == "elementwise"} - {"cast", "where"}
 
 on_every_device = pytest.mark.parametrize("device", DEVICES)

@@ -76,7 +76,7 @@ t(2, 3, 4), None, None, t(3), bias=t(3), training=True
 t(5, 4, 3).permute(0, 2, 1), t(3).constant, positive(3).constant
 t(4, 1).expand(4, 3), t(3).constant, positive(3).constant
 t(0, 3), t(3).constant, positive(3).constant
-t(3), t(3).constant, positive(3).constant ! at least 2
+t(), t(3).constant, positive(3).constant ! at least 2
 t(4, 3), None, None ! running)"},
     {.schema = "mse_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor",
      .doc = "Squared differences; reduction is 'mean', 'sum' or 'none'.", .torch = "lambda x, y, reduction='mean': torch.nn.functional.mse_loss(x, y, reduction=reduction)",
