@@ -4,6 +4,7 @@ set(PYBURN_SOURCES
   src/pyburn/support/fault.cpp
   src/pyburn/support/format.cpp
   src/pyburn/support/log.cpp
+  src/pyburn/support/patient_lock.cpp
   src/pyburn/support/pool.cpp
   src/pyburn/support/thread_pool.cpp
   src/pyburn/tensor/dtype.cpp
@@ -14,14 +15,18 @@ set(PYBURN_SOURCES
   src/pyburn/ir/graph.cpp
   src/pyburn/ir/op_table.cpp
   src/pyburn/ir/operation.cpp
+  src/pyburn/ir/wire.cpp
+  src/pyburn/ir/wire_graph.cpp
   src/pyburn/runtime/allocator.cpp
   src/pyburn/runtime/device.cpp
   src/pyburn/runtime/generator.cpp
   src/pyburn/runtime/run.cpp
+  src/pyburn/runtime/transfer.cpp
   src/pyburn/ops/binary.cpp
   src/pyburn/ops/conv.cpp
   src/pyburn/ops/copy.cpp
   src/pyburn/ops/fill.cpp
+  src/pyburn/ops/fused.cpp
   src/pyburn/ops/index.cpp
   src/pyburn/ops/matmul.cpp
   src/pyburn/ops/movement.cpp
@@ -32,17 +37,28 @@ set(PYBURN_SOURCES
   src/pyburn/ops/unary.cpp
   src/pyburn/ops/generated/functions.cpp
   src/pyburn/ops/generated/methods.cpp
+  src/pyburn/backends/cpu/argmax.cpp
+  src/pyburn/graph/free_extent.cpp
+  src/pyburn/graph/integer_slots.cpp
+  src/pyburn/graph/replay.cpp
+  src/pyburn/graph/simplify.cpp
   src/pyburn/backends/cpu/conv.cpp
   src/pyburn/backends/cpu/copy.cpp
   src/pyburn/backends/cpu/cpu_backend.cpp
   src/pyburn/backends/cpu/elementwise_float.cpp
   src/pyburn/backends/cpu/elementwise_integer.cpp
   src/pyburn/backends/cpu/fill.cpp
+  src/pyburn/backends/cpu/gemm.cpp
+  src/pyburn/backends/cpu/fused.cpp
+  src/pyburn/backends/cpu/fused_program.cpp
+  src/pyburn/backends/cpu/fused_reduce.cpp
   src/pyburn/backends/cpu/index.cpp
   src/pyburn/backends/cpu/matmul.cpp
   src/pyburn/backends/cpu/optimise.cpp
   src/pyburn/backends/cpu/random.cpp
   src/pyburn/backends/cpu/reduce.cpp
+  src/pyburn/backends/cpu/simd_level.cpp
+  src/pyburn/backends/cpu/softmax.cpp
   src/pyburn/backends/cpu/tiles.cpp
   src/pyburn/decorators/autodiff/autodiff.cpp
   src/pyburn/decorators/autodiff/autograd.cpp
@@ -65,4 +81,19 @@ set(PYBURN_BINDINGS
   python/bindings/tensor_number.cpp
   python/bindings/tensor_object.cpp
   python/bindings/generated/functions.cpp
+  src/pyburn/decorators/fusion/cut.cpp
+  src/pyburn/decorators/fusion/flush.cpp
+  src/pyburn/decorators/fusion/fusion.cpp
+  src/pyburn/decorators/fusion/queue.cpp
+  src/pyburn/decorators/fusion/structure.cpp
+  src/pyburn/backends/null/null_backend.cpp
+  src/pyburn/decorators/remote/client.cpp
+  src/pyburn/decorators/remote/protocol.cpp
+  src/pyburn/decorators/remote/server.cpp
+  src/pyburn/decorators/router/router.cpp
+  src/pyburn/decorators/trace/recorder.cpp
+  src/pyburn/decorators/trace/trace.cpp
+  src/pyburn/inference/capture.cpp
+  src/pyburn/inference/graph_file.cpp
+  src/pyburn/inference/session.cpp
 )

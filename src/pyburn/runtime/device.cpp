@@ -81,7 +81,11 @@ Device::Device(Ref<Backend> backend) : backend_(std::move(backend)), leaf_(backe
   while (leaf_->inner()) leaf_ = leaf_->inner();
 }
 
-bool Device::is_cpu() const { return leaf_->name() == "ndarray"; }
+bool Device::is_cpu() const {
+  const Backend* maker = backend_.get();
+  while (!maker->owns_storage() && maker->inner()) maker = maker->inner();
+  return maker->name() == "ndarray";
+}
 std::string to_text(const Device& d) { return d.name(); }
 
 Ref<Backend> make_backend(std::string_view name) {

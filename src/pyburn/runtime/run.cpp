@@ -14,9 +14,17 @@ namespace {
 
 thread_local Backend* level = nullptr;
 
+// A tensor made while a graph was captured keeps the device of the model, but must not reach its kernels later.
+void refuse_without_values(const TensorHandle& t) {
+  if (!level && t.storage()->owner != &t.device().leaf())
+    fail<CaptureError>("the tensor was made while capturing and has no values: got {}", t.shape());
+}
+
 Device& common_device(Inputs in, Outputs out, Device* device) {
   auto check = [&](const TensorHandle& t) {
     if (!t.defined()) return;
+    if (t.storage() && !t.storage()->has_values) [[unlikely]]
+      refuse_without_values(t);
     if (!device) device = &t.device();
     else if (device != &t.device()) fail<DeviceError>("tensors are on different devices: got {} and {}", *device, t.device());
   };
@@ -188,11 +196,6 @@ void dispatch_checked(OpRef op, Inputs given, Outputs out, Device* wanted) {
   }
 }
 
-DType key_dtype(const OpInfo& info, Inputs in, Outputs out) {
-  if (info.key < in.size() && in[info.key]->defined()) return in[info.key]->dtype();
-  return !out.empty() && out[0].defined() ? out[0].dtype() : default_dtype();
-}
-
 }  // namespace
 
 // Room for every op of the table and its plugins, a byte per dtype: 0 not asked, 1 none, 2 native.
@@ -228,6 +231,11 @@ void decompose(Backend& backend, OpRef op, Inputs in, Outputs out) {
     one.add(results[int64_t(i)]);
     call_into(op::cast, CastTo{out[i].dtype()}, one, out[i]);
   }
+}
+
+DType key_dtype(const OpInfo& info, Inputs in, Outputs out) {
+  if (info.key < in.size() && in[info.key]->defined()) return in[info.key]->dtype();
+  return !out.empty() && out[0].defined() ? out[0].dtype() : default_dtype();
 }
 
 void run(Backend& backend, OpRef op, Inputs in, Outputs out) {
