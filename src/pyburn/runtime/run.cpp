@@ -169,6 +169,7 @@ void dispatch_checked(OpRef op, Inputs given, Outputs out, Device* wanted) {
     if (info.cast == Cast::to_result) cast_all(in, results[0].dtype);
   }
 
+  bool writes = false;
   SmallVector<TensorHandle, 2> targets;  // where the dtype of a given output differs: computed apart, then copied
   for (size_t i = 0; i < out.size(); ++i) {
     if (!out[i].defined()) {
@@ -184,7 +185,12 @@ void dispatch_checked(OpRef op, Inputs given, Outputs out, Device* wanted) {
       continue;
     }
     separate_from(in, out[i], info.kind);
-    if (!out[i].has(Flag::untracked) && planted_fault != Fault::missing_version_bump) out[i].storage()->bump_version();
+    writes = true;
+  }
+  if (writes) {
+    top.check_write(in, out);
+    for (const TensorHandle& t : out)
+      if (t.storage() && !t.has(Flag::untracked) && planted_fault != Fault::missing_version_bump) t.storage()->bump_version();
   }
   run(top, op, in, out);
   for (int64_t i = 0; i < targets.size(); ++i) {
@@ -272,6 +278,7 @@ TensorHandle asking_for_gradient(TensorHandle t, bool requires_grad) {
 }
 
 LevelScope::LevelScope(Backend& backend) : previous_(level) { level = &backend; }
+LevelScope::LevelScope(std::nullptr_t) : previous_(level) { level = nullptr; }
 LevelScope::~LevelScope() { level = previous_; }
 Backend* current_level() { return level; }
 

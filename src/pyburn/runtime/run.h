@@ -85,6 +85,7 @@ DType key_dtype(const OpInfo& info, Inputs in, Outputs out);  // the dtype by wh
 class LevelScope {
  public:
   explicit LevelScope(Backend& backend);
+  explicit LevelScope(std::nullptr_t);  // at the top again: for kernels that call operations of their own
   ~LevelScope();
 
  private:

@@ -1,5 +1,6 @@
 #include "pyburn/runtime/transfer.h"
 
+#include "pyburn/runtime/door_ops.h"
 #include "pyburn/runtime/run.h"
 
 namespace pyburn {
@@ -31,6 +32,16 @@ TensorHandle moved_to(Device& device, const TensorHandle& x) {
   if (&x.device() == &device) return x;
   std::vector<std::byte> bytes = host_bytes(x);
   return from_host(device, {bytes.data(), x.meta()});
+}
+
+double read_number(const TensorHandle& x) {
+  require(x.numel() == 1, "expected one element: got {}", x.shape());
+  InputList in;
+  in.add(x);
+  const TensorHandle exact = call(op::cast, CastTo{DType::float64}, in);
+  double value = 0;
+  to_host(exact, {&value, exact.meta()});
+  return value;
 }
 
 }  // namespace pyburn

@@ -13,5 +13,6 @@ void to_host(const TensorHandle& from, const HostArray& to);
 std::vector<std::byte> host_bytes(const TensorHandle& from);
 // A copy on another device, without a history; x itself when it is there.
 TensorHandle moved_to(Device& device, const TensorHandle& x);
+double read_number(const TensorHandle& x);  // the one element of x; ShapeError when there are others
 
 }  // namespace pyburn
