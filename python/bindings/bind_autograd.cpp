@@ -153,6 +153,7 @@ void bind_autograd(nb::module_& m) {
     return n ? nb::cast(NodeObject{n}) : nb::none();
   });
   m.def("_retain_grad", [](const TensorHandle& t) { retain_grad(t); });
+  m.def("_detach_in_place", [](const TensorHandle& t) { detach_in_place(t); });
   m.def("_data", [](const TensorHandle& t) { return data_of(t); });
   m.def("_set_data", [](const TensorHandle& t, const TensorHandle& value) { set_data(t, value); });
   m.def("_set_flag_parameter", [](const TensorHandle& t, bool on) { t.set(Flag::parameter, on); });

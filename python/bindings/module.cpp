@@ -7,6 +7,7 @@ namespace nb = nanobind;
 NB_MODULE(_core, m) {
   using namespace pyburn::python;
   nb::set_leak_warnings(false);  // dtypes and classes live as long as the process
+  m.attr("__version__") = PYBURN_VERSION;
   pyburn::start();
   bind_errors(m);
   bind_objects(m);
@@ -16,4 +17,9 @@ NB_MODULE(_core, m) {
   bind_data(m);
   bind_nested_data(m);
   bind_dlpack(m);
+  bind_nn(m);
+  bind_optim(m);
+  bind_io(m);
+  bind_plugins(m);
+  bind_backend(m);
 }

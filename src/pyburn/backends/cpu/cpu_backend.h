@@ -33,11 +33,14 @@ void register_fill(KernelTable&);
 void register_elementwise_float(KernelTable&);
 void register_elementwise_integer(KernelTable&);
 void register_reduce(KernelTable&);
+void register_argmax(KernelTable&);
 void register_matmul(KernelTable&);
 void register_conv(KernelTable&);
+void register_softmax(KernelTable&);
 void register_random(KernelTable&);
 void register_index(KernelTable&);
 void register_optimise(KernelTable&);
+void register_fused(KernelTable&);
 
 
 }  // namespace pyburn::cpu

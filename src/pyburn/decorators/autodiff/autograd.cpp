@@ -135,6 +135,12 @@ Ref<Node> grad_fn(const TensorHandle& t) {
   return h ? h->node : Ref<Node>();
 }
 
+void detach_in_place(const TensorHandle& t) {
+  require<GradientError>(!is_view(t), "can't detach views in-place; use detach() instead");
+  if (History* h = history_of(t)) h->node = nullptr;
+  t.set(Flag::requires_grad, false);
+}
+
 TensorHandle data_of(const TensorHandle& t) {
   TensorHandle d = alias(t, t.layout());
   d.set(Flag::untracked);

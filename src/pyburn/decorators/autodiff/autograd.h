@@ -21,6 +21,7 @@ void retain_grad(const TensorHandle& t);
 int64_t register_hook(const TensorHandle& t, Ref<Hook> hook);
 void remove_hook(const TensorHandle& t, int64_t id);
 Ref<Node> grad_fn(const TensorHandle& t);                    // null for leaves
+void detach_in_place(const TensorHandle& t);                 // not for views
 TensorHandle data_of(const TensorHandle& t);                 // .data: no history, and writes leave the version alone
 void set_data(const TensorHandle& t, const TensorHandle& value);
 // A copy on another device, recorded: its gradient travels back. t itself when it is there.
