@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pyburn/runtime/transfer.h"
+#include "pyburn/support/format.h"
 #include "pyburn/tensor/half.h"
 
 namespace pyburn {
