@@ -8,6 +8,7 @@ void register_binary(OpTable&);
 void register_conv(OpTable&);
 void register_copy(OpTable&);
 void register_fill(OpTable&);
+void register_fused(OpTable&);
 void register_index(OpTable&);
 void register_matmul(OpTable&);
 void register_movement(OpTable&);
@@ -19,7 +20,7 @@ void register_unary(OpTable&);
 
 inline void register_operations(OpTable& table) {
   for (auto family : {register_copy, register_fill, register_unary, register_binary, register_reduce, register_movement, register_matmul,
-                      register_conv, register_norm, register_index, register_random, register_optimise})
+                      register_conv, register_norm, register_index, register_random, register_optimise, register_fused})
     family(table);
 }
 

@@ -7,14 +7,15 @@
 #include "pyburn/backends/cpu/tiles.h"
 
 namespace pyburn::cpu {
-namespace {
 
-// The dtype between source and target: floats keep their value, integers their bits, bool asks "not zero".
-DType between(DType from, DType to) {
+// Floats keep their value, integers their bits, bool asks "not zero".
+DType conversion_dtype(DType from, DType to) {
   if (is_floating(to)) return compute_dtype(to);
   if (to == DType::boolean && is_floating(from)) return compute_dtype(from);
   return to == DType::uint64 && is_floating(from) ? DType::uint64 : DType::int64;
 }
+
+namespace {
 
 void identity(const void*, const void* const* in, void* out, int64_t n) {
   if (in[0] != out) std::memmove(out, in[0], size_t(n) * 8);
@@ -26,7 +27,7 @@ void identity4(const void*, const void* const* in, void* out, int64_t n) {
 }  // namespace
 
 void convert_into(const TensorHandle& x, const TensorHandle& y) {
-  const DType compute = between(x.dtype(), y.dtype());
+  const DType compute = conversion_dtype(x.dtype(), y.dtype());
   if (x.dtype() == y.dtype() && x.layout().is_contiguous() && y.layout().is_contiguous()) {
     const int64_t size = size_of(x.dtype());
     std::memmove(static_cast<char*>(y.storage()->host) + y.layout().offset * size, static_cast<const char*>(x.storage()->host) + x.layout().offset * size,

@@ -37,7 +37,8 @@ void KernelTable::add_tile(const OpInfo& op, DType compute, Tile tile) {
 CpuBackend::CpuBackend() {
   limit_simd_by_environment();
   for (auto add : {register_copy, register_fill, register_elementwise_float, register_elementwise_integer, register_reduce,
-                   register_argmax, register_matmul, register_conv, register_softmax, register_random, register_index, register_optimise})
+                   register_argmax, register_matmul, register_conv, register_softmax, register_random, register_index, register_optimise,
+                   register_fused})
     add(kernels_);
 }
 

@@ -40,6 +40,7 @@ void register_softmax(KernelTable&);
 void register_random(KernelTable&);
 void register_index(KernelTable&);
 void register_optimise(KernelTable&);
+void register_fused(KernelTable&);
 
 
 }  // namespace pyburn::cpu

@@ -12,6 +12,9 @@ inline constexpr int64_t kGrain = 32768;     // elements per claimed chunk
 void load_tile(DType from, const void* p, int64_t stride, DType to, void* tile, int64_t n);
 void store_tile(DType from, const void* tile, DType to, void* p, int64_t stride, int64_t n);
 
+// The dtype that a cast goes through: load_tile() to it, then store_tile() from it.
+DType conversion_dtype(DType from, DType to);
+
 // The common index space of several layouts of one shape, with as few axes as possible. strides[k] belongs to layout k.
 struct Loop {
   Dims shape;

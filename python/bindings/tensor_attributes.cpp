@@ -1,0 +1,178 @@
+// Attributes and hand-written methods of the Tensor class. What needs no C++ is added in python/pyburn/tensor.
+#include <cstring>
+
+#include "objects.h"
+#include "pyburn/ops/copy.h"
+#include "pyburn/ops/functions.h"
+#include "pyburn/runtime/transfer.h"
+
+namespace nb = nanobind;
+
+namespace pyburn::python {
+namespace {
+
+// fn(tensor) -> PyObject*, with exceptions translated.
+template <auto fn>
+PyObject* getter(PyObject* self, void*) {
+  try {
+    return fn(unwrap(self));
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+template <auto fn>
+PyObject* method(PyObject* self, PyObject*) {
+  return getter<fn>(self, nullptr);
+}
+
+PyObject* dims_tuple(const Dims& d) {
+  PyObject* t = PyTuple_New(Py_ssize_t(d.size()));
+  for (int64_t i = 0; t && i < d.size(); ++i) PyTuple_SET_ITEM(t, Py_ssize_t(i), PyLong_FromLongLong(d[i]));
+  return t;
+}
+
+PyObject* shape(const TensorHandle& t) { return make_size(t.shape()); }
+PyObject* dtype(const TensorHandle& t) { return dtype_object(t.dtype()).release().ptr(); }
+PyObject* device(const TensorHandle& t) { return device_object(t.device()).release().ptr(); }
+PyObject* ndim(const TensorHandle& t) { return PyLong_FromLong(t.rank()); }
+PyObject* numel(const TensorHandle& t) { return PyLong_FromLongLong(t.numel()); }
+PyObject* itemsize(const TensorHandle& t) { return PyLong_FromLongLong(size_of(t.dtype())); }
+PyObject* offset(const TensorHandle& t) { return PyLong_FromLongLong(t.layout().offset); }
+PyObject* version(const TensorHandle& t) { return PyLong_FromUnsignedLong(t.storage()->version()); }
+PyObject* is_contiguous(const TensorHandle& t) { return PyBool_FromLong(t.layout().is_contiguous()); }
+PyObject* is_floating_point(const TensorHandle& t) { return PyBool_FromLong(is_floating(t.dtype())); }
+PyObject* has_sign(const TensorHandle& t) { return PyBool_FromLong(is_floating(t.dtype()) || is_signed_integer(t.dtype())); }
+PyObject* is_parameter(const TensorHandle& t) { return PyBool_FromLong(t.has(Flag::parameter)); }
+PyObject* bytes(const TensorHandle& t) { return PyLong_FromLongLong(t.numel() * size_of(t.dtype())); }
+PyObject* data_ptr(const TensorHandle& t) {
+  const auto base = reinterpret_cast<uintptr_t>(t.storage()->host);
+  return PyLong_FromUnsignedLongLong(base ? base + uintptr_t(t.layout().offset * size_of(t.dtype())) : 0);
+}
+PyObject* storage_id(const TensorHandle& t) { return PyLong_FromVoidPtr(t.storage()); }
+PyObject* transposed(const TensorHandle& t) {
+  Dims order;
+  for (int i = t.rank() - 1; i >= 0; --i) order.push_back(i);
+  return wrap(permute(t, order));
+}
+PyObject* matrix_transposed(const TensorHandle& t) { return wrap(transpose(t, -2, -1)); }
+
+// size(), size(dim), stride(), stride(dim): all of them, or one.
+template <auto all>
+PyObject* all_or_one(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  try {
+    const TensorHandle& t = unwrap(self);
+    if (nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) == 0) return all(t, -1);
+    if (nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) > 1 || (kwnames && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "dim") != 0)) {
+      PyErr_SetString(PyExc_TypeError, "expected one argument at most: dim");
+      return nullptr;
+    }
+    if (args[0] == Py_None) return all(t, -1);
+    Object index = checked(PyNumber_Index(args[0]));
+    const int64_t dim = PyLong_AsLongLong(index.get());
+    if (dim == -1 && PyErr_Occurred()) return nullptr;
+    return all(t, normalise_dim(dim, t.rank()));
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+PyObject* size(const TensorHandle& t, int dim) { return dim < 0 ? make_size(t.shape()) : PyLong_FromLongLong(t.shape()[dim]); }
+PyObject* stride(const TensorHandle& t, int dim) { return dim < 0 ? dims_tuple(t.strides()) : PyLong_FromLongLong(t.strides()[dim]); }
+
+// Elements in plain order as bytes: what numpy, pickle and printing are made of.
+PyObject* download(const TensorHandle& t) {
+  Object bytes = checked(PyBytes_FromStringAndSize(nullptr, Py_ssize_t(t.numel() * size_of(t.dtype()))));
+  HostArray host{PyBytes_AS_STRING(bytes.get()), t.meta()};
+  {
+    const GilRelease released;
+    to_host(t, host);
+  }
+  return bytes.release();
+}
+
+}  // namespace
+
+PyObject* item_of(const TensorHandle& t) {
+  if (t.numel() != 1) {
+    PyErr_Format(PyExc_RuntimeError, "a Tensor with %lld elements cannot be converted to a number", (long long)(t.numel()));
+    return nullptr;
+  }
+  const DType wide = is_floating(t.dtype()) ? DType::float64 : t.dtype() == DType::uint64 ? DType::uint64 : DType::int64;
+  const Tensor plain = detach(t);
+  const Tensor w = t.dtype() == wide ? plain : cast(plain, wide);
+  int64_t bits = 0;
+  HostArray host{&bits, w.meta()};
+  to_host(w, host);
+  if (wide == DType::float64) {
+    double d;
+    std::memcpy(&d, &bits, 8);
+    return PyFloat_FromDouble(d);
+  }
+  if (t.dtype() == DType::boolean) return PyBool_FromLong(bits != 0);
+  return wide == DType::uint64 ? PyLong_FromUnsignedLongLong(uint64_t(bits)) : PyLong_FromLongLong(bits);
+}
+
+namespace {
+
+PyObject* copy_(PyObject* self, PyObject* source) {
+  try {
+    if (!is_tensor(source)) {
+      PyErr_Format(PyExc_TypeError, "[copy_] argument 'src' must be a Tensor: got %s", Py_TYPE(source)->tp_name);
+      return nullptr;
+    }
+    const TensorHandle &x = unwrap(self), &y = unwrap(source);
+    {
+      const GilRelease released(x.numel() >= (1 << 16));
+      copy_into(x, y);
+    }
+    return Py_NewRef(self);
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+PyGetSetDef* tensor_attributes() {
+  static PyGetSetDef list[] = {
+      {"shape", getter<shape>, nullptr, "The extents, a tuple.", nullptr},
+      {"dtype", getter<dtype>, nullptr, "The element type.", nullptr},
+      {"device", getter<device>, nullptr, "The stack of backends that holds the elements.", nullptr},
+      {"ndim", getter<ndim>, nullptr, "The number of axes.", nullptr},
+      {"itemsize", getter<itemsize>, nullptr, "Bytes per element.", nullptr},
+      {"nbytes", getter<bytes>, nullptr, "Bytes of all elements.", nullptr},
+      {"T", getter<transposed>, nullptr, "The axes in reverse order; a view.", nullptr},
+      {"mT", getter<matrix_transposed>, nullptr, "The last two axes exchanged; a view.", nullptr},
+      {"_version", getter<version>, nullptr, "How often the storage was written in place.", nullptr},
+      {"_is_parameter", getter<is_parameter>, nullptr, "Was it made by Parameter()?", nullptr},
+      {"_storage_id", getter<storage_id>, nullptr, "Equal for tensors that share memory.", nullptr},
+      {nullptr, nullptr, nullptr, nullptr, nullptr},
+  };
+  return list;
+}
+
+PyMethodDef* tensor_methods() {
+  static PyMethodDef list[] = {
+      {"size", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(all_or_one<size>)), METH_FASTCALL | METH_KEYWORDS, "The extents, or one of them."},
+      {"stride", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(all_or_one<stride>)), METH_FASTCALL | METH_KEYWORDS, "Distance of neighbours along each axis, in elements."},
+      {"dim", method<ndim>, METH_NOARGS, "The number of axes."},
+      {"ndimension", method<ndim>, METH_NOARGS, "The number of axes."},
+      {"numel", method<numel>, METH_NOARGS, "The number of elements."},
+      {"nelement", method<numel>, METH_NOARGS, "The number of elements."},
+      {"is_floating_point", method<is_floating_point>, METH_NOARGS, "Is the dtype a floating one?"},
+      {"is_signed", method<has_sign>, METH_NOARGS, "Can the dtype hold negative numbers?"},
+      {"element_size", method<itemsize>, METH_NOARGS, "Bytes per element."},
+      {"storage_offset", method<offset>, METH_NOARGS, "Position of the first element in the storage."},
+      {"is_contiguous", method<is_contiguous>, METH_NOARGS, "Do the elements lie in plain order, without holes?"},
+      {"data_ptr", method<data_ptr>, METH_NOARGS, "Address of the first element; 0 where there is no host memory."},
+      {"item", method<item_of>, METH_NOARGS, "The one element as a Python number."},
+      {"copy_", copy_, METH_O, "Overwrites the elements with those of another tensor, which is broadcast and converted."},
+      {"_download", method<download>, METH_NOARGS, "The elements in plain order, as bytes."},
+      {nullptr, nullptr, 0, nullptr},
+  };
+  return list;
+}
+
+}  // namespace pyburn::python

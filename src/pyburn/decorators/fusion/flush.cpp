@@ -1,0 +1,127 @@
+// Running a queue: find its plan, then hand its steps to the inner backend one after the other.
+#include <new>
+
+#include "pyburn/decorators/fusion/fusion.h"
+#include "pyburn/ops/fused.h"
+#include "pyburn/runtime/run.h"
+
+namespace pyburn {
+namespace {
+
+// The error that an operand carries, if any.
+std::exception_ptr inherited_error(const Queue& queue, const QueuedNode& node) {
+  for (const QueuedOperand& o : node.in)
+    if (o.slot >= 0 && queue.storage(o.slot).error) return queue.storage(o.slot).error;
+  for (const QueuedOperand& o : node.out)
+    if (queue.storage(o.slot).error) return queue.storage(o.slot).error;
+  return nullptr;
+}
+
+Meta meta_of(const QueuedOperand& o) { return {o.layout.shape, o.dtype}; }
+
+const QueuedOperand& operand_at(const Queue& queue, FusedStep::Place place) {
+  const QueuedNode& node = queue.nodes()[size_t(place.node)];
+  return place.input < 0 ? node.out[0] : node.in[place.input];
+}
+
+Ref<Graph> body_of(const FusedStep& step, const Queue& queue) {
+  auto body = make_ref<Graph>();
+  body->values.reserve(step.values.size());
+  body->nodes.reserve(step.nodes.size());
+  for (FusedStep::Place place : step.values) body->add_value(meta_of(operand_at(queue, place)));
+  body->inputs = step.inputs;
+  body->outputs = step.outputs;
+  for (const FusedStep::Node& n : step.nodes) {
+    GraphNode& node = body->nodes.emplace_back();
+    node.op = queue.nodes()[size_t(n.node)].op;
+    node.in.append(n.in.begin(), n.in.end());
+    node.out.push_back(n.out);
+  }
+  return body;
+}
+
+}  // namespace
+
+Ref<const Plan> Fusion::plan() {
+  const QueueStructure structure = describe(queue_, inner_->supports(op::fused, DType::float32));
+  std::vector<uint32_t> key = structure.key();
+  if (Ref<const Plan> known = plans_.find(key)) {
+    ++statistics_.plans_found;
+    return known;
+  }
+  Ref<const Plan> made = cut(structure);
+  plans_.add(std::move(key), made);
+  ++statistics_.plans_made;
+  return made;
+}
+
+void Fusion::flush_locked() {
+  if (queue_.empty()) return queue_.clear();  // a node that could not be added may have left its storages
+  LevelScope scope(*inner_);
+  const Ref<const Plan> plan = this->plan();
+  ++statistics_.flushes;
+  std::exception_ptr first;
+  // A failure stays with the storages that could not be written, and with what depends on them; the rest goes on.
+  auto poison = [&](const QueuedNode& node, const std::exception_ptr& error) {
+    for (const QueuedOperand& o : node.out) queue_.storage(o.slot).error = error;
+    if (!first) first = error;
+  };
+  for (const Step& step : plan->steps) {
+    try {
+      run_step(step);
+    } catch (...) {
+      const std::exception_ptr error = std::current_exception();
+      if (step.fused)
+        for (ValueId v : step.fused->outputs) poison(queue_.nodes()[size_t(step.fused->values[size_t(v)].node)], error);
+      else
+        poison(queue_.nodes()[size_t(step.node)], error);
+    }
+    for (int32_t slot : step.releases) queue_.release(slot);
+  }
+  queue_.clear();
+  if (first) std::rethrow_exception(first);
+}
+
+void Fusion::run_step(const Step& step) {
+  if (!step.fused && step.node < 0) return;
+  ++statistics_.kernels;
+  const QueuedNode& last = queue_.nodes()[size_t(step.fused ? step.fused->nodes.back().node : step.node)];
+  try {
+    step.fused ? run_fused(*step.fused) : run_node(last);
+  } catch (Error& e) {
+    e.prefix(last.op.info().name());
+    throw;
+  }
+}
+
+void Fusion::run_node(const QueuedNode& node) {
+  if (const std::exception_ptr error = inherited_error(queue_, node)) std::rethrow_exception(error);
+  SmallVector<TensorHandle, 4> inputs;
+  Tensors outputs;
+  InputList list;
+  for (const QueuedOperand& o : node.in) inputs.push_back(o.slot < 0 ? TensorHandle() : inner_tensor(queue_.storage(o.slot), o.dtype, o.layout));
+  list.add(inputs);
+  for (const QueuedOperand& o : node.out) outputs.push_back(inner_target(queue_.storage(o.slot), o.dtype, o.layout));
+  run(*inner_, node.op.ref(), list, {outputs.data(), size_t(outputs.size())});
+}
+
+void Fusion::run_fused(const FusedStep& step) {
+  SmallVector<TensorHandle, 8> inputs;
+  Tensors outputs;
+  InputList list;
+  for (ValueId v : step.outputs) {
+    const QueuedOperand& o = operand_at(queue_, step.values[size_t(v)]);
+    outputs.push_back(inner_target(queue_.storage(o.slot), o.dtype, o.layout));
+  }
+  for (ValueId v : step.inputs) {
+    const QueuedOperand& o = operand_at(queue_, step.values[size_t(v)]);
+    inputs.push_back(inner_tensor(queue_.storage(o.slot), o.dtype, o.layout));
+  }
+  list.add(inputs);
+  const Fused attrs{body_of(step, queue_)};
+  run(*inner_, {&op::fused, &attrs}, list, {outputs.data(), size_t(outputs.size())});
+  ++statistics_.fused_kernels;
+  statistics_.fused_nodes += int64_t(step.nodes.size());
+}
+
+}  // namespace pyburn

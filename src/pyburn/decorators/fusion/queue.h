@@ -1,0 +1,50 @@
+// The operations of a fusion device that have not run yet, strictly in program order.
+#pragma once
+#include <vector>
+
+#include "pyburn/decorators/fusion/fusion_storage.h"
+#include "pyburn/ir/operation.h"
+
+namespace pyburn {
+
+// A tensor as a queued operation sees it. A view is nothing but its layout.
+struct QueuedOperand {
+  int32_t slot = -1;  // of its storage in the table of the queue; -1: an absent optional input
+  DType dtype = DType::float32;
+  Layout layout;
+};
+
+struct QueuedNode {
+  Operation op;
+  SmallVector<QueuedOperand, 3> in;
+  SmallVector<QueuedOperand, 1> out;
+};
+
+class Queue {
+ public:
+  static constexpr int64_t kMaxNodes = 128;
+  static constexpr int64_t kMaxHeldBytes = int64_t(64) << 20;
+
+  Queue() { nodes_.reserve(kMaxNodes); }
+  void add(OpRef op, Inputs in, Outputs out);
+  bool empty() const { return nodes_.empty(); }
+  // Should it run before more is added? Yes when it is long, or keeps much memory alive that nobody else wants.
+  bool full() const;
+  // A storage that only the queue holds cannot be seen by anybody after the queue has run.
+  bool held_elsewhere(int32_t slot) const { return storages_[size_t(slot)]->use_count() > 1; }
+  void release(int32_t slot);  // no later node uses it
+  void clear();
+
+  const std::vector<QueuedNode>& nodes() const { return nodes_; }
+  int32_t slots() const { return int32_t(storages_.size()); }
+  FusionStorage& storage(int32_t slot) const { return *storages_[size_t(slot)]; }
+
+ private:
+  void describe(const TensorHandle&, FusionStorage::Pending use, QueuedOperand& operand);
+
+  std::vector<QueuedNode> nodes_;
+  std::vector<Ref<FusionStorage>> storages_;  // one reference each, however many nodes use it; null once released
+  int64_t computed_bytes_ = 0;                // of the storages that have memory: bounds what is held for nobody
+};
+
+}  // namespace pyburn

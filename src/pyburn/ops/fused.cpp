@@ -1,0 +1,51 @@
+// A whole sub-graph as one operation.
+#include "pyburn/ops/fused.h"
+
+#include "pyburn/runtime/run.h"
+
+namespace pyburn {
+namespace {
+
+MetaList infer(const Fused& a, Metas in) {
+  require<ValueError>(bool(a.body), "expected a graph: got none");
+  require<ValueError>(a.body->inputs.size() == in.size(), "wrong number of inputs: got {} for {}", int64_t(in.size()),
+                      int64_t(a.body->inputs.size()));
+  for (size_t i = 0; i < in.size(); ++i) {
+    const Meta& wanted = a.body->values[size_t(a.body->inputs[i])];
+    require(in[i].shape == wanted.shape, "an input does not fit the graph: got {} for {}", in[i].shape, wanted.shape);
+    require<DTypeError>(in[i].dtype == wanted.dtype, "an input does not fit the graph: got {} for {}", in[i].dtype, wanted.dtype);
+  }
+  MetaList out;
+  for (ValueId v : a.body->outputs) out.push_back(a.body->values[size_t(v)]);
+  return out;
+}
+
+// Replays the body, one operation after the other.
+Tensors decompose(const Fused& a, Inputs in) {
+  std::vector<TensorHandle> values(a.body->values.size());
+  for (size_t i = 0; i < in.size(); ++i) values[size_t(a.body->inputs[i])] = *in[i];
+  const TensorHandle absent;
+  for (const GraphNode& node : a.body->nodes) {
+    InputList operands;
+    for (ValueId v : node.in) operands.add(v < 0 ? absent : values[size_t(v)]);
+    Tensors results(node.out.size(), {});
+    dispatch(node.op.ref(), operands, {results.data(), size_t(results.size())});
+    for (int64_t k = 0; k < node.out.size(); ++k) values[size_t(node.out[k])] = std::move(results[k]);
+  }
+  Tensors out;
+  for (ValueId v : a.body->outputs) out.push_back(values[size_t(v)]);
+  return out;
+}
+
+}  // namespace
+
+namespace op {
+constinit OpInfo fused = define<Fused, infer, nullptr, decompose>({
+    .schema = "fused(Tensor[] tensors) -> Tensor[]",
+    .doc = "A sub-graph as one operation; made by the fusion decorator.",
+    .no_grad = "made below autodiff, which has recorded the operations of the body"});
+}
+
+void register_fused(OpTable& table) { table.add({&op::fused}); }
+
+}  // namespace pyburn

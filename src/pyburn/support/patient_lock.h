@@ -1,0 +1,20 @@
+// Waiting for a lock that another thread may hold as long as its work takes.
+#pragma once
+#include <mutex>
+
+namespace pyburn {
+
+// Calls wait(on). Set by the bindings to give up Python's lock meanwhile: the thread that works may need it.
+extern void (*while_waiting)(void (*wait)(void* on), void* on);
+
+class PatientLock {
+ public:
+  explicit PatientLock(std::mutex& mutex) : lock_(mutex, std::try_to_lock) {
+    if (!lock_) while_waiting([](void* lock) { static_cast<std::unique_lock<std::mutex>*>(lock)->lock(); }, &lock_);
+  }
+
+ private:
+  std::unique_lock<std::mutex> lock_;
+};
+
+}  // namespace pyburn
