@@ -16,12 +16,6 @@ def run(*arguments: object, cwd: Path) -> str:
     return subprocess.run([sys.executable, *map(str, arguments)], check=True, cwd=cwd, stdout=subprocess.PIPE, text=True).stdout
 
 
-def test_a_backend_in_python(tmp_path: Path) -> None:
-    output = run(EXAMPLES / "backend_python" / "counting.py", cwd=tmp_path)
-    assert output.startswith("y = 3.000 x + -1.000\n")
-    assert re.search(r"^ *\d+ bmm$", output, re.MULTILINE)
-
-
 def test_digits(tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
     pytest.importorskip("PIL")
