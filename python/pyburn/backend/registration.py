@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING
 
 from .. import _core
 
 if TYPE_CHECKING:
     from .interface import Backend
 
-    Leaf = Union[str, _core.Device, Backend]
+    Leaf = str | _core.Device | Backend
 
 ENTRY_POINTS = "pyburn.backends"
 
