@@ -72,9 +72,10 @@ def stack(*parts: Leaf) -> _core.Device:
     """
     if not parts:
         raise TypeError("[stack] expected at least one part: got none")
-    if all(isinstance(part, str) for part in parts):
-        text = "(".join(parts) + ")" * (len(parts) - 1)
-        return _core.Device(text if parts[0].lower() == "autodiff" else f"inner({text})")
+    names = [part for part in parts if isinstance(part, str)]
+    if len(names) == len(parts):
+        text = "(".join(names) + ")" * (len(names) - 1)
+        return _core.Device(text if names[0].lower() == "autodiff" else f"inner({text})")
     return _core._stack(list(parts[:-1]), parts[-1])
 
 

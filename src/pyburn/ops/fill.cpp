@@ -29,6 +29,7 @@ Meta infer_full(const Full& a, Metas) {
 }
 Meta infer_arange(const Arange& a, Metas) {
   require<DTypeError>(a.dtype != DType::boolean, "not defined for bool");
+  checked_numel(Shape{a.count});
   return {Shape{a.count}, a.dtype};
 }
 

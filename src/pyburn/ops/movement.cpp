@@ -101,13 +101,17 @@ RemoveAxis RemoveAxis::from(const TensorHandle& x, int64_t dim) { return {normal
 namespace {
 
 Layout layout_view(const View& a, const Layout& x) {
-  require(a.shape.numel() == x.numel(), "size does not fit: got {} for {}", a.shape, x.shape);
+  require(checked_numel(a.shape) == x.numel(), "size does not fit: got {} for {}", a.shape, x.shape);
   const std::optional<Dims> strides = view_strides(x, a.shape);
   require(bool(strides), "size is not compatible with the tensor's size and stride; use reshape: got {} for {}", a.shape, x);
   return {a.shape, *strides, x.offset};
 }
 Layout layout_permute(const Permute& a, const Layout& x) {
   Layout y{Dims(x.rank(), 0), Dims(x.rank(), 0), x.offset};
+  Dims sorted = a.dims;
+  std::sort(sorted.begin(), sorted.end());
+  require(sorted.size() == x.rank(), "expected {} axes: got {}", x.rank(), a.dims);
+  for (int i = 0; i < x.rank(); ++i) require(sorted[i] == i, "expected each axis once: got {}", a.dims);
   for (int i = 0; i < x.rank(); ++i) {
     y.shape[i] = x.shape[a.dims[i]];
     y.strides[i] = x.strides[a.dims[i]];
@@ -121,14 +125,14 @@ Layout layout_expand(const Expand& a, const Layout& x) {
   for (int i = 0; i < a.shape.rank(); ++i) {
     const int64_t n = i >= extra ? x.shape[i - extra] : 1;
     require(a.shape[i] == n || n == 1, "the expanded size must match the existing size at dimension {}: got {} for {}", i, a.shape, x.shape);
-    require(a.shape[i] >= 0, "negative extent: got {}", a.shape);
     y.strides[i] = i >= extra && (n != 1 || a.shape[i] == 1) ? x.strides[i - extra] : 0;
   }
+  checked_numel(a.shape);
   return y;
 }
 Layout layout_slice(const Slice& a, const Layout& x) {
-  require<IndexError>(a.dim >= 0 && a.dim < x.rank() && a.start >= 0 && a.length >= 0 && a.step > 0 &&
-                          a.start + (a.length ? (a.length - 1) * a.step + 1 : 0) <= x.shape[a.dim],
+  require<IndexError>(a.dim >= 0 && a.dim < x.rank() && a.start >= 0 && a.start <= x.shape[a.dim] && a.length >= 0 && a.step > 0 &&
+                          (a.length == 0 || (a.start < x.shape[a.dim] && a.length - 1 <= (x.shape[a.dim] - 1 - a.start) / a.step)),
                       "slice out of range: got {} for {}", a.start, x.shape);
   Layout y = x;
   y.shape[a.dim] = a.length;

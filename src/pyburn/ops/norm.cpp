@@ -7,7 +7,8 @@
 namespace pyburn {
 namespace {
 
-Meta infer(const Softmax&, Metas in) {
+Meta infer(const Softmax& a, Metas in) {
+  check_dim(a.dim, in[0].shape.rank());
   require<DTypeError>(is_floating(in[0].dtype), "expected a floating dtype: got {}", in[0].dtype);
   return in[0];
 }
