@@ -49,9 +49,30 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/random.cpp
   src/pyburn/backends/cpu/reduce.cpp
   src/pyburn/backends/cpu/tiles.cpp
+  src/pyburn/decorators/autodiff/autodiff.cpp
+  src/pyburn/decorators/autodiff/autograd.cpp
+  src/pyburn/decorators/autodiff/engine.cpp
+  src/pyburn/decorators/autodiff/history.cpp
+  src/pyburn/decorators/autodiff/node.cpp
   src/pyburn/decorators/fusion/cut.cpp
   src/pyburn/decorators/fusion/flush.cpp
   src/pyburn/decorators/fusion/fusion.cpp
   src/pyburn/decorators/fusion/queue.cpp
   src/pyburn/decorators/fusion/structure.cpp
+  src/pyburn/start.cpp
+)
+
+# The Python extension. No logic: what C++ can do, made callable.
+set(PYBURN_BINDINGS
+  python/bindings/arguments.cpp
+  python/bindings/bind_autograd.cpp
+  python/bindings/errors.cpp
+  python/bindings/module.cpp
+  python/bindings/objects.cpp
+  python/bindings/op_table.cpp
+  python/bindings/plugins.cpp
+  python/bindings/tensor_attributes.cpp
+  python/bindings/tensor_number.cpp
+  python/bindings/tensor_object.cpp
+  python/bindings/generated/functions.cpp
 )

@@ -114,10 +114,14 @@ def bindings_source(entries: list[Entry]) -> str:
     table = []
     for e in entries:
         arguments = ", ".join(f"a.{TYPES[p.type][1]}({i})" for i, p in enumerate(e.parameters))
-        lines.append(f"PyObject* call_{e.name}(const Arguments& a) {{ return wrap({e.name}({arguments})); }}")
+        lines.append(f"PyObject* call_{e.name}(const Arguments& a) {{")
+        lines.append(f"  return wrap(invoke(a, [](const auto&... x) {{ return pyburn::{e.name}(x...); }}, {arguments}));")
+        lines.append("}")
         into = "nullptr"
         if e.has_out:
-            lines.append(f"void into_{e.name}(const Arguments& a, const TensorHandle& out) {{ {e.name}_into(out, {arguments}); }}")
+            lines.append(f"void into_{e.name}(const Arguments& a, const TensorHandle& out) {{")
+            lines.append(f"  invoke(a, [&](const auto&... x) {{ {e.name}_into(out, x...); }}, {arguments});")
+            lines.append("}")
             into = f"into_{e.name}"
         flags = " | ".join(f for f, on in (("kMethod", e.is_method), ("kInPlace", e.has_inplace)) if on) or "0"
         quoted = [s.replace("\\", "\\\\").replace('"', '\\"') for s in (e.schema, e.doc, e.example)]

@@ -135,8 +135,8 @@ def _balanced(source: str, start: int) -> int:
 def read_family(path: Path) -> list[Entry]:
     source = path.read_text()
     family, entries = path.stem, []
-    helpers = {}  # consteval helpers that complete rows: the kind may be given there
-    for name, body in re.findall(r"consteval OpInfo (\w+)\([^)]*\) \{(.*?)\n\}", source, re.S):
+    helpers = {}  # constexpr helpers that complete rows: the kind may be given there
+    for name, body in re.findall(r"constexpr OpInfo (\w+)\([^)]*\) \{(.*?)\n\}", source, re.S):
         helpers[name] = body
     for match in re.finditer(r"constinit OpInfo (\w+) = (\w+)(<[^>]*>?[^(]*>)?\(", source):
         body = source[match.end() - 1 : _balanced(source, match.end() - 1)]

@@ -5,126 +5,372 @@
 namespace pyburn::python {
 namespace {
 
-PyObject* call_add(const Arguments& a) { return wrap(add(a.operand(0), a.operand(1), a.scalar(2))); }
-void into_add(const Arguments& a, const TensorHandle& out) { add_into(out, a.operand(0), a.operand(1), a.scalar(2)); }
-PyObject* call_sub(const Arguments& a) { return wrap(sub(a.operand(0), a.operand(1), a.scalar(2))); }
-void into_sub(const Arguments& a, const TensorHandle& out) { sub_into(out, a.operand(0), a.operand(1), a.scalar(2)); }
-PyObject* call_mul(const Arguments& a) { return wrap(mul(a.operand(0), a.operand(1))); }
-void into_mul(const Arguments& a, const TensorHandle& out) { mul_into(out, a.operand(0), a.operand(1)); }
-PyObject* call_div(const Arguments& a) { return wrap(div(a.operand(0), a.operand(1))); }
-void into_div(const Arguments& a, const TensorHandle& out) { div_into(out, a.operand(0), a.operand(1)); }
-PyObject* call_pow(const Arguments& a) { return wrap(pow(a.operand(0), a.operand(1))); }
-void into_pow(const Arguments& a, const TensorHandle& out) { pow_into(out, a.operand(0), a.operand(1)); }
-PyObject* call_maximum(const Arguments& a) { return wrap(maximum(a.operand(0), a.operand(1))); }
-void into_maximum(const Arguments& a, const TensorHandle& out) { maximum_into(out, a.operand(0), a.operand(1)); }
-PyObject* call_minimum(const Arguments& a) { return wrap(minimum(a.operand(0), a.operand(1))); }
-void into_minimum(const Arguments& a, const TensorHandle& out) { minimum_into(out, a.operand(0), a.operand(1)); }
-PyObject* call_eq(const Arguments& a) { return wrap(eq(a.operand(0), a.operand(1))); }
-void into_eq(const Arguments& a, const TensorHandle& out) { eq_into(out, a.operand(0), a.operand(1)); }
-PyObject* call_ne(const Arguments& a) { return wrap(ne(a.operand(0), a.operand(1))); }
-void into_ne(const Arguments& a, const TensorHandle& out) { ne_into(out, a.operand(0), a.operand(1)); }
-PyObject* call_lt(const Arguments& a) { return wrap(lt(a.operand(0), a.operand(1))); }
-void into_lt(const Arguments& a, const TensorHandle& out) { lt_into(out, a.operand(0), a.operand(1)); }
-PyObject* call_le(const Arguments& a) { return wrap(le(a.operand(0), a.operand(1))); }
-void into_le(const Arguments& a, const TensorHandle& out) { le_into(out, a.operand(0), a.operand(1)); }
-PyObject* call_gt(const Arguments& a) { return wrap(gt(a.operand(0), a.operand(1))); }
-void into_gt(const Arguments& a, const TensorHandle& out) { gt_into(out, a.operand(0), a.operand(1)); }
-PyObject* call_ge(const Arguments& a) { return wrap(ge(a.operand(0), a.operand(1))); }
-void into_ge(const Arguments& a, const TensorHandle& out) { ge_into(out, a.operand(0), a.operand(1)); }
-PyObject* call_where(const Arguments& a) { return wrap(where(a.tensor(0), a.operand(1), a.operand(2))); }
-void into_where(const Arguments& a, const TensorHandle& out) { where_into(out, a.tensor(0), a.operand(1), a.operand(2)); }
-PyObject* call_conv2d(const Arguments& a) { return wrap(conv2d(a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6))); }
-void into_conv2d(const Arguments& a, const TensorHandle& out) { conv2d_into(out, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6)); }
-PyObject* call_conv2d_input(const Arguments& a) { return wrap(conv2d_input(a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6))); }
-void into_conv2d_input(const Arguments& a, const TensorHandle& out) { conv2d_input_into(out, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6)); }
-PyObject* call_conv2d_weight(const Arguments& a) { return wrap(conv2d_weight(a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6))); }
-void into_conv2d_weight(const Arguments& a, const TensorHandle& out) { conv2d_weight_into(out, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6)); }
-PyObject* call_cast(const Arguments& a) { return wrap(cast(a.tensor(0), a.dtype(1))); }
-void into_cast(const Arguments& a, const TensorHandle& out) { cast_into(out, a.tensor(0), a.dtype(1)); }
-PyObject* call_contiguous_copy(const Arguments& a) { return wrap(contiguous_copy(a.tensor(0))); }
-void into_contiguous_copy(const Arguments& a, const TensorHandle& out) { contiguous_copy_into(out, a.tensor(0)); }
-PyObject* call_clone(const Arguments& a) { return wrap(clone(a.tensor(0))); }
-PyObject* call_contiguous(const Arguments& a) { return wrap(contiguous(a.tensor(0))); }
-PyObject* call_detach(const Arguments& a) { return wrap(detach(a.tensor(0))); }
-PyObject* call_full(const Arguments& a) { return wrap(full(a.dims(0), a.scalar(1), a.optional_dtype(2), a.optional_device(3), a.boolean(4))); }
-PyObject* call_arange(const Arguments& a) { return wrap(arange(a.scalar(0), a.optional_scalar(1), a.scalar(2), a.optional_dtype(3), a.optional_device(4), a.boolean(5))); }
-PyObject* call_zeros(const Arguments& a) { return wrap(zeros(a.dims(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3))); }
-PyObject* call_ones(const Arguments& a) { return wrap(ones(a.dims(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3))); }
-PyObject* call_empty(const Arguments& a) { return wrap(empty(a.dims(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3))); }
-PyObject* call_zeros_like(const Arguments& a) { return wrap(zeros_like(a.tensor(0), a.optional_dtype(1))); }
-PyObject* call_ones_like(const Arguments& a) { return wrap(ones_like(a.tensor(0), a.optional_dtype(1))); }
-PyObject* call_full_like(const Arguments& a) { return wrap(full_like(a.tensor(0), a.scalar(1), a.optional_dtype(2))); }
-PyObject* call_one_hot(const Arguments& a) { return wrap(one_hot(a.tensor(0), a.integer(1))); }
-PyObject* call_nonzero(const Arguments& a) { return wrap(nonzero(a.tensor(0))); }
-PyObject* call_index_select(const Arguments& a) { return wrap(index_select(a.tensor(0), a.integer(1), a.tensor(2))); }
-void into_index_select(const Arguments& a, const TensorHandle& out) { index_select_into(out, a.tensor(0), a.integer(1), a.tensor(2)); }
-PyObject* call_index_add(const Arguments& a) { return wrap(index_add(a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3))); }
-void into_index_add(const Arguments& a, const TensorHandle& out) { index_add_into(out, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3)); }
-PyObject* call_bmm(const Arguments& a) { return wrap(bmm(a.tensor(0), a.tensor(1))); }
-void into_bmm(const Arguments& a, const TensorHandle& out) { bmm_into(out, a.tensor(0), a.tensor(1)); }
-PyObject* call_matmul(const Arguments& a) { return wrap(matmul(a.tensor(0), a.tensor(1))); }
-PyObject* call_mm(const Arguments& a) { return wrap(mm(a.tensor(0), a.tensor(1))); }
-PyObject* call_linear(const Arguments& a) { return wrap(linear(a.tensor(0), a.tensor(1), a.optional_tensor(2))); }
-PyObject* call_view(const Arguments& a) { return wrap(view(a.tensor(0), a.dims(1))); }
-PyObject* call_reshape(const Arguments& a) { return wrap(reshape(a.tensor(0), a.dims(1))); }
-PyObject* call_permute(const Arguments& a) { return wrap(permute(a.tensor(0), a.dims(1))); }
-PyObject* call_expand(const Arguments& a) { return wrap(expand(a.tensor(0), a.dims(1))); }
-PyObject* call_slice(const Arguments& a) { return wrap(slice(a.tensor(0), a.integer(1), a.optional_integer(2), a.optional_integer(3), a.integer(4))); }
-PyObject* call_select(const Arguments& a) { return wrap(select(a.tensor(0), a.integer(1), a.integer(2))); }
-PyObject* call_unsqueeze(const Arguments& a) { return wrap(unsqueeze(a.tensor(0), a.integer(1))); }
-PyObject* call_remove_axis(const Arguments& a) { return wrap(remove_axis(a.tensor(0), a.integer(1))); }
-PyObject* call_transpose(const Arguments& a) { return wrap(transpose(a.tensor(0), a.integer(1), a.integer(2))); }
-PyObject* call_t(const Arguments& a) { return wrap(t(a.tensor(0))); }
-PyObject* call_squeeze(const Arguments& a) { return wrap(squeeze(a.tensor(0), a.optional_dims(1))); }
-PyObject* call_flatten(const Arguments& a) { return wrap(flatten(a.tensor(0), a.integer(1), a.integer(2))); }
-PyObject* call_narrow(const Arguments& a) { return wrap(narrow(a.tensor(0), a.integer(1), a.integer(2), a.integer(3))); }
-PyObject* call_softmax(const Arguments& a) { return wrap(softmax(a.tensor(0), a.integer(1))); }
-void into_softmax(const Arguments& a, const TensorHandle& out) { softmax_into(out, a.tensor(0), a.integer(1)); }
-PyObject* call_log_softmax(const Arguments& a) { return wrap(log_softmax(a.tensor(0), a.integer(1))); }
-void into_log_softmax(const Arguments& a, const TensorHandle& out) { log_softmax_into(out, a.tensor(0), a.integer(1)); }
-PyObject* call_batch_norm(const Arguments& a) { return wrap(batch_norm(a.tensor(0), a.optional_tensor(1), a.optional_tensor(2), a.optional_tensor(3), a.optional_tensor(4), a.boolean(5), a.number(6), a.number(7))); }
-PyObject* call_mse_loss(const Arguments& a) { return wrap(mse_loss(a.tensor(0), a.tensor(1), a.text(2))); }
-PyObject* call_nll_loss(const Arguments& a) { return wrap(nll_loss(a.tensor(0), a.tensor(1), a.text(2))); }
-PyObject* call_cross_entropy(const Arguments& a) { return wrap(cross_entropy(a.tensor(0), a.tensor(1), a.text(2))); }
-PyObject* call_rand(const Arguments& a) { return wrap(rand(a.dims(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3), a.optional_generator(4))); }
-PyObject* call_randn(const Arguments& a) { return wrap(randn(a.dims(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3), a.optional_generator(4))); }
-PyObject* call_randint(const Arguments& a) { return wrap(randint(a.integer(0), a.optional_integer(1), a.dims(2), a.optional_dtype(3), a.optional_device(4), a.optional_generator(5))); }
-PyObject* call_uniform_(const Arguments& a) { return wrap(uniform_(a.tensor(0), a.number(1), a.number(2), a.optional_generator(3))); }
-PyObject* call_normal_(const Arguments& a) { return wrap(normal_(a.tensor(0), a.number(1), a.number(2), a.optional_generator(3))); }
-PyObject* call_bernoulli_(const Arguments& a) { return wrap(bernoulli_(a.tensor(0), a.number(1), a.optional_generator(2))); }
-PyObject* call_sum(const Arguments& a) { return wrap(sum(a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3))); }
-void into_sum(const Arguments& a, const TensorHandle& out) { sum_into(out, a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3)); }
-PyObject* call_mean(const Arguments& a) { return wrap(mean(a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3))); }
-void into_mean(const Arguments& a, const TensorHandle& out) { mean_into(out, a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3)); }
-PyObject* call_amax(const Arguments& a) { return wrap(amax(a.tensor(0), a.optional_dims(1), a.boolean(2))); }
-void into_amax(const Arguments& a, const TensorHandle& out) { amax_into(out, a.tensor(0), a.optional_dims(1), a.boolean(2)); }
-PyObject* call_amin(const Arguments& a) { return wrap(amin(a.tensor(0), a.optional_dims(1), a.boolean(2))); }
-void into_amin(const Arguments& a, const TensorHandle& out) { amin_into(out, a.tensor(0), a.optional_dims(1), a.boolean(2)); }
-PyObject* call_argmax(const Arguments& a) { return wrap(argmax(a.tensor(0), a.optional_integer(1), a.boolean(2))); }
-void into_argmax(const Arguments& a, const TensorHandle& out) { argmax_into(out, a.tensor(0), a.optional_integer(1), a.boolean(2)); }
-PyObject* call_var(const Arguments& a) { return wrap(var(a.tensor(0), a.optional_dims(1), a.scalar(2), a.boolean(3))); }
-PyObject* call_neg(const Arguments& a) { return wrap(neg(a.tensor(0))); }
-void into_neg(const Arguments& a, const TensorHandle& out) { neg_into(out, a.tensor(0)); }
-PyObject* call_abs(const Arguments& a) { return wrap(abs(a.tensor(0))); }
-void into_abs(const Arguments& a, const TensorHandle& out) { abs_into(out, a.tensor(0)); }
-PyObject* call_exp(const Arguments& a) { return wrap(exp(a.tensor(0))); }
-void into_exp(const Arguments& a, const TensorHandle& out) { exp_into(out, a.tensor(0)); }
-PyObject* call_log(const Arguments& a) { return wrap(log(a.tensor(0))); }
-void into_log(const Arguments& a, const TensorHandle& out) { log_into(out, a.tensor(0)); }
-PyObject* call_sqrt(const Arguments& a) { return wrap(sqrt(a.tensor(0))); }
-void into_sqrt(const Arguments& a, const TensorHandle& out) { sqrt_into(out, a.tensor(0)); }
-PyObject* call_rsqrt(const Arguments& a) { return wrap(rsqrt(a.tensor(0))); }
-void into_rsqrt(const Arguments& a, const TensorHandle& out) { rsqrt_into(out, a.tensor(0)); }
-PyObject* call_sin(const Arguments& a) { return wrap(sin(a.tensor(0))); }
-void into_sin(const Arguments& a, const TensorHandle& out) { sin_into(out, a.tensor(0)); }
-PyObject* call_cos(const Arguments& a) { return wrap(cos(a.tensor(0))); }
-void into_cos(const Arguments& a, const TensorHandle& out) { cos_into(out, a.tensor(0)); }
-PyObject* call_tanh(const Arguments& a) { return wrap(tanh(a.tensor(0))); }
-void into_tanh(const Arguments& a, const TensorHandle& out) { tanh_into(out, a.tensor(0)); }
-PyObject* call_sigmoid(const Arguments& a) { return wrap(sigmoid(a.tensor(0))); }
-void into_sigmoid(const Arguments& a, const TensorHandle& out) { sigmoid_into(out, a.tensor(0)); }
-PyObject* call_relu(const Arguments& a) { return wrap(relu(a.tensor(0))); }
-void into_relu(const Arguments& a, const TensorHandle& out) { relu_into(out, a.tensor(0)); }
+PyObject* call_add(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::add(x...); }, a.operand(0), a.operand(1), a.scalar(2)));
+}
+void into_add(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { add_into(out, x...); }, a.operand(0), a.operand(1), a.scalar(2));
+}
+PyObject* call_sub(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::sub(x...); }, a.operand(0), a.operand(1), a.scalar(2)));
+}
+void into_sub(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { sub_into(out, x...); }, a.operand(0), a.operand(1), a.scalar(2));
+}
+PyObject* call_mul(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::mul(x...); }, a.operand(0), a.operand(1)));
+}
+void into_mul(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { mul_into(out, x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_div(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::div(x...); }, a.operand(0), a.operand(1)));
+}
+void into_div(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { div_into(out, x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_pow(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::pow(x...); }, a.operand(0), a.operand(1)));
+}
+void into_pow(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { pow_into(out, x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_maximum(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::maximum(x...); }, a.operand(0), a.operand(1)));
+}
+void into_maximum(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { maximum_into(out, x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_minimum(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::minimum(x...); }, a.operand(0), a.operand(1)));
+}
+void into_minimum(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { minimum_into(out, x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_eq(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::eq(x...); }, a.operand(0), a.operand(1)));
+}
+void into_eq(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { eq_into(out, x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_ne(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::ne(x...); }, a.operand(0), a.operand(1)));
+}
+void into_ne(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { ne_into(out, x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_lt(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::lt(x...); }, a.operand(0), a.operand(1)));
+}
+void into_lt(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { lt_into(out, x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_le(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::le(x...); }, a.operand(0), a.operand(1)));
+}
+void into_le(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { le_into(out, x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_gt(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::gt(x...); }, a.operand(0), a.operand(1)));
+}
+void into_gt(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { gt_into(out, x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_ge(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::ge(x...); }, a.operand(0), a.operand(1)));
+}
+void into_ge(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { ge_into(out, x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_where(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::where(x...); }, a.tensor(0), a.operand(1), a.operand(2)));
+}
+void into_where(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { where_into(out, x...); }, a.tensor(0), a.operand(1), a.operand(2));
+}
+PyObject* call_conv2d(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::conv2d(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6)));
+}
+void into_conv2d(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { conv2d_into(out, x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6));
+}
+PyObject* call_conv2d_input(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::conv2d_input(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6)));
+}
+void into_conv2d_input(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { conv2d_input_into(out, x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6));
+}
+PyObject* call_conv2d_weight(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::conv2d_weight(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6)));
+}
+void into_conv2d_weight(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { conv2d_weight_into(out, x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6));
+}
+PyObject* call_cast(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::cast(x...); }, a.tensor(0), a.dtype(1)));
+}
+void into_cast(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { cast_into(out, x...); }, a.tensor(0), a.dtype(1));
+}
+PyObject* call_contiguous_copy(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::contiguous_copy(x...); }, a.tensor(0)));
+}
+void into_contiguous_copy(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { contiguous_copy_into(out, x...); }, a.tensor(0));
+}
+PyObject* call_clone(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::clone(x...); }, a.tensor(0)));
+}
+PyObject* call_contiguous(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::contiguous(x...); }, a.tensor(0)));
+}
+PyObject* call_detach(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::detach(x...); }, a.tensor(0)));
+}
+PyObject* call_full(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::full(x...); }, a.dims(0), a.scalar(1), a.optional_dtype(2), a.optional_device(3), a.boolean(4)));
+}
+PyObject* call_arange(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::arange(x...); }, a.scalar(0), a.optional_scalar(1), a.scalar(2), a.optional_dtype(3), a.optional_device(4), a.boolean(5)));
+}
+PyObject* call_zeros(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::zeros(x...); }, a.dims(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3)));
+}
+PyObject* call_ones(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::ones(x...); }, a.dims(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3)));
+}
+PyObject* call_empty(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::empty(x...); }, a.dims(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3)));
+}
+PyObject* call_zeros_like(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::zeros_like(x...); }, a.tensor(0), a.optional_dtype(1)));
+}
+PyObject* call_ones_like(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::ones_like(x...); }, a.tensor(0), a.optional_dtype(1)));
+}
+PyObject* call_full_like(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::full_like(x...); }, a.tensor(0), a.scalar(1), a.optional_dtype(2)));
+}
+PyObject* call_fill_(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::fill_(x...); }, a.tensor(0), a.scalar(1)));
+}
+PyObject* call_zero_(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::zero_(x...); }, a.tensor(0)));
+}
+PyObject* call_one_hot(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::one_hot(x...); }, a.tensor(0), a.integer(1)));
+}
+PyObject* call_nonzero(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::nonzero(x...); }, a.tensor(0)));
+}
+PyObject* call_index_select(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::index_select(x...); }, a.tensor(0), a.integer(1), a.tensor(2)));
+}
+void into_index_select(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { index_select_into(out, x...); }, a.tensor(0), a.integer(1), a.tensor(2));
+}
+PyObject* call_index_add(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::index_add(x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3)));
+}
+void into_index_add(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { index_add_into(out, x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3));
+}
+PyObject* call_bmm(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::bmm(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_bmm(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { bmm_into(out, x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_matmul(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::matmul(x...); }, a.tensor(0), a.tensor(1)));
+}
+PyObject* call_mm(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::mm(x...); }, a.tensor(0), a.tensor(1)));
+}
+PyObject* call_linear(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::linear(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2)));
+}
+PyObject* call_view(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::view(x...); }, a.tensor(0), a.dims(1)));
+}
+PyObject* call_reshape(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::reshape(x...); }, a.tensor(0), a.dims(1)));
+}
+PyObject* call_permute(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::permute(x...); }, a.tensor(0), a.dims(1)));
+}
+PyObject* call_expand(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::expand(x...); }, a.tensor(0), a.dims(1)));
+}
+PyObject* call_slice(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::slice(x...); }, a.tensor(0), a.integer(1), a.optional_integer(2), a.optional_integer(3), a.integer(4)));
+}
+PyObject* call_select(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::select(x...); }, a.tensor(0), a.integer(1), a.integer(2)));
+}
+PyObject* call_unsqueeze(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::unsqueeze(x...); }, a.tensor(0), a.integer(1)));
+}
+PyObject* call_remove_axis(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::remove_axis(x...); }, a.tensor(0), a.integer(1)));
+}
+PyObject* call_transpose(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::transpose(x...); }, a.tensor(0), a.integer(1), a.integer(2)));
+}
+PyObject* call_t(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::t(x...); }, a.tensor(0)));
+}
+PyObject* call_squeeze(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::squeeze(x...); }, a.tensor(0), a.optional_dims(1)));
+}
+PyObject* call_flatten(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::flatten(x...); }, a.tensor(0), a.integer(1), a.integer(2)));
+}
+PyObject* call_narrow(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::narrow(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.integer(3)));
+}
+PyObject* call_softmax(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::softmax(x...); }, a.tensor(0), a.integer(1)));
+}
+void into_softmax(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { softmax_into(out, x...); }, a.tensor(0), a.integer(1));
+}
+PyObject* call_log_softmax(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::log_softmax(x...); }, a.tensor(0), a.integer(1)));
+}
+void into_log_softmax(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { log_softmax_into(out, x...); }, a.tensor(0), a.integer(1));
+}
+PyObject* call_batch_norm(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::batch_norm(x...); }, a.tensor(0), a.optional_tensor(1), a.optional_tensor(2), a.optional_tensor(3), a.optional_tensor(4), a.boolean(5), a.number(6), a.number(7)));
+}
+PyObject* call_mse_loss(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::mse_loss(x...); }, a.tensor(0), a.tensor(1), a.text(2)));
+}
+PyObject* call_nll_loss(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::nll_loss(x...); }, a.tensor(0), a.tensor(1), a.text(2)));
+}
+PyObject* call_cross_entropy(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::cross_entropy(x...); }, a.tensor(0), a.tensor(1), a.text(2)));
+}
+PyObject* call_rand(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::rand(x...); }, a.dims(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3), a.optional_generator(4)));
+}
+PyObject* call_randn(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::randn(x...); }, a.dims(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3), a.optional_generator(4)));
+}
+PyObject* call_randint(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::randint(x...); }, a.integer(0), a.optional_integer(1), a.dims(2), a.optional_dtype(3), a.optional_device(4), a.optional_generator(5)));
+}
+PyObject* call_uniform_(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::uniform_(x...); }, a.tensor(0), a.number(1), a.number(2), a.optional_generator(3)));
+}
+PyObject* call_normal_(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::normal_(x...); }, a.tensor(0), a.number(1), a.number(2), a.optional_generator(3)));
+}
+PyObject* call_bernoulli_(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::bernoulli_(x...); }, a.tensor(0), a.number(1), a.optional_generator(2)));
+}
+PyObject* call_sum(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::sum(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3)));
+}
+void into_sum(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { sum_into(out, x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3));
+}
+PyObject* call_mean(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::mean(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3)));
+}
+void into_mean(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { mean_into(out, x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3));
+}
+PyObject* call_amax(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::amax(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2)));
+}
+void into_amax(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { amax_into(out, x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2));
+}
+PyObject* call_amin(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::amin(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2)));
+}
+void into_amin(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { amin_into(out, x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2));
+}
+PyObject* call_argmax(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::argmax(x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2)));
+}
+void into_argmax(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { argmax_into(out, x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2));
+}
+PyObject* call_var(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::var(x...); }, a.tensor(0), a.optional_dims(1), a.scalar(2), a.boolean(3)));
+}
+PyObject* call_neg(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::neg(x...); }, a.tensor(0)));
+}
+void into_neg(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { neg_into(out, x...); }, a.tensor(0));
+}
+PyObject* call_abs(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::abs(x...); }, a.tensor(0)));
+}
+void into_abs(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { abs_into(out, x...); }, a.tensor(0));
+}
+PyObject* call_exp(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::exp(x...); }, a.tensor(0)));
+}
+void into_exp(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { exp_into(out, x...); }, a.tensor(0));
+}
+PyObject* call_log(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::log(x...); }, a.tensor(0)));
+}
+void into_log(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { log_into(out, x...); }, a.tensor(0));
+}
+PyObject* call_sqrt(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::sqrt(x...); }, a.tensor(0)));
+}
+void into_sqrt(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { sqrt_into(out, x...); }, a.tensor(0));
+}
+PyObject* call_rsqrt(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::rsqrt(x...); }, a.tensor(0)));
+}
+void into_rsqrt(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { rsqrt_into(out, x...); }, a.tensor(0));
+}
+PyObject* call_sin(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::sin(x...); }, a.tensor(0)));
+}
+void into_sin(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { sin_into(out, x...); }, a.tensor(0));
+}
+PyObject* call_cos(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::cos(x...); }, a.tensor(0)));
+}
+void into_cos(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { cos_into(out, x...); }, a.tensor(0));
+}
+PyObject* call_tanh(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::tanh(x...); }, a.tensor(0)));
+}
+void into_tanh(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { tanh_into(out, x...); }, a.tensor(0));
+}
+PyObject* call_sigmoid(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::sigmoid(x...); }, a.tensor(0)));
+}
+void into_sigmoid(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { sigmoid_into(out, x...); }, a.tensor(0));
+}
+PyObject* call_relu(const Arguments& a) {
+  return wrap(invoke(a, [](const auto&... x) { return pyburn::relu(x...); }, a.tensor(0)));
+}
+void into_relu(const Arguments& a, const TensorHandle& out) {
+  invoke(a, [&](const auto&... x) { relu_into(out, x...); }, a.tensor(0));
+}
 
 }  // namespace
 
@@ -159,6 +405,8 @@ const FunctionEntry kFunctions[] = {
     {"zeros_like(Tensor input, *, DType? dtype=None) -> Tensor", "Zeros of the size, dtype and device of input.", "pyburn.zeros_like(pyburn.ones(2))", call_zeros_like, nullptr, kMethod},
     {"ones_like(Tensor input, *, DType? dtype=None) -> Tensor", "Ones of the size, dtype and device of input.", "pyburn.ones_like(pyburn.zeros(2))", call_ones_like, nullptr, kMethod},
     {"full_like(Tensor input, Scalar fill_value, *, DType? dtype=None) -> Tensor", "A constant of the size, dtype and device of input.", "pyburn.full_like(pyburn.ones(2), 3.)", call_full_like, nullptr, kMethod},
+    {"fill_(Tensor input, Scalar value) -> Tensor", "Overwrites every element of input with value.", "pyburn.ones(2).fill_(3.)", call_fill_, nullptr, kMethod},
+    {"zero_(Tensor input) -> Tensor", "Overwrites every element of input with 0.", "pyburn.ones(2).zero_()", call_zero_, nullptr, kMethod},
     {"one_hot(Tensor input, int num_classes) -> Tensor", "A new last axis with 1 at the index that input holds and 0 elsewhere (int64).", "pyburn.one_hot(pyburn.tensor([0, 2]), 3)", call_one_hot, nullptr, kMethod},
     {"nonzero(Tensor input) -> Tensor", "The indices of the elements that are not zero, a row each.", "pyburn.nonzero(pyburn.tensor([0., 3., 0., 4.]))", call_nonzero, nullptr, kMethod},
     {"index_select(Tensor input, int dim, Tensor index) -> Tensor", "The parts of input along dim that index names, in its order.", "pyburn.index_select(pyburn.arange(5), 0, pyburn.tensor([4, 0]))", call_index_select, into_index_select, kMethod},

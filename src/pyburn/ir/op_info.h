@@ -101,9 +101,9 @@ Tensors erased_decompose(const void* attrs, Inputs in) {
 
 }  // namespace detail
 
-// The typed rules are template arguments, so that a row needs no start-up code. nullptr leaves a rule out.
+// The typed rules are template arguments, so that a row (constinit) needs no start-up code. nullptr leaves a rule out.
 template <class A, auto infer, auto grad = nullptr, auto decompose = nullptr>
-consteval OpInfo define(OpSpec spec) {
+constexpr OpInfo define(OpSpec spec) {
   OpInfo row;
   static_cast<OpSpec&>(row) = spec;
   row.attrs = &attr_type<A>;
@@ -115,7 +115,7 @@ consteval OpInfo define(OpSpec spec) {
 }
 
 template <class A, auto layout, auto grad>
-consteval OpInfo define_view(OpSpec spec) {
+constexpr OpInfo define_view(OpSpec spec) {
   OpInfo row = define<A, nullptr, grad>(spec);
   row.kind = Kind::view;
   row.view = detail::erased_view<A, layout>;

@@ -174,19 +174,19 @@ positive(5, dtype=f16), t(5, dtype=f16)
 t(2, dtype=i64), -1 ! negative
 t(2, 3), t(4, 5) ! shapes do not broadcast)";
 
-consteval OpInfo additive(OpInfo row) {
+constexpr OpInfo additive(OpInfo row) {
   row.kind = Kind::elementwise;
   row.cast = Cast::promote;
   row.samples = kAdditive;
   return row;
 }
-consteval OpInfo elementwise(OpInfo row, Cast cast, const char* samples) {
+constexpr OpInfo elementwise(OpInfo row, Cast cast, const char* samples) {
   row.kind = Kind::elementwise;
   row.cast = cast;
   row.samples = samples;
   return row;
 }
-consteval OpInfo comparison(OpSpec spec) {
+constexpr OpInfo comparison(OpSpec spec) {
   spec.no_grad = "the result is bool";
   return elementwise(define<Binary, infer_bool<Binary>>(spec), Cast::promote, kNumbers);
 }

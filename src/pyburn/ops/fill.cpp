@@ -87,6 +87,12 @@ constinit FunctionInfo functions[] = {
     {.schema = "full_like(Tensor input, Scalar fill_value, *, DType? dtype=None) -> Tensor",
      .doc = "A constant of the size, dtype and device of input.", .example = "pyburn.full_like(pyburn.ones(2), 3.)",
      .samples = "t(2, 3), 1.5\nt(), 2\nt(0), 1\nt(3, 2).T, 2, dtype=f64\nt(2, 1).expand(2, 3), 1\n1, 1 ! Tensor"},
+    {.schema = "fill_(Tensor input, Scalar value) -> Tensor", .doc = "Overwrites every element of input with value.",
+     .torch = "lambda x, v: x.clone().fill_(v)", .example = "pyburn.ones(2).fill_(3.)",
+     .samples = "t(2, 3), 1.5\nt(), 2\nt(0), 1\nt(3, 2).T, 2\n1, 1 ! Tensor"},
+    {.schema = "zero_(Tensor input) -> Tensor", .doc = "Overwrites every element of input with 0.",
+     .torch = "lambda x: x.clone().zero_()", .example = "pyburn.ones(2).zero_()",
+     .samples = "t(2, 3)\nt()\nt(0)\nt(3, 2).T\n1 ! Tensor"},
     {.schema = "one_hot(Tensor input, int num_classes) -> Tensor",
      .doc = "A new last axis with 1 at the index that input holds and 0 elsewhere (int64).",
      .torch = "lambda x, n: torch.nn.functional.one_hot(x, n)", .example = "pyburn.one_hot(pyburn.tensor([0, 2]), 3)",
@@ -108,6 +114,11 @@ Tensor full_like(const TensorHandle& input, const Scalar& value, std::optional<D
 }
 Tensor zeros_like(const TensorHandle& input, std::optional<DType> dtype) { return full_like(input, 0, dtype); }
 Tensor ones_like(const TensorHandle& input, std::optional<DType> dtype) { return full_like(input, 1, dtype); }
+Tensor fill_(const TensorHandle& input, const Scalar& value) {
+  copy_into(input, full(Dims{}, value, input.dtype(), &input.device(), false));
+  return input;
+}
+Tensor zero_(const TensorHandle& input) { return fill_(input, 0); }
 Tensor one_hot(const TensorHandle& input, int64_t num_classes) {
   require<DTypeError>(is_integral(input.dtype()) && input.dtype() != DType::boolean, "[one_hot] expected an integer tensor: got {}", input.dtype());
   require<ValueError>(num_classes > 0, "[one_hot] expected at least one class: got {}", num_classes);

@@ -75,13 +75,13 @@ t(300, 33), dim=0
 t(0, 3), dim=0 ! empty
 t(2, 3), dim=2 ! dim out of range)";
 
-consteval OpInfo summing(OpInfo row) {
+constexpr OpInfo summing(OpInfo row) {
   row.kind = Kind::reduce;
   row.cast = Cast::to_result;
   row.samples = kSums;
   return row;
 }
-consteval OpInfo extremum(OpInfo row) {
+constexpr OpInfo extremum(OpInfo row) {
   row.kind = Kind::reduce;
   row.saves = inputs | outputs;
   row.samples = kExtrema;

@@ -62,13 +62,13 @@ positive(5, dtype=i32)
 positive(3000)
 None ! Tensor)";
 
-consteval OpInfo floating(OpInfo row) {
+constexpr OpInfo floating(OpInfo row) {
   row.kind = Kind::elementwise;
   row.cast = Cast::promote_float;
   row.samples = kAny;
   return row;
 }
-consteval OpInfo positive(OpInfo row) {
+constexpr OpInfo positive(OpInfo row) {
   row = floating(row);
   row.samples = kPositive;
   return row;

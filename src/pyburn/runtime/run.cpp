@@ -188,20 +188,6 @@ void dispatch_checked(OpRef op, Inputs given, Outputs out, Device* wanted) {
   }
 }
 
-void decompose_at(Backend& backend, OpRef op, Inputs in, Outputs out) {
-  LevelScope scope(backend);
-  Tensors results = op.info->decompose(op.attrs, in);
-  for (size_t i = 0; i < out.size(); ++i) {
-    if (!out[i].defined() || !out[i].storage()) {
-      out[i] = std::move(results[int64_t(i)]);
-      continue;
-    }
-    InputList one;
-    one.add(results[int64_t(i)]);
-    call_into(op::cast, CastTo{out[i].dtype()}, one, out[i]);
-  }
-}
-
 DType key_dtype(const OpInfo& info, Inputs in, Outputs out) {
   if (info.key < in.size() && in[info.key]->defined()) return in[info.key]->dtype();
   return !out.empty() && out[0].defined() ? out[0].dtype() : default_dtype();
@@ -230,6 +216,20 @@ bool Backend::supports(const OpInfo& op, DType key) {
   return answer == 2;
 }
 
+void decompose(Backend& backend, OpRef op, Inputs in, Outputs out) {
+  LevelScope scope(backend);
+  Tensors results = op.info->decompose(op.attrs, in);
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (!out[i].defined() || !out[i].storage()) {
+      out[i] = std::move(results[int64_t(i)]);
+      continue;
+    }
+    InputList one;
+    one.add(results[int64_t(i)]);
+    call_into(op::cast, CastTo{out[i].dtype()}, one, out[i]);
+  }
+}
+
 void run(Backend& backend, OpRef op, Inputs in, Outputs out) {
   const OpInfo& info = *op.info;
   if (info.kind == Kind::view) {
@@ -243,7 +243,7 @@ void run(Backend& backend, OpRef op, Inputs in, Outputs out) {
         if (!t.storage()) t.impl()->storage = backend.allocate(t.dtype(), t.numel());
     return backend.execute(op, in, out);
   }
-  if (info.decompose) return decompose_at(backend, op, in, out);
+  if (info.decompose) return decompose(backend, op, in, out);
   fail<UnsupportedOp>("has no kernel for {} on {}, and no decomposition", key, backend.name());
 }
 

@@ -77,6 +77,8 @@ TensorHandle asking_for_gradient(TensorHandle t, bool requires_grad);
 
 // For decorators: native kernel, else the decomposition at this level, else UnsupportedOp.
 void run(Backend& backend, OpRef op, Inputs in, Outputs out);
+// The decomposition at this level; the operation must have one.
+void decompose(Backend& backend, OpRef op, Inputs in, Outputs out);
 
 // While it lives, operations called on this thread enter the stack at `backend`, not at the top.
 class LevelScope {

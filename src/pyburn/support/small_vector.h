@@ -71,7 +71,14 @@ class SmallVector {
   }
   template <class I>
   void append(I first, I last) {
-    for (; first != last; ++first) push_back(*first);
+    if constexpr (std::is_trivially_copyable_v<T> && std::is_convertible_v<I, const T*>) {
+      const int64_t n = last - first;
+      if (size_ + n > capacity_) reserve(size_ + n);
+      if (n) std::memcpy(static_cast<void*>(data() + size_), static_cast<const T*>(first), size_t(n) * sizeof(T));
+      size_ += int32_t(n);
+    } else {
+      for (; first != last; ++first) push_back(*first);
+    }
   }
   void pop_back() { data()[--size_].~T(); }
   void resize(int64_t n, const T& value = T()) {
@@ -80,7 +87,9 @@ class SmallVector {
     while (size_ < n) push_back(value);
   }
   void clear() {
-    while (size_ > 0) pop_back();
+    if constexpr (std::is_trivially_destructible_v<T>) size_ = 0;
+    else
+      while (size_ > 0) pop_back();
   }
   void erase(int64_t i) {
     for (T* p = data() + i; p + 1 != end(); ++p) *p = std::move(p[1]);

@@ -53,6 +53,8 @@ Tensor empty(const Dims& size, std::optional<DType> dtype = {}, Device* device =
 Tensor zeros_like(const TensorHandle& input, std::optional<DType> dtype = {});  // Zeros of the size, dtype and device of input.
 Tensor ones_like(const TensorHandle& input, std::optional<DType> dtype = {});  // Ones of the size, dtype and device of input.
 Tensor full_like(const TensorHandle& input, const Scalar& fill_value, std::optional<DType> dtype = {});  // A constant of the size, dtype and device of input.
+Tensor fill_(const TensorHandle& input, const Scalar& value);  // Overwrites every element of input with value.
+Tensor zero_(const TensorHandle& input);  // Overwrites every element of input with 0.
 Tensor one_hot(const TensorHandle& input, int64_t num_classes);  // A new last axis with 1 at the index that input holds and 0 elsewhere (int64).
 Tensor nonzero(const TensorHandle& input);  // The indices of the elements that are not zero, a row each.
 Tensor index_select(const TensorHandle& input, int64_t dim, const TensorHandle& index);  // The parts of input along dim that index names, in its order.

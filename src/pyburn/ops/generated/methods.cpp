@@ -78,6 +78,8 @@ Tensor Tensor::detach() const { return pyburn::detach(*this); }
 Tensor Tensor::zeros_like(std::optional<DType> dtype) const { return pyburn::zeros_like(*this, dtype); }
 Tensor Tensor::ones_like(std::optional<DType> dtype) const { return pyburn::ones_like(*this, dtype); }
 Tensor Tensor::full_like(const Scalar& fill_value, std::optional<DType> dtype) const { return pyburn::full_like(*this, fill_value, dtype); }
+Tensor Tensor::fill_(const Scalar& value) const { return pyburn::fill_(*this, value); }
+Tensor Tensor::zero_() const { return pyburn::zero_(*this); }
 Tensor Tensor::one_hot(int64_t num_classes) const { return pyburn::one_hot(*this, num_classes); }
 Tensor Tensor::nonzero() const { return pyburn::nonzero(*this); }
 Tensor Tensor::index_select(int64_t dim, const TensorHandle& index) const { return pyburn::index_select(*this, dim, index); }

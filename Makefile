@@ -1,0 +1,118 @@
+# Everything a contributor runs. On a fresh Debian or Ubuntu `make test` installs what is missing and does the rest.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+VENV := .venv
+PEERS := .venv-peers
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+PYTEST_ARGS ?=
+# The Python tests that also run under AddressSanitizer.
+SANITIZE_PYTEST ?= -m sanitize tests
+
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export CCACHE_BASEDIR := $(CURDIR)
+export PYBURN_PEERS_PYTHON ?= $(CURDIR)/$(PEERS)/bin/python
+ifneq ($(wildcard ../shared/data),)
+export PYBURN_DATA ?= $(abspath ../shared/data)
+endif
+
+.PHONY: help
+help:  ## Say what can be made
+	@sed -nE 's/^([a-z-]+):.*##[[:space:]]*(.*)/  make \1\t\2/p' Makefile | expand -t 18
+
+# --- environment ---------------------------------------------------------------------------------------------------------
+
+.PHONY: system
+system:
+	@tools/system_packages.sh
+
+$(VENV)/.ready: tools/requirements.txt
+	@$(MAKE) system
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --requirement tools/requirements.txt
+	@touch $@
+
+.PHONY: venv
+venv: $(VENV)/.ready  ## The development environment in .venv
+
+.PHONY: peers
+peers: $(PEERS)/.ready  ## PyTorch, ONNX Runtime and JAX in .venv-peers, to compare with
+
+$(PEERS)/.ready:
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet numpy torch onnxruntime jax
+	@touch $@
+
+# --- build ---------------------------------------------------------------------------------------------------------------
+
+.PHONY: build
+build: venv  ## Release build, installed into .venv
+	cmake --preset release -DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python --log-level=NOTICE
+	cmake --build --preset release
+	$(VENV)/bin/python -m pip install --quiet --no-build-isolation --no-deps --force-reinstall \
+		--config-settings=build-dir=build/release .
+
+.PHONY: demo
+demo: build  ## Train a small CNN on handwritten digits, with a picture of its predictions
+	$(VENV)/bin/python examples/digits.py --output demo-output
+
+# --- tests ---------------------------------------------------------------------------------------------------------------
+
+.PHONY: test
+test: build  ## Release build, C++ tests, Python tests
+	ctest --preset release --parallel $(JOBS)
+	$(VENV)/bin/python -m pytest $(PYTEST_ARGS)
+
+.PHONY: sanitize
+sanitize: venv  ## ASan + UBSan build, C++ tests, and the Python tests marked `sanitize`
+	cmake --preset asan -DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python --log-level=NOTICE
+	cmake --build --preset asan
+	ctest --preset asan --parallel $(JOBS)
+	rm -rf build/asan/stage && mkdir -p build/asan/stage && cp -r python/pyburn build/asan/stage/
+	for component in Unspecified python; do \
+		cmake --install build/asan --prefix build/asan/stage/pyburn --component $$component >/dev/null; done
+	PYTHONPATH=$(CURDIR)/build/asan/stage LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libstdc++.so)" \
+		ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc $(VENV)/bin/python -m pytest $(SANITIZE_PYTEST)
+
+.PHONY: fuzz
+FUZZ_PROGRAMS ?= 1000000
+fuzz: build  ## A million random aliasing programs (FUZZ_PROGRAMS=n for another number)
+	PYBURN_FUZZ_PROGRAMS=$(FUZZ_PROGRAMS) $(VENV)/bin/python -m pytest -k fuzz $(PYTEST_ARGS)
+
+.PHONY: bench
+bench: build  ## Benchmarks, each with its ratio to a peer measured in the same run (see also: make peers)
+	@for program in benchmarks/*.py; do echo "== $$program"; $(VENV)/bin/python $$program; done
+
+# --- checks --------------------------------------------------------------------------------------------------------------
+
+CPP = $(shell git ls-files 'src/*.cpp' 'src/*.h' 'python/*.cpp' 'python/*.h' 'tests/*.cpp' 'tests/*.h' 'examples/*.cpp' 'examples/*.h' | grep -v /generated/)
+
+.PHONY: check
+check: venv  ## Generated files, layers, links, format, lint, types
+	$(VENV)/bin/python tools/generate.py --check
+	$(VENV)/bin/python tools/check_layers.py
+	$(VENV)/bin/python tools/check_links.py
+	$(VENV)/bin/clang-format --dry-run --Werror $(CPP)
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+.PHONY: format
+format: venv  ## Rewrite C++ and Python in the house style
+	$(VENV)/bin/clang-format -i $(CPP)
+	$(VENV)/bin/ruff check --fix --quiet .
+	$(VENV)/bin/ruff format --quiet .
+
+.PHONY: docs
+docs: venv  ## Write docs/reference from the schemas and check every link
+	$(VENV)/bin/python tools/generate.py
+	$(VENV)/bin/python tools/check_links.py
+
+.PHONY: clean
+clean:  ## Remove builds (not the environments)
+	rm -rf build build-* dist demo-output

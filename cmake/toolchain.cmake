@@ -1,0 +1,29 @@
+# What every target of this build is compiled and linked with. Nothing here reaches users of the installed library.
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+find_program(PYBURN_CCACHE ccache)
+if(PYBURN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${PYBURN_CCACHE})
+endif()
+
+foreach(linker mold lld)
+  find_program(PYBURN_LINKER_${linker} NAMES ${linker} ld.${linker})
+  if(PYBURN_LINKER_${linker})
+    add_link_options(-fuse-ld=${linker})
+    break()
+  endif()
+endforeach()
+
+add_library(pyburn_toolchain INTERFACE)
+target_compile_options(pyburn_toolchain INTERFACE -Wall -Wextra -Wno-missing-field-initializers)
+if(PYBURN_NATIVE)  # one copy of each kernel instead of one per instruction set
+  target_compile_options(pyburn_toolchain INTERFACE -march=native)
+  target_compile_definitions(pyburn_toolchain INTERFACE HWY_COMPILE_ONLY_STATIC)
+endif()
+if(PYBURN_SANITIZE)
+  set(sanitize -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  add_compile_options(${sanitize})
+  add_link_options(${sanitize})
+endif()

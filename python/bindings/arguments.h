@@ -1,0 +1,80 @@
+// Calls from Python: arguments are matched to an operation's schema at run time, so an operation costs one thunk.
+#pragma once
+#include "tensor_object.h"
+
+namespace pyburn::python {
+
+struct Signature;
+
+class Arguments {
+ public:
+  // Matches the arguments of a vectorcall to the signature. TypeError as a PythonError.
+  Arguments(const Signature& s, PyObject* const* args, size_t nargs, PyObject* kwnames);
+  ~Arguments() { Py_XDECREF(gathered_); }
+  Arguments(const Arguments&) = delete;
+
+  const TensorHandle& tensor(int i) const;
+  const TensorHandle& optional_tensor(int i) const;
+  Tensors tensors(int i) const;
+  Operand operand(int i) const;
+  Scalar scalar(int i) const;
+  std::optional<Scalar> optional_scalar(int i) const;
+  int64_t integer(int i) const;
+  std::optional<int64_t> optional_integer(int i) const;
+  Dims dims(int i) const;
+  OptionalDims optional_dims(int i) const;
+  double number(int i) const;
+  bool boolean(int i) const;
+  std::string text(int i) const;
+  DType dtype(int i) const;
+  std::optional<DType> optional_dtype(int i) const;
+  Device* optional_device(int i) const;
+  Generator* optional_generator(int i) const;
+
+  PyObject* out() const { return out_; }          // the out= argument, or null
+  bool is_large() const { return large_; }        // worth releasing the GIL for
+
+ private:
+  PyObject* get(int i) const { return values_[i]; }
+  [[noreturn]] void refuse(int i, const char* expected) const;
+
+  static constexpr int kMax = 16;
+  const Signature& signature_;
+  PyObject* values_[kMax];
+  PyObject* out_ = nullptr;
+  PyObject* gathered_ = nullptr;  // sizes that were spread over the positional arguments
+  bool large_ = false;
+};
+
+// Runs fn(arguments...) without the GIL when the tensors are large.
+template <class Fn, class... A>
+auto invoke(const Arguments& a, Fn fn, const A&... arguments) {
+  const GilRelease released(a.is_large());
+  return fn(arguments...);
+}
+
+inline constexpr uint8_t kMethod = 1, kInPlace = 2;
+struct FunctionEntry {
+  const char *schema, *doc, *example;
+  PyObject* (*call)(const Arguments&);
+  void (*into)(const Arguments&, const TensorHandle& out);  // out= and in-place; null where there is none
+  uint8_t flags;
+};
+extern const FunctionEntry kFunctions[];
+extern const size_t kFunctionCount;
+
+// All generated functions into the module, and methods into the Tensor class.
+bool add_functions(PyObject* module);
+
+// Conversions shared with hand-written bindings. They throw PythonError with a TypeError set.
+bool to_scalar(PyObject* p, Scalar& out);         // false when p is not a number
+DType to_dtype(PyObject* p);
+Device& to_device(PyObject* p);
+Dims to_dims(PyObject* p);
+
+// Hand-written parts of the Tensor class.
+PyGetSetDef* tensor_attributes();
+PyMethodDef* tensor_methods();
+PyObject* tensor_compare(PyObject* a, PyObject* b, int op);
+
+}  // namespace pyburn::python

@@ -1,0 +1,122 @@
+// Exceptions of the core as Python exceptions, and Python's references that die without the GIL.
+#include <mutex>
+#include <vector>
+
+#include "objects.h"
+#include "pyburn/support/error.h"
+
+namespace nb = nanobind;
+
+namespace pyburn::python {
+namespace {
+
+PyObject *base_error, *shape_error, *value_error, *index_error, *dtype_error, *device_error, *unsupported_op, *format_error, *capture_error,
+    *out_of_memory_error, *remote_error, *gradient_error;
+
+// Each is also what a Python user would catch.
+PyObject* make(nb::module_& m, const char* name, std::initializer_list<PyObject*> also, const char* doc) {
+  nb::list bases;
+  bases.append(nb::borrow(base_error));
+  for (PyObject* b : also) bases.append(nb::borrow(b));
+  const std::string full = std::string("pyburn.") + name;
+  PyObject* type = PyErr_NewExceptionWithDoc(full.c_str(), doc, nb::tuple(bases).ptr(), nullptr);
+  if (!type) throw nb::python_error();
+  m.attr(name) = nb::borrow(type);
+  return type;
+}
+
+struct Released {
+  std::mutex mutex;
+  std::vector<PyObject*> objects;
+  std::atomic<bool> any{false};
+};
+Released& released() {
+  static auto* r = new Released;
+  return *r;
+}
+
+}  // namespace
+
+void set_python_error() noexcept {
+  try {
+    throw;
+  } catch (const PythonError&) {  // already set
+  } catch (nb::python_error& e) {
+    e.restore();
+  } catch (const ShapeError& e) {
+    PyErr_SetString(shape_error, e.what());
+  } catch (const IndexError& e) {
+    PyErr_SetString(index_error, e.what());
+  } catch (const DTypeError& e) {
+    PyErr_SetString(dtype_error, e.what());
+  } catch (const DeviceError& e) {
+    PyErr_SetString(device_error, e.what());
+  } catch (const UnsupportedOp& e) {
+    PyErr_SetString(unsupported_op, e.what());
+  } catch (const FormatError& e) {
+    PyErr_SetString(format_error, e.what());
+  } catch (const CaptureError& e) {
+    PyErr_SetString(capture_error, e.what());
+  } catch (const OutOfMemoryError& e) {
+    PyErr_SetString(out_of_memory_error, e.what());
+  } catch (const RemoteError& e) {
+    PyErr_SetString(remote_error, e.what());
+  } catch (const GradientError& e) {
+    PyErr_SetString(gradient_error, e.what());
+  } catch (const Interrupted&) {
+    if (!PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
+  } catch (const Error& e) {
+    PyErr_SetString(value_error, e.what());
+  } catch (const std::bad_alloc&) {
+    PyErr_SetString(out_of_memory_error, "out of host memory");
+  } catch (const std::exception& e) {
+    PyErr_SetString(PyExc_RuntimeError, e.what());
+  } catch (...) {
+    PyErr_SetString(PyExc_RuntimeError, "unknown C++ exception");
+  }
+}
+
+void release_later(PyObject* p) noexcept {
+  if (!p || !Py_IsInitialized()) return;  // at exit the interpreter is gone: so is the object
+  if (PyGILState_Check()) return Py_DECREF(p);
+  std::lock_guard lock(released().mutex);
+  released().objects.push_back(p);
+  released().any = true;
+}
+
+void drain_released() noexcept {
+  if (!released().any.load(std::memory_order_relaxed)) return;
+  std::vector<PyObject*> dead;
+  {
+    std::lock_guard lock(released().mutex);
+    dead.swap(released().objects);
+    released().any = false;
+  }
+  for (PyObject* p : dead) Py_DECREF(p);
+}
+
+void bind_errors(nb::module_& m) {
+  base_error = PyErr_NewExceptionWithDoc("pyburn.PyburnError", "Base class of all errors of pyburn.", PyExc_Exception, nullptr);
+  m.attr("PyburnError") = nb::borrow(base_error);
+  shape_error = make(m, "ShapeError", {PyExc_RuntimeError, PyExc_ValueError}, "Shapes do not fit.");
+  value_error = make(m, "ArgumentError", {PyExc_RuntimeError, PyExc_ValueError}, "An argument has a value that makes no sense.");
+  index_error = make(m, "IndexOutOfRange", {PyExc_IndexError}, "An axis or an index does not exist.");
+  dtype_error = make(m, "DTypeError", {PyExc_RuntimeError, PyExc_TypeError}, "A dtype does not fit.");
+  device_error = make(m, "DeviceError", {PyExc_RuntimeError}, "A device is unknown, unavailable, or not the one needed.");
+  unsupported_op = make(m, "UnsupportedOp", {PyExc_NotImplementedError}, "A backend cannot run an operation.");
+  format_error = make(m, "FormatError", {PyExc_ValueError}, "A file is not what it should be.");
+  capture_error = make(m, "CaptureError", {PyExc_RuntimeError}, "A model cannot be captured as a graph.");
+  out_of_memory_error = make(m, "OutOfMemoryError", {PyExc_RuntimeError, PyExc_MemoryError}, "Memory is exhausted.");
+  remote_error = make(m, "RemoteError", {PyExc_ConnectionError}, "A remote backend does not answer as it should.");
+  gradient_error = make(m, "GradientError", {PyExc_RuntimeError}, "A gradient cannot be computed.");
+  nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+    try {
+      std::rethrow_exception(p);
+    } catch (const Error&) {
+      set_python_error();
+    } catch (const PythonError&) {
+    }
+  });
+}
+
+}  // namespace pyburn::python

@@ -1,0 +1,171 @@
+#include "objects.h"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include "pyburn/runtime/allocator.h"
+#include "pyburn/support/error.h"
+#include "pyburn/support/thread_pool.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace pyburn::python {
+namespace {
+
+PyObject* dtype_objects[kDTypes];
+PyObject* dtype_class = nullptr;
+PyObject* device_class = nullptr;
+PyObject* generator_class = nullptr;
+
+struct DeviceObject {
+  Device* device;
+};
+struct GeneratorObject {
+  Ref<Generator> generator;
+};
+
+[[noreturn]] void expected(const char* what, PyObject* got) {
+  PyErr_Format(PyExc_TypeError, "expected %s: got %R", what, got);
+  throw PythonError();
+}
+
+void bind_dtypes(nb::module_& m) {
+  nb::class_<DTypeObject> c(m, "DType", "An element type, such as pyburn.float32.");
+  c.def_prop_ro("name", [](const DTypeObject& t) { return std::string(name_of(t.value)); })
+      .def_prop_ro("itemsize", [](const DTypeObject& t) { return size_of(t.value); })
+      .def_prop_ro("is_floating_point", [](const DTypeObject& t) { return is_floating(t.value); })
+      .def_prop_ro("is_signed", [](const DTypeObject& t) { return is_floating(t.value) || is_signed_integer(t.value); })
+      .def("__repr__", [](const DTypeObject& t) { return "pyburn." + std::string(name_of(t.value)); })
+      .def("__reduce__", [](const DTypeObject& t) { return std::string(name_of(t.value)); });
+  dtype_class = c.ptr();
+  c.attr("__module__") = "pyburn";
+  for (int i = 0; i < kDTypes; ++i) {
+    nb::object o = nb::cast(DTypeObject{DType(i)});
+    m.attr(std::string(name_of(DType(i))).c_str()) = o;
+    dtype_objects[i] = o.release().ptr();
+  }
+  const std::pair<const char*, DType> aliases[] = {{"double", DType::float64}, {"float", DType::float32}, {"half", DType::float16}, {"short", DType::int16},
+                                                   {"int", DType::int32}, {"long", DType::int64}};
+  for (auto [name, t] : aliases) m.attr(name) = dtype_object(t);
+  m.def("promote_types", [](nb::handle a, nb::handle b) { return dtype_object(promote(to_dtype(a.ptr()), to_dtype(b.ptr()))); }, "type1"_a, "type2"_a,
+        "The dtype in which two dtypes meet.");
+  m.def("get_default_dtype", [] { return dtype_object(default_dtype()); }, "The dtype of new floating tensors.");
+  m.def("set_default_dtype", [](nb::handle t) { set_default_dtype(to_dtype(t.ptr())); }, "d"_a, "Sets the dtype of new floating tensors.");
+}
+
+void bind_devices(nb::module_& m) {
+  nb::class_<DeviceObject> c(m, "Device", "A stack of backends, such as autodiff(ndarray). Made from its name.");
+  c.def("__init__", [](DeviceObject* self, nb::handle name) { new (self) DeviceObject{&to_device(name.ptr())}; }, "name"_a)
+      .def_prop_ro("name", [](const DeviceObject& d) { return d.device->name(); })
+      .def_prop_ro("type", [](const DeviceObject& d) { return d.device->leaf().name() == "ndarray" ? std::string("cpu") : d.device->leaf().name(); })
+      .def_prop_ro("index", [](const DeviceObject&) { return nb::none(); })
+      .def("__repr__", [](const DeviceObject& d) { return "device(" + d.device->name() + ")"; })
+      .def("__str__", [](const DeviceObject& d) { return d.device->name(); })
+      .def("__eq__",
+           [](const DeviceObject& d, nb::handle o) {
+             if (!PyUnicode_Check(o.ptr()) && !nb::isinstance<DeviceObject>(o)) return false;
+             return d.device == &to_device(o.ptr());
+           })
+      .def("__hash__", [](const DeviceObject& d) { return reinterpret_cast<uintptr_t>(d.device) >> 4; })
+      .def("__reduce__", [](const DeviceObject& d) { return nb::make_tuple(nb::borrow(device_class), nb::make_tuple(d.device->name())); })
+      .def("synchronize", [](const DeviceObject& d) {
+        const GilRelease released;
+        d.device->backend().synchronize();
+      }, "Waits until everything asked of this device is done.")
+      .def("memory", [](const DeviceObject& d) {
+        const MemoryStatistics s = d.device->backend().memory();
+        nb::dict result;
+        result["in_use"] = s.in_use, result["reserved"] = s.reserved, result["peak"] = s.peak;
+        return result;
+      }, "Bytes in use, reserved from the system, and the peak.");
+  device_class = c.ptr();
+  c.attr("__module__") = "pyburn";
+  m.def("_default_device", [] { return device_object(default_device()); });
+  m.def("_set_default_device", [](nb::handle d) { set_default_device(to_device(d.ptr())); });
+  m.def("_push_device", [](nb::handle d) { return nb::capsule(new DeviceScope(to_device(d.ptr())), [](void* p) noexcept { delete static_cast<DeviceScope*>(p); }); });
+  m.def("_backends", [] {
+    nb::list result;
+    for (const BackendEntry& e : backend_entries()) {
+      nb::dict row;
+      row["name"] = e.name, row["doc"] = e.doc, row["decorator"] = e.decorator;
+      nb::list aliases;
+      for (const std::string& a : e.aliases) aliases.append(a);
+      row["aliases"] = aliases;
+      row["unavailable"] = e.unavailable ? e.unavailable() : std::string();
+      result.append(row);
+    }
+    return result;
+  });
+  m.def("set_num_threads", [](int n) { set_num_threads(n); }, "n"_a, "How many threads large operations may use.");
+  m.def("get_num_threads", [] { return num_threads(); }, "How many threads large operations may use.");
+  m.def("_empty_cache", [] { empty_host_cache(); });
+}
+
+void bind_generators(nb::module_& m) {
+  nb::class_<GeneratorObject> c(m, "Generator", "A source of random numbers with a state of its own.");
+  c.def("__init__", [](GeneratorObject* self, nb::handle) { new (self) GeneratorObject{make_ref<Generator>()}; }, "device"_a = nb::none())
+      .def("manual_seed", [](nb::object self, uint64_t seed) {
+        nb::cast<GeneratorObject&>(self).generator->manual_seed(seed);
+        return self;
+      }, "seed"_a, "Starts over from a seed.")
+      .def("seed", [](GeneratorObject& g) {
+        const uint64_t s = entropy();
+        g.generator->manual_seed(s);
+        return s;
+      }, "Starts over from a random seed, which is returned.")
+      .def("initial_seed", [](GeneratorObject& g) { return g.generator->state().seed; })
+      .def("get_state", [](GeneratorObject& g) { return nb::make_tuple(g.generator->state().seed, g.generator->state().offset); }, "The state, to be given to set_state later.")
+      .def("set_state", [](GeneratorObject& g, std::pair<uint64_t, uint64_t> s) { g.generator->set_state({s.first, s.second}); }, "new_state"_a);
+  generator_class = c.ptr();
+  c.attr("__module__") = "pyburn";
+  m.attr("default_generator") = nb::cast(GeneratorObject{Ref<Generator>(&default_generator())});
+}
+
+}  // namespace
+
+nb::object dtype_object(DType t) { return nb::borrow(dtype_objects[int(t)]); }
+nb::object device_object(Device& d) { return nb::cast(DeviceObject{&d}); }
+
+DType to_dtype(PyObject* p) {
+  if (Py_TYPE(p) == reinterpret_cast<PyTypeObject*>(dtype_class)) return nb::inst_ptr<DTypeObject>(p)->value;
+  if (p == reinterpret_cast<PyObject*>(&PyFloat_Type)) return default_dtype();
+  if (p == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::int64;
+  if (p == reinterpret_cast<PyObject*>(&PyBool_Type)) return DType::boolean;
+  if (PyUnicode_Check(p)) {
+    std::string_view s = PyUnicode_AsUTF8(p);
+    for (std::string_view prefix : {"pyburn.", "torch."})
+      if (s.starts_with(prefix)) s.remove_prefix(prefix.size());
+    return dtype_from_name(s);
+  }
+  Object name(PyObject_GetAttrString(p, PyType_Check(p) ? "__name__" : "name"));  // numpy.dtype and numpy's scalar types
+  if (!name || !PyUnicode_Check(name.get())) {
+    PyErr_Clear();
+    expected("a dtype", p);
+  }
+  return dtype_from_name(PyUnicode_AsUTF8(name.get()));
+}
+
+Device& to_device(PyObject* p) {
+  if (Py_TYPE(p) == reinterpret_cast<PyTypeObject*>(device_class)) return *nb::inst_ptr<DeviceObject>(p)->device;
+  if (PyUnicode_Check(p)) return device(PyUnicode_AsUTF8(p));
+  Object value(PyObject_GetAttrString(p, "value"));  // a member of the Backend enum
+  if (!value || !PyUnicode_Check(value.get())) {
+    PyErr_Clear();
+    expected("a device (name, Device or member of BackendKind)", p);
+  }
+  return device(PyUnicode_AsUTF8(value.get()));
+}
+
+Generator* to_generator(PyObject* p) {
+  return Py_TYPE(p) == reinterpret_cast<PyTypeObject*>(generator_class) ? nb::inst_ptr<GeneratorObject>(p)->generator.get() : nullptr;
+}
+
+void bind_objects(nb::module_& m) {
+  bind_dtypes(m);
+  bind_devices(m);
+  bind_generators(m);
+}
+
+}  // namespace pyburn::python

@@ -1,0 +1,45 @@
+// Small Python classes around values of the core: DType, Device, Generator.
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include "arguments.h"
+#include "pyburn/runtime/generator.h"
+
+namespace pyburn::python {
+
+// pyburn.float32 and its siblings are the only instances.
+struct DTypeObject {
+  DType value;
+};
+nanobind::object dtype_object(DType t);
+nanobind::object device_object(Device& d);
+Generator* to_generator(PyObject* p);  // null when p is not one
+
+void bind_objects(nanobind::module_& m);   // DType, Device, Generator and their functions
+void bind_errors(nanobind::module_& m);    // the exception classes
+void bind_autograd(nanobind::module_& m);
+void bind_op_table(nanobind::module_& m);
+void bind_plugins(nanobind::module_& m);   // libraries of other packages
+
+}  // namespace pyburn::python
+
+namespace nanobind::detail {
+
+// Tensors pass through nanobind's functions as handles.
+template <class T>
+struct tensor_caster {
+  NB_TYPE_CASTER(T, const_name("Tensor"))
+  bool from_python(handle src, uint8_t flags, cleanup_list*) noexcept {
+    if (src.is_none() && (flags & uint8_t(cast_flags::accepts_none))) return true;
+    if (!pyburn::python::is_tensor(src.ptr())) return false;
+    value = T(pyburn::python::unwrap(src.ptr()));
+    return true;
+  }
+  static handle from_cpp(const T& t, rv_policy, cleanup_list*) noexcept { return pyburn::python::wrap(t); }
+};
+template <>
+struct type_caster<pyburn::TensorHandle> : tensor_caster<pyburn::TensorHandle> {};
+template <>
+struct type_caster<pyburn::Tensor> : tensor_caster<pyburn::Tensor> {};
+
+}  // namespace nanobind::detail

@@ -1,0 +1,68 @@
+// Python.h and the small things every binding file needs.
+#pragma once
+#include <Python.h>
+
+#include <utility>
+
+namespace pyburn::python {
+
+// An owned reference.
+class Object {
+ public:
+  Object() = default;
+  explicit Object(PyObject* owned) : p_(owned) {}
+  static Object borrowed(PyObject* p) {
+    Py_XINCREF(p);
+    return Object(p);
+  }
+  Object(const Object& o) : p_(o.p_) { Py_XINCREF(p_); }
+  Object(Object&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
+  Object& operator=(Object o) noexcept {
+    std::swap(p_, o.p_);
+    return *this;
+  }
+  ~Object() { Py_XDECREF(p_); }
+  PyObject* get() const { return p_; }
+  PyObject* release() { return std::exchange(p_, nullptr); }
+  explicit operator bool() const { return p_ != nullptr; }
+
+ private:
+  PyObject* p_ = nullptr;
+};
+
+class GilRelease {
+ public:
+  explicit GilRelease(bool wanted = true) : state_(wanted ? PyEval_SaveThread() : nullptr) {}
+  ~GilRelease() {
+    if (state_) PyEval_RestoreThread(state_);
+  }
+  GilRelease(const GilRelease&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+class GilAcquire {
+ public:
+  GilAcquire() : state_(PyGILState_Ensure()) {}
+  ~GilAcquire() { PyGILState_Release(state_); }
+  GilAcquire(const GilAcquire&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
+// A Python exception is set: carries it through C++.
+struct PythonError {};
+inline Object checked(PyObject* p) {
+  if (!p) throw PythonError();
+  return Object(p);
+}
+
+// Turns the exception in flight into a Python one; for use in catch (...).
+void set_python_error() noexcept;
+// Decrements now when this thread holds the GIL, else when the next one that does comes by. Safe at exit.
+void release_later(PyObject* p) noexcept;
+void drain_released() noexcept;
+
+}  // namespace pyburn::python

@@ -1,0 +1,153 @@
+#include "tensor_object.h"
+
+#include <structmember.h>
+
+#include "arguments.h"
+
+namespace pyburn::python {
+
+PyTypeObject* tensor_type = nullptr;
+PyObject* parameter_type = nullptr;
+
+namespace {
+
+// TensorImpl::py is null, a live TensorObject (borrowed), or a (class, dict) tuple that is kept while none lives; the
+// lowest bit tells the last two apart.
+bool is_kept(void* py) { return reinterpret_cast<uintptr_t>(py) & 1; }
+PyObject* kept_tuple(void* py) { return reinterpret_cast<PyObject*>(reinterpret_cast<uintptr_t>(py) & ~uintptr_t(1)); }
+void* kept(PyObject* tuple) { return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(tuple) | 1); }
+
+void forget_python(void* py) {
+  if (is_kept(py)) release_later(kept_tuple(py));
+}
+
+TensorObject* as_tensor(PyObject* p) { return reinterpret_cast<TensorObject*>(p); }
+
+void dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  TensorObject* t = as_tensor(self);
+  if (t->weakrefs) PyObject_ClearWeakRefs(self);
+  if (TensorImpl* impl = t->handle.impl()) {
+    impl->py = nullptr;
+    const bool has_attributes = t->dict && PyDict_GET_SIZE(t->dict) > 0;
+    const bool own_class = type != tensor_type && reinterpret_cast<PyObject*>(type) != parameter_type;
+    if (impl->use_count() > 1 && (has_attributes || own_class)) {  // C++ still holds the tensor: keep what it would lose
+      PyObject* dict = t->dict ? t->dict : Py_None;
+      if (PyObject* tuple = PyTuple_Pack(2, reinterpret_cast<PyObject*>(type), dict)) impl->py = kept(tuple);
+      else PyErr_Clear();
+    }
+  }
+  Py_CLEAR(t->dict);
+  t->handle.~TensorHandle();
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(as_tensor(self)->dict);
+  return 0;
+}
+int clear(PyObject* self) {
+  Py_CLEAR(as_tensor(self)->dict);
+  return 0;
+}
+
+// Tensor(data): as pyburn.tensor; subclasses in Python call Tensor.__new__(cls, tensor).
+PyObject* create(PyTypeObject* type, PyObject* args, PyObject*) {
+  if (PyTuple_GET_SIZE(args) >= 1 && is_tensor(PyTuple_GET_ITEM(args, 0))) {
+    const TensorHandle& source = unwrap(PyTuple_GET_ITEM(args, 0));
+    return wrap_as(type, alias(source, source.layout()));
+  }
+  Object module(PyImport_ImportModule("pyburn"));
+  if (!module) return nullptr;
+  if (PyTuple_GET_SIZE(args) == 0) {
+    Object made(PyObject_CallMethod(module.get(), "zeros", "i", 0));
+    return made && type != tensor_type ? wrap_as(type, unwrap(made.get())) : made.release();
+  }
+  Object function(PyObject_GetAttrString(module.get(), "tensor"));
+  if (!function) return nullptr;
+  Object made(PyObject_CallOneArg(function.get(), PyTuple_GET_ITEM(args, 0)));
+  if (!made || type == tensor_type) return made.release();
+  const TensorHandle& source = unwrap(made.get());
+  return wrap_as(type, alias(source, source.layout()));
+}
+
+PyMemberDef members[] = {
+    {"__dictoffset__", T_PYSSIZET, offsetof(TensorObject, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(TensorObject, weakrefs), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
+}  // namespace
+
+PyObject* wrap_as(PyTypeObject* type, const TensorHandle& t) {
+  PyObject* self = type->tp_alloc(type, 0);
+  if (!self) return nullptr;
+  new (&as_tensor(self)->handle) TensorHandle(t);
+  t.impl()->py = self;
+  return self;
+}
+
+PyObject* wrap(const TensorHandle& t) {
+  if (!t.defined()) Py_RETURN_NONE;
+  TensorImpl* impl = t.impl();
+  if (!impl->py) return wrap_as(t.has(Flag::parameter) && parameter_type ? reinterpret_cast<PyTypeObject*>(parameter_type) : tensor_type, t);
+  if (!is_kept(impl->py)) return Py_NewRef(static_cast<PyObject*>(impl->py));
+  const Object tuple(kept_tuple(impl->py));
+  PyObject* self = wrap_as(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(tuple.get(), 0)), t);
+  if (!self) {
+    impl->py = nullptr;
+    return nullptr;
+  }
+  if (PyObject* dict = PyTuple_GET_ITEM(tuple.get(), 1); dict != Py_None) as_tensor(self)->dict = Py_NewRef(dict);
+  return self;
+}
+
+PyObject* wrap(const Tensors& ts) {
+  PyObject* tuple = PyTuple_New(Py_ssize_t(ts.size()));
+  for (int64_t i = 0; tuple && i < ts.size(); ++i) PyTuple_SET_ITEM(tuple, Py_ssize_t(i), wrap(ts[i]));
+  return tuple;
+}
+
+int visit_kept(const TensorHandle& t, visitproc visit, void* arg) {
+  // Only when the caller holds the one C++ reference: then the tuple is reachable from nowhere else.
+  if (t.defined() && t.impl()->py && is_kept(t.impl()->py) && t.impl()->use_count() == 1) Py_VISIT(kept_tuple(t.impl()->py));
+  return 0;
+}
+
+bool make_tensor_type(PyObject* module) {
+  TensorImpl::forget_python = forget_python;
+  const PyNumberMethods& n = tensor_number_slots;
+  PyType_Slot slots[] = {
+      {Py_tp_doc, const_cast<char*>("A multi-dimensional array with a dtype, a device and, where asked for, a gradient.")},
+      {Py_tp_new, reinterpret_cast<void*>(create)},
+      {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+      {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+      {Py_tp_clear, reinterpret_cast<void*>(clear)},
+      {Py_tp_members, members},
+      {Py_tp_getset, tensor_attributes()},
+      {Py_tp_methods, tensor_methods()},
+      {Py_tp_richcompare, reinterpret_cast<void*>(tensor_compare)},
+      {Py_tp_hash, reinterpret_cast<void*>(+[](PyObject* self) { return Py_hash_t(reinterpret_cast<uintptr_t>(self) >> 4); })},
+      {Py_nb_add, reinterpret_cast<void*>(n.nb_add)},
+      {Py_nb_subtract, reinterpret_cast<void*>(n.nb_subtract)},
+      {Py_nb_multiply, reinterpret_cast<void*>(n.nb_multiply)},
+      {Py_nb_true_divide, reinterpret_cast<void*>(n.nb_true_divide)},
+      {Py_nb_power, reinterpret_cast<void*>(n.nb_power)},
+      {Py_nb_matrix_multiply, reinterpret_cast<void*>(n.nb_matrix_multiply)},
+      {Py_nb_negative, reinterpret_cast<void*>(n.nb_negative)},
+      {Py_nb_absolute, reinterpret_cast<void*>(n.nb_absolute)},
+      {Py_nb_inplace_add, reinterpret_cast<void*>(n.nb_inplace_add)},
+      {Py_nb_inplace_subtract, reinterpret_cast<void*>(n.nb_inplace_subtract)},
+      {Py_nb_inplace_multiply, reinterpret_cast<void*>(n.nb_inplace_multiply)},
+      {Py_nb_inplace_true_divide, reinterpret_cast<void*>(n.nb_inplace_true_divide)},
+      {0, nullptr},
+  };
+  PyType_Spec spec = {"pyburn.Tensor", int(sizeof(TensorObject)), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+  tensor_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  return tensor_type && PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(tensor_type)) == 0 && add_functions(module);
+}
+
+}  // namespace pyburn::python

@@ -1,0 +1,76 @@
+"""The autograd side of the Tensor class."""
+
+from __future__ import annotations
+
+from . import _core
+from ._core import Tensor
+
+
+class RemovableHandle:
+    """Removes a hook again; also a context manager."""
+
+    def __init__(self, remove):
+        self._remove = remove
+
+    def remove(self) -> None:
+        if self._remove is not None:
+            self._remove()
+        self._remove = None
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.remove()
+
+
+def backward(self: Tensor, gradient=None, retain_graph: bool | None = None, create_graph: bool = False, inputs=None) -> None:
+    """Adds the gradient of this tensor to the `.grad` of the leaves it was computed from.
+
+    >>> x = pyburn.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+    from .autograd import _as_list
+
+    keep = create_graph if retain_graph is None else retain_graph
+    _core._backward([self], [gradient], keep, create_graph, _as_list(inputs))
+
+
+def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
+    """Sets requires_grad and returns the tensor."""
+    _core._set_requires_grad(self, requires_grad)
+    return self
+
+
+def detach_(self: Tensor) -> Tensor:
+    """Cuts the tensor off from its history, in place."""
+    _core._detach_in_place(self)
+    return self
+
+
+def retain_grad(self: Tensor) -> None:
+    """Keeps `.grad` of a tensor that is no leaf."""
+    _core._retain_grad(self)
+
+
+def register_hook(self: Tensor, hook) -> RemovableHandle:
+    """Calls hook(grad) whenever the gradient of this tensor is computed; what it returns replaces the gradient."""
+    if not callable(hook):
+        raise TypeError(f"[register_hook] expected a function: got {type(hook).__name__}")
+    number = _core._register_hook(self, hook)
+    return RemovableHandle(lambda: _core._remove_hook(self, number))
+
+
+def install() -> None:
+    for function in (backward, requires_grad_, detach_, retain_grad, register_hook):
+        setattr(Tensor, function.__name__, function)
+    Tensor.grad = property(_core._grad_of, _core._set_grad, lambda self: _core._set_grad(self, None), "The gradient, after backward.")
+    Tensor.requires_grad = property(_core._requires_grad, _core._set_requires_grad, None, "Is this tensor differentiated?")
+    Tensor.grad_fn = property(_core._grad_fn, None, None, "The node that made this tensor; None for leaves.")
+    Tensor.is_leaf = property(_core._is_leaf, None, None, "Was this tensor made by the user, not by a recorded operation?")
+    Tensor.data = property(_core._data, _core._set_data, None, "The same elements without a history; writes are not noticed.")
+    Tensor._base = property(_core._base, None, None, "The tensor that this one is a view of.")
+    Tensor.is_inference = _core._is_inference
+    Tensor._is_view = lambda self: self._base is not None

@@ -1,0 +1,82 @@
+"""Automatic differentiation: gradients of recorded operations, of any order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .. import _core
+from .._core import Tensor
+from .function import Function
+from .modes import (
+    detect_anomaly,
+    enable_grad,
+    inference_mode,
+    no_grad,
+    set_detect_anomaly,
+    set_grad_enabled,
+)
+
+__all__ = [
+    "Function", "backward", "detect_anomaly", "enable_grad", "grad", "gradcheck", "gradgradcheck", "inference_mode", "no_grad",
+    "set_detect_anomaly", "set_grad_enabled",
+]  # fmt: skip
+
+TensorOrTensors = Tensor | Sequence[Tensor]
+
+
+def _as_list(tensors, length: int | None = None) -> list:
+    if tensors is None:
+        return [None] * (length or 0)
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+def backward(tensors, grad_tensors=None, retain_graph: bool | None = None, create_graph: bool = False, inputs=None) -> None:
+    """Adds the gradients of `tensors` to the `.grad` of the leaves they were computed from.
+
+    >>> x = pyburn.ones(2, requires_grad=True)
+    >>> pyburn.autograd.backward((x * 3).sum())
+    >>> x.grad
+    tensor([3., 3.])
+    """
+    roots = _as_list(tensors)
+    gradients = _as_list(grad_tensors, len(roots))
+    if len(gradients) != len(roots):
+        raise RuntimeError(f"[backward] got {len(roots)} tensors and {len(gradients)} gradients")
+    if inputs is not None and len(_as_list(inputs)) == 0:
+        raise RuntimeError("[backward] inputs must not be empty")
+    _core._backward(roots, gradients, create_graph if retain_graph is None else retain_graph, create_graph, _as_list(inputs))
+
+
+def grad(
+    outputs,
+    inputs,
+    grad_outputs=None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """The gradients of `outputs` with respect to `inputs`, returned and not stored.
+
+    >>> x = pyburn.tensor([2.0], requires_grad=True)
+    >>> (g,) = pyburn.autograd.grad(x * x * x, x, create_graph=True)
+    >>> pyburn.autograd.grad(g, x)[0].item()
+    12.0
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError("[grad] allow_unused must be True or unset when materialize_grads is True")
+    roots, wanted = _as_list(outputs), _as_list(inputs)
+    gradients = _as_list(grad_outputs, len(roots))
+    keep = create_graph if retain_graph is None else retain_graph
+    found = _core._grad(roots, wanted, gradients, keep, create_graph, bool(allow_unused) or materialize_grads)
+    if materialize_grads:
+        found = tuple(_core.zeros_like(x) if g is None else g for g, x in zip(found, wanted))
+    return found
+
+
+def __getattr__(name: str):
+    if name in ("gradcheck", "gradgradcheck"):
+        from . import check
+
+        return getattr(check, name)
+    raise AttributeError(f"module 'pyburn.autograd' has no attribute '{name}'")

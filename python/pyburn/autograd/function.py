@@ -1,0 +1,111 @@
+"""Operations with a gradient of the user's own, written in Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _core
+from .._core import Tensor
+from .modes import no_grad
+
+
+class Context:
+    """What forward leaves for backward; the `ctx` of a Function."""
+
+    def __init__(self) -> None:
+        self._saved: tuple[tuple[Tensor | None, int], ...] = ()
+        self._dirty: tuple[Tensor, ...] = ()
+        self._non_differentiable: tuple[Tensor, ...] = ()
+        self._materialize = True
+        self.needs_input_grad: tuple[bool, ...] = ()
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keeps tensors; a later write to one of them is noticed in backward."""
+        self._saved = tuple((t, t._version if t is not None else 0) for t in tensors)
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        for tensor, version in self._saved:
+            if tensor is not None and tensor._version != version:
+                raise _core.GradientError(
+                    "one of the variables needed for gradient computation has been modified by an inplace operation: "
+                    f"[{tensor.dtype} {tuple(tensor.shape)}] is at version {tensor._version}; expected version {version} instead"
+                )
+        return tuple(tensor for tensor, _ in self._saved)
+
+    def mark_dirty(self, *tensors: Tensor) -> None:
+        """Says that forward wrote into these inputs."""
+        self._dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """Says that these outputs have no gradient."""
+        self._non_differentiable = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """False: backward gets None instead of zeros for outputs without a gradient."""
+        self._materialize = value
+
+
+class Function:
+    """Subclass with static methods forward(ctx, ...) and backward(ctx, *gradients), then call apply.
+
+    >>> class Double(pyburn.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         return x * 2
+    ...     @staticmethod
+    ...     def backward(ctx, g):
+    ...         return g * 2
+    >>> x = pyburn.ones(2, requires_grad=True)
+    >>> Double.apply(x).sum().backward()
+    >>> x.grad
+    tensor([2., 2.])
+    """
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError("a Function needs a static method forward(ctx, ...)")
+
+    @staticmethod
+    def backward(ctx: Context, *gradients: Any) -> Any:
+        raise NotImplementedError("a Function needs a static method backward(ctx, *gradients)")
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        ctx = Context()
+        inputs = [a for a in args if isinstance(a, Tensor)]
+        ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
+        record = _core.is_grad_enabled() and any(ctx.needs_input_grad)
+        with no_grad():
+            if "setup_context" in cls.__dict__:
+                result = cls.forward(*args, **kwargs)
+                cls.setup_context(ctx, args, result)  # type: ignore[attr-defined]
+            else:
+                result = cls.forward(ctx, *args, **kwargs)
+        single = isinstance(result, Tensor)
+        outputs = [result] if single else list(result)
+        if not record:
+            return result
+
+        dirty = {id(t) for t in ctx._dirty}
+        plain = {id(t) for t in ctx._non_differentiable}
+        given = {id(t) for t in inputs}
+        # An input that is returned as it came becomes a tensor of its own, so that it can have a history of its own.
+        outputs = [o.view(o.shape) if isinstance(o, Tensor) and id(o) in given and id(o) not in dirty else o for o in outputs]
+        metas = [(o.shape, o.dtype, o.device) if isinstance(o, Tensor) else None for o in outputs]
+
+        def backward(gradients: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
+            if ctx._materialize:
+                gradients = tuple(
+                    _core.zeros(m[0], dtype=m[1], device=m[2]) if g is None and m is not None else g for g, m in zip(gradients, metas)
+                )
+            found = cls.backward(ctx, *gradients)
+            found = found if isinstance(found, tuple) else (found,)
+            if len(found) < len(args) or any(g is not None for g in found[len(args) :]):
+                raise RuntimeError(f"{cls.__name__}.backward must return {len(args)} gradients, one per argument of forward: got {len(found)}")
+            return tuple(g for g, a in zip(found, args) if isinstance(a, Tensor))
+
+        attached = [o if isinstance(o, Tensor) and id(o) not in plain else None for o in outputs]
+        written = [isinstance(o, Tensor) and id(o) in dirty for o in outputs]
+        _core._attach_function(backward, cls.__name__, inputs, attached, written)
+        return outputs[0] if single else tuple(outputs)

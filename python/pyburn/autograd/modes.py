@@ -1,0 +1,142 @@
+"""What is recorded: context managers that also decorate functions, as in PyTorch."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+
+from .. import _core
+
+
+class _Mode:
+    """Sets (grad, inference, anomaly) on entry and restores them on exit."""
+
+    def _wanted(self, grad: bool, inference: bool, anomaly: bool) -> tuple[bool, bool, bool]:
+        raise NotImplementedError
+
+    def __enter__(self) -> None:
+        self._saved = [*getattr(self, "_saved", []), _core._get_modes()]
+        _core._set_modes(*self._wanted(*_core._get_modes()))
+
+    def __exit__(self, *error: object) -> None:
+        _core._set_modes(*self._saved.pop())
+
+    def clone(self) -> _Mode:
+        return type(self)()
+
+    def __call__(self, function):
+        if inspect.isclass(function):
+            raise TypeError(f"{type(self).__name__} decorates functions, not classes: got {function.__name__}")
+        if inspect.isgeneratorfunction(function):
+
+            @functools.wraps(function)
+            def generator(*args, **kwargs):
+                running = function(*args, **kwargs)
+                sent = None
+                while True:
+                    with self.clone():
+                        try:
+                            value = running.send(sent)
+                        except StopIteration as stop:
+                            return stop.value
+                    sent = yield value
+
+            return generator
+
+        @functools.wraps(function)
+        def wrapper(*args, **kwargs):
+            with self.clone():
+                return function(*args, **kwargs)
+
+        return wrapper
+
+
+class _PlainMode(_Mode):
+    """May decorate without parentheses: @no_grad."""
+
+    def __new__(cls, function=None):
+        mode = super().__new__(cls)
+        return mode if function is None else mode(function)
+
+
+class no_grad(_PlainMode):  # noqa: N801
+    """Operations are not recorded.
+
+    >>> x = pyburn.ones(2, requires_grad=True)
+    >>> with pyburn.no_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
+
+    def _wanted(self, grad, inference, anomaly):
+        return False, inference, anomaly
+
+
+class enable_grad(_PlainMode):  # noqa: N801
+    """Operations are recorded again, inside no_grad."""
+
+    def _wanted(self, grad, inference, anomaly):
+        return True, inference, anomaly
+
+
+class set_grad_enabled(_Mode):  # noqa: N801
+    """Switches recording on or off: at once, and as a context manager."""
+
+    def __init__(self, mode: bool):
+        self.mode = bool(mode)
+        self._saved = [_core._get_modes()]
+        _core._set_modes(*self._wanted(*_core._get_modes()))
+
+    def __enter__(self) -> None:
+        pass
+
+    def clone(self):
+        return set_grad_enabled(self.mode)
+
+    def __call__(self, function):
+        _core._set_modes(*self._saved[-1])  # as a decorator it must not act at once
+        return super().__call__(function)
+
+    def _wanted(self, grad, inference, anomaly):
+        return self.mode, inference, anomaly
+
+
+class inference_mode(_Mode):  # noqa: N801
+    """no_grad, and results that can never join a recorded computation: the fastest way to run a model."""
+
+    def __new__(cls, mode=True):
+        made = super().__new__(cls)
+        if callable(mode):
+            made.mode = True
+            return made(mode)
+        return made
+
+    def __init__(self, mode=True):
+        self.mode = bool(mode)
+
+    def clone(self):
+        return inference_mode(self.mode)
+
+    def _wanted(self, grad, inference, anomaly):
+        return not self.mode, self.mode, anomaly
+
+
+class detect_anomaly(_Mode):  # noqa: N801
+    """Errors and NaN in backward name the line of the forward call."""
+
+    def __init__(self, check_nan: bool = True):
+        self.check_nan = check_nan
+
+    def _wanted(self, grad, inference, anomaly):
+        return grad, inference, True
+
+
+class set_detect_anomaly(set_grad_enabled):  # noqa: N801
+    """Switches anomaly detection on or off: at once, and as a context manager."""
+
+    def clone(self):
+        return set_detect_anomaly(self.mode)
+
+    def _wanted(self, grad, inference, anomaly):
+        return grad, inference, self.mode

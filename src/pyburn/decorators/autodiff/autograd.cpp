@@ -1,0 +1,159 @@
+#include "pyburn/decorators/autodiff/autograd.h"
+
+#include <atomic>
+
+#include "pyburn/decorators/autodiff/history.h"
+#include "pyburn/ops/functions.h"
+#include "pyburn/support/error.h"
+
+namespace pyburn::autograd {
+namespace {
+
+// The roots of a pass and their gradients, checked; 1 where a scalar has none.
+struct Roots {
+  std::vector<Edge> edges;
+  Grads gradients;
+
+  Roots(const Tensors& tensors, const Grads& given, bool create_graph) {
+    for (int64_t i = 0; i < tensors.size(); ++i) {
+      const TensorHandle& t = tensors[i];
+      edges.push_back(edge_of(t));
+      require<GradientError>(bool(edges.back().node), "element {} of tensors does not require grad and does not have a grad_fn", i);
+      TensorHandle g = i < given.size() ? given[i] : TensorHandle();
+      if (!g.defined()) {
+        require<GradientError>(t.numel() == 1, "grad can be implicitly created only for scalar outputs: got {}", t.shape());
+        g = ones_like(t);
+      }
+      require(g.shape() == t.shape(), "gradient does not fit the output: got {} for {}", g.shape(), t.shape());
+      gradients.push_back(create_graph ? g : TensorHandle(detach(g)));
+    }
+  }
+};
+
+std::vector<Edge> edges_of(const Tensors& inputs) {
+  std::vector<Edge> edges;
+  for (int64_t i = 0; i < inputs.size(); ++i) {
+    edges.push_back(edge_of(inputs[i]));
+    require<GradientError>(bool(edges.back().node), "one of the differentiated Tensors does not require grad: got element {}", i);
+  }
+  return edges;
+}
+
+class Retain final : public Hook {
+ public:
+  explicit Retain(Ref<GradBox> box) : box_(std::move(box)) {}
+  TensorHandle call(const TensorHandle& g) override {
+    box_->grad = box_->grad.defined() ? TensorHandle(add(box_->grad, g)) : TensorHandle(detach(g));
+    return {};
+  }
+
+ private:
+  Ref<GradBox> box_;
+};
+
+std::vector<OutputHook>& hook_list(const TensorHandle& t, int32_t& output) {
+  const Edge e = edge_of(t);
+  require<GradientError>(bool(e.node), "cannot register a hook on a tensor that doesn't require gradient");
+  output = e.output;
+  auto& list = is_leaf(t) ? ensure_history(t).hooks : e.node->hooks;
+  if (!list) list = std::make_unique<std::vector<OutputHook>>();
+  return *list;
+}
+
+}  // namespace
+
+void backward(const Tensors& tensors, const Grads& gradients, bool retain_graph, bool create_graph, const Tensors& inputs) {
+  const Roots roots(tensors, gradients, create_graph);
+  const std::vector<Edge> wanted = edges_of(inputs);
+  for (const TensorHandle& t : inputs) require<GradientError>(is_leaf(t), "[backward] inputs must be leaves");
+  run_backward(roots.edges, roots.gradients, wanted, {retain_graph || create_graph, create_graph, true});
+}
+
+Grads grad(const Tensors& outputs, const Tensors& inputs, const Grads& gradients, bool retain_graph, bool create_graph, bool allow_unused) {
+  require<ValueError>(!inputs.empty(), "[grad] expected at least one input");
+  const Roots roots(outputs, gradients, create_graph);
+  const std::vector<Edge> wanted = edges_of(inputs);
+  const Grads result = run_backward(roots.edges, roots.gradients, wanted, {retain_graph || create_graph, create_graph, false});
+  for (int64_t i = 0; i < result.size(); ++i)
+    require<GradientError>(allow_unused || result[i].defined(),
+                           "one of the differentiated Tensors appears to not have been used in the graph: got input {}; set allow_unused=True "
+                           "if this is the desired behavior", i);
+  return result;
+}
+
+TensorHandle grad_of(const TensorHandle& t) {
+  const History* h = history_of(t);
+  if (!h) return {};
+  return h->retained ? h->retained->grad : h->grad;
+}
+
+void set_grad(const TensorHandle& t, const TensorHandle& g) {
+  if (g.defined()) {
+    require(g.shape() == t.shape(), "the gradient must have the shape of the tensor: got {} for {}", g.shape(), t.shape());
+    require<DTypeError>(g.dtype() == t.dtype(), "the gradient must have the dtype of the tensor: got {} for {}", g.dtype(), t.dtype());
+    require<DeviceError>(&g.device() == &t.device(), "the gradient must be on the device of the tensor: got {} for {}", g.device(), t.device());
+  } else if (!history_of(t)) {
+    return;
+  }
+  History& h = ensure_history(t);
+  (h.retained ? h.retained->grad : h.grad) = g;
+}
+
+void set_requires_grad(const TensorHandle& t, bool on) {
+  if (on == wants_gradient(t)) return;
+  require<GradientError>(is_leaf(t), "you can only change requires_grad flags of leaf variables; use detach() to cut the history");
+  require<DTypeError>(!on || is_floating(t.dtype()), "only tensors of floating dtype can require gradients: got {}", t.dtype());
+  require<GradientError>(!on || !t.has(Flag::inference), "setting requires_grad=True on an inference tensor is not allowed; clone it first");
+  t.set(Flag::requires_grad, on);
+}
+
+void retain_grad(const TensorHandle& t) {
+  require<GradientError>(wants_gradient(t), "can't retain_grad on Tensor that has requires_grad=False");
+  History& h = ensure_history(t);
+  if (is_leaf(t) || h.retained) return;
+  h.retained = make_ref<GradBox>();
+  register_hook(t, make_ref<Retain>(h.retained));
+}
+
+int64_t register_hook(const TensorHandle& t, Ref<Hook> hook) {
+  static std::atomic<int64_t> next{0};
+  int32_t output = 0;
+  std::vector<OutputHook>& list = hook_list(t, output);
+  list.push_back({output, next++, std::move(hook)});
+  return list.back().id;
+}
+
+void remove_hook(const TensorHandle& t, int64_t id) {
+  if (!wants_gradient(t)) return;
+  int32_t output = 0;
+  std::erase_if(hook_list(t, output), [id](const OutputHook& h) { return h.id == id; });
+}
+
+Ref<Node> grad_fn(const TensorHandle& t) {
+  wants_gradient(t);  // refreshes a view
+  const History* h = history_of(t);
+  return h ? h->node : Ref<Node>();
+}
+
+void detach_in_place(const TensorHandle& t) {
+  require<GradientError>(!is_view(t), "can't detach views in-place; use detach() instead");
+  if (History* h = history_of(t)) h->node = nullptr;
+  t.set(Flag::requires_grad, false);
+}
+
+TensorHandle data_of(const TensorHandle& t) {
+  TensorHandle d = alias(t, t.layout());
+  d.set(Flag::untracked);
+  return d;
+}
+
+void set_data(const TensorHandle& t, const TensorHandle& value) {
+  require<GradientError>(!is_view(t), "the data of a view cannot be replaced");
+  TensorImpl& impl = *t.impl();
+  impl.dtype = value.dtype();
+  impl.device = &value.device();
+  impl.layout = value.layout();
+  impl.storage = value.impl()->storage;
+}
+
+}  // namespace pyburn::autograd

@@ -1,0 +1,28 @@
+// Differentiation as users call it.
+#pragma once
+#include "pyburn/decorators/autodiff/engine.h"
+#include "pyburn/decorators/autodiff/modes.h"
+
+namespace pyburn::autograd {
+
+// d(tensors)/d(leaves), added to the leaves' gradients. `gradients` may be undefined for single-element tensors.
+void backward(const Tensors& tensors, const Grads& gradients, bool retain_graph, bool create_graph, const Tensors& inputs = {});
+inline void backward(const TensorHandle& loss, const TensorHandle& gradient = {}, bool retain_graph = false, bool create_graph = false) {
+  backward(Tensors{loss}, Grads{gradient}, retain_graph, create_graph);
+}
+// d(outputs)/d(inputs), returned. Undefined for an input that does not matter, if allow_unused.
+Grads grad(const Tensors& outputs, const Tensors& inputs, const Grads& gradients, bool retain_graph, bool create_graph, bool allow_unused);
+
+TensorHandle grad_of(const TensorHandle& t);                 // .grad
+void set_grad(const TensorHandle& t, const TensorHandle& g); // checks shape, dtype, device
+void set_requires_grad(const TensorHandle& t, bool on);      // leaves of floating dtype only
+void retain_grad(const TensorHandle& t);
+// Calls `hook` with each gradient that reaches t; the id removes it again.
+int64_t register_hook(const TensorHandle& t, Ref<Hook> hook);
+void remove_hook(const TensorHandle& t, int64_t id);
+Ref<Node> grad_fn(const TensorHandle& t);                    // null for leaves
+void detach_in_place(const TensorHandle& t);                 // not for views
+TensorHandle data_of(const TensorHandle& t);                 // .data: no history, and writes leave the version alone
+void set_data(const TensorHandle& t, const TensorHandle& value);
+
+}  // namespace pyburn::autograd

@@ -1,0 +1,149 @@
+#include "pyburn/decorators/autodiff/engine.h"
+
+#include <algorithm>
+#include <queue>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "pyburn/decorators/autodiff/history.h"
+#include "pyburn/decorators/autodiff/modes.h"
+#include "pyburn/ops/functions.h"
+#include "pyburn/runtime/run.h"
+#include "pyburn/support/error.h"
+
+namespace pyburn::autograd {
+namespace {
+
+// Nodes from which one of the wanted edges can be reached.
+std::unordered_set<const Node*> leading_to(std::span<const Edge> wanted, std::span<const Edge> roots) {
+  std::vector<const Node*> reachable;
+  std::unordered_set<const Node*> seen;
+  auto visit = [&](const Ref<Node>& n) {
+    if (n && seen.insert(n.get()).second) reachable.push_back(n.get());
+  };
+  for (const Edge& e : roots) visit(e.node);
+  for (size_t i = 0; i < reachable.size(); ++i)
+    for (const Edge& e : reachable[i]->edges) visit(e.node);
+  std::sort(reachable.begin(), reachable.end(), [](const Node* a, const Node* b) { return a->sequence < b->sequence; });
+  std::unordered_set<const Node*> leading;
+  for (const Edge& e : wanted) leading.insert(e.node.get());
+  for (const Node* n : reachable)
+    for (const Edge& e : n->edges)
+      if (e.node && leading.contains(e.node.get())) leading.insert(n);
+  return leading;
+}
+
+class Pass {
+ public:
+  Pass(std::span<const Edge> roots, std::span<const Edge> wanted, const BackwardOptions& options) : options_(options), wanted_(wanted) {
+    captured_.resize(int64_t(wanted.size()));
+    if (!wanted.empty()) leading_ = leading_to(wanted, roots);
+  }
+
+  void add(const Edge& e, TensorHandle gradient) {
+    if (!e.node || !gradient.defined()) return;
+    if (!wanted_.empty() && !leading_.contains(e.node.get())) return;
+    auto [it, fresh] = pending_.try_emplace(e.node.get());
+    if (fresh) queue_.push({e.node->sequence, e.node});
+    Grads& slots = it->second;
+    if (slots.size() <= e.output) slots.resize(e.output + 1);
+    TensorHandle& slot = slots[e.output];
+    slot = slot.defined() ? TensorHandle(pyburn::add(slot, gradient)) : std::move(gradient);
+  }
+
+  Grads run() {
+    for (int64_t step = 1; !queue_.empty(); ++step) {
+      if (poll_interrupt && step % 256 == 0) poll_interrupt();
+      const Ref<Node> node = queue_.top().node;
+      queue_.pop();
+      const auto it = pending_.find(node.get());
+      Grads dy = std::move(it->second);
+      pending_.erase(it);
+      call_hooks(*node, dy);
+      capture(node, dy);
+      const bool leaf = node->sequence == 0;
+      if ((leaf && !options_.accumulate) || (!wanted_.empty() && is_end(*node))) continue;
+      Grads results = apply(*node, dy);
+      dy.clear();
+      for (int64_t i = 0; i < results.size() && i < node->edges.size(); ++i) add(node->edges[i], std::move(results[i]));
+      if (!options_.retain_graph) node->release_saved();
+    }
+    return captured_;
+  }
+
+ private:
+  struct Entry {
+    uint64_t sequence;
+    Ref<Node> node;
+    bool operator<(const Entry& o) const { return sequence < o.sequence; }
+  };
+
+  // A wanted node from which nothing else that is wanted can be reached.
+  bool is_end(const Node& node) const {
+    if (node.sequence == 0 && options_.accumulate) return false;
+    for (const Edge& e : node.edges)
+      if (e.node && leading_.contains(e.node.get())) return false;
+    return true;
+  }
+
+  static void call_list(const std::vector<OutputHook>& hooks, Grads& dy) {
+    for (size_t i = 0; i < hooks.size(); ++i) {
+      const OutputHook hook = hooks[i];  // a copy: a hook may remove itself
+      if (hook.output >= dy.size() || !dy[hook.output].defined()) continue;
+      if (TensorHandle changed = hook.hook->call(dy[hook.output]); changed.defined()) dy[hook.output] = changed;
+    }
+  }
+  static void call_hooks(Node& node, Grads& dy) {
+    if (node.hooks) call_list(*node.hooks, dy);
+    if (node.sequence == 0)
+      if (auto* leaf = dynamic_cast<AccumulateGrad*>(&node))
+        if (const History* h = history_of(leaf->leaf()); h && h->hooks) call_list(*h->hooks, dy);
+  }
+
+  void capture(const Ref<Node>& node, const Grads& dy) {
+    for (size_t i = 0; i < wanted_.size(); ++i)
+      if (wanted_[i].node == node && wanted_[i].output < dy.size()) captured_[int64_t(i)] = dy[wanted_[i].output];
+  }
+
+  Grads apply(Node& node, Grads& dy) {
+    const std::string* made_at = node.made_at.get();
+    Grads results;
+    try {
+      results = node.apply(dy);
+    } catch (Error& e) {
+      if (!made_at) throw;
+      fail<GradientError>("{}\nError in {}; the operation was called here:\n{}", e.what(), node.name(), *made_at);
+    }
+    if (made_at)
+      for (int64_t i = 0; i < results.size(); ++i)
+        if (results[i].defined() && has_nan(results[i]))
+          fail<GradientError>("function '{}' returned nan values in its output {}; the operation was called here:\n{}", node.name(), i, *made_at);
+    return results;
+  }
+
+  static bool has_nan(const TensorHandle& t) {
+    const GradMode off(false);
+    const Tensor count = sum(cast(ne(t, t), DType::int64));
+    int64_t n = 0;
+    count.device().backend().download(count, {&n, count.meta()});
+    return n > 0;
+  }
+
+  const BackwardOptions& options_;
+  std::span<const Edge> wanted_;
+  std::unordered_set<const Node*> leading_;
+  std::unordered_map<const Node*, Grads> pending_;
+  std::priority_queue<Entry> queue_;
+  Grads captured_;
+};
+
+}  // namespace
+
+Grads run_backward(std::span<const Edge> roots, const Grads& gradients, std::span<const Edge> wanted, const BackwardOptions& options) {
+  const GradMode mode(options.create_graph);
+  Pass pass(roots, wanted, options);
+  for (size_t i = 0; i < roots.size(); ++i) pass.add(roots[i], gradients[int64_t(i)]);
+  return pass.run();
+}
+
+}  // namespace pyburn::autograd

@@ -1,0 +1,17 @@
+// The backward pass: nodes in order of decreasing sequence number, on the calling thread.
+#pragma once
+#include "pyburn/decorators/autodiff/node.h"
+
+namespace pyburn::autograd {
+
+struct BackwardOptions {
+  bool retain_graph = false;
+  bool create_graph = false;   // record the gradients themselves
+  bool accumulate = true;      // into the .grad of leaves
+};
+
+// Runs from `roots` with their gradients. Where `wanted` is not empty only what leads to these edges is computed, and
+// their gradients are returned in order (undefined where none arrived).
+Grads run_backward(std::span<const Edge> roots, const Grads& gradients, std::span<const Edge> wanted, const BackwardOptions&);
+
+}  // namespace pyburn::autograd

@@ -1,0 +1,117 @@
+#include "pyburn/decorators/autodiff/history.h"
+
+#include "pyburn/decorators/autodiff/modes.h"
+#include "pyburn/support/error.h"
+
+namespace pyburn::autograd {
+
+History* history_of(const TensorHandle& t) { return static_cast<History*>(t.impl()->autograd.get()); }
+
+History& ensure_history(const TensorHandle& t) {
+  if (!t.impl()->autograd) t.impl()->autograd.reset(new History);
+  return *history_of(t);
+}
+
+bool is_view(const TensorHandle& t) {
+  const History* h = history_of(t);
+  return h && h->base.defined();
+}
+
+namespace {
+
+uint32_t generation_of(const TensorHandle& base) {
+  const History* h = history_of(base);
+  return h ? h->generation : 0;
+}
+
+// The base was written since the node of this view was made: its history is that of the base, seen through the chain.
+void rebuild_view(const TensorHandle& t, History& h) {
+  Edge edge = edge_of(h.base);
+  Layout layout = h.base.layout();
+  for (const Operation& view : h.chain) {
+    const Meta input{layout.shape, t.dtype()};
+    layout = view.info().view(view.attrs(), layout);
+    if (edge.node) edge = {Ref<Node>(new OpNode(view, input, std::move(edge))), 0};
+  }
+  h.node = std::move(edge.node);
+  h.output = 0;
+  h.base_generation = generation_of(h.base);
+  t.set(Flag::requires_grad, bool(h.node));
+}
+
+History* refreshed(const TensorHandle& t) {
+  History* h = history_of(t);
+  if (h && h->base.defined() && h->base_generation != generation_of(h->base)) rebuild_view(t, *h);
+  return h;
+}
+
+}  // namespace
+
+bool is_leaf(const TensorHandle& t) {
+  const History* h = refreshed(t);
+  return !h || !h->node;
+}
+
+bool wants_gradient(const TensorHandle& t) {
+  if (t.impl()->autograd) refreshed(t);
+  return t.requires_grad();
+}
+
+Edge edge_of(const TensorHandle& t) {
+  if (!wants_gradient(t)) return {};
+  if (const History* h = history_of(t); h && h->node) return {h->node, h->output};
+  return {accumulator_of(t), 0};
+}
+
+void set_history(const Ref<Node>& node, const TensorHandle& out, int32_t output, bool written) {
+  if (!is_floating(out.dtype())) return;
+  History& h = ensure_history(out);
+  if (written && h.base.defined()) {
+    refreshed(out);
+    const TensorHandle base = h.base;
+    const Edge before = edge_of(base);
+    History& b = ensure_history(base);
+    b.node = Ref<Node>(new CopySlices(before, base, h.chain, node));
+    b.output = 0;
+    ++b.generation;
+    base.set(Flag::requires_grad);
+    refreshed(out);
+    return;
+  }
+  h.node = node;
+  h.output = output;
+  if (written) ++h.generation;
+  out.set(Flag::requires_grad);
+}
+
+void record_view(OpRef op, const TensorHandle& input, const TensorHandle& out) {
+  if (modes().inference || !is_floating(out.dtype()) || input.has(Flag::untracked)) {
+    if (modes().inference) out.set(Flag::inference);
+    return;
+  }
+  const History* of_input = refreshed(input);
+  History& h = ensure_history(out);
+  h.base = of_input && of_input->base.defined() ? of_input->base : input;
+  if (of_input) h.chain = of_input->chain;
+  h.chain.push_back(Operation(op));
+  h.base_generation = generation_of(h.base);
+  h.made_without_grad = !modes().grad;
+  if (modes().grad && input.requires_grad()) {
+    h.node = Ref<Node>(new OpNode(h.chain.back(), input.meta(), edge_of(input)));
+    out.set(Flag::requires_grad);
+  }
+}
+
+void refuse_write(const TensorHandle& target) {
+  if (wants_gradient(target) && is_leaf(target) && !is_view(target))
+    fail<GradientError>("a leaf Variable that requires grad is being used in an in-place operation; use no_grad() or .data");
+  const History* h = history_of(target);
+  if (!h || !h->base.defined()) return;
+  if (wants_gradient(h->base) && is_leaf(h->base))
+    fail<GradientError>("a view of a leaf Variable that requires grad is being used in an in-place operation; use no_grad() or .data");
+  if (h->made_without_grad)
+    fail<GradientError>("a view was created in no_grad mode and is being modified inplace with grad mode enabled; make the view outside "
+                        "no_grad, or write inside it");
+}
+
+}  // namespace pyburn::autograd

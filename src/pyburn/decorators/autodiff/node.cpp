@@ -1,0 +1,247 @@
+#include "pyburn/decorators/autodiff/node.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "pyburn/decorators/autodiff/history.h"
+#include "pyburn/decorators/autodiff/modes.h"
+#include "pyburn/ir/grad_context.h"
+#include "pyburn/ops/copy.h"
+#include "pyburn/ops/functions.h"
+#include "pyburn/runtime/run.h"
+#include "pyburn/support/error.h"
+
+namespace pyburn::autograd {
+
+std::string (*describe_caller)() = nullptr;
+
+Modes& modes() {
+  thread_local Modes m;
+  return m;
+}
+
+namespace {
+std::atomic<uint64_t> next_sequence{1};
+std::mutex accumulator_mutex;
+}  // namespace
+
+Node::~Node() = default;
+
+void Node::number() {
+  sequence = next_sequence.fetch_add(1, std::memory_order_relaxed);
+  if (modes().anomaly && describe_caller) made_at = std::make_unique<std::string>(describe_caller());
+}
+
+void Node::destroy() const noexcept {
+  thread_local const Node* dead = nullptr;
+  thread_local bool draining = false;
+  next_dead_ = dead;
+  dead = this;
+  if (draining) return;
+  draining = true;
+  while (const Node* node = dead) {
+    dead = node->next_dead_;
+    delete node;  // may add to `dead`
+  }
+  draining = false;
+}
+
+SavedTensor::SavedTensor(const TensorHandle& t)
+    : storage(t.impl()->storage), layout(t.layout()), device(&t.device()), version(t.storage()->version()), dtype(t.dtype()) {
+  require<GradientError>(!t.has(Flag::inference), "inference tensors cannot be saved for backward; clone them first");
+}
+
+TensorHandle SavedTensor::unpack(const Edge& edge) const {
+  if (!storage) return {};
+  require<GradientError>(storage->version() == version,
+                         "one of the variables needed for gradient computation has been modified by an inplace operation: "
+                         "[{} {}] is at version {}; expected version {} instead",
+                         dtype, layout.shape, storage->version(), version);
+  TensorHandle t = make_tensor(*device, dtype, layout, storage);
+  if (edge.node) {
+    History& h = ensure_history(t);
+    h.node = edge.node;
+    h.output = edge.output;
+    t.set(Flag::requires_grad);
+  }
+  return t;
+}
+
+OpNode::OpNode(OpRef op, Inputs in, Outputs targets, Backend& inner) : op_(op) {
+  const Saves saves = op.info->saves;
+  int wanting = 0;
+  for (const TensorHandle* t : in) {
+    edges.push_back(t->defined() ? edge_of(*t) : Edge());
+    inputs_.push_back(t->defined() ? t->meta() : Meta{});
+    wanting += bool(edges.back().node);
+  }
+  if (saves & (inputs | others)) {
+    for (int64_t i = 0; i < int64_t(in.size()); ++i) {
+      const TensorHandle& t = *in[size_t(i)];
+      const bool needed = t.defined() && ((saves & inputs) || wanting > int(bool(edges[i].node)));
+      if (!needed) {
+        saved_inputs_.push_back({});
+        continue;
+      }
+      bool overwritten = false;
+      for (const TensorHandle& target : targets) overwritten |= target.defined() && target.storage() && target.storage() == t.storage();
+      if (overwritten) {  // keep the values from before the write
+        const LevelScope below(inner);
+        saved_inputs_.push_back(SavedTensor(clone(t)));
+      } else {
+        saved_inputs_.push_back(SavedTensor(t));
+      }
+    }
+  }
+  number();
+}
+
+OpNode::OpNode(const Operation& view, const Meta& input, Edge edge) : op_(view) {
+  edges.push_back(std::move(edge));
+  inputs_.push_back(input);
+  number();
+}
+
+void OpNode::save_outputs(Outputs out) {
+  if (out.size() > 1)
+    for (const TensorHandle& t : out) outputs_.push_back(t.meta());
+  if (op_.info().saves & outputs)
+    for (const TensorHandle& t : out) saved_outputs_.push_back(SavedTensor(t));
+}
+
+// What the rule of one node sees.
+class RuleContext final : public GradContext {
+ public:
+  RuleContext(const OpNode& node, Grads& dy) : node_(node), dy_(dy), differentiable_(modes().grad) {}
+
+  const TensorHandle& dy(int i) const override {
+    TensorHandle& g = dy_[i];
+    if (!g.defined()) {
+      const Meta& m = node_.outputs_[i];
+      g = zeros(m.shape, m.dtype, &first_device(), false);
+    }
+    return g;
+  }
+  bool has_dy(int i) const override { return dy_[i].defined(); }
+  TensorHandle input(int i) const override {
+    return i < node_.saved_inputs_.size() ? node_.saved_inputs_[i].unpack(differentiable_ ? node_.edges[i] : Edge()) : TensorHandle();
+  }
+  TensorHandle output(int i) const override {
+    return node_.saved_outputs_[i].unpack(differentiable_ ? Edge{Ref<Node>(const_cast<OpNode*>(&node_)), i} : Edge());
+  }
+  const Meta& meta(int i) const override { return node_.inputs_[i]; }
+  bool needs(int i) const override { return bool(node_.edges[i].node); }
+  int inputs() const override { return int(node_.inputs_.size()); }
+
+ private:
+  Device& first_device() const {
+    for (const TensorHandle& g : dy_)
+      if (g.defined()) return g.device();
+    return default_device();
+  }
+  const OpNode& node_;
+  Grads& dy_;
+  bool differentiable_;
+};
+
+Grads OpNode::apply(Grads& dy) {
+  require<GradientError>(!released_, "trying to backward through the graph a second time (or to access saved tensors after they have been "
+                                     "freed); pass retain_graph=True the first time");
+  return op_.info().grad(op_.attrs(), RuleContext(*this, dy));
+}
+
+void OpNode::release_saved() {
+  if (saved_inputs_.empty() && saved_outputs_.empty()) return;  // nothing kept: may be used again
+  saved_inputs_.clear();
+  saved_outputs_.clear();
+  released_ = true;
+}
+
+std::string OpNode::name() const {  // "log_softmax" -> "LogSoftmaxBackward0"
+  std::string text;
+  bool upper = true;
+  for (char c : op_.info().name()) {
+    if (c != '_') text += upper ? char(std::toupper(static_cast<unsigned char>(c))) : c;
+    upper = c == '_';
+  }
+  return text + "Backward0";
+}
+
+AccumulateGrad::~AccumulateGrad() {
+  std::lock_guard lock(accumulator_mutex);
+  if (History* h = history_of(leaf_); h && h->accumulator == this) h->accumulator = nullptr;
+}
+
+Ref<AccumulateGrad> accumulator_of(const TensorHandle& leaf) {
+  History& h = ensure_history(leaf);
+  std::lock_guard lock(accumulator_mutex);
+  // Its last reference may be going away on another thread: then it cannot be revived, and a new one takes its place.
+  if (h.accumulator && h.accumulator->try_retain()) return Ref<AccumulateGrad>::adopt(h.accumulator);
+  Ref<AccumulateGrad> fresh(new AccumulateGrad(leaf));
+  h.accumulator = fresh.get();
+  return fresh;
+}
+
+Grads AccumulateGrad::apply(Grads& dy) {
+  if (!dy[0].defined()) return {};
+  TensorHandle g = std::move(dy[0]);
+  History& h = ensure_history(leaf_);
+  if (h.grad.defined()) {
+    if (modes().grad) {
+      h.grad = add(h.grad, g);
+    } else {
+      add_into(h.grad, h.grad, g);
+    }
+  } else if (modes().grad) {
+    h.grad = g;
+  } else {
+    // Taken over when nobody else can see it, copied otherwise.
+    const bool alone = g.impl()->use_count() == 1 && g.storage()->use_count() == 1 && g.layout().is_contiguous() && !history_of(g);
+    h.grad = alone ? g : TensorHandle(clone(detach(g)));
+  }
+  return {};
+}
+
+CopySlices::CopySlices(Edge base, const TensorHandle& base_tensor, const SmallVector<Operation, 2>& chain, Ref<Node> write)
+    : layout_{base_tensor.shape(), dense_strides_like(base_tensor.layout()), 0}, chain_(chain), write_(std::move(write)) {
+  edges.push_back(std::move(base));
+  for (const Edge& e : write_->edges) edges.push_back(e);
+  number();
+}
+
+namespace {
+// Zeros whose axes lie in memory in the order of `layout`, which is dense.
+Tensor dense_zeros(const Layout& layout, const TensorHandle& like) {
+  if (layout.is_contiguous()) return zeros(layout.shape, like.dtype(), &like.device(), false);
+  Dims order, sizes, back(layout.rank(), 0);
+  for (int i = 0; i < layout.rank(); ++i) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return layout.strides[a] > layout.strides[b]; });
+  for (int64_t i = 0; i < order.size(); ++i) {
+    sizes.push_back(layout.shape[order[i]]);
+    back[order[i]] = i;
+  }
+  return permute(zeros(sizes, like.dtype(), &like.device(), false), back);
+}
+}  // namespace
+
+Grads CopySlices::apply(Grads& dy) {
+  // The whole gradient, in the base's own order of axes, so that the chain of views applies to it.
+  const Tensor whole = dense_zeros(layout_, dy[0]);
+  copy_into(whole, dy[0]);
+  TensorHandle part = whole;
+  for (const Operation& view : chain_) {
+    InputList in;
+    in.add(part);
+    TensorHandle next;
+    dispatch(view.ref(), in, {&next, 1});
+    part = next;
+  }
+  Grads written{clone(part)};
+  copy_into(part, zeros(Dims{}, part.dtype(), &part.device(), false));
+  Grads result{whole};
+  Grads rest = write_->apply(written);
+  result.append(rest.begin(), rest.end());
+  return result;
+}
+
+}  // namespace pyburn::autograd

@@ -1,0 +1,124 @@
+// The tape: nodes know how to turn gradients of their outputs into gradients of their inputs.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "pyburn/ir/operation.h"
+
+namespace pyburn::autograd {
+
+class Node;
+
+// Where a gradient goes: output `output` of `node`. No node: nobody wants it.
+struct Edge {
+  Ref<Node> node;
+  int32_t output = 0;
+};
+
+// A user's function on a gradient that passes by; may replace it.
+class Hook : public Counted {
+ public:
+  virtual TensorHandle call(const TensorHandle& gradient) = 0;  // undefined: keep it as it is
+};
+struct OutputHook {
+  int32_t output;
+  int64_t id;
+  Ref<Hook> hook;
+};
+
+class Node : public Counted, public Pooled {
+ public:
+  ~Node() override;
+  // Gradients of the outputs in, of the inputs out (one per edge, undefined where there is none).
+  virtual Grads apply(Grads& dy) = 0;
+  virtual std::string name() const = 0;   // as PyTorch names it: "AddBackward0"
+  virtual void release_saved() {}         // after a backward pass that does not keep the graph
+
+  SmallVector<Edge, 3> edges;
+  // Grows along every path from inputs to outputs, so that the largest first is a valid order for backward.
+  uint64_t sequence = 0;
+  std::unique_ptr<std::vector<OutputHook>> hooks;
+  std::unique_ptr<std::string> made_at;   // anomaly detection: the user's line
+
+ protected:
+  void number();                          // call when the edges are complete
+  void destroy() const noexcept override; // iterative: a chain of a million nodes is no recursion
+
+ private:
+  mutable const Node* next_dead_ = nullptr;
+};
+
+// A tensor kept for backward: not the tensor itself, which would make cycles.
+struct SavedTensor {
+  Ref<Storage> storage;
+  Layout layout;
+  Device* device = nullptr;
+  uint32_t version = 0;
+  DType dtype = DType::float32;
+
+  SavedTensor() = default;
+  explicit SavedTensor(const TensorHandle& t);
+  bool defined() const { return bool(storage); }
+  // The tensor again, with `edge` as its history. GradientError when it was written in the meantime.
+  TensorHandle unpack(const Edge& edge) const;
+};
+
+// The node of an operation with a gradient rule.
+class OpNode final : public Node {
+ public:
+  // Before the operation runs: keeps what the rule will read of the inputs.
+  OpNode(OpRef op, Inputs in, Outputs targets, Backend& inner);
+  // A view that is rebuilt from its base.
+  OpNode(const Operation& view, const Meta& input, Edge edge);
+  void save_outputs(Outputs out);
+
+  Grads apply(Grads& dy) override;
+  std::string name() const override;
+  void release_saved() override;
+
+ private:
+  friend class RuleContext;
+  Operation op_;
+  SmallVector<Meta, 3> inputs_;
+  SmallVector<Meta, 1> outputs_;            // only where there are several
+  SmallVector<SavedTensor, 3> saved_inputs_;
+  SmallVector<SavedTensor, 1> saved_outputs_;
+  bool released_ = false;
+};
+
+// Adds the gradient to a leaf's .grad.
+class AccumulateGrad final : public Node {
+ public:
+  explicit AccumulateGrad(TensorHandle leaf) : leaf_(std::move(leaf)) {}
+  ~AccumulateGrad() override;
+  Grads apply(Grads& dy) override;
+  std::string name() const override { return "AccumulateGrad"; }
+  const TensorHandle& leaf() const { return leaf_; }
+
+ private:
+  TensorHandle leaf_;
+};
+
+// A write into a part of a base: `chain` leads from the base to the part that `write` computed.
+class CopySlices final : public Node {
+ public:
+  CopySlices(Edge base, const TensorHandle& base_tensor, const SmallVector<Operation, 2>& chain, Ref<Node> write);
+  Grads apply(Grads& dy) override;
+  std::string name() const override { return "CopySlices"; }
+  void release_saved() override { write_->release_saved(); }
+
+ private:
+  Layout layout_;
+  SmallVector<Operation, 2> chain_;
+  Ref<Node> write_;
+};
+
+// A write whose result depends on nothing that is differentiated: gradients end here.
+class Overwrite final : public Node {
+ public:
+  Overwrite() { number(); }
+  Grads apply(Grads&) override { return {}; }
+  std::string name() const override { return "OverwriteBackward"; }
+};
+
+}  // namespace pyburn::autograd

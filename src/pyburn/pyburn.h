@@ -1,0 +1,9 @@
+// Everything a program needs: #include "pyburn/pyburn.h", call pyburn::start() once, and go.
+#pragma once
+#include "pyburn/decorators/autodiff/autograd.h"
+#include "pyburn/ops/functions.h"
+#include "pyburn/ops/operators.h"
+#include "pyburn/runtime/device.h"
+#include "pyburn/runtime/generator.h"
+#include "pyburn/start.h"
+#include "pyburn/support/thread_pool.h"

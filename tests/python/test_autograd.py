@@ -1,0 +1,373 @@
+"""pyburn.autograd as users of PyTorch know it."""
+
+import gc
+import weakref
+
+import pytest
+
+import pyburn
+from pyburn.autograd import Function, grad, gradcheck, gradgradcheck
+from pyburn.utils.checkpoint import checkpoint, checkpoint_sequential
+
+
+def leaf(*values, dtype=pyburn.float64):
+    return pyburn.tensor(list(values), dtype=dtype, requires_grad=True)
+
+
+def test_backward_accumulates_into_leaves():
+    x = leaf(1.0, 2.0)
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [2.0, 4.0]
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [4.0, 8.0]
+    x.grad = None
+    assert x.grad is None
+
+
+def test_backward_of_a_vector_needs_a_gradient():
+    x = leaf(1.0, 2.0)
+    with pytest.raises(RuntimeError, match="only for scalar outputs"):
+        (x * 2).backward()
+    (x * 2).backward(pyburn.tensor([1.0, 10.0], dtype=pyburn.float64))
+    assert x.grad.tolist() == [2.0, 20.0]
+
+
+def test_backward_of_inputs_only():
+    x, y = leaf(1.0), leaf(2.0)
+    (x * y).sum().backward(inputs=[x])
+    assert x.grad.tolist() == [2.0] and y.grad is None
+
+
+def test_gradients_of_any_order():
+    x = leaf(2.0)
+    value, slopes = x * x * x * x, []
+    for _ in range(4):
+        (value,) = grad(value.sum(), x, create_graph=True)
+        slopes.append(value.item())
+    assert slopes == [32.0, 48.0, 48.0, 24.0]
+
+
+def test_unused_inputs():
+    x, y = leaf(1.0), leaf(1.0)
+    with pytest.raises(RuntimeError, match="allow_unused"):
+        grad((x * 2).sum(), [x, y])
+    assert grad((x * 2).sum(), [x, y], allow_unused=True)[1] is None
+    assert grad((x * 2).sum(), [x, y], materialize_grads=True)[1].tolist() == [0.0]
+
+
+def test_second_backward_needs_retain_graph():
+    x = leaf(1.0)
+    y = (x * x).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    assert x.grad.tolist() == [4.0]
+    with pytest.raises(RuntimeError, match="second time"):
+        y.backward()
+
+
+def test_modes_nest_and_decorate():
+    x = leaf(1.0)
+    with pyburn.no_grad():
+        assert not (x * 2).requires_grad
+        with pyburn.enable_grad():
+            assert (x * 2).requires_grad
+        assert not pyburn.is_grad_enabled()
+    assert pyburn.is_grad_enabled()
+
+    @pyburn.no_grad()
+    def called(t):
+        return t * 2
+
+    @pyburn.no_grad
+    def bare(t):
+        return t * 2
+
+    @pyburn.no_grad()
+    def steps(t):
+        yield pyburn.is_grad_enabled()
+        yield (t * 2).requires_grad
+
+    assert not called(x).requires_grad and not bare(x).requires_grad
+    seen = []
+    for value in steps(x):
+        seen.append(value)
+        assert pyburn.is_grad_enabled()  # the generator's mode does not leak into the loop
+    assert seen == [False, False]
+    pyburn.set_grad_enabled(False)
+    assert not pyburn.is_grad_enabled()
+    pyburn.set_grad_enabled(True)
+    with pyburn.set_grad_enabled(False):
+        assert not pyburn.is_grad_enabled()
+    assert pyburn.is_grad_enabled()
+
+
+def test_modes_are_restored_by_errors():
+    with pytest.raises(ValueError), pyburn.no_grad():
+        raise ValueError
+    assert pyburn.is_grad_enabled()
+
+
+def test_inference_tensors_stay_out_of_graphs():
+    x = leaf(1.0)
+    with pyburn.inference_mode():
+        y = x * 2
+    assert y.is_inference() and not y.requires_grad
+    with pytest.raises(RuntimeError, match="saved for backward"):
+        y * x
+    assert (y.clone() * x).requires_grad
+
+
+def test_hooks_see_and_replace_gradients():
+    x = leaf(1.0, 2.0)
+    y = x * 3
+    seen = []
+    first = y.register_hook(lambda g: seen.append(g.tolist()))
+    second = y.register_hook(lambda g: g * 10)
+    y.sum().backward()
+    assert seen == [[1.0, 1.0]] and x.grad.tolist() == [30.0, 30.0]
+    first.remove()
+    second.remove()
+    x.grad = None
+    (x * 3).sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+    with pytest.raises(RuntimeError, match="doesn't require gradient"):
+        pyburn.ones(1).register_hook(print)
+
+
+def test_errors_of_hooks_reach_the_caller():
+    x = leaf(1.0)
+    x.register_hook(lambda g: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        (x * 2).sum().backward()
+
+
+def test_retain_grad():
+    x = leaf(1.0)
+    y = x * 2
+    y.retain_grad()
+    (y * y).sum().backward()
+    assert y.grad.tolist() == [4.0] and not y.is_leaf and y.grad_fn.name() == "MulBackward0"
+
+
+def test_detach_and_data():
+    x = leaf(1.0, 2.0)
+    y = x.detach()
+    assert not y.requires_grad and y.data_ptr() == x.data_ptr()
+    z = x * 1
+    before = z._version
+    z.data.add_(1)
+    assert z._version == before
+    z.detach().add_(1)
+    assert z._version == before + 1
+
+
+def test_overwritten_inputs_are_noticed():
+    x = leaf(1.0, 2.0)
+    y = x * 1
+    z = y * y
+    y.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation.*version 1; expected version 0"):
+        z.sum().backward()
+
+
+def test_writes_through_detach_are_noticed_and_through_data_are_not():
+    x = leaf(3.0)
+    y = x * 1
+    z = (y * y).sum()
+    y.data.fill_(5.0)
+    z.backward(retain_graph=True)  # silently with the new value, as in PyTorch
+    assert x.grad.tolist() == [10.0]
+    y.detach().fill_(5.0)
+    with pytest.raises(RuntimeError, match="inplace"):
+        z.backward()
+
+
+def test_leaves_refuse_writes():
+    x = leaf(1.0, 2.0)
+    with pytest.raises(RuntimeError, match="leaf Variable"):
+        x.add_(1)
+    with pytest.raises(RuntimeError, match="view of a leaf"):
+        x[0].add_(1)
+    with pyburn.no_grad():
+        x.add_(1)
+    assert x.tolist() == [2.0, 3.0]
+
+
+def test_writing_into_a_view_changes_the_history_of_its_base():
+    w = leaf(1.0, 2.0)
+    base = pyburn.zeros(4, dtype=pyburn.float64)
+    other = base[2:]
+    base[:2].copy_(w * 3)
+    assert base.requires_grad and base.grad_fn.name() == "CopySlices"
+    (base * base).sum().backward()
+    assert w.grad.tolist() == [18.0, 36.0]
+    assert other.requires_grad  # it sees the same storage
+
+
+def test_writes_through_views_are_differentiable_twice():
+    def function(a):
+        b = a * 1
+        b[0].mul_(b[1])
+        b[:, 1].exp_()
+        return b * b
+
+    x = pyburn.rand(3, 2, dtype=pyburn.float64, requires_grad=True)
+    assert gradcheck(function, x) and gradgradcheck(function, x)
+
+
+def test_a_view_made_without_grad_refuses_recorded_writes():
+    x = leaf(1.0, 2.0) * 1
+    with pyburn.no_grad():
+        v = x[0]
+    with pytest.raises(RuntimeError, match="no_grad"):
+        v.mul_(2)
+
+
+class Cube(Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.save_for_backward(x)
+        ctx.scale = scale
+        return x * x * x * scale
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 3 * x * x * ctx.scale, None
+
+
+def test_custom_functions():
+    x = pyburn.rand(3, dtype=pyburn.float64, requires_grad=True)
+    assert gradcheck(lambda t: Cube.apply(t, 2.0), x) and gradgradcheck(lambda t: Cube.apply(t, 2.0), x)
+    assert Cube.apply(x, 1.0).grad_fn.name() == "CubeBackward"
+
+
+def test_custom_functions_with_several_outputs():
+    class Split(Function):
+        @staticmethod
+        def forward(ctx, x):
+            index = pyburn.argmax(x)
+            ctx.mark_non_differentiable(index)
+            return x * 2, x * 3, index
+
+        @staticmethod
+        def backward(ctx, g2, g3, _):
+            return g2 * 2 + g3 * 3
+
+    x = leaf(1.0, 2.0)
+    a, b, index = Split.apply(x)
+    assert not index.requires_grad
+    a.sum().backward(retain_graph=True)  # b's gradient arrives as zeros
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_custom_functions_that_write_their_input():
+    class Double(Function):
+        @staticmethod
+        def forward(ctx, x):
+            x.mul_(2)
+            ctx.mark_dirty(x)
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    x = leaf(1.0, 2.0)
+    y = x * 1
+    assert Double.apply(y) is y
+    (y * y).sum().backward()
+    assert x.grad.tolist() == [8.0, 16.0]
+
+
+def test_wrong_gradients_of_custom_functions():
+    class Short(Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            return a * b
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    with pytest.raises(RuntimeError, match="must return 2 gradients"):
+        Short.apply(leaf(1.0), leaf(1.0)).sum().backward()
+
+
+def test_checkpointing_equals_plain_and_repeats_random_numbers():
+    def block(t):
+        return (t * pyburn.rand(3, dtype=pyburn.float64)).exp()
+
+    x = pyburn.rand(3, dtype=pyburn.float64, requires_grad=True)
+    pyburn.manual_seed(3)
+    checkpoint(block, x).sum().backward()
+    found, x.grad = x.grad, None
+    pyburn.manual_seed(3)
+    block(x).sum().backward()
+    assert pyburn.equal(found, x.grad)
+
+
+def test_checkpoint_sequential():
+    x = leaf(0.1, 0.2)
+    steps = [pyburn.exp, pyburn.sin, pyburn.tanh, lambda t: t * t]
+    checkpoint_sequential(steps, 2, x).sum().backward()
+    found, x.grad = x.grad, None
+    y = x
+    for step in steps:
+        y = step(y)
+    y.sum().backward()
+    assert pyburn.allclose(found, x.grad)
+    with pytest.raises(ValueError, match="segments"):
+        checkpoint_sequential(steps, 5, x)
+
+
+def test_anomaly_detection_names_the_line():
+    x = leaf(-1.0)
+    with pyburn.autograd.detect_anomaly(), pytest.raises(RuntimeError, match="(?s)SqrtBackward0.*nan.*test_autograd.py"):
+        pyburn.sqrt(x).sum().backward()
+    assert not pyburn.is_anomaly_enabled()
+
+
+def test_gradcheck_finds_a_wrong_rule():
+    class Wrong(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 3
+
+    x = pyburn.rand(2, dtype=pyburn.float64, requires_grad=True)
+    assert not gradcheck(Wrong.apply, x, raise_exception=False)
+    with pytest.raises(RuntimeError, match="finite difference"):
+        gradcheck(Wrong.apply, x)
+    with pytest.raises(ValueError, match="float64"):
+        gradcheck(pyburn.exp, pyburn.rand(2, requires_grad=True))
+
+
+def test_graphs_are_freed():
+    x = leaf(1.0)
+    seen = []
+
+    class Kept:
+        pass
+
+    kept = Kept()
+    seen.append(weakref.ref(kept))
+    y = x * 2
+    y.register_hook(lambda g, kept=kept: None)
+    del kept, y
+    gc.collect()
+    assert seen[0]() is None
+
+
+def test_graph_of_nodes_can_be_walked():
+    x = leaf(1.0)
+    y = (x * 2).exp()
+    node = y.grad_fn
+    assert repr(node) == "<ExpBackward0>"
+    (mul, output), = node.next_functions
+    assert mul.name() == "MulBackward0" and output == 0
+    assert mul.next_functions[0][0].name() == "AccumulateGrad"
+    assert y.grad_fn == node and hash(y.grad_fn) == hash(node)

@@ -1,0 +1,97 @@
+"""The walk-through "Add an operation" of CONTRIBUTING.md works as written.
+
+Its blocks are applied to a copy of the repository, where the generator and the layer check must agree with the result. To save the rebuild
+of the whole library, the new sources are then built as a plugin for the installed one.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import pyburn
+
+ROOT = Path(__file__).resolve().parents[2]
+BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+PLUGIN = """
+#include "pyburn/backends/cpu/cpu_backend.h"
+#include "pyburn/ops/register.h"
+extern "C" void pyburn_plugin() {
+  pyburn::register_shrink(pyburn::OpTable::global());
+  pyburn::cpu::register_shrink(pyburn::cpu::cpu_backend().kernels());
+}
+"""
+
+
+class Block(NamedTuple):
+    language: str
+    options: dict[str, str]
+    text: str
+
+
+def walk_through() -> list[Block]:
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    section = page.split("## Add an operation")[1].split("\n## ")[0]
+    options = re.compile(r'(\w+)=(?:"([^"]*)"|(\S+))')
+    return [Block(language, {k: a or b for k, a, b in options.findall(info)}, text) for language, info, text in BLOCK.findall(section)]
+
+
+def apply(block: Block, tree: Path) -> None:
+    path = tree / block.options["file"]
+    if "after" in block.options:
+        old, new = block.options["after"] + "\n", block.options["after"] + "\n" + block.text
+    elif "replace" in block.options:
+        old = block.options["replace"]
+        new = block.text.rstrip("\n") + old[len(old.rstrip()) :]
+    else:
+        assert not path.exists()
+        path.write_text(block.text)
+        return
+    source = path.read_text()
+    assert source.count(old) == 1, f"{path}: {old!r}"
+    path.write_text(source.replace(old, new))
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    copy = tmp_path_factory.mktemp("walk_through")
+    for folder in ("src", "python", "tools", "cmake", "docs"):
+        shutil.copytree(ROOT / folder, copy / folder)
+    for block in walk_through():
+        if "file" in block.options:
+            apply(block, copy)
+    subprocess.run([sys.executable, "tools/generate.py"], cwd=copy, check=True)
+    return copy
+
+
+def test_everything_derived_is_written(tree: Path) -> None:
+    assert "Tensor hardshrink(const TensorHandle& input, double lambd = 0.5)" in (tree / "src/pyburn/ops/generated/functions.h").read_text()
+    assert "def hardshrink(" in (tree / "python/pyburn/_functions.pyi").read_text()
+    assert "## hardshrink" in (tree / "docs/reference/shrink.md").read_text()
+
+
+def test_the_layers_hold(tree: Path) -> None:
+    subprocess.run([sys.executable, "tools/check_layers.py"], cwd=tree, check=True)
+
+
+def test_the_operation_works(tree: Path, tmp_path: Path) -> None:
+    compiler = shutil.which("c++")
+    if compiler is None:
+        pytest.skip("no C++ compiler")
+    (tree / "plugin.cpp").write_text(PLUGIN)
+    library = tmp_path / "plugin.so"
+    libraries = Path(pyburn.cmake_dir()).parents[1]
+    sources = ["plugin.cpp", "src/pyburn/ops/shrink.cpp", "src/pyburn/backends/cpu/shrink.cpp"]
+    flags = ["-std=c++20", "-O1", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", "-Isrc"]
+    subprocess.run([compiler, *flags, *sources, "-o", str(library), f"-L{libraries}", "-lpyburn"], cwd=tree, check=True)
+
+    trial = next(block.text for block in walk_through() if block.language == "python")
+    header = f"import pyburn\npyburn.hardshrink = pyburn.load_library({str(library)!r}).hardshrink\n"
+    subprocess.run([sys.executable, "-c", header + trial], check=True, cwd=tmp_path)

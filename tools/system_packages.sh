@@ -1,0 +1,29 @@
+#!/bin/sh
+# Installs the Debian/Ubuntu packages that a build needs and that are missing; says the one command where it may not.
+set -eu
+
+packages="g++ ninja-build ccache python3-dev python3-venv libhwy-dev libgtest-dev nlohmann-json3-dev"
+
+if ! command -v dpkg-query >/dev/null; then
+  echo "Not a Debian system: CMake will look for a compiler, ninja, Highway, GoogleTest and nlohmann-json, and fetch libraries it does not find."
+  exit 0
+fi
+
+missing=""
+for package in $packages; do
+  dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q "ok installed" || missing="$missing $package"
+done
+# Any CMake will do that is new enough; the virtual environment brings one otherwise.
+[ -n "$missing" ] || exit 0
+
+command="apt-get update && apt-get install -y --no-install-recommends$missing"
+export DEBIAN_FRONTEND=noninteractive
+if [ "$(id -u)" = 0 ]; then
+  sh -c "$command"
+elif sudo -n true 2>/dev/null; then
+  sudo -E sh -c "$command"
+else
+  echo "Packages are missing. Please run:" >&2
+  echo "  sudo sh -c '$command'" >&2
+  exit 1
+fi
