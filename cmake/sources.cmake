@@ -1,5 +1,6 @@
 # Explicit, in order of layers: a source is built because it is named here.
 set(PYBURN_SOURCES
+  src/pyburn/support/adoptable.cpp
   src/pyburn/support/error.cpp
   src/pyburn/support/fault.cpp
   src/pyburn/support/format.cpp
@@ -15,50 +16,93 @@ set(PYBURN_SOURCES
   src/pyburn/ir/graph.cpp
   src/pyburn/ir/op_table.cpp
   src/pyburn/ir/operation.cpp
+  src/pyburn/ir/wire.cpp
+  src/pyburn/ir/wire_graph.cpp
   src/pyburn/runtime/allocator.cpp
   src/pyburn/runtime/device.cpp
   src/pyburn/runtime/generator.cpp
   src/pyburn/runtime/run.cpp
+  src/pyburn/runtime/transfer.cpp
   src/pyburn/ops/binary.cpp
   src/pyburn/ops/conv.cpp
   src/pyburn/ops/copy.cpp
   src/pyburn/ops/fill.cpp
   src/pyburn/ops/fused.cpp
   src/pyburn/ops/index.cpp
+  src/pyburn/ops/index_tensors.cpp
   src/pyburn/ops/matmul.cpp
   src/pyburn/ops/movement.cpp
   src/pyburn/ops/norm.cpp
   src/pyburn/ops/optimise.cpp
+  src/pyburn/ops/print.cpp
   src/pyburn/ops/random.cpp
   src/pyburn/ops/reduce.cpp
   src/pyburn/ops/unary.cpp
   src/pyburn/ops/generated/functions.cpp
   src/pyburn/ops/generated/methods.cpp
+  src/pyburn/graph/free_extent.cpp
+  src/pyburn/graph/integer_slots.cpp
+  src/pyburn/graph/replay.cpp
+  src/pyburn/graph/simplify.cpp
+  src/pyburn/backends/cpu/argmax.cpp
   src/pyburn/backends/cpu/conv.cpp
   src/pyburn/backends/cpu/copy.cpp
   src/pyburn/backends/cpu/cpu_backend.cpp
+  src/pyburn/backends/cpu/depthwise.cpp
   src/pyburn/backends/cpu/elementwise_float.cpp
   src/pyburn/backends/cpu/elementwise_integer.cpp
   src/pyburn/backends/cpu/fill.cpp
   src/pyburn/backends/cpu/fused.cpp
   src/pyburn/backends/cpu/fused_program.cpp
   src/pyburn/backends/cpu/fused_reduce.cpp
+  src/pyburn/backends/cpu/gemm.cpp
+  src/pyburn/backends/cpu/im2col.cpp
   src/pyburn/backends/cpu/index.cpp
   src/pyburn/backends/cpu/matmul.cpp
   src/pyburn/backends/cpu/optimise.cpp
   src/pyburn/backends/cpu/random.cpp
   src/pyburn/backends/cpu/reduce.cpp
+  src/pyburn/backends/cpu/simd_level.cpp
+  src/pyburn/backends/cpu/softmax.cpp
   src/pyburn/backends/cpu/tiles.cpp
+  src/pyburn/backends/null/null_backend.cpp
   src/pyburn/decorators/autodiff/autodiff.cpp
   src/pyburn/decorators/autodiff/autograd.cpp
   src/pyburn/decorators/autodiff/engine.cpp
   src/pyburn/decorators/autodiff/history.cpp
+  src/pyburn/decorators/autodiff/move.cpp
   src/pyburn/decorators/autodiff/node.cpp
   src/pyburn/decorators/fusion/cut.cpp
   src/pyburn/decorators/fusion/flush.cpp
   src/pyburn/decorators/fusion/fusion.cpp
   src/pyburn/decorators/fusion/queue.cpp
   src/pyburn/decorators/fusion/structure.cpp
+  src/pyburn/decorators/remote/client.cpp
+  src/pyburn/decorators/remote/protocol.cpp
+  src/pyburn/decorators/remote/server.cpp
+  src/pyburn/decorators/router/router.cpp
+  src/pyburn/decorators/trace/recorder.cpp
+  src/pyburn/decorators/trace/trace.cpp
+  src/pyburn/nn/batch_norm.cpp
+  src/pyburn/nn/conv.cpp
+  src/pyburn/nn/init.cpp
+  src/pyburn/nn/layer.cpp
+  src/pyburn/nn/linear.cpp
+  src/pyburn/nn/module.cpp
+  src/pyburn/nn/module_state.cpp
+  src/pyburn/nn/parameter.cpp
+  src/pyburn/nn/sequential.cpp
+  src/pyburn/nn/stateless.cpp
+  src/pyburn/optim/adam_update.cpp
+  src/pyburn/optim/optimizer.cpp
+  src/pyburn/optim/sgd_update.cpp
+  src/pyburn/io/atomic_file.cpp
+  src/pyburn/io/mapped_file.cpp
+  src/pyburn/io/safetensors_read.cpp
+  src/pyburn/io/safetensors_write.cpp
+  src/pyburn/inference/capture.cpp
+  src/pyburn/inference/graph_file.cpp
+  src/pyburn/inference/session.cpp
   src/pyburn/start.cpp
 )
 
@@ -66,13 +110,30 @@ set(PYBURN_SOURCES
 set(PYBURN_BINDINGS
   python/bindings/arguments.cpp
   python/bindings/bind_autograd.cpp
+  python/bindings/bind_io.cpp
+  python/bindings/bind_nn.cpp
+  python/bindings/bind_optim.cpp
+  python/bindings/bind_backend.cpp
   python/bindings/errors.cpp
   python/bindings/module.cpp
+  python/bindings/module_class.cpp
   python/bindings/objects.cpp
   python/bindings/op_table.cpp
   python/bindings/plugins.cpp
+  python/bindings/python_fields.cpp
+  python/bindings/python_backend.cpp
+  python/bindings/bind_data.cpp
+  python/bindings/dlpack.cpp
+  python/bindings/errors.cpp
+  python/bindings/module.cpp
+  python/bindings/nested_data.cpp
+  python/bindings/objects.cpp
+  python/bindings/op_table.cpp
+  python/bindings/size_object.cpp
   python/bindings/tensor_attributes.cpp
+  python/bindings/tensor_index.cpp
   python/bindings/tensor_number.cpp
   python/bindings/tensor_object.cpp
+  python/bindings/tensor_protocols.cpp
   python/bindings/generated/functions.cpp
 )

@@ -138,7 +138,7 @@ def read_family(path: Path) -> list[Entry]:
     helpers = {}  # constexpr helpers that complete rows: the kind may be given there
     for name, body in re.findall(r"constexpr OpInfo (\w+)\([^)]*\) \{(.*?)\n\}", source, re.S):
         helpers[name] = body
-    for match in re.finditer(r"constinit OpInfo (\w+) = (\w+)(<[^>]*>?[^(]*>)?\(", source):
+    for match in re.finditer(r"constinit OpInfo (\w+) =\s+(\w+)(<[^>]*>?[^(]*>)?\(", source):
         body = source[match.end() - 1 : _balanced(source, match.end() - 1)]
         text = source[match.start() : match.end()] + body
         chain = [h for h in helpers if re.search(rf"\b{h}\(", text)]
@@ -154,6 +154,8 @@ def read_family(path: Path) -> list[Entry]:
             kind="view" if define.group(1) else kind, attrs=define.group(2), example=fields.get("example", ""),
         )
         entries.append(entry)
+    if len(entries) != source.count("constinit OpInfo "):
+        raise SystemExit(f"{path.name}: a row is written in a way that this script does not understand")
     for block in re.finditer(r"constinit FunctionInfo functions\[\] = (\{)", source):
         body = source[block.start(1) + 1 : _balanced(source, block.start(1)) - 1]
         i = 0

@@ -1,6 +1,6 @@
 """pyburn: deep learning without the weight. A C++20 core with a Python face, in the spirit of Burn."""
 
-from . import _core, _tensor_autograd
+from . import _core, _tensor_autograd, backend
 from ._cmake import cmake_dir
 from ._core import *  # noqa: F403  (the operations, generated from their schemas)
 from ._core import Tensor, __version__

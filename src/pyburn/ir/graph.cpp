@@ -1,8 +1,65 @@
 #include "pyburn/ir/graph.h"
 
-#include "pyburn/support/format.h"
+#include "pyburn/support/error.h"
 
 namespace pyburn {
+namespace {
+
+// Which values exist so far.
+class Defined {
+ public:
+  explicit Defined(const Graph& g) : known_(g.values.size()) {}
+  void make(ValueId v) {
+    require_in_range(v);
+    require<FormatError>(!known_[size_t(v)], "[graph] a value is made twice: got %{}", v);
+    known_[size_t(v)] = true;
+  }
+  bool has(ValueId v) const { return v >= 0 && size_t(v) < known_.size() && known_[size_t(v)]; }
+  void use(ValueId v) const {
+    require_in_range(v);
+    require<FormatError>(known_[size_t(v)], "[graph] a value is used before it is made: got %{}", v);
+  }
+
+ private:
+  void require_in_range(ValueId v) const {
+    require<FormatError>(v >= 0 && size_t(v) < known_.size(), "[graph] value out of range: got %{} of {}", v, int64_t(known_.size()));
+  }
+  std::vector<bool> known_;
+};
+
+void check_names(const std::vector<std::string>& names, size_t expected) {
+  require<FormatError>(names.empty() || names.size() == expected, "[graph] wrong number of names: got {} for {}", int64_t(names.size()),
+                       int64_t(expected));
+}
+
+}  // namespace
+
+void check(const Graph& g) {
+  Defined defined(g);
+  for (ValueId v : g.inputs) defined.make(v);
+  for (const auto& [v, t] : g.constants) {
+    defined.make(v);
+    require<FormatError>(t.meta() == g.values[size_t(v)], "[graph] a constant does not fit its value: got {} for {}", t.shape(),
+                         g.values[size_t(v)].shape);
+  }
+  for (const GraphNode& n : g.nodes) {
+    for (ValueId v : n.in)
+      if (v != -1) defined.use(v);
+    for (ValueId v : n.out)
+      if (!(n.writes && defined.has(v))) defined.make(v);
+  }
+  for (ValueId v : g.outputs) defined.use(v);
+  for (const auto& [state, value] : g.updates) defined.use(state), defined.use(value);
+  check_names(g.input_names, g.inputs.size());
+  check_names(g.output_names, g.outputs.size());
+  check_names(g.constant_names, g.constants.size());
+  for (const auto& [input, axis] : g.free_axes)
+    require<FormatError>(input >= 0 && size_t(input) < g.inputs.size() && axis >= 0 && axis < g.values[size_t(g.inputs[size_t(input)])].shape.rank(),
+                         "[graph] free axis out of range: got axis {} of input {}", axis, input);
+  for (const ExtentPatch& p : g.patches)
+    require<FormatError>(p.node >= 0 && size_t(p.node) < g.nodes.size() && p.slot >= 0 && !g.free_axes.empty(), "[graph] patch out of range: got node {}",
+                         p.node);
+}
 
 uint64_t hash(const Graph& g) {
   uint64_t h = 0x84222325cbf29ce4u;

@@ -40,6 +40,8 @@ class Graph : public Counted {
   }
 };
 
+// Every value is made before it is used, and every number is in range. FormatError otherwise.
+void check(const Graph&);
 uint64_t hash(const Graph&);                         // structure only: no constants' contents
 bool operator==(const Graph&, const Graph&);
 std::string to_text(const Graph&);                   // one line per node

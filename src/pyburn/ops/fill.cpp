@@ -76,7 +76,7 @@ constinit FunctionInfo functions[] = {
      .samples = "(2, 3)\n()\n(0,)\n(2,), dtype=i64\n(2,), dtype=f64, requires_grad=True\n(-1,) ! negative extent"},
     {.schema = "empty(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
      .doc = "A tensor of the given size; what it holds is not specified (here: zeros).",
-     .torch = "lambda *a, **k: torch.empty(*a, **k).zero_()", .example = "pyburn.empty(2, 3).shape",
+     .torch = "torch.zeros", .example = "pyburn.empty(2, 3).shape",
      .samples = "(2, 3)\n()\n(0,)\n(2,), dtype=i64\n(2,), dtype=f64, requires_grad=True\n(-1,) ! negative extent"},
     {.schema = "zeros_like(Tensor input, *, DType? dtype=None) -> Tensor",
      .doc = "Zeros of the size, dtype and device of input.", .example = "pyburn.zeros_like(pyburn.ones(2))",

@@ -68,15 +68,15 @@ constinit FunctionInfo functions[] = {
      .torch = "torch.nn.functional.batch_norm",
      .example = "pyburn.batch_norm(pyburn.ones(2, 3), pyburn.zeros(3), pyburn.ones(3))",
      .samples = R"(
-t(4, 3), t(3), positive(3)
-t(4, 3), t(3), positive(3), t(3), t(3)
-t(2, 3, 4, 5), t(3), positive(3), t(3), t(3), True
-t(2, 3, 4, 5), t(3), positive(3), t(3), t(3), training=True, momentum=0.3, eps=0.01
+t(4, 3), t(3).constant, positive(3).constant
+t(4, 3), t(3).constant, positive(3).constant, t(3), t(3)
+t(2, 3, 4, 5), t(3).constant, positive(3).constant, t(3), t(3), True
+t(2, 3, 4, 5), t(3).constant, positive(3).constant, t(3), t(3), training=True, momentum=0.3, eps=0.01
 t(2, 3, 4), None, None, t(3), bias=t(3), training=True
-t(5, 4, 3).permute(0, 2, 1), t(3), positive(3)
-t(4, 1).expand(4, 3), t(3), positive(3)
-t(0, 3), t(3), positive(3)
-t(3), t(3), positive(3) ! at least 2
+t(5, 4, 3).permute(0, 2, 1), t(3).constant, positive(3).constant
+t(4, 1).expand(4, 3), t(3).constant, positive(3).constant
+t(0, 3), t(3).constant, positive(3).constant
+t(3), t(3).constant, positive(3).constant ! at least 2
 t(4, 3), None, None ! running)"},
     {.schema = "mse_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor",
      .doc = "Squared differences; reduction is 'mean', 'sum' or 'none'.", .torch = "torch.nn.functional.mse_loss",

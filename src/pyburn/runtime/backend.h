@@ -37,6 +37,10 @@ class Backend : public Counted {
   virtual Backend* inner() const { return nullptr; }
   virtual bool sees_views() const { return false; }     // execute() is also given views
   virtual bool owns_storage() const { return true; }    // run() calls allocate() for fresh outputs
+  // Throws where outputs that exist must not be written. Asked before anything changes, the version included.
+  virtual void check_write(Inputs in, Outputs out) const {
+    if (const Backend* below = inner()) below->check_write(in, out);
+  }
 
   // The cached answer of support(); see run.cpp.
   bool supports(const OpInfo& op, DType key);

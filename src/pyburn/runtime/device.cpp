@@ -4,14 +4,16 @@
 #include <cctype>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "pyburn/support/error.h"
 
 namespace pyburn {
 namespace {
 
+// The mutex guards the tables alone: factories and discovery are foreign code (Python, for one) and run without it.
 struct Registry {
-  std::recursive_mutex mutex;
+  std::mutex mutex;
   std::vector<BackendEntry> entries;
   std::map<std::string, Device*, std::less<>> by_name;        // what users typed, lower case
   std::map<const Backend*, Device*> by_backend;
@@ -64,12 +66,46 @@ std::vector<std::string_view> split_arguments(std::string_view body) {
   return parts;
 }
 
-const BackendEntry& entry(const std::string& head) {
-  for (const BackendEntry& e : registry().entries)
+std::atomic<void (*)()> discovery{nullptr};
+void discover() {
+  if (auto* more = discovery.load()) more();
+}
+
+std::optional<BackendEntry> find_entry(const std::string& head) {
+  Registry& r = registry();
+  std::lock_guard lock(r.mutex);
+  for (const BackendEntry& e : r.entries)
     if (e.name == head || std::find(e.aliases.begin(), e.aliases.end(), head) != e.aliases.end()) return e;
+  return {};
+}
+
+BackendEntry entry(const std::string& head) {
+  if (std::optional<BackendEntry> e = find_entry(head)) return *e;
+  discover();
+  if (std::optional<BackendEntry> e = find_entry(head)) return *e;
   std::string known;
-  for (const BackendEntry& e : registry().entries) known += (known.empty() ? "" : ", ") + e.name;
+  for (const BackendEntry& e : backend_entries()) known += (known.empty() ? "" : ", ") + e.name;
   fail<DeviceError>("[device] unknown device: got '{}', known are {}", head, known);
+}
+
+BackendEntry available_entry(const std::string& head) {
+  BackendEntry e = entry(head);
+  if (e.unavailable)
+    if (const std::string why = e.unavailable(); !why.empty()) fail<DeviceError>("[device] {} is not available here: {}", e.name, why);
+  return e;
+}
+
+// What the table holds under a key, or what make() gives; the first one stays when two threads make it.
+template <class Table, class Make>
+auto found_or_made(Table Registry::* table, const auto& key, Make make) {
+  Registry& r = registry();
+  {
+    std::lock_guard lock(r.mutex);
+    if (const auto it = (r.*table).find(key); it != (r.*table).end()) return it->second;
+  }
+  auto made = make();
+  std::lock_guard lock(r.mutex);
+  return (r.*table).try_emplace(key, std::move(made)).first->second;
 }
 
 thread_local Device* scoped_device = nullptr;
@@ -89,17 +125,11 @@ bool Device::is_cpu() const {
 std::string to_text(const Device& d) { return d.name(); }
 
 Ref<Backend> make_backend(std::string_view name) {
-  Registry& r = registry();
-  std::lock_guard lock(r.mutex);
   const Parsed p = parse(name);
-  const BackendEntry e = entry(p.head);  // a copy: factories may register
-  if (e.unavailable)
-    if (const std::string why = e.unavailable(); !why.empty()) fail<DeviceError>("[device] {} is not available here: {}", e.name, why);
+  const BackendEntry e = available_entry(p.head);
   if (!e.decorator) {
     const std::string key = p.body.empty() || p.body == "0" ? e.name : e.name + ":" + std::string(p.body);
-    Ref<Backend>& leaf = r.leaves[key];
-    if (!leaf) leaf = e.make({}, p.body);
-    return leaf;
+    return found_or_made(&Registry::leaves, key, [&] { return e.make({}, p.body); });
   }
   std::vector<Ref<Backend>> inner;
   std::string_view text;
@@ -111,33 +141,25 @@ Ref<Backend> make_backend(std::string_view name) {
   return e.make(inner, text);
 }
 
+Ref<Backend> decorate(std::string_view name, std::span<const Ref<Backend>> inner) {
+  const BackendEntry e = available_entry(lower(trim(name)));
+  require<DeviceError>(e.decorator, "[device] expected a decorator: got '{}'", e.name);
+  return e.make(inner, {});
+}
+
 Device& device_of(const Ref<Backend>& backend) {
-  Registry& r = registry();
-  std::lock_guard lock(r.mutex);
-  Device*& d = r.by_backend[backend.get()];
-  if (!d) d = new Device(backend);
-  return *d;
+  return *found_or_made(&Registry::by_backend, static_cast<const Backend*>(backend.get()), [&] { return new Device(backend); });
 }
 
 Device& device(std::string_view name) {
-  Registry& r = registry();
-  std::lock_guard lock(r.mutex);
-  const std::string key = lower(trim(name));
-  if (const auto it = r.by_name.find(key); it != r.by_name.end()) return *it->second;
-  const Parsed p = parse(name);
-  Device* d;
-  if (p.head == "inner" && p.parenthesised) {
-    d = &device_of(make_backend(p.body));
-  } else {
+  return *found_or_made(&Registry::by_name, lower(trim(name)), [&]() -> Device* {
+    const Parsed p = parse(name);
+    if (p.head == "inner" && p.parenthesised) return &device_of(make_backend(p.body));
     const bool bare = entry(p.head).name == "autodiff";
-    const std::string text = bare ? std::string(name) : "autodiff(" + std::string(name) + ")";
-    Ref<Backend> backend = make_backend(text);
+    const Ref<Backend> backend = make_backend(bare ? std::string(name) : "autodiff(" + std::string(name) + ")");
     // One Device per stack: "cpu", "ndarray:0" and "autodiff(CPU)" are the same.
-    const std::string canonical = lower(backend->name());
-    if (const auto it = r.by_name.find(canonical); it != r.by_name.end()) d = it->second;
-    else r.by_name[canonical] = d = &device_of(backend);
-  }
-  return *(r.by_name[key] = d);
+    return found_or_made(&Registry::by_name, lower(backend->name()), [&] { return &device_of(backend); });
+  });
 }
 
 Device& default_device() {
@@ -158,7 +180,9 @@ void register_backend(BackendEntry e) {
   std::erase_if(r.entries, [&](const BackendEntry& old) { return old.name == e.name; });
   r.entries.push_back(std::move(e));
 }
+void set_backend_discovery(void (*more)()) { discovery = more; }
 std::vector<BackendEntry> backend_entries() {
+  discover();
   Registry& r = registry();
   std::lock_guard lock(r.mutex);
   return r.entries;

@@ -51,6 +51,9 @@ struct BackendEntry {
 void register_backend(BackendEntry);                   // replaces an entry of the same name
 std::vector<BackendEntry> backend_entries();
 Ref<Backend> make_backend(std::string_view name);      // as written: no autodiff is added
+Ref<Backend> decorate(std::string_view name, std::span<const Ref<Backend>> inner);
+// Called before a name is called unknown and before the entries are listed: registers what other packages bring.
+void set_backend_discovery(void (*discover)());
 Device& best_device();                                 // the default of a fresh process
 
 }  // namespace pyburn

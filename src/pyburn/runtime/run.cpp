@@ -14,9 +14,17 @@ namespace {
 
 thread_local Backend* level = nullptr;
 
+// A tensor made while a graph was captured keeps the device of the model, but must not reach its kernels later.
+void refuse_without_values(const TensorHandle& t) {
+  if (!level && t.storage()->owner != &t.device().leaf())
+    fail<CaptureError>("the tensor was made while capturing and has no values: got {}", t.shape());
+}
+
 Device& common_device(Inputs in, Outputs out, Device* device) {
   auto check = [&](const TensorHandle& t) {
     if (!t.defined()) return;
+    if (t.storage() && !t.storage()->has_values) [[unlikely]]
+      refuse_without_values(t);
     if (!device) device = &t.device();
     else if (device != &t.device()) fail<DeviceError>("tensors are on different devices: got {} and {}", *device, t.device());
   };
@@ -161,6 +169,7 @@ void dispatch_checked(OpRef op, Inputs given, Outputs out, Device* wanted) {
     if (info.cast == Cast::to_result) cast_all(in, results[0].dtype);
   }
 
+  bool writes = false;
   SmallVector<TensorHandle, 2> targets;  // where the dtype of a given output differs: computed apart, then copied
   for (size_t i = 0; i < out.size(); ++i) {
     if (!out[i].defined()) {
@@ -176,7 +185,12 @@ void dispatch_checked(OpRef op, Inputs given, Outputs out, Device* wanted) {
       continue;
     }
     separate_from(in, out[i], info.kind);
-    if (!out[i].has(Flag::untracked) && planted_fault != Fault::missing_version_bump) out[i].storage()->bump_version();
+    writes = true;
+  }
+  if (writes) {
+    top.check_write(in, out);
+    for (const TensorHandle& t : out)
+      if (t.storage() && !t.has(Flag::untracked) && planted_fault != Fault::missing_version_bump) t.storage()->bump_version();
   }
   run(top, op, in, out);
   for (int64_t i = 0; i < targets.size(); ++i) {
@@ -186,11 +200,6 @@ void dispatch_checked(OpRef op, Inputs given, Outputs out, Device* wanted) {
     call_into(op::cast, CastTo{targets[i].dtype()}, one, targets[i]);
     out[size_t(i)] = targets[i];
   }
-}
-
-DType key_dtype(const OpInfo& info, Inputs in, Outputs out) {
-  if (info.key < in.size() && in[info.key]->defined()) return in[info.key]->dtype();
-  return !out.empty() && out[0].defined() ? out[0].dtype() : default_dtype();
 }
 
 }  // namespace
@@ -230,6 +239,11 @@ void decompose(Backend& backend, OpRef op, Inputs in, Outputs out) {
   }
 }
 
+DType key_dtype(const OpInfo& info, Inputs in, Outputs out) {
+  if (info.key < in.size() && in[info.key]->defined()) return in[info.key]->dtype();
+  return !out.empty() && out[0].defined() ? out[0].dtype() : default_dtype();
+}
+
 void run(Backend& backend, OpRef op, Inputs in, Outputs out) {
   const OpInfo& info = *op.info;
   if (info.kind == Kind::view) {
@@ -264,6 +278,7 @@ TensorHandle asking_for_gradient(TensorHandle t, bool requires_grad) {
 }
 
 LevelScope::LevelScope(Backend& backend) : previous_(level) { level = &backend; }
+LevelScope::LevelScope(std::nullptr_t) : previous_(level) { level = nullptr; }
 LevelScope::~LevelScope() { level = previous_; }
 Backend* current_level() { return level; }
 

@@ -79,11 +79,13 @@ TensorHandle asking_for_gradient(TensorHandle t, bool requires_grad);
 void run(Backend& backend, OpRef op, Inputs in, Outputs out);
 // The decomposition at this level; the operation must have one.
 void decompose(Backend& backend, OpRef op, Inputs in, Outputs out);
+DType key_dtype(const OpInfo& info, Inputs in, Outputs out);  // the dtype by which run() asks for a kernel
 
 // While it lives, operations called on this thread enter the stack at `backend`, not at the top.
 class LevelScope {
  public:
   explicit LevelScope(Backend& backend);
+  explicit LevelScope(std::nullptr_t);  // at the top again: for kernels that call operations of their own
   ~LevelScope();
 
  private:

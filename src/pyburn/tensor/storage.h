@@ -11,10 +11,12 @@ class Backend;
 
 class Storage : public Counted, public Pooled {
  public:
-  Storage(Backend* owner, int64_t bytes, void* host = nullptr) : owner(owner), bytes(bytes), host(host) {}
+  Storage(Backend* owner, int64_t bytes, void* host = nullptr, bool has_values = true)
+      : owner(owner), bytes(bytes), has_values(has_values), host(host) {}
 
   Backend* const owner;                  // the backend that made it; lives as long as the process
   const int64_t bytes;
+  const bool has_values;                 // false on null: a size without memory behind it
   void* host;                            // non-null on cpu: zero-copy numpy and DLPack
   uint32_t version() const { return version_.load(std::memory_order_relaxed); }
   void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "pyburn/backends/cpu/simd_level.h"
 #include "pyburn/backends/cpu/tiles.h"
 #include "pyburn/runtime/allocator.h"
 #include "pyburn/support/error.h"
@@ -34,8 +35,10 @@ void KernelTable::add_tile(const OpInfo& op, DType compute, Tile tile) {
 }
 
 CpuBackend::CpuBackend() {
+  limit_simd_by_environment();
   for (auto add : {register_copy, register_fill, register_elementwise_float, register_elementwise_integer, register_reduce,
-                   register_matmul, register_conv, register_random, register_index, register_optimise, register_fused})
+                   register_argmax, register_matmul, register_conv, register_softmax, register_random, register_index, register_optimise,
+                   register_fused})
     add(kernels_);
 }
 

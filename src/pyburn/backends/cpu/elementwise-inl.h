@@ -6,33 +6,11 @@
 #define PYBURN_ELEMENTWISE_INL_H
 #endif
 
-#include <bit>
-
 #include "pyburn/backends/cpu/elementwise.h"
 #include "pyburn/ops/binary.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
-
-// e^x to 1 ulp or two, without branches so that loops become vectors; inf, nan and subnormals as they should be.
-inline float fast_exp(float x) {
-  const float clamped = x > 89.0f ? 89.0f : x < -104.0f ? -104.0f : x;
-  const float shifted = clamped * 1.44269504088896341f + 12582912.0f;  // rounds to the nearest integer
-  const float n = shifted - 12582912.0f;
-  const float r = (clamped - n * 0.693359375f) + n * 2.12194440e-4f;
-  float p = 1.9875691500e-4f;
-  p = p * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  const float y = (p * (r * r) + r) + 1.0f;
-  // 2^n in two steps, so that neither overflows before the product does.
-  const int32_t k = std::bit_cast<int32_t>(shifted) - 0x4B400000, half = k >> 1;
-  const float a = std::bit_cast<float>((half + 127) << 23), b = std::bit_cast<float>((k - half + 127) << 23);
-  const float result = y * a * b;
-  return x != x ? x : result;
-}
 
 template <class T, class Fn>
 void unary_tile(const void*, const void* const* in, void* out, int64_t n) {

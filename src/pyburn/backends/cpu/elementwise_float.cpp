@@ -9,6 +9,7 @@
 
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/elementwise-inl.h"
+#include "pyburn/backends/cpu/math-inl.h"
 #include "pyburn/ops/unary.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -17,27 +18,34 @@ namespace {
 
 struct Neg { template <class T> T operator()(T x) const { return -x; } };
 struct Abs { template <class T> T operator()(T x) const { return x < T(0) ? -x : x == T(0) ? T(0) : x; } };
-struct Log { template <class T> T operator()(T x) const { return std::log(x); } };
+struct Log { template <class T> T operator()(T x) const { return log_of(x); } };
 struct Sqrt { template <class T> T operator()(T x) const { return std::sqrt(x); } };
 struct Rsqrt { template <class T> T operator()(T x) const { return T(1) / std::sqrt(x); } };
-struct Sin { template <class T> T operator()(T x) const { return std::sin(x); } };
-struct Cos { template <class T> T operator()(T x) const { return std::cos(x); } };
-struct Tanh { template <class T> T operator()(T x) const { return std::tanh(x); } };
+struct Tanh { template <class T> T operator()(T x) const { return tanh_of(x); } };
 struct Relu { template <class T> T operator()(T x) const { return x < T(0) ? T(0) : x; } };  // NaN stays NaN
-struct Exp {
-  double operator()(double x) const { return std::exp(x); }
-  float operator()(float x) const { return fast_exp(x); }
-};
-struct Sigmoid {
-  double operator()(double x) const { return 1 / (1 + std::exp(-x)); }
-  float operator()(float x) const { return 1 / (1 + fast_exp(-x)); }
-};
+struct Exp { template <class T> T operator()(T x) const { return exp_of(x); } };
+struct Sigmoid { template <class T> T operator()(T x) const { return sigmoid_of(x); } };
+struct LibmSin { template <class T> T operator()(T x) const { return std::sin(x); } };
+struct LibmCos { template <class T> T operator()(T x) const { return std::cos(x); } };
+struct Sin { float operator()(float x) const { return sin_of(x); } };
+struct Cos { float operator()(float x) const { return cos_of(x); } };
 struct Pow { template <class T> T operator()(T x, T y) const { return y == T(2) ? x * x : std::pow(x, y); } };
+
+// Fast where all angles are moderate, else by libm.
+template <class Fast, class Libm>
+void angle_tile(const void* attrs, const void* const* in, void* out, int64_t n) {
+  const float* x = static_cast<const float*>(in[0]);
+  int32_t large = 0;
+  for (int64_t i = 0; i < n; ++i) large |= x[i] > kLargestAngle || x[i] < -kLargestAngle;
+  large ? unary_tile<float, Libm>(attrs, in, out, n) : unary_tile<float, Fast>(attrs, in, out, n);
+}
 
 template <class T>
 void add_unary(UnaryTiles& tiles) {
+  constexpr bool single = std::is_same_v<T, float>;
   tiles = {unary_tile<T, Neg>, unary_tile<T, Abs>, unary_tile<T, Exp>, unary_tile<T, Log>, unary_tile<T, Sqrt>, unary_tile<T, Rsqrt>,
-           unary_tile<T, Sin>, unary_tile<T, Cos>, unary_tile<T, Tanh>, unary_tile<T, Sigmoid>, unary_tile<T, Relu>};
+           single ? angle_tile<Sin, LibmSin> : unary_tile<T, LibmSin>, single ? angle_tile<Cos, LibmCos> : unary_tile<T, LibmCos>,
+           unary_tile<T, Tanh>, unary_tile<T, Sigmoid>, unary_tile<T, Relu>};
 }
 
 void make_tiles(FloatTiles& t) {

@@ -1,6 +1,8 @@
 // bmm.
 #include "pyburn/ops/matmul.h"
 
+#include <algorithm>
+
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/gemm.h"
 #include "pyburn/backends/cpu/tiles.h"
@@ -9,17 +11,16 @@
 namespace pyburn::cpu {
 namespace {
 
-template <class T>
-void plain_gemm(int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c, bool accumulate) {
+// Integers: no vectors, but rows of C in parallel.
+void gemm(int64_t m, int64_t n, int64_t k, Matrix<const int64_t> a, Matrix<const int64_t> b, Matrix<int64_t> c) {
   parallel_for(m, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, n * k)), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      T* row = c.data + i * c.row;
-      if (!accumulate)
-        for (int64_t j = 0; j < n; ++j) row[j * c.column] = 0;
+      int64_t* row = c.data + i * c.row;
+      for (int64_t j = 0; j < n; ++j) row[j * c.column] = 0;
       for (int64_t p = 0; p < k; ++p) {
-        const T x = a.data[i * a.row + p * a.column];
-        const T* other = b.data + p * b.row;
-        for (int64_t j = 0; j < n; ++j) row[j * c.column] += x * other[j * b.column];
+        const auto x = uint64_t(a.data[i * a.row + p * a.column]);  // wraps around: computed without sign
+        const int64_t* other = b.data + p * b.row;
+        for (int64_t j = 0; j < n; ++j) row[j * c.column] = int64_t(uint64_t(row[j * c.column]) + x * uint64_t(other[j * b.column]));
       }
     }
   });
@@ -27,14 +28,19 @@ void plain_gemm(int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix<const
 
 template <class T>
 void bmm(const NoAttrs&, const TensorHandle& a, const TensorHandle& b, TensorHandle& c) {
-  const int64_t m = a.shape()[1], k = a.shape()[2], n = b.shape()[2];
-  for (int64_t i = 0; i < a.shape()[0]; ++i) {
-    const Matrix<const T> left{a.data<T>() + i * a.strides()[0], a.strides()[1], a.strides()[2]};
-    const Matrix<const T> right{b.data<T>() + i * b.strides()[0], b.strides()[1], b.strides()[2]};
-    const Matrix<T> result{c.data<T>() + i * c.strides()[0], c.strides()[1], c.strides()[2]};
-    if constexpr (std::is_floating_point_v<T>) gemm(m, n, k, left, right, result);
-    else plain_gemm<T>(m, n, k, left, right, result, false);
-  }
+  constexpr int64_t kSmall = 1 << 20, kChunk = 1 << 18;  // multiply-adds: of a product too small to split, and of a chunk of such
+  const int64_t batch = a.shape()[0], m = a.shape()[1], k = a.shape()[2], n = b.shape()[2], work = m * n * k;
+  auto matrix = [](const TensorHandle& t, int64_t i) {
+    return Matrix<T>{t.data<T>() + i * t.strides()[0], t.strides()[1], t.strides()[2]};
+  };
+  auto multiply = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const Matrix<T> left = matrix(a, i), right = matrix(b, i);
+      gemm(m, n, k, {left.data, left.row, left.column}, {right.data, right.row, right.column}, matrix(c, i));
+    }
+  };
+  if (work > kSmall) multiply(0, batch);  // each product uses all threads
+  else parallel_for(batch, std::max<int64_t>(1, kChunk / std::max<int64_t>(1, work)), multiply);
 }
 
 // float16, bfloat16 and small integers: through their compute dtype.
@@ -47,13 +53,6 @@ void bmm_converted(const NoAttrs& none, const TensorHandle& a, const TensorHandl
 }
 
 }  // namespace
-
-void gemm(int64_t m, int64_t n, int64_t k, Matrix<const float> a, Matrix<const float> b, Matrix<float> c, bool accumulate) {
-  plain_gemm<float>(m, n, k, a, b, c, accumulate);
-}
-void gemm(int64_t m, int64_t n, int64_t k, Matrix<const double> a, Matrix<const double> b, Matrix<double> c, bool accumulate) {
-  plain_gemm<double>(m, n, k, a, b, c, accumulate);
-}
 
 void register_matmul(KernelTable& kernels) {
   kernels.add_for_all<bmm_converted>(op::bmm);

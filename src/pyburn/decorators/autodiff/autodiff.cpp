@@ -32,6 +32,12 @@ Targets look_at(Outputs out) {
 
 }  // namespace
 
+void Autodiff::check_write(Inputs in, Outputs out) const {
+  if (modes().grad && (look_at(out).wanting || wants_gradient(in)))
+    for (const TensorHandle& t : out)
+      if (t.storage()) refuse_write(t);
+}
+
 // The whole forward path.
 void Autodiff::execute(OpRef op, Inputs in, Outputs out) {
   if (op.info->kind == Kind::view) {
@@ -46,8 +52,6 @@ void Autodiff::execute(OpRef op, Inputs in, Outputs out) {
       for (TensorHandle& t : out) t.set(Flag::inference);
     return;
   }
-  if (targets.given)
-    for (const TensorHandle& t : out) refuse_write(t);
   if (!op.info->grad && op.info->decompose && !targets.wanting) return decompose(*this, op, in, out);
 
   Ref<Node> node;

@@ -18,6 +18,7 @@ class Autodiff final : public Backend {
   Backend* inner() const override { return inner_.get(); }
   bool sees_views() const override { return true; }
   bool owns_storage() const override { return false; }
+  void check_write(Inputs in, Outputs out) const override;
 
  private:
   Ref<Backend> inner_;

@@ -1,0 +1,81 @@
+// Registering backends from Python and stacking them by hand.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <map>
+
+#include "objects.h"
+#include "pyburn/runtime/device.h"
+#include "pyburn/support/error.h"
+#include "python_backend.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace pyburn::python {
+namespace {
+
+nb::object backend_class() { return nb::module_::import_("pyburn.backend").attr("Backend"); }
+
+// The one C++ object of a backend written in Python. Both live as long as the process, as devices do.
+Ref<Backend> backend_of(nb::object self) {
+  static auto* known = new std::map<PyObject*, Ref<Backend>>;
+  if (!nb::isinstance(self, backend_class())) {
+    PyErr_Format(PyExc_TypeError, "expected a pyburn.backend.Backend: got %s", Py_TYPE(self.ptr())->tp_name);
+    throw nb::python_error();
+  }
+  Ref<Backend>& backend = (*known)[self.ptr()];
+  if (!backend) backend = make_ref<PythonBackend>(self);
+  return backend;
+}
+
+// A function of Python, kept by the registry for good.
+nb::handle kept(nb::object o) { return o.release(); }
+
+void register_python_backend(const std::string& name, nb::object factory, std::vector<std::string> aliases, const std::string& doc, nb::object unavailable) {
+  BackendEntry e{.name = name, .aliases = std::move(aliases), .doc = doc};
+  e.make = [factory = kept(std::move(factory))](std::span<const Ref<Backend>>, std::string_view text) {
+    const GilAcquire gil;
+    return backend_of(text.empty() ? factory() : factory(nb::str(text.data(), text.size())));
+  };
+  if (!unavailable.is_none())
+    e.unavailable = [unavailable = kept(std::move(unavailable))] {
+      const GilAcquire gil;
+      const nb::object why = unavailable();
+      return why.is_none() ? std::string() : nb::cast<std::string>(why);
+    };
+  register_backend(std::move(e));
+}
+
+nb::object stack(const std::vector<std::string>& decorators, nb::object leaf) {
+  Ref<Backend> b = nb::isinstance(leaf, backend_class()) ? backend_of(leaf)
+                   : nb::isinstance<nb::str>(leaf)       ? make_backend(nb::cast<std::string>(leaf))
+                                                         : Ref<Backend>(&to_device(leaf.ptr()).backend());
+  for (auto name = decorators.rbegin(); name != decorators.rend(); ++name) b = decorate(*name, {&b, 1});
+  return device_object(device_of(b));
+}
+
+// Elements in plain order, as bytes, onto a device: the way back of Tensor._download.
+TensorHandle upload(nb::bytes data, nb::handle size, nb::handle dtype, nb::handle where) {
+  Device& device = to_device(where.ptr());
+  const Meta meta{to_dims(size.ptr()), to_dtype(dtype.ptr())};
+  const HostArray host{const_cast<char*>(data.c_str()), meta};
+  require<ValueError>(int64_t(data.size()) == host.bytes(), "[upload] the bytes do not fit: got {} for {} of {}", int64_t(data.size()), meta.dtype, meta.shape);
+  TensorHandle t = make_tensor(device, meta.dtype, contiguous_layout(meta.shape), device.backend().allocate(meta.dtype, meta.shape.numel()));
+  device.backend().upload(host, t);
+  return t;
+}
+
+}  // namespace
+
+void bind_backend(nb::module_& m) {
+  m.def("_register_backend", register_python_backend);
+  m.def("_stack", stack);
+  m.def("_upload", upload);
+  set_backend_discovery([] {
+    const GilAcquire gil;
+    nb::module_::import_("pyburn.backend").attr("discover")();
+  });
+}
+
+}  // namespace pyburn::python

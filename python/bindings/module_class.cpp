@@ -1,0 +1,277 @@
+#include "module_class.h"
+
+#include <string>
+
+#include "pyburn/nn/parameter.h"
+
+namespace nb = nanobind;
+
+namespace pyburn::python {
+namespace {
+
+using nn::Entry;
+using nn::Module;
+
+// Null before Module.__init__ has run.
+Module* ready_module(PyObject* self) { return nb::inst_ready(self) ? nb::inst_ptr<Module>(self) : nullptr; }
+
+std::string_view text_of(PyObject* name) {
+  Py_ssize_t size = 0;
+  const char* s = PyUnicode_AsUTF8AndSize(name, &size);
+  if (!s) throw nb::python_error();
+  return {s, size_t(size)};
+}
+
+PyObject* interned(const char* text) { return PyUnicode_InternFromString(text); }
+
+// "pyburn.nn.ReLU", "int"
+std::string type_text(PyObject* value) {
+  const nb::handle type = reinterpret_cast<PyObject*>(Py_TYPE(value));
+  const std::string name = nb::cast<std::string>(type.attr("__qualname__")), module = nb::cast<std::string>(nb::str(type.attr("__module__")));
+  return module == "builtins" ? name : module + "." + name;
+}
+
+[[noreturn]] void type_error(const std::string& text) { throw nb::type_error(text.c_str()); }
+
+const char* kind_text(Entry::Kind kind) {
+  switch (kind) {
+    case Entry::Kind::parameter: return "parameter";
+    case Entry::Kind::buffer: return "buffer";
+    case Entry::Kind::module: return "module";
+  }
+  return "";
+}
+
+bool is_parameter(PyObject* p) { return is_tensor(p) && unwrap(p).has(Flag::parameter); }
+
+Entry make_entry(std::string_view name, Entry::Kind kind, PyObject* value, bool persistent = true) {
+  Entry e{std::string(name), kind, persistent, {}, {}};
+  if (value == Py_None) return e;
+  if (kind == Entry::Kind::module) e.module = Ref<Module>(&unwrap_module(value));
+  else e.tensor = unwrap(value);
+  return e;
+}
+
+// ---- attributes
+
+PyObject* get_attribute(PyObject* self, PyObject* name) {
+  try {
+    // A registered name is never an attribute of the instance or class as well, so the registry may go first.
+    if (Module* m = ready_module(self))
+      if (const Entry* e = m->find(text_of(name))) return entry_object(*e).release().ptr();
+    return PyObject_GenericGetAttr(self, name);
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+bool belongs_to_class(PyObject* self, PyObject* name) {
+  Object found(PyObject_GetAttr(reinterpret_cast<PyObject*>(Py_TYPE(self)), name));
+  if (!found) PyErr_Clear();
+  return bool(found);
+}
+
+void remove_from_dict(PyObject* self, PyObject* name) {
+  PyObject** dict = _PyObject_GetDictPtr(self);
+  if (dict && *dict && PyDict_Contains(*dict, name) == 1) PyDict_DelItem(*dict, name);
+}
+
+// self.name = value for a value that registers itself.
+void assign_registered(PyObject* self, PyObject* name, Entry::Kind kind, PyObject* value) {
+  Module* m = ready_module(self);
+  const bool parameter = kind == Entry::Kind::parameter;
+  if (!m) throw nb::attribute_error(parameter ? "cannot assign parameters before Module.__init__() call" : "cannot assign module before Module.__init__() call");
+  const std::string_view text = text_of(name);
+  remove_from_dict(self, name);
+  if (const Entry* old = m->find(text); old && old->kind != kind) m->erase(text);
+  if (parameter && !m->find(text)) register_entry(self, name, kind, value, true);
+  else m->put(make_entry(text, kind, value));
+}
+
+// self.name = value where name is registered and value does not register itself. False: not the registry's business.
+bool assign_to_entry(Module& m, std::string_view name, PyObject* value) {
+  Entry* e = m.find(name);
+  if (!e) return false;
+  const bool fits = value == Py_None || (e->kind == Entry::Kind::buffer && is_tensor(value));
+  if (!fits) {
+    const bool buffer = e->kind == Entry::Kind::buffer, module = e->kind == Entry::Kind::module;
+    type_error("cannot assign '" + type_text(value) + "' as " + (module ? "child module" : kind_text(e->kind)) + " '" + std::string(name) + "' (" +
+               (buffer ? "pyburn.Tensor" : module ? "pyburn.nn.Module" : "pyburn.nn.Parameter") + " or None expected)");
+  }
+  m.put(make_entry(name, e->kind, value, e->persistent));
+  return true;
+}
+
+int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
+  try {
+    Module* m = ready_module(self);
+    if (!value) {
+      if (m && m->find(text_of(name))) {
+        m->erase(text_of(name));
+        return 0;
+      }
+      return PyObject_GenericSetAttr(self, name, nullptr);
+    }
+    if (is_parameter(value)) return assign_registered(self, name, Entry::Kind::parameter, value), 0;
+    if (is_module(value) && !(m && m->find(text_of(name)) && m->find(text_of(name))->kind == Entry::Kind::parameter))
+      return assign_registered(self, name, Entry::Kind::module, value), 0;
+    if (m && assign_to_entry(*m, text_of(name), value)) return 0;
+    if (m && text_of(name) == "forward") m->call_host(true);  // C++ must not go past it
+    return PyObject_GenericSetAttr(self, name, value);
+  } catch (...) {
+    set_python_error();
+    return -1;
+  }
+}
+
+// ---- calls
+
+bool has_hooks(PyObject* self) {
+  static PyObject *const after = interned("_forward_hooks"), *const before = interned("_forward_pre_hooks");
+  PyObject** dict = _PyObject_GetDictPtr(self);
+  if (!dict || !*dict) return false;
+  for (PyObject* key : {before, after})
+    if (PyObject* hooks = PyDict_GetItemWithError(*dict, key); hooks && PyObject_Size(hooks) > 0) return true;
+  return false;
+}
+
+// module(...) goes straight to its forward.
+PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
+  static PyObject* const forward = interned("forward");
+  if (!ready_module(self)) {
+    PyErr_SetString(PyExc_AttributeError, "cannot call a module before Module.__init__() call");
+    return nullptr;
+  }
+  if (has_hooks(self)) {
+    Object hooks(PyImport_ImportModule("pyburn.nn.hooks"));
+    Object function(hooks ? PyObject_GetAttrString(hooks.get(), "call_with_hooks") : nullptr);
+    const Object none = kwargs ? Object::borrowed(kwargs) : Object(PyDict_New());
+    return function && none ? PyObject_CallFunctionObjArgs(function.get(), self, args, none.get(), nullptr) : nullptr;
+  }
+  if (PyTuple_GET_SIZE(args) == 1 && (!kwargs || PyDict_GET_SIZE(kwargs) == 0)) return PyObject_CallMethodOneArg(self, forward, PyTuple_GET_ITEM(args, 0));
+  Object method(PyObject_GetAttr(self, forward));
+  return method ? PyObject_Call(method.get(), args, kwargs) : nullptr;
+}
+
+// ---- garbage collection
+
+// What m's registry keeps alive. A child that Python has never seen is passed through, if m alone holds it.
+int visit_entries(const Module& m, visitproc visit, void* arg) {
+  for (const Entry& e : m.entries()) {
+    if (e.tensor.defined())
+      if (const int stop = visit_kept(e.tensor, visit, arg)) return stop;
+    if (!e.module) continue;
+    if (void* object = e.module->host_object()) Py_VISIT(static_cast<PyObject*>(object));
+    else if (e.module->use_count() == 1)
+      if (const int stop = visit_entries(*e.module, visit, arg)) return stop;
+  }
+  return 0;
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (PyObject** dict = _PyObject_GetDictPtr(self)) Py_VISIT(*dict);
+  if (const Module* m = ready_module(self)) return visit_entries(*m, visit, arg);
+  return 0;
+}
+
+int clear(PyObject* self) {
+  if (PyObject** dict = _PyObject_GetDictPtr(self)) Py_CLEAR(*dict);
+  if (Module* m = ready_module(self)) m->clear();
+  return 0;
+}
+
+// ---- what C++ asks of Python
+
+PyObject* object_of(const Module& m) { return static_cast<PyObject*>(m.host_object()); }
+
+Tensor call_object(Module& m, const Tensor& x) {
+  const GilAcquire gil;
+  const nb::object result = nb::borrow(object_of(m))(nb::cast(x));
+  if (!is_tensor(result.ptr())) type_error("a module inside a C++ module must return a Tensor: got " + type_text(result.ptr()));
+  return unwrap(result.ptr());
+}
+void train_object(Module& m, bool mode) {
+  const GilAcquire gil;
+  nb::borrow(object_of(m)).attr("train")(mode);
+}
+std::string object_type_name(const Module& m) {
+  const GilAcquire gil;
+  return nb::cast<std::string>(nb::borrow(object_of(m)).type().attr("__name__"));
+}
+
+}  // namespace
+
+PyType_Slot* module_slots() {
+  static PyType_Slot slots[] = {
+      {Py_tp_traverse, reinterpret_cast<void*>(traverse)},         {Py_tp_clear, reinterpret_cast<void*>(clear)},
+      {Py_tp_getattro, reinterpret_cast<void*>(get_attribute)},    {Py_tp_setattro, reinterpret_cast<void*>(set_attribute)},
+      {Py_tp_call, reinterpret_cast<void*>(call)},                 {0, nullptr},
+  };
+  return slots;
+}
+
+void install_module_host() {
+  Adoptable::host = {
+      [](void* object) noexcept {
+        const GilAcquire gil;
+        Py_INCREF(static_cast<PyObject*>(object));
+      },
+      [](void* object) noexcept { release_later(static_cast<PyObject*>(object)); },
+  };
+  Module::host_calls = {call_object, train_object, object_type_name};
+}
+
+void adopt(Module* m, PyObject* object) noexcept {
+  m->adopt_by(object);
+  m->call_host(nb::detail::nb_inst_python_derived(object));
+}
+
+bool is_module(PyObject* p) {
+  static PyObject* const type = nb::type<Module>().ptr();
+  return PyObject_TypeCheck(p, reinterpret_cast<PyTypeObject*>(type));
+}
+
+Module& unwrap_module(PyObject* p) {
+  Module* m = ready_module(p);
+  if (!m) throw nb::attribute_error("cannot assign module before Module.__init__() call");
+  return *m;
+}
+
+nb::object module_object(const Ref<Module>& m) {
+  if (!m) return nb::none();
+  if (PyObject* p = object_of(*m)) return nb::borrow(p);
+  return nb::cast(m.get(), nb::rv_policy::take_ownership);
+}
+
+Ref<Module> to_module(nb::handle h) {
+  if (h.is_none()) return {};
+  if (!is_module(h.ptr())) type_error(type_text(h.ptr()) + " is not a Module subclass");
+  return Ref<Module>(&unwrap_module(h.ptr()));
+}
+
+nb::object entry_object(const Entry& e) { return e.kind == Entry::Kind::module ? module_object(e.module) : nb::steal(wrap(e.tensor)); }
+
+void register_entry(nb::handle self, nb::handle name, Entry::Kind kind, nb::handle value, bool persistent) {
+  const std::string what = kind_text(kind);
+  if (!PyUnicode_Check(name.ptr())) type_error(what + " name should be a string. Got " + type_text(name.ptr()));
+  const std::string_view text = text_of(name.ptr());
+  Module* m = ready_module(self.ptr());
+  if (!m) throw nb::attribute_error(("cannot assign " + what + " before Module.__init__() call").c_str());
+  const Entry* old = m->find(text);
+  if (text.empty()) throw nb::key_error((what + " name can't be empty string \"\"").c_str());
+  if (text.find('.') != text.npos) throw nb::key_error((what + " name can't contain \"." + (kind == Entry::Kind::module ? "\", got: " + std::string(text) : "\"")).c_str());
+  PyObject** dict = _PyObject_GetDictPtr(self.ptr());
+  const bool taken = (old && old->kind != kind) || (dict && *dict && PyDict_Contains(*dict, name.ptr()) == 1) || (!old && belongs_to_class(self.ptr(), name.ptr()));
+  if (taken) throw nb::key_error(("attribute '" + std::string(text) + "' already exists").c_str());
+  PyObject* v = value.ptr();
+  if (kind == Entry::Kind::module) to_module(value);  // for its error
+  if (kind == Entry::Kind::parameter && v != Py_None && !is_parameter(v))
+    type_error("cannot assign '" + type_text(v) + "' object to parameter '" + std::string(text) + "' (pyburn.nn.Parameter or None required)");
+  if (kind == Entry::Kind::buffer && v != Py_None && !is_tensor(v))
+    type_error("cannot assign '" + type_text(v) + "' object to buffer '" + std::string(text) + "' (pyburn Tensor or None required)");
+  m->put(make_entry(text, kind, v, persistent));
+}
+
+}  // namespace pyburn::python

@@ -1,0 +1,24 @@
+// What all module classes share in Python: attributes that register themselves, calls, garbage collection.
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include "objects.h"
+#include "pyburn/nn/module.h"
+
+namespace pyburn::python {
+
+// Slots for every bound module class. A slot on the base class alone would leave its subclasses' cycles uncollected.
+PyType_Slot* module_slots();
+
+bool is_module(PyObject* p);
+nn::Module& unwrap_module(PyObject* p);                  // p is a module whose __init__ has run
+nanobind::object module_object(const Ref<nn::Module>& m);  // the same object while it lives; None if null
+Ref<nn::Module> to_module(nanobind::handle h);           // TypeError unless a module; null for None
+void adopt(nn::Module* m, PyObject* object) noexcept;    // the Python object of m takes over its references
+void install_module_host();                              // before the first module is made
+
+nanobind::object entry_object(const nn::Entry& e);
+// Registers `value` under a name: the checks and messages of PyTorch.
+void register_entry(nanobind::handle self, nanobind::handle name, nn::Entry::Kind kind, nanobind::handle value, bool persistent);
+
+}  // namespace pyburn::python

@@ -1,0 +1,98 @@
+#include "python_fields.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include "objects.h"
+
+namespace nb = nanobind;
+
+namespace pyburn::python {
+namespace {
+
+nb::object number(const Scalar& s) {
+  if (s.is_floating()) return nb::float_(s.to_double());
+  if (s.kind() == Scalar::Kind::boolean) return nb::bool_(s.to<bool>());
+  return nb::int_(s.to_int());
+}
+
+class ToDict final : public FieldVisitor {
+ public:
+  void field(std::string_view name, bool v) override { put(name, nb::bool_(v)); }
+  void field(std::string_view name, int64_t v) override { put(name, nb::int_(v)); }
+  void field(std::string_view name, double v) override { put(name, nb::float_(v)); }
+  void field(std::string_view name, const std::string& v) override { put(name, nb::cast(v)); }
+  void field(std::string_view name, DType v) override { put(name, dtype_object(v)); }
+  void field(std::string_view name, const Dims& v) override {
+    nb::list items;
+    for (int64_t n : v) items.append(n);
+    put(name, nb::tuple(items));
+  }
+  void field(std::string_view name, const Scalar& v) override { put(name, number(v)); }
+  void field(std::string_view name, const std::optional<Scalar>& v) override { put(name, v ? number(*v) : nb::none()); }
+  void field(std::string_view, const Ref<Graph>&) override {}  // options of layers and optimisers hold no graphs
+
+  nb::dict dict;
+
+ private:
+  void put(std::string_view name, nb::object value) { dict[nb::cast(name)] = value; }
+};
+
+class FromDict final : public FieldEditor {
+ public:
+  explicit FromDict(nb::handle dict) : dict_(dict) {}
+  void field(std::string_view name, bool& v) override { take(name, v); }
+  void field(std::string_view name, int64_t& v) override { take(name, v); }
+  void field(std::string_view name, double& v) override {
+    if (const nb::object o = get(name); o.is_valid()) v = nb::cast<double>(nb::float_(o));
+  }
+  void field(std::string_view name, std::string& v) override { take(name, v); }
+  void field(std::string_view name, DType& v) override {
+    if (const nb::object o = get(name); o.is_valid()) v = to_dtype(o.ptr());
+  }
+  void field(std::string_view name, Dims& v) override {
+    if (const nb::object o = get(name); o.is_valid()) v = to_dims(o.ptr());
+  }
+  void field(std::string_view name, Scalar& v) override {
+    if (const nb::object o = get(name); o.is_valid()) read(o, name, v);
+  }
+  void field(std::string_view name, std::optional<Scalar>& v) override {
+    const nb::object o = get(name);
+    if (!o.is_valid()) return;
+    if (o.is_none()) v.reset();
+    else read(o, name, v.emplace());
+  }
+  void field(std::string_view, Ref<Graph>&) override {}
+
+ private:
+  // Null where the dict has no such key.
+  nb::object get(std::string_view name) const {
+    const nb::object key = nb::cast(name);
+    PyObject* found = PyDict_GetItemWithError(dict_.ptr(), key.ptr());
+    if (!found && PyErr_Occurred()) throw nb::python_error();
+    return nb::borrow(found);
+  }
+  template <class T>
+  void take(std::string_view name, T& v) const {
+    if (const nb::object o = get(name); o.is_valid()) v = nb::cast<T>(o);
+  }
+  static void read(nb::handle o, std::string_view name, Scalar& v) {
+    if (!to_scalar(o.ptr(), v)) throw nb::type_error(("expected a number for " + std::string(name)).c_str());
+  }
+  nb::handle dict_;
+};
+
+}  // namespace
+
+nb::dict fields_to_dict(const AttrType& type, const void* fields) {
+  ToDict visitor;
+  type.visit(fields, visitor);
+  return visitor.dict;
+}
+
+void fields_from_dict(const AttrType& type, void* fields, nb::handle dict) {
+  FromDict editor(dict);
+  type.edit(fields, editor);
+}
+
+}  // namespace pyburn::python

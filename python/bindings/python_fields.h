@@ -1,0 +1,13 @@
+// Structs with PB_FIELDS as Python dicts, and back.
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include "pyburn/ir/fields.h"
+
+namespace pyburn::python {
+
+nanobind::dict fields_to_dict(const AttrType& type, const void* fields);
+// Sets the fields that the dict names; others keep their value. TypeError for values that do not fit.
+void fields_from_dict(const AttrType& type, void* fields, nanobind::handle dict);
+
+}  // namespace pyburn::python

@@ -1,0 +1,43 @@
+"""Backends: what runs operations. Write one in Python, register it under a name, stack decorators on it.
+
+A backend is a class with a kernel per operation; operations without a kernel are made of those that have one::
+
+    import numpy as np
+    from pyburn import backend
+
+    class Mine(backend.Backend):
+        name = "mine"
+
+        @backend.kernel
+        def exp(self, x):
+            return np.exp(x)
+
+    backend.register("mine", Mine)
+    pyburn.ones(3, device="mine").exp()
+
+Decorators are functions of a backend: ``backend.autodiff(Mine())`` and ``backend.stack("autodiff", "trace", "mine")``
+give devices. Packages announce backends in the entry-point group ``pyburn.backends``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import _core
+from .registration import discover, register, stack
+
+if TYPE_CHECKING:
+    from .interface import Backend, kernel
+
+__all__ = ["Backend", "discover", "kernel", "register", "stack"]
+
+
+def __getattr__(name: str) -> Any:
+    # Backend and kernel need numpy, which `import pyburn` does not load; decorators are known by their names alone.
+    if name in ("Backend", "kernel"):
+        from . import interface
+
+        return getattr(interface, name)
+    if not name.startswith("_") and any(entry["name"] == name and entry["decorator"] for entry in _core._backends()):
+        return lambda inner: stack(name, inner)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

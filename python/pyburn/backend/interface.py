@@ -1,0 +1,141 @@
+"""What a backend written in Python is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar, overload
+
+import numpy as np
+
+from .. import _core
+from .registration import stack
+
+Array = Any  # an array of the backend's library
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+@overload
+def kernel(op: Method) -> Method: ...
+@overload
+def kernel(op: str) -> Callable[[Method], Method]: ...
+def kernel(op: Any) -> Any:
+    """Marks a method as the kernel of an operation: ``@kernel`` of the one with its name, ``@kernel("sum")`` of sum."""
+    if callable(op):
+        return kernel(op.__name__)(op)
+
+    def mark(method: Method) -> Method:
+        method._kernel_of = op  # type: ignore[attr-defined]
+        return method
+
+    return mark
+
+
+class Backend:
+    """A backend in Python: a name and kernels.
+
+    A kernel gets the tensors as arrays (None where an optional one is left out), then the attributes of the operation
+    as keyword arguments, and returns the result, or a tuple where the operation has several. pyburn has checked shapes
+    and dtypes, promoted and broadcast the inputs; views never arrive. Kernels must not write to their arguments.
+    Attributes are numbers, tuples, strings and ``pyburn.DType``; ``pyburn._core._op_table()`` lists the operations.
+
+    The elements of a tensor live in a buffer: a flat array with one entry per element. The methods below keep buffers
+    as numpy arrays. A library with arrays of its own overrides allocate, as_strided, upload and download, and write
+    where ``array[...] = value`` does not do it. They may be called on any thread, under the GIL.
+    """
+
+    name: str
+    _kernels: ClassVar[dict[str, Callable[..., Any]]] = {}
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        own = {m._kernel_of: m for m in vars(cls).values() if hasattr(m, "_kernel_of")}
+        cls._kernels = {**cls._kernels, **own}
+        unknown = own.keys() - {row["name"] for row in _core._op_table() if row["row"]}
+        if unknown:
+            raise ValueError(f"[kernel] no operation has this name: got {', '.join(sorted(unknown))}")
+
+    @property
+    def device(self) -> _core.Device:
+        """The device of this backend, with autodiff around it. Backend and device then live as long as the process."""
+        if not hasattr(self, "_device"):
+            self._device = stack("autodiff", self)
+        return self._device
+
+    # --- running operations ---
+
+    def supports(self, op: str, dtype: _core.DType) -> bool:
+        """May op run here, with inputs of this dtype? Asked once; where not, op is made of simpler ones."""
+        return op in self._kernels
+
+    def run(self, op: str, inputs: list[Array], attributes: dict[str, Any], outputs: int) -> tuple[Array, ...]:
+        """Calls the kernel of op."""
+        results = self._kernels[op](self, *inputs, **attributes)
+        if not isinstance(results, tuple):
+            results = (results,)
+        if len(results) != outputs:
+            raise ValueError(f"[{op}] the kernel of {self.name} must return {outputs} results: got {len(results)}")
+        return results
+
+    def synchronize(self) -> None:
+        """Waits until everything asked of the library is done."""
+
+    # --- keeping elements ---
+
+    def allocate(self, dtype: _core.DType, elements: int) -> Array:
+        """A fresh buffer."""
+        return np.zeros(elements, storage_dtype(dtype))
+
+    def as_strided(self, buffer: Array, dtype: _core.DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Array:
+        """The part of a buffer that a tensor means, without a copy; strides and offset count elements."""
+        step = buffer.itemsize
+        return np.ndarray(shape, buffer.dtype, buffer, offset * step, tuple(s * step for s in strides)) if 0 not in shape else np.empty(shape, buffer.dtype)
+
+    def read(self, buffer: Array, dtype: _core.DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Array:
+        """A tensor as kernels see it. numpy knows no bfloat16: kernels get float32."""
+        array = self.as_strided(buffer, dtype, shape, strides, offset)
+        return widen_bfloat16(array) if dtype is _core.bfloat16 and array.dtype == np.uint16 else array
+
+    def write(
+        self, buffer: Array, dtype: _core.DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, value: Array
+    ) -> None:
+        """Puts the result of a kernel where a tensor is."""
+        target = self.as_strided(buffer, dtype, shape, strides, offset)
+        if np.shape(value) != target.shape:
+            raise ValueError(f"the kernel of {self.name} gave an array of the wrong shape: got {np.shape(value)} for {target.shape}")
+        target[...] = round_to_bfloat16(value) if dtype is _core.bfloat16 and target.dtype == np.uint16 else value
+
+    def describe(self, array: Array) -> tuple[tuple[int, ...], Any]:
+        """Shape and dtype of the result of an operation that decides its size while it runs (nonzero)."""
+        return tuple(array.shape), array.dtype
+
+    def upload(self, data: bytes, dtype: _core.DType) -> Array:
+        """A buffer with the given elements."""
+        return np.frombuffer(data, storage_dtype(dtype)).copy()
+
+    def download(self, array: Array, dtype: _core.DType) -> Any:
+        """The elements of an array that read() gave, in row-major order, as an object with the buffer protocol."""
+        if dtype is _core.bfloat16:
+            array = round_to_bfloat16(array)
+        return np.ascontiguousarray(array, storage_dtype(dtype))
+
+
+def storage_dtype(dtype: _core.DType) -> np.dtype:
+    """The numpy dtype of a buffer: bfloat16 is kept as its bits."""
+    return np.dtype(np.uint16 if dtype is _core.bfloat16 else dtype.name)
+
+
+def compute_dtype(dtype: _core.DType) -> np.dtype:
+    """The numpy dtype in which kernels work."""
+    return np.dtype(np.float32 if dtype is _core.bfloat16 else dtype.name)
+
+
+def widen_bfloat16(bits: np.ndarray) -> np.ndarray:
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+def round_to_bfloat16(value: Any) -> np.ndarray:
+    """The bits of the nearest bfloat16, ties to even."""
+    bits = np.array(value, np.float32, copy=True).view(np.uint32)
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    quiet = (bits >> 16) | 0x40
+    return np.where(np.isnan(value), quiet, rounded).astype(np.uint16)

@@ -1,0 +1,91 @@
+"""Names of backends: registering them, finding those of other packages, stacking them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Union
+
+from .. import _core
+
+if TYPE_CHECKING:
+    from .interface import Backend
+
+    Leaf = Union[str, _core.Device, Backend]
+
+ENTRY_POINTS = "pyburn.backends"
+
+_discovery = threading.RLock()
+_discovered = False
+
+
+def register(
+    name: str,
+    factory: Callable[..., Backend],
+    *,
+    aliases: Iterable[str] = (),
+    doc: str = "",
+    unavailable: Callable[[], str | None] | None = None,
+) -> None:
+    """Makes ``device=name`` mean the backend that factory returns.
+
+    factory is called once, when the name is first used: without arguments, or with the text after the colon for
+    ``"name:text"``. unavailable says why the backend cannot be used here, or None when it can.
+    """
+    _core._register_backend(name.lower(), factory, [a.lower() for a in aliases], doc or (factory.__doc__ or "").split("\n")[0], unavailable)
+
+
+def discover() -> None:
+    """Registers the backends that installed packages announce; pyburn calls it before it calls a name unknown.
+
+    An entry point names a function that calls register(); it runs once. One that fails leaves the others alone: its
+    name is registered as unavailable, with the reason.
+    """
+    global _discovered
+    with _discovery:
+        if _discovered:
+            return
+        _discovered = True
+        from importlib.metadata import entry_points
+
+        for point in entry_points(group=ENTRY_POINTS):
+            try:
+                point.load()()
+            except Exception as error:  # whatever another package does wrong
+                _register_failed(point.name, f"its package failed with {type(error).__name__}: {error}")
+
+
+def _register_failed(name: str, reason: str) -> None:
+    def factory() -> Backend:
+        raise _core.DeviceError(f"[device] {name} is not available here: {reason}")
+
+    register(name, factory, doc="A backend of another package.", unavailable=lambda: reason)
+
+
+def stack(*parts: Leaf) -> _core.Device:
+    """The device of a stack, outermost part first: ``stack("autodiff", "trace", "numpy")``.
+
+    All parts but the last are names of decorators; the last is a name, a device or a Backend object. The stack is
+    taken as written: autodiff is not added.
+    """
+    if not parts:
+        raise TypeError("[stack] expected at least one part: got none")
+    if all(isinstance(part, str) for part in parts):
+        text = "(".join(parts) + ")" * (len(parts) - 1)
+        return _core.Device(text if parts[0].lower() == "autodiff" else f"inner({text})")
+    return _core._stack(list(parts[:-1]), parts[-1])
+
+
+def _numpy() -> Backend:
+    from .numpy_backend import NumpyBackend
+
+    return NumpyBackend()
+
+
+def _no_numpy() -> str | None:
+    from importlib.util import find_spec
+
+    return None if find_spec("numpy") else "the package numpy is not installed"
+
+
+register("numpy", _numpy, doc="The reference: every operation in a line or two of numpy.", unavailable=_no_numpy)

@@ -1,0 +1,108 @@
+// Folding many elements into one, compiled for each instruction set: include after foreach_target.h.
+#if defined(PYBURN_FOLD_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef PYBURN_FOLD_INL_H
+#undef PYBURN_FOLD_INL_H
+#else
+#define PYBURN_FOLD_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+HWY_BEFORE_NAMESPACE();
+namespace pyburn::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Each fold: where it starts, how two partial results join (of numbers and of vectors), what becomes of the last one, and the
+// type in which elements of type T are gathered. Floats are summed in double: exact enough for any length.
+struct Sum {
+  template <class T>
+  using Partial = std::conditional_t<std::is_same_v<T, float>, double, std::conditional_t<std::is_same_v<T, int32_t>, int64_t, T>>;
+  template <class A> static A first() { return A(0); }
+  template <class A>
+  static A join(A a, A b) {
+    if constexpr (std::is_integral_v<A>) return A(uint64_t(a) + uint64_t(b));  // wraps around
+    else return a + b;
+  }
+  template <class V> static V join_vectors(V a, V b) { return hn::Add(a, b); }
+  template <class A> static A finish(A y, int64_t) { return y; }
+};
+struct Mean : Sum {
+  template <class A> static A finish(A y, int64_t n) { return y / A(n); }
+};
+struct Amax : Sum {
+  template <class T> using Partial = T;
+  template <class A, class L = std::numeric_limits<A>> static A first() { return L::has_infinity ? -L::infinity() : L::lowest(); }
+  template <class A> static A join(A a, A b) { return b > a || b != b ? b : a; }  // NaN wins, as in PyTorch
+  template <class V> static V join_vectors(V a, V b) { return hn::IfThenElse(hn::Or(hn::Gt(b, a), hn::IsNaN(b)), b, a); }
+};
+struct Amin : Sum {
+  template <class T> using Partial = T;
+  template <class A, class L = std::numeric_limits<A>> static A first() { return L::has_infinity ? L::infinity() : L::max(); }
+  template <class A> static A join(A a, A b) { return b < a || b != b ? b : a; }
+  template <class V> static V join_vectors(V a, V b) { return hn::IfThenElse(hn::Or(hn::Lt(b, a), hn::IsNaN(b)), b, a); }
+};
+
+template <class D, class T>
+hn::Vec<D> load_promoted(D d, const T* p) {
+  if constexpr (std::is_same_v<hn::TFromD<D>, T>) return hn::LoadU(d, p);
+  else return hn::PromoteTo(d, hn::LoadU(hn::Rebind<T, D>(), p));
+}
+
+// Contiguous elements. Floating sums are not associative, so the vectors are written out; integer loops the compiler finds itself.
+template <class Fold, class T, class A = typename Fold::template Partial<T>>
+A fold_contiguous(const T* p, int64_t n) {
+  A total = Fold::template first<A>();
+  int64_t i = 0;
+  if constexpr (std::is_floating_point_v<T>) {
+    const hn::ScalableTag<A> d;
+    const int64_t lanes = int64_t(hn::Lanes(d));
+    if (n >= lanes) {
+      auto a = hn::Set(d, total), b = a, c = a, e = a;  // four chains hide the latency
+      for (; i + 4 * lanes <= n; i += 4 * lanes) {
+        a = Fold::join_vectors(a, load_promoted(d, p + i));
+        b = Fold::join_vectors(b, load_promoted(d, p + i + lanes));
+        c = Fold::join_vectors(c, load_promoted(d, p + i + 2 * lanes));
+        e = Fold::join_vectors(e, load_promoted(d, p + i + 3 * lanes));
+      }
+      for (; i + lanes <= n; i += lanes) a = Fold::join_vectors(a, load_promoted(d, p + i));
+      HWY_ALIGN A parts[HWY_LANES(A)];
+      hn::Store(Fold::join_vectors(Fold::join_vectors(a, b), Fold::join_vectors(c, e)), d, parts);
+      for (int64_t k = 0; k < lanes; ++k) total = Fold::join(total, parts[k]);
+    }
+  }
+  for (; i < n; ++i) total = Fold::join(total, A(p[i]));
+  return total;
+}
+
+// acc[r] joins p[r * kept_stride + j * stride] for all j < n. Walks memory in its order: along rows or down columns.
+template <class Fold, class T, class A = typename Fold::template Partial<T>>
+void fold_block(const T* p, int64_t kept_stride, int64_t results, int64_t stride, int64_t n, A* HWY_RESTRICT acc) {
+  if (kept_stride == 1 && results > 1 && stride != 1) {
+    int64_t j = 0;
+    for (; j + 4 <= n; j += 4, p += 4 * stride) {  // four rows per pass: the results are loaded and stored less often
+      const T *q = p + stride, *r = q + stride, *s = r + stride;
+      for (int64_t i = 0; i < results; ++i)
+        acc[i] = Fold::join(Fold::join(Fold::join(Fold::join(acc[i], A(p[i])), A(q[i])), A(r[i])), A(s[i]));
+    }
+    for (; j < n; ++j, p += stride)
+      for (int64_t i = 0; i < results; ++i) acc[i] = Fold::join(acc[i], A(p[i]));
+    return;
+  }
+  for (int64_t i = 0; i < results; ++i, p += kept_stride) {
+    if (stride == 1) {
+      acc[i] = Fold::join(acc[i], fold_contiguous<Fold>(p, n));
+    } else {
+      A total = acc[i];
+      for (int64_t j = 0; j < n; ++j) total = Fold::join(total, A(p[j * stride]));
+      acc[i] = total;
+    }
+  }
+}
+
+}  // namespace pyburn::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,25 @@
+// The null backend: runs every operation without data. Shapes, dtypes, layouts and errors are real, values are not.
+#pragma once
+#include "pyburn/runtime/backend.h"
+
+namespace pyburn {
+
+class NullBackend final : public Backend {
+ public:
+  // With `like`, it decomposes exactly what that backend would, so that layouts come out as they would there.
+  explicit NullBackend(Ref<Backend> like = {}) : like_(std::move(like)) {}
+
+  void execute(OpRef op, Inputs in, Outputs out) override;
+  KernelSupport support(const OpInfo& op, DType key) const override;
+  Ref<Storage> allocate(DType dtype, int64_t elements) override;
+  void upload(const HostArray&, const TensorHandle&) override {}
+  void download(const TensorHandle& from, const HostArray& to) override;
+  std::string name() const override { return "null"; }
+
+ private:
+  Ref<Backend> like_;
+};
+
+void register_null_backend();
+
+}  // namespace pyburn

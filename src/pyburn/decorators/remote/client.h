@@ -1,0 +1,72 @@
+// The remote backend: operations go over a channel to a server, and storages are ids.
+#pragma once
+#include <memory>
+#include <mutex>
+
+#include "pyburn/decorators/remote/channel.h"
+#include "pyburn/decorators/remote/protocol.h"
+#include "pyburn/runtime/backend.h"
+
+namespace pyburn {
+
+namespace remote {
+
+// Ids whose storages have died. Destructors push without a lock; the next request takes all.
+class DeadIds : public Counted {
+ public:
+  struct Entry {
+    uint64_t id;
+    Entry* next = nullptr;
+  };
+  void push(Entry*) noexcept;          // takes ownership
+  Entry* take() noexcept;
+  ~DeadIds() override;
+
+ private:
+  std::atomic<Entry*> head_{nullptr};
+};
+
+class Client final : public Backend {
+ public:
+  explicit Client(std::unique_ptr<Channel> channel);  // says hello; RemoteError
+
+  void execute(OpRef op, Inputs in, Outputs out) override;
+  KernelSupport support(const OpInfo& op, DType key) const override;
+  Ref<Storage> allocate(DType dtype, int64_t elements) override;
+  void upload(const HostArray& from, const TensorHandle& to) override;
+  void download(const TensorHandle& from, const HostArray& to) override;
+  void synchronize() override;
+  MemoryStatistics memory() const override;
+  std::string name() const override { return name_; }
+
+ private:
+  struct Allocation {
+    uint64_t id;
+    DType dtype;
+    int64_t elements;
+  };
+  uint64_t new_id() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
+  Ref<Storage> storage_for(uint64_t id, int64_t bytes);
+  // Sends what has piled up (releases, allocations) and one command; hands the answer to `read`.
+  template <class Write, class Read>
+  void ask(Command, Write write, Read read) const;
+  void prepend_housekeeping(WireWriter&) const;
+  void execute_dynamic(OpRef op, Inputs in, Outputs out);
+
+  std::unique_ptr<Channel> channel_;
+  mutable OpNames names_;              // the server's numbers; sealed after hello
+  std::string name_;
+  std::atomic<uint64_t> next_id_{1};
+  Ref<DeadIds> dead_;
+  mutable std::mutex mutex_;
+  mutable std::vector<Allocation> allocations_;
+};
+
+// A channel to a server in this process.
+std::unique_ptr<Channel> in_process_channel(Ref<Backend> backend);
+
+}  // namespace remote
+
+void register_remote_backend();
+
+}  // namespace pyburn

@@ -1,0 +1,36 @@
+// What client and server say to each other. A request is a list of commands; the answer is that of the last one, or the
+// first error. Tensors are named by the id of their storage, which the client chooses, and a layout.
+#pragma once
+#include "pyburn/ir/wire.h"
+
+namespace pyburn::remote {
+
+inline constexpr uint32_t kVersion = 1;
+
+enum class Command : uint8_t {
+  hello,        // version -> name of the backend, names of the operations in the server's order
+  support,      // operation name, dtype -> bool
+  allocate,     // id, dtype, elements
+  release,      // id; unknown ids are ignored, because an allocation may have failed
+  execute,      // operation, inputs, outputs -> nothing
+  execute_dynamic,  // operation, inputs, ids for the outputs -> a Meta per output
+  upload,       // tensor, data
+  download,     // tensor -> data
+  synchronize,
+  memory,       // -> in use, reserved, peak
+};
+inline constexpr int kCommands = 10;
+
+struct RemoteTensor {
+  uint64_t id;
+  DType dtype;
+  Layout layout;
+};
+void encode(WireWriter&, const RemoteTensor&);
+RemoteTensor decode_tensor(WireReader&);
+
+// Errors keep their class and message. encode_error reads the exception that is being handled.
+Bytes encode_error();
+[[noreturn]] void raise_decoded(WireReader&);
+
+}  // namespace pyburn::remote

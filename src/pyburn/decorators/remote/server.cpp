@@ -1,0 +1,145 @@
+#include "pyburn/decorators/remote/server.h"
+
+#include "pyburn/runtime/run.h"
+
+namespace pyburn::remote {
+
+Server::Server(Ref<Backend> backend) : backend_(std::move(backend)), device_(device_of(backend_)) {
+  for (const OpInfo* op : OpTable::global().rows()) names_.add(op->name());
+  names_.sealed = true;
+}
+
+int64_t Server::storages() const {
+  std::lock_guard lock(mutex_);
+  return int64_t(storages_.size());
+}
+
+Bytes Server::answer(BytesView request) {
+  std::lock_guard lock(mutex_);
+  try {
+    WireReader in(request, names_);
+    const LevelScope scope(*backend_);  // an in-process client may be at another level of another stack
+    Bytes result;
+    do {
+      const uint8_t command = in.byte();
+      require<FormatError>(command < kCommands, "unknown command: got {}", command);
+      WireWriter out(names_);
+      out.byte(1);
+      perform(Command(command), in, out);
+      result = out.take();
+    } while (in.left() > 0);
+    return result;
+  } catch (const FormatError& e) {
+    try {
+      fail<RemoteError>("[remote] malformed request: {}", e.what());
+    } catch (...) {
+      return encode_error();
+    }
+  } catch (...) {
+    return encode_error();
+  }
+}
+
+void Server::perform(Command command, WireReader& in, WireWriter& out) {
+  switch (command) {
+    case Command::hello: return hello(in, out);
+    case Command::support: {
+      const OpInfo* op = OpTable::global().find(in.text());
+      const DType key = in.dtype();
+      return out.byte(op && backend_->supports(*op, key));
+    }
+    case Command::allocate: return allocate(in);
+    case Command::release: storages_.erase(in.count()); return;
+    case Command::execute: return execute(in);
+    case Command::execute_dynamic: return execute_dynamic(in, out);
+    case Command::upload: return upload(in);
+    case Command::download: return download(in, out);
+    case Command::synchronize: return backend_->synchronize();
+    case Command::memory: {
+      const MemoryStatistics m = backend_->memory();
+      return out.integer(m.in_use), out.integer(m.reserved), out.integer(m.peak);
+    }
+  }
+}
+
+void Server::hello(WireReader& in, WireWriter& out) {
+  const uint64_t version = in.count();
+  require<RemoteError>(version == kVersion, "[remote] client and server differ in version: got {}, expected {}", version, kVersion);
+  out.text(backend_->name());
+  out.count(uint64_t(names_.size()));
+  for (int64_t i = 0; i < names_.size(); ++i) out.text(names_.at(i).name());
+}
+
+void Server::keep(uint64_t id, Ref<Storage> storage) {
+  require<RemoteError>(storages_.try_emplace(id, std::move(storage)).second, "[remote] an id is used twice: got {}", id);
+}
+
+void Server::allocate(WireReader& in) {
+  const uint64_t id = in.count();
+  const DType dtype = in.dtype();
+  const uint64_t elements = in.count();
+  require<OutOfMemoryError>(elements < (uint64_t(1) << 48), "[remote] too many elements: got {}", elements);
+  keep(id, backend_->allocate(dtype, int64_t(elements)));
+}
+
+// A layout that reaches beyond its storage would read somebody else's memory.
+TensorHandle Server::tensor(WireReader& in) const {
+  const RemoteTensor t = decode_tensor(in);
+  const auto it = storages_.find(t.id);
+  require<RemoteError>(it != storages_.end(), "[remote] unknown tensor: got id {}", t.id);
+  require<RemoteError>(t.layout.extent().second <= it->second->bytes / size_of(t.dtype), "[remote] the layout exceeds the storage: got {}", t.layout);
+  return make_tensor(device_, t.dtype, t.layout, it->second);
+}
+
+Tensors Server::tensors(WireReader& in) const {
+  Tensors list;
+  for (int64_t n = in.length(); n > 0; --n) list.push_back(in.boolean() ? tensor(in) : TensorHandle());
+  return list;
+}
+
+// Through the door, which checks what a client's own door has checked before: the client is not trusted.
+void Server::execute(WireReader& in) {
+  const Operation op = decode_operation(in);
+  require<RemoteError>(op.info().infer, "[remote] cannot be run with outputs: got {}", op.info().name());
+  const Tensors inputs = tensors(in);
+  Tensors outputs = tensors(in);
+  for (const TensorHandle& t : outputs) require<RemoteError>(t.defined(), "[remote] an output is missing: got {}", op.info().name());
+  InputList list;
+  list.add(inputs);
+  dispatch(op.ref(), list, {outputs.data(), size_t(outputs.size())}, &device_);
+}
+
+void Server::execute_dynamic(WireReader& in, WireWriter& out) {
+  const Operation op = decode_operation(in);
+  require<RemoteError>(op.info().kind == Kind::dynamic, "[remote] the operation is not dynamic: got {}", op.info().name());
+  const Tensors inputs = tensors(in);
+  std::vector<uint64_t> ids;
+  for (int64_t n = in.length(); n > 0; --n) ids.push_back(in.count());
+  InputList list;
+  list.add(inputs);
+  Tensors outputs(int64_t(ids.size()), {});
+  dispatch(op.ref(), list, {outputs.data(), size_t(outputs.size())}, &device_);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const TensorHandle& t = outputs[int64_t(i)];
+    require<RemoteError>(t.layout().is_contiguous() && t.layout().offset == 0, "[remote] a dynamic result must be in plain order: got {}", t.layout());
+    keep(ids[i], Ref<Storage>(t.storage()));
+    encode(out, t.meta());
+  }
+}
+
+void Server::upload(WireReader& in) {
+  const TensorHandle to = tensor(in);
+  require<RemoteError>(to.layout().is_contiguous(), "[remote] data goes into tensors in plain order: got {}", to.layout());
+  const BytesView data = in.raw(size_t(to.numel() * size_of(to.dtype())));
+  backend_->upload({const_cast<std::byte*>(data.data()), to.meta()}, to);
+}
+
+void Server::download(WireReader& in, WireWriter& out) {
+  const TensorHandle from = tensor(in);
+  // A stretched layout is small on the wire and huge when written out.
+  const int64_t bytes = from.numel() * size_of(from.dtype());
+  const std::span<std::byte> to = out.extend(size_t(bytes));
+  backend_->download(from, {to.data(), from.meta()});
+}
+
+}  // namespace pyburn::remote

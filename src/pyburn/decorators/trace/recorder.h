@@ -1,0 +1,63 @@
+// Recorder: turns executed operations into a Graph. A value is a place in memory: (storage, layout, dtype). So aliases
+// and views resolve by themselves, and a write in place is a node that writes to an existing value; replaying the nodes
+// in program order does exactly what was done.
+#pragma once
+#include <functional>
+#include <unordered_map>
+
+#include "pyburn/ir/graph.h"
+
+namespace pyburn {
+
+class Recorder {
+ public:
+  // `snapshot` copies a constant before the first write to it; empty where writes do not reach memory.
+  using Snapshot = std::function<TensorHandle(const TensorHandle&)>;
+  explicit Recorder(Snapshot snapshot) : graph_(make_ref<Graph>()), snapshot_(std::move(snapshot)) {}
+
+  void add_input(const TensorHandle& x, std::string name);
+  void name_constant(const TensorHandle& x, std::string name);
+
+  // What is known about an operation before it runs: its inputs, and the outputs it writes into (-1: it makes them).
+  struct Pending {
+    SmallVector<ValueId, 4> in, written;
+  };
+  Pending before(OpRef op, Inputs in, Outputs out);
+  void after(OpRef op, const Pending& pending, Outputs out);
+
+  Ref<Graph> finish(std::span<const TensorHandle> outputs, std::vector<std::string> names);
+  // Has the recording written to it without changing its memory?
+  bool is_stale(const TensorHandle& x) const;
+
+ private:
+  struct Region {
+    Layout layout;
+    DType dtype;
+    ValueId id;
+  };
+  enum class Origin : uint8_t { constant, input, made };
+  struct Memory {
+    Ref<Storage> storage;  // kept alive, so that its address stays its own
+    Origin origin;
+    bool written = false;
+    std::vector<Region> regions;
+    std::vector<size_t> constants;  // indices into the graph's
+    int roots = 0;                  // regions that were not made by a recorded operation
+  };
+  Memory& memory_of(const TensorHandle& x, Origin origin);
+  static ValueId find(const Memory& m, const TensorHandle& x);
+  ValueId add_region(Memory& m, const TensorHandle& x);
+  ValueId value_of(const TensorHandle& x);
+  void note_write(const TensorHandle& x);
+
+  Ref<Graph> graph_;
+  Snapshot snapshot_;
+  std::unordered_map<const Storage*, Memory> memory_;
+  struct Name {
+    TensorHandle tensor;
+    std::string text;
+  };
+  std::vector<Name> names_;
+};
+
+}  // namespace pyburn

@@ -1,0 +1,59 @@
+// Trace: a backend that runs operations on another one and, while recording, notes them as a Graph.
+#pragma once
+#include <memory>
+#include <mutex>
+
+#include "pyburn/decorators/trace/recorder.h"
+#include "pyburn/runtime/run.h"
+
+namespace pyburn {
+
+class Trace final : public Backend {
+ public:
+  explicit Trace(Ref<Backend> inner);
+
+  // Tensors that are neither inputs nor made by a recorded operation become constants.
+  void start(std::span<const TensorHandle> inputs, std::vector<std::string> names = {});
+  void name_constant(const TensorHandle& x, std::string name);
+  Ref<Graph> finish(std::span<const TensorHandle> outputs, std::vector<std::string> names = {});
+  void cancel();
+
+  void execute(OpRef op, Inputs in, Outputs out) override;
+  KernelSupport support(const OpInfo&, DType) const override { return KernelSupport::native; }  // inner_ decomposes
+  Ref<Storage> allocate(DType dtype, int64_t elements) override { return inner_->allocate(dtype, elements); }
+  void upload(const HostArray& from, const TensorHandle& to) override { inner_->upload(from, to); }
+  void download(const TensorHandle& from, const HostArray& to) override;
+  void synchronize() override { inner_->synchronize(); }
+  MemoryStatistics memory() const override { return inner_->memory(); }
+  std::string name() const override { return "trace(" + inner_->name() + ")"; }
+  Backend* inner() const override { return inner_.get(); }
+  bool sees_views() const override { return true; }
+  bool owns_storage() const override { return false; }
+
+ private:
+  Recorder& recorder() const;
+
+  Ref<Backend> inner_;
+  bool keeps_values_;                    // false over null: what is computed is known by its shape only
+  std::mutex mutex_;
+  std::unique_ptr<Recorder> recorder_;   // while recording
+};
+
+// A recording of this thread. Operations enter the stack at `trace`, whatever device their tensors are on: with
+// trace(null) a model is captured where it lives, without computing, and its tensors become the constants.
+class Recording {
+ public:
+  Recording(Trace& trace, std::span<const TensorHandle> inputs, std::vector<std::string> names = {});
+  ~Recording() { trace_.cancel(); }
+  Ref<Graph> finish(std::span<const TensorHandle> outputs, std::vector<std::string> names = {}) {
+    return trace_.finish(outputs, std::move(names));
+  }
+
+ private:
+  Trace& trace_;
+  LevelScope scope_;
+};
+
+void register_trace_backend();
+
+}  // namespace pyburn

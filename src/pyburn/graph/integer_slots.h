@@ -1,0 +1,14 @@
+// The integers inside an operation, in field order: ints, the entries of lists, and numbers that are integers.
+#pragma once
+#include "pyburn/ir/operation.h"
+
+namespace pyburn {
+
+using Slots = SmallVector<int64_t, 16>;
+
+Slots integer_slots(OpRef op);
+Operation with_integer_slots(const Operation& op, const Slots& slots);  // as many as integer_slots() gave
+// Do they agree in everything but the values of their integers?
+bool same_but_for_integers(const Operation& a, const Operation& b);
+
+}  // namespace pyburn

@@ -1,0 +1,25 @@
+// capture: a function of tensors becomes a Graph, without computing anything.
+#pragma once
+#include <functional>
+
+#include "pyburn/ir/graph.h"
+#include "pyburn/runtime/device.h"
+
+namespace pyburn {
+
+struct CaptureInput {
+  Meta meta;              // an extent of -1 is free; all free extents are the same number
+  std::string name;
+};
+struct CaptureOptions {
+  std::vector<std::string> output_names;
+  std::vector<std::pair<std::string, TensorHandle>> constants;  // names for tensors that the function uses: parameters
+  bool simplify = true;                                         // fold constants, drop what nobody reads
+};
+using CapturedFunction = std::function<Tensors(const Tensors& inputs)>;
+
+// Calls `function` with tensors that have no values, on `device`, where the tensors it uses live. Reading a value
+// raises CaptureError. With a free extent the function is called three times.
+Ref<Graph> capture(Device& device, const std::vector<CaptureInput>& inputs, const CapturedFunction& function, const CaptureOptions& options = {});
+
+}  // namespace pyburn

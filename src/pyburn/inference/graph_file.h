@@ -1,0 +1,17 @@
+// A graph in a file: one file with everything in it, written whole or not at all, read with suspicion.
+#pragma once
+#include <string>
+
+#include "pyburn/ir/wire.h"
+#include "pyburn/runtime/device.h"
+
+namespace pyburn {
+
+void save_graph(const Graph& graph, const std::string& path);
+Ref<Graph> load_graph(const std::string& path, Device& device);  // constants go to `device`; FormatError
+
+// The same, in memory.
+Bytes graph_to_bytes(const Graph& graph);
+Ref<Graph> graph_from_bytes(BytesView bytes, Device& device);
+
+}  // namespace pyburn

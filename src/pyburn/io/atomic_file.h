@@ -1,0 +1,30 @@
+// A file that appears complete or not at all: written under another name in the same folder, then renamed.
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+
+namespace pyburn::io {
+
+class AtomicFile {
+ public:
+  // Errors of the system are std::filesystem::filesystem_error, here and below.
+  explicit AtomicFile(const std::filesystem::path& path);
+  ~AtomicFile();  // without commit(): leaves what was there before
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(std::span<const std::byte> bytes);
+  void commit();  // on disk, then under its name
+
+ private:
+  [[noreturn]] void fail_with(const char* what, int code) const;
+  std::filesystem::path path_, temporary_;
+  int descriptor_ = -1;
+};
+
+// Calls `fill`, and keeps the file only if it returns.
+void atomic_write(const std::filesystem::path& path, const std::function<void(AtomicFile&)>& fill);
+
+}  // namespace pyburn::io

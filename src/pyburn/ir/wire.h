@@ -1,0 +1,93 @@
+// The wire form of operations and graphs: files, networks. Reading is safe for any input: FormatError, never a crash.
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "pyburn/ir/graph.h"
+
+namespace pyburn {
+
+using Bytes = std::vector<std::byte>;
+using BytesView = std::span<const std::byte>;
+
+// Numbers for operations, agreed by both sides. An operation that is new to the table is spelled out once.
+class OpNames {
+ public:
+  int64_t size() const { return int64_t(rows_.size()); }
+  void add(std::string_view name);                 // an operation that this process does not know is kept as unknown
+  int64_t find(const OpInfo&) const;               // -1 when not in the table
+  const OpInfo& at(int64_t i) const;               // FormatError when this process does not know it
+  bool sealed = false;                             // agreed beforehand: operations that are not in it cannot be sent
+
+ private:
+  struct Row {
+    const OpInfo* info;
+    std::string name;
+  };
+  std::vector<Row> rows_;
+  std::unordered_map<const OpInfo*, int64_t> index_;
+};
+
+// How the data of constants gets in and out of tensors: the wire form itself knows no backend.
+using ReadConstant = std::function<void(const TensorHandle& from, std::span<std::byte> to)>;
+using MakeConstant = std::function<TensorHandle(const Meta&, BytesView from)>;
+
+class WireWriter {
+ public:
+  explicit WireWriter(OpNames& names) : names(names) {}
+  void byte(uint8_t v) { bytes_.push_back(std::byte(v)); }
+  void count(uint64_t v);                          // seven bits per byte: small numbers are short
+  void integer(int64_t v);
+  void real(double v);
+  void text(std::string_view v);
+  void raw(BytesView v) { bytes_.insert(bytes_.end(), v.begin(), v.end()); }
+  std::span<std::byte> extend(size_t bytes);       // room to be filled by the caller
+  Bytes take() { return std::move(bytes_); }
+
+  OpNames& names;
+  ReadConstant read_constant;                      // needed only for graphs with constants
+
+ private:
+  Bytes bytes_;
+};
+
+class WireReader {
+ public:
+  WireReader(BytesView bytes, OpNames& names) : names(names), rest_(bytes) {}
+  uint8_t byte();
+  uint64_t count();
+  // A number of items that take at least `item_bytes` each: checked against what is left, so it is safe to allocate.
+  int64_t length(size_t item_bytes = 1);
+  int64_t integer();
+  double real();
+  bool boolean();
+  DType dtype();
+  std::string text();
+  BytesView raw(size_t bytes);
+  size_t left() const { return rest_.size(); }
+  void end() const;                                // FormatError when bytes are left over
+
+  OpNames& names;
+  MakeConstant make_constant;
+  int depth = 0;                                   // of nested graphs
+
+ private:
+  BytesView rest_;
+};
+
+void encode(WireWriter&, const Dims&);
+void encode(WireWriter&, const Meta&);
+void encode(WireWriter&, const Layout&);
+void encode(WireWriter&, OpRef);
+void encode(WireWriter&, const Graph&);
+
+Dims decode_dims(WireReader&);
+Meta decode_meta(WireReader&);                     // extents are not negative and the bytes countable
+Layout decode_layout(WireReader&);                 // the same, and no negative stride or offset
+Operation decode_operation(WireReader&);
+Ref<Graph> decode_graph(WireReader&);              // passes check()
+
+}  // namespace pyburn

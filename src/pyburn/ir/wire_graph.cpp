@@ -1,0 +1,116 @@
+// The wire form of a whole graph.
+#include "pyburn/ir/wire.h"
+#include "pyburn/support/error.h"
+
+namespace pyburn {
+namespace {
+
+constexpr int kDeepest = 8;  // graphs inside operations inside graphs
+
+void encode_ids(WireWriter& w, const auto& ids) {
+  w.count(uint64_t(ids.size()));
+  for (ValueId v : ids) w.integer(v);
+}
+ValueId decode_id(WireReader& r) {
+  const int64_t v = r.integer();
+  require<FormatError>(v >= -1 && v <= INT32_MAX, "[wire] value number out of range: got {}", v);
+  return ValueId(v);
+}
+template <class Ids>
+Ids decode_ids(WireReader& r) {
+  Ids ids;
+  for (int64_t n = r.length(); n > 0; --n) ids.push_back(decode_id(r));
+  return ids;
+}
+
+void encode_names(WireWriter& w, const std::vector<std::string>& names) {
+  w.count(names.size());
+  for (const std::string& n : names) w.text(n);
+}
+std::vector<std::string> decode_names(WireReader& r) {
+  std::vector<std::string> names;
+  for (int64_t n = r.length(); n > 0; --n) names.push_back(r.text());
+  return names;
+}
+
+template <class Pairs>
+void encode_pairs(WireWriter& w, const Pairs& pairs) {
+  w.count(pairs.size());
+  for (const auto& [a, b] : pairs) w.integer(a), w.integer(b);
+}
+std::vector<std::pair<int32_t, int32_t>> decode_pairs(WireReader& r) {
+  std::vector<std::pair<int32_t, int32_t>> pairs;
+  for (int64_t n = r.length(2); n > 0; --n) {
+    const int32_t a = decode_id(r), b = decode_id(r);
+    pairs.emplace_back(a, b);
+  }
+  return pairs;
+}
+
+void encode_constant(WireWriter& w, ValueId id, const TensorHandle& t) {
+  require<ValueError>(bool(w.read_constant), "[wire] constants cannot be sent here");
+  w.integer(id);
+  encode(w, t.meta());
+  w.read_constant(t, w.extend(size_t(t.numel() * size_of(t.dtype()))));
+}
+std::pair<ValueId, TensorHandle> decode_constant(WireReader& r) {
+  require<FormatError>(bool(r.make_constant), "[wire] constants are not accepted here");
+  const ValueId id = decode_id(r);
+  const Meta meta = decode_meta(r);
+  const BytesView data = r.raw(size_t(meta.shape.numel() * size_of(meta.dtype)));  // present before anything is allocated
+  return {id, r.make_constant(meta, data)};
+}
+
+}  // namespace
+
+void encode(WireWriter& w, const Graph& g) {
+  w.count(g.values.size());
+  for (const Meta& m : g.values) encode(w, m);
+  encode_ids(w, g.inputs);
+  encode_ids(w, g.outputs);
+  encode_names(w, g.input_names);
+  encode_names(w, g.output_names);
+  w.count(g.constants.size());
+  for (const auto& [id, t] : g.constants) encode_constant(w, id, t);
+  encode_names(w, g.constant_names);
+  w.count(g.nodes.size());
+  for (const GraphNode& n : g.nodes) {
+    encode(w, n.op.ref());
+    encode_ids(w, n.in);
+    encode_ids(w, n.out);
+    w.byte(n.writes);
+  }
+  encode_pairs(w, g.updates);
+  encode_pairs(w, g.free_axes);
+  w.count(g.patches.size());
+  for (const ExtentPatch& p : g.patches) w.integer(p.node), w.integer(p.slot), w.integer(p.a), w.integer(p.c);
+}
+
+Ref<Graph> decode_graph(WireReader& r) {
+  require<FormatError>(++r.depth <= kDeepest, "[wire] graphs are nested too deeply");
+  auto g = make_ref<Graph>();
+  for (int64_t n = r.length(2); n > 0; --n) g->values.push_back(decode_meta(r));
+  g->inputs = decode_ids<std::vector<ValueId>>(r);
+  g->outputs = decode_ids<std::vector<ValueId>>(r);
+  g->input_names = decode_names(r);
+  g->output_names = decode_names(r);
+  for (int64_t n = r.length(3); n > 0; --n) g->constants.push_back(decode_constant(r));
+  g->constant_names = decode_names(r);
+  for (int64_t n = r.length(4); n > 0; --n) {
+    GraphNode node{decode_operation(r), decode_ids<decltype(GraphNode::in)>(r), decode_ids<decltype(GraphNode::out)>(r), false};
+    node.writes = r.boolean();
+    g->nodes.push_back(std::move(node));
+  }
+  g->updates = decode_pairs(r);
+  g->free_axes = decode_pairs(r);
+  for (int64_t n = r.length(4); n > 0; --n) {
+    const int32_t node = decode_id(r), slot = decode_id(r);
+    const int64_t a = r.integer(), c = r.integer();
+    g->patches.push_back({node, slot, a, c});
+  }
+  --r.depth;
+  check(*g);
+  return g;
+}
+
+}  // namespace pyburn

@@ -1,0 +1,50 @@
+#include "pyburn/nn/layer.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "pyburn/ir/operation.h"
+
+namespace pyburn::nn {
+namespace {
+
+class Printer final : public FieldVisitor {
+ public:
+  void field(std::string_view name, bool v) override { add(name, pyburn::to_text(v)); }
+  void field(std::string_view name, int64_t v) override { add(name, pyburn::to_text(v)); }
+  void field(std::string_view name, double v) override { add(name, pyburn::to_text(v)); }
+  void field(std::string_view name, const std::string& v) override { add(name, v); }
+  void field(std::string_view name, DType v) override { add(name, pyburn::to_text(v)); }
+  void field(std::string_view name, const Dims& v) override { add(name, pyburn::to_text(v)); }
+  void field(std::string_view name, const Scalar& v) override { add(name, pyburn::to_text(v)); }
+  void field(std::string_view name, const std::optional<Scalar>& v) override { add(name, v ? pyburn::to_text(*v) : "None"); }
+  void field(std::string_view name, const Ref<Graph>&) override { add(name, "Graph"); }
+
+  std::vector<std::pair<std::string, std::string>> fields;
+
+ private:
+  void add(std::string_view name, std::string text) { fields.emplace_back(name, std::move(text)); }
+};
+
+Printer printed(const AttrType& type, const void* fields) {
+  Printer p;
+  type.visit(fields, p);
+  return p;
+}
+
+}  // namespace
+
+std::string config_text(AnyConfig config, ConfigText style) {
+  const Printer values = printed(*config.type, config.fields);
+  const Ref<AttrBox> box = AttrBox::fresh(*config.type);
+  const Printer defaults = printed(*config.type, box->get());
+  std::string text;
+  for (int i = 0; i < int(values.fields.size()); ++i) {
+    const auto& [name, value] = values.fields[size_t(i)];
+    if (i >= std::max(style.positional, style.always) && value == defaults.fields[size_t(i)].second) continue;
+    text += (text.empty() ? "" : ", ") + (i < style.positional ? value : name + "=" + value);
+  }
+  return text;
+}
+
+}  // namespace pyburn::nn

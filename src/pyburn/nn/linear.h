@@ -1,0 +1,25 @@
+// Linear: y = x @ weight.T + bias.
+#pragma once
+#include "pyburn/nn/layer.h"
+
+namespace pyburn::nn {
+
+struct LinearConfig {
+  int64_t in_features = 1, out_features = 1;
+  bool bias = true;
+  PB_FIELDS(in_features, out_features, bias)
+  static constexpr ConfigText text{.always = 3};
+};
+
+class Linear : public Layer<LinearConfig> {
+ public:
+  explicit Linear(LinearConfig config, Placement placement = {});
+  Linear(LinearConfig config, Unfilled) : Layer(config) {}
+  Linear(int64_t in_features, int64_t out_features, bool bias = true, Placement placement = {})
+      : Linear(LinearConfig{in_features, out_features, bias}, placement) {}
+  void reset_parameters();
+  Tensor forward(const Tensor& x) override;
+  std::string type_name() const override { return "Linear"; }
+};
+
+}  // namespace pyburn::nn

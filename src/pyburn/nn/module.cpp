@@ -1,0 +1,175 @@
+#include "pyburn/nn/module.h"
+
+#include <unordered_set>
+
+#include "pyburn/decorators/autodiff/autograd.h"
+#include "pyburn/ir/fields.h"
+#include "pyburn/ops/functions.h"
+#include "pyburn/support/error.h"
+
+namespace pyburn::nn {
+namespace {
+
+std::string joined(const std::string& prefix, const std::string& name) { return prefix.empty() ? name : prefix + "." + name; }
+
+}  // namespace
+
+Module::HostCalls Module::host_calls;
+
+Tensor Module::forward(const Tensor&) { fail<UnsupportedOp>("Module [{}] is missing the required \"forward\" function", display_name()); }
+
+AnyConfig Module::config() {
+  static NoAttrs none;
+  return {&attr_type<NoAttrs>, &none};
+}
+
+Entry* Module::find(std::string_view name) {
+  for (Entry& e : entries_)
+    if (e.name == name) return &e;
+  return nullptr;
+}
+
+const Tensor& Module::tensor(std::string_view name) const {
+  for (const Entry& e : entries_)
+    if (e.kind != Entry::Kind::module && e.name == name) return e.tensor;
+  fail<ValueError>("'{}' object has no attribute '{}'", display_name(), name);
+}
+
+void Module::erase(std::string_view name) {
+  std::erase_if(entries_, [&](const Entry& e) { return e.name == name; });
+}
+
+void Module::clear() {
+  const std::vector<Entry> dying = std::move(entries_);  // their end may call back into this module
+  entries_.clear();
+}
+
+void Module::put(Entry entry) {
+  if (Entry* old = find(entry.name)) *old = std::move(entry);
+  else entries_.push_back(std::move(entry));
+}
+
+void Module::check_name(std::string_view name, const char* what) const {
+  require<ValueError>(!name.empty(), "{} name can't be empty string \"\"", what);
+  require<ValueError>(name.find('.') == name.npos, "{} name can't contain \".\", got: {}", what, name);
+  for (const Entry& e : entries_) require<ValueError>(e.name != name, "attribute '{}' already exists", name);
+}
+
+void Module::register_parameter(std::string name, const Tensor& parameter) {
+  check_name(name, "parameter");
+  require<DTypeError>(!parameter.defined() || parameter.has(Flag::parameter),
+                      "cannot assign 'Tensor' object to parameter '{}' (Parameter or None required)", name);
+  entries_.push_back({std::move(name), Entry::Kind::parameter, true, parameter, {}});
+}
+
+void Module::register_buffer(std::string name, const Tensor& buffer, bool persistent) {
+  check_name(name, "buffer");
+  entries_.push_back({std::move(name), Entry::Kind::buffer, persistent, buffer, {}});
+}
+
+void Module::register_module(std::string name, Ref<Module> module) {
+  check_name(name, "module");
+  entries_.push_back({std::move(name), Entry::Kind::module, true, {}, std::move(module)});
+}
+
+NamedModules Module::named_children() {
+  NamedModules children;
+  for (const Entry& e : entries_)
+    if (e.module) children.emplace_back(e.name, e.module);
+  return children;
+}
+
+NamedModules Module::named_modules(const std::string& prefix, bool remove_duplicate) {
+  NamedModules found;
+  std::unordered_set<const Module*> met;
+  // A module above itself would make the walk endless even where duplicates are wanted.
+  std::vector<const Module*> above;
+  auto walk = [&](auto& self, Module& m, const std::string& name) -> void {
+    if (remove_duplicate ? !met.insert(&m).second : std::find(above.begin(), above.end(), &m) != above.end()) return;
+    found.emplace_back(name, Ref<Module>(&m));
+    above.push_back(&m);
+    for (const Entry& e : m.entries_)
+      if (e.module) self(self, *e.module, joined(name, e.name));
+    above.pop_back();
+  };
+  walk(walk, *this, prefix);
+  return found;
+}
+
+NamedTensors Module::named_tensors(Entry::Kind kind, const std::string& prefix, bool recurse, bool remove_duplicate) {
+  NamedTensors found;
+  std::unordered_set<const TensorImpl*> met;
+  auto take = [&](const Module& m, const std::string& name) {
+    for (const Entry& e : m.entries_)
+      if (e.kind == kind && e.tensor.defined() && (!remove_duplicate || met.insert(e.tensor.impl()).second))
+        found.emplace_back(joined(name, e.name), e.tensor);
+  };
+  if (!recurse) take(*this, prefix);
+  else for (const auto& [name, m] : named_modules(prefix, remove_duplicate)) take(*m, name);
+  return found;
+}
+
+NamedTensors Module::named_parameters(const std::string& prefix, bool recurse, bool remove_duplicate) {
+  return named_tensors(Entry::Kind::parameter, prefix, recurse, remove_duplicate);
+}
+NamedTensors Module::named_buffers(const std::string& prefix, bool recurse, bool remove_duplicate) {
+  return named_tensors(Entry::Kind::buffer, prefix, recurse, remove_duplicate);
+}
+
+std::vector<Tensor> Module::parameters(bool recurse) {
+  std::vector<Tensor> list;
+  for (auto& [name, t] : named_parameters("", recurse)) list.push_back(std::move(t));
+  return list;
+}
+std::vector<Tensor> Module::buffers(bool recurse) {
+  std::vector<Tensor> list;
+  for (auto& [name, t] : named_buffers("", recurse)) list.push_back(std::move(t));
+  return list;
+}
+
+void Module::apply(const std::function<void(Module&)>& visit) {
+  for (const auto& [name, child] : named_children()) child->apply(visit);
+  visit(*this);
+}
+
+void Module::train(bool mode) {
+  training_ = mode;
+  for (const auto& [name, child] : named_children()) {
+    if (child->calls_host_) host_calls.train(*child, mode);
+    else child->train(mode);
+  }
+}
+
+void Module::zero_grad(bool set_to_none) {
+  for (const Tensor& p : parameters()) {
+    const Tensor g = autograd::grad_of(p);
+    if (!g.defined()) continue;
+    autograd::set_grad(p, set_to_none ? Tensor() : zeros_like(g));
+  }
+}
+
+void Module::requires_grad_(bool requires_grad) {
+  for (const Tensor& p : parameters()) autograd::set_requires_grad(p, requires_grad);
+}
+
+std::string module_text(const std::string& type_name, const std::string& extra,
+                        const std::vector<std::pair<std::string, std::string>>& children) {
+  auto indented = [](const std::string& text) {
+    std::string out;
+    for (char c : text) out += c == '\n' ? std::string("\n  ") : std::string(1, c);
+    return out;
+  };
+  if (children.empty() && extra.find('\n') == extra.npos) return type_name + "(" + extra + ")";
+  std::string out = type_name + "(\n";
+  if (!extra.empty()) out += "  " + indented(extra) + "\n";
+  for (const auto& [name, text] : children) out += "  (" + name + "): " + indented(text) + "\n";
+  return out + ")";
+}
+
+std::string to_text(Module& m) {
+  std::vector<std::pair<std::string, std::string>> children;
+  for (const auto& [name, child] : m.named_children()) children.emplace_back(name, to_text(*child));
+  return module_text(m.display_name(), m.extra_repr(), children);
+}
+
+}  // namespace pyburn::nn

@@ -1,0 +1,114 @@
+// Module: a node of a model. It owns an ordered registry of parameters, buffers and child modules, and everything
+// that walks a model (state dicts, training mode, moves between devices) is written once, here.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "pyburn/nn/parameter.h"
+#include "pyburn/support/adoptable.h"
+
+namespace pyburn {
+struct AttrType;
+}
+
+namespace pyburn::nn {
+
+class Module;
+
+// One line of a module's registry. A declared but absent parameter, buffer or child is kept as an empty one.
+struct Entry {
+  enum class Kind : uint8_t { parameter, buffer, module };
+  std::string name;
+  Kind kind;
+  bool persistent = true;  // buffers: part of the state dict
+  Tensor tensor;
+  Ref<Module> module;
+};
+
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+using NamedModules = std::vector<std::pair<std::string, Ref<Module>>>;
+
+struct IncompatibleKeys {
+  std::vector<std::string> missing_keys, unexpected_keys;
+};
+
+// The options of a layer without their type: what PB_FIELDS of its Config lists.
+struct AnyConfig {
+  const AttrType* type;
+  void* fields;
+};
+
+class Module : public Adoptable {
+ public:
+  explicit Module() = default;
+
+  // Runs the module: forward(), or what the host makes of a call (a Python subclass, hooks).
+  Tensor operator()(const Tensor& x) { return calls_host_ ? host_calls.call(*this, x) : forward(x); }
+  virtual Tensor forward(const Tensor& x);
+  virtual std::string type_name() const { return "Module"; }
+  virtual std::string extra_repr() const { return {}; }
+  virtual AnyConfig config();
+
+  // The registry. Names are not empty, contain no dot and are taken once; ValueError otherwise.
+  void register_parameter(std::string name, const Tensor& parameter);  // undefined: declared, absent
+  void register_buffer(std::string name, const Tensor& buffer, bool persistent = true);
+  void register_module(std::string name, Ref<Module> module);
+  const std::vector<Entry>& entries() const { return entries_; }
+  Entry* find(std::string_view name);
+  void erase(std::string_view name);
+  void put(Entry entry);                                // replaces the entry of that name, or appends
+  void clear();
+  const Tensor& tensor(std::string_view name) const;    // a parameter or buffer; ValueError when there is none
+
+  // Walks. Each module and tensor is met once, in order of registration, parents before children.
+  NamedModules named_children();
+  NamedModules named_modules(const std::string& prefix = "", bool remove_duplicate = true);
+  NamedTensors named_parameters(const std::string& prefix = "", bool recurse = true, bool remove_duplicate = true);
+  NamedTensors named_buffers(const std::string& prefix = "", bool recurse = true, bool remove_duplicate = true);
+  std::vector<Tensor> parameters(bool recurse = true);
+  std::vector<Tensor> buffers(bool recurse = true);
+  void apply(const std::function<void(Module&)>& visit);               // children before parents
+
+  NamedTensors state_dict(const std::string& prefix = "", bool keep_vars = false);
+  IncompatibleKeys load_state_dict(const NamedTensors& state, bool strict = true, bool assign = false);
+
+  bool training() const { return training_; }
+  void set_training(bool mode) { training_ = mode; }    // of this module alone
+  void train(bool mode = true);
+  void eval() { train(false); }
+  void zero_grad(bool set_to_none = true);
+  void requires_grad_(bool requires_grad = true);
+  void to(Device& device);
+  void to(DType dtype);                                 // floating parameters and buffers; DTypeError unless floating
+  // Gives every parameter (its gradient too) and buffer new contents. A parameter stays the same tensor.
+  void transform(const std::function<Tensor(const Tensor&)>& change);
+
+  // What a host language does in the place of C++ for modules that ask for it.
+  struct HostCalls {
+    Tensor (*call)(Module&, const Tensor&) = nullptr;
+    void (*train)(Module&, bool mode) = nullptr;
+    std::string (*type_name)(const Module&) = nullptr;
+  };
+  static HostCalls host_calls;
+  void call_host(bool yes) { calls_host_ = yes; }
+  bool calls_host() const { return calls_host_; }
+  std::string display_name() const { return calls_host_ ? host_calls.type_name(*this) : type_name(); }
+
+ protected:
+  // Keys that older checkpoints lack and that may keep their value.
+  virtual bool may_be_missing(std::string_view) const { return false; }
+
+ private:
+  void check_name(std::string_view name, const char* what) const;
+  NamedTensors named_tensors(Entry::Kind kind, const std::string& prefix, bool recurse, bool remove_duplicate);
+
+  std::vector<Entry> entries_;
+  bool training_ = true, calls_host_ = false;
+};
+
+// As PyTorch prints a module, from its parts.
+std::string module_text(const std::string& type_name, const std::string& extra, const std::vector<std::pair<std::string, std::string>>& children);
+std::string to_text(Module&);
+
+}  // namespace pyburn::nn

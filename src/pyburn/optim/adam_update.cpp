@@ -1,0 +1,48 @@
+#include "pyburn/optim/adam_update.h"
+
+#include "pyburn/decorators/autodiff/autograd.h"
+#include "pyburn/ops/functions.h"
+#include "pyburn/ops/optimise.h"
+#include "pyburn/optim/buckets.h"
+
+namespace pyburn::optim {
+
+void AdamOptions::check() const {
+  require<ValueError>(lr >= 0, "Invalid learning rate: {}", lr);
+  require<ValueError>(eps >= 0, "Invalid epsilon value: {}", eps);
+  require<ValueError>(beta1 >= 0 && beta1 < 1, "Invalid beta parameter at index 0: {}", beta1);
+  require<ValueError>(beta2 >= 0 && beta2 < 1, "Invalid beta parameter at index 1: {}", beta2);
+  require<ValueError>(weight_decay >= 0, "Invalid weight_decay value: {}", weight_decay);
+}
+
+namespace {
+void start(AdamState& s, const Tensor& parameter, bool amsgrad) {
+  for (Tensor* t : {&s.exp_avg, &s.exp_avg_sq})
+    if (!t->defined()) *t = zeros_like(parameter);
+  if (amsgrad && !s.max_exp_avg_sq.defined()) s.max_exp_avg_sq = zeros_like(parameter);
+}
+}  // namespace
+
+void update(const AdamOptions& o, const std::vector<Tensor>& parameters, const std::vector<AdamState*>& states) {
+  autograd::NoGrad no_grad;
+  std::vector<Tensor> gradients;
+  for (const Tensor& p : parameters) gradients.push_back(autograd::grad_of(p));
+  for (const Bucket& bucket : buckets(parameters, gradients, [&](size_t i) { return states[i]->step; })) {
+    Tensors p, g, first, second, largest;
+    for (size_t i : bucket.members) {
+      AdamState& s = *states[i];
+      start(s, parameters[i], o.amsgrad);
+      s.step = bucket.moment + 1;
+      p.push_back(parameters[i]);
+      g.push_back(gradients[i]);
+      first.push_back(s.exp_avg);
+      second.push_back(s.exp_avg_sq);
+      if (o.amsgrad) largest.push_back(s.max_exp_avg_sq);
+    }
+    const AdamStep step{o.lr,      o.beta1,    o.beta2,                  o.eps,             o.weight_decay,
+                        o.amsgrad, o.maximize, o.decoupled_weight_decay, bucket.moment + 1, p.size()};
+    adam_step(step, p, g, first, second, largest);
+  }
+}
+
+}  // namespace pyburn::optim

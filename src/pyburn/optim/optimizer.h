@@ -1,0 +1,110 @@
+// The optimisers of C++: groups of parameters with options of their own, and what is remembered of each parameter.
+#pragma once
+#include <map>
+#include <string>
+
+#include "pyburn/ops/functions.h"
+#include "pyburn/optim/adam_update.h"
+#include "pyburn/optim/sgd_update.h"
+
+namespace pyburn::optim {
+
+// Refuses empty lists, tensors with a history and tensors that are in `taken` already; ValueError.
+void check_group(const std::vector<Tensor>& parameters, const std::vector<Tensor>& taken);
+void zero_gradients(const std::vector<Tensor>& parameters, bool set_to_none);
+
+// The layout of PyTorch's optimiser state dicts: parameters by their position, state where a step was made.
+template <class Options, class State>
+struct OptimizerState {
+  struct Group {
+    Options options;
+    std::vector<int64_t> params;
+  };
+  std::map<int64_t, State> state;
+  std::vector<Group> param_groups;
+};
+
+template <class Options, class State>
+class Optimizer {
+ public:
+  struct Group {
+    std::vector<Tensor> params;
+    Options options;
+  };
+  using StateDict = OptimizerState<Options, State>;
+
+  explicit Optimizer(std::vector<Tensor> params, Options options = {}) { add_param_group({std::move(params), options}); }
+  explicit Optimizer(std::vector<Group> groups) {
+    require<ValueError>(!groups.empty(), "optimizer got an empty parameter list");
+    for (Group& g : groups) add_param_group(std::move(g));
+  }
+
+  void add_param_group(Group group) {
+    group.options.check();
+    check_group(group.params, parameters());
+    param_groups.push_back(std::move(group));
+  }
+
+  void step() {
+    for (Group& group : param_groups) {
+      std::vector<State*> states;
+      for (const Tensor& p : group.params) states.push_back(&state_[p.impl()]);
+      update(group.options, group.params, states);
+    }
+  }
+
+  void zero_grad(bool set_to_none = true) { zero_gradients(parameters(), set_to_none); }
+  const State& state(const Tensor& parameter) { return state_[parameter.impl()]; }
+
+  StateDict state_dict() {
+    StateDict saved;
+    int64_t position = 0;
+    for (const Group& group : param_groups) {
+      auto& to = saved.param_groups.emplace_back(typename StateDict::Group{group.options, {}});
+      for (const Tensor& p : group.params) {
+        if (const auto it = state_.find(p.impl()); it != state_.end()) saved.state[position] = it->second;
+        to.params.push_back(position++);
+      }
+    }
+    return saved;
+  }
+
+  // The tensors are copied, so that a saved state stays as it was.
+  void load_state_dict(const StateDict& saved) {
+    require<ValueError>(saved.param_groups.size() == param_groups.size(), "loaded state dict has a different number of parameter groups");
+    for (size_t i = 0; i < param_groups.size(); ++i)
+      require<ValueError>(saved.param_groups[i].params.size() == param_groups[i].params.size(),
+                          "loaded state dict contains a parameter group that doesn't match the size of optimizer's group");
+    state_.clear();
+    for (size_t i = 0; i < param_groups.size(); ++i) {
+      param_groups[i].options = saved.param_groups[i].options;
+      for (size_t k = 0; k < param_groups[i].params.size(); ++k) {
+        const auto it = saved.state.find(saved.param_groups[i].params[k]);
+        if (it == saved.state.end()) continue;
+        State copy = it->second;
+        copy.visit([](const char*, auto& field) {
+          if constexpr (std::is_same_v<std::remove_cvref_t<decltype(field)>, Tensor>)
+            if (field.defined()) field = clone(field);
+        });
+        state_[param_groups[i].params[k].impl()] = std::move(copy);
+      }
+    }
+  }
+
+  std::vector<Tensor> parameters() const {
+    std::vector<Tensor> all;
+    for (const Group& g : param_groups) all.insert(all.end(), g.params.begin(), g.params.end());
+    return all;
+  }
+
+  std::vector<Group> param_groups;  // options may be changed between steps
+
+ private:
+  std::map<const TensorImpl*, State> state_;  // of the parameters that the groups keep alive
+};
+
+using SGD = Optimizer<SgdOptions, SgdState>;
+using Adam = Optimizer<AdamOptions, AdamState>;
+using AdamW = Optimizer<AdamWOptions, AdamState>;
+
+}  // namespace pyburn::optim

@@ -1,0 +1,38 @@
+// Reference counting that a host language can take over. While only C++ holds an object, it counts its references
+// itself; once an object of the host stands for it, references from C++ count on that one, and the host's garbage
+// collector sees them all. Works with Ref<T>.
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+namespace pyburn {
+
+class Adoptable {
+ public:
+  // How references are counted on the host's objects; set by the bindings before the first adoption.
+  struct Host {
+    void (*retain)(void* object) noexcept = nullptr;
+    void (*release)(void* object) noexcept = nullptr;
+  };
+  static Host host;
+
+  Adoptable() = default;
+  Adoptable(const Adoptable&) = delete;
+  Adoptable& operator=(const Adoptable&) = delete;
+
+  void retain() const noexcept;
+  void release() const noexcept;
+  void* host_object() const noexcept;             // null while C++ owns this
+  // From now on `object` owns this. The references that C++ holds are counted on `object`; the caller keeps its own.
+  void adopt_by(void* object) const noexcept;
+  uint32_t use_count() const noexcept;            // references while C++ owns this; 0 afterwards
+
+ protected:
+  virtual ~Adoptable() = default;
+
+ private:
+  static constexpr uintptr_t kOwn = 1;            // the lowest bit: no address of an object has it
+  mutable std::atomic<uintptr_t> state_{kOwn};    // 2 * references + 1, or the host's object
+};
+
+}  // namespace pyburn

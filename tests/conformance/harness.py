@@ -1,0 +1,132 @@
+"""Running samples on pyburn: devices, tensors in and out, gradients."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyburn
+from pyburn import _core
+from samples import DTypeName, Input, Sample, lines_of, samples_of, weights
+
+GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "ops"
+TABLE = {row["name"]: row for row in _core._op_table()}
+SAMPLES = [sample for row in TABLE.values() for sample in samples_of(row)]
+# Relative and absolute; sums are formed in another order than PyTorch's.
+TOLERANCE = {"float64": 1e-10, "float32": 1e-5, "float16": 4e-3, "bfloat16": 3e-2}
+
+
+def _devices() -> list[str]:
+    """The leaves that have values, and every decorator but autodiff (which is around all of them) on the cpu."""
+    usable = [b for b in _core._backends() if not b["unavailable"]]
+    decorators = [b["name"] for b in usable if b["decorator"] and b["name"] != "autodiff"]
+    return ["cpu", "numpy", *(f"{name}(cpu)" for name in decorators)]
+
+
+DEVICES = _devices()
+
+
+def name_of(sample: Sample) -> str:
+    return f"{sample.op}({sample.line})"
+
+
+def upload(array: np.ndarray, dtype: str, device: str) -> Any:
+    """array, which holds bfloat16 as float32, as a tensor."""
+    if dtype == "bfloat16":
+        array = (np.ascontiguousarray(array, np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    return _core._upload(np.ascontiguousarray(array).tobytes(), array.shape, dtype, device)
+
+
+def download(t: Any) -> np.ndarray:
+    name = t.dtype.name
+    array = np.frombuffer(t._download(), np.uint16 if name == "bfloat16" else name).reshape(tuple(t.shape))
+    return (array.astype(np.uint32) << 16).view(np.float32) if name == "bfloat16" else array
+
+
+def viewed(t: Any, x: Input) -> Any:
+    for name, arguments in x.steps:
+        if name == "slices":
+            for axis, part in enumerate(arguments):
+                t = pyburn.slice(t, axis, part.start, part.stop, part.step or 1)
+        else:
+            t = getattr(pyburn, name)(t, *(arguments if name == "transpose" else (arguments,)))
+    return t
+
+
+class Call:
+    """A sample made into arguments on one device; `made` are its tensors, before their views."""
+
+    def __init__(self, sample: Sample, device: str, arrays: list[np.ndarray] | None = None, float64: bool = False, gradient: bool = True):
+        self.sample, self.device, self.made = sample, device, []  # type: ignore[var-annotated]
+
+        def make(x: Input | DTypeName) -> Any:
+            if isinstance(x, DTypeName):
+                return getattr(pyburn, x.name)
+            dtype = "float64" if float64 and x.dtype.endswith(("float64", "float32", "float16")) else x.dtype
+            array = arrays[len(self.made)] if arrays else x.array.astype(np.float64) if dtype == "float64" else x.array
+            t = upload(array, dtype, device)
+            if gradient and x.is_leaf:
+                _core._set_requires_grad(t, True)
+            self.made.append((x, t))
+            return viewed(t, x)
+
+        self.arguments, self.keywords = sample.map(make)
+        if any("Device" in part for part in TABLE[sample.op]["schema"].split(",")):
+            self.keywords["device"] = device
+
+    def __call__(self, **more: Any) -> Any:
+        arguments = self.arguments
+        if self.sample.op.endswith("_") and arguments and isinstance(arguments[0], pyburn.Tensor):
+            arguments = (pyburn.clone(arguments[0]), *arguments[1:])  # PyTorch too refuses to overwrite a leaf
+        return getattr(pyburn, self.sample.op)(*arguments, **self.keywords, **more)
+
+    @property
+    def leaves(self) -> dict[int, Any]:
+        return {i: t for i, (x, t) in enumerate(self.made) if x.is_leaf}
+
+    def gradients(self, y: Any, use: str = "first") -> dict[int, np.ndarray]:
+        dy = upload(weights(self.sample, tuple(y.shape), use), "float64", self.device)
+        found = grad([y], list(self.leaves.values()), [pyburn.cast(dy, y.dtype)])
+        return {i: download(g) for i, g in zip(self.leaves, found) if g is not None}
+
+
+def grad(outputs: list[Any], inputs: list[Any], gradients: list[Any], create_graph: bool = False) -> tuple[Any, ...]:
+    return _core._grad(outputs, inputs, gradients, create_graph, create_graph, True)
+
+
+@lru_cache(maxsize=None)
+def _goldens(op: str) -> dict[str, Any]:
+    with np.load(GOLDEN / f"{op}.npz") as file:
+        return dict(file)
+
+
+def golden(sample: Sample) -> dict[str, Any]:
+    """What PyTorch gave: value, dtype, grad0, ..., after0, ..."""
+    arrays = _goldens(sample.op)
+    i = arrays["lines"].tolist().index(sample.line)
+    return {key.split(".")[1]: a for key, a in arrays.items() if key.startswith(f"{i}.")}
+
+
+def golden_lines(op: str) -> list[str]:
+    return _goldens(op)["lines"].tolist() if (GOLDEN / f"{op}.npz").exists() else []
+
+
+@lru_cache(maxsize=None)
+def numpy_value(op: str, line: str) -> np.ndarray:
+    """The answer of the reference backend, computed once per case."""
+    sample = next(s for s in SAMPLES if s.op == op and s.line == line)
+    return download(Call(sample, "numpy", gradient=False)())
+
+
+def assert_close(actual: np.ndarray, expected: np.ndarray, dtype: str) -> None:
+    assert actual.shape == expected.shape, f"shape: got {actual.shape}, expected {expected.shape}"
+    if dtype in TOLERANCE:
+        tolerance = TOLERANCE[dtype]
+        np.testing.assert_allclose(actual.astype(np.float64), expected.astype(np.float64), rtol=tolerance, atol=tolerance)
+    else:
+        np.testing.assert_array_equal(actual, expected)
+
+
+__all__ = ["DEVICES", "SAMPLES", "TABLE", "Call", "assert_close", "download", "golden", "golden_lines", "grad", "lines_of", "name_of", "numpy_value", "upload"]

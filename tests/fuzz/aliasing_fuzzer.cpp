@@ -1,0 +1,117 @@
+// Random programs of views, writes and operations, with gradients, must mean the same on every device as in a naive
+// reference interpreter. `aliasing_fuzzer --help` tells the options.
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+#include "device_run.h"
+#include "pyburn/start.h"
+#include "pyburn/support/error.h"
+#include "pyburn/support/fault.h"
+
+using namespace pyburn;
+using namespace pyburn::fuzz;
+
+namespace {
+
+constexpr const char* kHelp = R"(usage: aliasing_fuzzer [options]
+  --programs N       how many programs to run (10000)
+  --seed S           the seed of the first program; the next ones follow (1)
+  --devices A,B      devices to run on; those not registered in this build are left out (cpu,fusion(cpu))
+  --plant FAULT      plant a bug and succeed only when it is found:
+                     missing_version_bump, missing_flush, missing_overlap_copy
+  --dump             print the programs as JSON, one array per program, without running them
+  --no-random        programs without random numbers
+)";
+
+struct Options {
+  int64_t programs = 10000;
+  uint64_t seed = 1;
+  std::string devices = "cpu,fusion(cpu)";
+  Fault fault = Fault::none;
+  bool dump = false;
+  GeneratorOptions generator;
+};
+
+Fault fault_named(std::string_view name) {
+  if (name == "missing_version_bump") return Fault::missing_version_bump;
+  if (name == "missing_flush") return Fault::missing_flush;
+  require<ValueError>(name == "missing_overlap_copy", "unknown fault: got {}", name);
+  return Fault::missing_overlap_copy;
+}
+
+Options parse(int argc, char** argv) {
+  Options o;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view name = argv[i];
+    auto value = [&] {
+      require<ValueError>(i + 1 < argc, "{} needs a value", name);
+      return argv[++i];
+    };
+    if (name == "--programs") o.programs = std::stoll(value());
+    else if (name == "--seed") o.seed = std::stoull(value());
+    else if (name == "--devices") o.devices = value();
+    else if (name == "--plant") o.fault = fault_named(value());
+    else if (name == "--dump") o.dump = true;
+    else if (name == "--no-random") o.generator.random_numbers = false;
+    else if (name == "--help") std::fputs(kHelp, stdout), std::exit(0);
+    else fail<ValueError>("unknown option: got {}; see --help", name);
+  }
+  return o;
+}
+
+std::vector<Device*> devices_of(const std::string& list) {
+  std::vector<Device*> devices;
+  for (size_t begin = 0; begin < list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    const std::string name = list.substr(begin, end - begin);
+    try {
+      devices.push_back(&device(name));
+    } catch (const DeviceError& e) {
+      std::printf("%s is left out: %s\n", name.c_str(), e.what());
+    }
+    begin = end + 1;
+  }
+  require<ValueError>(!devices.empty(), "no device to run on: got {}", list);
+  return devices;
+}
+
+void dump(const Options& o) {
+  std::printf("[");
+  for (int64_t k = 0; k < o.programs; ++k) std::printf("%s%s", k ? ",\n" : "", to_json(generate(o.seed + uint64_t(k), o.generator)).c_str());
+  std::printf("]\n");
+}
+
+int run(const Options& o) {
+  const std::vector<Device*> devices = devices_of(o.devices);
+  planted_fault = o.fault;
+  for (int64_t k = 0; k < o.programs; ++k) {
+    const uint64_t seed = o.seed + uint64_t(k);
+    const Program program = generate(seed, o.generator);
+    for (Device* device : devices) {
+      if (compare(program, *device).empty()) continue;
+      const Program small = minimised(program, *device);
+      std::printf("program %llu differs on %s: %s\n%s\n", static_cast<unsigned long long>(seed), device->name().c_str(), compare(small, *device).c_str(),
+                  to_json(small).c_str());
+      if (o.fault == Fault::none) return 1;
+      std::printf("the planted bug was found after %lld programs\n", static_cast<long long>(k + 1));
+      return 0;
+    }
+  }
+  std::printf("%lld programs, no difference\n", static_cast<long long>(o.programs));
+  return o.fault == Fault::none ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const Options options = parse(argc, argv);
+    start();
+    if (options.dump) return dump(options), 0;
+    return run(options);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 2;
+  }
+}

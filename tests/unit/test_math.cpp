@@ -1,0 +1,104 @@
+// Functions of floats against libm in double precision, in units of the last place.
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "cpu_test.h"
+
+namespace pyburn::cpu {
+namespace {
+
+// Distance in representable floats between a result and the true value.
+double ulps(float got, double expected) {
+  const float nearest = float(expected);
+  if (std::isnan(nearest)) return std::isnan(got) ? 0 : 1e30;
+  if (std::isinf(nearest) || std::isinf(got) || std::isnan(got)) return got == nearest ? 0 : 1e30;
+  const int exponent = std::max(std::ilogb(nearest == 0 ? std::numeric_limits<float>::min() : nearest), -126);
+  return std::abs(double(got) - expected) / std::ldexp(1.0, exponent - 23);
+}
+
+// Floats over the whole number line: every `step`-th bit pattern, both signs.
+std::vector<double> all_magnitudes(uint32_t step) {
+  std::vector<double> v;
+  for (uint32_t bits = 0; bits < 0x7f800000u; bits += step)
+    for (uint32_t sign : {0u, 0x80000000u}) v.push_back(double(std::bit_cast<float>(bits | sign)));
+  for (double special : {double(INFINITY), -double(INFINITY), double(NAN), 0.0, -0.0}) v.push_back(special);
+  return v;
+}
+std::vector<double> range(double low, double high, int count) {
+  std::vector<double> v;
+  for (int i = 0; i <= count; ++i) v.push_back(double(float(low + (high - low) * i / count)));
+  return v;
+}
+
+class Math : public CpuTest {
+ protected:
+  static void check(const char* name, Tensor (*fn)(const TensorHandle&), double (*expected)(double), const std::vector<double>& inputs) {
+    const Tensor y = fn(from_values(Shape{int64_t(inputs.size())}, inputs));
+    double worst = 0, at = 0;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const double e = ulps(y.data<float>()[i], expected(inputs[i]));
+      if (e > worst) worst = e, at = inputs[i];
+    }
+    EXPECT_LE(worst, 4.0) << name << " at " << at;
+    RecordProperty(name, std::to_string(worst));
+  }
+};
+
+double logistic(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
+
+const struct {
+  const char* name;
+  Tensor (*fn)(const TensorHandle&);
+  double (*expected)(double);
+} kFunctions[] = {{"exp", exp, std::exp},    {"log", log, std::log}, {"tanh", tanh, std::tanh},
+                  {"sigmoid", sigmoid, logistic}, {"sin", sin, std::sin}, {"cos", cos, std::cos}};
+
+TEST_F(Math, WholeNumberLine) {
+  for (const auto& f : kFunctions) check(f.name, f.fn, f.expected, all_magnitudes(10007));
+}
+
+TEST_F(Math, OrdinaryArguments) {
+  for (const auto& f : kFunctions) {
+    check(f.name, f.fn, f.expected, range(-2, 2, 400000));
+    check(f.name, f.fn, f.expected, range(-110, 110, 1000000));
+  }
+}
+
+TEST_F(Math, AnglesNearMultiplesOfHalfPi) {
+  std::vector<double> angles;
+  for (int n = -600000; n < 600000; n += 7) {
+    const float x = float(n * 1.57079632679489662);
+    for (float y : {x, std::nextafter(x, 1e9f), std::nextafter(x, -1e9f)}) angles.push_back(double(y));
+  }
+  check("sin", sin, std::sin, angles);
+  check("cos", cos, std::cos, angles);
+}
+
+TEST_F(Math, LogNearOne) { check("log", log, std::log, range(0.999, 1.001, 20000)); }
+
+TEST_F(Math, SignsAndShortTensors) {
+  for (int64_t n : {1, 2, 7, 17, 33}) {
+    const std::vector<double> zeros(size_t(n), -0.0);
+    EXPECT_TRUE(std::signbit(tanh(from_values(Shape{n}, zeros)).data<float>()[n - 1]));
+    EXPECT_TRUE(std::signbit(sin(from_values(Shape{n}, zeros)).data<float>()[n - 1]));
+  }
+}
+
+TEST_F(Math, DoubleIsLibm) {
+  const auto inputs = range(-30, 30, 1001);
+  for (const auto& f : kFunctions) {
+    const auto y = values(f.fn(from_values(Shape{int64_t(inputs.size())}, inputs, DType::float64)));
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const double expected = f.expected(inputs[i]);
+      if (std::isnan(expected)) {
+        ASSERT_TRUE(std::isnan(y[i])) << f.name;
+      } else {
+        ASSERT_NEAR(y[i], expected, 1e-15 + std::abs(expected) * 4e-16) << f.name;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pyburn::cpu

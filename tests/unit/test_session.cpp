@@ -1,0 +1,78 @@
+// A residual block, captured with a free batch, saved, loaded and run.
+#include <cstdio>
+#include <fstream>
+
+#include "device_fixture.h"
+#include "pyburn/inference/capture.h"
+#include "pyburn/inference/graph_file.h"
+#include "pyburn/inference/session.h"
+
+namespace pyburn::testing {
+namespace {
+
+struct ResidualBlock {
+  Tensor w1 = numbers(cpu(), {4, 4, 3, 3}, 1), b1 = numbers(cpu(), {4}, 2), w2 = numbers(cpu(), {4, 4, 3, 3}, 3);
+  Tensor mean = numbers(cpu(), {4}, 4), var = exp(numbers(cpu(), {4}, 5)), scale = numbers(cpu(), {4}, 6), shift = numbers(cpu(), {4}, 7);
+
+  Tensors operator()(const Tensors& in) const {
+    const Tensor y = relu(batch_norm(conv2d(in[0], w1, b1, Dims{1}, Dims{1}), mean, var, scale, shift));
+    return {relu(conv2d(y, w2, {}, Dims{1}, Dims{1}) + in[0])};
+  }
+};
+
+Ref<Graph> captured(const ResidualBlock& block) {
+  return capture(cpu(), {{{Shape{-1, 4, 6, 5}, DType::float32}, "image"}}, block,
+                 {.output_names = {"features"}, .constants = {{"conv1.weight", block.w1}, {"conv2.weight", block.w2}}});
+}
+
+struct TemporaryFile {
+  std::string path = ::testing::TempDir() + "pyburn_session_" + ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  ~TemporaryFile() { std::remove(path.c_str()); }
+};
+
+TEST(Session, RunsASavedResidualBlockAtAnyBatchSize) {
+  const ResidualBlock block;
+  const TemporaryFile file;
+  save_graph(*captured(block), file.path);
+  const std::unique_ptr<Session> session = Session::load(file.path, cpu());
+  EXPECT_EQ(session->graph().input_names, std::vector<std::string>{"image"});
+  EXPECT_EQ(session->graph().output_names, std::vector<std::string>{"features"});
+  for (int64_t n : {1, 2, 3, 9}) {
+    const Tensors in{numbers(cpu(), {n, 4, 6, 5}, int(n))};
+    expect_close(session->run(in)[0], block(in)[0]);
+  }
+}
+
+TEST(Session, SavesWhatItRuns) {
+  const TemporaryFile file;
+  Session session(captured(ResidualBlock()), cpu());
+  session.save(file.path);
+  session.save(file.path);  // over the first
+  EXPECT_EQ(graph_to_bytes(session.graph()), graph_to_bytes(*load_graph(file.path, cpu())));
+}
+
+TEST(GraphFile, RefusesWhatIsNotWhole) {
+  const Bytes good = graph_to_bytes(*captured(ResidualBlock()));
+  auto reading = [](Bytes bytes) { return message_of<FormatError>([&] { graph_from_bytes(bytes, cpu()); }); };
+  EXPECT_NE(reading({}).find("too short"), std::string::npos);
+  EXPECT_NE(reading(Bytes(good.begin(), good.end() - 1)).find("cut"), std::string::npos);
+  Bytes bad = good;
+  bad[0] = std::byte('X');
+  EXPECT_NE(reading(bad).find("not a graph file"), std::string::npos);
+  bad = good;
+  bad[8] = std::byte(99);
+  EXPECT_NE(reading(bad).find("version"), std::string::npos);
+  bad = good;
+  bad[good.size() / 2] ^= std::byte(1);
+  EXPECT_NE(reading(bad).find("checksum"), std::string::npos);
+}
+
+TEST(GraphFile, NamesTheFileItCannotOpen) {
+  EXPECT_NE(message_of<FormatError>([] { load_graph("/nonexistent/graph", cpu()); }).find("/nonexistent/graph"), std::string::npos);
+  const Ref<Graph> g = captured(ResidualBlock());
+  EXPECT_NE(message_of<FormatError>([&] { save_graph(*g, "/nonexistent/graph"); }).find("/nonexistent/graph"), std::string::npos);
+  message_of<FormatError>([] { load_graph(::testing::TempDir(), cpu()); });
+}
+
+}  // namespace
+}  // namespace pyburn::testing

@@ -1,0 +1,110 @@
+"""Makes tests/golden/ops/*.npz: what PyTorch gives for the samples of the operations, values and gradients.
+
+    python tools/make_goldens.py [--torch PYTHON] [op ...]
+
+Run it where pyburn is installed. PYTHON is an interpreter that has torch, if this one has not; the tests need
+neither. Without names all operations are done, and files of operations that no longer exist are removed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+GOLDEN = ROOT / "tests" / "golden" / "ops"
+sys.path.insert(0, str(ROOT / "tests" / "conformance"))
+
+from samples import DTypeName, Input, Sample, samples_of, weights  # noqa: E402
+
+
+def torch_pair(a: Any, b: Any) -> tuple[Any, Any]:
+    """For functions of PyTorch that take no numbers."""
+    import torch
+
+    return tuple(x if isinstance(x, torch.Tensor) else torch.tensor(x) for x in (a, b))
+
+
+def as_torch(x: Input | DTypeName, made: list[tuple[Input, Any]]) -> Any:
+    import torch
+
+    if isinstance(x, DTypeName):
+        return getattr(torch, x.name)
+    y = torch.tensor(x.array).to(getattr(torch, x.dtype))
+    made.append((x, y.requires_grad_(x.is_leaf)))
+    for name, arguments in x.steps:
+        y = y[arguments] if name == "slices" else getattr(y, name)(*arguments)
+    return y
+
+
+def as_numpy(y: Any) -> np.ndarray:
+    import torch
+
+    y = y.detach()
+    return (y.float() if y.dtype == torch.bfloat16 else y).contiguous().numpy()
+
+
+def golden(sample: Sample, function: Any) -> dict[str, Any]:
+    """value and dtype; grad0, grad1, ... of the inputs before their views; after0, ... of inputs that were written."""
+    import torch
+
+    made: list[tuple[Input, Any]] = []
+    arguments, keywords = sample.map(lambda x: as_torch(x, made))
+    y = function(*arguments, **keywords)
+    result: dict[str, Any] = {"value": as_numpy(y), "dtype": str(y.dtype).removeprefix("torch.")}
+    result |= {f"after{i}": as_numpy(t) for i, (x, t) in enumerate(made) if not np.array_equal(as_numpy(t), x.array)}
+    if y.requires_grad and made:
+        leaves = {i: t for i, (x, t) in enumerate(made) if x.is_leaf}
+        dy = torch.tensor(weights(sample, tuple(y.shape))).to(y.dtype)
+        gradients = torch.autograd.grad(y, list(leaves.values()), dy, allow_unused=True)
+        result |= {f"grad{i}": as_numpy(g) for i, g in zip(leaves, gradients) if g is not None}
+    return result
+
+
+def make(rows: list[dict[str, Any]]) -> None:
+    import torch
+
+    torch.set_num_threads(1)
+    refused = []
+    GOLDEN.mkdir(parents=True, exist_ok=True)
+    for row in rows:
+        samples = [s for s in samples_of(row) if not s.error]
+        names = {"torch": torch, "torch_pair": torch_pair}
+        function = eval(row["torch"] or f"torch.{row['name']}", names)
+        arrays: dict[str, Any] = {"lines": np.array([s.line for s in samples])}
+        for i, sample in enumerate(samples):
+            try:
+                arrays |= {f"{i}.{key}": value for key, value in golden(sample, function).items()}
+            except Exception as error:
+                refused.append(f"{row['name']}({sample.line}): {error}")
+        np.savez_compressed(GOLDEN / f"{row['name']}.npz", **arrays)
+    if refused:
+        raise SystemExit("PyTorch refuses\n" + "\n".join(refused))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("ops", nargs="*")
+    parser.add_argument("--torch", metavar="PYTHON", default=sys.executable)
+    parser.add_argument("--from-stdin", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.from_stdin:
+        return make(json.load(sys.stdin))
+    from pyburn._core import _op_table
+
+    rows = [row for row in _op_table() if row["samples"]]
+    if not options.ops:
+        for stale in {p.stem for p in GOLDEN.glob("*.npz")} - {row["name"] for row in rows}:
+            (GOLDEN / f"{stale}.npz").unlink()
+    chosen = [row for row in rows if not options.ops or row["name"] in options.ops]
+    raise SystemExit(subprocess.run([options.torch, __file__, "--from-stdin"], input=json.dumps(chosen), text=True).returncode)
+
+
+if __name__ == "__main__":
+    main()
