@@ -16,12 +16,24 @@ Binary Binary::from(const Operand& input, const Operand& other) {
 
 namespace {
 
+// A number stands for one of the two operands, or for none; operations from the wire may say anything.
 template <class A>
-Meta infer(const A&, Metas in) { return in[0]; }
+void check_operands(const A& a, Metas in, size_t more = 0) {
+  require<ValueError>(in.size() == more + (a.scalar == Side::none ? 2 : 1), "expected two operands: got {} tensors", int64_t(in.size()));
+}
 template <class A>
-Meta infer_bool(const A&, Metas in) { return {in[0].shape, DType::boolean}; }
+Meta infer(const A& a, Metas in) {
+  check_operands(a, in);
+  return in[0];
+}
+template <class A>
+Meta infer_bool(const A& a, Metas in) {
+  check_operands(a, in);
+  return {in[0].shape, DType::boolean};
+}
 
 Meta infer_additive(const Additive& a, Metas in) {
+  check_operands(a, in);
   if (!is_floating(in[0].dtype))
     require<DTypeError>(!a.alpha.is_floating(), "for integral input, alpha must not be floating: got {}", a.alpha);
   return in[0];
@@ -31,6 +43,7 @@ Meta infer_sub(const Additive& a, Metas in) {
   return infer_additive(a, in);
 }
 Meta infer_pow(const Binary& a, Metas in) {
+  check_operands(a, in);
   if (a.scalar == Side::right && !is_floating(in[0].dtype))
     require<ValueError>(a.value.to_double() >= 0, "integers to negative integer powers are not allowed: got {}", a.value);
   return in[0];
@@ -110,7 +123,7 @@ Grads grad_minimum(const Binary& a, const GradContext& c) {
 
 Meta infer_where(const Where& a, Metas in) {
   require<DTypeError>(in[0].dtype == DType::boolean, "expected condition to be a boolean tensor: got {}", in[0].dtype);
-  require(a.scalar == Side::none || in.size() == 2, "expected two branches");
+  check_operands(a, in, 1);
   return in[1];
 }
 Grads grad_where(const Where& a, const GradContext& c) {
