@@ -30,10 +30,12 @@ set(PYBURN_SOURCES
   src/pyburn/ops/fill.cpp
   src/pyburn/ops/fused.cpp
   src/pyburn/ops/index.cpp
+  src/pyburn/ops/index_tensors.cpp
   src/pyburn/ops/matmul.cpp
   src/pyburn/ops/movement.cpp
   src/pyburn/ops/norm.cpp
   src/pyburn/ops/optimise.cpp
+  src/pyburn/ops/print.cpp
   src/pyburn/ops/random.cpp
   src/pyburn/ops/reduce.cpp
   src/pyburn/ops/unary.cpp
@@ -69,6 +71,7 @@ set(PYBURN_SOURCES
   src/pyburn/decorators/autodiff/autograd.cpp
   src/pyburn/decorators/autodiff/engine.cpp
   src/pyburn/decorators/autodiff/history.cpp
+  src/pyburn/decorators/autodiff/move.cpp
   src/pyburn/decorators/autodiff/node.cpp
   src/pyburn/decorators/fusion/cut.cpp
   src/pyburn/decorators/fusion/flush.cpp
@@ -120,8 +123,18 @@ set(PYBURN_BINDINGS
   python/bindings/plugins.cpp
   python/bindings/python_fields.cpp
   python/bindings/python_backend.cpp
+  python/bindings/bind_data.cpp
+  python/bindings/dlpack.cpp
+  python/bindings/errors.cpp
+  python/bindings/module.cpp
+  python/bindings/nested_data.cpp
+  python/bindings/objects.cpp
+  python/bindings/op_table.cpp
+  python/bindings/size_object.cpp
   python/bindings/tensor_attributes.cpp
+  python/bindings/tensor_index.cpp
   python/bindings/tensor_number.cpp
   python/bindings/tensor_object.cpp
+  python/bindings/tensor_protocols.cpp
   python/bindings/generated/functions.cpp
 )

@@ -76,5 +76,15 @@ Dims to_dims(PyObject* p);
 PyGetSetDef* tensor_attributes();
 PyMethodDef* tensor_methods();
 PyObject* tensor_compare(PyObject* a, PyObject* b, int op);
+extern const PyType_Slot tensor_protocol_slots[];  // text, truth, length, iteration, conversion to numbers
+extern const PyType_Slot tensor_index_slots[];     // x[...] and x[...] = y
+extern const PyType_Slot tensor_buffer_slots[];    // memory as other libraries see it
+PyObject* make_size(const Dims& d);                // a pyburn.Size
+bool make_size_type(PyObject* module);
+// A tensor from numbers, nested sequences, arrays or a tensor; the dtype is that of the data when none is given.
+PyObject* tensor_from_data(PyObject* data, std::optional<DType> dtype, Device* device);
+TensorHandle tensor_from_array(PyObject* array, std::optional<DType> dtype, Device& device);  // a copy of an object with a buffer
+bool shares_host_memory(const TensorHandle& t);    // may its memory be seen by others?
+PyObject* item_of(const TensorHandle& t);          // the one element as a Python number
 
 }  // namespace pyburn::python

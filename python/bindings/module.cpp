@@ -11,9 +11,12 @@ NB_MODULE(_core, m) {
   pyburn::start();
   bind_errors(m);
   bind_objects(m);
-  if (!make_tensor_type(m.ptr())) throw nb::python_error();
+  if (!make_size_type(m.ptr()) || !make_tensor_type(m.ptr())) throw nb::python_error();
   bind_op_table(m);
   bind_autograd(m);
+  bind_data(m);
+  bind_nested_data(m);
+  bind_dlpack(m);
   bind_nn(m);
   bind_optim(m);
   bind_io(m);

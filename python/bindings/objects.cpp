@@ -4,6 +4,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
+#include <memory>
+#include <vector>
+
 #include "pyburn/runtime/allocator.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/thread_pool.h"
@@ -55,21 +58,38 @@ void bind_dtypes(nb::module_& m) {
   m.def("set_default_dtype", [](nb::handle t) { set_default_dtype(to_dtype(t.ptr())); }, "d"_a, "Sets the dtype of new floating tensors.");
 }
 
+// `with device:` nests; the innermost is this thread's default.
+std::vector<std::unique_ptr<DeviceScope>>& entered_devices() {
+  thread_local std::vector<std::unique_ptr<DeviceScope>> list;
+  return list;
+}
+
 void bind_devices(nb::module_& m) {
   nb::class_<DeviceObject> c(m, "Device", "A stack of backends, such as autodiff(ndarray). Made from its name.");
   c.def("__init__", [](DeviceObject* self, nb::handle name) { new (self) DeviceObject{&to_device(name.ptr())}; }, "name"_a)
       .def_prop_ro("name", [](const DeviceObject& d) { return d.device->name(); })
       .def_prop_ro("type", [](const DeviceObject& d) { return d.device->is_cpu() ? std::string("cpu") : d.device->leaf().name(); })
       .def_prop_ro("index", [](const DeviceObject&) { return nb::none(); })
-      .def("__repr__", [](const DeviceObject& d) { return "device(" + d.device->name() + ")"; })
+      .def("__repr__", [](const DeviceObject& d) { return "device('" + d.device->name() + "')"; })
       .def("__str__", [](const DeviceObject& d) { return d.device->name(); })
       .def("__eq__",
            [](const DeviceObject& d, nb::handle o) {
              if (!PyUnicode_Check(o.ptr()) && !nb::isinstance<DeviceObject>(o)) return false;
-             return d.device == &to_device(o.ptr());
+             try {
+               return d.device == &to_device(o.ptr());
+             } catch (const DeviceError&) {  // an unknown name is equal to no device
+               return false;
+             }
            })
       .def("__hash__", [](const DeviceObject& d) { return reinterpret_cast<uintptr_t>(d.device) >> 4; })
       .def("__reduce__", [](const DeviceObject& d) { return nb::make_tuple(nb::borrow(device_class), nb::make_tuple(d.device->name())); })
+      .def("__enter__", [](nb::object self) {
+        entered_devices().push_back(std::make_unique<DeviceScope>(*nb::inst_ptr<DeviceObject>(self)->device));
+        return self;
+      })
+      .def("__exit__", [](nb::handle, nb::handle, nb::handle, nb::handle) {
+        if (!entered_devices().empty()) entered_devices().pop_back();
+      }, "type"_a.none(), "value"_a.none(), "traceback"_a.none())
       .def("synchronize", [](const DeviceObject& d) {
         const GilRelease released;
         d.device->backend().synchronize();
@@ -84,7 +104,6 @@ void bind_devices(nb::module_& m) {
   c.attr("__module__") = "pyburn";
   m.def("_default_device", [] { return device_object(default_device()); });
   m.def("_set_default_device", [](nb::handle d) { set_default_device(to_device(d.ptr())); });
-  m.def("_push_device", [](nb::handle d) { return nb::capsule(new DeviceScope(to_device(d.ptr())), [](void* p) noexcept { delete static_cast<DeviceScope*>(p); }); });
   m.def("_backends", [] {
     nb::list result;
     for (const BackendEntry& e : backend_entries()) {

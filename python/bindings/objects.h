@@ -20,6 +20,9 @@ void bind_errors(nanobind::module_& m);    // the exception classes
 void bind_autograd(nanobind::module_& m);
 void bind_backend(nanobind::module_& m);
 void bind_op_table(nanobind::module_& m);
+void bind_data(nanobind::module_& m);         // numpy, buffers, lists, devices
+void bind_nested_data(nanobind::module_& m);
+void bind_dlpack(nanobind::module_& m);
 void bind_nn(nanobind::module_& m);
 void bind_optim(nanobind::module_& m);
 void bind_io(nanobind::module_& m);

@@ -32,13 +32,7 @@ PyObject* dims_tuple(const Dims& d) {
   return t;
 }
 
-PyObject* size_class = nullptr;  // pyburn.Size, a tuple with torch.Size's extras
-
-PyObject* shape(const TensorHandle& t) {
-  Object tuple = checked(dims_tuple(t.shape()));
-  return size_class ? PyObject_CallOneArg(size_class, tuple.get()) : tuple.release();
-}
-PyObject* stride(const TensorHandle& t) { return dims_tuple(t.strides()); }
+PyObject* shape(const TensorHandle& t) { return make_size(t.shape()); }
 PyObject* dtype(const TensorHandle& t) { return dtype_object(t.dtype()).release().ptr(); }
 PyObject* device(const TensorHandle& t) { return device_object(t.device()).release().ptr(); }
 PyObject* ndim(const TensorHandle& t) { return PyLong_FromLong(t.rank()); }
@@ -47,6 +41,10 @@ PyObject* itemsize(const TensorHandle& t) { return PyLong_FromLongLong(size_of(t
 PyObject* offset(const TensorHandle& t) { return PyLong_FromLongLong(t.layout().offset); }
 PyObject* version(const TensorHandle& t) { return PyLong_FromUnsignedLong(t.storage()->version()); }
 PyObject* is_contiguous(const TensorHandle& t) { return PyBool_FromLong(t.layout().is_contiguous()); }
+PyObject* is_floating_point(const TensorHandle& t) { return PyBool_FromLong(is_floating(t.dtype())); }
+PyObject* has_sign(const TensorHandle& t) { return PyBool_FromLong(is_floating(t.dtype()) || is_signed_integer(t.dtype())); }
+PyObject* is_parameter(const TensorHandle& t) { return PyBool_FromLong(t.has(Flag::parameter)); }
+PyObject* bytes(const TensorHandle& t) { return PyLong_FromLongLong(t.numel() * size_of(t.dtype())); }
 PyObject* data_ptr(const TensorHandle& t) {
   const auto base = reinterpret_cast<uintptr_t>(t.storage()->host);
   return PyLong_FromUnsignedLongLong(base ? base + uintptr_t(t.layout().offset * size_of(t.dtype())) : 0);
@@ -59,13 +57,28 @@ PyObject* transposed(const TensorHandle& t) {
 }
 PyObject* matrix_transposed(const TensorHandle& t) { return wrap(transpose(t, -2, -1)); }
 
-PyObject* length(const TensorHandle& t) {
-  if (t.rank() == 0) {
-    PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor");
+// size(), size(dim), stride(), stride(dim): all of them, or one.
+template <auto all>
+PyObject* all_or_one(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  try {
+    const TensorHandle& t = unwrap(self);
+    if (nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) == 0) return all(t, -1);
+    if (nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) > 1 || (kwnames && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "dim") != 0)) {
+      PyErr_SetString(PyExc_TypeError, "expected one argument at most: dim");
+      return nullptr;
+    }
+    if (args[0] == Py_None) return all(t, -1);
+    Object index = checked(PyNumber_Index(args[0]));
+    const int64_t dim = PyLong_AsLongLong(index.get());
+    if (dim == -1 && PyErr_Occurred()) return nullptr;
+    return all(t, normalise_dim(dim, t.rank()));
+  } catch (...) {
+    set_python_error();
     return nullptr;
   }
-  return PyLong_FromLongLong(t.shape()[0]);
 }
+PyObject* size(const TensorHandle& t, int dim) { return dim < 0 ? make_size(t.shape()) : PyLong_FromLongLong(t.shape()[dim]); }
+PyObject* stride(const TensorHandle& t, int dim) { return dim < 0 ? dims_tuple(t.strides()) : PyLong_FromLongLong(t.strides()[dim]); }
 
 // Elements in plain order as bytes: what numpy, pickle and printing are made of.
 PyObject* download(const TensorHandle& t) {
@@ -78,7 +91,9 @@ PyObject* download(const TensorHandle& t) {
   return bytes.release();
 }
 
-PyObject* item(const TensorHandle& t) {
+}  // namespace
+
+PyObject* item_of(const TensorHandle& t) {
   if (t.numel() != 1) {
     PyErr_Format(PyExc_RuntimeError, "a Tensor with %lld elements cannot be converted to a number", (long long)(t.numel()));
     return nullptr;
@@ -98,6 +113,8 @@ PyObject* item(const TensorHandle& t) {
   return wide == DType::uint64 ? PyLong_FromUnsignedLongLong(uint64_t(bits)) : PyLong_FromLongLong(bits);
 }
 
+namespace {
+
 PyObject* copy_(PyObject* self, PyObject* source) {
   try {
     if (!is_tensor(source)) {
@@ -116,11 +133,6 @@ PyObject* copy_(PyObject* self, PyObject* source) {
   }
 }
 
-PyObject* set_size_class(PyObject*, PyObject* type) {
-  Py_XSETREF(size_class, Py_NewRef(type));
-  Py_RETURN_NONE;
-}
-
 }  // namespace
 
 PyGetSetDef* tensor_attributes() {
@@ -130,9 +142,11 @@ PyGetSetDef* tensor_attributes() {
       {"device", getter<device>, nullptr, "The stack of backends that holds the elements.", nullptr},
       {"ndim", getter<ndim>, nullptr, "The number of axes.", nullptr},
       {"itemsize", getter<itemsize>, nullptr, "Bytes per element.", nullptr},
+      {"nbytes", getter<bytes>, nullptr, "Bytes of all elements.", nullptr},
       {"T", getter<transposed>, nullptr, "The axes in reverse order; a view.", nullptr},
       {"mT", getter<matrix_transposed>, nullptr, "The last two axes exchanged; a view.", nullptr},
       {"_version", getter<version>, nullptr, "How often the storage was written in place.", nullptr},
+      {"_is_parameter", getter<is_parameter>, nullptr, "Was it made by Parameter()?", nullptr},
       {"_storage_id", getter<storage_id>, nullptr, "Equal for tensors that share memory.", nullptr},
       {nullptr, nullptr, nullptr, nullptr, nullptr},
   };
@@ -141,18 +155,21 @@ PyGetSetDef* tensor_attributes() {
 
 PyMethodDef* tensor_methods() {
   static PyMethodDef list[] = {
-      {"stride", method<stride>, METH_NOARGS, "Distance of neighbours along each axis, in elements."},
+      {"size", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(all_or_one<size>)), METH_FASTCALL | METH_KEYWORDS, "The extents, or one of them."},
+      {"stride", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(all_or_one<stride>)), METH_FASTCALL | METH_KEYWORDS, "Distance of neighbours along each axis, in elements."},
       {"dim", method<ndim>, METH_NOARGS, "The number of axes."},
+      {"ndimension", method<ndim>, METH_NOARGS, "The number of axes."},
       {"numel", method<numel>, METH_NOARGS, "The number of elements."},
+      {"nelement", method<numel>, METH_NOARGS, "The number of elements."},
+      {"is_floating_point", method<is_floating_point>, METH_NOARGS, "Is the dtype a floating one?"},
+      {"is_signed", method<has_sign>, METH_NOARGS, "Can the dtype hold negative numbers?"},
       {"element_size", method<itemsize>, METH_NOARGS, "Bytes per element."},
       {"storage_offset", method<offset>, METH_NOARGS, "Position of the first element in the storage."},
       {"is_contiguous", method<is_contiguous>, METH_NOARGS, "Do the elements lie in plain order, without holes?"},
       {"data_ptr", method<data_ptr>, METH_NOARGS, "Address of the first element; 0 where there is no host memory."},
-      {"item", method<item>, METH_NOARGS, "The one element as a Python number."},
+      {"item", method<item_of>, METH_NOARGS, "The one element as a Python number."},
       {"copy_", copy_, METH_O, "Overwrites the elements with those of another tensor, which is broadcast and converted."},
       {"_download", method<download>, METH_NOARGS, "The elements in plain order, as bytes."},
-      {"__len__", method<length>, METH_NOARGS, nullptr},
-      {"_set_size_class", set_size_class, METH_O | METH_STATIC, nullptr},
       {nullptr, nullptr, 0, nullptr},
   };
   return list;

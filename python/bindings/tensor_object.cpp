@@ -2,6 +2,8 @@
 
 #include <structmember.h>
 
+#include <vector>
+
 #include "arguments.h"
 
 namespace pyburn::python {
@@ -64,7 +66,8 @@ PyObject* create(PyTypeObject* type, PyObject* args, PyObject*) {
   if (!module) return nullptr;
   if (PyTuple_GET_SIZE(args) == 0) {
     Object made(PyObject_CallMethod(module.get(), "zeros", "i", 0));
-    return made && type != tensor_type ? wrap_as(type, unwrap(made.get())) : made.release();
+    if (!made || type == tensor_type) return made.release();
+    return wrap_as(type, alias(unwrap(made.get()), unwrap(made.get()).layout()));
   }
   Object function(PyObject_GetAttrString(module.get(), "tensor"));
   if (!function) return nullptr;
@@ -120,7 +123,7 @@ int visit_kept(const TensorHandle& t, visitproc visit, void* arg) {
 bool make_tensor_type(PyObject* module) {
   TensorImpl::forget_python = forget_python;
   const PyNumberMethods& n = tensor_number_slots;
-  PyType_Slot slots[] = {
+  std::vector<PyType_Slot> slots = {
       {Py_tp_doc, const_cast<char*>("A multi-dimensional array with a dtype, a device and, where asked for, a gradient.")},
       {Py_tp_new, reinterpret_cast<void*>(create)},
       {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
@@ -143,9 +146,11 @@ bool make_tensor_type(PyObject* module) {
       {Py_nb_inplace_subtract, reinterpret_cast<void*>(n.nb_inplace_subtract)},
       {Py_nb_inplace_multiply, reinterpret_cast<void*>(n.nb_inplace_multiply)},
       {Py_nb_inplace_true_divide, reinterpret_cast<void*>(n.nb_inplace_true_divide)},
-      {0, nullptr},
   };
-  PyType_Spec spec = {"pyburn.Tensor", int(sizeof(TensorObject)), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+  for (const PyType_Slot* more : {tensor_protocol_slots, tensor_index_slots, tensor_buffer_slots})
+    for (; more->slot; ++more) slots.push_back(*more);
+  slots.push_back({0, nullptr});
+  PyType_Spec spec = {"pyburn.Tensor", int(sizeof(TensorObject)), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
   tensor_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   return tensor_type && PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(tensor_type)) == 0 && add_functions(module);
 }

@@ -12,6 +12,15 @@
 #include "pyburn/runtime/device.h"
 
 namespace pyburn {
+namespace {
+
+// Names that users may type and that lead nowhere yet: pyburn.backends() and the error say why.
+void register_planned(const char* name, std::vector<std::string> aliases, const char* doc, const char* why) {
+  register_backend({.name = name, .aliases = std::move(aliases), .doc = doc, .make = [](auto, auto) { return Ref<Backend>(); },
+                    .unavailable = [why] { return std::string(why); }});
+}
+
+}  // namespace
 
 void start() {
   static std::once_flag once;
@@ -23,6 +32,8 @@ void start() {
     register_trace_backend();
     register_router_backend();
     register_remote_backend();
+    register_planned("wgpu", {"gpu"}, "GPUs through WebGPU.", "this version of pyburn has no wgpu backend");
+    register_planned("torch", {"pytorch"}, "PyTorch as a backend.", "this version of pyburn has no torch backend");
   });
 }
 

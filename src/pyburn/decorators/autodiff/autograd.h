@@ -24,5 +24,7 @@ Ref<Node> grad_fn(const TensorHandle& t);                    // null for leaves
 void detach_in_place(const TensorHandle& t);                 // not for views
 TensorHandle data_of(const TensorHandle& t);                 // .data: no history, and writes leave the version alone
 void set_data(const TensorHandle& t, const TensorHandle& value);
+// A copy on another device, recorded: its gradient travels back. t itself when it is there.
+TensorHandle move_recorded(Device& device, const TensorHandle& t);
 
 }  // namespace pyburn::autograd

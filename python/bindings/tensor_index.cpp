@@ -1,0 +1,169 @@
+// x[...] and x[...] = y. Integers, slices, None and ... give views; lists and tensors of integers or bools give copies.
+#include "objects.h"
+#include "pyburn/ops/copy.h"
+#include "pyburn/ops/functions.h"
+#include "pyburn/ops/index_tensors.h"
+#include "pyburn/support/error.h"
+
+namespace pyburn::python {
+namespace {
+
+[[noreturn]] void raise(PyObject* type, const std::string& message) {
+  PyErr_SetString(type, message.c_str());
+  throw PythonError();
+}
+
+bool is_mask(const TensorHandle& t) { return t.dtype() == DType::boolean; }
+
+// The parts of an index: lists and arrays have become tensors, tensors of one integer or bool plain numbers.
+struct Key {
+  SmallVector<Object, 4> parts;
+
+  explicit Key(PyObject* key, Device& device) {
+    if (!PyTuple_Check(key)) return add(key, device);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) add(PyTuple_GET_ITEM(key, i), device);
+  }
+
+ private:
+  void add(PyObject* part, Device& device) {
+    Object p = Object::borrowed(part);
+    const bool plain = PyLong_Check(part) || PySlice_Check(part) || part == Py_None || part == Py_Ellipsis;
+    if (!plain && !is_tensor(part)) p = converted(part, device);
+    if (is_tensor(p.get()) && unwrap(p.get()).rank() == 0) {
+      const TensorHandle& t = unwrap(p.get());
+      if (!is_integral(t.dtype())) refuse(part);
+      p = checked(item_of(t));
+    }
+    parts.push_back(std::move(p));
+  }
+  static Object converted(PyObject* part, Device& device) {
+    if (PyUnicode_Check(part) || PyBytes_Check(part) || PyFloat_Check(part) || !(PySequence_Check(part) || PyIndex_Check(part))) refuse(part);
+    if (PyIndex_Check(part) && !PySequence_Check(part)) return checked(PyNumber_Index(part));
+    Object t = checked(tensor_from_data(part, {}, &device));
+    const TensorHandle& h = unwrap(t.get());
+    if (h.numel() == 0 && is_floating(h.dtype())) return Object(wrap(cast(h, DType::int64)));  // x[[]]
+    return t;
+  }
+  [[noreturn]] static void refuse(PyObject* part) {
+    raise(PyExc_IndexError, format("only integers, slices (`:`), ellipsis (`...`), None and integer or bool tensors are valid indices: got {}",
+                                   Py_TYPE(part)->tp_name));
+  }
+};
+
+// x after all parts that give views, and the tensors that index the rest.
+struct Place {
+  TensorHandle view;
+  SmallVector<AxisIndex, 4> tensors;
+};
+
+int axes_taken(const Key& key) {
+  int taken = 0;
+  for (const Object& o : key.parts) {
+    PyObject* p = o.get();
+    if (p == Py_None || p == Py_Ellipsis || PyBool_Check(p)) continue;
+    taken += is_tensor(p) && is_mask(unwrap(p)) ? unwrap(p).rank() : 1;
+  }
+  return taken;
+}
+
+Tensor sliced(const TensorHandle& x, int axis, PyObject* part) {
+  Py_ssize_t start, stop, step;
+  if (PySlice_Unpack(part, &start, &stop, &step) < 0) throw PythonError();
+  if (step <= 0) raise(PyExc_ValueError, format("step must be greater than zero: got {}", int64_t(step)));
+  PySlice_AdjustIndices(Py_ssize_t(x.shape()[axis]), &start, &stop, step);
+  if (start == 0 && stop == x.shape()[axis] && step == 1) return x;
+  return slice(x, axis, start, stop, step);
+}
+
+Place locate(const TensorHandle& x, PyObject* given) {
+  const Key key(given, x.device());
+  const int taken = axes_taken(key);
+  if (taken > x.rank()) {
+    if (x.rank() == 0) raise(PyExc_IndexError, "invalid index of a 0-dim tensor; use tensor.item() to convert a 0-dim tensor to a number");
+    raise(PyExc_IndexError, format("too many indices for tensor of dimension {}: got {}", x.rank(), taken));
+  }
+  Place place{x, {}};
+  int axis = 0;
+  bool seen_ellipsis = false;
+  for (const Object& o : key.parts) {
+    PyObject* p = o.get();
+    if (p == Py_Ellipsis) {
+      if (!seen_ellipsis) axis += x.rank() - taken;
+      seen_ellipsis = true;
+    } else if (p == Py_None || PyBool_Check(p)) {
+      place.view = unsqueeze(place.view, axis);
+      if (p == Py_False) place.view = slice(place.view, axis, 0, 0);
+      ++axis;
+    } else if (PySlice_Check(p)) {
+      place.view = sliced(place.view, axis++, p);
+    } else if (is_tensor(p)) {
+      const TensorHandle& t = unwrap(p);
+      if (is_mask(t)) {
+        for (AxisIndex& a : mask_indices(place.view, axis, t)) place.tensors.push_back(std::move(a));
+        axis += t.rank();
+      } else {
+        place.tensors.push_back({axis++, t});
+      }
+    } else {
+      const int64_t i = PyLong_AsLongLong(p);
+      if (i == -1 && PyErr_Occurred()) throw PythonError();
+      place.view = select(place.view, axis, i);
+    }
+  }
+  return place;
+}
+
+PyObject* get(PyObject* self, PyObject* key) {
+  try {
+    const TensorHandle& x = unwrap(self);
+    if (PyLong_CheckExact(key)) {  // the common case, without the machinery
+      const int64_t i = PyLong_AsLongLong(key);
+      if (i == -1 && PyErr_Occurred()) return nullptr;
+      if (x.rank() > 0) return wrap(select(x, 0, i));
+    }
+    const Place place = locate(x, key);
+    if (!place.tensors.empty()) return wrap(take(place.view, {place.tensors.data(), size_t(place.tensors.size())}));
+    // x[...] and x[:] are new tensors on the same memory, as in PyTorch.
+    return wrap(place.view.is_same(x) ? view(x, x.shape()) : Tensor(place.view));
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+// The value to be written: leading axes of extent 1 that the target does not have are dropped, as in PyTorch.
+Tensor value_for(const TensorHandle& target, PyObject* value) {
+  if (Scalar number; !is_tensor(value) && to_scalar(value, number)) return full(Dims{}, number, target.dtype(), &target.device(), false);
+  const Object made = is_tensor(value) ? Object::borrowed(value) : checked(tensor_from_data(value, target.dtype(), &target.device()));
+  const TensorHandle& t = unwrap(made.get());
+  Shape shape = t.shape();
+  while (shape.rank() > target.rank() && shape[0] == 1) shape.erase(0);
+  return shape == t.shape() ? Tensor(t) : reshape(t, shape);
+}
+
+int set(PyObject* self, PyObject* key, PyObject* value) {
+  try {
+    if (!value) raise(PyExc_TypeError, "elements of a tensor cannot be deleted");
+    const Place place = locate(unwrap(self), key);
+    const Tensor v = value_for(place.view, value);
+    if (place.tensors.empty()) {
+      copy_into(place.view, v);
+    } else {
+      put(place.view, {place.tensors.data(), size_t(place.tensors.size())}, v);
+    }
+    return 0;
+  } catch (...) {
+    set_python_error();
+    return -1;
+  }
+}
+
+}  // namespace
+
+const PyType_Slot tensor_index_slots[] = {
+    {Py_mp_subscript, reinterpret_cast<void*>(get)},
+    {Py_mp_ass_subscript, reinterpret_cast<void*>(set)},
+    {0, nullptr},
+};
+
+}  // namespace pyburn::python
