@@ -17,14 +17,17 @@ Binary Binary::from(const Operand& input, const Operand& other) {
 namespace {
 
 template <class A>
-Meta infer(const A&, Metas in) { return in[0]; }
+Meta infer(const A& a, Metas in) {
+  require<ValueError>(a.scalar <= Side::right, "unknown side: got {}", int64_t(a.scalar));
+  return in[0];
+}
 template <class A>
-Meta infer_bool(const A&, Metas in) { return {in[0].shape, DType::boolean}; }
+Meta infer_bool(const A& a, Metas in) { return {infer(a, in).shape, DType::boolean}; }
 
 Meta infer_additive(const Additive& a, Metas in) {
   if (!is_floating(in[0].dtype))
     require<DTypeError>(!a.alpha.is_floating(), "for integral input, alpha must not be floating: got {}", a.alpha);
-  return in[0];
+  return infer(a, in);
 }
 Meta infer_sub(const Additive& a, Metas in) {
   require<DTypeError>(in[0].dtype != DType::boolean, "not defined for bool: use logical_xor or ^ instead");
@@ -33,7 +36,7 @@ Meta infer_sub(const Additive& a, Metas in) {
 Meta infer_pow(const Binary& a, Metas in) {
   if (a.scalar == Side::right && !is_floating(in[0].dtype))
     require<ValueError>(a.value.to_double() >= 0, "integers to negative integer powers are not allowed: got {}", a.value);
-  return in[0];
+  return infer(a, in);
 }
 
 // Operands as the rule sees them: tensor or number on either side.
@@ -111,7 +114,7 @@ Grads grad_minimum(const Binary& a, const GradContext& c) {
 Meta infer_where(const Where& a, Metas in) {
   require<DTypeError>(in[0].dtype == DType::boolean, "expected condition to be a boolean tensor: got {}", in[0].dtype);
   require(a.scalar == Side::none || in.size() == 2, "expected two branches");
-  return in[1];
+  return infer(a, in.subspan(1));
 }
 Grads grad_where(const Where& a, const GradContext& c) {
   const TensorHandle condition = c.input(0), &dy = c.dy();

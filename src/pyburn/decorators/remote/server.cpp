@@ -1,9 +1,23 @@
 #include "pyburn/decorators/remote/server.h"
 
+#include <algorithm>
+
 #include "pyburn/ir/signature.h"
 #include "pyburn/runtime/run.h"
 
 namespace pyburn::remote {
+
+namespace {
+
+constexpr int64_t kLargestStretch = int64_t(1) << 30;  // bytes
+
+void check_signature_of(const Operation& op, const Tensors& inputs, int64_t outputs) {
+  SmallVector<bool, 8> given;
+  for (const TensorHandle& t : inputs) given.push_back(t.defined());
+  check_signature(op.ref(), given, outputs);
+}
+
+}  // namespace
 
 Server::Server(Ref<Backend> backend) : backend_(std::move(backend)), device_(device_of(backend_)) {
   for (const OpInfo* op : OpTable::global().rows()) names_.add(op->name());
@@ -98,12 +112,6 @@ Tensors Server::tensors(WireReader& in) const {
   return list;
 }
 
-static void check_signature_of(const Operation& op, const Tensors& inputs, int64_t outputs) {
-  SmallVector<bool, 8> given;
-  for (const TensorHandle& t : inputs) given.push_back(t.defined());
-  check_signature(op.ref(), given, outputs);
-}
-
 // Through the door, which checks what a client's own door has checked before: the client is not trusted.
 void Server::execute(WireReader& in) {
   const Operation op = decode_operation(in);
@@ -147,6 +155,7 @@ void Server::download(WireReader& in, WireWriter& out) {
   const TensorHandle from = tensor(in);
   // A stretched layout is small on the wire and huge when written out.
   const int64_t bytes = from.numel() * size_of(from.dtype());
+  require<RemoteError>(bytes <= std::max(from.storage()->bytes, kLargestStretch), "[remote] too large an answer: got {}", from.layout());
   const std::span<std::byte> to = out.extend(size_t(bytes));
   backend_->download(from, {to.data(), from.meta()});
 }
