@@ -163,8 +163,6 @@ TEST(Remote, MalformedRequestsNeverCrash) {
 
 TEST(Remote, SaysWhichTransportIsMissing) {
   cpu();
-  register_backend({.name = "ndarray", .aliases = {"cpu"}, .doc = "", .make = [](auto, std::string_view) { return cpu_ref(); }});
-  register_remote_backend();
   EXPECT_EQ(make_backend("remote(ndarray)")->name(), "remote(ndarray)");
   EXPECT_NE(message_of<DeviceError>([] { make_backend("remote(ws://localhost:1234)"); }).find("'ws'"), std::string::npos);
 }
