@@ -33,6 +33,7 @@ system:
 
 $(VENV)/.ready: tools/requirements.txt
 	@$(MAKE) system
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed: make PYTHON=python3.x")'
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --requirement tools/requirements.txt
 	@touch $@

@@ -1,6 +1,9 @@
 // Everything a program needs: #include "pyburn/pyburn.h", call pyburn::start() once, and go.
 #pragma once
 #include "pyburn/decorators/autodiff/autograd.h"
+#include "pyburn/inference/capture.h"
+#include "pyburn/inference/session.h"
+#include "pyburn/io/safetensors.h"
 #include "pyburn/ops/functions.h"
 #include "pyburn/ops/operators.h"
 #include "pyburn/runtime/device.h"

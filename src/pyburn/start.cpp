@@ -5,6 +5,7 @@
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/null/null_backend.h"
 #include "pyburn/decorators/autodiff/autodiff.h"
+#include "pyburn/decorators/fusion/fusion.h"
 #include "pyburn/decorators/remote/client.h"
 #include "pyburn/decorators/router/router.h"
 #include "pyburn/decorators/trace/trace.h"
@@ -29,9 +30,10 @@ void start() {
     register_backend({.name = "ndarray", .aliases = {"cpu"}, .doc = "The CPU.", .make = [](auto, auto) { return Ref<Backend>(&cpu::cpu_backend()); }});
     register_null_backend();
     register_autodiff();
+    register_fusion();
     register_trace_backend();
-    register_router_backend();
     register_remote_backend();
+    register_router_backend();
     register_planned("wgpu", {"gpu"}, "GPUs through WebGPU.", "this version of pyburn has no wgpu backend");
     register_planned("torch", {"pytorch"}, "PyTorch as a backend.", "this version of pyburn has no torch backend");
   });

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING
 
 from .. import _core
 
 if TYPE_CHECKING:
     from .interface import Backend
 
-    Leaf = Union[str, _core.Device, Backend]
+    Leaf = str | _core.Device | Backend
 
 ENTRY_POINTS = "pyburn.backends"
 
@@ -70,9 +70,10 @@ def stack(*parts: Leaf) -> _core.Device:
     """
     if not parts:
         raise TypeError("[stack] expected at least one part: got none")
-    if all(isinstance(part, str) for part in parts):
-        text = "(".join(parts) + ")" * (len(parts) - 1)
-        return _core.Device(text if parts[0].lower() == "autodiff" else f"inner({text})")
+    names = [part for part in parts if isinstance(part, str)]
+    if len(names) == len(parts):
+        text = "(".join(names) + ")" * (len(names) - 1)
+        return _core.Device(text if names[0].lower() == "autodiff" else f"inner({text})")
     return _core._stack(list(parts[:-1]), parts[-1])
 
 

@@ -214,7 +214,7 @@ t(2, 3), (3, 2)
 t(2, 3), (-1,)
 t(), (1, 1)
 t(0, 3), (3, 0)
-t(4, 6)[:, :], (2, 2, 6)
+t(4, 6)[:, ::2], (2, 2, 3)
 t(4, 1).expand(4, 3), (2, 2, 3)
 t(2, 3), (4, 2) ! size does not fit
 t(2, 3).T, (6,) ! use reshape)"});
@@ -293,7 +293,7 @@ constinit OpInfo remove_axis = define_view<RemoveAxis, layout_remove_axis, grad_
     .schema = "remove_axis(Tensor input, int dim) -> Tensor",
     .doc = "input without its axis dim, which must have extent 1.",
     .torch = "torch.squeeze", .example = "pyburn.remove_axis(pyburn.ones(1, 3), 0).shape",
-    .samples = "t(1, 3), 0\nt(3, 1), -1\nt(1), 0\nt(0, 1), 1\nt(3, 1).T, 0\nt(1, 3).expand(1, 3), 0\nt(3), 0 ! extent 1"});
+    .samples = "t(1, 3), 0\nt(3, 1), -1\nt(1), 0\nt(0, 1), 1\nt(3, 1, 2).permute(2, 1, 0), 1\nt(1, 1).expand(1, 3), 0\nt(), 0 ! extent 1\nt(3), 0 ! extent 1"});
 }  // namespace op
 
 namespace {
@@ -308,7 +308,7 @@ constinit FunctionInfo functions[] = {
      .doc = "input without its axes of extent 1, or without those among dim; a view.",
      .torch = "lambda x, dim=None: torch.squeeze(x) if dim is None else torch.squeeze(x, dim)",
      .example = "pyburn.squeeze(pyburn.ones(1, 3, 1)).shape",
-     .samples = "t(1, 3, 1)\nt(1, 3, 1), dim=0\nt(1, 3, 1), dim=(0, -1)\nt(2, 3), dim=1\nt()\nt(0, 1)\nt(1, 3).T\nt(1, 1).expand(1, 3)\nt(2), dim=1 ! dim out of range"},
+     .samples = "t(1, 3, 1)\nt(1, 3, 1), dim=0\nt(1, 3, 1), dim=(0, -1)\nt(2, 3), dim=1\nt()\nt(0, 1)\nt(2, 1, 3).permute(2, 1, 0)\nt(1, 1).expand(1, 3)\nt(2), dim=1 ! dim out of range"},
     {.schema = "flatten(Tensor input, int start_dim=0, int end_dim=-1) -> Tensor",
      .doc = "The axes from start_dim to end_dim as one.", .example = "pyburn.flatten(pyburn.ones(2, 3, 4), 1).shape",
      .samples = "t(2, 3, 4)\nt(2, 3, 4), 1\nt(2, 3, 4), 0, 1\nt()\nt(0, 2)\nt(2, 3).T\nt(2, 1).expand(2, 3)\nt(2, 3), 1, 0 ! start_dim"},
