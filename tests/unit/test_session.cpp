@@ -22,7 +22,7 @@ struct ResidualBlock {
 
 Ref<Graph> captured(const ResidualBlock& block) {
   return capture(cpu(), {{{Shape{-1, 4, 6, 5}, DType::float32}, "image"}}, block,
-                 {.output_names = {"features"}, .constants = {{"conv1.weight", block.w1}, {"conv2.weight", block.w2}}});
+      {.output_names = {"features"}, .constants = {{"conv1.weight", block.w1}, {"conv2.weight", block.w2}}});
 }
 
 struct TemporaryFile {

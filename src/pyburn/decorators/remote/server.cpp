@@ -57,19 +57,28 @@ Bytes Server::answer(BytesView request) {
 
 void Server::perform(Command command, WireReader& in, WireWriter& out) {
   switch (command) {
-    case Command::hello: return hello(in, out);
+    case Command::hello:
+      return hello(in, out);
     case Command::support: {
       const OpInfo* op = OpTable::global().find(in.text());
       const DType key = in.dtype();
       return out.byte(op && backend_->supports(*op, key));
     }
-    case Command::allocate: return allocate(in);
-    case Command::release: storages_.erase(in.count()); return;
-    case Command::execute: return execute(in);
-    case Command::execute_dynamic: return execute_dynamic(in, out);
-    case Command::upload: return upload(in);
-    case Command::download: return download(in, out);
-    case Command::synchronize: return backend_->synchronize();
+    case Command::allocate:
+      return allocate(in);
+    case Command::release:
+      storages_.erase(in.count());
+      return;
+    case Command::execute:
+      return execute(in);
+    case Command::execute_dynamic:
+      return execute_dynamic(in, out);
+    case Command::upload:
+      return upload(in);
+    case Command::download:
+      return download(in, out);
+    case Command::synchronize:
+      return backend_->synchronize();
     case Command::memory: {
       const MemoryStatistics m = backend_->memory();
       return out.integer(m.in_use), out.integer(m.reserved), out.integer(m.peak);
@@ -102,7 +111,8 @@ TensorHandle Server::tensor(WireReader& in) const {
   const RemoteTensor t = decode_tensor(in);
   const auto it = storages_.find(t.id);
   require<RemoteError>(it != storages_.end(), "[remote] unknown tensor: got id {}", t.id);
-  require<RemoteError>(t.layout.extent().second <= it->second->bytes / size_of(t.dtype), "[remote] the layout exceeds the storage: got {}", t.layout);
+  require<RemoteError>(
+      t.layout.extent().second <= it->second->bytes / size_of(t.dtype), "[remote] the layout exceeds the storage: got {}", t.layout);
   return make_tensor(device_, t.dtype, t.layout, it->second);
 }
 
@@ -138,7 +148,8 @@ void Server::execute_dynamic(WireReader& in, WireWriter& out) {
   dispatch(op.ref(), list, {outputs.data(), size_t(outputs.size())}, &device_);
   for (size_t i = 0; i < ids.size(); ++i) {
     const TensorHandle& t = outputs[int64_t(i)];
-    require<RemoteError>(t.layout().is_contiguous() && t.layout().offset == 0, "[remote] a dynamic result must be in plain order: got {}", t.layout());
+    require<RemoteError>(
+        t.layout().is_contiguous() && t.layout().offset == 0, "[remote] a dynamic result must be in plain order: got {}", t.layout());
     keep(ids[i], Ref<Storage>(t.storage()));
     encode(out, t.meta());
   }
