@@ -4,11 +4,10 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/inference/session.h"
 #include "pyburn/ops/functions.h"
-#include "pyburn/ops/register.h"
 #include "pyburn/runtime/transfer.h"
+#include "pyburn/start.h"
 
 using namespace pyburn;
 
@@ -18,7 +17,7 @@ TensorHandle read_input(const char* path, const Meta& meta, Device& device) {
   std::vector<char> bytes(size_t(meta.shape.numel() * size_of(meta.dtype)));
   std::ifstream file(path, std::ios::binary);
   require<FormatError>(bool(file.read(bytes.data(), std::streamsize(bytes.size()))), "[run_graph] cannot read {} bytes from '{}'",
-                       int64_t(bytes.size()), path);
+      int64_t(bytes.size()), path);
   return from_host(device, {bytes.data(), meta});
 }
 
@@ -31,7 +30,7 @@ void print(const char* name, const TensorHandle& t) {
 }
 
 void run(int argc, char** argv) {
-  Device& device = device_of(Ref<Backend>(&cpu::cpu_backend()));
+  Device& device = default_device();
   const std::unique_ptr<Session> session = Session::load(argv[1], device);
   const Graph& graph = session->graph();
   const int64_t n = argc > 2 ? std::atoll(argv[2]) : 1;
@@ -44,7 +43,8 @@ void run(int argc, char** argv) {
     inputs.push_back(file < argc ? read_input(argv[file], meta, device) : TensorHandle(full(meta.shape, 0.5, meta.dtype, &device)));
   }
   const Tensors outputs = session->run(inputs);
-  for (int64_t i = 0; i < outputs.size(); ++i) print(graph.output_names.empty() ? "output" : graph.output_names[size_t(i)].c_str(), outputs[i]);
+  for (int64_t i = 0; i < outputs.size(); ++i)
+    print(graph.output_names.empty() ? "output" : graph.output_names[size_t(i)].c_str(), outputs[i]);
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ void run(int argc, char** argv) {
 int main(int argc, char** argv) {
   if (argc < 2) return std::fprintf(stderr, "usage: run_graph FILE [BATCH [INPUT.f32 ...]]\n"), 2;
   try {
-    register_operations(OpTable::global());
+    start();
     run(argc, argv);
   } catch (const Error& e) {
     return std::fprintf(stderr, "%s\n", e.what()), 1;

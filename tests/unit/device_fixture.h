@@ -1,4 +1,4 @@
-// What the C++ tests share: operations and the CPU, registered once, and tensors made from and compared with numbers.
+// What the C++ tests share: the CPU, and tensors made from and compared with numbers.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -8,17 +8,14 @@
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/ops/copy.h"
 #include "pyburn/ops/operators.h"
-#include "pyburn/ops/register.h"
 #include "pyburn/runtime/transfer.h"
+#include "pyburn/start.h"
 
 namespace pyburn::testing {
 
-inline Device& cpu() {
-  static Device& device = [] () -> Device& {
-    register_operations(OpTable::global());
-    return device_of(Ref<Backend>(&cpu::cpu_backend()));
-  }();
-  return device;
+inline Device& cpu() {  // without autodiff
+  start();
+  return device("inner(ndarray)");
 }
 
 inline Tensor tensor(Device& device, const Dims& shape, std::vector<float> values) {

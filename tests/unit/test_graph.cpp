@@ -67,7 +67,8 @@ TEST(FreeExtent, RefusesInputsThatDoNotFit) {
 }
 
 TEST(Simplify, FoldsWhatDependsOnConstantsAlone) {
-  const Tensor mean = numbers(cpu(), {3}, 1), var = exp(numbers(cpu(), {3}, 2)), weight = numbers(cpu(), {3}, 3), bias = numbers(cpu(), {3}, 4);
+  const Tensor mean = numbers(cpu(), {3}, 1), var = exp(numbers(cpu(), {3}, 2)), weight = numbers(cpu(), {3}, 3),
+               bias = numbers(cpu(), {3}, 4);
   auto f = [&](const Tensors& in) -> Tensors {
     const Tensor unused = exp(in[0]);
     return {batch_norm(in[0], mean, var, weight, bias)};
@@ -98,7 +99,8 @@ TEST(Simplify, LeavesWhatIsWrittenAlone) {
 TEST(Replay, RepeatsRandomNumbers) {
   const DeviceScope scope(cpu());
   const RandomState before = default_generator().state();
-  const Ref<Graph> g = capture(cpu(), {{{Shape{2}, DType::float32}, "x"}}, [](const Tensors& in) -> Tensors { return {in[0] + randn(Dims{2})}; });
+  const Ref<Graph> g =
+      capture(cpu(), {{{Shape{2}, DType::float32}, "x"}}, [](const Tensors& in) -> Tensors { return {in[0] + randn(Dims{2})}; });
   EXPECT_EQ(default_generator().state().offset, before.offset);
   Replay replay(g, cpu());
   const Tensors in{numbers(cpu(), {2})};

@@ -35,7 +35,8 @@ TEST(Remote, IsNamedAfterItsServer) {
 TEST(Remote, ComputesWhatTheServerComputes) {
   expect_equal([](Device& d) -> Tensors {
     const Tensor x = numbers(d, {2, 3, 4}, 1), y = numbers(d, {3, 4}, 2);
-    return {x + y, x * y * 2.0, exp(x), sum(x, Dims{0, 2}), bmm(x, transpose(x, 1, 2)), cast(x, DType::float16), cast(x * 100, DType::int64) + 1.5};
+    return {x + y, x * y * 2.0, exp(x), sum(x, Dims{0, 2}), bmm(x, transpose(x, 1, 2)), cast(x, DType::float16),
+        cast(x * 100, DType::int64) + 1.5};
   });
 }
 
@@ -123,7 +124,8 @@ TEST(Remote, MalformedAnswersRaise) {
   Damaged& channel = *owned;
   Device& device = device_of(Ref<Backend>(new remote::Client(std::move(owned))));
   const Tensor x = numbers(device, {3});
-  for (const Bytes& bytes : {Bytes{}, Bytes{std::byte(7)}, Bytes{std::byte(1), std::byte(1)}, Bytes{std::byte(1)}, Bytes{std::byte(0), std::byte(200)}}) {
+  for (const Bytes& bytes :
+      {Bytes{}, Bytes{std::byte(7)}, Bytes{std::byte(1), std::byte(1)}, Bytes{std::byte(1)}, Bytes{std::byte(0), std::byte(200)}}) {
     channel.damage = bytes;
     EXPECT_NE(message_of<RemoteError>([&] { values(x); }).find("malformed answer"), std::string::npos);
   }
@@ -135,8 +137,9 @@ TEST(Remote, MalformedRequestsNeverCrash) {
   Damaged& channel = *owned;
   Device& device = device_of(Ref<Backend>(new remote::Client(std::move(owned))));
   const Tensor x = numbers(device, {2, 3, 4}), w = numbers(device, {2, 3, 3, 3});
-  const Tensors kept{x + 1, sum(x, Dims{1}), bmm(x, transpose(x, 1, 2)), index_select(x, 1, cast(zeros(Dims{2}, {}, &device), DType::int64)), nonzero(x),
-                     conv2d(numbers(device, {1, 3, 5, 5}), w), where(gt(x, 0), x, 1.0), rand(Dims{3}, {}, &device), softmax(x, 1), amax(x, Dims{0}), argmax(x, 1)};
+  const Tensors kept{x + 1, sum(x, Dims{1}), bmm(x, transpose(x, 1, 2)),
+      index_select(x, 1, cast(zeros(Dims{2}, {}, &device), DType::int64)), nonzero(x), conv2d(numbers(device, {1, 3, 5, 5}), w),
+      where(gt(x, 0), x, 1.0), rand(Dims{3}, {}, &device), softmax(x, 1), amax(x, Dims{0}), argmax(x, 1)};
   values(x);
   const std::vector<Bytes> requests = channel.seen;
   std::mt19937 random(11);
@@ -163,8 +166,6 @@ TEST(Remote, MalformedRequestsNeverCrash) {
 
 TEST(Remote, SaysWhichTransportIsMissing) {
   cpu();
-  register_backend({.name = "ndarray", .aliases = {"cpu"}, .doc = "", .make = [](auto, std::string_view) { return cpu_ref(); }});
-  register_remote_backend();
   EXPECT_EQ(make_backend("remote(ndarray)")->name(), "remote(ndarray)");
   EXPECT_NE(message_of<DeviceError>([] { make_backend("remote(ws://localhost:1234)"); }).find("'ws'"), std::string::npos);
 }

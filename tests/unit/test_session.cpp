@@ -22,7 +22,7 @@ struct ResidualBlock {
 
 Ref<Graph> captured(const ResidualBlock& block) {
   return capture(cpu(), {{{Shape{-1, 4, 6, 5}, DType::float32}, "image"}}, block,
-                 {.output_names = {"features"}, .constants = {{"conv1.weight", block.w1}, {"conv2.weight", block.w2}}});
+      {.output_names = {"features"}, .constants = {{"conv1.weight", block.w1}, {"conv2.weight", block.w2}}});
 }
 
 struct TemporaryFile {
@@ -41,6 +41,24 @@ TEST(Session, RunsASavedResidualBlockAtAnyBatchSize) {
     const Tensors in{numbers(cpu(), {n, 4, 6, 5}, int(n))};
     expect_close(session->run(in)[0], block(in)[0]);
   }
+}
+
+// As a user's model is: on the default stack, with parameters that ask for gradients.
+TEST(Session, CapturesBelowAutodiff) {
+  cpu();
+  Device& device = pyburn::device("cpu");
+  const Tensor weight = numbers(device, {3, 2});
+  weight.set(Flag::requires_grad);
+  auto f = [&](const Tensors& in) -> Tensors { return {relu(matmul(in[0], transpose(weight, 0, 1)))}; };
+  const Ref<Graph> graph = capture(device, {{{Shape{-1, 2}, DType::float32}, "x"}}, f, {.constants = {{"weight", weight}}});
+  ASSERT_EQ(graph->constant_names, std::vector<std::string>{"weight"});
+  EXPECT_FALSE(graph->constants[0].second.requires_grad());
+  Session session(graph, device);
+  const Tensors in{numbers(device, {4, 2}, 2)};
+  const Tensor expected = f(in)[0], got = session.run(in)[0];
+  EXPECT_TRUE(expected.requires_grad());
+  EXPECT_FALSE(got.requires_grad());
+  expect_same(got, expected);
 }
 
 TEST(Session, SavesWhatItRuns) {

@@ -61,7 +61,8 @@ TEST(Trace, CaptureWithoutDataGivesTheSameGraph) {
 }
 
 TEST(Trace, ViewsThatLeadBackNeedNoNode) {
-  const Ref<Graph> g = capture(cpu(), {{{Shape{3, 4}, DType::float32}, "x"}}, [](const Tensors& in) -> Tensors { return {transpose(transpose(in[0], 0, 1), 0, 1)}; });
+  const Ref<Graph> g = capture(cpu(), {{{Shape{3, 4}, DType::float32}, "x"}},
+      [](const Tensors& in) -> Tensors { return {transpose(transpose(in[0], 0, 1), 0, 1)}; });
   EXPECT_EQ(g->outputs[0], g->inputs[0]);
   EXPECT_TRUE(g->nodes.empty());
 }
@@ -125,7 +126,9 @@ TEST(Trace, WritesToTwoOldViewsOfOneTensorAreRefused) {
 }
 
 TEST(Trace, AFailedFunctionEndsTheRecording) {
-  auto failing = [] { capture(cpu(), {{{Shape{2}, DType::float32}, "x"}}, [](const Tensors& in) -> Tensors { return {in[0] + numbers(cpu(), {3})}; }); };
+  auto failing = [] {
+    capture(cpu(), {{{Shape{2}, DType::float32}, "x"}}, [](const Tensors& in) -> Tensors { return {in[0] + numbers(cpu(), {3})}; });
+  };
   EXPECT_NE(message_of<ShapeError>(failing).find("[add]"), std::string::npos);
   EXPECT_EQ(current_level(), nullptr);
 }

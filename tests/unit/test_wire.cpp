@@ -21,12 +21,14 @@ Bytes encoded(OpRef op) {
 Ref<Graph> sample_graph() {
   const DeviceScope scope(cpu());
   const Tensor w = numbers(cpu(), {3, 4}), index = arange(2);
-  return capture(cpu(), {{{Shape{-1, 3}, DType::float32}, "x"}}, [&](const Tensors& in) -> Tensors {
-    Tensor y = softmax(matmul(in[0], w) + arange(4, {}, 1, DType::float32), 1);
-    copy_into(select(y, 1, 0), amax(y, Dims{1}));
-    y = conv2d(reshape(index_select(y, 1, index), Dims{-1, 1, 1, 2}), ones(Dims{1, 1, 1, 1}));
-    return {permute(y, Dims{1, 0, 2, 3}), where(gt(in[0], 0), in[0], 2.0), argmax(y, 0), rand(Dims{4})};
-  }, {.simplify = false});
+  return capture(cpu(), {{{Shape{-1, 3}, DType::float32}, "x"}},
+      [&](const Tensors& in) -> Tensors {
+        Tensor y = softmax(matmul(in[0], w) + arange(4, {}, 1, DType::float32), 1);
+        copy_into(select(y, 1, 0), amax(y, Dims{1}));
+        y = conv2d(reshape(index_select(y, 1, index), Dims{-1, 1, 1, 2}), ones(Dims{1, 1, 1, 1}));
+        return {permute(y, Dims{1, 0, 2, 3}), where(gt(in[0], 0), in[0], 2.0), argmax(y, 0), rand(Dims{4})};
+      },
+      {.simplify = false});
 }
 
 // The payload without the file's header and checksum.
@@ -137,10 +139,18 @@ TEST(Wire, DamagedGraphsNeverCrash) {
     Bytes bytes = good.bytes;
     for (size_t k = 1 + pick(3); k > 0; --k) {
       switch (pick(4)) {
-        case 0: bytes[pick(bytes.size())] = std::byte(random()); break;
-        case 1: bytes[pick(bytes.size())] ^= std::byte(1 << pick(8)); break;
-        case 2: bytes.erase(bytes.begin() + int64_t(pick(bytes.size()))); break;
-        case 3: bytes.insert(bytes.begin() + int64_t(pick(bytes.size())), std::byte(random())); break;
+        case 0:
+          bytes[pick(bytes.size())] = std::byte(random());
+          break;
+        case 1:
+          bytes[pick(bytes.size())] ^= std::byte(1 << pick(8));
+          break;
+        case 2:
+          bytes.erase(bytes.begin() + int64_t(pick(bytes.size())));
+          break;
+        case 3:
+          bytes.insert(bytes.begin() + int64_t(pick(bytes.size())), std::byte(random()));
+          break;
       }
     }
     if (round % 50 == 0) bytes.resize(pick(bytes.size()));

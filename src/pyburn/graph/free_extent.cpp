@@ -25,20 +25,20 @@ std::pair<int64_t, int64_t> solve(const Samples& s, std::array<int64_t, 3> v, co
   for (int k = 0; k < 3; ++k)
     if (a * s[size_t(k)].n + c != v[size_t(k)])
       fail<CaptureError>("[{}] a number does not follow the free extent: got {} at size {} in {}", node.op.info().name(), v[size_t(k)],
-                         s[size_t(k)].n, to_text(node.op.ref()));
+          s[size_t(k)].n, to_text(node.op.ref()));
   return {a, c};
 }
 
 void check_constants(const Samples& s) {
   const Graph& g = *s[0].graph;
   for (const Sample& other : s) {
-    require<CaptureError>(other.graph->constants.size() == g.constants.size(), "[capture] the number of constants depends on the free extent");
+    require<CaptureError>(
+        other.graph->constants.size() == g.constants.size(), "[capture] the number of constants depends on the free extent");
     for (size_t i = 0; i < g.constants.size(); ++i) {
       const TensorHandle &a = g.constants[i].second, &b = other.graph->constants[i].second;
       if (a.storage() == b.storage() && a.layout() == b.layout() && a.dtype() == b.dtype()) continue;
       require<CaptureError>(a.meta() == b.meta() && host_bytes(a) == host_bytes(b),
-                            "[capture] a constant depends on the free extent: got {} at size {} and {} at size {}", a.shape(), s[0].n, b.shape(),
-                            other.n);
+          "[capture] a constant depends on the free extent: got {} at size {} and {} at size {}", a.shape(), s[0].n, b.shape(), other.n);
     }
   }
 }
@@ -49,7 +49,8 @@ void find_free_axes(const Samples& s, Graph& g) {
     for (int axis = 0; axis < shape(s[0]).rank(); ++axis) {
       if (shape(s[0])[axis] == shape(s[1])[axis]) continue;
       for (const Sample& k : s)
-        require<CaptureError>(shape(k)[axis] == k.n, "[capture] a free axis of an input must have the free extent: got {} at size {}", shape(k), k.n);
+        require<CaptureError>(
+            shape(k)[axis] == k.n, "[capture] a free axis of an input must have the free extent: got {} at size {}", shape(k), k.n);
       g.free_axes.emplace_back(int32_t(i), axis);
     }
   }
@@ -59,15 +60,15 @@ void find_free_axes(const Samples& s, Graph& g) {
 }  // namespace
 
 Ref<Graph> with_free_extent(const std::function<Ref<Graph>(int64_t)>& capture, std::array<int64_t, 3> sizes) {
-  require<ValueError>(sizes[0] > 1 && sizes[1] > sizes[0] && sizes[2] > sizes[1], "[capture] expected three growing sizes above 1: got {}, {}, {}",
-                      sizes[0], sizes[1], sizes[2]);
+  require<ValueError>(sizes[0] > 1 && sizes[1] > sizes[0] && sizes[2] > sizes[1],
+      "[capture] expected three growing sizes above 1: got {}, {}, {}", sizes[0], sizes[1], sizes[2]);
   Samples s;
   for (size_t k = 0; k < 3; ++k) s[k] = {sizes[k], capture(sizes[k])};
   for (const Sample& k : s) {
     require<CaptureError>(k.graph->nodes.size() == s[0].graph->nodes.size() && k.graph->outputs == s[0].graph->outputs &&
                               k.graph->inputs == s[0].graph->inputs,
-                          "[capture] the number of operations depends on the free extent: got {} at size {} and {} at size {}",
-                          int64_t(s[0].graph->nodes.size()), s[0].n, int64_t(k.graph->nodes.size()), k.n);
+        "[capture] the number of operations depends on the free extent: got {} at size {} and {} at size {}",
+        int64_t(s[0].graph->nodes.size()), s[0].n, int64_t(k.graph->nodes.size()), k.n);
   }
   Graph& g = *s[0].graph;
   for (size_t i = 0; i < g.nodes.size(); ++i) {
@@ -77,7 +78,7 @@ Ref<Graph> with_free_extent(const std::function<Ref<Graph>(int64_t)>& capture, s
       const GraphNode& other = s[k].graph->nodes[i];
       if (!same_structure(node, other))
         fail<CaptureError>("[{}] the operation depends on the free extent: got {} at size {} and {} at size {}", node.op.info().name(),
-                           to_text(node.op.ref()), s[0].n, to_text(other.op.ref()), s[k].n);
+            to_text(node.op.ref()), s[0].n, to_text(other.op.ref()), s[k].n);
       slots[k] = integer_slots(other.op.ref());
     }
     for (int64_t j = 0; j < slots[0].size(); ++j) {
@@ -104,7 +105,7 @@ std::vector<Operation> operations_at(const Graph& g, int64_t n) {
       int64_t v;
       require<FormatError>(p.slot < slots.size(), "[graph] patch out of range: got slot {} of {}", p.slot, to_text(op.ref()));
       require<ShapeError>(!__builtin_mul_overflow(p.a, n, &v) && !__builtin_add_overflow(v, p.c, &slots[p.slot]),
-                          "[graph] the free extent is too large: got {}", n);
+          "[graph] the free extent is too large: got {}", n);
     }
     op = with_integer_slots(op, slots);
   }
@@ -113,13 +114,13 @@ std::vector<Operation> operations_at(const Graph& g, int64_t n) {
 
 int64_t free_extent_of(const Graph& g, std::span<const TensorHandle> inputs) {
   require<ValueError>(inputs.size() == g.inputs.size(), "[graph] wrong number of inputs: got {}, expected {}", int64_t(inputs.size()),
-                      int64_t(g.inputs.size()));
+      int64_t(g.inputs.size()));
   int64_t n = -1;
   for (size_t i = 0; i < inputs.size(); ++i) {
     require<ValueError>(inputs[i].defined(), "[graph] input {} is missing", int64_t(i));
     const Meta& expected = g.values[size_t(g.inputs[i])];
     require<DTypeError>(inputs[i].dtype() == expected.dtype, "[graph] input {} has another dtype: got {}, expected {}", int64_t(i),
-                        inputs[i].dtype(), expected.dtype);
+        inputs[i].dtype(), expected.dtype);
     Shape wanted = expected.shape;
     if (inputs[i].rank() == wanted.rank())
       for (const auto& [input, axis] : g.free_axes) {

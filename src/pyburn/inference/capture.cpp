@@ -19,8 +19,8 @@ class KeepGenerator {
   RandomState state_;
 };
 
-Ref<Graph> capture_at(Device& device, const std::vector<CaptureInput>& inputs, const CapturedFunction& function, const CaptureOptions& options,
-                      int64_t n) {
+Ref<Graph> capture_at(
+    Device& device, const std::vector<CaptureInput>& inputs, const CapturedFunction& function, const CaptureOptions& options, int64_t n) {
   const KeepGenerator keep;
   const Ref<Backend> null(new NullBackend(Ref<Backend>(&device.leaf())));
   const Ref<Trace> trace = make_ref<Trace>(null);
@@ -38,13 +38,14 @@ Ref<Graph> capture_at(Device& device, const std::vector<CaptureInput>& inputs, c
   for (const auto& [name, tensor] : options.constants) trace->name_constant(tensor, name);
   const Tensors outputs = function(tensors);
   require<ValueError>(options.output_names.empty() || int64_t(options.output_names.size()) == outputs.size(),
-                      "[capture] wrong number of output names: got {} for {}", int64_t(options.output_names.size()), outputs.size());
+      "[capture] wrong number of output names: got {} for {}", int64_t(options.output_names.size()), outputs.size());
   return recording.finish(outputs, options.output_names);
 }
 
 }  // namespace
 
-Ref<Graph> capture(Device& device, const std::vector<CaptureInput>& inputs, const CapturedFunction& function, const CaptureOptions& options) {
+Ref<Graph> capture(
+    Device& device, const std::vector<CaptureInput>& inputs, const CapturedFunction& function, const CaptureOptions& options) {
   bool free = false;
   for (const CaptureInput& i : inputs)
     for (int64_t d : i.meta.shape) free |= d == -1;

@@ -8,7 +8,7 @@
 namespace pyburn {
 
 struct CaptureInput {
-  Meta meta;              // an extent of -1 is free; all free extents are the same number
+  Meta meta;  // an extent of -1 is free; all free extents are the same number
   std::string name;
 };
 struct CaptureOptions {
@@ -20,6 +20,7 @@ using CapturedFunction = std::function<Tensors(const Tensors& inputs)>;
 
 // Calls `function` with tensors that have no values, on `device`, where the tensors it uses live. Reading a value
 // raises CaptureError. With a free extent the function is called three times.
-Ref<Graph> capture(Device& device, const std::vector<CaptureInput>& inputs, const CapturedFunction& function, const CaptureOptions& options = {});
+Ref<Graph> capture(
+    Device& device, const std::vector<CaptureInput>& inputs, const CapturedFunction& function, const CaptureOptions& options = {});
 
 }  // namespace pyburn

@@ -99,8 +99,8 @@ Ref<Graph> graph_from_bytes(BytesView bytes, Device& device) {
   const BytesView payload = bytes.subspan(sizeof h);
   require<FormatError>(std::memcmp(h.magic, kMagic, sizeof kMagic) == 0, "[graph_file] not a graph file");
   require<FormatError>(h.version == kVersion, "[graph_file] another version of the format: got {}, expected {}", h.version, kVersion);
-  require<FormatError>(h.bytes == payload.size(), "[graph_file] the file was cut or extended: got {} bytes, expected {}",
-                       uint64_t(payload.size()), h.bytes);
+  require<FormatError>(
+      h.bytes == payload.size(), "[graph_file] the file was cut or extended: got {} bytes, expected {}", uint64_t(payload.size()), h.bytes);
   require<FormatError>(h.checksum == checksum(payload), "[graph_file] the file is damaged: its checksum does not match");
   OpNames names;
   WireReader r(payload, names);

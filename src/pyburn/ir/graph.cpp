@@ -29,8 +29,8 @@ class Defined {
 };
 
 void check_names(const std::vector<std::string>& names, size_t expected) {
-  require<FormatError>(names.empty() || names.size() == expected, "[graph] wrong number of names: got {} for {}", int64_t(names.size()),
-                       int64_t(expected));
+  require<FormatError>(
+      names.empty() || names.size() == expected, "[graph] wrong number of names: got {} for {}", int64_t(names.size()), int64_t(expected));
 }
 
 }  // namespace
@@ -40,8 +40,8 @@ void check(const Graph& g) {
   for (ValueId v : g.inputs) defined.make(v);
   for (const auto& [v, t] : g.constants) {
     defined.make(v);
-    require<FormatError>(t.meta() == g.values[size_t(v)], "[graph] a constant does not fit its value: got {} for {}", t.shape(),
-                         g.values[size_t(v)].shape);
+    require<FormatError>(
+        t.meta() == g.values[size_t(v)], "[graph] a constant does not fit its value: got {} for {}", t.shape(), g.values[size_t(v)].shape);
   }
   for (const GraphNode& n : g.nodes) {
     for (ValueId v : n.in)
@@ -58,11 +58,12 @@ void check(const Graph& g) {
   check_names(g.output_names, g.outputs.size());
   check_names(g.constant_names, g.constants.size());
   for (const auto& [input, axis] : g.free_axes)
-    require<FormatError>(input >= 0 && size_t(input) < g.inputs.size() && axis >= 0 && axis < g.values[size_t(g.inputs[size_t(input)])].shape.rank(),
-                         "[graph] free axis out of range: got axis {} of input {}", axis, input);
+    require<FormatError>(
+        input >= 0 && size_t(input) < g.inputs.size() && axis >= 0 && axis < g.values[size_t(g.inputs[size_t(input)])].shape.rank(),
+        "[graph] free axis out of range: got axis {} of input {}", axis, input);
   for (const ExtentPatch& p : g.patches)
-    require<FormatError>(p.node >= 0 && size_t(p.node) < g.nodes.size() && p.slot >= 0 && !g.free_axes.empty(), "[graph] patch out of range: got node {}",
-                         p.node);
+    require<FormatError>(p.node >= 0 && size_t(p.node) < g.nodes.size() && p.slot >= 0 && !g.free_axes.empty(),
+        "[graph] patch out of range: got node {}", p.node);
 }
 
 uint64_t hash(const Graph& g) {

@@ -66,7 +66,6 @@ struct OpInfo : OpSpec {
   GradFn grad = nullptr;
   DecomposeFn decompose = nullptr;
   uint16_t index = 0;                   // dense, given at registration
-  uint8_t fewest_inputs = 0, most_inputs = 255;  // from the schema, at registration: operations may come from the wire
 
   constexpr std::string_view name() const {
     const std::string_view s = schema;

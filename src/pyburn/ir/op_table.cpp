@@ -12,25 +12,6 @@ struct OpTable::Body {
   std::unordered_map<std::string_view, OpInfo*> by_name;
 };
 
-namespace {
-
-// How many tensors the schema allows: "Tensor" always, "Tensor?" may be left out, "Tensor|Scalar" may be a number (not
-// all of them), "Tensor[]" any number.
-void count_inputs(OpInfo& row) {
-  const std::string_view schema = row.schema, parameters = schema.substr(0, schema.find(") ->"));
-  int fixed = 0, either = 0, optional = 0;
-  bool list = false;
-  for (size_t at = parameters.find("Tensor"); at != parameters.npos; at = parameters.find("Tensor", at + 6)) {
-    const char next = at + 6 < parameters.size() ? parameters[at + 6] : ' ';
-    (next == '?' ? optional : next == '|' ? either : fixed) += next != '[';
-    list |= next == '[';
-  }
-  row.fewest_inputs = uint8_t(fixed + (either > 0));
-  row.most_inputs = list ? 255 : uint8_t(fixed + either + optional);
-}
-
-}  // namespace
-
 OpTable::OpTable() : body_(new Body) {}  // never freed: rows outlive everything
 
 OpTable& OpTable::global() {
@@ -44,7 +25,6 @@ void OpTable::add(std::initializer_list<OpInfo*> rows) {
     if (it->second == row && !fresh) continue;
     require<ValueError>(fresh, "an operation of this name exists: got '{}'", row->name());
     row->index = uint16_t(body_->rows.size());
-    count_inputs(*row);
     body_->rows.push_back(row);
   }
 }

@@ -45,7 +45,8 @@ std::span<std::byte> WireWriter::extend(size_t bytes) {
 }
 
 BytesView WireReader::raw(size_t bytes) {
-  require<FormatError>(bytes <= rest_.size(), "[wire] the data ends early: got {} bytes, expected {}", uint64_t(rest_.size()), uint64_t(bytes));
+  require<FormatError>(
+      bytes <= rest_.size(), "[wire] the data ends early: got {} bytes, expected {}", uint64_t(rest_.size()), uint64_t(bytes));
   const BytesView head = rest_.first(bytes);
   rest_ = rest_.subspan(bytes);
   return head;
@@ -63,7 +64,8 @@ uint64_t WireReader::count() {
 }
 int64_t WireReader::length(size_t item_bytes) {
   const uint64_t n = count();
-  require<FormatError>(n <= rest_.size() / item_bytes, "[wire] a length exceeds the data: got {} with {} bytes left", n, uint64_t(rest_.size()));
+  require<FormatError>(
+      n <= rest_.size() / item_bytes, "[wire] a length exceeds the data: got {} with {} bytes left", n, uint64_t(rest_.size()));
   return int64_t(n);
 }
 int64_t WireReader::integer() {
@@ -89,14 +91,22 @@ std::string WireReader::text() {
   const BytesView chars = raw(size_t(length()));
   return {reinterpret_cast<const char*>(chars.data()), chars.size()};
 }
-void WireReader::end() const {
-  require<FormatError>(rest_.empty(), "[wire] data after the end: got {} bytes", uint64_t(rest_.size()));
-}
+void WireReader::end() const { require<FormatError>(rest_.empty(), "[wire] data after the end: got {} bytes", uint64_t(rest_.size())); }
 
 namespace {
 
 // Each field goes with a letter for its type, so that two versions of a struct do not misread each other.
-enum Tag : uint8_t { kBool = 'b', kInt = 'i', kReal = 'r', kText = 't', kDType = 'd', kDims = 'l', kScalar = 'n', kOptional = 'o', kGraph = 'g' };
+enum Tag : uint8_t {
+  kBool = 'b',
+  kInt = 'i',
+  kReal = 'r',
+  kText = 't',
+  kDType = 'd',
+  kDims = 'l',
+  kScalar = 'n',
+  kOptional = 'o',
+  kGraph = 'g'
+};
 
 void encode_scalar(WireWriter& w, const Scalar& v) {
   w.byte(uint8_t(v.kind()));
@@ -104,9 +114,12 @@ void encode_scalar(WireWriter& w, const Scalar& v) {
 }
 Scalar decode_scalar(WireReader& r) {
   switch (r.byte()) {
-    case uint8_t(Scalar::Kind::boolean): return r.integer() != 0;
-    case uint8_t(Scalar::Kind::integer): return r.integer();
-    case uint8_t(Scalar::Kind::floating): return r.real();
+    case uint8_t(Scalar::Kind::boolean):
+      return r.integer() != 0;
+    case uint8_t(Scalar::Kind::integer):
+      return r.integer();
+    case uint8_t(Scalar::Kind::floating):
+      return r.real();
   }
   fail<FormatError>("[wire] unknown kind of number");
 }
@@ -215,7 +228,7 @@ Layout decode_layout(WireReader& r) {
     int64_t step;
     require<FormatError>(l.strides[i] >= 0 && !__builtin_mul_overflow(l.strides[i], std::max<int64_t>(l.shape[i] - 1, 0), &step) &&
                              !__builtin_add_overflow(reach, step, &reach),
-                         "[wire] impossible strides: got {}", l.strides);
+        "[wire] impossible strides: got {}", l.strides);
   }
   return l;
 }

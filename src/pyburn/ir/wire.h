@@ -17,10 +17,10 @@ using BytesView = std::span<const std::byte>;
 class OpNames {
  public:
   int64_t size() const { return int64_t(rows_.size()); }
-  void add(std::string_view name);                 // an operation that this process does not know is kept as unknown
-  int64_t find(const OpInfo&) const;               // -1 when not in the table
-  const OpInfo& at(int64_t i) const;               // FormatError when this process does not know it
-  bool sealed = false;                             // agreed beforehand: operations that are not in it cannot be sent
+  void add(std::string_view name);    // an operation that this process does not know is kept as unknown
+  int64_t find(const OpInfo&) const;  // -1 when not in the table
+  const OpInfo& at(int64_t i) const;  // FormatError when this process does not know it
+  bool sealed = false;                // agreed beforehand: operations that are not in it cannot be sent
 
  private:
   struct Row {
@@ -39,16 +39,16 @@ class WireWriter {
  public:
   explicit WireWriter(OpNames& names) : names(names) {}
   void byte(uint8_t v) { bytes_.push_back(std::byte(v)); }
-  void count(uint64_t v);                          // seven bits per byte: small numbers are short
+  void count(uint64_t v);  // seven bits per byte: small numbers are short
   void integer(int64_t v);
   void real(double v);
   void text(std::string_view v);
   void raw(BytesView v) { bytes_.insert(bytes_.end(), v.begin(), v.end()); }
-  std::span<std::byte> extend(size_t bytes);       // room to be filled by the caller
+  std::span<std::byte> extend(size_t bytes);  // room to be filled by the caller
   Bytes take() { return std::move(bytes_); }
 
   OpNames& names;
-  ReadConstant read_constant;                      // needed only for graphs with constants
+  ReadConstant read_constant;  // needed only for graphs with constants
 
  private:
   Bytes bytes_;
@@ -68,11 +68,11 @@ class WireReader {
   std::string text();
   BytesView raw(size_t bytes);
   size_t left() const { return rest_.size(); }
-  void end() const;                                // FormatError when bytes are left over
+  void end() const;  // FormatError when bytes are left over
 
   OpNames& names;
   MakeConstant make_constant;
-  int depth = 0;                                   // of nested graphs
+  int depth = 0;  // of nested graphs
 
  private:
   BytesView rest_;
@@ -85,9 +85,9 @@ void encode(WireWriter&, OpRef);
 void encode(WireWriter&, const Graph&);
 
 Dims decode_dims(WireReader&);
-Meta decode_meta(WireReader&);                     // extents are not negative and the bytes countable
-Layout decode_layout(WireReader&);                 // the same, and no negative stride or offset
+Meta decode_meta(WireReader&);      // extents are not negative and the bytes countable
+Layout decode_layout(WireReader&);  // the same, and no negative stride or offset
 Operation decode_operation(WireReader&);
-Ref<Graph> decode_graph(WireReader&);              // passes check()
+Ref<Graph> decode_graph(WireReader&);  // passes check()
 
 }  // namespace pyburn

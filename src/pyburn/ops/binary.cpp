@@ -19,6 +19,7 @@ namespace {
 // A number stands for one of the two operands, or for none; operations from the wire may say anything.
 template <class A>
 void check_operands(const A& a, Metas in, size_t more = 0) {
+  require<ValueError>(a.scalar <= Side::right, "unknown side: got {}", int64_t(a.scalar));
   require<ValueError>(in.size() == more + (a.scalar == Side::none ? 2 : 1), "expected two operands: got {} tensors", int64_t(in.size()));
 }
 template <class A>
@@ -33,20 +34,18 @@ Meta infer_bool(const A& a, Metas in) {
 }
 
 Meta infer_additive(const Additive& a, Metas in) {
-  check_operands(a, in);
   if (!is_floating(in[0].dtype))
     require<DTypeError>(!a.alpha.is_floating(), "for integral input, alpha must not be floating: got {}", a.alpha);
-  return in[0];
+  return infer(a, in);
 }
 Meta infer_sub(const Additive& a, Metas in) {
   require<DTypeError>(in[0].dtype != DType::boolean, "not defined for bool: use logical_xor or ^ instead");
   return infer_additive(a, in);
 }
 Meta infer_pow(const Binary& a, Metas in) {
-  check_operands(a, in);
   if (a.scalar == Side::right && !is_floating(in[0].dtype))
     require<ValueError>(a.value.to_double() >= 0, "integers to negative integer powers are not allowed: got {}", a.value);
-  return in[0];
+  return infer(a, in);
 }
 
 // Operands as the rule sees them: tensor or number on either side.

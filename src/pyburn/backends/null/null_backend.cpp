@@ -28,9 +28,7 @@ KernelSupport NullBackend::support(const OpInfo& op, DType key) const {
   return op.decompose ? KernelSupport::none : KernelSupport::native;
 }
 
-Ref<Storage> NullBackend::allocate(DType dtype, int64_t elements) {
-  return Ref<Storage>(new NullStorage(this, elements * size_of(dtype)));
-}
+Ref<Storage> NullBackend::allocate(DType dtype, int64_t elements) { return Ref<Storage>(new NullStorage(this, elements * size_of(dtype))); }
 
 void NullBackend::download(const TensorHandle& from, const HostArray&) {
   fail<CaptureError>("[read] the values of this tensor are not known while capturing or on null: got {} {}", from.dtype(), from.shape());
@@ -38,9 +36,9 @@ void NullBackend::download(const TensorHandle& from, const HostArray&) {
 
 void register_null_backend() {
   register_backend({.name = "null",
-                    .aliases = {"meta"},
-                    .doc = "Runs operations without data: shapes and dtypes only.",
-                    .make = [](auto, std::string_view) { return Ref<Backend>(new NullBackend); }});
+      .aliases = {"meta"},
+      .doc = "Runs operations without data: shapes and dtypes only.",
+      .make = [](auto, std::string_view) { return Ref<Backend>(new NullBackend); }});
 }
 
 }  // namespace pyburn

@@ -7,8 +7,8 @@ namespace pyburn::remote {
 class Channel {
  public:
   virtual ~Channel() = default;
-  virtual void send(BytesView message) = 0;   // RemoteError when the other side is gone
-  virtual Bytes receive() = 0;                // the answer to the oldest unanswered message
+  virtual void send(BytesView message) = 0;  // RemoteError when the other side is gone
+  virtual Bytes receive() = 0;               // the answer to the oldest unanswered message
 };
 
 }  // namespace pyburn::remote

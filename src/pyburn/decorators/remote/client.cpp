@@ -102,7 +102,8 @@ void Client::ask(Command command, Write write, Read read) const {
 }
 
 Client::Client(std::unique_ptr<Channel> channel) : channel_(std::move(channel)), dead_(make_ref<DeadIds>()) {
-  ask(Command::hello, [](WireWriter& w) { w.count(kVersion); },
+  ask(
+      Command::hello, [](WireWriter& w) { w.count(kVersion); },
       [&](WireReader& r) {
         name_ = "remote(" + r.text() + ")";
         for (int64_t n = r.length(); n > 0; --n) names_.add(r.text());
@@ -114,7 +115,8 @@ Client::Client(std::unique_ptr<Channel> channel) : channel_(std::move(channel)),
 KernelSupport Client::support(const OpInfo& op, DType key) const {
   if (names_.find(op) < 0) return KernelSupport::none;
   bool native = false;
-  ask(Command::support, [&](WireWriter& w) { w.text(op.name()), w.byte(uint8_t(key)); }, [&](WireReader& r) { native = r.boolean(); });
+  ask(
+      Command::support, [&](WireWriter& w) { w.text(op.name()), w.byte(uint8_t(key)); }, [&](WireReader& r) { native = r.boolean(); });
   return native ? KernelSupport::native : KernelSupport::none;
 }
 
@@ -130,7 +132,8 @@ Ref<Storage> Client::allocate(DType dtype, int64_t elements) {
 
 void Client::execute(OpRef op, Inputs in, Outputs out) {
   if (op.info->kind == Kind::dynamic) return execute_dynamic(op, in, out);
-  ask(Command::execute,
+  ask(
+      Command::execute,
       [&](WireWriter& w) {
         encode(w, op);
         w.count(in.size());
@@ -143,7 +146,8 @@ void Client::execute(OpRef op, Inputs in, Outputs out) {
 
 void Client::execute_dynamic(OpRef op, Inputs in, Outputs out) {
   std::vector<uint64_t> ids;
-  ask(Command::execute_dynamic,
+  ask(
+      Command::execute_dynamic,
       [&](WireWriter& w) {
         encode(w, op);
         w.count(in.size());
@@ -154,13 +158,15 @@ void Client::execute_dynamic(OpRef op, Inputs in, Outputs out) {
       [&](WireReader& r) {
         for (size_t i = 0; i < out.size(); ++i) {
           const Meta m = decode_meta(r);
-          out[i] = make_tensor(in[0]->device(), m.dtype, contiguous_layout(m.shape), storage_for(ids[i], m.shape.numel() * size_of(m.dtype)));
+          out[i] =
+              make_tensor(in[0]->device(), m.dtype, contiguous_layout(m.shape), storage_for(ids[i], m.shape.numel() * size_of(m.dtype)));
         }
       });
 }
 
 void Client::upload(const HostArray& from, const TensorHandle& to) {
-  ask(Command::upload,
+  ask(
+      Command::upload,
       [&](WireWriter& w) {
         write_tensor(w, to);
         w.raw({static_cast<const std::byte*>(from.data), size_t(from.bytes())});
@@ -169,7 +175,8 @@ void Client::upload(const HostArray& from, const TensorHandle& to) {
 }
 
 void Client::download(const TensorHandle& from, const HostArray& to) {
-  ask(Command::download, [&](WireWriter& w) { write_tensor(w, from); },
+  ask(
+      Command::download, [&](WireWriter& w) { write_tensor(w, from); },
       [&](WireReader& r) {
         const BytesView data = r.raw(size_t(to.bytes()));
         if (!data.empty()) std::memcpy(to.data, data.data(), data.size());
@@ -192,15 +199,15 @@ MemoryStatistics Client::memory() const {
 
 void register_remote_backend() {
   register_backend({.name = "remote",
-                    .doc = "Runs operations on a server: remote(ndarray) has it in this process.",
-                    .decorator = true,
-                    .make = [](std::span<const Ref<Backend>> inner, std::string_view address) {
-                      if (!address.empty())
-                        fail<DeviceError>("[device] remote has no transport for '{}' in this build: got {}, available is remote(backend) in this process",
-                                          address.substr(0, address.find(':')), address);
-                      require<DeviceError>(inner.size() == 1, "[device] remote takes one backend: write remote(ndarray)");
-                      return Ref<Backend>(new remote::Client(remote::in_process_channel(inner[0])));
-                    }});
+      .doc = "Runs operations on a server: remote(ndarray) has it in this process.",
+      .decorator = true,
+      .make = [](std::span<const Ref<Backend>> inner, std::string_view address) {
+        if (!address.empty())
+          fail<DeviceError>("[device] remote has no transport for '{}' in this build: got {}, available is remote(backend) in this process",
+              address.substr(0, address.find(':')), address);
+        require<DeviceError>(inner.size() == 1, "[device] remote takes one backend: write remote(ndarray)");
+        return Ref<Backend>(new remote::Client(remote::in_process_channel(inner[0])));
+      }});
 }
 
 }  // namespace pyburn

@@ -18,7 +18,7 @@ class DeadIds : public Counted {
     uint64_t id;
     Entry* next = nullptr;
   };
-  void push(Entry*) noexcept;          // takes ownership
+  void push(Entry*) noexcept;  // takes ownership
   Entry* take() noexcept;
   ~DeadIds() override;
 
@@ -54,7 +54,7 @@ class Client final : public Backend {
   void execute_dynamic(OpRef op, Inputs in, Outputs out);
 
   std::unique_ptr<Channel> channel_;
-  mutable OpNames names_;              // the server's numbers; sealed after hello
+  mutable OpNames names_;  // the server's numbers; sealed after hello
   std::string name_;
   std::atomic<uint64_t> next_id_{1};
   Ref<DeadIds> dead_;

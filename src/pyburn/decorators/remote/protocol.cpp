@@ -30,10 +30,17 @@ constexpr ErrorClass row(const char* name) {
   return {name, [](const Error& e) { return dynamic_cast<const E*>(&e) != nullptr; }, [](std::string m) { throw E(std::move(m)); }};
 }
 constexpr ErrorClass kClasses[] = {
-    row<ShapeError>("ShapeError"),     row<ValueError>("ValueError"),       row<IndexError>("IndexError"),
-    row<DTypeError>("DTypeError"),     row<DeviceError>("DeviceError"),     row<UnsupportedOp>("UnsupportedOp"),
-    row<FormatError>("FormatError"),   row<CaptureError>("CaptureError"),   row<OutOfMemoryError>("OutOfMemoryError"),
-    row<RemoteError>("RemoteError"),   row<GradientError>("GradientError"),
+    row<ShapeError>("ShapeError"),
+    row<ValueError>("ValueError"),
+    row<IndexError>("IndexError"),
+    row<DTypeError>("DTypeError"),
+    row<DeviceError>("DeviceError"),
+    row<UnsupportedOp>("UnsupportedOp"),
+    row<FormatError>("FormatError"),
+    row<CaptureError>("CaptureError"),
+    row<OutOfMemoryError>("OutOfMemoryError"),
+    row<RemoteError>("RemoteError"),
+    row<GradientError>("GradientError"),
 };
 
 Bytes encoded(std::string_view name, std::string_view message) {

@@ -8,16 +8,16 @@ namespace pyburn::remote {
 inline constexpr uint32_t kVersion = 1;
 
 enum class Command : uint8_t {
-  hello,        // version -> name of the backend, names of the operations in the server's order
-  support,      // operation name, dtype -> bool
-  allocate,     // id, dtype, elements
-  release,      // id; unknown ids are ignored, because an allocation may have failed
-  execute,      // operation, inputs, outputs -> nothing
+  hello,            // version -> name of the backend, names of the operations in the server's order
+  support,          // operation name, dtype -> bool
+  allocate,         // id, dtype, elements
+  release,          // id; unknown ids are ignored, because an allocation may have failed
+  execute,          // operation, inputs, outputs -> nothing
   execute_dynamic,  // operation, inputs, ids for the outputs -> a Meta per output
-  upload,       // tensor, data
-  download,     // tensor -> data
+  upload,           // tensor, data
+  download,         // tensor -> data
   synchronize,
-  memory,       // -> in use, reserved, peak
+  memory,  // -> in use, reserved, peak
 };
 inline constexpr int kCommands = 10;
 

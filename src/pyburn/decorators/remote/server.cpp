@@ -1,9 +1,23 @@
 #include "pyburn/decorators/remote/server.h"
 
+#include <algorithm>
+
 #include "pyburn/ir/signature.h"
 #include "pyburn/runtime/run.h"
 
 namespace pyburn::remote {
+
+namespace {
+
+constexpr int64_t kLargestStretch = int64_t(1) << 30;  // bytes
+
+void check_signature_of(const Operation& op, const Tensors& inputs, int64_t outputs) {
+  SmallVector<bool, 8> given;
+  for (const TensorHandle& t : inputs) given.push_back(t.defined());
+  check_signature(op.ref(), given, outputs);
+}
+
+}  // namespace
 
 Server::Server(Ref<Backend> backend) : backend_(std::move(backend)), device_(device_of(backend_)) {
   for (const OpInfo* op : OpTable::global().rows()) names_.add(op->name());
@@ -43,19 +57,28 @@ Bytes Server::answer(BytesView request) {
 
 void Server::perform(Command command, WireReader& in, WireWriter& out) {
   switch (command) {
-    case Command::hello: return hello(in, out);
+    case Command::hello:
+      return hello(in, out);
     case Command::support: {
       const OpInfo* op = OpTable::global().find(in.text());
       const DType key = in.dtype();
       return out.byte(op && backend_->supports(*op, key));
     }
-    case Command::allocate: return allocate(in);
-    case Command::release: storages_.erase(in.count()); return;
-    case Command::execute: return execute(in);
-    case Command::execute_dynamic: return execute_dynamic(in, out);
-    case Command::upload: return upload(in);
-    case Command::download: return download(in, out);
-    case Command::synchronize: return backend_->synchronize();
+    case Command::allocate:
+      return allocate(in);
+    case Command::release:
+      storages_.erase(in.count());
+      return;
+    case Command::execute:
+      return execute(in);
+    case Command::execute_dynamic:
+      return execute_dynamic(in, out);
+    case Command::upload:
+      return upload(in);
+    case Command::download:
+      return download(in, out);
+    case Command::synchronize:
+      return backend_->synchronize();
     case Command::memory: {
       const MemoryStatistics m = backend_->memory();
       return out.integer(m.in_use), out.integer(m.reserved), out.integer(m.peak);
@@ -88,7 +111,8 @@ TensorHandle Server::tensor(WireReader& in) const {
   const RemoteTensor t = decode_tensor(in);
   const auto it = storages_.find(t.id);
   require<RemoteError>(it != storages_.end(), "[remote] unknown tensor: got id {}", t.id);
-  require<RemoteError>(t.layout.extent().second <= it->second->bytes / size_of(t.dtype), "[remote] the layout exceeds the storage: got {}", t.layout);
+  require<RemoteError>(
+      t.layout.extent().second <= it->second->bytes / size_of(t.dtype), "[remote] the layout exceeds the storage: got {}", t.layout);
   return make_tensor(device_, t.dtype, t.layout, it->second);
 }
 
@@ -96,12 +120,6 @@ Tensors Server::tensors(WireReader& in) const {
   Tensors list;
   for (int64_t n = in.length(); n > 0; --n) list.push_back(in.boolean() ? tensor(in) : TensorHandle());
   return list;
-}
-
-static void check_signature_of(const Operation& op, const Tensors& inputs, int64_t outputs) {
-  SmallVector<bool, 8> given;
-  for (const TensorHandle& t : inputs) given.push_back(t.defined());
-  check_signature(op.ref(), given, outputs);
 }
 
 // Through the door, which checks what a client's own door has checked before: the client is not trusted.
@@ -130,7 +148,8 @@ void Server::execute_dynamic(WireReader& in, WireWriter& out) {
   dispatch(op.ref(), list, {outputs.data(), size_t(outputs.size())}, &device_);
   for (size_t i = 0; i < ids.size(); ++i) {
     const TensorHandle& t = outputs[int64_t(i)];
-    require<RemoteError>(t.layout().is_contiguous() && t.layout().offset == 0, "[remote] a dynamic result must be in plain order: got {}", t.layout());
+    require<RemoteError>(
+        t.layout().is_contiguous() && t.layout().offset == 0, "[remote] a dynamic result must be in plain order: got {}", t.layout());
     keep(ids[i], Ref<Storage>(t.storage()));
     encode(out, t.meta());
   }
@@ -147,6 +166,7 @@ void Server::download(WireReader& in, WireWriter& out) {
   const TensorHandle from = tensor(in);
   // A stretched layout is small on the wire and huge when written out.
   const int64_t bytes = from.numel() * size_of(from.dtype());
+  require<RemoteError>(bytes <= std::max(from.storage()->bytes, kLargestStretch), "[remote] too large an answer: got {}", from.layout());
   const std::span<std::byte> to = out.extend(size_t(bytes));
   backend_->download(from, {to.data(), from.meta()});
 }

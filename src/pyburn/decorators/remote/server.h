@@ -12,7 +12,7 @@ class Server {
  public:
   explicit Server(Ref<Backend> backend);
   Bytes answer(BytesView request);
-  int64_t storages() const;            // held for the client
+  int64_t storages() const;  // held for the client
 
  private:
   void perform(Command, WireReader& in, WireWriter& out);

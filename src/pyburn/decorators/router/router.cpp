@@ -66,8 +66,8 @@ void Router::execute(OpRef op, Inputs in, Outputs out) {
   const OpInfo& info = *op.info;
   const DType key = key_dtype(info, in, out);
   if (info.kind == Kind::view || primary_->supports(info, key)) return run(*primary_, op, in, out);
-  log_once(format("[{}] has no kernel for {} on {}: it runs on {}, with a copy there and back", info.name(), key, primary_->name(),
-                  fallback_->name()));
+  log_once(format(
+      "[{}] has no kernel for {} on {}: it runs on {}, with a copy there and back", info.name(), key, primary_->name(), fallback_->name()));
 
   Device* device = nullptr;
   for (const TensorHandle* t : in)
@@ -92,12 +92,12 @@ void Router::execute(OpRef op, Inputs in, Outputs out) {
 
 void register_router_backend() {
   register_backend({.name = "router",
-                    .doc = "Runs what the first backend can, and the rest on the second: router(wgpu, ndarray).",
-                    .decorator = true,
-                    .make = [](std::span<const Ref<Backend>> inner, std::string_view) {
-                      require<DeviceError>(inner.size() == 2, "[device] router decorates two backends: write router(wgpu, ndarray)");
-                      return Ref<Backend>(new Router(inner[0], inner[1]));
-                    }});
+      .doc = "Runs what the first backend can, and the rest on the second: router(wgpu, ndarray).",
+      .decorator = true,
+      .make = [](std::span<const Ref<Backend>> inner, std::string_view) {
+        require<DeviceError>(inner.size() == 2, "[device] router decorates two backends: write router(wgpu, ndarray)");
+        return Ref<Backend>(new Router(inner[0], inner[1]));
+      }});
 }
 
 }  // namespace pyburn

@@ -49,7 +49,7 @@ ValueId Recorder::value_of(const TensorHandle& x) {
   if (const ValueId id = find(m, x); id >= 0) return id;
   // A place that no recorded operation made: a constant, unless its values come from the recording.
   require<CaptureError>(m.origin == Origin::constant && x.storage()->has_values,
-                        "a view was made outside of the recording from a tensor that belongs to it: got {}", x.shape());
+      "a view was made outside of the recording from a tensor that belongs to it: got {}", x.shape());
   require<CaptureError>(!m.written, "two views of a tensor, made before the recording, are used, and one is written to: got {}", x.shape());
   ++m.roots;
   m.constants.push_back(graph_->constants.size());
@@ -62,7 +62,8 @@ ValueId Recorder::value_of(const TensorHandle& x) {
 
 void Recorder::note_write(const TensorHandle& x) {
   Memory& m = memory_.at(x.storage());
-  require<CaptureError>(m.roots <= 1, "two views of a tensor, made before the recording, are used, and one is written to: got {}", x.shape());
+  require<CaptureError>(
+      m.roots <= 1, "two views of a tensor, made before the recording, are used, and one is written to: got {}", x.shape());
   if (!m.written && snapshot_)
     for (size_t i : m.constants) graph_->constants[i].second = snapshot_(graph_->constants[i].second);
   m.written = true;

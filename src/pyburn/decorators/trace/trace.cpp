@@ -10,7 +10,7 @@ void Trace::start(std::span<const TensorHandle> inputs, std::vector<std::string>
   std::lock_guard lock(mutex_);
   require<CaptureError>(!recorder_, "[trace] a recording is under way on this device");
   require<ValueError>(names.empty() || names.size() == inputs.size(), "[trace] wrong number of names: got {} for {} inputs",
-                      int64_t(names.size()), int64_t(inputs.size()));
+      int64_t(names.size()), int64_t(inputs.size()));
   auto copy = [this](const TensorHandle& x) {
     const CastTo attrs{x.dtype()};
     const TensorHandle* in = &x;
@@ -58,7 +58,7 @@ void Trace::download(const TensorHandle& from, const HostArray& to) {
   {
     std::lock_guard lock(mutex_);
     require<CaptureError>(from.storage()->has_values && !(recorder_ && recorder_->is_stale(from)),
-                          "[read] the values of this tensor are not known while capturing: got {} {}", from.dtype(), from.shape());
+        "[read] the values of this tensor are not known while capturing: got {} {}", from.dtype(), from.shape());
   }
   from.storage()->owner->download(from, to);  // a constant: its values are those it has outside
 }
@@ -69,12 +69,12 @@ Recording::Recording(Trace& trace, std::span<const TensorHandle> inputs, std::ve
 
 void register_trace_backend() {
   register_backend({.name = "trace",
-                    .doc = "Runs operations on another backend and records them as a graph.",
-                    .decorator = true,
-                    .make = [](std::span<const Ref<Backend>> inner, std::string_view) {
-                      require<DeviceError>(inner.size() == 1, "[device] trace decorates one backend: write trace(ndarray)");
-                      return Ref<Backend>(new Trace(inner[0]));
-                    }});
+      .doc = "Runs operations on another backend and records them as a graph.",
+      .decorator = true,
+      .make = [](std::span<const Ref<Backend>> inner, std::string_view) {
+        require<DeviceError>(inner.size() == 1, "[device] trace decorates one backend: write trace(ndarray)");
+        return Ref<Backend>(new Trace(inner[0]));
+      }});
 }
 
 }  // namespace pyburn

@@ -34,9 +34,9 @@ class Trace final : public Backend {
   Recorder& recorder() const;
 
   Ref<Backend> inner_;
-  bool keeps_values_;                    // false over null: what is computed is known by its shape only
+  bool keeps_values_;  // false over null: what is computed is known by its shape only
   std::mutex mutex_;
-  std::unique_ptr<Recorder> recorder_;   // while recording
+  std::unique_ptr<Recorder> recorder_;  // while recording
 };
 
 // A recording of this thread. Operations enter the stack at `trace`, whatever device their tensors are on: with
