@@ -15,7 +15,7 @@ struct Case {
   Shape weight() const { return {outputs, channels / groups, kernel_y, kernel_x}; }
   Shape output() const {
     return {batch, outputs, (height + 2 * padding[0] - dilation[0] * (kernel_y - 1) - 1) / stride[0] + 1,
-            (width + 2 * padding[1] - dilation[1] * (kernel_x - 1) - 1) / stride[1] + 1};
+        (width + 2 * padding[1] - dilation[1] * (kernel_x - 1) - 1) / stride[1] + 1};
   }
 
   // Calls meet(input index, weight index, output index) for every product of the convolution.
@@ -33,7 +33,7 @@ struct Case {
                   if (row < 0 || row >= height || column < 0 || column >= width) continue;
                   const int64_t channel = o / (outputs / groups) * w[1] + c;
                   meet(size_t(((n * channels + channel) * height + row) * width + column),
-                       size_t(((o * w[1] + c) * kernel_y + i) * kernel_x + j), size_t(((n * outputs + o) * y[2] + r) * y[3] + s));
+                      size_t(((o * w[1] + c) * kernel_y + i) * kernel_x + j), size_t(((n * outputs + o) * y[2] + r) * y[3] + s));
                 }
   }
 };
@@ -41,9 +41,11 @@ struct Case {
 class ConvKernels : public CpuTest {
  protected:
   void check(const Case& c, DType dtype = DType::float32) {
-    SCOPED_TRACE(testing::Message() << to_text(c.input()) << " with " << to_text(c.weight()) << " stride " << to_text(Shape(c.stride)) << " padding "
-                                    << to_text(Shape(c.padding)) << " dilation " << to_text(Shape(c.dilation)) << " groups " << c.groups);
-    const Tensor x = random(c.input(), dtype), w = random(c.weight(), dtype), b = random(Shape{c.outputs}, dtype), dy = random(c.output(), dtype);
+    SCOPED_TRACE(testing::Message() << to_text(c.input()) << " with " << to_text(c.weight()) << " stride " << to_text(Shape(c.stride))
+                                    << " padding " << to_text(Shape(c.padding)) << " dilation " << to_text(Shape(c.dilation)) << " groups "
+                                    << c.groups);
+    const Tensor x = random(c.input(), dtype), w = random(c.weight(), dtype), b = random(Shape{c.outputs}, dtype),
+                 dy = random(c.output(), dtype);
     const auto xv = values(x), wv = values(w), bv = values(b), dyv = values(dy);
     std::vector<double> y(dyv.size()), dx(xv.size()), dw(wv.size());
     c.for_each([&](size_t i, size_t k, size_t o) {
@@ -123,8 +125,10 @@ TEST_F(ConvKernels, AnyOrderOfMemory) {
   const Tensor expected = conv2d(contiguous(x), contiguous(w)), dy = permute(random(Shape{2, 5, 4, 5}), Dims{0, 3, 1, 2});
   EXPECT_EQ(values(conv2d(x, w)), values(expected));
   const Dims one{1, 1}, zero{0, 0};
-  EXPECT_EQ(values(conv2d_input(dy, w, x.shape(), one, zero, one, 1)), values(conv2d_input(contiguous(dy), contiguous(w), x.shape(), one, zero, one, 1)));
-  EXPECT_EQ(values(conv2d_weight(x, dy, w.shape(), one, zero, one, 1)), values(conv2d_weight(contiguous(x), contiguous(dy), w.shape(), one, zero, one, 1)));
+  EXPECT_EQ(values(conv2d_input(dy, w, x.shape(), one, zero, one, 1)),
+      values(conv2d_input(contiguous(dy), contiguous(w), x.shape(), one, zero, one, 1)));
+  EXPECT_EQ(values(conv2d_weight(x, dy, w.shape(), one, zero, one, 1)),
+      values(conv2d_weight(contiguous(x), contiguous(dy), w.shape(), one, zero, one, 1)));
 }
 
 TEST_F(ConvKernels, EmptyBatchGivesZeroGradients) {

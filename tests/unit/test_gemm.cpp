@@ -37,7 +37,7 @@ class Gemm : public CpuTest {
  protected:
   template <class T>
   void check(int64_t m, int64_t n, int64_t k, Order a_order = Order::rows, Order b_order = Order::rows, Order c_order = Order::rows,
-             bool accumulate = false) {
+      bool accumulate = false) {
     SCOPED_TRACE(testing::Message() << m << "x" << n << "x" << k << " orders " << int(a_order) << int(b_order) << int(c_order)
                                     << " accumulate " << accumulate);
     Room<T> a(m, k, a_order), b(k, n, b_order), start(m, n, c_order);
@@ -69,7 +69,8 @@ class Gemm : public CpuTest {
 constexpr Order kOrders[] = {Order::rows, Order::columns, Order::strided};
 
 TEST_F(Gemm, SmallShapesInAllOrders) {
-  const int64_t sizes[][3] = {{0, 3, 4}, {3, 0, 4}, {3, 4, 0}, {1, 1, 1}, {1, 7, 5}, {7, 1, 5}, {5, 7, 1}, {2, 3, 19}, {4, 33, 17}, {6, 16, 8}, {7, 65, 9}, {13, 31, 40}, {33, 67, 21}, {40, 5, 130}};
+  const int64_t sizes[][3] = {{0, 3, 4}, {3, 0, 4}, {3, 4, 0}, {1, 1, 1}, {1, 7, 5}, {7, 1, 5}, {5, 7, 1}, {2, 3, 19}, {4, 33, 17},
+      {6, 16, 8}, {7, 65, 9}, {13, 31, 40}, {33, 67, 21}, {40, 5, 130}};
   for (auto [m, n, k] : sizes)
     for (Order a : kOrders)
       for (Order b : kOrders)

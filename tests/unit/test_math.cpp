@@ -51,8 +51,8 @@ const struct {
   const char* name;
   Tensor (*fn)(const TensorHandle&);
   double (*expected)(double);
-} kFunctions[] = {{"exp", exp, std::exp},    {"log", log, std::log}, {"tanh", tanh, std::tanh},
-                  {"sigmoid", sigmoid, logistic}, {"sin", sin, std::sin}, {"cos", cos, std::cos}};
+} kFunctions[] = {{"exp", exp, std::exp}, {"log", log, std::log}, {"tanh", tanh, std::tanh}, {"sigmoid", sigmoid, logistic},
+    {"sin", sin, std::sin}, {"cos", cos, std::cos}};
 
 TEST_F(Math, WholeNumberLine) {
   for (const auto& f : kFunctions) check(f.name, f.fn, f.expected, all_magnitudes(10007));

@@ -9,7 +9,8 @@ namespace pyburn::cpu {
 namespace {
 
 // Folds x over `dim` index by index, in long double.
-std::vector<double> plain_fold(const Tensor& x, const Dims& dim, double first, const std::function<long double(long double, double)>& join) {
+std::vector<double> plain_fold(
+    const Tensor& x, const Dims& dim, double first, const std::function<long double(long double, double)>& join) {
   const auto v = [&] {
     const Tensor y = contiguous(cast(x, DType::float64));
     return std::vector<double>(y.data<double>(), y.data<double>() + y.numel());
@@ -35,14 +36,17 @@ class ReduceKernels : public CpuTest {
  protected:
   void check(const Tensor& x, const Dims& dim) {
     SCOPED_TRACE(testing::Message() << to_text(x.layout()) << " over " << to_text(Shape(dim)) << " " << to_text(x.dtype()));
-    check_fold(x, dim, [](const Tensor& t, const Dims& d, bool keep) { return sum(t, d, keep); }, 0,
-               [](long double a, double b) { return a + b; });
+    check_fold(
+        x, dim, [](const Tensor& t, const Dims& d, bool keep) { return sum(t, d, keep); }, 0,
+        [](long double a, double b) { return a + b; });
     if (count_of(x, dim) == 0) return;
     constexpr double infinity = std::numeric_limits<double>::infinity();
-    check_fold(x, dim, [](const Tensor& t, const Dims& d, bool keep) { return amax(t, d, keep); }, -infinity,
-               [](long double a, double b) { return std::max<long double>(a, b); });
-    check_fold(x, dim, [](const Tensor& t, const Dims& d, bool keep) { return amin(t, d, keep); }, infinity,
-               [](long double a, double b) { return std::min<long double>(a, b); });
+    check_fold(
+        x, dim, [](const Tensor& t, const Dims& d, bool keep) { return amax(t, d, keep); }, -infinity,
+        [](long double a, double b) { return std::max<long double>(a, b); });
+    check_fold(
+        x, dim, [](const Tensor& t, const Dims& d, bool keep) { return amin(t, d, keep); }, infinity,
+        [](long double a, double b) { return std::min<long double>(a, b); });
   }
   static int64_t count_of(const Tensor& x, const Dims& dim) {
     int64_t n = 1;

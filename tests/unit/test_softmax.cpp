@@ -28,7 +28,10 @@ class SoftmaxKernels : public CpuTest {
       const auto y = values(softmax(x, dim)), z = values(log_softmax(x, dim));
       if (threads == 1) bits = y;
       ASSERT_EQ(y, bits) << threads << " threads give other bits";
-      const double unit = x.dtype() == DType::float64 ? 1e-15 : x.dtype() == DType::float32 ? 1e-6 : x.dtype() == DType::float16 ? 2e-3 : 2e-2;
+      const double unit = x.dtype() == DType::float64   ? 1e-15
+                          : x.dtype() == DType::float32 ? 1e-6
+                          : x.dtype() == DType::float16 ? 2e-3
+                                                        : 2e-2;
       for (size_t k = 0; k < v.size(); ++k) {
         ASSERT_NEAR(y[k], plain[k], unit * (plain[k] + 1e-6)) << "at " << k;
         ASSERT_NEAR(z[k], logarithm[k], unit * 2 * (1 + std::abs(logarithm[k]))) << "at " << k;

@@ -15,19 +15,25 @@
 namespace pyburn::cpu {
 namespace {
 
-constexpr int64_t kUnfolded = 1 << 17;      // elements of the unfolded input at a time: they stay in L2
-constexpr int64_t kTaskWork = 1 << 18;      // multiply-adds that are worth a task
-constexpr int64_t kTasks = 8;               // where one image gives fewer, it is cut
+constexpr int64_t kUnfolded = 1 << 17;  // elements of the unfolded input at a time: they stay in L2
+constexpr int64_t kTaskWork = 1 << 18;  // multiply-adds that are worth a task
+constexpr int64_t kTasks = 8;           // where one image gives fewer, it is cut
 
 template <class T>
 constexpr DType kDType = std::is_same_v<T, float> ? DType::float32 : DType::float64;
 
 template <class T>
-bool is_plain(const TensorHandle& x) { return x.dtype() == kDType<T> && x.layout().is_contiguous(); }
+bool is_plain(const TensorHandle& x) {
+  return x.dtype() == kDType<T> && x.layout().is_contiguous();
+}
 template <class T>
-TensorHandle plain_input(const TensorHandle& x) { return is_plain<T>(x) ? x : converted(x, kDType<T>); }
+TensorHandle plain_input(const TensorHandle& x) {
+  return is_plain<T>(x) ? x : converted(x, kDType<T>);
+}
 template <class T>
-TensorHandle plain_output(const TensorHandle& y) { return is_plain<T>(y) ? y : scratch(y, kDType<T>); }
+TensorHandle plain_output(const TensorHandle& y) {
+  return is_plain<T>(y) ? y : scratch(y, kDType<T>);
+}
 void deliver(const TensorHandle& from, const TensorHandle& to) {
   if (!from.is_same(to)) convert_into(from, to);
 }
@@ -43,7 +49,9 @@ void for_tasks(int64_t tasks, int64_t work_of_task, Body body) {
 template <class T>
 void forward(const ConvGeometry& g, const T* x, const T* w, const T* bias, T* y) {
   const int64_t columns = g.columns(), pixels = g.pixels();
-  const int64_t rows = g.pointwise() ? g.y.out : std::clamp<int64_t>(std::max<int64_t>(256, kUnfolded / std::max<int64_t>(1, columns)) / g.x.out, 1, g.y.out);
+  const int64_t rows = g.pointwise()
+                           ? g.y.out
+                           : std::clamp<int64_t>(std::max<int64_t>(256, kUnfolded / std::max<int64_t>(1, columns)) / g.x.out, 1, g.y.out);
   const int64_t strips = divided_up(g.y.out, rows);
   for_tasks(g.batch * g.groups * strips, g.outputs * columns * rows * g.x.out, [&](int64_t begin, int64_t end) {
     ScratchBuffer<T> unfolded(g.pointwise() ? 0 : columns * rows * g.x.out);
@@ -56,15 +64,23 @@ void forward(const ConvGeometry& g, const T* x, const T* w, const T* bias, T* y)
       if (bias)
         for (int64_t o = 0; o < g.outputs; ++o) std::fill_n(result + o * pixels, n, bias[group * g.outputs + o]);
       gemm(g.outputs, n, columns, {w + group * g.outputs * columns, columns, 1}, {g.pointwise() ? image : unfolded.data(), n, 1},
-           {result, pixels, 1}, bias != nullptr);
+          {result, pixels, 1}, bias != nullptr);
     }
   });
 }
 
-// `w` transposed: (groups, columns, outputs).
 template <class T>
 void input_gradient(const ConvGeometry& g, const T* dy, const T* w, T* dx) {
-  const int64_t taps = g.taps(), pixels = g.pixels();
+  const int64_t taps = g.taps(), pixels = g.pixels(), columns = g.columns();
+  const int64_t stride = g.outputs + 16;                  // no power of two: spread over the sets of the cache
+  ScratchBuffer<T> weights(g.groups * columns * stride);  // transposed once for all images: (groups, columns, outputs)
+  parallel_for(g.groups * columns, std::max<int64_t>(64, kGrain / std::max<int64_t>(1, g.outputs)), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end;) {
+      const int64_t group = row / columns, rows = std::min(end, (group + 1) * columns) - row;
+      transpose_matrix(g.outputs, rows, w + group * g.outputs * columns + row % columns, columns, weights.data() + row * stride, stride);
+      row += rows;
+    }
+  });
   int64_t step = g.batch * g.groups >= kTasks ? g.channels : divided_up(g.channels, kTasks);  // channels per task
   if (!g.pointwise()) step = std::min(step, 2 * kUnfolded / std::max<int64_t>(1, taps * pixels));
   step = std::clamp<int64_t>(std::max(step, divided_up(24, taps)), 1, g.channels);  // enough rows for the product
@@ -76,8 +92,8 @@ void input_gradient(const ConvGeometry& g, const T* dy, const T* w, T* dx) {
       const int64_t channel = task % blocks * step, channels = std::min(step, g.channels - channel);
       T* image = dx + (plane * g.channels + channel) * g.plane();
       T* product = g.pointwise() ? image : unfolded.data();
-      gemm(channels * taps, pixels, g.outputs, {w + (group * g.columns() + channel * taps) * g.outputs, g.outputs, 1},
-           {dy + plane * g.outputs * pixels, pixels, 1}, {product, pixels, 1});
+      gemm(channels * taps, pixels, g.outputs, {weights.data() + (group * columns + channel * taps) * stride, stride, 1},
+          {dy + plane * g.outputs * pixels, pixels, 1}, {product, pixels, 1});
       if (g.pointwise()) continue;
       std::fill_n(image, channels * g.plane(), T(0));
       col2im(g, unfolded.data(), channels, image);
@@ -107,7 +123,8 @@ void weight_gradient(const ConvGeometry& g, const T* x, const T* dy, T* dw) {
         for (int64_t row = 0; row < g.y.out; row += rows, accumulate = true) {
           const int64_t row_end = std::min(g.y.out, row + rows), n = (row_end - row) * g.x.out;
           if (!g.pointwise()) im2col(g, from, channels, row, row_end, unfolded.data());
-          const Matrix<const T> right = g.pointwise() ? Matrix<const T>{from + row * g.x.out, 1, pixels} : Matrix<const T>{unfolded.data(), 1, n};
+          const Matrix<const T> right =
+              g.pointwise() ? Matrix<const T>{from + row * g.x.out, 1, pixels} : Matrix<const T>{unfolded.data(), 1, n};
           gemm(g.outputs, channels * taps, n, {dy + plane * g.outputs * pixels + row * g.x.out, pixels, 1}, right, result, accumulate);
         }
       }
@@ -134,12 +151,8 @@ void conv2d_input(const ConvGrad& a, const TensorHandle& dy_, const TensorHandle
   const TensorHandle dy = plain_input<T>(dy_), w = plain_input<T>(w_), dx = plain_output<T>(dx_);
   const ConvGeometry g(a, dx.shape(), w.shape(), dy.shape());
   if (dx.numel() == 0) return;
-  if (g.depthwise()) {
-    depthwise_input(g, dy.data<T>(), w.data<T>(), dx.data<T>());
-  } else {
-    const Layout transposed{Shape{g.groups, g.columns(), g.outputs}, Dims{g.outputs * g.columns(), 1, g.columns()}, w.layout().offset};
-    input_gradient(g, dy.data<T>(), converted(alias(w, transposed), w.dtype()).template data<T>(), dx.data<T>());
-  }
+  if (g.depthwise()) depthwise_input(g, dy.data<T>(), w.data<T>(), dx.data<T>());
+  else input_gradient(g, dy.data<T>(), w.data<T>(), dx.data<T>());
   deliver(dx, dx_);
 }
 

@@ -30,15 +30,18 @@ struct ConvGeometry {
 
   template <class A>
   ConvGeometry(const A& a, const Shape& input, const Shape& weight, const Shape& output)
-      : batch(input[0]), groups(a.groups), channels(weight[1]), outputs(weight[0] / a.groups),
+      : batch(input[0]),
+        groups(a.groups),
+        channels(weight[1]),
+        outputs(weight[0] / a.groups),
         y{input[2], weight[2], output[2], a.stride[0], a.padding[0], a.dilation[0]},
         x{input[3], weight[3], output[3], a.stride[1], a.padding[1], a.dilation[1]} {}
 
   int64_t taps() const { return y.kernel * x.kernel; }
-  int64_t columns() const { return channels * taps(); }       // of the unfolded input: one per weight of an output
-  int64_t pixels() const { return y.out * x.out; }            // of an output plane
-  int64_t plane() const { return y.in * x.in; }               // elements of an input plane
-  bool pointwise() const {                                    // the unfolded input is the input
+  int64_t columns() const { return channels * taps(); }  // of the unfolded input: one per weight of an output
+  int64_t pixels() const { return y.out * x.out; }       // of an output plane
+  int64_t plane() const { return y.in * x.in; }          // elements of an input plane
+  bool pointwise() const {                               // the unfolded input is the input
     return taps() == 1 && y.stride == 1 && x.stride == 1 && y.padding == 0 && x.padding == 0;
   }
   bool depthwise() const { return channels == 1 && groups > 1; }

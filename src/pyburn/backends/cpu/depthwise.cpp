@@ -93,8 +93,12 @@ struct PlaneFunctions {
   void (*input)(const ConvGeometry&, const T*, const T*, T*);
   void (*weight)(const ConvGeometry&, const T*, const T*, double*);
 };
-PlaneFunctions<float> functions(float) { return {HWY_DYNAMIC_DISPATCH(forward_float), HWY_DYNAMIC_DISPATCH(input_float), HWY_DYNAMIC_DISPATCH(weight_float)}; }
-PlaneFunctions<double> functions(double) { return {HWY_DYNAMIC_DISPATCH(forward_double), HWY_DYNAMIC_DISPATCH(input_double), HWY_DYNAMIC_DISPATCH(weight_double)}; }
+PlaneFunctions<float> functions(float) {
+  return {HWY_DYNAMIC_DISPATCH(forward_float), HWY_DYNAMIC_DISPATCH(input_float), HWY_DYNAMIC_DISPATCH(weight_float)};
+}
+PlaneFunctions<double> functions(double) {
+  return {HWY_DYNAMIC_DISPATCH(forward_double), HWY_DYNAMIC_DISPATCH(input_double), HWY_DYNAMIC_DISPATCH(weight_double)};
+}
 
 int64_t grain(const ConvGeometry& g) { return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, g.pixels() * g.taps())); }
 

@@ -16,20 +16,84 @@ HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
 
-struct Neg { template <class T> T operator()(T x) const { return -x; } };
-struct Abs { template <class T> T operator()(T x) const { return x < T(0) ? -x : x == T(0) ? T(0) : x; } };
-struct Log { template <class T> T operator()(T x) const { return log_of(x); } };
-struct Sqrt { template <class T> T operator()(T x) const { return std::sqrt(x); } };
-struct Rsqrt { template <class T> T operator()(T x) const { return T(1) / std::sqrt(x); } };
-struct Tanh { template <class T> T operator()(T x) const { return tanh_of(x); } };
-struct Relu { template <class T> T operator()(T x) const { return x < T(0) ? T(0) : x; } };  // NaN stays NaN
-struct Exp { template <class T> T operator()(T x) const { return exp_of(x); } };
-struct Sigmoid { template <class T> T operator()(T x) const { return sigmoid_of(x); } };
-struct LibmSin { template <class T> T operator()(T x) const { return std::sin(x); } };
-struct LibmCos { template <class T> T operator()(T x) const { return std::cos(x); } };
-struct Sin { float operator()(float x) const { return sin_of(x); } };
-struct Cos { float operator()(float x) const { return cos_of(x); } };
-struct Pow { template <class T> T operator()(T x, T y) const { return y == T(2) ? x * x : std::pow(x, y); } };
+struct Neg {
+  template <class T>
+  T operator()(T x) const {
+    return -x;
+  }
+};
+struct Abs {
+  template <class T>
+  T operator()(T x) const {
+    return x < T(0) ? -x : x == T(0) ? T(0) : x;
+  }
+};
+struct Log {
+  template <class T>
+  T operator()(T x) const {
+    return log_of(x);
+  }
+};
+struct Sqrt {
+  template <class T>
+  T operator()(T x) const {
+    return std::sqrt(x);
+  }
+};
+struct Rsqrt {
+  template <class T>
+  T operator()(T x) const {
+    return T(1) / std::sqrt(x);
+  }
+};
+struct Tanh {
+  template <class T>
+  T operator()(T x) const {
+    return tanh_of(x);
+  }
+};
+struct Relu {
+  template <class T>
+  T operator()(T x) const {
+    return x < T(0) ? T(0) : x;
+  }
+};  // NaN stays NaN
+struct Exp {
+  template <class T>
+  T operator()(T x) const {
+    return exp_of(x);
+  }
+};
+struct Sigmoid {
+  template <class T>
+  T operator()(T x) const {
+    return sigmoid_of(x);
+  }
+};
+struct LibmSin {
+  template <class T>
+  T operator()(T x) const {
+    return std::sin(x);
+  }
+};
+struct LibmCos {
+  template <class T>
+  T operator()(T x) const {
+    return std::cos(x);
+  }
+};
+struct Sin {
+  float operator()(float x) const { return sin_of(x); }
+};
+struct Cos {
+  float operator()(float x) const { return cos_of(x); }
+};
+struct Pow {
+  template <class T>
+  T operator()(T x, T y) const {
+    return y == T(2) ? x * x : std::pow(x, y);
+  }
+};
 
 // Fast where all angles are moderate, else by libm.
 template <class Fast, class Libm>
@@ -44,8 +108,8 @@ template <class T>
 void add_unary(UnaryTiles& tiles) {
   constexpr bool single = std::is_same_v<T, float>;
   tiles = {unary_tile<T, Neg>, unary_tile<T, Abs>, unary_tile<T, Exp>, unary_tile<T, Log>, unary_tile<T, Sqrt>, unary_tile<T, Rsqrt>,
-           single ? angle_tile<Sin, LibmSin> : unary_tile<T, LibmSin>, single ? angle_tile<Cos, LibmCos> : unary_tile<T, LibmCos>,
-           unary_tile<T, Tanh>, unary_tile<T, Sigmoid>, unary_tile<T, Relu>};
+      single ? angle_tile<Sin, LibmSin> : unary_tile<T, LibmSin>, single ? angle_tile<Cos, LibmCos> : unary_tile<T, LibmCos>,
+      unary_tile<T, Tanh>, unary_tile<T, Sigmoid>, unary_tile<T, Relu>};
 }
 
 void make_tiles(FloatTiles& t) {
@@ -67,7 +131,8 @@ HWY_EXPORT(make_tiles);
 void register_elementwise_float(KernelTable& kernels) {
   FloatTiles t;
   HWY_DYNAMIC_DISPATCH(make_tiles)(t);
-  const OpInfo* unary[] = {&op::neg, &op::abs, &op::exp, &op::log, &op::sqrt, &op::rsqrt, &op::sin, &op::cos, &op::tanh, &op::sigmoid, &op::relu};
+  const OpInfo* unary[] = {
+      &op::neg, &op::abs, &op::exp, &op::log, &op::sqrt, &op::rsqrt, &op::sin, &op::cos, &op::tanh, &op::sigmoid, &op::relu};
   for (size_t i = 0; i < std::size(unary); ++i) {
     kernels.add_tile(*unary[i], DType::float32, {t.unary_float.fn[i]});
     kernels.add_tile(*unary[i], DType::float64, {t.unary_double.fn[i]});

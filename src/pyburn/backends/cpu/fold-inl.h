@@ -21,29 +21,61 @@ namespace hn = hwy::HWY_NAMESPACE;
 struct Sum {
   template <class T>
   using Partial = std::conditional_t<std::is_same_v<T, float>, double, std::conditional_t<std::is_same_v<T, int32_t>, int64_t, T>>;
-  template <class A> static A first() { return A(0); }
+  template <class A>
+  static A first() {
+    return A(0);
+  }
   template <class A>
   static A join(A a, A b) {
     if constexpr (std::is_integral_v<A>) return A(uint64_t(a) + uint64_t(b));  // wraps around
     else return a + b;
   }
-  template <class V> static V join_vectors(V a, V b) { return hn::Add(a, b); }
-  template <class A> static A finish(A y, int64_t) { return y; }
+  template <class V>
+  static V join_vectors(V a, V b) {
+    return hn::Add(a, b);
+  }
+  template <class A>
+  static A finish(A y, int64_t) {
+    return y;
+  }
 };
 struct Mean : Sum {
-  template <class A> static A finish(A y, int64_t n) { return y / A(n); }
+  template <class A>
+  static A finish(A y, int64_t n) {
+    return y / A(n);
+  }
 };
 struct Amax : Sum {
-  template <class T> using Partial = T;
-  template <class A, class L = std::numeric_limits<A>> static A first() { return L::has_infinity ? -L::infinity() : L::lowest(); }
-  template <class A> static A join(A a, A b) { return b > a || b != b ? b : a; }  // NaN wins, as in PyTorch
-  template <class V> static V join_vectors(V a, V b) { return hn::IfThenElse(hn::Or(hn::Gt(b, a), hn::IsNaN(b)), b, a); }
+  template <class T>
+  using Partial = T;
+  template <class A, class L = std::numeric_limits<A>>
+  static A first() {
+    return L::has_infinity ? -L::infinity() : L::lowest();
+  }
+  template <class A>
+  static A join(A a, A b) {
+    return b > a || b != b ? b : a;
+  }  // NaN wins, as in PyTorch
+  template <class V>
+  static V join_vectors(V a, V b) {
+    return hn::IfThenElse(hn::Or(hn::Gt(b, a), hn::IsNaN(b)), b, a);
+  }
 };
 struct Amin : Sum {
-  template <class T> using Partial = T;
-  template <class A, class L = std::numeric_limits<A>> static A first() { return L::has_infinity ? L::infinity() : L::max(); }
-  template <class A> static A join(A a, A b) { return b < a || b != b ? b : a; }
-  template <class V> static V join_vectors(V a, V b) { return hn::IfThenElse(hn::Or(hn::Lt(b, a), hn::IsNaN(b)), b, a); }
+  template <class T>
+  using Partial = T;
+  template <class A, class L = std::numeric_limits<A>>
+  static A first() {
+    return L::has_infinity ? L::infinity() : L::max();
+  }
+  template <class A>
+  static A join(A a, A b) {
+    return b < a || b != b ? b : a;
+  }
+  template <class V>
+  static V join_vectors(V a, V b) {
+    return hn::IfThenElse(hn::Or(hn::Lt(b, a), hn::IsNaN(b)), b, a);
+  }
 };
 
 template <class D, class T>

@@ -26,7 +26,7 @@ inline constexpr int kTileRows = 6;
 template <class T>
 inline constexpr int64_t kVector = HWY_LANES(T);
 template <class T>
-inline constexpr int64_t kPanel = kTileVectors * kVector<T>;  // columns of a tile
+inline constexpr int64_t kPanel = kTileVectors* kVector<T>;  // columns of a tile
 
 // C (rows x columns) = A (rows x k) B (k x columns), or += when accumulating. Rows of A, B and C are contiguous and
 // `a_row`, ... apart. B is read in whole vectors; only `columns` columns of C are touched. Each element of C is summed in order
@@ -79,11 +79,12 @@ template <class T>
 MultiplyTile<T> multiply_tile_for(int64_t rows, int64_t columns) {
   static constexpr auto row = []<int v>(std::integral_constant<int, v>) {
     return std::array<MultiplyTile<T>, kTileRows>{multiply_tile<1, v, T>, multiply_tile<2, v, T>, multiply_tile<3, v, T>,
-                                                  multiply_tile<4, v, T>, multiply_tile<5, v, T>, multiply_tile<6, v, T>};
+        multiply_tile<4, v, T>, multiply_tile<5, v, T>, multiply_tile<6, v, T>};
   };
   static constexpr auto table = []<int... v>(std::integer_sequence<int, v...>) {
     return std::array{row(std::integral_constant<int, v + 1>())...};
-  }(std::make_integer_sequence<int, kTileVectors>());
+  }
+  (std::make_integer_sequence<int, kTileVectors>());
   return table[size_t((columns + kVector<T> - 1) / kVector<T> - 1)][size_t(rows - 1)];
 }
 

@@ -20,11 +20,11 @@ HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
 
-constexpr int64_t kFewRows = 32;               // up to here packing B costs more than it saves
+constexpr int64_t kFewRows = 32;                    // up to here packing B costs more than it saves
 constexpr int64_t kDotRows = 32, kDotLength = 128;  // the same where B would have to be transposed, too
-constexpr int64_t kParallelWork = 1 << 18;     // multiply-adds that are worth a thread: some 5 microseconds
-constexpr int64_t kBlockBytes = 512 * 1024;    // of packed B: half of a typical L2
-constexpr int64_t kDepthBytes = 2048;          // of k per block: 6 rows of A stay in L1
+constexpr int64_t kParallelWork = 1 << 18;          // multiply-adds that are worth a thread: some 5 microseconds
+constexpr int64_t kBlockBytes = 512 * 1024;         // of packed B: half of a typical L2
+constexpr int64_t kDepthBytes = 2048;               // of k per block: 6 rows of A stay in L1
 
 template <class T>
 struct Product {
@@ -36,9 +36,11 @@ struct Product {
   // Rows [i, i + rows) and columns [j, j + columns) of the result.
   Product part(int64_t i, int64_t rows, int64_t j, int64_t columns) const {
     return {rows, columns, k, {a.data + i * a.row, a.row, a.column}, {b.data + j * b.column, b.row, b.column},
-            {c.data + i * c.row + j * c.column, c.row, c.column}, accumulate};
+        {c.data + i * c.row + j * c.column, c.row, c.column}, accumulate};
   }
-  Product transposed() const { return {n, m, k, {b.data, b.column, b.row}, {a.data, a.column, a.row}, {c.data, c.column, c.row}, accumulate}; }
+  Product transposed() const {
+    return {n, m, k, {b.data, b.column, b.row}, {a.data, a.column, a.row}, {c.data, c.column, c.row}, accumulate};
+  }
   int64_t work() const { return m * n * k; }
 };
 
@@ -61,8 +63,8 @@ void multiply_packed(const Product<T>& p) {
         const T* b = packed.data();
         for (int64_t j = 0; j < columns; j += panel) {
           const int64_t width = std::min(panel, columns - j), stride = rounded_up(width, vector);
-          multiply_tile_for<T>(rows, width)(depth_here, p.a.data + i * p.a.row + k0, p.a.row, b, stride, p.c.data + i * p.c.row + j0 + j,
-                                            p.c.row, width, accumulate);
+          multiply_tile_for<T>(rows, width)(
+              depth_here, p.a.data + i * p.a.row + k0, p.a.row, b, stride, p.c.data + i * p.c.row + j0 + j, p.c.row, width, accumulate);
           b += depth_here * stride;
         }
       }
@@ -133,9 +135,8 @@ void multiply_ordered(const Product<T>& p) {
   if (p.m == 1 && p.b.column == 1)
     return in_parts(p, 1, 64, [](const Product<T>& q) { row_times_matrix(q.n, q.k, q.a.data, q.b.data, q.b.row, q.c.data, q.accumulate); });
   if (p.m <= kDotRows && dots && (p.m <= 4 || p.k >= kDotLength))
-    return in_parts(p, kDotRows, 16, [](const Product<T>& q) {
-      multiply_by_dots(q.m, q.n, q.k, q.a.data, q.a.row, q.b.data, q.b.column, q.c, q.accumulate);
-    });
+    return in_parts(p, kDotRows, 16,
+        [](const Product<T>& q) { multiply_by_dots(q.m, q.n, q.k, q.a.data, q.a.row, q.b.data, q.b.column, q.c, q.accumulate); });
   if (p.m <= kFewRows && p.b.column == 1) return in_parts(p, kFewRows, kPanel<T>, multiply_few_rows<T>);
   in_parts(p, kTileRows, kPanel<T>, multiply_packed<T>);
 }
@@ -170,6 +171,12 @@ void multiply_float(int64_t m, int64_t n, int64_t k, Matrix<const float> a, Matr
 void multiply_double(int64_t m, int64_t n, int64_t k, Matrix<const double> a, Matrix<const double> b, Matrix<double> c, bool accumulate) {
   multiply<double>({m, n, k, a, b, c, accumulate});
 }
+void transpose_float(int64_t rows, int64_t columns, const float* from, int64_t from_row, float* to, int64_t to_row) {
+  transpose(rows, columns, from, from_row, to, to_row);
+}
+void transpose_double(int64_t rows, int64_t columns, const double* from, int64_t from_row, double* to, int64_t to_row) {
+  transpose(rows, columns, from, from_row, to, to_row);
+}
 
 }  // namespace
 }  // namespace pyburn::cpu::HWY_NAMESPACE
@@ -180,12 +187,20 @@ namespace pyburn::cpu {
 
 HWY_EXPORT(multiply_float);
 HWY_EXPORT(multiply_double);
+HWY_EXPORT(transpose_float);
+HWY_EXPORT(transpose_double);
 
 void gemm(int64_t m, int64_t n, int64_t k, Matrix<const float> a, Matrix<const float> b, Matrix<float> c, bool accumulate) {
   HWY_DYNAMIC_DISPATCH(multiply_float)(m, n, k, a, b, c, accumulate);
 }
 void gemm(int64_t m, int64_t n, int64_t k, Matrix<const double> a, Matrix<const double> b, Matrix<double> c, bool accumulate) {
   HWY_DYNAMIC_DISPATCH(multiply_double)(m, n, k, a, b, c, accumulate);
+}
+void transpose_matrix(int64_t rows, int64_t columns, const float* from, int64_t from_row, float* to, int64_t to_row) {
+  HWY_DYNAMIC_DISPATCH(transpose_float)(rows, columns, from, from_row, to, to_row);
+}
+void transpose_matrix(int64_t rows, int64_t columns, const double* from, int64_t from_row, double* to, int64_t to_row) {
+  HWY_DYNAMIC_DISPATCH(transpose_double)(rows, columns, from, from_row, to, to_row);
 }
 
 }  // namespace pyburn::cpu

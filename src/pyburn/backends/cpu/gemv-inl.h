@@ -84,16 +84,21 @@ void dot_tile(int64_t k, const T* a, int64_t a_row, const T* b, int64_t b_column
 template <int columns, class T>
 void dot_tile(int64_t rows, int64_t k, const T* a, int64_t a_row, const T* b, int64_t b_column, Matrix<T> c, bool accumulate) {
   switch (rows) {
-    case 1: return dot_tile<1, columns>(k, a, a_row, b, b_column, c, accumulate);
-    case 2: return dot_tile<2, columns>(k, a, a_row, b, b_column, c, accumulate);
-    case 3: return dot_tile<3, columns>(k, a, a_row, b, b_column, c, accumulate);
-    default: return dot_tile<4, columns>(k, a, a_row, b, b_column, c, accumulate);
+    case 1:
+      return dot_tile<1, columns>(k, a, a_row, b, b_column, c, accumulate);
+    case 2:
+      return dot_tile<2, columns>(k, a, a_row, b, b_column, c, accumulate);
+    case 3:
+      return dot_tile<3, columns>(k, a, a_row, b, b_column, c, accumulate);
+    default:
+      return dot_tile<4, columns>(k, a, a_row, b, b_column, c, accumulate);
   }
 }
 
 // C (m x n) = A B, where A's rows and B's columns are contiguous: each column of B is read once, for all rows.
 template <class T>
-void multiply_by_dots(int64_t m, int64_t n, int64_t k, const T* a, int64_t a_row, const T* b, int64_t b_column, Matrix<T> c, bool accumulate) {
+void multiply_by_dots(
+    int64_t m, int64_t n, int64_t k, const T* a, int64_t a_row, const T* b, int64_t b_column, Matrix<T> c, bool accumulate) {
   constexpr int wide = kTileVectors;  // 4 x 4 or 4 x 2 accumulators
   for (int64_t j = 0; j < n;) {
     const bool whole = j + wide <= n;

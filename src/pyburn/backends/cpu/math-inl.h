@@ -19,8 +19,8 @@ HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 
 // Adding it rounds a number of moderate size to the nearest integer, which then stands in the low bits.
-inline constexpr float kRoundFloat = 12582912.0f;              // 1.5 * 2^23
-inline constexpr double kRoundDouble = 6755399441055744.0;     // 1.5 * 2^52
+inline constexpr float kRoundFloat = 12582912.0f;                           // 1.5 * 2^23
+inline constexpr double kRoundDouble = 6755399441055744.0;                  // 1.5 * 2^52
 inline constexpr float kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;  // high * n is exact for the n of a float's exponent
 
 inline double exp_of(double x) { return std::exp(x); }

@@ -19,7 +19,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 #if HWY_TARGET == HWY_SCALAR
 inline constexpr int64_t kSquare = 1;
 template <class T>
-void transpose_square(const T* from, int64_t, T* to, int64_t) { *to = *from; }
+void transpose_square(const T* from, int64_t, T* to, int64_t) {
+  *to = *from;
+}
 #else
 // Side of the square that one step transposes in registers: a 128-bit block of floats; doubles go by the same code in two halves.
 inline constexpr int64_t kSquare = 4;

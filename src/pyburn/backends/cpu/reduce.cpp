@@ -55,8 +55,8 @@ struct Erased {
 };
 template <class Fold>
 constexpr std::array<FoldFunctions, 5> all_types() {
-  return {Erased<Fold, float>::functions, Erased<Fold, double>::functions, Erased<Fold, int32_t>::functions, Erased<Fold, int64_t>::functions,
-          Erased<Fold, uint64_t>::functions};
+  return {Erased<Fold, float>::functions, Erased<Fold, double>::functions, Erased<Fold, int32_t>::functions,
+      Erased<Fold, int64_t>::functions, Erased<Fold, uint64_t>::functions};
 }
 FoldTable make_folds() { return {all_types<Sum>(), all_types<Mean>(), all_types<Amax>(), all_types<Amin>()}; }
 
@@ -80,8 +80,8 @@ constexpr int64_t kResults = 256;  // per block
 
 // x and y split into the axes that stay and those that are folded; each in order of memory, with as few axes as possible.
 struct Plan {
-  Loop kept;    // strides[0] of y, strides[1] of x
-  Loop folded;  // strides[0] of x
+  Loop kept;                      // strides[0] of y, strides[1] of x
+  Loop folded;                    // strides[0] of x
   int64_t results, folds, width;  // width: extent of the innermost kept axis
 
   Plan(const Reduce& a, const TensorHandle& x, const TensorHandle& y) {
@@ -144,7 +144,8 @@ void reduce_with(const FoldFunctions& fold, const Reduce& a, const TensorHandle&
   // Blocks of results, and parts of the folded axis where there are too few blocks: a function of the shape alone.
   const bool columns = x_stride == 1;
   const int64_t wanted = std::clamp<int64_t>(plan.results * plan.folds / kGrain, 1, 64);
-  const int64_t block = std::min(plan.width, columns ? kResults : std::clamp<int64_t>(kGrain / std::max<int64_t>(1, plan.folds), 1, kResults));
+  const int64_t block =
+      std::min(plan.width, columns ? kResults : std::clamp<int64_t>(kGrain / std::max<int64_t>(1, plan.folds), 1, kResults));
   const int64_t blocks_per_row = (plan.width + block - 1) / block, blocks = plan.results / plan.width * blocks_per_row;
   const int64_t extent = plan.folded.shape.empty() ? 1 : plan.folded.shape[0];
   const int64_t parts = std::clamp<int64_t>(wanted / blocks, 1, std::max<int64_t>(1, extent));
@@ -155,7 +156,7 @@ void reduce_with(const FoldFunctions& fold, const Reduce& a, const TensorHandle&
   auto block_at = [&](int64_t index) {
     const int64_t row = index / blocks_per_row, column = index % blocks_per_row * block;
     return Block{offset_of(plan.kept, 1, outer_axes, row) + column * x_stride, offset_of(plan.kept, 0, outer_axes, row) + column * y_stride,
-                 row * plan.width + column, std::min(block, plan.width - column)};
+        row * plan.width + column, std::min(block, plan.width - column)};
   };
   const int64_t grain = std::max<int64_t>(1, kGrain * parts / std::max<int64_t>(1, block * plan.folds));
   if (parts == 1) {
@@ -175,7 +176,8 @@ void reduce_with(const FoldFunctions& fold, const Reduce& a, const TensorHandle&
     for (int64_t i = begin; i < end; ++i) {
       const int64_t part = i % parts;
       const Block b = block_at(i / parts);
-      fold_part(fold, plan, from + b.x * fold.element, b.results, extent * part / parts, extent * (part + 1) / parts, partial_at(part, b.first));
+      fold_part(
+          fold, plan, from + b.x * fold.element, b.results, extent * part / parts, extent * (part + 1) / parts, partial_at(part, b.first));
     }
   });
   for (int64_t i = 0; i < blocks; ++i) {
