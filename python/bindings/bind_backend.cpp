@@ -69,7 +69,7 @@ TensorHandle upload(nb::bytes data, nb::handle size, nb::handle dtype, nb::handl
 }  // namespace
 
 void bind_backend(nb::module_& m) {
-  m.def("_register_backend", register_python_backend);
+  m.def("_register_backend", register_python_backend, "name"_a, "factory"_a, "aliases"_a, "doc"_a, "unavailable"_a.none());
   m.def("_stack", stack);
   m.def("_upload", upload);
   set_backend_discovery([] {
