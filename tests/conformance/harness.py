@@ -38,7 +38,7 @@ def upload(array: np.ndarray, dtype: str, device: str) -> Any:
     """array, which holds bfloat16 as float32, as a tensor."""
     if dtype == "bfloat16":
         array = (np.ascontiguousarray(array, np.float32).view(np.uint32) >> 16).astype(np.uint16)
-    return _core._upload(np.ascontiguousarray(array).tobytes(), array.shape, dtype, device)
+    return _core._from_bytes(np.ascontiguousarray(array).tobytes(), array.shape, dtype, device)
 
 
 def download(t: Any) -> np.ndarray:

@@ -73,7 +73,7 @@ def values(t):
 
 def upload(array, device):
     array = np.ascontiguousarray(array)
-    return _core._upload(array.tobytes(), array.shape, array.dtype.name, device)
+    return _core._from_bytes(array.tobytes(), array.shape, array.dtype.name, device)
 
 
 def test_decomposes_what_has_no_kernel():
