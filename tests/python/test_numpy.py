@@ -34,7 +34,7 @@ def test_views_keep_their_strides(view) -> None:
     assert np.array_equal(t.numpy(), a)
     assert t.shape == a.shape
     if a.size:
-        assert tuple(s * 8 for s in t.stride()) == a.strides
+        assert all(8 * ours == theirs for ours, theirs, n in zip(t.stride(), a.strides, a.shape) if n > 1)
     u = view(pyburn.arange(12.0).reshape(3, 4).double()).numpy() if a.ndim else t.numpy()
     assert np.array_equal(u, a)
 

@@ -18,6 +18,7 @@ constexpr int64_t kSmall = 4096;                // up to here: this thread's bin
 constexpr int64_t kSmallStep = 64;
 constexpr int64_t kHuge = int64_t(2) << 20;     // from here: mapped, aligned to a huge page
 constexpr int kSmallBins = kSmall / kSmallStep, kLargeBins = 4 * 50;
+constexpr int64_t kLargest = int64_t(1) << 49;  // more than any machine has; larger sizes have no bin
 constexpr uint32_t kSmallCap = 256;             // blocks kept per bin and thread
 
 std::atomic<int64_t> in_use{0}, reserved{0}, peak{0};
@@ -123,6 +124,7 @@ void note_use(int64_t size) {
 }  // namespace
 
 void* host_allocate(int64_t bytes) {
+  require<OutOfMemoryError>(bytes <= kLargest, "cannot allocate host memory: got a request for {} bytes", bytes);
   const int64_t size = rounded(bytes > 0 ? bytes : 1);
   void* p = nullptr;
   if (size <= kSmall) {
