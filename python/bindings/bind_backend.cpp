@@ -32,7 +32,8 @@ Ref<Backend> backend_of(nb::object self) {
 // A function of Python, kept by the registry for good.
 nb::handle kept(nb::object o) { return o.release(); }
 
-void register_python_backend(const std::string& name, nb::object factory, std::vector<std::string> aliases, const std::string& doc, nb::object unavailable) {
+void register_python_backend(
+    const std::string& name, nb::object factory, std::vector<std::string> aliases, const std::string& doc, nb::object unavailable) {
   BackendEntry e{.name = name, .aliases = std::move(aliases), .doc = doc};
   e.make = [factory = kept(std::move(factory))](std::span<const Ref<Backend>>, std::string_view text) {
     const GilAcquire gil;
@@ -55,23 +56,11 @@ nb::object stack(const std::vector<std::string>& decorators, nb::object leaf) {
   return device_object(device_of(b));
 }
 
-// Elements in plain order, as bytes, onto a device: the way back of Tensor._download.
-TensorHandle upload(nb::bytes data, nb::handle size, nb::handle dtype, nb::handle where) {
-  Device& device = to_device(where.ptr());
-  const Meta meta{to_dims(size.ptr()), to_dtype(dtype.ptr())};
-  const HostArray host{const_cast<char*>(data.c_str()), meta};
-  require<ValueError>(int64_t(data.size()) == host.bytes(), "[upload] the bytes do not fit: got {} for {} of {}", int64_t(data.size()), meta.dtype, meta.shape);
-  TensorHandle t = make_tensor(device, meta.dtype, contiguous_layout(meta.shape), device.backend().allocate(meta.dtype, meta.shape.numel()));
-  device.backend().upload(host, t);
-  return t;
-}
-
 }  // namespace
 
 void bind_backend(nb::module_& m) {
-  m.def("_register_backend", register_python_backend);
+  m.def("_register_backend", register_python_backend, "name"_a, "factory"_a, "aliases"_a, "doc"_a, "unavailable"_a.none());
   m.def("_stack", stack);
-  m.def("_upload", upload);
   set_backend_discovery([] {
     const GilAcquire gil;
     nb::module_::import_("pyburn.backend").attr("discover")();

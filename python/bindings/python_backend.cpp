@@ -60,28 +60,29 @@ struct KernelScope {
 
 }  // namespace
 
-PythonBackend::PythonBackend(nb::object self) : self_(self.release().ptr()), name_(nb::cast<nb::str>(nb::handle(self_).attr("name")).c_str()) {}
+PythonBackend::PythonBackend(nb::object self)
+    : self_(self.release().ptr()), name_(nb::cast<nb::str>(nb::handle(self_).attr("name")).c_str()) {}
 PythonBackend::~PythonBackend() { release_later(self_); }
 
 KernelSupport PythonBackend::support(const OpInfo& op, DType key) const {
   const KernelScope scope;
-  return nb::cast<bool>(nb::handle(self_).attr("supports")(text(op.name()), dtype_object(key))) ? KernelSupport::native : KernelSupport::none;
+  return nb::cast<bool>(call("supports", text(op.name()), dtype_object(key))) ? KernelSupport::native : KernelSupport::none;
 }
 
 nb::object PythonBackend::read(const TensorHandle& x) {
   if (!x.defined()) return nb::none();
-  return nb::handle(self_).attr("read")(storage_of(x).buffer(), dtype_object(x.dtype()), numbers(x.shape()), numbers(x.strides()), x.layout().offset);
+  return call("read", storage_of(x).buffer(), dtype_object(x.dtype()), numbers(x.shape()), numbers(x.strides()), x.layout().offset);
 }
 
 // An undefined output belongs to an operation that decides its size while it runs.
 void PythonBackend::write(TensorHandle& to, nb::handle value, Device* device) {
   if (!to.defined()) {
-    const nb::tuple meta = nb::cast<nb::tuple>(nb::handle(self_).attr("describe")(value));
+    const nb::tuple meta = nb::cast<nb::tuple>(call("describe", value));
     const DType dtype = to_dtype(nb::object(meta[1]).ptr());
     const Shape shape = to_dims(nb::object(meta[0]).ptr());
     to = make_tensor(*device, dtype, contiguous_layout(shape), allocate(dtype, shape.numel()));
   }
-  nb::handle(self_).attr("write")(storage_of(to).buffer(), dtype_object(to.dtype()), numbers(to.shape()), numbers(to.strides()), to.layout().offset, value);
+  call("write", storage_of(to).buffer(), dtype_object(to.dtype()), numbers(to.shape()), numbers(to.strides()), to.layout().offset, value);
 }
 
 void PythonBackend::execute(OpRef op, Inputs in, Outputs out) {
@@ -90,36 +91,37 @@ void PythonBackend::execute(OpRef op, Inputs in, Outputs out) {
   op.info->attrs->visit(op.attrs, attributes);
   nb::list arguments;
   for (const TensorHandle* t : in) arguments.append(read(*t));
-  const nb::object results = nb::handle(self_).attr("run")(text(op.info->name()), arguments, attributes.all, int64_t(out.size()));
+  const nb::object results = call("run", text(op.info->name()), arguments, attributes.all, int64_t(out.size()));
   for (size_t i = 0; i < out.size(); ++i) write(out[i], results[i], in.empty() ? nullptr : &in[0]->device());
 }
 
 Ref<Storage> PythonBackend::allocate(DType dtype, int64_t elements) {
   const KernelScope scope;
-  return Ref<Storage>(new PythonStorage(this, elements * size_of(dtype), nb::handle(self_).attr("allocate")(dtype_object(dtype), elements)));
+  return Ref<Storage>(new PythonStorage(this, elements * size_of(dtype), call("allocate", dtype_object(dtype), elements)));
 }
 
 void PythonBackend::upload(const HostArray& from, const TensorHandle& to) {
   const KernelScope scope;
   const nb::bytes data(from.data, size_t(from.bytes()));
-  storage_of(to).replace(nb::handle(self_).attr("upload")(data, dtype_object(from.meta.dtype)));
+  storage_of(to).replace(call("upload", data, dtype_object(from.meta.dtype)));
 }
 
 void PythonBackend::download(const TensorHandle& from, const HostArray& to) {
   const KernelScope scope;
-  const nb::object data = nb::handle(self_).attr("download")(read(from), dtype_object(from.dtype()));
+  const nb::object data = call("download", read(from), dtype_object(from.dtype()));
   Py_buffer view;
   if (PyObject_GetBuffer(data.ptr(), &view, PyBUF_C_CONTIGUOUS) != 0) throw nb::python_error();
   const bool fits = view.len == to.bytes();
   if (fits && view.len > 0) std::memcpy(to.data, view.buf, size_t(view.len));
   const int64_t length = view.len;
   PyBuffer_Release(&view);
-  require<ValueError>(fits, "[download] the backend {} gave the wrong number of bytes: got {} for {} of {}", name_, length, from.dtype(), from.shape());
+  require<ValueError>(
+      fits, "[download] the backend {} gave the wrong number of bytes: got {} for {} of {}", name_, length, from.dtype(), from.shape());
 }
 
 void PythonBackend::synchronize() {
   const KernelScope scope;
-  nb::handle(self_).attr("synchronize")();
+  call("synchronize");
 }
 
 }  // namespace pyburn::python

@@ -21,6 +21,10 @@ class PythonBackend final : public Backend {
 
  private:
   ~PythonBackend() override;
+  template <class... A>
+  nanobind::object call(const char* method, const A&... arguments) const {
+    return nanobind::handle(self_).attr(method)(arguments...);
+  }
   nanobind::object read(const TensorHandle& x);
   void write(TensorHandle& to, nanobind::handle value, Device* device);
 

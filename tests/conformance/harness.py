@@ -23,7 +23,8 @@ def _devices() -> list[str]:
     """The leaves that have values, and every decorator but autodiff (which is around all of them) on the cpu."""
     usable = [b for b in _core._backends() if not b["unavailable"]]
     decorators = [b["name"] for b in usable if b["decorator"] and b["name"] != "autodiff"]
-    return ["cpu", "numpy", *(f"{name}(cpu)" for name in decorators)]
+    inside = {"router": "numpy, cpu"}  # it needs two
+    return ["cpu", "numpy", *(f"{name}({inside.get(name, 'cpu')})" for name in decorators)]
 
 
 DEVICES = _devices()
@@ -37,7 +38,7 @@ def upload(array: np.ndarray, dtype: str, device: str) -> Any:
     """array, which holds bfloat16 as float32, as a tensor."""
     if dtype == "bfloat16":
         array = (np.ascontiguousarray(array, np.float32).view(np.uint32) >> 16).astype(np.uint16)
-    return _core._upload(np.ascontiguousarray(array).tobytes(), array.shape, dtype, device)
+    return _core._from_bytes(np.ascontiguousarray(array).tobytes(), array.shape, dtype, device)
 
 
 def download(t: Any) -> np.ndarray:

@@ -73,7 +73,7 @@ def values(t):
 
 def upload(array, device):
     array = np.ascontiguousarray(array)
-    return _core._upload(array.tobytes(), array.shape, array.dtype.name, device)
+    return _core._from_bytes(array.tobytes(), array.shape, array.dtype.name, device)
 
 
 def test_decomposes_what_has_no_kernel():
@@ -125,7 +125,7 @@ def test_exceptions_of_kernels_arrive_as_they_are():
     x = pyburn.ones(2, device=Broken().device)
     with pytest.raises(ZeroDivisionError, match="on purpose") as caught:
         pyburn.exp(x)
-    assert "in exp" in str(caught.getrepr())  # with the lines of the kernel
+    assert caught.traceback[-1].name == "exp"  # with the lines of the kernel
     with pytest.raises(ValueError, match=r"\[mul\] .* must return 1 results: got 2"):
         pyburn.mul(x, x)
     with pytest.raises(ValueError, match="wrong shape"):

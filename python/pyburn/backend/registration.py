@@ -11,8 +11,6 @@ from .. import _core
 if TYPE_CHECKING:
     from .interface import Backend
 
-    Leaf = str | _core.Device | Backend
-
 ENTRY_POINTS = "pyburn.backends"
 
 _discovery = threading.RLock()
@@ -64,7 +62,7 @@ def _register_failed(name: str, reason: str) -> None:
     register(name, factory, doc="A backend of another package.", unavailable=lambda: reason)
 
 
-def stack(*parts: Leaf) -> _core.Device:
+def stack(*parts: str | _core.Device | Backend) -> _core.Device:
     """The device of a stack, outermost part first: ``stack("autodiff", "trace", "numpy")``.
 
     All parts but the last are names of decorators; the last is a name, a device or a Backend object. The stack is

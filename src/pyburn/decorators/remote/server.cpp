@@ -106,13 +106,13 @@ void Server::allocate(WireReader& in) {
   keep(id, backend_->allocate(dtype, int64_t(elements)));
 }
 
-// A layout that reaches beyond its storage would read somebody else's memory.
+// A layout that reaches beyond its storage would read somebody else's memory. An empty one reads nothing, wherever it starts.
 TensorHandle Server::tensor(WireReader& in) const {
   const RemoteTensor t = decode_tensor(in);
   const auto it = storages_.find(t.id);
   require<RemoteError>(it != storages_.end(), "[remote] unknown tensor: got id {}", t.id);
-  require<RemoteError>(
-      t.layout.extent().second <= it->second->bytes / size_of(t.dtype), "[remote] the layout exceeds the storage: got {}", t.layout);
+  require<RemoteError>(t.layout.numel() == 0 || t.layout.extent().second <= it->second->bytes / size_of(t.dtype),
+                       "[remote] the layout exceeds the storage: got {}", t.layout);
   return make_tensor(device_, t.dtype, t.layout, it->second);
 }
 
