@@ -318,7 +318,7 @@ def test_copies_keep_sharing_and_randomness():
 
 
 @pytest.mark.parametrize("make", LAYERS)
-@pytest.mark.parametrize("through", ["dict", "child", "parameter", "hook", "sequential", "subclass"])
+@pytest.mark.parametrize("through", ["dict", "child", "parameter", "hook", "tensor hook", "sequential", "subclass"])
 def test_cycles_are_collected(make, through):
     module = make()
     if through == "subclass":
@@ -331,6 +331,9 @@ def test_cycles_are_collected(make, through):
     elif through == "parameter":
         module.extra = nn.Parameter(pyburn.zeros(1))
         module.extra.owner = module
+    elif through == "tensor hook":
+        module.extra = nn.Parameter(pyburn.zeros(1))
+        module.extra.register_hook(lambda gradient, keep=module: None)
     elif through == "hook":
         module.register_forward_hook(lambda m, args, out, keep=module: None)
     elif through == "sequential":
