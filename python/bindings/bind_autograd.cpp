@@ -39,6 +39,7 @@ class PythonHook final : public Hook {
     }
     return unwrap(result.ptr());
   }
+  void* host_object() const override { return fn_.get().ptr(); }
 
  private:
   Held fn_;

@@ -105,13 +105,14 @@ nb::class_<L, Module> bind_layer(nb::module_& m, const char* name, const char* d
   c.attr("__module__") = "pyburn.nn";
   unfilled_makers().emplace_back(reinterpret_cast<PyTypeObject*>(c.ptr()), make_unfilled<L>);
   if constexpr (requires { typename L::Config; }) bind_options<L>(c);
-  c.def(
-      "forward",
-      [](L& self, const Tensor& input) {
-        const GilRelease released(input.numel() >= kLarge);
-        return self.L::forward(input);
-      },
-      "input"_a);
+  if constexpr (!std::is_same_v<L, nn::Sequential>)  // which has one that takes anything
+    c.def(
+        "forward",
+        [](L& self, const Tensor& input) {
+          const GilRelease released(input.numel() >= kLarge);
+          return self.L::forward(input);
+        },
+        "input"_a);
   return c;
 }
 

@@ -32,7 +32,11 @@ std::string type_text(PyObject* value) {
   return module == "builtins" ? name : module + "." + name;
 }
 
-[[noreturn]] void type_error(const std::string& text) { throw nb::type_error(text.c_str()); }
+[[noreturn]] void raise(PyObject* type, const std::string& text) {
+  PyErr_SetString(type, text.c_str());
+  throw PythonError();
+}
+[[noreturn]] void type_error(const std::string& text) { raise(PyExc_TypeError, text); }
 
 const char* kind_text(Entry::Kind kind) {
   switch (kind) {
@@ -86,7 +90,7 @@ void assign_registered(PyObject* self, PyObject* name, Entry::Kind kind, PyObjec
   Module* m = ready_module(self);
   const bool parameter = kind == Entry::Kind::parameter;
   if (!m)
-    throw nb::attribute_error(
+    raise(PyExc_AttributeError,
         parameter ? "cannot assign parameters before Module.__init__() call" : "cannot assign module before Module.__init__() call");
   const std::string_view text = text_of(name);
   remove_from_dict(self, name);
@@ -249,7 +253,7 @@ bool is_module(PyObject* p) {
 
 Module& unwrap_module(PyObject* p) {
   Module* m = ready_module(p);
-  if (!m) throw nb::attribute_error("cannot assign module before Module.__init__() call");
+  if (!m) raise(PyExc_AttributeError, "cannot assign module before Module.__init__() call");
   return *m;
 }
 
@@ -272,16 +276,15 @@ void register_entry(nb::handle self, nb::handle name, Entry::Kind kind, nb::hand
   if (!PyUnicode_Check(name.ptr())) type_error(what + " name should be a string. Got " + type_text(name.ptr()));
   const std::string_view text = text_of(name.ptr());
   Module* m = ready_module(self.ptr());
-  if (!m) throw nb::attribute_error(("cannot assign " + what + " before Module.__init__() call").c_str());
+  if (!m) raise(PyExc_AttributeError, "cannot assign " + what + " before Module.__init__() call");
   const Entry* old = m->find(text);
-  if (text.empty()) throw nb::key_error((what + " name can't be empty string \"\"").c_str());
+  if (text.empty()) raise(PyExc_KeyError, what + " name can't be empty string \"\"");
   if (text.find('.') != text.npos)
-    throw nb::key_error(
-        (what + " name can't contain \"." + (kind == Entry::Kind::module ? "\", got: " + std::string(text) : "\"")).c_str());
+    raise(PyExc_KeyError, what + " name can't contain \"." + (kind == Entry::Kind::module ? "\", got: " + std::string(text) : "\""));
   PyObject** dict = _PyObject_GetDictPtr(self.ptr());
   const bool taken = (old && old->kind != kind) || (dict && *dict && PyDict_Contains(*dict, name.ptr()) == 1) ||
                      (!old && belongs_to_class(self.ptr(), name.ptr()));
-  if (taken) throw nb::key_error(("attribute '" + std::string(text) + "' already exists").c_str());
+  if (taken) raise(PyExc_KeyError, "attribute '" + std::string(text) + "' already exists");
   PyObject* v = value.ptr();
   if (kind == Entry::Kind::module) to_module(value);  // for its error
   if (kind == Entry::Kind::parameter && v != Py_None && !is_parameter(v))

@@ -44,7 +44,8 @@ class FromDict final : public FieldEditor {
   void field(std::string_view name, bool& v) override { take(name, v); }
   void field(std::string_view name, int64_t& v) override { take(name, v); }
   void field(std::string_view name, double& v) override {
-    if (const nb::object o = get(name); o.is_valid()) v = nb::cast<double>(nb::float_(o));
+    if (const nb::object o = get(name); o.is_valid()) v = PyFloat_AsDouble(o.ptr());
+    if (PyErr_Occurred()) throw nb::python_error();
   }
   void field(std::string_view name, std::string& v) override { take(name, v); }
   void field(std::string_view name, DType& v) override {

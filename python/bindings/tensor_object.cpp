@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "arguments.h"
+#include "pyburn/decorators/autodiff/history.h"
 
 namespace pyburn::python {
 
@@ -119,8 +120,11 @@ PyObject* wrap(const Tensors& ts) {
 }
 
 int visit_kept(const TensorHandle& t, visitproc visit, void* arg) {
-  // Only when the caller holds the one C++ reference: then the tuple is reachable from nowhere else.
-  if (t.defined() && t.impl()->py && is_kept(t.impl()->py) && t.impl()->use_count() == 1) Py_VISIT(kept_tuple(t.impl()->py));
+  // Only when the caller holds the one C++ reference: then the tuple and the hooks are reachable from nowhere else.
+  if (!t.defined() || t.impl()->use_count() != 1) return 0;
+  if (t.impl()->py && is_kept(t.impl()->py)) Py_VISIT(kept_tuple(t.impl()->py));
+  if (const autograd::History* h = autograd::history_of(t); h && h->hooks)
+    for (const autograd::OutputHook& hook : *h->hooks) Py_VISIT(static_cast<PyObject*>(hook.hook->host_object()));
   return 0;
 }
 

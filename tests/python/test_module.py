@@ -83,15 +83,15 @@ def test_assignment_moves_between_kinds():
         (lambda m: setattr(m, "weight", pyburn.zeros(1)), TypeError, "cannot assign 'pyburn.Tensor' as parameter 'weight'"),
         (lambda m: setattr(m, "weight", 3), TypeError, "cannot assign 'int' as parameter 'weight'"),
         (lambda m: setattr(m, "weight", nn.ReLU()), TypeError, "cannot assign 'pyburn.nn.ReLU' as parameter 'weight'"),
-        (lambda m: m.register_parameter("a.b", None), KeyError, "parameter name can't contain"),
-        (lambda m: m.register_parameter("", None), KeyError, "can't be empty string"),
+        (lambda m: m.register_parameter("a.b", None), KeyError, "parameter name can.*t contain"),
+        (lambda m: m.register_parameter("", None), KeyError, "be empty string"),
         (lambda m: m.register_parameter("in_features", None), KeyError, "attribute 'in_features' already exists"),
         (lambda m: m.register_parameter(3, None), TypeError, "should be a string. Got int"),
         (lambda m: m.register_parameter("w", pyburn.zeros(2)), TypeError, "object to parameter 'w'"),
         (lambda m: m.register_buffer("w", 3), TypeError, "cannot assign 'int' object to buffer 'w'"),
         (lambda m: m.register_buffer("weight", None), KeyError, "already exists"),
         (lambda m: m.add_module("w", 3), TypeError, "int is not a Module subclass"),
-        (lambda m: m.add_module("a.b", None), KeyError, 'module name can\'t contain ".", got: a.b'),
+        (lambda m: m.add_module("a.b", None), KeyError, 't contain ".", got: a.b'),
         (lambda m: m.get_parameter("foo"), AttributeError, "Linear has no attribute `foo`"),
         (lambda m: m.get_buffer("weight"), AttributeError, "`weight` is not a buffer"),
         (lambda m: m.get_submodule("weight"), AttributeError, "`weight` is not an nn.Module"),
@@ -318,7 +318,7 @@ def test_copies_keep_sharing_and_randomness():
 
 
 @pytest.mark.parametrize("make", LAYERS)
-@pytest.mark.parametrize("through", ["dict", "child", "parameter", "hook", "sequential", "subclass"])
+@pytest.mark.parametrize("through", ["dict", "child", "parameter", "hook", "tensor hook", "sequential", "subclass"])
 def test_cycles_are_collected(make, through):
     module = make()
     if through == "subclass":
@@ -331,6 +331,9 @@ def test_cycles_are_collected(make, through):
     elif through == "parameter":
         module.extra = nn.Parameter(pyburn.zeros(1))
         module.extra.owner = module
+    elif through == "tensor hook":
+        module.extra = nn.Parameter(pyburn.zeros(1))
+        module.extra.register_hook(lambda gradient, keep=module: None)
     elif through == "hook":
         module.register_forward_hook(lambda m, args, out, keep=module: None)
     elif through == "sequential":

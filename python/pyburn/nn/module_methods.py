@@ -12,6 +12,9 @@ from .._core._nn import Module, Sequential
 from .hooks import Hook, RemovableHandle, add_hook
 from .parameter import Parameter
 
+# What the methods below may ask of `self`: everything, as far as type checkers are concerned.
+_Bound: Any = object
+
 _PARAMETER, _BUFFER, _MODULE = 0, 1, 2  # nn::Entry::Kind
 
 
@@ -27,7 +30,7 @@ class IncompatibleKeys(NamedTuple):
         return f"_IncompatibleKeys(missing_keys={self.missing_keys!r}, unexpected_keys={self.unexpected_keys!r})"
 
 
-class ModuleMethods:
+class ModuleMethods(_Bound):
     """Copied into Module by install(); `self` is a Module."""
 
     # ---- registration
@@ -255,7 +258,7 @@ class ModuleMethods:
         return _unfilled, (type(self), self._config()), self.__getstate__()
 
 
-class SequentialMethods:
+class SequentialMethods(_Bound):
     """Copied into Sequential by install()."""
 
     def __getitem__(self, index: int | slice) -> Any:
@@ -304,7 +307,7 @@ def _named_tensor(module: Any, target: str, kind: int, what: str) -> Any:
     raise AttributeError(f"`{name}` is not {what}")
 
 
-def _unfilled(cls: type, config: dict[str, Any]) -> Any:
+def _unfilled(cls: Any, config: dict[str, Any]) -> Any:
     return cls._unfilled(cls, config)
 
 

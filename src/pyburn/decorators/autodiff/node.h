@@ -19,6 +19,7 @@ struct Edge {
 class Hook : public Counted {
  public:
   virtual TensorHandle call(const TensorHandle& gradient) = 0;  // undefined: keep it as it is
+  virtual void* host_object() const { return nullptr; }         // what it holds of a host language, for the garbage collector
 };
 struct OutputHook {
   int32_t output;
