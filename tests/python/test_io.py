@@ -11,7 +11,7 @@ from pyburn.io import atomic_write, safetensors
 
 
 def test_round_trip(tmp_path):
-    names = "float64 float32 float16 bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool".split()
+    names = ["float64", "float32", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"]
     tensors = {name: pyburn.arange(6).cast(getattr(pyburn, name)).view(2, 3) for name in names}
     tensors |= {"0-d": pyburn.full((), 2.5), "empty": pyburn.zeros(0, 2), "transposed": pyburn.randn(3, 2).T, "naïve": pyburn.ones(1)}
     path = tmp_path / "all.safetensors"

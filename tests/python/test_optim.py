@@ -12,7 +12,11 @@ VALUES = [
     ("SGD", {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.1}, [0.886, 1.010566, 0.6414486460000001]),
     ("SGD", {"lr": 0.1, "maximize": True}, [1.05, 0.9500000000000001, 1.1500000000000001]),
     ("Adam", {"lr": 0.1}, [0.900000002, 0.9366103542405654, 0.8946447927181046]),
-    ("Adam", {"lr": 0.1, "betas": (0.5, 0.9), "eps": 0.001, "weight_decay": 0.1}, [0.9001663893510815, 0.9523226900103454, 0.8800828364818214]),
+    (
+        "Adam",
+        {"lr": 0.1, "betas": (0.5, 0.9), "eps": 0.001, "weight_decay": 0.1},
+        [0.9001663893510815, 0.9523226900103454, 0.8800828364818214],
+    ),
     ("Adam", {"lr": 0.1, "amsgrad": True, "maximize": True}, [1.099999998, 1.0633896457594345, 1.1053552072818953]),
     ("Adam", {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True}, [0.890000002, 0.9177103542205653, 0.8665676891558989]),
     ("AdamW", {"lr": 0.1}, [0.899000002, 0.9347113542385653, 0.8918110813618659]),
@@ -148,7 +152,11 @@ def test_printing():
         (lambda p: optim.AdamW([p], weight_decay=-1), ValueError, "Invalid weight_decay value"),
         (lambda p: optim.Adam([p], differentiable=True), NotImplementedError, "differentiable"),
         (lambda p: optim.SGD([p]).load_state_dict({"state": {}, "param_groups": []}), ValueError, "different number of parameter groups"),
-        (lambda p: optim.SGD([p]).load_state_dict({"state": {}, "param_groups": [{"params": [0, 1]}]}), ValueError, "doesn't match the size"),
+        (
+            lambda p: optim.SGD([p]).load_state_dict({"state": {}, "param_groups": [{"params": [0, 1]}]}),
+            ValueError,
+            "doesn't match the size",
+        ),
     ],
 )
 def test_mistakes(act, error, text):

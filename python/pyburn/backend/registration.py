@@ -38,8 +38,8 @@ def register(
 def discover() -> None:
     """Registers the backends that installed packages announce; pyburn calls it before it calls a name unknown.
 
-    An entry point names a function that calls register(); it runs once. One that fails leaves the others alone: its
-    name is registered as unavailable, with the reason.
+    An entry point names a function that calls register(), or a module that does so when it is imported. One that fails
+    leaves the others alone: its name is registered as unavailable, with the reason.
     """
     global _discovered
     with _discovery:
@@ -50,7 +50,9 @@ def discover() -> None:
 
         for point in entry_points(group=ENTRY_POINTS):
             try:
-                point.load()()
+                announced = point.load()
+                if callable(announced):
+                    announced()
             except Exception as error:  # whatever another package does wrong
                 _register_failed(point.name, f"its package failed with {type(error).__name__}: {error}")
 
