@@ -225,14 +225,14 @@ std::string to_text(const TensorHandle& t, std::string_view name, std::string_vi
   const int indent = int(name.size()) + 1;
   std::vector<std::string> remarks;
   if (&t.device() != &device("ndarray")) remarks.push_back(format("device='{}'", typed_name(t.device())));
-  const bool empty = t.numel() == 0;
-  if (empty ? t.rank() != 1 : o.edgeitems == 0) remarks.push_back(format("size={}", t.shape()));
-  const bool usual = t.dtype() == default_dtype() || (!empty && (t.dtype() == DType::int64 || t.dtype() == DType::boolean));
+  const bool empty = t.numel() == 0, known = t.storage()->has_values;  // not known: on null, and while capturing
+  if (!known || (empty ? t.rank() != 1 : o.edgeitems == 0)) remarks.push_back(format("size={}", t.shape()));
+  const bool usual = t.dtype() == default_dtype() || (known && !empty && (t.dtype() == DType::int64 || t.dtype() == DType::boolean));
   if (!usual) remarks.push_back(format("dtype={}{}", dtype_prefix, name_of(t.dtype())));
   remarks.insert(remarks.end(), notes.begin(), notes.end());
 
-  std::string body = "[]";
-  if (!empty) {
+  std::string body = known ? "[]" : "...";
+  if (known && !empty) {
     const Shown shown = look_at(t, o);
     const Format format(shown.elements, o);
     body = Writer(shown, format, o).write(0, indent);
