@@ -63,7 +63,8 @@ def test_a_script_passes_strict_checking(tmp_path: Path) -> None:
     done = check(SCRIPT, tmp_path)
     errors = [line for line in done.stdout.splitlines() if line.startswith("script.py")]
     assert not errors, done.stdout
-    exec(SCRIPT, {"__name__": "script"})
+    with pyburn.printoptions():
+        exec(SCRIPT, {"__name__": "script"})
 
 
 def test_mistakes_are_found(tmp_path: Path) -> None:
