@@ -10,7 +10,7 @@ import pytest
 
 import pyburn
 
-SCRIPT = '''
+SCRIPT = """
 from typing import assert_type
 import numpy as np
 import pyburn
@@ -42,12 +42,12 @@ with pyburn.no_grad(), pyburn.device("cpu") as d:
 g: pyburn.Generator = pyburn.manual_seed(0)
 for b in pyburn.backends():
     print(b.name, b.available)
-'''
-WRONG = '''
+"""
+WRONG = """
 import pyburn
 pyburn.ones(2).no_such_method()
 pyburn.relu("text")
-'''
+"""
 
 
 def check(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
