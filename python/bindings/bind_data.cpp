@@ -39,8 +39,10 @@ DType dtype_of(const Py_buffer& b) {
     for (int t = 0; t < kDTypes; ++t)
       if (kFormats[t] && *kFormats[t] == *f && size_of(DType(t)) == b.itemsize) return DType(t);
   }
-  raise(PyExc_TypeError, format("can't convert an array of this type to a tensor; supported are bool, float16 to float64, int8 to int64 and "
-                                "uint8 to uint64 in this machine's byte order: got format '{}'", b.format ? b.format : "B"));
+  raise(
+      PyExc_TypeError, format("can't convert an array of this type to a tensor; supported are bool, float16 to float64, int8 to int64 and "
+                              "uint8 to uint64 in this machine's byte order: got format '{}'",
+                           b.format ? b.format : "B"));
 }
 
 Shape shape_of(const Py_buffer& b) {
@@ -57,11 +59,14 @@ Layout shared_layout(const Py_buffer& b, int64_t size) {
   if (!b.strides) l.strides = contiguous_strides(l.shape);
   for (int i = 0; b.strides && i < b.ndim; ++i) {
     if (b.strides[i] < 0)
-      raise(PyExc_ValueError, "at least one stride in the given array is negative, which tensors do not support; make a copy of the array first");
-    if (b.strides[i] % size != 0) raise(PyExc_ValueError, "the strides of the given array are not a multiple of its element size; make a copy of it first");
+      raise(PyExc_ValueError,
+          "at least one stride in the given array is negative, which tensors do not support; make a copy of the array first");
+    if (b.strides[i] % size != 0)
+      raise(PyExc_ValueError, "the strides of the given array are not a multiple of its element size; make a copy of it first");
     l.strides.push_back(b.strides[i] / size);
   }
-  if (reinterpret_cast<uintptr_t>(b.buf) % uintptr_t(size) != 0) raise(PyExc_ValueError, "the memory of the given array is not aligned; make a copy of it first");
+  if (reinterpret_cast<uintptr_t>(b.buf) % uintptr_t(size) != 0)
+    raise(PyExc_ValueError, "the memory of the given array is not aligned; make a copy of it first");
   return l;
 }
 
@@ -99,8 +104,9 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
                           : !kFormats[int(t.dtype())] ? "bfloat16 has no buffer format; use tensor.float()"
                                                       : nullptr;
     const bool plain = t.layout().is_contiguous();
-    if (!refusal && !plain && ((flags & PyBUF_STRIDES) != PyBUF_STRIDES || (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS ||
-                               (flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS || (flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS))
+    if (!refusal && !plain &&
+        ((flags & PyBUF_STRIDES) != PyBUF_STRIDES || (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS ||
+            (flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS || (flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS))
       refusal = "the elements of the tensor do not lie in plain order; use tensor.contiguous()";
     if (!refusal && (flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && t.rank() > 1) refusal = "the tensor is not in Fortran order";
     if (refusal) {
@@ -150,9 +156,12 @@ void bind_print_options(nb::module_& m) {
     d["sci_mode"] = o.sci_mode ? nb::object(nb::bool_(*o.sci_mode)) : nb::none();
     return d;
   });
-  m.def("_set_print_options", [](int precision, int64_t threshold, int64_t edgeitems, int linewidth, std::optional<bool> sci_mode) {
-    print_options() = {precision, threshold, edgeitems, linewidth, sci_mode};
-  }, "precision"_a, "threshold"_a, "edgeitems"_a, "linewidth"_a, "sci_mode"_a.none());
+  m.def(
+      "_set_print_options",
+      [](int precision, int64_t threshold, int64_t edgeitems, int linewidth, std::optional<bool> sci_mode) {
+        print_options() = {precision, threshold, edgeitems, linewidth, sci_mode};
+      },
+      "precision"_a, "threshold"_a, "edgeitems"_a, "linewidth"_a, "sci_mode"_a.none());
 }
 
 }  // namespace
@@ -180,15 +189,19 @@ const PyType_Slot tensor_buffer_slots[] = {
 void bind_data(nb::module_& m) {
   m.def("_share", [](nb::handle array) { return share(array.ptr()); });
   m.def("_shares_host_memory", [](const TensorHandle& t) { return shares_host_memory(t); });
-  m.def("_from_bytes", [](nb::bytes data, nb::handle shape, nb::handle dtype, nb::handle device) {
-    const Meta meta{to_dims(shape.ptr()), to_dtype(dtype.ptr())};
-    Device& target = device.is_none() ? default_device() : to_device(device.ptr());
-    require<FormatError>(checked_numel(meta.shape) * size_of(meta.dtype) == int64_t(data.size()), "the data does not fit the shape: got {} bytes for {} of {}",
-                         int64_t(data.size()), meta.shape, meta.dtype);
-    return from_host(target, {const_cast<char*>(data.c_str()), meta});
-  }, "data"_a, "shape"_a, "dtype"_a, "device"_a.none());
-  m.def("_to", [](const TensorHandle& t, nb::handle dtype, nb::handle device, bool copy) { return converted(t, dtype, device, copy); }, "t"_a, "dtype"_a.none(),
-        "device"_a.none(), "copy"_a);
+  m.def(
+      "_from_bytes",
+      [](nb::bytes data, nb::handle shape, nb::handle dtype, nb::handle device) {
+        const Meta meta{to_dims(shape.ptr()), to_dtype(dtype.ptr())};
+        Device& target = device.is_none() ? default_device() : to_device(device.ptr());
+        require<FormatError>(checked_numel(meta.shape) * size_of(meta.dtype) == int64_t(data.size()),
+            "the data does not fit the shape: got {} bytes for {} of {}", int64_t(data.size()), meta.shape, meta.dtype);
+        return from_host(target, {const_cast<char*>(data.c_str()), meta});
+      },
+      "data"_a, "shape"_a, "dtype"_a, "device"_a.none());
+  m.def(
+      "_to", [](const TensorHandle& t, nb::handle dtype, nb::handle device, bool copy) { return converted(t, dtype, device, copy); }, "t"_a,
+      "dtype"_a.none(), "device"_a.none(), "copy"_a);
   m.def("_typed_device_name", [](const TensorHandle& t) { return typed_name(t.device()); });
   bind_print_options(m);
 }

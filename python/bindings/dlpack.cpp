@@ -48,7 +48,11 @@ template <class Managed>
 constexpr const char* kUsedName = std::is_same_v<Managed, DLManagedTensor> ? "used_dltensor" : "used_dltensor_versioned";
 
 DLDataType protocol_dtype(DType t) {
-  const uint8_t code = t == DType::bfloat16 ? kBFloat : is_floating(t) ? kFloat : t == DType::boolean ? kBool : is_unsigned_integer(t) ? kUInt : kInt;
+  const uint8_t code = t == DType::bfloat16     ? kBFloat
+                       : is_floating(t)         ? kFloat
+                       : t == DType::boolean    ? kBool
+                       : is_unsigned_integer(t) ? kUInt
+                                                : kInt;
   return {code, uint8_t(size_of(t) * 8), 1};
 }
 DType core_dtype(DLDataType d) {
@@ -56,7 +60,8 @@ DType core_dtype(DLDataType d) {
     const DLDataType candidate = protocol_dtype(DType(i));
     if (candidate.code == d.code && candidate.bits == d.bits) return DType(i);
   }
-  fail<DTypeError>("[from_dlpack] the dtype is not supported: got code {} with {} bits and {} lanes", int64_t(d.code), int64_t(d.bits), int64_t(d.lanes));
+  fail<DTypeError>("[from_dlpack] the dtype is not supported: got code {} with {} bits and {} lanes", int64_t(d.code), int64_t(d.bits),
+      int64_t(d.lanes));
 }
 
 // --- out ---------------------------------------------------------------------------------------------------------
@@ -74,8 +79,8 @@ PyObject* export_capsule(const TensorHandle& t, bool copied) {
   e->storage = t.impl()->storage;
   e->shape = t.shape();
   e->strides = t.strides();
-  e->managed.tensor = {static_cast<char*>(t.storage()->host) + t.layout().offset * size_of(t.dtype()), kCpu, 0, t.rank(), protocol_dtype(t.dtype()),
-                       e->shape.data(), e->strides.data(), 0};
+  e->managed.tensor = {static_cast<char*>(t.storage()->host) + t.layout().offset * size_of(t.dtype()), kCpu, 0, t.rank(),
+      protocol_dtype(t.dtype()), e->shape.data(), e->strides.data(), 0};
   e->managed.context = e.get();
   e->managed.deleter = [](Managed* m) { delete static_cast<Exported<Managed>*>(m->context); };
   if constexpr (std::is_same_v<Managed, DLManagedTensorVersioned>) {
@@ -115,7 +120,8 @@ TensorHandle import_capsule(PyObject* capsule) {
     layout.strides[i] = d.strides[i];
   }
   char* data = static_cast<char*>(d.data) + d.byte_offset;
-  require<ValueError>(reinterpret_cast<uintptr_t>(data) % uintptr_t(size_of(dtype)) == 0, "[from_dlpack] the memory is not aligned; copy the array first");
+  require<ValueError>(
+      reinterpret_cast<uintptr_t>(data) % uintptr_t(size_of(dtype)) == 0, "[from_dlpack] the memory is not aligned; copy the array first");
   if (PyCapsule_SetName(capsule, kUsedName<Managed>) < 0) throw PythonError();
   Ref<Storage> storage = cpu::wrap_host_memory(data, layout.extent().second * size_of(dtype), m, [](void* p) {
     auto* owner = static_cast<Managed*>(p);

@@ -24,7 +24,9 @@ constexpr int kMaxRank = 64;  // also ends the search in a list that holds itsel
 }
 
 bool is_text(PyObject* p) { return PyUnicode_Check(p) || PyBytes_Check(p); }
-bool is_nested(PyObject* p) { return !is_text(p) && !is_tensor(p) && !PyFloat_Check(p) && !PyLong_Check(p) && PySequence_Check(p) && !PyDict_Check(p); }
+bool is_nested(PyObject* p) {
+  return !is_text(p) && !is_tensor(p) && !PyFloat_Check(p) && !PyLong_Check(p) && PySequence_Check(p) && !PyDict_Check(p);
+}
 
 class NestedReader {
  public:
@@ -62,9 +64,11 @@ class NestedReader {
     const Py_ssize_t n = is_nested(data) ? PySequence_Size(data) : -1;
     if (n < 0) {
       PyErr_Clear();
-      raise(PyExc_ValueError, format("[tensor] expected a sequence of length {} at dim {}: got {}", shape_[axis], axis, Py_TYPE(data)->tp_name));
+      raise(PyExc_ValueError,
+          format("[tensor] expected a sequence of length {} at dim {}: got {}", shape_[axis], axis, Py_TYPE(data)->tp_name));
     }
-    if (n != shape_[axis]) raise(PyExc_ValueError, format("[tensor] expected sequence of length {} at dim {}: got {}", shape_[axis], axis, int64_t(n)));
+    if (n != shape_[axis])
+      raise(PyExc_ValueError, format("[tensor] expected sequence of length {} at dim {}: got {}", shape_[axis], axis, int64_t(n)));
     const Object fast = checked(PySequence_Fast(data, "[tensor] expected a sequence"));
     for (Py_ssize_t i = 0; i < n; ++i) {
       if (i >= PySequence_Fast_GET_SIZE(fast.get())) raise(PyExc_ValueError, "[tensor] the sequence changed while it was read");
@@ -79,7 +83,8 @@ class NestedReader {
     if (PyLong_CheckExact(p)) return add_integer(p, DType::int64);
     if (is_tensor(p)) {
       const TensorHandle& t = unwrap(p);
-      if (t.numel() != 1) raise(PyExc_ValueError, format("[tensor] only one element tensors can be converted to Python scalars: got shape {}", t.shape()));
+      if (t.numel() != 1)
+        raise(PyExc_ValueError, format("[tensor] only one element tensors can be converted to Python scalars: got shape {}", t.shape()));
       return add_number(checked(item_of(t)).get(), t.dtype());
     }
     if (is_nested(p) && PySequence_Size(p) >= 0)
@@ -90,7 +95,9 @@ class NestedReader {
     const Object dtype(PyObject_GetAttrString(p, "dtype"));  // numpy's scalars know theirs
     if (!dtype) PyErr_Clear();
     const bool whole = PyIndex_Check(p);
-    add_number(checked(whole ? PyNumber_Index(p) : PyNumber_Float(p)).get(), dtype ? to_dtype(dtype.get()) : whole ? DType::int64 : default_dtype());
+    add_number(checked(whole ? PyNumber_Index(p) : PyNumber_Float(p)).get(), dtype   ? to_dtype(dtype.get())
+                                                                             : whole ? DType::int64
+                                                                                     : default_dtype());
   }
   void add_number(PyObject* number, DType dtype) {
     if (PyFloat_Check(number)) keep(PyFloat_AS_DOUBLE(number), dtype);
@@ -148,19 +155,32 @@ class NestedReader {
   }
   void write(DType t, std::byte* out) const {
     switch (t) {
-      case DType::float64: return write_as<double>(t, out);
-      case DType::float32: return write_as<float>(t, out);
-      case DType::float16: return write_as<Half>(t, out);
-      case DType::bfloat16: return write_as<BFloat16>(t, out);
-      case DType::int8: return write_as<int8_t>(t, out);
-      case DType::int16: return write_as<int16_t>(t, out);
-      case DType::int32: return write_as<int32_t>(t, out);
-      case DType::int64: return write_as<int64_t>(t, out);
-      case DType::uint8: return write_as<uint8_t>(t, out);
-      case DType::uint16: return write_as<uint16_t>(t, out);
-      case DType::uint32: return write_as<uint32_t>(t, out);
-      case DType::uint64: return write_as<uint64_t>(t, out);
-      case DType::boolean: return write_as<bool>(t, out);
+      case DType::float64:
+        return write_as<double>(t, out);
+      case DType::float32:
+        return write_as<float>(t, out);
+      case DType::float16:
+        return write_as<Half>(t, out);
+      case DType::bfloat16:
+        return write_as<BFloat16>(t, out);
+      case DType::int8:
+        return write_as<int8_t>(t, out);
+      case DType::int16:
+        return write_as<int16_t>(t, out);
+      case DType::int32:
+        return write_as<int32_t>(t, out);
+      case DType::int64:
+        return write_as<int64_t>(t, out);
+      case DType::uint8:
+        return write_as<uint8_t>(t, out);
+      case DType::uint16:
+        return write_as<uint16_t>(t, out);
+      case DType::uint32:
+        return write_as<uint32_t>(t, out);
+      case DType::uint64:
+        return write_as<uint64_t>(t, out);
+      case DType::boolean:
+        return write_as<bool>(t, out);
     }
   }
 
@@ -180,19 +200,32 @@ PyObject* number(const std::byte* p) {
 }
 PyObject* number(DType t, const std::byte* p) {
   switch (t) {
-    case DType::float64: return number<double>(p);
-    case DType::float32: return number<float>(p);
-    case DType::float16: return number<Half>(p);
-    case DType::bfloat16: return number<BFloat16>(p);
-    case DType::int8: return number<int8_t>(p);
-    case DType::int16: return number<int16_t>(p);
-    case DType::int32: return number<int32_t>(p);
-    case DType::int64: return number<int64_t>(p);
-    case DType::uint8: return number<uint8_t>(p);
-    case DType::uint16: return number<uint16_t>(p);
-    case DType::uint32: return number<uint32_t>(p);
-    case DType::uint64: return number<uint64_t>(p);
-    default: return number<bool>(p);
+    case DType::float64:
+      return number<double>(p);
+    case DType::float32:
+      return number<float>(p);
+    case DType::float16:
+      return number<Half>(p);
+    case DType::bfloat16:
+      return number<BFloat16>(p);
+    case DType::int8:
+      return number<int8_t>(p);
+    case DType::int16:
+      return number<int16_t>(p);
+    case DType::int32:
+      return number<int32_t>(p);
+    case DType::int64:
+      return number<int64_t>(p);
+    case DType::uint8:
+      return number<uint8_t>(p);
+    case DType::uint16:
+      return number<uint16_t>(p);
+    case DType::uint32:
+      return number<uint32_t>(p);
+    case DType::uint64:
+      return number<uint64_t>(p);
+    default:
+      return number<bool>(p);
   }
 }
 
@@ -208,7 +241,9 @@ Object nested_list(const Meta& meta, int axis, const std::byte*& p) {
 }
 
 // Arrays of numpy and their kin; not the sequences of Python that also have a buffer.
-bool is_array(PyObject* p) { return PyMemoryView_Check(p) || (PyObject_CheckBuffer(p) && PyObject_HasAttrString(p, "__array_interface__")); }
+bool is_array(PyObject* p) {
+  return PyMemoryView_Check(p) || (PyObject_CheckBuffer(p) && PyObject_HasAttrString(p, "__array_interface__"));
+}
 
 }  // namespace
 
@@ -229,12 +264,15 @@ PyObject* tensor_from_data(PyObject* data, std::optional<DType> dtype, Device* d
 }
 
 void bind_nested_data(nb::module_& m) {
-  m.def("_tensor", [](nb::handle data, nb::handle dtype, nb::handle device, bool requires_grad) {
-    const std::optional<DType> wanted = dtype.is_none() ? std::optional<DType>() : to_dtype(dtype.ptr());
-    nb::object t = nb::steal(tensor_from_data(data.ptr(), wanted, device.is_none() ? nullptr : &to_device(device.ptr())));
-    asking_for_gradient(unwrap(t.ptr()), requires_grad);
-    return t;
-  }, "data"_a.none(), "dtype"_a.none(), "device"_a.none(), "requires_grad"_a);
+  m.def(
+      "_tensor",
+      [](nb::handle data, nb::handle dtype, nb::handle device, bool requires_grad) {
+        const std::optional<DType> wanted = dtype.is_none() ? std::optional<DType>() : to_dtype(dtype.ptr());
+        nb::object t = nb::steal(tensor_from_data(data.ptr(), wanted, device.is_none() ? nullptr : &to_device(device.ptr())));
+        asking_for_gradient(unwrap(t.ptr()), requires_grad);
+        return t;
+      },
+      "data"_a.none(), "dtype"_a.none(), "device"_a.none(), "requires_grad"_a);
   m.def("_tolist", [](const TensorHandle& t) {
     const std::vector<std::byte> bytes = host_bytes(t);
     const std::byte* p = bytes.data();

@@ -47,7 +47,8 @@ PyObject* repeat(PyObject* self, Py_ssize_t n) { return as_size(PyTuple_Type.tp_
 
 PyObject* numel(PyObject* self, PyObject*) {
   Object product(PyLong_FromLong(1));
-  for (Py_ssize_t i = 0; product && i < PyTuple_GET_SIZE(self); ++i) product = Object(PyNumber_Multiply(product.get(), PyTuple_GET_ITEM(self, i)));
+  for (Py_ssize_t i = 0; product && i < PyTuple_GET_SIZE(self); ++i)
+    product = Object(PyNumber_Multiply(product.get(), PyTuple_GET_ITEM(self, i)));
   return product.release();
 }
 PyObject* reduce(PyObject* self, PyObject*) {

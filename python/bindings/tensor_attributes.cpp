@@ -63,7 +63,8 @@ PyObject* all_or_one(PyObject* self, PyObject* const* args, Py_ssize_t nargs, Py
   try {
     const TensorHandle& t = unwrap(self);
     if (nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) == 0) return all(t, -1);
-    if (nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) > 1 || (kwnames && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "dim") != 0)) {
+    if (nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) > 1 ||
+        (kwnames && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "dim") != 0)) {
       PyErr_SetString(PyExc_TypeError, "expected one argument at most: dim");
       return nullptr;
     }
@@ -156,8 +157,10 @@ PyGetSetDef* tensor_attributes() {
 
 PyMethodDef* tensor_methods() {
   static PyMethodDef list[] = {
-      {"size", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(all_or_one<size>)), METH_FASTCALL | METH_KEYWORDS, "The extents, or one of them."},
-      {"stride", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(all_or_one<stride>)), METH_FASTCALL | METH_KEYWORDS, "Distance of neighbours along each axis, in elements."},
+      {"size", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(all_or_one<size>)), METH_FASTCALL | METH_KEYWORDS,
+          "The extents, or one of them."},
+      {"stride", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(all_or_one<stride>)), METH_FASTCALL | METH_KEYWORDS,
+          "Distance of neighbours along each axis, in elements."},
       {"dim", method<ndim>, METH_NOARGS, "The number of axes."},
       {"ndimension", method<ndim>, METH_NOARGS, "The number of axes."},
       {"numel", method<numel>, METH_NOARGS, "The number of elements."},

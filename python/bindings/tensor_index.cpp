@@ -40,7 +40,8 @@ struct Key {
     parts.push_back(std::move(p));
   }
   static Object converted(PyObject* part, Device& device) {
-    if (PyUnicode_Check(part) || PyBytes_Check(part) || PyFloat_Check(part) || !(PySequence_Check(part) || PyIndex_Check(part))) refuse(part);
+    if (PyUnicode_Check(part) || PyBytes_Check(part) || PyFloat_Check(part) || !(PySequence_Check(part) || PyIndex_Check(part)))
+      refuse(part);
     if (PyIndex_Check(part) && !PySequence_Check(part)) return checked(PyNumber_Index(part));
     Object t = checked(tensor_from_data(part, {}, &device));
     const TensorHandle& h = unwrap(t.get());
@@ -48,8 +49,9 @@ struct Key {
     return t;
   }
   [[noreturn]] static void refuse(PyObject* part) {
-    raise(PyExc_IndexError, format("only integers, slices (`:`), ellipsis (`...`), None and integer or bool tensors are valid indices: got {}",
-                                   Py_TYPE(part)->tp_name));
+    raise(PyExc_IndexError,
+        format("only integers, slices (`:`), ellipsis (`...`), None and integer or bool tensors are valid indices: got {}",
+            Py_TYPE(part)->tp_name));
   }
 };
 

@@ -45,21 +45,24 @@ PyObject* represent(PyObject* self) {
 Object single(PyObject* self) {
   const TensorHandle& t = unwrap(self);
   if (t.numel() != 1) {
-    PyErr_Format(PyExc_ValueError, "only one element tensors can be converted to Python scalars: got %lld elements", (long long)(t.numel()));
+    PyErr_Format(
+        PyExc_ValueError, "only one element tensors can be converted to Python scalars: got %lld elements", (long long)(t.numel()));
     throw PythonError();
   }
   return checked(item_of(t));
 }
 
 int truth(PyObject* self) {
-  return guarded([self] {
-    const int64_t n = unwrap(self).numel();
-    if (n != 1) {
-      PyErr_Format(PyExc_RuntimeError, "Boolean value of Tensor with %s is ambiguous", n == 0 ? "no values" : "more than one value");
-      return -1;
-    }
-    return PyObject_IsTrue(single(self).get());
-  }, -1);
+  return guarded(
+      [self] {
+        const int64_t n = unwrap(self).numel();
+        if (n != 1) {
+          PyErr_Format(PyExc_RuntimeError, "Boolean value of Tensor with %s is ambiguous", n == 0 ? "no values" : "more than one value");
+          return -1;
+        }
+        return PyObject_IsTrue(single(self).get());
+      },
+      -1);
 }
 PyObject* to_float(PyObject* self) {
   return guarded([self] { return PyNumber_Float(single(self).get()); });
@@ -102,15 +105,17 @@ PyObject* iterate(PyObject* self) {
 }
 
 int contains(PyObject* self, PyObject* value) {
-  return guarded([=] {
-    Scalar number;
-    if (!is_tensor(value) && !to_scalar(value, number)) {
-      PyErr_Format(PyExc_TypeError, "Tensor.__contains__ only supports Tensor or scalar: got %s", Py_TYPE(value)->tp_name);
-      return -1;
-    }
-    const Tensor hits = sum(eq(detach(unwrap(self)), is_tensor(value) ? Operand(unwrap(value)) : Operand(number)));
-    return PyObject_IsTrue(checked(item_of(hits)).get());
-  }, -1);
+  return guarded(
+      [=] {
+        Scalar number;
+        if (!is_tensor(value) && !to_scalar(value, number)) {
+          PyErr_Format(PyExc_TypeError, "Tensor.__contains__ only supports Tensor or scalar: got %s", Py_TYPE(value)->tp_name);
+          return -1;
+        }
+        const Tensor hits = sum(eq(detach(unwrap(self)), is_tensor(value) ? Operand(unwrap(value)) : Operand(number)));
+        return PyObject_IsTrue(checked(item_of(hits)).get());
+      },
+      -1);
 }
 
 }  // namespace

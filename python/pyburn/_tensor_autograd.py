@@ -73,7 +73,7 @@ def install() -> None:
         "is_leaf": property(_core._is_leaf, None, None, "Was this tensor made by the user, not by a recorded operation?"),
         "data": property(_core._data, _core._set_data, None, "The same elements without a history; writes are not noticed."),
         "_base": property(_core._base, None, None, "The tensor that this one is a view of."),
-        "is_inference": _core._is_inference,
+        "is_inference": lambda self: _core._is_inference(self),
         "_is_view": lambda self: self._base is not None,
     }
     for name, value in properties.items():

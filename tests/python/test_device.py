@@ -92,6 +92,17 @@ def test_the_table_of_backends() -> None:
     assert "not available" in repr(by_name["wgpu"])
 
 
+def test_reading_through_a_queue() -> None:
+    x = pyburn.arange(6.0, device=pyburn.BackendKind.FUSIONJITBACKEND).reshape(2, 3)
+    y = (x * 2 + 1)[:, 1:]
+    y[0, 0] = 9
+    assert y.tolist() == y.numpy().tolist() == y.cpu().tolist() == [[9, 5], [9, 11]]
+    assert repr(y) == "tensor([[ 9.,  5.],\n        [ 9., 11.]], device='fusion(ndarray)')"
+    w = pyburn.ones(3, requires_grad=True)
+    (w.to("fusion(cpu)") * x).sum().backward()
+    assert w.grad is not None and w.grad.tolist() == [3, 5, 7]
+
+
 def test_seeds() -> None:
     assert pyburn.manual_seed(3) is pyburn.default_generator
     a = pyburn.rand(4)

@@ -40,7 +40,8 @@ def test_what_a_pickle_keeps() -> None:
 
 
 def test_small_objects() -> None:
-    for value in (pyburn.float32, pyburn.bool, pyburn.Size([2, 3]), pyburn.device("cpu"), pyburn.Distribution.Normal(0, 1), pyburn.add, pyburn.BackendKind.NDARRAY):
+    normal = pyburn.Distribution.Normal(0, 1)
+    for value in (pyburn.float32, pyburn.bool, pyburn.Size([2, 3]), pyburn.device("cpu"), normal, pyburn.add, pyburn.BackendKind.NDARRAY):
         assert pickle.loads(pickle.dumps(value)) == value == copy.deepcopy(value)
     assert pickle.loads(pickle.dumps(pyburn.float32)) is pyburn.float32
     assert isinstance(pickle.loads(pickle.dumps(pyburn.Size([2]))), pyburn.Size)

@@ -23,6 +23,11 @@ def test_other_devices_are_named() -> None:
     assert repr(pyburn.ones(1, device="inner(cpu)")) == "tensor([1.], device='inner(ndarray)')"
 
 
+def test_unknown_values() -> None:
+    assert repr(pyburn.ones(2, 3, device="null")) == "tensor(..., device='null', size=(2, 3))"
+    assert repr(pyburn.ones(2, dtype=pyburn.int64, device="null")) == "tensor(..., device='null', size=(2,), dtype=pyburn.int64)"
+
+
 def test_parameters() -> None:
     from pyburn.nn import Parameter
 

@@ -10,7 +10,7 @@ import pytest
 
 import pyburn
 
-SCRIPT = '''
+SCRIPT = """
 from typing import assert_type
 import numpy as np
 import pyburn
@@ -42,12 +42,12 @@ with pyburn.no_grad(), pyburn.device("cpu") as d:
 g: pyburn.Generator = pyburn.manual_seed(0)
 for b in pyburn.backends():
     print(b.name, b.available)
-'''
-WRONG = '''
+"""
+WRONG = """
 import pyburn
 pyburn.ones(2).no_such_method()
 pyburn.relu("text")
-'''
+"""
 
 
 def check(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -63,7 +63,8 @@ def test_a_script_passes_strict_checking(tmp_path: Path) -> None:
     done = check(SCRIPT, tmp_path)
     errors = [line for line in done.stdout.splitlines() if line.startswith("script.py")]
     assert not errors, done.stdout
-    exec(SCRIPT, {"__name__": "script"})
+    with pyburn.printoptions():
+        exec(SCRIPT, {"__name__": "script"})
 
 
 def test_mistakes_are_found(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from typing import Any
 
 from .. import _core
@@ -26,6 +25,8 @@ class _Mode:
         return type(self)()
 
     def __call__(self, function: Any) -> Any:
+        import inspect  # here: it would be a quarter of the time of `import pyburn`
+
         if inspect.isclass(function):
             raise TypeError(f"{type(self).__name__} decorates functions, not classes: got {function.__name__}")
         if inspect.isgeneratorfunction(function):

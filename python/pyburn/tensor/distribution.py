@@ -26,8 +26,10 @@ class Distribution:
     def __init__(self, kind: str, *parameters: float):
         counts = {"Default": 0, "Bernoulli": 1, "Uniform": 2, "Normal": 2}
         if counts.get(kind) != len(parameters):
-            raise ValueError("[Distribution] expected Default, Bernoulli(p), Uniform(low, high) or Normal(mean, std): "
-                             f"got {kind!r} with {len(parameters)} numbers")
+            raise ValueError(
+                "[Distribution] expected Default, Bernoulli(p), Uniform(low, high) or Normal(mean, std): "
+                f"got {kind!r} with {len(parameters)} numbers"
+            )
         self.kind = kind
         self.parameters = tuple(float(p) for p in parameters)
 

@@ -17,12 +17,12 @@ std::vector<int64_t> read_integers(const TensorHandle& index) {
 
 // x with the indexed axes as one axis, and the one index into it.
 struct Gathered {
-  Dims order;      // of the axes of x, so that the indexed ones stand side by side
-  int axis;        // where they stand then
-  Shape shape;     // of x in that order
-  Tensor flat;     // x in that order, the indexed axes as one
-  Tensor index;    // into that axis; one axis
-  Shape result;    // of take()
+  Dims order;    // of the axes of x, so that the indexed ones stand side by side
+  int axis;      // where they stand then
+  Shape shape;   // of x in that order
+  Tensor flat;   // x in that order, the indexed axes as one
+  Tensor index;  // into that axis; one axis
+  Shape result;  // of take()
 };
 
 Tensor counted_from_start(const TensorHandle& index, int64_t extent) {
@@ -32,7 +32,8 @@ Tensor counted_from_start(const TensorHandle& index, int64_t extent) {
 
 void check_bounds(const TensorHandle& index, int axis, int64_t extent) {
   for (int64_t i : read_integers(index))
-    require<IndexError>(i >= 0 && i < extent, "index {} is out of bounds for dimension {} with size {}", i < 0 ? i - extent : i, axis, extent);
+    require<IndexError>(
+        i >= 0 && i < extent, "index {} is out of bounds for dimension {} with size {}", i < 0 ? i - extent : i, axis, extent);
 }
 
 Gathered gather_axes(const TensorHandle& x, std::span<const AxisIndex> at) {
@@ -42,7 +43,7 @@ Gathered gather_axes(const TensorHandle& x, std::span<const AxisIndex> at) {
   Shape common;
   for (int k = 0; k < count; ++k) {
     require<DTypeError>(is_integral(at[size_t(k)].index.dtype()) && at[size_t(k)].index.dtype() != DType::boolean,
-                        "tensors used as indices must be of an integer dtype or bool: got {}", at[size_t(k)].index.dtype());
+        "tensors used as indices must be of an integer dtype or bool: got {}", at[size_t(k)].index.dtype());
     side_by_side &= at[size_t(k)].axis == at[0].axis + k;
     common = broadcast_shapes(common, at[size_t(k)].index.shape());
   }
@@ -122,8 +123,8 @@ void put(const TensorHandle& x, std::span<const AxisIndex> at, const TensorHandl
 SmallVector<AxisIndex, 4> mask_indices(const TensorHandle& x, int axis, const TensorHandle& mask) {
   for (int i = 0; i < mask.rank(); ++i)
     require<IndexError>(axis + i < x.rank() && mask.shape()[i] == x.shape()[axis + i],
-                        "the shape of the mask {} at index {} does not match the shape of the indexed tensor {} at index {}", mask.shape(), i, x.shape(),
-                        axis + i);
+        "the shape of the mask {} at index {} does not match the shape of the indexed tensor {} at index {}", mask.shape(), i, x.shape(),
+        axis + i);
   const Tensor places = nonzero(mask);
   SmallVector<AxisIndex, 4> result;
   for (int i = 0; i < mask.rank(); ++i) result.push_back({axis + i, select(places, 1, i)});

@@ -33,29 +33,58 @@ T load(const std::byte* p) {
 Element element(DType t, const std::byte* p) {
   using Kind = Element::Kind;
   Element e{};
-  e.kind = is_floating(t) ? Kind::floating : t == DType::boolean ? Kind::boolean : is_unsigned_integer(t) ? Kind::unsigned_integer : Kind::signed_integer;
+  e.kind = is_floating(t)           ? Kind::floating
+           : t == DType::boolean    ? Kind::boolean
+           : is_unsigned_integer(t) ? Kind::unsigned_integer
+                                    : Kind::signed_integer;
   switch (t) {
-    case DType::float64: e.d = load<double>(p); break;
-    case DType::float32: e.d = double(load<float>(p)); break;
-    case DType::float16: e.d = double(float(load<Half>(p))); break;
-    case DType::bfloat16: e.d = double(float(load<BFloat16>(p))); break;
-    case DType::int8: e.i = load<int8_t>(p); break;
-    case DType::int16: e.i = load<int16_t>(p); break;
-    case DType::int32: e.i = load<int32_t>(p); break;
-    case DType::int64: e.i = load<int64_t>(p); break;
-    case DType::uint8: e.u = load<uint8_t>(p); break;
-    case DType::uint16: e.u = load<uint16_t>(p); break;
-    case DType::uint32: e.u = load<uint32_t>(p); break;
-    case DType::uint64: e.u = load<uint64_t>(p); break;
-    case DType::boolean: e.u = load<uint8_t>(p); break;
+    case DType::float64:
+      e.d = load<double>(p);
+      break;
+    case DType::float32:
+      e.d = double(load<float>(p));
+      break;
+    case DType::float16:
+      e.d = double(float(load<Half>(p)));
+      break;
+    case DType::bfloat16:
+      e.d = double(float(load<BFloat16>(p)));
+      break;
+    case DType::int8:
+      e.i = load<int8_t>(p);
+      break;
+    case DType::int16:
+      e.i = load<int16_t>(p);
+      break;
+    case DType::int32:
+      e.i = load<int32_t>(p);
+      break;
+    case DType::int64:
+      e.i = load<int64_t>(p);
+      break;
+    case DType::uint8:
+      e.u = load<uint8_t>(p);
+      break;
+    case DType::uint16:
+      e.u = load<uint16_t>(p);
+      break;
+    case DType::uint32:
+      e.u = load<uint32_t>(p);
+      break;
+    case DType::uint64:
+      e.u = load<uint64_t>(p);
+      break;
+    case DType::boolean:
+      e.u = load<uint8_t>(p);
+      break;
   }
   return e;
 }
 
 // What is shown of a tensor: the ends of long axes when it is summarised, else everything. In row-major order.
 struct Shown {
-  Shape shape;                  // extents of what is shown
-  SmallVector<bool, 6> cut;     // does the axis have a gap in its middle?
+  Shape shape;               // extents of what is shown
+  SmallVector<bool, 6> cut;  // does the axis have a gap in its middle?
   std::vector<Element> elements;
 };
 
@@ -132,10 +161,14 @@ class Format {
 
   std::string text(const Element& e) const {
     switch (e.kind) {
-      case Element::Kind::boolean: return e.u ? "True" : "False";
-      case Element::Kind::signed_integer: return to_text(e.i);
-      case Element::Kind::unsigned_integer: return to_text(e.u);
-      default: break;
+      case Element::Kind::boolean:
+        return e.u ? "True" : "False";
+      case Element::Kind::signed_integer:
+        return to_text(e.i);
+      case Element::Kind::unsigned_integer:
+        return to_text(e.u);
+      default:
+        break;
     }
     if (std::isnan(e.d)) return "nan";
     if (std::isinf(e.d)) return e.d > 0 ? "inf" : "-inf";
@@ -225,14 +258,14 @@ std::string to_text(const TensorHandle& t, std::string_view name, std::string_vi
   const int indent = int(name.size()) + 1;
   std::vector<std::string> remarks;
   if (&t.device() != &device("ndarray")) remarks.push_back(format("device='{}'", typed_name(t.device())));
-  const bool empty = t.numel() == 0;
-  if (empty ? t.rank() != 1 : o.edgeitems == 0) remarks.push_back(format("size={}", t.shape()));
-  const bool usual = t.dtype() == default_dtype() || (!empty && (t.dtype() == DType::int64 || t.dtype() == DType::boolean));
+  const bool empty = t.numel() == 0, known = t.storage()->has_values;  // not known: on null, and while capturing
+  if (!known || (empty ? t.rank() != 1 : o.edgeitems == 0)) remarks.push_back(format("size={}", t.shape()));
+  const bool usual = t.dtype() == default_dtype() || (known && !empty && (t.dtype() == DType::int64 || t.dtype() == DType::boolean));
   if (!usual) remarks.push_back(format("dtype={}{}", dtype_prefix, name_of(t.dtype())));
   remarks.insert(remarks.end(), notes.begin(), notes.end());
 
-  std::string body = "[]";
-  if (!empty) {
+  std::string body = known ? "[]" : "...";
+  if (known && !empty) {
     const Shown shown = look_at(t, o);
     const Format format(shown.elements, o);
     body = Writer(shown, format, o).write(0, indent);

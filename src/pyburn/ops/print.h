@@ -9,13 +9,13 @@
 namespace pyburn {
 
 struct PrintOptions {
-  int precision = 4;              // digits after the point
-  int64_t threshold = 1000;       // more elements than this are summarised
-  int64_t edgeitems = 3;          // shown at each end of a summarised axis
+  int precision = 4;         // digits after the point
+  int64_t threshold = 1000;  // more elements than this are summarised
+  int64_t edgeitems = 3;     // shown at each end of a summarised axis
   int linewidth = 80;
-  std::optional<bool> sci_mode;   // absent: chosen from the values
+  std::optional<bool> sci_mode;  // absent: chosen from the values
 };
-PrintOptions& print_options();    // of the process
+PrintOptions& print_options();  // of the process
 
 // "tensor([1., 2.], dtype=float64)". `name` stands before the parenthesis; `notes` are further remarks, such as
 // "requires_grad=True".

@@ -25,7 +25,8 @@ Targets look_at(Outputs out) {
   for (const TensorHandle& o : out) {
     if (!o.defined() || !o.storage()) continue;
     t.given = true;
-    t.wanting |= autograd::wants_gradient(o);
+    // A view made under no_grad wants nothing itself, but a write to it concerns its base.
+    t.wanting |= autograd::wants_gradient(o) || (is_view(o) && autograd::wants_gradient(history_of(o)->base));
   }
   return t;
 }
