@@ -21,7 +21,7 @@ MetaList infer(const Fused& a, Metas in) {
 }
 
 // Replays the body, one operation after the other.
-Tensors decompose(const Fused& a, Inputs in) {
+Tensors replay(const Fused& a, Inputs in) {
   std::vector<TensorHandle> values(a.body->values.size());
   for (size_t i = 0; i < in.size(); ++i) values[size_t(a.body->inputs[i])] = *in[i];
   const TensorHandle absent;
@@ -40,7 +40,7 @@ Tensors decompose(const Fused& a, Inputs in) {
 }  // namespace
 
 namespace op {
-constinit OpInfo fused = define<Fused, infer, nullptr, decompose>({
+constinit OpInfo fused = define<Fused, infer, nullptr, replay>({
     .schema = "fused(Tensor[] tensors) -> Tensor[]",
     .doc = "A sub-graph as one operation; made by the fusion decorator.",
     .no_grad = "made below autodiff, which has recorded the operations of the body"});
