@@ -9,8 +9,8 @@ VENV := .venv
 PEERS := .venv-peers
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PYTEST_ARGS ?=
-# The Python tests that also run under AddressSanitizer.
-SANITIZE_PYTEST ?= -m sanitize tests
+# The Python tests that also run under AddressSanitizer: every operation on every device.
+SANITIZE_PYTEST ?= tests/conformance/test_ops.py
 
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
@@ -33,6 +33,7 @@ system:
 
 $(VENV)/.ready: tools/requirements.txt
 	@$(MAKE) system
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed: make PYTHON=python3.x")'
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --requirement tools/requirements.txt
 	@touch $@
@@ -69,7 +70,7 @@ test: build  ## Release build, C++ tests, Python tests
 	$(VENV)/bin/python -m pytest $(PYTEST_ARGS)
 
 .PHONY: sanitize
-sanitize: venv  ## ASan + UBSan build, C++ tests, and the Python tests marked `sanitize`
+sanitize: venv  ## ASan + UBSan build: C++ tests, then every operation from Python
 	cmake --preset asan -DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python --log-level=NOTICE
 	cmake --build --preset asan
 	ctest --preset asan --parallel $(JOBS)
@@ -81,8 +82,8 @@ sanitize: venv  ## ASan + UBSan build, C++ tests, and the Python tests marked `s
 
 .PHONY: fuzz
 FUZZ_PROGRAMS ?= 1000000
-fuzz: build  ## A million random aliasing programs (FUZZ_PROGRAMS=n for another number)
-	PYBURN_FUZZ_PROGRAMS=$(FUZZ_PROGRAMS) $(VENV)/bin/python -m pytest -k fuzz $(PYTEST_ARGS)
+fuzz: build  ## A million random programs of views and writes, equal on every device (FUZZ_PROGRAMS=n)
+	build/release/tests/fuzz/aliasing_fuzzer --programs $(FUZZ_PROGRAMS)
 
 .PHONY: bench
 bench: build  ## Benchmarks, each with its ratio to a peer measured in the same run (see also: make peers)

@@ -16,6 +16,7 @@ set(PYBURN_SOURCES
   src/pyburn/ir/graph.cpp
   src/pyburn/ir/op_table.cpp
   src/pyburn/ir/operation.cpp
+  src/pyburn/ir/signature.cpp
   src/pyburn/ir/wire.cpp
   src/pyburn/ir/wire_graph.cpp
   src/pyburn/runtime/allocator.cpp
@@ -110,25 +111,21 @@ set(PYBURN_SOURCES
 set(PYBURN_BINDINGS
   python/bindings/arguments.cpp
   python/bindings/bind_autograd.cpp
+  python/bindings/bind_backend.cpp
+  python/bindings/bind_data.cpp
   python/bindings/bind_io.cpp
   python/bindings/bind_nn.cpp
   python/bindings/bind_optim.cpp
-  python/bindings/bind_backend.cpp
-  python/bindings/errors.cpp
-  python/bindings/module.cpp
-  python/bindings/module_class.cpp
-  python/bindings/objects.cpp
-  python/bindings/op_table.cpp
-  python/bindings/plugins.cpp
-  python/bindings/python_fields.cpp
-  python/bindings/python_backend.cpp
-  python/bindings/bind_data.cpp
   python/bindings/dlpack.cpp
   python/bindings/errors.cpp
   python/bindings/module.cpp
+  python/bindings/module_class.cpp
   python/bindings/nested_data.cpp
   python/bindings/objects.cpp
   python/bindings/op_table.cpp
+  python/bindings/plugins.cpp
+  python/bindings/python_backend.cpp
+  python/bindings/python_fields.cpp
   python/bindings/size_object.cpp
   python/bindings/tensor_attributes.cpp
   python/bindings/tensor_index.cpp

@@ -20,6 +20,7 @@ from sklearn.datasets import load_digits
 import pyburn
 import pyburn.nn.functional as F
 from pyburn import nn, optim
+from pyburn.io import safetensors
 
 
 class DigitsNet(nn.Module):
@@ -135,9 +136,9 @@ def main() -> int:
     print(f"predictions: {sheet}")
 
     weights = arguments.output / "digits.safetensors"
-    pyburn.save_safetensors(model.state_dict(), weights)
+    safetensors.save_file(model.state_dict(), weights)
     restored = DigitsNet()
-    restored.load_state_dict(pyburn.load_safetensors(weights))
+    restored.load_state_dict(safetensors.load_file(weights))
     if not np.array_equal(predict(restored, pictures[held_out]), logits):
         print("the reloaded model differs", file=sys.stderr)
         return 1

@@ -154,15 +154,22 @@ def python_signature(e: Entry, method: bool, name: str | None = None, out: bool 
     return f"def {name or e.name}({', '.join(parts)}) -> {e.returns}:"
 
 
+STUB_HEAD = [f"# {NOTE}", "from collections.abc import Sequence", "", "from ._types import DeviceLike, DTypeLike, Generator, Number, Tensor"]
+# Functions whose Python form is written by hand, in python/pyburn/tensor.
+HAND_WRITTEN = {"rand"}
+
+
 def stub(entries: list[Entry]) -> str:
-    lines = [f"# {NOTE}", "from collections.abc import Sequence", "", "from ._types import DeviceLike, DType, Generator, Number, Tensor", ""]
+    lines = [*STUB_HEAD, ""]
     for e in entries:
+        if e.name in HAND_WRITTEN:
+            continue
         lines += [python_signature(e, False, out=e.has_out), f'    """{e.doc}"""', "    ..."]
     return "\n".join([*lines, ""])
 
 
 def method_stub(entries: list[Entry]) -> str:
-    lines = [f"# {NOTE}", "from collections.abc import Sequence", "", "from ._types import DeviceLike, DType, Generator, Number, Tensor", "", "class TensorMethods:"]
+    lines = [*STUB_HEAD, "", "class TensorMethods:"]
     for e in entries:
         if not e.is_method:
             continue

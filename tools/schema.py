@@ -25,8 +25,8 @@ TYPES = {
     "float": ("double", "number", "float"),
     "bool": ("bool", "boolean", "bool"),
     "str": ("const std::string&", "text", "str"),
-    "DType": ("DType", "dtype", "DType"),
-    "DType?": ("std::optional<DType>", "optional_dtype", "DType | None"),
+    "DType": ("DType", "dtype", "DTypeLike"),
+    "DType?": ("std::optional<DType>", "optional_dtype", "DTypeLike | None"),
     "Device?": ("Device*", "optional_device", "DeviceLike | None"),
     "Generator?": ("Generator*", "optional_generator", "Generator | None"),
 }

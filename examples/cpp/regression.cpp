@@ -1,42 +1,54 @@
-// Fits y = sin(3 x) with a small network: no Python, from the data to the saved model.
+// Learns the sine from points: a model, an optimiser, a file, and no Python.
 #include <cstdio>
 
-#include "pyburn/decorators/autodiff/autograd.h"
-#include "pyburn/io/safetensors.h"
-#include "pyburn/nn/nn.h"
-#include "pyburn/ops/functions.h"
-#include "pyburn/ops/operators.h"
-#include "pyburn/optim/optimizer.h"
-#include "pyburn/runtime/generator.h"
-#include "pyburn/runtime/transfer.h"
-#include "pyburn/start.h"
+#include "pyburn/pyburn.h"
 
 using namespace pyburn;
 
-int main(int argc, char** argv) {
+namespace {
+
+Ref<nn::Module> make_model() {
+  return nn::sequential(make_ref<nn::Linear>(1, 32), make_ref<nn::ReLU>(), make_ref<nn::Linear>(32, 32), make_ref<nn::ReLU>(),
+      make_ref<nn::Linear>(32, 1));
+}
+
+double error(nn::Module& model, const Tensor& x, const Tensor& y) {
+  const autograd::NoGrad no_grad;
+  return read_number(mse_loss(model(x), y));
+}
+
+int run(const char* file) {
   start();
   default_generator().manual_seed(0);
+  const Tensor x = rand({512, 1}) * 6.0 - 3.0;
+  const Tensor y = sin(x);
 
-  const Tensor x = rand({256, 1}) * 2 - 1;
-  const Tensor y = sin(x * 3);
-
-  auto model = nn::sequential(make_ref<nn::Linear>(1, 32), make_ref<nn::ReLU>(), make_ref<nn::Linear>(32, 32), make_ref<nn::ReLU>(),
-                              make_ref<nn::Linear>(32, 1));
-  std::printf("%s\n", to_text(*model).c_str());
-
-  optim::Adam optimizer(model->parameters(), {.lr = 1e-2});
-  double loss_now = 0;
-  for (int step = 0; step <= 300; ++step) {
-    optimizer.zero_grad();
+  const Ref<nn::Module> model = make_model();
+  optim::Adam optimiser(model->parameters(), {.lr = 1e-2});
+  for (int step = 1; step <= 500; ++step) {
     const Tensor loss = mse_loss((*model)(x), y);
+    optimiser.zero_grad();
     autograd::backward(loss);
-    optimizer.step();
-    if (step % 100 == 0) std::printf("step %3d  loss %.5f\n", step, loss_now = read_number(loss));
+    optimiser.step();
+    if (step % 100 == 0) std::printf("step %d  loss %.6f\n", step, read_number(loss));
   }
 
-  if (argc > 1) {
-    io::save_safetensors(model->state_dict(), argv[1]);
-    std::printf("saved to %s\n", argv[1]);
+  io::save_safetensors(model->state_dict(), file);
+  const Ref<nn::Module> restored = make_model();
+  restored->load_state_dict(io::load_safetensors(file));
+  const double trained = error(*model, x, y), reloaded = error(*restored, x, y);
+  const bool good = trained < 1e-2 && trained == reloaded;
+  std::printf("%s the sine: mean squared error %.6f, after reloading %.6f\n", good ? "learned" : "did not learn", trained, reloaded);
+  return good ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc > 1 ? argv[1] : "regression.safetensors");
+  } catch (const Error& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 1;
   }
-  return loss_now < 1e-2 ? 0 : 1;
 }

@@ -299,6 +299,10 @@ PyObject* call_function(PyObject* callable, PyObject* const* args, size_t nargsf
       return Py_NewRef(a.out());
     }
     return f->entry->call(a);
+  } catch (Error& e) {
+    e.prefix(f->signature->name);  // composites, which do not pass the door under their own name
+    set_python_error();
+    return nullptr;
   } catch (...) {
     set_python_error();
     return nullptr;

@@ -186,8 +186,9 @@ void bind_data(nb::module_& m) {
     require<FormatError>(checked_numel(meta.shape) * size_of(meta.dtype) == int64_t(data.size()), "the data does not fit the shape: got {} bytes for {} of {}",
                          int64_t(data.size()), meta.shape, meta.dtype);
     return from_host(target, {const_cast<char*>(data.c_str()), meta});
-  });
-  m.def("_to", [](const TensorHandle& t, nb::handle dtype, nb::handle device, bool copy) { return converted(t, dtype, device, copy); });
+  }, "data"_a, "shape"_a, "dtype"_a, "device"_a.none());
+  m.def("_to", [](const TensorHandle& t, nb::handle dtype, nb::handle device, bool copy) { return converted(t, dtype, device, copy); }, "t"_a, "dtype"_a.none(),
+        "device"_a.none(), "copy"_a);
   m.def("_typed_device_name", [](const TensorHandle& t) { return typed_name(t.device()); });
   bind_print_options(m);
 }

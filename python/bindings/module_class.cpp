@@ -27,7 +27,8 @@ PyObject* interned(const char* text) { return PyUnicode_InternFromString(text); 
 // "pyburn.nn.ReLU", "int"
 std::string type_text(PyObject* value) {
   const nb::handle type = reinterpret_cast<PyObject*>(Py_TYPE(value));
-  const std::string name = nb::cast<std::string>(type.attr("__qualname__")), module = nb::cast<std::string>(nb::str(type.attr("__module__")));
+  const std::string name = nb::cast<std::string>(type.attr("__qualname__")),
+                    module = nb::cast<std::string>(nb::str(type.attr("__module__")));
   return module == "builtins" ? name : module + "." + name;
 }
 
@@ -35,9 +36,12 @@ std::string type_text(PyObject* value) {
 
 const char* kind_text(Entry::Kind kind) {
   switch (kind) {
-    case Entry::Kind::parameter: return "parameter";
-    case Entry::Kind::buffer: return "buffer";
-    case Entry::Kind::module: return "module";
+    case Entry::Kind::parameter:
+      return "parameter";
+    case Entry::Kind::buffer:
+      return "buffer";
+    case Entry::Kind::module:
+      return "module";
   }
   return "";
 }
@@ -81,7 +85,9 @@ void remove_from_dict(PyObject* self, PyObject* name) {
 void assign_registered(PyObject* self, PyObject* name, Entry::Kind kind, PyObject* value) {
   Module* m = ready_module(self);
   const bool parameter = kind == Entry::Kind::parameter;
-  if (!m) throw nb::attribute_error(parameter ? "cannot assign parameters before Module.__init__() call" : "cannot assign module before Module.__init__() call");
+  if (!m)
+    throw nb::attribute_error(
+        parameter ? "cannot assign parameters before Module.__init__() call" : "cannot assign module before Module.__init__() call");
   const std::string_view text = text_of(name);
   remove_from_dict(self, name);
   if (const Entry* old = m->find(text); old && old->kind != kind) m->erase(text);
@@ -96,8 +102,12 @@ bool assign_to_entry(Module& m, std::string_view name, PyObject* value) {
   const bool fits = value == Py_None || (e->kind == Entry::Kind::buffer && is_tensor(value));
   if (!fits) {
     const bool buffer = e->kind == Entry::Kind::buffer, module = e->kind == Entry::Kind::module;
-    type_error("cannot assign '" + type_text(value) + "' as " + (module ? "child module" : kind_text(e->kind)) + " '" + std::string(name) + "' (" +
-               (buffer ? "pyburn.Tensor" : module ? "pyburn.nn.Module" : "pyburn.nn.Parameter") + " or None expected)");
+    type_error("cannot assign '" + type_text(value) + "' as " + (module ? "child module" : kind_text(e->kind)) + " '" + std::string(name) +
+               "' (" +
+               (buffer      ? "pyburn.Tensor"
+                   : module ? "pyburn.nn.Module"
+                            : "pyburn.nn.Parameter") +
+               " or None expected)");
   }
   m.put(make_entry(name, e->kind, value, e->persistent));
   return true;
@@ -149,7 +159,8 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
     const Object none = kwargs ? Object::borrowed(kwargs) : Object(PyDict_New());
     return function && none ? PyObject_CallFunctionObjArgs(function.get(), self, args, none.get(), nullptr) : nullptr;
   }
-  if (PyTuple_GET_SIZE(args) == 1 && (!kwargs || PyDict_GET_SIZE(kwargs) == 0)) return PyObject_CallMethodOneArg(self, forward, PyTuple_GET_ITEM(args, 0));
+  if (PyTuple_GET_SIZE(args) == 1 && (!kwargs || PyDict_GET_SIZE(kwargs) == 0))
+    return PyObject_CallMethodOneArg(self, forward, PyTuple_GET_ITEM(args, 0));
   Object method(PyObject_GetAttr(self, forward));
   return method ? PyObject_Call(method.get(), args, kwargs) : nullptr;
 }
@@ -205,9 +216,12 @@ std::string object_type_name(const Module& m) {
 
 PyType_Slot* module_slots() {
   static PyType_Slot slots[] = {
-      {Py_tp_traverse, reinterpret_cast<void*>(traverse)},         {Py_tp_clear, reinterpret_cast<void*>(clear)},
-      {Py_tp_getattro, reinterpret_cast<void*>(get_attribute)},    {Py_tp_setattro, reinterpret_cast<void*>(set_attribute)},
-      {Py_tp_call, reinterpret_cast<void*>(call)},                 {0, nullptr},
+      {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+      {Py_tp_clear, reinterpret_cast<void*>(clear)},
+      {Py_tp_getattro, reinterpret_cast<void*>(get_attribute)},
+      {Py_tp_setattro, reinterpret_cast<void*>(set_attribute)},
+      {Py_tp_call, reinterpret_cast<void*>(call)},
+      {0, nullptr},
   };
   return slots;
 }
@@ -261,14 +275,18 @@ void register_entry(nb::handle self, nb::handle name, Entry::Kind kind, nb::hand
   if (!m) throw nb::attribute_error(("cannot assign " + what + " before Module.__init__() call").c_str());
   const Entry* old = m->find(text);
   if (text.empty()) throw nb::key_error((what + " name can't be empty string \"\"").c_str());
-  if (text.find('.') != text.npos) throw nb::key_error((what + " name can't contain \"." + (kind == Entry::Kind::module ? "\", got: " + std::string(text) : "\"")).c_str());
+  if (text.find('.') != text.npos)
+    throw nb::key_error(
+        (what + " name can't contain \"." + (kind == Entry::Kind::module ? "\", got: " + std::string(text) : "\"")).c_str());
   PyObject** dict = _PyObject_GetDictPtr(self.ptr());
-  const bool taken = (old && old->kind != kind) || (dict && *dict && PyDict_Contains(*dict, name.ptr()) == 1) || (!old && belongs_to_class(self.ptr(), name.ptr()));
+  const bool taken = (old && old->kind != kind) || (dict && *dict && PyDict_Contains(*dict, name.ptr()) == 1) ||
+                     (!old && belongs_to_class(self.ptr(), name.ptr()));
   if (taken) throw nb::key_error(("attribute '" + std::string(text) + "' already exists").c_str());
   PyObject* v = value.ptr();
   if (kind == Entry::Kind::module) to_module(value);  // for its error
   if (kind == Entry::Kind::parameter && v != Py_None && !is_parameter(v))
-    type_error("cannot assign '" + type_text(v) + "' object to parameter '" + std::string(text) + "' (pyburn.nn.Parameter or None required)");
+    type_error(
+        "cannot assign '" + type_text(v) + "' object to parameter '" + std::string(text) + "' (pyburn.nn.Parameter or None required)");
   if (kind == Entry::Kind::buffer && v != Py_None && !is_tensor(v))
     type_error("cannot assign '" + type_text(v) + "' object to buffer '" + std::string(text) + "' (pyburn Tensor or None required)");
   m->put(make_entry(text, kind, v, persistent));

@@ -11,11 +11,11 @@ namespace pyburn::python {
 PyType_Slot* module_slots();
 
 bool is_module(PyObject* p);
-nn::Module& unwrap_module(PyObject* p);                  // p is a module whose __init__ has run
+nn::Module& unwrap_module(PyObject* p);                    // p is a module whose __init__ has run
 nanobind::object module_object(const Ref<nn::Module>& m);  // the same object while it lives; None if null
-Ref<nn::Module> to_module(nanobind::handle h);           // TypeError unless a module; null for None
-void adopt(nn::Module* m, PyObject* object) noexcept;    // the Python object of m takes over its references
-void install_module_host();                              // before the first module is made
+Ref<nn::Module> to_module(nanobind::handle h);             // TypeError unless a module; null for None
+void adopt(nn::Module* m, PyObject* object) noexcept;      // the Python object of m takes over its references
+void install_module_host();                                // before the first module is made
 
 nanobind::object entry_object(const nn::Entry& e);
 // Registers `value` under a name: the checks and messages of PyTorch.

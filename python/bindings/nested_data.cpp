@@ -11,6 +11,7 @@
 #include "pyburn/tensor/half.h"
 
 namespace nb = nanobind;
+using namespace nb::literals;
 
 namespace pyburn::python {
 namespace {
@@ -112,7 +113,7 @@ class NestedReader {
   }
   void keep(Scalar value, DType dtype) {
     values_.push_back(value);
-    found_ = found_ ? promote(*found_, dtype) : dtype;
+    if (!wanted_) found_ = found_ ? promote(*found_, dtype) : dtype;
   }
 
   // As PyTorch: a value that does not fit is an error, but negative numbers wrap around in unsigned dtypes.
@@ -233,7 +234,7 @@ void bind_nested_data(nb::module_& m) {
     nb::object t = nb::steal(tensor_from_data(data.ptr(), wanted, device.is_none() ? nullptr : &to_device(device.ptr())));
     asking_for_gradient(unwrap(t.ptr()), requires_grad);
     return t;
-  });
+  }, "data"_a.none(), "dtype"_a.none(), "device"_a.none(), "requires_grad"_a);
   m.def("_tolist", [](const TensorHandle& t) {
     const std::vector<std::byte> bytes = host_bytes(t);
     const std::byte* p = bytes.data();

@@ -68,7 +68,7 @@ void bind_devices(nb::module_& m) {
   nb::class_<DeviceObject> c(m, "Device", "A stack of backends, such as autodiff(ndarray). Made from its name.");
   c.def("__init__", [](DeviceObject* self, nb::handle name) { new (self) DeviceObject{&to_device(name.ptr())}; }, "name"_a)
       .def_prop_ro("name", [](const DeviceObject& d) { return d.device->name(); })
-      .def_prop_ro("type", [](const DeviceObject& d) { return d.device->is_cpu() ? std::string("cpu") : d.device->leaf().name(); })
+      .def_prop_ro("type", [](const DeviceObject& d) { return d.device->leaf().name() == "ndarray" ? std::string("cpu") : d.device->leaf().name(); })
       .def_prop_ro("index", [](const DeviceObject&) { return nb::none(); })
       .def("__repr__", [](const DeviceObject& d) { return "device('" + d.device->name() + "')"; })
       .def("__str__", [](const DeviceObject& d) { return d.device->name(); })

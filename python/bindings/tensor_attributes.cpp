@@ -147,6 +147,7 @@ PyGetSetDef* tensor_attributes() {
       {"mT", getter<matrix_transposed>, nullptr, "The last two axes exchanged; a view.", nullptr},
       {"_version", getter<version>, nullptr, "How often the storage was written in place.", nullptr},
       {"_is_parameter", getter<is_parameter>, nullptr, "Was it made by Parameter()?", nullptr},
+      {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
       {"_storage_id", getter<storage_id>, nullptr, "Equal for tensors that share memory.", nullptr},
       {nullptr, nullptr, nullptr, nullptr, nullptr},
   };

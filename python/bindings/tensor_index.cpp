@@ -20,7 +20,10 @@ struct Key {
   SmallVector<Object, 4> parts;
 
   explicit Key(PyObject* key, Device& device) {
-    if (!PyTuple_Check(key)) return add(key, device);
+    if (!PyTuple_Check(key)) {
+      add(key, device);
+      return;
+    }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) add(PyTuple_GET_ITEM(key, i), device);
   }
 

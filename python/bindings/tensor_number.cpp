@@ -7,7 +7,13 @@ namespace {
 
 constexpr int64_t kLarge = 1 << 16;
 
-// Where p is neither tensor nor number the other side may know: NotImplemented.
+// A numpy array beside a tensor is a tensor; an undefined one for anything else.
+TensorHandle array_beside(const TensorHandle& x, PyObject* p) {
+  if (!PyObject_CheckBuffer(p) || !PyObject_HasAttrString(p, "__array_interface__")) return {};
+  return tensor_from_array(p, {}, x.device());
+}
+
+// Where p is neither tensor, number nor array the other side may know: NotImplemented.
 template <class Fn>
 PyObject* binary(PyObject* a, PyObject* b, Fn fn) {
   try {
@@ -23,8 +29,11 @@ PyObject* binary(PyObject* a, PyObject* b, Fn fn) {
         return wrap(result);
       }
       if (to_scalar(b, s)) return wrap(fn(Operand(x), Operand(s)));
+      if (const TensorHandle y = array_beside(x, b); y.defined()) return wrap(fn(Operand(x), Operand(y)));
     } else if (to_scalar(a, s)) {
       return wrap(fn(Operand(s), Operand(unwrap(b))));
+    } else if (const TensorHandle x = array_beside(unwrap(b), a); x.defined()) {
+      return wrap(fn(Operand(x), Operand(unwrap(b))));
     }
     Py_RETURN_NOTIMPLEMENTED;
   } catch (...) {
@@ -39,6 +48,7 @@ PyObject* in_place(PyObject* a, PyObject* b, Fn fn) {
     Scalar s;
     if (is_tensor(b)) fn(unwrap(a), Operand(unwrap(b)));
     else if (to_scalar(b, s)) fn(unwrap(a), Operand(s));
+    else if (const TensorHandle y = array_beside(unwrap(a), b); y.defined()) fn(unwrap(a), Operand(y));
     else Py_RETURN_NOTIMPLEMENTED;
     return Py_NewRef(a);
   } catch (...) {

@@ -57,7 +57,11 @@ int clear(PyObject* self) {
 }
 
 // Tensor(data): as pyburn.tensor; subclasses in Python call Tensor.__new__(cls, tensor).
-PyObject* create(PyTypeObject* type, PyObject* args, PyObject*) {
+PyObject* create(PyTypeObject* type, PyObject* args, PyObject* keywords) {
+  if (type == tensor_type && (PyTuple_GET_SIZE(args) > 1 || keywords)) {  // subclasses may have parameters of their own
+    PyErr_SetString(PyExc_TypeError, "Tensor() takes its data only; pyburn.tensor(data, dtype=..., device=...) takes more, pyburn.empty(...) takes sizes");
+    return nullptr;
+  }
   if (PyTuple_GET_SIZE(args) >= 1 && is_tensor(PyTuple_GET_ITEM(args, 0))) {
     const TensorHandle& source = unwrap(PyTuple_GET_ITEM(args, 0));
     return wrap_as(type, alias(source, source.layout()));

@@ -8,7 +8,26 @@ from .plugins import load_library
 
 _tensor_autograd.install()
 
-from . import autograd  # noqa: E402
+from . import autograd, tensor  # noqa: E402
+from ._device import BackendKind, backends, device, get_default_device, set_default_device  # noqa: E402
+from ._random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state  # noqa: E402
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
+from .tensor import (  # noqa: E402
+    Distribution,
+    allclose,
+    as_tensor,
+    equal,
+    finfo,
+    from_dlpack,
+    from_numpy,
+    get_printoptions,
+    iinfo,
+    is_tensor,
+    numel,
+    printoptions,
+    rand,
+    random_tensor,
+    set_printoptions,
+)
 
 TensorPy = Tensor

@@ -66,11 +66,15 @@ def register_hook(self: Tensor, hook) -> RemovableHandle:
 def install() -> None:
     for function in (backward, requires_grad_, detach_, retain_grad, register_hook):
         setattr(Tensor, function.__name__, function)
-    Tensor.grad = property(_core._grad_of, _core._set_grad, lambda self: _core._set_grad(self, None), "The gradient, after backward.")
-    Tensor.requires_grad = property(_core._requires_grad, _core._set_requires_grad, None, "Is this tensor differentiated?")
-    Tensor.grad_fn = property(_core._grad_fn, None, None, "The node that made this tensor; None for leaves.")
-    Tensor.is_leaf = property(_core._is_leaf, None, None, "Was this tensor made by the user, not by a recorded operation?")
-    Tensor.data = property(_core._data, _core._set_data, None, "The same elements without a history; writes are not noticed.")
-    Tensor._base = property(_core._base, None, None, "The tensor that this one is a view of.")
-    Tensor.is_inference = _core._is_inference
-    Tensor._is_view = lambda self: self._base is not None
+    properties = {
+        "grad": property(_core._grad_of, _core._set_grad, lambda self: _core._set_grad(self, None), "The gradient, after backward."),
+        "requires_grad": property(_core._requires_grad, _core._set_requires_grad, None, "Is this tensor differentiated?"),
+        "grad_fn": property(_core._grad_fn, None, None, "The node that made this tensor; None for leaves."),
+        "is_leaf": property(_core._is_leaf, None, None, "Was this tensor made by the user, not by a recorded operation?"),
+        "data": property(_core._data, _core._set_data, None, "The same elements without a history; writes are not noticed."),
+        "_base": property(_core._base, None, None, "The tensor that this one is a view of."),
+        "is_inference": _core._is_inference,
+        "_is_view": lambda self: self._base is not None,
+    }
+    for name, value in properties.items():
+        setattr(Tensor, name, value)

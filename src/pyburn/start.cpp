@@ -3,7 +3,12 @@
 #include <mutex>
 
 #include "pyburn/backends/cpu/cpu_backend.h"
+#include "pyburn/backends/null/null_backend.h"
 #include "pyburn/decorators/autodiff/autodiff.h"
+#include "pyburn/decorators/fusion/fusion.h"
+#include "pyburn/decorators/remote/client.h"
+#include "pyburn/decorators/router/router.h"
+#include "pyburn/decorators/trace/trace.h"
 #include "pyburn/ops/register.h"
 #include "pyburn/runtime/device.h"
 
@@ -23,7 +28,12 @@ void start() {
   std::call_once(once, [] {
     register_operations(OpTable::global());
     register_backend({.name = "ndarray", .aliases = {"cpu"}, .doc = "The CPU.", .make = [](auto, auto) { return Ref<Backend>(&cpu::cpu_backend()); }});
+    register_null_backend();
     register_autodiff();
+    register_fusion();
+    register_trace_backend();
+    register_remote_backend();
+    register_router_backend();
     register_planned("wgpu", {"gpu"}, "GPUs through WebGPU.", "this version of pyburn has no wgpu backend");
     register_planned("torch", {"pytorch"}, "PyTorch as a backend.", "this version of pyburn has no torch backend");
   });

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from samples import FLOATING, DTypeName, Input, Sample, samples_of, weights
+
 import pyburn
 from pyburn import _core
-from samples import DTypeName, Input, Sample, lines_of, samples_of, weights
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "ops"
 TABLE = {row["name"]: row for row in _core._op_table()}
@@ -64,7 +65,7 @@ class Call:
         def make(x: Input | DTypeName) -> Any:
             if isinstance(x, DTypeName):
                 return getattr(pyburn, x.name)
-            dtype = "float64" if float64 and x.dtype.endswith(("float64", "float32", "float16")) else x.dtype
+            dtype = "float64" if float64 and x.dtype in FLOATING else x.dtype
             array = arrays[len(self.made)] if arrays else x.array.astype(np.float64) if dtype == "float64" else x.array
             t = upload(array, dtype, device)
             if gradient and x.is_leaf:
@@ -86,17 +87,50 @@ class Call:
     def leaves(self) -> dict[int, Any]:
         return {i: t for i, (x, t) in enumerate(self.made) if x.is_leaf}
 
-    def gradients(self, y: Any, use: str = "first") -> dict[int, np.ndarray]:
-        dy = upload(weights(self.sample, tuple(y.shape), use), "float64", self.device)
+    def arrays(self) -> list[np.ndarray]:
+        return [download(t) for _, t in self.made]
+
+    def gradients(self, y: Any) -> dict[int, np.ndarray]:
+        """Of the sum of y times fixed weights, for the inputs that y depends on."""
+        dy = upload(weights(self.sample, tuple(y.shape)), "float64", self.device)
         found = grad([y], list(self.leaves.values()), [pyburn.cast(dy, y.dtype)])
         return {i: download(g) for i, g in zip(self.leaves, found) if g is not None}
+
+    # For derivatives of second order: the gradient that enters is an input too, and the gradients that come out are
+    # summed with weights of their own.
+
+    def entering(self) -> np.ndarray:
+        return weights(self.sample, tuple(self().shape))
+
+    def weighted(self) -> float:
+        y = download(self())
+        return float((y * weights(self.sample, y.shape)).sum())
+
+    def weighted_gradients(self, dy: np.ndarray) -> float:
+        found = grad([self()], list(self.leaves.values()), [upload(dy, "float64", self.device)])
+        present = [(i, download(g)) for i, g in enumerate(found) if g is not None]
+        return sum(float((g * weights(self.sample, g.shape, f"second{i}")).sum()) for i, g in present)
+
+    def first_order(self) -> list[np.ndarray]:
+        found = self.gradients(self())
+        return [found.get(i, np.zeros(tuple(t.shape))) for i, t in self.leaves.items()]
+
+    def second_order(self) -> list[np.ndarray]:
+        y = self()
+        dy = upload(self.entering(), "float64", self.device)
+        _core._set_requires_grad(dy, True)
+        inputs = [*self.leaves.values(), dy]
+        first = [(i, g) for i, g in enumerate(grad([y], inputs[:-1], [dy], create_graph=True)) if g is not None and _core._requires_grad(g)]
+        ones = [upload(weights(self.sample, tuple(g.shape), f"second{i}"), "float64", self.device) for i, g in first]
+        found = grad([g for _, g in first], inputs, ones) if first else [None] * len(inputs)
+        return [np.zeros(tuple(t.shape)) if g is None else download(g) for t, g in zip(inputs, found)]
 
 
 def grad(outputs: list[Any], inputs: list[Any], gradients: list[Any], create_graph: bool = False) -> tuple[Any, ...]:
     return _core._grad(outputs, inputs, gradients, create_graph, create_graph, True)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _goldens(op: str) -> dict[str, Any]:
     with np.load(GOLDEN / f"{op}.npz") as file:
         return dict(file)
@@ -113,7 +147,7 @@ def golden_lines(op: str) -> list[str]:
     return _goldens(op)["lines"].tolist() if (GOLDEN / f"{op}.npz").exists() else []
 
 
-@lru_cache(maxsize=None)
+@cache
 def numpy_value(op: str, line: str) -> np.ndarray:
     """The answer of the reference backend, computed once per case."""
     sample = next(s for s in SAMPLES if s.op == op and s.line == line)
@@ -127,6 +161,3 @@ def assert_close(actual: np.ndarray, expected: np.ndarray, dtype: str) -> None:
         np.testing.assert_allclose(actual.astype(np.float64), expected.astype(np.float64), rtol=tolerance, atol=tolerance)
     else:
         np.testing.assert_array_equal(actual, expected)
-
-
-__all__ = ["DEVICES", "SAMPLES", "TABLE", "Call", "assert_close", "download", "golden", "golden_lines", "grad", "lines_of", "name_of", "numpy_value", "upload"]

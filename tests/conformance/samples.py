@@ -34,6 +34,9 @@ class DTypeName:
     name: str
 
 
+FLOAT32 = DTypeName("float32")
+
+
 @dataclass(frozen=True)
 class Input:
     """A tensor in a sample: elements in plain order and the views made of them."""
@@ -142,10 +145,10 @@ class _Values:
             values = self._integers(shape, 1 if positive else 0 if dtype[0] == "u" else -4, 6)
         return Input(values.astype("float32" if dtype == "bfloat16" else dtype), dtype)
 
-    def t(self, *shape: int, dtype: DTypeName = DTypeName("float32")) -> Input:
+    def t(self, *shape: int, dtype: DTypeName = FLOAT32) -> Input:
         return self._tensor(shape, dtype.name, positive=False)
 
-    def positive(self, *shape: int, dtype: DTypeName = DTypeName("float32")) -> Input:
+    def positive(self, *shape: int, dtype: DTypeName = FLOAT32) -> Input:
         return self._tensor(shape, dtype.name, positive=True)
 
     def index(self, *shape: int, below: int) -> Input:
@@ -161,8 +164,8 @@ class _Values:
 def read_sample(op: str, line: str) -> Sample:
     text, _, words = line.partition(" ! ")
     values = _Values(f"{op} | {text}")
-    names = {"t": values.t, "positive": values.positive, "index": values.index, "tensor": values.tensor, "nan": float("nan"), "inf": float("inf")}
-    names |= {short: DTypeName(name) for short, name in DTYPES.items()}
+    names = {name: getattr(values, name) for name in ("t", "positive", "index", "tensor")}
+    names |= {"nan": float("nan"), "inf": float("inf")} | {short: DTypeName(name) for short, name in DTYPES.items()}
     arguments, keywords = eval(f"collect({text})", {"__builtins__": {}, "collect": lambda *a, **k: (a, k), **names})
     return Sample(op, line, arguments, keywords, words or None)
 

@@ -29,6 +29,20 @@ extern "C" void pyburn_plugin() {
 }
 """
 
+BEFORE = """
+import importlib.util, sys
+import pyburn
+
+pyburn.hardshrink = pyburn.load_library({library!r}).hardshrink
+spec = importlib.util.spec_from_file_location("pyburn.backend.numpy_backend", {numpy_backend!r})
+sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(sys.modules[spec.name])
+"""
+
+AFTER = """
+assert pyburn.hardshrink(pyburn.tensor([-2.0, 0.25], device="numpy"), lambd=1.0).tolist() == [-2.0, 0.0]
+"""
+
 
 class Block(NamedTuple):
     language: str
@@ -92,6 +106,7 @@ def test_the_operation_works(tree: Path, tmp_path: Path) -> None:
     flags = ["-std=c++20", "-O1", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", "-Isrc"]
     subprocess.run([compiler, *flags, *sources, "-o", str(library), f"-L{libraries}", "-lpyburn"], cwd=tree, check=True)
 
-    trial = next(block.text for block in walk_through() if block.language == "python")
-    header = f"import pyburn\npyburn.hardshrink = pyburn.load_library({str(library)!r}).hardshrink\n"
-    subprocess.run([sys.executable, "-c", header + trial], check=True, cwd=tmp_path)
+    trial = next(block.text for block in walk_through() if block.language == "python" and "file" not in block.options)
+    numpy_backend = tree / "python/pyburn/backend/numpy_backend.py"
+    program = BEFORE.format(library=str(library), numpy_backend=str(numpy_backend)) + trial + AFTER
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path)

@@ -92,6 +92,7 @@ BACKEND = """
 import pyburn
 import pyburn_budget
 
+pyburn_budget.register()
 device = pyburn.Device("budget:2")
 a = pyburn.ones(256, 256, device=device, requires_grad=True)
 (a @ a).sum().backward()

@@ -49,12 +49,13 @@ def test_libraries_are_found_inside_the_wheel() -> None:
 
 
 def test_import_is_quick_and_does_not_load_numpy() -> None:
+    # Processor time, and the best of several runs: what else the machine does is no concern of this test.
     program = """
 import sys, time
-start = time.perf_counter()
+start = time.process_time()
 import pyburn
-print(time.perf_counter() - start, "numpy" in sys.modules)
+print(time.process_time() - start, "numpy" in sys.modules)
 """
-    runs = [subprocess.run([sys.executable, "-c", program], check=True, stdout=subprocess.PIPE, text=True).stdout.split() for _ in range(5)]
+    runs = [subprocess.run([sys.executable, "-c", program], check=True, stdout=subprocess.PIPE, text=True).stdout.split() for _ in range(7)]
     assert min(float(seconds) for seconds, _ in runs) < 0.05
     assert all(numpy == "False" for _, numpy in runs)

@@ -6,12 +6,14 @@
 #include <thread>
 
 #include "pyburn/backends/cpu/cpu_backend.h"
+#include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/decorators/fusion/fusion.h"
 #include "pyburn/ops/copy.h"
-#include "pyburn/ops/fused.h"
 #include "pyburn/ops/functions.h"
+#include "pyburn/ops/fused.h"
 #include "pyburn/ops/operators.h"
 #include "pyburn/ops/register.h"
+#include "pyburn/start.h"
 #include "pyburn/support/fault.h"
 #include "pyburn/support/thread_pool.h"
 
@@ -26,7 +28,8 @@ Device& plain() { return device_of(cpu_ref()); }
 
 // A fusion device of its own, so that counters and limits of one test do not meet another's.
 struct FusionDevice {
-  explicit FusionDevice(int64_t small_limit, Ref<Backend> inner = cpu_ref()) : fusion(new Fusion(inner)), device(&device_of(Ref<Backend>(fusion))) {
+  explicit FusionDevice(int64_t small_limit, Ref<Backend> inner = cpu_ref())
+      : fusion(new Fusion(inner)), device(&device_of(Ref<Backend>(fusion))) {
     fusion->set_small_limit(small_limit);
   }
   Fusion* fusion;
@@ -61,9 +64,7 @@ void expect_same(const std::vector<double>& a, const std::vector<double>& b, con
   }
 }
 
-Tensor chain(const TensorHandle& x, const TensorHandle& y) {
-  return relu(tanh(exp(x * y + 0.5) * -0.1 + x) * y) - 1.5;
-}
+Tensor chain(const TensorHandle& x, const TensorHandle& y) { return relu(tanh(exp(x * y + 0.5) * -0.1 + x) * y) - 1.5; }
 
 TEST(Fusion, ChainIsOneKernel) {
   const FusionDevice f(Fusion::kSmallLimit);
@@ -82,12 +83,13 @@ TEST(Fusion, ChainIsOneKernel) {
 
 TEST(Fusion, ReductionEndsTheKernel) {
   const FusionDevice f(0);
-  for (const auto& [shape, dim] : {std::pair<Shape, OptionalDims>{{50, 300}, Dims{1}}, {{50, 300}, {}}, {{6, 50, 7}, Dims{1, 2}}, {{3, 100000}, Dims{1}}}) {
+  for (const auto& [shape, dim] :
+      {std::pair<Shape, OptionalDims>{{50, 300}, Dims{1}}, {{50, 300}, {}}, {{6, 50, 7}, Dims{1, 2}}, {{3, 100000}, Dims{1}}}) {
     const auto a = numbers(shape.numel());
-    for (auto reduce : {+[](const TensorHandle& x, const OptionalDims& d) { return sum(x, d); },
-                        +[](const TensorHandle& x, const OptionalDims& d) { return mean(x, d, true); },
-                        +[](const TensorHandle& x, const OptionalDims& d) { return amax(x, d, true); },
-                        +[](const TensorHandle& x, const OptionalDims& d) { return amin(x, d); }}) {
+    for (auto reduce : {+[](const TensorHandle&x, const OptionalDims&d) { return sum(x, d); },
+             +[](const TensorHandle&x, const OptionalDims&d) { return mean(x, d, true); },
+             +[](const TensorHandle&x, const OptionalDims&d) { return amax(x, d, true); },
+             +[](const TensorHandle&x, const OptionalDims&d) { return amin(x, d); }}) {
       const Tensor x = upload(*f.device, shape, a);
       f.fusion->flush();
       f.fusion->reset_statistics();
@@ -114,8 +116,8 @@ TEST(Fusion, ReductionDoesNotDependOnThreads) {
 }
 
 TEST(Fusion, DTypesRoundAsWithoutFusion) {
-  for (DType t : {DType::float64, DType::float32, DType::float16, DType::bfloat16, DType::int8, DType::int16, DType::int32, DType::int64, DType::uint8,
-                  DType::uint16, DType::uint32, DType::uint64, DType::boolean}) {
+  for (DType t : {DType::float64, DType::float32, DType::float16, DType::bfloat16, DType::int8, DType::int16, DType::int32, DType::int64,
+           DType::uint8, DType::uint16, DType::uint32, DType::uint64, DType::boolean}) {
     auto program = [&](Device& d) {
       const Tensor x = upload(d, {7, 90}, numbers(630), t), y = upload(d, {7, 90}, numbers(630, 3), t);
       const Tensor z = (x + y) * x + y;
@@ -259,7 +261,9 @@ class RandomProgram {
  private:
   int below(int n) { return int(random_() % uint32_t(std::max(n, 1))); }
   Tensor matrix(DType dtype) { return upload(device_, {rows_, columns_}, numbers(rows_ * columns_, random_()), dtype); }
-  DType float_type() { return std::array{DType::float32, DType::float32, DType::float64, DType::float16, DType::bfloat16}[size_t(below(5))]; }
+  DType float_type() {
+    return std::array{DType::float32, DType::float32, DType::float64, DType::float16, DType::bfloat16}[size_t(below(5))];
+  }
   const Tensor& any() { return tensors_[size_t(below(int(tensors_.size())))]; }
   void add(Tensor t) {
     tensors_.push_back(std::move(t));
@@ -282,13 +286,24 @@ class RandomProgram {
     const Tensor x = any();
     try {
       switch (below(12)) {
-        case 0: return add(unary(x));
-        case 1: case 2: return add(binary(x, partner(x)));
-        case 3: return add(cast(x, std::array{float_type(), DType::int32, DType::int8, DType::boolean, x.dtype()}[size_t(below(5))]));
-        case 4: return add(where(gt(x, 0), x, partner(x)));
-        case 5: case 6: return add(view(x));
-        case 7: case 8: case 9: return write(x);
-        case 10: return add(reduction(x));
+        case 0:
+          return add(unary(x));
+        case 1:
+        case 2:
+          return add(binary(x, partner(x)));
+        case 3:
+          return add(cast(x, std::array{float_type(), DType::int32, DType::int8, DType::boolean, x.dtype()}[size_t(below(5))]));
+        case 4:
+          return add(where(gt(x, 0), x, partner(x)));
+        case 5:
+        case 6:
+          return add(view(x));
+        case 7:
+        case 8:
+        case 9:
+          return write(x);
+        case 10:
+          return add(reduction(x));
         default:
           if (below(2)) download(x);
           else tensors_.erase(tensors_.begin() + below(int(tensors_.size())));
@@ -299,56 +314,82 @@ class RandomProgram {
   }
   Tensor unary(const Tensor& x) {
     switch (below(5)) {
-      case 0: return neg(x);
-      case 1: return abs(x);
-      case 2: return sigmoid(x);
-      case 3: return relu(x);
-      default: return tame(x) * 1.5;
+      case 0:
+        return neg(x);
+      case 1:
+        return abs(x);
+      case 2:
+        return sigmoid(x);
+      case 3:
+        return relu(x);
+      default:
+        return tame(x) * 1.5;
     }
   }
   Tensor binary(const Tensor& x, const Tensor& y) {
     switch (below(6)) {
-      case 0: return x + y;
-      case 1: return x - y;
-      case 2: return tame(x) * y;
-      case 3: return maximum(x, y);
-      case 4: return le(x, y);
-      default: return add_scaled(x, y);
+      case 0:
+        return x + y;
+      case 1:
+        return x - y;
+      case 2:
+        return tame(x) * y;
+      case 3:
+        return maximum(x, y);
+      case 4:
+        return le(x, y);
+      default:
+        return add_scaled(x, y);
     }
   }
   static Tensor add_scaled(const Tensor& x, const Tensor& y) { return pyburn::add(x, y, 2); }
   Tensor view(const Tensor& x) {
     const int64_t dim = x.rank() ? below(x.rank()) : 0, n = x.rank() ? x.shape()[dim] : 0;
     switch (below(6)) {
-      case 0: return x.rank() >= 2 ? transpose(x, 0, 1) : x;
-      case 1: case 2: {
+      case 0:
+        return x.rank() >= 2 ? transpose(x, 0, 1) : x;
+      case 1:
+      case 2: {
         const int64_t start = below(int(n));
         return slice(x, dim, start, std::min<int64_t>(n, start + 1 + below(int(n))), 1 + below(2));
       }
-      case 3: return select(x, dim, below(int(n)));
-      case 4: return reshape(x, Dims{-1});
-      default: return unsqueeze(x, below(x.rank() + 1));
+      case 3:
+        return select(x, dim, below(int(n)));
+      case 4:
+        return reshape(x, Dims{-1});
+      default:
+        return unsqueeze(x, below(x.rank() + 1));
     }
   }
   void write(const Tensor& x) {
     const Tensor y = partner(x);
     switch (below(6)) {
-      case 0: return add_into(x, x, y);
-      case 1: return mul_into(x, tame(x), 0.75);
-      case 2: return copy_into(x, y);
-      case 3: return sub_into(x, y, x);
-      case 4: return maximum_into(x, x, y);
-      default: return neg_into(x, x);
+      case 0:
+        return add_into(x, x, y);
+      case 1:
+        return mul_into(x, tame(x), 0.75);
+      case 2:
+        return copy_into(x, y);
+      case 3:
+        return sub_into(x, y, x);
+      case 4:
+        return maximum_into(x, x, y);
+      default:
+        return neg_into(x, x);
     }
   }
   Tensor reduction(const Tensor& x) {
     const Dims dim = x.rank() ? Dims{below(x.rank())} : Dims{};
     const bool keep = below(2);
     switch (below(4)) {
-      case 0: return sum(tame(x), dim, keep);
-      case 1: return mean(x * 0.5, dim, keep);
-      case 2: return amax(x, dim, keep);
-      default: return amin(tame(x), OptionalDims{}, keep);
+      case 0:
+        return sum(tame(x), dim, keep);
+      case 1:
+        return mean(x * 0.5, dim, keep);
+      case 2:
+        return amax(x, dim, keep);
+      default:
+        return amin(tame(x), OptionalDims{}, keep);
     }
   }
 
@@ -363,7 +404,8 @@ TEST(Fusion, RandomProgramsAgree) {
   for (uint32_t seed = 0; seed < 1500; ++seed) {
     const auto expected = RandomProgram(plain(), seed).run(60);
     for (const FusionDevice* f : {&always, &usual, &some})
-      expect_same(RandomProgram(*f->device, seed).run(60), expected, "seed " + std::to_string(seed) + ", limit " + std::to_string(f->fusion->small_limit()));
+      expect_same(RandomProgram(*f->device, seed).run(60), expected,
+          "seed " + std::to_string(seed) + ", limit " + std::to_string(f->fusion->small_limit()));
     if (HasFatalFailure()) return;
   }
   EXPECT_GT(always.fusion->statistics().fused_kernels, 1000);
@@ -418,7 +460,8 @@ class Failing final : public Backend {
   void execute(OpRef op, Inputs in, Outputs out) override {
     require<OutOfMemoryError>(op.info->name() != "log", "there is no room: got {}", out[0].shape());
     if (op.info == &op::fused)
-      for (const GraphNode& n : op.as<Fused>().body->nodes) require<OutOfMemoryError>(n.op.info().name() != "log", "there is no room in the kernel");
+      for (const GraphNode& n : op.as<Fused>().body->nodes)
+        require<OutOfMemoryError>(n.op.info().name() != "log", "there is no room in the kernel");
     cpu::cpu_backend().execute(op, in, out);
   }
   KernelSupport support(const OpInfo& op, DType key) const override {
@@ -461,10 +504,29 @@ TEST(Fusion, DynamicSizesAndForeignTensors) {
   expect_same(download(where_ + 1), {1, 3, 5});
   const Tensor foreign = make_tensor(*f.device, DType::float32, contiguous_layout({2}), cpu::cpu_backend().allocate(DType::float32, 2));
   EXPECT_THROW(foreign + 1, DeviceError);
-  const Tensor adopted = make_tensor(*f.device, DType::float32, contiguous_layout({2}), f.fusion->adopt(cpu::cpu_backend().allocate(DType::float32, 2), DType::float32));
+  const Tensor adopted = make_tensor(
+      *f.device, DType::float32, contiguous_layout({2}), f.fusion->adopt(cpu::cpu_backend().allocate(DType::float32, 2), DType::float32));
   mul_into(adopted, adopted, 0.0);
   expect_same(download(adopted + 1), {1, 1});
   EXPECT_THROW(add(x, upload(*f.device, {4}, numbers(4))), ShapeError);  // at the call, not at the flush
+}
+
+TEST(Fusion, GradientsAboveIt) {
+  start();
+  auto program = [](Device& d) {
+    const Tensor x = upload(d, {40, 300}, numbers(12000)), w = upload(d, {300}, numbers(300, 2));
+    x.set(Flag::requires_grad);
+    w.set(Flag::requires_grad);
+    Tensor h = tanh(x * w) + sigmoid(x);
+    mul_into(slice(h, 1, 10, 200, 1), slice(h, 1, 10, 200, 1), 0.5);  // a write through a view, recorded
+    const Tensor loss = sum(relu(h - mean(h, Dims{1}, true)) * w);
+    autograd::backward(loss);
+    std::vector<double> all = download(loss);
+    for (const Tensor& t : {x, w})
+      for (double v : download(autograd::grad_of(t))) all.push_back(v);
+    return all;
+  };
+  expect_same(program(device("fusion(cpu)")), program(device("cpu")));
 }
 
 TEST(Fusion, IsADecorator) {

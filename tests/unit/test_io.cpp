@@ -62,10 +62,12 @@ TEST_F(Io, RoundTripsEveryDType) {
 TEST_F(Io, AFailedWriteLeavesTheOldFile) {
   const fs::path path = folder / "file";
   io::atomic_write(path, [](io::AtomicFile& f) { f.write(std::as_bytes(std::span("old", 3))); });
-  EXPECT_THROW(io::atomic_write(path, [](io::AtomicFile& f) {
-    f.write(std::as_bytes(std::span("new", 3)));
-    throw std::runtime_error("half way");
-  }), std::runtime_error);
+  EXPECT_THROW(io::atomic_write(path,
+                   [](io::AtomicFile& f) {
+                     f.write(std::as_bytes(std::span("new", 3)));
+                     throw std::runtime_error("half way");
+                   }),
+      std::runtime_error);
   std::string text;
   std::ifstream(path) >> text;
   EXPECT_EQ(text, "old");
@@ -116,9 +118,12 @@ TEST_F(Io, RefusesHostileFiles) {
       {file_of(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0]}})", 8), "two offsets"},
       {file_of(R"({"a":1})", 0), "expected an object"},
       {file_of(R"({"__metadata__":{"a":1}})", 0), "not text"},
-      {file_of(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[2,6]}})", 6), "overlap"},
-      {file_of(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[6,10]}})", 10), "hole"},
-      {file_of(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})", 1), "named twice"},
+      {file_of(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[2,6]}})", 6),
+          "overlap"},
+      {file_of(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[6,10]}})", 10),
+          "hole"},
+      {file_of(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})", 1),
+          "named twice"},
   };
   for (const auto& [bytes, reason] : cases) EXPECT_NE(refusal(bytes).find(reason), std::string::npos) << reason << " / " << refusal(bytes);
 }

@@ -19,9 +19,10 @@ struct NN : testing::Test {
 };
 
 Ref<nn::Sequential> small_net() {
-  return nn::sequential(make_ref<nn::Conv2d>(nn::Conv2dConfig{.in_channels = 3, .out_channels = 8, .kernel_size = {3}, .padding = {1}, .bias = false}),
-                        make_ref<nn::BatchNorm2d>(nn::BatchNormConfig{.num_features = 8}), make_ref<nn::ReLU>(), make_ref<nn::Flatten>(),
-                        make_ref<nn::Linear>(8 * 4 * 4, 2));
+  return nn::sequential(
+      make_ref<nn::Conv2d>(nn::Conv2dConfig{.in_channels = 3, .out_channels = 8, .kernel_size = {3}, .padding = {1}, .bias = false}),
+      make_ref<nn::BatchNorm2d>(nn::BatchNormConfig{.num_features = 8}), make_ref<nn::ReLU>(), make_ref<nn::Flatten>(),
+      make_ref<nn::Linear>(8 * 4 * 4, 2));
 }
 
 std::vector<std::string> names(const nn::NamedTensors& list) {
@@ -42,19 +43,19 @@ std::string message_of(Fn fn) {
 
 TEST_F(NN, PrintsAsPyTorch) {
   EXPECT_EQ(to_text(*small_net()),
-            "Sequential(\n"
-            "  (0): Conv2d(3, 8, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1), bias=False)\n"
-            "  (1): BatchNorm2d(8, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)\n"
-            "  (2): ReLU()\n"
-            "  (3): Flatten(start_dim=1, end_dim=-1)\n"
-            "  (4): Linear(in_features=128, out_features=2, bias=True)\n"
-            ")");
+      "Sequential(\n"
+      "  (0): Conv2d(3, 8, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1), bias=False)\n"
+      "  (1): BatchNorm2d(8, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)\n"
+      "  (2): ReLU()\n"
+      "  (3): Flatten(start_dim=1, end_dim=-1)\n"
+      "  (4): Linear(in_features=128, out_features=2, bias=True)\n"
+      ")");
   EXPECT_EQ(to_text(*make_ref<nn::ReLU>(nn::ReLUConfig{true})), "ReLU(inplace=True)");
 }
 
 TEST_F(NN, StateDictHasPyTorchsNamesAndOrder) {
-  const std::vector<std::string> expected = {"0.weight",       "1.weight", "1.bias",  "1.running_mean", "1.running_var",
-                                             "1.num_batches_tracked", "4.weight", "4.bias"};
+  const std::vector<std::string> expected = {
+      "0.weight", "1.weight", "1.bias", "1.running_mean", "1.running_var", "1.num_batches_tracked", "4.weight", "4.bias"};
   EXPECT_EQ(names(small_net()->state_dict()), expected);
   EXPECT_EQ(names(small_net()->named_parameters()), (std::vector<std::string>{"0.weight", "1.weight", "1.bias", "4.weight", "4.bias"}));
 }
@@ -73,8 +74,9 @@ TEST_F(NN, LoadingNamesAllProblemsAtOnce) {
   const Ref<nn::Module> keep(layer);
   const std::string text = message_of<Error>([&] { layer->load_state_dict({{"weight", zeros({3, 3})}, {"extra", zeros({1})}}); });
   EXPECT_EQ(text,
-            "Error(s) in loading state_dict for Linear:\n\tMissing key(s) in state_dict: \"bias\". \n\tUnexpected key(s) in state_dict: \"extra\". "
-            "\n\tsize mismatch for weight: copying a param with shape (3, 3) from checkpoint, the shape in current model is (4, 3).");
+      "Error(s) in loading state_dict for Linear:\n\tMissing key(s) in state_dict: \"bias\". \n\tUnexpected key(s) in state_dict: "
+      "\"extra\". "
+      "\n\tsize mismatch for weight: copying a param with shape (3, 3) from checkpoint, the shape in current model is (4, 3).");
   const nn::IncompatibleKeys keys = layer->load_state_dict({{"extra", zeros({1})}}, false);
   EXPECT_EQ(keys.missing_keys, (std::vector<std::string>{"weight", "bias"}));
   EXPECT_EQ(keys.unexpected_keys, (std::vector<std::string>{"extra"}));
@@ -85,7 +87,7 @@ TEST_F(NN, NamesAreChecked) {
   EXPECT_EQ(message_of<ValueError>([&] { m->register_buffer("a.b", zeros({1})); }), "buffer name can't contain \".\", got: a.b");
   EXPECT_EQ(message_of<ValueError>([&] { m->register_module("weight", {}); }), "attribute 'weight' already exists");
   EXPECT_EQ(message_of<DTypeError>([&] { m->register_parameter("p", zeros({1})); }),
-            "cannot assign 'Tensor' object to parameter 'p' (Parameter or None required)");
+      "cannot assign 'Tensor' object to parameter 'p' (Parameter or None required)");
 }
 
 TEST_F(NN, SharedParametersAreMetOnce) {
@@ -154,7 +156,8 @@ struct HostObject {
 
 TEST_F(NN, ReferencesMoveToTheHost) {
   const Adoptable::Host before = Adoptable::host;
-  Adoptable::host = {[](void* p) noexcept { ++static_cast<HostObject*>(p)->references; }, [](void* p) noexcept { --static_cast<HostObject*>(p)->references; }};
+  Adoptable::host = {[](void* p) noexcept { ++static_cast<HostObject*>(p)->references; },
+      [](void* p) noexcept { --static_cast<HostObject*>(p)->references; }};
   HostObject object;
   auto* relu = new nn::ReLU;
   {

@@ -152,7 +152,7 @@ TEST(Remote, MalformedRequestsNeverCrash) {
     WireReader r(answer, names);
     if (r.boolean()) continue;
     try {
-      remote::raise_decoded(r);
+      remote::decode_error(r)();
     } catch (const RemoteError&) {
       ++malformed;
     } catch (const Error&) {

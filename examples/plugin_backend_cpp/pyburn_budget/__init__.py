@@ -4,4 +4,7 @@ from pathlib import Path
 
 import pyburn
 
-pyburn.load_library(Path(__file__).parent / "plugin.so")
+
+def register() -> None:
+    """Called by pyburn when it looks for devices: the entry point in pyproject.toml names this function."""
+    pyburn.load_library(Path(__file__).parent / "plugin.so")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from .. import _core
 from .._core import Tensor
@@ -14,7 +15,7 @@ class GradcheckError(RuntimeError):
     """A gradient differs from the finite difference."""
 
 
-def _numerical(function: Callable[..., Tensor], inputs: list[Tensor], index: int, eps: float, weight: Tensor, which: int) -> list[float]:
+def _numerical(function: Callable[..., Any], inputs: list[Tensor], index: int, eps: float, weight: Tensor, which: int) -> list[float]:
     """d(sum(weight * output[which])) / d(inputs[index]), by central differences."""
     flat = inputs[index].data.reshape(-1) if inputs[index].is_contiguous() else None
     if flat is None:
@@ -38,7 +39,7 @@ def _numerical(function: Callable[..., Tensor], inputs: list[Tensor], index: int
 
 
 def gradcheck(
-    func: Callable[..., Tensor],
+    func: Callable[..., Tensor | tuple[Tensor, ...]],
     inputs: Tensor | Sequence[Tensor],
     *,
     eps: float = 1e-6,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from typing import Any
 
 from .. import _core
 
@@ -24,7 +25,7 @@ class _Mode:
     def clone(self) -> _Mode:
         return type(self)()
 
-    def __call__(self, function):
+    def __call__(self, function: Any) -> Any:
         if inspect.isclass(function):
             raise TypeError(f"{type(self).__name__} decorates functions, not classes: got {function.__name__}")
         if inspect.isgeneratorfunction(function):
@@ -54,7 +55,7 @@ class _Mode:
 class _PlainMode(_Mode):
     """May decorate without parentheses: @no_grad."""
 
-    def __new__(cls, function=None):
+    def __new__(cls, function: Any = None) -> Any:
         mode = super().__new__(cls)
         return mode if function is None else mode(function)
 
@@ -69,14 +70,14 @@ class no_grad(_PlainMode):  # noqa: N801
     False
     """
 
-    def _wanted(self, grad, inference, anomaly):
+    def _wanted(self, grad: bool, inference: bool, anomaly: bool) -> tuple[bool, bool, bool]:
         return False, inference, anomaly
 
 
 class enable_grad(_PlainMode):  # noqa: N801
     """Operations are recorded again, inside no_grad."""
 
-    def _wanted(self, grad, inference, anomaly):
+    def _wanted(self, grad: bool, inference: bool, anomaly: bool) -> tuple[bool, bool, bool]:
         return True, inference, anomaly
 
 
@@ -91,34 +92,34 @@ class set_grad_enabled(_Mode):  # noqa: N801
     def __enter__(self) -> None:
         pass
 
-    def clone(self):
+    def clone(self) -> _Mode:
         return set_grad_enabled(self.mode)
 
-    def __call__(self, function):
+    def __call__(self, function: Any) -> Any:
         _core._set_modes(*self._saved[-1])  # as a decorator it must not act at once
         return super().__call__(function)
 
-    def _wanted(self, grad, inference, anomaly):
+    def _wanted(self, grad: bool, inference: bool, anomaly: bool) -> tuple[bool, bool, bool]:
         return self.mode, inference, anomaly
 
 
 class inference_mode(_Mode):  # noqa: N801
     """no_grad, and results that can never join a recorded computation: the fastest way to run a model."""
 
-    def __new__(cls, mode=True):
+    def __new__(cls, mode: Any = True) -> Any:
         made = super().__new__(cls)
         if callable(mode):
             made.mode = True
             return made(mode)
         return made
 
-    def __init__(self, mode=True):
+    def __init__(self, mode: Any = True):
         self.mode = bool(mode)
 
-    def clone(self):
+    def clone(self) -> _Mode:
         return inference_mode(self.mode)
 
-    def _wanted(self, grad, inference, anomaly):
+    def _wanted(self, grad: bool, inference: bool, anomaly: bool) -> tuple[bool, bool, bool]:
         return not self.mode, self.mode, anomaly
 
 
@@ -128,15 +129,15 @@ class detect_anomaly(_Mode):  # noqa: N801
     def __init__(self, check_nan: bool = True):
         self.check_nan = check_nan
 
-    def _wanted(self, grad, inference, anomaly):
+    def _wanted(self, grad: bool, inference: bool, anomaly: bool) -> tuple[bool, bool, bool]:
         return grad, inference, True
 
 
 class set_detect_anomaly(set_grad_enabled):  # noqa: N801
     """Switches anomaly detection on or off: at once, and as a context manager."""
 
-    def clone(self):
+    def clone(self) -> _Mode:
         return set_detect_anomaly(self.mode)
 
-    def _wanted(self, grad, inference, anomaly):
+    def _wanted(self, grad: bool, inference: bool, anomaly: bool) -> tuple[bool, bool, bool]:
         return grad, inference, self.mode

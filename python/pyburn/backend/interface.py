@@ -87,8 +87,10 @@ class Backend:
 
     def as_strided(self, buffer: Array, dtype: _core.DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Array:
         """The part of a buffer that a tensor means, without a copy; strides and offset count elements."""
+        if 0 in shape:
+            return np.empty(shape, buffer.dtype)
         step = buffer.itemsize
-        return np.ndarray(shape, buffer.dtype, buffer, offset * step, tuple(s * step for s in strides)) if 0 not in shape else np.empty(shape, buffer.dtype)
+        return np.ndarray(shape, buffer.dtype, buffer, offset * step, tuple(s * step for s in strides))
 
     def read(self, buffer: Array, dtype: _core.DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Array:
         """A tensor as kernels see it. numpy knows no bfloat16: kernels get float32."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING
 
 from .. import _core
 
 if TYPE_CHECKING:
     from .interface import Backend
 
-    Leaf = Union[str, _core.Device, Backend]
+    Leaf = str | _core.Device | Backend
 
 ENTRY_POINTS = "pyburn.backends"
 
@@ -38,8 +38,8 @@ def register(
 def discover() -> None:
     """Registers the backends that installed packages announce; pyburn calls it before it calls a name unknown.
 
-    An entry point names a function that calls register(); it runs once. One that fails leaves the others alone: its
-    name is registered as unavailable, with the reason.
+    An entry point names a function that calls register(), or a module that does so when it is imported. One that fails
+    leaves the others alone: its name is registered as unavailable, with the reason.
     """
     global _discovered
     with _discovery:
@@ -50,7 +50,9 @@ def discover() -> None:
 
         for point in entry_points(group=ENTRY_POINTS):
             try:
-                point.load()()
+                announced = point.load()
+                if callable(announced):
+                    announced()
             except Exception as error:  # whatever another package does wrong
                 _register_failed(point.name, f"its package failed with {type(error).__name__}: {error}")
 
@@ -70,9 +72,10 @@ def stack(*parts: Leaf) -> _core.Device:
     """
     if not parts:
         raise TypeError("[stack] expected at least one part: got none")
-    if all(isinstance(part, str) for part in parts):
-        text = "(".join(parts) + ")" * (len(parts) - 1)
-        return _core.Device(text if parts[0].lower() == "autodiff" else f"inner({text})")
+    names = [part for part in parts if isinstance(part, str)]
+    if len(names) == len(parts):
+        text = "(".join(names) + ")" * (len(names) - 1)
+        return _core.Device(text if names[0].lower() == "autodiff" else f"inner({text})")
     return _core._stack(list(parts[:-1]), parts[-1])
 
 

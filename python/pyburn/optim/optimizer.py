@@ -11,6 +11,7 @@ from .. import _core
 from .._core import Tensor, float32, full
 from ..autograd import enable_grad
 
+
 class Optimizer:
     """Base class of all optimisers; subclasses define `step`.
 

@@ -33,7 +33,9 @@ void synchronise_folder(const fs::path& folder) {
 
 }  // namespace
 
-void AtomicFile::fail_with(const char* what, int code) const { throw fs::filesystem_error(what, path_, std::error_code(code, std::generic_category())); }
+void AtomicFile::fail_with(const char* what, int code) const {
+  throw fs::filesystem_error(what, path_, std::error_code(code, std::generic_category()));
+}
 
 AtomicFile::AtomicFile(const fs::path& path) : path_(real_target(path)), temporary_(temporary_name(path_)) {
   descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

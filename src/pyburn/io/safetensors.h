@@ -23,13 +23,13 @@ class SafetensorsReader {
     Meta meta;
     std::span<const std::byte> bytes;
   };
-  explicit SafetensorsReader(const std::filesystem::path& path);     // maps the file: tensors are read when asked for
-  explicit SafetensorsReader(std::span<const std::byte> bytes);      // borrowed: must outlive the reader
+  explicit SafetensorsReader(const std::filesystem::path& path);  // maps the file: tensors are read when asked for
+  explicit SafetensorsReader(std::span<const std::byte> bytes);   // borrowed: must outlive the reader
   ~SafetensorsReader();
 
-  const std::vector<Item>& items() const { return items_; }          // in the order of the data
+  const std::vector<Item>& items() const { return items_; }  // in the order of the data
   const TextMap& metadata() const { return metadata_; }
-  Tensor tensor(const Item& item, Device* device = nullptr) const;   // a copy, on the default device unless given
+  Tensor tensor(const Item& item, Device* device = nullptr) const;       // a copy, on the default device unless given
   Tensor tensor(std::string_view name, Device* device = nullptr) const;  // ValueError when there is none
 
  private:

@@ -10,9 +10,18 @@
 namespace pyburn::io {
 
 inline constexpr std::array<std::pair<DType, std::string_view>, kDTypes> kSafetensorsNames = {{
-    {DType::float64, "F64"}, {DType::float32, "F32"}, {DType::float16, "F16"}, {DType::bfloat16, "BF16"},
-    {DType::int8, "I8"},     {DType::int16, "I16"},   {DType::int32, "I32"},   {DType::int64, "I64"},
-    {DType::uint8, "U8"},    {DType::uint16, "U16"},  {DType::uint32, "U32"},  {DType::uint64, "U64"},
+    {DType::float64, "F64"},
+    {DType::float32, "F32"},
+    {DType::float16, "F16"},
+    {DType::bfloat16, "BF16"},
+    {DType::int8, "I8"},
+    {DType::int16, "I16"},
+    {DType::int32, "I32"},
+    {DType::int64, "I64"},
+    {DType::uint8, "U8"},
+    {DType::uint16, "U16"},
+    {DType::uint32, "U32"},
+    {DType::uint64, "U64"},
     {DType::boolean, "BOOL"},
 }};
 

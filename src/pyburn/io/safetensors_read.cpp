@@ -1,6 +1,6 @@
-#include <nlohmann/json.hpp>
 #include <algorithm>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "pyburn/io/mapped_file.h"
@@ -51,7 +51,8 @@ const Json& member(const Json& tensor, const char* key, const std::string& name)
 }
 
 uint64_t whole_number(const Json& v, const std::string& name) {
-  expect(v.is_number_unsigned(), "tensor '{}': expected a whole number: got {}", name, v.dump(-1, ' ', false, Json::error_handler_t::replace));
+  expect(
+      v.is_number_unsigned(), "tensor '{}': expected a whole number: got {}", name, v.dump(-1, ' ', false, Json::error_handler_t::replace));
   return v.get<uint64_t>();
 }
 
@@ -69,7 +70,8 @@ Shape read_shape(const Json& list, const std::string& name) {
 // Bytes of the tensor; overflow is an error of the file.
 uint64_t size_in_bytes(const Meta& meta, const std::string& name) {
   uint64_t size = uint64_t(size_of(meta.dtype));
-  for (int64_t extent : meta.shape) expect(!__builtin_mul_overflow(size, uint64_t(extent), &size), "tensor '{}' is too large: got {}", name, meta.shape);
+  for (int64_t extent : meta.shape)
+    expect(!__builtin_mul_overflow(size, uint64_t(extent), &size), "tensor '{}' is too large: got {}", name, meta.shape);
   return size;
 }
 
@@ -83,16 +85,18 @@ SafetensorsReader::Item read_item(const std::string& name, const Json& tensor, s
   expect(offsets.is_array() && offsets.size() == 2, "tensor '{}': expected two offsets", name);
   const uint64_t begin = whole_number(offsets[0], name), end = whole_number(offsets[1], name);
   expect(begin <= end && end <= data.size(), "tensor '{}' lies outside the file: got offsets {} and {} for {} bytes", name, begin, end,
-         uint64_t(data.size()));
+      uint64_t(data.size()));
   const uint64_t size = size_in_bytes(meta, name);
   expect(end - begin == size, "tensor '{}' has offsets that do not fit its shape: got {} bytes for {} of {}", name, end - begin, meta.shape,
-         meta.dtype);
+      meta.dtype);
   return {name, meta, data.subspan(begin, size)};
 }
 
 }  // namespace
 
-SafetensorsReader::SafetensorsReader(const std::filesystem::path& path) : file_(std::make_unique<MappedFile>(path)) { parse(file_->bytes()); }
+SafetensorsReader::SafetensorsReader(const std::filesystem::path& path) : file_(std::make_unique<MappedFile>(path)) {
+  parse(file_->bytes());
+}
 SafetensorsReader::SafetensorsReader(std::span<const std::byte> bytes) { parse(bytes); }
 SafetensorsReader::~SafetensorsReader() = default;
 
@@ -117,15 +121,15 @@ void SafetensorsReader::parse(std::span<const std::byte> bytes) {
     }
   }
   // Without holes and overlaps, as the format demands: no byte has two meanings, none is hidden.
-  std::stable_sort(items_.begin(), items_.end(), [](const Item& a, const Item& b) {
-    return std::pair(a.bytes.data(), a.bytes.size()) < std::pair(b.bytes.data(), b.bytes.size());
-  });
+  std::stable_sort(items_.begin(), items_.end(),
+      [](const Item& a, const Item& b) { return std::pair(a.bytes.data(), a.bytes.size()) < std::pair(b.bytes.data(), b.bytes.size()); });
   const std::byte* next = data.data();
   for (const Item& item : items_) {
     expect(item.bytes.data() == next, "the tensors overlap or leave a hole at '{}'", item.name);
     next += item.bytes.size();
   }
-  expect(next == data.data() + data.size(), "the file has bytes that belong to no tensor: got {}", int64_t(data.data() + data.size() - next));
+  expect(
+      next == data.data() + data.size(), "the file has bytes that belong to no tensor: got {}", int64_t(data.data() + data.size() - next));
 }
 
 Tensor SafetensorsReader::tensor(const Item& item, Device* device) const {

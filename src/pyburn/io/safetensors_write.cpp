@@ -1,5 +1,5 @@
-#include <nlohmann/json.hpp>
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "pyburn/io/atomic_file.h"
 #include "pyburn/io/safetensors.h"

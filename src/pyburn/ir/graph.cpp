@@ -1,5 +1,6 @@
 #include "pyburn/ir/graph.h"
 
+#include "pyburn/ir/signature.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn {
@@ -47,6 +48,9 @@ void check(const Graph& g) {
       if (v != -1) defined.use(v);
     for (ValueId v : n.out)
       if (!(n.writes && defined.has(v))) defined.make(v);
+    SmallVector<bool, 8> given;
+    for (ValueId v : n.in) given.push_back(v != -1);
+    check_signature(n.op.ref(), given, n.out.size());
   }
   for (ValueId v : g.outputs) defined.use(v);
   for (const auto& [state, value] : g.updates) defined.use(state), defined.use(value);

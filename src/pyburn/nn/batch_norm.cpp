@@ -44,8 +44,8 @@ Tensor BatchNorm2d::forward(const Tensor& x) {
   const bool by_batch = training() || !mean.defined();
   const bool moves = training() && config_.track_running_stats;
   const Tensor none;
-  return batch_norm(x, !by_batch || moves ? mean : none, !by_batch || moves ? var : none, tensor("weight"), tensor("bias"), by_batch, momentum,
-                    config_.eps);
+  return batch_norm(x, !by_batch || moves ? mean : none, !by_batch || moves ? var : none, tensor("weight"), tensor("bias"), by_batch,
+      momentum, config_.eps);
 }
 
 }  // namespace pyburn::nn

@@ -30,7 +30,8 @@ Dims same_padding(const Dims& kernel_size, const Dims& stride, const Dims& dilat
   Dims padding;
   for (int i = 0; i < 2; ++i) {
     const int64_t total = apart[i] * (kernel[i] - 1);
-    require<ValueError>(total % 2 == 0, "padding='same' needs an even reach of the kernel: got kernel_size {} and dilation {}", kernel, apart);
+    require<ValueError>(
+        total % 2 == 0, "padding='same' needs an even reach of the kernel: got kernel_size {} and dilation {}", kernel, apart);
     padding.push_back(total / 2);
   }
   return padding;
@@ -38,7 +39,8 @@ Dims same_padding(const Dims& kernel_size, const Dims& stride, const Dims& dilat
 
 Conv2d::Conv2d(Conv2dConfig config, Placement p) : Layer(checked(std::move(config))) {
   const Conv2dConfig& c = config_;
-  register_parameter("weight", Parameter(empty({c.out_channels, c.in_channels / c.groups, c.kernel_size[0], c.kernel_size[1]}, p.dtype, p.device)));
+  register_parameter(
+      "weight", Parameter(empty({c.out_channels, c.in_channels / c.groups, c.kernel_size[0], c.kernel_size[1]}, p.dtype, p.device)));
   register_parameter("bias", c.bias ? Parameter(empty({c.out_channels}, p.dtype, p.device)) : Tensor());
   reset_parameters();
 }
@@ -47,8 +49,8 @@ void Conv2d::reset_parameters() { init::layer_default_(tensor("weight"), tensor(
 
 Tensor Conv2d::forward(const Tensor& x) {
   const bool batched = x.rank() != 3;
-  const Tensor y = conv2d(batched ? x : unsqueeze(x, 0), tensor("weight"), tensor("bias"), config_.stride, config_.padding, config_.dilation,
-                          config_.groups);
+  const Tensor y = conv2d(
+      batched ? x : unsqueeze(x, 0), tensor("weight"), tensor("bias"), config_.stride, config_.padding, config_.dilation, config_.groups);
   return batched ? y : squeeze(y, Dims{0});
 }
 

@@ -58,7 +58,7 @@ void Module::check_name(std::string_view name, const char* what) const {
 void Module::register_parameter(std::string name, const Tensor& parameter) {
   check_name(name, "parameter");
   require<DTypeError>(!parameter.defined() || parameter.has(Flag::parameter),
-                      "cannot assign 'Tensor' object to parameter '{}' (Parameter or None required)", name);
+      "cannot assign 'Tensor' object to parameter '{}' (Parameter or None required)", name);
   entries_.push_back({std::move(name), Entry::Kind::parameter, true, parameter, {}});
 }
 
@@ -105,7 +105,8 @@ NamedTensors Module::named_tensors(Entry::Kind kind, const std::string& prefix, 
         found.emplace_back(joined(name, e.name), e.tensor);
   };
   if (!recurse) take(*this, prefix);
-  else for (const auto& [name, m] : named_modules(prefix, remove_duplicate)) take(*m, name);
+  else
+    for (const auto& [name, m] : named_modules(prefix, remove_duplicate)) take(*m, name);
   return found;
 }
 
@@ -152,8 +153,8 @@ void Module::requires_grad_(bool requires_grad) {
   for (const Tensor& p : parameters()) autograd::set_requires_grad(p, requires_grad);
 }
 
-std::string module_text(const std::string& type_name, const std::string& extra,
-                        const std::vector<std::pair<std::string, std::string>>& children) {
+std::string module_text(
+    const std::string& type_name, const std::string& extra, const std::vector<std::pair<std::string, std::string>>& children) {
   auto indented = [](const std::string& text) {
     std::string out;
     for (char c : text) out += c == '\n' ? std::string("\n  ") : std::string(1, c);

@@ -57,9 +57,9 @@ class Module : public Adoptable {
   const std::vector<Entry>& entries() const { return entries_; }
   Entry* find(std::string_view name);
   void erase(std::string_view name);
-  void put(Entry entry);                                // replaces the entry of that name, or appends
+  void put(Entry entry);  // replaces the entry of that name, or appends
   void clear();
-  const Tensor& tensor(std::string_view name) const;    // a parameter or buffer; ValueError when there is none
+  const Tensor& tensor(std::string_view name) const;  // a parameter or buffer; ValueError when there is none
 
   // Walks. Each module and tensor is met once, in order of registration, parents before children.
   NamedModules named_children();
@@ -68,19 +68,19 @@ class Module : public Adoptable {
   NamedTensors named_buffers(const std::string& prefix = "", bool recurse = true, bool remove_duplicate = true);
   std::vector<Tensor> parameters(bool recurse = true);
   std::vector<Tensor> buffers(bool recurse = true);
-  void apply(const std::function<void(Module&)>& visit);               // children before parents
+  void apply(const std::function<void(Module&)>& visit);  // children before parents
 
   NamedTensors state_dict(const std::string& prefix = "", bool keep_vars = false);
   IncompatibleKeys load_state_dict(const NamedTensors& state, bool strict = true, bool assign = false);
 
   bool training() const { return training_; }
-  void set_training(bool mode) { training_ = mode; }    // of this module alone
+  void set_training(bool mode) { training_ = mode; }  // of this module alone
   void train(bool mode = true);
   void eval() { train(false); }
   void zero_grad(bool set_to_none = true);
   void requires_grad_(bool requires_grad = true);
   void to(Device& device);
-  void to(DType dtype);                                 // floating parameters and buffers; DTypeError unless floating
+  void to(DType dtype);  // floating parameters and buffers; DTypeError unless floating
   // Gives every parameter (its gradient too) and buffer new contents. A parameter stays the same tensor.
   void transform(const std::function<Tensor(const Tensor&)>& change);
 
@@ -108,7 +108,8 @@ class Module : public Adoptable {
 };
 
 // As PyTorch prints a module, from its parts.
-std::string module_text(const std::string& type_name, const std::string& extra, const std::vector<std::pair<std::string, std::string>>& children);
+std::string module_text(
+    const std::string& type_name, const std::string& extra, const std::vector<std::pair<std::string, std::string>>& children);
 std::string to_text(Module&);
 
 }  // namespace pyburn::nn

@@ -33,7 +33,7 @@ class Loading {
       errors.push_back(format("While copying the parameter named \"{}\", expected a Tensor from checkpoint but received nothing", key));
     } else if (!(source.shape() == entry.tensor.shape())) {
       errors.push_back(format("size mismatch for {}: copying a param with shape {} from checkpoint, the shape in current model is {}.", key,
-                              source.shape(), entry.tensor.shape()));
+          source.shape(), entry.tensor.shape()));
     } else if (!assign_) {
       copy_into(entry.tensor, moved_to(entry.tensor.device(), source));
     } else if (entry.kind == Entry::Kind::parameter) {
@@ -63,7 +63,8 @@ NamedTensors Module::state_dict(const std::string& prefix, bool keep_vars) {
   // Shared tensors keep all their names, so duplicates stay; the prefix ends in a dot already where it is given.
   for (const auto& [name, m] : named_modules("", false))
     for (const Entry& e : m->entries())
-      if (in_state_dict(e)) state.emplace_back(prefix + (name.empty() ? e.name : name + "." + e.name), keep_vars ? e.tensor : detach(e.tensor));
+      if (in_state_dict(e))
+        state.emplace_back(prefix + (name.empty() ? e.name : name + "." + e.name), keep_vars ? e.tensor : detach(e.tensor));
   return state;
 }
 
@@ -81,7 +82,8 @@ IncompatibleKeys Module::load_state_dict(const NamedTensors& state, bool strict,
   keys.unexpected_keys = loading.unexpected(state);
   std::vector<std::string> errors;
   if (strict && !keys.missing_keys.empty()) errors.push_back("Missing key(s) in state_dict: " + quoted_list(keys.missing_keys) + ". ");
-  if (strict && !keys.unexpected_keys.empty()) errors.push_back("Unexpected key(s) in state_dict: " + quoted_list(keys.unexpected_keys) + ". ");
+  if (strict && !keys.unexpected_keys.empty())
+    errors.push_back("Unexpected key(s) in state_dict: " + quoted_list(keys.unexpected_keys) + ". ");
   errors.insert(errors.end(), loading.errors.begin(), loading.errors.end());
   if (!errors.empty()) {
     std::string text = "Error(s) in loading state_dict for " + display_name() + ":";

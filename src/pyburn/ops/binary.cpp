@@ -89,23 +89,23 @@ Grads grad_pow(const Binary& a, const GradContext& c) {
   const Tensor right = c.needs(1) ? where(eq(x, 0), where(ge(e, 0), 0.0, dy * c.output() * log(x)), dy * c.output() * log(x)) : Tensor();
   return {left, right};
 }
-// Equal operands share the gradient, as in PyTorch.
-template <class Wins>
-Grads grad_extremum(const Binary& a, const GradContext& c, Wins wins) {
+// Equal operands share the gradient and NaN passes it on to both, as in PyTorch.
+template <class Loses>
+Grads grad_extremum(const Binary& a, const GradContext& c, Loses loses) {
   const TensorHandle& dy = c.dy();
   if (a.scalar != Side::none) {
     const TensorHandle x = c.input(0);
-    return {where(eq(x, a.value), dy * 0.5, where(wins(x, Operand(a.value)), dy, 0.0))};
+    return {where(eq(x, a.value), dy * 0.5, where(loses(x, Operand(a.value)), 0.0, dy))};
   }
   const TensorHandle x = c.input(0), y = c.input(1);
   const Tensor tie = eq(x, y), half = dy * 0.5;
-  return {where(tie, half, where(wins(x, Operand(y)), dy, 0.0)), where(tie, half, where(wins(y, Operand(x)), dy, 0.0))};
+  return {where(tie, half, where(loses(x, Operand(y)), 0.0, dy)), where(tie, half, where(loses(y, Operand(x)), 0.0, dy))};
 }
 Grads grad_maximum(const Binary& a, const GradContext& c) {
-  return grad_extremum(a, c, [](const TensorHandle& x, const Operand& y) { return gt(x, y); });
+  return grad_extremum(a, c, [](const TensorHandle& x, const Operand& y) { return lt(x, y); });
 }
 Grads grad_minimum(const Binary& a, const GradContext& c) {
-  return grad_extremum(a, c, [](const TensorHandle& x, const Operand& y) { return lt(x, y); });
+  return grad_extremum(a, c, [](const TensorHandle& x, const Operand& y) { return gt(x, y); });
 }
 
 Meta infer_where(const Where& a, Metas in) {
@@ -137,6 +137,7 @@ t(5, dtype=f16), t(5, dtype=f16)
 t(5, dtype=bf16), t()
 t(4, dtype=u8), t(4, dtype=i8)
 t(3000), t(3000)
+tensor([1., 2., 3., nan]), tensor([1., 3., 2., 1.])
 t(2, 3), t(4, 5) ! shapes do not broadcast)";
 constexpr const char* kAdditive = R"(
 t(2, 3), t(2, 3)
@@ -148,6 +149,7 @@ t(4, 3).T, t(3, 4)
 t(3, 4)[:, ::2], t(2)
 t(2, 3), 2.5
 t(2, 3), 2.5, alpha=3
+2.5, t(2, 3), alpha=2
 t(2, 3, dtype=i64), 2
 t(2, 3, dtype=i64), 2.5
 t(5, dtype=f64), t(5)

@@ -23,8 +23,14 @@ Meta infer(const Conv& a, Metas in) {
   require<DTypeError>(in[0].dtype == in[1].dtype, "input and weight differ in dtype: got {} and {}", in[0].dtype, in[1].dtype);
   require(a.groups > 0 && w[0] % a.groups == 0, "output channels are not divisible by groups: got {} and {}", w[0], a.groups);
   require(x[1] == w[1] * a.groups, "input channels do not match the weight: got {} for weight {} and groups {}", x, w, a.groups);
-  if (in.size() > 2 && !in[2].shape.empty())
+  if (in.size() > 2 && !in[2].shape.empty()) {
     require(in[2].shape == Shape{w[0]}, "bias does not match the weight: got {} for {}", in[2].shape, w);
+    require<DTypeError>(in[2].dtype == in[0].dtype, "input and bias differ in dtype: got {} and {}", in[0].dtype, in[2].dtype);
+  }
+  for (const Dims* numbers : {&a.stride, &a.padding, &a.dilation})
+    for (int64_t n : *numbers)
+      require<ValueError>(numbers->size() == 2 && n >= (numbers == &a.padding ? 0 : 1) && n <= INT32_MAX, "number out of range: got {}", *numbers);
+  require(a.stride.size() == 2 && a.padding.size() == 2 && a.dilation.size() == 2, "expected two numbers per attribute: got {}", a.stride);
   Shape y{x[0], w[0]};
   for (int i = 0; i < 2; ++i) {
     const int64_t reach = a.dilation[i] * (w[2 + i] - 1) + 1;
@@ -33,9 +39,22 @@ Meta infer(const Conv& a, Metas in) {
   }
   return {y, in[0].dtype};
 }
-Meta infer_grad(const ConvGrad& a, Metas in) {
-  require(in[0].shape.rank() == 4 && in[1].shape.rank() == 4 && a.shape.rank() == 4, "expected 4 axes: got {} and {}", in[0].shape, in[1].shape);
-  return {a.shape, in[0].dtype};
+// A gradient has the shape of what it belongs to, so the convolution of input and weight must give dy's.
+Meta checked_grad(const ConvGrad& a, const Meta& x, const Meta& w, const Meta& dy, const Meta& result) {
+  require(x.shape.rank() == 4 && w.shape.rank() == 4 && dy.shape.rank() == 4, "expected 4 axes: got {}, {} and {}", x.shape, w.shape, dy.shape);
+  checked_numel(a.shape);
+  const Meta metas[] = {x, w};
+  const Meta y = infer(Conv{a.stride, a.padding, a.dilation, a.groups}, metas);
+  require(y == dy, "the gradient does not fit the convolution: got {} for {}", dy.shape, y.shape);
+  return result;
+}
+Meta infer_input(const ConvGrad& a, Metas in) {
+  const Meta x{a.shape, in[0].dtype};
+  return checked_grad(a, x, in[1], in[0], x);
+}
+Meta infer_weight(const ConvGrad& a, Metas in) {
+  const Meta w{a.shape, in[0].dtype};
+  return checked_grad(a, in[0], w, in[1], w);
 }
 
 Tensor input_grad(const auto& a, const TensorHandle& dy, const TensorHandle& w, const Shape& x) {
@@ -93,7 +112,7 @@ t(1, 20, 12, 12), t(70, 20, 3, 3), padding=1
 t(), t(2, 2, 3, 3) ! 4 axes
 t(2, 3, 4, 4), t(8, 4, 1, 1) ! channels
 t(2, 3, 2, 2), t(8, 3, 3, 3) ! larger than)"});
-constinit OpInfo conv2d_input = define<ConvGrad, infer_grad, grad_input>({
+constinit OpInfo conv2d_input = define<ConvGrad, infer_input, grad_input>({
     .schema = "conv2d_input(Tensor grad_output, Tensor weight, int[] input_size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor",
     .doc = "Gradient of conv2d with respect to its input.",
     .kind = Kind::contract, .saves = others,
@@ -107,7 +126,7 @@ t(0, 8, 4, 4), t(8, 3, 1, 1), (0, 3, 4, 4), (1, 1), (0, 0), (1, 1), 1
 t(2, 4, 3, 4).permute(0, 3, 1, 2), t(4, 2, 1, 1), (2, 2, 4, 3), (1, 1), (0, 0), (1, 1), 1
 t(1, 1, 4, 4).expand(2, 4, 4, 4), t(4, 3, 3, 3), (2, 3, 4, 4), (1, 1), (1, 1), (1, 1), 1
 t(), t(4, 3, 3, 3), (2, 3, 4, 4), (1, 1), (1, 1), (1, 1), 1 ! 4 axes)"});
-constinit OpInfo conv2d_weight = define<ConvGrad, infer_grad, grad_weight>({
+constinit OpInfo conv2d_weight = define<ConvGrad, infer_weight, grad_weight>({
     .schema = "conv2d_weight(Tensor input, Tensor grad_output, int[] weight_size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor",
     .doc = "Gradient of conv2d with respect to its weight.",
     .kind = Kind::contract, .saves = others,

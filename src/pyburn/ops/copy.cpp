@@ -32,6 +32,7 @@ t(2, 3), i64
 t(), f16
 t(0, 3), bf16
 t(4, 3).T, f64
+t(2, 1).expand(2, 3), f64
 t(2, 3, dtype=i64), f32
 t(2, 3, dtype=b8), i32
 t(5, dtype=u8), b8

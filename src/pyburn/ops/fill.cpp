@@ -29,6 +29,7 @@ Meta infer_full(const Full& a, Metas) {
 }
 Meta infer_arange(const Arange& a, Metas) {
   require<DTypeError>(a.dtype != DType::boolean, "not defined for bool");
+  checked_numel(Shape{a.count});
   return {Shape{a.count}, a.dtype};
 }
 
@@ -96,7 +97,7 @@ constinit FunctionInfo functions[] = {
     {.schema = "one_hot(Tensor input, int num_classes) -> Tensor",
      .doc = "A new last axis with 1 at the index that input holds and 0 elsewhere (int64).",
      .torch = "lambda x, n: torch.nn.functional.one_hot(x, n)", .example = "pyburn.one_hot(pyburn.tensor([0, 2]), 3)",
-     .samples = "index(4, below=3), 3\nindex(2, 2, below=3), 5\nindex(below=3), 3\nindex(0, below=3), 4\nindex(4, 2, below=3).T, 3\nt(3), 2 ! integer"},
+     .samples = "index(4, below=3), 3\nindex(2, 2, below=3), 5\nindex(below=3), 3\nindex(0, below=3), 4\nindex(4, 2, below=3).T, 3\nindex(3, 1, below=3).expand(3, 2), 4\nt(3), 2 ! integer"},
 };
 }
 

@@ -12,6 +12,7 @@ void check_index(const Meta& index) {
 }
 Meta infer_select(const IndexAxis& a, Metas in) {
   check_index(in[1]);
+  check_dim(a.dim, in[0].shape.rank());
   Shape shape = in[0].shape;
   if (shape.rank() > 0) shape[a.dim] = in[1].shape.numel();
   return {shape, in[0].dtype};
@@ -20,6 +21,7 @@ Meta infer_add(const IndexAxis& a, Metas in) {
   check_index(in[1]);
   Shape expected = in[0].shape;
   require(expected.rank() > 0, "expected at least one axis: got rank 0");
+  check_dim(a.dim, expected.rank());
   expected[a.dim] = in[1].shape.numel();
   require(in[2].shape == expected, "source does not fit: got {} for {}", in[2].shape, expected);
   require<DTypeError>(in[2].dtype == in[0].dtype, "expected equal dtypes: got {} and {}", in[0].dtype, in[2].dtype);

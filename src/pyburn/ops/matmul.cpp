@@ -39,6 +39,7 @@ t(2, 3, 4, dtype=f64), t(2, 4, 5, dtype=f64)
 t(2, 3, 4, dtype=f16), t(2, 4, 5, dtype=f16)
 t(2, 3, 4, dtype=i64), t(2, 4, 5, dtype=i64)
 t(1, 70, 130), t(1, 130, 90)
+t(), t(2, 4, 5) ! batches
 t(2, 3), t(3, 4) ! batches
 t(2, 3, 4), t(2, 5, 6) ! inner dimensions differ)"});
 }  // namespace op
@@ -65,12 +66,12 @@ t(), t(2) ! at least one axis
 t(2, 3), t(4, 5) ! inner dimensions differ)"},
     {.schema = "mm(Tensor input, Tensor mat2) -> Tensor", .doc = "Product of two matrices.",
      .example = "pyburn.mm(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape",
-     .samples = "t(2, 3), t(3, 4)\nt(1, 1), t(1, 1)\nt(0, 3), t(3, 4)\nt(3, 2).T, t(3, 4)\nt(1, 3).expand(2, 3), t(3, 4)\nt(3), t(3, 4) ! matrices\nt(2, 3), t(4, 5) ! inner dimensions differ"},
+     .samples = "t(2, 3), t(3, 4)\nt(1, 1), t(1, 1)\nt(0, 3), t(3, 4)\nt(3, 2).T, t(3, 4)\nt(1, 3).expand(2, 3), t(3, 4)\nt(), t(3, 4) ! matrices\nt(3), t(3, 4) ! matrices\nt(2, 3), t(4, 5) ! inner dimensions differ"},
     {.schema = "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
      .doc = "input @ weight.T + bias.", .torch = "torch.nn.functional.linear",
      .example = "pyburn.linear(pyburn.ones(2, 3), pyburn.ones(4, 3)).shape",
      .samples = "t(2, 3), t(4, 3)\nt(2, 3), t(4, 3), t(4)\nt(3), t(4, 3), bias=t(4)\nt(5, 2, 3), t(4, 3), t(4)\nt(0, 3), t(4, 3), t(4)\n"
-                "t(3, 2).T, t(3, 4).T\nt(1, 3).expand(2, 3), t(4, 3)\nt(2, 3), t(4, 5) ! inner dimensions differ"},
+                "t(3, 2).T, t(3, 4).T\nt(1, 3).expand(2, 3), t(4, 3)\nt(), t(4, 3) ! at least one axis\nt(2, 3), t(4, 5) ! inner dimensions differ"},
 };
 }  // namespace
 

@@ -101,13 +101,17 @@ RemoveAxis RemoveAxis::from(const TensorHandle& x, int64_t dim) { return {normal
 namespace {
 
 Layout layout_view(const View& a, const Layout& x) {
-  require(a.shape.numel() == x.numel(), "size does not fit: got {} for {}", a.shape, x.shape);
+  require(checked_numel(a.shape) == x.numel(), "size does not fit: got {} for {}", a.shape, x.shape);
   const std::optional<Dims> strides = view_strides(x, a.shape);
   require(bool(strides), "size is not compatible with the tensor's size and stride; use reshape: got {} for {}", a.shape, x);
   return {a.shape, *strides, x.offset};
 }
 Layout layout_permute(const Permute& a, const Layout& x) {
   Layout y{Dims(x.rank(), 0), Dims(x.rank(), 0), x.offset};
+  Dims sorted = a.dims;
+  std::sort(sorted.begin(), sorted.end());
+  require(sorted.size() == x.rank(), "expected {} axes: got {}", x.rank(), a.dims);
+  for (int i = 0; i < x.rank(); ++i) require(sorted[i] == i, "expected each axis once: got {}", a.dims);
   for (int i = 0; i < x.rank(); ++i) {
     y.shape[i] = x.shape[a.dims[i]];
     y.strides[i] = x.strides[a.dims[i]];
@@ -121,14 +125,14 @@ Layout layout_expand(const Expand& a, const Layout& x) {
   for (int i = 0; i < a.shape.rank(); ++i) {
     const int64_t n = i >= extra ? x.shape[i - extra] : 1;
     require(a.shape[i] == n || n == 1, "the expanded size must match the existing size at dimension {}: got {} for {}", i, a.shape, x.shape);
-    require(a.shape[i] >= 0, "negative extent: got {}", a.shape);
     y.strides[i] = i >= extra && (n != 1 || a.shape[i] == 1) ? x.strides[i - extra] : 0;
   }
+  checked_numel(a.shape);
   return y;
 }
 Layout layout_slice(const Slice& a, const Layout& x) {
-  require<IndexError>(a.dim >= 0 && a.dim < x.rank() && a.start >= 0 && a.length >= 0 && a.step > 0 &&
-                          a.start + (a.length ? (a.length - 1) * a.step + 1 : 0) <= x.shape[a.dim],
+  require<IndexError>(a.dim >= 0 && a.dim < x.rank() && a.start >= 0 && a.start <= x.shape[a.dim] && a.length >= 0 && a.step > 0 &&
+                          (a.length == 0 || (a.start < x.shape[a.dim] && a.length - 1 <= (x.shape[a.dim] - 1 - a.start) / a.step)),
                       "slice out of range: got {} for {}", a.start, x.shape);
   Layout y = x;
   y.shape[a.dim] = a.length;
@@ -210,7 +214,7 @@ t(2, 3), (3, 2)
 t(2, 3), (-1,)
 t(), (1, 1)
 t(0, 3), (3, 0)
-t(4, 6)[:, :], (2, 2, 6)
+t(4, 6)[:, ::2], (2, 2, 3)
 t(4, 1).expand(4, 3), (2, 2, 3)
 t(2, 3), (4, 2) ! size does not fit
 t(2, 3).T, (6,) ! use reshape)"});
@@ -289,7 +293,7 @@ constinit OpInfo remove_axis = define_view<RemoveAxis, layout_remove_axis, grad_
     .schema = "remove_axis(Tensor input, int dim) -> Tensor",
     .doc = "input without its axis dim, which must have extent 1.",
     .torch = "torch.squeeze", .example = "pyburn.remove_axis(pyburn.ones(1, 3), 0).shape",
-    .samples = "t(1, 3), 0\nt(3, 1), -1\nt(1), 0\nt(0, 1), 1\nt(3, 1).T, 0\nt(1, 3).expand(1, 3), 0\nt(3), 0 ! extent 1"});
+    .samples = "t(1, 3), 0\nt(3, 1), -1\nt(1), 0\nt(0, 1), 1\nt(3, 1, 2).permute(2, 1, 0), 1\nt(1, 1).expand(1, 3), 0\nt(), 0 ! extent 1\nt(3), 0 ! extent 1"});
 }  // namespace op
 
 namespace {
@@ -304,7 +308,7 @@ constinit FunctionInfo functions[] = {
      .doc = "input without its axes of extent 1, or without those among dim; a view.",
      .torch = "lambda x, dim=None: torch.squeeze(x) if dim is None else torch.squeeze(x, dim)",
      .example = "pyburn.squeeze(pyburn.ones(1, 3, 1)).shape",
-     .samples = "t(1, 3, 1)\nt(1, 3, 1), dim=0\nt(1, 3, 1), dim=(0, -1)\nt(2, 3), dim=1\nt()\nt(0, 1)\nt(1, 3).T\nt(1, 1).expand(1, 3)\nt(2), dim=1 ! dim out of range"},
+     .samples = "t(1, 3, 1)\nt(1, 3, 1), dim=0\nt(1, 3, 1), dim=(0, -1)\nt(2, 3), dim=1\nt()\nt(0, 1)\nt(2, 1, 3).permute(2, 1, 0)\nt(1, 1).expand(1, 3)\nt(2), dim=1 ! dim out of range"},
     {.schema = "flatten(Tensor input, int start_dim=0, int end_dim=-1) -> Tensor",
      .doc = "The axes from start_dim to end_dim as one.", .example = "pyburn.flatten(pyburn.ones(2, 3, 4), 1).shape",
      .samples = "t(2, 3, 4)\nt(2, 3, 4), 1\nt(2, 3, 4), 0, 1\nt()\nt(0, 2)\nt(2, 3).T\nt(2, 1).expand(2, 3)\nt(2, 3), 1, 0 ! start_dim"},

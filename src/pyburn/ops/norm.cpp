@@ -7,7 +7,8 @@
 namespace pyburn {
 namespace {
 
-Meta infer(const Softmax&, Metas in) {
+Meta infer(const Softmax& a, Metas in) {
+  check_dim(a.dim, in[0].shape.rank());
   require<DTypeError>(is_floating(in[0].dtype), "expected a floating dtype: got {}", in[0].dtype);
   return in[0];
 }
@@ -76,10 +77,10 @@ t(2, 3, 4), None, None, t(3), bias=t(3), training=True
 t(5, 4, 3).permute(0, 2, 1), t(3).constant, positive(3).constant
 t(4, 1).expand(4, 3), t(3).constant, positive(3).constant
 t(0, 3), t(3).constant, positive(3).constant
-t(3), t(3).constant, positive(3).constant ! at least 2
+t(), t(3).constant, positive(3).constant ! at least 2
 t(4, 3), None, None ! running)"},
     {.schema = "mse_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor",
-     .doc = "Squared differences; reduction is 'mean', 'sum' or 'none'.", .torch = "torch.nn.functional.mse_loss",
+     .doc = "Squared differences; reduction is 'mean', 'sum' or 'none'.", .torch = "lambda x, y, reduction='mean': torch.nn.functional.mse_loss(x, y, reduction=reduction)",
      .example = "pyburn.mse_loss(pyburn.zeros(2), pyburn.ones(2))",
      .samples = "t(2, 3), t(2, 3)\nt(2, 3), t(2, 3), 'sum'\nt(2, 3), t(2, 3), reduction='none'\nt(), t()\nt(0), t(0)\nt(3, 2).T, t(2, 3)\n"
                 "t(2, 1).expand(2, 3), t(2, 3)\nt(2), t(2), 'all' ! reduction"},

@@ -12,7 +12,8 @@ namespace {
 template <class A>
 MetaList infer(const A& a, Metas in) {
   const int64_t n = a.tensors;
-  require(n >= 0 && int64_t(in.size()) >= 2 * n && (n == 0 || int64_t(in.size()) % n == 0), "expected groups of {} tensors: got {}", n, int64_t(in.size()));
+  require(n >= 0 && n <= int64_t(in.size()) && int64_t(in.size()) == n * a.groups(), "expected {} groups of {} tensors: got {}", a.groups(), n,
+          int64_t(in.size()));
   MetaList out;
   for (int64_t i = 0; i < int64_t(in.size()); ++i) {
     require(in[size_t(i)].shape == in[size_t(i % n)].shape, "state does not fit the parameter: got {} for {}", in[size_t(i)].shape, in[size_t(i % n)].shape);

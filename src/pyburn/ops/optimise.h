@@ -10,6 +10,7 @@ struct SgdStep {
   bool nesterov = false, maximize = false, first = false;  // first: buffers start as the gradient
   int64_t tensors = 0;
   PB_FIELDS(lr, momentum, dampening, weight_decay, nesterov, maximize, first, tensors)
+  int64_t groups() const { return momentum != 0 ? 3 : 2; }
 };
 // Inputs: n parameters, gradients, exp_avg, exp_avg_sq, and max_exp_avg_sq when amsgrad. Written: all but gradients.
 struct AdamStep {
@@ -17,6 +18,7 @@ struct AdamStep {
   bool amsgrad = false, maximize = false, decoupled = false;  // decoupled: AdamW
   int64_t step = 1, tensors = 0;                              // step counts from 1
   PB_FIELDS(lr, beta1, beta2, eps, weight_decay, amsgrad, maximize, decoupled, step, tensors)
+  int64_t groups() const { return amsgrad ? 5 : 4; }
 };
 
 namespace op {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pyburn/runtime/transfer.h"
+#include "pyburn/support/format.h"
 #include "pyburn/tensor/half.h"
 
 namespace pyburn {
@@ -162,11 +163,13 @@ class Writer {
     if (rank == 0) return format_(shown_.elements[0]);
     if (axis == rank - 1) return row(indent);
     std::string out = "[";
-    const std::string between = "," + std::string(size_t(rank - axis - 1), '\n') + std::string(size_t(indent + 1), ' ');
+    std::string between(1, ',');
+    between.append(size_t(rank - axis - 1), '\n').append(size_t(indent + 1), ' ');
     const int64_t n = shown_.shape[axis];
     bool first = true;
     auto add = [&](const std::string& part) {
-      out += (first ? "" : between) + part;
+      if (!first) out += between;
+      out += part;
       first = false;
     };
     for (int64_t i = 0; i < n; ++i) {
@@ -190,7 +193,8 @@ class Writer {
     const size_t per_line = size_t(std::max<int64_t>(1, (options_.linewidth - indent) / int64_t(format_.width() + 2)));
     std::string out = "[";
     for (size_t i = 0; i < parts.size(); ++i) {
-      if (i > 0) out += i % per_line == 0 ? ",\n" + std::string(size_t(indent + 1), ' ') : std::string(", ");
+      if (i > 0 && i % per_line == 0) out.append(",\n").append(size_t(indent + 1), ' ');
+      else if (i > 0) out += ", ";
       out += parts[i];
     }
     return out + "]";
@@ -213,18 +217,18 @@ std::string typed_name(const Device& device) {
   constexpr std::string_view outer = "autodiff(";
   const std::string& name = device.name();
   if (name.starts_with(outer)) return name.substr(outer.size(), name.size() - outer.size() - 1);
-  return "inner(" + name + ")";
+  return format("inner({})", name);
 }
 
 std::string to_text(const TensorHandle& t, std::string_view name, std::string_view dtype_prefix, std::span<const std::string> notes) {
   const PrintOptions& o = print_options();
   const int indent = int(name.size()) + 1;
   std::vector<std::string> remarks;
-  if (&t.device() != &device("ndarray")) remarks.push_back("device='" + typed_name(t.device()) + "'");
+  if (&t.device() != &device("ndarray")) remarks.push_back(format("device='{}'", typed_name(t.device())));
   const bool empty = t.numel() == 0;
-  if (empty ? t.rank() != 1 : o.edgeitems == 0) remarks.push_back("size=" + to_text(t.shape()));
+  if (empty ? t.rank() != 1 : o.edgeitems == 0) remarks.push_back(format("size={}", t.shape()));
   const bool usual = t.dtype() == default_dtype() || (!empty && (t.dtype() == DType::int64 || t.dtype() == DType::boolean));
-  if (!usual) remarks.push_back("dtype=" + std::string(dtype_prefix) + std::string(name_of(t.dtype())));
+  if (!usual) remarks.push_back(format("dtype={}{}", dtype_prefix, name_of(t.dtype())));
   remarks.insert(remarks.end(), notes.begin(), notes.end());
 
   std::string body = "[]";
@@ -238,7 +242,9 @@ std::string to_text(const TensorHandle& t, std::string_view name, std::string_vi
   int64_t length = line_break == out.npos ? int64_t(out.size()) + 2 : int64_t(out.size() - line_break) + 1;
   for (const std::string& remark : remarks) {
     const bool fits = length + int64_t(remark.size()) + 2 <= o.linewidth;
-    out += (fits ? ", " : ",\n" + std::string(size_t(indent), ' ')) + remark;
+    if (fits) out += ", ";
+    else out.append(",\n").append(size_t(indent), ' ');
+    out += remark;
     length = fits ? length + int64_t(remark.size()) + 2 : indent + int64_t(remark.size());
   }
   return out + ")";

@@ -8,6 +8,7 @@ namespace {
 
 Meta infer(const Random& a, Metas) {
   checked_numel(a.size);
+  require<ValueError>(a.draw <= Draw::integer, "unknown distribution: got {}", int64_t(a.draw));
   if (a.draw == Draw::uniform || a.draw == Draw::normal)
     require<DTypeError>(is_floating(a.dtype), "expected a floating dtype: got {}", a.dtype);
   if (a.draw == Draw::normal) require<ValueError>(a.b >= 0, "expected a deviation of at least 0: got {}", a.b);

@@ -6,15 +6,20 @@
 namespace pyburn {
 namespace {
 
-Meta infer(const Reduce& a, Metas in) { return {reduced_shape(in[0].shape, a.dim, a.keepdim), a.result}; }
+Meta infer(const Reduce& a, Metas in) {
+  check_dims(a.dim, in[0].shape.rank());
+  return {reduced_shape(in[0].shape, a.dim, a.keepdim), a.result};
+}
 
 Meta infer_mean(const Reduce& a, Metas in) {
   require<DTypeError>(is_floating(a.result), "expected a floating dtype: got {}", in[0].dtype);
   return infer(a, in);
 }
 Meta infer_extremum(const Reduce& a, Metas in) {  // a maximum of nothing does not exist; a sum does
+  const Meta result = infer(a, in);
   for (int64_t d : a.dim) require<IndexError>(in[0].shape[d] > 0, "dimension {} is empty: got {}", d, in[0].shape);
-  return infer(a, in);
+  require<DTypeError>(a.result == in[0].dtype, "an extremum keeps the dtype: got {} for {}", a.result, in[0].dtype);
+  return result;
 }
 Meta infer_arg(const ArgReduce& a, Metas in) {
   const Shape& shape = in[0].shape;
@@ -22,6 +27,7 @@ Meta infer_arg(const ArgReduce& a, Metas in) {
     require<IndexError>(shape.numel() > 0, "expected a tensor with elements: got {}", shape);
     return {a.keepdim ? Shape(Dims(shape.rank(), 1)) : Shape{}, DType::int64};
   }
+  check_dim(a.dim, shape.rank());
   if (shape.rank() > 0) require<IndexError>(shape[a.dim] > 0, "dimension {} is empty: got {}", a.dim, shape);
   return {shape.rank() == 0 ? Shape{} : reduced_shape(shape, Dims{a.dim}, a.keepdim), DType::int64};
 }

@@ -39,8 +39,8 @@ void update(const AdamOptions& o, const std::vector<Tensor>& parameters, const s
       second.push_back(s.exp_avg_sq);
       if (o.amsgrad) largest.push_back(s.max_exp_avg_sq);
     }
-    const AdamStep step{o.lr,      o.beta1,    o.beta2,                  o.eps,             o.weight_decay,
-                        o.amsgrad, o.maximize, o.decoupled_weight_decay, bucket.moment + 1, p.size()};
+    const AdamStep step{
+        o.lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.amsgrad, o.maximize, o.decoupled_weight_decay, bucket.moment + 1, p.size()};
     adam_step(step, p, g, first, second, largest);
   }
 }

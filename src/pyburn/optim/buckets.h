@@ -9,8 +9,8 @@ namespace pyburn::optim {
 struct Bucket {
   DType dtype;
   Device* device;
-  int64_t moment;              // what else must agree: the step count, or whether a buffer is new
-  std::vector<size_t> members; // positions in the caller's list, in order
+  int64_t moment;               // what else must agree: the step count, or whether a buffer is new
+  std::vector<size_t> members;  // positions in the caller's list, in order
 };
 
 // `moment(i)` of the parameters; those without a gradient are left out.

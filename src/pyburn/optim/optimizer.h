@@ -74,7 +74,7 @@ class Optimizer {
     require<ValueError>(saved.param_groups.size() == param_groups.size(), "loaded state dict has a different number of parameter groups");
     for (size_t i = 0; i < param_groups.size(); ++i)
       require<ValueError>(saved.param_groups[i].params.size() == param_groups[i].params.size(),
-                          "loaded state dict contains a parameter group that doesn't match the size of optimizer's group");
+          "loaded state dict contains a parameter group that doesn't match the size of optimizer's group");
     state_.clear();
     for (size_t i = 0; i < param_groups.size(); ++i) {
       param_groups[i].options = saved.param_groups[i].options;

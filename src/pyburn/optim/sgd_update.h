@@ -18,7 +18,9 @@ struct SgdOptions {
 struct SgdState {
   Tensor momentum_buffer;  // undefined before the first step, and without momentum
   template <class Visit>
-  void visit(Visit visit) { visit("momentum_buffer", momentum_buffer); }
+  void visit(Visit visit) {
+    visit("momentum_buffer", momentum_buffer);
+  }
 };
 
 // `states[i]` belongs to `parameters[i]`; a parameter without a gradient is left alone. One operation per dtype and device.

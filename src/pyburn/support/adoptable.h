@@ -22,17 +22,17 @@ class Adoptable {
 
   void retain() const noexcept;
   void release() const noexcept;
-  void* host_object() const noexcept;             // null while C++ owns this
+  void* host_object() const noexcept;  // null while C++ owns this
   // From now on `object` owns this. The references that C++ holds are counted on `object`; the caller keeps its own.
   void adopt_by(void* object) const noexcept;
-  uint32_t use_count() const noexcept;            // references while C++ owns this; 0 afterwards
+  uint32_t use_count() const noexcept;  // references while C++ owns this; 0 afterwards
 
  protected:
   virtual ~Adoptable() = default;
 
  private:
-  static constexpr uintptr_t kOwn = 1;            // the lowest bit: no address of an object has it
-  mutable std::atomic<uintptr_t> state_{kOwn};    // 2 * references + 1, or the host's object
+  static constexpr uintptr_t kOwn = 1;          // the lowest bit: no address of an object has it
+  mutable std::atomic<uintptr_t> state_{kOwn};  // 2 * references + 1, or the host's object
 };
 
 }  // namespace pyburn

@@ -34,6 +34,15 @@ Dims normalise_dims(const OptionalDims& dim, int rank) {
   return result;
 }
 
+void check_dim(int64_t dim, int rank) {
+  require<IndexError>(dim >= 0 && dim < std::max(rank, 1), "dim out of range: got {} for rank {}", dim, rank);
+}
+void check_dims(const Dims& dim, int rank) {
+  bool normal = dim.empty() == (rank == 0);
+  for (int64_t i = 0; i < dim.size(); ++i) normal &= dim[i] >= (i ? dim[i - 1] + 1 : 0) && dim[i] < rank;
+  require<IndexError>(normal, "dims out of range: got {} for rank {}", dim, rank);
+}
+
 Shape reduced_shape(const Shape& shape, const Dims& dim, bool keepdim) {
   Shape result;
   int64_t next = 0;

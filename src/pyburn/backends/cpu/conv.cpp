@@ -43,7 +43,7 @@ void for_tasks(int64_t tasks, int64_t work_of_task, Body body) {
 template <class T>
 void forward(const ConvGeometry& g, const T* x, const T* w, const T* bias, T* y) {
   const int64_t columns = g.columns(), pixels = g.pixels();
-  const int64_t rows = g.pointwise() ? g.y.out : std::clamp<int64_t>(std::max<int64_t>(256, kUnfolded / columns) / g.x.out, 1, g.y.out);
+  const int64_t rows = g.pointwise() ? g.y.out : std::clamp<int64_t>(std::max<int64_t>(256, kUnfolded / std::max<int64_t>(1, columns)) / g.x.out, 1, g.y.out);
   const int64_t strips = divided_up(g.y.out, rows);
   for_tasks(g.batch * g.groups * strips, g.outputs * columns * rows * g.x.out, [&](int64_t begin, int64_t end) {
     ScratchBuffer<T> unfolded(g.pointwise() ? 0 : columns * rows * g.x.out);
@@ -89,7 +89,7 @@ template <class T>
 void weight_gradient(const ConvGeometry& g, const T* x, const T* dy, T* dw) {
   const int64_t taps = g.taps(), pixels = g.pixels(), columns = g.columns(), size = g.groups * g.outputs * columns;
   const int64_t step = std::clamp<int64_t>(std::max(divided_up(64, taps), divided_up(g.channels, kTasks)), 1, g.channels);
-  const int64_t blocks = divided_up(g.channels, step), rows = std::clamp<int64_t>(2 * kUnfolded / std::max<int64_t>(1, step * taps * g.x.out), 1, std::max<int64_t>(1, g.y.out));
+  const int64_t blocks = divided_up(g.channels, step), rows = std::clamp<int64_t>(2 * kUnfolded / (step * taps * g.x.out), 1, g.y.out);
   // Where there are few channels the images are shared out, too, and their gradients added up afterwards.
   const int64_t parts = std::clamp<int64_t>(kTasks / (g.groups * blocks), 1, std::max<int64_t>(1, g.batch));
   ScratchBuffer<T> others((parts - 1) * size);

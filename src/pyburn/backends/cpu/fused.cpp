@@ -21,7 +21,7 @@ struct alignas(64) Buffer {
 // How a tensor is walked in the order of the loop.
 struct Access {
   char* base;
-  int64_t size;          // of an element
+  int64_t size;  // of an element
   const Dims* strides;
   bool flat = true;      // its elements lie in the order of the loop, without holes
   bool constant = true;  // one element for all
@@ -34,10 +34,14 @@ void copy_run(const void* from, int64_t from_stride, void* to, int64_t to_stride
 }
 void copy_elements(int64_t size, const void* from, int64_t from_stride, void* to, int64_t to_stride, int64_t n) {
   switch (size) {
-    case 1: return copy_run<uint8_t>(from, from_stride, to, to_stride, n);
-    case 2: return copy_run<uint16_t>(from, from_stride, to, to_stride, n);
-    case 4: return copy_run<uint32_t>(from, from_stride, to, to_stride, n);
-    default: return copy_run<uint64_t>(from, from_stride, to, to_stride, n);
+    case 1:
+      return copy_run<uint8_t>(from, from_stride, to, to_stride, n);
+    case 2:
+      return copy_run<uint16_t>(from, from_stride, to, to_stride, n);
+    case 4:
+      return copy_run<uint32_t>(from, from_stride, to, to_stride, n);
+    default:
+      return copy_run<uint64_t>(from, from_stride, to, to_stride, n);
   }
 }
 
@@ -134,7 +138,8 @@ class FusedRun {
       const int made_by = program_.registers[size_t(r)].made_by;
       bool direct = outputs_[k].flat && program_.code[size_t(made_by)].action != Instruction::Action::load;
       direct &= std::find(taken.begin(), taken.end(), r) == taken.end();
-      for (size_t i = 0; direct && i < in.size(); ++i) direct = in[i]->storage() != stored_[k]->storage() || program_.last_read[i] <= made_by;
+      for (size_t i = 0; direct && i < in.size(); ++i)
+        direct = in[i]->storage() != stored_[k]->storage() || program_.last_read[i] <= made_by;
       if (direct) taken.push_back(r);
       direct_.push_back(direct);
     }
@@ -189,15 +194,21 @@ class FusedRun {
     for (int64_t k = 0; k < outputs_.size(); ++k)
       if (direct_[k]) s.at[program_.results[size_t(k)]] = outputs_[k].base + begin * outputs_[k].size;
     for (const Instruction& i : program_.code) switch (i.action) {
-        case Instruction::Action::load: load_input(s, i, begin, n); break;
+        case Instruction::Action::load:
+          load_input(s, i, begin, n);
+          break;
         case Instruction::Action::compute: {
           const void* operands[3];
           for (int k = 0; k < 3; ++k) operands[k] = i.in[k] >= 0 ? s.at[i.in[k]] : nullptr;
           i.fn(i.attrs, operands, s.at[i.out], n);
           break;
         }
-        case Instruction::Action::to_compute: load_tile(i.from, s.at[i.in[0]], 1, i.to, s.at[i.out], n); break;
-        case Instruction::Action::to_storage: store_tile(i.from, s.at[i.in[0]], i.to, s.at[i.out], 1, n); break;
+        case Instruction::Action::to_compute:
+          load_tile(i.from, s.at[i.in[0]], 1, i.to, s.at[i.out], n);
+          break;
+        case Instruction::Action::to_storage:
+          store_tile(i.from, s.at[i.in[0]], i.to, s.at[i.out], 1, n);
+          break;
       }
     for (int64_t k = 0; k < outputs_.size(); ++k) {
       if (direct_[k]) continue;
@@ -267,9 +278,9 @@ class FusedRun {
   Program program_;
   Loop loop_;
   SmallVector<Access, 8> inputs_, outputs_;
-  SmallVector<const TensorHandle*, 4> stored_;   // the outputs that are not reduced
+  SmallVector<const TensorHandle*, 4> stored_;  // the outputs that are not reduced
   const TensorHandle* reduced_ = nullptr;
-  SmallVector<bool, 8> direct_;                  // per stored output
+  SmallVector<bool, 8> direct_;  // per stored output
   int64_t numel_ = 0;
 };
 

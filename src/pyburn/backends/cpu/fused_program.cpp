@@ -79,7 +79,8 @@ class Compiler {
     const DType key = dtype_of(node.in[info.key]), compute = compute_dtype(key);
     const Tile tile = kernels_.tile(info, key);
     if (!tile.fn || (tile.condition && dtype_of(node.in[0]) != DType::boolean)) return false;
-    Instruction i{.action = Action::compute, .from = compute, .to = tile.boolean ? DType::boolean : compute, .fn = tile.fn, .attrs = node.op.attrs()};
+    Instruction i{
+        .action = Action::compute, .from = compute, .to = tile.boolean ? DType::boolean : compute, .fn = tile.fn, .attrs = node.op.attrs()};
     for (int64_t k = 0; k < node.in.size(); ++k) i.in[k] = form(node.in[k], tile.condition && k == 0 ? DType::boolean : compute);
     keep(node.out[0], emit(i));
     return true;

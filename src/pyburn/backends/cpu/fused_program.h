@@ -38,10 +38,10 @@ struct Program {
   std::vector<Instruction> code;
   std::vector<Register> registers;
   int buffers = 0;
-  std::vector<int> results;                // register of each elementwise output, in the order of the graph's outputs
-  std::vector<int> last_read;              // per input: the last instruction that may read its memory
-  const GraphNode* reduction = nullptr;    // the last node, when it folds what the tiles hold
-  int folded = -1;                         // the register that it folds, in its compute dtype
+  std::vector<int> results;              // register of each elementwise output, in the order of the graph's outputs
+  std::vector<int> last_read;            // per input: the last instruction that may read its memory
+  const GraphNode* reduction = nullptr;  // the last node, when it folds what the tiles hold
+  int folded = -1;                       // the register that it folds, in its compute dtype
 };
 
 // Absent when a node has no tile function, or the body is not of the form that ops/fused.h describes: it is then

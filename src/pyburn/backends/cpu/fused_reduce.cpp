@@ -12,23 +12,45 @@ namespace {
 constexpr int kLanes = 8;
 
 struct Sum {
-  template <class A> static A first() { return A(0); }
-  template <class A> static A join(A a, A b) {
+  template <class A>
+  static A first() {
+    return A(0);
+  }
+  template <class A>
+  static A join(A a, A b) {
     if constexpr (std::is_integral_v<A>) return A(std::make_unsigned_t<A>(a) + std::make_unsigned_t<A>(b));  // wraps around
     else return a + b;
   }
-  template <class A> static A finish(A y, int64_t) { return y; }
+  template <class A>
+  static A finish(A y, int64_t) {
+    return y;
+  }
 };
 struct Mean : Sum {
-  template <class A> static A finish(A y, int64_t n) { return y / A(n); }
+  template <class A>
+  static A finish(A y, int64_t n) {
+    return y / A(n);
+  }
 };
 struct Amax : Sum {
-  template <class A, class L = std::numeric_limits<A>> static A first() { return L::has_infinity ? -L::infinity() : L::lowest(); }
-  template <class A> static A join(A a, A b) { return b > a || b != b ? b : a; }  // NaN wins, as in PyTorch
+  template <class A, class L = std::numeric_limits<A>>
+  static A first() {
+    return L::has_infinity ? -L::infinity() : L::lowest();
+  }
+  template <class A>
+  static A join(A a, A b) {
+    return b > a || b != b ? b : a;
+  }  // NaN wins, as in PyTorch
 };
 struct Amin : Sum {
-  template <class A, class L = std::numeric_limits<A>> static A first() { return L::has_infinity ? L::infinity() : L::max(); }
-  template <class A> static A join(A a, A b) { return b < a || b != b ? b : a; }
+  template <class A, class L = std::numeric_limits<A>>
+  static A first() {
+    return L::has_infinity ? L::infinity() : L::max();
+  }
+  template <class A>
+  static A join(A a, A b) {
+    return b < a || b != b ? b : a;
+  }
 };
 
 // T: element, A: accumulator.
@@ -61,11 +83,16 @@ template <class Fold>
 Folder folder_of(DType compute) {
   auto make = []<class F>(F) { return Folder{F::start, F::fold, F::join, F::finish}; };
   switch (compute) {
-    case DType::float64: return make(Folding<Fold, double, double>());
-    case DType::float32: return make(Folding<Fold, float, double>());
-    case DType::int32: return make(Folding<Fold, int32_t, int64_t>());
-    case DType::uint64: return make(Folding<Fold, uint64_t, uint64_t>());
-    default: return make(Folding<Fold, int64_t, int64_t>());
+    case DType::float64:
+      return make(Folding<Fold, double, double>());
+    case DType::float32:
+      return make(Folding<Fold, float, double>());
+    case DType::int32:
+      return make(Folding<Fold, int32_t, int64_t>());
+    case DType::uint64:
+      return make(Folding<Fold, uint64_t, uint64_t>());
+    default:
+      return make(Folding<Fold, int64_t, int64_t>());
   }
 }
 

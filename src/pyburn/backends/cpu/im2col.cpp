@@ -42,12 +42,12 @@ void col2im(const ConvGeometry& g, const T* columns, int64_t channels, T* image)
         const auto [top, bottom] = g.y.inside(i);
         const auto [first, last] = g.x.inside(j);
         for (int64_t y = top; y < bottom; ++y) {
-          const T* from = columns + y * g.x.out;
-          T* to = image + g.y.position(y, i) * g.x.in + g.x.position(0, j);
+          const T* from = columns + y * g.x.out + first;
+          T* to = image + g.y.position(y, i) * g.x.in + g.x.position(first, j);
           if (stride == 1)
-            for (int64_t x = first; x < last; ++x) to[x] += from[x];
+            for (int64_t x = 0; x < last - first; ++x) to[x] += from[x];
           else
-            for (int64_t x = first; x < last; ++x) to[x * stride] += from[x];
+            for (int64_t x = 0; x < last - first; ++x) to[x * stride] += from[x];
         }
       }
 }

@@ -10,11 +10,11 @@ using Operand = QueueStructure::Operand;
 
 // What the open run does to a storage.
 struct Access {
-  int32_t run = -1;        // which run; older ones do not count
+  int32_t run = -1;  // which run; older ones do not count
   int32_t layout = -1;
-  bool mixed = false;      // it is read through several layouts
+  bool mixed = false;  // it is read through several layouts
   bool written = false;
-  int32_t writer = -1;     // the last node that writes it
+  int32_t writer = -1;  // the last node that writes it
 };
 
 class Cutter {
@@ -30,8 +30,8 @@ class Cutter {
         if (begin_ >= 0 && (node.out[0].shape != shape_ || breaks_rule(node))) close(i);
         if (begin_ < 0) open(i, node.out[0].shape);
         enter(i);
-      } else if (node.role == Role::reduction && begin_ >= 0 && node.in[0].shape == shape_ && is_made_here(node.in[0]) && !breaks_rule(node) &&
-                 access_[size_t(node.out[0].slot)].run != run_) {
+      } else if (node.role == Role::reduction && begin_ >= 0 && node.in[0].shape == shape_ && is_made_here(node.in[0]) &&
+                 !breaks_rule(node) && access_[size_t(node.out[0].slot)].run != run_) {
         enter(i);
         close(i + 1);
       } else {
@@ -154,7 +154,8 @@ class Cutter {
       FusedStep::Node fused{.node = i, .in = {}, .out = -1};
       for (int32_t k = 0; k < int32_t(node.in.size()); ++k) {
         const Operand& o = node.in[k];
-        const auto it = std::find_if(known.rbegin(), known.rend(), [&](const Known& v) { return v.slot == o.slot && v.layout == o.layout; });
+        const auto it =
+            std::find_if(known.rbegin(), known.rend(), [&](const Known& v) { return v.slot == o.slot && v.layout == o.layout; });
         if (it != known.rend()) {
           fused.in.push_back(it->value);
         } else {
@@ -179,9 +180,9 @@ class Cutter {
   }
 
   const QueueStructure& queue_;
-  std::vector<Access> access_;      // per slot
-  std::vector<int32_t> last_use_;   // per slot: the last node of the queue
-  int32_t run_ = -1, begin_ = -1;   // the open run; begin -1: none
+  std::vector<Access> access_;     // per slot
+  std::vector<int32_t> last_use_;  // per slot: the last node of the queue
+  int32_t run_ = -1, begin_ = -1;  // the open run; begin -1: none
   int32_t shape_ = -1;
   Ref<Plan> plan_ = make_ref<Plan>();
 };

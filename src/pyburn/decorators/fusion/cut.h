@@ -18,13 +18,13 @@ struct QueueStructure {
   };
   struct Node {
     const OpInfo* op;
-    Role role;                    // reduction: one that may end a run
+    Role role;  // reduction: one that may end a run
     SmallVector<Operand, 3> in;
     SmallVector<Operand, 1> out;
   };
   std::vector<Node> nodes;
-  std::vector<bool> visible;      // per slot: somebody besides the queue holds it
-  bool hazards_ignored = false;   // the planted fault
+  std::vector<bool> visible;     // per slot: somebody besides the queue holds it
+  bool hazards_ignored = false;  // the planted fault
 
   std::vector<uint32_t> key() const;
 };
@@ -34,20 +34,20 @@ QueueStructure describe(const Queue&, bool fuses);
 // A run of elementwise nodes, of which the last may be a reduction, in single-assignment form.
 struct FusedStep {
   struct Place {
-    int32_t node, input;          // input -1: the output of the node
+    int32_t node, input;  // input -1: the output of the node
   };
   struct Node {
     int32_t node;
     SmallVector<ValueId, 3> in;
     ValueId out;
   };
-  std::vector<Place> values;      // where each value stands in the queue
+  std::vector<Place> values;  // where each value stands in the queue
   std::vector<ValueId> inputs, outputs;
-  std::vector<Node> nodes;        // those that something depends on
+  std::vector<Node> nodes;  // those that something depends on
 };
 
 struct Step {
-  int32_t node = -1;              // a single operation; -1 and nothing to fuse: the nodes were for nobody
+  int32_t node = -1;  // a single operation; -1 and nothing to fuse: the nodes were for nobody
   std::unique_ptr<const FusedStep> fused;
   SmallVector<int32_t, 4> releases;  // slots that no later step uses
 };
@@ -72,7 +72,7 @@ class PlanCache {
     std::vector<uint32_t> key;
     Ref<const Plan> plan;
   };
-  std::list<Entry> recent_;                                      // most recent first
+  std::list<Entry> recent_;  // most recent first
   std::unordered_multimap<uint64_t, std::list<Entry>::iterator> by_hash_;
 };
 

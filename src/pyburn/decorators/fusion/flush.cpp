@@ -73,8 +73,7 @@ void Fusion::flush_locked() {
       const std::exception_ptr error = std::current_exception();
       if (step.fused)
         for (ValueId v : step.fused->outputs) poison(queue_.nodes()[size_t(step.fused->values[size_t(v)].node)], error);
-      else
-        poison(queue_.nodes()[size_t(step.node)], error);
+      else poison(queue_.nodes()[size_t(step.node)], error);
     }
     for (int32_t slot : step.releases) queue_.release(slot);
   }
@@ -99,7 +98,8 @@ void Fusion::run_node(const QueuedNode& node) {
   SmallVector<TensorHandle, 4> inputs;
   Tensors outputs;
   InputList list;
-  for (const QueuedOperand& o : node.in) inputs.push_back(o.slot < 0 ? TensorHandle() : inner_tensor(queue_.storage(o.slot), o.dtype, o.layout));
+  for (const QueuedOperand& o : node.in)
+    inputs.push_back(o.slot < 0 ? TensorHandle() : inner_tensor(queue_.storage(o.slot), o.dtype, o.layout));
   list.add(inputs);
   for (const QueuedOperand& o : node.out) outputs.push_back(inner_target(queue_.storage(o.slot), o.dtype, o.layout));
   run(*inner_, node.op.ref(), list, {outputs.data(), size_t(outputs.size())});

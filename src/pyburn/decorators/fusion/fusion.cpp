@@ -15,7 +15,8 @@ Backend* storage_maker(Backend* backend) {
 
 }  // namespace
 
-Fusion::Fusion(Ref<Backend> inner) : inner_(std::move(inner)), memory_owner_(storage_maker(inner_.get())), inner_device_(&device_of(inner_)) {}
+Fusion::Fusion(Ref<Backend> inner)
+    : inner_(std::move(inner)), memory_owner_(storage_maker(inner_.get())), inner_device_(&device_of(inner_)) {}
 
 // What the inner backend cannot run is decomposed above the queue, where its parts can be fused.
 KernelSupport Fusion::support(const OpInfo& op, DType key) const {

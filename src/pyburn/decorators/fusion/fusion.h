@@ -9,7 +9,7 @@
 namespace pyburn {
 
 struct FusionStatistics {
-  int64_t passed = 0;         // operations that ran at once
+  int64_t passed = 0;  // operations that ran at once
   int64_t queued = 0;
   int64_t flushes = 0;
   int64_t kernels = 0;        // operations that the inner backend was given by flushes
@@ -68,11 +68,11 @@ class Fusion final : public Backend {
   void run_fused(const FusedStep& step);
 
   const Ref<Backend> inner_;
-  Backend* const memory_owner_;   // the backend below that makes storages
+  Backend* const memory_owner_;  // the backend below that makes storages
   Device* const inner_device_;
   std::atomic<int64_t> small_limit_{kSmallLimit};
 
-  mutable std::mutex mutex_;      // guards all that follows
+  mutable std::mutex mutex_;  // guards all that follows
   Queue queue_;
   PlanCache plans_;
   FusionStatistics statistics_;

@@ -19,11 +19,11 @@ class FusionStorage final : public Storage {
   std::atomic<Pending> pending{Pending::no};
 
   // Guarded by the queue's mutex while pending.
-  int32_t slot = -1;             // index in the queue's table, or -1
+  int32_t slot = -1;  // index in the queue's table, or -1
   const DType dtype;
   const int64_t elements;
-  Ref<Storage> inner;            // null until the first operation that writes it has run
-  std::exception_ptr error;      // why it could not be computed; whoever uses it gets this error
+  Ref<Storage> inner;        // null until the first operation that writes it has run
+  std::exception_ptr error;  // why it could not be computed; whoever uses it gets this error
 };
 
 }  // namespace pyburn

@@ -90,17 +90,15 @@ void Client::ask(Command command, Write write, Read read) const {
   channel_->send(w.take());
   const Bytes answer = channel_->receive();
   WireReader r(answer, names_);
-  bool ok = false;
+  std::function<void()> raise;
   try {
-    ok = r.boolean();
-    if (ok) {
-      read(r);
-      r.end();
-    }
+    if (r.boolean()) read(r);
+    else raise = decode_error(r);
+    r.end();
   } catch (const FormatError& e) {
     fail<RemoteError>("[remote] malformed answer: {}", e.what());
   }
-  if (!ok) raise_decoded(r);
+  if (raise) raise();
 }
 
 Client::Client(std::unique_ptr<Channel> channel) : channel_(std::move(channel)), dead_(make_ref<DeadIds>()) {

@@ -61,11 +61,12 @@ Bytes encode_error() {
   }
 }
 
-void raise_decoded(WireReader& r) {
+std::function<void()> decode_error(WireReader& r) {
   const std::string name = r.text(), message = r.text();
+  auto raise = row<RemoteError>("").raise;
   for (const ErrorClass& c : kClasses)
-    if (name == c.name) c.raise(message);
-  throw RemoteError(message);
+    if (name == c.name) raise = c.raise;
+  return [raise, message] { raise(message); };
 }
 
 }  // namespace pyburn::remote

@@ -31,6 +31,6 @@ RemoteTensor decode_tensor(WireReader&);
 
 // Errors keep their class and message. encode_error reads the exception that is being handled.
 Bytes encode_error();
-[[noreturn]] void raise_decoded(WireReader&);
+std::function<void()> decode_error(WireReader&);  // raises it when called
 
 }  // namespace pyburn::remote

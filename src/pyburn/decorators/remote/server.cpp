@@ -1,5 +1,6 @@
 #include "pyburn/decorators/remote/server.h"
 
+#include "pyburn/ir/signature.h"
 #include "pyburn/runtime/run.h"
 
 namespace pyburn::remote {
@@ -97,6 +98,12 @@ Tensors Server::tensors(WireReader& in) const {
   return list;
 }
 
+static void check_signature_of(const Operation& op, const Tensors& inputs, int64_t outputs) {
+  SmallVector<bool, 8> given;
+  for (const TensorHandle& t : inputs) given.push_back(t.defined());
+  check_signature(op.ref(), given, outputs);
+}
+
 // Through the door, which checks what a client's own door has checked before: the client is not trusted.
 void Server::execute(WireReader& in) {
   const Operation op = decode_operation(in);
@@ -104,6 +111,7 @@ void Server::execute(WireReader& in) {
   const Tensors inputs = tensors(in);
   Tensors outputs = tensors(in);
   for (const TensorHandle& t : outputs) require<RemoteError>(t.defined(), "[remote] an output is missing: got {}", op.info().name());
+  check_signature_of(op, inputs, outputs.size());
   InputList list;
   list.add(inputs);
   dispatch(op.ref(), list, {outputs.data(), size_t(outputs.size())}, &device_);
@@ -115,6 +123,7 @@ void Server::execute_dynamic(WireReader& in, WireWriter& out) {
   const Tensors inputs = tensors(in);
   std::vector<uint64_t> ids;
   for (int64_t n = in.length(); n > 0; --n) ids.push_back(in.count());
+  check_signature_of(op, inputs, int64_t(ids.size()));
   InputList list;
   list.add(inputs);
   Tensors outputs(int64_t(ids.size()), {});

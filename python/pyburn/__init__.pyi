@@ -1,0 +1,82 @@
+# What `import pyburn` offers. Dtypes are called float, int and bool here, so that annotations must stand elsewhere.
+from . import autograd as autograd
+from . import backend as backend
+from ._cmake import cmake_dir as cmake_dir
+from ._core import get_default_dtype as get_default_dtype
+from ._core import get_num_threads as get_num_threads
+from ._core import promote_types as promote_types
+from ._core import set_default_dtype as set_default_dtype
+from ._core import set_num_threads as set_num_threads
+from ._device import BackendKind as BackendKind
+from ._device import backends as backends
+from ._device import device as device
+from ._device import get_default_device as get_default_device
+from ._device import set_default_device as set_default_device
+from ._functions import *
+from ._random import default_generator as default_generator
+from ._random import get_rng_state as get_rng_state
+from ._random import initial_seed as initial_seed
+from ._random import manual_seed as manual_seed
+from ._random import seed as seed
+from ._random import set_rng_state as set_rng_state
+from ._types import ArgumentError as ArgumentError
+from ._types import CaptureError as CaptureError
+from ._types import Device as Device
+from ._types import DeviceError as DeviceError
+from ._types import DType as DType
+from ._types import DTypeError as DTypeError
+from ._types import FormatError as FormatError
+from ._types import Generator as Generator
+from ._types import GradientError as GradientError
+from ._types import IndexOutOfRange as IndexOutOfRange
+from ._types import OutOfMemoryError as OutOfMemoryError
+from ._types import PyburnError as PyburnError
+from ._types import RemoteError as RemoteError
+from ._types import ShapeError as ShapeError
+from ._types import Size as Size
+from ._types import Tensor as Tensor
+from ._types import UnsupportedOp as UnsupportedOp
+from .autograd import enable_grad as enable_grad
+from .autograd import inference_mode as inference_mode
+from .autograd import no_grad as no_grad
+from .autograd import set_grad_enabled as set_grad_enabled
+from .plugins import load_library as load_library
+from .tensor.comparison import allclose as allclose
+from .tensor.comparison import equal as equal
+from .tensor.creation import as_tensor as as_tensor
+from .tensor.creation import from_dlpack as from_dlpack
+from .tensor.creation import from_numpy as from_numpy
+from .tensor.creation import is_tensor as is_tensor
+from .tensor.creation import numel as numel
+from .tensor.creation import rand as rand
+from .tensor.creation import random_tensor as random_tensor
+from .tensor.creation import tensor as tensor
+from .tensor.distribution import Distribution as Distribution
+from .tensor.number_info import finfo as finfo
+from .tensor.number_info import iinfo as iinfo
+from .tensor.printing import get_printoptions as get_printoptions
+from .tensor.printing import printoptions as printoptions
+from .tensor.printing import set_printoptions as set_printoptions
+
+TensorPy = Tensor
+__version__: str
+
+float64: DType
+float32: DType
+float16: DType
+bfloat16: DType
+int8: DType
+int16: DType
+int32: DType
+int64: DType
+uint8: DType
+uint16: DType
+uint32: DType
+uint64: DType
+double: DType
+float: DType
+half: DType
+short: DType
+int: DType
+long: DType
+bool: DType

@@ -1,0 +1,56 @@
+"""The default source of random numbers."""
+
+from __future__ import annotations
+
+from ._core import Generator, default_generator
+
+
+def manual_seed(seed: int) -> Generator:
+    """Starts the default generator over from a seed: the same numbers follow, on every device.
+
+    >>> pyburn.manual_seed(0).initial_seed()
+    0
+    """
+    number = int(seed)
+    if not -(2**63) <= number < 2**64:
+        raise ValueError(f"[manual_seed] expected a seed of 64 bits: got {seed}")
+    return default_generator.manual_seed(number % 2**64)
+
+
+def seed() -> int:
+    """Starts the default generator over from a random seed, which is returned.
+
+    >>> pyburn.seed() == pyburn.initial_seed()
+    True
+    """
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """The seed that the default generator started from.
+
+    >>> _ = pyburn.manual_seed(7)
+    >>> pyburn.initial_seed()
+    7
+    """
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> tuple[int, int]:
+    """The state of the default generator (seed and position), for set_rng_state.
+
+    >>> state = pyburn.get_rng_state()
+    >>> a = pyburn.rand(3)
+    >>> pyburn.set_rng_state(state)
+    >>> pyburn.equal(pyburn.rand(3), a)
+    True
+    """
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: tuple[int, int]) -> None:
+    """Puts the default generator back into a state that get_rng_state gave."""
+    default_generator.set_state(new_state)
+
+
+__all__ = ["Generator", "default_generator", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]

@@ -1,0 +1,146 @@
+"""Tensors from data: numbers, lists, arrays, other tensors, random draws."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import _core
+from .._core import Tensor
+from .distribution import Distribution
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+
+    from .._types import DeviceLike, DTypeLike, Generator
+
+
+def tensor(data: Any, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
+    """A new tensor with a copy of data: a number, nested sequences of numbers, an array, or a tensor.
+
+    Without dtype, floats give the default dtype, integers int64 and bools bool; arrays and tensors keep theirs.
+
+    >>> pyburn.tensor([[1.0, 2.0], [3.0, 4.0]])
+    tensor([[1., 2.],
+            [3., 4.]])
+    >>> pyburn.tensor([1, 2], dtype=pyburn.float64, requires_grad=True)
+    tensor([1., 2.], dtype=pyburn.float64, requires_grad=True)
+    """
+    return _core._tensor(data, dtype, device, requires_grad)
+
+
+def as_tensor(data: Any, dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Tensor:
+    """data as a tensor, without a copy where possible: tensors stay themselves, numpy arrays share their memory.
+
+    >>> pyburn.as_tensor([1, 2, 3])
+    tensor([1, 2, 3])
+    """
+    if not isinstance(data, Tensor) and hasattr(data, "__array_interface__") and _may_be_shared(data):
+        data = from_numpy(data)
+        if device is None:
+            device = _core._default_device()
+    if isinstance(data, Tensor):
+        return _core._to(data, dtype, device, False)
+    return _core._tensor(data, dtype, device, False)
+
+
+def _may_be_shared(array: Any) -> bool:
+    flags = getattr(array, "flags", None)
+    return bool(getattr(array, "ndim", 0)) and bool(flags and flags.writeable and flags.aligned) and all(s >= 0 for s in array.strides)
+
+
+def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
+    """A tensor on the memory of a numpy array: a write to one is seen by the other.
+
+    A read-only array is copied, with a warning. Negative strides are refused, as in PyTorch.
+
+    >>> import numpy
+    >>> a = numpy.zeros(3)
+    >>> t = pyburn.from_numpy(a)
+    >>> a[0] = 5
+    >>> t
+    tensor([5., 0., 0.], dtype=pyburn.float64)
+    """
+    if not hasattr(ndarray, "__array_interface__") or not hasattr(ndarray, "strides"):
+        raise TypeError(f"[from_numpy] expected np.ndarray: got {type(ndarray).__name__}")
+    return _core._share(ndarray)
+
+
+def from_dlpack(ext_tensor: Any) -> Tensor:
+    """A tensor on the memory of an object of another library that speaks DLPack, or of a DLPack capsule.
+
+    >>> import numpy
+    >>> pyburn.from_dlpack(numpy.arange(3))
+    tensor([0, 1, 2])
+    """
+    if hasattr(ext_tensor, "__dlpack__"):
+        kind = ext_tensor.__dlpack_device__()[0] if hasattr(ext_tensor, "__dlpack_device__") else 1
+        if kind != 1:
+            raise _core.DeviceError(f"[from_dlpack] expected memory of the CPU: got device type {int(kind)}")
+        try:
+            ext_tensor = ext_tensor.__dlpack__(max_version=(1, 0))
+        except TypeError:  # a library that knows version 0 only
+            ext_tensor = ext_tensor.__dlpack__()
+    elif type(ext_tensor).__name__ != "PyCapsule":
+        raise TypeError(f"[from_dlpack] expected an object with __dlpack__ or a capsule: got {type(ext_tensor).__name__}")
+    return _core._from_dlpack(ext_tensor)
+
+
+def random_tensor(
+    size: int | Sequence[int],
+    distribution: Distribution = Distribution.Default,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+    requires_grad: bool = False,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Random numbers of a distribution. Tensor.random is another name for it.
+
+    >>> pyburn.random_tensor((2, 3), pyburn.Distribution.Normal(0, 1)).shape
+    pyburn.Size([2, 3])
+    >>> pyburn.Tensor.random((4,), pyburn.Distribution.Bernoulli(1.0), dtype=pyburn.bool)
+    tensor([True, True, True, True])
+    """
+    if not isinstance(distribution, Distribution):
+        raise TypeError(f"[random_tensor] expected a Distribution: got {type(distribution).__name__}")
+    drawn = distribution.draw(size, dtype=dtype, device=device, generator=generator)
+    if requires_grad:
+        _core._set_requires_grad(drawn, True)
+    return drawn
+
+
+def rand(*size: int | Sequence[int], distribution: Distribution | None = None, **options: Any) -> Tensor:
+    """Uniform random numbers from [0, 1), or those of a distribution.
+
+    Keyword arguments: distribution, dtype, device, requires_grad, generator.
+
+    >>> pyburn.rand(2, 3).shape
+    pyburn.Size([2, 3])
+    >>> pyburn.rand(2, distribution=pyburn.Distribution.Uniform(5, 5))
+    tensor([5., 5.])
+    """
+    if distribution is None:
+        return _core.rand(*size, **options)
+    return random_tensor(size[0] if len(size) == 1 else size, distribution, **options)  # type: ignore[arg-type]
+
+
+def is_tensor(obj: Any) -> bool:
+    """Is obj a tensor?
+
+    >>> pyburn.is_tensor(pyburn.ones(2)), pyburn.is_tensor([1])
+    (True, False)
+    """
+    return isinstance(obj, Tensor)
+
+
+def numel(input: Tensor) -> int:
+    """The number of elements.
+
+    >>> pyburn.numel(pyburn.ones(2, 3))
+    6
+    """
+    if not isinstance(input, Tensor):
+        raise TypeError(f"[numel] argument 'input' must be a Tensor: got {type(input).__name__}")
+    return input.numel()

@@ -1,0 +1,108 @@
+"""What random tensors are drawn from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from .. import _core
+from .._core import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._types import DeviceLike, DTypeLike, Generator
+
+
+class Distribution:
+    """Default, Bernoulli(p), Uniform(low, high) or Normal(mean, std).
+
+    >>> pyburn.Distribution.Uniform(-1, 1)
+    Distribution.Uniform(-1.0, 1.0)
+    """
+
+    __slots__ = ("kind", "parameters")
+    Default: ClassVar[Distribution]
+
+    def __init__(self, kind: str, *parameters: float):
+        counts = {"Default": 0, "Bernoulli": 1, "Uniform": 2, "Normal": 2}
+        if counts.get(kind) != len(parameters):
+            raise ValueError("[Distribution] expected Default, Bernoulli(p), Uniform(low, high) or Normal(mean, std): "
+                             f"got {kind!r} with {len(parameters)} numbers")
+        self.kind = kind
+        self.parameters = tuple(float(p) for p in parameters)
+
+    @staticmethod
+    def Bernoulli(p: float) -> Distribution:
+        """1 with probability p, else 0.
+
+        >>> pyburn.rand(3, distribution=pyburn.Distribution.Bernoulli(0.0))
+        tensor([0., 0., 0.])
+        """
+        if not 0 <= p <= 1:
+            raise ValueError(f"[Distribution.Bernoulli] expected a probability between 0 and 1: got {p}")
+        return Distribution("Bernoulli", p)
+
+    @staticmethod
+    def Uniform(low: float, high: float) -> Distribution:
+        """Any number from low up to high; integers for integer dtypes.
+
+        >>> pyburn.rand(2, distribution=pyburn.Distribution.Uniform(7, 8), dtype=pyburn.int64)
+        tensor([7, 7])
+        """
+        if not low <= high:
+            raise ValueError(f"[Distribution.Uniform] expected low <= high: got {low} and {high}")
+        return Distribution("Uniform", low, high)
+
+    @staticmethod
+    def Normal(mean: float, std: float) -> Distribution:
+        """The normal distribution.
+
+        >>> pyburn.rand(2, distribution=pyburn.Distribution.Normal(3, 0))
+        tensor([3., 3.])
+        """
+        if not std >= 0:
+            raise ValueError(f"[Distribution.Normal] expected a deviation of at least 0: got {std}")
+        return Distribution("Normal", mean, std)
+
+    def draw(
+        self,
+        size: int | Sequence[int],
+        *,
+        dtype: DTypeLike | None = None,
+        device: DeviceLike | None = None,
+        generator: Generator | None = None,
+    ) -> Tensor:
+        """A tensor of numbers of this distribution.
+
+        >>> pyburn.Distribution.Normal(0, 1).draw((2, 2)).shape
+        pyburn.Size([2, 2])
+        """
+        made = _core.empty(size, dtype=dtype, device=device)
+        kind, parameters = self.kind, self.parameters
+        if kind == "Default" and made.dtype is _core.bool:  # fair coins
+            kind, parameters = "Bernoulli", (0.5,)
+        elif kind == "Default":
+            kind, parameters = "Uniform", (0.0, 1.0)
+        if kind == "Bernoulli":
+            return made.bernoulli_(*parameters, generator=generator)
+        if kind == "Uniform" and not made.dtype.is_floating_point and self.kind != "Default":
+            low, high = (-int(-p // 1) for p in parameters)  # the integers of [low, high)
+            return _core.randint(low, high, made.shape, dtype=made.dtype, device=made.device, generator=generator)
+        if not made.dtype.is_floating_point:
+            raise _core.DTypeError(f"[Distribution.{self.kind}] expected a floating dtype: got {made.dtype.name}")
+        return made.uniform_(*parameters, generator=generator) if kind == "Uniform" else made.normal_(*parameters, generator=generator)
+
+    def __repr__(self) -> str:
+        return f"Distribution.{self.kind}" + (f"({', '.join(map(repr, self.parameters))})" if self.parameters else "")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Distribution) and (self.kind, self.parameters) == (other.kind, other.parameters)
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.parameters))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Distribution, (self.kind, *self.parameters)
+
+
+Distribution.Default = Distribution("Default")

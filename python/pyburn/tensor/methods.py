@@ -1,0 +1,223 @@
+"""Methods of the Tensor class that need no C++: conversions, other forms of operations, sharing with numpy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import _core
+from .._core import Tensor
+from . import comparison, creation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+
+    from .._types import DType, DTypeLike, Number
+
+_LEGACY_NAMES = {
+    "float64": "Double", "float32": "Float", "float16": "Half", "bfloat16": "BFloat16", "int8": "Char", "int16": "Short", "int32": "Int",
+    "int64": "Long", "uint8": "Byte", "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64", "bool": "Bool",
+}  # fmt: skip
+
+
+def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False, non_blocking: bool = False) -> Tensor:
+    """The tensor in another dtype, on another device, or like another tensor; itself when nothing changes.
+
+    x.to(dtype), x.to(device), x.to(device, dtype), x.to(other). Differentiable, also between devices.
+
+    >>> pyburn.tensor([1, 2]).to(pyburn.float32)
+    tensor([1., 2.])
+    """
+    for position, value in enumerate(args):
+        if isinstance(value, bool):  # non_blocking and copy may be given by position
+            copy = copy or (value and position == len(args) - 1 and sum(isinstance(a, bool) for a in args) == 2)
+        elif isinstance(value, Tensor):
+            dtype, device = value.dtype, value.device
+        elif isinstance(value, (str, _core.Device)) or hasattr(value, "value"):
+            device = value
+        elif value is not None:
+            dtype = value
+    if len(args) > 4:
+        raise TypeError(f"[to] expected at most 4 positional arguments: got {len(args)}")
+    return _core._to(self, dtype, device, copy)
+
+
+def type_(self: Tensor, dtype: DTypeLike | str | None = None) -> Any:
+    """The tensor in another dtype; without one, the name of its type.
+
+    >>> pyburn.ones(2).type(pyburn.int32)
+    tensor([1, 1], dtype=pyburn.int32)
+    """
+    if dtype is None:
+        return f"pyburn.{_LEGACY_NAMES[self.dtype.name]}Tensor"
+    return _core._to(self, dtype, None, False)
+
+
+def cpu(self: Tensor) -> Tensor:
+    """The tensor on the CPU; itself when it is there."""
+    return _core._to(self, None, "ndarray", False)
+
+
+def _caster(name: str, dtype: DType) -> Any:
+    def cast(self: Tensor) -> Tensor:
+        return _core._to(self, dtype, None, False)
+
+    cast.__name__ = cast.__qualname__ = name
+    cast.__doc__ = f"The tensor as {dtype.name}; itself when it is that already."
+    return cast
+
+
+def view_as(self: Tensor, other: Tensor) -> Tensor:
+    """A view with the size of other."""
+    return self.view(other.shape)
+
+
+def expand_as(self: Tensor, other: Tensor) -> Tensor:
+    """Stretched to the size of other, without a copy."""
+    return self.expand(other.shape)
+
+
+def reshape_as(self: Tensor, other: Tensor) -> Tensor:
+    """The same elements in the size of other."""
+    return self.reshape(other.shape)
+
+
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """The tensor in the dtype of other."""
+    return _core._to(self, other.dtype, None, False)
+
+
+def _like(self: Tensor, options: dict[str, Any]) -> dict[str, Any]:
+    return {"dtype": self.dtype, "device": self.device, **{name: value for name, value in options.items() if value is not None}}
+
+
+def _size(size: tuple[Any, ...]) -> Any:
+    return size[0] if len(size) == 1 else size
+
+
+def new_zeros(self: Tensor, *size: Any, **options: Any) -> Tensor:
+    """Zeros of another size with this dtype and device; both, and requires_grad, can be given.
+
+    >>> pyburn.ones(2, dtype=pyburn.int64).new_zeros(3)
+    tensor([0, 0, 0])
+    """
+    return _core.zeros(_size(size), **_like(self, options))
+
+
+def new_ones(self: Tensor, *size: Any, **options: Any) -> Tensor:
+    """Ones of another size with this dtype and device."""
+    return _core.ones(_size(size), **_like(self, options))
+
+
+def new_empty(self: Tensor, *size: Any, **options: Any) -> Tensor:
+    """A tensor of another size with this dtype and device; what it holds is not specified."""
+    return _core.empty(_size(size), **_like(self, options))
+
+
+def new_full(self: Tensor, size: Sequence[int], fill_value: Number, **options: Any) -> Tensor:
+    """A constant of another size with this dtype and device."""
+    return _core.full(size, fill_value, **_like(self, options))
+
+
+def new_tensor(self: Tensor, data: Any, **options: Any) -> Tensor:
+    """A tensor of data with this dtype and device.
+
+    >>> pyburn.ones(2, dtype=pyburn.float64).new_tensor([1, 2])
+    tensor([1., 2.], dtype=pyburn.float64)
+    """
+    return creation.tensor(data, **_like(self, options))
+
+
+def tolist(self: Tensor) -> Any:
+    """The elements as nested lists of Python numbers; one number for a tensor without axes.
+
+    >>> pyburn.tensor([[1, 2], [3, 4]]).tolist()
+    [[1, 2], [3, 4]]
+    """
+    return _core._tolist(self)
+
+
+def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
+    """A numpy array on the same memory: a write to one is seen by the other.
+
+    The tensor must be on the CPU and not require a gradient; force=True detaches and copies where needed. On a device
+    that queues operations over the CPU, such as fusion(ndarray), the array is a copy.
+
+    >>> pyburn.ones(3).numpy()
+    array([1., 1., 1.], dtype=float32)
+    """
+    if force:
+        return numpy(self.detach().cpu())
+    if self.requires_grad:
+        raise RuntimeError("can't call numpy() on a Tensor that requires grad; use tensor.detach().numpy()")
+    if self.dtype is _core.bfloat16:
+        raise TypeError("numpy has no bfloat16; use tensor.float().numpy()")
+    if self.device.type != "cpu":
+        raise TypeError(f"can't convert a tensor on {self.device} to numpy; use tensor.cpu() to copy it to host memory first")
+    import numpy as np
+
+    if _core._shares_host_memory(self):
+        return np.asarray(memoryview(self))  # type: ignore[arg-type]
+    return np.frombuffer(bytearray(self._download()), dtype=self.dtype.name).reshape(self.shape)
+
+
+def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    array = numpy(self)
+    if dtype is not None and array.dtype != dtype:
+        if copy is False:
+            raise ValueError(f"a copy is needed to convert {array.dtype} to {dtype}")
+        return array.astype(dtype)
+    return array.copy() if copy else array
+
+
+def __dlpack__(self: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None) -> Any:
+    if stream is not None:
+        raise BufferError("[__dlpack__] memory of the CPU has no stream: pass None")
+    if dl_device is not None and tuple(dl_device) != (1, 0):
+        raise BufferError(f"[__dlpack__] only memory of the CPU is exported: got device {tuple(dl_device)}")
+    return _core._to_dlpack(self, max_version is not None and max_version[0] >= 1, bool(copy))
+
+
+def __dlpack_device__(self: Tensor) -> tuple[int, int]:
+    if self.device.type != "cpu":
+        raise BufferError(f"a tensor on {self.device} is not exported; use tensor.cpu()")
+    return (1, 0)
+
+
+def __format__(self: Tensor, format_spec: str) -> str:
+    if self.ndim == 0 and type(self) is Tensor:
+        return format(self.item(), format_spec)
+    return object.__format__(self, format_spec)
+
+
+def __reversed__(self: Tensor) -> Tensor:
+    if self.ndim == 0:
+        return self
+    return self.index_select(0, _core.arange(len(self) - 1, -1, -1, device=self.device))
+
+
+def unbind(self: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """The parts along an axis, as views.
+
+    >>> pyburn.tensor([[1, 2], [3, 4]]).unbind(1)
+    (tensor([1, 3]), tensor([2, 4]))
+    """
+    return tuple(self.select(dim, i) for i in range(self.size(dim)))
+
+
+def install() -> None:
+    """Gives the Tensor class its methods."""
+    for function in (
+        to, cpu, view_as, expand_as, reshape_as, type_as, unbind, new_zeros, new_ones, new_empty, new_full, new_tensor, tolist, numpy,
+        __array__, __dlpack__, __dlpack_device__, __format__, __reversed__, comparison.equal, comparison.allclose,
+    ):  # fmt: skip
+        setattr(Tensor, function.__name__, function)
+    dtypes = {"float": "float32", "double": "float64", "half": "float16", "int": "int32", "long": "int64", "short": "int16", "char": "int8",
+              "byte": "uint8", "bfloat16": "bfloat16", "bool": "bool"}  # fmt: skip
+    for name, dtype in dtypes.items():
+        setattr(Tensor, name, _caster(name, getattr(_core, dtype)))
+    # The priority: numpy's operators leave tensors to us.
+    others = {"type": type_, "random": staticmethod(creation.random_tensor), "__array_priority__": 1000}
+    for name, value in others.items():
+        setattr(Tensor, name, value)

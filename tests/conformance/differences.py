@@ -1,0 +1,63 @@
+"""Gradients of first and second order by difference quotients, in float64 on the cpu."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from harness import Call, golden
+from samples import DTypeName, Sample, read_sample
+
+STEP = 1e-5
+MOST_ELEMENTS = 120
+
+
+def has_differences(sample: Sample) -> bool:
+    """Small, with a gradient, and without elements where the derivative jumps (which literals may have)."""
+    if sample.error or any(x.literal for x in sample.inputs) or any(isinstance(v, DTypeName) for v in sample.keywords.values()):
+        return False
+    expected = golden(sample)
+    grads = [g for key, g in expected.items() if key.startswith("grad")]
+    return 0 < sum(g.size for g in grads) <= MOST_ELEMENTS and sample.op != "cast"
+
+
+def _quotients(arrays: list[np.ndarray], wanted: list[int], function) -> list[np.ndarray]:
+    """d function / d arrays[i] for each i that is wanted; function takes the list."""
+    results = []
+    for i in wanted:
+        result = np.zeros(arrays[i].shape)
+        for index in np.ndindex(arrays[i].shape):
+            values = []
+            for step in (STEP, -STEP):
+                moved = [a.copy() for a in arrays]
+                moved[i][index] += step
+                values.append(function(moved))
+            result[index] = (values[0] - values[1]) / (2 * STEP)
+        results.append(result)
+    return results
+
+
+@cache
+def _first(op: str, line: str) -> list[np.ndarray]:
+    call = _call(op, line)
+    return _quotients(call.arrays(), list(call.leaves), lambda arrays: _call(op, line, arrays).weighted())
+
+
+@cache
+def _second(op: str, line: str) -> list[np.ndarray]:
+    call = _call(op, line)
+    arrays = [*call.arrays(), call.entering()]
+    wanted = [*call.leaves, len(arrays) - 1]
+    return _quotients(arrays, wanted, lambda moved: _call(op, line, moved[:-1]).weighted_gradients(moved[-1]))
+
+
+def _call(op: str, line: str, arrays: list[np.ndarray] | None = None) -> Call:
+    return Call(read_sample(op, line), "cpu", arrays, float64=True)
+
+
+def first_differences(sample: Sample) -> list[np.ndarray]:
+    return _first(sample.op, sample.line)
+
+
+def second_differences(sample: Sample) -> list[np.ndarray]:
+    return _second(sample.op, sample.line)

@@ -1,0 +1,111 @@
+"""Every operation on every device: values, dtypes, gradients of first and second order, in-place and out=, errors."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from differences import first_differences, has_differences, second_differences
+from harness import DEVICES, SAMPLES, TABLE, TOLERANCE, Call, assert_close, download, golden, name_of, numpy_value
+
+import pyburn
+from pyburn import _core
+
+CASES = [s for s in SAMPLES if not s.error]
+ERRORS = [s for s in SAMPLES if s.error]
+# An operation that may run into a given tensor; the others are views, made from numbers, or choose their own size.
+WRITING = ("elementwise", "reduce", "contract", "gather", "opaque")
+HAS_OUT = {name for name, row in TABLE.items() if row["row"] and row["kind"] in WRITING} - {"reshape"}
+HAS_IN_PLACE = {name for name in HAS_OUT if TABLE[name]["kind"] == "elementwise"} - {"cast", "where"}
+
+on_every_device = pytest.mark.parametrize("device", DEVICES)
+
+
+@on_every_device
+@pytest.mark.parametrize("sample", CASES, ids=name_of)
+def test_value(sample, device):
+    expected = golden(sample)
+    call = Call(sample, device)
+    y = call()
+    assert y.dtype.name == expected["dtype"]
+    assert y.device == _core.Device(device)
+    value = download(y)
+    assert_close(value, expected["value"], y.dtype.name)
+    assert_close(value, numpy_value(sample.op, sample.line), y.dtype.name)
+    for i, (x, t) in enumerate(call.made):  # inputs stay as they were, but for those that PyTorch changes too
+        assert_close(download(t), expected.get(f"after{i}", x.array), x.dtype)
+    if "requires_grad" in sample.keywords:
+        assert _core._requires_grad(y) == sample.keywords["requires_grad"]
+
+
+@on_every_device
+@pytest.mark.parametrize("sample", [s for s in CASES if any(key.startswith("grad") for key in golden(s))], ids=name_of)
+def test_gradient(sample, device):
+    expected = golden(sample)
+    call = Call(sample, device)
+    y = call()
+    found = call.gradients(y)
+    for i, t in call.leaves.items():
+        coarser = y.dtype.name if TOLERANCE[y.dtype.name] > TOLERANCE[t.dtype.name] else t.dtype.name
+        zeros = np.zeros(tuple(t.shape))  # where no gradient arrives
+        assert_close(found.get(i, zeros), expected.get(f"grad{i}", zeros), coarser)
+
+
+@on_every_device
+@pytest.mark.parametrize("sample", [s for s in CASES if has_differences(s)], ids=name_of)
+def test_gradient_is_the_derivative(sample, device):
+    """First and second gradients, in float64, against difference quotients that were computed once, on the cpu."""
+    call = Call(sample, device, float64=True)
+    for found, expected in ((call.first_order(), first_differences(sample)), (call.second_order(), second_differences(sample))):
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+
+
+def strided_like(y):
+    """A tensor for y's values that lies in memory with its axes reversed, each second element unused."""
+    shape = tuple(y.shape)
+    base = pyburn.zeros((*reversed(shape), 2), dtype=y.dtype, device=y.device)
+    return pyburn.permute(pyburn.select(base, len(shape), 1), tuple(reversed(range(len(shape)))))
+
+
+@on_every_device
+@pytest.mark.parametrize("sample", [s for s in CASES if s.op in HAS_OUT], ids=name_of)
+def test_out(sample, device):
+    y = Call(sample, device, gradient=False)()
+    for target in (pyburn.zeros_like(y), strided_like(y)):
+        assert Call(sample, device, gradient=False)(out=target) is target
+        assert_close(download(target), download(y), y.dtype.name)
+
+
+@on_every_device
+@pytest.mark.parametrize("sample", [s for s in CASES if s.op in HAS_IN_PLACE], ids=name_of)
+def test_in_place(sample, device):
+    y = Call(sample, device, gradient=False)()
+    call = Call(sample, device, gradient=False)
+    target = call.arguments[0]
+    if not isinstance(target, pyburn.Tensor) or target.shape != y.shape:
+        pytest.skip("the result does not fit the first operand")
+    target = pyburn.contiguous_copy(target)
+    write = getattr(target, sample.op + "_")
+    if target.dtype != y.dtype and (y.dtype.is_floating_point > target.dtype.is_floating_point or target.dtype is pyburn.bool):
+        with pytest.raises(pyburn.DTypeError, match="can't be cast"):
+            write(*call.arguments[1:], **call.keywords)
+        return
+    version = target._version
+    assert write(*call.arguments[1:], **call.keywords) is target
+    assert target._version == version + 1
+    assert_close(download(target), download(pyburn.cast(y, target.dtype)), target.dtype.name)
+
+
+@on_every_device
+@pytest.mark.parametrize("sample", ERRORS, ids=name_of)
+def test_error(sample, device):
+    with pytest.raises((pyburn.PyburnError, TypeError)) as caught:
+        download(Call(sample, device, gradient=False)())
+    message = str(caught.value)
+    assert sample.error in message
+    named = re.match(r"\[(\w+)\] \S", message)
+    assert named, message
+    # A composite may leave the refusal to an operation that it is made of.
+    assert named[1] == sample.op if TABLE[sample.op]["row"] else named[1] in TABLE

@@ -1,0 +1,362 @@
+"""Modules: registration, printing, state, hooks, copies, and what the garbage collector sees of them."""
+
+import copy
+import gc
+import json
+import pickle
+import weakref
+
+import pytest
+
+import pyburn
+from pyburn import nn
+
+LAYERS = [
+    lambda: nn.Linear(2, 3),
+    lambda: nn.Conv2d(2, 3, 3),
+    lambda: nn.BatchNorm2d(2),
+    lambda: nn.ReLU(),
+    lambda: nn.Flatten(),
+    lambda: nn.Identity(),
+    lambda: nn.Sequential(nn.Linear(2, 2)),
+    lambda: nn.Module(),
+]
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(2, 4)
+        self.scale = nn.Parameter(pyburn.ones(4))
+        self.register_buffer("mean", pyburn.zeros(4))
+        self.register_buffer("cache", pyburn.zeros(1), persistent=False)
+        self.depth = 3
+
+    def forward(self, x):
+        return self.first(x) * self.scale - self.mean
+
+
+def equal(a, b):
+    return a.shape == b.shape and a.dtype == b.dtype and a.ne(b).sum().item() == 0
+
+
+# ---- attributes
+
+
+def test_attributes_register_themselves():
+    net = Net()
+    assert [name for name, _ in net.named_parameters()] == ["scale", "first.weight", "first.bias"]
+    assert [name for name, _ in net.named_buffers()] == ["mean", "cache"]
+    assert [name for name, _ in net.named_modules()] == ["", "first"]
+    assert list(net.state_dict()) == ["scale", "mean", "first.weight", "first.bias"]
+    assert net.depth == 3 and net(pyburn.ones(5, 2)).shape == (5, 4)
+    assert "scale" in dir(net)
+
+
+def test_identity_and_attributes_of_parameters():
+    net = Net()
+    assert net.scale is net.scale and net.first is net.first and net.first.weight is net.first.weight
+    assert isinstance(net.scale, nn.Parameter) and net.scale.requires_grad
+    net.first.weight.note = "kept"
+    gc.collect()
+    assert net.first.weight.note == "kept" and next(net.first.parameters()) is net.first.weight
+
+
+def test_assignment_moves_between_kinds():
+    net = Net()
+    net.depth = nn.Linear(1, 1)
+    assert "depth" in dict(net.named_children()) and "depth" not in net.__dict__
+    net.depth = nn.Parameter(pyburn.zeros(1))
+    assert "depth" in dict(net.named_parameters()) and "depth" not in dict(net.named_children())
+    del net.depth
+    with pytest.raises(AttributeError, match="'Net' object has no attribute 'depth'"):
+        _ = net.depth
+    net.scale = None
+    assert net.scale is None and "scale" not in dict(net.named_parameters())
+    net.mean = pyburn.ones(4)
+    assert net.mean.sum().item() == 4 and "mean" in dict(net.named_buffers())
+
+
+@pytest.mark.parametrize(
+    ("act", "error", "text"),
+    [
+        (lambda m: setattr(m, "weight", pyburn.zeros(1)), TypeError, "cannot assign 'pyburn.Tensor' as parameter 'weight'"),
+        (lambda m: setattr(m, "weight", 3), TypeError, "cannot assign 'int' as parameter 'weight'"),
+        (lambda m: setattr(m, "weight", nn.ReLU()), TypeError, "cannot assign 'pyburn.nn.ReLU' as parameter 'weight'"),
+        (lambda m: m.register_parameter("a.b", None), KeyError, "parameter name can't contain"),
+        (lambda m: m.register_parameter("", None), KeyError, "can't be empty string"),
+        (lambda m: m.register_parameter("in_features", None), KeyError, "attribute 'in_features' already exists"),
+        (lambda m: m.register_parameter(3, None), TypeError, "should be a string. Got int"),
+        (lambda m: m.register_parameter("w", pyburn.zeros(2)), TypeError, "object to parameter 'w'"),
+        (lambda m: m.register_buffer("w", 3), TypeError, "cannot assign 'int' object to buffer 'w'"),
+        (lambda m: m.register_buffer("weight", None), KeyError, "already exists"),
+        (lambda m: m.add_module("w", 3), TypeError, "int is not a Module subclass"),
+        (lambda m: m.add_module("a.b", None), KeyError, 'module name can\'t contain ".", got: a.b'),
+        (lambda m: m.get_parameter("foo"), AttributeError, "Linear has no attribute `foo`"),
+        (lambda m: m.get_buffer("weight"), AttributeError, "`weight` is not a buffer"),
+        (lambda m: m.get_submodule("weight"), AttributeError, "`weight` is not an nn.Module"),
+        (lambda m: delattr(m, "foo"), AttributeError, "foo"),
+        (lambda m: m.train("x"), ValueError, "expected to be boolean"),
+        (lambda m: m.to(pyburn.int32), TypeError, "only accepts floating point"),
+        (lambda m: m.to("nowhere"), RuntimeError, "nowhere"),
+        (lambda m: nn.Sequential(3), TypeError, "int is not a Module subclass"),
+        (lambda m: nn.Sequential(m)[1], IndexError, "index 1 is out of range"),
+        (lambda m: nn.Module()(3), NotImplementedError, r'Module \[Module\] is missing the required "forward" function'),
+        (lambda m: nn.Conv2d(3, 4, 3, groups=2), ValueError, "in_channels must be divisible by groups"),
+        (lambda m: nn.Conv2d(3, 4, 3, padding="x"), ValueError, "Invalid padding string 'x'"),
+        (lambda m: nn.Parameter(pyburn.zeros(2, dtype=pyburn.int64)), RuntimeError, "floating"),
+    ],
+)
+def test_mistakes(act, error, text):
+    with pytest.raises(error, match=text):
+        act(nn.Linear(2, 3))
+
+
+def test_before_init():
+    class Early(nn.Module):
+        def __init__(self, value):
+            self.x = value
+
+    assert Early(3).x == 3
+    with pytest.raises(AttributeError, match="cannot assign module before Module.__init__"):
+        Early(nn.ReLU())
+    with pytest.raises(AttributeError, match="cannot assign parameters before Module.__init__"):
+        Early(nn.Parameter(pyburn.zeros(1)))
+    with pytest.raises(AttributeError, match="before Module.__init__"):
+        Early(3)(1)
+    with pytest.raises(AttributeError, match="before Module.__init__"):
+        nn.Sequential(Early(3))
+
+
+# ---- walks and state
+
+
+def test_printing():
+    class Outer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = nn.Sequential(nn.Conv2d(3, 8, (3, 2), dilation=2, groups=1, bias=False), nn.BatchNorm2d(8, momentum=None))
+            self.act = nn.ReLU(inplace=True)
+
+        def extra_repr(self):
+            return "width=8"
+
+    assert repr(Outer()) == (
+        "Outer(\n"
+        "  width=8\n"
+        "  (body): Sequential(\n"
+        "    (0): Conv2d(3, 8, kernel_size=(3, 2), stride=(1, 1), dilation=(2, 2), bias=False)\n"
+        "    (1): BatchNorm2d(8, eps=1e-05, momentum=None, affine=True, bias=True, track_running_stats=True)\n"
+        "  )\n"
+        "  (act): ReLU(inplace=True)\n"
+        ")"
+    )
+    assert repr(nn.Sequential()) == "Sequential()" and repr(nn.Identity(3, a=4)) == "Identity()"
+
+
+def test_state_dict_round_trip_and_messages():
+    a, b = Net(), Net()
+    assert repr(b.load_state_dict(a.state_dict())) == "<All keys matched successfully>"
+    assert all(equal(p, q) for p, q in zip(a.parameters(), b.parameters()))
+    assert not a.state_dict()["scale"].requires_grad and a.state_dict(keep_vars=True)["scale"] is a.scale
+    assert list(a.first.state_dict(prefix="x.")) == ["x.weight", "x.bias"]
+    state = a.state_dict()
+    del state["scale"]
+    state["extra"] = pyburn.zeros(1)
+    state["first.bias"] = pyburn.zeros(2)
+    with pytest.raises(RuntimeError) as error:
+        b.load_state_dict(state)
+    assert str(error.value) == (
+        'Error(s) in loading state_dict for Net:\n\tMissing key(s) in state_dict: "scale". \n\tUnexpected key(s) in state_dict: "extra". '
+        "\n\tsize mismatch for first.bias: copying a param with shape (2,) from checkpoint, the shape in current model is (4,)."
+    )
+    del state["first.bias"]
+    assert b.load_state_dict(state, strict=False) == (["scale", "first.bias"], ["extra"])
+    with pytest.raises(RuntimeError, match='parameter named "scale", expected a Tensor'):
+        b.load_state_dict({"scale": 3}, strict=False)
+    with pytest.raises(TypeError, match="dict-like"):
+        b.load_state_dict(3)
+
+
+def test_assign_keeps_the_given_tensor():
+    layer, weight = nn.Linear(2, 2), pyburn.ones(2, 2, dtype=pyburn.float64)
+    layer.load_state_dict({"weight": weight}, strict=False, assign=True)
+    assert layer.weight.dtype == pyburn.float64 and isinstance(layer.weight, nn.Parameter) and layer.weight.requires_grad
+
+
+def test_modes_reach_overrides():
+    class Frozen(nn.BatchNorm2d):
+        def train(self, mode=True):
+            return super().train(False)
+
+    net = nn.Sequential(Frozen(2), nn.BatchNorm2d(2))
+    assert net.train() is net and not net[0].training and net[1].training
+    assert not any(m.training for m in net.eval().modules())
+    assert [type(m).__name__ for m in net.modules()] == ["Sequential", "Frozen", "BatchNorm2d"]
+    seen = []
+    net.apply(lambda m: seen.append(type(m).__name__))
+    assert seen == ["Frozen", "BatchNorm2d", "Sequential"]
+
+
+def test_moves_keep_parameters():
+    net = Net()
+    weight = net.first.weight
+    assert net.double() is net and net.first.weight is weight and weight.dtype == pyburn.float64 and net.mean.dtype == pyburn.float64
+    net.to("cpu", pyburn.float32).to(dtype=pyburn.float16).to(pyburn.zeros(1))
+    assert weight.dtype == pyburn.float32 and weight.requires_grad and weight.is_leaf
+    net.backend = "cpu"
+    assert net.backend == weight.device and nn.ReLU().backend is None
+
+
+def test_gradients_and_freezing():
+    net = Net()
+    net(pyburn.ones(3, 2)).sum().backward()
+    assert all(p.grad is not None for p in net.parameters())
+    net.zero_grad(set_to_none=False)
+    assert net.scale.grad.sum().item() == 0
+    net.zero_grad()
+    assert net.scale.grad is None
+    assert not net.requires_grad_(False)(pyburn.ones(3, 2)).requires_grad
+
+
+def test_options():
+    conv = nn.Conv2d(2, 4, 3, padding="same")
+    assert conv.padding == (1, 1) and conv.kernel_size == (3, 3) and conv.in_channels == 2
+    assert json.loads(json.dumps(conv.config))["kernel_size"] == [3, 3]
+    norm = nn.BatchNorm2d(2)
+    norm.momentum = None
+    assert norm.momentum is None and "momentum=None" in repr(norm)
+    with pytest.raises((TypeError, RuntimeError)):
+        norm.eps = "x"
+
+
+def test_sequential():
+    net = nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 1))
+    assert len(net) == 3 and net[-1] is net[2] and list(net)[1] is net[1] and len(net[:2]) == 2 and net[:2][0] is net[0]
+    net[1] = nn.Identity()
+    del net[0]
+    assert [name for name, _ in net.named_children()] == ["0", "1"] and repr(net[0]) == "Identity()"
+    net.append(nn.ReLU()).extend([nn.ReLU()])
+    assert len(net) == 4
+    assert [name for name, _ in nn.Sequential({"a": nn.ReLU()}).named_children()] == ["a"]
+
+
+def test_anything_passes_through_a_sequential():
+    class Pair(nn.Module):
+        def forward(self, x):
+            return x, x
+
+    class Add(nn.Module):
+        def forward(self, pair):
+            return pair[0] + pair[1]
+
+    assert nn.Sequential(Pair(), Add())(pyburn.ones(1)).item() == 2
+
+
+# ---- hooks
+
+
+def test_hooks():
+    layer, seen = nn.ReLU(), []
+    before = layer.register_forward_pre_hook(lambda m, args: seen.append("before") or (args[0] + 1,))
+    after = layer.register_forward_hook(lambda m, args, out: out * 10)
+    layer.register_forward_hook(lambda m, args, out: seen.append("first"), prepend=True)
+    net = nn.Sequential(layer)
+    assert layer(pyburn.ones(1)).item() == 20 and net(pyburn.ones(1)).item() == 20 and seen == ["before", "first"] * 2
+    before.remove()
+    with after:
+        pass
+    assert layer(pyburn.ones(1)).item() == 1
+
+
+def test_hooks_with_keywords_and_failures():
+    class Scale(nn.Module):
+        def forward(self, x, factor=1):
+            if factor == 0:
+                raise ZeroDivisionError
+            return x * factor
+
+    scale, seen = Scale(), []
+    scale.register_forward_pre_hook(lambda m, args, kwargs: (args, {"factor": kwargs["factor"] + 1}), with_kwargs=True)
+    scale.register_forward_hook(lambda m, args, kwargs, out: seen.append((kwargs, out is None)), with_kwargs=True, always_call=True)
+    assert scale(pyburn.ones(1), factor=2).item() == 3
+    with pytest.raises(ZeroDivisionError):
+        scale(pyburn.ones(1), factor=-1)
+    assert seen == [({"factor": 3}, False), ({"factor": 0}, True)]
+
+
+def test_forward_set_on_an_instance():
+    layer = nn.ReLU()
+    layer.forward = lambda x: x - 1
+    assert nn.Sequential(layer)(pyburn.zeros(1)).item() == -1
+
+
+# ---- copies
+
+
+@pytest.mark.parametrize("make", [*LAYERS, Net])
+@pytest.mark.parametrize("copy_of", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))], ids=["deepcopy", "pickle"])
+def test_copies(make, copy_of):
+    module = make().eval()
+    module.note = {"a": [1]}
+    twin = copy_of(module)
+    assert type(twin) is type(module) and repr(twin) == repr(module) and not twin.training
+    assert twin.note == module.note and twin.note is not module.note
+    for (name, p), (other, q) in zip(module.state_dict(keep_vars=True).items(), twin.state_dict(keep_vars=True).items(), strict=True):
+        assert name == other and p is not q and type(p) is type(q) and equal(p, q) and p.requires_grad == q.requires_grad
+
+
+def test_copies_keep_sharing_and_randomness():
+    layer = nn.Linear(2, 2)
+    layer.weight.note = "kept"
+    state = pyburn.default_generator.get_state()
+    twin = copy.deepcopy(nn.Sequential(layer, layer))
+    assert twin[0] is twin[1] and twin[0].weight.note == "kept" and pyburn.default_generator.get_state() == state
+
+
+# ---- garbage
+
+
+@pytest.mark.parametrize("make", LAYERS)
+@pytest.mark.parametrize("through", ["dict", "child", "parameter", "hook", "sequential", "subclass"])
+def test_cycles_are_collected(make, through):
+    module = make()
+    if through == "subclass":
+        module = type("Sub", (type(module),), {})(*_arguments(module))
+    watch = weakref.ref(module)
+    if through == "child":
+        holder = nn.Module()
+        holder.back = [module]
+        module.child = holder
+    elif through == "parameter":
+        module.extra = nn.Parameter(pyburn.zeros(1))
+        module.extra.owner = module
+    elif through == "hook":
+        module.register_forward_hook(lambda m, args, out, keep=module: None)
+    elif through == "sequential":
+        holder = Net()
+        holder.outer = [nn.Sequential(nn.Sequential(module), holder)]
+        module.above = holder
+        del holder
+    else:
+        module.me = module.__dict__["me"] = [module]
+    del module
+    holder = None
+    assert watch() is not None
+    gc.collect()
+    assert watch() is None
+
+
+def _arguments(module):
+    return {"Linear": (2, 3), "Conv2d": (2, 3, 3), "BatchNorm2d": (2,)}.get(type(module).__name__, ())
+
+
+def test_python_module_inside_sequential_lives_as_long_as_needed():
+    net = nn.Sequential(Net())
+    net[0].note = "alive"
+    gc.collect()
+    assert net[0].note == "alive" and net(pyburn.ones(1, 2)).shape == (1, 4)
+    child = net[0]
+    del net
+    gc.collect()
+    assert child(pyburn.ones(1, 2)).shape == (1, 4)

@@ -1,0 +1,138 @@
+// conv2d and its two gradients against seven plain loops; equal bits for any number of threads.
+#include <cmath>
+
+#include "cpu_test.h"
+
+namespace pyburn::cpu {
+namespace {
+
+struct Case {
+  int64_t batch, channels, height, width, outputs, kernel_y, kernel_x;
+  Dims stride = {1, 1}, padding = {0, 0}, dilation = {1, 1};
+  int64_t groups = 1;
+
+  Shape input() const { return {batch, channels, height, width}; }
+  Shape weight() const { return {outputs, channels / groups, kernel_y, kernel_x}; }
+  Shape output() const {
+    return {batch, outputs, (height + 2 * padding[0] - dilation[0] * (kernel_y - 1) - 1) / stride[0] + 1,
+            (width + 2 * padding[1] - dilation[1] * (kernel_x - 1) - 1) / stride[1] + 1};
+  }
+
+  // Calls meet(input index, weight index, output index) for every product of the convolution.
+  template <class Meet>
+  void for_each(Meet meet) const {
+    const Shape y = output(), w = weight();
+    for (int64_t n = 0; n < batch; ++n)
+      for (int64_t o = 0; o < outputs; ++o)
+        for (int64_t c = 0; c < w[1]; ++c)
+          for (int64_t i = 0; i < kernel_y; ++i)
+            for (int64_t j = 0; j < kernel_x; ++j)
+              for (int64_t r = 0; r < y[2]; ++r)
+                for (int64_t s = 0; s < y[3]; ++s) {
+                  const int64_t row = r * stride[0] - padding[0] + i * dilation[0], column = s * stride[1] - padding[1] + j * dilation[1];
+                  if (row < 0 || row >= height || column < 0 || column >= width) continue;
+                  const int64_t channel = o / (outputs / groups) * w[1] + c;
+                  meet(size_t(((n * channels + channel) * height + row) * width + column),
+                       size_t(((o * w[1] + c) * kernel_y + i) * kernel_x + j), size_t(((n * outputs + o) * y[2] + r) * y[3] + s));
+                }
+  }
+};
+
+class ConvKernels : public CpuTest {
+ protected:
+  void check(const Case& c, DType dtype = DType::float32) {
+    SCOPED_TRACE(testing::Message() << to_text(c.input()) << " with " << to_text(c.weight()) << " stride " << to_text(Shape(c.stride)) << " padding "
+                                    << to_text(Shape(c.padding)) << " dilation " << to_text(Shape(c.dilation)) << " groups " << c.groups);
+    const Tensor x = random(c.input(), dtype), w = random(c.weight(), dtype), b = random(Shape{c.outputs}, dtype), dy = random(c.output(), dtype);
+    const auto xv = values(x), wv = values(w), bv = values(b), dyv = values(dy);
+    std::vector<double> y(dyv.size()), dx(xv.size()), dw(wv.size());
+    c.for_each([&](size_t i, size_t k, size_t o) {
+      y[o] += xv[i] * wv[k];
+      dx[i] += dyv[o] * wv[k];
+      dw[k] += dyv[o] * xv[i];
+    });
+    auto forward = [&] { return conv2d(x, w, TensorHandle(), c.stride, c.padding, c.dilation, c.groups); };
+    compare("output", y, dtype, forward);
+    compare("input gradient", dx, dtype, [&] { return conv2d_input(dy, w, c.input(), c.stride, c.padding, c.dilation, c.groups); });
+    compare("weight gradient", dw, dtype, [&] { return conv2d_weight(x, dy, c.weight(), c.stride, c.padding, c.dilation, c.groups); });
+    const int64_t pixels = c.output()[2] * c.output()[3];
+    for (size_t k = 0; k < y.size(); ++k) y[k] += bv[k / size_t(pixels) % size_t(c.outputs)];
+    compare("output with bias", y, dtype, [&] { return conv2d(x, w, b, c.stride, c.padding, c.dilation, c.groups); });
+  }
+
+  template <class Compute>
+  void compare(const char* what, const std::vector<double>& expected, DType dtype, Compute compute) {
+    std::vector<double> bits;
+    for (int threads : {1, 2, 3}) {
+      set_num_threads(threads);
+      const auto got = values(compute());
+      if (threads == 1) bits = got;
+      ASSERT_EQ(got, bits) << what << ": " << threads << " threads give other bits";
+    }
+    ASSERT_EQ(bits.size(), expected.size()) << what;
+    double scale = 1;
+    for (double v : expected) scale = std::max(scale, std::abs(v));
+    const double unit = dtype == DType::float64 ? 1e-13 : dtype == DType::float32 ? 1e-5 : 2e-3;
+    for (size_t k = 0; k < bits.size(); ++k) ASSERT_NEAR(bits[k], expected[k], unit * scale) << what << " at " << k;
+  }
+};
+
+TEST_F(ConvKernels, StridePaddingDilation) {
+  for (const Dims& stride : {Dims{1, 1}, Dims{2, 2}, Dims{1, 3}})
+    for (const Dims& padding : {Dims{0, 0}, Dims{1, 1}, Dims{2, 0}, Dims{5, 6}})
+      for (const Dims& dilation : {Dims{1, 1}, Dims{2, 1}, Dims{2, 3}})
+        for (int64_t groups : {1, 2, 4}) check({2, 4, 9, 11, 8, 3, 2, stride, padding, dilation, groups});
+}
+
+TEST_F(ConvKernels, KernelAsLargeAsTheInputAndOddSizes) {
+  check({1, 1, 1, 1, 1, 1, 1});
+  check({3, 2, 5, 5, 3, 5, 5});
+  check({1, 3, 7, 1, 2, 3, 1});
+  check({2, 1, 28, 28, 7, 5, 5});
+  check({1, 2, 4, 4, 3, 1, 1, {1, 1}, {3, 3}});
+}
+
+TEST_F(ConvKernels, Pointwise) {
+  check({2, 5, 4, 3, 7, 1, 1});
+  check({1, 33, 14, 14, 70, 1, 1});
+  check({2, 6, 8, 7, 4, 1, 1, {2, 2}});
+  check({2, 6, 5, 5, 9, 1, 1, {1, 1}, {0, 0}, {1, 1}, 3});
+}
+
+TEST_F(ConvKernels, Depthwise) {
+  check({2, 5, 12, 40, 5, 3, 3, {1, 1}, {1, 1}, {1, 1}, 5});
+  check({2, 5, 12, 40, 10, 3, 5, {2, 2}, {1, 2}, {1, 1}, 5});
+  check({1, 3, 9, 9, 3, 3, 3, {1, 1}, {4, 4}, {2, 2}, 3});
+}
+
+TEST_F(ConvKernels, LargeEnoughForSeveralTasks) {
+  check({1, 40, 30, 30, 70, 3, 3, {1, 1}, {1, 1}});
+  check({9, 3, 33, 31, 16, 3, 3, {1, 1}, {1, 1}});
+  check({2, 1, 60, 60, 24, 7, 7, {2, 2}, {3, 3}});
+}
+
+TEST_F(ConvKernels, Dtypes) {
+  for (DType dtype : {DType::float64, DType::float16}) {
+    check({2, 4, 7, 6, 6, 3, 3, {1, 1}, {1, 1}, {1, 1}, 2}, dtype);
+    check({2, 4, 7, 6, 4, 3, 3, {1, 1}, {1, 1}, {1, 1}, 4}, dtype);
+  }
+}
+
+TEST_F(ConvKernels, AnyOrderOfMemory) {
+  const Tensor x = permute(random(Shape{2, 7, 6, 4}), Dims{0, 3, 1, 2}), w = transpose(random(Shape{4, 5, 3, 3}), 0, 1);
+  const Tensor expected = conv2d(contiguous(x), contiguous(w)), dy = permute(random(Shape{2, 5, 4, 5}), Dims{0, 3, 1, 2});
+  EXPECT_EQ(values(conv2d(x, w)), values(expected));
+  const Dims one{1, 1}, zero{0, 0};
+  EXPECT_EQ(values(conv2d_input(dy, w, x.shape(), one, zero, one, 1)), values(conv2d_input(contiguous(dy), contiguous(w), x.shape(), one, zero, one, 1)));
+  EXPECT_EQ(values(conv2d_weight(x, dy, w.shape(), one, zero, one, 1)), values(conv2d_weight(contiguous(x), contiguous(dy), w.shape(), one, zero, one, 1)));
+}
+
+TEST_F(ConvKernels, EmptyBatchGivesZeroGradients) {
+  const Dims one{1, 1}, zero{0, 0};
+  const Tensor x = random(Shape{0, 3, 5, 5}), w = random(Shape{2, 3, 3, 3}), dy = random(Shape{0, 2, 3, 3});
+  EXPECT_EQ(conv2d(x, w).shape(), (Shape{0, 2, 3, 3}));
+  EXPECT_EQ(values(conv2d_weight(x, dy, w.shape(), one, zero, one, 1)), std::vector<double>(54, 0.0));
+}
+
+}  // namespace
+}  // namespace pyburn::cpu
