@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "device_run.h"
+#include "pyburn/decorators/fusion/fusion.h"
 #include "pyburn/start.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/fault.h"
@@ -60,6 +61,12 @@ Options parse(int argc, char** argv) {
   return o;
 }
 
+// Fusion passes small work straight through; here all work is small and must be queued.
+void queue_everything(Device& device) {
+  for (Backend* b = &device.backend(); b; b = b->inner())
+    if (auto* fusion = dynamic_cast<Fusion*>(b)) fusion->set_small_limit(0);
+}
+
 std::vector<Device*> devices_of(const std::string& list) {
   std::vector<Device*> devices;
   for (size_t begin = 0; begin < list.size();) {
@@ -67,6 +74,7 @@ std::vector<Device*> devices_of(const std::string& list) {
     const std::string name = list.substr(begin, end - begin);
     try {
       devices.push_back(&device(name));
+      queue_everything(*devices.back());
     } catch (const DeviceError& e) {
       std::printf("%s is left out: %s\n", name.c_str(), e.what());
     }

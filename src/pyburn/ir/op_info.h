@@ -44,6 +44,7 @@ struct OpSpec {
   Kind kind = Kind::opaque;
   Cast cast = Cast::none;
   Saves saves = nothing;
+  bool may_alias = false;               // the result may be a view of the input: its decomposition says
   uint8_t key = 0;                      // the input whose dtype chooses the kernel
   const char* no_grad = nullptr;        // the reason, where there is no gradient
   const char* torch = nullptr;          // the reference for goldens where PyTorch's name differs

@@ -101,7 +101,7 @@ Tensor matmul(const TensorHandle& input, const TensorHandle& other) {
   }
   if (input.rank() == 1) y = remove_axis(y, y.rank() - 2);
   if (other.rank() == 1) y = remove_axis(y, y.rank() - 1);
-  return y;
+  return independent(y);
 }
 
 Tensor mm(const TensorHandle& input, const TensorHandle& mat2) {

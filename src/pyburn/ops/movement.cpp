@@ -199,7 +199,7 @@ Grads grad_remove_axis(const RemoveAxis& a, const GradContext& c) { return {unsq
 Meta infer_reshape(const View& a, Metas in) { return {infer_size(a.shape, in[0].shape.numel()), in[0].dtype}; }
 Tensor decompose_reshape(const View& a, Inputs in) {
   const TensorHandle& x = *in[0];
-  return view_strides(x.layout(), a.shape) ? view(x, a.shape) : view(contiguous_copy(x), a.shape);
+  return view_strides(x.layout(), a.shape) ? view(x, a.shape) : Tensor(independent(view(contiguous_copy(x), a.shape)));
 }
 
 }  // namespace
@@ -221,7 +221,7 @@ t(2, 3).T, (6,) ! use reshape)"});
 constinit OpInfo reshape = define<View, infer_reshape, nullptr, decompose_reshape>({
     .schema = "reshape(Tensor input, int[] shape) -> Tensor",
     .doc = "The same elements under another shape: a view where possible, else a copy.",
-    .no_grad = "decomposes into view and contiguous_copy",
+    .may_alias = true, .no_grad = "decomposes into view and contiguous_copy",
     .example = "pyburn.reshape(pyburn.arange(6), (2, 3))",
     .samples = R"(
 t(2, 3), (3, 2)

@@ -1,6 +1,8 @@
 #include "pyburn/runtime/allocator.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <array>
@@ -18,7 +20,6 @@ constexpr int64_t kSmall = 4096;                // up to here: this thread's bin
 constexpr int64_t kSmallStep = 64;
 constexpr int64_t kHuge = int64_t(2) << 20;     // from here: mapped, aligned to a huge page
 constexpr int kSmallBins = kSmall / kSmallStep, kLargeBins = 4 * 50;
-constexpr int64_t kLargest = int64_t(1) << 49;  // more than any machine has; larger sizes have no bin
 constexpr uint32_t kSmallCap = 256;             // blocks kept per bin and thread
 
 std::atomic<int64_t> in_use{0}, reserved{0}, peak{0};
@@ -105,14 +106,24 @@ struct LargeBins {
   }
 };
 LargeBins& large() {
-  static auto* bins = new LargeBins;
+  static auto* bins = [] {
+    auto* fresh = new LargeBins;
+    // A forked child must not inherit a lock that a thread of the parent holds.
+    pthread_atfork([] { large().mutex.lock(); }, [] { large().mutex.unlock(); }, [] { large().mutex.unlock(); });
+    return fresh;
+  }();
   return *bins;
 }
 
-int64_t cache_limit() {  // half of the machine's memory
-  static const int64_t limit = int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / 2;
-  return limit;
+// Memory and swap of the machine. The system may promise more, and end the process when it is written to.
+int64_t machine_memory() {
+  static const int64_t bytes = [] {
+    struct sysinfo info {};
+    return sysinfo(&info) == 0 ? int64_t(info.totalram + info.totalswap) * int64_t(info.mem_unit) : int64_t(1) << 46;
+  }();
+  return bytes;
 }
+int64_t cache_limit() { return machine_memory() / 2; }
 
 void note_use(int64_t size) {
   const int64_t now = in_use.fetch_add(size, std::memory_order_relaxed) + size;
@@ -124,7 +135,8 @@ void note_use(int64_t size) {
 }  // namespace
 
 void* host_allocate(int64_t bytes) {
-  require<OutOfMemoryError>(bytes <= kLargest, "cannot allocate host memory: got a request for {} bytes", bytes);
+  require<OutOfMemoryError>(bytes <= machine_memory(), "more than the memory of this machine ({} bytes): got a request for {} bytes",
+                            machine_memory(), bytes);
   const int64_t size = rounded(bytes > 0 ? bytes : 1);
   void* p = nullptr;
   if (size <= kSmall) {

@@ -41,6 +41,9 @@ class Backend : public Counted {
   virtual void check_write(Inputs in, Outputs out) const {
     if (const Backend* below = inner()) below->check_write(in, out);
   }
+  virtual void forget_base(const TensorHandle& view) const {  // see independent() in run.h
+    if (const Backend* below = inner()) below->forget_base(view);
+  }
 
   // The cached answer of support(); see run.cpp.
   bool supports(const OpInfo& op, DType key);

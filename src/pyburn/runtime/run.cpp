@@ -277,6 +277,11 @@ TensorHandle asking_for_gradient(TensorHandle t, bool requires_grad) {
   return t;
 }
 
+TensorHandle independent(TensorHandle view) {
+  (level ? *level : view.device().backend()).forget_base(view);
+  return view;
+}
+
 LevelScope::LevelScope(Backend& backend) : previous_(level) { level = &backend; }
 LevelScope::LevelScope(std::nullptr_t) : previous_(level) { level = nullptr; }
 LevelScope::~LevelScope() { level = previous_; }

@@ -75,6 +75,10 @@ auto naming(const OpInfo& info, Make make) {
 // Creation functions: a leaf that asks for a gradient. DTypeError unless floating.
 TensorHandle asking_for_gradient(TensorHandle t, bool requires_grad);
 
+// A composite may reach the shape of its result by a view of a tensor that nobody else sees: then the result counts as a
+// tensor of its own, not as a view.
+TensorHandle independent(TensorHandle view);
+
 // For decorators: native kernel, else the decomposition at this level, else UnsupportedOp.
 void run(Backend& backend, OpRef op, Inputs in, Outputs out);
 // The decomposition at this level; the operation must have one.

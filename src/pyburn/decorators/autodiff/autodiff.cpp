@@ -39,12 +39,15 @@ void Autodiff::check_write(Inputs in, Outputs out) const {
       if (t.storage()) refuse_write(t);
 }
 
+void Autodiff::forget_base(const TensorHandle& view) const { autograd::forget_base(view); }
+
 // The whole forward path.
 void Autodiff::execute(OpRef op, Inputs in, Outputs out) {
   if (op.info->kind == Kind::view) {
     run(*inner_, op, in, out);
     return record_view(op, *in[0], out[0]);
   }
+  if (op.info->may_alias) return decompose(*this, op, in, out);  // a view must be seen even while nothing is recorded
   const Targets targets = look_at(out);
   const bool record = modes().grad && (targets.wanting || wants_gradient(in));
   if (!record) {

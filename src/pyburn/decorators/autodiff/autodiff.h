@@ -19,6 +19,7 @@ class Autodiff final : public Backend {
   bool sees_views() const override { return true; }
   bool owns_storage() const override { return false; }
   void check_write(Inputs in, Outputs out) const override;
+  void forget_base(const TensorHandle& view) const override;
 
  private:
   Ref<Backend> inner_;

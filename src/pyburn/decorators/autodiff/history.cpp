@@ -95,11 +95,19 @@ void record_view(OpRef op, const TensorHandle& input, const TensorHandle& out) {
   if (of_input) h.chain = of_input->chain;
   h.chain.push_back(Operation(op));
   h.base_generation = generation_of(h.base);
-  h.made_without_grad = !modes().grad;
+  h.made_without_grad = !modes().grad || (of_input && of_input->made_without_grad);
   if (modes().grad && input.requires_grad()) {
     h.node = Ref<Node>(new OpNode(h.chain.back(), input.meta(), edge_of(input)));
     out.set(Flag::requires_grad);
   }
+}
+
+void forget_base(const TensorHandle& view) {
+  History* h = refreshed(view);
+  if (!h) return;
+  h->base = {};
+  h->chain.clear();
+  h->made_without_grad = false;
 }
 
 void refuse_write(const TensorHandle& target) {

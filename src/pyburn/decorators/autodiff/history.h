@@ -36,6 +36,7 @@ Ref<AccumulateGrad> accumulator_of(const TensorHandle& leaf);
 // out[i] is the result of `node`. `written`: out existed before; the base of a view gets a CopySlices.
 void set_history(const Ref<Node>& node, const TensorHandle& out, int32_t output, bool written);
 void record_view(OpRef op, const TensorHandle& input, const TensorHandle& out);
+void forget_base(const TensorHandle& view);     // keeps the history, but is no longer a view
 void refuse_write(const TensorHandle& target);  // GradientError for leaves that require grad, and views that must not be written
 
 }  // namespace pyburn::autograd
