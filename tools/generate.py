@@ -1,7 +1,7 @@
 """Writes everything that derives from the schemas: C++ functions and methods, bindings, stubs, reference pages.
 
-    python tools/generate.py            write
-    python tools/generate.py --check    fail when a file is not up to date
+python tools/generate.py            write
+python tools/generate.py --check    fail when a file is not up to date
 """
 
 from __future__ import annotations
@@ -110,7 +110,15 @@ def methods_source(entries: list[Entry]) -> str:
 
 
 def bindings_source(entries: list[Entry]) -> str:
-    lines = [f"// {NOTE}", '#include "arguments.h"', '#include "pyburn/ops/functions.h"', "", "namespace pyburn::python {", "namespace {", ""]
+    lines = [
+        f"// {NOTE}",
+        '#include "arguments.h"',
+        '#include "pyburn/ops/functions.h"',
+        "",
+        "namespace pyburn::python {",
+        "namespace {",
+        "",
+    ]
     table = []
     for e in entries:
         arguments = ", ".join(f"a.{TYPES[p.type][1]}({i})" for i, p in enumerate(e.parameters))
@@ -154,7 +162,12 @@ def python_signature(e: Entry, method: bool, name: str | None = None, out: bool 
     return f"def {name or e.name}({', '.join(parts)}) -> {e.returns}:"
 
 
-STUB_HEAD = [f"# {NOTE}", "from collections.abc import Sequence", "", "from ._types import DeviceLike, DTypeLike, Generator, Number, Tensor"]
+STUB_HEAD = [
+    f"# {NOTE}",
+    "from collections.abc import Sequence",
+    "",
+    "from ._types import DeviceLike, DTypeLike, Generator, Number, Tensor",
+]
 # Functions whose Python form is written by hand, in python/pyburn/tensor.
 HAND_WRITTEN = {"rand"}
 

@@ -150,8 +150,14 @@ def read_family(path: Path) -> list[Entry]:
         if not define:
             raise SystemExit(f"{path.name}: no define<...> for {match.group(1)}")
         entry = Entry(
-            name=match.group(1), schema=fields["schema"], doc=fields["doc"], family=family, row=True,
-            kind="view" if define.group(1) else kind, attrs=define.group(2), example=fields.get("example", ""),
+            name=match.group(1),
+            schema=fields["schema"],
+            doc=fields["doc"],
+            family=family,
+            row=True,
+            kind="view" if define.group(1) else kind,
+            attrs=define.group(2),
+            example=fields.get("example", ""),
         )
         entries.append(entry)
     if len(entries) != source.count("constinit OpInfo "):
@@ -162,9 +168,16 @@ def read_family(path: Path) -> list[Entry]:
         while (start := body.find("{", i)) >= 0:
             i = _balanced(body, start)
             fields = _fields(body[start + 1 : i - 1])
-            entries.append(Entry(
-                name=fields["schema"].split("(")[0], schema=fields["schema"], doc=fields["doc"], family=family, row=False,
-                example=fields.get("example", "")))
+            entries.append(
+                Entry(
+                    name=fields["schema"].split("(")[0],
+                    schema=fields["schema"],
+                    doc=fields["doc"],
+                    family=family,
+                    row=False,
+                    example=fields.get("example", ""),
+                )
+            )
     for entry in entries:
         name, entry.parameters, entry.returns = parse_schema(entry.schema)
         if name != entry.name:

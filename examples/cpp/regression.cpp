@@ -8,8 +8,8 @@ using namespace pyburn;
 namespace {
 
 Ref<nn::Module> make_model() {
-  return nn::sequential(make_ref<nn::Linear>(1, 32), make_ref<nn::ReLU>(), make_ref<nn::Linear>(32, 32), make_ref<nn::ReLU>(),
-      make_ref<nn::Linear>(32, 1));
+  return nn::sequential(
+      make_ref<nn::Linear>(1, 32), make_ref<nn::ReLU>(), make_ref<nn::Linear>(32, 32), make_ref<nn::ReLU>(), make_ref<nn::Linear>(32, 1));
 }
 
 double error(nn::Module& model, const Tensor& x, const Tensor& y) {

@@ -62,11 +62,13 @@ Ref<Backend> make(std::span<const Ref<Backend>>, std::string_view text) {
   int64_t megabytes = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), megabytes);
   require<DeviceError>(error == std::errc() && end == text.data() + text.size() && megabytes > 0 && megabytes < (int64_t(1) << 40),
-                       "[budget] expected a number of megabytes, as in 'budget:64': got '{}'", text);
+      "[budget] expected a number of megabytes, as in 'budget:64': got '{}'", text);
   return Ref<Backend>(new BudgetBackend(megabytes));
 }
 
 }  // namespace
 
 // What pyburn.load_library looks for.
-extern "C" void pyburn_plugin() { register_backend({.name = "budget", .doc = "The CPU with a limit on its memory, in megabytes.", .make = make}); }
+extern "C" void pyburn_plugin() {
+  register_backend({.name = "budget", .doc = "The CPU with a limit on its memory, in megabytes.", .make = make});
+}

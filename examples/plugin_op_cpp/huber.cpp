@@ -41,10 +41,10 @@ void tile(const void* attrs, const void* const* in, void* out, int64_t n) {
 }  // namespace
 
 constinit OpInfo huber_row = define<Huber, infer, grad, decompose>({.schema = "huber(Tensor input, float delta=1.0) -> Tensor",
-                                                                    .doc = "The Huber function: x^2 / 2 where |x| < delta, else straight.",
-                                                                    .kind = Kind::elementwise,
-                                                                    .cast = Cast::promote_float,
-                                                                    .saves = inputs});
+    .doc = "The Huber function: x^2 / 2 where |x| < delta, else straight.",
+    .kind = Kind::elementwise,
+    .cast = Cast::promote_float,
+    .saves = inputs});
 
 }  // namespace pyburn_huber
 

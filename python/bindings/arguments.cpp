@@ -1,10 +1,10 @@
 #include "arguments.h"
 
+#include <structmember.h>
+
 #include <cstring>
 #include <string>
 #include <vector>
-
-#include <structmember.h>
 
 #include "objects.h"
 #include "pyburn/support/error.h"
@@ -12,13 +12,28 @@
 namespace pyburn::python {
 
 enum class ParameterType : uint8_t {
-  tensor, optional_tensor, tensors, operand, scalar, optional_scalar, integer, optional_integer, dims, optional_dims, number, boolean,
-  text, dtype, optional_dtype, optional_device, optional_generator,
+  tensor,
+  optional_tensor,
+  tensors,
+  operand,
+  scalar,
+  optional_scalar,
+  integer,
+  optional_integer,
+  dims,
+  optional_dims,
+  number,
+  boolean,
+  text,
+  dtype,
+  optional_dtype,
+  optional_device,
+  optional_generator,
 };
 
 struct Parameter {
-  PyObject* name;         // interned
-  PyObject* standard;     // default value, or null when required
+  PyObject* name;      // interned
+  PyObject* standard;  // default value, or null when required
   ParameterType type;
   bool keyword_only;
 };
@@ -27,19 +42,30 @@ struct Signature {
   std::string name;
   std::vector<Parameter> parameters;
   int positional = 0;
-  bool spreads = false;   // the last positional parameter may be given as several integers
+  bool spreads = false;  // the last positional parameter may be given as several integers
   bool has_out = false;
 };
 
 namespace {
 
 constexpr std::pair<std::string_view, ParameterType> kTypes[] = {
-    {"Tensor", ParameterType::tensor}, {"Tensor?", ParameterType::optional_tensor}, {"Tensor[]", ParameterType::tensors},
-    {"Tensor|Scalar", ParameterType::operand}, {"Scalar", ParameterType::scalar}, {"Scalar?", ParameterType::optional_scalar},
-    {"int", ParameterType::integer}, {"int?", ParameterType::optional_integer}, {"int[]", ParameterType::dims},
-    {"int[]?", ParameterType::optional_dims}, {"float", ParameterType::number}, {"bool", ParameterType::boolean},
-    {"str", ParameterType::text}, {"DType", ParameterType::dtype}, {"DType?", ParameterType::optional_dtype},
-    {"Device?", ParameterType::optional_device}, {"Generator?", ParameterType::optional_generator},
+    {"Tensor", ParameterType::tensor},
+    {"Tensor?", ParameterType::optional_tensor},
+    {"Tensor[]", ParameterType::tensors},
+    {"Tensor|Scalar", ParameterType::operand},
+    {"Scalar", ParameterType::scalar},
+    {"Scalar?", ParameterType::optional_scalar},
+    {"int", ParameterType::integer},
+    {"int?", ParameterType::optional_integer},
+    {"int[]", ParameterType::dims},
+    {"int[]?", ParameterType::optional_dims},
+    {"float", ParameterType::number},
+    {"bool", ParameterType::boolean},
+    {"str", ParameterType::text},
+    {"DType", ParameterType::dtype},
+    {"DType?", ParameterType::optional_dtype},
+    {"Device?", ParameterType::optional_device},
+    {"Generator?", ParameterType::optional_generator},
 };
 
 PyObject* parse_default(std::string_view text) {
@@ -68,8 +94,10 @@ Signature parse_schema(std::string_view schema) {
       continue;
     }
     const size_t equals = part.find('='), space = part.substr(0, equals).rfind(' ');
-    const std::string_view type = part.substr(0, space), name = part.substr(space + 1, equals == part.npos ? part.npos : equals - space - 1);
-    Parameter p{PyUnicode_InternFromString(std::string(name).c_str()), equals == part.npos ? nullptr : parse_default(part.substr(equals + 1)), {}, keyword_only};
+    const std::string_view type = part.substr(0, space),
+                           name = part.substr(space + 1, equals == part.npos ? part.npos : equals - space - 1);
+    Parameter p{PyUnicode_InternFromString(std::string(name).c_str()),
+        equals == part.npos ? nullptr : parse_default(part.substr(equals + 1)), {}, keyword_only};
     for (auto [text, t] : kTypes)
       if (text == type) p.type = t;
     s.parameters.push_back(p);
@@ -97,7 +125,8 @@ Arguments::Arguments(const Signature& s, PyObject* const* args, size_t nargs, Py
     if (PyLong_Check(first) || nargs > size_t(s.positional)) {
       gathered_ = PyTuple_New(Py_ssize_t(nargs) - s.positional + 1);
       if (!gathered_) throw PythonError();
-      for (size_t i = size_t(s.positional) - 1; i < nargs; ++i) PyTuple_SET_ITEM(gathered_, Py_ssize_t(i) - s.positional + 1, Py_NewRef(args[i]));
+      for (size_t i = size_t(s.positional) - 1; i < nargs; ++i)
+        PyTuple_SET_ITEM(gathered_, Py_ssize_t(i) - s.positional + 1, Py_NewRef(args[i]));
       values_[s.positional - 1] = gathered_;
       given = size_t(s.positional) - 1;
     }
@@ -138,8 +167,8 @@ Arguments::Arguments(const Signature& s, PyObject* const* args, size_t nargs, Py
 }
 
 void Arguments::refuse(int i, const char* expected) const {
-  type_error(format("[{}] argument '{}' must be {}: got {}", signature_.name, PyUnicode_AsUTF8(signature_.parameters[size_t(i)].name), expected,
-                    Py_TYPE(get(i))->tp_name));
+  type_error(format("[{}] argument '{}' must be {}: got {}", signature_.name, PyUnicode_AsUTF8(signature_.parameters[size_t(i)].name),
+      expected, Py_TYPE(get(i))->tp_name));
 }
 
 bool to_scalar(PyObject* p, Scalar& out) {
@@ -278,8 +307,7 @@ Generator* Arguments::optional_generator(int i) const {
 namespace {
 
 struct FunctionObject {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   const FunctionEntry* entry;
   const Signature* signature;
   bool in_place;
@@ -351,7 +379,7 @@ bool make_function_type() {
       {0, nullptr},
   };
   PyType_Spec spec = {"pyburn._core.Function", int(sizeof(FunctionObject)), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   function_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   return function_type;
 }

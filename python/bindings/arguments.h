@@ -31,8 +31,8 @@ class Arguments {
   Device* optional_device(int i) const;
   Generator* optional_generator(int i) const;
 
-  PyObject* out() const { return out_; }          // the out= argument, or null
-  bool is_large() const { return large_; }        // worth releasing the GIL for
+  PyObject* out() const { return out_; }    // the out= argument, or null
+  bool is_large() const { return large_; }  // worth releasing the GIL for
 
  private:
   PyObject* get(int i) const { return values_[i]; }
@@ -67,7 +67,7 @@ extern const size_t kFunctionCount;
 bool add_functions(PyObject* module);
 
 // Conversions shared with hand-written bindings. They throw PythonError with a TypeError set.
-bool to_scalar(PyObject* p, Scalar& out);         // false when p is not a number
+bool to_scalar(PyObject* p, Scalar& out);  // false when p is not a number
 DType to_dtype(PyObject* p);
 Device& to_device(PyObject* p);
 Dims to_dims(PyObject* p);
@@ -84,7 +84,7 @@ bool make_size_type(PyObject* module);
 // A tensor from numbers, nested sequences, arrays or a tensor; the dtype is that of the data when none is given.
 PyObject* tensor_from_data(PyObject* data, std::optional<DType> dtype, Device* device);
 TensorHandle tensor_from_array(PyObject* array, std::optional<DType> dtype, Device& device);  // a copy of an object with a buffer
-bool shares_host_memory(const TensorHandle& t);    // may its memory be seen by others?
-PyObject* item_of(const TensorHandle& t);          // the one element as a Python number
+bool shares_host_memory(const TensorHandle& t);                                               // may its memory be seen by others?
+PyObject* item_of(const TensorHandle& t);                                                     // the one element as a Python number
 
 }  // namespace pyburn::python

@@ -5,6 +5,7 @@
 #include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/decorators/autodiff/history.h"
 #include "pyburn/support/error.h"
+#include "pyburn/support/patient_lock.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -60,7 +61,8 @@ class PythonNode final : public Node {
     Grads grads;
     for (nb::handle item : list) {
       if (!item.is_none() && !is_tensor(item.ptr())) {
-        PyErr_Format(PyExc_TypeError, "function %s returned a gradient that is no Tensor: got %s", name_.c_str(), Py_TYPE(item.ptr())->tp_name);
+        PyErr_Format(
+            PyExc_TypeError, "function %s returned a gradient that is no Tensor: got %s", name_.c_str(), Py_TYPE(item.ptr())->tp_name);
         throw nb::python_error();
       }
       grads.push_back(item.is_none() ? TensorHandle() : unwrap(item.ptr()));
@@ -103,9 +105,12 @@ std::string python_stack() {
 }
 
 void bind_modes(nb::module_& m) {
-  m.def("is_grad_enabled", [] { return modes().grad; }, "Are operations being recorded on this thread?");
-  m.def("is_inference_mode_enabled", [] { return modes().inference; }, "Is this thread in inference mode?");
-  m.def("is_anomaly_enabled", [] { return modes().anomaly; }, "Is anomaly detection on?");
+  m.def(
+      "is_grad_enabled", [] { return modes().grad; }, "Are operations being recorded on this thread?");
+  m.def(
+      "is_inference_mode_enabled", [] { return modes().inference; }, "Is this thread in inference mode?");
+  m.def(
+      "is_anomaly_enabled", [] { return modes().anomaly; }, "Is anomaly detection on?");
   m.def("_set_modes", [](bool grad, bool inference, bool anomaly) { modes() = {grad, inference, anomaly}; });
   m.def("_get_modes", [] { return nb::make_tuple(modes().grad, modes().inference, modes().anomaly); });
 }
@@ -114,6 +119,10 @@ void bind_modes(nb::module_& m) {
 
 void bind_autograd(nb::module_& m) {
   describe_caller = python_stack;
+  while_waiting = [](void (*wait)(void*), void* on) {  // the thread that holds the lock may need the GIL
+    const GilRelease released(PyGILState_Check());
+    wait(on);
+  };
   poll_interrupt = [] {
     const GilAcquire gil;
     drain_released();
@@ -121,14 +130,17 @@ void bind_autograd(nb::module_& m) {
   };
   bind_modes(m);
   nb::class_<NodeObject>(m, "Node", "A node of the graph of recorded operations.")
-      .def("name", [](const NodeObject& n) { return n.node->name(); }, "The name of the node's rule.")
+      .def(
+          "name", [](const NodeObject& n) { return n.node->name(); }, "The name of the node's rule.")
       .def("__repr__", [](const NodeObject& n) { return "<" + n.node->name() + ">"; })
-      .def_prop_ro("next_functions", [](const NodeObject& n) {
-        nb::list result;
-        for (const Edge& e : n.node->edges)
-          result.append(nb::make_tuple(e.node ? nb::cast(NodeObject{e.node}) : nb::none(), e.output));
-        return nb::tuple(result);
-      }, "The nodes that receive this node's gradients.")
+      .def_prop_ro(
+          "next_functions",
+          [](const NodeObject& n) {
+            nb::list result;
+            for (const Edge& e : n.node->edges) result.append(nb::make_tuple(e.node ? nb::cast(NodeObject{e.node}) : nb::none(), e.output));
+            return nb::tuple(result);
+          },
+          "The nodes that receive this node's gradients.")
       .def("__eq__", [](const NodeObject& a, const NodeObject& b) { return a.node == b.node; })
       .def("__hash__", [](const NodeObject& n) { return reinterpret_cast<uintptr_t>(n.node.get()) >> 4; });
 
@@ -144,7 +156,9 @@ void bind_autograd(nb::module_& m) {
     return nb::steal(wrap(result));
   });
   m.def("_grad_of", [](const TensorHandle& t) { return grad_of(t); });
-  m.def("_set_grad", [](const TensorHandle& t, nb::handle g) { set_grad(t, g.is_none() ? TensorHandle() : nb::cast<TensorHandle>(g)); }, "t"_a, "g"_a.none());
+  m.def(
+      "_set_grad", [](const TensorHandle& t, nb::handle g) { set_grad(t, g.is_none() ? TensorHandle() : nb::cast<TensorHandle>(g)); },
+      "t"_a, "g"_a.none());
   m.def("_requires_grad", [](const TensorHandle& t) { return wants_gradient(t); });
   m.def("_set_requires_grad", [](const TensorHandle& t, bool on) { set_requires_grad(t, on); });
   m.def("_is_leaf", [](const TensorHandle& t) { return is_leaf(t); });

@@ -49,13 +49,16 @@ void bind_dtypes(nb::module_& m) {
     m.attr(std::string(name_of(DType(i))).c_str()) = o;
     dtype_objects[i] = o.release().ptr();
   }
-  const std::pair<const char*, DType> aliases[] = {{"double", DType::float64}, {"float", DType::float32}, {"half", DType::float16}, {"short", DType::int16},
-                                                   {"int", DType::int32}, {"long", DType::int64}};
+  const std::pair<const char*, DType> aliases[] = {{"double", DType::float64}, {"float", DType::float32}, {"half", DType::float16},
+      {"short", DType::int16}, {"int", DType::int32}, {"long", DType::int64}};
   for (auto [name, t] : aliases) m.attr(name) = dtype_object(t);
-  m.def("promote_types", [](nb::handle a, nb::handle b) { return dtype_object(promote(to_dtype(a.ptr()), to_dtype(b.ptr()))); }, "type1"_a, "type2"_a,
-        "The dtype in which two dtypes meet.");
-  m.def("get_default_dtype", [] { return dtype_object(default_dtype()); }, "The dtype of new floating tensors.");
-  m.def("set_default_dtype", [](nb::handle t) { set_default_dtype(to_dtype(t.ptr())); }, "d"_a, "Sets the dtype of new floating tensors.");
+  m.def(
+      "promote_types", [](nb::handle a, nb::handle b) { return dtype_object(promote(to_dtype(a.ptr()), to_dtype(b.ptr()))); }, "type1"_a,
+      "type2"_a, "The dtype in which two dtypes meet.");
+  m.def(
+      "get_default_dtype", [] { return dtype_object(default_dtype()); }, "The dtype of new floating tensors.");
+  m.def(
+      "set_default_dtype", [](nb::handle t) { set_default_dtype(to_dtype(t.ptr())); }, "d"_a, "Sets the dtype of new floating tensors.");
 }
 
 // `with device:` nests; the innermost is this thread's default.
@@ -66,40 +69,52 @@ std::vector<std::unique_ptr<DeviceScope>>& entered_devices() {
 
 void bind_devices(nb::module_& m) {
   nb::class_<DeviceObject> c(m, "Device", "A stack of backends, such as autodiff(ndarray). Made from its name.");
-  c.def("__init__", [](DeviceObject* self, nb::handle name) { new (self) DeviceObject{&to_device(name.ptr())}; }, "name"_a)
+  c.def(
+       "__init__", [](DeviceObject* self, nb::handle name) { new (self) DeviceObject{&to_device(name.ptr())}; }, "name"_a)
       .def_prop_ro("name", [](const DeviceObject& d) { return d.device->name(); })
-      .def_prop_ro("type", [](const DeviceObject& d) { return d.device->leaf().name() == "ndarray" ? std::string("cpu") : d.device->leaf().name(); })
+      .def_prop_ro(
+          "type", [](const DeviceObject& d) { return d.device->leaf().name() == "ndarray" ? std::string("cpu") : d.device->leaf().name(); })
       .def_prop_ro("index", [](const DeviceObject&) { return nb::none(); })
       .def("__repr__", [](const DeviceObject& d) { return "device('" + d.device->name() + "')"; })
       .def("__str__", [](const DeviceObject& d) { return d.device->name(); })
       .def("__eq__",
-           [](const DeviceObject& d, nb::handle o) {
-             if (!PyUnicode_Check(o.ptr()) && !nb::isinstance<DeviceObject>(o)) return false;
-             try {
-               return d.device == &to_device(o.ptr());
-             } catch (const DeviceError&) {  // an unknown name is equal to no device
-               return false;
-             }
-           })
+          [](const DeviceObject& d, nb::handle o) {
+            if (!PyUnicode_Check(o.ptr()) && !nb::isinstance<DeviceObject>(o)) return false;
+            try {
+              return d.device == &to_device(o.ptr());
+            } catch (const DeviceError&) {  // an unknown name is equal to no device
+              return false;
+            }
+          })
       .def("__hash__", [](const DeviceObject& d) { return reinterpret_cast<uintptr_t>(d.device) >> 4; })
       .def("__reduce__", [](const DeviceObject& d) { return nb::make_tuple(nb::borrow(device_class), nb::make_tuple(d.device->name())); })
-      .def("__enter__", [](nb::object self) {
-        entered_devices().push_back(std::make_unique<DeviceScope>(*nb::inst_ptr<DeviceObject>(self)->device));
-        return self;
-      })
-      .def("__exit__", [](nb::handle, nb::handle, nb::handle, nb::handle) {
-        if (!entered_devices().empty()) entered_devices().pop_back();
-      }, "type"_a.none(), "value"_a.none(), "traceback"_a.none())
-      .def("synchronize", [](const DeviceObject& d) {
-        const GilRelease released;
-        d.device->backend().synchronize();
-      }, "Waits until everything asked of this device is done.")
-      .def("memory", [](const DeviceObject& d) {
-        const MemoryStatistics s = d.device->backend().memory();
-        nb::dict result;
-        result["in_use"] = s.in_use, result["reserved"] = s.reserved, result["peak"] = s.peak;
-        return result;
-      }, "Bytes in use, reserved from the system, and the peak.");
+      .def("__enter__",
+          [](nb::object self) {
+            entered_devices().push_back(std::make_unique<DeviceScope>(*nb::inst_ptr<DeviceObject>(self)->device));
+            return self;
+          })
+      .def(
+          "__exit__",
+          [](nb::handle, nb::handle, nb::handle, nb::handle) {
+            if (!entered_devices().empty()) entered_devices().pop_back();
+          },
+          "type"_a.none(), "value"_a.none(), "traceback"_a.none())
+      .def(
+          "synchronize",
+          [](const DeviceObject& d) {
+            const GilRelease released;
+            d.device->backend().synchronize();
+          },
+          "Waits until everything asked of this device is done.")
+      .def(
+          "memory",
+          [](const DeviceObject& d) {
+            const MemoryStatistics s = d.device->backend().memory();
+            nb::dict result;
+            result["in_use"] = s.in_use, result["reserved"] = s.reserved, result["peak"] = s.peak;
+            return result;
+          },
+          "Bytes in use, reserved from the system, and the peak.");
   device_class = c.ptr();
   c.attr("__module__") = "pyburn";
   m.def("_default_device", [] { return device_object(default_device()); });
@@ -117,26 +132,42 @@ void bind_devices(nb::module_& m) {
     }
     return result;
   });
-  m.def("set_num_threads", [](int n) { set_num_threads(n); }, "n"_a, "How many threads large operations may use.");
-  m.def("get_num_threads", [] { return num_threads(); }, "How many threads large operations may use.");
+  m.def(
+      "set_num_threads", [](int n) { set_num_threads(n); }, "n"_a, "How many threads large operations may use.");
+  m.def(
+      "get_num_threads", [] { return num_threads(); }, "How many threads large operations may use.");
   m.def("_empty_cache", [] { empty_host_cache(); });
 }
 
 void bind_generators(nb::module_& m) {
   nb::class_<GeneratorObject> c(m, "Generator", "A source of random numbers with a state of its own.");
-  c.def("__init__", [](GeneratorObject* self, nb::handle) { new (self) GeneratorObject{make_ref<Generator>()}; }, "device"_a = nb::none())
-      .def("manual_seed", [](nb::object self, uint64_t seed) {
-        nb::cast<GeneratorObject&>(self).generator->manual_seed(seed);
-        return self;
-      }, "seed"_a, "Starts over from a seed.")
-      .def("seed", [](GeneratorObject& g) {
-        const uint64_t s = entropy();
-        g.generator->manual_seed(s);
-        return s;
-      }, "Starts over from a random seed, which is returned.")
+  c.def(
+       "__init__", [](GeneratorObject* self, nb::handle) { new (self) GeneratorObject{make_ref<Generator>()}; }, "device"_a = nb::none())
+      .def(
+          "manual_seed",
+          [](nb::object self, uint64_t seed) {
+            nb::cast<GeneratorObject&>(self).generator->manual_seed(seed);
+            return self;
+          },
+          "seed"_a, "Starts over from a seed.")
+      .def(
+          "seed",
+          [](GeneratorObject& g) {
+            const uint64_t s = entropy();
+            g.generator->manual_seed(s);
+            return s;
+          },
+          "Starts over from a random seed, which is returned.")
       .def("initial_seed", [](GeneratorObject& g) { return g.generator->state().seed; })
-      .def("get_state", [](GeneratorObject& g) { return nb::make_tuple(g.generator->state().seed, g.generator->state().offset); }, "The state, to be given to set_state later.")
-      .def("set_state", [](GeneratorObject& g, std::pair<uint64_t, uint64_t> s) { g.generator->set_state({s.first, s.second}); }, "new_state"_a);
+      .def(
+          "get_state", [](GeneratorObject& g) { return nb::make_tuple(g.generator->state().seed, g.generator->state().offset); },
+          "The state, to be given to set_state later.")
+      .def(
+          "set_state",
+          [](GeneratorObject& g, std::pair<uint64_t, uint64_t> s) {
+            g.generator->set_state({s.first, s.second});
+          },
+          "new_state"_a);
   generator_class = c.ptr();
   c.attr("__module__") = "pyburn";
   m.attr("default_generator") = nb::cast(GeneratorObject{Ref<Generator>(&default_generator())});

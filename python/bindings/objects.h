@@ -15,18 +15,18 @@ nanobind::object dtype_object(DType t);
 nanobind::object device_object(Device& d);
 Generator* to_generator(PyObject* p);  // null when p is not one
 
-void bind_objects(nanobind::module_& m);   // DType, Device, Generator and their functions
-void bind_errors(nanobind::module_& m);    // the exception classes
+void bind_objects(nanobind::module_& m);  // DType, Device, Generator and their functions
+void bind_errors(nanobind::module_& m);   // the exception classes
 void bind_autograd(nanobind::module_& m);
 void bind_backend(nanobind::module_& m);
 void bind_op_table(nanobind::module_& m);
-void bind_data(nanobind::module_& m);         // numpy, buffers, lists, devices
+void bind_data(nanobind::module_& m);  // numpy, buffers, lists, devices
 void bind_nested_data(nanobind::module_& m);
 void bind_dlpack(nanobind::module_& m);
 void bind_nn(nanobind::module_& m);
 void bind_optim(nanobind::module_& m);
 void bind_io(nanobind::module_& m);
-void bind_plugins(nanobind::module_& m);   // libraries of other packages
+void bind_plugins(nanobind::module_& m);  // libraries of other packages
 
 }  // namespace pyburn::python
 

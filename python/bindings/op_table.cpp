@@ -24,7 +24,8 @@ void bind_op_table(nb::module_& m) {
       row["name"] = std::string(op->name());
       row["row"] = true;
       row["schema"] = op->schema, row["doc"] = op->doc, row["kind"] = kKinds[int(op->kind)];
-      row["torch"] = text(op->torch), row["example"] = text(op->example), row["samples"] = text(op->samples), row["no_grad"] = text(op->no_grad);
+      row["torch"] = text(op->torch), row["example"] = text(op->example), row["samples"] = text(op->samples),
+      row["no_grad"] = text(op->no_grad);
       row["has_grad"] = op->grad != nullptr, row["has_decomposition"] = op->decompose != nullptr;
       row["has_infer"] = op->infer != nullptr || op->view != nullptr;
       rows.append(row);

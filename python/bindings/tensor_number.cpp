@@ -90,26 +90,42 @@ PyNumberMethods tensor_number_slots = [] {
   n.nb_subtract = [](PyObject* a, PyObject* b) { return binary(a, b, [](const Operand& x, const Operand& y) { return sub(x, y); }); };
   n.nb_multiply = [](PyObject* a, PyObject* b) { return binary(a, b, [](const Operand& x, const Operand& y) { return mul(x, y); }); };
   n.nb_true_divide = [](PyObject* a, PyObject* b) { return binary(a, b, [](const Operand& x, const Operand& y) { return div(x, y); }); };
-  n.nb_power = [](PyObject* a, PyObject* b, PyObject*) { return binary(a, b, [](const Operand& x, const Operand& y) { return pow(x, y); }); };
+  n.nb_power = [](PyObject* a, PyObject* b, PyObject*) {
+    return binary(a, b, [](const Operand& x, const Operand& y) { return pow(x, y); });
+  };
   n.nb_matrix_multiply = matrix_multiply;
   n.nb_negative = [](PyObject* a) { return unary(a, [](const TensorHandle& x) { return neg(x); }); };
   n.nb_absolute = [](PyObject* a) { return unary(a, [](const TensorHandle& x) { return abs(x); }); };
-  n.nb_inplace_add = [](PyObject* a, PyObject* b) { return in_place(a, b, [](const TensorHandle& x, const Operand& y) { add_into(x, x, y); }); };
-  n.nb_inplace_subtract = [](PyObject* a, PyObject* b) { return in_place(a, b, [](const TensorHandle& x, const Operand& y) { sub_into(x, x, y); }); };
-  n.nb_inplace_multiply = [](PyObject* a, PyObject* b) { return in_place(a, b, [](const TensorHandle& x, const Operand& y) { mul_into(x, x, y); }); };
-  n.nb_inplace_true_divide = [](PyObject* a, PyObject* b) { return in_place(a, b, [](const TensorHandle& x, const Operand& y) { div_into(x, x, y); }); };
+  n.nb_inplace_add = [](PyObject* a, PyObject* b) {
+    return in_place(a, b, [](const TensorHandle& x, const Operand& y) { add_into(x, x, y); });
+  };
+  n.nb_inplace_subtract = [](PyObject* a, PyObject* b) {
+    return in_place(a, b, [](const TensorHandle& x, const Operand& y) { sub_into(x, x, y); });
+  };
+  n.nb_inplace_multiply = [](PyObject* a, PyObject* b) {
+    return in_place(a, b, [](const TensorHandle& x, const Operand& y) { mul_into(x, x, y); });
+  };
+  n.nb_inplace_true_divide = [](PyObject* a, PyObject* b) {
+    return in_place(a, b, [](const TensorHandle& x, const Operand& y) { div_into(x, x, y); });
+  };
   return n;
 }();
 
 PyObject* tensor_compare(PyObject* a, PyObject* b, int op) {
   return binary(a, b, [op](const Operand& x, const Operand& y) {
     switch (op) {
-      case Py_LT: return lt(x, y);
-      case Py_LE: return le(x, y);
-      case Py_EQ: return eq(x, y);
-      case Py_NE: return ne(x, y);
-      case Py_GT: return gt(x, y);
-      default: return ge(x, y);
+      case Py_LT:
+        return lt(x, y);
+      case Py_LE:
+        return le(x, y);
+      case Py_EQ:
+        return eq(x, y);
+      case Py_NE:
+        return ne(x, y);
+      case Py_GT:
+        return gt(x, y);
+      default:
+        return ge(x, y);
     }
   });
 }

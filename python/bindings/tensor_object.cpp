@@ -60,7 +60,8 @@ int clear(PyObject* self) {
 // Tensor(data): as pyburn.tensor; subclasses in Python call Tensor.__new__(cls, tensor).
 PyObject* create(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   if (type == tensor_type && (PyTuple_GET_SIZE(args) > 1 || keywords)) {  // subclasses may have parameters of their own
-    PyErr_SetString(PyExc_TypeError, "Tensor() takes its data only; pyburn.tensor(data, dtype=..., device=...) takes more, pyburn.empty(...) takes sizes");
+    PyErr_SetString(PyExc_TypeError,
+        "Tensor() takes its data only; pyburn.tensor(data, dtype=..., device=...) takes more, pyburn.empty(...) takes sizes");
     return nullptr;
   }
   if (PyTuple_GET_SIZE(args) >= 1 && is_tensor(PyTuple_GET_ITEM(args, 0))) {
@@ -101,7 +102,8 @@ PyObject* wrap_as(PyTypeObject* type, const TensorHandle& t) {
 PyObject* wrap(const TensorHandle& t) {
   if (!t.defined()) Py_RETURN_NONE;
   TensorImpl* impl = t.impl();
-  if (!impl->py) return wrap_as(t.has(Flag::parameter) && parameter_type ? reinterpret_cast<PyTypeObject*>(parameter_type) : tensor_type, t);
+  if (!impl->py)
+    return wrap_as(t.has(Flag::parameter) && parameter_type ? reinterpret_cast<PyTypeObject*>(parameter_type) : tensor_type, t);
   if (!is_kept(impl->py)) return Py_NewRef(static_cast<PyObject*>(impl->py));
   const Object tuple(kept_tuple(impl->py));
   PyObject* self = wrap_as(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(tuple.get(), 0)), t);
@@ -158,7 +160,8 @@ bool make_tensor_type(PyObject* module) {
   for (const PyType_Slot* more : {tensor_protocol_slots, tensor_index_slots, tensor_buffer_slots})
     for (; more->slot; ++more) slots.push_back(*more);
   slots.push_back({0, nullptr});
-  PyType_Spec spec = {"pyburn.Tensor", int(sizeof(TensorObject)), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
+  PyType_Spec spec = {
+      "pyburn.Tensor", int(sizeof(TensorObject)), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
   tensor_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   return tensor_type && PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(tensor_type)) == 0 && add_functions(module);
 }

@@ -6,27 +6,26 @@
 namespace pyburn::python {
 
 struct TensorObject {
-  PyObject_HEAD
-  TensorHandle handle;
+  PyObject_HEAD TensorHandle handle;
   PyObject* dict;
   PyObject* weakrefs;
 };
 
-extern PyTypeObject* tensor_type;     // pyburn.Tensor
-extern PyObject* parameter_type;      // pyburn.nn.Parameter, set when that module is loaded
+extern PyTypeObject* tensor_type;  // pyburn.Tensor
+extern PyObject* parameter_type;   // pyburn.nn.Parameter, set when that module is loaded
 
 inline bool is_tensor(PyObject* p) { return Py_TYPE(p) == tensor_type || PyObject_TypeCheck(p, tensor_type); }
 inline TensorHandle& unwrap(PyObject* p) { return reinterpret_cast<TensorObject*>(p)->handle; }
 
 // The Python object of a tensor: the same one while it lives; its class and attributes survive it. None if undefined.
 PyObject* wrap(const TensorHandle& t);
-PyObject* wrap(const Tensors& ts);    // a tuple
+PyObject* wrap(const Tensors& ts);  // a tuple
 // A fresh object of class `type` for a tensor that has none yet.
 PyObject* wrap_as(PyTypeObject* type, const TensorHandle& t);
 // For garbage collection: visits what only C++ keeps of the Python object of t, and its hooks.
 int visit_kept(const TensorHandle& t, visitproc visit, void* arg);
 
-bool make_tensor_type(PyObject* module);   // false: a Python error is set
+bool make_tensor_type(PyObject* module);  // false: a Python error is set
 extern PyNumberMethods tensor_number_slots;
 
 }  // namespace pyburn::python

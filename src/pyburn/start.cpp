@@ -17,8 +17,11 @@ namespace {
 
 // Names that users may type and that lead nowhere yet: pyburn.backends() and the error say why.
 void register_planned(const char* name, std::vector<std::string> aliases, const char* doc, const char* why) {
-  register_backend({.name = name, .aliases = std::move(aliases), .doc = doc, .make = [](auto, auto) { return Ref<Backend>(); },
-                    .unavailable = [why] { return std::string(why); }});
+  register_backend({.name = name,
+      .aliases = std::move(aliases),
+      .doc = doc,
+      .make = [](auto, auto) { return Ref<Backend>(); },
+      .unavailable = [why] { return std::string(why); }});
 }
 
 }  // namespace
@@ -27,7 +30,8 @@ void start() {
   static std::once_flag once;
   std::call_once(once, [] {
     register_operations(OpTable::global());
-    register_backend({.name = "ndarray", .aliases = {"cpu"}, .doc = "The CPU.", .make = [](auto, auto) { return Ref<Backend>(&cpu::cpu_backend()); }});
+    register_backend(
+        {.name = "ndarray", .aliases = {"cpu"}, .doc = "The CPU.", .make = [](auto, auto) { return Ref<Backend>(&cpu::cpu_backend()); }});
     register_null_backend();
     register_autodiff();
     register_fusion();

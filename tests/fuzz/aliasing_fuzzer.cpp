@@ -86,7 +86,8 @@ std::vector<Device*> devices_of(const std::string& list) {
 
 void dump(const Options& o) {
   std::printf("[");
-  for (int64_t k = 0; k < o.programs; ++k) std::printf("%s%s", k ? ",\n" : "", to_json(generate(o.seed + uint64_t(k), o.generator)).c_str());
+  for (int64_t k = 0; k < o.programs; ++k)
+    std::printf("%s%s", k ? ",\n" : "", to_json(generate(o.seed + uint64_t(k), o.generator)).c_str());
   std::printf("]\n");
 }
 
@@ -99,8 +100,8 @@ int run(const Options& o) {
     for (Device* device : devices) {
       if (compare(program, *device).empty()) continue;
       const Program small = minimised(program, *device);
-      std::printf("program %llu differs on %s: %s\n%s\n", static_cast<unsigned long long>(seed), device->name().c_str(), compare(small, *device).c_str(),
-                  to_json(small).c_str());
+      std::printf("program %llu differs on %s: %s\n%s\n", static_cast<unsigned long long>(seed), device->name().c_str(),
+          compare(small, *device).c_str(), to_json(small).c_str());
       if (o.fault == Fault::none) return 1;
       std::printf("the planted bug was found after %lld programs\n", static_cast<long long>(k + 1));
       return 0;

@@ -97,41 +97,102 @@ class Run {
     switch (i.op) {
       case Op::fresh: {
         std::vector<double> values;
-        for (int64_t k = 0; k < Shape(dims).numel(); ++k) values.push_back(rounded(0.25 * double((k * 7 + int64_t(i.number)) % 17 - 8), i.dtype));
+        for (int64_t k = 0; k < Shape(dims).numel(); ++k)
+          values.push_back(rounded(0.25 * double((k * 7 + int64_t(i.number)) % 17 - 8), i.dtype));
         tensors[i.out] = from_values(values, dims, i.dtype, device_);
         return autograd::set_requires_grad(tensors[i.out], i.flag);
       }
-      case Op::random: tensors[i.out] = rand(dims, i.dtype, &device_, i.flag, &generator); return;
-      case Op::view: tensors[i.out] = view(a, dims); return;
-      case Op::reshape: tensors[i.out] = reshape(a, dims); return;
-      case Op::expand: tensors[i.out] = expand(a, dims); return;
-      case Op::permute: tensors[i.out] = permute(a, dims); return;
-      case Op::slice: tensors[i.out] = slice(a, dims[0], dims[1], dims[2], dims[3]); return;
-      case Op::select: tensors[i.out] = select(a, dims[0], dims[1]); return;
-      case Op::unsqueeze: tensors[i.out] = unsqueeze(a, dims[0]); return;
-      case Op::detach: tensors[i.out] = detach(a); return;
-      case Op::clone: tensors[i.out] = clone(a); return;
-      case Op::cast: tensors[i.out] = cast(a, i.dtype); return;
-      case Op::add: tensors[i.out] = add(a, b, number); return;
-      case Op::mul: tensors[i.out] = mul(a, b); return;
-      case Op::add_number: tensors[i.out] = add(a, number); return;
-      case Op::mul_number: tensors[i.out] = mul(a, number); return;
-      case Op::exp: tensors[i.out] = exp(a); return;
-      case Op::matmul: tensors[i.out] = matmul(a, b); return;
-      case Op::nonzero: tensors[i.out] = nonzero(a); return;
-      case Op::sum: tensors[i.out] = dims.empty() ? sum(a, {}, i.flag) : sum(a, dims, i.flag); return;
-      case Op::copy_: return copy_into(a, b);
-      case Op::add_: Tensor(a).add_(b); return;
-      case Op::mul_: Tensor(a).mul_(b); return;
-      case Op::add_number_: Tensor(a).add_(number); return;
-      case Op::mul_number_: Tensor(a).mul_(number); return;
-      case Op::exp_: Tensor(a).exp_(); return;
-      case Op::fill_: fill_(a, number); return;
-      case Op::uniform_: uniform_(a, 0, 1, &generator); return;
-      case Op::data_mul_: Tensor(autograd::data_of(a)).mul_(number); return;
-      case Op::data_copy_: return copy_into(autograd::data_of(a), b);
-      case Op::read: readings[i.out] = values_of(a); return;
-      case Op::drop: tensors.erase(i.a); return;
+      case Op::random:
+        tensors[i.out] = rand(dims, i.dtype, &device_, i.flag, &generator);
+        return;
+      case Op::view:
+        tensors[i.out] = view(a, dims);
+        return;
+      case Op::reshape:
+        tensors[i.out] = reshape(a, dims);
+        return;
+      case Op::expand:
+        tensors[i.out] = expand(a, dims);
+        return;
+      case Op::permute:
+        tensors[i.out] = permute(a, dims);
+        return;
+      case Op::slice:
+        tensors[i.out] = slice(a, dims[0], dims[1], dims[2], dims[3]);
+        return;
+      case Op::select:
+        tensors[i.out] = select(a, dims[0], dims[1]);
+        return;
+      case Op::unsqueeze:
+        tensors[i.out] = unsqueeze(a, dims[0]);
+        return;
+      case Op::detach:
+        tensors[i.out] = detach(a);
+        return;
+      case Op::clone:
+        tensors[i.out] = clone(a);
+        return;
+      case Op::cast:
+        tensors[i.out] = cast(a, i.dtype);
+        return;
+      case Op::add:
+        tensors[i.out] = add(a, b, number);
+        return;
+      case Op::mul:
+        tensors[i.out] = mul(a, b);
+        return;
+      case Op::add_number:
+        tensors[i.out] = add(a, number);
+        return;
+      case Op::mul_number:
+        tensors[i.out] = mul(a, number);
+        return;
+      case Op::exp:
+        tensors[i.out] = exp(a);
+        return;
+      case Op::matmul:
+        tensors[i.out] = matmul(a, b);
+        return;
+      case Op::nonzero:
+        tensors[i.out] = nonzero(a);
+        return;
+      case Op::sum:
+        tensors[i.out] = dims.empty() ? sum(a, {}, i.flag) : sum(a, dims, i.flag);
+        return;
+      case Op::copy_:
+        return copy_into(a, b);
+      case Op::add_:
+        Tensor(a).add_(b);
+        return;
+      case Op::mul_:
+        Tensor(a).mul_(b);
+        return;
+      case Op::add_number_:
+        Tensor(a).add_(number);
+        return;
+      case Op::mul_number_:
+        Tensor(a).mul_(number);
+        return;
+      case Op::exp_:
+        Tensor(a).exp_();
+        return;
+      case Op::fill_:
+        fill_(a, number);
+        return;
+      case Op::uniform_:
+        uniform_(a, 0, 1, &generator);
+        return;
+      case Op::data_mul_:
+        Tensor(autograd::data_of(a)).mul_(number);
+        return;
+      case Op::data_copy_:
+        return copy_into(autograd::data_of(a), b);
+      case Op::read:
+        readings[i.out] = values_of(a);
+        return;
+      case Op::drop:
+        tensors.erase(i.a);
+        return;
     }
   }
 
@@ -188,7 +249,8 @@ class Comparison {
       if (x.view || !x.base->wants || !x.base->leaf) continue;
       const TensorHandle g = autograd::grad_of(run_.tensors.at(name));
       const std::vector<double> got = g.defined() ? values_of(g) : std::vector<double>(size_t(x.numel()), 0.0);
-      if (std::string d = difference(got, reference_.gradient(x), tolerance_); !d.empty()) return format("gradient of tensor {}: {}", name, d);
+      if (std::string d = difference(got, reference_.gradient(x), tolerance_); !d.empty())
+        return format("gradient of tensor {}: {}", name, d);
     }
     return {};
   }

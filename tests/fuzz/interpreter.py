@@ -135,15 +135,17 @@ class Run:
         roots = [x for _, x in sorted(self.tensors.items()) if x.requires_grad]
         if not roots:
             return
-        gradients = [
-            self.library.tensor(root_gradient(x.numel()), dtype=x.dtype, **self.options).reshape(tuple(x.shape)) for x in roots
-        ]
+        gradients = [self.library.tensor(root_gradient(x.numel()), dtype=x.dtype, **self.options).reshape(tuple(x.shape)) for x in roots]
         self.library.autograd.backward(roots, gradients)
 
     def result(self) -> dict:
         """What PyTorch and pyburn must agree on, as plain data. No gradient and a gradient of zeros are the same here."""
         leaves = {n: x for n, x in self.tensors.items() if x.requires_grad and x.is_leaf}
-        gradients = {} if self.outcomes[-1] == "error" else {n: flat(x.grad) if x.grad is not None else [0.0] * x.numel() for n, x in leaves.items()}
+        gradients = (
+            {}
+            if self.outcomes[-1] == "error"
+            else {n: flat(x.grad) if x.grad is not None else [0.0] * x.numel() for n, x in leaves.items()}
+        )
         return {
             "outcomes": self.outcomes,
             "messages": self.messages,

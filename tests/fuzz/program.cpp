@@ -9,9 +9,38 @@ namespace pyburn::fuzz {
 
 const char* name_of(Op op) {
   static constexpr const char* names[kOps] = {
-      "fresh", "random", "view",  "reshape", "expand", "permute", "slice",       "select",      "unsqueeze", "detach", "clone",
-      "cast",  "add",    "mul",   "add_number", "mul_number", "exp", "matmul",   "nonzero",     "sum",       "copy_",  "add_",
-      "mul_",  "add_number_", "mul_number_", "exp_", "fill_", "uniform_", "data_mul_", "data_copy_", "read",  "drop",
+      "fresh",
+      "random",
+      "view",
+      "reshape",
+      "expand",
+      "permute",
+      "slice",
+      "select",
+      "unsqueeze",
+      "detach",
+      "clone",
+      "cast",
+      "add",
+      "mul",
+      "add_number",
+      "mul_number",
+      "exp",
+      "matmul",
+      "nonzero",
+      "sum",
+      "copy_",
+      "add_",
+      "mul_",
+      "add_number_",
+      "mul_number_",
+      "exp_",
+      "fill_",
+      "uniform_",
+      "data_mul_",
+      "data_copy_",
+      "read",
+      "drop",
   };
   return names[int(op)];
 }
@@ -80,7 +109,10 @@ class Generator {
   DType dtype() { return chance(12) ? DType::int64 : wide_ || chance(10) ? DType::float64 : DType::float32; }
 
   Instruction fresh() {
-    Instruction i{.op = options_.random_numbers && chance(10) ? Op::random : Op::fresh, .dims = shape(), .number = double(below(17)), .dtype = dtype()};
+    Instruction i{.op = options_.random_numbers && chance(10) ? Op::random : Op::fresh,
+        .dims = shape(),
+        .number = double(below(17)),
+        .dtype = dtype()};
     if (i.op == Op::random && !is_floating(i.dtype)) i.dtype = DType::float32;
     i.flag = is_floating(i.dtype) && chance(50);
     return i;
@@ -104,15 +136,18 @@ class Generator {
   }
 
   Instruction view() {
-    Instruction i{.op = one_of({Op::view, Op::reshape, Op::expand, Op::permute, Op::permute, Op::slice, Op::slice, Op::slice, Op::select, Op::select, Op::unsqueeze}),
-                  .a = pick()};
+    Instruction i{.op = one_of({Op::view, Op::reshape, Op::expand, Op::permute, Op::permute, Op::slice, Op::slice, Op::slice, Op::select,
+                      Op::select, Op::unsqueeze}),
+        .a = pick()};
     if (i.a < 0) return fresh();
     const Extents& shape = at(i.a).shape;
     const int rank = int(shape.size());
     if (rank == 0 && (i.op == Op::slice || i.op == Op::select || i.op == Op::permute)) i.op = Op::unsqueeze;
     switch (i.op) {
       case Op::view:
-      case Op::reshape: i.dims = regrouped(shape); break;
+      case Op::reshape:
+        i.dims = regrouped(shape);
+        break;
       case Op::expand:
         i.dims = shape;
         for (int64_t& d : i.dims)
@@ -135,38 +170,48 @@ class Generator {
         i.dims = {d, below(int(shape[size_t(d)]))};
         break;
       }
-      default: i.dims = {below(rank + 1)};
+      default:
+        i.dims = {below(rank + 1)};
     }
     return i;
   }
 
   Instruction operation() {
-    Instruction i{.op = one_of({Op::detach, Op::clone, Op::cast, Op::add, Op::add, Op::mul, Op::mul, Op::mul, Op::add_number, Op::mul_number, Op::exp, Op::exp,
-                                Op::matmul, Op::matmul, Op::nonzero, Op::sum, Op::sum}),
-                  .a = pick(), .number = number()};
+    Instruction i{.op = one_of({Op::detach, Op::clone, Op::cast, Op::add, Op::add, Op::mul, Op::mul, Op::mul, Op::add_number,
+                      Op::mul_number, Op::exp, Op::exp, Op::matmul, Op::matmul, Op::nonzero, Op::sum, Op::sum}),
+        .a = pick(),
+        .number = number()};
     if (i.a < 0) return fresh();
     switch (i.op) {
-      case Op::cast: i.dtype = dtype(); break;
+      case Op::cast:
+        i.dtype = dtype();
+        break;
       case Op::add:
         i.number = one_of({1.0, 1.0, 0.5, -1.0, 2.0});
         if (!is_floating(at(i.a).dtype())) i.number = 1;
         [[fallthrough]];
-      case Op::mul: i.b = partner(i.a, false); break;
-      case Op::matmul: i.b = pick(); break;
+      case Op::mul:
+        i.b = partner(i.a, false);
+        break;
+      case Op::matmul:
+        i.b = pick();
+        break;
       case Op::sum:
         for (int d = 0; d < at(i.a).rank(); ++d)
           if (chance(40)) i.dims.push_back(d);
         i.flag = chance(40);
         break;
-      default: break;
+      default:
+        break;
     }
     return i;
   }
 
   Instruction write() {
-    Instruction i{.op = one_of({Op::copy_, Op::copy_, Op::copy_, Op::add_, Op::add_, Op::mul_, Op::mul_, Op::add_number_, Op::mul_number_, Op::exp_, Op::fill_,
-                                Op::uniform_, Op::data_mul_, Op::data_copy_}),
-                  .a = pick(), .number = number()};
+    Instruction i{.op = one_of({Op::copy_, Op::copy_, Op::copy_, Op::add_, Op::add_, Op::mul_, Op::mul_, Op::add_number_, Op::mul_number_,
+                      Op::exp_, Op::fill_, Op::uniform_, Op::data_mul_, Op::data_copy_}),
+        .a = pick(),
+        .number = number()};
     if (i.a < 0) return fresh();
     if (i.op == Op::uniform_ && !options_.random_numbers) i.op = Op::fill_;
     if (i.op == Op::uniform_) i.number = below(17);
@@ -201,8 +246,8 @@ Program generate(uint64_t seed, const GeneratorOptions& options) { return Genera
 std::string to_json(const Instruction& i) {
   std::string dims;
   for (int64_t d : i.dims) dims += (dims.empty() ? "" : ", ") + to_text(d);
-  return format(R"({"op": "{}", "out": {}, "a": {}, "b": {}, "dims": [{}], "number": {}, "dtype": "{}", "flag": {}, "no_grad": {}})", name_of(i.op), i.out, i.a,
-                i.b, dims, i.number, name_of(i.dtype), i.flag ? "true" : "false", i.no_grad ? "true" : "false");
+  return format(R"({"op": "{}", "out": {}, "a": {}, "b": {}, "dims": [{}], "number": {}, "dtype": "{}", "flag": {}, "no_grad": {}})",
+      name_of(i.op), i.out, i.a, i.b, dims, i.number, name_of(i.dtype), i.flag ? "true" : "false", i.no_grad ? "true" : "false");
 }
 
 std::string to_json(const Program& program) {

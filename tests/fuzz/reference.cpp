@@ -136,18 +136,20 @@ struct Reference::Operand {
   std::vector<int> nodes;
   bool wants = false, inexact = false;
   int operation = -1;
-  std::shared_ptr<Store> store;         // null where the operation keeps a copy of its own
+  std::shared_ptr<Store> store;  // null where the operation keeps a copy of its own
   std::vector<int64_t> places;
   uint32_t version = 0;
 
   // The derivative of something with respect to `parent` is this element's value.
-  Partial times(int parent, size_t i) const { return store ? Partial{parent, 1, store, places[i]} : Partial{parent, values[i], nullptr, 0}; }
+  Partial times(int parent, size_t i) const {
+    return store ? Partial{parent, 1, store, places[i]} : Partial{parent, values[i], nullptr, 0};
+  }
 };
 
 struct Reference::Result {
   std::vector<double> values;
   std::vector<int> nodes;
-  std::vector<int> exponentials;        // elements' nodes whose derivative is the result itself
+  std::vector<int> exponentials;  // elements' nodes whose derivative is the result itself
   bool record = false, inexact = false, keeps_result = false;
   Recorded recorded;
 
@@ -186,7 +188,8 @@ Reference::Operand Reference::operand(const Variable& x, const Extents& shape, D
 }
 
 bool Reference::acceptable(const Result& r) const {
-  return r.values.size() <= size_t(kMostElements) && std::all_of(r.values.begin(), r.values.end(), [](double v) { return std::abs(v) <= kLargest; });
+  return r.values.size() <= size_t(kMostElements) &&
+         std::all_of(r.values.begin(), r.values.end(), [](double v) { return std::abs(v) <= kLargest; });
 }
 
 Outcome Reference::step(const Instruction& i) {
@@ -336,7 +339,8 @@ Reference::Result Reference::sum(const Instruction& i, const Variable& x) {
   Extents kept, strides(x.shape.size(), 0);
   std::vector<size_t> axes;
   for (size_t d = 0; d < x.shape.size(); ++d)
-    if (!i.dims.empty() && std::find(i.dims.begin(), i.dims.end(), int64_t(d)) == i.dims.end()) kept.push_back(x.shape[d]), axes.push_back(d);
+    if (!i.dims.empty() && std::find(i.dims.begin(), i.dims.end(), int64_t(d)) == i.dims.end())
+      kept.push_back(x.shape[d]), axes.push_back(d);
   const Extents steps = plain_strides(kept);
   for (size_t k = 0; k < axes.size(); ++k) strides[axes[k]] = steps[k];
   const std::vector<int64_t> to = walk(x.shape, strides, 0);
@@ -398,7 +402,8 @@ Outcome Reference::compute(const Instruction& i) {
     }
     case Op::reshape:  // a copy in plain order
       return product(i.dims) == x.numel() ? finish(i, unary(i, x, nullptr), i.dims, plain_strides(i.dims), x.dtype()) : Outcome::skipped;
-    case Op::clone: return finish(i, unary(i, x, nullptr), x.shape, strides_like({&x}, x.shape), x.dtype());
+    case Op::clone:
+      return finish(i, unary(i, x, nullptr), x.shape, strides_like({&x}, x.shape), x.dtype());
     case Op::cast:
       if (i.dtype == DType::int64 && x.base->store->inexact) return Outcome::skipped;
       return finish(i, unary(i, x, nullptr), x.shape, strides_like({&x}, x.shape), i.dtype);
@@ -518,7 +523,8 @@ Outcome Reference::write(const Instruction& i, const Variable& target) {
       break;
     default:  // fill_, uniform_
       for (int64_t k = 0; k < target.numel(); ++k) {
-        r.values.push_back(i.op == Op::fill_ ? rounded(i.number, dtype) : double(philox(uint64_t(i.number), uint64_t(k / 4))[size_t(k % 4)] >> 8) * 0x1p-24);
+        r.values.push_back(i.op == Op::fill_ ? rounded(i.number, dtype)
+                                             : double(philox(uint64_t(i.number), uint64_t(k / 4))[size_t(k % 4)] >> 8) * 0x1p-24);
         r.nodes.push_back(-1);
       }
       r.inexact = i.op == Op::uniform_;
@@ -587,7 +593,8 @@ Outcome Reference::backward() {
     reached.insert(op.parents.begin(), op.parents.end());
   }
   for (size_t n = tape_.size(); n-- > 0;)
-    for (const Partial& p : tape_[n]) adjoint_[size_t(p.parent)] += adjoint_[n] * p.factor * (p.store ? p.store->values[size_t(p.place)] : 1);
+    for (const Partial& p : tape_[n])
+      adjoint_[size_t(p.parent)] += adjoint_[n] * p.factor * (p.store ? p.store->values[size_t(p.place)] : 1);
   return Outcome::ok;
 }
 

@@ -19,16 +19,16 @@ struct Store {
   std::vector<double> values;
   DType dtype;
   uint32_t version = 0;
-  bool inexact = false;                 // rounding may differ between devices: no truncation, no test for zero
+  bool inexact = false;  // rounding may differ between devices: no truncation, no test for zero
 };
 
 // What all views of a tensor share: values and history. A detached tensor has the same store and a history of its own.
 struct Base {
   std::shared_ptr<Store> store;
-  std::vector<int> nodes;               // per element of the store; -1: a constant
+  std::vector<int> nodes;  // per element of the store; -1: a constant
   bool wants = false, leaf = false;
-  int operation = -1;                   // the last recorded one that made or wrote it
-  int generation = 0;                   // grows with every recorded write
+  int operation = -1;  // the last recorded one that made or wrote it
+  int generation = 0;  // grows with every recorded write
 };
 
 struct Variable {
@@ -36,7 +36,7 @@ struct Variable {
   Extents shape, strides;
   int64_t offset = 0;
   bool view = false, without_grad = false;
-  int frozen_at = -1;                   // a view without history sees the base's only once that has changed
+  int frozen_at = -1;  // a view without history sees the base's only once that has changed
 
   DType dtype() const { return base->store->dtype; }
   int rank() const { return int(shape.size()); }

@@ -367,7 +367,7 @@ def test_graph_of_nodes_can_be_walked():
     y = (x * 2).exp()
     node = y.grad_fn
     assert repr(node) == "<ExpBackward0>"
-    (mul, output), = node.next_functions
+    ((mul, output),) = node.next_functions
     assert mul.name() == "MulBackward0" and output == 0
     assert mul.next_functions[0][0].name() == "AccumulateGrad"
     assert y.grad_fn == node and hash(y.grad_fn) == hash(node)

@@ -65,7 +65,22 @@ def test_programs_mean_what_they_mean_in_pytorch(name):
 
 def test_the_recorded_programs_contain_what_matters():
     instructions = [i["op"] for case in CASES for i in case["program"]]
-    for op in ("view", "slice", "permute", "expand", "copy_", "add_", "mul_", "exp_", "data_mul_", "detach", "matmul", "nonzero", "sum", "cast"):
+    for op in (
+        "view",
+        "slice",
+        "permute",
+        "expand",
+        "copy_",
+        "add_",
+        "mul_",
+        "exp_",
+        "data_mul_",
+        "detach",
+        "matmul",
+        "nonzero",
+        "sum",
+        "cast",
+    ):
         assert instructions.count(op) > 10, op
     ends = [case["expected"]["outcomes"][-1] for case in CASES]
     assert ends.count("ok") > 200 and ends.count("error") > 10

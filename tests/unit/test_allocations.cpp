@@ -71,7 +71,10 @@ const Case kCases[] = {
     {"write_to_a_result", [](const Tensor& a, const Tensor& b) { mul(a, b).add_(b); }},
     {"write_to_a_view", [](const Tensor& a, const Tensor& b) { select(mul(a, b), 0, 1).add_(select(b, 0, 0)); }},
     {"cast", [](const Tensor& a, const Tensor&) { cast(a, DType::float64); }},
-    {"promotion", [](const Tensor& a, const Tensor&) { add(a, ones(Dims{4, 4}, DType::float64, &a.device())); }},
+    {"promotion",
+        [](const Tensor& a, const Tensor&) {
+          add(a, ones(Dims{4, 4}, DType::float64, &a.device()));
+        }},
     {"detach", [](const Tensor& a, const Tensor&) { a.detach(); }},
 };
 

@@ -15,7 +15,8 @@ namespace {
 constexpr int64_t kMegabyte = 1 << 20;
 
 TEST(Allocator, BlocksAreAlignedAndUsable) {
-  for (int64_t bytes : {int64_t(0), int64_t(1), int64_t(64), int64_t(65), int64_t(4096), int64_t(4097), 100000 * int64_t(7), 2 * kMegabyte, 5 * kMegabyte + 1}) {
+  for (int64_t bytes : {int64_t(0), int64_t(1), int64_t(64), int64_t(65), int64_t(4096), int64_t(4097), 100000 * int64_t(7), 2 * kMegabyte,
+           5 * kMegabyte + 1}) {
     void* p = host_allocate(bytes);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(p) % 64, 0u) << bytes;
     std::memset(p, 0xab, size_t(bytes));

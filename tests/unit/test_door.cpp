@@ -66,7 +66,10 @@ TEST_F(Door, Broadcasts) {
   EXPECT_EQ(to_text(add(ones(Dims{3, 1}), ones(Dims{1, 4})).shape()), "(3, 4)");
   EXPECT_EQ(to_text(add(ones(Dims{}), ones(Dims{0, 2})).shape()), "(0, 2)");
   EXPECT_EQ(to_text(add(ones(Dims{2, 1, 1}), ones(Dims{3, 4})).shape()), "(2, 3, 4)");
-  EXPECT_EQ(message_of<ShapeError>([] { add(ones(Dims{2, 3}), ones(Dims{4, 5})); }), "[add] shapes do not broadcast: got (2, 3) and (4, 5)");
+  EXPECT_EQ(message_of<ShapeError>([] {
+    add(ones(Dims{2, 3}), ones(Dims{4, 5}));
+  }),
+      "[add] shapes do not broadcast: got (2, 3) and (4, 5)");
 }
 
 TEST_F(Door, ResultsKeepTheOrderOfAxes) {
@@ -136,9 +139,12 @@ TEST_F(Door, DevicesDoNotMix) {
 }
 
 TEST_F(Door, ErrorsNameTheOperation) {
-  EXPECT_EQ(message_of<ShapeError>([] { matmul(ones(Dims{2, 3}), ones(Dims{4, 5})); }), "[matmul] inner dimensions differ: got (2, 3) and (4, 5)");
+  EXPECT_EQ(message_of<ShapeError>([] {
+    matmul(ones(Dims{2, 3}), ones(Dims{4, 5}));
+  }),
+      "[matmul] inner dimensions differ: got (2, 3) and (4, 5)");
   EXPECT_EQ(message_of<DTypeError>([] { ones(Dims{2}, DType::int64).add_(0.5); }),
-            "[add] result type float32 can't be cast to the desired output type int64");
+      "[add] result type float32 can't be cast to the desired output type int64");
 }
 
 }  // namespace

@@ -19,9 +19,7 @@ class GeneratorTest : public ::testing::Test {
   const DeviceScope scope{started()};
 };
 
-TEST(Philox, KnownAnswers) {
-  EXPECT_EQ(philox(0, 0), (std::array<uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
-}
+TEST(Philox, KnownAnswers) { EXPECT_EQ(philox(0, 0), (std::array<uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8})); }
 
 TEST(Philox, BlocksDiffer) {
   EXPECT_NE(philox(0, 0), philox(0, 1));

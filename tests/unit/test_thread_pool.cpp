@@ -51,7 +51,11 @@ TEST_P(ThreadPool, CutsTheSameForAnyNumberOfThreads) {
 
 TEST_P(ThreadPool, AnExceptionReachesTheCaller) {
   for (int repeat = 0; repeat < 50; ++repeat)
-    EXPECT_THROW(parallel_for(1000, 1, [](int64_t begin, int64_t) { if (begin == 500) throw std::runtime_error("here"); }), std::runtime_error);
+    EXPECT_THROW(parallel_for(1000, 1,
+                     [](int64_t begin, int64_t) {
+                       if (begin == 500) throw std::runtime_error("here");
+                     }),
+        std::runtime_error);
   EXPECT_EQ(visits(1000, 10), std::vector<int>(1000, 1));  // and the pool still works
 }
 

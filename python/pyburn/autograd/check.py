@@ -74,7 +74,9 @@ def gradcheck(
                 if not abs(a - n) <= atol + rtol * abs(n):
                     if not raise_exception:
                         return False
-                    raise GradcheckError(f"[gradcheck] gradient of output {which} for input {i}, element {k}: got {a}, finite difference {n}")
+                    raise GradcheckError(
+                        f"[gradcheck] gradient of output {which} for input {i}, element {k}: got {a}, finite difference {n}"
+                    )
     return True
 
 

@@ -102,7 +102,9 @@ class Function:
             found = cls.backward(ctx, *gradients)
             found = found if isinstance(found, tuple) else (found,)
             if len(found) < len(args) or any(g is not None for g in found[len(args) :]):
-                raise RuntimeError(f"{cls.__name__}.backward must return {len(args)} gradients, one per argument of forward: got {len(found)}")
+                raise RuntimeError(
+                    f"{cls.__name__}.backward must return {len(args)} gradients, one per argument of forward: got {len(found)}"
+                )
             return tuple(g for g, a in zip(found, args) if isinstance(a, Tensor))
 
         attached = [o if isinstance(o, Tensor) and id(o) not in plain else None for o in outputs]

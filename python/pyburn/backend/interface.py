@@ -97,9 +97,7 @@ class Backend:
         array = self.as_strided(buffer, dtype, shape, strides, offset)
         return widen_bfloat16(array) if dtype is _core.bfloat16 and array.dtype == np.uint16 else array
 
-    def write(
-        self, buffer: Array, dtype: _core.DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, value: Array
-    ) -> None:
+    def write(self, buffer: Array, dtype: _core.DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, value: Array) -> None:
         """Puts the result of a kernel where a tensor is."""
         target = self.as_strided(buffer, dtype, shape, strides, offset)
         if np.shape(value) != target.shape:

@@ -10,9 +10,9 @@
 #include "pyburn/tensor/scalar.h"
 #include "pyburn/tensor/shape.h"
 
-#define PB_FIELDS(...)                                        \
-  auto fields() const { return std::tie(__VA_ARGS__); }       \
-  auto fields() { return std::tie(__VA_ARGS__); }             \
+#define PB_FIELDS(...)                                  \
+  auto fields() const { return std::tie(__VA_ARGS__); } \
+  auto fields() { return std::tie(__VA_ARGS__); }       \
   static constexpr const char* field_names() { return #__VA_ARGS__; }
 
 namespace pyburn {

@@ -8,10 +8,10 @@ class GradContext {
  public:
   virtual const TensorHandle& dy(int i = 0) const = 0;  // gradient of output i; zeros where none arrived
   virtual bool has_dy(int i) const = 0;
-  virtual TensorHandle input(int i) const = 0;          // needs Saves::inputs or others; undefined if not kept
-  virtual TensorHandle output(int i = 0) const = 0;     // needs Saves::outputs
-  virtual const Meta& meta(int i) const = 0;            // of input i; always there
-  virtual bool needs(int i) const = 0;                  // does input i want a gradient?
+  virtual TensorHandle input(int i) const = 0;       // needs Saves::inputs or others; undefined if not kept
+  virtual TensorHandle output(int i = 0) const = 0;  // needs Saves::outputs
+  virtual const Meta& meta(int i) const = 0;         // of input i; always there
+  virtual bool needs(int i) const = 0;               // does input i want a gradient?
   virtual int inputs() const = 0;
 
  protected:

@@ -11,7 +11,7 @@ using ValueId = int32_t;  // -1: an absent optional input
 struct GraphNode {
   Operation op;
   SmallVector<ValueId, 4> in, out;
-  bool writes = false;    // the outputs are existing values that the operation writes into
+  bool writes = false;  // the outputs are existing values that the operation writes into
 };
 
 // A number inside an operation that depends on the free extent n: a * n + c. `slot` counts the integers of the
@@ -23,11 +23,11 @@ struct ExtentPatch {
 
 class Graph : public Counted {
  public:
-  std::vector<Meta> values;                          // shape and dtype of each value, at the captured size
+  std::vector<Meta> values;  // shape and dtype of each value, at the captured size
   std::vector<ValueId> inputs, outputs;
   std::vector<std::string> input_names, output_names;
   std::vector<std::pair<ValueId, TensorHandle>> constants;
-  std::vector<std::string> constant_names;           // parallel to constants; may be empty strings
+  std::vector<std::string> constant_names;  // parallel to constants; may be empty strings
   std::vector<GraphNode> nodes;
   std::vector<std::pair<ValueId, ValueId>> updates;  // (state, new value): written back after a run
   // Free extents: which axis of which input gives n, and what follows from it.
@@ -42,8 +42,8 @@ class Graph : public Counted {
 
 // Every value is made before it is used, and every number is in range. FormatError otherwise.
 void check(const Graph&);
-uint64_t hash(const Graph&);                         // structure only: no constants' contents
+uint64_t hash(const Graph&);  // structure only: no constants' contents
 bool operator==(const Graph&, const Graph&);
-std::string to_text(const Graph&);                   // one line per node
+std::string to_text(const Graph&);  // one line per node
 
 }  // namespace pyburn

@@ -15,22 +15,22 @@ using Grads = Tensors;  // one per input; undefined where there is none
 enum class Kind : uint8_t {
   elementwise,  // the door promotes and broadcasts the inputs: kernels see equal shapes
   reduce,
-  view,         // a new layout on the same storage
-  contract,     // matmul, convolution
-  gather,       // reads through an index
+  view,      // a new layout on the same storage
+  contract,  // matmul, convolution
+  gather,    // reads through an index
   random,
-  fill,         // creates from attributes alone
-  dynamic,      // the size of the result depends on values: the kernel makes its outputs
-  update,       // writes into its own inputs, element by element: optimiser steps
-  opaque,       // anything else
+  fill,     // creates from attributes alone
+  dynamic,  // the size of the result depends on values: the kernel makes its outputs
+  update,   // writes into its own inputs, element by element: optimiser steps
+  opaque,   // anything else
 };
 
 // How the door changes the dtypes of inputs.
 enum class Cast : uint8_t {
   none,
-  promote,     // to their common dtype
+  promote,        // to their common dtype
   promote_float,  // the same, and integers become the default floating dtype
-  to_result,   // to the dtype of the first output
+  to_result,      // to the dtype of the first output
 };
 
 // What the gradient rule reads. `others`: input i is kept only if another input requires a gradient (products).
@@ -44,12 +44,12 @@ struct OpSpec {
   Kind kind = Kind::opaque;
   Cast cast = Cast::none;
   Saves saves = nothing;
-  bool may_alias = false;               // the result may be a view of the input: its decomposition says
-  uint8_t key = 0;                      // the input whose dtype chooses the kernel
-  const char* no_grad = nullptr;        // the reason, where there is no gradient
-  const char* torch = nullptr;          // the reference for goldens where PyTorch's name differs
-  const char* example = nullptr;        // two lines of Python for the docstring
-  const char* samples = nullptr;        // one case per line, see tests/conformance/samples.py
+  bool may_alias = false;         // the result may be a view of the input: its decomposition says
+  uint8_t key = 0;                // the input whose dtype chooses the kernel
+  const char* no_grad = nullptr;  // the reason, where there is no gradient
+  const char* torch = nullptr;    // the reference for goldens where PyTorch's name differs
+  const char* example = nullptr;  // two lines of Python for the docstring
+  const char* samples = nullptr;  // one case per line, see tests/conformance/samples.py
 };
 
 struct OpInfo : OpSpec {
@@ -61,12 +61,12 @@ struct OpInfo : OpSpec {
   using ScalarFn = const Scalar* (*)(const void* attrs);
 
   const AttrType* attrs = nullptr;
-  ScalarFn scalar = nullptr;            // a number among the attributes that takes part in promotion
-  InferFn infer = nullptr;              // null for views and dynamic ops
+  ScalarFn scalar = nullptr;  // a number among the attributes that takes part in promotion
+  InferFn infer = nullptr;    // null for views and dynamic ops
   ViewFn view = nullptr;
   GradFn grad = nullptr;
   DecomposeFn decompose = nullptr;
-  uint16_t index = 0;                   // dense, given at registration
+  uint16_t index = 0;  // dense, given at registration
 
   constexpr std::string_view name() const {
     const std::string_view s = schema;
@@ -141,9 +141,9 @@ struct FunctionInfo {
 class OpTable {
  public:
   static OpTable& global();
-  void add(std::initializer_list<OpInfo*> rows);     // ValueError when a name is taken
+  void add(std::initializer_list<OpInfo*> rows);  // ValueError when a name is taken
   void add(std::span<const FunctionInfo> functions);
-  const OpInfo* find(std::string_view name) const;   // null when unknown
+  const OpInfo* find(std::string_view name) const;  // null when unknown
   std::span<OpInfo* const> rows() const;
   std::span<const FunctionInfo* const> functions() const;
 

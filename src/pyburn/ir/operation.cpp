@@ -8,9 +8,7 @@
 
 namespace pyburn {
 
-AttrBox* AttrBox::allocate(const AttrType& type) {
-  return new (pool_allocate(header() + type.size)) AttrBox(type);
-}
+AttrBox* AttrBox::allocate(const AttrType& type) { return new (pool_allocate(header() + type.size)) AttrBox(type); }
 
 Ref<AttrBox> AttrBox::copy(const AttrType& type, const void* attrs) {
   AttrBox* box = allocate(type);

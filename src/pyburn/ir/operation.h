@@ -17,7 +17,7 @@ struct OpRef {
 class AttrBox final : public Counted {
  public:
   static Ref<AttrBox> copy(const AttrType&, const void* attrs);
-  static Ref<AttrBox> fresh(const AttrType&);        // default-constructed, to be filled by a FieldEditor
+  static Ref<AttrBox> fresh(const AttrType&);  // default-constructed, to be filled by a FieldEditor
   const AttrType& type() const { return type_; }
   void* get() const { return reinterpret_cast<std::byte*>(const_cast<AttrBox*>(this)) + header(); }
 
@@ -39,10 +39,8 @@ class Operation {
   const OpInfo& info() const { return *info_; }
   const void* attrs() const { return attrs_->get(); }
   bool defined() const { return info_ != nullptr; }
-  Operation edited(FieldEditor&) const;              // a changed copy
-  bool operator==(const Operation& o) const {
-    return info_ == o.info_ && (attrs_ == o.attrs_ || info_->attrs->equal(attrs(), o.attrs()));
-  }
+  Operation edited(FieldEditor&) const;  // a changed copy
+  bool operator==(const Operation& o) const { return info_ == o.info_ && (attrs_ == o.attrs_ || info_->attrs->equal(attrs(), o.attrs())); }
 
  private:
   const OpInfo* info_ = nullptr;

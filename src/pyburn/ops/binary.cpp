@@ -208,57 +208,79 @@ constexpr OpInfo comparison(OpSpec spec) {
 }  // namespace
 
 namespace op {
-constinit OpInfo add = additive(define<Additive, infer_additive, grad_add>({
-    .schema = "add(Tensor|Scalar input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor",
-    .doc = "input + alpha * other.", .example = "pyburn.add(pyburn.tensor([1., 2.]), 10, alpha=2)"}));
-constinit OpInfo sub = additive(define<Additive, infer_sub, grad_sub>({
-    .schema = "sub(Tensor|Scalar input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor",
-    .doc = "input - alpha * other.", .example = "pyburn.sub(pyburn.tensor([1., 2.]), 1)"}));
-constinit OpInfo mul = elementwise(define<Binary, infer<Binary>, grad_mul>({
-    .schema = "mul(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-    .doc = "input * other.", .saves = others, .example = "pyburn.mul(pyburn.tensor([1., 2.]), 3)"}), Cast::promote, kNumbers);
-constinit OpInfo div = elementwise(define<Binary, infer<Binary>, grad_div>({
-    .schema = "div(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-    .doc = "input / other, in floating point.", .saves = inputs | outputs,
-    .example = "pyburn.div(pyburn.tensor([1., 2.]), 4)"}), Cast::promote_float, kNumbers);
-constinit OpInfo pow = elementwise(define<Binary, infer_pow, grad_pow>({
-    .schema = "pow(Tensor|Scalar input, Tensor|Scalar exponent) -> Tensor",
-    .doc = "input to the power of exponent.", .saves = inputs | outputs,
-    .example = "pyburn.pow(pyburn.tensor([1., 2.]), 2)"}), Cast::promote, kPowers);
-constinit OpInfo maximum = elementwise(define<Binary, infer<Binary>, grad_maximum>({
-    .schema = "maximum(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-    .doc = "The larger of two elements; NaN wins, ties share the gradient.", .saves = inputs,
-    .torch = "lambda a, b: torch.maximum(*torch_pair(a, b))",
-    .example = "pyburn.maximum(pyburn.tensor([1., 5.]), 3)"}), Cast::promote, kNumbers);
-constinit OpInfo minimum = elementwise(define<Binary, infer<Binary>, grad_minimum>({
-    .schema = "minimum(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-    .doc = "The smaller of two elements; NaN wins, ties share the gradient.", .saves = inputs,
-    .torch = "lambda a, b: torch.minimum(*torch_pair(a, b))",
-    .example = "pyburn.minimum(pyburn.tensor([1., 5.]), 3)"}), Cast::promote, kNumbers);
-constinit OpInfo eq = comparison({
-    .schema = "eq(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", .doc = "Where input equals other.",
-    .torch = "lambda a, b: torch.eq(*torch_pair(a, b))", .example = "pyburn.eq(pyburn.tensor([1., 2.]), 2)"});
-constinit OpInfo ne = comparison({
-    .schema = "ne(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", .doc = "Where input differs from other.",
-    .torch = "lambda a, b: torch.ne(*torch_pair(a, b))", .example = "pyburn.ne(pyburn.tensor([1., 2.]), 2)"});
-constinit OpInfo lt = comparison({
-    .schema = "lt(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", .doc = "Where input is less than other.",
-    .torch = "lambda a, b: torch.lt(*torch_pair(a, b))", .example = "pyburn.lt(pyburn.tensor([1., 2.]), 2)"});
-constinit OpInfo le = comparison({
-    .schema = "le(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", .doc = "Where input is at most other.",
-    .torch = "lambda a, b: torch.le(*torch_pair(a, b))", .example = "pyburn.le(pyburn.tensor([1., 2.]), 2)"});
-constinit OpInfo gt = comparison({
-    .schema = "gt(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", .doc = "Where input is greater than other.",
-    .torch = "lambda a, b: torch.gt(*torch_pair(a, b))", .example = "pyburn.gt(pyburn.tensor([1., 2.]), 1)"});
-constinit OpInfo ge = comparison({
-    .schema = "ge(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", .doc = "Where input is at least other.",
-    .torch = "lambda a, b: torch.ge(*torch_pair(a, b))", .example = "pyburn.ge(pyburn.tensor([1., 2.]), 2)"});
-constinit OpInfo where = define<Where, infer_where, grad_where>({
-    .schema = "where(Tensor condition, Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-    .doc = "Elements of input where condition holds, of other elsewhere.",
-    .kind = Kind::elementwise, .cast = Cast::promote, .saves = inputs, .key = 1,
-    .example = "pyburn.where(pyburn.tensor([True, False]), pyburn.tensor([1., 2.]), 0.)",
-    .samples = R"(
+constinit OpInfo add = additive(
+    define<Additive, infer_additive, grad_add>({.schema = "add(Tensor|Scalar input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor",
+        .doc = "input + alpha * other.",
+        .example = "pyburn.add(pyburn.tensor([1., 2.]), 10, alpha=2)"}));
+constinit OpInfo sub =
+    additive(define<Additive, infer_sub, grad_sub>({.schema = "sub(Tensor|Scalar input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor",
+        .doc = "input - alpha * other.",
+        .example = "pyburn.sub(pyburn.tensor([1., 2.]), 1)"}));
+constinit OpInfo mul =
+    elementwise(define<Binary, infer<Binary>, grad_mul>({.schema = "mul(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+                    .doc = "input * other.",
+                    .saves = others,
+                    .example = "pyburn.mul(pyburn.tensor([1., 2.]), 3)"}),
+        Cast::promote, kNumbers);
+constinit OpInfo div =
+    elementwise(define<Binary, infer<Binary>, grad_div>({.schema = "div(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+                    .doc = "input / other, in floating point.",
+                    .saves = inputs | outputs,
+                    .example = "pyburn.div(pyburn.tensor([1., 2.]), 4)"}),
+        Cast::promote_float, kNumbers);
+constinit OpInfo pow =
+    elementwise(define<Binary, infer_pow, grad_pow>({.schema = "pow(Tensor|Scalar input, Tensor|Scalar exponent) -> Tensor",
+                    .doc = "input to the power of exponent.",
+                    .saves = inputs | outputs,
+                    .example = "pyburn.pow(pyburn.tensor([1., 2.]), 2)"}),
+        Cast::promote, kPowers);
+constinit OpInfo maximum =
+    elementwise(define<Binary, infer<Binary>, grad_maximum>({.schema = "maximum(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+                    .doc = "The larger of two elements; NaN wins, ties share the gradient.",
+                    .saves = inputs,
+                    .torch = "lambda a, b: torch.maximum(*torch_pair(a, b))",
+                    .example = "pyburn.maximum(pyburn.tensor([1., 5.]), 3)"}),
+        Cast::promote, kNumbers);
+constinit OpInfo minimum =
+    elementwise(define<Binary, infer<Binary>, grad_minimum>({.schema = "minimum(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+                    .doc = "The smaller of two elements; NaN wins, ties share the gradient.",
+                    .saves = inputs,
+                    .torch = "lambda a, b: torch.minimum(*torch_pair(a, b))",
+                    .example = "pyburn.minimum(pyburn.tensor([1., 5.]), 3)"}),
+        Cast::promote, kNumbers);
+constinit OpInfo eq = comparison({.schema = "eq(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+    .doc = "Where input equals other.",
+    .torch = "lambda a, b: torch.eq(*torch_pair(a, b))",
+    .example = "pyburn.eq(pyburn.tensor([1., 2.]), 2)"});
+constinit OpInfo ne = comparison({.schema = "ne(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+    .doc = "Where input differs from other.",
+    .torch = "lambda a, b: torch.ne(*torch_pair(a, b))",
+    .example = "pyburn.ne(pyburn.tensor([1., 2.]), 2)"});
+constinit OpInfo lt = comparison({.schema = "lt(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+    .doc = "Where input is less than other.",
+    .torch = "lambda a, b: torch.lt(*torch_pair(a, b))",
+    .example = "pyburn.lt(pyburn.tensor([1., 2.]), 2)"});
+constinit OpInfo le = comparison({.schema = "le(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+    .doc = "Where input is at most other.",
+    .torch = "lambda a, b: torch.le(*torch_pair(a, b))",
+    .example = "pyburn.le(pyburn.tensor([1., 2.]), 2)"});
+constinit OpInfo gt = comparison({.schema = "gt(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+    .doc = "Where input is greater than other.",
+    .torch = "lambda a, b: torch.gt(*torch_pair(a, b))",
+    .example = "pyburn.gt(pyburn.tensor([1., 2.]), 1)"});
+constinit OpInfo ge = comparison({.schema = "ge(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+    .doc = "Where input is at least other.",
+    .torch = "lambda a, b: torch.ge(*torch_pair(a, b))",
+    .example = "pyburn.ge(pyburn.tensor([1., 2.]), 2)"});
+constinit OpInfo where =
+    define<Where, infer_where, grad_where>({.schema = "where(Tensor condition, Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+        .doc = "Elements of input where condition holds, of other elsewhere.",
+        .kind = Kind::elementwise,
+        .cast = Cast::promote,
+        .saves = inputs,
+        .key = 1,
+        .example = "pyburn.where(pyburn.tensor([True, False]), pyburn.tensor([1., 2.]), 0.)",
+        .samples = R"(
 t(2, 3, dtype=b8), t(2, 3), t(2, 3)
 t(3, dtype=b8), t(2, 1), t(2, 3)
 t(2, 3, dtype=b8), t(2, 3), 1.5
@@ -273,8 +295,8 @@ t(2, 3, dtype=b8), t(2, 4), t(2, 3) ! shapes do not broadcast)"});
 }  // namespace op
 
 void register_binary(OpTable& table) {
-  table.add({&op::add, &op::sub, &op::mul, &op::div, &op::pow, &op::maximum, &op::minimum, &op::eq, &op::ne, &op::lt,
-             &op::le, &op::gt, &op::ge, &op::where});
+  table.add({&op::add, &op::sub, &op::mul, &op::div, &op::pow, &op::maximum, &op::minimum, &op::eq, &op::ne, &op::lt, &op::le, &op::gt,
+      &op::ge, &op::where});
 }
 
 }  // namespace pyburn

@@ -29,7 +29,8 @@ Meta infer(const Conv& a, Metas in) {
   }
   for (const Dims* numbers : {&a.stride, &a.padding, &a.dilation})
     for (int64_t n : *numbers)
-      require<ValueError>(numbers->size() == 2 && n >= (numbers == &a.padding ? 0 : 1) && n <= INT32_MAX, "number out of range: got {}", *numbers);
+      require<ValueError>(
+          numbers->size() == 2 && n >= (numbers == &a.padding ? 0 : 1) && n <= INT32_MAX, "number out of range: got {}", *numbers);
   require(a.stride.size() == 2 && a.padding.size() == 2 && a.dilation.size() == 2, "expected two numbers per attribute: got {}", a.stride);
   Shape y{x[0], w[0]};
   for (int i = 0; i < 2; ++i) {
@@ -41,7 +42,8 @@ Meta infer(const Conv& a, Metas in) {
 }
 // A gradient has the shape of what it belongs to, so the convolution of input and weight must give dy's.
 Meta checked_grad(const ConvGrad& a, const Meta& x, const Meta& w, const Meta& dy, const Meta& result) {
-  require(x.shape.rank() == 4 && w.shape.rank() == 4 && dy.shape.rank() == 4, "expected 4 axes: got {}, {} and {}", x.shape, w.shape, dy.shape);
+  require(
+      x.shape.rank() == 4 && w.shape.rank() == 4 && dy.shape.rank() == 4, "expected 4 axes: got {}, {} and {}", x.shape, w.shape, dy.shape);
   checked_numel(a.shape);
   const Meta metas[] = {x, w};
   const Meta y = infer(Conv{a.stride, a.padding, a.dilation, a.groups}, metas);
@@ -67,33 +69,35 @@ Tensor weight_grad(const auto& a, const TensorHandle& x, const TensorHandle& dy,
 Grads grad_conv(const Conv& a, const GradContext& c) {
   const TensorHandle& dy = c.dy();
   return {c.needs(0) ? input_grad(a, dy, c.input(1), c.meta(0).shape) : Tensor(),
-          c.needs(1) ? weight_grad(a, c.input(0), dy, c.meta(1).shape) : Tensor(),
-          c.inputs() > 2 && c.needs(2) ? sum(dy, Dims{0, 2, 3}) : Tensor()};
+      c.needs(1) ? weight_grad(a, c.input(0), dy, c.meta(1).shape) : Tensor(),
+      c.inputs() > 2 && c.needs(2) ? sum(dy, Dims{0, 2, 3}) : Tensor()};
 }
 // conv2d_input(dy, w) is linear in both: its derivatives are the other two.
 Grads grad_input(const ConvGrad& a, const GradContext& c) {
   const TensorHandle& g = c.dy();
   return {c.needs(0) ? conv2d(g, c.input(1), TensorHandle(), a.stride, a.padding, a.dilation, a.groups) : Tensor(),
-          c.needs(1) ? weight_grad(a, g, c.input(0), c.meta(1).shape) : Tensor()};
+      c.needs(1) ? weight_grad(a, g, c.input(0), c.meta(1).shape) : Tensor()};
 }
 Grads grad_weight(const ConvGrad& a, const GradContext& c) {
   const TensorHandle& g = c.dy();
   return {c.needs(0) ? input_grad(a, c.input(1), g, c.meta(0).shape) : Tensor(),
-          c.needs(1) ? conv2d(c.input(0), g, TensorHandle(), a.stride, a.padding, a.dilation, a.groups) : Tensor()};
+      c.needs(1) ? conv2d(c.input(0), g, TensorHandle(), a.stride, a.padding, a.dilation, a.groups) : Tensor()};
 }
 
 }  // namespace
 
 Conv Conv::from(const TensorHandle&, const TensorHandle&, const TensorHandle&, const Dims& stride, const Dims& padding,
-                const Dims& dilation, int64_t groups) {
+    const Dims& dilation, int64_t groups) {
   return {per_axis(stride, 2, "stride", 1), per_axis(padding, 2, "padding", 0), per_axis(dilation, 2, "dilation", 1), groups};
 }
 
 namespace op {
-constinit OpInfo conv2d = define<Conv, infer, grad_conv>({
-    .schema = "conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] dilation=1, int groups=1) -> Tensor",
+constinit OpInfo conv2d = define<Conv, infer, grad_conv>({.schema = "conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[] "
+                                                                    "stride=1, int[] padding=0, int[] dilation=1, int groups=1) -> Tensor",
     .doc = "Two-dimensional convolution (cross-correlation) of input (N, C, H, W) with weight (O, C / groups, kh, kw).",
-    .kind = Kind::contract, .saves = others, .torch = "torch.nn.functional.conv2d",
+    .kind = Kind::contract,
+    .saves = others,
+    .torch = "torch.nn.functional.conv2d",
     .example = "pyburn.conv2d(pyburn.ones(1, 1, 5, 5), pyburn.ones(2, 1, 3, 3)).shape",
     .samples = R"(
 t(2, 3, 6, 5), t(4, 3, 3, 3)
@@ -112,13 +116,15 @@ t(1, 20, 12, 12), t(70, 20, 3, 3), padding=1
 t(), t(2, 2, 3, 3) ! 4 axes
 t(2, 3, 4, 4), t(8, 4, 1, 1) ! channels
 t(2, 3, 2, 2), t(8, 3, 3, 3) ! larger than)"});
-constinit OpInfo conv2d_input = define<ConvGrad, infer_input, grad_input>({
-    .schema = "conv2d_input(Tensor grad_output, Tensor weight, int[] input_size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor",
-    .doc = "Gradient of conv2d with respect to its input.",
-    .kind = Kind::contract, .saves = others,
-    .torch = "lambda dy, w, size, s, p, d, g: torch.nn.grad.conv2d_input(size, w, dy, s, p, d, g)",
-    .example = "pyburn.conv2d_input(pyburn.ones(1, 2, 3, 3), pyburn.ones(2, 1, 3, 3), (1, 1, 5, 5), (1, 1), (0, 0), (1, 1), 1).shape",
-    .samples = R"(
+constinit OpInfo conv2d_input =
+    define<ConvGrad, infer_input, grad_input>({.schema = "conv2d_input(Tensor grad_output, Tensor weight, int[] input_size, int[] stride, "
+                                                         "int[] padding, int[] dilation, int groups) -> Tensor",
+        .doc = "Gradient of conv2d with respect to its input.",
+        .kind = Kind::contract,
+        .saves = others,
+        .torch = "lambda dy, w, size, s, p, d, g: torch.nn.grad.conv2d_input(size, w, dy, s, p, d, g)",
+        .example = "pyburn.conv2d_input(pyburn.ones(1, 2, 3, 3), pyburn.ones(2, 1, 3, 3), (1, 1, 5, 5), (1, 1), (0, 0), (1, 1), 1).shape",
+        .samples = R"(
 t(2, 4, 4, 3), t(4, 3, 3, 3), (2, 3, 6, 5), (1, 1), (0, 0), (1, 1), 1
 t(1, 6, 4, 3), t(6, 2, 3, 2), (1, 4, 7, 7), (2, 2), (1, 0), (1, 2), 2
 t(1, 3, 4, 4), t(3, 2, 3, 3), (1, 2, 8, 8), (1, 1), (0, 0), (2, 2), 1
@@ -126,13 +132,15 @@ t(0, 8, 4, 4), t(8, 3, 1, 1), (0, 3, 4, 4), (1, 1), (0, 0), (1, 1), 1
 t(2, 4, 3, 4).permute(0, 3, 1, 2), t(4, 2, 1, 1), (2, 2, 4, 3), (1, 1), (0, 0), (1, 1), 1
 t(1, 1, 4, 4).expand(2, 4, 4, 4), t(4, 3, 3, 3), (2, 3, 4, 4), (1, 1), (1, 1), (1, 1), 1
 t(), t(4, 3, 3, 3), (2, 3, 4, 4), (1, 1), (1, 1), (1, 1), 1 ! 4 axes)"});
-constinit OpInfo conv2d_weight = define<ConvGrad, infer_weight, grad_weight>({
-    .schema = "conv2d_weight(Tensor input, Tensor grad_output, int[] weight_size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor",
-    .doc = "Gradient of conv2d with respect to its weight.",
-    .kind = Kind::contract, .saves = others,
-    .torch = "lambda x, dy, size, s, p, d, g: torch.nn.grad.conv2d_weight(x, size, dy, s, p, d, g)",
-    .example = "pyburn.conv2d_weight(pyburn.ones(1, 1, 5, 5), pyburn.ones(1, 2, 3, 3), (2, 1, 3, 3), (1, 1), (0, 0), (1, 1), 1).shape",
-    .samples = R"(
+constinit OpInfo conv2d_weight =
+    define<ConvGrad, infer_weight, grad_weight>({.schema = "conv2d_weight(Tensor input, Tensor grad_output, int[] weight_size, int[] "
+                                                           "stride, int[] padding, int[] dilation, int groups) -> Tensor",
+        .doc = "Gradient of conv2d with respect to its weight.",
+        .kind = Kind::contract,
+        .saves = others,
+        .torch = "lambda x, dy, size, s, p, d, g: torch.nn.grad.conv2d_weight(x, size, dy, s, p, d, g)",
+        .example = "pyburn.conv2d_weight(pyburn.ones(1, 1, 5, 5), pyburn.ones(1, 2, 3, 3), (2, 1, 3, 3), (1, 1), (0, 0), (1, 1), 1).shape",
+        .samples = R"(
 t(2, 3, 6, 5), t(2, 4, 4, 3), (4, 3, 3, 3), (1, 1), (0, 0), (1, 1), 1
 t(1, 4, 7, 7), t(1, 6, 4, 3), (6, 2, 3, 2), (2, 2), (1, 0), (1, 2), 2
 t(1, 2, 8, 8), t(1, 3, 4, 4), (3, 2, 3, 3), (1, 1), (0, 0), (2, 2), 1

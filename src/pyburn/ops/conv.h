@@ -11,7 +11,7 @@ struct Conv {
   int64_t groups = 1;
   PB_FIELDS(stride, padding, dilation, groups)
   static Conv from(const TensorHandle& x, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const Dims& padding,
-                   const Dims& dilation, int64_t groups);
+      const Dims& dilation, int64_t groups);
 };
 // A gradient of a convolution: `shape` is that of the input or of the weight it belongs to.
 struct ConvGrad {
@@ -20,7 +20,7 @@ struct ConvGrad {
   int64_t groups = 1;
   PB_FIELDS(shape, stride, padding, dilation, groups)
   static ConvGrad from(const TensorHandle&, const TensorHandle&, const Dims& shape, const Dims& stride, const Dims& padding,
-                       const Dims& dilation, int64_t groups) {
+      const Dims& dilation, int64_t groups) {
     return {shape, stride, padding, dilation, groups};
   }
 };

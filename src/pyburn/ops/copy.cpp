@@ -19,8 +19,7 @@ Grads grad_plain(const NoAttrs&, const GradContext& c) { return {c.dy()}; }
 }  // namespace
 
 namespace op {
-constinit OpInfo cast = define<CastTo, infer, grad_cast>({
-    .schema = "cast(Tensor input, DType dtype) -> Tensor",
+constinit OpInfo cast = define<CastTo, infer, grad_cast>({.schema = "cast(Tensor input, DType dtype) -> Tensor",
     .doc = "A fresh tensor with the values of input in another dtype.",
     .kind = Kind::elementwise,
     .torch = "lambda x, dtype: x.to(dtype, copy=True)",
@@ -38,8 +37,7 @@ t(2, 3, dtype=b8), i32
 t(5, dtype=u8), b8
 t(2), 'nonsense' ! dtype)"});
 
-constinit OpInfo contiguous_copy = define<NoAttrs, infer_plain, grad_plain>({
-    .schema = "contiguous_copy(Tensor input) -> Tensor",
+constinit OpInfo contiguous_copy = define<NoAttrs, infer_plain, grad_plain>({.schema = "contiguous_copy(Tensor input) -> Tensor",
     .doc = "A fresh copy of input in plain row-major order.",
     .torch = "lambda x: x.clone(memory_format=torch.contiguous_format)",
     .example = "pyburn.contiguous_copy(pyburn.ones(2, 3).T).is_contiguous()",
@@ -55,25 +53,23 @@ t(4, dtype=i64)
 namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "clone(Tensor input) -> Tensor",
-     .doc = "A copy of input that keeps its order of axes.",
-     .example = "pyburn.clone(pyburn.ones(2))",
-     .samples = "t(2, 3)\nt(2, 3).T\nt()\nt(0)\nt(3, 1).expand(3, 2)\n1 ! Tensor"},
+        .doc = "A copy of input that keeps its order of axes.",
+        .example = "pyburn.clone(pyburn.ones(2))",
+        .samples = "t(2, 3)\nt(2, 3).T\nt()\nt(0)\nt(3, 1).expand(3, 2)\n1 ! Tensor"},
     {.schema = "contiguous(Tensor input) -> Tensor",
-     .doc = "input itself when its elements lie in plain order, else a copy that does.",
-     .torch = "lambda x: x.contiguous()",
-     .example = "pyburn.contiguous(pyburn.ones(2, 3).T)",
-     .samples = "t(2, 3)\nt(2, 3).T\nt()\nt(0)\nt(3, 1).expand(3, 2)\n1 ! Tensor"},
+        .doc = "input itself when its elements lie in plain order, else a copy that does.",
+        .torch = "lambda x: x.contiguous()",
+        .example = "pyburn.contiguous(pyburn.ones(2, 3).T)",
+        .samples = "t(2, 3)\nt(2, 3).T\nt()\nt(0)\nt(3, 1).expand(3, 2)\n1 ! Tensor"},
     {.schema = "detach(Tensor input) -> Tensor",
-     .doc = "The same elements without a history; writes are seen by both.",
-     .example = "pyburn.detach(pyburn.ones(2, requires_grad=True)).requires_grad",
-     .samples = "t(2, 3)\nt(2, 3).T\nt()\nt(0)\nt(3, 1).expand(3, 2)\n1 ! Tensor"},
+        .doc = "The same elements without a history; writes are seen by both.",
+        .example = "pyburn.detach(pyburn.ones(2, requires_grad=True)).requires_grad",
+        .samples = "t(2, 3)\nt(2, 3).T\nt()\nt(0)\nt(3, 1).expand(3, 2)\n1 ! Tensor"},
 };
 }
 
 Tensor clone(const TensorHandle& input) { return cast(input, input.dtype()); }
-Tensor contiguous(const TensorHandle& input) {
-  return input.layout().is_contiguous() ? Tensor(input) : contiguous_copy(input);
-}
+Tensor contiguous(const TensorHandle& input) { return input.layout().is_contiguous() ? Tensor(input) : contiguous_copy(input); }
 
 Tensor detach(const TensorHandle& input) {
   Tensor y = alias(input, input.layout());

@@ -13,8 +13,8 @@ Arange Arange::from(const Scalar& start, const std::optional<Scalar>& end, const
   require<ValueError>(step.to_double() != 0, "[arange] step must not be zero: got {}", step);
   const double span = last.to_double() - first.to_double();
   require<ValueError>(std::isfinite(span), "[arange] bounds must be finite: got {} and {}", first, last);
-  require<ValueError>(span == 0 || (span > 0) == (step.to_double() > 0), "[arange] bounds do not agree with the sign of step: got {}, {}, {}",
-                      first, last, step);
+  require<ValueError>(span == 0 || (span > 0) == (step.to_double() > 0),
+      "[arange] bounds do not agree with the sign of step: got {}, {}, {}", first, last, step);
   const bool floating = first.is_floating() || last.is_floating() || step.is_floating();
   const double n = std::ceil(span / step.to_double());
   require<ValueError>(n < 1e15, "[arange] too many elements: got {}", n);
@@ -36,12 +36,13 @@ Meta infer_arange(const Arange& a, Metas) {
 }  // namespace
 
 namespace op {
-constinit OpInfo full = define<Full, infer_full>({
-    .schema = "full(int[] size, Scalar fill_value, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
-    .doc = "A tensor of the given size with every element equal to fill_value.",
-    .kind = Kind::fill, .no_grad = "has no tensor inputs",
-    .example = "pyburn.full((2, 2), 7.)",
-    .samples = R"(
+constinit OpInfo full = define<Full, infer_full>(
+    {.schema = "full(int[] size, Scalar fill_value, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
+        .doc = "A tensor of the given size with every element equal to fill_value.",
+        .kind = Kind::fill,
+        .no_grad = "has no tensor inputs",
+        .example = "pyburn.full((2, 2), 7.)",
+        .samples = R"(
 (2, 3), 1.5
 (), 2
 (0, 3), True
@@ -49,10 +50,11 @@ constinit OpInfo full = define<Full, infer_full>({
 (2,), 1.0, dtype=f64, requires_grad=True
 (2, -3), 1 ! negative extent)"});
 
-constinit OpInfo arange = define<Arange, infer_arange>({
-    .schema = "arange(Scalar start, Scalar? end=None, Scalar step=1, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
+constinit OpInfo arange = define<Arange, infer_arange>({.schema = "arange(Scalar start, Scalar? end=None, Scalar step=1, *, DType? "
+                                                                  "dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
     .doc = "The numbers from start (0 when only one bound is given) up to, not including, end.",
-    .kind = Kind::fill, .no_grad = "has no tensor inputs",
+    .kind = Kind::fill,
+    .no_grad = "has no tensor inputs",
     .torch = "lambda start, end=None, step=1, **k: torch.arange(start, **k) if end is None else torch.arange(start, end, step, **k)",
     .example = "pyburn.arange(5)",
     .samples = R"(
@@ -70,34 +72,46 @@ constinit OpInfo arange = define<Arange, infer_arange>({
 namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "zeros(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
-     .doc = "A tensor of zeros.", .example = "pyburn.zeros(2, 3)",
-     .samples = "(2, 3)\n()\n(0,)\n(2,), dtype=i64\n(2,), dtype=f64, requires_grad=True\n(-1,) ! negative extent"},
+        .doc = "A tensor of zeros.",
+        .example = "pyburn.zeros(2, 3)",
+        .samples = "(2, 3)\n()\n(0,)\n(2,), dtype=i64\n(2,), dtype=f64, requires_grad=True\n(-1,) ! negative extent"},
     {.schema = "ones(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
-     .doc = "A tensor of ones.", .example = "pyburn.ones(2, 3)",
-     .samples = "(2, 3)\n()\n(0,)\n(2,), dtype=i64\n(2,), dtype=f64, requires_grad=True\n(-1,) ! negative extent"},
+        .doc = "A tensor of ones.",
+        .example = "pyburn.ones(2, 3)",
+        .samples = "(2, 3)\n()\n(0,)\n(2,), dtype=i64\n(2,), dtype=f64, requires_grad=True\n(-1,) ! negative extent"},
     {.schema = "empty(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
-     .doc = "A tensor of the given size; what it holds is not specified (here: zeros).",
-     .torch = "torch.zeros", .example = "pyburn.empty(2, 3).shape",
-     .samples = "(2, 3)\n()\n(0,)\n(2,), dtype=i64\n(2,), dtype=f64, requires_grad=True\n(-1,) ! negative extent"},
+        .doc = "A tensor of the given size; what it holds is not specified (here: zeros).",
+        .torch = "torch.zeros",
+        .example = "pyburn.empty(2, 3).shape",
+        .samples = "(2, 3)\n()\n(0,)\n(2,), dtype=i64\n(2,), dtype=f64, requires_grad=True\n(-1,) ! negative extent"},
     {.schema = "zeros_like(Tensor input, *, DType? dtype=None) -> Tensor",
-     .doc = "Zeros of the size, dtype and device of input.", .example = "pyburn.zeros_like(pyburn.ones(2))",
-     .samples = "t(2, 3)\nt()\nt(0)\nt(3, 2).T, dtype=f64\nt(2, 1).expand(2, 3)\n1 ! Tensor"},
+        .doc = "Zeros of the size, dtype and device of input.",
+        .example = "pyburn.zeros_like(pyburn.ones(2))",
+        .samples = "t(2, 3)\nt()\nt(0)\nt(3, 2).T, dtype=f64\nt(2, 1).expand(2, 3)\n1 ! Tensor"},
     {.schema = "ones_like(Tensor input, *, DType? dtype=None) -> Tensor",
-     .doc = "Ones of the size, dtype and device of input.", .example = "pyburn.ones_like(pyburn.zeros(2))",
-     .samples = "t(2, 3)\nt()\nt(0)\nt(3, 2).T, dtype=f64\nt(2, 1).expand(2, 3)\n1 ! Tensor"},
+        .doc = "Ones of the size, dtype and device of input.",
+        .example = "pyburn.ones_like(pyburn.zeros(2))",
+        .samples = "t(2, 3)\nt()\nt(0)\nt(3, 2).T, dtype=f64\nt(2, 1).expand(2, 3)\n1 ! Tensor"},
     {.schema = "full_like(Tensor input, Scalar fill_value, *, DType? dtype=None) -> Tensor",
-     .doc = "A constant of the size, dtype and device of input.", .example = "pyburn.full_like(pyburn.ones(2), 3.)",
-     .samples = "t(2, 3), 1.5\nt(), 2\nt(0), 1\nt(3, 2).T, 2, dtype=f64\nt(2, 1).expand(2, 3), 1\n1, 1 ! Tensor"},
-    {.schema = "fill_(Tensor input, Scalar value) -> Tensor", .doc = "Overwrites every element of input with value.",
-     .torch = "lambda x, v: x.clone().fill_(v)", .example = "pyburn.ones(2).fill_(3.)",
-     .samples = "t(2, 3), 1.5\nt(), 2\nt(0), 1\nt(3, 2).T, 2\n1, 1 ! Tensor"},
-    {.schema = "zero_(Tensor input) -> Tensor", .doc = "Overwrites every element of input with 0.",
-     .torch = "lambda x: x.clone().zero_()", .example = "pyburn.ones(2).zero_()",
-     .samples = "t(2, 3)\nt()\nt(0)\nt(3, 2).T\n1 ! Tensor"},
+        .doc = "A constant of the size, dtype and device of input.",
+        .example = "pyburn.full_like(pyburn.ones(2), 3.)",
+        .samples = "t(2, 3), 1.5\nt(), 2\nt(0), 1\nt(3, 2).T, 2, dtype=f64\nt(2, 1).expand(2, 3), 1\n1, 1 ! Tensor"},
+    {.schema = "fill_(Tensor input, Scalar value) -> Tensor",
+        .doc = "Overwrites every element of input with value.",
+        .torch = "lambda x, v: x.clone().fill_(v)",
+        .example = "pyburn.ones(2).fill_(3.)",
+        .samples = "t(2, 3), 1.5\nt(), 2\nt(0), 1\nt(3, 2).T, 2\n1, 1 ! Tensor"},
+    {.schema = "zero_(Tensor input) -> Tensor",
+        .doc = "Overwrites every element of input with 0.",
+        .torch = "lambda x: x.clone().zero_()",
+        .example = "pyburn.ones(2).zero_()",
+        .samples = "t(2, 3)\nt()\nt(0)\nt(3, 2).T\n1 ! Tensor"},
     {.schema = "one_hot(Tensor input, int num_classes) -> Tensor",
-     .doc = "A new last axis with 1 at the index that input holds and 0 elsewhere (int64).",
-     .torch = "lambda x, n: torch.nn.functional.one_hot(x, n)", .example = "pyburn.one_hot(pyburn.tensor([0, 2]), 3)",
-     .samples = "index(4, below=3), 3\nindex(2, 2, below=3), 5\nindex(below=3), 3\nindex(0, below=3), 4\nindex(4, 2, below=3).T, 3\nindex(3, 1, below=3).expand(3, 2), 4\nt(3), 2 ! integer"},
+        .doc = "A new last axis with 1 at the index that input holds and 0 elsewhere (int64).",
+        .torch = "lambda x, n: torch.nn.functional.one_hot(x, n)",
+        .example = "pyburn.one_hot(pyburn.tensor([0, 2]), 3)",
+        .samples = "index(4, below=3), 3\nindex(2, 2, below=3), 5\nindex(below=3), 3\nindex(0, below=3), 4\nindex(4, 2, below=3).T, "
+                   "3\nindex(3, 1, below=3).expand(3, 2), 4\nt(3), 2 ! integer"},
 };
 }
 
@@ -121,7 +135,8 @@ Tensor fill_(const TensorHandle& input, const Scalar& value) {
 }
 Tensor zero_(const TensorHandle& input) { return fill_(input, 0); }
 Tensor one_hot(const TensorHandle& input, int64_t num_classes) {
-  require<DTypeError>(is_integral(input.dtype()) && input.dtype() != DType::boolean, "[one_hot] expected an integer tensor: got {}", input.dtype());
+  require<DTypeError>(
+      is_integral(input.dtype()) && input.dtype() != DType::boolean, "[one_hot] expected an integer tensor: got {}", input.dtype());
   require<ValueError>(num_classes > 0, "[one_hot] expected at least one class: got {}", num_classes);
   const Tensor classes = arange(num_classes, {}, 1, input.dtype(), &input.device(), false);
   return cast(eq(unsqueeze(input, -1), classes), DType::int64);

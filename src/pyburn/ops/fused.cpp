@@ -8,8 +8,8 @@ namespace {
 
 MetaList infer(const Fused& a, Metas in) {
   require<ValueError>(bool(a.body), "expected a graph: got none");
-  require<ValueError>(a.body->inputs.size() == in.size(), "wrong number of inputs: got {} for {}", int64_t(in.size()),
-                      int64_t(a.body->inputs.size()));
+  require<ValueError>(
+      a.body->inputs.size() == in.size(), "wrong number of inputs: got {} for {}", int64_t(in.size()), int64_t(a.body->inputs.size()));
   for (size_t i = 0; i < in.size(); ++i) {
     const Meta& wanted = a.body->values[size_t(a.body->inputs[i])];
     require(in[i].shape == wanted.shape, "an input does not fit the graph: got {} for {}", in[i].shape, wanted.shape);
@@ -40,8 +40,7 @@ Tensors replay(const Fused& a, Inputs in) {
 }  // namespace
 
 namespace op {
-constinit OpInfo fused = define<Fused, infer, nullptr, replay>({
-    .schema = "fused(Tensor[] tensors) -> Tensor[]",
+constinit OpInfo fused = define<Fused, infer, nullptr, replay>({.schema = "fused(Tensor[] tensors) -> Tensor[]",
     .doc = "A sub-graph as one operation; made by the fusion decorator.",
     .no_grad = "made below autodiff, which has recorded the operations of the body"});
 }

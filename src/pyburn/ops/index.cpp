@@ -38,10 +38,10 @@ Grads grad_add(const IndexAxis& a, const GradContext& c) {
 }  // namespace
 
 namespace op {
-constinit OpInfo nonzero = define<NoAttrs, nullptr>({
-    .schema = "nonzero(Tensor input) -> Tensor",
+constinit OpInfo nonzero = define<NoAttrs, nullptr>({.schema = "nonzero(Tensor input) -> Tensor",
     .doc = "The indices of the elements that are not zero, a row each.",
-    .kind = Kind::dynamic, .no_grad = "the result is an index",
+    .kind = Kind::dynamic,
+    .no_grad = "the result is an index",
     .example = "pyburn.nonzero(pyburn.tensor([0., 3., 0., 4.]))",
     .samples = R"(
 t(5, dtype=b8)
@@ -53,12 +53,13 @@ t(0, 3)
 t(4, 3, dtype=b8).T
 t(2, 1, dtype=b8).expand(2, 3)
 1 ! Tensor)"});
-constinit OpInfo index_select = define<IndexAxis, infer_select, grad_select>({
-    .schema = "index_select(Tensor input, int dim, Tensor index) -> Tensor",
-    .doc = "The parts of input along dim that index names, in its order.",
-    .kind = Kind::gather, .saves = inputs,
-    .example = "pyburn.index_select(pyburn.arange(5), 0, pyburn.tensor([4, 0]))",
-    .samples = R"(
+constinit OpInfo index_select =
+    define<IndexAxis, infer_select, grad_select>({.schema = "index_select(Tensor input, int dim, Tensor index) -> Tensor",
+        .doc = "The parts of input along dim that index names, in its order.",
+        .kind = Kind::gather,
+        .saves = inputs,
+        .example = "pyburn.index_select(pyburn.arange(5), 0, pyburn.tensor([4, 0]))",
+        .samples = R"(
 t(4, 3), 0, index(5, below=4)
 t(4, 3), -1, index(2, below=3)
 t(3, 4).T, 0, index(2, below=4)
@@ -71,12 +72,13 @@ t(4, dtype=f16), 0, index(2, below=4)
 t(4, 3), 2, index(2, below=3) ! dim out of range
 t(4, 3), 0, t(2) ! index
 t(4, 3), 0, tensor([7]) ! out of range)"});
-constinit OpInfo index_add = define<IndexAxis, infer_add, grad_add>({
-    .schema = "index_add(Tensor input, int dim, Tensor index, Tensor source) -> Tensor",
-    .doc = "input, with the parts of source added where index says; an index may repeat.",
-    .kind = Kind::gather, .saves = inputs,
-    .example = "pyburn.index_add(pyburn.zeros(3), 0, pyburn.tensor([0, 0, 2]), pyburn.ones(3))",
-    .samples = R"(
+constinit OpInfo index_add =
+    define<IndexAxis, infer_add, grad_add>({.schema = "index_add(Tensor input, int dim, Tensor index, Tensor source) -> Tensor",
+        .doc = "input, with the parts of source added where index says; an index may repeat.",
+        .kind = Kind::gather,
+        .saves = inputs,
+        .example = "pyburn.index_add(pyburn.zeros(3), 0, pyburn.tensor([0, 0, 2]), pyburn.ones(3))",
+        .samples = R"(
 t(4, 3), 0, index(5, below=4), t(5, 3)
 t(4, 3), -1, index(2, below=3), t(4, 2)
 t(3, 4).T, 0, index(2, below=4), t(2, 3)

@@ -9,7 +9,9 @@ struct IndexAxis {
   int64_t dim = 0;
   PB_FIELDS(dim)
   static IndexAxis from(const TensorHandle& x, int64_t dim, const TensorHandle&) { return {normalise_dim(dim, x.rank())}; }
-  static IndexAxis from(const TensorHandle& x, int64_t dim, const TensorHandle&, const TensorHandle&) { return {normalise_dim(dim, x.rank())}; }
+  static IndexAxis from(const TensorHandle& x, int64_t dim, const TensorHandle&, const TensorHandle&) {
+    return {normalise_dim(dim, x.rank())};
+  }
 };
 
 namespace op {

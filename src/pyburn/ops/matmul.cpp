@@ -16,17 +16,16 @@ Meta infer(const NoAttrs&, Metas in) {
 }
 Grads grad_bmm(const NoAttrs&, const GradContext& c) {
   const TensorHandle& dy = c.dy();
-  return {c.needs(0) ? bmm(dy, transpose(c.input(1), 1, 2)) : Tensor(),
-          c.needs(1) ? bmm(transpose(c.input(0), 1, 2), dy) : Tensor()};
+  return {c.needs(0) ? bmm(dy, transpose(c.input(1), 1, 2)) : Tensor(), c.needs(1) ? bmm(transpose(c.input(0), 1, 2), dy) : Tensor()};
 }
 
 }  // namespace
 
 namespace op {
-constinit OpInfo bmm = define<NoAttrs, infer, grad_bmm>({
-    .schema = "bmm(Tensor input, Tensor mat2) -> Tensor",
+constinit OpInfo bmm = define<NoAttrs, infer, grad_bmm>({.schema = "bmm(Tensor input, Tensor mat2) -> Tensor",
     .doc = "Products of the matrices of two batches.",
-    .kind = Kind::contract, .saves = others,
+    .kind = Kind::contract,
+    .saves = others,
     .example = "pyburn.bmm(pyburn.ones(2, 3, 4), pyburn.ones(2, 4, 5)).shape",
     .samples = R"(
 t(2, 3, 4), t(2, 4, 5)
@@ -47,9 +46,9 @@ t(2, 3, 4), t(2, 5, 6) ! inner dimensions differ)"});
 namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "matmul(Tensor input, Tensor other) -> Tensor",
-     .doc = "Matrix product; vectors are rows or columns, leading axes are batches that broadcast.",
-     .example = "pyburn.matmul(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape",
-     .samples = R"(
+        .doc = "Matrix product; vectors are rows or columns, leading axes are batches that broadcast.",
+        .example = "pyburn.matmul(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape",
+        .samples = R"(
 t(2, 3), t(3, 4)
 t(3), t(3)
 t(3), t(3, 4)
@@ -64,19 +63,24 @@ t(1, 3).expand(2, 3), t(3, 4)
 t(2, 3, dtype=bf16), t(3, 4, dtype=bf16)
 t(), t(2) ! at least one axis
 t(2, 3), t(4, 5) ! inner dimensions differ)"},
-    {.schema = "mm(Tensor input, Tensor mat2) -> Tensor", .doc = "Product of two matrices.",
-     .example = "pyburn.mm(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape",
-     .samples = "t(2, 3), t(3, 4)\nt(1, 1), t(1, 1)\nt(0, 3), t(3, 4)\nt(3, 2).T, t(3, 4)\nt(1, 3).expand(2, 3), t(3, 4)\nt(), t(3, 4) ! matrices\nt(3), t(3, 4) ! matrices\nt(2, 3), t(4, 5) ! inner dimensions differ"},
+    {.schema = "mm(Tensor input, Tensor mat2) -> Tensor",
+        .doc = "Product of two matrices.",
+        .example = "pyburn.mm(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape",
+        .samples = "t(2, 3), t(3, 4)\nt(1, 1), t(1, 1)\nt(0, 3), t(3, 4)\nt(3, 2).T, t(3, 4)\nt(1, 3).expand(2, 3), t(3, 4)\nt(), t(3, 4) "
+                   "! matrices\nt(3), t(3, 4) ! matrices\nt(2, 3), t(4, 5) ! inner dimensions differ"},
     {.schema = "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
-     .doc = "input @ weight.T + bias.", .torch = "torch.nn.functional.linear",
-     .example = "pyburn.linear(pyburn.ones(2, 3), pyburn.ones(4, 3)).shape",
-     .samples = "t(2, 3), t(4, 3)\nt(2, 3), t(4, 3), t(4)\nt(3), t(4, 3), bias=t(4)\nt(5, 2, 3), t(4, 3), t(4)\nt(0, 3), t(4, 3), t(4)\n"
-                "t(3, 2).T, t(3, 4).T\nt(1, 3).expand(2, 3), t(4, 3)\nt(), t(4, 3) ! at least one axis\nt(2, 3), t(4, 5) ! inner dimensions differ"},
+        .doc = "input @ weight.T + bias.",
+        .torch = "torch.nn.functional.linear",
+        .example = "pyburn.linear(pyburn.ones(2, 3), pyburn.ones(4, 3)).shape",
+        .samples = "t(2, 3), t(4, 3)\nt(2, 3), t(4, 3), t(4)\nt(3), t(4, 3), bias=t(4)\nt(5, 2, 3), t(4, 3), t(4)\nt(0, 3), t(4, 3), t(4)\n"
+                   "t(3, 2).T, t(3, 4).T\nt(1, 3).expand(2, 3), t(4, 3)\nt(), t(4, 3) ! at least one axis\nt(2, 3), t(4, 5) ! inner "
+                   "dimensions differ"},
 };
 }  // namespace
 
 Tensor matmul(const TensorHandle& input, const TensorHandle& other) {
-  require(input.rank() > 0 && other.rank() > 0, "[matmul] both operands need at least one axis: got {} and {}", input.shape(), other.shape());
+  require(
+      input.rank() > 0 && other.rank() > 0, "[matmul] both operands need at least one axis: got {} and {}", input.shape(), other.shape());
   Tensor a = input.rank() == 1 ? unsqueeze(input, 0) : Tensor(input);
   Tensor b = other.rank() == 1 ? unsqueeze(other, 1) : Tensor(other);
   const int64_t m = a.shape()[a.rank() - 2], k = a.shape().back(), n = b.shape().back();

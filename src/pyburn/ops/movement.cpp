@@ -124,7 +124,8 @@ Layout layout_expand(const Expand& a, const Layout& x) {
   Layout y{a.shape, Dims(a.shape.rank(), 0), x.offset};
   for (int i = 0; i < a.shape.rank(); ++i) {
     const int64_t n = i >= extra ? x.shape[i - extra] : 1;
-    require(a.shape[i] == n || n == 1, "the expanded size must match the existing size at dimension {}: got {} for {}", i, a.shape, x.shape);
+    require(
+        a.shape[i] == n || n == 1, "the expanded size must match the existing size at dimension {}: got {} for {}", i, a.shape, x.shape);
     y.strides[i] = i >= extra && (n != 1 || a.shape[i] == 1) ? x.strides[i - extra] : 0;
   }
   checked_numel(a.shape);
@@ -133,7 +134,7 @@ Layout layout_expand(const Expand& a, const Layout& x) {
 Layout layout_slice(const Slice& a, const Layout& x) {
   require<IndexError>(a.dim >= 0 && a.dim < x.rank() && a.start >= 0 && a.start <= x.shape[a.dim] && a.length >= 0 && a.step > 0 &&
                           (a.length == 0 || (a.start < x.shape[a.dim] && a.length - 1 <= (x.shape[a.dim] - 1 - a.start) / a.step)),
-                      "slice out of range: got {} for {}", a.start, x.shape);
+      "slice out of range: got {} for {}", a.start, x.shape);
   Layout y = x;
   y.shape[a.dim] = a.length;
   y.strides[a.dim] *= a.step;
@@ -141,8 +142,8 @@ Layout layout_slice(const Slice& a, const Layout& x) {
   return y;
 }
 Layout layout_select(const Select& a, const Layout& x) {
-  require<IndexError>(a.dim >= 0 && a.dim < x.rank() && a.index >= 0 && a.index < x.shape[a.dim], "index out of range: got {} for {}",
-                      a.index, x.shape);
+  require<IndexError>(
+      a.dim >= 0 && a.dim < x.rank() && a.index >= 0 && a.index < x.shape[a.dim], "index out of range: got {} for {}", a.index, x.shape);
   Layout y = x;
   y.offset += a.index * x.strides[a.dim];
   y.shape.erase(a.dim);
@@ -205,10 +206,10 @@ Tensor decompose_reshape(const View& a, Inputs in) {
 }  // namespace
 
 namespace op {
-constinit OpInfo view = define_view<View, layout_view, grad_view>({
-    .schema = "view(Tensor input, int[] size) -> Tensor",
+constinit OpInfo view = define_view<View, layout_view, grad_view>({.schema = "view(Tensor input, int[] size) -> Tensor",
     .doc = "The same elements under another shape, without a copy; one extent may be -1.",
-    .torch = "lambda x, size: x.view(size)", .example = "pyburn.ones(6).view(2, 3)",
+    .torch = "lambda x, size: x.view(size)",
+    .example = "pyburn.ones(6).view(2, 3)",
     .samples = R"(
 t(2, 3), (3, 2)
 t(2, 3), (-1,)
@@ -218,12 +219,13 @@ t(4, 6)[:, ::2], (2, 2, 3)
 t(4, 1).expand(4, 3), (2, 2, 3)
 t(2, 3), (4, 2) ! size does not fit
 t(2, 3).T, (6,) ! use reshape)"});
-constinit OpInfo reshape = define<View, infer_reshape, nullptr, decompose_reshape>({
-    .schema = "reshape(Tensor input, int[] shape) -> Tensor",
-    .doc = "The same elements under another shape: a view where possible, else a copy.",
-    .may_alias = true, .no_grad = "decomposes into view and contiguous_copy",
-    .example = "pyburn.reshape(pyburn.arange(6), (2, 3))",
-    .samples = R"(
+constinit OpInfo reshape =
+    define<View, infer_reshape, nullptr, decompose_reshape>({.schema = "reshape(Tensor input, int[] shape) -> Tensor",
+        .doc = "The same elements under another shape: a view where possible, else a copy.",
+        .may_alias = true,
+        .no_grad = "decomposes into view and contiguous_copy",
+        .example = "pyburn.reshape(pyburn.arange(6), (2, 3))",
+        .samples = R"(
 t(2, 3), (3, 2)
 t(2, 3), (-1,)
 t(), (1,)
@@ -231,9 +233,9 @@ t(0, 3), (0,)
 t(2, 3).T, (6,)
 t(2, 1).expand(2, 3), (3, 2)
 t(2, 3), (4, -1) ! size does not fit)"});
-constinit OpInfo permute = define_view<Permute, layout_permute, grad_permute>({
-    .schema = "permute(Tensor input, int[] dims) -> Tensor",
-    .doc = "The axes of input in another order.", .example = "pyburn.permute(pyburn.ones(2, 3, 4), (2, 0, 1)).shape",
+constinit OpInfo permute = define_view<Permute, layout_permute, grad_permute>({.schema = "permute(Tensor input, int[] dims) -> Tensor",
+    .doc = "The axes of input in another order.",
+    .example = "pyburn.permute(pyburn.ones(2, 3, 4), (2, 0, 1)).shape",
     .samples = R"(
 t(2, 3, 4), (2, 0, 1)
 t(2, 3), (-1, 0)
@@ -243,10 +245,10 @@ t(2, 3).T, (1, 0)
 t(2, 1).expand(2, 3), (1, 0)
 t(2, 3), (0, 0) ! twice
 t(2, 3), (0,) ! axes)"});
-constinit OpInfo expand = define_view<Expand, layout_expand, grad_expand>({
-    .schema = "expand(Tensor input, int[] size) -> Tensor",
+constinit OpInfo expand = define_view<Expand, layout_expand, grad_expand>({.schema = "expand(Tensor input, int[] size) -> Tensor",
     .doc = "Axes of extent 1 stretched to the given size, without a copy; -1 keeps an extent.",
-    .torch = "lambda x, size: x.expand(size)", .example = "pyburn.ones(3, 1).expand(-1, 4).shape",
+    .torch = "lambda x, size: x.expand(size)",
+    .example = "pyburn.ones(3, 1).expand(-1, 4).shape",
     .samples = R"(
 t(3, 1), (3, 4)
 t(3), (2, -1)
@@ -255,12 +257,12 @@ t(1, 0), (2, 0)
 t(3, 1, 2).permute(2, 1, 0), (2, 4, 3)
 t(2, 1).expand(2, 3), (2, 2, 3)
 t(2, 3), (2, 4) ! must match)"});
-constinit OpInfo slice = define_view<Slice, layout_slice, grad_slice>({
-    .schema = "slice(Tensor input, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor",
-    .doc = "The part of input from start to end along dim, in steps.",
-    .torch = "lambda x, dim=0, start=None, end=None, step=1: torch.ops.aten.slice(x, dim, start, end, step)",
-    .example = "pyburn.slice(pyburn.arange(10), 0, 2, 8, 3)",
-    .samples = R"(
+constinit OpInfo slice = define_view<Slice, layout_slice, grad_slice>(
+    {.schema = "slice(Tensor input, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor",
+        .doc = "The part of input from start to end along dim, in steps.",
+        .torch = "lambda x, dim=0, start=None, end=None, step=1: torch.ops.aten.slice(x, dim, start, end, step)",
+        .example = "pyburn.slice(pyburn.arange(10), 0, 2, 8, 3)",
+        .samples = R"(
 t(4, 3)
 t(4, 3), 0, 1, 3
 t(4, 7), 1, 1, None, 2
@@ -272,8 +274,7 @@ t(2, 1).expand(2, 5), 1, 1, 5, 2
 t(4), 0, 0, 4, 0 ! step must be
 t(4), 1 ! dim out of range
 t() ! axis)"});
-constinit OpInfo select = define_view<Select, layout_select, grad_select>({
-    .schema = "select(Tensor input, int dim, int index) -> Tensor",
+constinit OpInfo select = define_view<Select, layout_select, grad_select>({.schema = "select(Tensor input, int dim, int index) -> Tensor",
     .doc = "The part of input at one index along dim; the axis goes away.",
     .example = "pyburn.select(pyburn.ones(2, 3), 0, 1)",
     .samples = R"(
@@ -285,36 +286,46 @@ t(0, 3), 1, 0
 t(4), 0, 0
 t(), 0, 0 ! axis
 t(4, 3), 0, 4 ! out of bounds)"});
-constinit OpInfo unsqueeze = define_view<InsertAxis, layout_unsqueeze, grad_unsqueeze>({
-    .schema = "unsqueeze(Tensor input, int dim) -> Tensor",
-    .doc = "input with a new axis of extent 1 at dim.", .example = "pyburn.unsqueeze(pyburn.ones(3), 0).shape",
-    .samples = "t(3), 0\nt(3), -1\nt(), 0\nt(0, 2), 2\nt(2, 3).T, 1\nt(2, 1).expand(2, 3), 0\nt(3), 2 ! dim out of range"});
-constinit OpInfo remove_axis = define_view<RemoveAxis, layout_remove_axis, grad_remove_axis>({
-    .schema = "remove_axis(Tensor input, int dim) -> Tensor",
-    .doc = "input without its axis dim, which must have extent 1.",
-    .torch = "torch.squeeze", .example = "pyburn.remove_axis(pyburn.ones(1, 3), 0).shape",
-    .samples = "t(1, 3), 0\nt(3, 1), -1\nt(1), 0\nt(0, 1), 1\nt(3, 1, 2).permute(2, 1, 0), 1\nt(1, 1).expand(1, 3), 0\nt(), 0 ! extent 1\nt(3), 0 ! extent 1"});
+constinit OpInfo unsqueeze =
+    define_view<InsertAxis, layout_unsqueeze, grad_unsqueeze>({.schema = "unsqueeze(Tensor input, int dim) -> Tensor",
+        .doc = "input with a new axis of extent 1 at dim.",
+        .example = "pyburn.unsqueeze(pyburn.ones(3), 0).shape",
+        .samples = "t(3), 0\nt(3), -1\nt(), 0\nt(0, 2), 2\nt(2, 3).T, 1\nt(2, 1).expand(2, 3), 0\nt(3), 2 ! dim out of range"});
+constinit OpInfo remove_axis =
+    define_view<RemoveAxis, layout_remove_axis, grad_remove_axis>({.schema = "remove_axis(Tensor input, int dim) -> Tensor",
+        .doc = "input without its axis dim, which must have extent 1.",
+        .torch = "torch.squeeze",
+        .example = "pyburn.remove_axis(pyburn.ones(1, 3), 0).shape",
+        .samples = "t(1, 3), 0\nt(3, 1), -1\nt(1), 0\nt(0, 1), 1\nt(3, 1, 2).permute(2, 1, 0), 1\nt(1, 1).expand(1, 3), 0\nt(), 0 ! extent "
+                   "1\nt(3), 0 ! extent 1"});
 }  // namespace op
 
 namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "transpose(Tensor input, int dim0, int dim1) -> Tensor",
-     .doc = "input with two axes exchanged; a view.", .example = "pyburn.transpose(pyburn.ones(2, 3), 0, 1).shape",
-     .samples = "t(2, 3), 0, 1\nt(2, 3, 4), -1, 0\nt(), 0, 0\nt(0, 2), 0, 1\nt(2, 3).T, 1, 0\nt(2, 1).expand(2, 3), 0, 1\nt(2), 0, 1 ! dim out of range"},
-    {.schema = "t(Tensor input) -> Tensor", .doc = "The transpose of a matrix; a view. Vectors stay as they are.",
-     .example = "pyburn.t(pyburn.ones(2, 3)).shape",
-     .samples = "t(2, 3)\nt(4)\nt()\nt(0, 2)\nt(2, 3).T\nt(2, 1).expand(2, 3)\nt(2, 3, 4) ! at most 2"},
+        .doc = "input with two axes exchanged; a view.",
+        .example = "pyburn.transpose(pyburn.ones(2, 3), 0, 1).shape",
+        .samples = "t(2, 3), 0, 1\nt(2, 3, 4), -1, 0\nt(), 0, 0\nt(0, 2), 0, 1\nt(2, 3).T, 1, 0\nt(2, 1).expand(2, 3), 0, 1\nt(2), 0, 1 ! "
+                   "dim out of range"},
+    {.schema = "t(Tensor input) -> Tensor",
+        .doc = "The transpose of a matrix; a view. Vectors stay as they are.",
+        .example = "pyburn.t(pyburn.ones(2, 3)).shape",
+        .samples = "t(2, 3)\nt(4)\nt()\nt(0, 2)\nt(2, 3).T\nt(2, 1).expand(2, 3)\nt(2, 3, 4) ! at most 2"},
     {.schema = "squeeze(Tensor input, int[]? dim=None) -> Tensor",
-     .doc = "input without its axes of extent 1, or without those among dim; a view.",
-     .torch = "lambda x, dim=None: torch.squeeze(x) if dim is None else torch.squeeze(x, dim)",
-     .example = "pyburn.squeeze(pyburn.ones(1, 3, 1)).shape",
-     .samples = "t(1, 3, 1)\nt(1, 3, 1), dim=0\nt(1, 3, 1), dim=(0, -1)\nt(2, 3), dim=1\nt()\nt(0, 1)\nt(2, 1, 3).permute(2, 1, 0)\nt(1, 1).expand(1, 3)\nt(2), dim=1 ! dim out of range"},
+        .doc = "input without its axes of extent 1, or without those among dim; a view.",
+        .torch = "lambda x, dim=None: torch.squeeze(x) if dim is None else torch.squeeze(x, dim)",
+        .example = "pyburn.squeeze(pyburn.ones(1, 3, 1)).shape",
+        .samples = "t(1, 3, 1)\nt(1, 3, 1), dim=0\nt(1, 3, 1), dim=(0, -1)\nt(2, 3), dim=1\nt()\nt(0, 1)\nt(2, 1, 3).permute(2, 1, "
+                   "0)\nt(1, 1).expand(1, 3)\nt(2), dim=1 ! dim out of range"},
     {.schema = "flatten(Tensor input, int start_dim=0, int end_dim=-1) -> Tensor",
-     .doc = "The axes from start_dim to end_dim as one.", .example = "pyburn.flatten(pyburn.ones(2, 3, 4), 1).shape",
-     .samples = "t(2, 3, 4)\nt(2, 3, 4), 1\nt(2, 3, 4), 0, 1\nt()\nt(0, 2)\nt(2, 3).T\nt(2, 1).expand(2, 3)\nt(2, 3), 1, 0 ! start_dim"},
+        .doc = "The axes from start_dim to end_dim as one.",
+        .example = "pyburn.flatten(pyburn.ones(2, 3, 4), 1).shape",
+        .samples = "t(2, 3, 4)\nt(2, 3, 4), 1\nt(2, 3, 4), 0, 1\nt()\nt(0, 2)\nt(2, 3).T\nt(2, 1).expand(2, 3)\nt(2, 3), 1, 0 ! start_dim"},
     {.schema = "narrow(Tensor input, int dim, int start, int length) -> Tensor",
-     .doc = "length elements of input along dim from start on; a view.", .example = "pyburn.narrow(pyburn.arange(5), 0, 1, 3)",
-     .samples = "t(4, 3), 0, 1, 2\nt(4, 3), -1, 0, 1\nt(0, 3), 0, 0, 0\nt(3, 4).T, 0, 1, 2\nt(2, 1).expand(2, 5), 1, 1, 3\nt(4), 0, 2, 3 ! exceeds\nt(), 0, 0, 0 ! axis"},
+        .doc = "length elements of input along dim from start on; a view.",
+        .example = "pyburn.narrow(pyburn.arange(5), 0, 1, 3)",
+        .samples = "t(4, 3), 0, 1, 2\nt(4, 3), -1, 0, 1\nt(0, 3), 0, 0, 0\nt(3, 4).T, 0, 1, 2\nt(2, 1).expand(2, 5), 1, 1, 3\nt(4), 0, 2, "
+                   "3 ! exceeds\nt(), 0, 0, 0 ! axis"},
 };
 }  // namespace
 
@@ -350,8 +361,8 @@ Tensor narrow(const TensorHandle& input, int64_t dim, int64_t start, int64_t len
   require<IndexError>(input.rank() > 0, "[narrow] needs at least one axis: got rank 0");
   const int d = normalise_dim(dim, input.rank());
   const int64_t n = input.shape()[d], first = start < 0 ? start + n : start;
-  require<IndexError>(length >= 0 && first >= 0 && first + length <= n, "[narrow] start ({}) + length ({}) exceeds dimension size ({})",
-                      start, length, n);
+  require<IndexError>(
+      length >= 0 && first >= 0 && first + length <= n, "[narrow] start ({}) + length ({}) exceeds dimension size ({})", start, length, n);
   return slice(input, d, first, first + length, 1);
 }
 

@@ -11,7 +11,7 @@ struct View {
   static View from(const TensorHandle& x, const Dims& size);
 };
 struct Permute {
-  Dims dims;    // result axis i is input axis dims[i]
+  Dims dims;  // result axis i is input axis dims[i]
   PB_FIELDS(dims)
   static Permute from(const TensorHandle& x, const Dims& dims);
 };

@@ -9,17 +9,13 @@ inline Tensor operator-(const TensorHandle& a, const Operand& b) { return sub(a,
 inline Tensor operator*(const TensorHandle& a, const Operand& b) { return mul(a, b); }
 inline Tensor operator/(const TensorHandle& a, const Operand& b) { return div(a, b); }
 template <class N>
-  requires std::is_arithmetic_v<N>
-Tensor operator+(N a, const TensorHandle& b) { return add(b, a); }
+requires std::is_arithmetic_v<N> Tensor operator+(N a, const TensorHandle& b) { return add(b, a); }
 template <class N>
-  requires std::is_arithmetic_v<N>
-Tensor operator-(N a, const TensorHandle& b) { return sub(Operand(a), b); }
+requires std::is_arithmetic_v<N> Tensor operator-(N a, const TensorHandle& b) { return sub(Operand(a), b); }
 template <class N>
-  requires std::is_arithmetic_v<N>
-Tensor operator*(N a, const TensorHandle& b) { return mul(b, a); }
+requires std::is_arithmetic_v<N> Tensor operator*(N a, const TensorHandle& b) { return mul(b, a); }
 template <class N>
-  requires std::is_arithmetic_v<N>
-Tensor operator/(N a, const TensorHandle& b) { return div(Operand(a), b); }
+requires std::is_arithmetic_v<N> Tensor operator/(N a, const TensorHandle& b) { return div(Operand(a), b); }
 inline Tensor operator-(const TensorHandle& a) { return neg(a); }
 
 }  // namespace pyburn

@@ -12,11 +12,12 @@ namespace {
 template <class A>
 MetaList infer(const A& a, Metas in) {
   const int64_t n = a.tensors;
-  require(n >= 0 && n <= int64_t(in.size()) && int64_t(in.size()) == n * a.groups(), "expected {} groups of {} tensors: got {}", a.groups(), n,
-          int64_t(in.size()));
+  require(n >= 0 && n <= int64_t(in.size()) && int64_t(in.size()) == n * a.groups(), "expected {} groups of {} tensors: got {}", a.groups(),
+      n, int64_t(in.size()));
   MetaList out;
   for (int64_t i = 0; i < int64_t(in.size()); ++i) {
-    require(in[size_t(i)].shape == in[size_t(i % n)].shape, "state does not fit the parameter: got {} for {}", in[size_t(i)].shape, in[size_t(i % n)].shape);
+    require(in[size_t(i)].shape == in[size_t(i % n)].shape, "state does not fit the parameter: got {} for {}", in[size_t(i)].shape,
+        in[size_t(i % n)].shape);
     if (i / n != 1) out.push_back(in[size_t(i)]);
   }
   return out;
@@ -55,7 +56,8 @@ Tensors decompose_adam(const AdamStep& a, Inputs in) {
     Tensor top = v;
     if (a.amsgrad) largest.push_back(top = maximum(*in[size_t(4 * n + i)], v));
     const Tensor update = m / (sqrt(top) / correction2 + a.eps);
-    parameters.push_back(sub(a.decoupled && a.weight_decay != 0 ? mul(p, 1 - a.lr * a.weight_decay) : Tensor(p), update, a.lr / correction1));
+    parameters.push_back(
+        sub(a.decoupled && a.weight_decay != 0 ? mul(p, 1 - a.lr * a.weight_decay) : Tensor(p), update, a.lr / correction1));
     first.push_back(m);
     second.push_back(v);
   }
@@ -66,12 +68,15 @@ Tensors decompose_adam(const AdamStep& a, Inputs in) {
 }  // namespace
 
 namespace op {
-constinit OpInfo sgd_step = define<SgdStep, infer<SgdStep>, nullptr, decompose_sgd>({
-    .schema = "sgd_step(Tensor[] tensors) -> Tensor[]", .doc = "One step of stochastic gradient descent for many tensors.",
-    .kind = Kind::update, .no_grad = "an update of parameters, made under no_grad"});
-constinit OpInfo adam_step = define<AdamStep, infer<AdamStep>, nullptr, decompose_adam>({
-    .schema = "adam_step(Tensor[] tensors) -> Tensor[]", .doc = "One step of Adam or AdamW for many tensors.",
-    .kind = Kind::update, .no_grad = "an update of parameters, made under no_grad"});
+constinit OpInfo sgd_step = define<SgdStep, infer<SgdStep>, nullptr, decompose_sgd>({.schema = "sgd_step(Tensor[] tensors) -> Tensor[]",
+    .doc = "One step of stochastic gradient descent for many tensors.",
+    .kind = Kind::update,
+    .no_grad = "an update of parameters, made under no_grad"});
+constinit OpInfo adam_step =
+    define<AdamStep, infer<AdamStep>, nullptr, decompose_adam>({.schema = "adam_step(Tensor[] tensors) -> Tensor[]",
+        .doc = "One step of Adam or AdamW for many tensors.",
+        .kind = Kind::update,
+        .no_grad = "an update of parameters, made under no_grad"});
 }  // namespace op
 
 namespace {
@@ -92,7 +97,7 @@ void sgd_step(const SgdStep& a, const Tensors& parameters, const Tensors& gradie
   step(op::sgd_step, a, {&parameters, &gradients, &buffers});
 }
 void adam_step(const AdamStep& a, const Tensors& parameters, const Tensors& gradients, const Tensors& exp_avg, const Tensors& exp_avg_sq,
-               const Tensors& max_exp_avg_sq) {
+    const Tensors& max_exp_avg_sq) {
   step(op::adam_step, a, {&parameters, &gradients, &exp_avg, &exp_avg_sq, &max_exp_avg_sq});
 }
 

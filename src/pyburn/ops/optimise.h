@@ -27,6 +27,6 @@ extern OpInfo sgd_step, adam_step;
 
 void sgd_step(const SgdStep&, const Tensors& parameters, const Tensors& gradients, const Tensors& buffers);
 void adam_step(const AdamStep&, const Tensors& parameters, const Tensors& gradients, const Tensors& exp_avg, const Tensors& exp_avg_sq,
-               const Tensors& max_exp_avg_sq);
+    const Tensors& max_exp_avg_sq);
 
 }  // namespace pyburn

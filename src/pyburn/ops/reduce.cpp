@@ -41,9 +41,7 @@ Tensor spread(const TensorHandle& y, const Reduce& a, const Meta& x) {
 }
 
 Grads grad_sum(const Reduce& a, const GradContext& c) { return {spread(c.dy(), a, c.meta(0))}; }
-Grads grad_mean(const Reduce& a, const GradContext& c) {
-  return {spread(c.dy() / double(count(c.meta(0).shape, a.dim)), a, c.meta(0))};
-}
+Grads grad_mean(const Reduce& a, const GradContext& c) { return {spread(c.dy() / double(count(c.meta(0).shape, a.dim)), a, c.meta(0))}; }
 Grads grad_extremum(const Reduce& a, const GradContext& c) {  // equal extrema share the gradient, as in PyTorch
   const Tensor hit = eq(c.input(0), spread(c.output(0), a, c.meta(0)));
   const Tensor share = c.dy() / sum(hit, a.dim, a.keepdim, c.meta(0).dtype);
@@ -97,26 +95,25 @@ constexpr OpInfo extremum(OpInfo row) {
 }  // namespace
 
 namespace op {
-constinit OpInfo sum = summing(define<Reduce, infer, grad_sum>({
-    .schema = "sum(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor",
-    .doc = "Sum of the elements of input over dim (over all by default).",
-    .example = "pyburn.sum(pyburn.ones(2, 3), dim=1)"}));
-constinit OpInfo mean = summing(define<Reduce, infer_mean, grad_mean>({
-    .schema = "mean(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor",
-    .doc = "Arithmetic mean of the elements of input over dim.",
-    .example = "pyburn.mean(pyburn.tensor([1., 3.]))"}));
-constinit OpInfo amax = extremum(define<Reduce, infer_extremum, grad_extremum>({
-    .schema = "amax(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor",
-    .doc = "Largest element of input over dim; ties share the gradient.",
-    .torch = "lambda x, dim=(), keepdim=False: torch.amax(x, dim, keepdim)",
-    .example = "pyburn.amax(pyburn.tensor([1., 3.]))"}));
-constinit OpInfo amin = extremum(define<Reduce, infer_extremum, grad_extremum>({
-    .schema = "amin(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor",
-    .doc = "Smallest element of input over dim; ties share the gradient.",
-    .torch = "lambda x, dim=(), keepdim=False: torch.amin(x, dim, keepdim)",
-    .example = "pyburn.amin(pyburn.tensor([1., 3.]))"}));
-constinit OpInfo argmax = define<ArgReduce, infer_arg>({
-    .schema = "argmax(Tensor input, int? dim=None, bool keepdim=False) -> Tensor",
+constinit OpInfo sum = summing(
+    define<Reduce, infer, grad_sum>({.schema = "sum(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor",
+        .doc = "Sum of the elements of input over dim (over all by default).",
+        .example = "pyburn.sum(pyburn.ones(2, 3), dim=1)"}));
+constinit OpInfo mean = summing(define<Reduce, infer_mean, grad_mean>(
+    {.schema = "mean(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor",
+        .doc = "Arithmetic mean of the elements of input over dim.",
+        .example = "pyburn.mean(pyburn.tensor([1., 3.]))"}));
+constinit OpInfo amax =
+    extremum(define<Reduce, infer_extremum, grad_extremum>({.schema = "amax(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor",
+        .doc = "Largest element of input over dim; ties share the gradient.",
+        .torch = "lambda x, dim=(), keepdim=False: torch.amax(x, dim, keepdim)",
+        .example = "pyburn.amax(pyburn.tensor([1., 3.]))"}));
+constinit OpInfo amin =
+    extremum(define<Reduce, infer_extremum, grad_extremum>({.schema = "amin(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor",
+        .doc = "Smallest element of input over dim; ties share the gradient.",
+        .torch = "lambda x, dim=(), keepdim=False: torch.amin(x, dim, keepdim)",
+        .example = "pyburn.amin(pyburn.tensor([1., 3.]))"}));
+constinit OpInfo argmax = define<ArgReduce, infer_arg>({.schema = "argmax(Tensor input, int? dim=None, bool keepdim=False) -> Tensor",
     .doc = "Position of the largest element along dim, or in the flattened tensor.",
     .no_grad = "the result is an index",
     .example = "pyburn.argmax(pyburn.tensor([1., 3., 2.]))",
@@ -136,10 +133,11 @@ t(2, 3), dim=2 ! dim out of range)"});
 namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "var(Tensor input, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> Tensor",
-     .doc = "Variance over dim; correction 1 is the unbiased estimate.",
-     .example = "pyburn.var(pyburn.tensor([1., 2., 3.]))",
-     .samples = "t(2, 3)\nt(2, 3, 4), dim=(0, 2)\nt(2, 3, 4), dim=-2, keepdim=True, correction=0\nt(3, 4).T, dim=0\n"
-                "t(), correction=0\nt(0, 3), dim=1\nt(2, 1).expand(2, 5), dim=0\nt(2, dtype=i64) ! floating\nt(2, 3), dim=2 ! dim out of range"},
+        .doc = "Variance over dim; correction 1 is the unbiased estimate.",
+        .example = "pyburn.var(pyburn.tensor([1., 2., 3.]))",
+        .samples = "t(2, 3)\nt(2, 3, 4), dim=(0, 2)\nt(2, 3, 4), dim=-2, keepdim=True, correction=0\nt(3, 4).T, dim=0\n"
+                   "t(), correction=0\nt(0, 3), dim=1\nt(2, 1).expand(2, 5), dim=0\nt(2, dtype=i64) ! floating\nt(2, 3), dim=2 ! dim out "
+                   "of range"},
 };
 }
 

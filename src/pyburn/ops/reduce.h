@@ -8,7 +8,7 @@ namespace pyburn {
 inline DType accumulate_dtype(DType t) { return is_floating(t) ? t : DType::int64; }
 
 struct Reduce {
-  Dims dim;               // normal form: non-negative, sorted, never empty for rank > 0
+  Dims dim;  // normal form: non-negative, sorted, never empty for rank > 0
   bool keepdim = false;
   DType result = DType::float32;
   PB_FIELDS(dim, keepdim, result)

@@ -77,39 +77,55 @@ constexpr OpInfo positive(OpInfo row) {
 }  // namespace
 
 namespace op {
-constinit OpInfo neg = define<NoAttrs, infer_number, grad_neg>({
-    .schema = "neg(Tensor input) -> Tensor", .doc = "Minus the elements of input.",
-    .kind = Kind::elementwise, .example = "pyburn.neg(pyburn.tensor([1., -2.]))", .samples = kAny});
-constinit OpInfo abs = define<NoAttrs, infer_number, grad_abs>({
-    .schema = "abs(Tensor input) -> Tensor", .doc = "Absolute value of the elements.",
-    .kind = Kind::elementwise, .saves = inputs, .example = "pyburn.abs(pyburn.tensor([1., -2.]))", .samples = kAny});
-constinit OpInfo exp = floating(define<NoAttrs, infer, grad_exp>({
-    .schema = "exp(Tensor input) -> Tensor", .doc = "e to the power of the elements.",
-    .saves = outputs, .example = "pyburn.exp(pyburn.tensor([0., 1.]))"}));
-constinit OpInfo log = positive(define<NoAttrs, infer, grad_log>({
-    .schema = "log(Tensor input) -> Tensor", .doc = "Natural logarithm of the elements.",
-    .saves = inputs, .example = "pyburn.log(pyburn.tensor([1., 2.]))"}));
-constinit OpInfo sqrt = positive(define<NoAttrs, infer, grad_sqrt>({
-    .schema = "sqrt(Tensor input) -> Tensor", .doc = "Square root of the elements.",
-    .saves = outputs, .example = "pyburn.sqrt(pyburn.tensor([1., 4.]))"}));
-constinit OpInfo rsqrt = positive(define<NoAttrs, infer, grad_rsqrt>({
-    .schema = "rsqrt(Tensor input) -> Tensor", .doc = "One over the square root of the elements.",
-    .saves = outputs, .example = "pyburn.rsqrt(pyburn.tensor([1., 4.]))"}));
-constinit OpInfo sin = floating(define<NoAttrs, infer, grad_sin>({
-    .schema = "sin(Tensor input) -> Tensor", .doc = "Sine of the elements.",
-    .saves = inputs, .example = "pyburn.sin(pyburn.tensor([0., 1.]))"}));
-constinit OpInfo cos = floating(define<NoAttrs, infer, grad_cos>({
-    .schema = "cos(Tensor input) -> Tensor", .doc = "Cosine of the elements.",
-    .saves = inputs, .example = "pyburn.cos(pyburn.tensor([0., 1.]))"}));
-constinit OpInfo tanh = floating(define<NoAttrs, infer, grad_tanh>({
-    .schema = "tanh(Tensor input) -> Tensor", .doc = "Hyperbolic tangent of the elements.",
-    .saves = outputs, .example = "pyburn.tanh(pyburn.tensor([0., 1.]))"}));
-constinit OpInfo sigmoid = floating(define<NoAttrs, infer, grad_sigmoid>({
-    .schema = "sigmoid(Tensor input) -> Tensor", .doc = "1 / (1 + exp(-x)) of the elements.",
-    .saves = outputs, .example = "pyburn.sigmoid(pyburn.tensor([0., 1.]))"}));
-constinit OpInfo relu = define<NoAttrs, infer_number, grad_relu>({
-    .schema = "relu(Tensor input) -> Tensor", .doc = "The elements, with 0 in place of negative ones.",
-    .kind = Kind::elementwise, .saves = outputs, .example = "pyburn.relu(pyburn.tensor([-1., 1.]))", .samples = kAny});
+constinit OpInfo neg = define<NoAttrs, infer_number, grad_neg>({.schema = "neg(Tensor input) -> Tensor",
+    .doc = "Minus the elements of input.",
+    .kind = Kind::elementwise,
+    .example = "pyburn.neg(pyburn.tensor([1., -2.]))",
+    .samples = kAny});
+constinit OpInfo abs = define<NoAttrs, infer_number, grad_abs>({.schema = "abs(Tensor input) -> Tensor",
+    .doc = "Absolute value of the elements.",
+    .kind = Kind::elementwise,
+    .saves = inputs,
+    .example = "pyburn.abs(pyburn.tensor([1., -2.]))",
+    .samples = kAny});
+constinit OpInfo exp = floating(define<NoAttrs, infer, grad_exp>({.schema = "exp(Tensor input) -> Tensor",
+    .doc = "e to the power of the elements.",
+    .saves = outputs,
+    .example = "pyburn.exp(pyburn.tensor([0., 1.]))"}));
+constinit OpInfo log = positive(define<NoAttrs, infer, grad_log>({.schema = "log(Tensor input) -> Tensor",
+    .doc = "Natural logarithm of the elements.",
+    .saves = inputs,
+    .example = "pyburn.log(pyburn.tensor([1., 2.]))"}));
+constinit OpInfo sqrt = positive(define<NoAttrs, infer, grad_sqrt>({.schema = "sqrt(Tensor input) -> Tensor",
+    .doc = "Square root of the elements.",
+    .saves = outputs,
+    .example = "pyburn.sqrt(pyburn.tensor([1., 4.]))"}));
+constinit OpInfo rsqrt = positive(define<NoAttrs, infer, grad_rsqrt>({.schema = "rsqrt(Tensor input) -> Tensor",
+    .doc = "One over the square root of the elements.",
+    .saves = outputs,
+    .example = "pyburn.rsqrt(pyburn.tensor([1., 4.]))"}));
+constinit OpInfo sin = floating(define<NoAttrs, infer, grad_sin>({.schema = "sin(Tensor input) -> Tensor",
+    .doc = "Sine of the elements.",
+    .saves = inputs,
+    .example = "pyburn.sin(pyburn.tensor([0., 1.]))"}));
+constinit OpInfo cos = floating(define<NoAttrs, infer, grad_cos>({.schema = "cos(Tensor input) -> Tensor",
+    .doc = "Cosine of the elements.",
+    .saves = inputs,
+    .example = "pyburn.cos(pyburn.tensor([0., 1.]))"}));
+constinit OpInfo tanh = floating(define<NoAttrs, infer, grad_tanh>({.schema = "tanh(Tensor input) -> Tensor",
+    .doc = "Hyperbolic tangent of the elements.",
+    .saves = outputs,
+    .example = "pyburn.tanh(pyburn.tensor([0., 1.]))"}));
+constinit OpInfo sigmoid = floating(define<NoAttrs, infer, grad_sigmoid>({.schema = "sigmoid(Tensor input) -> Tensor",
+    .doc = "1 / (1 + exp(-x)) of the elements.",
+    .saves = outputs,
+    .example = "pyburn.sigmoid(pyburn.tensor([0., 1.]))"}));
+constinit OpInfo relu = define<NoAttrs, infer_number, grad_relu>({.schema = "relu(Tensor input) -> Tensor",
+    .doc = "The elements, with 0 in place of negative ones.",
+    .kind = Kind::elementwise,
+    .saves = outputs,
+    .example = "pyburn.relu(pyburn.tensor([-1., 1.]))",
+    .samples = kAny});
 }  // namespace op
 
 void register_unary(OpTable& table) {

@@ -16,11 +16,11 @@
 namespace pyburn {
 namespace {
 
-constexpr int64_t kSmall = 4096;                // up to here: this thread's bins, no lock
+constexpr int64_t kSmall = 4096;  // up to here: this thread's bins, no lock
 constexpr int64_t kSmallStep = 64;
-constexpr int64_t kHuge = int64_t(2) << 20;     // from here: mapped, aligned to a huge page
+constexpr int64_t kHuge = int64_t(2) << 20;  // from here: mapped, aligned to a huge page
 constexpr int kSmallBins = kSmall / kSmallStep, kLargeBins = 4 * 50;
-constexpr uint32_t kSmallCap = 256;             // blocks kept per bin and thread
+constexpr uint32_t kSmallCap = 256;  // blocks kept per bin and thread
 
 std::atomic<int64_t> in_use{0}, reserved{0}, peak{0};
 
@@ -135,8 +135,8 @@ void note_use(int64_t size) {
 }  // namespace
 
 void* host_allocate(int64_t bytes) {
-  require<OutOfMemoryError>(bytes <= machine_memory(), "more than the memory of this machine ({} bytes): got a request for {} bytes",
-                            machine_memory(), bytes);
+  require<OutOfMemoryError>(
+      bytes <= machine_memory(), "more than the memory of this machine ({} bytes): got a request for {} bytes", machine_memory(), bytes);
   const int64_t size = rounded(bytes > 0 ? bytes : 1);
   void* p = nullptr;
   if (size <= kSmall) {

@@ -4,9 +4,9 @@
 
 namespace pyburn {
 
-void* host_allocate(int64_t bytes);                 // OutOfMemoryError
-void host_free(void* p, int64_t bytes) noexcept;    // `bytes` as asked for
+void* host_allocate(int64_t bytes);               // OutOfMemoryError
+void host_free(void* p, int64_t bytes) noexcept;  // `bytes` as asked for
 MemoryStatistics host_memory();
-void empty_host_cache();                            // gives cached blocks back to the system
+void empty_host_cache();  // gives cached blocks back to the system
 
 }  // namespace pyburn

@@ -27,16 +27,16 @@ class Backend : public Counted {
   // May execute() be given this op, with this dtype of its key input? Asked once, then cached.
   virtual KernelSupport support(const OpInfo& op, DType key) const = 0;
   virtual Ref<Storage> allocate(DType dtype, int64_t elements) = 0;
-  virtual void upload(const HostArray& from, const TensorHandle& to) = 0;       // `to` is contiguous and fresh
-  virtual void download(const TensorHandle& from, const HostArray& to) = 0;     // any layout
+  virtual void upload(const HostArray& from, const TensorHandle& to) = 0;    // `to` is contiguous and fresh
+  virtual void download(const TensorHandle& from, const HostArray& to) = 0;  // any layout
   virtual void synchronize() {}
   virtual MemoryStatistics memory() const { return {}; }
   virtual std::string name() const = 0;
 
   // Decorators only.
   virtual Backend* inner() const { return nullptr; }
-  virtual bool sees_views() const { return false; }     // execute() is also given views
-  virtual bool owns_storage() const { return true; }    // run() calls allocate() for fresh outputs
+  virtual bool sees_views() const { return false; }   // execute() is also given views
+  virtual bool owns_storage() const { return true; }  // run() calls allocate() for fresh outputs
   // Throws where outputs that exist must not be written. Asked before anything changes, the version included.
   virtual void check_write(Inputs in, Outputs out) const {
     if (const Backend* below = inner()) below->check_write(in, out);

@@ -15,9 +15,9 @@ namespace {
 struct Registry {
   std::mutex mutex;
   std::vector<BackendEntry> entries;
-  std::map<std::string, Device*, std::less<>> by_name;        // what users typed, lower case
+  std::map<std::string, Device*, std::less<>> by_name;  // what users typed, lower case
   std::map<const Backend*, Device*> by_backend;
-  std::map<std::string, Ref<Backend>, std::less<>> leaves;    // one object per leaf text: "ndarray", "wgpu:1"
+  std::map<std::string, Ref<Backend>, std::less<>> leaves;  // one object per leaf text: "ndarray", "wgpu:1"
 };
 Registry& registry() {
   static auto* r = new Registry;
@@ -97,7 +97,7 @@ BackendEntry available_entry(const std::string& head) {
 
 // What the table holds under a key, or what make() gives; the first one stays when two threads make it.
 template <class Table, class Make>
-auto found_or_made(Table Registry::* table, const auto& key, Make make) {
+auto found_or_made(Table Registry::*table, const auto& key, Make make) {
   Registry& r = registry();
   {
     std::lock_guard lock(r.mutex);

@@ -11,9 +11,9 @@ class Device {
  public:
   explicit Device(Ref<Backend> backend);
   Backend& backend() const { return *backend_; }
-  const std::string& name() const { return name_; }   // the whole stack
+  const std::string& name() const { return name_; }  // the whole stack
   Backend& leaf() const { return *leaf_; }
-  bool is_cpu() const;                                 // its storages have host memory that may be read at once
+  bool is_cpu() const;  // its storages have host memory that may be read at once
 
  private:
   Ref<Backend> backend_;
@@ -29,8 +29,8 @@ Device& device(std::string_view name);
 Device& device_of(const Ref<Backend>& backend);
 
 Device& default_device();
-void set_default_device(Device&);                      // for the process
-class DeviceScope {                                    // for this thread and this scope
+void set_default_device(Device&);  // for the process
+class DeviceScope {                // for this thread and this scope
  public:
   explicit DeviceScope(Device&);
   ~DeviceScope();
@@ -46,14 +46,14 @@ struct BackendEntry {
   std::string doc;
   bool decorator = false;
   std::function<Ref<Backend>(std::span<const Ref<Backend>> inner, std::string_view text)> make;
-  std::function<std::string()> unavailable;            // why it cannot be used here; empty when it can
+  std::function<std::string()> unavailable;  // why it cannot be used here; empty when it can
 };
-void register_backend(BackendEntry);                   // replaces an entry of the same name
+void register_backend(BackendEntry);  // replaces an entry of the same name
 std::vector<BackendEntry> backend_entries();
-Ref<Backend> make_backend(std::string_view name);      // as written: no autodiff is added
+Ref<Backend> make_backend(std::string_view name);  // as written: no autodiff is added
 Ref<Backend> decorate(std::string_view name, std::span<const Ref<Backend>> inner);
 // Called before a name is called unknown and before the entries are listed: registers what other packages bring.
 void set_backend_discovery(void (*discover)());
-Device& best_device();                                 // the default of a fresh process
+Device& best_device();  // the default of a fresh process
 
 }  // namespace pyburn

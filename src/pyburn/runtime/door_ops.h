@@ -10,7 +10,7 @@ struct CastTo {
   PB_FIELDS(dtype)
 };
 struct Expand {
-  Shape shape;                   // of the result
+  Shape shape;  // of the result
   PB_FIELDS(shape)
   static Expand from(const TensorHandle& x, const Dims& size);  // -1 keeps an extent
 };

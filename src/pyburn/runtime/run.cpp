@@ -126,13 +126,14 @@ void separate_from(Prepared& in, const TensorHandle& out, Kind kind) {
 }
 
 void check_target(const TensorHandle& out, const Meta& result) {
-  require(out.shape() == result.shape, "the result does not fit the tensor it is written to: got {} for {}", result.shape,
-          out.shape());
-  require<DTypeError>(can_cast(result.dtype, out.dtype()), "result type {} can't be cast to the desired output type {}",
-                      result.dtype, out.dtype());
+  require(out.shape() == result.shape, "the result does not fit the tensor it is written to: got {} for {}", result.shape, out.shape());
+  require<DTypeError>(
+      can_cast(result.dtype, out.dtype()), "result type {} can't be cast to the desired output type {}", result.dtype, out.dtype());
   if (out.layout().has_overlap())
-    fail<GradientError>("more than one element of the written-to tensor refers to a single memory location; "
-                        "clone() it before writing: got {}", out.layout());
+    fail<GradientError>(
+        "more than one element of the written-to tensor refers to a single memory location; "
+        "clone() it before writing: got {}",
+        out.layout());
 }
 
 void dispatch_view(Backend& top, OpRef op, Inputs in, Outputs out) {
@@ -164,8 +165,8 @@ void dispatch_checked(OpRef op, Inputs given, Outputs out, Device* wanted) {
     SmallVector<Meta, 4> metas;
     for (const TensorHandle* t : in.list) metas.push_back(t->defined() ? t->meta() : Meta{});
     info.infer(op.attrs, {metas.data(), size_t(metas.size())}, results);
-    require<ValueError>(results.size() == int64_t(out.size()), "wrong number of outputs: got {} for {}", int64_t(out.size()),
-                        results.size());
+    require<ValueError>(
+        results.size() == int64_t(out.size()), "wrong number of outputs: got {} for {}", int64_t(out.size()), results.size());
     if (info.cast == Cast::to_result) cast_all(in, results[0].dtype);
   }
 

@@ -10,8 +10,7 @@ class Operand {
  public:
   Operand(const TensorHandle& t) : tensor_(&t) {}
   template <class N>
-    requires std::is_arithmetic_v<N> || std::is_same_v<N, Scalar>
-  Operand(N v) : value_(v) {}
+  requires std::is_arithmetic_v<N> || std::is_same_v<N, Scalar> Operand(N v) : value_(v) {}
   bool is_tensor() const { return tensor_ != nullptr; }
   const TensorHandle& tensor() const { return *tensor_; }
   const Scalar& value() const { return value_; }
@@ -29,7 +28,7 @@ class InputList {
     if (o.is_tensor()) list_.push_back(&o.tensor());
   }
   template <class C>
-    requires requires(const C& c) { c.begin(); }
+  requires requires(const C& c) { c.begin(); }
   void add(const C& tensors) {
     for (const TensorHandle& t : tensors) list_.push_back(&t);
   }

@@ -18,18 +18,42 @@ class Error : public std::exception {
   std::string message_;
 };
 
-struct ShapeError : Error { using Error::Error; };         // Python: also ValueError (and RuntimeError, as in PyTorch)
-struct ValueError : Error { using Error::Error; };
-struct IndexError : Error { using Error::Error; };
-struct DTypeError : Error { using Error::Error; };         // also TypeError
-struct DeviceError : Error { using Error::Error; };        // also RuntimeError
-struct UnsupportedOp : Error { using Error::Error; };      // also NotImplementedError
-struct FormatError : Error { using Error::Error; };        // also ValueError
-struct CaptureError : Error { using Error::Error; };       // also RuntimeError
-struct OutOfMemoryError : Error { using Error::Error; };   // also MemoryError
-struct RemoteError : Error { using Error::Error; };        // also ConnectionError
-struct GradientError : Error { using Error::Error; };      // also RuntimeError
-struct Interrupted : Error { using Error::Error; };        // KeyboardInterrupt
+struct ShapeError : Error {
+  using Error::Error;
+};  // Python: also ValueError (and RuntimeError, as in PyTorch)
+struct ValueError : Error {
+  using Error::Error;
+};
+struct IndexError : Error {
+  using Error::Error;
+};
+struct DTypeError : Error {
+  using Error::Error;
+};  // also TypeError
+struct DeviceError : Error {
+  using Error::Error;
+};  // also RuntimeError
+struct UnsupportedOp : Error {
+  using Error::Error;
+};  // also NotImplementedError
+struct FormatError : Error {
+  using Error::Error;
+};  // also ValueError
+struct CaptureError : Error {
+  using Error::Error;
+};  // also RuntimeError
+struct OutOfMemoryError : Error {
+  using Error::Error;
+};  // also MemoryError
+struct RemoteError : Error {
+  using Error::Error;
+};  // also ConnectionError
+struct GradientError : Error {
+  using Error::Error;
+};  // also RuntimeError
+struct Interrupted : Error {
+  using Error::Error;
+};  // KeyboardInterrupt
 
 template <class E = ShapeError, class... A>
 [[noreturn, gnu::noinline, gnu::cold]] void fail(const char* pattern, const A&... values) {

@@ -16,8 +16,7 @@ inline std::string to_text(std::string_view v) { return std::string(v); }
 inline std::string to_text(const std::string& v) { return v; }
 inline std::string to_text(const char* v) { return v; }
 template <std::integral T>
-  requires(!std::same_as<T, bool> && !std::same_as<T, int64_t> && !std::same_as<T, uint64_t>)
-std::string to_text(T v) {
+requires(!std::same_as<T, bool> && !std::same_as<T, int64_t> && !std::same_as<T, uint64_t>) std::string to_text(T v) {
   return to_text(int64_t(v));
 }
 

@@ -5,7 +5,7 @@
 namespace pyburn {
 
 using LogSink = void (*)(const std::string& message);
-void set_log_sink(LogSink);               // null restores stderr
+void set_log_sink(LogSink);  // null restores stderr
 void log(const std::string& message);
 void log_once(const std::string& message);  // each text once per process
 

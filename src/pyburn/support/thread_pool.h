@@ -7,13 +7,13 @@
 namespace pyburn {
 
 int num_threads();
-void set_num_threads(int n);   // ValueError below 1
-int default_num_threads();     // from the affinity mask and the cgroup's quota
+void set_num_threads(int n);  // ValueError below 1
+int default_num_threads();    // from the affinity mask and the cgroup's quota
 
 namespace detail {
 using ChunkFn = void (*)(void* body, int64_t begin, int64_t end);
 void parallel_chunks(int64_t n, int64_t chunk, ChunkFn fn, void* body);
-}
+}  // namespace detail
 
 // Calls body(begin, end) over [0, n) in chunks of at least `grain` items, on several threads when that pays. The
 // chunks do not depend on the number of threads. An exception of the body reaches the caller.

@@ -12,12 +12,28 @@ struct Row {
   int8_t bytes;
 };
 constexpr Row kRows[kDTypes] = {
-    {"float64", 8}, {"float32", 4}, {"float16", 2}, {"bfloat16", 2}, {"int8", 1},   {"int16", 2}, {"int32", 4},
-    {"int64", 8},   {"uint8", 1},   {"uint16", 2},  {"uint32", 4},   {"uint64", 8}, {"bool", 1},
+    {"float64", 8},
+    {"float32", 4},
+    {"float16", 2},
+    {"bfloat16", 2},
+    {"int8", 1},
+    {"int16", 2},
+    {"int32", 4},
+    {"int64", 8},
+    {"uint8", 1},
+    {"uint16", 2},
+    {"uint32", 4},
+    {"uint64", 8},
+    {"bool", 1},
 };
 constexpr std::pair<std::string_view, DType> kAliases[] = {
-    {"double", DType::float64}, {"float", DType::float32}, {"half", DType::float16}, {"short", DType::int16},
-    {"int", DType::int32},      {"long", DType::int64},    {"boolean", DType::boolean},
+    {"double", DType::float64},
+    {"float", DType::float32},
+    {"half", DType::float16},
+    {"short", DType::int16},
+    {"int", DType::int32},
+    {"long", DType::int64},
+    {"boolean", DType::boolean},
 };
 
 std::atomic<DType> the_default{DType::float32};

@@ -7,9 +7,18 @@
 namespace pyburn {
 
 enum class DType : uint8_t {
-  float64, float32, float16, bfloat16,
-  int8, int16, int32, int64,
-  uint8, uint16, uint32, uint64,
+  float64,
+  float32,
+  float16,
+  bfloat16,
+  int8,
+  int16,
+  int32,
+  int64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
   boolean,
 };
 inline constexpr int kDTypes = 13;

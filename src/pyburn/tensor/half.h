@@ -11,7 +11,7 @@ struct BFloat16 {
   explicit BFloat16(float f) {
     const uint32_t u = std::bit_cast<uint32_t>(f);
     if ((u & 0x7fffffffu) > 0x7f800000u) bits = uint16_t((u >> 16) | 0x40);  // NaN stays NaN
-    else bits = uint16_t((u + 0x7fffu + ((u >> 16) & 1)) >> 16);            // nearest, ties to even
+    else bits = uint16_t((u + 0x7fffu + ((u >> 16) & 1)) >> 16);             // nearest, ties to even
   }
   operator float() const { return std::bit_cast<float>(uint32_t(bits) << 16); }
 };

@@ -36,11 +36,11 @@ struct TensorImpl final : Counted, Pooled {
 
   DType dtype;
   uint8_t flags = 0;
-  Device* device;            // the whole stack, e.g. autodiff(fusion(ndarray)); lives as long as the process
-  Ref<Storage> storage;      // null only between the door and the backend that makes it
+  Device* device;        // the whole stack, e.g. autodiff(fusion(ndarray)); lives as long as the process
+  Ref<Storage> storage;  // null only between the door and the backend that makes it
   Layout layout;
   std::unique_ptr<AutogradMeta> autograd;  // null on most tensors
-  void* py = nullptr;        // bindings only: the Python object, or what is kept of it while none lives
+  void* py = nullptr;                      // bindings only: the Python object, or what is kept of it while none lives
 
   static void (*forget_python)(void* py);  // set by the bindings: called when an impl with py != null dies
 };

@@ -71,8 +71,6 @@ Dims dense_strides_like(const Layout& x) {
   return strides;
 }
 
-std::string to_text(const Layout& l) {
-  return to_text(l.shape) + " strides " + to_text(l.strides) + " offset " + std::to_string(l.offset);
-}
+std::string to_text(const Layout& l) { return to_text(l.shape) + " strides " + to_text(l.strides) + " offset " + std::to_string(l.offset); }
 
 }  // namespace pyburn

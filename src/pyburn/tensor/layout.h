@@ -11,8 +11,8 @@ struct Layout {
 
   int rank() const { return shape.rank(); }
   int64_t numel() const { return shape.numel(); }
-  bool is_contiguous() const;         // plain row-major order, no holes
-  bool has_overlap() const;           // two indices may mean the same element
+  bool is_contiguous() const;  // plain row-major order, no holes
+  bool has_overlap() const;    // two indices may mean the same element
   bool operator==(const Layout& o) const { return offset == o.offset && shape == o.shape && strides == o.strides; }
   // First and one-past-last element that the layout touches; equal when empty.
   std::pair<int64_t, int64_t> extent() const;

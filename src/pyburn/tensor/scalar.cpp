@@ -16,17 +16,23 @@ int64_t Scalar::to_int() const {
 
 DType Scalar::dtype() const {
   switch (kind_) {
-    case Kind::boolean: return DType::boolean;
-    case Kind::integer: return DType::int64;
-    default: return default_dtype();
+    case Kind::boolean:
+      return DType::boolean;
+    case Kind::integer:
+      return DType::int64;
+    default:
+      return default_dtype();
   }
 }
 
 std::string to_text(const Scalar& s) {
   switch (s.kind()) {
-    case Scalar::Kind::boolean: return to_text(s.to_int() != 0);
-    case Scalar::Kind::integer: return to_text(s.to_int());
-    default: return to_text(s.to_double());
+    case Scalar::Kind::boolean:
+      return to_text(s.to_int() != 0);
+    case Scalar::Kind::integer:
+      return to_text(s.to_int());
+    default:
+      return to_text(s.to_double());
   }
 }
 

@@ -14,8 +14,7 @@ class Scalar {
   Scalar() : Scalar(int64_t(0)) {}
   Scalar(bool v) : kind_(Kind::boolean), i_(v) {}
   template <std::integral T>
-    requires(!std::same_as<T, bool>)
-  Scalar(T v) : kind_(Kind::integer), i_(int64_t(v)) {}
+  requires(!std::same_as<T, bool>) Scalar(T v) : kind_(Kind::integer), i_(int64_t(v)) {}
   template <std::floating_point T>
   Scalar(T v) : kind_(Kind::floating), d_(double(v)) {}
 

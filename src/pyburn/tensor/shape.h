@@ -25,14 +25,14 @@ struct Shape : Dims {
 
 std::string to_text(const Dims&);  // "(2, 3)", "(4,)", "()"
 
-int normalise_dim(int64_t dim, int rank);                  // negative counts from the end; IndexError when out of range
-Dims normalise_dims(const OptionalDims& dim, int rank);    // sorted; all axes when empty or absent; IndexError on repeats
+int normalise_dim(int64_t dim, int rank);                // negative counts from the end; IndexError when out of range
+Dims normalise_dims(const OptionalDims& dim, int rank);  // sorted; all axes when empty or absent; IndexError on repeats
 // Rules also meet attributes that no user argument was normalised to: those of files and networks. IndexError.
-void check_dim(int64_t dim, int rank);                     // in range and not negative
-void check_dims(const Dims& dim, int rank);                // the same for each; growing, and some unless rank is 0
+void check_dim(int64_t dim, int rank);       // in range and not negative
+void check_dims(const Dims& dim, int rank);  // the same for each; growing, and some unless rank is 0
 Shape reduced_shape(const Shape&, const Dims& dim, bool keepdim);
-int64_t count(const Shape&, const Dims& dim);              // elements along these axes
-Shape broadcast_shapes(const Shape& a, const Shape& b);    // ShapeError when they do not fit
-int64_t checked_numel(const Shape&);                       // ShapeError for negative extents or overflow
+int64_t count(const Shape&, const Dims& dim);            // elements along these axes
+Shape broadcast_shapes(const Shape& a, const Shape& b);  // ShapeError when they do not fit
+int64_t checked_numel(const Shape&);                     // ShapeError for negative extents or overflow
 
 }  // namespace pyburn

@@ -14,18 +14,18 @@ class Storage : public Counted, public Pooled {
   Storage(Backend* owner, int64_t bytes, void* host = nullptr, bool has_values = true)
       : owner(owner), bytes(bytes), has_values(has_values), host(host) {}
 
-  Backend* const owner;                  // the backend that made it; lives as long as the process
+  Backend* const owner;  // the backend that made it; lives as long as the process
   const int64_t bytes;
-  const bool has_values;                 // false on null: a size without memory behind it
-  void* host;                            // non-null on cpu: zero-copy numpy and DLPack
+  const bool has_values;  // false on null: a size without memory behind it
+  void* host;             // non-null on cpu: zero-copy numpy and DLPack
   uint32_t version() const { return version_.load(std::memory_order_relaxed); }
   void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
 
-  Ref<Counted> packed;                   // pre-packed weights, valid while packed_version == version()
+  Ref<Counted> packed;  // pre-packed weights, valid while packed_version == version()
   uint32_t packed_version = 0;
 
  private:
-  std::atomic<uint32_t> version_{0};     // +1 per in-place write; shared by all views by construction
+  std::atomic<uint32_t> version_{0};  // +1 per in-place write; shared by all views by construction
 };
 
 }  // namespace pyburn

@@ -30,8 +30,8 @@ void convert_into(const TensorHandle& x, const TensorHandle& y) {
   const DType compute = conversion_dtype(x.dtype(), y.dtype());
   if (x.dtype() == y.dtype() && x.layout().is_contiguous() && y.layout().is_contiguous()) {
     const int64_t size = size_of(x.dtype());
-    std::memmove(static_cast<char*>(y.storage()->host) + y.layout().offset * size, static_cast<const char*>(x.storage()->host) + x.layout().offset * size,
-                 size_t(x.numel() * size));
+    std::memmove(static_cast<char*>(y.storage()->host) + y.layout().offset * size,
+        static_cast<const char*>(x.storage()->host) + x.layout().offset * size, size_t(x.numel() * size));
     return;
   }
   const TensorHandle* in[] = {&x};

@@ -36,9 +36,8 @@ void KernelTable::add_tile(const OpInfo& op, DType compute, Tile tile) {
 
 CpuBackend::CpuBackend() {
   limit_simd_by_environment();
-  for (auto add : {register_copy, register_fill, register_elementwise_float, register_elementwise_integer, register_reduce,
-                   register_argmax, register_matmul, register_conv, register_softmax, register_random, register_index, register_optimise,
-                   register_fused})
+  for (auto add : {register_copy, register_fill, register_elementwise_float, register_elementwise_integer, register_reduce, register_argmax,
+           register_matmul, register_conv, register_softmax, register_random, register_index, register_optimise, register_fused})
     add(kernels_);
 }
 
@@ -52,9 +51,7 @@ void CpuBackend::execute(OpRef op, Inputs in, Outputs out) {
   kernels_.find(*op.info, key)(op.attrs, in, out);
 }
 
-Ref<Storage> CpuBackend::allocate(DType dtype, int64_t elements) {
-  return Ref<Storage>(new CpuStorage(this, elements * size_of(dtype)));
-}
+Ref<Storage> CpuBackend::allocate(DType dtype, int64_t elements) { return Ref<Storage>(new CpuStorage(this, elements * size_of(dtype))); }
 
 void CpuBackend::upload(const HostArray& from, const TensorHandle& to) {
   if (from.bytes() > 0) std::memcpy(to.data<std::byte>(), from.data, size_t(from.bytes()));

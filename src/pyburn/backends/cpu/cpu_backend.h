@@ -42,5 +42,4 @@ void register_index(KernelTable&);
 void register_optimise(KernelTable&);
 void register_fused(KernelTable&);
 
-
 }  // namespace pyburn::cpu

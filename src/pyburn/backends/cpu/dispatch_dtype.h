@@ -17,19 +17,32 @@ auto float_of(T v) {
 template <class F>
 void with_storage_type(DType t, F&& f) {
   switch (t) {
-    case DType::float64: return f(static_cast<double*>(nullptr));
-    case DType::float32: return f(static_cast<float*>(nullptr));
-    case DType::float16: return f(static_cast<Half*>(nullptr));
-    case DType::bfloat16: return f(static_cast<BFloat16*>(nullptr));
-    case DType::int8: return f(static_cast<int8_t*>(nullptr));
-    case DType::int16: return f(static_cast<int16_t*>(nullptr));
-    case DType::int32: return f(static_cast<int32_t*>(nullptr));
-    case DType::int64: return f(static_cast<int64_t*>(nullptr));
-    case DType::uint8: return f(static_cast<uint8_t*>(nullptr));
-    case DType::uint16: return f(static_cast<uint16_t*>(nullptr));
-    case DType::uint32: return f(static_cast<uint32_t*>(nullptr));
-    case DType::uint64: return f(static_cast<uint64_t*>(nullptr));
-    case DType::boolean: return f(static_cast<bool*>(nullptr));
+    case DType::float64:
+      return f(static_cast<double*>(nullptr));
+    case DType::float32:
+      return f(static_cast<float*>(nullptr));
+    case DType::float16:
+      return f(static_cast<Half*>(nullptr));
+    case DType::bfloat16:
+      return f(static_cast<BFloat16*>(nullptr));
+    case DType::int8:
+      return f(static_cast<int8_t*>(nullptr));
+    case DType::int16:
+      return f(static_cast<int16_t*>(nullptr));
+    case DType::int32:
+      return f(static_cast<int32_t*>(nullptr));
+    case DType::int64:
+      return f(static_cast<int64_t*>(nullptr));
+    case DType::uint8:
+      return f(static_cast<uint8_t*>(nullptr));
+    case DType::uint16:
+      return f(static_cast<uint16_t*>(nullptr));
+    case DType::uint32:
+      return f(static_cast<uint32_t*>(nullptr));
+    case DType::uint64:
+      return f(static_cast<uint64_t*>(nullptr));
+    case DType::boolean:
+      return f(static_cast<bool*>(nullptr));
   }
 }
 
@@ -37,11 +50,16 @@ void with_storage_type(DType t, F&& f) {
 template <class F>
 void with_compute_type(DType t, F&& f) {
   switch (t) {
-    case DType::float64: return f(static_cast<double*>(nullptr));
-    case DType::float32: return f(static_cast<float*>(nullptr));
-    case DType::int32: return f(static_cast<int32_t*>(nullptr));
-    case DType::uint64: return f(static_cast<uint64_t*>(nullptr));
-    default: return f(static_cast<int64_t*>(nullptr));
+    case DType::float64:
+      return f(static_cast<double*>(nullptr));
+    case DType::float32:
+      return f(static_cast<float*>(nullptr));
+    case DType::int32:
+      return f(static_cast<int32_t*>(nullptr));
+    case DType::uint64:
+      return f(static_cast<uint64_t*>(nullptr));
+    default:
+      return f(static_cast<int64_t*>(nullptr));
   }
 }
 

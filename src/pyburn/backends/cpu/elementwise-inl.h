@@ -55,18 +55,70 @@ template <class Fn>
 struct Plain {
   explicit Plain(const Binary&) {}
   template <class T>
-  auto operator()(T x, T y) const { return Fn()(x, y); }
+  auto operator()(T x, T y) const {
+    return Fn()(x, y);
+  }
 };
-struct MulFn { template <class T> T operator()(T x, T y) const { return T(x * y); } };
-struct DivFn { template <class T> T operator()(T x, T y) const { return T(x / y); } };
-struct MaxFn { template <class T> T operator()(T x, T y) const { return x > y || x != x ? x : y; } };  // NaN wins
-struct MinFn { template <class T> T operator()(T x, T y) const { return x < y || x != x ? x : y; } };
-struct EqFn { template <class T> bool operator()(T x, T y) const { return x == y; } };
-struct NeFn { template <class T> bool operator()(T x, T y) const { return x != y; } };
-struct LtFn { template <class T> bool operator()(T x, T y) const { return x < y; } };
-struct LeFn { template <class T> bool operator()(T x, T y) const { return x <= y; } };
-struct GtFn { template <class T> bool operator()(T x, T y) const { return x > y; } };
-struct GeFn { template <class T> bool operator()(T x, T y) const { return x >= y; } };
+struct MulFn {
+  template <class T>
+  T operator()(T x, T y) const {
+    return T(x * y);
+  }
+};
+struct DivFn {
+  template <class T>
+  T operator()(T x, T y) const {
+    return T(x / y);
+  }
+};
+struct MaxFn {
+  template <class T>
+  T operator()(T x, T y) const {
+    return x > y || x != x ? x : y;
+  }
+};  // NaN wins
+struct MinFn {
+  template <class T>
+  T operator()(T x, T y) const {
+    return x < y || x != x ? x : y;
+  }
+};
+struct EqFn {
+  template <class T>
+  bool operator()(T x, T y) const {
+    return x == y;
+  }
+};
+struct NeFn {
+  template <class T>
+  bool operator()(T x, T y) const {
+    return x != y;
+  }
+};
+struct LtFn {
+  template <class T>
+  bool operator()(T x, T y) const {
+    return x < y;
+  }
+};
+struct LeFn {
+  template <class T>
+  bool operator()(T x, T y) const {
+    return x <= y;
+  }
+};
+struct GtFn {
+  template <class T>
+  bool operator()(T x, T y) const {
+    return x > y;
+  }
+};
+struct GeFn {
+  template <class T>
+  bool operator()(T x, T y) const {
+    return x >= y;
+  }
+};
 
 template <class T>
 void where_tile(const void* attrs, const void* const* in, void* out, int64_t n) {
@@ -91,9 +143,9 @@ constexpr TileFn plain_tile = binary_tile<T, R, Binary, Plain<Fn>>;
 template <class T, class PowFn>
 BinaryTiles binary_tiles() {
   return {binary_tile<T, T, Additive, AddFn<T>>, binary_tile<T, T, Additive, SubFn<T>>, plain_tile<T, T, MulFn>,
-          std::is_floating_point_v<T> ? plain_tile<T, T, DivFn> : nullptr, plain_tile<T, T, PowFn>, plain_tile<T, T, MaxFn>,
-          plain_tile<T, T, MinFn>, plain_tile<T, bool, EqFn>, plain_tile<T, bool, NeFn>, plain_tile<T, bool, LtFn>,
-          plain_tile<T, bool, LeFn>, plain_tile<T, bool, GtFn>, plain_tile<T, bool, GeFn>, where_tile<T>};
+      std::is_floating_point_v<T> ? plain_tile<T, T, DivFn> : nullptr, plain_tile<T, T, PowFn>, plain_tile<T, T, MaxFn>,
+      plain_tile<T, T, MinFn>, plain_tile<T, bool, EqFn>, plain_tile<T, bool, NeFn>, plain_tile<T, bool, LtFn>, plain_tile<T, bool, LeFn>,
+      plain_tile<T, bool, GtFn>, plain_tile<T, bool, GeFn>, where_tile<T>};
 }
 
 }  // namespace pyburn::cpu::HWY_NAMESPACE

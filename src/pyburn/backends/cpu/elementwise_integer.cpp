@@ -16,10 +16,30 @@ namespace {
 // Arithmetic wraps around: computed without sign, where overflow has a meaning.
 template <class T>
 using Unsigned = std::make_unsigned_t<T>;
-struct Neg { template <class T> T operator()(T x) const { return T(Unsigned<T>(0) - Unsigned<T>(x)); } };
-struct Abs { template <class T> T operator()(T x) const { return x < T(0) ? Neg()(x) : x; } };
-struct Relu { template <class T> T operator()(T x) const { return x < T(0) ? T(0) : x; } };
-struct Mul { template <class T> T operator()(T x, T y) const { return T(Unsigned<T>(x) * Unsigned<T>(y)); } };
+struct Neg {
+  template <class T>
+  T operator()(T x) const {
+    return T(Unsigned<T>(0) - Unsigned<T>(x));
+  }
+};
+struct Abs {
+  template <class T>
+  T operator()(T x) const {
+    return x < T(0) ? Neg()(x) : x;
+  }
+};
+struct Relu {
+  template <class T>
+  T operator()(T x) const {
+    return x < T(0) ? T(0) : x;
+  }
+};
+struct Mul {
+  template <class T>
+  T operator()(T x, T y) const {
+    return T(Unsigned<T>(x) * Unsigned<T>(y));
+  }
+};
 struct Pow {
   template <class T>
   T operator()(T x, T y) const {
@@ -88,7 +108,8 @@ void add_binary_tiles(KernelTable& k, DType compute, const BinaryTiles& t) {
   if (t.pow) k.add_tile(op::pow, compute, {t.pow});
   k.add_tile(op::maximum, compute, {t.maximum});
   k.add_tile(op::minimum, compute, {t.minimum});
-  const std::pair<OpInfo*, TileFn> comparisons[] = {{&op::eq, t.eq}, {&op::ne, t.ne}, {&op::lt, t.lt}, {&op::le, t.le}, {&op::gt, t.gt}, {&op::ge, t.ge}};
+  const std::pair<OpInfo*, TileFn> comparisons[] = {
+      {&op::eq, t.eq}, {&op::ne, t.ne}, {&op::lt, t.lt}, {&op::le, t.le}, {&op::gt, t.gt}, {&op::ge, t.ge}};
   for (auto [op, fn] : comparisons) k.add_tile(*op, compute, {.fn = fn, .boolean = true});
   k.add_tile(op::where, compute, {.fn = t.where, .condition = true});
 }

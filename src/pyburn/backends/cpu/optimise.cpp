@@ -58,7 +58,8 @@ template <class T>
 void adam(const AdamStep& a, Inputs in, Outputs out) {
   const double correction1 = 1 - std::pow(a.beta1, double(a.step)), correction2 = std::sqrt(1 - std::pow(a.beta2, double(a.step)));
   const T beta1 = T(a.beta1), beta2 = T(a.beta2), eps = T(a.eps), step = T(a.lr / correction1), root = T(correction2);
-  const T decay = T(a.decoupled ? 0 : a.weight_decay), keep = T(a.decoupled ? 1 - a.lr * a.weight_decay : 1), sign = a.maximize ? T(-1) : T(1);
+  const T decay = T(a.decoupled ? 0 : a.weight_decay), keep = T(a.decoupled ? 1 - a.lr * a.weight_decay : 1),
+          sign = a.maximize ? T(-1) : T(1);
   for (int64_t k = 0; k < a.tensors; ++k) {
     const Slots<T> s(in, out, a.tensors, k);
     T *p = s[0], *g = s[1], *m = s[2], *v = s[3], *top = a.amsgrad ? s[4] : nullptr;

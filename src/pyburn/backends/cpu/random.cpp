@@ -34,15 +34,21 @@ void random(const Random& a, TensorHandle& out) {
           for (int k = 0; k < 4; ++k) {
             const double u = unit(words[size_t(k)]);
             switch (a.draw) {
-              case Draw::bernoulli: v[k] = u < a.a; break;
-              case Draw::integer: v[k] = a.a + std::floor(double(words[size_t(k)]) * 0x1p-32 * (a.b - a.a)); break;
-              default: v[k] = a.a + u * (a.b - a.a);
+              case Draw::bernoulli:
+                v[k] = u < a.a;
+                break;
+              case Draw::integer:
+                v[k] = a.a + std::floor(double(words[size_t(k)]) * 0x1p-32 * (a.b - a.a));
+                break;
+              default:
+                v[k] = a.a + u * (a.b - a.a);
             }
           }
         }
         for (int64_t k = 0, i = block * per_block; k < per_block && i < n; ++k, ++i) {
           T value = T(v[k]);
-          if (a.draw == Draw::uniform && double(value) >= a.b && a.a < a.b) value = std::nextafter(T(a.b), T(a.a));  // rounding reached the open end
+          if (a.draw == Draw::uniform && double(value) >= a.b && a.a < a.b)
+            value = std::nextafter(T(a.b), T(a.a));  // rounding reached the open end
           p[i] = value;
         }
       }

@@ -38,8 +38,7 @@ void convert_run(const From* from, int64_t from_stride, To* to, int64_t to_strid
   }
   if (from_stride == 1 && to_stride == 1)
     for (int64_t i = 0; i < n; ++i) to[i] = convert<To>(from[i]);
-  else if (from_stride == 0 && to_stride == 1)
-    std::fill_n(to, n, convert<To>(*from));
+  else if (from_stride == 0 && to_stride == 1) std::fill_n(to, n, convert<To>(*from));
   else
     for (int64_t i = 0; i < n; ++i) to[i * to_stride] = convert<To>(from[i * from_stride]);
 }
@@ -48,10 +47,19 @@ void convert_run(const From* from, int64_t from_stride, To* to, int64_t to_strid
 
 DType compute_dtype(DType t) {
   switch (t) {
-    case DType::float16: case DType::bfloat16: return DType::float32;
-    case DType::int8: case DType::int16: case DType::uint8: case DType::uint16: case DType::boolean: return DType::int32;
-    case DType::uint32: return DType::int64;
-    default: return t;
+    case DType::float16:
+    case DType::bfloat16:
+      return DType::float32;
+    case DType::int8:
+    case DType::int16:
+    case DType::uint8:
+    case DType::uint16:
+    case DType::boolean:
+      return DType::int32;
+    case DType::uint32:
+      return DType::int64;
+    default:
+      return t;
   }
 }
 
@@ -99,9 +107,7 @@ Loop collapse(std::span<const Layout* const> layouts) {
 
 namespace {
 
-const char* bytes_at(const TensorHandle& t) {
-  return static_cast<const char*>(t.storage()->host) + t.layout().offset * size_of(t.dtype());
-}
+const char* bytes_at(const TensorHandle& t) { return static_cast<const char*>(t.storage()->host) + t.layout().offset * size_of(t.dtype()); }
 
 // Runs [begin, end) of the collapsed space, a piece of a row of the innermost axis at a time.
 struct StridedRun {

@@ -5,8 +5,8 @@
 
 namespace pyburn::cpu {
 
-inline constexpr int64_t kTile = 512;        // elements: 2 KiB of float per operand, several fit in L1
-inline constexpr int64_t kGrain = 32768;     // elements per claimed chunk
+inline constexpr int64_t kTile = 512;     // elements: 2 KiB of float per operand, several fit in L1
+inline constexpr int64_t kGrain = 32768;  // elements per claimed chunk
 
 // n elements of dtype `from`, `stride` apart, as the compute dtype `to`. And back.
 void load_tile(DType from, const void* p, int64_t stride, DType to, void* tile, int64_t n);

@@ -74,12 +74,12 @@ void Autodiff::execute(OpRef op, Inputs in, Outputs out) {
 
 void register_autodiff() {
   register_backend({.name = "autodiff",
-                    .doc = "Records operations and computes gradients.",
-                    .decorator = true,
-                    .make = [](std::span<const Ref<Backend>> inner, std::string_view) -> Ref<Backend> {
-                      require<DeviceError>(inner.size() == 1, "[device] autodiff decorates one backend: got {}", int64_t(inner.size()));
-                      return make_ref<Autodiff>(inner[0]);
-                    }});
+      .doc = "Records operations and computes gradients.",
+      .decorator = true,
+      .make = [](std::span<const Ref<Backend>> inner, std::string_view) -> Ref<Backend> {
+        require<DeviceError>(inner.size() == 1, "[device] autodiff decorates one backend: got {}", int64_t(inner.size()));
+        return make_ref<Autodiff>(inner[0]);
+      }});
 }
 
 }  // namespace pyburn

@@ -76,8 +76,9 @@ Grads grad(const Tensors& outputs, const Tensors& inputs, const Grads& gradients
   const Grads result = run_backward(roots.edges, roots.gradients, wanted, {retain_graph || create_graph, create_graph, false});
   for (int64_t i = 0; i < result.size(); ++i)
     require<GradientError>(allow_unused || result[i].defined(),
-                           "one of the differentiated Tensors appears to not have been used in the graph: got input {}; set allow_unused=True "
-                           "if this is the desired behavior", i);
+        "one of the differentiated Tensors appears to not have been used in the graph: got input {}; set allow_unused=True "
+        "if this is the desired behavior",
+        i);
   return result;
 }
 
@@ -91,7 +92,8 @@ void set_grad(const TensorHandle& t, const TensorHandle& g) {
   if (g.defined()) {
     require(g.shape() == t.shape(), "the gradient must have the shape of the tensor: got {} for {}", g.shape(), t.shape());
     require<DTypeError>(g.dtype() == t.dtype(), "the gradient must have the dtype of the tensor: got {} for {}", g.dtype(), t.dtype());
-    require<DeviceError>(&g.device() == &t.device(), "the gradient must be on the device of the tensor: got {} for {}", g.device(), t.device());
+    require<DeviceError>(
+        &g.device() == &t.device(), "the gradient must be on the device of the tensor: got {} for {}", g.device(), t.device());
   } else if (!history_of(t)) {
     return;
   }
@@ -103,7 +105,8 @@ void set_requires_grad(const TensorHandle& t, bool on) {
   if (on == wants_gradient(t)) return;
   require<GradientError>(is_leaf(t), "you can only change requires_grad flags of leaf variables; use detach() to cut the history");
   require<DTypeError>(!on || is_floating(t.dtype()), "only tensors of floating dtype can require gradients: got {}", t.dtype());
-  require<GradientError>(!on || !t.has(Flag::inference), "setting requires_grad=True on an inference tensor is not allowed; clone it first");
+  require<GradientError>(
+      !on || !t.has(Flag::inference), "setting requires_grad=True on an inference tensor is not allowed; clone it first");
   t.set(Flag::requires_grad, on);
 }
 

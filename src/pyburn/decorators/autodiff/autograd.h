@@ -13,16 +13,16 @@ inline void backward(const TensorHandle& loss, const TensorHandle& gradient = {}
 // d(outputs)/d(inputs), returned. Undefined for an input that does not matter, if allow_unused.
 Grads grad(const Tensors& outputs, const Tensors& inputs, const Grads& gradients, bool retain_graph, bool create_graph, bool allow_unused);
 
-TensorHandle grad_of(const TensorHandle& t);                 // .grad
-void set_grad(const TensorHandle& t, const TensorHandle& g); // checks shape, dtype, device
-void set_requires_grad(const TensorHandle& t, bool on);      // leaves of floating dtype only
+TensorHandle grad_of(const TensorHandle& t);                  // .grad
+void set_grad(const TensorHandle& t, const TensorHandle& g);  // checks shape, dtype, device
+void set_requires_grad(const TensorHandle& t, bool on);       // leaves of floating dtype only
 void retain_grad(const TensorHandle& t);
 // Calls `hook` with each gradient that reaches t; the id removes it again.
 int64_t register_hook(const TensorHandle& t, Ref<Hook> hook);
 void remove_hook(const TensorHandle& t, int64_t id);
-Ref<Node> grad_fn(const TensorHandle& t);                    // null for leaves
-void detach_in_place(const TensorHandle& t);                 // not for views
-TensorHandle data_of(const TensorHandle& t);                 // .data: no history, and writes leave the version alone
+Ref<Node> grad_fn(const TensorHandle& t);     // null for leaves
+void detach_in_place(const TensorHandle& t);  // not for views
+TensorHandle data_of(const TensorHandle& t);  // .data: no history, and writes leave the version alone
 void set_data(const TensorHandle& t, const TensorHandle& value);
 // A copy on another device, recorded: its gradient travels back. t itself when it is there.
 TensorHandle move_recorded(Device& device, const TensorHandle& t);

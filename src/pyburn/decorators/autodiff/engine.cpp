@@ -9,6 +9,7 @@
 #include "pyburn/decorators/autodiff/modes.h"
 #include "pyburn/ops/functions.h"
 #include "pyburn/runtime/run.h"
+#include "pyburn/runtime/transfer.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn::autograd {
@@ -117,7 +118,8 @@ class Pass {
     if (made_at)
       for (int64_t i = 0; i < results.size(); ++i)
         if (results[i].defined() && has_nan(results[i]))
-          fail<GradientError>("function '{}' returned nan values in its output {}; the operation was called here:\n{}", node.name(), i, *made_at);
+          fail<GradientError>(
+              "function '{}' returned nan values in its output {}; the operation was called here:\n{}", node.name(), i, *made_at);
     return results;
   }
 
@@ -125,7 +127,7 @@ class Pass {
     const GradMode off(false);
     const Tensor count = sum(cast(ne(t, t), DType::int64));
     int64_t n = 0;
-    count.device().backend().download(count, {&n, count.meta()});
+    to_host(count, {&n, count.meta()});
     return n > 0;
   }
 

@@ -6,8 +6,8 @@ namespace pyburn::autograd {
 
 struct BackwardOptions {
   bool retain_graph = false;
-  bool create_graph = false;   // record the gradients themselves
-  bool accumulate = true;      // into the .grad of leaves
+  bool create_graph = false;  // record the gradients themselves
+  bool accumulate = true;     // into the .grad of leaves
 };
 
 // Runs from `roots` with their gradients. Where `wanted` is not empty only what leads to these edges is computed, and

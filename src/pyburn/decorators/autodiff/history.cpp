@@ -118,8 +118,9 @@ void refuse_write(const TensorHandle& target) {
   if (wants_gradient(h->base) && is_leaf(h->base))
     fail<GradientError>("a view of a leaf Variable that requires grad is being used in an in-place operation; use no_grad() or .data");
   if (h->made_without_grad)
-    fail<GradientError>("a view was created in no_grad mode and is being modified inplace with grad mode enabled; make the view outside "
-                        "no_grad, or write inside it");
+    fail<GradientError>(
+        "a view was created in no_grad mode and is being modified inplace with grad mode enabled; make the view outside "
+        "no_grad, or write inside it");
 }
 
 }  // namespace pyburn::autograd

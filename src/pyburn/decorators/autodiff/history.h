@@ -9,28 +9,28 @@ struct GradBox : Counted {
 };
 
 struct History final : AutogradMeta {
-  Ref<Node> node;                       // null for leaves
+  Ref<Node> node;  // null for leaves
   int32_t output = 0;
-  AccumulateGrad* accumulator = nullptr;  // weak; see accumulator_of
-  TensorHandle grad;                    // of a leaf
-  Ref<GradBox> retained;                // of a tensor that is no leaf, after retain_grad()
+  AccumulateGrad* accumulator = nullptr;           // weak; see accumulator_of
+  TensorHandle grad;                               // of a leaf
+  Ref<GradBox> retained;                           // of a tensor that is no leaf, after retain_grad()
   std::unique_ptr<std::vector<OutputHook>> hooks;  // of a leaf
 
-  uint32_t generation = 0;              // as a base: grows with every recorded write to it or to one of its views
-  TensorHandle base;                    // set on views
-  SmallVector<Operation, 2> chain;      // from the base to here
-  uint32_t base_generation = 0;         // differs from the base's: the node must be rebuilt
-  bool made_without_grad = false;       // a view made under no_grad
+  uint32_t generation = 0;          // as a base: grows with every recorded write to it or to one of its views
+  TensorHandle base;                // set on views
+  SmallVector<Operation, 2> chain;  // from the base to here
+  uint32_t base_generation = 0;     // differs from the base's: the node must be rebuilt
+  bool made_without_grad = false;   // a view made under no_grad
 };
 
-History* history_of(const TensorHandle& t);   // null when there is none
+History* history_of(const TensorHandle& t);  // null when there is none
 History& ensure_history(const TensorHandle& t);
 
 bool is_view(const TensorHandle& t);
 bool is_leaf(const TensorHandle& t);
 // Does t take part in differentiation? Also true for a view whose base has been written with a history.
 bool wants_gradient(const TensorHandle& t);
-Edge edge_of(const TensorHandle& t);          // no node when t does not want a gradient
+Edge edge_of(const TensorHandle& t);  // no node when t does not want a gradient
 Ref<AccumulateGrad> accumulator_of(const TensorHandle& leaf);
 
 // out[i] is the result of `node`. `written`: out existed before; the base of a view gets a CopySlices.

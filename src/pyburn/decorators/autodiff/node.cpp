@@ -54,9 +54,9 @@ SavedTensor::SavedTensor(const TensorHandle& t)
 TensorHandle SavedTensor::unpack(const Edge& edge) const {
   if (!storage) return {};
   require<GradientError>(storage->version() == version,
-                         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-                         "[{} {}] is at version {}; expected version {} instead",
-                         dtype, layout.shape, storage->version(), version);
+      "one of the variables needed for gradient computation has been modified by an inplace operation: "
+      "[{} {}] is at version {}; expected version {} instead",
+      dtype, layout.shape, storage->version(), version);
   TensorHandle t = make_tensor(*device, dtype, layout, storage);
   if (edge.node) {
     History& h = ensure_history(t);
@@ -145,8 +145,9 @@ class RuleContext final : public GradContext {
 };
 
 Grads OpNode::apply(Grads& dy) {
-  require<GradientError>(!released_, "trying to backward through the graph a second time (or to access saved tensors after they have been "
-                                     "freed); pass retain_graph=True the first time");
+  require<GradientError>(!released_,
+      "trying to backward through the graph a second time (or to access saved tensors after they have been "
+      "freed); pass retain_graph=True the first time");
   return op_.info().grad(op_.attrs(), RuleContext(*this, dy));
 }
 

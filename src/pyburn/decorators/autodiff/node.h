@@ -32,18 +32,18 @@ class Node : public Counted, public Pooled {
   ~Node() override;
   // Gradients of the outputs in, of the inputs out (one per edge, undefined where there is none).
   virtual Grads apply(Grads& dy) = 0;
-  virtual std::string name() const = 0;   // as PyTorch names it: "AddBackward0"
-  virtual void release_saved() {}         // after a backward pass that does not keep the graph
+  virtual std::string name() const = 0;  // as PyTorch names it: "AddBackward0"
+  virtual void release_saved() {}        // after a backward pass that does not keep the graph
 
   SmallVector<Edge, 3> edges;
   // Grows along every path from inputs to outputs, so that the largest first is a valid order for backward.
   uint64_t sequence = 0;
   std::unique_ptr<std::vector<OutputHook>> hooks;
-  std::unique_ptr<std::string> made_at;   // anomaly detection: the user's line
+  std::unique_ptr<std::string> made_at;  // anomaly detection: the user's line
 
  protected:
-  void number();                          // call when the edges are complete
-  void destroy() const noexcept override; // iterative: a chain of a million nodes is no recursion
+  void number();                           // call when the edges are complete
+  void destroy() const noexcept override;  // iterative: a chain of a million nodes is no recursion
 
  private:
   mutable const Node* next_dead_ = nullptr;
@@ -81,7 +81,7 @@ class OpNode final : public Node {
   friend class RuleContext;
   Operation op_;
   SmallVector<Meta, 3> inputs_;
-  SmallVector<Meta, 1> outputs_;            // only where there are several
+  SmallVector<Meta, 1> outputs_;  // only where there are several
   SmallVector<SavedTensor, 3> saved_inputs_;
   SmallVector<SavedTensor, 1> saved_outputs_;
   bool released_ = false;

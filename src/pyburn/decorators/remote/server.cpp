@@ -112,7 +112,7 @@ TensorHandle Server::tensor(WireReader& in) const {
   const auto it = storages_.find(t.id);
   require<RemoteError>(it != storages_.end(), "[remote] unknown tensor: got id {}", t.id);
   require<RemoteError>(t.layout.numel() == 0 || t.layout.extent().second <= it->second->bytes / size_of(t.dtype),
-                       "[remote] the layout exceeds the storage: got {}", t.layout);
+      "[remote] the layout exceeds the storage: got {}", t.layout);
   return make_tensor(device_, t.dtype, t.layout, it->second);
 }
 
