@@ -1,4 +1,6 @@
 // Exceptions of the core as Python exceptions, and Python's references that die without the GIL.
+#include <unistd.h>
+
 #include <mutex>
 #include <vector>
 
@@ -35,7 +37,27 @@ Released& released() {
   return *r;
 }
 
+std::atomic<int> asking{0};      // threads between about_to_take_gil and has_taken_gil
+std::atomic<bool> ending{false};
+
 }  // namespace
+
+void about_to_take_gil() noexcept {
+  asking.fetch_add(1);
+  if (!ending.load() || PyGILState_Check()) return;
+  asking.fetch_sub(1);
+  for (;;) pause();  // until the process is gone
+}
+void has_taken_gil() noexcept { asking.fetch_sub(1); }
+
+void stop_threads_at_exit() {
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
+    ending = true;
+    PyThreadState* state = PyEval_SaveThread();  // let those in that are already waiting
+    while (asking.load() > 0) usleep(100);
+    PyEval_RestoreThread(state);
+  }));
+}
 
 void set_python_error() noexcept {
   try {

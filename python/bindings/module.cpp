@@ -10,6 +10,7 @@ NB_MODULE(_core, m) {
   m.attr("__version__") = PYBURN_VERSION;
   pyburn::start();
   bind_errors(m);
+  stop_threads_at_exit();
   bind_objects(m);
   if (!make_size_type(m.ptr()) || !make_tensor_type(m.ptr())) throw nb::python_error();
   bind_op_table(m);

@@ -30,11 +30,20 @@ class Object {
   PyObject* p_ = nullptr;
 };
 
+// When the interpreter ends, a thread that asks for the GIL is ended by an unwinding that C++ destructors do not survive.
+// So threads announce that they are about to ask, and from the end on they stop instead. See errors.cpp.
+void about_to_take_gil() noexcept;
+void has_taken_gil() noexcept;
+void stop_threads_at_exit();  // to be called once, by the module
+
 class GilRelease {
  public:
   explicit GilRelease(bool wanted = true) : state_(wanted ? PyEval_SaveThread() : nullptr) {}
   ~GilRelease() {
-    if (state_) PyEval_RestoreThread(state_);
+    if (!state_) return;
+    about_to_take_gil();
+    PyEval_RestoreThread(state_);
+    has_taken_gil();
   }
   GilRelease(const GilRelease&) = delete;
 
@@ -44,11 +53,17 @@ class GilRelease {
 
 class GilAcquire {
  public:
-  GilAcquire() : state_(PyGILState_Ensure()) {}
+  GilAcquire() : state_(take()) {}
   ~GilAcquire() { PyGILState_Release(state_); }
   GilAcquire(const GilAcquire&) = delete;
 
  private:
+  static PyGILState_STATE take() {
+    about_to_take_gil();
+    const PyGILState_STATE state = PyGILState_Ensure();
+    has_taken_gil();
+    return state;
+  }
   PyGILState_STATE state_;
 };
 

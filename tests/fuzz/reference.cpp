@@ -539,7 +539,8 @@ Outcome Reference::write(const Instruction& i, const Variable& target) {
 
 Outcome Reference::store_into(const Variable& target, Result r, bool grad, bool tracked) {
   Base& base = *target.base;
-  const bool record = grad && is_floating(target.dtype()) && (r.record || target.wants());
+  // A view made under no_grad wants nothing itself, but a write to it concerns its base.
+  const bool record = grad && is_floating(target.dtype()) && (r.record || target.wants() || (target.view && base.wants));
   if (record) {
     if (base.wants && base.leaf) return Outcome::gradient_error;
     if (target.view && target.without_grad) return Outcome::gradient_error;

@@ -55,7 +55,10 @@ def check(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
     file = folder / "script.py"
     file.write_text(script)
     command = [sys.executable, "-m", "mypy", "--strict", "--python-version", "3.11", "--cache-dir", str(folder / "cache"), str(file)]
-    environment = {"MYPYPATH": str(Path(pyburn.__file__).resolve().parents[1]), "PATH": "/usr/bin:/bin"}
+    folder_of_package = Path(pyburn.__file__).resolve().parents[1]
+    environment = {"PATH": "/usr/bin:/bin"}
+    if folder_of_package.name != "site-packages":  # where mypy finds it by itself
+        environment["MYPYPATH"] = str(folder_of_package)
     return subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 

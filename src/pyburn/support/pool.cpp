@@ -7,7 +7,7 @@
 namespace pyburn {
 namespace {
 
-constexpr size_t kStep = 32, kLargest = 1024, kClasses = kLargest / kStep, kCap = 512;
+constexpr size_t kStep = 32, kLargest = 2048, kClasses = kLargest / kStep, kCap = 512;
 
 struct FreeObject {
   FreeObject* next;

@@ -4,6 +4,8 @@
 #include <array>
 #include <numeric>
 
+#include "pyburn/support/insertion_sort.h"
+
 namespace pyburn {
 
 bool Layout::is_contiguous() const {
@@ -22,7 +24,7 @@ SmallVector<int, 8> axes_by_stride(const Layout& x) {
   SmallVector<int, 8> axes;
   for (int i = x.rank() - 1; i >= 0; --i)
     if (x.shape[i] != 1) axes.push_back(i);
-  std::stable_sort(axes.begin(), axes.end(), [&](int a, int b) { return x.strides[a] < x.strides[b]; });
+  insertion_sort(axes, [&](int a, int b) { return x.strides[a] < x.strides[b]; });
   return axes;
 }
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "pyburn/backends/cpu/dispatch_dtype.h"
+#include "pyburn/support/insertion_sort.h"
 #include "pyburn/support/thread_pool.h"
 
 namespace pyburn::cpu {
@@ -86,7 +87,7 @@ Loop collapse(std::span<const Layout* const> layouts) {
   SmallVector<int, 8> axes;
   for (int i = 0; i < first.rank(); ++i)
     if (first.shape[i] != 1) axes.push_back(i);
-  std::stable_sort(axes.begin(), axes.end(), [&](int a, int b) { return order.strides[a] > order.strides[b]; });
+  insertion_sort(axes, [&](int a, int b) { return order.strides[a] > order.strides[b]; });
   Loop loop;
   loop.strides.resize(int64_t(layouts.size()));
   for (int axis : axes) {
