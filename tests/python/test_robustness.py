@@ -170,11 +170,11 @@ except KeyboardInterrupt:
 """
 
 WORK = {
-    "a loop of operations": ("x = pyburn.ones(10)", "while True: x = x * 1.0"),
-    "a loop of large operations": ("x = pyburn.ones(1000, 1000)", "while True: y = x + x"),
+    "a loop of operations": ("x = pyburn.ones(10)", "while True:\n        x = x * 1.0"),
+    "a loop of large operations": ("x = pyburn.ones(1000, 1000)", "while True:\n        y = x + x"),
     "one recorded loop": (
         "x = pyburn.ones(10, requires_grad=True)\ny = x",
-        "while True: y = y * 1.0 if y is not None else None",
+        "while True:\n        y = y * 1.0 if y is not None else None",
     ),
     "a long backward": (
         "x = pyburn.ones(1000, requires_grad=True)\ny = x\nfor _ in range(400_000): y = y * 1.0\ny = y.sum()",

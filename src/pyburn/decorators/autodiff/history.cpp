@@ -91,8 +91,10 @@ void record_view(OpRef op, const TensorHandle& input, const TensorHandle& out) {
   }
   const History* of_input = refreshed(input);
   History& h = ensure_history(out);
-  h.base = of_input && of_input->base.defined() ? of_input->base : input;
-  if (of_input) h.chain = of_input->chain;
+  // A leaf is a base of its own, even where it is itself a view of something that is not differentiated.
+  const bool leaf = input.requires_grad() && !(of_input && of_input->node);
+  h.base = of_input && of_input->base.defined() && !leaf ? of_input->base : input;
+  if (of_input && !leaf) h.chain = of_input->chain;
   h.chain.push_back(Operation(op));
   h.base_generation = generation_of(h.base);
   h.made_without_grad = !modes().grad || (of_input && of_input->made_without_grad);
@@ -111,7 +113,7 @@ void forget_base(const TensorHandle& view) {
 }
 
 void refuse_write(const TensorHandle& target) {
-  if (wants_gradient(target) && is_leaf(target) && !is_view(target))
+  if (wants_gradient(target) && is_leaf(target))
     fail<GradientError>("a leaf Variable that requires grad is being used in an in-place operation; use no_grad() or .data");
   const History* h = history_of(target);
   if (!h || !h->base.defined()) return;
