@@ -64,7 +64,7 @@ class Run:
         match i["op"]:
             case "fresh":
                 values = fresh_values(math.prod(dims), number, i["dtype"] == "int64")
-                x = library.tensor(values, dtype=dtype, **self.options).reshape(dims)
+                x = library.tensor(values, dtype=dtype, **self.options).reshape(dims).clone()  # a tensor of its own, no view
                 return x.requires_grad_(i["flag"])
             case "random":
                 generator = library.Generator().manual_seed(number)
