@@ -113,6 +113,7 @@ set(PYBURN_BINDINGS
   python/bindings/bind_autograd.cpp
   python/bindings/bind_backend.cpp
   python/bindings/bind_data.cpp
+  python/bindings/bind_inference.cpp
   python/bindings/bind_io.cpp
   python/bindings/bind_nn.cpp
   python/bindings/bind_optim.cpp

@@ -37,7 +37,7 @@ Released& released() {
   return *r;
 }
 
-std::atomic<int> asking{0};      // threads between about_to_take_gil and has_taken_gil
+std::atomic<int> asking{0};  // threads between about_to_take_gil and has_taken_gil
 std::atomic<bool> ending{false};
 
 }  // namespace

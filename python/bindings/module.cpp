@@ -18,6 +18,7 @@ NB_MODULE(_core, m) {
   bind_data(m);
   bind_nested_data(m);
   bind_dlpack(m);
+  bind_inference(m);
   bind_nn(m);
   bind_optim(m);
   bind_io(m);

@@ -23,6 +23,7 @@ void bind_op_table(nanobind::module_& m);
 void bind_data(nanobind::module_& m);  // numpy, buffers, lists, devices
 void bind_nested_data(nanobind::module_& m);
 void bind_dlpack(nanobind::module_& m);
+void bind_inference(nanobind::module_& m);
 void bind_nn(nanobind::module_& m);
 void bind_optim(nanobind::module_& m);
 void bind_io(nanobind::module_& m);

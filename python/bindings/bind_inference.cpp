@@ -1,0 +1,105 @@
+// Graphs and sessions for Python: capture a function, save it, run it.
+#include <nanobind/stl/string.h>
+
+#include "objects.h"
+#include "pyburn/inference/capture.h"
+#include "pyburn/inference/graph_file.h"
+#include "pyburn/inference/session.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace pyburn::python {
+namespace {
+
+struct GraphObject {
+  Ref<Graph> graph;
+};
+struct SessionObject {
+  std::unique_ptr<Session> session;
+};
+
+Tensors tensors_of(nb::handle list) {
+  Tensors result;
+  for (nb::handle t : list) result.push_back(nb::cast<TensorHandle>(t));
+  return result;
+}
+
+// inputs: (shape with -1 for free extents, dtype, name); constants: (name, tensor).
+GraphObject capture_function(nb::handle device, nb::list inputs, nb::object function, nb::list constants) {
+  std::vector<CaptureInput> wanted;
+  for (nb::handle input : inputs)
+    wanted.push_back({{to_dims(nb::object(input[0]).ptr()), to_dtype(nb::object(input[1]).ptr())}, nb::cast<std::string>(input[2])});
+  CaptureOptions options;
+  for (nb::handle c : constants) options.constants.emplace_back(nb::cast<std::string>(c[0]), nb::cast<TensorHandle>(c[1]));
+  const auto call = [&](const Tensors& values) {
+    const nb::object result = function(nb::steal(wrap(values)));
+    return tensors_of(result);
+  };
+  return {capture(to_device(device.ptr()), wanted, call, options)};
+}
+
+nb::list metas_of(const Graph& g, const std::vector<ValueId>& ids, const std::vector<std::string>& names) {
+  nb::list rows;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const Meta& m = g.values[size_t(ids[i])];
+    nb::list shape;
+    for (int64_t d : m.shape) shape.append(d);
+    rows.append(nb::make_tuple(i < names.size() ? names[i] : std::string(), nb::tuple(shape), dtype_object(m.dtype)));
+  }
+  return rows;
+}
+
+}  // namespace
+
+void bind_inference(nb::module_& m) {
+  nb::class_<GraphObject>(m, "Graph", "A list of operations on numbered values: what a model does, without the model.")
+      .def("__len__", [](const GraphObject& g) { return g.graph->nodes.size(); })
+      .def("__str__", [](const GraphObject& g) { return to_text(*g.graph); })
+      .def("__repr__", [](const GraphObject& g) { return format("<pyburn.Graph of {} operations>", int64_t(g.graph->nodes.size())); })
+      .def_prop_ro("inputs", [](const GraphObject& g) { return metas_of(*g.graph, g.graph->inputs, g.graph->input_names); },
+          "(name, shape at capture, dtype) of each input.")
+      .def_prop_ro("outputs", [](const GraphObject& g) { return metas_of(*g.graph, g.graph->outputs, g.graph->output_names); },
+          "(name, shape at capture, dtype) of each output.")
+      .def_prop_ro("operations",
+          [](const GraphObject& g) {
+            nb::list names;
+            for (const GraphNode& n : g.graph->nodes) names.append(std::string(n.op.info().name()));
+            return names;
+          },
+          "The names of the operations, in order.")
+      .def_prop_ro("constants",
+          [](const GraphObject& g) {
+            nb::dict result;
+            for (size_t i = 0; i < g.graph->constants.size(); ++i)
+              result[nb::str((i < g.graph->constant_names.size() ? g.graph->constant_names[i] : std::string()).c_str())] =
+                  nb::cast(g.graph->constants[i].second);
+            return result;
+          },
+          "The named tensors that the graph carries.")
+      .def("save", [](const GraphObject& g, const std::string& path) { save_graph(*g.graph, path); }, "path"_a,
+          "Writes the graph and its constants to one file.");
+  m.def("_capture", capture_function);
+  m.def("_load_graph", [](const std::string& path, nb::handle device) { return GraphObject{load_graph(path, to_device(device.ptr()))}; });
+
+  nb::class_<SessionObject>(m, "Session", "A graph, ready to run on a device.")
+      .def("__init__",
+          [](SessionObject* self, const GraphObject& g, nb::handle device) {
+            new (self) SessionObject{std::make_unique<Session>(g.graph, device.is_none() ? default_device() : to_device(device.ptr()))};
+          },
+          "graph"_a, "device"_a.none() = nb::none())
+      .def("_run",
+          [](SessionObject& s, nb::handle inputs) {
+            const Tensors given = tensors_of(inputs);
+            Tensors result;
+            {
+              const GilRelease released;
+              result = s.session->run({given.data(), size_t(given.size())});
+            }
+            return nb::steal(wrap(result));
+          })
+      .def_prop_ro("graph", [](const SessionObject& s) { return GraphObject{Ref<Graph>(const_cast<Graph*>(&s.session->graph()))}; })
+      .def_prop_ro("device", [](const SessionObject& s) { return device_object(s.session->device()); });
+}
+
+}  // namespace pyburn::python

@@ -1,0 +1,95 @@
+"""Capture, save, load and run: from Python, and from a C++ program without Python."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import pyburn
+from pyburn import inference, nn
+
+ROOT = Path(__file__).parents[2]
+
+
+class Residual(nn.Module):
+    """conv, batch norm, relu, add: written in Python."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.norm = nn.BatchNorm2d(channels)
+        self.relu = nn.ReLU()
+
+    def forward(self, x):
+        return self.relu(self.norm(self.conv(x)) + x)
+
+
+@pytest.fixture
+def block():
+    pyburn.manual_seed(5)
+    model = Residual(4)
+    for _ in range(3):  # running statistics that are not the initial ones
+        model(pyburn.randn(8, 4, 6, 6))
+    return model.eval()
+
+
+def test_a_block_with_a_free_batch(block, tmp_path):
+    graph = inference.capture(block, pyburn.zeros(2, 4, 6, 6), free_axes={0: [0]})
+    assert "conv2d" in graph.operations and "conv.weight" in graph.constants
+    path = tmp_path / "block.graph"
+    graph.save(str(path))
+    session = inference.load(path)
+    for batch in (1, 2, 3, 7):
+        x = pyburn.randn(batch, 4, 6, 6)
+        with pyburn.no_grad():
+            assert pyburn.allclose(session(x), block(x), atol=1e-5)
+
+
+def test_a_saved_block_runs_in_a_program_without_python(block, tmp_path):
+    program = next(iter([*ROOT.glob("build/release/**/run_graph")]), None) or shutil.which("run_graph")
+    if program is None:
+        pytest.skip("the C++ examples are not built (make build)")
+    inference.compile(block, pyburn.zeros(2, 4, 6, 6), free_axes={0: [0]}).save(tmp_path / "block.graph")
+    x = pyburn.randn(5, 4, 6, 6)
+    (tmp_path / "x.f32").write_bytes(x.numpy().tobytes())
+    command = [str(program), str(tmp_path / "block.graph"), "5", str(tmp_path / "x.f32")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    heading, *numbers = done.stdout.splitlines()
+    assert "(5, 4, 6, 6)" in heading
+    with pyburn.no_grad():
+        expected = block(x)
+    assert pyburn.allclose(pyburn.tensor([float(n) for n in numbers]).reshape(5, 4, 6, 6), expected, atol=1e-4)
+    assert "libpython" not in subprocess.run(["ldd", str(program)], capture_output=True, text=True).stdout
+
+
+def test_reading_a_value_while_capturing_is_refused():
+    with pytest.raises(pyburn.CaptureError, match="not known"):
+        inference.capture(lambda x: x * 2 if x.sum().item() > 0 else x, pyburn.ones(3))
+
+
+def test_sizes_that_depend_on_values_are_refused():
+    with pytest.raises(pyburn.CaptureError, match="nonzero"):
+        inference.capture(lambda x: pyburn.nonzero(x), pyburn.ones(3))
+
+
+def test_several_inputs_and_outputs():
+    session = inference.compile(lambda a, b: (a + b, a * b), pyburn.ones(2, 3), pyburn.ones(3), free_axes={0: [0]})
+    total, product = session(pyburn.full((5, 3), 2.0), pyburn.full((3,), 4.0))
+    assert total.tolist() == [[6.0] * 3] * 5 and product.tolist() == [[8.0] * 3] * 5
+
+
+def test_errors_help(tmp_path):
+    with pytest.raises(ValueError, match="at least one example"):
+        inference.capture(lambda: None)
+    with pytest.raises(TypeError, match="examples must be Tensors"):
+        inference.capture(lambda x: x, 3)
+    (tmp_path / "no.graph").write_bytes(b"not a graph at all")
+    with pytest.raises(pyburn.FormatError):
+        inference.load(tmp_path / "no.graph")
+    with pytest.raises(ZeroDivisionError):
+        inference.capture(lambda x: 1 / 0, pyburn.ones(2))
+    session = inference.compile(lambda x: x.sum(0), pyburn.ones(2, 3))
+    with pytest.raises(RuntimeError):
+        session(pyburn.ones(3, 3))
