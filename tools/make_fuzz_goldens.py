@@ -19,7 +19,7 @@ import torch
 ROOT = pathlib.Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests/fuzz"))
 
-from interpreter import Run  # noqa: E402
+from interpreter import Run  # type: ignore[import-not-found]  # noqa: E402
 
 # Where pyburn does more than PyTorch (docs/differences.md): an input that overlaps the target is copied instead of refused,
 # and a view made under no_grad follows a base that is written later.

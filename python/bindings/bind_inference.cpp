@@ -57,18 +57,22 @@ void bind_inference(nb::module_& m) {
       .def("__len__", [](const GraphObject& g) { return g.graph->nodes.size(); })
       .def("__str__", [](const GraphObject& g) { return to_text(*g.graph); })
       .def("__repr__", [](const GraphObject& g) { return format("<pyburn.Graph of {} operations>", int64_t(g.graph->nodes.size())); })
-      .def_prop_ro("inputs", [](const GraphObject& g) { return metas_of(*g.graph, g.graph->inputs, g.graph->input_names); },
+      .def_prop_ro(
+          "inputs", [](const GraphObject& g) { return metas_of(*g.graph, g.graph->inputs, g.graph->input_names); },
           "(name, shape at capture, dtype) of each input.")
-      .def_prop_ro("outputs", [](const GraphObject& g) { return metas_of(*g.graph, g.graph->outputs, g.graph->output_names); },
+      .def_prop_ro(
+          "outputs", [](const GraphObject& g) { return metas_of(*g.graph, g.graph->outputs, g.graph->output_names); },
           "(name, shape at capture, dtype) of each output.")
-      .def_prop_ro("operations",
+      .def_prop_ro(
+          "operations",
           [](const GraphObject& g) {
             nb::list names;
             for (const GraphNode& n : g.graph->nodes) names.append(std::string(n.op.info().name()));
             return names;
           },
           "The names of the operations, in order.")
-      .def_prop_ro("constants",
+      .def_prop_ro(
+          "constants",
           [](const GraphObject& g) {
             nb::dict result;
             for (size_t i = 0; i < g.graph->constants.size(); ++i)
@@ -77,13 +81,15 @@ void bind_inference(nb::module_& m) {
             return result;
           },
           "The named tensors that the graph carries.")
-      .def("save", [](const GraphObject& g, const std::string& path) { save_graph(*g.graph, path); }, "path"_a,
+      .def(
+          "save", [](const GraphObject& g, const std::string& path) { save_graph(*g.graph, path); }, "path"_a,
           "Writes the graph and its constants to one file.");
   m.def("_capture", capture_function);
   m.def("_load_graph", [](const std::string& path, nb::handle device) { return GraphObject{load_graph(path, to_device(device.ptr()))}; });
 
   nb::class_<SessionObject>(m, "Session", "A graph, ready to run on a device.")
-      .def("__init__",
+      .def(
+          "__init__",
           [](SessionObject* self, const GraphObject& g, nb::handle device) {
             new (self) SessionObject{std::make_unique<Session>(g.graph, device.is_none() ? default_device() : to_device(device.ptr()))};
           },

@@ -60,25 +60,28 @@ std::optional<Extents> strides_on(const Variable& x, const Extents& shape) {
   return strides;
 }
 
-Layout layout_of(const Variable& x) {
-  Layout l;
-  for (int64_t d : x.shape) l.shape.push_back(d);
-  for (int64_t s : x.strides) l.strides.push_back(s);
-  l.offset = x.offset;
-  return l;
-}
-
-// Elementwise results keep the order of axes of the first input of their shape that has one.
+// Elementwise results keep the order of axes of their inputs, stretched to the result's shape.
 Extents strides_like(std::initializer_list<const Variable*> inputs, const Extents& shape) {
+  std::vector<Layout> stretched;
   for (const Variable* x : inputs) {
-    if (!x || x->shape != shape) continue;
-    const Layout l = layout_of(*x);
-    if (l.is_contiguous()) break;
-    if (repeats(x->places())) continue;
-    const Dims s = dense_strides_like(l);
-    return Extents(s.begin(), s.end());
+    if (!x) continue;
+    const size_t extra = shape.size() - x->shape.size();
+    Layout l;
+    for (size_t i = 0; i < shape.size(); ++i) {
+      l.shape.push_back(shape[i]);
+      l.strides.push_back(i < extra || (x->shape[i - extra] == 1 && shape[i] != 1) ? 0 : x->strides[i - extra]);
+    }
+    stretched.push_back(std::move(l));
   }
-  return plain_strides(shape);
+  std::vector<const Layout*> layouts;
+  bool plain = true;
+  for (const Layout& l : stretched) {
+    layouts.push_back(&l);
+    plain &= l.is_contiguous();
+  }
+  if (plain) return plain_strides(shape);
+  const Dims s = elementwise_strides(Dims(std::span<const int64_t>(shape)), layouts);
+  return Extents(s.begin(), s.end());
 }
 
 bool is_simple(double v) { return std::abs(v) < 2048 && v * 4096 == std::nearbyint(v * 4096); }

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Graph, Session, Tensor
+from ..nn import Module
 
 __all__ = ["Graph", "Session", "capture", "compile", "load"]
 
@@ -34,7 +35,7 @@ def capture(function: Callable[..., Any], *examples: Tensor, free_axes: Mapping[
         shape = [-1 if axis in free.get(i, ()) else n for axis, n in enumerate(example.shape)]
         inputs.append((shape, example.dtype, f"input{i}"))
     constants = []
-    if hasattr(function, "named_parameters"):
+    if isinstance(function, Module):
         constants = [*function.named_parameters(), *function.named_buffers()]
 
     def call(values: tuple[Tensor, ...]) -> tuple[Tensor, ...]:

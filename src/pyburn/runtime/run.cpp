@@ -96,15 +96,18 @@ void broadcast_all(Prepared& in) {
   }
 }
 
-// Elementwise results keep the order of axes of their first input that is not stretched.
+// Elementwise results keep the order of axes of their inputs.
 Layout result_layout(const OpInfo& info, Inputs in, const Shape& shape) {
+  bool plain = true;
+  SmallVector<const Layout*, 4> layouts;
   if (info.kind == Kind::elementwise)
     for (const TensorHandle* t : in) {
       if (!t->defined() || !(t->shape() == shape)) continue;
-      if (t->layout().is_contiguous()) break;
-      if (!t->layout().has_overlap()) return {shape, dense_strides_like(t->layout()), 0};
+      layouts.push_back(&t->layout());
+      plain &= t->layout().is_contiguous();
     }
-  return contiguous_layout(shape);
+  if (plain) return contiguous_layout(shape);
+  return {shape, elementwise_strides(shape, {layouts.data(), size_t(layouts.size())}), 0};
 }
 
 bool extents_meet(const Layout& a, const Layout& b) {

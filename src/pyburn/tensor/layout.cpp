@@ -73,6 +73,39 @@ Dims dense_strides_like(const Layout& x) {
   return strides;
 }
 
+namespace {
+// Must axis a lie further out than axis b? -1 no, 1 yes, 0 no input tells.
+int order_of(int a, int b, const Shape& shape, std::span<const Layout* const> inputs) {
+  for (const Layout* x : inputs) {
+    const int64_t s = x->strides[a], t = x->strides[b];
+    if (s == 0 || t == 0) continue;
+    if (s != t) return s < t ? -1 : 1;
+    if (shape[a] > shape[b]) return 1;
+  }
+  return 0;
+}
+}  // namespace
+
+Dims elementwise_strides(const Shape& shape, std::span<const Layout* const> inputs) {
+  SmallVector<int, 8> order;  // innermost axis first
+  for (int i = shape.rank() - 1; i >= 0; --i) order.push_back(i);
+  for (int64_t i = 1; i < order.size(); ++i)
+    for (int64_t k = i, below = i - 1; below >= 0; --below) {
+      const int order_here = order_of(order[below], order[k], shape, inputs);
+      if (order_here < 0) break;
+      if (order_here == 0) continue;  // undecided: look further in
+      std::swap(order[below], order[k]);
+      k = below;
+    }
+  Dims strides(shape.rank(), 1);
+  int64_t step = 1;
+  for (int axis : order) {
+    strides[axis] = step;
+    step *= std::max<int64_t>(shape[axis], 1);
+  }
+  return strides;
+}
+
 std::string to_text(const Layout& l) { return to_text(l.shape) + " strides " + to_text(l.strides) + " offset " + std::to_string(l.offset); }
 
 }  // namespace pyburn

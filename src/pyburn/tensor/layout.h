@@ -22,6 +22,9 @@ Dims contiguous_strides(const Shape&);
 Layout contiguous_layout(const Shape&);
 // Strides that keep x's order of axes (channels-last stays channels-last) for a dense tensor of x's shape.
 Dims dense_strides_like(const Layout& x);
+// Strides of a fresh result of `shape` that is computed element by element from inputs of that shape: the axes lie in the
+// order of the first input; where it is stretched (stride 0) the next one decides, as in PyTorch.
+Dims elementwise_strides(const Shape& shape, std::span<const Layout* const> inputs);
 std::string to_text(const Layout&);
 
 }  // namespace pyburn
