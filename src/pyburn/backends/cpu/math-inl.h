@@ -47,10 +47,10 @@ inline double log_of(double x) { return std::log(x); }
 inline float log_of(float x) {
   constexpr float smallest = std::numeric_limits<float>::min(), infinity = std::numeric_limits<float>::infinity();
   const bool subnormal = x < smallest;
-  const int32_t bits = std::bit_cast<int32_t>(subnormal ? x * 8388608.0f : x);
+  const uint32_t bits = std::bit_cast<uint32_t>(subnormal ? x * 8388608.0f : x);  // unsigned: x < 0 wraps around and is replaced below
   // x = 2^n * (1 + f) with 1 + f between sqrt(1/2) and sqrt(2)
-  const int32_t exponent = (bits - 0x3f3504f3) >> 23;
-  const float f = std::bit_cast<float>(bits - exponent * (1 << 23)) - 1.0f, z = f * f;
+  const int32_t exponent = std::bit_cast<int32_t>(bits - 0x3f3504f3u) >> 23;
+  const float f = std::bit_cast<float>(bits - (uint32_t(exponent) << 23)) - 1.0f, z = f * f;
   const float n = float(exponent) - (subnormal ? 23.0f : 0.0f);
   float p = 7.0376836292e-2f;
   p = p * f - 1.1514610310e-1f;
