@@ -46,12 +46,11 @@ set(PYBURN_SOURCES
   src/pyburn/graph/replay.cpp
   src/pyburn/graph/simplify.cpp
   src/pyburn/backends/cpu/argmax.cpp
+  src/pyburn/backends/cpu/binary.cpp
   src/pyburn/backends/cpu/conv.cpp
   src/pyburn/backends/cpu/copy.cpp
   src/pyburn/backends/cpu/cpu_backend.cpp
   src/pyburn/backends/cpu/depthwise.cpp
-  src/pyburn/backends/cpu/elementwise_float.cpp
-  src/pyburn/backends/cpu/elementwise_integer.cpp
   src/pyburn/backends/cpu/fill.cpp
   src/pyburn/backends/cpu/fused.cpp
   src/pyburn/backends/cpu/fused_program.cpp
@@ -66,6 +65,7 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/simd_level.cpp
   src/pyburn/backends/cpu/softmax.cpp
   src/pyburn/backends/cpu/tiles.cpp
+  src/pyburn/backends/cpu/unary.cpp
   src/pyburn/backends/null/null_backend.cpp
   src/pyburn/decorators/autodiff/autodiff.cpp
   src/pyburn/decorators/autodiff/autograd.cpp
@@ -119,6 +119,7 @@ set(PYBURN_BINDINGS
   python/bindings/bind_optim.cpp
   python/bindings/dlpack.cpp
   python/bindings/errors.cpp
+  python/bindings/function_object.cpp
   python/bindings/module.cpp
   python/bindings/module_class.cpp
   python/bindings/nested_data.cpp
@@ -127,6 +128,7 @@ set(PYBURN_BINDINGS
   python/bindings/plugins.cpp
   python/bindings/python_backend.cpp
   python/bindings/python_fields.cpp
+  python/bindings/signature.cpp
   python/bindings/size_object.cpp
   python/bindings/tensor_attributes.cpp
   python/bindings/tensor_index.cpp

@@ -51,18 +51,24 @@ def as_numpy(y: Any) -> np.ndarray:
 
 
 def golden(sample: Sample, function: Any) -> dict[str, Any]:
-    """value and dtype; grad0, grad1, ... of the inputs before their views; after0, ... of inputs that were written."""
+    """value and dtype, value1 and dtype1, ... of further results; grad0, grad1, ... of the inputs before their views; after0, ... of
+    inputs that were written."""
     import torch
 
     made: list[tuple[Input, Any]] = []
     arguments, keywords = sample.map(lambda x: as_torch(x, made))
     y = function(*arguments, **keywords)
-    result: dict[str, Any] = {"value": as_numpy(y), "dtype": str(y.dtype).removeprefix("torch.")}
+    results = [y] if isinstance(y, torch.Tensor) else list(y) if isinstance(y, (tuple, list)) else []
+    result: dict[str, Any] = {} if results else {"value": np.array(y)}
+    for k, r in enumerate(results):
+        result |= {f"value{k or ''}": as_numpy(r), f"dtype{k or ''}": str(r.dtype).removeprefix("torch.")}
     result |= {f"after{i}": as_numpy(t) for i, (x, t) in enumerate(made) if not np.array_equal(as_numpy(t), x.array)}
-    if y.requires_grad and made:
+    results = [r for r in results if r.requires_grad]
+    if results and made:
         leaves = {i: t for i, (x, t) in enumerate(made) if x.is_leaf}
-        dy = torch.tensor(weights(sample, tuple(y.shape))).to(y.dtype)
-        gradients = torch.autograd.grad(y, list(leaves.values()), dy, allow_unused=True)
+        uses = [f"result{k}" if k else "first" for k in range(len(results))]
+        entering = [torch.tensor(weights(sample, tuple(r.shape), use)).to(r.dtype) for r, use in zip(results, uses)]
+        gradients = torch.autograd.grad(results, list(leaves.values()), entering, allow_unused=True)
         result |= {f"grad{i}": as_numpy(g) for i, g in zip(leaves, gradients) if g is not None}
     return result
 
@@ -76,7 +82,7 @@ def make(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         samples = [s for s in samples_of(row) if not s.error]
         names = {"torch": torch, "torch_pair": torch_pair}
-        function = eval(row["torch"] or f"torch.{row['name']}", names)
+        function = eval(row["torch"] or f"torch.{row['name'].split('.')[0]}", names)
         arrays: dict[str, Any] = {"lines": np.array([s.line for s in samples])}
         for i, sample in enumerate(samples):
             try:

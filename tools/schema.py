@@ -23,8 +23,12 @@ TYPES = {
     "int[]": ("const Dims&", "dims", "int | Sequence[int]"),
     "int[]?": ("const OptionalDims&", "optional_dims", "int | Sequence[int] | None"),
     "float": ("double", "number", "float"),
+    "float?": ("std::optional<double>", "optional_number", "float | None"),
+    "float[]?": ("const OptionalNumbers&", "optional_numbers", "float | Sequence[float] | None"),
     "bool": ("bool", "boolean", "bool"),
+    "bool?": ("std::optional<bool>", "optional_boolean", "bool | None"),
     "str": ("const std::string&", "text", "str"),
+    "str?": ("const std::optional<std::string>&", "optional_text", "str | None"),
     "DType": ("DType", "dtype", "DTypeLike"),
     "DType?": ("std::optional<DType>", "optional_dtype", "DTypeLike | None"),
     "Device?": ("Device*", "optional_device", "DeviceLike | None"),
@@ -44,7 +48,7 @@ class Parameter:
 class Entry:
     """An operation (with a row) or a function (a composite)."""
 
-    name: str
+    name: str  # unique: max.dim
     schema: str
     doc: str
     family: str
@@ -54,6 +58,22 @@ class Entry:
     example: str = ""
     returns: str = "Tensor"
     parameters: list[Parameter] = field(default_factory=list)
+    in_place: bool = False
+    out: bool = False
+
+    @property
+    def function(self) -> str:
+        """What users call: several entries may be forms of one function."""
+        return self.name.split(".")[0]
+
+    @property
+    def symbol(self) -> str:
+        return self.name.replace(".", "_")
+
+    @property
+    def results(self) -> list[str]:
+        """The names of the results, where there are several."""
+        return [part.split()[1] for part in self.returns[1:-1].split(", ")] if self.returns.startswith("(") else []
 
     @property
     def public(self) -> bool:
@@ -66,20 +86,22 @@ class Entry:
 
     @property
     def has_inplace(self) -> bool:
-        return self.row and self.kind == "elementwise" and self.is_method and self.name != "cast"
+        return self.is_method and (self.in_place or (self.row and self.kind == "elementwise" and self.name != "cast"))
 
     @property
     def has_out(self) -> bool:
-        return self.row and self.public and self.kind not in {"view", "dynamic", "fill"} and self.name != "reshape"
+        if not self.row:
+            return self.out or self.has_inplace
+        return self.public and self.kind not in {"view", "dynamic", "fill"} and self.name != "reshape" and self.returns != "Tensor[]"
 
 
 def parse_schema(schema: str) -> tuple[str, list[Parameter], str]:
-    match = re.fullmatch(r"(\w+)\((.*)\) -> (.+)", schema)
+    match = re.fullmatch(r"([\w.]+)\((.*?)\) -> (.+)", schema)
     if not match:
         raise SystemExit(f"not a schema: {schema}")
     name, body, returns = match.groups()
     parameters, keyword_only = [], False
-    for part in re.split(r",\s*(?![^(]*\))", body) if body else []:
+    for part in body.split(", ") if body else []:
         if part == "*":
             keyword_only = True
             continue
@@ -150,7 +172,7 @@ def read_family(path: Path) -> list[Entry]:
         if not define:
             raise SystemExit(f"{path.name}: no define<...> for {match.group(1)}")
         entry = Entry(
-            name=match.group(1),
+            name=fields["schema"].split("(")[0],
             schema=fields["schema"],
             doc=fields["doc"],
             family=family,
@@ -158,7 +180,10 @@ def read_family(path: Path) -> list[Entry]:
             kind="view" if define.group(1) else kind,
             attrs=define.group(2),
             example=fields.get("example", ""),
+            in_place=fields.get("in_place") == "true",
         )
+        if entry.symbol != match.group(1).rstrip("_"):
+            raise SystemExit(f"{path.name}: the row {match.group(1)} has the schema of {entry.name}")
         entries.append(entry)
     if len(entries) != source.count("constinit OpInfo "):
         raise SystemExit(f"{path.name}: a row is written in a way that this script does not understand")
@@ -176,12 +201,12 @@ def read_family(path: Path) -> list[Entry]:
                     family=family,
                     row=False,
                     example=fields.get("example", ""),
+                    in_place=fields.get("in_place") == "true",
+                    out=fields.get("out") == "true",
                 )
             )
     for entry in entries:
-        name, entry.parameters, entry.returns = parse_schema(entry.schema)
-        if name != entry.name:
-            raise SystemExit(f"{path.name}: the row {entry.name} has the schema of {name}")
+        _, entry.parameters, entry.returns = parse_schema(entry.schema)
     return entries
 
 

@@ -1,111 +1,15 @@
 #include "arguments.h"
 
-#include <structmember.h>
-
 #include <cstring>
 #include <string>
-#include <vector>
 
 #include "objects.h"
 #include "pyburn/support/error.h"
+#include "signature.h"
 
 namespace pyburn::python {
 
-enum class ParameterType : uint8_t {
-  tensor,
-  optional_tensor,
-  tensors,
-  operand,
-  scalar,
-  optional_scalar,
-  integer,
-  optional_integer,
-  dims,
-  optional_dims,
-  number,
-  boolean,
-  text,
-  dtype,
-  optional_dtype,
-  optional_device,
-  optional_generator,
-};
-
-struct Parameter {
-  PyObject* name;      // interned
-  PyObject* standard;  // default value, or null when required
-  ParameterType type;
-  bool keyword_only;
-};
-
-struct Signature {
-  std::string name;
-  std::vector<Parameter> parameters;
-  int positional = 0;
-  bool spreads = false;  // the last positional parameter may be given as several integers
-  bool has_out = false;
-};
-
 namespace {
-
-constexpr std::pair<std::string_view, ParameterType> kTypes[] = {
-    {"Tensor", ParameterType::tensor},
-    {"Tensor?", ParameterType::optional_tensor},
-    {"Tensor[]", ParameterType::tensors},
-    {"Tensor|Scalar", ParameterType::operand},
-    {"Scalar", ParameterType::scalar},
-    {"Scalar?", ParameterType::optional_scalar},
-    {"int", ParameterType::integer},
-    {"int?", ParameterType::optional_integer},
-    {"int[]", ParameterType::dims},
-    {"int[]?", ParameterType::optional_dims},
-    {"float", ParameterType::number},
-    {"bool", ParameterType::boolean},
-    {"str", ParameterType::text},
-    {"DType", ParameterType::dtype},
-    {"DType?", ParameterType::optional_dtype},
-    {"Device?", ParameterType::optional_device},
-    {"Generator?", ParameterType::optional_generator},
-};
-
-PyObject* parse_default(std::string_view text) {
-  const std::string s(text);
-  if (s == "None") return Py_NewRef(Py_None);
-  if (s == "True") return Py_NewRef(Py_True);
-  if (s == "False") return Py_NewRef(Py_False);
-  if (s[0] == '\'') return PyUnicode_FromStringAndSize(s.data() + 1, Py_ssize_t(s.size()) - 2);
-  if (s.find_first_of(".e") != s.npos) return PyFloat_FromDouble(std::stod(s));
-  return PyLong_FromString(s.c_str(), nullptr, 10);
-}
-
-// "add(Tensor|Scalar input, ..., *, Scalar alpha=1) -> Tensor"
-Signature parse_schema(std::string_view schema) {
-  Signature s;
-  const size_t open = schema.find('('), close = schema.rfind(") ->");
-  s.name = schema.substr(0, open);
-  std::string_view body = schema.substr(open + 1, close - open - 1);
-  bool keyword_only = false;
-  while (!body.empty()) {
-    const size_t comma = body.find(", ");
-    const std::string_view part = body.substr(0, comma);
-    body.remove_prefix(comma == body.npos ? body.size() : comma + 2);
-    if (part == "*") {
-      keyword_only = true;
-      continue;
-    }
-    const size_t equals = part.find('='), space = part.substr(0, equals).rfind(' ');
-    const std::string_view type = part.substr(0, space),
-                           name = part.substr(space + 1, equals == part.npos ? part.npos : equals - space - 1);
-    Parameter p{PyUnicode_InternFromString(std::string(name).c_str()),
-        equals == part.npos ? nullptr : parse_default(part.substr(equals + 1)), {}, keyword_only};
-    for (auto [text, t] : kTypes)
-      if (text == type) p.type = t;
-    s.parameters.push_back(p);
-    if (!keyword_only) ++s.positional;
-  }
-  s.spreads = s.positional > 0 && s.parameters[size_t(s.positional - 1)].type == ParameterType::dims;
-  return s;
-}
 
 [[noreturn]] void type_error(const std::string& message) {
   PyErr_SetString(PyExc_TypeError, message.c_str());
@@ -154,7 +58,7 @@ Arguments::Arguments(const Signature& s, PyObject* const* args, size_t nargs, Py
     if (values_[found]) type_error(format("[{}] argument given twice: got '{}'", s.name, PyUnicode_AsUTF8(name)));
     values_[found] = value;
   }
-  if (out_ && !is_tensor(out_)) type_error(format("[{}] out must be a Tensor: got {}", s.name, Py_TYPE(out_)->tp_name));
+  if (out_ && !s.result_type && !is_tensor(out_)) type_error(format("[{}] out must be a Tensor: got {}", s.name, Py_TYPE(out_)->tp_name));
   for (int i = 0; i < count; ++i) {
     const Parameter& p = s.parameters[size_t(i)];
     if (!values_[i]) {
@@ -284,6 +188,22 @@ Dims Arguments::dims(int i) const {
 }
 OptionalDims Arguments::optional_dims(int i) const { return get(i) == Py_None ? OptionalDims() : dims(i); }
 double Arguments::number(int i) const { return scalar(i).to_double(); }
+std::optional<double> Arguments::optional_number(int i) const { return get(i) == Py_None ? std::optional<double>() : number(i); }
+OptionalNumbers Arguments::optional_numbers(int i) const {
+  if (get(i) == Py_None) return {};
+  Scalar s;
+  if (to_scalar(get(i), s)) return Numbers{s.to_double()};
+  if (!PySequence_Check(get(i)) || is_tensor(get(i))) refuse(i, "a number or a sequence of numbers");
+  Object fast = checked(PySequence_Fast(get(i), "expected a sequence of numbers"));
+  Numbers numbers;
+  for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(fast.get()); ++k) {
+    if (!to_scalar(PySequence_Fast_GET_ITEM(fast.get(), k), s)) refuse(i, "a number or a sequence of numbers");
+    numbers.push_back(s.to_double());
+  }
+  return numbers;
+}
+std::optional<bool> Arguments::optional_boolean(int i) const { return get(i) == Py_None ? std::optional<bool>() : boolean(i); }
+std::optional<std::string> Arguments::optional_text(int i) const { return get(i) == Py_None ? std::optional<std::string>() : text(i); }
 bool Arguments::boolean(int i) const {
   if (!PyBool_Check(get(i))) refuse(i, "a bool");
   return get(i) == Py_True;
@@ -302,116 +222,33 @@ Generator* Arguments::optional_generator(int i) const {
   return g;
 }
 
-// --- the callable ------------------------------------------------------------------------------------------------
-
-namespace {
-
-struct FunctionObject {
-  PyObject_HEAD vectorcallfunc vectorcall;
-  const FunctionEntry* entry;
-  const Signature* signature;
-  bool in_place;
-};
-PyTypeObject* function_type = nullptr;
-
-PyObject* call_function(PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
-  const auto* f = reinterpret_cast<FunctionObject*>(callable);
-  try {
-    const Arguments a(*f->signature, args, size_t(PyVectorcall_NARGS(nargsf)), kwnames);
-    if (f->in_place) {
-      f->entry->into(a, a.tensor(0));
-      return Py_NewRef(args[0]);
-    }
-    if (a.out()) {
-      f->entry->into(a, unwrap(a.out()));
-      return Py_NewRef(a.out());
-    }
-    return f->entry->call(a);
-  } catch (Error& e) {
-    e.prefix(f->signature->name);  // composites, which do not pass the door under their own name
-    set_python_error();
-    return nullptr;
-  } catch (...) {
-    set_python_error();
-    return nullptr;
+SmallVector<TensorHandle, 4> Arguments::targets() const {
+  SmallVector<TensorHandle, 4> targets;
+  if (!signature_.result_type) {
+    targets.push_back(unwrap(out_));
+    return targets;
   }
-}
-
-std::string function_name(const FunctionObject* f) { return f->signature->name + (f->in_place ? "_" : ""); }
-
-PyObject* bind(PyObject* self, PyObject* instance, PyObject*) {
-  return instance && instance != Py_None ? PyMethod_New(self, instance) : Py_NewRef(self);
-}
-PyObject* represent(PyObject* self) {
-  return PyUnicode_FromFormat("<pyburn function %s>", function_name(reinterpret_cast<FunctionObject*>(self)).c_str());
-}
-PyObject* get_name(PyObject* self, void*) { return PyUnicode_FromString(function_name(reinterpret_cast<FunctionObject*>(self)).c_str()); }
-PyObject* get_module(PyObject*, void*) { return PyUnicode_FromString("pyburn"); }
-PyObject* get_doc(PyObject* self, void*) {
-  const auto* f = reinterpret_cast<FunctionObject*>(self);
-  std::string doc = std::string(f->entry->schema) + "\n\n" + f->entry->doc;
-  if (f->entry->example[0]) doc += std::string("\n\n>>> ") + f->entry->example;
-  return PyUnicode_FromString(doc.c_str());
-}
-PyObject* reduce(PyObject* self, PyObject*) { return get_name(self, nullptr); }  // pickles by name
-
-PyGetSetDef function_attributes[] = {
-    {"__name__", get_name, nullptr, nullptr, nullptr},
-    {"__qualname__", get_name, nullptr, nullptr, nullptr},
-    {"__module__", get_module, nullptr, nullptr, nullptr},
-    {"__doc__", get_doc, nullptr, nullptr, nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr},
-};
-PyMethodDef function_methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
-PyMemberDef function_members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(FunctionObject, vectorcall), READONLY, nullptr},
-    {nullptr, 0, 0, 0, nullptr},
-};
-
-bool make_function_type() {
-  PyType_Slot slots[] = {
-      {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-      {Py_tp_descr_get, reinterpret_cast<void*>(bind)},
-      {Py_tp_repr, reinterpret_cast<void*>(represent)},
-      {Py_tp_getset, function_attributes},
-      {Py_tp_methods, function_methods},
-      {Py_tp_members, function_members},
-      {0, nullptr},
-  };
-  PyType_Spec spec = {"pyburn._core.Function", int(sizeof(FunctionObject)), 0,
-      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
-  function_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  return function_type;
-}
-
-Object make_function(const FunctionEntry& entry, const Signature& signature, bool in_place) {
-  auto* f = PyObject_New(FunctionObject, function_type);
-  if (!f) return Object();
-  f->vectorcall = call_function;
-  f->entry = &entry;
-  f->signature = &signature;
-  f->in_place = in_place;
-  return Object(reinterpret_cast<PyObject*>(f));
-}
-
-}  // namespace
-
-bool add_functions(PyObject* module) {
-  if (!make_function_type()) return false;
-  for (size_t i = 0; i < kFunctionCount; ++i) {
-    const FunctionEntry& e = kFunctions[i];
-    auto* signature = new Signature(parse_schema(e.schema));  // lives as long as the process
-    signature->has_out = e.into != nullptr;
-    const Object f = make_function(e, *signature, false);
-    if (!f || PyModule_AddObjectRef(module, signature->name.c_str(), f.get()) < 0) return false;
-    if (!(e.flags & kMethod)) continue;
-    PyObject* type = reinterpret_cast<PyObject*>(tensor_type);
-    if (PyObject_SetAttrString(type, signature->name.c_str(), f.get()) < 0) return false;
-    if (!(e.flags & kInPlace)) continue;
-    const Object g = make_function(e, *signature, true);
-    if (!g || PyObject_SetAttrString(type, (signature->name + "_").c_str(), g.get()) < 0) return false;
+  const Py_ssize_t expected = signature_.results;
+  const bool tuple = PyTuple_Check(out_) || PyList_Check(out_);
+  if (!tuple || PySequence_Size(out_) != expected)
+    type_error(format("[{}] out must be a tuple of {} Tensors: got {}", signature_.name, int64_t(expected), Py_TYPE(out_)->tp_name));
+  Object fast = checked(PySequence_Fast(out_, "expected a tuple"));
+  for (Py_ssize_t i = 0; i < expected; ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(fast.get(), i);
+    if (!is_tensor(item)) type_error(format("[{}] out must hold Tensors: got {}", signature_.name, Py_TYPE(item)->tp_name));
+    targets.push_back(unwrap(item));
   }
-  return true;
+  return targets;
+}
+
+PyObject* Arguments::wrapped(std::span<const Tensor> results) const {
+  Object tuple = checked(PyStructSequence_New(signature_.result_type));
+  for (size_t i = 0; i < results.size(); ++i) {
+    PyObject* item = wrap(results[i]);
+    if (!item) throw PythonError();
+    PyStructSequence_SET_ITEM(tuple.get(), Py_ssize_t(i), item);
+  }
+  return tuple.release();
 }
 
 }  // namespace pyburn::python

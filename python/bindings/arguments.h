@@ -24,15 +24,26 @@ class Arguments {
   Dims dims(int i) const;
   OptionalDims optional_dims(int i) const;
   double number(int i) const;
+  std::optional<double> optional_number(int i) const;
+  OptionalNumbers optional_numbers(int i) const;
   bool boolean(int i) const;
+  std::optional<bool> optional_boolean(int i) const;
   std::string text(int i) const;
+  std::optional<std::string> optional_text(int i) const;
   DType dtype(int i) const;
   std::optional<DType> optional_dtype(int i) const;
   Device* optional_device(int i) const;
   Generator* optional_generator(int i) const;
 
-  PyObject* out() const { return out_; }    // the out= argument, or null
+  PyObject* out() const { return out_; }             // the out= argument, or null
+  SmallVector<TensorHandle, 4> targets() const;      // what out() holds
   bool is_large() const { return large_; }  // worth releasing the GIL for
+
+  // The result as Python sees it; several results are a named tuple.
+  PyObject* wrapped(const TensorHandle& t) const { return wrap(t); }
+  PyObject* wrapped(const Tensors& ts) const { return wrap(ts); }
+  PyObject* wrapped(bool b) const { return PyBool_FromLong(b); }
+  PyObject* wrapped(std::span<const Tensor> results) const;
 
  private:
   PyObject* get(int i) const { return values_[i]; }
@@ -57,7 +68,7 @@ inline constexpr uint8_t kMethod = 1, kInPlace = 2;
 struct FunctionEntry {
   const char *schema, *doc, *example;
   PyObject* (*call)(const Arguments&);
-  void (*into)(const Arguments&, const TensorHandle& out);  // out= and in-place; null where there is none
+  void (*into)(const Arguments&, std::span<const TensorHandle> out);  // out= and in-place; null where there is none
   uint8_t flags;
 };
 extern const FunctionEntry kFunctions[];

@@ -46,9 +46,9 @@ def _first(op: str, line: str) -> list[np.ndarray]:
 @cache
 def _second(op: str, line: str) -> list[np.ndarray]:
     call = _call(op, line)
-    arrays = [*call.arrays(), call.entering()]
-    wanted = [*call.leaves, len(arrays) - 1]
-    return _quotients(arrays, wanted, lambda moved: _call(op, line, moved[:-1]).weighted_gradients(moved[-1]))
+    made, entering = call.arrays(), call.entering()
+    wanted = [*call.leaves, *range(len(made), len(made) + len(entering))]
+    return _quotients(made + entering, wanted, lambda moved: _call(op, line, moved[: len(made)]).weighted_gradients(moved[len(made) :]))
 
 
 def _call(op: str, line: str, arrays: list[np.ndarray] | None = None) -> Call:

@@ -82,7 +82,7 @@ class Call:
         arguments = self.arguments
         if self.sample.op.endswith("_") and arguments and isinstance(arguments[0], pyburn.Tensor):
             arguments = (pyburn.clone(arguments[0]), *arguments[1:])  # PyTorch too refuses to overwrite a leaf
-        return getattr(pyburn, self.sample.op)(*arguments, **self.keywords, **more)
+        return getattr(pyburn, self.sample.function)(*arguments, **self.keywords, **more)
 
     @property
     def leaves(self) -> dict[int, Any]:
@@ -92,23 +92,25 @@ class Call:
         return [download(t) for _, t in self.made]
 
     def gradients(self, y: Any) -> dict[int, np.ndarray]:
-        """Of the sum of y times fixed weights, for the inputs that y depends on."""
-        dy = upload(weights(self.sample, tuple(y.shape)), "float64", self.device)
-        found = grad([y], list(self.leaves.values()), [pyburn.cast(dy, y.dtype)])
+        """Of the sum of all results times fixed weights, for the inputs that they depend on."""
+        results = with_history(y)
+        entering = [upload(w, "float64", self.device) for w in entering_weights(self.sample, results)]
+        found = grad(results, list(self.leaves.values()), [pyburn.cast(dy, r.dtype) for dy, r in zip(entering, results)])
         return {i: download(g) for i, g in zip(self.leaves, found) if g is not None}
 
     # For derivatives of second order: the gradient that enters is an input too, and the gradients that come out are
     # summed with weights of their own.
 
-    def entering(self) -> np.ndarray:
-        return weights(self.sample, tuple(self().shape))
+    def entering(self) -> list[np.ndarray]:
+        return entering_weights(self.sample, with_history(self()))
 
     def weighted(self) -> float:
-        y = download(self())
-        return float((y * weights(self.sample, y.shape)).sum())
+        results = with_history(self())
+        return sum(float((download(r) * w).sum()) for r, w in zip(results, entering_weights(self.sample, results)))
 
-    def weighted_gradients(self, dy: np.ndarray) -> float:
-        found = grad([self()], list(self.leaves.values()), [upload(dy, "float64", self.device)])
+    def weighted_gradients(self, entering: list[np.ndarray]) -> float:
+        results = with_history(self())
+        found = grad(results, list(self.leaves.values()), [upload(dy, "float64", self.device) for dy in entering])
         present = [(i, download(g)) for i, g in enumerate(found) if g is not None]
         return sum(float((g * weights(self.sample, g.shape, f"second{i}")).sum()) for i, g in present)
 
@@ -117,14 +119,32 @@ class Call:
         return [found.get(i, np.zeros(tuple(t.shape))) for i, t in self.leaves.items()]
 
     def second_order(self) -> list[np.ndarray]:
-        y = self()
-        dy = upload(self.entering(), "float64", self.device)
-        _core._set_requires_grad(dy, True)
-        inputs = [*self.leaves.values(), dy]
-        first = [(i, g) for i, g in enumerate(grad([y], inputs[:-1], [dy], create_graph=True)) if g is not None and _core._requires_grad(g)]
+        results = with_history(self())
+        entering = [upload(w, "float64", self.device) for w in entering_weights(self.sample, results)]
+        for dy in entering:
+            _core._set_requires_grad(dy, True)
+        leaves = list(self.leaves.values())
+        inputs = [*leaves, *entering]
+        first = [(i, g) for i, g in enumerate(grad(results, leaves, entering, create_graph=True)) if g is not None and _core._requires_grad(g)]
         ones = [upload(weights(self.sample, tuple(g.shape), f"second{i}"), "float64", self.device) for i, g in first]
         found = grad([g for _, g in first], inputs, ones) if first else [None] * len(inputs)
         return [np.zeros(tuple(t.shape)) if g is None else download(g) for t, g in zip(inputs, found)]
+
+
+def results_of(y: Any) -> tuple[Any, ...]:
+    """The tensors of a result, which may be one, several, or a plain value."""
+    if isinstance(y, pyburn.Tensor):
+        return (y,)
+    return tuple(y) if isinstance(y, tuple) else ()
+
+
+def with_history(y: Any) -> list[Any]:
+    """The results that depend on inputs which want a gradient."""
+    return [r for r in results_of(y) if _core._requires_grad(r)]
+
+
+def entering_weights(sample: Sample, results: list[Any]) -> list[np.ndarray]:
+    return [weights(sample, tuple(r.shape), f"result{k}" if k else "first") for k, r in enumerate(results)]
 
 
 def grad(outputs: list[Any], inputs: list[Any], gradients: list[Any], create_graph: bool = False) -> tuple[Any, ...]:
@@ -138,7 +158,7 @@ def _goldens(op: str) -> dict[str, Any]:
 
 
 def golden(sample: Sample) -> dict[str, Any]:
-    """What PyTorch gave: value, dtype, grad0, ..., after0, ..."""
+    """What PyTorch gave: value, dtype (and value1, dtype1, ... of further results), grad0, ..., after0, ..."""
     arrays = _goldens(sample.op)
     i = arrays["lines"].tolist().index(sample.line)
     return {key.split(".")[1]: a for key, a in arrays.items() if key.startswith(f"{i}.")}
@@ -149,10 +169,10 @@ def golden_lines(op: str) -> list[str]:
 
 
 @cache
-def numpy_value(op: str, line: str) -> np.ndarray:
+def numpy_values(op: str, line: str) -> list[np.ndarray]:
     """The answer of the reference backend, computed once per case."""
     sample = next(s for s in SAMPLES if s.op == op and s.line == line)
-    return download(Call(sample, "numpy", gradient=False)())
+    return [download(r) for r in results_of(Call(sample, "numpy", gradient=False)())]
 
 
 def assert_close(actual: np.ndarray, expected: np.ndarray, dtype: str) -> None:

@@ -4,6 +4,7 @@
     positive(2, 3)              the same, all elements greater than 0
     index(4, below=3)           int64, from 0 up to below
     tensor([1., 2.])            these elements
+    [t(2), t(2)]                a list of tensors
     .T .expand(..) .permute(..) .transpose(..) and slices make views; .constant asks for no gradient
     arguments ! words           an error whose message holds the words
 
@@ -99,13 +100,21 @@ class Sample:
     error: str | None  # words of the expected message
 
     @property
+    def function(self) -> str:
+        """What users call: max.dim is a form of max."""
+        return self.op.split(".")[0]
+
+    @property
     def inputs(self) -> list[Input]:
-        return [a for a in (*self.arguments, *self.keywords.values()) if isinstance(a, Input)]
+        given = (*self.arguments, *self.keywords.values())
+        return [x for a in given for x in (a if isinstance(a, (list, tuple)) else (a,)) if isinstance(x, Input)]
 
     def map(self, make: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments with make() applied to tensors and dtypes, each once and in order."""
 
         def one(value: Any) -> Any:
+            if isinstance(value, (list, tuple)):
+                return type(value)(one(part) for part in value)
             return make(value) if isinstance(value, (Input, DTypeName)) else value
 
         return tuple(one(a) for a in self.arguments), {k: one(v) for k, v in self.keywords.items()}

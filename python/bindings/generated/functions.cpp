@@ -6,370 +6,370 @@ namespace pyburn::python {
 namespace {
 
 PyObject* call_add(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::add(x...); }, a.operand(0), a.operand(1), a.scalar(2)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::add(x...); }, a.operand(0), a.operand(1), a.scalar(2)));
 }
-void into_add(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { add_into(out, x...); }, a.operand(0), a.operand(1), a.scalar(2));
+void into_add(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { add_into(out[0], x...); }, a.operand(0), a.operand(1), a.scalar(2));
 }
 PyObject* call_sub(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::sub(x...); }, a.operand(0), a.operand(1), a.scalar(2)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::sub(x...); }, a.operand(0), a.operand(1), a.scalar(2)));
 }
-void into_sub(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { sub_into(out, x...); }, a.operand(0), a.operand(1), a.scalar(2));
+void into_sub(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { sub_into(out[0], x...); }, a.operand(0), a.operand(1), a.scalar(2));
 }
 PyObject* call_mul(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::mul(x...); }, a.operand(0), a.operand(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::mul(x...); }, a.operand(0), a.operand(1)));
 }
-void into_mul(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { mul_into(out, x...); }, a.operand(0), a.operand(1));
+void into_mul(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { mul_into(out[0], x...); }, a.operand(0), a.operand(1));
 }
 PyObject* call_div(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::div(x...); }, a.operand(0), a.operand(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::div(x...); }, a.operand(0), a.operand(1)));
 }
-void into_div(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { div_into(out, x...); }, a.operand(0), a.operand(1));
+void into_div(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { div_into(out[0], x...); }, a.operand(0), a.operand(1));
 }
 PyObject* call_pow(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::pow(x...); }, a.operand(0), a.operand(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::pow(x...); }, a.operand(0), a.operand(1)));
 }
-void into_pow(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { pow_into(out, x...); }, a.operand(0), a.operand(1));
+void into_pow(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { pow_into(out[0], x...); }, a.operand(0), a.operand(1));
 }
 PyObject* call_maximum(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::maximum(x...); }, a.operand(0), a.operand(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::maximum(x...); }, a.operand(0), a.operand(1)));
 }
-void into_maximum(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { maximum_into(out, x...); }, a.operand(0), a.operand(1));
+void into_maximum(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { maximum_into(out[0], x...); }, a.operand(0), a.operand(1));
 }
 PyObject* call_minimum(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::minimum(x...); }, a.operand(0), a.operand(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::minimum(x...); }, a.operand(0), a.operand(1)));
 }
-void into_minimum(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { minimum_into(out, x...); }, a.operand(0), a.operand(1));
+void into_minimum(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { minimum_into(out[0], x...); }, a.operand(0), a.operand(1));
 }
 PyObject* call_eq(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::eq(x...); }, a.operand(0), a.operand(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::eq(x...); }, a.operand(0), a.operand(1)));
 }
-void into_eq(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { eq_into(out, x...); }, a.operand(0), a.operand(1));
+void into_eq(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { eq_into(out[0], x...); }, a.operand(0), a.operand(1));
 }
 PyObject* call_ne(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::ne(x...); }, a.operand(0), a.operand(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::ne(x...); }, a.operand(0), a.operand(1)));
 }
-void into_ne(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { ne_into(out, x...); }, a.operand(0), a.operand(1));
+void into_ne(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { ne_into(out[0], x...); }, a.operand(0), a.operand(1));
 }
 PyObject* call_lt(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::lt(x...); }, a.operand(0), a.operand(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::lt(x...); }, a.operand(0), a.operand(1)));
 }
-void into_lt(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { lt_into(out, x...); }, a.operand(0), a.operand(1));
+void into_lt(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { lt_into(out[0], x...); }, a.operand(0), a.operand(1));
 }
 PyObject* call_le(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::le(x...); }, a.operand(0), a.operand(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::le(x...); }, a.operand(0), a.operand(1)));
 }
-void into_le(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { le_into(out, x...); }, a.operand(0), a.operand(1));
+void into_le(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { le_into(out[0], x...); }, a.operand(0), a.operand(1));
 }
 PyObject* call_gt(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::gt(x...); }, a.operand(0), a.operand(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::gt(x...); }, a.operand(0), a.operand(1)));
 }
-void into_gt(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { gt_into(out, x...); }, a.operand(0), a.operand(1));
+void into_gt(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { gt_into(out[0], x...); }, a.operand(0), a.operand(1));
 }
 PyObject* call_ge(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::ge(x...); }, a.operand(0), a.operand(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::ge(x...); }, a.operand(0), a.operand(1)));
 }
-void into_ge(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { ge_into(out, x...); }, a.operand(0), a.operand(1));
+void into_ge(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { ge_into(out[0], x...); }, a.operand(0), a.operand(1));
 }
 PyObject* call_where(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::where(x...); }, a.tensor(0), a.operand(1), a.operand(2)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::where(x...); }, a.tensor(0), a.operand(1), a.operand(2)));
 }
-void into_where(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { where_into(out, x...); }, a.tensor(0), a.operand(1), a.operand(2));
+void into_where(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { where_into(out[0], x...); }, a.tensor(0), a.operand(1), a.operand(2));
 }
 PyObject* call_conv2d(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::conv2d(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv2d(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6)));
 }
-void into_conv2d(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { conv2d_into(out, x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6));
+void into_conv2d(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { conv2d_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6));
 }
 PyObject* call_conv2d_input(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::conv2d_input(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv2d_input(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6)));
 }
-void into_conv2d_input(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { conv2d_input_into(out, x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6));
+void into_conv2d_input(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { conv2d_input_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6));
 }
 PyObject* call_conv2d_weight(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::conv2d_weight(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv2d_weight(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6)));
 }
-void into_conv2d_weight(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { conv2d_weight_into(out, x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6));
+void into_conv2d_weight(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { conv2d_weight_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6));
 }
 PyObject* call_cast(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::cast(x...); }, a.tensor(0), a.dtype(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cast(x...); }, a.tensor(0), a.dtype(1)));
 }
-void into_cast(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { cast_into(out, x...); }, a.tensor(0), a.dtype(1));
+void into_cast(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { cast_into(out[0], x...); }, a.tensor(0), a.dtype(1));
 }
 PyObject* call_contiguous_copy(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::contiguous_copy(x...); }, a.tensor(0)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::contiguous_copy(x...); }, a.tensor(0)));
 }
-void into_contiguous_copy(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { contiguous_copy_into(out, x...); }, a.tensor(0));
+void into_contiguous_copy(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { contiguous_copy_into(out[0], x...); }, a.tensor(0));
 }
 PyObject* call_clone(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::clone(x...); }, a.tensor(0)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::clone(x...); }, a.tensor(0)));
 }
 PyObject* call_contiguous(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::contiguous(x...); }, a.tensor(0)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::contiguous(x...); }, a.tensor(0)));
 }
 PyObject* call_detach(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::detach(x...); }, a.tensor(0)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::detach(x...); }, a.tensor(0)));
 }
 PyObject* call_full(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::full(x...); }, a.dims(0), a.scalar(1), a.optional_dtype(2), a.optional_device(3), a.boolean(4)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::full(x...); }, a.dims(0), a.scalar(1), a.optional_dtype(2), a.optional_device(3), a.boolean(4)));
 }
 PyObject* call_arange(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::arange(x...); }, a.scalar(0), a.optional_scalar(1), a.scalar(2), a.optional_dtype(3), a.optional_device(4), a.boolean(5)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::arange(x...); }, a.scalar(0), a.optional_scalar(1), a.scalar(2), a.optional_dtype(3), a.optional_device(4), a.boolean(5)));
 }
 PyObject* call_zeros(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::zeros(x...); }, a.dims(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::zeros(x...); }, a.dims(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3)));
 }
 PyObject* call_ones(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::ones(x...); }, a.dims(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::ones(x...); }, a.dims(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3)));
 }
 PyObject* call_empty(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::empty(x...); }, a.dims(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::empty(x...); }, a.dims(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3)));
 }
 PyObject* call_zeros_like(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::zeros_like(x...); }, a.tensor(0), a.optional_dtype(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::zeros_like(x...); }, a.tensor(0), a.optional_dtype(1)));
 }
 PyObject* call_ones_like(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::ones_like(x...); }, a.tensor(0), a.optional_dtype(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::ones_like(x...); }, a.tensor(0), a.optional_dtype(1)));
 }
 PyObject* call_full_like(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::full_like(x...); }, a.tensor(0), a.scalar(1), a.optional_dtype(2)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::full_like(x...); }, a.tensor(0), a.scalar(1), a.optional_dtype(2)));
 }
 PyObject* call_fill_(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::fill_(x...); }, a.tensor(0), a.scalar(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::fill_(x...); }, a.tensor(0), a.scalar(1)));
 }
 PyObject* call_zero_(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::zero_(x...); }, a.tensor(0)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::zero_(x...); }, a.tensor(0)));
 }
 PyObject* call_one_hot(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::one_hot(x...); }, a.tensor(0), a.integer(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::one_hot(x...); }, a.tensor(0), a.integer(1)));
 }
 PyObject* call_nonzero(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::nonzero(x...); }, a.tensor(0)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::nonzero(x...); }, a.tensor(0)));
 }
 PyObject* call_index_select(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::index_select(x...); }, a.tensor(0), a.integer(1), a.tensor(2)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::index_select(x...); }, a.tensor(0), a.integer(1), a.tensor(2)));
 }
-void into_index_select(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { index_select_into(out, x...); }, a.tensor(0), a.integer(1), a.tensor(2));
+void into_index_select(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { index_select_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2));
 }
 PyObject* call_index_add(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::index_add(x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::index_add(x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3)));
 }
-void into_index_add(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { index_add_into(out, x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3));
+void into_index_add(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { index_add_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3));
 }
 PyObject* call_bmm(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::bmm(x...); }, a.tensor(0), a.tensor(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::bmm(x...); }, a.tensor(0), a.tensor(1)));
 }
-void into_bmm(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { bmm_into(out, x...); }, a.tensor(0), a.tensor(1));
+void into_bmm(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { bmm_into(out[0], x...); }, a.tensor(0), a.tensor(1));
 }
 PyObject* call_matmul(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::matmul(x...); }, a.tensor(0), a.tensor(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::matmul(x...); }, a.tensor(0), a.tensor(1)));
 }
 PyObject* call_mm(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::mm(x...); }, a.tensor(0), a.tensor(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::mm(x...); }, a.tensor(0), a.tensor(1)));
 }
 PyObject* call_linear(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::linear(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::linear(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2)));
 }
 PyObject* call_view(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::view(x...); }, a.tensor(0), a.dims(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::view(x...); }, a.tensor(0), a.dims(1)));
 }
 PyObject* call_reshape(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::reshape(x...); }, a.tensor(0), a.dims(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::reshape(x...); }, a.tensor(0), a.dims(1)));
 }
 PyObject* call_permute(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::permute(x...); }, a.tensor(0), a.dims(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::permute(x...); }, a.tensor(0), a.dims(1)));
 }
 PyObject* call_expand(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::expand(x...); }, a.tensor(0), a.dims(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::expand(x...); }, a.tensor(0), a.dims(1)));
 }
 PyObject* call_slice(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::slice(x...); }, a.tensor(0), a.integer(1), a.optional_integer(2), a.optional_integer(3), a.integer(4)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::slice(x...); }, a.tensor(0), a.integer(1), a.optional_integer(2), a.optional_integer(3), a.integer(4)));
 }
 PyObject* call_select(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::select(x...); }, a.tensor(0), a.integer(1), a.integer(2)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::select(x...); }, a.tensor(0), a.integer(1), a.integer(2)));
 }
 PyObject* call_unsqueeze(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::unsqueeze(x...); }, a.tensor(0), a.integer(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::unsqueeze(x...); }, a.tensor(0), a.integer(1)));
 }
 PyObject* call_remove_axis(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::remove_axis(x...); }, a.tensor(0), a.integer(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::remove_axis(x...); }, a.tensor(0), a.integer(1)));
 }
 PyObject* call_transpose(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::transpose(x...); }, a.tensor(0), a.integer(1), a.integer(2)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::transpose(x...); }, a.tensor(0), a.integer(1), a.integer(2)));
 }
 PyObject* call_t(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::t(x...); }, a.tensor(0)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::t(x...); }, a.tensor(0)));
 }
 PyObject* call_squeeze(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::squeeze(x...); }, a.tensor(0), a.optional_dims(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::squeeze(x...); }, a.tensor(0), a.optional_dims(1)));
 }
 PyObject* call_flatten(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::flatten(x...); }, a.tensor(0), a.integer(1), a.integer(2)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::flatten(x...); }, a.tensor(0), a.integer(1), a.integer(2)));
 }
 PyObject* call_narrow(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::narrow(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.integer(3)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::narrow(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.integer(3)));
 }
 PyObject* call_softmax(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::softmax(x...); }, a.tensor(0), a.integer(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::softmax(x...); }, a.tensor(0), a.integer(1)));
 }
-void into_softmax(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { softmax_into(out, x...); }, a.tensor(0), a.integer(1));
+void into_softmax(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { softmax_into(out[0], x...); }, a.tensor(0), a.integer(1));
 }
 PyObject* call_log_softmax(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::log_softmax(x...); }, a.tensor(0), a.integer(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::log_softmax(x...); }, a.tensor(0), a.integer(1)));
 }
-void into_log_softmax(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { log_softmax_into(out, x...); }, a.tensor(0), a.integer(1));
+void into_log_softmax(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { log_softmax_into(out[0], x...); }, a.tensor(0), a.integer(1));
 }
 PyObject* call_batch_norm(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::batch_norm(x...); }, a.tensor(0), a.optional_tensor(1), a.optional_tensor(2), a.optional_tensor(3), a.optional_tensor(4), a.boolean(5), a.number(6), a.number(7)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::batch_norm(x...); }, a.tensor(0), a.optional_tensor(1), a.optional_tensor(2), a.optional_tensor(3), a.optional_tensor(4), a.boolean(5), a.number(6), a.number(7)));
 }
 PyObject* call_mse_loss(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::mse_loss(x...); }, a.tensor(0), a.tensor(1), a.text(2)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::mse_loss(x...); }, a.tensor(0), a.tensor(1), a.text(2)));
 }
 PyObject* call_nll_loss(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::nll_loss(x...); }, a.tensor(0), a.tensor(1), a.text(2)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::nll_loss(x...); }, a.tensor(0), a.tensor(1), a.text(2)));
 }
 PyObject* call_cross_entropy(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::cross_entropy(x...); }, a.tensor(0), a.tensor(1), a.text(2)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cross_entropy(x...); }, a.tensor(0), a.tensor(1), a.text(2)));
 }
 PyObject* call_rand(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::rand(x...); }, a.dims(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3), a.optional_generator(4)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rand(x...); }, a.dims(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3), a.optional_generator(4)));
 }
 PyObject* call_randn(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::randn(x...); }, a.dims(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3), a.optional_generator(4)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::randn(x...); }, a.dims(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3), a.optional_generator(4)));
 }
 PyObject* call_randint(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::randint(x...); }, a.integer(0), a.optional_integer(1), a.dims(2), a.optional_dtype(3), a.optional_device(4), a.optional_generator(5)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::randint(x...); }, a.integer(0), a.optional_integer(1), a.dims(2), a.optional_dtype(3), a.optional_device(4), a.optional_generator(5)));
 }
 PyObject* call_uniform_(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::uniform_(x...); }, a.tensor(0), a.number(1), a.number(2), a.optional_generator(3)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::uniform_(x...); }, a.tensor(0), a.number(1), a.number(2), a.optional_generator(3)));
 }
 PyObject* call_normal_(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::normal_(x...); }, a.tensor(0), a.number(1), a.number(2), a.optional_generator(3)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::normal_(x...); }, a.tensor(0), a.number(1), a.number(2), a.optional_generator(3)));
 }
 PyObject* call_bernoulli_(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::bernoulli_(x...); }, a.tensor(0), a.number(1), a.optional_generator(2)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::bernoulli_(x...); }, a.tensor(0), a.number(1), a.optional_generator(2)));
 }
 PyObject* call_sum(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::sum(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::sum(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3)));
 }
-void into_sum(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { sum_into(out, x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3));
+void into_sum(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { sum_into(out[0], x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3));
 }
 PyObject* call_mean(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::mean(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::mean(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3)));
 }
-void into_mean(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { mean_into(out, x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3));
+void into_mean(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { mean_into(out[0], x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3));
 }
 PyObject* call_amax(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::amax(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::amax(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2)));
 }
-void into_amax(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { amax_into(out, x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2));
+void into_amax(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { amax_into(out[0], x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2));
 }
 PyObject* call_amin(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::amin(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::amin(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2)));
 }
-void into_amin(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { amin_into(out, x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2));
+void into_amin(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { amin_into(out[0], x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2));
 }
 PyObject* call_argmax(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::argmax(x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::argmax(x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2)));
 }
-void into_argmax(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { argmax_into(out, x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2));
+void into_argmax(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { argmax_into(out[0], x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2));
 }
 PyObject* call_var(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::var(x...); }, a.tensor(0), a.optional_dims(1), a.scalar(2), a.boolean(3)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::var(x...); }, a.tensor(0), a.optional_dims(1), a.scalar(2), a.boolean(3)));
 }
 PyObject* call_neg(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::neg(x...); }, a.tensor(0)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::neg(x...); }, a.tensor(0)));
 }
-void into_neg(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { neg_into(out, x...); }, a.tensor(0));
+void into_neg(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { neg_into(out[0], x...); }, a.tensor(0));
 }
 PyObject* call_abs(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::abs(x...); }, a.tensor(0)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::abs(x...); }, a.tensor(0)));
 }
-void into_abs(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { abs_into(out, x...); }, a.tensor(0));
+void into_abs(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { abs_into(out[0], x...); }, a.tensor(0));
 }
 PyObject* call_exp(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::exp(x...); }, a.tensor(0)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::exp(x...); }, a.tensor(0)));
 }
-void into_exp(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { exp_into(out, x...); }, a.tensor(0));
+void into_exp(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { exp_into(out[0], x...); }, a.tensor(0));
 }
 PyObject* call_log(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::log(x...); }, a.tensor(0)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::log(x...); }, a.tensor(0)));
 }
-void into_log(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { log_into(out, x...); }, a.tensor(0));
+void into_log(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { log_into(out[0], x...); }, a.tensor(0));
 }
 PyObject* call_sqrt(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::sqrt(x...); }, a.tensor(0)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::sqrt(x...); }, a.tensor(0)));
 }
-void into_sqrt(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { sqrt_into(out, x...); }, a.tensor(0));
+void into_sqrt(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { sqrt_into(out[0], x...); }, a.tensor(0));
 }
 PyObject* call_rsqrt(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::rsqrt(x...); }, a.tensor(0)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rsqrt(x...); }, a.tensor(0)));
 }
-void into_rsqrt(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { rsqrt_into(out, x...); }, a.tensor(0));
+void into_rsqrt(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { rsqrt_into(out[0], x...); }, a.tensor(0));
 }
 PyObject* call_sin(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::sin(x...); }, a.tensor(0)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::sin(x...); }, a.tensor(0)));
 }
-void into_sin(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { sin_into(out, x...); }, a.tensor(0));
+void into_sin(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { sin_into(out[0], x...); }, a.tensor(0));
 }
 PyObject* call_cos(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::cos(x...); }, a.tensor(0)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cos(x...); }, a.tensor(0)));
 }
-void into_cos(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { cos_into(out, x...); }, a.tensor(0));
+void into_cos(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { cos_into(out[0], x...); }, a.tensor(0));
 }
 PyObject* call_tanh(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::tanh(x...); }, a.tensor(0)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::tanh(x...); }, a.tensor(0)));
 }
-void into_tanh(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { tanh_into(out, x...); }, a.tensor(0));
+void into_tanh(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { tanh_into(out[0], x...); }, a.tensor(0));
 }
 PyObject* call_sigmoid(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::sigmoid(x...); }, a.tensor(0)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::sigmoid(x...); }, a.tensor(0)));
 }
-void into_sigmoid(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { sigmoid_into(out, x...); }, a.tensor(0));
+void into_sigmoid(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { sigmoid_into(out[0], x...); }, a.tensor(0));
 }
 PyObject* call_relu(const Arguments& a) {
-  return wrap(invoke(a, [](const auto&... x) { return pyburn::relu(x...); }, a.tensor(0)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::relu(x...); }, a.tensor(0)));
 }
-void into_relu(const Arguments& a, const TensorHandle& out) {
-  invoke(a, [&](const auto&... x) { relu_into(out, x...); }, a.tensor(0));
+void into_relu(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { relu_into(out[0], x...); }, a.tensor(0));
 }
 
 }  // namespace

@@ -48,8 +48,8 @@ class Backend:
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
-        own = {m._kernel_of: m for m in vars(cls).values() if hasattr(m, "_kernel_of")}
-        cls._kernels = {**cls._kernels, **own}
+        own = {m._kernel_of: m for c in reversed(cls.__mro__) for m in vars(c).values() if hasattr(m, "_kernel_of")}
+        cls._kernels = own
         unknown = own.keys() - {row["name"] for row in _core._op_table() if row["row"]}
         if unknown:
             raise ValueError(f"[kernel] no operation has this name: got {', '.join(sorted(unknown))}")

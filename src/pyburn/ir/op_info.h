@@ -37,6 +37,11 @@ enum class Cast : uint8_t {
 enum Saves : uint8_t { nothing = 0, inputs = 1, outputs = 2, others = 4 };
 constexpr Saves operator|(Saves a, Saves b) { return Saves(uint8_t(a) | uint8_t(b)); }
 
+// "max.dim(Tensor input, ...) -> Tensor": the name is max.dim, unique; the function that users call is max. Forms of one
+// function that take different arguments are rows of their own.
+constexpr std::string_view name_in(std::string_view schema) { return schema.substr(0, schema.find('(')); }
+constexpr std::string_view function_in(std::string_view schema) { return schema.substr(0, schema.find_first_of(".(")); }
+
 // What a user of `define` writes.
 struct OpSpec {
   const char* schema;
@@ -45,6 +50,7 @@ struct OpSpec {
   Cast cast = Cast::none;
   Saves saves = nothing;
   bool may_alias = false;         // the result may be a view of the input: its decomposition says
+  bool in_place = false;          // has the form x.op_(), although not elementwise
   uint8_t key = 0;                // the input whose dtype chooses the kernel
   const char* no_grad = nullptr;  // the reason, where there is no gradient
   const char* torch = nullptr;    // the reference for goldens where PyTorch's name differs
@@ -68,10 +74,8 @@ struct OpInfo : OpSpec {
   DecomposeFn decompose = nullptr;
   uint16_t index = 0;  // dense, given at registration
 
-  constexpr std::string_view name() const {
-    const std::string_view s = schema;
-    return s.substr(0, s.find('('));
-  }
+  constexpr std::string_view name() const { return name_in(schema); }
+  constexpr std::string_view function() const { return function_in(schema); }
 };
 
 namespace detail {
@@ -131,10 +135,9 @@ struct FunctionInfo {
   const char* torch = nullptr;
   const char* example = nullptr;
   const char* samples = nullptr;
-  constexpr std::string_view name() const {
-    const std::string_view s = schema;
-    return s.substr(0, s.find('('));
-  }
+  bool in_place = false;  // has the form x.function_()
+  bool out = false;       // takes out=
+  constexpr std::string_view name() const { return name_in(schema); }
 };
 
 // All operations, in order of registration. Plugins add theirs the same way.

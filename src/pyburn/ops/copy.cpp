@@ -77,6 +77,13 @@ Tensor detach(const TensorHandle& input) {
   return y;
 }
 
+void write_result(const TensorHandle& target, const TensorHandle& result) {
+  require(target.shape() == result.shape(), "the result does not fit the tensor it is written to: got {} for {}", result.shape(), target.shape());
+  require<DTypeError>(can_cast(result.dtype(), target.dtype()), "result type {} can't be cast to the desired output type {}", result.dtype(),
+      target.dtype());
+  copy_into(target, result);
+}
+
 void copy_into(const TensorHandle& target, const TensorHandle& source) {
   const Tensor fitted = source.shape() == target.shape() ? Tensor(source) : expand(source, target.shape());
   InputList in;

@@ -11,4 +11,7 @@ extern OpInfo contiguous_copy;
 // target.copy_(source): broadcasts and converts.
 void copy_into(const TensorHandle& target, const TensorHandle& source);
 
+// The out= and in-place forms of composites: `target` must have the result's shape, and a dtype that it may be cast to.
+void write_result(const TensorHandle& target, const TensorHandle& result);
+
 }  // namespace pyburn

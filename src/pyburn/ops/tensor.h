@@ -9,6 +9,12 @@ namespace pyburn {
 
 class Generator;
 
+class Tensor;
+template <int N>
+using Results = std::array<Tensor, N>;  // auto [values, indices] = sort(x);
+template <int N>
+using Targets = std::array<TensorHandle, N>;
+
 class Tensor : public TensorHandle {
  public:
   Tensor() = default;
@@ -16,5 +22,12 @@ class Tensor : public TensorHandle {
 
 #include "pyburn/ops/generated/methods.inc"
 };
+
+template <size_t N>
+std::array<Tensor, N> as_tensors(std::array<TensorHandle, N> handles) {
+  std::array<Tensor, N> tensors;
+  for (size_t i = 0; i < N; ++i) tensors[i] = std::move(handles[i]);
+  return tensors;
+}
 
 }  // namespace pyburn

@@ -1,6 +1,4 @@
 // Elementwise functions of one tensor.
-#include "pyburn/ops/unary.h"
-
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {

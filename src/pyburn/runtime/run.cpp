@@ -269,7 +269,7 @@ void dispatch(OpRef op, Inputs in, Outputs out, Device* device) {
   try {
     dispatch_checked(op, in, out, device);
   } catch (Error& e) {
-    e.prefix(op.info->name());
+    e.prefix(op.info->function());
     throw;
   }
 }

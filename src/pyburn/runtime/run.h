@@ -1,5 +1,7 @@
 // The door: every operation enters here, is checked once, and goes down the stack of its device.
 #pragma once
+#include <array>
+
 #include "pyburn/runtime/device.h"
 #include "pyburn/support/error.h"
 
@@ -54,6 +56,18 @@ void call_into(const OpInfo& info, const A& attrs, const InputList& in, const Te
   TensorHandle target = out;
   dispatch({&info, &attrs}, in, {&target, 1});
 }
+// For operations whose schema names N results.
+template <int N, class A>
+std::array<TensorHandle, N> call_array(const OpInfo& info, const A& attrs, const InputList& in) {
+  std::array<TensorHandle, N> out;
+  dispatch({&info, &attrs}, in, out);
+  return out;
+}
+template <int N, class A>
+void call_array_into(const OpInfo& info, const A& attrs, const InputList& in, const std::array<TensorHandle, N>& out) {
+  std::array<TensorHandle, N> targets = out;
+  dispatch({&info, &attrs}, in, targets);
+}
 template <class A>
 Tensors call_many(const OpInfo& info, const A& attrs, const InputList& in, int outputs, Device* device = nullptr) {
   Tensors out(outputs, {});
@@ -67,7 +81,7 @@ auto naming(const OpInfo& info, Make make) {
   try {
     return make();
   } catch (Error& e) {
-    e.prefix(info.name());
+    e.prefix(info.function());
     throw;
   }
 }

@@ -9,6 +9,8 @@ namespace pyburn {
 
 using Dims = SmallVector<int64_t, 6>;
 using OptionalDims = std::optional<Dims>;
+using Numbers = SmallVector<double, 4>;
+using OptionalNumbers = std::optional<Numbers>;
 
 struct Shape : Dims {
   using Dims::Dims;

@@ -34,9 +34,15 @@ void KernelTable::add_tile(const OpInfo& op, DType compute, Tile tile) {
     if (compute_dtype(DType(k)) == compute) slot(op, DType(k)).tile = tile;
 }
 
+void KernelTable::add_tile(const char* name, DType compute, Tile tile) {
+  const OpInfo* op = OpTable::global().find(name);
+  require<ValueError>(op, "a kernel for an operation that does not exist: got {}", name);
+  add_tile(*op, compute, tile);
+}
+
 CpuBackend::CpuBackend() {
   limit_simd_by_environment();
-  for (auto add : {register_copy, register_fill, register_elementwise_float, register_elementwise_integer, register_reduce, register_argmax,
+  for (auto add : {register_copy, register_fill, register_unary, register_binary, register_reduce, register_argmax,
            register_matmul, register_conv, register_softmax, register_random, register_index, register_optimise, register_fused})
     add(kernels_);
 }

@@ -30,8 +30,8 @@ Ref<Storage> wrap_host_memory(void* data, int64_t bytes, void* context, void (*r
 // Kernel families; one file each.
 void register_copy(KernelTable&);
 void register_fill(KernelTable&);
-void register_elementwise_float(KernelTable&);
-void register_elementwise_integer(KernelTable&);
+void register_unary(KernelTable&);
+void register_binary(KernelTable&);
 void register_reduce(KernelTable&);
 void register_argmax(KernelTable&);
 void register_matmul(KernelTable&);

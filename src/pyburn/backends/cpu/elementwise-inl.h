@@ -1,4 +1,5 @@
-// Loops of the elementwise kernels, compiled for each instruction set: include after foreach_target.h.
+// Loops of the elementwise kernels and their registration: one line per operation. Compiled for each instruction set:
+// include after foreach_target.h. Expressions are lambdas with HWY_ATTR, which lets them be compiled for it as well.
 #if defined(PYBURN_ELEMENTWISE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PYBURN_ELEMENTWISE_INL_H
 #undef PYBURN_ELEMENTWISE_INL_H
@@ -6,24 +7,55 @@
 #define PYBURN_ELEMENTWISE_INL_H
 #endif
 
-#include "pyburn/backends/cpu/elementwise.h"
+#include "pyburn/backends/cpu/dispatch_dtype.h"
+#include "pyburn/backends/cpu/kernel_table.h"
 #include "pyburn/ops/binary.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 
+// The dtypes in which tiles are computed; others are converted on the way.
+template <class... T>
+struct Types {};
+using Floats = Types<float, double>;
+using Integers = Types<int32_t, int64_t, uint64_t>;
+using AllTypes = Types<float, double, int32_t, int64_t, uint64_t>;
+
+// Integer arithmetic wraps around: computed without sign, where overflow has a meaning.
+template <class T>
+using Unsigned = std::make_unsigned_t<T>;
+
+// --- one tensor: fn(x), or fn(x, attributes) ---
+
 template <class T, class Fn>
 void unary_tile(const void*, const void* const* in, void* out, int64_t n) {
+  using R = decltype(Fn()(T()));
   const T* HWY_RESTRICT x = static_cast<const T*>(in[0]);
-  T* y = static_cast<T*>(out);
+  R* y = static_cast<R*>(out);
   for (int64_t i = 0; i < n; ++i) y[i] = Fn()(x[i]);
 }
+template <class Fn, class... T>
+void unary(KernelTable& kernels, const char* op, Types<T...>, Fn) {
+  (kernels.add_tile(op, dtype_of<T>, {.fn = unary_tile<T, Fn>, .boolean = std::is_same_v<decltype(Fn()(T())), bool>}), ...);
+}
+
+template <class T, class A, class Fn>
+void unary_tile_with(const void* attrs, const void* const* in, void* out, int64_t n) {
+  const A a = *static_cast<const A*>(attrs);  // a copy, which the stores cannot change
+  const T* HWY_RESTRICT x = static_cast<const T*>(in[0]);
+  T* y = static_cast<T*>(out);
+  for (int64_t i = 0; i < n; ++i) y[i] = Fn()(x[i], a);
+}
+template <class A, class Fn, class... T>
+void unary_with(KernelTable& kernels, const char* op, Types<T...>, Fn) {
+  (kernels.add_tile(op, dtype_of<T>, {.fn = unary_tile_with<T, A, Fn>}), ...);
+}
+
+// --- two operands, one of which may be a number: fn(x, y), or fn(x, y, attributes) ---
 
 // The output may be one of the inputs (in place): same index, so the loop is still a vector loop.
-template <class T, class R, class Attrs, class Fn>
-void binary_tile(const void* attrs, const void* const* in, void* out, int64_t n) {
-  const Attrs& a = *static_cast<const Attrs*>(attrs);
-  const Fn fn(a);
+template <class T, class R, class A, class Fn>
+void binary_loop(const A& a, Fn fn, const void* const* in, void* out, int64_t n) {
   const T* x = static_cast<const T*>(in[0]);
   R* z = static_cast<R*>(out);
   if (a.scalar == Side::left) {
@@ -38,114 +70,13 @@ void binary_tile(const void* attrs, const void* const* in, void* out, int64_t n)
   }
 }
 
-template <class T>
-struct AddFn {
-  T alpha;
-  explicit AddFn(const Additive& a) : alpha(a.alpha.to<T>()) {}
-  T operator()(T x, T y) const { return T(x + alpha * y); }
-};
-template <class T>
-struct SubFn {
-  T alpha;
-  explicit SubFn(const Additive& a) : alpha(a.alpha.to<T>()) {}
-  T operator()(T x, T y) const { return T(x - alpha * y); }
-};
-// Adapts a stateless functor to the constructor that binary_tile calls.
-template <class Fn>
-struct Plain {
-  explicit Plain(const Binary&) {}
-  template <class T>
-  auto operator()(T x, T y) const {
-    return Fn()(x, y);
-  }
-};
-struct MulFn {
-  template <class T>
-  T operator()(T x, T y) const {
-    return T(x * y);
-  }
-};
-struct DivFn {
-  template <class T>
-  T operator()(T x, T y) const {
-    return T(x / y);
-  }
-};
-struct MaxFn {
-  template <class T>
-  T operator()(T x, T y) const {
-    return x > y || x != x ? x : y;
-  }
-};  // NaN wins
-struct MinFn {
-  template <class T>
-  T operator()(T x, T y) const {
-    return x < y || x != x ? x : y;
-  }
-};
-struct EqFn {
-  template <class T>
-  bool operator()(T x, T y) const {
-    return x == y;
-  }
-};
-struct NeFn {
-  template <class T>
-  bool operator()(T x, T y) const {
-    return x != y;
-  }
-};
-struct LtFn {
-  template <class T>
-  bool operator()(T x, T y) const {
-    return x < y;
-  }
-};
-struct LeFn {
-  template <class T>
-  bool operator()(T x, T y) const {
-    return x <= y;
-  }
-};
-struct GtFn {
-  template <class T>
-  bool operator()(T x, T y) const {
-    return x > y;
-  }
-};
-struct GeFn {
-  template <class T>
-  bool operator()(T x, T y) const {
-    return x >= y;
-  }
-};
-
-template <class T>
-void where_tile(const void* attrs, const void* const* in, void* out, int64_t n) {
-  const Where& a = *static_cast<const Where*>(attrs);
-  const bool* c = static_cast<const bool*>(in[0]);
-  const T* x = static_cast<const T*>(in[1]);
-  T* z = static_cast<T*>(out);
-  const T s = a.value.template to<T>();
-  if (a.scalar == Side::left)
-    for (int64_t i = 0; i < n; ++i) z[i] = c[i] ? s : x[i];
-  else if (a.scalar == Side::right)
-    for (int64_t i = 0; i < n; ++i) z[i] = c[i] ? x[i] : s;
-  else {
-    const T* y = static_cast<const T*>(in[2]);
-    for (int64_t i = 0; i < n; ++i) z[i] = c[i] ? x[i] : y[i];
-  }
+template <class T, class Fn>
+void binary_tile(const void* attrs, const void* const* in, void* out, int64_t n) {
+  binary_loop<T, decltype(Fn()(T(), T()))>(*static_cast<const Binary*>(attrs), Fn(), in, out, n);
 }
-
-template <class T, class R, class Fn>
-constexpr TileFn plain_tile = binary_tile<T, R, Binary, Plain<Fn>>;
-
-template <class T, class PowFn>
-BinaryTiles binary_tiles() {
-  return {binary_tile<T, T, Additive, AddFn<T>>, binary_tile<T, T, Additive, SubFn<T>>, plain_tile<T, T, MulFn>,
-      std::is_floating_point_v<T> ? plain_tile<T, T, DivFn> : nullptr, plain_tile<T, T, PowFn>, plain_tile<T, T, MaxFn>,
-      plain_tile<T, T, MinFn>, plain_tile<T, bool, EqFn>, plain_tile<T, bool, NeFn>, plain_tile<T, bool, LtFn>, plain_tile<T, bool, LeFn>,
-      plain_tile<T, bool, GtFn>, plain_tile<T, bool, GeFn>, where_tile<T>};
+template <class Fn, class... T>
+void binary(KernelTable& kernels, const char* op, Types<T...>, Fn) {
+  (kernels.add_tile(op, dtype_of<T>, {.fn = binary_tile<T, Fn>, .boolean = std::is_same_v<decltype(Fn()(T(), T())), bool>}), ...);
 }
 
 }  // namespace pyburn::cpu::HWY_NAMESPACE

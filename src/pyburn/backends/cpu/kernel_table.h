@@ -36,6 +36,7 @@ class KernelTable {
   }
   // Elementwise: `compute` is a compute dtype; it also serves the dtypes that compute in it.
   void add_tile(const OpInfo& op, DType compute, Tile tile);
+  void add_tile(const char* op, DType compute, Tile tile);  // by name: rows without attributes need no header
 
   KernelFn find(const OpInfo& op, DType key) const { return op.index < rows_.size() ? rows_[op.index].slots[int(key)].kernel : nullptr; }
   Tile tile(const OpInfo& op, DType compute) const { return op.index < rows_.size() ? rows_[op.index].slots[int(compute)].tile : Tile{}; }

@@ -88,7 +88,7 @@ void Fusion::run_step(const Step& step) {
   try {
     step.fused ? run_fused(*step.fused) : run_node(last);
   } catch (Error& e) {
-    e.prefix(last.op.info().name());
+    e.prefix(last.op.info().function());
     throw;
   }
 }

@@ -10,8 +10,11 @@
 #include "pyburn/ops/movement.h"
 #include "pyburn/ops/norm.h"
 #include "pyburn/ops/reduce.h"
-#include "pyburn/ops/unary.h"
 #include "pyburn/support/error.h"
+
+namespace pyburn::op {
+extern OpInfo neg, abs, exp, log, sqrt, rsqrt, sin, cos, tanh, sigmoid, relu;
+}
 
 namespace pyburn {
 

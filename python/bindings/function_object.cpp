@@ -1,0 +1,167 @@
+// The callable behind every function and method: matches arguments to the forms of the function and calls its thunk.
+#include "arguments.h"
+
+#include <structmember.h>
+
+#include <map>
+
+#include "objects.h"
+#include "pyburn/support/error.h"
+#include "signature.h"
+
+namespace pyburn::python {
+
+namespace {
+
+// One form of a function; most functions have one.
+struct Form {
+  const FunctionEntry* entry;
+  Signature signature;
+};
+struct Overloads {
+  std::string name;
+  std::vector<Form> forms;
+};
+
+struct FunctionObject {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  const Overloads* overloads;
+  bool in_place;
+};
+PyTypeObject* function_type = nullptr;
+
+std::string types_of(PyObject* const* args, size_t nargs, PyObject* kwnames) {
+  std::string text;
+  const size_t keywords = kwnames ? size_t(PyTuple_GET_SIZE(kwnames)) : 0;
+  for (size_t i = 0; i < nargs + keywords; ++i) {
+    if (i) text += ", ";
+    if (i >= nargs) text += std::string(PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, Py_ssize_t(i - nargs)))) + "=";
+    text += Py_TYPE(args[i])->tp_name;
+  }
+  return text;
+}
+
+const Form& chosen(const FunctionObject& f, PyObject* const* args, size_t nargs, PyObject* kwnames) {
+  const std::vector<Form>& forms = f.overloads->forms;
+  if (forms.size() == 1) return forms[0];
+  for (const Form& form : forms)
+    if ((!f.in_place || form.entry->flags & kInPlace) && accepts(form.signature, args, nargs, kwnames)) return form;
+  std::string message = format("[{}] no form takes these arguments: got ({}); the forms are", f.overloads->name, types_of(args, nargs, kwnames));
+  for (const Form& form : forms) message += std::string("\n    ") + form.entry->schema;
+  PyErr_SetString(PyExc_TypeError, message.c_str());
+  throw PythonError();
+}
+
+PyObject* call_function(PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  const auto* f = reinterpret_cast<FunctionObject*>(callable);
+  const size_t nargs = size_t(PyVectorcall_NARGS(nargsf));
+  try {
+    const Form& form = chosen(*f, args, nargs, kwnames);
+    const Arguments a(form.signature, args, nargs, kwnames);
+    if (f->in_place) {
+      form.entry->into(a, {&a.tensor(0), 1});
+      return Py_NewRef(args[0]);
+    }
+    if (a.out()) {
+      const auto targets = a.targets();
+      form.entry->into(a, {targets.data(), size_t(targets.size())});
+      return Py_NewRef(a.out());
+    }
+    return form.entry->call(a);
+  } catch (Error& e) {
+    e.prefix(f->overloads->name);  // composites, which do not pass the door under their own name
+    set_python_error();
+    return nullptr;
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+std::string function_name(const FunctionObject* f) { return f->overloads->name + (f->in_place ? "_" : ""); }
+
+PyObject* bind(PyObject* self, PyObject* instance, PyObject*) {
+  return instance && instance != Py_None ? PyMethod_New(self, instance) : Py_NewRef(self);
+}
+PyObject* represent(PyObject* self) {
+  return PyUnicode_FromFormat("<pyburn function %s>", function_name(reinterpret_cast<FunctionObject*>(self)).c_str());
+}
+PyObject* get_name(PyObject* self, void*) { return PyUnicode_FromString(function_name(reinterpret_cast<FunctionObject*>(self)).c_str()); }
+PyObject* get_module(PyObject*, void*) { return PyUnicode_FromString("pyburn"); }
+PyObject* get_doc(PyObject* self, void*) {
+  const auto* f = reinterpret_cast<FunctionObject*>(self);
+  std::string doc;
+  for (const Form& form : f->overloads->forms) {
+    if (!doc.empty()) doc += "\n\n";
+    doc += std::string(form.entry->schema) + "\n\n" + form.entry->doc;
+    if (form.entry->example[0]) doc += std::string("\n\n>>> ") + form.entry->example;
+  }
+  return PyUnicode_FromString(doc.c_str());
+}
+PyObject* reduce(PyObject* self, PyObject*) { return get_name(self, nullptr); }  // pickles by name
+
+PyGetSetDef function_attributes[] = {
+    {"__name__", get_name, nullptr, nullptr, nullptr},
+    {"__qualname__", get_name, nullptr, nullptr, nullptr},
+    {"__module__", get_module, nullptr, nullptr, nullptr},
+    {"__doc__", get_doc, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+PyMethodDef function_methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMemberDef function_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(FunctionObject, vectorcall), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
+bool make_function_type() {
+  PyType_Slot slots[] = {
+      {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+      {Py_tp_descr_get, reinterpret_cast<void*>(bind)},
+      {Py_tp_repr, reinterpret_cast<void*>(represent)},
+      {Py_tp_getset, function_attributes},
+      {Py_tp_methods, function_methods},
+      {Py_tp_members, function_members},
+      {0, nullptr},
+  };
+  PyType_Spec spec = {"pyburn._core.Function", int(sizeof(FunctionObject)), 0,
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  function_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  return function_type;
+}
+
+Object make_function(const Overloads& overloads, bool in_place) {
+  auto* f = PyObject_New(FunctionObject, function_type);
+  if (!f) return Object();
+  f->vectorcall = call_function;
+  f->overloads = &overloads;
+  f->in_place = in_place;
+  return Object(reinterpret_cast<PyObject*>(f));
+}
+
+}  // namespace
+
+bool add_functions(PyObject* module) {
+  if (!make_function_type()) return false;
+  auto* functions = new std::map<std::string, Overloads>;  // lives as long as the process
+  for (size_t i = 0; i < kFunctionCount; ++i) {
+    Signature signature = parse_schema(kFunctions[i].schema);
+    signature.has_out = kFunctions[i].into != nullptr;
+    Overloads& overloads = (*functions)[signature.name];
+    overloads.name = signature.name;
+    overloads.forms.push_back({&kFunctions[i], std::move(signature)});
+  }
+  PyObject* type = reinterpret_cast<PyObject*>(tensor_type);
+  for (const auto& [name, overloads] : *functions) {
+    uint8_t flags = 0;
+    for (const Form& form : overloads.forms) flags |= form.entry->flags;
+    const Object f = make_function(overloads, false);
+    if (!f || PyModule_AddObjectRef(module, name.c_str(), f.get()) < 0) return false;
+    if (flags & kMethod && PyObject_SetAttrString(type, name.c_str(), f.get()) < 0) return false;
+    if (!(flags & kInPlace)) continue;
+    const Object g = make_function(overloads, true);
+    if (!g || PyObject_SetAttrString(type, (name + "_").c_str(), g.get()) < 0) return false;
+  }
+  return true;
+}
+
+}  // namespace pyburn::python

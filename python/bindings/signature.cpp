@@ -1,0 +1,194 @@
+#include "signature.h"
+
+#include <structmember.h>
+
+#include <algorithm>
+
+#include "pyburn/ir/op_info.h"
+#include "tensor_object.h"
+
+namespace pyburn::python {
+
+namespace {
+
+constexpr std::pair<std::string_view, ParameterType> kTypes[] = {
+    {"Tensor", ParameterType::tensor},
+    {"Tensor?", ParameterType::optional_tensor},
+    {"Tensor[]", ParameterType::tensors},
+    {"Tensor|Scalar", ParameterType::operand},
+    {"Scalar", ParameterType::scalar},
+    {"Scalar?", ParameterType::optional_scalar},
+    {"int", ParameterType::integer},
+    {"int?", ParameterType::optional_integer},
+    {"int[]", ParameterType::dims},
+    {"int[]?", ParameterType::optional_dims},
+    {"float", ParameterType::number},
+    {"float?", ParameterType::optional_number},
+    {"float[]?", ParameterType::optional_numbers},
+    {"bool", ParameterType::boolean},
+    {"bool?", ParameterType::optional_boolean},
+    {"str", ParameterType::text},
+    {"str?", ParameterType::optional_text},
+    {"DType", ParameterType::dtype},
+    {"DType?", ParameterType::optional_dtype},
+    {"Device?", ParameterType::optional_device},
+    {"Generator?", ParameterType::optional_generator},
+};
+
+PyObject* parse_default(std::string_view text) {
+  const std::string s(text);
+  if (s == "None") return Py_NewRef(Py_None);
+  if (s == "True") return Py_NewRef(Py_True);
+  if (s == "False") return Py_NewRef(Py_False);
+  if (s[0] == '\'') return PyUnicode_FromStringAndSize(s.data() + 1, Py_ssize_t(s.size()) - 2);
+  if (s.find_first_of(".e") != s.npos) return PyFloat_FromDouble(std::stod(s));
+  return PyLong_FromString(s.c_str(), nullptr, 10);
+}
+
+// As PyTorch prints it: a field per line.
+PyObject* represent_results(PyObject* self) {
+  const Py_ssize_t n = PyTuple_GET_SIZE(self);
+  Object text(PyUnicode_FromFormat("%s(", Py_TYPE(self)->tp_name));
+  for (Py_ssize_t i = 0; i < n && text; ++i) {
+    const char* name = Py_TYPE(self)->tp_members[i].name;
+    Object line(PyUnicode_FromFormat("\n%s=%R%s", name, PyTuple_GET_ITEM(self, i), i + 1 < n ? "," : ")"));
+    if (!line) return nullptr;
+    text = Object(PyUnicode_Concat(text.get(), line.get()));
+  }
+  return text.release();
+}
+
+// "Tensor values, Tensor indices" -> a named tuple; it lives as long as the process.
+PyTypeObject* make_result_type(const std::string& function, std::string_view results) {
+  auto* names = new std::vector<std::string>;
+  while (!results.empty()) {
+    const size_t space = results.find(' '), comma = results.find(',');
+    names->emplace_back(results.substr(space + 1, comma == results.npos ? results.npos : comma - space - 1));
+    results.remove_prefix(comma == results.npos ? results.size() : comma + 2);
+  }
+  auto* fields = new std::vector<PyStructSequence_Field>;
+  for (const std::string& name : *names) fields->push_back({name.c_str(), nullptr});
+  fields->push_back({nullptr, nullptr});
+  const auto* full_name = new std::string("pyburn.return_types." + function);
+  PyStructSequence_Desc description{full_name->c_str(), "The results by name.", fields->data(), int(names->size())};
+  PyTypeObject* type = PyStructSequence_NewType(&description);
+  if (type) type->tp_repr = represent_results;
+  return type;
+}
+
+bool is_number(PyObject* p) { return !is_tensor(p) && !PySequence_Check(p) && PyNumber_Check(p); }
+bool is_integer(PyObject* p) { return PyIndex_Check(p) && !PyBool_Check(p) && !is_tensor(p); }
+bool is_list(PyObject* p) { return PySequence_Check(p) && !PyUnicode_Check(p) && !is_tensor(p); }
+bool is_dims(PyObject* p) {
+  if (!is_list(p)) return is_integer(p);
+  if (PySequence_Size(p) == 0) return true;
+  const Object first(PySequence_GetItem(p, 0));
+  return first && is_integer(first.get());
+}
+
+bool fits(ParameterType type, PyObject* p) {
+  const bool none = p == Py_None;
+  switch (type) {
+    case ParameterType::tensor:
+      return is_tensor(p);
+    case ParameterType::optional_tensor:
+      return none || is_tensor(p);
+    case ParameterType::tensors:
+      return is_list(p) && !is_dims(p);
+    case ParameterType::operand:
+      return is_tensor(p) || is_number(p);
+    case ParameterType::optional_scalar:
+    case ParameterType::optional_number:
+      return none || is_number(p);
+    case ParameterType::scalar:
+    case ParameterType::number:
+      return is_number(p);
+    case ParameterType::integer:
+      return is_integer(p);
+    case ParameterType::optional_integer:
+      return none || is_integer(p);
+    case ParameterType::dims:
+      return is_dims(p);
+    case ParameterType::optional_dims:
+      return none || is_dims(p);
+    case ParameterType::optional_numbers:
+      return none || is_number(p) || is_list(p);
+    case ParameterType::boolean:
+      return PyBool_Check(p);
+    case ParameterType::optional_boolean:
+      return none || PyBool_Check(p);
+    case ParameterType::text:
+      return PyUnicode_Check(p);
+    case ParameterType::optional_text:
+      return none || PyUnicode_Check(p);
+    case ParameterType::dtype:
+    case ParameterType::optional_dtype:
+    case ParameterType::optional_device:
+    case ParameterType::optional_generator:
+      return !is_tensor(p) && !is_number(p);
+  }
+  return false;
+}
+
+}  // namespace
+
+Signature parse_schema(std::string_view schema) {
+  Signature s;
+  const size_t open = schema.find('('), close = schema.find(") ->");
+  s.name = function_in(schema);
+  std::string_view body = schema.substr(open + 1, close - open - 1);
+  bool keyword_only = false;
+  while (!body.empty()) {
+    const size_t comma = body.find(", ");
+    const std::string_view part = body.substr(0, comma);
+    body.remove_prefix(comma == body.npos ? body.size() : comma + 2);
+    if (part == "*") {
+      keyword_only = true;
+      continue;
+    }
+    const size_t equals = part.find('='), space = part.substr(0, equals).rfind(' ');
+    const std::string_view type = part.substr(0, space),
+                           name = part.substr(space + 1, equals == part.npos ? part.npos : equals - space - 1);
+    Parameter p{PyUnicode_InternFromString(std::string(name).c_str()),
+        equals == part.npos ? nullptr : parse_default(part.substr(equals + 1)), {}, keyword_only};
+    for (auto [text, t] : kTypes)
+      if (text == type) p.type = t;
+    s.parameters.push_back(p);
+    if (!keyword_only) ++s.positional;
+  }
+  s.spreads = s.positional > 0 && s.parameters[size_t(s.positional - 1)].type == ParameterType::dims;
+  const std::string_view result = schema.substr(close + 5);
+  if (result[0] == '(') {
+    s.results = 1 + int(std::count(result.begin(), result.end(), ','));
+    s.result_type = make_result_type(s.name, result.substr(1, result.size() - 2));
+  }
+  return s;
+}
+
+bool accepts(const Signature& s, PyObject* const* args, size_t nargs, PyObject* kwnames) {
+  const size_t count = s.parameters.size();
+  uint32_t given = 0;
+  for (size_t i = 0; i < nargs; ++i) {
+    const bool spread = s.spreads && i + 1 >= size_t(s.positional);
+    if (i >= size_t(s.positional) && !spread) return false;
+    const size_t at = spread ? size_t(s.positional) - 1 : i;
+    if (!fits(s.parameters[at].type, args[i])) return false;
+    given |= 1u << at;
+  }
+  for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); ++k) {
+    PyObject* name = PyTuple_GET_ITEM(kwnames, k);
+    size_t at = 0;
+    while (at < count && PyUnicode_Compare(s.parameters[at].name, name) != 0) ++at;
+    if (at == count) {
+      if (s.has_out && PyUnicode_CompareWithASCIIString(name, "out") == 0) continue;
+      return false;
+    }
+    if (given >> at & 1 || !fits(s.parameters[at].type, args[nargs + size_t(k)])) return false;
+    given |= 1u << at;
+  }
+  for (size_t i = 0; i < count; ++i)
+    if (!s.parameters[i].standard && !(given >> i & 1)) return false;
+  return true;
+}
+
+}  // namespace pyburn::python

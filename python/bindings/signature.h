@@ -1,0 +1,58 @@
+// A schema as calls from Python see it: names, types and defaults of the parameters.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "python_api.h"
+
+namespace pyburn::python {
+
+enum class ParameterType : uint8_t {
+  tensor,
+  optional_tensor,
+  tensors,
+  operand,
+  scalar,
+  optional_scalar,
+  integer,
+  optional_integer,
+  dims,
+  optional_dims,
+  number,
+  optional_number,
+  optional_numbers,
+  boolean,
+  optional_boolean,
+  text,
+  optional_text,
+  dtype,
+  optional_dtype,
+  optional_device,
+  optional_generator,
+};
+
+struct Parameter {
+  PyObject* name;      // interned
+  PyObject* standard;  // default value, or null when required
+  ParameterType type;
+  bool keyword_only;
+};
+
+struct Signature {
+  std::string name;
+  std::vector<Parameter> parameters;
+  int positional = 0;
+  bool spreads = false;  // the last positional parameter may be given as several integers
+  bool has_out = false;
+  int results = 1;
+  PyTypeObject* result_type = nullptr;  // the named tuple of several results
+};
+
+// "add(Tensor|Scalar input, ..., *, Scalar alpha=1) -> Tensor"
+Signature parse_schema(std::string_view schema);
+
+// Could a call with these arguments mean this form of a function? Says nothing about values.
+bool accepts(const Signature& s, PyObject* const* args, size_t nargs, PyObject* kwnames);
+
+}  // namespace pyburn::python

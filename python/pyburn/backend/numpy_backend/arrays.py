@@ -1,0 +1,33 @@
+"""What kernels share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+
+LEFT, RIGHT = 1, 2  # which operand of a binary operation is the number `value`
+
+
+def operands(tensors: tuple[Any, ...], scalar: int, value: Any) -> tuple[Any, Any]:
+    """Both operands of a binary operation, one of which may be a number."""
+    if scalar == LEFT:
+        return value, tensors[0]
+    if scalar == RIGHT:
+        return tensors[0], value
+    return tensors[0], tensors[1]
+
+
+def wide(x: np.ndarray) -> np.ndarray:
+    """Sums of float16 are formed in float32."""
+    return x.astype(np.float32) if x.dtype == np.float16 else x
+
+
+def checked(index: np.ndarray, extent: int, op: str) -> np.ndarray:
+    """The index as a vector; an error where it points outside."""
+    for i in index.reshape(-1):
+        if not 0 <= i < extent:
+            raise _core.IndexOutOfRange(f"[{op}] index out of range: got {i} for extent {extent}")
+    return index.reshape(-1)

@@ -1,0 +1,99 @@
+// Elementwise functions of two operands, and where.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "pyburn/backends/cpu/binary.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.
+#include <hwy/highway.h>
+
+#include <cmath>
+
+#include "pyburn/backends/cpu/cpu_backend.h"
+#include "pyburn/backends/cpu/elementwise-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace pyburn::cpu::HWY_NAMESPACE {
+namespace {
+
+// x + alpha * y, or x - alpha * y.
+template <class T, int sign>
+void additive_tile(const void* attrs, const void* const* in, void* out, int64_t n) {
+  const Additive& a = *static_cast<const Additive*>(attrs);
+  const T alpha = a.alpha.template to<T>();
+  binary_loop<T, T>(
+      a,
+      [alpha](T x, T y) HWY_ATTR {
+        if constexpr (std::is_floating_point_v<T>) {
+          return sign > 0 ? x + alpha * y : x - alpha * y;
+        } else {
+          const Unsigned<T> scaled = Unsigned<T>(alpha) * Unsigned<T>(y);
+          return T(sign > 0 ? Unsigned<T>(x) + scaled : Unsigned<T>(x) - scaled);
+        }
+      },
+      in, out, n);
+}
+template <class... T>
+void additive(KernelTable& kernels, Types<T...>) {
+  (kernels.add_tile("add", dtype_of<T>, {additive_tile<T, 1>}), ...);
+  (kernels.add_tile("sub", dtype_of<T>, {additive_tile<T, -1>}), ...);
+}
+
+template <class T>
+void where_tile(const void* attrs, const void* const* in, void* out, int64_t n) {
+  const Where& a = *static_cast<const Where*>(attrs);
+  const bool* c = static_cast<const bool*>(in[0]);
+  const T* x = static_cast<const T*>(in[1]);
+  T* z = static_cast<T*>(out);
+  const T s = a.value.template to<T>();
+  if (a.scalar == Side::left)
+    for (int64_t i = 0; i < n; ++i) z[i] = c[i] ? s : x[i];
+  else if (a.scalar == Side::right)
+    for (int64_t i = 0; i < n; ++i) z[i] = c[i] ? x[i] : s;
+  else {
+    const T* y = static_cast<const T*>(in[2]);
+    for (int64_t i = 0; i < n; ++i) z[i] = c[i] ? x[i] : y[i];
+  }
+}
+template <class... T>
+void where(KernelTable& kernels, Types<T...>) {
+  (kernels.add_tile("where", dtype_of<T>, {.fn = where_tile<T>, .condition = true}), ...);
+}
+
+template <class T>
+T integer_power(T x, T y) {
+  if (y < T(0)) return x == T(1) ? T(1) : x == T(-1) ? (y % 2 ? T(-1) : T(1)) : T(0);
+  Unsigned<T> result = 1, base = Unsigned<T>(x);
+  for (Unsigned<T> e = Unsigned<T>(y); e; e >>= 1, base *= base)
+    if (e & 1) result *= base;
+  return T(result);
+}
+
+void add_binary(KernelTable& k) {
+  additive(k, AllTypes());
+  where(k, AllTypes());
+  binary(k, "mul", Floats(), [](auto x, auto y) HWY_ATTR { return x * y; });
+  binary(k, "mul", Integers(), []<class T>(T x, T y) HWY_ATTR { return T(Unsigned<T>(x) * Unsigned<T>(y)); });
+  binary(k, "div", Floats(), [](auto x, auto y) HWY_ATTR { return x / y; });
+  binary(k, "pow", Floats(), []<class T>(T x, T y) HWY_ATTR { return y == T(2) ? x * x : std::pow(x, y); });
+  binary(k, "pow", Integers(), []<class T>(T x, T y) HWY_ATTR { return integer_power(x, y); });
+  binary(k, "maximum", AllTypes(), [](auto x, auto y) HWY_ATTR { return x > y || x != x ? x : y; });  // NaN wins
+  binary(k, "minimum", AllTypes(), [](auto x, auto y) HWY_ATTR { return x < y || x != x ? x : y; });
+  binary(k, "eq", AllTypes(), [](auto x, auto y) HWY_ATTR { return x == y; });
+  binary(k, "ne", AllTypes(), [](auto x, auto y) HWY_ATTR { return x != y; });
+  binary(k, "lt", AllTypes(), [](auto x, auto y) HWY_ATTR { return x < y; });
+  binary(k, "le", AllTypes(), [](auto x, auto y) HWY_ATTR { return x <= y; });
+  binary(k, "gt", AllTypes(), [](auto x, auto y) HWY_ATTR { return x > y; });
+  binary(k, "ge", AllTypes(), [](auto x, auto y) HWY_ATTR { return x >= y; });
+}
+
+}  // namespace
+}  // namespace pyburn::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pyburn::cpu {
+
+HWY_EXPORT(add_binary);
+void register_binary(KernelTable& kernels) { HWY_DYNAMIC_DISPATCH(add_binary)(kernels); }
+
+}  // namespace pyburn::cpu
+#endif
