@@ -35,9 +35,9 @@ class Arguments {
   Device* optional_device(int i) const;
   Generator* optional_generator(int i) const;
 
-  PyObject* out() const { return out_; }             // the out= argument, or null
-  SmallVector<TensorHandle, 4> targets() const;      // what out() holds
-  bool is_large() const { return large_; }  // worth releasing the GIL for
+  PyObject* out() const { return out_; }         // the out= argument, or null
+  SmallVector<TensorHandle, 4> targets() const;  // what out() holds
+  bool is_large() const { return large_; }       // worth releasing the GIL for
 
   // The result as Python sees it; several results are a named tuple.
   PyObject* wrapped(const TensorHandle& t) const { return wrap(t); }

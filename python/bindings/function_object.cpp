@@ -1,10 +1,9 @@
 // The callable behind every function and method: matches arguments to the forms of the function and calls its thunk.
-#include "arguments.h"
-
 #include <structmember.h>
 
 #include <map>
 
+#include "arguments.h"
 #include "objects.h"
 #include "pyburn/support/error.h"
 #include "signature.h"
@@ -46,7 +45,8 @@ const Form& chosen(const FunctionObject& f, PyObject* const* args, size_t nargs,
   if (forms.size() == 1) return forms[0];
   for (const Form& form : forms)
     if ((!f.in_place || form.entry->flags & kInPlace) && accepts(form.signature, args, nargs, kwnames)) return form;
-  std::string message = format("[{}] no form takes these arguments: got ({}); the forms are", f.overloads->name, types_of(args, nargs, kwnames));
+  std::string message =
+      format("[{}] no form takes these arguments: got ({}); the forms are", f.overloads->name, types_of(args, nargs, kwnames));
   for (const Form& form : forms) message += std::string("\n    ") + form.entry->schema;
   PyErr_SetString(PyExc_TypeError, message.c_str());
   throw PythonError();

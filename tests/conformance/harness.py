@@ -125,7 +125,9 @@ class Call:
             _core._set_requires_grad(dy, True)
         leaves = list(self.leaves.values())
         inputs = [*leaves, *entering]
-        first = [(i, g) for i, g in enumerate(grad(results, leaves, entering, create_graph=True)) if g is not None and _core._requires_grad(g)]
+        first = [
+            (i, g) for i, g in enumerate(grad(results, leaves, entering, create_graph=True)) if g is not None and _core._requires_grad(g)
+        ]
         ones = [upload(weights(self.sample, tuple(g.shape), f"second{i}"), "float64", self.device) for i, g in first]
         found = grad([g for _, g in first], inputs, ones) if first else [None] * len(inputs)
         return [np.zeros(tuple(t.shape)) if g is None else download(g) for t, g in zip(inputs, found)]

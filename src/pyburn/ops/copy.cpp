@@ -78,9 +78,10 @@ Tensor detach(const TensorHandle& input) {
 }
 
 void write_result(const TensorHandle& target, const TensorHandle& result) {
-  require(target.shape() == result.shape(), "the result does not fit the tensor it is written to: got {} for {}", result.shape(), target.shape());
-  require<DTypeError>(can_cast(result.dtype(), target.dtype()), "result type {} can't be cast to the desired output type {}", result.dtype(),
-      target.dtype());
+  require(target.shape() == result.shape(), "the result does not fit the tensor it is written to: got {} for {}", result.shape(),
+      target.shape());
+  require<DTypeError>(can_cast(result.dtype(), target.dtype()), "result type {} can't be cast to the desired output type {}",
+      result.dtype(), target.dtype());
   copy_into(target, result);
 }
 

@@ -19,8 +19,21 @@ void register_reduce(OpTable&);
 void register_unary(OpTable&);
 
 inline void register_operations(OpTable& table) {
-  for (auto family : {register_copy, register_fill, register_unary, register_binary, register_reduce, register_movement, register_matmul,
-           register_conv, register_norm, register_index, register_random, register_optimise, register_fused})
+  for (auto family : {
+           register_copy,
+           register_fill,
+           register_unary,
+           register_binary,
+           register_reduce,
+           register_movement,
+           register_matmul,
+           register_conv,
+           register_norm,
+           register_index,
+           register_random,
+           register_optimise,
+           register_fused,
+       })
     family(table);
 }
 

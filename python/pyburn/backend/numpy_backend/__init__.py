@@ -18,7 +18,15 @@ from .reduce import ReduceKernels
 from .unary import UnaryKernels
 
 
-class NumpyBackend(UnaryKernels, BinaryKernels, FillKernels, ReduceKernels, IndexKernels, ProductsKernels, Backend):
+class NumpyBackend(
+    UnaryKernels,
+    BinaryKernels,
+    FillKernels,
+    ReduceKernels,
+    IndexKernels,
+    ProductsKernels,
+    Backend,
+):
     """Every operation in a line or two of numpy."""
 
     name = "numpy"

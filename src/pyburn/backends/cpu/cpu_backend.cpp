@@ -42,8 +42,21 @@ void KernelTable::add_tile(const char* name, DType compute, Tile tile) {
 
 CpuBackend::CpuBackend() {
   limit_simd_by_environment();
-  for (auto add : {register_copy, register_fill, register_unary, register_binary, register_reduce, register_argmax,
-           register_matmul, register_conv, register_softmax, register_random, register_index, register_optimise, register_fused})
+  for (auto add : {
+           register_copy,
+           register_fill,
+           register_unary,
+           register_binary,
+           register_reduce,
+           register_argmax,
+           register_matmul,
+           register_conv,
+           register_softmax,
+           register_random,
+           register_index,
+           register_optimise,
+           register_fused,
+       })
     add(kernels_);
 }
 

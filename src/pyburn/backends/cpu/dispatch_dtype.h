@@ -48,11 +48,11 @@ void with_storage_type(DType t, F&& f) {
 
 // The dtype of a type that tiles are computed in.
 template <class T>
-inline constexpr DType dtype_of = std::is_same_v<T, double> ? DType::float64
-    : std::is_same_v<T, float>                              ? DType::float32
-    : std::is_same_v<T, int32_t>                            ? DType::int32
-    : std::is_same_v<T, uint64_t>                           ? DType::uint64
-                                                            : DType::int64;
+inline constexpr DType dtype_of = std::is_same_v<T, double>     ? DType::float64
+                                  : std::is_same_v<T, float>    ? DType::float32
+                                  : std::is_same_v<T, int32_t>  ? DType::int32
+                                  : std::is_same_v<T, uint64_t> ? DType::uint64
+                                                                : DType::int64;
 
 // The types that tiles are computed in; see compute_dtype().
 template <class F>

@@ -38,8 +38,10 @@ void add_unary(KernelTable& k) {
   unary(k, "log", Floats(), [](auto x) HWY_ATTR { return log_of(x); });
   unary(k, "sqrt", Floats(), [](auto x) HWY_ATTR { return std::sqrt(x); });
   unary(k, "rsqrt", Floats(), []<class T>(T x) HWY_ATTR { return T(1) / std::sqrt(x); });
-  angle(k, "sin", [](float x) HWY_ATTR { return sin_of(x); }, [](auto x) HWY_ATTR { return std::sin(x); });
-  angle(k, "cos", [](float x) HWY_ATTR { return cos_of(x); }, [](auto x) HWY_ATTR { return std::cos(x); });
+  angle(
+      k, "sin", [](float x) HWY_ATTR { return sin_of(x); }, [](auto x) HWY_ATTR { return std::sin(x); });
+  angle(
+      k, "cos", [](float x) HWY_ATTR { return cos_of(x); }, [](auto x) HWY_ATTR { return std::cos(x); });
   unary(k, "tanh", Floats(), [](auto x) HWY_ATTR { return tanh_of(x); });
   unary(k, "sigmoid", Floats(), [](auto x) HWY_ATTR { return sigmoid_of(x); });
   unary(k, "relu", AllTypes(), []<class T>(T x) HWY_ATTR { return x < T(0) ? T(0) : x; });  // NaN stays NaN
