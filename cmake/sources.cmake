@@ -48,6 +48,7 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/argmax.cpp
   src/pyburn/backends/cpu/binary.cpp
   src/pyburn/backends/cpu/conv.cpp
+  src/pyburn/backends/cpu/conv_direct.cpp
   src/pyburn/backends/cpu/copy.cpp
   src/pyburn/backends/cpu/cpu_backend.cpp
   src/pyburn/backends/cpu/depthwise.cpp
@@ -66,6 +67,7 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/softmax.cpp
   src/pyburn/backends/cpu/tiles.cpp
   src/pyburn/backends/cpu/unary.cpp
+  src/pyburn/backends/cpu/winograd.cpp
   src/pyburn/backends/null/null_backend.cpp
   src/pyburn/decorators/autodiff/autodiff.cpp
   src/pyburn/decorators/autodiff/autograd.cpp

@@ -120,6 +120,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
       exported->shape.push_back(Py_ssize_t(t.shape()[i]));
       exported->strides.push_back(Py_ssize_t(t.strides()[i] * size));
     }
+    t.storage()->exposed = true;
     view->buf = static_cast<char*>(t.storage()->host) + t.layout().offset * size;
     view->len = Py_ssize_t(t.numel() * size);
     view->itemsize = Py_ssize_t(size);

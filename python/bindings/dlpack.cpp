@@ -79,6 +79,7 @@ PyObject* export_capsule(const TensorHandle& t, bool copied) {
   e->storage = t.impl()->storage;
   e->shape = t.shape();
   e->strides = t.strides();
+  t.storage()->exposed = true;
   e->managed.tensor = {static_cast<char*>(t.storage()->host) + t.layout().offset * size_of(t.dtype()), kCpu, 0, t.rank(),
       protocol_dtype(t.dtype()), e->shape.data(), e->strides.data(), 0};
   e->managed.context = e.get();

@@ -46,6 +46,7 @@ PyObject* has_sign(const TensorHandle& t) { return PyBool_FromLong(is_floating(t
 PyObject* is_parameter(const TensorHandle& t) { return PyBool_FromLong(t.has(Flag::parameter)); }
 PyObject* bytes(const TensorHandle& t) { return PyLong_FromLongLong(t.numel() * size_of(t.dtype())); }
 PyObject* data_ptr(const TensorHandle& t) {
+  t.storage()->exposed = true;
   const auto base = reinterpret_cast<uintptr_t>(t.storage()->host);
   return PyLong_FromUnsignedLongLong(base ? base + uintptr_t(t.layout().offset * size_of(t.dtype())) : 0);
 }

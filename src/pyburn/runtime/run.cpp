@@ -193,8 +193,11 @@ void dispatch_checked(OpRef op, Inputs given, Outputs out, Device* wanted) {
   }
   if (writes) {
     top.check_write(in, out);
-    for (const TensorHandle& t : out)
-      if (t.storage() && !t.has(Flag::untracked) && planted_fault != Fault::missing_version_bump) t.storage()->bump_version();
+    for (const TensorHandle& t : out) {
+      if (!t.storage()) continue;
+      t.storage()->note_write();
+      if (!t.has(Flag::untracked) && planted_fault != Fault::missing_version_bump) t.storage()->bump_version();
+    }
   }
   run(top, op, in, out);
   for (int64_t i = 0; i < targets.size(); ++i) {

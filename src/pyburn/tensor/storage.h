@@ -20,12 +20,16 @@ class Storage : public Counted, public Pooled {
   void* host;             // non-null on cpu: zero-copy numpy and DLPack
   uint32_t version() const { return version_.load(std::memory_order_relaxed); }
   void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
+  // Counts every write, also those through .data, which do not raise the version.
+  uint32_t writes() const { return writes_.load(std::memory_order_relaxed); }
+  void note_write() { writes_.fetch_add(1, std::memory_order_relaxed); }
 
-  Ref<Counted> packed;  // pre-packed weights, valid while packed_version == version()
-  uint32_t packed_version = 0;
+  bool exposed = false;  // others know the memory and may write to it unseen
+  Ref<Counted> derived;  // what a backend keeps of the elements, such as packed weights; see its derived_cache.h
 
  private:
   std::atomic<uint32_t> version_{0};  // +1 per in-place write; shared by all views by construction
+  std::atomic<uint32_t> writes_{0};
 };
 
 }  // namespace pyburn

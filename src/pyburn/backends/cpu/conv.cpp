@@ -1,23 +1,25 @@
-// conv2d and its gradients: directly where each group has one channel, else as matrix products of the unfolded input. Work is cut
-// into tasks by the shape alone and each result is summed in one order, so the number of threads does not change it.
+// conv2d and its gradients: by planes where each group has one channel, as matrix products where the kernel has one tap, else by register
+// tiles over pixels and channels. Work is cut into tasks by the shape alone and each result is summed in one order, so the number of
+// threads does not change it.
 #include "pyburn/ops/conv.h"
 
 #include <algorithm>
 
+#include "pyburn/backends/cpu/conv_direct.h"
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/depthwise.h"
+#include "pyburn/backends/cpu/derived_cache.h"
 #include "pyburn/backends/cpu/gemm.h"
 #include "pyburn/backends/cpu/im2col.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/backends/cpu/tiles.h"
+#include "pyburn/backends/cpu/winograd.h"
 #include "pyburn/support/thread_pool.h"
 
 namespace pyburn::cpu {
 namespace {
 
-constexpr int64_t kUnfolded = 1 << 17;  // elements of the unfolded input at a time: they stay in L2
 constexpr int64_t kTaskWork = 1 << 18;  // multiply-adds that are worth a task
-constexpr int64_t kTasks = 8;           // where one image gives fewer, it is cut
 
 template <class T>
 constexpr DType kDType = std::is_same_v<T, float> ? DType::float32 : DType::float64;
@@ -34,11 +36,15 @@ template <class T>
 TensorHandle plain_output(const TensorHandle& y) {
   return is_plain<T>(y) ? y : scratch(y, kDType<T>);
 }
+template <class T>
+TensorHandle ordered_output(const TensorHandle& y) {
+  const Dims& s = y.strides();
+  const bool rows_follow = s[2] == s[3] * y.shape()[3];
+  return y.dtype() == kDType<T> && (s[3] == 1 || s[1] == 1) && rows_follow ? y : scratch(y, kDType<T>);
+}
 void deliver(const TensorHandle& from, const TensorHandle& to) {
   if (!from.is_same(to)) convert_into(from, to);
 }
-
-int64_t divided_up(int64_t n, int64_t by) { return (n + by - 1) / by; }
 
 // Few tasks run one after the other, and each uses all threads inside; many run side by side.
 template <class Body>
@@ -46,124 +52,118 @@ void for_tasks(int64_t tasks, int64_t work_of_task, Body body) {
   parallel_for(tasks, tasks < num_threads() ? tasks : std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, work_of_task)), body);
 }
 
+// A kernel of one tap: the (perhaps thinned out) input is a matrix.
 template <class T>
-void forward(const ConvGeometry& g, const T* x, const T* w, const T* bias, T* y) {
+void forward_product(const ConvGeometry& g, const T* x, const T* w, const T* bias, T* y) {
   const int64_t columns = g.columns(), pixels = g.pixels();
-  const int64_t rows = g.pointwise()
-                           ? g.y.out
-                           : std::clamp<int64_t>(std::max<int64_t>(256, kUnfolded / std::max<int64_t>(1, columns)) / g.x.out, 1, g.y.out);
-  const int64_t strips = divided_up(g.y.out, rows);
-  for_tasks(g.batch * g.groups * strips, g.outputs * columns * rows * g.x.out, [&](int64_t begin, int64_t end) {
-    ScratchBuffer<T> unfolded(g.pointwise() ? 0 : columns * rows * g.x.out);
-    for (int64_t task = begin; task < end; ++task) {
-      const int64_t plane = task / strips, group = plane % g.groups;  // plane: image * groups + group
-      const int64_t row = task % strips * rows, row_end = std::min(g.y.out, row + rows), n = (row_end - row) * g.x.out;
+  for_tasks(g.batch * g.groups, g.outputs * columns * pixels, [&](int64_t begin, int64_t end) {
+    ScratchBuffer<T> thinned(g.pointwise() ? 0 : columns * pixels);
+    for (int64_t plane = begin; plane < end; ++plane) {  // image * groups + group
+      const int64_t group = plane % g.groups;
       const T* image = x + plane * g.channels * g.plane();
-      if (!g.pointwise()) im2col(g, image, g.channels, row, row_end, unfolded.data());
-      T* result = y + plane * g.outputs * pixels + row * g.x.out;
+      if (!g.pointwise()) im2col(g, image, g.channels, 0, g.y.out, thinned.data());
+      T* result = y + plane * g.outputs * pixels;
       if (bias)
-        for (int64_t o = 0; o < g.outputs; ++o) std::fill_n(result + o * pixels, n, bias[group * g.outputs + o]);
-      gemm(g.outputs, n, columns, {w + group * g.outputs * columns, columns, 1}, {g.pointwise() ? image : unfolded.data(), n, 1},
+        for (int64_t o = 0; o < g.outputs; ++o) std::fill_n(result + o * pixels, pixels, bias[group * g.outputs + o]);
+      gemm(g.outputs, pixels, columns, {w + group * g.outputs * columns, columns, 1}, {g.pointwise() ? image : thinned.data(), pixels, 1},
           {result, pixels, 1}, bias != nullptr);
     }
   });
 }
 
 template <class T>
-void input_gradient(const ConvGeometry& g, const T* dy, const T* w, T* dx) {
-  const int64_t taps = g.taps(), pixels = g.pixels(), columns = g.columns();
-  const int64_t stride = g.outputs + 16;                  // no power of two: spread over the sets of the cache
-  ScratchBuffer<T> weights(g.groups * columns * stride);  // transposed once for all images: (groups, columns, outputs)
-  parallel_for(g.groups * columns, std::max<int64_t>(64, kGrain / std::max<int64_t>(1, g.outputs)), [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end;) {
-      const int64_t group = row / columns, rows = std::min(end, (group + 1) * columns) - row;
-      transpose_matrix(g.outputs, rows, w + group * g.outputs * columns + row % columns, columns, weights.data() + row * stride, stride);
-      row += rows;
-    }
-  });
-  int64_t step = g.batch * g.groups >= kTasks ? g.channels : divided_up(g.channels, kTasks);  // channels per task
-  if (!g.pointwise()) step = std::min(step, 2 * kUnfolded / std::max<int64_t>(1, taps * pixels));
-  step = std::clamp<int64_t>(std::max(step, divided_up(24, taps)), 1, g.channels);  // enough rows for the product
-  const int64_t blocks = divided_up(g.channels, step);
-  for_tasks(g.batch * g.groups * blocks, step * taps * pixels * g.outputs, [&](int64_t begin, int64_t end) {
-    ScratchBuffer<T> unfolded(g.pointwise() ? 0 : step * taps * pixels);
-    for (int64_t task = begin; task < end; ++task) {
-      const int64_t plane = task / blocks, group = plane % g.groups;
-      const int64_t channel = task % blocks * step, channels = std::min(step, g.channels - channel);
-      T* image = dx + (plane * g.channels + channel) * g.plane();
-      T* product = g.pointwise() ? image : unfolded.data();
-      gemm(channels * taps, pixels, g.outputs, {weights.data() + (group * columns + channel * taps) * stride, stride, 1},
-          {dy + plane * g.outputs * pixels, pixels, 1}, {product, pixels, 1});
+void input_product(const ConvGeometry& g, const T* dy, const T* w, T* dx) {
+  const int64_t pixels = g.pixels();
+  for_tasks(g.batch * g.groups, g.channels * pixels * g.outputs, [&](int64_t begin, int64_t end) {
+    ScratchBuffer<T> thinned(g.pointwise() ? 0 : g.channels * pixels);
+    for (int64_t plane = begin; plane < end; ++plane) {
+      T* image = dx + plane * g.channels * g.plane();
+      gemm(g.channels, pixels, g.outputs, {w + plane % g.groups * g.outputs * g.channels, 1, g.channels},
+          {dy + plane * g.outputs * pixels, pixels, 1}, {g.pointwise() ? image : thinned.data(), pixels, 1});
       if (g.pointwise()) continue;
-      std::fill_n(image, channels * g.plane(), T(0));
-      col2im(g, unfolded.data(), channels, image);
+      std::fill_n(image, g.channels * g.plane(), T(0));
+      col2im(g, thinned.data(), g.channels, image);
     }
   });
 }
 
+// --- tensors ---
+
+// x in an order that the kernels read: columns or channels contiguous.
 template <class T>
-void weight_gradient(const ConvGeometry& g, const T* x, const T* dy, T* dw) {
-  const int64_t taps = g.taps(), pixels = g.pixels(), columns = g.columns(), size = g.groups * g.outputs * columns;
-  const int64_t step = std::clamp<int64_t>(std::max(divided_up(64, taps), divided_up(g.channels, kTasks)), 1, g.channels);
-  const int64_t blocks = divided_up(g.channels, step), rows = std::clamp<int64_t>(2 * kUnfolded / (step * taps * g.x.out), 1, g.y.out);
-  // Where there are few channels the images are shared out, too, and their gradients added up afterwards.
-  const int64_t parts = std::clamp<int64_t>(kTasks / (g.groups * blocks), 1, std::max<int64_t>(1, g.batch));
-  ScratchBuffer<T> others((parts - 1) * size);
-  auto part_of = [&](int64_t part) { return part == 0 ? dw : others.data() + (part - 1) * size; };
-  for_tasks(parts * g.groups * blocks, divided_up(g.batch, parts) * g.outputs * step * taps * pixels, [&](int64_t begin, int64_t end) {
-    ScratchBuffer<T> unfolded(g.pointwise() ? 0 : step * taps * rows * g.x.out);
-    for (int64_t task = begin; task < end; ++task) {
-      const int64_t part = task / (g.groups * blocks), group = task / blocks % g.groups;
-      const int64_t channel = task % blocks * step, channels = std::min(step, g.channels - channel);
-      const Matrix<T> result{part_of(part) + group * g.outputs * columns + channel * taps, columns, 1};
-      bool accumulate = false;
-      for (int64_t image = g.batch * part / parts; image < g.batch * (part + 1) / parts; ++image) {
-        const int64_t plane = image * g.groups + group;
-        const T* from = x + (plane * g.channels + channel) * g.plane();
-        for (int64_t row = 0; row < g.y.out; row += rows, accumulate = true) {
-          const int64_t row_end = std::min(g.y.out, row + rows), n = (row_end - row) * g.x.out;
-          if (!g.pointwise()) im2col(g, from, channels, row, row_end, unfolded.data());
-          const Matrix<const T> right =
-              g.pointwise() ? Matrix<const T>{from + row * g.x.out, 1, pixels} : Matrix<const T>{unfolded.data(), 1, n};
-          gemm(g.outputs, channels * taps, n, {dy + plane * g.outputs * pixels + row * g.x.out, pixels, 1}, right, result, accumulate);
-        }
-      }
+TensorHandle ordered_input(const TensorHandle& x) {
+  const Dims& s = x.strides();
+  return x.dtype() == kDType<T> && (s[3] == 1 || s[1] == 1) ? x : converted(x, kDType<T>);
+}
+template <class T>
+Images<T> images(const TensorHandle& x) {
+  const Dims& s = x.strides();
+  return {x.data<std::remove_const_t<T>>(), s[0], s[1], s[2], s[3]};
+}
+
+// The convolution that the plan describes, with weights that are packed once while they stay the same.
+template <class T>
+void run_plan(
+    const ConvPlan& plan, bool input_gradient, const TensorHandle& x, const TensorHandle& w, const T* bias, const TensorHandle& y) {
+  Dims key{int64_t(sizeof(T)), input_gradient, plan.groups, plan.y.stride, plan.x.stride, plan.y.dilation, plan.x.dilation};
+  if constexpr (std::is_same_v<T, float>) {
+    if (suits_winograd(plan)) {
+      const auto packed = derived_from<T>(w, Dims{input_gradient, plan.groups}, winograd_weights_size(plan),
+          [&](T* to) { pack_winograd_weights(plan, input_gradient, w.data<T>(), to); });
+      return convolve_winograd(plan, images<const T>(x), packed->template data<T>(), bias, images<T>(y));
     }
-  });
-  for (int64_t part = 1; part < parts; ++part)
-    for (int64_t i = 0; i < size; ++i) dw[i] += part_of(part)[i];
+  }
+  const auto packed =
+      derived_from<T>(w, key, packed_weights_size(plan, sizeof(T)), [&](T* to) { pack_weights<T>(plan, input_gradient, w.data<T>(), to); });
+  convolve<T>(plan, images<const T>(x), packed->template data<T>(), bias, images<T>(y));
 }
 
 template <class T>
 void conv2d(const Conv& a, Inputs in, Outputs out) {
-  const TensorHandle x = plain_input<T>(*in[0]), w = plain_input<T>(*in[1]), y = plain_output<T>(out[0]);
+  if (out[0].numel() == 0) return;
+  const TensorHandle w = plain_input<T>(*in[1]);
   const TensorHandle bias = in.size() > 2 && in[2]->defined() ? plain_input<T>(*in[2]) : TensorHandle();
   const T* b = bias.defined() ? bias.data<T>() : nullptr;
-  const ConvGeometry g(a, x.shape(), w.shape(), y.shape());
-  if (y.numel() == 0) return;
-  if (g.depthwise()) depthwise_forward(g, x.data<T>(), w.data<T>(), b, y.data<T>());
-  else forward(g, x.data<T>(), w.data<T>(), b, y.data<T>());
+  const ConvGeometry g(a, in[0]->shape(), w.shape(), out[0].shape());
+  if (g.depthwise() || g.taps() == 1) {
+    const TensorHandle x = plain_input<T>(*in[0]), y = plain_output<T>(out[0]);
+    (g.depthwise() ? depthwise_forward<T> : forward_product<T>)(g, x.data<T>(), w.data<T>(), b, y.data<T>());
+    return deliver(y, out[0]);
+  }
+  const TensorHandle x = ordered_input<T>(*in[0]), y = ordered_output<T>(out[0]);
+  run_plan<T>(ConvPlan::forward(g), false, x, w, b, y);
   deliver(y, out[0]);
 }
 
 template <class T>
 void conv2d_input(const ConvGrad& a, const TensorHandle& dy_, const TensorHandle& w_, TensorHandle& dx_) {
-  const TensorHandle dy = plain_input<T>(dy_), w = plain_input<T>(w_), dx = plain_output<T>(dx_);
-  const ConvGeometry g(a, dx.shape(), w.shape(), dy.shape());
-  if (dx.numel() == 0) return;
-  if (g.depthwise()) depthwise_input(g, dy.data<T>(), w.data<T>(), dx.data<T>());
-  else input_gradient(g, dy.data<T>(), w.data<T>(), dx.data<T>());
+  if (dx_.numel() == 0) return;
+  const TensorHandle w = plain_input<T>(w_);
+  const ConvGeometry g(a, dx_.shape(), w.shape(), dy_.shape());
+  if (g.depthwise() || g.taps() == 1) {
+    const TensorHandle dy = plain_input<T>(dy_), dx = plain_output<T>(dx_);
+    (g.depthwise() ? depthwise_input<T> : input_product<T>)(g, dy.data<T>(), w.data<T>(), dx.data<T>());
+    return deliver(dx, dx_);
+  }
+  const TensorHandle dy = ordered_input<T>(dy_), dx = ordered_output<T>(dx_);
+  run_plan<T>(ConvPlan::input_gradient(g), true, dy, w, nullptr, dx);
   deliver(dx, dx_);
 }
 
 template <class T>
 void conv2d_weight(const ConvGrad& a, const TensorHandle& x_, const TensorHandle& dy_, TensorHandle& dw_) {
-  const TensorHandle x = plain_input<T>(x_), dy = plain_input<T>(dy_), dw = plain_output<T>(dw_);
-  const ConvGeometry g(a, x.shape(), dw.shape(), dy.shape());
-  if (dw.numel() == 0) return;
-  if (dy.numel() == 0) std::fill_n(dw.data<T>(), dw.numel(), T(0));
-  else if (g.depthwise()) depthwise_weight(g, x.data<T>(), dy.data<T>(), dw.data<T>());
-  else weight_gradient(g, x.data<T>(), dy.data<T>(), dw.data<T>());
+  if (dw_.numel() == 0) return;
+  const TensorHandle dy = plain_input<T>(dy_), dw = plain_output<T>(dw_);
+  const ConvGeometry g(a, x_.shape(), dw.shape(), dy.shape());
+  if (dy.numel() == 0) {
+    std::fill_n(dw.data<T>(), dw.numel(), T(0));
+  } else if (g.depthwise()) {
+    const TensorHandle x = plain_input<T>(x_);
+    depthwise_weight(g, x.data<T>(), dy.data<T>(), dw.data<T>());
+  } else {
+    const TensorHandle x = ordered_input<T>(x_);
+    convolve_weight(g, images<const T>(x), images<const T>(dy), dw.data<T>());
+  }
   deliver(dw, dw_);
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "pyburn/backends/cpu/derived_cache.h"
 #include "pyburn/backends/cpu/simd_level.h"
 #include "pyburn/backends/cpu/tiles.h"
 #include "pyburn/runtime/allocator.h"
@@ -19,7 +20,9 @@ class CpuStorage final : public Storage {
 class ForeignStorage final : public Storage {
  public:
   ForeignStorage(Backend* owner, void* data, int64_t bytes, void* context, void (*release)(void*))
-      : Storage(owner, bytes, data), context_(context), release_(release) {}
+      : Storage(owner, bytes, data), context_(context), release_(release) {
+    exposed = true;
+  }
   ~ForeignStorage() override { release_(context_); }
 
  private:
@@ -95,6 +98,11 @@ void CpuBackend::download(const TensorHandle& from, const HostArray& to) {
 }
 
 MemoryStatistics CpuBackend::memory() const { return host_memory(); }
+
+std::mutex& derived_mutex() {
+  static auto* mutex = new std::mutex;  // storages may die late
+  return *mutex;
+}
 
 CpuBackend& cpu_backend() {
   static auto* backend = [] {

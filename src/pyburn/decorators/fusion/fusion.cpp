@@ -70,7 +70,7 @@ TensorHandle Fusion::inner_tensor(const TensorHandle& t) {
 
 // The door has raised the version of the storage that the user knows; caches of the inner backend look at its own.
 TensorHandle Fusion::inner_target(FusionStorage& storage, DType dtype, const Layout& layout) {
-  if (storage.inner) storage.inner->bump_version();
+  if (storage.inner) storage.inner->note_write();
   return inner_tensor(storage, dtype, layout);
 }
 

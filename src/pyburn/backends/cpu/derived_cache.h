@@ -1,0 +1,47 @@
+// What is computed from the elements of a tensor and used again while they stay the same: packed weights. Kept on the storage, one at a
+// time.
+#pragma once
+#include <mutex>
+
+#include "pyburn/backends/cpu/scratch_buffer.h"
+#include "pyburn/tensor/handle.h"
+
+namespace pyburn::cpu {
+
+struct Derived final : Counted {
+  explicit Derived(int64_t bytes) : buffer(bytes) {}
+  template <class T>
+  T* data() {
+    return reinterpret_cast<T*>(buffer.data());
+  }
+  ScratchBuffer<std::byte> buffer;
+  uint32_t writes = 0;
+  Layout layout;  // of the tensor it was computed from
+  Dims key;       // what else it depends on
+};
+
+std::mutex& derived_mutex();
+
+// The elements that make(T*) computes from x, for a key that names the computation. Storage that others can write to unseen keeps nothing.
+template <class T, class Make>
+Ref<Derived> derived_from(const TensorHandle& x, const Dims& key, int64_t elements, Make make) {
+  Storage& storage = *x.storage();
+  const uint32_t writes = storage.writes();
+  {
+    const std::lock_guard lock(derived_mutex());
+    if (storage.derived && !storage.exposed) {
+      auto& kept = static_cast<Derived&>(*storage.derived);
+      if (kept.writes == writes && kept.key == key && kept.layout == x.layout()) return Ref<Derived>(&kept);
+    }
+  }
+  Ref<Derived> fresh(new Derived(elements * int64_t(sizeof(T))));
+  fresh->writes = writes;
+  fresh->layout = x.layout();
+  fresh->key = key;
+  make(fresh->data<T>());
+  const std::lock_guard lock(derived_mutex());
+  if (!storage.exposed) storage.derived = fresh;
+  return fresh;
+}
+
+}  // namespace pyburn::cpu
