@@ -86,8 +86,12 @@ fuzz: build  ## A million random programs of views and writes, equal on every de
 	build/release/tests/fuzz/aliasing_fuzzer --programs $(FUZZ_PROGRAMS)
 
 .PHONY: bench
-bench: build  ## Benchmarks, each with its ratio to a peer measured in the same run (see also: make peers)
-	@for program in benchmarks/*.py; do echo "== $$program"; $(VENV)/bin/python $$program; done
+bench: build peers  ## Everything against PyTorch and JAX: benchmarks/RESULTS.md (up to an hour)
+	$(VENV)/bin/python benchmarks/run.py
+
+.PHONY: bench-quick
+bench-quick: build peers  ## A cross-section of the same (a few minutes)
+	$(VENV)/bin/python benchmarks/run.py --quick
 
 # --- checks --------------------------------------------------------------------------------------------------------------
 

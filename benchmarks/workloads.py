@@ -181,7 +181,8 @@ for name, (f, operands) in ELEMENTWISE.items():
     for n, label in ((1 << 10, "1k"), (1 << 16, "64k"), (1 << 20, "1M"), (1 << 24, "16M"), (1 << 26, "64M")):
         if n == 1 << 26 and name not in ("add", "exp"):
             continue
-        add("elementwise", f"{name}, {label}", elementwise(f, n, operands), reads=4.0 * n * operands, writes=4.0 * n if name != "greater" else n,
+        add("elementwise", f"{name}, {label}", elementwise(f, n, operands), reads=4.0 * n * operands,
+            writes=4.0 * n if name != "greater" else n,
             quick=name in ("add", "exp", "gelu", "where") and label in ("64k", "16M"),
             jax=jax_elementwise(f, n, operands) if name in ("add", "exp", "tanh") else None)  # fmt: skip
 
@@ -256,8 +257,8 @@ def row_gradient(f: Callable[[Any, Any], Any], *shape: int) -> Make:
 
 
 add("rows", "softmax gradient, 4096²", row_gradient(lambda x, a: x.softmax(a, 1), 4096, 4096), reads=2 * MATRIX, writes=MATRIX)
-add("rows", "layer norm gradient, 4096²", row_gradient(lambda x, a: x.nn.functional.layer_norm(a, a.shape[1:]), 4096, 4096), reads=2 * MATRIX,
-    writes=MATRIX)  # fmt: skip
+add("rows", "layer norm gradient, 4096²", row_gradient(lambda x, a: x.nn.functional.layer_norm(a, a.shape[1:]), 4096, 4096),
+    reads=2 * MATRIX, writes=MATRIX)  # fmt: skip
 
 
 def cross_entropy(x: Any) -> Callable[[], Any]:
@@ -279,8 +280,9 @@ def indexed(what: str, rows: int = 1 << 17, width: int = 64, count: int = 1 << 1
         a, index, source = x.randn(rows, width), x.randint(0, rows, (count,)), x.randn(count, width)
         full = index.unsqueeze(1).expand(count, width)
         return {
-            "index_select": lambda: x.index_select(a, 0, index), "advanced indexing": lambda: a[index], "gather": lambda: x.gather(a, 0, full),
-            "embedding": lambda: x.nn.functional.embedding(index, a), "index_add": lambda: x.index_add(a, 0, index, source),
+            "index_select": lambda: x.index_select(a, 0, index), "advanced indexing": lambda: a[index],
+            "gather": lambda: x.gather(a, 0, full), "embedding": lambda: x.nn.functional.embedding(index, a),
+            "index_add": lambda: x.index_add(a, 0, index, source),
             "scatter_add": lambda: x.scatter_add(a, 0, full, source), "boolean mask": lambda: a[a > 0],
         }[what]  # fmt: skip
 
@@ -353,8 +355,9 @@ for kind in ("lstm", "gru"):
     for backward in (False, True):
         gates = {"lstm": 4, "gru": 3}[kind]
         flops = 2.0 * 100 * 32 * gates * 128 * 256 * (3 if backward else 1)
-        add("recurrent", f"{kind.upper()} 128→128, 100 steps, batch 32, {'forward + backward' if backward else 'forward'}", recurrent(kind, backward),
-            flops, quick=kind == "lstm" and backward)  # fmt: skip
+        what = "forward + backward" if backward else "forward"
+        add("recurrent", f"{kind.upper()} 128→128, 100 steps, batch 32, {what}", recurrent(kind, backward), flops,
+            quick=kind == "lstm" and backward)  # fmt: skip
 
 # --- small work ----------------------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "pyburn/backends/cpu/winograd.h"
 #include "pyburn/runtime/allocator.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/thread_pool.h"
@@ -137,6 +138,19 @@ void bind_devices(nb::module_& m) {
   m.def(
       "get_num_threads", [] { return num_threads(); }, "How many threads large operations may use.");
   m.def("_empty_cache", [] { empty_host_cache(); });
+  m.def(
+      "set_float32_conv_precision",
+      [](const std::string& precision) {
+        require<ValueError>(
+            precision == "high" || precision == "highest", "[set_float32_conv_precision] expected 'high' or 'highest': got '{}'", precision);
+        cpu::set_fast_convolution(precision == "high");
+      },
+      "precision"_a,
+      "How precisely convolutions of float32 are computed: 'highest' rounds like a sum of products; 'high', the default, also uses algorithms "
+      "that are faster and round some five times more coarsely.\n\n>>> pyburn.set_float32_conv_precision('high')");
+  m.def(
+      "get_float32_conv_precision", [] { return cpu::fast_convolution() ? "high" : "highest"; },
+      "The setting of set_float32_conv_precision.\n\n>>> pyburn.get_float32_conv_precision()\n'high'");
 }
 
 void bind_generators(nb::module_& m) {

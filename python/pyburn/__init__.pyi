@@ -3,9 +3,11 @@ from . import autograd as autograd
 from . import backend as backend
 from ._cmake import cmake_dir as cmake_dir
 from ._core import get_default_dtype as get_default_dtype
+from ._core import get_float32_conv_precision as get_float32_conv_precision
 from ._core import get_num_threads as get_num_threads
 from ._core import promote_types as promote_types
 from ._core import set_default_dtype as set_default_dtype
+from ._core import set_float32_conv_precision as set_float32_conv_precision
 from ._core import set_num_threads as set_num_threads
 from ._device import BackendKind as BackendKind
 from ._device import backends as backends

@@ -88,6 +88,8 @@ def test_errors_help(tmp_path):
     (tmp_path / "no.graph").write_bytes(b"not a graph at all")
     with pytest.raises(pyburn.FormatError):
         inference.load(tmp_path / "no.graph")
+    with pytest.raises(FileNotFoundError):
+        inference.load(tmp_path / "missing.graph")
     with pytest.raises(ZeroDivisionError):
         inference.capture(lambda x: 1 / 0, pyburn.ones(2))
     session = inference.compile(lambda x: x.sum(0), pyburn.ones(2, 3))

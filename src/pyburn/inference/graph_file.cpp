@@ -1,14 +1,9 @@
 #include "pyburn/inference/graph_file.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <atomic>
-#include <cerrno>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 
+#include "pyburn/io/atomic_file.h"
+#include "pyburn/io/mapped_file.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/support/error.h"
 
@@ -38,43 +33,6 @@ uint64_t checksum(BytesView bytes) {  // FNV-1a over words, then over what is le
   for (; i < bytes.size(); ++i) h = (h ^ uint8_t(bytes[i])) * 0x100000001b3u;
   return h;
 }
-
-[[noreturn]] void fail_system(const char* what, const std::string& path) {
-  fail<FormatError>("[graph_file] {} '{}': {}", what, path, std::strerror(errno));
-}
-
-// A file that disappears again unless it is committed under its real name.
-class AtomicFile {
- public:
-  explicit AtomicFile(const std::string& path) : path_(path) {
-    static std::atomic<int> files{0};
-    temporary_ = format("{}.{}.{}.part", path, getpid(), files++);
-    descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor_ < 0) fail_system("cannot write", path_);
-  }
-  ~AtomicFile() {
-    if (descriptor_ >= 0) close(descriptor_);
-    if (!committed_) unlink(temporary_.c_str());
-  }
-  void write(BytesView bytes) {
-    while (!bytes.empty()) {
-      const ssize_t n = ::write(descriptor_, bytes.data(), bytes.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) fail_system("cannot write", path_);
-      bytes = bytes.subspan(size_t(n));
-    }
-  }
-  void commit() {
-    const bool ok = fsync(descriptor_) == 0 && close(std::exchange(descriptor_, -1)) == 0 && rename(temporary_.c_str(), path_.c_str()) == 0;
-    if (!ok) fail_system("cannot write", path_);
-    committed_ = true;
-  }
-
- private:
-  std::string path_, temporary_;
-  int descriptor_ = -1;
-  bool committed_ = false;
-};
 
 }  // namespace
 
@@ -112,20 +70,12 @@ Ref<Graph> graph_from_bytes(BytesView bytes, Device& device) {
 
 void save_graph(const Graph& graph, const std::string& path) {
   const Bytes bytes = graph_to_bytes(graph);
-  AtomicFile file(path);
-  file.write(bytes);
-  file.commit();
+  io::atomic_write(path, [&](io::AtomicFile& file) { file.write(bytes); });
 }
 
 Ref<Graph> load_graph(const std::string& path, Device& device) {
-  std::error_code error;
-  const uintmax_t size = std::filesystem::file_size(path, error);  // an error for directories and devices
-  require<FormatError>(!error, "[graph_file] cannot read '{}': {}", path, error.message());
-  std::ifstream file(path, std::ios::binary);
-  Bytes bytes(size);
-  file.read(reinterpret_cast<char*>(bytes.data()), std::streamsize(size));
-  require<FormatError>(bool(file), "[graph_file] cannot read '{}'", path);
-  return graph_from_bytes(bytes, device);
+  const io::MappedFile file(path);
+  return graph_from_bytes(file.bytes(), device);
 }
 
 }  // namespace pyburn
