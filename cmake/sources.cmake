@@ -24,20 +24,25 @@ set(PYBURN_SOURCES
   src/pyburn/runtime/generator.cpp
   src/pyburn/runtime/run.cpp
   src/pyburn/runtime/transfer.cpp
+  src/pyburn/ops/activation.cpp
   src/pyburn/ops/binary.cpp
+  src/pyburn/ops/binary_math.cpp
   src/pyburn/ops/conv.cpp
   src/pyburn/ops/copy.cpp
   src/pyburn/ops/fill.cpp
   src/pyburn/ops/fused.cpp
   src/pyburn/ops/index.cpp
   src/pyburn/ops/index_tensors.cpp
+  src/pyburn/ops/logic.cpp
   src/pyburn/ops/matmul.cpp
   src/pyburn/ops/movement.cpp
   src/pyburn/ops/norm.cpp
   src/pyburn/ops/optimise.cpp
+  src/pyburn/ops/pointwise.cpp
   src/pyburn/ops/print.cpp
   src/pyburn/ops/random.cpp
   src/pyburn/ops/reduce.cpp
+  src/pyburn/ops/transcendental.cpp
   src/pyburn/ops/unary.cpp
   src/pyburn/ops/generated/functions.cpp
   src/pyburn/ops/generated/methods.cpp
@@ -45,8 +50,10 @@ set(PYBURN_SOURCES
   src/pyburn/graph/integer_slots.cpp
   src/pyburn/graph/replay.cpp
   src/pyburn/graph/simplify.cpp
+  src/pyburn/backends/cpu/activation.cpp
   src/pyburn/backends/cpu/argmax.cpp
   src/pyburn/backends/cpu/binary.cpp
+  src/pyburn/backends/cpu/binary_math.cpp
   src/pyburn/backends/cpu/conv.cpp
   src/pyburn/backends/cpu/conv_direct.cpp
   src/pyburn/backends/cpu/copy.cpp
@@ -56,16 +63,21 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/fused.cpp
   src/pyburn/backends/cpu/fused_program.cpp
   src/pyburn/backends/cpu/fused_reduce.cpp
+  src/pyburn/backends/cpu/gamma.cpp
   src/pyburn/backends/cpu/gemm.cpp
+  src/pyburn/backends/cpu/half_convert.cpp
   src/pyburn/backends/cpu/im2col.cpp
   src/pyburn/backends/cpu/index.cpp
+  src/pyburn/backends/cpu/logic.cpp
   src/pyburn/backends/cpu/matmul.cpp
   src/pyburn/backends/cpu/optimise.cpp
+  src/pyburn/backends/cpu/pointwise.cpp
   src/pyburn/backends/cpu/random.cpp
   src/pyburn/backends/cpu/reduce.cpp
   src/pyburn/backends/cpu/simd_level.cpp
   src/pyburn/backends/cpu/softmax.cpp
   src/pyburn/backends/cpu/tiles.cpp
+  src/pyburn/backends/cpu/transcendental.cpp
   src/pyburn/backends/cpu/unary.cpp
   src/pyburn/backends/cpu/winograd.cpp
   src/pyburn/backends/null/null_backend.cpp

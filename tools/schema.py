@@ -210,6 +210,11 @@ def read_family(path: Path) -> list[Entry]:
     return entries
 
 
+def read_aliases(path: Path = OPS / "aliases.h") -> dict[str, str]:
+    """Other names of functions: {"absolute": "abs"}."""
+    return dict(re.findall(r'\{"(\w+)", "(\w+)"\},', path.read_text()))
+
+
 def read_all(folder: Path = OPS) -> list[Entry]:
     entries = [e for path in sorted(folder.glob("*.cpp")) for e in read_family(path)]
     seen: set[str] = set()

@@ -3,6 +3,7 @@
 
 #include "arguments.h"
 #include "objects.h"
+#include "pyburn/ops/aliases.h"
 #include "pyburn/support/error.h"
 #include "signature.h"
 
@@ -148,8 +149,12 @@ bool add_functions(PyObject* module) {
     overloads.name = signature.name;
     overloads.forms.push_back({&kFunctions[i], std::move(signature)});
   }
+  std::vector<std::pair<std::string, const Overloads*>> names;
+  for (const auto& [name, overloads] : *functions) names.emplace_back(name, &overloads);
+  for (const Alias& alias : kAliases) names.emplace_back(alias.name, &functions->at(alias.function));
   PyObject* type = reinterpret_cast<PyObject*>(tensor_type);
-  for (const auto& [name, overloads] : *functions) {
+  for (const auto& [name, given] : names) {
+    const Overloads& overloads = *given;
     uint8_t flags = 0;
     for (const Form& form : overloads.forms) flags |= form.entry->flags;
     const Object f = make_function(overloads, false);

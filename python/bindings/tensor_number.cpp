@@ -82,34 +82,71 @@ PyObject* matrix_multiply(PyObject* a, PyObject* b) {
   }
 }
 
+// x op y: a tensor on at least one side.
+template <Tensor (*fn)(const Operand&, const Operand&)>
+PyObject* binary_slot(PyObject* a, PyObject* b) {
+  return binary(a, b, fn);
+}
+// x op= y
+template <void (*fn)(const TensorHandle&, const Operand&, const Operand&)>
+PyObject* in_place_slot(PyObject* a, PyObject* b) {
+  return in_place(a, b, [](const TensorHandle& x, const Operand& y) { fn(x, x, y); });
+}
+template <Tensor (*fn)(const TensorHandle&)>
+PyObject* unary_slot(PyObject* a) {
+  return unary(a, fn);
+}
+
+Tensor plain_add(const Operand& x, const Operand& y) { return add(x, y); }
+Tensor plain_sub(const Operand& x, const Operand& y) { return sub(x, y); }
+void plain_add_into(const TensorHandle& out, const Operand& x, const Operand& y) { add_into(out, x, y); }
+void plain_sub_into(const TensorHandle& out, const Operand& x, const Operand& y) { sub_into(out, x, y); }
+
+PyObject* power(PyObject* a, PyObject* b, PyObject*) { return binary_slot<pow>(a, b); }
+PyObject* power_in_place(PyObject* a, PyObject* b, PyObject*) { return in_place_slot<pow_into>(a, b); }
+PyObject* quotient_and_rest(PyObject* a, PyObject* b) {
+  const Object quotient(binary_slot<floor_divide>(a, b)), rest(quotient ? binary_slot<remainder>(a, b) : nullptr);
+  if (!rest || rest.get() == Py_NotImplemented) return rest ? Py_NewRef(rest.get()) : nullptr;
+  return PyTuple_Pack(2, quotient.get(), rest.get());
+}
+
+void* slot(auto* function) { return reinterpret_cast<void*>(function); }
+
 }  // namespace
 
-PyNumberMethods tensor_number_slots = [] {
-  PyNumberMethods n{};
-  n.nb_add = [](PyObject* a, PyObject* b) { return binary(a, b, [](const Operand& x, const Operand& y) { return add(x, y); }); };
-  n.nb_subtract = [](PyObject* a, PyObject* b) { return binary(a, b, [](const Operand& x, const Operand& y) { return sub(x, y); }); };
-  n.nb_multiply = [](PyObject* a, PyObject* b) { return binary(a, b, [](const Operand& x, const Operand& y) { return mul(x, y); }); };
-  n.nb_true_divide = [](PyObject* a, PyObject* b) { return binary(a, b, [](const Operand& x, const Operand& y) { return div(x, y); }); };
-  n.nb_power = [](PyObject* a, PyObject* b, PyObject*) {
-    return binary(a, b, [](const Operand& x, const Operand& y) { return pow(x, y); });
-  };
-  n.nb_matrix_multiply = matrix_multiply;
-  n.nb_negative = [](PyObject* a) { return unary(a, [](const TensorHandle& x) { return neg(x); }); };
-  n.nb_absolute = [](PyObject* a) { return unary(a, [](const TensorHandle& x) { return abs(x); }); };
-  n.nb_inplace_add = [](PyObject* a, PyObject* b) {
-    return in_place(a, b, [](const TensorHandle& x, const Operand& y) { add_into(x, x, y); });
-  };
-  n.nb_inplace_subtract = [](PyObject* a, PyObject* b) {
-    return in_place(a, b, [](const TensorHandle& x, const Operand& y) { sub_into(x, x, y); });
-  };
-  n.nb_inplace_multiply = [](PyObject* a, PyObject* b) {
-    return in_place(a, b, [](const TensorHandle& x, const Operand& y) { mul_into(x, x, y); });
-  };
-  n.nb_inplace_true_divide = [](PyObject* a, PyObject* b) {
-    return in_place(a, b, [](const TensorHandle& x, const Operand& y) { div_into(x, x, y); });
-  };
-  return n;
-}();
+const PyType_Slot tensor_number_slots[] = {
+    {Py_nb_add, slot(binary_slot<plain_add>)},
+    {Py_nb_subtract, slot(binary_slot<plain_sub>)},
+    {Py_nb_multiply, slot(binary_slot<mul>)},
+    {Py_nb_remainder, slot(binary_slot<remainder>)},
+    {Py_nb_divmod, slot(quotient_and_rest)},
+    {Py_nb_power, slot(power)},
+    {Py_nb_negative, slot(unary_slot<neg>)},
+    {Py_nb_positive, slot(unary_slot<positive>)},
+    {Py_nb_absolute, slot(unary_slot<abs>)},
+    {Py_nb_invert, slot(unary_slot<bitwise_not>)},
+    {Py_nb_lshift, slot(binary_slot<bitwise_left_shift>)},
+    {Py_nb_rshift, slot(binary_slot<bitwise_right_shift>)},
+    {Py_nb_and, slot(binary_slot<bitwise_and>)},
+    {Py_nb_xor, slot(binary_slot<bitwise_xor>)},
+    {Py_nb_or, slot(binary_slot<bitwise_or>)},
+    {Py_nb_inplace_add, slot(in_place_slot<plain_add_into>)},
+    {Py_nb_inplace_subtract, slot(in_place_slot<plain_sub_into>)},
+    {Py_nb_inplace_multiply, slot(in_place_slot<mul_into>)},
+    {Py_nb_inplace_remainder, slot(in_place_slot<remainder_into>)},
+    {Py_nb_inplace_power, slot(power_in_place)},
+    {Py_nb_inplace_lshift, slot(in_place_slot<bitwise_left_shift_into>)},
+    {Py_nb_inplace_rshift, slot(in_place_slot<bitwise_right_shift_into>)},
+    {Py_nb_inplace_and, slot(in_place_slot<bitwise_and_into>)},
+    {Py_nb_inplace_xor, slot(in_place_slot<bitwise_xor_into>)},
+    {Py_nb_inplace_or, slot(in_place_slot<bitwise_or_into>)},
+    {Py_nb_floor_divide, slot(binary_slot<floor_divide>)},
+    {Py_nb_true_divide, slot(binary_slot<div>)},
+    {Py_nb_inplace_floor_divide, slot(in_place_slot<floor_divide_into>)},
+    {Py_nb_inplace_true_divide, slot(in_place_slot<div_into>)},
+    {Py_nb_matrix_multiply, slot(matrix_multiply)},
+    {0, nullptr},
+};
 
 PyObject* tensor_compare(PyObject* a, PyObject* b, int op) {
   return binary(a, b, [op](const Operand& x, const Operand& y) {

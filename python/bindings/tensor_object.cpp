@@ -132,7 +132,6 @@ int visit_kept(const TensorHandle& t, visitproc visit, void* arg) {
 
 bool make_tensor_type(PyObject* module) {
   TensorImpl::forget_python = forget_python;
-  const PyNumberMethods& n = tensor_number_slots;
   std::vector<PyType_Slot> slots = {
       {Py_tp_doc, const_cast<char*>("A multi-dimensional array with a dtype, a device and, where asked for, a gradient.")},
       {Py_tp_new, reinterpret_cast<void*>(create)},
@@ -144,20 +143,8 @@ bool make_tensor_type(PyObject* module) {
       {Py_tp_methods, tensor_methods()},
       {Py_tp_richcompare, reinterpret_cast<void*>(tensor_compare)},
       {Py_tp_hash, reinterpret_cast<void*>(+[](PyObject* self) { return Py_hash_t(reinterpret_cast<uintptr_t>(self) >> 4); })},
-      {Py_nb_add, reinterpret_cast<void*>(n.nb_add)},
-      {Py_nb_subtract, reinterpret_cast<void*>(n.nb_subtract)},
-      {Py_nb_multiply, reinterpret_cast<void*>(n.nb_multiply)},
-      {Py_nb_true_divide, reinterpret_cast<void*>(n.nb_true_divide)},
-      {Py_nb_power, reinterpret_cast<void*>(n.nb_power)},
-      {Py_nb_matrix_multiply, reinterpret_cast<void*>(n.nb_matrix_multiply)},
-      {Py_nb_negative, reinterpret_cast<void*>(n.nb_negative)},
-      {Py_nb_absolute, reinterpret_cast<void*>(n.nb_absolute)},
-      {Py_nb_inplace_add, reinterpret_cast<void*>(n.nb_inplace_add)},
-      {Py_nb_inplace_subtract, reinterpret_cast<void*>(n.nb_inplace_subtract)},
-      {Py_nb_inplace_multiply, reinterpret_cast<void*>(n.nb_inplace_multiply)},
-      {Py_nb_inplace_true_divide, reinterpret_cast<void*>(n.nb_inplace_true_divide)},
   };
-  for (const PyType_Slot* more : {tensor_protocol_slots, tensor_index_slots, tensor_buffer_slots})
+  for (const PyType_Slot* more : {tensor_number_slots, tensor_protocol_slots, tensor_index_slots, tensor_buffer_slots})
     for (; more->slot; ++more) slots.push_back(*more);
   slots.push_back({0, nullptr});
   PyType_Spec spec = {

@@ -31,6 +31,6 @@ PyObject* wrap_as(PyTypeObject* type, const TensorHandle& t);
 int visit_kept(const TensorHandle& t, visitproc visit, void* arg);
 
 bool make_tensor_type(PyObject* module);  // false: a Python error is set
-extern PyNumberMethods tensor_number_slots;
+extern const PyType_Slot tensor_number_slots[];
 
 }  // namespace pyburn::python

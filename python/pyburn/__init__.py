@@ -14,9 +14,7 @@ from ._random import get_rng_state, initial_seed, manual_seed, seed, set_rng_sta
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
 from .tensor import (  # noqa: E402
     Distribution,
-    allclose,
     as_tensor,
-    equal,
     finfo,
     from_dlpack,
     from_numpy,

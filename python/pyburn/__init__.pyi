@@ -43,8 +43,6 @@ from .autograd import inference_mode as inference_mode
 from .autograd import no_grad as no_grad
 from .autograd import set_grad_enabled as set_grad_enabled
 from .plugins import load_library as load_library
-from .tensor.comparison import allclose as allclose
-from .tensor.comparison import equal as equal
 from .tensor.creation import as_tensor as as_tensor
 from .tensor.creation import from_dlpack as from_dlpack
 from .tensor.creation import from_numpy as from_numpy

@@ -4,6 +4,78 @@ from typing import overload
 
 from ._types import DeviceLike, DTypeLike, Generator, Number, Tensor
 
+def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements, with 0 in place of negative ones."""
+    ...
+def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """1 / (1 + exp(-x)) of the elements."""
+    ...
+def gelu(input: Tensor, *, approximate: str = 'none', out: Tensor | None = None) -> Tensor:
+    """x times the normal distribution at x; approximate is 'none' or 'tanh'."""
+    ...
+def gelu_gradient(grad: Tensor, input: Tensor, *, approximate: str = 'none', out: Tensor | None = None) -> Tensor:
+    """The gradient of gelu at input, times grad."""
+    ...
+def silu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """x times sigmoid(x), also called swish."""
+    ...
+def silu_gradient(grad: Tensor, input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The gradient of silu at input, times grad."""
+    ...
+def mish(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """x times tanh(softplus(x))."""
+    ...
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0, *, out: Tensor | None = None) -> Tensor:
+    """log(1 + exp(beta x)) / beta, and x itself where beta x is above the threshold."""
+    ...
+def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """log(sigmoid(x)), without loss of digits."""
+    ...
+def hardtanh(input: Tensor, min_val: Number = -1.0, max_val: Number = 1.0, *, out: Tensor | None = None) -> Tensor:
+    """The elements, moved into the range from min_val to max_val."""
+    ...
+def hardswish(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """x times hardsigmoid(x)."""
+    ...
+def hardsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """(x + 3) / 6, moved into the range from 0 to 1."""
+    ...
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, *, out: Tensor | None = None) -> Tensor:
+    """The elements, with negative ones times negative_slope."""
+    ...
+def elu(input: Tensor, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0, *, out: Tensor | None = None) -> Tensor:
+    """scale x where x is positive, else scale alpha (exp(input_scale x) - 1)."""
+    ...
+def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
+    """The elements, moved towards 0 by lambd and no further."""
+    ...
+def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
+    """The elements, with 0 in place of those between -lambd and lambd."""
+    ...
+def threshold(input: Tensor, threshold: Number, value: Number, *, out: Tensor | None = None) -> Tensor:
+    """The elements, with value in place of those that are not above the threshold."""
+    ...
+def relu6(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements, moved into the range from 0 to 6."""
+    ...
+def selu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """elu with the constants that keep mean 0 and variance 1."""
+    ...
+def celu(input: Tensor, alpha: float = 1.0, *, out: Tensor | None = None) -> Tensor:
+    """x where it is positive, else alpha (exp(x / alpha) - 1)."""
+    ...
+def softsign(input: Tensor) -> Tensor:
+    """x / (1 + |x|)."""
+    ...
+def tanhshrink(input: Tensor) -> Tensor:
+    """x - tanh(x)."""
+    ...
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """The elements, with negative ones times weight: one number, or one for each channel (axis 1)."""
+    ...
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half along dim times the sigmoid of the second."""
+    ...
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """input + alpha * other."""
     ...
@@ -13,8 +85,13 @@ def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, ou
 def mul(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """input * other."""
     ...
+@overload
 def div(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """input / other, in floating point."""
+    ...
+@overload
+def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None, out: Tensor | None = None) -> Tensor:
+    """input / other; rounded towards 0 ('trunc') or down ('floor'), in the common dtype, when asked for."""
     ...
 def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """input to the power of exponent."""
@@ -43,8 +120,61 @@ def gt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = N
 def ge(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Where input is at least other."""
     ...
+@overload
 def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Elements of input where condition holds, of other elsewhere."""
+    ...
+@overload
+def where(condition: Tensor) -> tuple[Tensor, ...]:
+    """The indices of the elements that are not zero, a tensor for each axis."""
+    ...
+def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
+    """other - alpha * input."""
+    ...
+def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """input to the power of exponent, in float64."""
+    ...
+def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """input / other, rounded down."""
+    ...
+def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """What division leaves, with the sign of other: Python's %."""
+    ...
+def fmod(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """What division leaves, with the sign of input: C's fmod."""
+    ...
+def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The angle of the point (other, input), from -pi to pi."""
+    ...
+def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The length of the vector (input, other), without overflow on the way."""
+    ...
+def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """input * log(other), and 0 where input is 0."""
+    ...
+def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """log(exp(input) + exp(other)), without overflow on the way."""
+    ...
+def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The absolute value of input with the sign of other."""
+    ...
+def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The larger of two elements; a number wins against NaN."""
+    ...
+def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The smaller of two elements; a number wins against NaN."""
+    ...
+def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The next number after input on the way to other."""
+    ...
+def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """0 where input is negative, 1 where it is positive, values where it is 0."""
+    ...
+def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """log2(2^input + 2^other), without overflow on the way."""
+    ...
+def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """input * 2^other."""
     ...
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1, *, out: Tensor | None = None) -> Tensor:
     """Two-dimensional convolution (cross-correlation) of input (N, C, H, W) with weight (O, C / groups, kh, kw)."""
@@ -76,6 +206,9 @@ def full(size: int | Sequence[int], fill_value: Number, *, dtype: DTypeLike | No
 def arange(start: Number, end: Number | None = None, step: Number = 1, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
     """The numbers from start (0 when only one bound is given) up to, not including, end."""
     ...
+def linspace(start: Number, end: Number, steps: int, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
+    """steps numbers from start to end, at equal distances."""
+    ...
 def zeros(*size: int | Sequence[int], dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
     """A tensor of zeros."""
     ...
@@ -85,14 +218,35 @@ def ones(*size: int | Sequence[int], dtype: DTypeLike | None = None, device: Dev
 def empty(*size: int | Sequence[int], dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
     """A tensor of the given size; what it holds is not specified (here: zeros)."""
     ...
-def zeros_like(input: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
+def zeros_like(input: Tensor, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
     """Zeros of the size, dtype and device of input."""
     ...
-def ones_like(input: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
+def ones_like(input: Tensor, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
     """Ones of the size, dtype and device of input."""
     ...
-def full_like(input: Tensor, fill_value: Number, *, dtype: DTypeLike | None = None) -> Tensor:
+def full_like(input: Tensor, fill_value: Number, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
     """A constant of the size, dtype and device of input."""
+    ...
+def empty_like(input: Tensor, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
+    """A tensor of the size, dtype and device of input; what it holds is not specified (here: zeros)."""
+    ...
+def rand_like(input: Tensor, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
+    """Uniform random numbers from [0, 1), of the size, dtype and device of input."""
+    ...
+def randn_like(input: Tensor, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
+    """Random numbers from the standard normal distribution, of the size, dtype and device of input."""
+    ...
+def logspace(start: Number, end: Number, steps: int, base: float = 10.0, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
+    """base to the powers from start to end, at equal distances."""
+    ...
+def eye(n: int, m: int | None = None, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
+    """A matrix with n rows and m columns (n if not given): ones on the diagonal, zeros elsewhere."""
+    ...
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Tensor:
+    """The indices of the lower triangle of a matrix, row by row: a row of row numbers and one of columns."""
+    ...
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Tensor:
+    """The indices of the upper triangle of a matrix, row by row: a row of row numbers and one of columns."""
     ...
 def fill_(input: Tensor, value: Number) -> Tensor:
     """Overwrites every element of input with value."""
@@ -111,6 +265,63 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
     ...
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input, with the parts of source added where index says; an index may repeat."""
+    ...
+def isinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Where the elements are infinite."""
+    ...
+def isfinite(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Where the elements are neither infinite nor NaN."""
+    ...
+def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Where the elements are negative, -0 included."""
+    ...
+def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Where the elements are 0."""
+    ...
+def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Where both are not 0."""
+    ...
+def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Where at least one is not 0."""
+    ...
+def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Where exactly one is not 0."""
+    ...
+def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The bits that are set in both; for bool, logical_and."""
+    ...
+def bitwise_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The bits that are set in one or both; for bool, logical_or."""
+    ...
+def bitwise_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The bits that are set in one, not both; for bool, logical_xor."""
+    ...
+def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The bits of input moved up by other places."""
+    ...
+def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The bits of input moved down by other places; the sign stays."""
+    ...
+def isnan(input: Tensor) -> Tensor:
+    """Where the elements are NaN."""
+    ...
+def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Where the elements are plus infinity."""
+    ...
+def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Where the elements are minus infinity."""
+    ...
+def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """All bits turned over; for bool, logical_not."""
+    ...
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+    """Where |input - other| <= atol + rtol * |other|, or both are equal."""
+    ...
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Is |input - other| <= atol + rtol * |other| everywhere?"""
+    ...
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Have both the same size and the same elements?"""
     ...
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Products of the matrices of two batches."""
@@ -181,6 +392,42 @@ def nll_loss(input: Tensor, target: Tensor, reduction: str = 'mean') -> Tensor:
 def cross_entropy(input: Tensor, target: Tensor, reduction: str = 'mean') -> Tensor:
     """nll_loss of log_softmax: input holds unnormalised scores (N, C), target the classes."""
     ...
+def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """input + weight * (end - input): between the two for a weight from 0 to 1."""
+    ...
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1, out: Tensor | None = None) -> Tensor:
+    """input + value * tensor1 * tensor2."""
+    ...
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1, out: Tensor | None = None) -> Tensor:
+    """input + value * tensor1 / tensor2."""
+    ...
+@overload
+def clamp(input: Tensor, min: Number | None = None, max: Number | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The elements, moved into the range from min to max."""
+    ...
+@overload
+def clamp(input: Tensor, min: Tensor | None = None, max: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The elements, moved into the ranges from min to max, which may differ from element to element."""
+    ...
+@overload
+def clamp_min(input: Tensor, min: Number, *, out: Tensor | None = None) -> Tensor:
+    """The elements, raised to min where they are smaller."""
+    ...
+@overload
+def clamp_min(input: Tensor, min: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements, raised to those of min where they are smaller."""
+    ...
+@overload
+def clamp_max(input: Tensor, max: Number, *, out: Tensor | None = None) -> Tensor:
+    """The elements, lowered to max where they are larger."""
+    ...
+@overload
+def clamp_max(input: Tensor, max: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements, lowered to those of max where they are larger."""
+    ...
+def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The elements, with value where mask holds."""
+    ...
 def randn(*size: int | Sequence[int], dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False, generator: Generator | None = None) -> Tensor:
     """Random numbers from the standard normal distribution."""
     ...
@@ -214,23 +461,26 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out:
 def var(input: Tensor, dim: int | Sequence[int] | None = None, *, correction: Number = 1, keepdim: bool = False) -> Tensor:
     """Variance over dim; correction 1 is the unbiased estimate."""
     ...
-def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Minus the elements of input."""
-    ...
-def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Absolute value of the elements."""
-    ...
 def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """e to the power of the elements."""
+    ...
+def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """2 to the power of the elements."""
+    ...
+def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """exp(x) - 1, without loss of digits where x is small."""
     ...
 def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Natural logarithm of the elements."""
     ...
-def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Square root of the elements."""
+def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Logarithm to the base 2 of the elements."""
     ...
-def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """One over the square root of the elements."""
+def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Logarithm to the base 10 of the elements."""
+    ...
+def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """log(1 + x), without loss of digits where x is small."""
     ...
 def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Sine of the elements."""
@@ -238,12 +488,126 @@ def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Cosine of the elements."""
     ...
+def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Tangent of the elements."""
+    ...
+def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The angles whose sine is given."""
+    ...
+def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The angles whose cosine is given."""
+    ...
+def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The angles whose tangent is given."""
+    ...
+def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Hyperbolic sine of the elements."""
+    ...
+def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Hyperbolic cosine of the elements."""
+    ...
 def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Hyperbolic tangent of the elements."""
     ...
-def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """1 / (1 + exp(-x)) of the elements."""
+def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Inverse of sinh."""
     ...
-def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements, with 0 in place of negative ones."""
+def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Inverse of cosh."""
     ...
+def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Inverse of tanh."""
+    ...
+def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The error function of the elements."""
+    ...
+def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """1 - erf(x), without loss of digits where x is large."""
+    ...
+def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Inverse of erf."""
+    ...
+def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Logarithm of the absolute value of the gamma function."""
+    ...
+def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Derivative of lgamma."""
+    ...
+def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The derivative of order n of digamma."""
+    ...
+def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """sin(pi x) / (pi x), and 1 where x is 0."""
+    ...
+def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
+    """log(x / (1 - x)), the inverse of sigmoid; with eps, x is first moved into [eps, 1 - eps]."""
+    ...
+def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Minus the elements of input."""
+    ...
+def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Absolute value of the elements."""
+    ...
+def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """1, 0 or -1: the sign of the elements."""
+    ...
+def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The largest integers that are not larger than the elements."""
+    ...
+def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The smallest integers that are not smaller than the elements."""
+    ...
+def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements without the digits after the point."""
+    ...
+def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
+    """The nearest integers, or the nearest numbers with that many decimals; halves go to the even neighbour."""
+    ...
+def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Square root of the elements."""
+    ...
+def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """One over the square root of the elements."""
+    ...
+def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The elements, with numbers in place of NaN (0 if none is given) and infinities (the largest and smallest number)."""
+    ...
+def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements times themselves."""
+    ...
+def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """One over the elements."""
+    ...
+def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The digits after the point, with the sign of the elements."""
+    ...
+def positive(input: Tensor) -> Tensor:
+    """input itself."""
+    ...
+def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Degrees as radians."""
+    ...
+def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Radians as degrees."""
+    ...
+absolute = abs
+arccos = acos
+arccosh = acosh
+arcsin = asin
+arcsinh = asinh
+arctan = atan
+arctan2 = atan2
+arctanh = atanh
+clip = clamp
+divide = div
+fix = trunc
+greater = gt
+greater_equal = ge
+less = lt
+less_equal = le
+multiply = mul
+negative = neg
+not_equal = ne
+sgn = sign
+subtract = sub
+true_divide = div

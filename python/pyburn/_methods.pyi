@@ -5,6 +5,126 @@ from typing import overload
 from ._types import DeviceLike, DTypeLike, Generator, Number, Tensor
 
 class TensorMethods:
+    def relu(self) -> Tensor:
+        """The elements, with 0 in place of negative ones."""
+        ...
+    def relu_(self) -> Tensor:
+        """In place: The elements, with 0 in place of negative ones."""
+        ...
+    def sigmoid(self) -> Tensor:
+        """1 / (1 + exp(-x)) of the elements."""
+        ...
+    def sigmoid_(self) -> Tensor:
+        """In place: 1 / (1 + exp(-x)) of the elements."""
+        ...
+    def gelu(self, *, approximate: str = 'none') -> Tensor:
+        """x times the normal distribution at x; approximate is 'none' or 'tanh'."""
+        ...
+    def gelu_(self, *, approximate: str = 'none') -> Tensor:
+        """In place: x times the normal distribution at x; approximate is 'none' or 'tanh'."""
+        ...
+    def silu(self) -> Tensor:
+        """x times sigmoid(x), also called swish."""
+        ...
+    def silu_(self) -> Tensor:
+        """In place: x times sigmoid(x), also called swish."""
+        ...
+    def mish(self) -> Tensor:
+        """x times tanh(softplus(x))."""
+        ...
+    def mish_(self) -> Tensor:
+        """In place: x times tanh(softplus(x))."""
+        ...
+    def softplus(self, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+        """log(1 + exp(beta x)) / beta, and x itself where beta x is above the threshold."""
+        ...
+    def softplus_(self, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+        """In place: log(1 + exp(beta x)) / beta, and x itself where beta x is above the threshold."""
+        ...
+    def logsigmoid(self) -> Tensor:
+        """log(sigmoid(x)), without loss of digits."""
+        ...
+    def logsigmoid_(self) -> Tensor:
+        """In place: log(sigmoid(x)), without loss of digits."""
+        ...
+    def hardtanh(self, min_val: Number = -1.0, max_val: Number = 1.0) -> Tensor:
+        """The elements, moved into the range from min_val to max_val."""
+        ...
+    def hardtanh_(self, min_val: Number = -1.0, max_val: Number = 1.0) -> Tensor:
+        """In place: The elements, moved into the range from min_val to max_val."""
+        ...
+    def hardswish(self) -> Tensor:
+        """x times hardsigmoid(x)."""
+        ...
+    def hardswish_(self) -> Tensor:
+        """In place: x times hardsigmoid(x)."""
+        ...
+    def hardsigmoid(self) -> Tensor:
+        """(x + 3) / 6, moved into the range from 0 to 1."""
+        ...
+    def hardsigmoid_(self) -> Tensor:
+        """In place: (x + 3) / 6, moved into the range from 0 to 1."""
+        ...
+    def leaky_relu(self, negative_slope: float = 0.01) -> Tensor:
+        """The elements, with negative ones times negative_slope."""
+        ...
+    def leaky_relu_(self, negative_slope: float = 0.01) -> Tensor:
+        """In place: The elements, with negative ones times negative_slope."""
+        ...
+    def elu(self, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Tensor:
+        """scale x where x is positive, else scale alpha (exp(input_scale x) - 1)."""
+        ...
+    def elu_(self, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Tensor:
+        """In place: scale x where x is positive, else scale alpha (exp(input_scale x) - 1)."""
+        ...
+    def softshrink(self, lambd: float = 0.5) -> Tensor:
+        """The elements, moved towards 0 by lambd and no further."""
+        ...
+    def softshrink_(self, lambd: float = 0.5) -> Tensor:
+        """In place: The elements, moved towards 0 by lambd and no further."""
+        ...
+    def hardshrink(self, lambd: float = 0.5) -> Tensor:
+        """The elements, with 0 in place of those between -lambd and lambd."""
+        ...
+    def hardshrink_(self, lambd: float = 0.5) -> Tensor:
+        """In place: The elements, with 0 in place of those between -lambd and lambd."""
+        ...
+    def threshold(self, threshold: Number, value: Number) -> Tensor:
+        """The elements, with value in place of those that are not above the threshold."""
+        ...
+    def threshold_(self, threshold: Number, value: Number) -> Tensor:
+        """In place: The elements, with value in place of those that are not above the threshold."""
+        ...
+    def relu6(self) -> Tensor:
+        """The elements, moved into the range from 0 to 6."""
+        ...
+    def relu6_(self) -> Tensor:
+        """In place: The elements, moved into the range from 0 to 6."""
+        ...
+    def selu(self) -> Tensor:
+        """elu with the constants that keep mean 0 and variance 1."""
+        ...
+    def selu_(self) -> Tensor:
+        """In place: elu with the constants that keep mean 0 and variance 1."""
+        ...
+    def celu(self, alpha: float = 1.0) -> Tensor:
+        """x where it is positive, else alpha (exp(x / alpha) - 1)."""
+        ...
+    def celu_(self, alpha: float = 1.0) -> Tensor:
+        """In place: x where it is positive, else alpha (exp(x / alpha) - 1)."""
+        ...
+    def softsign(self) -> Tensor:
+        """x / (1 + |x|)."""
+        ...
+    def tanhshrink(self) -> Tensor:
+        """x - tanh(x)."""
+        ...
+    def prelu(self, weight: Tensor) -> Tensor:
+        """The elements, with negative ones times weight: one number, or one for each channel (axis 1)."""
+        ...
+    def glu(self, dim: int = -1) -> Tensor:
+        """The first half along dim times the sigmoid of the second."""
+        ...
     def add(self, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
         """input + alpha * other."""
         ...
@@ -23,11 +143,21 @@ class TensorMethods:
     def mul_(self, other: Tensor | Number) -> Tensor:
         """In place: input * other."""
         ...
+    @overload
     def div(self, other: Tensor | Number) -> Tensor:
         """input / other, in floating point."""
         ...
+    @overload
+    def div(self, other: Tensor | Number, *, rounding_mode: str | None) -> Tensor:
+        """input / other; rounded towards 0 ('trunc') or down ('floor'), in the common dtype, when asked for."""
+        ...
+    @overload
     def div_(self, other: Tensor | Number) -> Tensor:
         """In place: input / other, in floating point."""
+        ...
+    @overload
+    def div_(self, other: Tensor | Number, *, rounding_mode: str | None) -> Tensor:
+        """In place: input / other; rounded towards 0 ('trunc') or down ('floor'), in the common dtype, when asked for."""
         ...
     def pow(self, exponent: Tensor | Number) -> Tensor:
         """input to the power of exponent."""
@@ -83,6 +213,96 @@ class TensorMethods:
     def ge_(self, other: Tensor | Number) -> Tensor:
         """In place: Where input is at least other."""
         ...
+    def rsub(self, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
+        """other - alpha * input."""
+        ...
+    def float_power(self, exponent: Tensor | Number) -> Tensor:
+        """input to the power of exponent, in float64."""
+        ...
+    def float_power_(self, exponent: Tensor | Number) -> Tensor:
+        """In place: input to the power of exponent, in float64."""
+        ...
+    def floor_divide(self, other: Tensor | Number) -> Tensor:
+        """input / other, rounded down."""
+        ...
+    def floor_divide_(self, other: Tensor | Number) -> Tensor:
+        """In place: input / other, rounded down."""
+        ...
+    def remainder(self, other: Tensor | Number) -> Tensor:
+        """What division leaves, with the sign of other: Python's %."""
+        ...
+    def remainder_(self, other: Tensor | Number) -> Tensor:
+        """In place: What division leaves, with the sign of other: Python's %."""
+        ...
+    def fmod(self, other: Tensor | Number) -> Tensor:
+        """What division leaves, with the sign of input: C's fmod."""
+        ...
+    def fmod_(self, other: Tensor | Number) -> Tensor:
+        """In place: What division leaves, with the sign of input: C's fmod."""
+        ...
+    def atan2(self, other: Tensor) -> Tensor:
+        """The angle of the point (other, input), from -pi to pi."""
+        ...
+    def atan2_(self, other: Tensor) -> Tensor:
+        """In place: The angle of the point (other, input), from -pi to pi."""
+        ...
+    def hypot(self, other: Tensor) -> Tensor:
+        """The length of the vector (input, other), without overflow on the way."""
+        ...
+    def hypot_(self, other: Tensor) -> Tensor:
+        """In place: The length of the vector (input, other), without overflow on the way."""
+        ...
+    def xlogy(self, other: Tensor | Number) -> Tensor:
+        """input * log(other), and 0 where input is 0."""
+        ...
+    def xlogy_(self, other: Tensor | Number) -> Tensor:
+        """In place: input * log(other), and 0 where input is 0."""
+        ...
+    def logaddexp(self, other: Tensor) -> Tensor:
+        """log(exp(input) + exp(other)), without overflow on the way."""
+        ...
+    def logaddexp_(self, other: Tensor) -> Tensor:
+        """In place: log(exp(input) + exp(other)), without overflow on the way."""
+        ...
+    def copysign(self, other: Tensor | Number) -> Tensor:
+        """The absolute value of input with the sign of other."""
+        ...
+    def copysign_(self, other: Tensor | Number) -> Tensor:
+        """In place: The absolute value of input with the sign of other."""
+        ...
+    def fmax(self, other: Tensor) -> Tensor:
+        """The larger of two elements; a number wins against NaN."""
+        ...
+    def fmax_(self, other: Tensor) -> Tensor:
+        """In place: The larger of two elements; a number wins against NaN."""
+        ...
+    def fmin(self, other: Tensor) -> Tensor:
+        """The smaller of two elements; a number wins against NaN."""
+        ...
+    def fmin_(self, other: Tensor) -> Tensor:
+        """In place: The smaller of two elements; a number wins against NaN."""
+        ...
+    def nextafter(self, other: Tensor) -> Tensor:
+        """The next number after input on the way to other."""
+        ...
+    def nextafter_(self, other: Tensor) -> Tensor:
+        """In place: The next number after input on the way to other."""
+        ...
+    def heaviside(self, values: Tensor) -> Tensor:
+        """0 where input is negative, 1 where it is positive, values where it is 0."""
+        ...
+    def heaviside_(self, values: Tensor) -> Tensor:
+        """In place: 0 where input is negative, 1 where it is positive, values where it is 0."""
+        ...
+    def logaddexp2(self, other: Tensor) -> Tensor:
+        """log2(2^input + 2^other), without overflow on the way."""
+        ...
+    def ldexp(self, other: Tensor) -> Tensor:
+        """input * 2^other."""
+        ...
+    def ldexp_(self, other: Tensor) -> Tensor:
+        """In place: input * 2^other."""
+        ...
     def conv2d(self, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
         """Two-dimensional convolution (cross-correlation) of input (N, C, H, W) with weight (O, C / groups, kh, kw)."""
         ...
@@ -104,14 +324,23 @@ class TensorMethods:
     def detach(self) -> Tensor:
         """The same elements without a history; writes are seen by both."""
         ...
-    def zeros_like(self, *, dtype: DTypeLike | None = None) -> Tensor:
+    def zeros_like(self, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
         """Zeros of the size, dtype and device of input."""
         ...
-    def ones_like(self, *, dtype: DTypeLike | None = None) -> Tensor:
+    def ones_like(self, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
         """Ones of the size, dtype and device of input."""
         ...
-    def full_like(self, fill_value: Number, *, dtype: DTypeLike | None = None) -> Tensor:
+    def full_like(self, fill_value: Number, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
         """A constant of the size, dtype and device of input."""
+        ...
+    def empty_like(self, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
+        """A tensor of the size, dtype and device of input; what it holds is not specified (here: zeros)."""
+        ...
+    def rand_like(self, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
+        """Uniform random numbers from [0, 1), of the size, dtype and device of input."""
+        ...
+    def randn_like(self, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
+        """Random numbers from the standard normal distribution, of the size, dtype and device of input."""
         ...
     def fill_(self, value: Number) -> Tensor:
         """Overwrites every element of input with value."""
@@ -130,6 +359,102 @@ class TensorMethods:
         ...
     def index_add(self, dim: int, index: Tensor, source: Tensor) -> Tensor:
         """input, with the parts of source added where index says; an index may repeat."""
+        ...
+    def isinf(self) -> Tensor:
+        """Where the elements are infinite."""
+        ...
+    def isinf_(self) -> Tensor:
+        """In place: Where the elements are infinite."""
+        ...
+    def isfinite(self) -> Tensor:
+        """Where the elements are neither infinite nor NaN."""
+        ...
+    def isfinite_(self) -> Tensor:
+        """In place: Where the elements are neither infinite nor NaN."""
+        ...
+    def signbit(self) -> Tensor:
+        """Where the elements are negative, -0 included."""
+        ...
+    def signbit_(self) -> Tensor:
+        """In place: Where the elements are negative, -0 included."""
+        ...
+    def logical_not(self) -> Tensor:
+        """Where the elements are 0."""
+        ...
+    def logical_not_(self) -> Tensor:
+        """In place: Where the elements are 0."""
+        ...
+    def logical_and(self, other: Tensor) -> Tensor:
+        """Where both are not 0."""
+        ...
+    def logical_and_(self, other: Tensor) -> Tensor:
+        """In place: Where both are not 0."""
+        ...
+    def logical_or(self, other: Tensor) -> Tensor:
+        """Where at least one is not 0."""
+        ...
+    def logical_or_(self, other: Tensor) -> Tensor:
+        """In place: Where at least one is not 0."""
+        ...
+    def logical_xor(self, other: Tensor) -> Tensor:
+        """Where exactly one is not 0."""
+        ...
+    def logical_xor_(self, other: Tensor) -> Tensor:
+        """In place: Where exactly one is not 0."""
+        ...
+    def bitwise_and(self, other: Tensor | Number) -> Tensor:
+        """The bits that are set in both; for bool, logical_and."""
+        ...
+    def bitwise_and_(self, other: Tensor | Number) -> Tensor:
+        """In place: The bits that are set in both; for bool, logical_and."""
+        ...
+    def bitwise_or(self, other: Tensor | Number) -> Tensor:
+        """The bits that are set in one or both; for bool, logical_or."""
+        ...
+    def bitwise_or_(self, other: Tensor | Number) -> Tensor:
+        """In place: The bits that are set in one or both; for bool, logical_or."""
+        ...
+    def bitwise_xor(self, other: Tensor | Number) -> Tensor:
+        """The bits that are set in one, not both; for bool, logical_xor."""
+        ...
+    def bitwise_xor_(self, other: Tensor | Number) -> Tensor:
+        """In place: The bits that are set in one, not both; for bool, logical_xor."""
+        ...
+    def bitwise_left_shift(self, other: Tensor | Number) -> Tensor:
+        """The bits of input moved up by other places."""
+        ...
+    def bitwise_left_shift_(self, other: Tensor | Number) -> Tensor:
+        """In place: The bits of input moved up by other places."""
+        ...
+    def bitwise_right_shift(self, other: Tensor | Number) -> Tensor:
+        """The bits of input moved down by other places; the sign stays."""
+        ...
+    def bitwise_right_shift_(self, other: Tensor | Number) -> Tensor:
+        """In place: The bits of input moved down by other places; the sign stays."""
+        ...
+    def isnan(self) -> Tensor:
+        """Where the elements are NaN."""
+        ...
+    def isposinf(self) -> Tensor:
+        """Where the elements are plus infinity."""
+        ...
+    def isneginf(self) -> Tensor:
+        """Where the elements are minus infinity."""
+        ...
+    def bitwise_not(self) -> Tensor:
+        """All bits turned over; for bool, logical_not."""
+        ...
+    def bitwise_not_(self) -> Tensor:
+        """In place: All bits turned over; for bool, logical_not."""
+        ...
+    def isclose(self, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+        """Where |input - other| <= atol + rtol * |other|, or both are equal."""
+        ...
+    def allclose(self, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+        """Is |input - other| <= atol + rtol * |other| everywhere?"""
+        ...
+    def equal(self, other: Tensor) -> bool:
+        """Have both the same size and the same elements?"""
         ...
     def bmm(self, mat2: Tensor) -> Tensor:
         """Products of the matrices of two batches."""
@@ -200,6 +525,78 @@ class TensorMethods:
     def cross_entropy(self, target: Tensor, reduction: str = 'mean') -> Tensor:
         """nll_loss of log_softmax: input holds unnormalised scores (N, C), target the classes."""
         ...
+    def lerp(self, end: Tensor, weight: Tensor | Number) -> Tensor:
+        """input + weight * (end - input): between the two for a weight from 0 to 1."""
+        ...
+    def lerp_(self, end: Tensor, weight: Tensor | Number) -> Tensor:
+        """In place: input + weight * (end - input): between the two for a weight from 0 to 1."""
+        ...
+    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
+        """input + value * tensor1 * tensor2."""
+        ...
+    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
+        """In place: input + value * tensor1 * tensor2."""
+        ...
+    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
+        """input + value * tensor1 / tensor2."""
+        ...
+    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
+        """In place: input + value * tensor1 / tensor2."""
+        ...
+    @overload
+    def clamp(self, min: Number | None = None, max: Number | None = None) -> Tensor:
+        """The elements, moved into the range from min to max."""
+        ...
+    @overload
+    def clamp(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
+        """The elements, moved into the ranges from min to max, which may differ from element to element."""
+        ...
+    @overload
+    def clamp_(self, min: Number | None = None, max: Number | None = None) -> Tensor:
+        """In place: The elements, moved into the range from min to max."""
+        ...
+    @overload
+    def clamp_(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
+        """In place: The elements, moved into the ranges from min to max, which may differ from element to element."""
+        ...
+    @overload
+    def clamp_min(self, min: Number) -> Tensor:
+        """The elements, raised to min where they are smaller."""
+        ...
+    @overload
+    def clamp_min(self, min: Tensor) -> Tensor:
+        """The elements, raised to those of min where they are smaller."""
+        ...
+    @overload
+    def clamp_min_(self, min: Number) -> Tensor:
+        """In place: The elements, raised to min where they are smaller."""
+        ...
+    @overload
+    def clamp_min_(self, min: Tensor) -> Tensor:
+        """In place: The elements, raised to those of min where they are smaller."""
+        ...
+    @overload
+    def clamp_max(self, max: Number) -> Tensor:
+        """The elements, lowered to max where they are larger."""
+        ...
+    @overload
+    def clamp_max(self, max: Tensor) -> Tensor:
+        """The elements, lowered to those of max where they are larger."""
+        ...
+    @overload
+    def clamp_max_(self, max: Number) -> Tensor:
+        """In place: The elements, lowered to max where they are larger."""
+        ...
+    @overload
+    def clamp_max_(self, max: Tensor) -> Tensor:
+        """In place: The elements, lowered to those of max where they are larger."""
+        ...
+    def masked_fill(self, mask: Tensor, value: Tensor | Number) -> Tensor:
+        """The elements, with value where mask holds."""
+        ...
+    def masked_fill_(self, mask: Tensor, value: Tensor | Number) -> Tensor:
+        """In place: The elements, with value where mask holds."""
+        ...
     def uniform_(self, from_: float = 0, to: float = 1, *, generator: Generator | None = None) -> Tensor:
         """Fills input with uniform random numbers from [from_, to)."""
         ...
@@ -227,23 +624,23 @@ class TensorMethods:
     def var(self, dim: int | Sequence[int] | None = None, *, correction: Number = 1, keepdim: bool = False) -> Tensor:
         """Variance over dim; correction 1 is the unbiased estimate."""
         ...
-    def neg(self) -> Tensor:
-        """Minus the elements of input."""
-        ...
-    def neg_(self) -> Tensor:
-        """In place: Minus the elements of input."""
-        ...
-    def abs(self) -> Tensor:
-        """Absolute value of the elements."""
-        ...
-    def abs_(self) -> Tensor:
-        """In place: Absolute value of the elements."""
-        ...
     def exp(self) -> Tensor:
         """e to the power of the elements."""
         ...
     def exp_(self) -> Tensor:
         """In place: e to the power of the elements."""
+        ...
+    def exp2(self) -> Tensor:
+        """2 to the power of the elements."""
+        ...
+    def exp2_(self) -> Tensor:
+        """In place: 2 to the power of the elements."""
+        ...
+    def expm1(self) -> Tensor:
+        """exp(x) - 1, without loss of digits where x is small."""
+        ...
+    def expm1_(self) -> Tensor:
+        """In place: exp(x) - 1, without loss of digits where x is small."""
         ...
     def log(self) -> Tensor:
         """Natural logarithm of the elements."""
@@ -251,17 +648,23 @@ class TensorMethods:
     def log_(self) -> Tensor:
         """In place: Natural logarithm of the elements."""
         ...
-    def sqrt(self) -> Tensor:
-        """Square root of the elements."""
+    def log2(self) -> Tensor:
+        """Logarithm to the base 2 of the elements."""
         ...
-    def sqrt_(self) -> Tensor:
-        """In place: Square root of the elements."""
+    def log2_(self) -> Tensor:
+        """In place: Logarithm to the base 2 of the elements."""
         ...
-    def rsqrt(self) -> Tensor:
-        """One over the square root of the elements."""
+    def log10(self) -> Tensor:
+        """Logarithm to the base 10 of the elements."""
         ...
-    def rsqrt_(self) -> Tensor:
-        """In place: One over the square root of the elements."""
+    def log10_(self) -> Tensor:
+        """In place: Logarithm to the base 10 of the elements."""
+        ...
+    def log1p(self) -> Tensor:
+        """log(1 + x), without loss of digits where x is small."""
+        ...
+    def log1p_(self) -> Tensor:
+        """In place: log(1 + x), without loss of digits where x is small."""
         ...
     def sin(self) -> Tensor:
         """Sine of the elements."""
@@ -275,21 +678,240 @@ class TensorMethods:
     def cos_(self) -> Tensor:
         """In place: Cosine of the elements."""
         ...
+    def tan(self) -> Tensor:
+        """Tangent of the elements."""
+        ...
+    def tan_(self) -> Tensor:
+        """In place: Tangent of the elements."""
+        ...
+    def asin(self) -> Tensor:
+        """The angles whose sine is given."""
+        ...
+    def asin_(self) -> Tensor:
+        """In place: The angles whose sine is given."""
+        ...
+    def acos(self) -> Tensor:
+        """The angles whose cosine is given."""
+        ...
+    def acos_(self) -> Tensor:
+        """In place: The angles whose cosine is given."""
+        ...
+    def atan(self) -> Tensor:
+        """The angles whose tangent is given."""
+        ...
+    def atan_(self) -> Tensor:
+        """In place: The angles whose tangent is given."""
+        ...
+    def sinh(self) -> Tensor:
+        """Hyperbolic sine of the elements."""
+        ...
+    def sinh_(self) -> Tensor:
+        """In place: Hyperbolic sine of the elements."""
+        ...
+    def cosh(self) -> Tensor:
+        """Hyperbolic cosine of the elements."""
+        ...
+    def cosh_(self) -> Tensor:
+        """In place: Hyperbolic cosine of the elements."""
+        ...
     def tanh(self) -> Tensor:
         """Hyperbolic tangent of the elements."""
         ...
     def tanh_(self) -> Tensor:
         """In place: Hyperbolic tangent of the elements."""
         ...
-    def sigmoid(self) -> Tensor:
-        """1 / (1 + exp(-x)) of the elements."""
+    def asinh(self) -> Tensor:
+        """Inverse of sinh."""
         ...
-    def sigmoid_(self) -> Tensor:
-        """In place: 1 / (1 + exp(-x)) of the elements."""
+    def asinh_(self) -> Tensor:
+        """In place: Inverse of sinh."""
         ...
-    def relu(self) -> Tensor:
-        """The elements, with 0 in place of negative ones."""
+    def acosh(self) -> Tensor:
+        """Inverse of cosh."""
         ...
-    def relu_(self) -> Tensor:
-        """In place: The elements, with 0 in place of negative ones."""
+    def acosh_(self) -> Tensor:
+        """In place: Inverse of cosh."""
         ...
+    def atanh(self) -> Tensor:
+        """Inverse of tanh."""
+        ...
+    def atanh_(self) -> Tensor:
+        """In place: Inverse of tanh."""
+        ...
+    def erf(self) -> Tensor:
+        """The error function of the elements."""
+        ...
+    def erf_(self) -> Tensor:
+        """In place: The error function of the elements."""
+        ...
+    def erfc(self) -> Tensor:
+        """1 - erf(x), without loss of digits where x is large."""
+        ...
+    def erfc_(self) -> Tensor:
+        """In place: 1 - erf(x), without loss of digits where x is large."""
+        ...
+    def erfinv(self) -> Tensor:
+        """Inverse of erf."""
+        ...
+    def erfinv_(self) -> Tensor:
+        """In place: Inverse of erf."""
+        ...
+    def lgamma(self) -> Tensor:
+        """Logarithm of the absolute value of the gamma function."""
+        ...
+    def lgamma_(self) -> Tensor:
+        """In place: Logarithm of the absolute value of the gamma function."""
+        ...
+    def digamma(self) -> Tensor:
+        """Derivative of lgamma."""
+        ...
+    def digamma_(self) -> Tensor:
+        """In place: Derivative of lgamma."""
+        ...
+    def sinc(self) -> Tensor:
+        """sin(pi x) / (pi x), and 1 where x is 0."""
+        ...
+    def sinc_(self) -> Tensor:
+        """In place: sin(pi x) / (pi x), and 1 where x is 0."""
+        ...
+    def logit(self, eps: float | None = None) -> Tensor:
+        """log(x / (1 - x)), the inverse of sigmoid; with eps, x is first moved into [eps, 1 - eps]."""
+        ...
+    def logit_(self, eps: float | None = None) -> Tensor:
+        """In place: log(x / (1 - x)), the inverse of sigmoid; with eps, x is first moved into [eps, 1 - eps]."""
+        ...
+    def neg(self) -> Tensor:
+        """Minus the elements of input."""
+        ...
+    def neg_(self) -> Tensor:
+        """In place: Minus the elements of input."""
+        ...
+    def abs(self) -> Tensor:
+        """Absolute value of the elements."""
+        ...
+    def abs_(self) -> Tensor:
+        """In place: Absolute value of the elements."""
+        ...
+    def sign(self) -> Tensor:
+        """1, 0 or -1: the sign of the elements."""
+        ...
+    def sign_(self) -> Tensor:
+        """In place: 1, 0 or -1: the sign of the elements."""
+        ...
+    def floor(self) -> Tensor:
+        """The largest integers that are not larger than the elements."""
+        ...
+    def floor_(self) -> Tensor:
+        """In place: The largest integers that are not larger than the elements."""
+        ...
+    def ceil(self) -> Tensor:
+        """The smallest integers that are not smaller than the elements."""
+        ...
+    def ceil_(self) -> Tensor:
+        """In place: The smallest integers that are not smaller than the elements."""
+        ...
+    def trunc(self) -> Tensor:
+        """The elements without the digits after the point."""
+        ...
+    def trunc_(self) -> Tensor:
+        """In place: The elements without the digits after the point."""
+        ...
+    def round(self, *, decimals: int = 0) -> Tensor:
+        """The nearest integers, or the nearest numbers with that many decimals; halves go to the even neighbour."""
+        ...
+    def round_(self, *, decimals: int = 0) -> Tensor:
+        """In place: The nearest integers, or the nearest numbers with that many decimals; halves go to the even neighbour."""
+        ...
+    def sqrt(self) -> Tensor:
+        """Square root of the elements."""
+        ...
+    def sqrt_(self) -> Tensor:
+        """In place: Square root of the elements."""
+        ...
+    def rsqrt(self) -> Tensor:
+        """One over the square root of the elements."""
+        ...
+    def rsqrt_(self) -> Tensor:
+        """In place: One over the square root of the elements."""
+        ...
+    def nan_to_num(self, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Tensor:
+        """The elements, with numbers in place of NaN (0 if none is given) and infinities (the largest and smallest number)."""
+        ...
+    def nan_to_num_(self, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Tensor:
+        """In place: The elements, with numbers in place of NaN (0 if none is given) and infinities (the largest and smallest number)."""
+        ...
+    def square(self) -> Tensor:
+        """The elements times themselves."""
+        ...
+    def square_(self) -> Tensor:
+        """In place: The elements times themselves."""
+        ...
+    def reciprocal(self) -> Tensor:
+        """One over the elements."""
+        ...
+    def reciprocal_(self) -> Tensor:
+        """In place: One over the elements."""
+        ...
+    def frac(self) -> Tensor:
+        """The digits after the point, with the sign of the elements."""
+        ...
+    def frac_(self) -> Tensor:
+        """In place: The digits after the point, with the sign of the elements."""
+        ...
+    def positive(self) -> Tensor:
+        """input itself."""
+        ...
+    def deg2rad(self) -> Tensor:
+        """Degrees as radians."""
+        ...
+    def deg2rad_(self) -> Tensor:
+        """In place: Degrees as radians."""
+        ...
+    def rad2deg(self) -> Tensor:
+        """Radians as degrees."""
+        ...
+    def rad2deg_(self) -> Tensor:
+        """In place: Radians as degrees."""
+        ...
+    absolute = abs
+    arccos = acos
+    arccosh = acosh
+    arcsin = asin
+    arcsinh = asinh
+    arctan = atan
+    arctan2 = atan2
+    arctanh = atanh
+    clip = clamp
+    divide = div
+    fix = trunc
+    greater = gt
+    greater_equal = ge
+    less = lt
+    less_equal = le
+    multiply = mul
+    negative = neg
+    not_equal = ne
+    sgn = sign
+    subtract = sub
+    true_divide = div
+    absolute_ = abs_
+    arccos_ = acos_
+    arccosh_ = acosh_
+    arcsin_ = asin_
+    arcsinh_ = asinh_
+    arctan_ = atan_
+    arctan2_ = atan2_
+    arctanh_ = atanh_
+    clip_ = clamp_
+    divide_ = div_
+    fix_ = trunc_
+    greater_ = gt_
+    greater_equal_ = ge_
+    less_ = lt_
+    less_equal_ = le_
+    multiply_ = mul_
+    negative_ = neg_
+    not_equal_ = ne_
+    sgn_ = sign_
+    subtract_ = sub_
+    true_divide_ = div_

@@ -2,6 +2,7 @@
 
     t(2, 3)                     a float32 tensor; dtype=f64 f32 f16 bf16 i8..i64 u8..u64 b8
     positive(2, 3)              the same, all elements greater than 0
+    unit(2, 3)                  between -1 and 1; fraction: between 0 and 1; above_one: greater than 1 (floating)
     index(4, below=3)           int64, from 0 up to below
     tensor([1., 2.])            these elements
     [t(2), t(2)]                a list of tensors
@@ -160,6 +161,19 @@ class _Values:
     def positive(self, *shape: int, dtype: DTypeName = FLOAT32) -> Input:
         return self._tensor(shape, dtype.name, positive=True)
 
+    def unit(self, *shape: int, dtype: DTypeName = FLOAT32) -> Input:
+        return self._moved(shape, dtype.name, False, lambda x: x / 2)
+
+    def fraction(self, *shape: int, dtype: DTypeName = FLOAT32) -> Input:
+        return self._moved(shape, dtype.name, True, lambda x: x / 2)
+
+    def above_one(self, *shape: int, dtype: DTypeName = FLOAT32) -> Input:
+        return self._moved(shape, dtype.name, True, lambda x: x + 1)
+
+    def _moved(self, shape: tuple[int, ...], dtype: str, positive: bool, move: Any) -> Input:
+        x = self._tensor(shape, dtype, positive)
+        return replace(x, array=move(x.array))
+
     def index(self, *shape: int, below: int) -> Input:
         return Input(self._integers(shape, 0, below), "int64")
 
@@ -173,7 +187,7 @@ class _Values:
 def read_sample(op: str, line: str) -> Sample:
     text, _, words = line.partition(" ! ")
     values = _Values(f"{op} | {text}")
-    names = {name: getattr(values, name) for name in ("t", "positive", "index", "tensor")}
+    names = {name: getattr(values, name) for name in ("t", "positive", "unit", "fraction", "above_one", "index", "tensor")}
     names |= {"nan": float("nan"), "inf": float("inf")} | {short: DTypeName(name) for short, name in DTYPES.items()}
     arguments, keywords = eval(f"collect({text})", {"__builtins__": {}, "collect": lambda *a, **k: (a, k), **names})
     return Sample(op, line, arguments, keywords, words or None)

@@ -80,3 +80,16 @@ def test_generator_goes_on(device):
 def test_errors(device, draw, words):
     with pytest.raises(pyburn.PyburnError, match=words):
         draw(device)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", ["rand", "randn"])
+def test_like_draws_what_the_size_draws(name, device):
+    x = pyburn.zeros(3, 7, dtype=pyburn.float64, device=device)
+    pyburn.manual_seed(5)
+    like = getattr(pyburn, name + "_like")(x, requires_grad=True)
+    pyburn.manual_seed(5)
+    drawn = getattr(pyburn, name)(3, 7, dtype=pyburn.float64, device=device)
+    assert like.requires_grad and like.dtype is pyburn.float64 and like.device == x.device
+    np.testing.assert_array_equal(download(like), download(drawn))
+    assert getattr(pyburn, name + "_like")(x, dtype=pyburn.float32).dtype is pyburn.float32

@@ -20,6 +20,8 @@ WITHOUT_SAMPLES = {
     "rand": "draws: test_random.py",
     "randn": "draws: test_random.py",
     "randint": "draws: test_random.py",
+    "rand_like": "draws: test_random.py",
+    "randn_like": "draws: test_random.py",
     "uniform_": "draws: test_random.py",
     "normal_": "draws: test_random.py",
     "bernoulli_": "draws: test_random.py",

@@ -46,13 +46,38 @@ class Math : public CpuTest {
 };
 
 double logistic(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
+double normal_gate(double x) { return std::isinf(x) ? (x < 0 ? NAN : x) : x * 0.5 * std::erfc(-x / std::sqrt(2.0)); }
+Tensor exact_gelu(const TensorHandle& x) { return gelu(x); }
 
 const struct {
   const char* name;
   Tensor (*fn)(const TensorHandle&);
   double (*expected)(double);
-} kFunctions[] = {{"exp", exp, std::exp}, {"log", log, std::log}, {"tanh", tanh, std::tanh}, {"sigmoid", sigmoid, logistic},
-    {"sin", sin, std::sin}, {"cos", cos, std::cos}};
+} kFunctions[] = {
+    {"exp", exp, std::exp},
+    {"exp2", exp2, std::exp2},
+    {"expm1", expm1, std::expm1},
+    {"log", log, std::log},
+    {"log2", log2, std::log2},
+    {"log10", log10, std::log10},
+    {"log1p", log1p, std::log1p},
+    {"sin", sin, std::sin},
+    {"cos", cos, std::cos},
+    {"tan", tan, std::tan},
+    {"asin", asin, std::asin},
+    {"acos", acos, std::acos},
+    {"atan", atan, std::atan},
+    {"sinh", sinh, std::sinh},
+    {"cosh", cosh, std::cosh},
+    {"tanh", tanh, std::tanh},
+    {"asinh", asinh, std::asinh},
+    {"acosh", acosh, std::acosh},
+    {"atanh", atanh, std::atanh},
+    {"erf", erf, std::erf},
+    {"erfc", erfc, std::erfc},
+    {"sigmoid", sigmoid, logistic},
+    {"gelu", exact_gelu, normal_gate},
+};
 
 TEST_F(Math, WholeNumberLine) {
   for (const auto& f : kFunctions) check(f.name, f.fn, f.expected, all_magnitudes(10007));
@@ -76,6 +101,32 @@ TEST_F(Math, AnglesNearMultiplesOfHalfPi) {
 }
 
 TEST_F(Math, LogNearOne) { check("log", log, std::log, range(0.999, 1.001, 20000)); }
+
+// Of two operands: against libm, for ordinary pairs and for all pairs of special numbers.
+void check_pairs(Tensor (*fn)(const TensorHandle&, const TensorHandle&), double (*expected)(double, double), std::vector<double> x,
+    std::vector<double> y, Tensor (*make)(const std::vector<double>&)) {
+  const double special[] = {0.0, -0.0, 1, -1, 2, -2, 3, -3, 0.5, -0.5, 1e-40, -1e-40, 1e38, -1e38, 16777217, -7, INFINITY, -INFINITY, NAN};
+  for (double a : special)
+    for (double b : special) x.push_back(double(float(a))), y.push_back(double(float(b)));
+  const Tensor z = fn(make(x), make(y));
+  for (size_t i = 0; i < x.size(); ++i)
+    ASSERT_LE(ulps(z.data<float>()[i], expected(x[i], y[i])), 4.0) << x[i] << " and " << y[i] << ": " << z.data<float>()[i];
+}
+
+TEST_F(Math, Pairs) {
+  auto make = [](const std::vector<double>& v) { return from_values(Shape{int64_t(v.size())}, v); };
+  std::vector<double> base, exponent;
+  for (uint32_t i = 1; i < 400000; ++i) {
+    const float b = std::bit_cast<float>(i * 2654435761u & 0x7fffffffu);
+    if (!(b < INFINITY) || b == 0) continue;
+    base.push_back(double(b));
+    const double reach = 150 / (std::abs(std::log2(double(b))) + 1e-3);  // results over the whole range of floats
+    exponent.push_back(double(float(reach * (double(i * 40503u % 65536u) / 32768 - 1))));
+  }
+  check_pairs([](const TensorHandle& x, const TensorHandle& y) { return pow(x, y); }, std::pow, base, exponent, make);
+  check_pairs([](const TensorHandle& x, const TensorHandle& y) { return atan2(x, y); }, std::atan2, base, exponent, make);
+  check_pairs([](const TensorHandle& x, const TensorHandle& y) { return hypot(x, y); }, std::hypot, base, exponent, make);
+}
 
 TEST_F(Math, SignsAndShortTensors) {
   for (int64_t n : {1, 2, 7, 17, 33}) {

@@ -5,6 +5,138 @@
 namespace pyburn::python {
 namespace {
 
+PyObject* call_relu(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::relu(x...); }, a.tensor(0)));
+}
+void into_relu(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { relu_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_sigmoid(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::sigmoid(x...); }, a.tensor(0)));
+}
+void into_sigmoid(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { sigmoid_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_gelu(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::gelu(x...); }, a.tensor(0), a.text(1)));
+}
+void into_gelu(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { gelu_into(out[0], x...); }, a.tensor(0), a.text(1));
+}
+PyObject* call_gelu_gradient(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::gelu_gradient(x...); }, a.tensor(0), a.tensor(1), a.text(2)));
+}
+void into_gelu_gradient(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { gelu_gradient_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.text(2));
+}
+PyObject* call_silu(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::silu(x...); }, a.tensor(0)));
+}
+void into_silu(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { silu_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_silu_gradient(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::silu_gradient(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_silu_gradient(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { silu_gradient_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_mish(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::mish(x...); }, a.tensor(0)));
+}
+void into_mish(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { mish_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_softplus(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::softplus(x...); }, a.tensor(0), a.number(1), a.number(2)));
+}
+void into_softplus(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { softplus_into(out[0], x...); }, a.tensor(0), a.number(1), a.number(2));
+}
+PyObject* call_logsigmoid(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::logsigmoid(x...); }, a.tensor(0)));
+}
+void into_logsigmoid(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { logsigmoid_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_hardtanh(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::hardtanh(x...); }, a.tensor(0), a.scalar(1), a.scalar(2)));
+}
+void into_hardtanh(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { hardtanh_into(out[0], x...); }, a.tensor(0), a.scalar(1), a.scalar(2));
+}
+PyObject* call_hardswish(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::hardswish(x...); }, a.tensor(0)));
+}
+void into_hardswish(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { hardswish_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_hardsigmoid(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::hardsigmoid(x...); }, a.tensor(0)));
+}
+void into_hardsigmoid(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { hardsigmoid_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_leaky_relu(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::leaky_relu(x...); }, a.tensor(0), a.number(1)));
+}
+void into_leaky_relu(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { leaky_relu_into(out[0], x...); }, a.tensor(0), a.number(1));
+}
+PyObject* call_elu(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::elu(x...); }, a.tensor(0), a.number(1), a.number(2), a.number(3)));
+}
+void into_elu(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { elu_into(out[0], x...); }, a.tensor(0), a.number(1), a.number(2), a.number(3));
+}
+PyObject* call_softshrink(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::softshrink(x...); }, a.tensor(0), a.number(1)));
+}
+void into_softshrink(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { softshrink_into(out[0], x...); }, a.tensor(0), a.number(1));
+}
+PyObject* call_hardshrink(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::hardshrink(x...); }, a.tensor(0), a.number(1)));
+}
+void into_hardshrink(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { hardshrink_into(out[0], x...); }, a.tensor(0), a.number(1));
+}
+PyObject* call_threshold(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::threshold(x...); }, a.tensor(0), a.scalar(1), a.scalar(2)));
+}
+void into_threshold(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { threshold_into(out[0], x...); }, a.tensor(0), a.scalar(1), a.scalar(2));
+}
+PyObject* call_relu6(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::relu6(x...); }, a.tensor(0)));
+}
+void into_relu6(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { relu6_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_selu(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::selu(x...); }, a.tensor(0)));
+}
+void into_selu(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { selu_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_celu(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::celu(x...); }, a.tensor(0), a.number(1)));
+}
+void into_celu(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { celu_into(out[0], x...); }, a.tensor(0), a.number(1));
+}
+PyObject* call_softsign(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::softsign(x...); }, a.tensor(0)));
+}
+PyObject* call_tanhshrink(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::tanhshrink(x...); }, a.tensor(0)));
+}
+PyObject* call_prelu(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::prelu(x...); }, a.tensor(0), a.tensor(1)));
+}
+PyObject* call_glu(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::glu(x...); }, a.tensor(0), a.integer(1)));
+}
 PyObject* call_add(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::add(x...); }, a.operand(0), a.operand(1), a.scalar(2)));
 }
@@ -89,6 +221,108 @@ PyObject* call_where(const Arguments& a) {
 void into_where(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { where_into(out[0], x...); }, a.tensor(0), a.operand(1), a.operand(2));
 }
+PyObject* call_div_mode(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::div(x...); }, a.operand(0), a.operand(1), a.optional_text(2)));
+}
+void into_div_mode(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { div_into(out[0], x...); }, a.operand(0), a.operand(1), a.optional_text(2));
+}
+PyObject* call_rsub(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rsub(x...); }, a.tensor(0), a.operand(1), a.scalar(2)));
+}
+PyObject* call_float_power(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::float_power(x...); }, a.operand(0), a.operand(1)));
+}
+void into_float_power(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { float_power_into(out[0], x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_where_nonzero(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::where(x...); }, a.tensor(0)));
+}
+PyObject* call_floor_divide(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::floor_divide(x...); }, a.operand(0), a.operand(1)));
+}
+void into_floor_divide(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { floor_divide_into(out[0], x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_remainder(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::remainder(x...); }, a.operand(0), a.operand(1)));
+}
+void into_remainder(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { remainder_into(out[0], x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_fmod(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::fmod(x...); }, a.operand(0), a.operand(1)));
+}
+void into_fmod(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fmod_into(out[0], x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_atan2(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::atan2(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_atan2(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { atan2_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_hypot(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::hypot(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_hypot(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { hypot_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_xlogy(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::xlogy(x...); }, a.operand(0), a.operand(1)));
+}
+void into_xlogy(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { xlogy_into(out[0], x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_logaddexp(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::logaddexp(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_logaddexp(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { logaddexp_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_copysign(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::copysign(x...); }, a.tensor(0), a.operand(1)));
+}
+void into_copysign(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { copysign_into(out[0], x...); }, a.tensor(0), a.operand(1));
+}
+PyObject* call_fmax(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::fmax(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_fmax(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fmax_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_fmin(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::fmin(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_fmin(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fmin_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_nextafter(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::nextafter(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_nextafter(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { nextafter_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_heaviside(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::heaviside(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_heaviside(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { heaviside_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_logaddexp2(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::logaddexp2(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_logaddexp2(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { logaddexp2_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_ldexp(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::ldexp(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_ldexp(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { ldexp_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
 PyObject* call_conv2d(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv2d(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6)));
 }
@@ -134,6 +368,9 @@ PyObject* call_full(const Arguments& a) {
 PyObject* call_arange(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::arange(x...); }, a.scalar(0), a.optional_scalar(1), a.scalar(2), a.optional_dtype(3), a.optional_device(4), a.boolean(5)));
 }
+PyObject* call_linspace(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::linspace(x...); }, a.scalar(0), a.scalar(1), a.integer(2), a.optional_dtype(3), a.optional_device(4), a.boolean(5)));
+}
 PyObject* call_zeros(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::zeros(x...); }, a.dims(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3)));
 }
@@ -144,13 +381,34 @@ PyObject* call_empty(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::empty(x...); }, a.dims(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3)));
 }
 PyObject* call_zeros_like(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::zeros_like(x...); }, a.tensor(0), a.optional_dtype(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::zeros_like(x...); }, a.tensor(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3)));
 }
 PyObject* call_ones_like(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::ones_like(x...); }, a.tensor(0), a.optional_dtype(1)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::ones_like(x...); }, a.tensor(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3)));
 }
 PyObject* call_full_like(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::full_like(x...); }, a.tensor(0), a.scalar(1), a.optional_dtype(2)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::full_like(x...); }, a.tensor(0), a.scalar(1), a.optional_dtype(2), a.optional_device(3), a.boolean(4)));
+}
+PyObject* call_empty_like(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::empty_like(x...); }, a.tensor(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3)));
+}
+PyObject* call_rand_like(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rand_like(x...); }, a.tensor(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3)));
+}
+PyObject* call_randn_like(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::randn_like(x...); }, a.tensor(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3)));
+}
+PyObject* call_logspace(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::logspace(x...); }, a.scalar(0), a.scalar(1), a.integer(2), a.number(3), a.optional_dtype(4), a.optional_device(5), a.boolean(6)));
+}
+PyObject* call_eye(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::eye(x...); }, a.integer(0), a.optional_integer(1), a.optional_dtype(2), a.optional_device(3), a.boolean(4)));
+}
+PyObject* call_tril_indices(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::tril_indices(x...); }, a.integer(0), a.integer(1), a.integer(2), a.optional_dtype(3), a.optional_device(4)));
+}
+PyObject* call_triu_indices(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::triu_indices(x...); }, a.integer(0), a.integer(1), a.integer(2), a.optional_dtype(3), a.optional_device(4)));
 }
 PyObject* call_fill_(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::fill_(x...); }, a.tensor(0), a.scalar(1)));
@@ -175,6 +433,108 @@ PyObject* call_index_add(const Arguments& a) {
 }
 void into_index_add(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { index_add_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3));
+}
+PyObject* call_isinf(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::isinf(x...); }, a.tensor(0)));
+}
+void into_isinf(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { isinf_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_isfinite(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::isfinite(x...); }, a.tensor(0)));
+}
+void into_isfinite(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { isfinite_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_signbit(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::signbit(x...); }, a.tensor(0)));
+}
+void into_signbit(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { signbit_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_logical_not(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::logical_not(x...); }, a.tensor(0)));
+}
+void into_logical_not(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { logical_not_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_logical_and(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::logical_and(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_logical_and(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { logical_and_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_logical_or(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::logical_or(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_logical_or(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { logical_or_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_logical_xor(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::logical_xor(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_logical_xor(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { logical_xor_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_bitwise_and(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::bitwise_and(x...); }, a.operand(0), a.operand(1)));
+}
+void into_bitwise_and(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { bitwise_and_into(out[0], x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_bitwise_or(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::bitwise_or(x...); }, a.operand(0), a.operand(1)));
+}
+void into_bitwise_or(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { bitwise_or_into(out[0], x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_bitwise_xor(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::bitwise_xor(x...); }, a.operand(0), a.operand(1)));
+}
+void into_bitwise_xor(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { bitwise_xor_into(out[0], x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_bitwise_left_shift(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::bitwise_left_shift(x...); }, a.operand(0), a.operand(1)));
+}
+void into_bitwise_left_shift(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { bitwise_left_shift_into(out[0], x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_bitwise_right_shift(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::bitwise_right_shift(x...); }, a.operand(0), a.operand(1)));
+}
+void into_bitwise_right_shift(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { bitwise_right_shift_into(out[0], x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_isnan(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::isnan(x...); }, a.tensor(0)));
+}
+PyObject* call_isposinf(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::isposinf(x...); }, a.tensor(0)));
+}
+void into_isposinf(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { isposinf_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_isneginf(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::isneginf(x...); }, a.tensor(0)));
+}
+void into_isneginf(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { isneginf_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_bitwise_not(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::bitwise_not(x...); }, a.tensor(0)));
+}
+void into_bitwise_not(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { bitwise_not_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_isclose(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::isclose(x...); }, a.tensor(0), a.tensor(1), a.number(2), a.number(3), a.boolean(4)));
+}
+PyObject* call_allclose(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::allclose(x...); }, a.tensor(0), a.tensor(1), a.number(2), a.number(3), a.boolean(4)));
+}
+PyObject* call_equal(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::equal(x...); }, a.tensor(0), a.tensor(1)));
 }
 PyObject* call_bmm(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::bmm(x...); }, a.tensor(0), a.tensor(1)));
@@ -254,6 +614,66 @@ PyObject* call_nll_loss(const Arguments& a) {
 PyObject* call_cross_entropy(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cross_entropy(x...); }, a.tensor(0), a.tensor(1), a.text(2)));
 }
+PyObject* call_lerp(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::lerp(x...); }, a.tensor(0), a.tensor(1), a.operand(2)));
+}
+void into_lerp(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { lerp_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.operand(2));
+}
+PyObject* call_addcmul(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::addcmul(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3)));
+}
+void into_addcmul(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { addcmul_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3));
+}
+PyObject* call_addcdiv(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::addcdiv(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3)));
+}
+void into_addcdiv(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { addcdiv_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3));
+}
+PyObject* call_clamp(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::clamp(x...); }, a.tensor(0), a.optional_scalar(1), a.optional_scalar(2)));
+}
+void into_clamp(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { clamp_into(out[0], x...); }, a.tensor(0), a.optional_scalar(1), a.optional_scalar(2));
+}
+PyObject* call_clamp_tensors(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::clamp(x...); }, a.tensor(0), a.optional_tensor(1), a.optional_tensor(2)));
+}
+void into_clamp_tensors(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { clamp_into(out[0], x...); }, a.tensor(0), a.optional_tensor(1), a.optional_tensor(2));
+}
+PyObject* call_clamp_min(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::clamp_min(x...); }, a.tensor(0), a.scalar(1)));
+}
+void into_clamp_min(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { clamp_min_into(out[0], x...); }, a.tensor(0), a.scalar(1));
+}
+PyObject* call_clamp_min_tensors(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::clamp_min(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_clamp_min_tensors(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { clamp_min_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_clamp_max(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::clamp_max(x...); }, a.tensor(0), a.scalar(1)));
+}
+void into_clamp_max(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { clamp_max_into(out[0], x...); }, a.tensor(0), a.scalar(1));
+}
+PyObject* call_clamp_max_tensors(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::clamp_max(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_clamp_max_tensors(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { clamp_max_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_masked_fill(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::masked_fill(x...); }, a.tensor(0), a.tensor(1), a.operand(2)));
+}
+void into_masked_fill(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { masked_fill_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.operand(2));
+}
 PyObject* call_rand(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rand(x...); }, a.dims(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3), a.optional_generator(4)));
 }
@@ -305,23 +725,23 @@ void into_argmax(const Arguments& a, std::span<const TensorHandle> out) {
 PyObject* call_var(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::var(x...); }, a.tensor(0), a.optional_dims(1), a.scalar(2), a.boolean(3)));
 }
-PyObject* call_neg(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::neg(x...); }, a.tensor(0)));
-}
-void into_neg(const Arguments& a, std::span<const TensorHandle> out) {
-  invoke(a, [&](const auto&... x) { neg_into(out[0], x...); }, a.tensor(0));
-}
-PyObject* call_abs(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::abs(x...); }, a.tensor(0)));
-}
-void into_abs(const Arguments& a, std::span<const TensorHandle> out) {
-  invoke(a, [&](const auto&... x) { abs_into(out[0], x...); }, a.tensor(0));
-}
 PyObject* call_exp(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::exp(x...); }, a.tensor(0)));
 }
 void into_exp(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { exp_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_exp2(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::exp2(x...); }, a.tensor(0)));
+}
+void into_exp2(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { exp2_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_expm1(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::expm1(x...); }, a.tensor(0)));
+}
+void into_expm1(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { expm1_into(out[0], x...); }, a.tensor(0));
 }
 PyObject* call_log(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::log(x...); }, a.tensor(0)));
@@ -329,17 +749,23 @@ PyObject* call_log(const Arguments& a) {
 void into_log(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { log_into(out[0], x...); }, a.tensor(0));
 }
-PyObject* call_sqrt(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::sqrt(x...); }, a.tensor(0)));
+PyObject* call_log2(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::log2(x...); }, a.tensor(0)));
 }
-void into_sqrt(const Arguments& a, std::span<const TensorHandle> out) {
-  invoke(a, [&](const auto&... x) { sqrt_into(out[0], x...); }, a.tensor(0));
+void into_log2(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { log2_into(out[0], x...); }, a.tensor(0));
 }
-PyObject* call_rsqrt(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rsqrt(x...); }, a.tensor(0)));
+PyObject* call_log10(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::log10(x...); }, a.tensor(0)));
 }
-void into_rsqrt(const Arguments& a, std::span<const TensorHandle> out) {
-  invoke(a, [&](const auto&... x) { rsqrt_into(out[0], x...); }, a.tensor(0));
+void into_log10(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { log10_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_log1p(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::log1p(x...); }, a.tensor(0)));
+}
+void into_log1p(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { log1p_into(out[0], x...); }, a.tensor(0));
 }
 PyObject* call_sin(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::sin(x...); }, a.tensor(0)));
@@ -353,28 +779,235 @@ PyObject* call_cos(const Arguments& a) {
 void into_cos(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { cos_into(out[0], x...); }, a.tensor(0));
 }
+PyObject* call_tan(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::tan(x...); }, a.tensor(0)));
+}
+void into_tan(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { tan_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_asin(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::asin(x...); }, a.tensor(0)));
+}
+void into_asin(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { asin_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_acos(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::acos(x...); }, a.tensor(0)));
+}
+void into_acos(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { acos_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_atan(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::atan(x...); }, a.tensor(0)));
+}
+void into_atan(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { atan_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_sinh(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::sinh(x...); }, a.tensor(0)));
+}
+void into_sinh(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { sinh_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_cosh(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cosh(x...); }, a.tensor(0)));
+}
+void into_cosh(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { cosh_into(out[0], x...); }, a.tensor(0));
+}
 PyObject* call_tanh(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::tanh(x...); }, a.tensor(0)));
 }
 void into_tanh(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { tanh_into(out[0], x...); }, a.tensor(0));
 }
-PyObject* call_sigmoid(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::sigmoid(x...); }, a.tensor(0)));
+PyObject* call_asinh(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::asinh(x...); }, a.tensor(0)));
 }
-void into_sigmoid(const Arguments& a, std::span<const TensorHandle> out) {
-  invoke(a, [&](const auto&... x) { sigmoid_into(out[0], x...); }, a.tensor(0));
+void into_asinh(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { asinh_into(out[0], x...); }, a.tensor(0));
 }
-PyObject* call_relu(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::relu(x...); }, a.tensor(0)));
+PyObject* call_acosh(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::acosh(x...); }, a.tensor(0)));
 }
-void into_relu(const Arguments& a, std::span<const TensorHandle> out) {
-  invoke(a, [&](const auto&... x) { relu_into(out[0], x...); }, a.tensor(0));
+void into_acosh(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { acosh_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_atanh(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::atanh(x...); }, a.tensor(0)));
+}
+void into_atanh(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { atanh_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_erf(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::erf(x...); }, a.tensor(0)));
+}
+void into_erf(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { erf_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_erfc(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::erfc(x...); }, a.tensor(0)));
+}
+void into_erfc(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { erfc_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_erfinv(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::erfinv(x...); }, a.tensor(0)));
+}
+void into_erfinv(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { erfinv_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_lgamma(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::lgamma(x...); }, a.tensor(0)));
+}
+void into_lgamma(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { lgamma_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_digamma(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::digamma(x...); }, a.tensor(0)));
+}
+void into_digamma(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { digamma_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_polygamma(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::polygamma(x...); }, a.integer(0), a.tensor(1)));
+}
+void into_polygamma(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { polygamma_into(out[0], x...); }, a.integer(0), a.tensor(1));
+}
+PyObject* call_sinc(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::sinc(x...); }, a.tensor(0)));
+}
+void into_sinc(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { sinc_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_logit(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::logit(x...); }, a.tensor(0), a.optional_number(1)));
+}
+void into_logit(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { logit_into(out[0], x...); }, a.tensor(0), a.optional_number(1));
+}
+PyObject* call_neg(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::neg(x...); }, a.tensor(0)));
+}
+void into_neg(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { neg_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_abs(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::abs(x...); }, a.tensor(0)));
+}
+void into_abs(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { abs_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_sign(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::sign(x...); }, a.tensor(0)));
+}
+void into_sign(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { sign_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_floor(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::floor(x...); }, a.tensor(0)));
+}
+void into_floor(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { floor_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_ceil(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::ceil(x...); }, a.tensor(0)));
+}
+void into_ceil(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { ceil_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_trunc(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::trunc(x...); }, a.tensor(0)));
+}
+void into_trunc(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { trunc_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_round(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::round(x...); }, a.tensor(0), a.integer(1)));
+}
+void into_round(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { round_into(out[0], x...); }, a.tensor(0), a.integer(1));
+}
+PyObject* call_sqrt(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::sqrt(x...); }, a.tensor(0)));
+}
+void into_sqrt(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { sqrt_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_rsqrt(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rsqrt(x...); }, a.tensor(0)));
+}
+void into_rsqrt(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { rsqrt_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_nan_to_num(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::nan_to_num(x...); }, a.tensor(0), a.optional_number(1), a.optional_number(2), a.optional_number(3)));
+}
+void into_nan_to_num(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { nan_to_num_into(out[0], x...); }, a.tensor(0), a.optional_number(1), a.optional_number(2), a.optional_number(3));
+}
+PyObject* call_square(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::square(x...); }, a.tensor(0)));
+}
+void into_square(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { square_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_reciprocal(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::reciprocal(x...); }, a.tensor(0)));
+}
+void into_reciprocal(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { reciprocal_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_frac(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::frac(x...); }, a.tensor(0)));
+}
+void into_frac(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { frac_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_positive(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::positive(x...); }, a.tensor(0)));
+}
+PyObject* call_deg2rad(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::deg2rad(x...); }, a.tensor(0)));
+}
+void into_deg2rad(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { deg2rad_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_rad2deg(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rad2deg(x...); }, a.tensor(0)));
+}
+void into_rad2deg(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { rad2deg_into(out[0], x...); }, a.tensor(0));
 }
 
 }  // namespace
 
 const FunctionEntry kFunctions[] = {
+    {"relu(Tensor input) -> Tensor", "The elements, with 0 in place of negative ones.", "pyburn.relu(pyburn.tensor([-1., 1.]))", call_relu, into_relu, kMethod | kInPlace},
+    {"sigmoid(Tensor input) -> Tensor", "1 / (1 + exp(-x)) of the elements.", "pyburn.sigmoid(pyburn.tensor([0., 1.]))", call_sigmoid, into_sigmoid, kMethod | kInPlace},
+    {"gelu(Tensor input, *, str approximate='none') -> Tensor", "x times the normal distribution at x; approximate is 'none' or 'tanh'.", "pyburn.gelu(pyburn.tensor([-1., 1.]))", call_gelu, into_gelu, kMethod | kInPlace},
+    {"gelu_gradient(Tensor grad, Tensor input, *, str approximate='none') -> Tensor", "The gradient of gelu at input, times grad.", "pyburn.gelu_gradient(pyburn.ones(2), pyburn.tensor([-1., 1.]))", call_gelu_gradient, into_gelu_gradient, 0},
+    {"silu(Tensor input) -> Tensor", "x times sigmoid(x), also called swish.", "pyburn.silu(pyburn.tensor([-1., 1.]))", call_silu, into_silu, kMethod | kInPlace},
+    {"silu_gradient(Tensor grad, Tensor input) -> Tensor", "The gradient of silu at input, times grad.", "pyburn.silu_gradient(pyburn.ones(2), pyburn.tensor([-1., 1.]))", call_silu_gradient, into_silu_gradient, 0},
+    {"mish(Tensor input) -> Tensor", "x times tanh(softplus(x)).", "pyburn.mish(pyburn.tensor([-1., 1.]))", call_mish, into_mish, kMethod | kInPlace},
+    {"softplus(Tensor input, float beta=1.0, float threshold=20.0) -> Tensor", "log(1 + exp(beta x)) / beta, and x itself where beta x is above the threshold.", "pyburn.softplus(pyburn.tensor([-1., 1.]))", call_softplus, into_softplus, kMethod | kInPlace},
+    {"logsigmoid(Tensor input) -> Tensor", "log(sigmoid(x)), without loss of digits.", "pyburn.logsigmoid(pyburn.tensor([-1., 1.]))", call_logsigmoid, into_logsigmoid, kMethod | kInPlace},
+    {"hardtanh(Tensor input, Scalar min_val=-1.0, Scalar max_val=1.0) -> Tensor", "The elements, moved into the range from min_val to max_val.", "pyburn.hardtanh(pyburn.tensor([-2., 0.5]))", call_hardtanh, into_hardtanh, kMethod | kInPlace},
+    {"hardswish(Tensor input) -> Tensor", "x times hardsigmoid(x).", "pyburn.hardswish(pyburn.tensor([-1., 4.]))", call_hardswish, into_hardswish, kMethod | kInPlace},
+    {"hardsigmoid(Tensor input) -> Tensor", "(x + 3) / 6, moved into the range from 0 to 1.", "pyburn.hardsigmoid(pyburn.tensor([-1., 4.]))", call_hardsigmoid, into_hardsigmoid, kMethod | kInPlace},
+    {"leaky_relu(Tensor input, float negative_slope=0.01) -> Tensor", "The elements, with negative ones times negative_slope.", "pyburn.leaky_relu(pyburn.tensor([-1., 1.]), 0.1)", call_leaky_relu, into_leaky_relu, kMethod | kInPlace},
+    {"elu(Tensor input, float alpha=1.0, float scale=1.0, float input_scale=1.0) -> Tensor", "scale x where x is positive, else scale alpha (exp(input_scale x) - 1).", "pyburn.elu(pyburn.tensor([-1., 1.]))", call_elu, into_elu, kMethod | kInPlace},
+    {"softshrink(Tensor input, float lambd=0.5) -> Tensor", "The elements, moved towards 0 by lambd and no further.", "pyburn.softshrink(pyburn.tensor([-1., 0.25]))", call_softshrink, into_softshrink, kMethod | kInPlace},
+    {"hardshrink(Tensor input, float lambd=0.5) -> Tensor", "The elements, with 0 in place of those between -lambd and lambd.", "pyburn.hardshrink(pyburn.tensor([-1., 0.25]))", call_hardshrink, into_hardshrink, kMethod | kInPlace},
+    {"threshold(Tensor input, Scalar threshold, Scalar value) -> Tensor", "The elements, with value in place of those that are not above the threshold.", "pyburn.threshold(pyburn.tensor([-1., 1.]), 0., 9.)", call_threshold, into_threshold, kMethod | kInPlace},
+    {"relu6(Tensor input) -> Tensor", "The elements, moved into the range from 0 to 6.", "pyburn.relu6(pyburn.tensor([-1., 9.]))", call_relu6, into_relu6, kMethod | kInPlace},
+    {"selu(Tensor input) -> Tensor", "elu with the constants that keep mean 0 and variance 1.", "pyburn.selu(pyburn.tensor([-1., 1.]))", call_selu, into_selu, kMethod | kInPlace},
+    {"celu(Tensor input, float alpha=1.0) -> Tensor", "x where it is positive, else alpha (exp(x / alpha) - 1).", "pyburn.celu(pyburn.tensor([-1., 1.]))", call_celu, into_celu, kMethod | kInPlace},
+    {"softsign(Tensor input) -> Tensor", "x / (1 + |x|).", "pyburn.softsign(pyburn.tensor([-1., 3.]))", call_softsign, nullptr, kMethod},
+    {"tanhshrink(Tensor input) -> Tensor", "x - tanh(x).", "pyburn.tanhshrink(pyburn.tensor([-1., 3.]))", call_tanhshrink, nullptr, kMethod},
+    {"prelu(Tensor input, Tensor weight) -> Tensor", "The elements, with negative ones times weight: one number, or one for each channel (axis 1).", "pyburn.prelu(pyburn.tensor([-1., 1.]), pyburn.tensor([0.5]))", call_prelu, nullptr, kMethod},
+    {"glu(Tensor input, int dim=-1) -> Tensor", "The first half along dim times the sigmoid of the second.", "pyburn.glu(pyburn.tensor([1., 2., 0., 0.]))", call_glu, nullptr, kMethod},
     {"add(Tensor|Scalar input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "input + alpha * other.", "pyburn.add(pyburn.tensor([1., 2.]), 10, alpha=2)", call_add, into_add, kMethod | kInPlace},
     {"sub(Tensor|Scalar input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "input - alpha * other.", "pyburn.sub(pyburn.tensor([1., 2.]), 1)", call_sub, into_sub, kMethod | kInPlace},
     {"mul(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "input * other.", "pyburn.mul(pyburn.tensor([1., 2.]), 3)", call_mul, into_mul, kMethod | kInPlace},
@@ -389,6 +1022,24 @@ const FunctionEntry kFunctions[] = {
     {"gt(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "Where input is greater than other.", "pyburn.gt(pyburn.tensor([1., 2.]), 1)", call_gt, into_gt, kMethod | kInPlace},
     {"ge(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "Where input is at least other.", "pyburn.ge(pyburn.tensor([1., 2.]), 2)", call_ge, into_ge, kMethod | kInPlace},
     {"where(Tensor condition, Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "Elements of input where condition holds, of other elsewhere.", "pyburn.where(pyburn.tensor([True, False]), pyburn.tensor([1., 2.]), 0.)", call_where, into_where, 0},
+    {"div.mode(Tensor|Scalar input, Tensor|Scalar other, *, str? rounding_mode) -> Tensor", "input / other; rounded towards 0 ('trunc') or down ('floor'), in the common dtype, when asked for.", "pyburn.div(pyburn.tensor([5, -5]), 2, rounding_mode='trunc')", call_div_mode, into_div_mode, kMethod | kInPlace},
+    {"rsub(Tensor input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "other - alpha * input.", "pyburn.rsub(pyburn.tensor([1., 2.]), 10)", call_rsub, nullptr, kMethod},
+    {"float_power(Tensor|Scalar input, Tensor|Scalar exponent) -> Tensor", "input to the power of exponent, in float64.", "pyburn.float_power(pyburn.tensor([1, 2]), -1)", call_float_power, into_float_power, kMethod | kInPlace},
+    {"where.nonzero(Tensor condition) -> Tensor[]", "The indices of the elements that are not zero, a tensor for each axis.", "pyburn.where(pyburn.tensor([True, False, True]))", call_where_nonzero, nullptr, 0},
+    {"floor_divide(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "input / other, rounded down.", "pyburn.floor_divide(pyburn.tensor([5, -5]), 2)", call_floor_divide, into_floor_divide, kMethod | kInPlace},
+    {"remainder(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "What division leaves, with the sign of other: Python's %.", "pyburn.remainder(pyburn.tensor([5, -5]), 3)", call_remainder, into_remainder, kMethod | kInPlace},
+    {"fmod(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "What division leaves, with the sign of input: C's fmod.", "pyburn.fmod(pyburn.tensor([5, -5]), 3)", call_fmod, into_fmod, kMethod | kInPlace},
+    {"atan2(Tensor input, Tensor other) -> Tensor", "The angle of the point (other, input), from -pi to pi.", "pyburn.atan2(pyburn.tensor([1., -1.]), pyburn.tensor([0., -1.]))", call_atan2, into_atan2, kMethod | kInPlace},
+    {"hypot(Tensor input, Tensor other) -> Tensor", "The length of the vector (input, other), without overflow on the way.", "pyburn.hypot(pyburn.tensor([3.]), pyburn.tensor([4.]))", call_hypot, into_hypot, kMethod | kInPlace},
+    {"xlogy(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "input * log(other), and 0 where input is 0.", "pyburn.xlogy(pyburn.tensor([0., 2.]), pyburn.tensor([0., 2.]))", call_xlogy, into_xlogy, kMethod | kInPlace},
+    {"logaddexp(Tensor input, Tensor other) -> Tensor", "log(exp(input) + exp(other)), without overflow on the way.", "pyburn.logaddexp(pyburn.tensor([1.]), pyburn.tensor([1.]))", call_logaddexp, into_logaddexp, kMethod | kInPlace},
+    {"copysign(Tensor input, Tensor|Scalar other) -> Tensor", "The absolute value of input with the sign of other.", "pyburn.copysign(pyburn.tensor([1., -2.]), -1.)", call_copysign, into_copysign, kMethod | kInPlace},
+    {"fmax(Tensor input, Tensor other) -> Tensor", "The larger of two elements; a number wins against NaN.", "pyburn.fmax(pyburn.tensor([1., float('nan')]), pyburn.tensor([0., 2.]))", call_fmax, into_fmax, kMethod | kInPlace},
+    {"fmin(Tensor input, Tensor other) -> Tensor", "The smaller of two elements; a number wins against NaN.", "pyburn.fmin(pyburn.tensor([1., float('nan')]), pyburn.tensor([0., 2.]))", call_fmin, into_fmin, kMethod | kInPlace},
+    {"nextafter(Tensor input, Tensor other) -> Tensor", "The next number after input on the way to other.", "pyburn.nextafter(pyburn.tensor([1.]), pyburn.tensor([2.])) > 1", call_nextafter, into_nextafter, kMethod | kInPlace},
+    {"heaviside(Tensor input, Tensor values) -> Tensor", "0 where input is negative, 1 where it is positive, values where it is 0.", "pyburn.heaviside(pyburn.tensor([-1., 0., 1.]), pyburn.tensor(0.5))", call_heaviside, into_heaviside, kMethod | kInPlace},
+    {"logaddexp2(Tensor input, Tensor other) -> Tensor", "log2(2^input + 2^other), without overflow on the way.", "pyburn.logaddexp2(pyburn.tensor([1.]), pyburn.tensor([1.]))", call_logaddexp2, into_logaddexp2, kMethod},
+    {"ldexp(Tensor input, Tensor other) -> Tensor", "input * 2^other.", "pyburn.ldexp(pyburn.tensor([1., 3.]), pyburn.tensor([1, 2]))", call_ldexp, into_ldexp, kMethod | kInPlace},
     {"conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] dilation=1, int groups=1) -> Tensor", "Two-dimensional convolution (cross-correlation) of input (N, C, H, W) with weight (O, C / groups, kh, kw).", "pyburn.conv2d(pyburn.ones(1, 1, 5, 5), pyburn.ones(2, 1, 3, 3)).shape", call_conv2d, into_conv2d, kMethod},
     {"conv2d_input(Tensor grad_output, Tensor weight, int[] input_size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor", "Gradient of conv2d with respect to its input.", "pyburn.conv2d_input(pyburn.ones(1, 2, 3, 3), pyburn.ones(2, 1, 3, 3), (1, 1, 5, 5), (1, 1), (0, 0), (1, 1), 1).shape", call_conv2d_input, into_conv2d_input, 0},
     {"conv2d_weight(Tensor input, Tensor grad_output, int[] weight_size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor", "Gradient of conv2d with respect to its weight.", "pyburn.conv2d_weight(pyburn.ones(1, 1, 5, 5), pyburn.ones(1, 2, 3, 3), (2, 1, 3, 3), (1, 1), (0, 0), (1, 1), 1).shape", call_conv2d_weight, into_conv2d_weight, kMethod},
@@ -399,18 +1050,45 @@ const FunctionEntry kFunctions[] = {
     {"detach(Tensor input) -> Tensor", "The same elements without a history; writes are seen by both.", "pyburn.detach(pyburn.ones(2, requires_grad=True)).requires_grad", call_detach, nullptr, kMethod},
     {"full(int[] size, Scalar fill_value, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "A tensor of the given size with every element equal to fill_value.", "pyburn.full((2, 2), 7.)", call_full, nullptr, 0},
     {"arange(Scalar start, Scalar? end=None, Scalar step=1, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "The numbers from start (0 when only one bound is given) up to, not including, end.", "pyburn.arange(5)", call_arange, nullptr, 0},
+    {"linspace(Scalar start, Scalar end, int steps, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "steps numbers from start to end, at equal distances.", "pyburn.linspace(0, 1, 5)", call_linspace, nullptr, 0},
     {"zeros(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "A tensor of zeros.", "pyburn.zeros(2, 3)", call_zeros, nullptr, 0},
     {"ones(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "A tensor of ones.", "pyburn.ones(2, 3)", call_ones, nullptr, 0},
     {"empty(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "A tensor of the given size; what it holds is not specified (here: zeros).", "pyburn.empty(2, 3).shape", call_empty, nullptr, 0},
-    {"zeros_like(Tensor input, *, DType? dtype=None) -> Tensor", "Zeros of the size, dtype and device of input.", "pyburn.zeros_like(pyburn.ones(2))", call_zeros_like, nullptr, kMethod},
-    {"ones_like(Tensor input, *, DType? dtype=None) -> Tensor", "Ones of the size, dtype and device of input.", "pyburn.ones_like(pyburn.zeros(2))", call_ones_like, nullptr, kMethod},
-    {"full_like(Tensor input, Scalar fill_value, *, DType? dtype=None) -> Tensor", "A constant of the size, dtype and device of input.", "pyburn.full_like(pyburn.ones(2), 3.)", call_full_like, nullptr, kMethod},
+    {"zeros_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "Zeros of the size, dtype and device of input.", "pyburn.zeros_like(pyburn.ones(2))", call_zeros_like, nullptr, kMethod},
+    {"ones_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "Ones of the size, dtype and device of input.", "pyburn.ones_like(pyburn.zeros(2))", call_ones_like, nullptr, kMethod},
+    {"full_like(Tensor input, Scalar fill_value, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "A constant of the size, dtype and device of input.", "pyburn.full_like(pyburn.ones(2), 3.)", call_full_like, nullptr, kMethod},
+    {"empty_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "A tensor of the size, dtype and device of input; what it holds is not specified (here: zeros).", "pyburn.empty_like(pyburn.ones(2)).shape", call_empty_like, nullptr, kMethod},
+    {"rand_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "Uniform random numbers from [0, 1), of the size, dtype and device of input.", "pyburn.rand_like(pyburn.ones(2)).shape", call_rand_like, nullptr, kMethod},
+    {"randn_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "Random numbers from the standard normal distribution, of the size, dtype and device of input.", "pyburn.randn_like(pyburn.ones(2)).shape", call_randn_like, nullptr, kMethod},
+    {"logspace(Scalar start, Scalar end, int steps, float base=10.0, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "base to the powers from start to end, at equal distances.", "pyburn.logspace(0, 2, 3)", call_logspace, nullptr, 0},
+    {"eye(int n, int? m=None, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "A matrix with n rows and m columns (n if not given): ones on the diagonal, zeros elsewhere.", "pyburn.eye(2)", call_eye, nullptr, 0},
+    {"tril_indices(int row, int col, int offset=0, *, DType? dtype=None, Device? device=None) -> Tensor", "The indices of the lower triangle of a matrix, row by row: a row of row numbers and one of columns.", "pyburn.tril_indices(2, 2)", call_tril_indices, nullptr, 0},
+    {"triu_indices(int row, int col, int offset=0, *, DType? dtype=None, Device? device=None) -> Tensor", "The indices of the upper triangle of a matrix, row by row: a row of row numbers and one of columns.", "pyburn.triu_indices(2, 2)", call_triu_indices, nullptr, 0},
     {"fill_(Tensor input, Scalar value) -> Tensor", "Overwrites every element of input with value.", "pyburn.ones(2).fill_(3.)", call_fill_, nullptr, kMethod},
     {"zero_(Tensor input) -> Tensor", "Overwrites every element of input with 0.", "pyburn.ones(2).zero_()", call_zero_, nullptr, kMethod},
     {"one_hot(Tensor input, int num_classes) -> Tensor", "A new last axis with 1 at the index that input holds and 0 elsewhere (int64).", "pyburn.one_hot(pyburn.tensor([0, 2]), 3)", call_one_hot, nullptr, kMethod},
     {"nonzero(Tensor input) -> Tensor", "The indices of the elements that are not zero, a row each.", "pyburn.nonzero(pyburn.tensor([0., 3., 0., 4.]))", call_nonzero, nullptr, kMethod},
     {"index_select(Tensor input, int dim, Tensor index) -> Tensor", "The parts of input along dim that index names, in its order.", "pyburn.index_select(pyburn.arange(5), 0, pyburn.tensor([4, 0]))", call_index_select, into_index_select, kMethod},
     {"index_add(Tensor input, int dim, Tensor index, Tensor source) -> Tensor", "input, with the parts of source added where index says; an index may repeat.", "pyburn.index_add(pyburn.zeros(3), 0, pyburn.tensor([0, 0, 2]), pyburn.ones(3))", call_index_add, into_index_add, kMethod},
+    {"isinf(Tensor input) -> Tensor", "Where the elements are infinite.", "pyburn.isinf(pyburn.tensor([1., float('inf')]))", call_isinf, into_isinf, kMethod | kInPlace},
+    {"isfinite(Tensor input) -> Tensor", "Where the elements are neither infinite nor NaN.", "pyburn.isfinite(pyburn.tensor([1., float('inf')]))", call_isfinite, into_isfinite, kMethod | kInPlace},
+    {"signbit(Tensor input) -> Tensor", "Where the elements are negative, -0 included.", "pyburn.signbit(pyburn.tensor([1., -0.]))", call_signbit, into_signbit, kMethod | kInPlace},
+    {"logical_not(Tensor input) -> Tensor", "Where the elements are 0.", "pyburn.logical_not(pyburn.tensor([True, False]))", call_logical_not, into_logical_not, kMethod | kInPlace},
+    {"logical_and(Tensor input, Tensor other) -> Tensor", "Where both are not 0.", "pyburn.logical_and(pyburn.tensor([True, False]), pyburn.tensor([True, True]))", call_logical_and, into_logical_and, kMethod | kInPlace},
+    {"logical_or(Tensor input, Tensor other) -> Tensor", "Where at least one is not 0.", "pyburn.logical_or(pyburn.tensor([True, False]), pyburn.tensor([False, False]))", call_logical_or, into_logical_or, kMethod | kInPlace},
+    {"logical_xor(Tensor input, Tensor other) -> Tensor", "Where exactly one is not 0.", "pyburn.logical_xor(pyburn.tensor([True, False]), pyburn.tensor([True, True]))", call_logical_xor, into_logical_xor, kMethod | kInPlace},
+    {"bitwise_and(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "The bits that are set in both; for bool, logical_and.", "pyburn.bitwise_and(pyburn.tensor([6, 5]), 3)", call_bitwise_and, into_bitwise_and, kMethod | kInPlace},
+    {"bitwise_or(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "The bits that are set in one or both; for bool, logical_or.", "pyburn.bitwise_or(pyburn.tensor([6, 5]), 3)", call_bitwise_or, into_bitwise_or, kMethod | kInPlace},
+    {"bitwise_xor(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "The bits that are set in one, not both; for bool, logical_xor.", "pyburn.bitwise_xor(pyburn.tensor([6, 5]), 3)", call_bitwise_xor, into_bitwise_xor, kMethod | kInPlace},
+    {"bitwise_left_shift(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "The bits of input moved up by other places.", "pyburn.bitwise_left_shift(pyburn.tensor([1, 3]), 2)", call_bitwise_left_shift, into_bitwise_left_shift, kMethod | kInPlace},
+    {"bitwise_right_shift(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "The bits of input moved down by other places; the sign stays.", "pyburn.bitwise_right_shift(pyburn.tensor([8, -8]), 2)", call_bitwise_right_shift, into_bitwise_right_shift, kMethod | kInPlace},
+    {"isnan(Tensor input) -> Tensor", "Where the elements are NaN.", "pyburn.isnan(pyburn.tensor([1., float('nan')]))", call_isnan, nullptr, kMethod},
+    {"isposinf(Tensor input) -> Tensor", "Where the elements are plus infinity.", "pyburn.isposinf(pyburn.tensor([1., float('inf')]))", call_isposinf, into_isposinf, kMethod},
+    {"isneginf(Tensor input) -> Tensor", "Where the elements are minus infinity.", "pyburn.isneginf(pyburn.tensor([1., -float('inf')]))", call_isneginf, into_isneginf, kMethod},
+    {"bitwise_not(Tensor input) -> Tensor", "All bits turned over; for bool, logical_not.", "pyburn.bitwise_not(pyburn.tensor([0, 5]))", call_bitwise_not, into_bitwise_not, kMethod | kInPlace},
+    {"isclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", "Where |input - other| <= atol + rtol * |other|, or both are equal.", "pyburn.isclose(pyburn.tensor([1., 2.]), pyburn.tensor([1., 2.1]))", call_isclose, nullptr, kMethod},
+    {"allclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool", "Is |input - other| <= atol + rtol * |other| everywhere?", "pyburn.allclose(pyburn.tensor([1., 2.]), pyburn.tensor([1., 2.0000001]))", call_allclose, nullptr, kMethod},
+    {"equal(Tensor input, Tensor other) -> bool", "Have both the same size and the same elements?", "pyburn.equal(pyburn.tensor([1, 2]), pyburn.tensor([1, 2]))", call_equal, nullptr, kMethod},
     {"bmm(Tensor input, Tensor mat2) -> Tensor", "Products of the matrices of two batches.", "pyburn.bmm(pyburn.ones(2, 3, 4), pyburn.ones(2, 4, 5)).shape", call_bmm, into_bmm, kMethod},
     {"matmul(Tensor input, Tensor other) -> Tensor", "Matrix product; vectors are rows or columns, leading axes are batches that broadcast.", "pyburn.matmul(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape", call_matmul, nullptr, kMethod},
     {"mm(Tensor input, Tensor mat2) -> Tensor", "Product of two matrices.", "pyburn.mm(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape", call_mm, nullptr, kMethod},
@@ -434,6 +1112,16 @@ const FunctionEntry kFunctions[] = {
     {"mse_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor", "Squared differences; reduction is 'mean', 'sum' or 'none'.", "pyburn.mse_loss(pyburn.zeros(2), pyburn.ones(2))", call_mse_loss, nullptr, kMethod},
     {"nll_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor", "Minus the log-probability that input (N, C) gives to the class in target.", "pyburn.nll_loss(pyburn.log_softmax(pyburn.zeros(2, 3), 1), pyburn.tensor([0, 2]))", call_nll_loss, nullptr, kMethod},
     {"cross_entropy(Tensor input, Tensor target, str reduction='mean') -> Tensor", "nll_loss of log_softmax: input holds unnormalised scores (N, C), target the classes.", "pyburn.cross_entropy(pyburn.zeros(2, 3), pyburn.tensor([0, 2]))", call_cross_entropy, nullptr, kMethod},
+    {"lerp(Tensor input, Tensor end, Tensor|Scalar weight) -> Tensor", "input + weight * (end - input): between the two for a weight from 0 to 1.", "pyburn.lerp(pyburn.tensor([0., 10.]), pyburn.tensor([1., 20.]), 0.5)", call_lerp, into_lerp, kMethod | kInPlace},
+    {"addcmul(Tensor input, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "input + value * tensor1 * tensor2.", "pyburn.addcmul(pyburn.tensor([1.]), pyburn.tensor([2.]), pyburn.tensor([3.]), value=10)", call_addcmul, into_addcmul, kMethod | kInPlace},
+    {"addcdiv(Tensor input, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "input + value * tensor1 / tensor2.", "pyburn.addcdiv(pyburn.tensor([1.]), pyburn.tensor([2.]), pyburn.tensor([4.]), value=10)", call_addcdiv, into_addcdiv, kMethod | kInPlace},
+    {"clamp(Tensor input, Scalar? min=None, Scalar? max=None) -> Tensor", "The elements, moved into the range from min to max.", "pyburn.clamp(pyburn.tensor([-2., 0., 2.]), -1, 1)", call_clamp, into_clamp, kMethod | kInPlace},
+    {"clamp.tensors(Tensor input, Tensor? min=None, Tensor? max=None) -> Tensor", "The elements, moved into the ranges from min to max, which may differ from element to element.", "pyburn.clamp(pyburn.tensor([-2., 2.]), pyburn.tensor([0., 1.]), pyburn.tensor([3., 1.5]))", call_clamp_tensors, into_clamp_tensors, kMethod | kInPlace},
+    {"clamp_min(Tensor input, Scalar min) -> Tensor", "The elements, raised to min where they are smaller.", "pyburn.clamp_min(pyburn.tensor([-2., 2.]), 0)", call_clamp_min, into_clamp_min, kMethod | kInPlace},
+    {"clamp_min.tensors(Tensor input, Tensor min) -> Tensor", "The elements, raised to those of min where they are smaller.", "pyburn.clamp_min(pyburn.tensor([-2., 2.]), pyburn.tensor([0., 3.]))", call_clamp_min_tensors, into_clamp_min_tensors, kMethod | kInPlace},
+    {"clamp_max(Tensor input, Scalar max) -> Tensor", "The elements, lowered to max where they are larger.", "pyburn.clamp_max(pyburn.tensor([-2., 2.]), 0)", call_clamp_max, into_clamp_max, kMethod | kInPlace},
+    {"clamp_max.tensors(Tensor input, Tensor max) -> Tensor", "The elements, lowered to those of max where they are larger.", "pyburn.clamp_max(pyburn.tensor([-2., 2.]), pyburn.tensor([0., 3.]))", call_clamp_max_tensors, into_clamp_max_tensors, kMethod | kInPlace},
+    {"masked_fill(Tensor input, Tensor mask, Tensor|Scalar value) -> Tensor", "The elements, with value where mask holds.", "pyburn.masked_fill(pyburn.tensor([1., 2.]), pyburn.tensor([True, False]), 9)", call_masked_fill, into_masked_fill, kMethod | kInPlace},
     {"rand(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor", "Uniform random numbers from [0, 1).", "pyburn.rand(2, 3).shape", call_rand, nullptr, 0},
     {"randn(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor", "Random numbers from the standard normal distribution.", "pyburn.randn(2, 3).shape", call_randn, nullptr, 0},
     {"randint(int low, int? high, int[] size, *, DType? dtype=None, Device? device=None, Generator? generator=None) -> Tensor", "Random integers from [low, high).", "pyburn.randint(0, 10, (3,)).shape", call_randint, nullptr, 0},
@@ -446,17 +1134,49 @@ const FunctionEntry kFunctions[] = {
     {"amin(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor", "Smallest element of input over dim; ties share the gradient.", "pyburn.amin(pyburn.tensor([1., 3.]))", call_amin, into_amin, kMethod},
     {"argmax(Tensor input, int? dim=None, bool keepdim=False) -> Tensor", "Position of the largest element along dim, or in the flattened tensor.", "pyburn.argmax(pyburn.tensor([1., 3., 2.]))", call_argmax, into_argmax, kMethod},
     {"var(Tensor input, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> Tensor", "Variance over dim; correction 1 is the unbiased estimate.", "pyburn.var(pyburn.tensor([1., 2., 3.]))", call_var, nullptr, kMethod},
-    {"neg(Tensor input) -> Tensor", "Minus the elements of input.", "pyburn.neg(pyburn.tensor([1., -2.]))", call_neg, into_neg, kMethod | kInPlace},
-    {"abs(Tensor input) -> Tensor", "Absolute value of the elements.", "pyburn.abs(pyburn.tensor([1., -2.]))", call_abs, into_abs, kMethod | kInPlace},
     {"exp(Tensor input) -> Tensor", "e to the power of the elements.", "pyburn.exp(pyburn.tensor([0., 1.]))", call_exp, into_exp, kMethod | kInPlace},
+    {"exp2(Tensor input) -> Tensor", "2 to the power of the elements.", "pyburn.exp2(pyburn.tensor([0., 3.]))", call_exp2, into_exp2, kMethod | kInPlace},
+    {"expm1(Tensor input) -> Tensor", "exp(x) - 1, without loss of digits where x is small.", "pyburn.expm1(pyburn.tensor([0., 1.]))", call_expm1, into_expm1, kMethod | kInPlace},
     {"log(Tensor input) -> Tensor", "Natural logarithm of the elements.", "pyburn.log(pyburn.tensor([1., 2.]))", call_log, into_log, kMethod | kInPlace},
-    {"sqrt(Tensor input) -> Tensor", "Square root of the elements.", "pyburn.sqrt(pyburn.tensor([1., 4.]))", call_sqrt, into_sqrt, kMethod | kInPlace},
-    {"rsqrt(Tensor input) -> Tensor", "One over the square root of the elements.", "pyburn.rsqrt(pyburn.tensor([1., 4.]))", call_rsqrt, into_rsqrt, kMethod | kInPlace},
+    {"log2(Tensor input) -> Tensor", "Logarithm to the base 2 of the elements.", "pyburn.log2(pyburn.tensor([1., 8.]))", call_log2, into_log2, kMethod | kInPlace},
+    {"log10(Tensor input) -> Tensor", "Logarithm to the base 10 of the elements.", "pyburn.log10(pyburn.tensor([1., 100.]))", call_log10, into_log10, kMethod | kInPlace},
+    {"log1p(Tensor input) -> Tensor", "log(1 + x), without loss of digits where x is small.", "pyburn.log1p(pyburn.tensor([0., 1.]))", call_log1p, into_log1p, kMethod | kInPlace},
     {"sin(Tensor input) -> Tensor", "Sine of the elements.", "pyburn.sin(pyburn.tensor([0., 1.]))", call_sin, into_sin, kMethod | kInPlace},
     {"cos(Tensor input) -> Tensor", "Cosine of the elements.", "pyburn.cos(pyburn.tensor([0., 1.]))", call_cos, into_cos, kMethod | kInPlace},
+    {"tan(Tensor input) -> Tensor", "Tangent of the elements.", "pyburn.tan(pyburn.tensor([0., 1.]))", call_tan, into_tan, kMethod | kInPlace},
+    {"asin(Tensor input) -> Tensor", "The angles whose sine is given.", "pyburn.asin(pyburn.tensor([0., 1.]))", call_asin, into_asin, kMethod | kInPlace},
+    {"acos(Tensor input) -> Tensor", "The angles whose cosine is given.", "pyburn.acos(pyburn.tensor([0., 1.]))", call_acos, into_acos, kMethod | kInPlace},
+    {"atan(Tensor input) -> Tensor", "The angles whose tangent is given.", "pyburn.atan(pyburn.tensor([0., 1.]))", call_atan, into_atan, kMethod | kInPlace},
+    {"sinh(Tensor input) -> Tensor", "Hyperbolic sine of the elements.", "pyburn.sinh(pyburn.tensor([0., 1.]))", call_sinh, into_sinh, kMethod | kInPlace},
+    {"cosh(Tensor input) -> Tensor", "Hyperbolic cosine of the elements.", "pyburn.cosh(pyburn.tensor([0., 1.]))", call_cosh, into_cosh, kMethod | kInPlace},
     {"tanh(Tensor input) -> Tensor", "Hyperbolic tangent of the elements.", "pyburn.tanh(pyburn.tensor([0., 1.]))", call_tanh, into_tanh, kMethod | kInPlace},
-    {"sigmoid(Tensor input) -> Tensor", "1 / (1 + exp(-x)) of the elements.", "pyburn.sigmoid(pyburn.tensor([0., 1.]))", call_sigmoid, into_sigmoid, kMethod | kInPlace},
-    {"relu(Tensor input) -> Tensor", "The elements, with 0 in place of negative ones.", "pyburn.relu(pyburn.tensor([-1., 1.]))", call_relu, into_relu, kMethod | kInPlace},
+    {"asinh(Tensor input) -> Tensor", "Inverse of sinh.", "pyburn.asinh(pyburn.tensor([0., 1.]))", call_asinh, into_asinh, kMethod | kInPlace},
+    {"acosh(Tensor input) -> Tensor", "Inverse of cosh.", "pyburn.acosh(pyburn.tensor([1., 2.]))", call_acosh, into_acosh, kMethod | kInPlace},
+    {"atanh(Tensor input) -> Tensor", "Inverse of tanh.", "pyburn.atanh(pyburn.tensor([0., 0.5]))", call_atanh, into_atanh, kMethod | kInPlace},
+    {"erf(Tensor input) -> Tensor", "The error function of the elements.", "pyburn.erf(pyburn.tensor([0., 1.]))", call_erf, into_erf, kMethod | kInPlace},
+    {"erfc(Tensor input) -> Tensor", "1 - erf(x), without loss of digits where x is large.", "pyburn.erfc(pyburn.tensor([0., 1.]))", call_erfc, into_erfc, kMethod | kInPlace},
+    {"erfinv(Tensor input) -> Tensor", "Inverse of erf.", "pyburn.erfinv(pyburn.tensor([0., 0.5]))", call_erfinv, into_erfinv, kMethod | kInPlace},
+    {"lgamma(Tensor input) -> Tensor", "Logarithm of the absolute value of the gamma function.", "pyburn.lgamma(pyburn.tensor([1., 5.]))", call_lgamma, into_lgamma, kMethod | kInPlace},
+    {"digamma(Tensor input) -> Tensor", "Derivative of lgamma.", "pyburn.digamma(pyburn.tensor([1., 2.]))", call_digamma, into_digamma, kMethod | kInPlace},
+    {"polygamma(int n, Tensor input) -> Tensor", "The derivative of order n of digamma.", "pyburn.polygamma(1, pyburn.tensor([1., 2.]))", call_polygamma, into_polygamma, 0},
+    {"sinc(Tensor input) -> Tensor", "sin(pi x) / (pi x), and 1 where x is 0.", "pyburn.sinc(pyburn.tensor([0., 0.5]))", call_sinc, into_sinc, kMethod | kInPlace},
+    {"logit(Tensor input, float? eps=None) -> Tensor", "log(x / (1 - x)), the inverse of sigmoid; with eps, x is first moved into [eps, 1 - eps].", "pyburn.logit(pyburn.tensor([0.5, 0.75]))", call_logit, into_logit, kMethod | kInPlace},
+    {"neg(Tensor input) -> Tensor", "Minus the elements of input.", "pyburn.neg(pyburn.tensor([1., -2.]))", call_neg, into_neg, kMethod | kInPlace},
+    {"abs(Tensor input) -> Tensor", "Absolute value of the elements.", "pyburn.abs(pyburn.tensor([1., -2.]))", call_abs, into_abs, kMethod | kInPlace},
+    {"sign(Tensor input) -> Tensor", "1, 0 or -1: the sign of the elements.", "pyburn.sign(pyburn.tensor([2., 0., -3.]))", call_sign, into_sign, kMethod | kInPlace},
+    {"floor(Tensor input) -> Tensor", "The largest integers that are not larger than the elements.", "pyburn.floor(pyburn.tensor([1.5, -1.5]))", call_floor, into_floor, kMethod | kInPlace},
+    {"ceil(Tensor input) -> Tensor", "The smallest integers that are not smaller than the elements.", "pyburn.ceil(pyburn.tensor([1.5, -1.5]))", call_ceil, into_ceil, kMethod | kInPlace},
+    {"trunc(Tensor input) -> Tensor", "The elements without the digits after the point.", "pyburn.trunc(pyburn.tensor([1.5, -1.5]))", call_trunc, into_trunc, kMethod | kInPlace},
+    {"round(Tensor input, *, int decimals=0) -> Tensor", "The nearest integers, or the nearest numbers with that many decimals; halves go to the even neighbour.", "pyburn.round(pyburn.tensor([0.5, 1.5, 2.5]))", call_round, into_round, kMethod | kInPlace},
+    {"sqrt(Tensor input) -> Tensor", "Square root of the elements.", "pyburn.sqrt(pyburn.tensor([1., 4.]))", call_sqrt, into_sqrt, kMethod | kInPlace},
+    {"rsqrt(Tensor input) -> Tensor", "One over the square root of the elements.", "pyburn.rsqrt(pyburn.tensor([1., 4.]))", call_rsqrt, into_rsqrt, kMethod | kInPlace},
+    {"nan_to_num(Tensor input, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", "The elements, with numbers in place of NaN (0 if none is given) and infinities (the largest and smallest number).", "pyburn.nan_to_num(pyburn.tensor([float('nan'), float('inf')]), posinf=9.)", call_nan_to_num, into_nan_to_num, kMethod | kInPlace},
+    {"square(Tensor input) -> Tensor", "The elements times themselves.", "pyburn.square(pyburn.tensor([1., -2.]))", call_square, into_square, kMethod | kInPlace},
+    {"reciprocal(Tensor input) -> Tensor", "One over the elements.", "pyburn.reciprocal(pyburn.tensor([1., 4.]))", call_reciprocal, into_reciprocal, kMethod | kInPlace},
+    {"frac(Tensor input) -> Tensor", "The digits after the point, with the sign of the elements.", "pyburn.frac(pyburn.tensor([1.5, -2.25]))", call_frac, into_frac, kMethod | kInPlace},
+    {"positive(Tensor input) -> Tensor", "input itself.", "pyburn.positive(pyburn.tensor([1., -4.]))", call_positive, nullptr, kMethod},
+    {"deg2rad(Tensor input) -> Tensor", "Degrees as radians.", "pyburn.deg2rad(pyburn.tensor([180., 90.]))", call_deg2rad, into_deg2rad, kMethod | kInPlace},
+    {"rad2deg(Tensor input) -> Tensor", "Radians as degrees.", "pyburn.rad2deg(pyburn.tensor([3.14159, 0.]))", call_rad2deg, into_rad2deg, kMethod | kInPlace},
 };
 const size_t kFunctionCount = sizeof(kFunctions) / sizeof(kFunctions[0]);
 

@@ -13,7 +13,6 @@ from types import ModuleType
 
 from .._core import Size, Tensor
 from . import copying, methods
-from .comparison import allclose, equal
 from .creation import as_tensor, from_dlpack, from_numpy, is_tensor, numel, rand, random_tensor, tensor
 from .distribution import Distribution
 from .number_info import finfo, iinfo
@@ -23,9 +22,7 @@ __all__ = [
     "Distribution",
     "Size",
     "Tensor",
-    "allclose",
     "as_tensor",
-    "equal",
     "finfo",
     "from_dlpack",
     "from_numpy",

@@ -3,10 +3,14 @@
 
 #include <cmath>
 
-#include "pyburn/ops/rules.h"
+#include "pyburn/ops/binary_rules.h"
 
 namespace pyburn {
 
+Where Where::from(const TensorHandle&, const Operand& input, const Operand& other) {
+  if (input.is_tensor()) return other.is_tensor() ? Where{} : Where{Side::right, other.value()};
+  return other.is_tensor() ? Where{Side::left, input.value()} : Where{Side::both, input.value(), other.value()};
+}
 Binary Binary::from(const Operand& input, const Operand& other) {
   require<DTypeError>(input.is_tensor() || other.is_tensor(), "at least one operand must be a Tensor: got two numbers");
   if (!input.is_tensor()) return {Side::left, input.value()};
@@ -16,27 +20,10 @@ Binary Binary::from(const Operand& input, const Operand& other) {
 
 namespace {
 
-// A number stands for one of the two operands, or for none; operations from the wire may say anything.
-template <class A>
-void check_operands(const A& a, Metas in, size_t more = 0) {
-  require<ValueError>(a.scalar <= Side::right, "unknown side: got {}", int64_t(a.scalar));
-  require<ValueError>(in.size() == more + (a.scalar == Side::none ? 2 : 1), "expected two operands: got {} tensors", int64_t(in.size()));
-}
-template <class A>
-Meta infer(const A& a, Metas in) {
-  check_operands(a, in);
-  return in[0];
-}
-template <class A>
-Meta infer_bool(const A& a, Metas in) {
-  check_operands(a, in);
-  return {in[0].shape, DType::boolean};
-}
-
 Meta infer_additive(const Additive& a, Metas in) {
   if (!is_floating(in[0].dtype))
     require<DTypeError>(!a.alpha.is_floating(), "for integral input, alpha must not be floating: got {}", a.alpha);
-  return infer(a, in);
+  return infer_binary(a, in);
 }
 Meta infer_sub(const Additive& a, Metas in) {
   require<DTypeError>(in[0].dtype != DType::boolean, "not defined for bool: use logical_xor or ^ instead");
@@ -45,24 +32,7 @@ Meta infer_sub(const Additive& a, Metas in) {
 Meta infer_pow(const Binary& a, Metas in) {
   if (a.scalar == Side::right && !is_floating(in[0].dtype))
     require<ValueError>(a.value.to_double() >= 0, "integers to negative integer powers are not allowed: got {}", a.value);
-  return infer(a, in);
-}
-
-// Operands as the rule sees them: tensor or number on either side.
-struct Sides {
-  bool left_tensor, right_tensor;
-  int left = 0, right = 1;  // index among the inputs
-};
-template <class A>
-Sides sides(const A& a) {
-  return {a.scalar != Side::left, a.scalar != Side::right, 0, a.scalar == Side::left ? 0 : 1};
-}
-
-template <class A>
-Grads in_order(const A& a, TensorHandle left, TensorHandle right) {
-  if (a.scalar == Side::left) return {right};
-  if (a.scalar == Side::right) return {left};
-  return {left, right};
+  return infer_binary(a, in);
 }
 
 Grads grad_add(const Additive& a, const GradContext& c) {
@@ -83,7 +53,7 @@ Grads grad_mul(const Binary& a, const GradContext& c) {
 Grads grad_div(const Binary& a, const GradContext& c) {
   const TensorHandle& dy = c.dy();
   if (a.scalar == Side::right) return {dy / Operand(a.value)};
-  const TensorHandle divisor = c.input(sides(a).right);
+  const TensorHandle divisor = c.input(a.scalar == Side::left ? 0 : 1);
   if (a.scalar == Side::left) return {-(dy * c.output() / divisor)};
   return {c.needs(0) ? dy / divisor : Tensor(), c.needs(1) ? -(dy * c.output() / divisor) : Tensor()};
 }
@@ -92,6 +62,7 @@ Grads grad_pow(const Binary& a, const GradContext& c) {
   if (a.scalar == Side::right) {
     const double e = a.value.to_double();
     if (e == 0) return {zeros_like(dy)};
+    if (e == 2) return {dy * (c.input(0) * 2)};
     return {dy * (pow(c.input(0), e - 1) * e)};
   }
   if (a.scalar == Side::left) return {dy * c.output() * Operand(std::log(a.value.to_double()))};
@@ -122,35 +93,20 @@ Grads grad_minimum(const Binary& a, const GradContext& c) {
 
 Meta infer_where(const Where& a, Metas in) {
   require<DTypeError>(in[0].dtype == DType::boolean, "expected condition to be a boolean tensor: got {}", in[0].dtype);
-  check_operands(a, in, 1);
+  require<ValueError>(a.scalar <= Side::both, "unknown side: got {}", int64_t(a.scalar));
+  const size_t tensors = a.scalar == Side::none ? 3 : a.scalar == Side::both ? 1 : 2;
+  require<ValueError>(in.size() == tensors, "expected two operands: got {} tensors", int64_t(in.size()) - 1);
+  if (a.scalar == Side::both) return {in[0].shape, promote(a.value.dtype(), a.other.dtype())};
   return in[1];
 }
 Grads grad_where(const Where& a, const GradContext& c) {
   const TensorHandle condition = c.input(0), &dy = c.dy();
+  if (a.scalar == Side::both) return {Tensor()};
   if (a.scalar == Side::left) return {Tensor(), where(condition, 0.0, dy)};
   if (a.scalar == Side::right) return {Tensor(), where(condition, dy, 0.0)};
   return {Tensor(), where(condition, dy, 0.0), where(condition, 0.0, dy)};
 }
 
-constexpr const char* kNumbers = R"(
-t(2, 3), t(2, 3)
-t(2, 3), t(3)
-t(2, 1), t(1, 3)
-t(), t(2)
-t(0, 3), t(1, 3)
-t(4, 3).T, t(3, 4)
-t(3, 4)[:, ::2], t(2)
-t(2, 3), 2.5
-t(2, 3, dtype=i64), 2
-t(2, 3, dtype=i64), 2.5
-2.5, t(2, 3)
-t(5, dtype=f64), t(5)
-t(5, dtype=f16), t(5, dtype=f16)
-t(5, dtype=bf16), t()
-t(4, dtype=u8), t(4, dtype=i8)
-t(3000), t(3000)
-tensor([1., 2., 3., nan]), tensor([1., 3., 2., 1.])
-t(2, 3), t(4, 5) ! shapes do not broadcast)";
 constexpr const char* kAdditive = R"(
 t(2, 3), t(2, 3)
 t(2, 3), t(3), alpha=2
@@ -202,7 +158,7 @@ constexpr OpInfo elementwise(OpInfo row, Cast cast, const char* samples) {
 }
 constexpr OpInfo comparison(OpSpec spec) {
   spec.no_grad = "the result is bool";
-  return elementwise(define<Binary, infer_bool<Binary>>(spec), Cast::promote, kNumbers);
+  return elementwise(define<Binary, infer_comparison<Binary>>(spec), Cast::promote, kNumberSamples);
 }
 
 }  // namespace
@@ -217,17 +173,17 @@ constinit OpInfo sub =
         .doc = "input - alpha * other.",
         .example = "pyburn.sub(pyburn.tensor([1., 2.]), 1)"}));
 constinit OpInfo mul =
-    elementwise(define<Binary, infer<Binary>, grad_mul>({.schema = "mul(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+    elementwise(define<Binary, infer_binary<Binary>, grad_mul>({.schema = "mul(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
                     .doc = "input * other.",
                     .saves = others,
                     .example = "pyburn.mul(pyburn.tensor([1., 2.]), 3)"}),
-        Cast::promote, kNumbers);
+        Cast::promote, kNumberSamples);
 constinit OpInfo div =
-    elementwise(define<Binary, infer<Binary>, grad_div>({.schema = "div(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+    elementwise(define<Binary, infer_binary<Binary>, grad_div>({.schema = "div(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
                     .doc = "input / other, in floating point.",
                     .saves = inputs | outputs,
                     .example = "pyburn.div(pyburn.tensor([1., 2.]), 4)"}),
-        Cast::promote_float, kNumbers);
+        Cast::promote_float, kNumberSamples);
 constinit OpInfo pow =
     elementwise(define<Binary, infer_pow, grad_pow>({.schema = "pow(Tensor|Scalar input, Tensor|Scalar exponent) -> Tensor",
                     .doc = "input to the power of exponent.",
@@ -235,19 +191,19 @@ constinit OpInfo pow =
                     .example = "pyburn.pow(pyburn.tensor([1., 2.]), 2)"}),
         Cast::promote, kPowers);
 constinit OpInfo maximum =
-    elementwise(define<Binary, infer<Binary>, grad_maximum>({.schema = "maximum(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+    elementwise(define<Binary, infer_binary<Binary>, grad_maximum>({.schema = "maximum(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
                     .doc = "The larger of two elements; NaN wins, ties share the gradient.",
                     .saves = inputs,
                     .torch = "lambda a, b: torch.maximum(*torch_pair(a, b))",
                     .example = "pyburn.maximum(pyburn.tensor([1., 5.]), 3)"}),
-        Cast::promote, kNumbers);
+        Cast::promote, kNumberSamples);
 constinit OpInfo minimum =
-    elementwise(define<Binary, infer<Binary>, grad_minimum>({.schema = "minimum(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+    elementwise(define<Binary, infer_binary<Binary>, grad_minimum>({.schema = "minimum(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
                     .doc = "The smaller of two elements; NaN wins, ties share the gradient.",
                     .saves = inputs,
                     .torch = "lambda a, b: torch.minimum(*torch_pair(a, b))",
                     .example = "pyburn.minimum(pyburn.tensor([1., 5.]), 3)"}),
-        Cast::promote, kNumbers);
+        Cast::promote, kNumberSamples);
 constinit OpInfo eq = comparison({.schema = "eq(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
     .doc = "Where input equals other.",
     .torch = "lambda a, b: torch.eq(*torch_pair(a, b))",
@@ -285,6 +241,8 @@ t(2, 3, dtype=b8), t(2, 3), t(2, 3)
 t(3, dtype=b8), t(2, 1), t(2, 3)
 t(2, 3, dtype=b8), t(2, 3), 1.5
 t(2, 3, dtype=b8), 1.5, t(2, 3)
+t(2, 3, dtype=b8), 1.5, -2
+t(2, 3, dtype=b8), 1, 0
 t(dtype=b8), t(), t()
 t(0, dtype=b8), t(1), t(0)
 t(4, 3, dtype=b8).T, t(3, 4), t(4, 3).T
@@ -294,9 +252,90 @@ t(2, 3), t(2, 3), t(2, 3) ! boolean
 t(2, 3, dtype=b8), t(2, 4), t(2, 3) ! shapes do not broadcast)"});
 }  // namespace op
 
+namespace {
+constinit FunctionInfo functions[] = {
+    {.schema = "div.mode(Tensor|Scalar input, Tensor|Scalar other, *, str? rounding_mode) -> Tensor",
+        .doc = "input / other; rounded towards 0 ('trunc') or down ('floor'), in the common dtype, when asked for.",
+        .example = "pyburn.div(pyburn.tensor([5, -5]), 2, rounding_mode='trunc')",
+        .samples = R"(
+t(2, 3), t(2, 3), rounding_mode=None
+t(2, 3), t(3), rounding_mode='floor'
+t(2, 1), t(1, 3), rounding_mode='trunc'
+t(2, 3, dtype=i64), 3, rounding_mode=None
+tensor([7, -7, 7, -7]), tensor([2, 2, -2, -2]), rounding_mode='trunc'
+tensor([7, -7, 7, -7]), tensor([2, 2, -2, -2]), rounding_mode='floor'
+t(2, 3), 0.5, rounding_mode='trunc'
+2.5, t(2, 3), rounding_mode='floor'
+t(), t(2), rounding_mode='floor'
+t(0, 3), t(1, 3), rounding_mode='trunc'
+t(4, 3).T, t(3, 4), rounding_mode='trunc'
+t(2, 3), t(2, 3), rounding_mode='up' ! rounding_mode)",
+        .in_place = true},
+    {.schema = "rsub(Tensor input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor",
+        .doc = "other - alpha * input.",
+        .example = "pyburn.rsub(pyburn.tensor([1., 2.]), 10)",
+        .samples = R"(
+t(2, 3), t(2, 3)
+t(2, 3), t(3), alpha=2
+t(2, 1), t(1, 3), alpha=0.5
+t(2, 3), 2.5
+t(2, 3, dtype=i64), 2
+t(), t(2)
+t(0, 3), t(1, 3)
+t(4, 3).T, t(3, 4)
+t(2, dtype=i64), t(2, dtype=i64), alpha=0.5 ! alpha must not be floating)"},
+    {.schema = "float_power(Tensor|Scalar input, Tensor|Scalar exponent) -> Tensor",
+        .doc = "input to the power of exponent, in float64.",
+        .example = "pyburn.float_power(pyburn.tensor([1, 2]), -1)",
+        .samples = R"(
+positive(2, 3), t(2, 3)
+t(2, 3, dtype=i64), 2
+2, t(3)
+positive(), t(2)
+positive(0, 3), t(1, 3)
+positive(4, 3).T, t(3, 4)
+t(2, 3), t(4, 5) ! shapes do not broadcast)",
+        .in_place = true},
+    {.schema = "where.nonzero(Tensor condition) -> Tensor[]",
+        .doc = "The indices of the elements that are not zero, a tensor for each axis.",
+        .example = "pyburn.where(pyburn.tensor([True, False, True]))",
+        .samples = R"(
+t(5, dtype=b8)
+t(3, 4, dtype=b8)
+t(3, 4, dtype=i64)
+tensor(1.0)
+t(0, 3)
+t(4, 3, dtype=b8).T
+t(2, 1, dtype=b8).expand(2, 3)
+'text' ! no form)"},
+};
+}
+
+Tensor div(const Operand& input, const Operand& other, const std::optional<std::string>& rounding_mode) {
+  if (!rounding_mode) return div(input, other);
+  if (*rounding_mode == "floor") return floor_divide(input, other);
+  require<ValueError>(*rounding_mode == "trunc", "[div] rounding_mode is None, 'trunc' or 'floor': got '{}'", *rounding_mode);
+  auto floating = [](const Operand& o) { return o.is_tensor() ? is_floating(o.tensor().dtype()) : o.value().is_floating(); };
+  if (floating(input) || floating(other)) return trunc(div(input, other));
+  return floor_divide(sub(input, fmod(input, other)), other);  // floor and trunc agree where nothing is left over
+}
+Tensor rsub(const TensorHandle& input, const Operand& other, const Scalar& alpha) { return sub(other, input, alpha); }
+Tensor float_power(const Operand& input, const Operand& exponent) {
+  const Tensor x = input.is_tensor() ? cast(input.tensor(), DType::float64) : Tensor();
+  const Tensor e = exponent.is_tensor() ? cast(exponent.tensor(), DType::float64) : Tensor();
+  return pow(input.is_tensor() ? Operand(x) : Operand(input.value()), exponent.is_tensor() ? Operand(e) : Operand(exponent.value()));
+}
+Tensors where(const TensorHandle& condition) {
+  const Tensor rows = nonzero(condition.rank() ? condition : TensorHandle(reshape(condition, Dims{1})));
+  Tensors columns;
+  for (int64_t axis = 0; axis < rows.shape()[1]; ++axis) columns.push_back(select(rows, 1, axis));
+  return columns;
+}
+
 void register_binary(OpTable& table) {
   table.add({&op::add, &op::sub, &op::mul, &op::div, &op::pow, &op::maximum, &op::minimum, &op::eq, &op::ne, &op::lt, &op::le, &op::gt,
       &op::ge, &op::where});
+  table.add(functions);
 }
 
 }  // namespace pyburn

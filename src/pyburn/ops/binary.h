@@ -6,7 +6,7 @@
 namespace pyburn {
 
 // A number among the operands is an attribute, never a 0-d tensor.
-enum class Side : uint8_t { none, left, right };
+enum class Side : uint8_t { none, left, right, both };
 
 struct Binary {
   Side scalar = Side::none;
@@ -31,17 +31,17 @@ struct Additive {
   }
 };
 
-// where: inputs are (condition, those of the two branches that are tensors).
+// where: inputs are (condition, those of the two branches that are tensors). Both may be numbers.
 struct Where {
   Side scalar = Side::none;
-  Scalar value;
-  PB_FIELDS(scalar, value)
+  Scalar value, other;  // `other` when there are two
+  PB_FIELDS(scalar, value, other)
 
-  const Scalar* promoting() const { return scalar == Side::none ? nullptr : &value; }
-  static Where from(const TensorHandle&, const Operand& input, const Operand& other) {
-    const Binary b = Binary::from(input, other);
-    return {b.scalar, b.value};
+  const Scalar* promoting() const {
+    if (scalar == Side::none) return nullptr;
+    return scalar == Side::both && other.kind() > value.kind() ? &other : &value;
   }
+  static Where from(const TensorHandle&, const Operand& input, const Operand& other);
 };
 
 namespace op {

@@ -23,6 +23,12 @@ Arange Arange::from(const Scalar& start, const std::optional<Scalar>& end, const
 
 namespace {
 
+Meta infer_linspace(const Linspace& a, Metas) {
+  require<ValueError>(a.steps >= 0, "number of steps must not be negative: got {}", a.steps);
+  require<DTypeError>(a.dtype != DType::boolean, "not defined for bool: got {} steps", a.steps);
+  checked_numel(Shape{a.steps});
+  return {Shape{a.steps}, a.dtype};
+}
 Meta infer_full(const Full& a, Metas) {
   checked_numel(a.size);
   return {a.size, a.dtype};
@@ -65,8 +71,29 @@ constinit OpInfo arange = define<Arange, infer_arange>({.schema = "arange(Scalar
 5, 1, -2
 3, dtype=f32
 3.0, dtype=f64, requires_grad=True
+7, dtype=f16
+7, dtype=bf16
+2, 9, 3, dtype=u8
+-3, 3, 2, dtype=i16
 1, 5, -1 ! sign of step
 1, 5, 0 ! zero)"});
+
+constinit OpInfo linspace =
+    define<Linspace, infer_linspace>({.schema = "linspace(Scalar start, Scalar end, int steps, *, DType? dtype=None, "
+                                                "Device? device=None, bool requires_grad=False) -> Tensor",
+        .doc = "steps numbers from start to end, at equal distances.",
+        .kind = Kind::fill,
+        .no_grad = "has no tensor inputs",
+        .example = "pyburn.linspace(0, 1, 5)",
+        .samples = R"(
+0, 1, 5
+-1.5, 2, 4
+3, -3, 7, dtype=f64
+0, 1, 1
+0, 1, 0
+0, 10, 4, dtype=i64
+0, 1, 3, dtype=f16, requires_grad=True
+0, 1, -1 ! negative)"});
 }  // namespace op
 
 namespace {
@@ -84,18 +111,58 @@ constinit FunctionInfo functions[] = {
         .torch = "torch.zeros",
         .example = "pyburn.empty(2, 3).shape",
         .samples = "(2, 3)\n()\n(0,)\n(2,), dtype=i64\n(2,), dtype=f64, requires_grad=True\n(-1,) ! negative extent"},
-    {.schema = "zeros_like(Tensor input, *, DType? dtype=None) -> Tensor",
+    {.schema = "zeros_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
         .doc = "Zeros of the size, dtype and device of input.",
         .example = "pyburn.zeros_like(pyburn.ones(2))",
-        .samples = "t(2, 3)\nt()\nt(0)\nt(3, 2).T, dtype=f64\nt(2, 1).expand(2, 3)\n1 ! Tensor"},
-    {.schema = "ones_like(Tensor input, *, DType? dtype=None) -> Tensor",
+        .samples = "t(2, 3)\nt()\nt(0)\nt(3, 2).T, dtype=f64\nt(2, 1).expand(2, 3)\nt(2), requires_grad=True\n1 ! Tensor"},
+    {.schema = "ones_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
         .doc = "Ones of the size, dtype and device of input.",
         .example = "pyburn.ones_like(pyburn.zeros(2))",
-        .samples = "t(2, 3)\nt()\nt(0)\nt(3, 2).T, dtype=f64\nt(2, 1).expand(2, 3)\n1 ! Tensor"},
-    {.schema = "full_like(Tensor input, Scalar fill_value, *, DType? dtype=None) -> Tensor",
+        .samples = "t(2, 3)\nt()\nt(0)\nt(3, 2).T, dtype=f64\nt(2, 1).expand(2, 3)\nt(2), requires_grad=True\n1 ! Tensor"},
+    {.schema = "full_like(Tensor input, Scalar fill_value, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
         .doc = "A constant of the size, dtype and device of input.",
         .example = "pyburn.full_like(pyburn.ones(2), 3.)",
-        .samples = "t(2, 3), 1.5\nt(), 2\nt(0), 1\nt(3, 2).T, 2, dtype=f64\nt(2, 1).expand(2, 3), 1\n1, 1 ! Tensor"},
+        .samples =
+            "t(2, 3), 1.5\nt(), 2\nt(0), 1\nt(3, 2).T, 2, dtype=f64\nt(2, 1).expand(2, 3), 1\nt(2), 2, requires_grad=True\n1, 1 ! Tensor"},
+    {.schema = "empty_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
+        .doc = "A tensor of the size, dtype and device of input; what it holds is not specified (here: zeros).",
+        .torch = "torch.zeros_like",
+        .example = "pyburn.empty_like(pyburn.ones(2)).shape",
+        .samples = "t(2, 3)\nt()\nt(0)\nt(3, 2).T, dtype=f64\nt(2, 1).expand(2, 3)\nt(2), requires_grad=True\n1 ! Tensor"},
+    {.schema = "rand_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
+        .doc = "Uniform random numbers from [0, 1), of the size, dtype and device of input.",
+        .example = "pyburn.rand_like(pyburn.ones(2)).shape"},
+    {.schema = "randn_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
+        .doc = "Random numbers from the standard normal distribution, of the size, dtype and device of input.",
+        .example = "pyburn.randn_like(pyburn.ones(2)).shape"},
+    {.schema = "logspace(Scalar start, Scalar end, int steps, float base=10.0, *, DType? dtype=None, Device? device=None, "
+               "bool requires_grad=False) -> Tensor",
+        .doc = "base to the powers from start to end, at equal distances.",
+        .example = "pyburn.logspace(0, 2, 3)",
+        .samples = R"(
+0, 1, 5
+-1.5, 2, 4, 2.0
+3, -3, 7, dtype=f64
+0, 1, 1
+0, 1, 0
+0, 3, 4, dtype=i64
+0, 1, 3, dtype=f16, requires_grad=True
+0, 1, -1 ! negative)"},
+    {.schema = "eye(int n, int? m=None, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
+        .doc = "A matrix with n rows and m columns (n if not given): ones on the diagonal, zeros elsewhere.",
+        .torch = "lambda n, m=None, **k: torch.eye(n, n if m is None else m, **k)",
+        .example = "pyburn.eye(2)",
+        .samples = "3\n2, 4\n4, 2, dtype=i64\n0\n3, dtype=f64, requires_grad=True\n2, dtype=b8\n-1 ! negative"},
+    {.schema = "tril_indices(int row, int col, int offset=0, *, DType? dtype=None, Device? device=None) -> Tensor",
+        .doc = "The indices of the lower triangle of a matrix, row by row: a row of row numbers and one of columns.",
+        .torch = "lambda row, col, offset=0, dtype=torch.int64, **k: torch.tril_indices(row, col, offset, dtype=dtype)",
+        .example = "pyburn.tril_indices(2, 2)",
+        .samples = "3, 3\n2, 4\n4, 2, 1\n3, 3, -1, dtype=i32\n0, 3\n-1, 3 ! negative"},
+    {.schema = "triu_indices(int row, int col, int offset=0, *, DType? dtype=None, Device? device=None) -> Tensor",
+        .doc = "The indices of the upper triangle of a matrix, row by row: a row of row numbers and one of columns.",
+        .torch = "lambda row, col, offset=0, dtype=torch.int64, **k: torch.triu_indices(row, col, offset, dtype=dtype)",
+        .example = "pyburn.triu_indices(2, 2)",
+        .samples = "3, 3\n2, 4\n4, 2, 1\n3, 3, -1, dtype=i32\n0, 3\n-1, 3 ! negative"},
     {.schema = "fill_(Tensor input, Scalar value) -> Tensor",
         .doc = "Overwrites every element of input with value.",
         .torch = "lambda x, v: x.clone().fill_(v)",
@@ -124,11 +191,53 @@ Tensor ones(const Dims& size, std::optional<DType> dtype, Device* device, bool r
 Tensor empty(const Dims& size, std::optional<DType> dtype, Device* device, bool requires_grad) {
   return zeros(size, dtype, device, requires_grad);
 }
-Tensor full_like(const TensorHandle& input, const Scalar& value, std::optional<DType> dtype) {
-  return full(input.shape(), value, dtype.value_or(input.dtype()), &input.device(), false);
+Tensor full_like(const TensorHandle& input, const Scalar& value, std::optional<DType> dtype, Device* device, bool requires_grad) {
+  return full(input.shape(), value, dtype.value_or(input.dtype()), device ? device : &input.device(), requires_grad);
 }
-Tensor zeros_like(const TensorHandle& input, std::optional<DType> dtype) { return full_like(input, 0, dtype); }
-Tensor ones_like(const TensorHandle& input, std::optional<DType> dtype) { return full_like(input, 1, dtype); }
+Tensor zeros_like(const TensorHandle& input, std::optional<DType> dtype, Device* device, bool requires_grad) {
+  return full_like(input, 0, dtype, device, requires_grad);
+}
+Tensor ones_like(const TensorHandle& input, std::optional<DType> dtype, Device* device, bool requires_grad) {
+  return full_like(input, 1, dtype, device, requires_grad);
+}
+Tensor empty_like(const TensorHandle& input, std::optional<DType> dtype, Device* device, bool requires_grad) {
+  return full_like(input, 0, dtype, device, requires_grad);
+}
+Tensor rand_like(const TensorHandle& input, std::optional<DType> dtype, Device* device, bool requires_grad) {
+  return rand(input.shape(), dtype.value_or(input.dtype()), device ? device : &input.device(), requires_grad);
+}
+Tensor randn_like(const TensorHandle& input, std::optional<DType> dtype, Device* device, bool requires_grad) {
+  return randn(input.shape(), dtype.value_or(input.dtype()), device ? device : &input.device(), requires_grad);
+}
+Tensor logspace(
+    const Scalar& start, const Scalar& end, int64_t steps, double base, std::optional<DType> dtype, Device* device, bool requires_grad) {
+  const Tensor powers = pow(base, linspace(start, end, steps, DType::float64, device, false));
+  return asking_for_gradient(cast(powers, dtype.value_or(default_dtype())), requires_grad);
+}
+Tensor eye(int64_t n, std::optional<int64_t> m, std::optional<DType> dtype, Device* device, bool requires_grad) {
+  const int64_t columns = m.value_or(n);
+  require<ValueError>(n >= 0 && columns >= 0, "[eye] expected sizes that are not negative: got {} and {}", n, columns);
+  const Tensor row = unsqueeze(arange(n, {}, 1, DType::int64, device, false), 1);
+  const Tensor diagonal = eq(row, arange(columns, {}, 1, DType::int64, device, false));
+  return asking_for_gradient(cast(diagonal, dtype.value_or(default_dtype())), requires_grad);
+}
+
+namespace {
+// The positions where column - row is at least (or at most) the offset.
+Tensor triangle(int64_t row, int64_t col, int64_t offset, bool upper, std::optional<DType> dtype, Device* device) {
+  require<ValueError>(row >= 0 && col >= 0, "expected sizes that are not negative: got {} and {}", row, col);
+  const Tensor rows = unsqueeze(arange(row, {}, 1, DType::int64, device, false), 1),
+               columns = arange(col, {}, 1, DType::int64, device, false);
+  const Tensor distance = columns - rows, mask = upper ? ge(distance, offset) : le(distance, offset);
+  return cast(transpose(nonzero(mask), 0, 1), dtype.value_or(DType::int64));
+}
+}  // namespace
+Tensor tril_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype, Device* device) {
+  return triangle(row, col, offset, false, dtype, device);
+}
+Tensor triu_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype, Device* device) {
+  return triangle(row, col, offset, true, dtype, device);
+}
 Tensor fill_(const TensorHandle& input, const Scalar& value) {
   copy_into(input, full(Dims{}, value, input.dtype(), &input.device(), false));
   return input;
@@ -143,7 +252,7 @@ Tensor one_hot(const TensorHandle& input, int64_t num_classes) {
 }
 
 void register_fill(OpTable& table) {
-  table.add({&op::full, &op::arange});
+  table.add({&op::full, &op::arange, &op::linspace});
   table.add(functions);
 }
 

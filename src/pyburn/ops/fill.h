@@ -25,8 +25,19 @@ struct Arange {
   static Arange from(const Scalar& start, const std::optional<Scalar>& end, const Scalar& step, std::optional<DType> dtype);
 };
 
+struct Linspace {
+  Scalar start, end;
+  int64_t steps = 0;
+  DType dtype = DType::float32;
+  PB_FIELDS(start, end, steps, dtype)
+
+  static Linspace from(const Scalar& start, const Scalar& end, int64_t steps, std::optional<DType> dtype) {
+    return {start, end, steps, dtype.value_or(default_dtype())};
+  }
+};
+
 namespace op {
-extern OpInfo full, arange;
+extern OpInfo full, arange, linspace;
 }
 
 }  // namespace pyburn

@@ -4,18 +4,23 @@
 
 namespace pyburn {
 
+void register_activation(OpTable&);
 void register_binary(OpTable&);
+void register_binary_math(OpTable&);
 void register_conv(OpTable&);
 void register_copy(OpTable&);
 void register_fill(OpTable&);
 void register_fused(OpTable&);
 void register_index(OpTable&);
+void register_logic(OpTable&);
 void register_matmul(OpTable&);
 void register_movement(OpTable&);
 void register_norm(OpTable&);
 void register_optimise(OpTable&);
+void register_pointwise(OpTable&);
 void register_random(OpTable&);
 void register_reduce(OpTable&);
+void register_transcendental(OpTable&);
 void register_unary(OpTable&);
 
 inline void register_operations(OpTable& table) {
@@ -23,7 +28,12 @@ inline void register_operations(OpTable& table) {
            register_copy,
            register_fill,
            register_unary,
+           register_transcendental,
+           register_activation,
            register_binary,
+           register_binary_math,
+           register_logic,
+           register_pointwise,
            register_reduce,
            register_movement,
            register_matmul,

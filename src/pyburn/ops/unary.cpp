@@ -1,13 +1,28 @@
-// Elementwise functions of one tensor.
-#include "pyburn/ops/rules.h"
+// Elementwise functions of one tensor: arithmetic and rounding.
+#include "pyburn/ops/unary.h"
+
+#include <limits>
+#include <numbers>
+
+#include "pyburn/ops/elementwise.h"
 
 namespace pyburn {
+
+static double largest_number(DType t) {
+  if (t == DType::float16) return 65504;
+  if (t == DType::bfloat16) return 3.3895313892515355e38;
+  return t == DType::float64 ? std::numeric_limits<double>::max() : double(std::numeric_limits<float>::max());
+}
+NanToNum NanToNum::from(const TensorHandle& input, std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) {
+  const double largest = largest_number(input.dtype());
+  return {nan.value_or(0), posinf.value_or(largest), neginf.value_or(-largest)};
+}
+
 namespace {
 
-Meta infer(const NoAttrs&, Metas in) { return in[0]; }
-Meta infer_number(const NoAttrs&, Metas in) {
-  require<DTypeError>(in[0].dtype != DType::boolean, "not defined for bool: use logical_not for bool tensors");
-  return in[0];
+Meta infer_round(const Round& a, Metas in) {
+  require<DTypeError>(a.decimals == 0 || is_floating(in[0].dtype), "decimals are for floating dtypes: got {}", in[0].dtype);
+  return infer_number(a, in);
 }
 
 Grads grad_neg(const NoAttrs&, const GradContext& c) { return {-c.dy()}; }
@@ -15,119 +30,140 @@ Grads grad_abs(const NoAttrs&, const GradContext& c) {
   const TensorHandle x = c.input(0);
   return {where(gt(x, 0), c.dy(), where(lt(x, 0), -c.dy(), 0.0))};
 }
-Grads grad_exp(const NoAttrs&, const GradContext& c) { return {c.dy() * c.output()}; }
-Grads grad_log(const NoAttrs&, const GradContext& c) { return {c.dy() / c.input(0)}; }
 Grads grad_sqrt(const NoAttrs&, const GradContext& c) { return {c.dy() / (c.output() * 2.0)}; }
 Grads grad_rsqrt(const NoAttrs&, const GradContext& c) {
   const TensorHandle y = c.output();
   return {c.dy() * (y * y * y * -0.5)};
 }
-Grads grad_sin(const NoAttrs&, const GradContext& c) { return {c.dy() * cos(c.input(0))}; }
-Grads grad_cos(const NoAttrs&, const GradContext& c) { return {-(c.dy() * sin(c.input(0)))}; }
-Grads grad_tanh(const NoAttrs&, const GradContext& c) {
-  const TensorHandle y = c.output();
-  return {c.dy() * (1.0 - y * y)};
-}
-Grads grad_sigmoid(const NoAttrs&, const GradContext& c) {
-  const TensorHandle y = c.output();
-  return {c.dy() * (y * (1.0 - y))};
-}
-Grads grad_relu(const NoAttrs&, const GradContext& c) { return {where(gt(c.output(), 0), c.dy(), 0.0)}; }
+Grads grad_nan_to_num(const NanToNum&, const GradContext& c) { return {where(isfinite(c.input(0)), c.dy(), 0.0)}; }
 
-// One list for all; the functions that need positive arguments take `positive`.
-constexpr const char* kAny = R"(
-t(2, 3)
-t()
-t(0, 3)
-t(4, 3).T
-t(2, 1).expand(2, 5)
-t(3, 4)[:, ::2]
-t(5, dtype=f64)
-t(5, dtype=f16)
-t(5, dtype=bf16)
-t(5, dtype=i64)
-t(3000)
-'text' ! Tensor)";
-constexpr const char* kPositive = R"(
-positive(2, 3)
-positive()
-positive(0, 3)
-positive(4, 3).T
-positive(2, 1).expand(2, 5)
-positive(5, dtype=f64)
-positive(5, dtype=f16)
-positive(5, dtype=i32)
-positive(3000)
-None ! Tensor)";
-
-constexpr OpInfo floating(OpInfo row) {
+constexpr OpInfo rounding(OpInfo row) {
   row.kind = Kind::elementwise;
-  row.cast = Cast::promote_float;
-  row.samples = kAny;
+  row.samples = kAnySamples;
   return row;
 }
-constexpr OpInfo positive(OpInfo row) {
-  row = floating(row);
-  row.samples = kPositive;
+constexpr OpInfo root(OpInfo row) {
+  row.kind = Kind::elementwise;
+  row.cast = Cast::promote_float;
+  row.saves = outputs;
+  row.samples = kPositiveSamples;
   return row;
 }
 
 }  // namespace
 
 namespace op {
-constinit OpInfo neg = define<NoAttrs, infer_number, grad_neg>({.schema = "neg(Tensor input) -> Tensor",
+constinit OpInfo neg = define<NoAttrs, infer_number<NoAttrs>, grad_neg>({.schema = "neg(Tensor input) -> Tensor",
     .doc = "Minus the elements of input.",
     .kind = Kind::elementwise,
     .example = "pyburn.neg(pyburn.tensor([1., -2.]))",
-    .samples = kAny});
-constinit OpInfo abs = define<NoAttrs, infer_number, grad_abs>({.schema = "abs(Tensor input) -> Tensor",
+    .samples = kAnySamples});
+constinit OpInfo abs = define<NoAttrs, infer_number<NoAttrs>, grad_abs>({.schema = "abs(Tensor input) -> Tensor",
     .doc = "Absolute value of the elements.",
     .kind = Kind::elementwise,
     .saves = inputs,
     .example = "pyburn.abs(pyburn.tensor([1., -2.]))",
-    .samples = kAny});
-constinit OpInfo exp = floating(define<NoAttrs, infer, grad_exp>({.schema = "exp(Tensor input) -> Tensor",
-    .doc = "e to the power of the elements.",
-    .saves = outputs,
-    .example = "pyburn.exp(pyburn.tensor([0., 1.]))"}));
-constinit OpInfo log = positive(define<NoAttrs, infer, grad_log>({.schema = "log(Tensor input) -> Tensor",
-    .doc = "Natural logarithm of the elements.",
-    .saves = inputs,
-    .example = "pyburn.log(pyburn.tensor([1., 2.]))"}));
-constinit OpInfo sqrt = positive(define<NoAttrs, infer, grad_sqrt>({.schema = "sqrt(Tensor input) -> Tensor",
-    .doc = "Square root of the elements.",
-    .saves = outputs,
-    .example = "pyburn.sqrt(pyburn.tensor([1., 4.]))"}));
-constinit OpInfo rsqrt = positive(define<NoAttrs, infer, grad_rsqrt>({.schema = "rsqrt(Tensor input) -> Tensor",
-    .doc = "One over the square root of the elements.",
-    .saves = outputs,
-    .example = "pyburn.rsqrt(pyburn.tensor([1., 4.]))"}));
-constinit OpInfo sin = floating(define<NoAttrs, infer, grad_sin>({.schema = "sin(Tensor input) -> Tensor",
-    .doc = "Sine of the elements.",
-    .saves = inputs,
-    .example = "pyburn.sin(pyburn.tensor([0., 1.]))"}));
-constinit OpInfo cos = floating(define<NoAttrs, infer, grad_cos>({.schema = "cos(Tensor input) -> Tensor",
-    .doc = "Cosine of the elements.",
-    .saves = inputs,
-    .example = "pyburn.cos(pyburn.tensor([0., 1.]))"}));
-constinit OpInfo tanh = floating(define<NoAttrs, infer, grad_tanh>({.schema = "tanh(Tensor input) -> Tensor",
-    .doc = "Hyperbolic tangent of the elements.",
-    .saves = outputs,
-    .example = "pyburn.tanh(pyburn.tensor([0., 1.]))"}));
-constinit OpInfo sigmoid = floating(define<NoAttrs, infer, grad_sigmoid>({.schema = "sigmoid(Tensor input) -> Tensor",
-    .doc = "1 / (1 + exp(-x)) of the elements.",
-    .saves = outputs,
-    .example = "pyburn.sigmoid(pyburn.tensor([0., 1.]))"}));
-constinit OpInfo relu = define<NoAttrs, infer_number, grad_relu>({.schema = "relu(Tensor input) -> Tensor",
-    .doc = "The elements, with 0 in place of negative ones.",
+    .samples = kAnySamples});
+constinit OpInfo sign = rounding(define<NoAttrs, infer_same<NoAttrs>, grad_flat<NoAttrs>>({.schema = "sign(Tensor input) -> Tensor",
+    .doc = "1, 0 or -1: the sign of the elements.",
+    .example = "pyburn.sign(pyburn.tensor([2., 0., -3.]))"}));
+constinit OpInfo floor = rounding(define<NoAttrs, infer_number<NoAttrs>, grad_flat<NoAttrs>>({.schema = "floor(Tensor input) -> Tensor",
+    .doc = "The largest integers that are not larger than the elements.",
+    .example = "pyburn.floor(pyburn.tensor([1.5, -1.5]))"}));
+constinit OpInfo ceil = rounding(define<NoAttrs, infer_number<NoAttrs>, grad_flat<NoAttrs>>({.schema = "ceil(Tensor input) -> Tensor",
+    .doc = "The smallest integers that are not smaller than the elements.",
+    .example = "pyburn.ceil(pyburn.tensor([1.5, -1.5]))"}));
+constinit OpInfo trunc = rounding(define<NoAttrs, infer_number<NoAttrs>, grad_flat<NoAttrs>>({.schema = "trunc(Tensor input) -> Tensor",
+    .doc = "The elements without the digits after the point.",
+    .example = "pyburn.trunc(pyburn.tensor([1.5, -1.5]))"}));
+constinit OpInfo round = define<Round, infer_round, grad_flat<Round>>({.schema = "round(Tensor input, *, int decimals=0) -> Tensor",
+    .doc = "The nearest integers, or the nearest numbers with that many decimals; halves go to the even neighbour.",
     .kind = Kind::elementwise,
-    .saves = outputs,
-    .example = "pyburn.relu(pyburn.tensor([-1., 1.]))",
-    .samples = kAny});
+    .example = "pyburn.round(pyburn.tensor([0.5, 1.5, 2.5]))",
+    .samples = R"(
+t(2, 3)
+t(2, 3), decimals=1
+t(), decimals=-1
+t(0, 3)
+t(4, 3).T
+t(2, 1).expand(2, 5)
+tensor([0.5, 1.5, -0.5, -2.5, nan, inf])
+t(5, dtype=f64), decimals=2
+t(5, dtype=f16)
+t(5, dtype=i64)
+t(5, dtype=i64), decimals=1 ! decimals)"});
+constinit OpInfo sqrt = root(define<NoAttrs, infer_same<NoAttrs>, grad_sqrt>(
+    {.schema = "sqrt(Tensor input) -> Tensor", .doc = "Square root of the elements.", .example = "pyburn.sqrt(pyburn.tensor([1., 4.]))"}));
+constinit OpInfo rsqrt = root(define<NoAttrs, infer_same<NoAttrs>, grad_rsqrt>({.schema = "rsqrt(Tensor input) -> Tensor",
+    .doc = "One over the square root of the elements.",
+    .example = "pyburn.rsqrt(pyburn.tensor([1., 4.]))"}));
+constinit OpInfo nan_to_num = define<NanToNum, infer_same<NanToNum>, grad_nan_to_num>(
+    {.schema = "nan_to_num(Tensor input, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
+        .doc = "The elements, with numbers in place of NaN (0 if none is given) and infinities (the largest and smallest number).",
+        .kind = Kind::elementwise,
+        .saves = inputs,
+        .example = "pyburn.nan_to_num(pyburn.tensor([float('nan'), float('inf')]), posinf=9.)",
+        .samples = R"(
+tensor([0., nan, inf, -inf, 2.])
+tensor([0., nan, inf, -inf, 2.]), 1.5
+tensor([0., nan, inf, -inf, 2.], dtype=f64), 1.5, 2.5
+tensor([0., nan, inf, -inf, 2.]), neginf=-3.0
+tensor([0., nan, inf, -inf, 2.], dtype=f16), nan=3.0, posinf=4.0
+t()
+t(0, 3)
+t(4, 3).T
+t(2, 1).expand(2, 5)
+t(5, dtype=i64)
+None ! Tensor)"});
 }  // namespace op
 
+namespace {
+constinit FunctionInfo functions[] = {
+    {.schema = "square(Tensor input) -> Tensor",
+        .doc = "The elements times themselves.",
+        .example = "pyburn.square(pyburn.tensor([1., -2.]))",
+        .samples = kAnySamples,
+        .in_place = true},
+    {.schema = "reciprocal(Tensor input) -> Tensor",
+        .doc = "One over the elements.",
+        .example = "pyburn.reciprocal(pyburn.tensor([1., 4.]))",
+        .samples = kPositiveSamples,
+        .in_place = true},
+    {.schema = "frac(Tensor input) -> Tensor",
+        .doc = "The digits after the point, with the sign of the elements.",
+        .example = "pyburn.frac(pyburn.tensor([1.5, -2.25]))",
+        .samples = "t(2, 3)\nt()\nt(0)\nt(3, 2).T\nt(2, 1).expand(2, 3)\nt(4, dtype=f16)\nNone ! Tensor",
+        .in_place = true},
+    {.schema = "positive(Tensor input) -> Tensor",
+        .doc = "input itself.",
+        .example = "pyburn.positive(pyburn.tensor([1., -4.]))",
+        .samples = "t(2, 3)\nt()\nt(0)\nt(3, 2).T\nt(2, 1).expand(2, 3)\nt(4, dtype=i64)\nt(2, dtype=b8) ! bool"},
+    {.schema = "deg2rad(Tensor input) -> Tensor",
+        .doc = "Degrees as radians.",
+        .example = "pyburn.deg2rad(pyburn.tensor([180., 90.]))",
+        .samples = kAnySamples,
+        .in_place = true},
+    {.schema = "rad2deg(Tensor input) -> Tensor",
+        .doc = "Radians as degrees.",
+        .example = "pyburn.rad2deg(pyburn.tensor([3.14159, 0.]))",
+        .samples = kAnySamples,
+        .in_place = true},
+};
+}
+
+Tensor square(const TensorHandle& input) { return pow(input, 2); }
+Tensor reciprocal(const TensorHandle& input) { return div(1, input); }
+Tensor frac(const TensorHandle& input) { return input - trunc(input); }
+Tensor positive(const TensorHandle& input) {
+  require<DTypeError>(input.dtype() != DType::boolean, "[positive] not defined for bool: got {}", input.shape());
+  return input;
+}
+Tensor deg2rad(const TensorHandle& input) { return input * (std::numbers::pi / 180); }
+Tensor rad2deg(const TensorHandle& input) { return input * (180 / std::numbers::pi); }
+
 void register_unary(OpTable& table) {
-  table.add({&op::neg, &op::abs, &op::exp, &op::log, &op::sqrt, &op::rsqrt, &op::sin, &op::cos, &op::tanh, &op::sigmoid, &op::relu});
+  table.add({&op::neg, &op::abs, &op::sign, &op::floor, &op::ceil, &op::trunc, &op::round, &op::sqrt, &op::rsqrt, &op::nan_to_num});
+  table.add(functions);
 }
 
 }  // namespace pyburn

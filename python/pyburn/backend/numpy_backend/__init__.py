@@ -10,17 +10,27 @@ from typing import Any
 import numpy as np
 
 from ..interface import Backend
+from .activation import ActivationKernels
 from .binary import BinaryKernels
+from .binary_math import BinaryMathKernels
 from .fill import FillKernels
 from .index import IndexKernels
+from .logic import LogicKernels
+from .pointwise import PointwiseKernels
 from .products import ProductsKernels
 from .reduce import ReduceKernels
+from .transcendental import TranscendentalKernels
 from .unary import UnaryKernels
 
 
 class NumpyBackend(
     UnaryKernels,
+    TranscendentalKernels,
+    ActivationKernels,
     BinaryKernels,
+    BinaryMathKernels,
+    LogicKernels,
+    PointwiseKernels,
     FillKernels,
     ReduceKernels,
     IndexKernels,

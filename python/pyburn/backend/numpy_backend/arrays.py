@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..interface import kernel
 
-LEFT, RIGHT = 1, 2  # which operand of a binary operation is the number `value`
+LEFT, RIGHT, BOTH = 1, 2, 3  # which operand of a binary operation is the number `value`
 
 
 def operands(tensors: tuple[Any, ...], scalar: int, value: Any) -> tuple[Any, Any]:
@@ -31,3 +32,28 @@ def checked(index: np.ndarray, extent: int, op: str) -> np.ndarray:
         if not 0 <= i < extent:
             raise _core.IndexOutOfRange(f"[{op}] index out of range: got {i} for extent {extent}")
     return index.reshape(-1)
+
+
+def unary(op: str, function: Any) -> Any:
+    """The kernel of an operation that is one function of one array."""
+
+    @kernel(op)
+    def run(self: Any, x: Any) -> Any:
+        return function(x)
+
+    return run
+
+
+def binary(op: str, function: Any) -> Any:
+    """The kernel of an operation that is one function of two operands."""
+
+    @kernel(op)
+    def run(self: Any, *tensors: Any, scalar: int, value: Any) -> Any:
+        return function(*operands(tensors, scalar, value))
+
+    return run
+
+
+def elementwise(function: Any) -> Any:
+    """A function of Python numbers for arrays."""
+    return np.vectorize(function, otypes=[np.float64])

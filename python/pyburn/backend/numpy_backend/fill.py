@@ -20,6 +20,10 @@ class FillKernels:
         return (start + step * np.arange(count)).astype(compute_dtype(dtype))
 
     @kernel
+    def linspace(self, *, start, end, steps, dtype):
+        return np.linspace(start, end, steps).astype(compute_dtype(dtype))
+
+    @kernel
     def random(self, *, size, draw, a, b, seed, offset, dtype):
         n = int(np.prod(size))
         words = philox(seed, offset, -(-n // (2 if draw == NORMAL else 4))).astype(np.float64)

@@ -1,61 +1,32 @@
-"""One tensor, element by element."""
+"""One tensor, element by element: arithmetic, rounding, conversion."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..interface import compute_dtype, kernel
+from .arrays import unary
 
 
 class UnaryKernels:
-    @kernel
-    def neg(self, x):
-        return np.negative(x)
+    neg = unary("neg", np.negative)
+    abs = unary("abs", np.abs)
+    sign = unary("sign", lambda x: np.where(x > 0, 1, np.where(x < 0, -1, 0)))
+    floor = unary("floor", np.floor)
+    ceil = unary("ceil", np.ceil)
+    trunc = unary("trunc", np.trunc)
+    sqrt = unary("sqrt", np.sqrt)
+    rsqrt = unary("rsqrt", lambda x: 1 / np.sqrt(x))
+    contiguous_copy = unary("contiguous_copy", lambda x: x)
 
     @kernel
-    def abs(self, x):
-        return np.abs(x)
+    def round(self, x, *, decimals):
+        return np.round(x, decimals)
 
     @kernel
-    def exp(self, x):
-        return np.exp(x)
-
-    @kernel
-    def log(self, x):
-        return np.log(x)
-
-    @kernel
-    def sqrt(self, x):
-        return np.sqrt(x)
-
-    @kernel
-    def rsqrt(self, x):
-        return 1 / np.sqrt(x)
-
-    @kernel
-    def sin(self, x):
-        return np.sin(x)
-
-    @kernel
-    def cos(self, x):
-        return np.cos(x)
-
-    @kernel
-    def tanh(self, x):
-        return np.tanh(x)
-
-    @kernel
-    def sigmoid(self, x):
-        return 1 / (1 + np.exp(-x))
-
-    @kernel
-    def relu(self, x):
-        return np.maximum(x, 0)
+    def nan_to_num(self, x, *, nan, posinf, neginf):
+        return np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
 
     @kernel
     def cast(self, x, *, dtype):
         return x.astype(compute_dtype(dtype))
-
-    @kernel
-    def contiguous_copy(self, x):
-        return x

@@ -9,6 +9,7 @@
 
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/elementwise-inl.h"
+#include "pyburn/backends/cpu/wide_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
@@ -41,9 +42,14 @@ template <class T>
 void where_tile(const void* attrs, const void* const* in, void* out, int64_t n) {
   const Where& a = *static_cast<const Where*>(attrs);
   const bool* c = static_cast<const bool*>(in[0]);
-  const T* x = static_cast<const T*>(in[1]);
   T* z = static_cast<T*>(out);
   const T s = a.value.template to<T>();
+  if (a.scalar == Side::both) {
+    const T other = a.other.template to<T>();
+    for (int64_t i = 0; i < n; ++i) z[i] = c[i] ? s : other;
+    return;
+  }
+  const T* x = static_cast<const T*>(in[1]);
   if (a.scalar == Side::left)
     for (int64_t i = 0; i < n; ++i) z[i] = c[i] ? s : x[i];
   else if (a.scalar == Side::right)
@@ -56,6 +62,24 @@ void where_tile(const void* attrs, const void* const* in, void* out, int64_t n) 
 template <class... T>
 void where(KernelTable& kernels, Types<T...>) {
   (kernels.add_tile("where", dtype_of<T>, {.fn = where_tile<T>, .condition = true}), ...);
+}
+
+// The exponents that most tensors are raised to are products and roots.
+template <class T>
+void power_tile(const void* attrs, const void* const* in, void* out, int64_t n) {
+  const Binary& a = *static_cast<const Binary*>(attrs);
+  auto by = [&]<class Fn>(Fn) { unary_tile<T, Fn>(attrs, in, out, n); };
+  const double e = a.scalar == Side::right ? a.value.to_double() : 0;
+  if (e == 2) return by([](T x) HWY_ATTR { return x * x; });
+  if (e == 3) return by([](T x) HWY_ATTR { return x * x * x; });
+  if (e == -1) return by([](T x) HWY_ATTR { return T(1) / x; });
+  if (e == 1) return by([](T x) HWY_ATTR { return x; });
+  binary_loop<T, T>(
+      a, [](T x, T y) HWY_ATTR { return pow_of(x, y); }, in, out, n);
+}
+template <class... T>
+void powers(KernelTable& kernels, Types<T...>) {
+  (kernels.add_tile("pow", dtype_of<T>, {power_tile<T>}), ...);
 }
 
 template <class T>
@@ -73,7 +97,7 @@ void add_binary(KernelTable& k) {
   binary(k, "mul", Floats(), [](auto x, auto y) HWY_ATTR { return x * y; });
   binary(k, "mul", Integers(), []<class T>(T x, T y) HWY_ATTR { return T(Unsigned<T>(x) * Unsigned<T>(y)); });
   binary(k, "div", Floats(), [](auto x, auto y) HWY_ATTR { return x / y; });
-  binary(k, "pow", Floats(), []<class T>(T x, T y) HWY_ATTR { return y == T(2) ? x * x : std::pow(x, y); });
+  powers(k, Floats());
   binary(k, "pow", Integers(), []<class T>(T x, T y) HWY_ATTR { return integer_power(x, y); });
   binary(k, "maximum", AllTypes(), [](auto x, auto y) HWY_ATTR { return x > y || x != x ? x : y; });  // NaN wins
   binary(k, "minimum", AllTypes(), [](auto x, auto y) HWY_ATTR { return x < y || x != x ? x : y; });

@@ -31,7 +31,12 @@ Ref<Storage> wrap_host_memory(void* data, int64_t bytes, void* context, void (*r
 void register_copy(KernelTable&);
 void register_fill(KernelTable&);
 void register_unary(KernelTable&);
+void register_transcendental(KernelTable&);
+void register_activation(KernelTable&);
 void register_binary(KernelTable&);
+void register_binary_math(KernelTable&);
+void register_logic(KernelTable&);
+void register_pointwise(KernelTable&);
 void register_reduce(KernelTable&);
 void register_argmax(KernelTable&);
 void register_matmul(KernelTable&);

@@ -25,7 +25,7 @@ using AllTypes = Types<float, double, int32_t, int64_t, uint64_t>;
 template <class T>
 using Unsigned = std::make_unsigned_t<T>;
 
-// --- one tensor: fn(x), or fn(x, attributes) ---
+// --- one tensor: fn(x) ---
 
 template <class T, class Fn>
 void unary_tile(const void*, const void* const* in, void* out, int64_t n) {
@@ -39,19 +39,20 @@ void unary(KernelTable& kernels, const char* op, Types<T...>, Fn) {
   (kernels.add_tile(op, dtype_of<T>, {.fn = unary_tile<T, Fn>, .boolean = std::is_same_v<decltype(Fn()(T())), bool>}), ...);
 }
 
-template <class T, class A, class Fn>
+// With attributes: make(attributes, T()) gives fn, which holds what it needs of them as T.
+template <class T, class A, class Make>
 void unary_tile_with(const void* attrs, const void* const* in, void* out, int64_t n) {
-  const A a = *static_cast<const A*>(attrs);  // a copy, which the stores cannot change
+  const auto fn = Make()(*static_cast<const A*>(attrs), T());
   const T* HWY_RESTRICT x = static_cast<const T*>(in[0]);
   T* y = static_cast<T*>(out);
-  for (int64_t i = 0; i < n; ++i) y[i] = Fn()(x[i], a);
+  for (int64_t i = 0; i < n; ++i) y[i] = fn(x[i]);
 }
-template <class A, class Fn, class... T>
-void unary_with(KernelTable& kernels, const char* op, Types<T...>, Fn) {
-  (kernels.add_tile(op, dtype_of<T>, {.fn = unary_tile_with<T, A, Fn>}), ...);
+template <class A, class Make, class... T>
+void unary_with(KernelTable& kernels, const char* op, Types<T...>, Make) {
+  (kernels.add_tile(op, dtype_of<T>, {.fn = unary_tile_with<T, A, Make>}), ...);
 }
 
-// --- two operands, one of which may be a number: fn(x, y), or fn(x, y, attributes) ---
+// --- two operands, one of which may be a number: fn(x, y) ---
 
 // The output may be one of the inputs (in place): same index, so the loop is still a vector loop.
 template <class T, class R, class A, class Fn>
@@ -77,6 +78,25 @@ void binary_tile(const void* attrs, const void* const* in, void* out, int64_t n)
 template <class Fn, class... T>
 void binary(KernelTable& kernels, const char* op, Types<T...>, Fn) {
   (kernels.add_tile(op, dtype_of<T>, {.fn = binary_tile<T, Fn>, .boolean = std::is_same_v<decltype(Fn()(T(), T())), bool>}), ...);
+}
+
+// --- two or three tensors, and attributes: make(attributes, T()) gives fn(x, y) or fn(x, y, z) ---
+
+template <class T, class A, class Make>
+void tile_with(const void* attrs, const void* const* in, void* out, int64_t n) {
+  const auto fn = Make()(*static_cast<const A*>(attrs), T());
+  const T *x = static_cast<const T*>(in[0]), *y = static_cast<const T*>(in[1]);
+  T* result = static_cast<T*>(out);
+  if constexpr (std::is_invocable_v<decltype(fn), T, T>) {
+    for (int64_t i = 0; i < n; ++i) result[i] = fn(x[i], y[i]);
+  } else {
+    const T* z = static_cast<const T*>(in[2]);
+    for (int64_t i = 0; i < n; ++i) result[i] = fn(x[i], y[i], z[i]);
+  }
+}
+template <class A, class Make, class... T>
+void tensors_with(KernelTable& kernels, const char* op, Types<T...>, Make) {
+  (kernels.add_tile(op, dtype_of<T>, {.fn = tile_with<T, A, Make>}), ...);
 }
 
 }  // namespace pyburn::cpu::HWY_NAMESPACE

@@ -76,7 +76,8 @@ class Compiler {
       keep(node.out[0], form(node.in[0], from == to ? to : conversion_dtype(from, to)));
       return true;
     }
-    const DType key = dtype_of(node.in[info.key]), compute = compute_dtype(key);
+    const bool has_key = info.key < node.in.size();  // where(condition, 1, 0) has tensors without one
+    const DType key = dtype_of(has_key ? node.in[info.key] : node.out[0]), compute = compute_dtype(key);
     const Tile tile = kernels_.tile(info, key);
     if (!tile.fn || (tile.condition && dtype_of(node.in[0]) != DType::boolean)) return false;
     Instruction i{

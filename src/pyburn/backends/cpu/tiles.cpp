@@ -1,9 +1,13 @@
 #include "pyburn/backends/cpu/tiles.h"
 
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
 #include <algorithm>
 #include <cstring>
 
 #include "pyburn/backends/cpu/dispatch_dtype.h"
+#include "pyburn/backends/cpu/half_convert.h"
 #include "pyburn/support/insertion_sort.h"
 #include "pyburn/support/thread_pool.h"
 
@@ -36,6 +40,9 @@ void convert_run(const From* from, int64_t from_stride, To* to, int64_t to_strid
       std::memcpy(to, from, size_t(n) * sizeof(To));
       return;
     }
+  }
+  if constexpr (requires { convert_many(from, to, n); }) {
+    if (from_stride == 1 && to_stride == 1) return convert_many(from, to, n);
   }
   if (from_stride == 1 && to_stride == 1)
     for (int64_t i = 0; i < n; ++i) to[i] = convert<To>(from[i]);
@@ -174,6 +181,39 @@ struct StridedRun {
   bool tile_reads_bool(int k) const { return tile.condition && k == 0; }
 };
 
+// Results that no cache can hold are written around the caches: memory need not be read before it is overwritten.
+bool passes_caches(Inputs in, const TensorHandle& out) {
+  constexpr int64_t largest_cache = 32 << 20;  // of the cores that share one; systems tell the sum over all
+  if (out.numel() * size_of(out.dtype()) < largest_cache) return false;
+  return std::none_of(in.begin(), in.end(), [&](const TensorHandle* t) { return t->storage() == out.storage(); });
+}
+void write_around_caches(const std::byte* from, char* to, int64_t bytes) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const hn::ScalableTag<uint8_t> d;
+  const int64_t step = int64_t(hn::Lanes(d)), whole = reinterpret_cast<uintptr_t>(to) % size_t(step) ? 0 : bytes / step * step;
+  for (int64_t i = 0; i < whole; i += step)
+    hn::Stream(hn::Load(d, reinterpret_cast<const uint8_t*>(from) + i), d, reinterpret_cast<uint8_t*>(to) + i);
+  std::memcpy(to + whole, from + whole, size_t(bytes - whole));
+}
+
+// Everything in plain order and in the dtype of the tile.
+void run_plain(Tile tile, const void* attrs, Inputs in, const TensorHandle& out) {
+  const bool streams = passes_caches(in, out);
+  const int64_t size = size_of(out.dtype());
+  parallel_for(out.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    alignas(64) std::byte buffer[kTile * 8];
+    for (int64_t at = begin, step = streams ? kTile : end - begin; at < end; at += step) {
+      const int64_t n = std::min(step, end - at);
+      const void* operands[3];
+      for (size_t k = 0; k < in.size(); ++k) operands[k] = bytes_at(*in[k]) + at * size_of(in[k]->dtype());
+      char* to = const_cast<char*>(bytes_at(out)) + at * size;
+      tile.fn(attrs, operands, streams ? static_cast<void*>(buffer) : to, n);
+      if (streams) write_around_caches(buffer, to, n * size);
+    }
+    if (streams) hwy::FlushStream();
+  });
+}
+
 }  // namespace
 
 void run_tile(Tile tile, DType compute, const void* attrs, Inputs in, const TensorHandle& out) {
@@ -185,14 +225,7 @@ void run_tile(Tile tile, DType compute, const void* attrs, Inputs in, const Tens
     const DType want = tile.condition && k == 0 ? DType::boolean : compute;
     plain = in[k]->dtype() == want && in[k]->layout().is_contiguous();
   }
-  if (plain) {
-    parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
-      const void* operands[3];
-      for (size_t k = 0; k < in.size(); ++k) operands[k] = bytes_at(*in[k]) + begin * size_of(in[k]->dtype());
-      tile.fn(attrs, operands, const_cast<char*>(bytes_at(out)) + begin * size_of(out.dtype()), end - begin);
-    });
-    return;
-  }
+  if (plain) return run_plain(tile, attrs, in, out);
   SmallVector<const Layout*, 4> layouts;
   for (const TensorHandle* t : in) layouts.push_back(&t->layout());
   layouts.push_back(&out.layout());

@@ -4,6 +4,50 @@
 
 namespace pyburn {
 
+Tensor relu(const TensorHandle& input);  // The elements, with 0 in place of negative ones.
+void relu_into(const TensorHandle& out, const TensorHandle& input);
+Tensor sigmoid(const TensorHandle& input);  // 1 / (1 + exp(-x)) of the elements.
+void sigmoid_into(const TensorHandle& out, const TensorHandle& input);
+Tensor gelu(const TensorHandle& input, const std::string& approximate = "none");  // x times the normal distribution at x; approximate is 'none' or 'tanh'.
+void gelu_into(const TensorHandle& out, const TensorHandle& input, const std::string& approximate = "none");
+Tensor gelu_gradient(const TensorHandle& grad, const TensorHandle& input, const std::string& approximate = "none");  // The gradient of gelu at input, times grad.
+void gelu_gradient_into(const TensorHandle& out, const TensorHandle& grad, const TensorHandle& input, const std::string& approximate = "none");
+Tensor silu(const TensorHandle& input);  // x times sigmoid(x), also called swish.
+void silu_into(const TensorHandle& out, const TensorHandle& input);
+Tensor silu_gradient(const TensorHandle& grad, const TensorHandle& input);  // The gradient of silu at input, times grad.
+void silu_gradient_into(const TensorHandle& out, const TensorHandle& grad, const TensorHandle& input);
+Tensor mish(const TensorHandle& input);  // x times tanh(softplus(x)).
+void mish_into(const TensorHandle& out, const TensorHandle& input);
+Tensor softplus(const TensorHandle& input, double beta = 1.0, double threshold = 20.0);  // log(1 + exp(beta x)) / beta, and x itself where beta x is above the threshold.
+void softplus_into(const TensorHandle& out, const TensorHandle& input, double beta = 1.0, double threshold = 20.0);
+Tensor logsigmoid(const TensorHandle& input);  // log(sigmoid(x)), without loss of digits.
+void logsigmoid_into(const TensorHandle& out, const TensorHandle& input);
+Tensor hardtanh(const TensorHandle& input, const Scalar& min_val = -1.0, const Scalar& max_val = 1.0);  // The elements, moved into the range from min_val to max_val.
+void hardtanh_into(const TensorHandle& out, const TensorHandle& input, const Scalar& min_val = -1.0, const Scalar& max_val = 1.0);
+Tensor hardswish(const TensorHandle& input);  // x times hardsigmoid(x).
+void hardswish_into(const TensorHandle& out, const TensorHandle& input);
+Tensor hardsigmoid(const TensorHandle& input);  // (x + 3) / 6, moved into the range from 0 to 1.
+void hardsigmoid_into(const TensorHandle& out, const TensorHandle& input);
+Tensor leaky_relu(const TensorHandle& input, double negative_slope = 0.01);  // The elements, with negative ones times negative_slope.
+void leaky_relu_into(const TensorHandle& out, const TensorHandle& input, double negative_slope = 0.01);
+Tensor elu(const TensorHandle& input, double alpha = 1.0, double scale = 1.0, double input_scale = 1.0);  // scale x where x is positive, else scale alpha (exp(input_scale x) - 1).
+void elu_into(const TensorHandle& out, const TensorHandle& input, double alpha = 1.0, double scale = 1.0, double input_scale = 1.0);
+Tensor softshrink(const TensorHandle& input, double lambd = 0.5);  // The elements, moved towards 0 by lambd and no further.
+void softshrink_into(const TensorHandle& out, const TensorHandle& input, double lambd = 0.5);
+Tensor hardshrink(const TensorHandle& input, double lambd = 0.5);  // The elements, with 0 in place of those between -lambd and lambd.
+void hardshrink_into(const TensorHandle& out, const TensorHandle& input, double lambd = 0.5);
+Tensor threshold(const TensorHandle& input, const Scalar& threshold, const Scalar& value);  // The elements, with value in place of those that are not above the threshold.
+void threshold_into(const TensorHandle& out, const TensorHandle& input, const Scalar& threshold, const Scalar& value);
+Tensor relu6(const TensorHandle& input);  // The elements, moved into the range from 0 to 6.
+void relu6_into(const TensorHandle& out, const TensorHandle& input);
+Tensor selu(const TensorHandle& input);  // elu with the constants that keep mean 0 and variance 1.
+void selu_into(const TensorHandle& out, const TensorHandle& input);
+Tensor celu(const TensorHandle& input, double alpha = 1.0);  // x where it is positive, else alpha (exp(x / alpha) - 1).
+void celu_into(const TensorHandle& out, const TensorHandle& input, double alpha = 1.0);
+Tensor softsign(const TensorHandle& input);  // x / (1 + |x|).
+Tensor tanhshrink(const TensorHandle& input);  // x - tanh(x).
+Tensor prelu(const TensorHandle& input, const TensorHandle& weight);  // The elements, with negative ones times weight: one number, or one for each channel (axis 1).
+Tensor glu(const TensorHandle& input, int64_t dim = -1);  // The first half along dim times the sigmoid of the second.
 Tensor add(const Operand& input, const Operand& other, const Scalar& alpha = 1);  // input + alpha * other.
 void add_into(const TensorHandle& out, const Operand& input, const Operand& other, const Scalar& alpha = 1);
 Tensor sub(const Operand& input, const Operand& other, const Scalar& alpha = 1);  // input - alpha * other.
@@ -32,6 +76,40 @@ Tensor ge(const Operand& input, const Operand& other);  // Where input is at lea
 void ge_into(const TensorHandle& out, const Operand& input, const Operand& other);
 Tensor where(const TensorHandle& condition, const Operand& input, const Operand& other);  // Elements of input where condition holds, of other elsewhere.
 void where_into(const TensorHandle& out, const TensorHandle& condition, const Operand& input, const Operand& other);
+Tensor div(const Operand& input, const Operand& other, const std::optional<std::string>& rounding_mode);  // input / other; rounded towards 0 ('trunc') or down ('floor'), in the common dtype, when asked for.
+void div_into(const TensorHandle& out, const Operand& input, const Operand& other, const std::optional<std::string>& rounding_mode);
+Tensor rsub(const TensorHandle& input, const Operand& other, const Scalar& alpha = 1);  // other - alpha * input.
+Tensor float_power(const Operand& input, const Operand& exponent);  // input to the power of exponent, in float64.
+void float_power_into(const TensorHandle& out, const Operand& input, const Operand& exponent);
+Tensors where(const TensorHandle& condition);  // The indices of the elements that are not zero, a tensor for each axis.
+Tensor floor_divide(const Operand& input, const Operand& other);  // input / other, rounded down.
+void floor_divide_into(const TensorHandle& out, const Operand& input, const Operand& other);
+Tensor remainder(const Operand& input, const Operand& other);  // What division leaves, with the sign of other: Python's %.
+void remainder_into(const TensorHandle& out, const Operand& input, const Operand& other);
+Tensor fmod(const Operand& input, const Operand& other);  // What division leaves, with the sign of input: C's fmod.
+void fmod_into(const TensorHandle& out, const Operand& input, const Operand& other);
+Tensor atan2(const TensorHandle& input, const TensorHandle& other);  // The angle of the point (other, input), from -pi to pi.
+void atan2_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
+Tensor hypot(const TensorHandle& input, const TensorHandle& other);  // The length of the vector (input, other), without overflow on the way.
+void hypot_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
+Tensor xlogy(const Operand& input, const Operand& other);  // input * log(other), and 0 where input is 0.
+void xlogy_into(const TensorHandle& out, const Operand& input, const Operand& other);
+Tensor logaddexp(const TensorHandle& input, const TensorHandle& other);  // log(exp(input) + exp(other)), without overflow on the way.
+void logaddexp_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
+Tensor copysign(const TensorHandle& input, const Operand& other);  // The absolute value of input with the sign of other.
+void copysign_into(const TensorHandle& out, const TensorHandle& input, const Operand& other);
+Tensor fmax(const TensorHandle& input, const TensorHandle& other);  // The larger of two elements; a number wins against NaN.
+void fmax_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
+Tensor fmin(const TensorHandle& input, const TensorHandle& other);  // The smaller of two elements; a number wins against NaN.
+void fmin_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
+Tensor nextafter(const TensorHandle& input, const TensorHandle& other);  // The next number after input on the way to other.
+void nextafter_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
+Tensor heaviside(const TensorHandle& input, const TensorHandle& values);  // 0 where input is negative, 1 where it is positive, values where it is 0.
+void heaviside_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& values);
+Tensor logaddexp2(const TensorHandle& input, const TensorHandle& other);  // log2(2^input + 2^other), without overflow on the way.
+void logaddexp2_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
+Tensor ldexp(const TensorHandle& input, const TensorHandle& other);  // input * 2^other.
+void ldexp_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
 Tensor conv2d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, int64_t groups = 1);  // Two-dimensional convolution (cross-correlation) of input (N, C, H, W) with weight (O, C / groups, kh, kw).
 void conv2d_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, int64_t groups = 1);
 Tensor conv2d_input(const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Gradient of conv2d with respect to its input.
@@ -47,12 +125,20 @@ Tensor contiguous(const TensorHandle& input);  // input itself when its elements
 Tensor detach(const TensorHandle& input);  // The same elements without a history; writes are seen by both.
 Tensor full(const Dims& size, const Scalar& fill_value, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A tensor of the given size with every element equal to fill_value.
 Tensor arange(const Scalar& start, const std::optional<Scalar>& end = {}, const Scalar& step = 1, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // The numbers from start (0 when only one bound is given) up to, not including, end.
+Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // steps numbers from start to end, at equal distances.
 Tensor zeros(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A tensor of zeros.
 Tensor ones(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A tensor of ones.
 Tensor empty(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A tensor of the given size; what it holds is not specified (here: zeros).
-Tensor zeros_like(const TensorHandle& input, std::optional<DType> dtype = {});  // Zeros of the size, dtype and device of input.
-Tensor ones_like(const TensorHandle& input, std::optional<DType> dtype = {});  // Ones of the size, dtype and device of input.
-Tensor full_like(const TensorHandle& input, const Scalar& fill_value, std::optional<DType> dtype = {});  // A constant of the size, dtype and device of input.
+Tensor zeros_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Zeros of the size, dtype and device of input.
+Tensor ones_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Ones of the size, dtype and device of input.
+Tensor full_like(const TensorHandle& input, const Scalar& fill_value, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A constant of the size, dtype and device of input.
+Tensor empty_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A tensor of the size, dtype and device of input; what it holds is not specified (here: zeros).
+Tensor rand_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Uniform random numbers from [0, 1), of the size, dtype and device of input.
+Tensor randn_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Random numbers from the standard normal distribution, of the size, dtype and device of input.
+Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base = 10.0, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // base to the powers from start to end, at equal distances.
+Tensor eye(int64_t n, std::optional<int64_t> m = {}, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A matrix with n rows and m columns (n if not given): ones on the diagonal, zeros elsewhere.
+Tensor tril_indices(int64_t row, int64_t col, int64_t offset = 0, std::optional<DType> dtype = {}, Device* device = nullptr);  // The indices of the lower triangle of a matrix, row by row: a row of row numbers and one of columns.
+Tensor triu_indices(int64_t row, int64_t col, int64_t offset = 0, std::optional<DType> dtype = {}, Device* device = nullptr);  // The indices of the upper triangle of a matrix, row by row: a row of row numbers and one of columns.
 Tensor fill_(const TensorHandle& input, const Scalar& value);  // Overwrites every element of input with value.
 Tensor zero_(const TensorHandle& input);  // Overwrites every element of input with 0.
 Tensor one_hot(const TensorHandle& input, int64_t num_classes);  // A new last axis with 1 at the index that input holds and 0 elsewhere (int64).
@@ -61,6 +147,40 @@ Tensor index_select(const TensorHandle& input, int64_t dim, const TensorHandle& 
 void index_select_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index);
 Tensor index_add(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source);  // input, with the parts of source added where index says; an index may repeat.
 void index_add_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source);
+Tensor isinf(const TensorHandle& input);  // Where the elements are infinite.
+void isinf_into(const TensorHandle& out, const TensorHandle& input);
+Tensor isfinite(const TensorHandle& input);  // Where the elements are neither infinite nor NaN.
+void isfinite_into(const TensorHandle& out, const TensorHandle& input);
+Tensor signbit(const TensorHandle& input);  // Where the elements are negative, -0 included.
+void signbit_into(const TensorHandle& out, const TensorHandle& input);
+Tensor logical_not(const TensorHandle& input);  // Where the elements are 0.
+void logical_not_into(const TensorHandle& out, const TensorHandle& input);
+Tensor logical_and(const TensorHandle& input, const TensorHandle& other);  // Where both are not 0.
+void logical_and_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
+Tensor logical_or(const TensorHandle& input, const TensorHandle& other);  // Where at least one is not 0.
+void logical_or_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
+Tensor logical_xor(const TensorHandle& input, const TensorHandle& other);  // Where exactly one is not 0.
+void logical_xor_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
+Tensor bitwise_and(const Operand& input, const Operand& other);  // The bits that are set in both; for bool, logical_and.
+void bitwise_and_into(const TensorHandle& out, const Operand& input, const Operand& other);
+Tensor bitwise_or(const Operand& input, const Operand& other);  // The bits that are set in one or both; for bool, logical_or.
+void bitwise_or_into(const TensorHandle& out, const Operand& input, const Operand& other);
+Tensor bitwise_xor(const Operand& input, const Operand& other);  // The bits that are set in one, not both; for bool, logical_xor.
+void bitwise_xor_into(const TensorHandle& out, const Operand& input, const Operand& other);
+Tensor bitwise_left_shift(const Operand& input, const Operand& other);  // The bits of input moved up by other places.
+void bitwise_left_shift_into(const TensorHandle& out, const Operand& input, const Operand& other);
+Tensor bitwise_right_shift(const Operand& input, const Operand& other);  // The bits of input moved down by other places; the sign stays.
+void bitwise_right_shift_into(const TensorHandle& out, const Operand& input, const Operand& other);
+Tensor isnan(const TensorHandle& input);  // Where the elements are NaN.
+Tensor isposinf(const TensorHandle& input);  // Where the elements are plus infinity.
+void isposinf_into(const TensorHandle& out, const TensorHandle& input);
+Tensor isneginf(const TensorHandle& input);  // Where the elements are minus infinity.
+void isneginf_into(const TensorHandle& out, const TensorHandle& input);
+Tensor bitwise_not(const TensorHandle& input);  // All bits turned over; for bool, logical_not.
+void bitwise_not_into(const TensorHandle& out, const TensorHandle& input);
+Tensor isclose(const TensorHandle& input, const TensorHandle& other, double rtol = 1e-05, double atol = 1e-08, bool equal_nan = false);  // Where |input - other| <= atol + rtol * |other|, or both are equal.
+bool allclose(const TensorHandle& input, const TensorHandle& other, double rtol = 1e-05, double atol = 1e-08, bool equal_nan = false);  // Is |input - other| <= atol + rtol * |other| everywhere?
+bool equal(const TensorHandle& input, const TensorHandle& other);  // Have both the same size and the same elements?
 Tensor bmm(const TensorHandle& input, const TensorHandle& mat2);  // Products of the matrices of two batches.
 void bmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mat2);
 Tensor matmul(const TensorHandle& input, const TensorHandle& other);  // Matrix product; vectors are rows or columns, leading axes are batches that broadcast.
@@ -87,6 +207,26 @@ Tensor batch_norm(const TensorHandle& input, const TensorHandle& running_mean, c
 Tensor mse_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean");  // Squared differences; reduction is 'mean', 'sum' or 'none'.
 Tensor nll_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean");  // Minus the log-probability that input (N, C) gives to the class in target.
 Tensor cross_entropy(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean");  // nll_loss of log_softmax: input holds unnormalised scores (N, C), target the classes.
+Tensor lerp(const TensorHandle& input, const TensorHandle& end, const Operand& weight);  // input + weight * (end - input): between the two for a weight from 0 to 1.
+void lerp_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& end, const Operand& weight);
+Tensor addcmul(const TensorHandle& input, const TensorHandle& tensor1, const TensorHandle& tensor2, const Scalar& value = 1);  // input + value * tensor1 * tensor2.
+void addcmul_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& tensor1, const TensorHandle& tensor2, const Scalar& value = 1);
+Tensor addcdiv(const TensorHandle& input, const TensorHandle& tensor1, const TensorHandle& tensor2, const Scalar& value = 1);  // input + value * tensor1 / tensor2.
+void addcdiv_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& tensor1, const TensorHandle& tensor2, const Scalar& value = 1);
+Tensor clamp(const TensorHandle& input, const std::optional<Scalar>& min = {}, const std::optional<Scalar>& max = {});  // The elements, moved into the range from min to max.
+void clamp_into(const TensorHandle& out, const TensorHandle& input, const std::optional<Scalar>& min = {}, const std::optional<Scalar>& max = {});
+Tensor clamp(const TensorHandle& input, const TensorHandle& min = {}, const TensorHandle& max = {});  // The elements, moved into the ranges from min to max, which may differ from element to element.
+void clamp_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& min = {}, const TensorHandle& max = {});
+Tensor clamp_min(const TensorHandle& input, const Scalar& min);  // The elements, raised to min where they are smaller.
+void clamp_min_into(const TensorHandle& out, const TensorHandle& input, const Scalar& min);
+Tensor clamp_min(const TensorHandle& input, const TensorHandle& min);  // The elements, raised to those of min where they are smaller.
+void clamp_min_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& min);
+Tensor clamp_max(const TensorHandle& input, const Scalar& max);  // The elements, lowered to max where they are larger.
+void clamp_max_into(const TensorHandle& out, const TensorHandle& input, const Scalar& max);
+Tensor clamp_max(const TensorHandle& input, const TensorHandle& max);  // The elements, lowered to those of max where they are larger.
+void clamp_max_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& max);
+Tensor masked_fill(const TensorHandle& input, const TensorHandle& mask, const Operand& value);  // The elements, with value where mask holds.
+void masked_fill_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mask, const Operand& value);
 Tensor rand(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false, Generator* generator = nullptr);  // Uniform random numbers from [0, 1).
 Tensor randn(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false, Generator* generator = nullptr);  // Random numbers from the standard normal distribution.
 Tensor randint(int64_t low, std::optional<int64_t> high, const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr);  // Random integers from [low, high).
@@ -104,27 +244,111 @@ void amin_into(const TensorHandle& out, const TensorHandle& input, const Optiona
 Tensor argmax(const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);  // Position of the largest element along dim, or in the flattened tensor.
 void argmax_into(const TensorHandle& out, const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);
 Tensor var(const TensorHandle& input, const OptionalDims& dim = {}, const Scalar& correction = 1, bool keepdim = false);  // Variance over dim; correction 1 is the unbiased estimate.
-Tensor neg(const TensorHandle& input);  // Minus the elements of input.
-void neg_into(const TensorHandle& out, const TensorHandle& input);
-Tensor abs(const TensorHandle& input);  // Absolute value of the elements.
-void abs_into(const TensorHandle& out, const TensorHandle& input);
 Tensor exp(const TensorHandle& input);  // e to the power of the elements.
 void exp_into(const TensorHandle& out, const TensorHandle& input);
+Tensor exp2(const TensorHandle& input);  // 2 to the power of the elements.
+void exp2_into(const TensorHandle& out, const TensorHandle& input);
+Tensor expm1(const TensorHandle& input);  // exp(x) - 1, without loss of digits where x is small.
+void expm1_into(const TensorHandle& out, const TensorHandle& input);
 Tensor log(const TensorHandle& input);  // Natural logarithm of the elements.
 void log_into(const TensorHandle& out, const TensorHandle& input);
-Tensor sqrt(const TensorHandle& input);  // Square root of the elements.
-void sqrt_into(const TensorHandle& out, const TensorHandle& input);
-Tensor rsqrt(const TensorHandle& input);  // One over the square root of the elements.
-void rsqrt_into(const TensorHandle& out, const TensorHandle& input);
+Tensor log2(const TensorHandle& input);  // Logarithm to the base 2 of the elements.
+void log2_into(const TensorHandle& out, const TensorHandle& input);
+Tensor log10(const TensorHandle& input);  // Logarithm to the base 10 of the elements.
+void log10_into(const TensorHandle& out, const TensorHandle& input);
+Tensor log1p(const TensorHandle& input);  // log(1 + x), without loss of digits where x is small.
+void log1p_into(const TensorHandle& out, const TensorHandle& input);
 Tensor sin(const TensorHandle& input);  // Sine of the elements.
 void sin_into(const TensorHandle& out, const TensorHandle& input);
 Tensor cos(const TensorHandle& input);  // Cosine of the elements.
 void cos_into(const TensorHandle& out, const TensorHandle& input);
+Tensor tan(const TensorHandle& input);  // Tangent of the elements.
+void tan_into(const TensorHandle& out, const TensorHandle& input);
+Tensor asin(const TensorHandle& input);  // The angles whose sine is given.
+void asin_into(const TensorHandle& out, const TensorHandle& input);
+Tensor acos(const TensorHandle& input);  // The angles whose cosine is given.
+void acos_into(const TensorHandle& out, const TensorHandle& input);
+Tensor atan(const TensorHandle& input);  // The angles whose tangent is given.
+void atan_into(const TensorHandle& out, const TensorHandle& input);
+Tensor sinh(const TensorHandle& input);  // Hyperbolic sine of the elements.
+void sinh_into(const TensorHandle& out, const TensorHandle& input);
+Tensor cosh(const TensorHandle& input);  // Hyperbolic cosine of the elements.
+void cosh_into(const TensorHandle& out, const TensorHandle& input);
 Tensor tanh(const TensorHandle& input);  // Hyperbolic tangent of the elements.
 void tanh_into(const TensorHandle& out, const TensorHandle& input);
-Tensor sigmoid(const TensorHandle& input);  // 1 / (1 + exp(-x)) of the elements.
-void sigmoid_into(const TensorHandle& out, const TensorHandle& input);
-Tensor relu(const TensorHandle& input);  // The elements, with 0 in place of negative ones.
-void relu_into(const TensorHandle& out, const TensorHandle& input);
+Tensor asinh(const TensorHandle& input);  // Inverse of sinh.
+void asinh_into(const TensorHandle& out, const TensorHandle& input);
+Tensor acosh(const TensorHandle& input);  // Inverse of cosh.
+void acosh_into(const TensorHandle& out, const TensorHandle& input);
+Tensor atanh(const TensorHandle& input);  // Inverse of tanh.
+void atanh_into(const TensorHandle& out, const TensorHandle& input);
+Tensor erf(const TensorHandle& input);  // The error function of the elements.
+void erf_into(const TensorHandle& out, const TensorHandle& input);
+Tensor erfc(const TensorHandle& input);  // 1 - erf(x), without loss of digits where x is large.
+void erfc_into(const TensorHandle& out, const TensorHandle& input);
+Tensor erfinv(const TensorHandle& input);  // Inverse of erf.
+void erfinv_into(const TensorHandle& out, const TensorHandle& input);
+Tensor lgamma(const TensorHandle& input);  // Logarithm of the absolute value of the gamma function.
+void lgamma_into(const TensorHandle& out, const TensorHandle& input);
+Tensor digamma(const TensorHandle& input);  // Derivative of lgamma.
+void digamma_into(const TensorHandle& out, const TensorHandle& input);
+Tensor polygamma(int64_t n, const TensorHandle& input);  // The derivative of order n of digamma.
+void polygamma_into(const TensorHandle& out, int64_t n, const TensorHandle& input);
+Tensor sinc(const TensorHandle& input);  // sin(pi x) / (pi x), and 1 where x is 0.
+void sinc_into(const TensorHandle& out, const TensorHandle& input);
+Tensor logit(const TensorHandle& input, std::optional<double> eps = {});  // log(x / (1 - x)), the inverse of sigmoid; with eps, x is first moved into [eps, 1 - eps].
+void logit_into(const TensorHandle& out, const TensorHandle& input, std::optional<double> eps = {});
+Tensor neg(const TensorHandle& input);  // Minus the elements of input.
+void neg_into(const TensorHandle& out, const TensorHandle& input);
+Tensor abs(const TensorHandle& input);  // Absolute value of the elements.
+void abs_into(const TensorHandle& out, const TensorHandle& input);
+Tensor sign(const TensorHandle& input);  // 1, 0 or -1: the sign of the elements.
+void sign_into(const TensorHandle& out, const TensorHandle& input);
+Tensor floor(const TensorHandle& input);  // The largest integers that are not larger than the elements.
+void floor_into(const TensorHandle& out, const TensorHandle& input);
+Tensor ceil(const TensorHandle& input);  // The smallest integers that are not smaller than the elements.
+void ceil_into(const TensorHandle& out, const TensorHandle& input);
+Tensor trunc(const TensorHandle& input);  // The elements without the digits after the point.
+void trunc_into(const TensorHandle& out, const TensorHandle& input);
+Tensor round(const TensorHandle& input, int64_t decimals = 0);  // The nearest integers, or the nearest numbers with that many decimals; halves go to the even neighbour.
+void round_into(const TensorHandle& out, const TensorHandle& input, int64_t decimals = 0);
+Tensor sqrt(const TensorHandle& input);  // Square root of the elements.
+void sqrt_into(const TensorHandle& out, const TensorHandle& input);
+Tensor rsqrt(const TensorHandle& input);  // One over the square root of the elements.
+void rsqrt_into(const TensorHandle& out, const TensorHandle& input);
+Tensor nan_to_num(const TensorHandle& input, std::optional<double> nan = {}, std::optional<double> posinf = {}, std::optional<double> neginf = {});  // The elements, with numbers in place of NaN (0 if none is given) and infinities (the largest and smallest number).
+void nan_to_num_into(const TensorHandle& out, const TensorHandle& input, std::optional<double> nan = {}, std::optional<double> posinf = {}, std::optional<double> neginf = {});
+Tensor square(const TensorHandle& input);  // The elements times themselves.
+void square_into(const TensorHandle& out, const TensorHandle& input);
+Tensor reciprocal(const TensorHandle& input);  // One over the elements.
+void reciprocal_into(const TensorHandle& out, const TensorHandle& input);
+Tensor frac(const TensorHandle& input);  // The digits after the point, with the sign of the elements.
+void frac_into(const TensorHandle& out, const TensorHandle& input);
+Tensor positive(const TensorHandle& input);  // input itself.
+Tensor deg2rad(const TensorHandle& input);  // Degrees as radians.
+void deg2rad_into(const TensorHandle& out, const TensorHandle& input);
+Tensor rad2deg(const TensorHandle& input);  // Radians as degrees.
+void rad2deg_into(const TensorHandle& out, const TensorHandle& input);
+auto absolute(const auto&... arguments) { return abs(arguments...); }
+auto arccos(const auto&... arguments) { return acos(arguments...); }
+auto arccosh(const auto&... arguments) { return acosh(arguments...); }
+auto arcsin(const auto&... arguments) { return asin(arguments...); }
+auto arcsinh(const auto&... arguments) { return asinh(arguments...); }
+auto arctan(const auto&... arguments) { return atan(arguments...); }
+auto arctan2(const auto&... arguments) { return atan2(arguments...); }
+auto arctanh(const auto&... arguments) { return atanh(arguments...); }
+auto clip(const auto&... arguments) { return clamp(arguments...); }
+auto divide(const auto&... arguments) { return div(arguments...); }
+auto fix(const auto&... arguments) { return trunc(arguments...); }
+auto greater(const auto&... arguments) { return gt(arguments...); }
+auto greater_equal(const auto&... arguments) { return ge(arguments...); }
+auto less(const auto&... arguments) { return lt(arguments...); }
+auto less_equal(const auto&... arguments) { return le(arguments...); }
+auto multiply(const auto&... arguments) { return mul(arguments...); }
+auto negative(const auto&... arguments) { return neg(arguments...); }
+auto not_equal(const auto&... arguments) { return ne(arguments...); }
+auto sgn(const auto&... arguments) { return sign(arguments...); }
+auto subtract(const auto&... arguments) { return sub(arguments...); }
+auto true_divide(const auto&... arguments) { return div(arguments...); }
 
 }  // namespace pyburn

@@ -3,6 +3,100 @@
 
 namespace pyburn {
 
+Tensor Tensor::relu() const { return pyburn::relu(*this); }
+const Tensor& Tensor::relu_() const {
+  relu_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::sigmoid() const { return pyburn::sigmoid(*this); }
+const Tensor& Tensor::sigmoid_() const {
+  sigmoid_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::gelu(const std::string& approximate) const { return pyburn::gelu(*this, approximate); }
+const Tensor& Tensor::gelu_(const std::string& approximate) const {
+  gelu_into(*this, *this, approximate);
+  return *this;
+}
+Tensor Tensor::silu() const { return pyburn::silu(*this); }
+const Tensor& Tensor::silu_() const {
+  silu_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::mish() const { return pyburn::mish(*this); }
+const Tensor& Tensor::mish_() const {
+  mish_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::softplus(double beta, double threshold) const { return pyburn::softplus(*this, beta, threshold); }
+const Tensor& Tensor::softplus_(double beta, double threshold) const {
+  softplus_into(*this, *this, beta, threshold);
+  return *this;
+}
+Tensor Tensor::logsigmoid() const { return pyburn::logsigmoid(*this); }
+const Tensor& Tensor::logsigmoid_() const {
+  logsigmoid_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::hardtanh(const Scalar& min_val, const Scalar& max_val) const { return pyburn::hardtanh(*this, min_val, max_val); }
+const Tensor& Tensor::hardtanh_(const Scalar& min_val, const Scalar& max_val) const {
+  hardtanh_into(*this, *this, min_val, max_val);
+  return *this;
+}
+Tensor Tensor::hardswish() const { return pyburn::hardswish(*this); }
+const Tensor& Tensor::hardswish_() const {
+  hardswish_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::hardsigmoid() const { return pyburn::hardsigmoid(*this); }
+const Tensor& Tensor::hardsigmoid_() const {
+  hardsigmoid_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::leaky_relu(double negative_slope) const { return pyburn::leaky_relu(*this, negative_slope); }
+const Tensor& Tensor::leaky_relu_(double negative_slope) const {
+  leaky_relu_into(*this, *this, negative_slope);
+  return *this;
+}
+Tensor Tensor::elu(double alpha, double scale, double input_scale) const { return pyburn::elu(*this, alpha, scale, input_scale); }
+const Tensor& Tensor::elu_(double alpha, double scale, double input_scale) const {
+  elu_into(*this, *this, alpha, scale, input_scale);
+  return *this;
+}
+Tensor Tensor::softshrink(double lambd) const { return pyburn::softshrink(*this, lambd); }
+const Tensor& Tensor::softshrink_(double lambd) const {
+  softshrink_into(*this, *this, lambd);
+  return *this;
+}
+Tensor Tensor::hardshrink(double lambd) const { return pyburn::hardshrink(*this, lambd); }
+const Tensor& Tensor::hardshrink_(double lambd) const {
+  hardshrink_into(*this, *this, lambd);
+  return *this;
+}
+Tensor Tensor::threshold(const Scalar& threshold, const Scalar& value) const { return pyburn::threshold(*this, threshold, value); }
+const Tensor& Tensor::threshold_(const Scalar& threshold, const Scalar& value) const {
+  threshold_into(*this, *this, threshold, value);
+  return *this;
+}
+Tensor Tensor::relu6() const { return pyburn::relu6(*this); }
+const Tensor& Tensor::relu6_() const {
+  relu6_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::selu() const { return pyburn::selu(*this); }
+const Tensor& Tensor::selu_() const {
+  selu_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::celu(double alpha) const { return pyburn::celu(*this, alpha); }
+const Tensor& Tensor::celu_(double alpha) const {
+  celu_into(*this, *this, alpha);
+  return *this;
+}
+Tensor Tensor::softsign() const { return pyburn::softsign(*this); }
+Tensor Tensor::tanhshrink() const { return pyburn::tanhshrink(*this); }
+Tensor Tensor::prelu(const TensorHandle& weight) const { return pyburn::prelu(*this, weight); }
+Tensor Tensor::glu(int64_t dim) const { return pyburn::glu(*this, dim); }
 Tensor Tensor::add(const Operand& other, const Scalar& alpha) const { return pyburn::add(*this, other, alpha); }
 const Tensor& Tensor::add_(const Operand& other, const Scalar& alpha) const {
   add_into(*this, *this, other, alpha);
@@ -68,6 +162,83 @@ const Tensor& Tensor::ge_(const Operand& other) const {
   ge_into(*this, *this, other);
   return *this;
 }
+Tensor Tensor::div(const Operand& other, const std::optional<std::string>& rounding_mode) const { return pyburn::div(*this, other, rounding_mode); }
+const Tensor& Tensor::div_(const Operand& other, const std::optional<std::string>& rounding_mode) const {
+  div_into(*this, *this, other, rounding_mode);
+  return *this;
+}
+Tensor Tensor::rsub(const Operand& other, const Scalar& alpha) const { return pyburn::rsub(*this, other, alpha); }
+Tensor Tensor::float_power(const Operand& exponent) const { return pyburn::float_power(*this, exponent); }
+const Tensor& Tensor::float_power_(const Operand& exponent) const {
+  float_power_into(*this, *this, exponent);
+  return *this;
+}
+Tensor Tensor::floor_divide(const Operand& other) const { return pyburn::floor_divide(*this, other); }
+const Tensor& Tensor::floor_divide_(const Operand& other) const {
+  floor_divide_into(*this, *this, other);
+  return *this;
+}
+Tensor Tensor::remainder(const Operand& other) const { return pyburn::remainder(*this, other); }
+const Tensor& Tensor::remainder_(const Operand& other) const {
+  remainder_into(*this, *this, other);
+  return *this;
+}
+Tensor Tensor::fmod(const Operand& other) const { return pyburn::fmod(*this, other); }
+const Tensor& Tensor::fmod_(const Operand& other) const {
+  fmod_into(*this, *this, other);
+  return *this;
+}
+Tensor Tensor::atan2(const TensorHandle& other) const { return pyburn::atan2(*this, other); }
+const Tensor& Tensor::atan2_(const TensorHandle& other) const {
+  atan2_into(*this, *this, other);
+  return *this;
+}
+Tensor Tensor::hypot(const TensorHandle& other) const { return pyburn::hypot(*this, other); }
+const Tensor& Tensor::hypot_(const TensorHandle& other) const {
+  hypot_into(*this, *this, other);
+  return *this;
+}
+Tensor Tensor::xlogy(const Operand& other) const { return pyburn::xlogy(*this, other); }
+const Tensor& Tensor::xlogy_(const Operand& other) const {
+  xlogy_into(*this, *this, other);
+  return *this;
+}
+Tensor Tensor::logaddexp(const TensorHandle& other) const { return pyburn::logaddexp(*this, other); }
+const Tensor& Tensor::logaddexp_(const TensorHandle& other) const {
+  logaddexp_into(*this, *this, other);
+  return *this;
+}
+Tensor Tensor::copysign(const Operand& other) const { return pyburn::copysign(*this, other); }
+const Tensor& Tensor::copysign_(const Operand& other) const {
+  copysign_into(*this, *this, other);
+  return *this;
+}
+Tensor Tensor::fmax(const TensorHandle& other) const { return pyburn::fmax(*this, other); }
+const Tensor& Tensor::fmax_(const TensorHandle& other) const {
+  fmax_into(*this, *this, other);
+  return *this;
+}
+Tensor Tensor::fmin(const TensorHandle& other) const { return pyburn::fmin(*this, other); }
+const Tensor& Tensor::fmin_(const TensorHandle& other) const {
+  fmin_into(*this, *this, other);
+  return *this;
+}
+Tensor Tensor::nextafter(const TensorHandle& other) const { return pyburn::nextafter(*this, other); }
+const Tensor& Tensor::nextafter_(const TensorHandle& other) const {
+  nextafter_into(*this, *this, other);
+  return *this;
+}
+Tensor Tensor::heaviside(const TensorHandle& values) const { return pyburn::heaviside(*this, values); }
+const Tensor& Tensor::heaviside_(const TensorHandle& values) const {
+  heaviside_into(*this, *this, values);
+  return *this;
+}
+Tensor Tensor::logaddexp2(const TensorHandle& other) const { return pyburn::logaddexp2(*this, other); }
+Tensor Tensor::ldexp(const TensorHandle& other) const { return pyburn::ldexp(*this, other); }
+const Tensor& Tensor::ldexp_(const TensorHandle& other) const {
+  ldexp_into(*this, *this, other);
+  return *this;
+}
 Tensor Tensor::conv2d(const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) const { return pyburn::conv2d(*this, weight, bias, stride, padding, dilation, groups); }
 Tensor Tensor::conv2d_weight(const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) const { return pyburn::conv2d_weight(*this, grad_output, weight_size, stride, padding, dilation, groups); }
 Tensor Tensor::cast(DType dtype) const { return pyburn::cast(*this, dtype); }
@@ -75,15 +246,89 @@ Tensor Tensor::contiguous_copy() const { return pyburn::contiguous_copy(*this); 
 Tensor Tensor::clone() const { return pyburn::clone(*this); }
 Tensor Tensor::contiguous() const { return pyburn::contiguous(*this); }
 Tensor Tensor::detach() const { return pyburn::detach(*this); }
-Tensor Tensor::zeros_like(std::optional<DType> dtype) const { return pyburn::zeros_like(*this, dtype); }
-Tensor Tensor::ones_like(std::optional<DType> dtype) const { return pyburn::ones_like(*this, dtype); }
-Tensor Tensor::full_like(const Scalar& fill_value, std::optional<DType> dtype) const { return pyburn::full_like(*this, fill_value, dtype); }
+Tensor Tensor::zeros_like(std::optional<DType> dtype, Device* device, bool requires_grad) const { return pyburn::zeros_like(*this, dtype, device, requires_grad); }
+Tensor Tensor::ones_like(std::optional<DType> dtype, Device* device, bool requires_grad) const { return pyburn::ones_like(*this, dtype, device, requires_grad); }
+Tensor Tensor::full_like(const Scalar& fill_value, std::optional<DType> dtype, Device* device, bool requires_grad) const { return pyburn::full_like(*this, fill_value, dtype, device, requires_grad); }
+Tensor Tensor::empty_like(std::optional<DType> dtype, Device* device, bool requires_grad) const { return pyburn::empty_like(*this, dtype, device, requires_grad); }
+Tensor Tensor::rand_like(std::optional<DType> dtype, Device* device, bool requires_grad) const { return pyburn::rand_like(*this, dtype, device, requires_grad); }
+Tensor Tensor::randn_like(std::optional<DType> dtype, Device* device, bool requires_grad) const { return pyburn::randn_like(*this, dtype, device, requires_grad); }
 Tensor Tensor::fill_(const Scalar& value) const { return pyburn::fill_(*this, value); }
 Tensor Tensor::zero_() const { return pyburn::zero_(*this); }
 Tensor Tensor::one_hot(int64_t num_classes) const { return pyburn::one_hot(*this, num_classes); }
 Tensor Tensor::nonzero() const { return pyburn::nonzero(*this); }
 Tensor Tensor::index_select(int64_t dim, const TensorHandle& index) const { return pyburn::index_select(*this, dim, index); }
 Tensor Tensor::index_add(int64_t dim, const TensorHandle& index, const TensorHandle& source) const { return pyburn::index_add(*this, dim, index, source); }
+Tensor Tensor::isinf() const { return pyburn::isinf(*this); }
+const Tensor& Tensor::isinf_() const {
+  isinf_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::isfinite() const { return pyburn::isfinite(*this); }
+const Tensor& Tensor::isfinite_() const {
+  isfinite_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::signbit() const { return pyburn::signbit(*this); }
+const Tensor& Tensor::signbit_() const {
+  signbit_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::logical_not() const { return pyburn::logical_not(*this); }
+const Tensor& Tensor::logical_not_() const {
+  logical_not_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::logical_and(const TensorHandle& other) const { return pyburn::logical_and(*this, other); }
+const Tensor& Tensor::logical_and_(const TensorHandle& other) const {
+  logical_and_into(*this, *this, other);
+  return *this;
+}
+Tensor Tensor::logical_or(const TensorHandle& other) const { return pyburn::logical_or(*this, other); }
+const Tensor& Tensor::logical_or_(const TensorHandle& other) const {
+  logical_or_into(*this, *this, other);
+  return *this;
+}
+Tensor Tensor::logical_xor(const TensorHandle& other) const { return pyburn::logical_xor(*this, other); }
+const Tensor& Tensor::logical_xor_(const TensorHandle& other) const {
+  logical_xor_into(*this, *this, other);
+  return *this;
+}
+Tensor Tensor::bitwise_and(const Operand& other) const { return pyburn::bitwise_and(*this, other); }
+const Tensor& Tensor::bitwise_and_(const Operand& other) const {
+  bitwise_and_into(*this, *this, other);
+  return *this;
+}
+Tensor Tensor::bitwise_or(const Operand& other) const { return pyburn::bitwise_or(*this, other); }
+const Tensor& Tensor::bitwise_or_(const Operand& other) const {
+  bitwise_or_into(*this, *this, other);
+  return *this;
+}
+Tensor Tensor::bitwise_xor(const Operand& other) const { return pyburn::bitwise_xor(*this, other); }
+const Tensor& Tensor::bitwise_xor_(const Operand& other) const {
+  bitwise_xor_into(*this, *this, other);
+  return *this;
+}
+Tensor Tensor::bitwise_left_shift(const Operand& other) const { return pyburn::bitwise_left_shift(*this, other); }
+const Tensor& Tensor::bitwise_left_shift_(const Operand& other) const {
+  bitwise_left_shift_into(*this, *this, other);
+  return *this;
+}
+Tensor Tensor::bitwise_right_shift(const Operand& other) const { return pyburn::bitwise_right_shift(*this, other); }
+const Tensor& Tensor::bitwise_right_shift_(const Operand& other) const {
+  bitwise_right_shift_into(*this, *this, other);
+  return *this;
+}
+Tensor Tensor::isnan() const { return pyburn::isnan(*this); }
+Tensor Tensor::isposinf() const { return pyburn::isposinf(*this); }
+Tensor Tensor::isneginf() const { return pyburn::isneginf(*this); }
+Tensor Tensor::bitwise_not() const { return pyburn::bitwise_not(*this); }
+const Tensor& Tensor::bitwise_not_() const {
+  bitwise_not_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::isclose(const TensorHandle& other, double rtol, double atol, bool equal_nan) const { return pyburn::isclose(*this, other, rtol, atol, equal_nan); }
+bool Tensor::allclose(const TensorHandle& other, double rtol, double atol, bool equal_nan) const { return pyburn::allclose(*this, other, rtol, atol, equal_nan); }
+bool Tensor::equal(const TensorHandle& other) const { return pyburn::equal(*this, other); }
 Tensor Tensor::bmm(const TensorHandle& mat2) const { return pyburn::bmm(*this, mat2); }
 Tensor Tensor::matmul(const TensorHandle& other) const { return pyburn::matmul(*this, other); }
 Tensor Tensor::mm(const TensorHandle& mat2) const { return pyburn::mm(*this, mat2); }
@@ -107,6 +352,56 @@ Tensor Tensor::batch_norm(const TensorHandle& running_mean, const TensorHandle& 
 Tensor Tensor::mse_loss(const TensorHandle& target, const std::string& reduction) const { return pyburn::mse_loss(*this, target, reduction); }
 Tensor Tensor::nll_loss(const TensorHandle& target, const std::string& reduction) const { return pyburn::nll_loss(*this, target, reduction); }
 Tensor Tensor::cross_entropy(const TensorHandle& target, const std::string& reduction) const { return pyburn::cross_entropy(*this, target, reduction); }
+Tensor Tensor::lerp(const TensorHandle& end, const Operand& weight) const { return pyburn::lerp(*this, end, weight); }
+const Tensor& Tensor::lerp_(const TensorHandle& end, const Operand& weight) const {
+  lerp_into(*this, *this, end, weight);
+  return *this;
+}
+Tensor Tensor::addcmul(const TensorHandle& tensor1, const TensorHandle& tensor2, const Scalar& value) const { return pyburn::addcmul(*this, tensor1, tensor2, value); }
+const Tensor& Tensor::addcmul_(const TensorHandle& tensor1, const TensorHandle& tensor2, const Scalar& value) const {
+  addcmul_into(*this, *this, tensor1, tensor2, value);
+  return *this;
+}
+Tensor Tensor::addcdiv(const TensorHandle& tensor1, const TensorHandle& tensor2, const Scalar& value) const { return pyburn::addcdiv(*this, tensor1, tensor2, value); }
+const Tensor& Tensor::addcdiv_(const TensorHandle& tensor1, const TensorHandle& tensor2, const Scalar& value) const {
+  addcdiv_into(*this, *this, tensor1, tensor2, value);
+  return *this;
+}
+Tensor Tensor::clamp(const std::optional<Scalar>& min, const std::optional<Scalar>& max) const { return pyburn::clamp(*this, min, max); }
+const Tensor& Tensor::clamp_(const std::optional<Scalar>& min, const std::optional<Scalar>& max) const {
+  clamp_into(*this, *this, min, max);
+  return *this;
+}
+Tensor Tensor::clamp(const TensorHandle& min, const TensorHandle& max) const { return pyburn::clamp(*this, min, max); }
+const Tensor& Tensor::clamp_(const TensorHandle& min, const TensorHandle& max) const {
+  clamp_into(*this, *this, min, max);
+  return *this;
+}
+Tensor Tensor::clamp_min(const Scalar& min) const { return pyburn::clamp_min(*this, min); }
+const Tensor& Tensor::clamp_min_(const Scalar& min) const {
+  clamp_min_into(*this, *this, min);
+  return *this;
+}
+Tensor Tensor::clamp_min(const TensorHandle& min) const { return pyburn::clamp_min(*this, min); }
+const Tensor& Tensor::clamp_min_(const TensorHandle& min) const {
+  clamp_min_into(*this, *this, min);
+  return *this;
+}
+Tensor Tensor::clamp_max(const Scalar& max) const { return pyburn::clamp_max(*this, max); }
+const Tensor& Tensor::clamp_max_(const Scalar& max) const {
+  clamp_max_into(*this, *this, max);
+  return *this;
+}
+Tensor Tensor::clamp_max(const TensorHandle& max) const { return pyburn::clamp_max(*this, max); }
+const Tensor& Tensor::clamp_max_(const TensorHandle& max) const {
+  clamp_max_into(*this, *this, max);
+  return *this;
+}
+Tensor Tensor::masked_fill(const TensorHandle& mask, const Operand& value) const { return pyburn::masked_fill(*this, mask, value); }
+const Tensor& Tensor::masked_fill_(const TensorHandle& mask, const Operand& value) const {
+  masked_fill_into(*this, *this, mask, value);
+  return *this;
+}
 Tensor Tensor::uniform_(double from_, double to, Generator* generator) const { return pyburn::uniform_(*this, from_, to, generator); }
 Tensor Tensor::normal_(double mean, double std, Generator* generator) const { return pyburn::normal_(*this, mean, std, generator); }
 Tensor Tensor::bernoulli_(double p, Generator* generator) const { return pyburn::bernoulli_(*this, p, generator); }
@@ -116,19 +411,19 @@ Tensor Tensor::amax(const OptionalDims& dim, bool keepdim) const { return pyburn
 Tensor Tensor::amin(const OptionalDims& dim, bool keepdim) const { return pyburn::amin(*this, dim, keepdim); }
 Tensor Tensor::argmax(std::optional<int64_t> dim, bool keepdim) const { return pyburn::argmax(*this, dim, keepdim); }
 Tensor Tensor::var(const OptionalDims& dim, const Scalar& correction, bool keepdim) const { return pyburn::var(*this, dim, correction, keepdim); }
-Tensor Tensor::neg() const { return pyburn::neg(*this); }
-const Tensor& Tensor::neg_() const {
-  neg_into(*this, *this);
-  return *this;
-}
-Tensor Tensor::abs() const { return pyburn::abs(*this); }
-const Tensor& Tensor::abs_() const {
-  abs_into(*this, *this);
-  return *this;
-}
 Tensor Tensor::exp() const { return pyburn::exp(*this); }
 const Tensor& Tensor::exp_() const {
   exp_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::exp2() const { return pyburn::exp2(*this); }
+const Tensor& Tensor::exp2_() const {
+  exp2_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::expm1() const { return pyburn::expm1(*this); }
+const Tensor& Tensor::expm1_() const {
+  expm1_into(*this, *this);
   return *this;
 }
 Tensor Tensor::log() const { return pyburn::log(*this); }
@@ -136,14 +431,19 @@ const Tensor& Tensor::log_() const {
   log_into(*this, *this);
   return *this;
 }
-Tensor Tensor::sqrt() const { return pyburn::sqrt(*this); }
-const Tensor& Tensor::sqrt_() const {
-  sqrt_into(*this, *this);
+Tensor Tensor::log2() const { return pyburn::log2(*this); }
+const Tensor& Tensor::log2_() const {
+  log2_into(*this, *this);
   return *this;
 }
-Tensor Tensor::rsqrt() const { return pyburn::rsqrt(*this); }
-const Tensor& Tensor::rsqrt_() const {
-  rsqrt_into(*this, *this);
+Tensor Tensor::log10() const { return pyburn::log10(*this); }
+const Tensor& Tensor::log10_() const {
+  log10_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::log1p() const { return pyburn::log1p(*this); }
+const Tensor& Tensor::log1p_() const {
+  log1p_into(*this, *this);
   return *this;
 }
 Tensor Tensor::sin() const { return pyburn::sin(*this); }
@@ -156,19 +456,165 @@ const Tensor& Tensor::cos_() const {
   cos_into(*this, *this);
   return *this;
 }
+Tensor Tensor::tan() const { return pyburn::tan(*this); }
+const Tensor& Tensor::tan_() const {
+  tan_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::asin() const { return pyburn::asin(*this); }
+const Tensor& Tensor::asin_() const {
+  asin_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::acos() const { return pyburn::acos(*this); }
+const Tensor& Tensor::acos_() const {
+  acos_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::atan() const { return pyburn::atan(*this); }
+const Tensor& Tensor::atan_() const {
+  atan_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::sinh() const { return pyburn::sinh(*this); }
+const Tensor& Tensor::sinh_() const {
+  sinh_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::cosh() const { return pyburn::cosh(*this); }
+const Tensor& Tensor::cosh_() const {
+  cosh_into(*this, *this);
+  return *this;
+}
 Tensor Tensor::tanh() const { return pyburn::tanh(*this); }
 const Tensor& Tensor::tanh_() const {
   tanh_into(*this, *this);
   return *this;
 }
-Tensor Tensor::sigmoid() const { return pyburn::sigmoid(*this); }
-const Tensor& Tensor::sigmoid_() const {
-  sigmoid_into(*this, *this);
+Tensor Tensor::asinh() const { return pyburn::asinh(*this); }
+const Tensor& Tensor::asinh_() const {
+  asinh_into(*this, *this);
   return *this;
 }
-Tensor Tensor::relu() const { return pyburn::relu(*this); }
-const Tensor& Tensor::relu_() const {
-  relu_into(*this, *this);
+Tensor Tensor::acosh() const { return pyburn::acosh(*this); }
+const Tensor& Tensor::acosh_() const {
+  acosh_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::atanh() const { return pyburn::atanh(*this); }
+const Tensor& Tensor::atanh_() const {
+  atanh_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::erf() const { return pyburn::erf(*this); }
+const Tensor& Tensor::erf_() const {
+  erf_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::erfc() const { return pyburn::erfc(*this); }
+const Tensor& Tensor::erfc_() const {
+  erfc_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::erfinv() const { return pyburn::erfinv(*this); }
+const Tensor& Tensor::erfinv_() const {
+  erfinv_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::lgamma() const { return pyburn::lgamma(*this); }
+const Tensor& Tensor::lgamma_() const {
+  lgamma_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::digamma() const { return pyburn::digamma(*this); }
+const Tensor& Tensor::digamma_() const {
+  digamma_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::sinc() const { return pyburn::sinc(*this); }
+const Tensor& Tensor::sinc_() const {
+  sinc_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::logit(std::optional<double> eps) const { return pyburn::logit(*this, eps); }
+const Tensor& Tensor::logit_(std::optional<double> eps) const {
+  logit_into(*this, *this, eps);
+  return *this;
+}
+Tensor Tensor::neg() const { return pyburn::neg(*this); }
+const Tensor& Tensor::neg_() const {
+  neg_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::abs() const { return pyburn::abs(*this); }
+const Tensor& Tensor::abs_() const {
+  abs_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::sign() const { return pyburn::sign(*this); }
+const Tensor& Tensor::sign_() const {
+  sign_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::floor() const { return pyburn::floor(*this); }
+const Tensor& Tensor::floor_() const {
+  floor_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::ceil() const { return pyburn::ceil(*this); }
+const Tensor& Tensor::ceil_() const {
+  ceil_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::trunc() const { return pyburn::trunc(*this); }
+const Tensor& Tensor::trunc_() const {
+  trunc_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::round(int64_t decimals) const { return pyburn::round(*this, decimals); }
+const Tensor& Tensor::round_(int64_t decimals) const {
+  round_into(*this, *this, decimals);
+  return *this;
+}
+Tensor Tensor::sqrt() const { return pyburn::sqrt(*this); }
+const Tensor& Tensor::sqrt_() const {
+  sqrt_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::rsqrt() const { return pyburn::rsqrt(*this); }
+const Tensor& Tensor::rsqrt_() const {
+  rsqrt_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::nan_to_num(std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) const { return pyburn::nan_to_num(*this, nan, posinf, neginf); }
+const Tensor& Tensor::nan_to_num_(std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) const {
+  nan_to_num_into(*this, *this, nan, posinf, neginf);
+  return *this;
+}
+Tensor Tensor::square() const { return pyburn::square(*this); }
+const Tensor& Tensor::square_() const {
+  square_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::reciprocal() const { return pyburn::reciprocal(*this); }
+const Tensor& Tensor::reciprocal_() const {
+  reciprocal_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::frac() const { return pyburn::frac(*this); }
+const Tensor& Tensor::frac_() const {
+  frac_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::positive() const { return pyburn::positive(*this); }
+Tensor Tensor::deg2rad() const { return pyburn::deg2rad(*this); }
+const Tensor& Tensor::deg2rad_() const {
+  deg2rad_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::rad2deg() const { return pyburn::rad2deg(*this); }
+const Tensor& Tensor::rad2deg_() const {
+  rad2deg_into(*this, *this);
   return *this;
 }
 

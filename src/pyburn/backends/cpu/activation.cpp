@@ -1,0 +1,141 @@
+// Activation functions of neural networks.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "pyburn/backends/cpu/activation.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.
+#include <hwy/highway.h>
+
+#include <cmath>
+
+#include "pyburn/backends/cpu/cpu_backend.h"
+#include "pyburn/backends/cpu/elementwise-inl.h"
+#include "pyburn/backends/cpu/wide_math-inl.h"
+#include "pyburn/ops/activation.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace pyburn::cpu::HWY_NAMESPACE {
+namespace {
+
+// Between float and double: what a function is computed in.
+HWY_INLINE double exp_in_double(float x) { return wide_exp(x); }
+HWY_INLINE double exp_in_double(double x) { return std::exp(x); }
+HWY_INLINE double log1p_in_double(float, double x) { return wide_log1p(x); }
+HWY_INLINE double log1p_in_double(double, double x) { return std::log1p(x); }
+
+constexpr double kGeluSlope = 2 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi, kGeluCubic = 0.044715;  // as in ops/activation.cpp
+constexpr double kDensity = std::numbers::inv_sqrtpi / std::numbers::sqrt2;                               // of the normal distribution at 0
+
+// The normal distribution at x.
+HWY_INLINE double normal(double x) { return 0.5 * std::erfc(x * (-std::numbers::sqrt2 / 2)); }
+HWY_INLINE double normal(float x) {
+  const double a = x < 0 ? -double(x) : double(x), tail = 0.5 * wide_erfc(a * (std::numbers::sqrt2 / 2));
+  return x < 0 ? tail : 1 - tail;
+}
+HWY_INLINE double logistic(double x) { return 1 / (1 + std::exp(-x)); }
+HWY_INLINE double wide_logistic(double x) { return 1 / (1 + wide_exp(-x)); }
+HWY_INLINE double gelu_gate(double x) { return logistic(kGeluSlope * (x + kGeluCubic * x * x * x)); }
+HWY_INLINE double gelu_gate(float x) {
+  const double d = x;
+  return wide_logistic(kGeluSlope * (d + kGeluCubic * d * d * d));
+}
+
+template <class T>
+HWY_INLINE T nan_through(T x, double y) {  // wide functions make numbers of NaN
+  return x != x ? x : T(y);
+}
+
+// Two functions in one operation: the tile chooses.
+template <class T, class Exact, class Tanh>
+void gelu_tile(const void* attrs, const void* const* in, void* out, int64_t n) {
+  const auto tile = static_cast<const Gelu*>(attrs)->tanh ? unary_tile<T, Tanh> : unary_tile<T, Exact>;
+  tile(attrs, in, out, n);
+}
+template <class Exact, class Tanh, class... T>
+void gelu(KernelTable& k, Types<T...>, Exact, Tanh) {
+  (k.add_tile("gelu", dtype_of<T>, {.fn = gelu_tile<T, Exact, Tanh>}), ...);
+}
+template <class T>
+void gelu_gradient_tile(const void* attrs, const void* const* in, void* out, int64_t n) {
+  const T *dy = static_cast<const T*>(in[0]), *x = static_cast<const T*>(in[1]);
+  T* dx = static_cast<T*>(out);
+  if (static_cast<const Gelu*>(attrs)->tanh) {
+    for (int64_t i = 0; i < n; ++i) {
+      const double v = x[i], s = gelu_gate(x[i]);
+      dx[i] = T(dy[i] * (s + v * s * (1 - s) * kGeluSlope * (1 + 3 * kGeluCubic * v * v)));
+    }
+  } else {
+    for (int64_t i = 0; i < n; ++i) dx[i] = T(dy[i] * (normal(x[i]) + x[i] * (kDensity * exp_in_double(T(x[i] * x[i] * T(-0.5))))));
+  }
+}
+template <class... T>
+void gelu_gradient(KernelTable& k, Types<T...>) {
+  (k.add_tile("gelu_gradient", dtype_of<T>, {.fn = gelu_gradient_tile<T>}), ...);
+}
+
+void add_activation(KernelTable& k) {
+  unary(k, "relu", AllTypes(), []<class T>(T x) HWY_ATTR { return x < T(0) ? T(0) : x; });  // NaN stays NaN
+  unary(k, "sigmoid", Floats(), [](auto x) HWY_ATTR { return sigmoid_of(x); });
+  gelu(
+      k, Floats(), []<class T>(T x) HWY_ATTR { return nan_through(x, x * normal(x)); },
+      []<class T>(T x) HWY_ATTR { return nan_through(x, x * gelu_gate(x)); });
+  gelu_gradient(k, Floats());
+  unary(k, "silu", Floats(), [](auto x) HWY_ATTR { return x * sigmoid_of(x); });
+  tensors_with<NoAttrs>(k, "silu_gradient", Floats(), []<class T>(const NoAttrs&, T) {
+    return [](T dy, T x) HWY_ATTR {
+      const T s = sigmoid_of(x);
+      return dy * (s * (x * (T(1) - s) + T(1)));
+    };
+  });
+  unary(k, "mish", Floats(), []<class T>(T x) HWY_ATTR {  // tanh(log(1 + e)) = (e^2 + 2 e) / (e^2 + 2 e + 2)
+    const double e = exp_in_double(x < T(40) ? x : T(40)), p = e * (e + 2);
+    return nan_through(x, x * (p / (p + 2)));
+  });
+  unary_with<Softplus>(k, "softplus", Floats(), []<class T>(const Softplus& a, T) {
+    return [beta = a.beta, threshold = a.threshold](T x) HWY_ATTR {
+      const double z = x * beta, small = log1p_in_double(x, exp_in_double(T(z < 0 ? z : -z)));
+      return z > threshold ? x : nan_through(x, ((z < 0 ? 0 : z) + small) / beta);
+    };
+  });
+  unary(k, "logsigmoid", Floats(), []<class T>(T x) HWY_ATTR {
+    const double small = log1p_in_double(x, exp_in_double(x < T(0) ? x : -x));
+    return nan_through(x, (x < T(0) ? x : T(0)) - small);
+  });
+  unary_with<Hardtanh>(k, "hardtanh", AllTypes(), []<class T>(const Hardtanh& a, T) {
+    return [low = a.min.to<T>(), high = a.max.to<T>()](T x) HWY_ATTR { return x < low ? low : x > high ? high : x; };
+  });
+  unary(k, "hardswish", Floats(), []<class T>(T x) HWY_ATTR {
+    const T gate = x + T(3);
+    return x * (gate < T(0) ? T(0) : gate > T(6) ? T(6) : gate) / T(6);
+  });
+  unary(k, "hardsigmoid", Floats(), []<class T>(T x) HWY_ATTR {
+    const T gate = x + T(3);
+    return (gate < T(0) ? T(0) : gate > T(6) ? T(6) : gate) / T(6);
+  });
+  unary_with<LeakyRelu>(k, "leaky_relu", Floats(),
+      []<class T>(const LeakyRelu& a, T) { return [slope = T(a.negative_slope)](T x) HWY_ATTR { return x > T(0) ? x : x * slope; }; });
+  unary_with<Elu>(k, "elu", Floats(), []<class T>(const Elu& a, T) {
+    return [scale = T(a.scale), low = T(a.alpha * a.scale), inner = T(a.input_scale)](T x)
+               HWY_ATTR { return x > T(0) ? x * scale : expm1_of(x * inner) * low; };
+  });
+  unary_with<Shrink>(k, "softshrink", Floats(), []<class T>(const Shrink& a, T) {
+    return [by = T(a.lambd)](T x) HWY_ATTR { return x > by ? x - by : x < -by ? x + by : x * T(0); };  // NaN stays NaN
+  });
+  unary_with<Shrink>(k, "hardshrink", Floats(),
+      []<class T>(const Shrink& a, T) { return [by = T(a.lambd)](T x) HWY_ATTR { return x >= -by && x <= by ? T(0) : x; }; });
+  unary_with<Threshold>(k, "threshold", AllTypes(), []<class T>(const Threshold& a, T) {
+    return [threshold = a.threshold.to<T>(), value = a.value.to<T>()](T x) HWY_ATTR { return x <= threshold ? value : x; };
+  });
+}
+
+}  // namespace
+}  // namespace pyburn::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pyburn::cpu {
+
+HWY_EXPORT(add_activation);
+void register_activation(KernelTable& kernels) { HWY_DYNAMIC_DISPATCH(add_activation)(kernels); }
+
+}  // namespace pyburn::cpu
+#endif

@@ -1,0 +1,34 @@
+// Other names of functions, as PyTorch has them. A line here gives the C++ function, the Python function and its method, in-place form,
+// stub and a word on the reference page.
+#pragma once
+
+namespace pyburn {
+
+struct Alias {
+  const char *name, *function;
+};
+inline constexpr Alias kAliases[] = {
+    {"absolute", "abs"},
+    {"arccos", "acos"},
+    {"arccosh", "acosh"},
+    {"arcsin", "asin"},
+    {"arcsinh", "asinh"},
+    {"arctan", "atan"},
+    {"arctan2", "atan2"},
+    {"arctanh", "atanh"},
+    {"clip", "clamp"},
+    {"divide", "div"},
+    {"fix", "trunc"},
+    {"greater", "gt"},
+    {"greater_equal", "ge"},
+    {"less", "lt"},
+    {"less_equal", "le"},
+    {"multiply", "mul"},
+    {"negative", "neg"},
+    {"not_equal", "ne"},
+    {"sgn", "sign"},
+    {"subtract", "sub"},
+    {"true_divide", "div"},
+};
+
+}  // namespace pyburn

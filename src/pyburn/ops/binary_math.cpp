@@ -1,0 +1,275 @@
+// Divisions with a remainder, angles and lengths, logarithms of sums: functions of two operands.
+#include <cmath>
+#include <numbers>
+
+#include "pyburn/ops/binary_rules.h"
+
+namespace pyburn {
+namespace {
+
+Meta infer_division(const Binary& a, Metas in) {
+  require<DTypeError>(in[0].dtype != DType::boolean, "not defined for bool: got {}", in[0].shape);
+  return infer_binary(a, in);
+}
+Meta infer_floats(const Binary& a, Metas in) {
+  require<DTypeError>(is_floating(in[0].dtype), "expected a floating dtype: got {}", in[0].dtype);
+  return infer_binary(a, in);
+}
+
+Meta infer_wide(const Binary& a, Metas in) {
+  require<DTypeError>(in[0].dtype == DType::float32 || in[0].dtype == DType::float64, "expected float32 or float64: got {}", in[0].dtype);
+  return infer_binary(a, in);
+}
+
+Grads grad_floor_divide(const Binary& a, const GradContext& c) {
+  auto flat = [&] { return zeros_like(c.dy()); };
+  return gradients(a, c, flat, flat);
+}
+template <auto quotient>
+Grads grad_of_rest(const Binary& a, const GradContext& c) {  // x - y * quotient(x, y)
+  const BothOperands o = operands_of(a, c);
+  return gradients(
+      a, c, [&] { return c.dy(); }, [&] { return -(c.dy() * quotient(o.left(), o.right())); });
+}
+Tensor floored_quotient(const Operand& x, const Operand& y) { return floor_divide(x, y); }
+Tensor truncated_quotient(const Operand& x, const Operand& y) { return trunc(div(x, y)); }
+
+Grads grad_atan2(const Binary& a, const GradContext& c) {
+  const TensorHandle y = c.input(0), x = c.input(1);
+  const Tensor g = c.dy() / (x * x + y * y);
+  return gradients(
+      a, c, [&] { return g * x; }, [&] { return -(g * y); });
+}
+Grads grad_hypot(const Binary& a, const GradContext& c) {
+  const Tensor g = c.dy() / c.output();
+  return gradients(
+      a, c, [&] { return g * c.input(0); }, [&] { return g * c.input(1); });
+}
+Grads grad_xlogy(const Binary& a, const GradContext& c) {
+  const BothOperands o = operands_of(a, c);
+  auto left = [&] {  // 0 where x is 0 and y has no logarithm, as in PyTorch
+    if (a.scalar == Side::right) return c.dy() * std::log(a.value.to_double());
+    const Tensor zero = logical_and(eq(o.left_tensor, 0), le(o.right_tensor, 0));
+    return where(zero, 0.0, c.dy() * log(o.right_tensor));
+  };
+  return gradients(a, c, left, [&] { return c.dy() * div(o.left(), o.right()); });
+}
+Grads grad_logaddexp(const Binary& a, const GradContext& c) {
+  const TensorHandle x = c.input(0), y = c.input(1);
+  return gradients(
+      a, c, [&] { return c.dy() * sigmoid(x - y); }, [&] { return c.dy() * sigmoid(y - x); });
+}
+Grads grad_copysign(const Binary& a, const GradContext& c) {
+  const BothOperands o = operands_of(a, c);
+  auto left = [&] {
+    const Tensor flips = ne(signbit(o.left_tensor), signbit(c.output()));
+    return where(eq(o.left(), 0), 0.0, where(flips, -c.dy(), c.dy()));
+  };
+  return gradients(a, c, left, [&] { return zeros_like(c.dy()); });
+}
+// Of equal elements the first gets the gradient.
+template <auto wins>
+Grads grad_fextremum(const Binary& a, const GradContext& c) {
+  const TensorHandle x = c.input(0), y = c.input(1);
+  const Tensor left = logical_or(wins(x, y), isnan(y));
+  return gradients(
+      a, c, [&] { return where(left, c.dy(), 0.0); }, [&] { return where(left, 0.0, c.dy()); });
+}
+Tensor at_least(const TensorHandle& x, const TensorHandle& y) { return ge(x, y); }
+Tensor at_most(const TensorHandle& x, const TensorHandle& y) { return le(x, y); }
+
+constexpr const char* kDivisions = R"(
+t(2, 3), t(2, 3)
+t(2, 3), t(3)
+t(2, 1), t(1, 3)
+t(), t(2)
+t(0, 3), t(1, 3)
+t(4, 3).T, t(3, 4)
+t(3, 4)[:, ::2], t(2)
+t(2, 3), 0.75
+t(2, 3), -0.75
+t(2, 3, dtype=i64), 2
+t(2, 3, dtype=i64), -2
+t(2, 3, dtype=i64), 2.5
+2.5, t(2, 3)
+t(5, dtype=f64), t(5)
+t(5, dtype=f16), t(5, dtype=f16)
+t(5, dtype=bf16), t()
+t(4, dtype=i8), positive(4, dtype=i8)
+t(4, dtype=u8), positive(4, dtype=u8)
+t(3000), t(3000)
+tensor([1., -2., 3., nan, inf, 1.]), tensor([0., 0., 2., 1., 2., -inf])
+tensor([7, -7, 7, -7]), tensor([2, 2, -2, -2])
+t(2, dtype=i64), tensor([1, 0]) ! zero
+t(2, dtype=b8), t(2, dtype=b8) ! bool
+t(2, 3), t(4, 5) ! shapes do not broadcast)";
+constexpr const char* kTensors = R"(
+t(2, 3), t(2, 3)
+t(2, 3), t(3)
+t(2, 1), t(1, 3)
+t(), t(2)
+t(0, 3), t(1, 3)
+t(4, 3).T, t(3, 4)
+t(3, 4)[:, ::2], t(2)
+t(5, dtype=f64), t(5)
+t(5, dtype=f16), t(5, dtype=f16)
+t(5, dtype=bf16), t()
+t(3000), t(3000)
+tensor([1., -2., 0., nan, 3., -0.]), tensor([2., 0., 0., 1., nan, 1.])
+t(2, 3), t(4, 5) ! shapes do not broadcast)";
+constexpr const char* kXlogy = R"(
+t(2, 3), positive(2, 3)
+t(2, 3), positive(3)
+t(2, 1), positive(1, 3)
+t(), positive(2)
+t(0, 3), positive(1, 3)
+t(4, 3).T, positive(3, 4)
+t(2, 3), 2.5
+2.5, positive(2, 3)
+t(5, dtype=i64), 3
+t(5, dtype=f64), positive(5)
+t(5, dtype=f16), positive(5, dtype=f16)
+tensor([0., 0., 1., 0.]), tensor([0., nan, 0., 2.])
+t(2, 3), t(4, 5) ! shapes do not broadcast)";
+constexpr const char* kCopysign = R"(
+t(2, 3), t(2, 3)
+t(2, 1), t(1, 3)
+t(), t(2)
+t(0, 3), t(1, 3)
+t(4, 3).T, t(3, 4)
+t(2, 3), -2.5
+t(2, 3, dtype=i64), -2
+t(5, dtype=f16), t(5, dtype=f16)
+tensor([1., -2., 0., nan, 3.]), tensor([-0., 0., -1., -1., nan])
+t(2, 3), t(4, 5) ! shapes do not broadcast)";
+constexpr const char* kHeaviside = R"(
+t(2, 3), t(2, 3)
+t(2, 1), t(1, 3)
+t(), t(2)
+t(0, 3), t(1, 3)
+t(4, 3).T, t(3, 4)
+t(4, dtype=i64), t(4, dtype=i64)
+t(5, dtype=f16), t(5, dtype=f16)
+tensor([1., -2., 0., -0., 3.]), tensor([5., 5., 5., nan, 5.])
+t(2, 3), t(4, 5) ! shapes do not broadcast)";
+
+constexpr OpInfo elementwise(OpInfo row, Cast cast, const char* samples) {
+  row.kind = Kind::elementwise;
+  row.cast = cast;
+  row.samples = samples;
+  return row;
+}
+
+}  // namespace
+
+namespace op {
+constinit OpInfo floor_divide = elementwise(
+    define<Binary, infer_division, grad_floor_divide>({.schema = "floor_divide(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+        .doc = "input / other, rounded down.",
+        .torch = "lambda a, b: torch.div(a, b, rounding_mode='floor')",
+        .example = "pyburn.floor_divide(pyburn.tensor([5, -5]), 2)"}),
+    Cast::promote, kDivisions);
+constinit OpInfo remainder = elementwise(
+    define<Binary, infer_division, grad_of_rest<floored_quotient>>(
+        {.schema = "remainder(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+            .doc = "What division leaves, with the sign of other: Python's %.",
+            .saves = inputs,
+            .torch = "lambda a, b: torch.remainder(a, b) if isinstance(a, torch.Tensor) else torch.remainder(*torch_pair(a, b))",
+            .example = "pyburn.remainder(pyburn.tensor([5, -5]), 3)"}),
+    Cast::promote, kDivisions);
+constinit OpInfo fmod = elementwise(
+    define<Binary, infer_division, grad_of_rest<truncated_quotient>>({.schema = "fmod(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+        .doc = "What division leaves, with the sign of input: C's fmod.",
+        .saves = inputs,
+        .torch = "lambda a, b: torch.fmod(*torch_pair(a, b)) if not isinstance(a, torch.Tensor) else torch.fmod(a, b)",
+        .example = "pyburn.fmod(pyburn.tensor([5, -5]), 3)"}),
+    Cast::promote, kDivisions);
+constinit OpInfo atan2 =
+    elementwise(define<Binary, infer_binary<Binary>, grad_atan2>({.schema = "atan2(Tensor input, Tensor other) -> Tensor",
+                    .doc = "The angle of the point (other, input), from -pi to pi.",
+                    .saves = inputs,
+                    .example = "pyburn.atan2(pyburn.tensor([1., -1.]), pyburn.tensor([0., -1.]))"}),
+        Cast::promote_float, kTensors);
+constinit OpInfo hypot = elementwise(define<Binary, infer_floats, grad_hypot>({.schema = "hypot(Tensor input, Tensor other) -> Tensor",
+                                         .doc = "The length of the vector (input, other), without overflow on the way.",
+                                         .saves = inputs | outputs,
+                                         .example = "pyburn.hypot(pyburn.tensor([3.]), pyburn.tensor([4.]))"}),
+    Cast::promote, kTensors);
+constinit OpInfo xlogy =
+    elementwise(define<Binary, infer_binary<Binary>, grad_xlogy>({.schema = "xlogy(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+                    .doc = "input * log(other), and 0 where input is 0.",
+                    .saves = inputs,
+                    .example = "pyburn.xlogy(pyburn.tensor([0., 2.]), pyburn.tensor([0., 2.]))"}),
+        Cast::promote_float, kXlogy);
+constinit OpInfo logaddexp =
+    elementwise(define<Binary, infer_floats, grad_logaddexp>({.schema = "logaddexp(Tensor input, Tensor other) -> Tensor",
+                    .doc = "log(exp(input) + exp(other)), without overflow on the way.",
+                    .saves = inputs,
+                    .example = "pyburn.logaddexp(pyburn.tensor([1.]), pyburn.tensor([1.]))"}),
+        Cast::promote, kTensors);
+constinit OpInfo copysign =
+    elementwise(define<Binary, infer_binary<Binary>, grad_copysign>({.schema = "copysign(Tensor input, Tensor|Scalar other) -> Tensor",
+                    .doc = "The absolute value of input with the sign of other.",
+                    .saves = inputs | outputs,
+                    .example = "pyburn.copysign(pyburn.tensor([1., -2.]), -1.)"}),
+        Cast::promote_float, kCopysign);
+constinit OpInfo fmax =
+    elementwise(define<Binary, infer_binary<Binary>, grad_fextremum<at_least>>({.schema = "fmax(Tensor input, Tensor other) -> Tensor",
+                    .doc = "The larger of two elements; a number wins against NaN.",
+                    .saves = inputs,
+                    .example = "pyburn.fmax(pyburn.tensor([1., float('nan')]), pyburn.tensor([0., 2.]))"}),
+        Cast::promote, kTensors);
+constinit OpInfo fmin =
+    elementwise(define<Binary, infer_binary<Binary>, grad_fextremum<at_most>>({.schema = "fmin(Tensor input, Tensor other) -> Tensor",
+                    .doc = "The smaller of two elements; a number wins against NaN.",
+                    .saves = inputs,
+                    .example = "pyburn.fmin(pyburn.tensor([1., float('nan')]), pyburn.tensor([0., 2.]))"}),
+        Cast::promote, kTensors);
+constinit OpInfo nextafter = elementwise(define<Binary, infer_wide>({.schema = "nextafter(Tensor input, Tensor other) -> Tensor",
+                                             .doc = "The next number after input on the way to other.",
+                                             .no_grad = "a step between neighbouring numbers, not a smooth function",
+                                             .example = "pyburn.nextafter(pyburn.tensor([1.]), pyburn.tensor([2.])) > 1"}),
+    Cast::promote, R"(
+t(2, 3), t(2, 3)
+t(2, 1), t(1, 3)
+t(), t(2)
+t(0, 3), t(1, 3)
+t(4, 3).T, t(3, 4)
+t(5, dtype=f64), t(5, dtype=f64)
+t(2), t(2, dtype=i64)
+t(2, dtype=f16), t(2, dtype=f16) ! float32 or float64)");
+constinit OpInfo heaviside = elementwise(define<Binary, infer_binary<Binary>>({.schema = "heaviside(Tensor input, Tensor values) -> Tensor",
+                                             .doc = "0 where input is negative, 1 where it is positive, values where it is 0.",
+                                             .no_grad = "PyTorch defines none",
+                                             .torch = "lambda x, v: torch.heaviside(x.detach(), v.detach())",
+                                             .example = "pyburn.heaviside(pyburn.tensor([-1., 0., 1.]), pyburn.tensor(0.5))"}),
+    Cast::promote, kHeaviside);
+}  // namespace op
+
+namespace {
+constinit FunctionInfo functions[] = {
+    {.schema = "logaddexp2(Tensor input, Tensor other) -> Tensor",
+        .doc = "log2(2^input + 2^other), without overflow on the way.",
+        .example = "pyburn.logaddexp2(pyburn.tensor([1.]), pyburn.tensor([1.]))",
+        .samples = kTensors,
+        .out = true},
+    {.schema = "ldexp(Tensor input, Tensor other) -> Tensor",
+        .doc = "input * 2^other.",
+        .example = "pyburn.ldexp(pyburn.tensor([1., 3.]), pyburn.tensor([1, 2]))",
+        .samples = kTensors,
+        .in_place = true},
+};
+}
+
+Tensor logaddexp2(const TensorHandle& input, const TensorHandle& other) {
+  return logaddexp(input * std::numbers::ln2, other * std::numbers::ln2) * std::numbers::log2e;
+}
+Tensor ldexp(const TensorHandle& input, const TensorHandle& other) { return input * pow(2.0, other); }
+
+void register_binary_math(OpTable& table) {
+  table.add({&op::floor_divide, &op::remainder, &op::fmod, &op::atan2, &op::hypot, &op::xlogy, &op::logaddexp, &op::copysign, &op::fmax,
+      &op::fmin, &op::nextafter, &op::heaviside});
+  table.add(functions);
+}
+
+}  // namespace pyburn

@@ -1,0 +1,72 @@
+// What the families of functions of two operands share.
+#pragma once
+#include "pyburn/ops/binary.h"
+#include "pyburn/ops/elementwise.h"
+
+namespace pyburn {
+
+// A number stands for one of the two operands, or for none; operations from the wire may say anything.
+template <class A>
+void check_operands(const A& a, Metas in) {
+  require<ValueError>(a.scalar <= Side::right, "unknown side: got {}", int64_t(a.scalar));
+  require<ValueError>(in.size() == (a.scalar == Side::none ? 2 : 1), "expected two operands: got {} tensors", int64_t(in.size()));
+}
+template <class A>
+Meta infer_binary(const A& a, Metas in) {
+  check_operands(a, in);
+  return in[0];
+}
+template <class A>
+Meta infer_comparison(const A& a, Metas in) {
+  check_operands(a, in);
+  return {in[0].shape, DType::boolean};
+}
+
+// An operand as a rule sees it, tensor or number. Rules are asked for the gradients of both and drop that of the number.
+struct BothOperands {
+  TensorHandle left_tensor, right_tensor;
+  Scalar number;
+  Operand left() const { return left_tensor.defined() ? Operand(left_tensor) : Operand(number); }
+  Operand right() const { return right_tensor.defined() ? Operand(right_tensor) : Operand(number); }
+};
+template <class A>
+BothOperands operands_of(const A& a, const GradContext& c) {
+  if (a.scalar == Side::left) return {{}, c.input(0), a.value};
+  if (a.scalar == Side::right) return {c.input(0), {}, a.value};
+  return {c.input(0), c.input(1), {}};
+}
+template <class A>
+Grads in_order(const A& a, TensorHandle left, TensorHandle right) {
+  if (a.scalar == Side::left) return {right};
+  if (a.scalar == Side::right) return {left};
+  return {left, right};
+}
+// The gradients that are wanted: left() and right() are called only for tensors that want theirs.
+template <class A, class Left, class Right>
+Grads gradients(const A& a, const GradContext& c, Left left, Right right) {
+  const bool wants_left = a.scalar != Side::left && c.needs(0);
+  const bool wants_right = a.scalar != Side::right && c.needs(a.scalar == Side::left ? 0 : 1);
+  return in_order(a, wants_left ? TensorHandle(left()) : TensorHandle(), wants_right ? TensorHandle(right()) : TensorHandle());
+}
+
+inline constexpr const char* kNumberSamples = R"(
+t(2, 3), t(2, 3)
+t(2, 3), t(3)
+t(2, 1), t(1, 3)
+t(), t(2)
+t(0, 3), t(1, 3)
+t(4, 3).T, t(3, 4)
+t(3, 4)[:, ::2], t(2)
+t(2, 3), 2.5
+t(2, 3, dtype=i64), 2
+t(2, 3, dtype=i64), 2.5
+2.5, t(2, 3)
+t(5, dtype=f64), t(5)
+t(5, dtype=f16), t(5, dtype=f16)
+t(5, dtype=bf16), t()
+t(4, dtype=u8), t(4, dtype=i8)
+t(3000), t(3000)
+tensor([1., 2., 3., nan]), tensor([1., 3., 2., 1.])
+t(2, 3), t(4, 5) ! shapes do not broadcast)";
+
+}  // namespace pyburn
