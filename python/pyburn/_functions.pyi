@@ -4,6 +4,69 @@ from typing import overload
 
 from ._types import DeviceLike, DTypeLike, Generator, Number, Tensor
 
+def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
+    """input with the axes source moved to the places destination; the others keep their order. A view."""
+    ...
+def moveaxis(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
+    """The same as movedim."""
+    ...
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """input with two axes exchanged; a view. The same as transpose."""
+    ...
+def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """input with two axes exchanged; a view. The same as transpose."""
+    ...
+def adjoint(input: Tensor) -> Tensor:
+    """The last two axes exchanged; a view."""
+    ...
+def ravel(input: Tensor) -> Tensor:
+    """All elements along one axis; a view where possible."""
+    ...
+def unflatten(input: Tensor, dim: int, sizes: int | Sequence[int]) -> Tensor:
+    """The axis dim as several of the given sizes, one of which may be -1."""
+    ...
+def broadcast_to(input: Tensor, *size: int | Sequence[int]) -> Tensor:
+    """Axes of extent 1 stretched to the given size, without a copy. The same as expand."""
+    ...
+def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """The tensors, each stretched to their common size."""
+    ...
+def view_as(input: Tensor, other: Tensor) -> Tensor:
+    """A view with the size of other."""
+    ...
+def reshape_as(input: Tensor, other: Tensor) -> Tensor:
+    """The same elements in the size of other."""
+    ...
+def expand_as(input: Tensor, other: Tensor) -> Tensor:
+    """Stretched to the size of other, without a copy."""
+    ...
+@overload
+def atleast_1d(input: Tensor) -> Tensor:
+    """input with at least one axis; a view."""
+    ...
+@overload
+def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Each tensor with at least one axis; views."""
+    ...
+@overload
+def atleast_2d(input: Tensor) -> Tensor:
+    """input with at least two axes; new ones in front. A view."""
+    ...
+@overload
+def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Each tensor with at least two axes; views."""
+    ...
+@overload
+def atleast_3d(input: Tensor) -> Tensor:
+    """input with at least three axes: a vector becomes (1, n, 1), a matrix (m, n, 1). A view."""
+    ...
+@overload
+def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Each tensor with at least three axes; views."""
+    ...
+def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
+    """The coordinates of a grid, one tensor per axis; indexing='xy' exchanges the first two axes. Views."""
+    ...
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """input + alpha * other."""
     ...
@@ -43,8 +106,13 @@ def gt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = N
 def ge(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Where input is at least other."""
     ...
+@overload
 def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Elements of input where condition holds, of other elsewhere."""
+    ...
+@overload
+def where(condition: Tensor) -> tuple[Tensor, ...]:
+    """The indices of the elements that are not zero, a tensor per axis."""
     ...
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1, *, out: Tensor | None = None) -> Tensor:
     """Two-dimensional convolution (cross-correlation) of input (N, C, H, W) with weight (O, C / groups, kh, kw)."""
@@ -69,6 +137,15 @@ def contiguous(input: Tensor) -> Tensor:
     ...
 def detach(input: Tensor) -> Tensor:
     """The same elements without a history; writes are seen by both."""
+    ...
+def _embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The rows of weight that indices name."""
+    ...
+def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
+    """The rows of weight that input names. Those longer than max_norm are first shortened, in place; padding_idx gets no gradient."""
+    ...
+def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = 'mean', sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None) -> Tensor:
+    """Sums, means or maxima of the rows of weight that each bag names: the rows of input, or its parts that begin at offsets."""
     ...
 def full(size: int | Sequence[int], fill_value: Number, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
     """A tensor of the given size with every element equal to fill_value."""
@@ -100,17 +177,80 @@ def fill_(input: Tensor, value: Number) -> Tensor:
 def zero_(input: Tensor) -> Tensor:
     """Overwrites every element of input with 0."""
     ...
-def one_hot(input: Tensor, num_classes: int) -> Tensor:
-    """A new last axis with 1 at the index that input holds and 0 elsewhere (int64)."""
-    ...
-def nonzero(input: Tensor) -> Tensor:
-    """The indices of the elements that are not zero, a row each."""
+def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
+    """A new last axis with 1 at the index that input holds and 0 elsewhere (int64); without num_classes it is as long as needed."""
     ...
 def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The parts of input along dim that index names, in its order."""
     ...
-def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """input, with the parts of source added where index says; an index may repeat."""
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """input, with alpha times the parts of source added where index says; an index may repeat."""
+    ...
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """input, with the parts of source in the places that index says; where an index repeats the last one stays."""
+    ...
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """input, with value in all places along dim that index says."""
+    ...
+def argwhere(input: Tensor) -> Tensor:
+    """The indices of the elements that are not zero, a row each. The same as nonzero."""
+    ...
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements of input where mask is true, along one axis."""
+    ...
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """input, with the elements of source one after the other in the places where mask is true."""
+    ...
+def _index(input: Tensor, indices: Sequence[Tensor], axis: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """What x[..., *indices] gives, with the first index for axis."""
+    ...
+def _index_put(input: Tensor, values: Tensor, indices: Sequence[Tensor], axis: int = 0, accumulate: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """input, with values in the places that indices name, or added to what is there; the first index is for axis."""
+    ...
+def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
+    """input, with values in the places input[indices], or added to what is there."""
+    ...
+def index_put_(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
+    """In place: values in the places input[indices], or added to what is there."""
+    ...
+def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements of the flattened input that index names; negative numbers count from the end."""
+    ...
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """input, with the elements of source in the places of the flattened input that index names, or added to what is there."""
+    ...
+def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The tensors one after the other along dim."""
+    ...
+def concat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The same as cat."""
+    ...
+def concatenate(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The same as cat."""
+    ...
+def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The tensors, all of one size, along a new axis dim."""
+    ...
+def hstack(*tensors: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Tensor:
+    """The tensors side by side: along axis 1, vectors along axis 0."""
+    ...
+def vstack(*tensors: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Tensor:
+    """The tensors on top of each other, along axis 0; vectors are rows."""
+    ...
+def row_stack(*tensors: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Tensor:
+    """The same as vstack."""
+    ...
+def dstack(*tensors: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Tensor:
+    """The tensors in depth, along axis 2."""
+    ...
+def column_stack(*tensors: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Tensor:
+    """The tensors side by side; vectors are columns."""
+    ...
+def block_diag(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
+    """A matrix with the tensors along its diagonal and 0 elsewhere; vectors are rows."""
+    ...
+def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
+    """All combinations of elements of the vectors, a row each."""
     ...
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Products of the matrices of two batches."""
@@ -181,6 +321,21 @@ def nll_loss(input: Tensor, target: Tensor, reduction: str = 'mean') -> Tensor:
 def cross_entropy(input: Tensor, target: Tensor, reduction: str = 'mean') -> Tensor:
     """nll_loss of log_softmax: input holds unnormalised scores (N, C), target the classes."""
     ...
+def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    """A copy of input with src in the place of select(input, dim, index)."""
+    ...
+def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+    """A copy of input with src in the place of slice(input, dim, start, end, step)."""
+    ...
+def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A copy of input with src in the place of diagonal(input, offset, dim1, dim2)."""
+    ...
+def constant_pad_nd(input: Tensor, pad: int | Sequence[int], value: Number = 0, *, out: Tensor | None = None) -> Tensor:
+    """input with a border of value; pad is (before, after) for the last axis, then for the one before it, and so on."""
+    ...
+def pad(input: Tensor, pad: int | Sequence[int], mode: str = 'constant', value: float | None = None) -> Tensor:
+    """input with a border: of a value ('constant'), of its own elements mirrored ('reflect'), of the nearest ('replicate') or from the other end ('circular')."""
+    ...
 def randn(*size: int | Sequence[int], dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False, generator: Generator | None = None) -> Tensor:
     """Random numbers from the standard normal distribution."""
     ...
@@ -195,6 +350,54 @@ def normal_(input: Tensor, mean: float = 0, std: float = 1, *, generator: Genera
     ...
 def bernoulli_(input: Tensor, p: float = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fills input with 1 with probability p and 0 otherwise."""
+    ...
+def flip(input: Tensor, *dims: int | Sequence[int], out: Tensor | None = None) -> Tensor:
+    """The elements in reverse order along the given axes; a copy."""
+    ...
+def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The lower triangle of matrices: the elements above the diagonal become 0."""
+    ...
+def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The upper triangle of matrices: the elements below the diagonal become 0."""
+    ...
+@overload
+def repeat_interleave(repeats: Tensor, *, output_size: int | None = None) -> Tensor:
+    """The index i, repeats[i] times, for each i."""
+    ...
+@overload
+def repeat_interleave(input: Tensor, repeats: int, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+    """Each element along dim (of the flattened input without one), several times in a row."""
+    ...
+@overload
+def repeat_interleave(input: Tensor, repeats: Tensor, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+    """Each element along dim (of the flattened input without one), as often in a row as repeats says."""
+    ...
+def repeat(input: Tensor, repeats: int | Sequence[int]) -> Tensor:
+    """Copies of input side by side, as many along each axis as repeats says; more numbers than axes add axes in front."""
+    ...
+def tile(input: Tensor, *dims: int | Sequence[int]) -> Tensor:
+    """Copies of input side by side; fewer numbers than axes stand for the last ones."""
+    ...
+def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None) -> Tensor:
+    """The elements moved along dims (of the flattened input without any); what leaves at the end comes in at the start."""
+    ...
+def fliplr(input: Tensor) -> Tensor:
+    """The elements in reverse order along axis 1."""
+    ...
+def flipud(input: Tensor) -> Tensor:
+    """The elements in reverse order along axis 0."""
+    ...
+def rot90(input: Tensor, k: int = 1, *dims: int | Sequence[int]) -> Tensor:
+    """input turned k times by 90 degrees in the plane of two axes, from the first towards the second."""
+    ...
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Matrices with the last axis of input on a diagonal and 0 elsewhere."""
+    ...
+def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The matrix with a vector on its diagonal, or a copy of the diagonal of a matrix."""
+    ...
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """The matrix with the elements of input on its diagonal."""
     ...
 def sum(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
     """Sum of the elements of input over dim (over all by default)."""
@@ -213,6 +416,89 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out:
     ...
 def var(input: Tensor, dim: int | Sequence[int] | None = None, *, correction: Number = 1, keepdim: bool = False) -> Tensor:
     """Variance over dim; correction 1 is the unbiased estimate."""
+    ...
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None) -> Tensor:
+    """At each place of the index, the element of input at the same place, but for dim, where the index says which."""
+    ...
+@overload
+def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """input, with each element of src at its own place, but for dim, where the index says which; of several the last one stays."""
+    ...
+@overload
+def scatter(input: Tensor, dim: int, index: Tensor, value: Number, *, out: Tensor | None = None) -> Tensor:
+    """input, with value at the places that the index names."""
+    ...
+@overload
+def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str, out: Tensor | None = None) -> Tensor:
+    """input, with the elements of src added ('add') or multiplied ('multiply') at the places that the index names."""
+    ...
+@overload
+def scatter(input: Tensor, dim: int, index: Tensor, value: Number, *, reduce: str, out: Tensor | None = None) -> Tensor:
+    """input, with value added ('add') or multiplied ('multiply') at the places that the index names."""
+    ...
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """input, with each element of src added at its own place, but for dim, where the index says which."""
+    ...
+def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True, out: Tensor | None = None) -> Tensor:
+    """input, with the elements of src that come to one place reduced: 'sum', 'prod', 'mean', 'amax' or 'amin'."""
+    ...
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """gather, with input and indices stretched to each other; without dim both are flattened."""
+    ...
+def _segment_reduce(input: Tensor, lengths: Tensor, reduce: str, initial: Number | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The reduction of consecutive parts of input along axis 0."""
+    ...
+def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, offsets: Tensor | None = None, axis: int = 0, unsafe: bool = False, initial: Number | None = None) -> Tensor:
+    """The reduction ('sum', 'prod', 'mean', 'max', 'min') of consecutive parts of data along axis 0, given by their lengths, or by where they begin and the last one ends."""
+    ...
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """The parts at each index along dim, which goes away; views."""
+    ...
+@overload
+def split(input: Tensor, split_size_or_sections: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces of equal size along dim, the last one possibly smaller; views."""
+    ...
+@overload
+def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces of the given sizes along dim; views."""
+    ...
+def split_with_sizes(input: Tensor, split_sizes: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces of the given sizes along dim; views."""
+    ...
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """At most the given number of pieces along dim, equal but for the last; views."""
+    ...
+@overload
+def tensor_split(input: Tensor, indices_or_sections: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """The given number of pieces along dim, the first ones larger by one where it does not divide; views."""
+    ...
+@overload
+def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces along dim that begin at the given indices; views."""
+    ...
+@overload
+def hsplit(input: Tensor, indices_or_sections: int) -> tuple[Tensor, ...]:
+    """Equal pieces side by side: along axis 1, or axis 0 of a vector; views."""
+    ...
+@overload
+def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """Pieces side by side that begin at the given indices; views."""
+    ...
+@overload
+def vsplit(input: Tensor, indices_or_sections: int) -> tuple[Tensor, ...]:
+    """Equal pieces on top of each other, along axis 0; views."""
+    ...
+@overload
+def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """Pieces on top of each other that begin at the given indices; views."""
+    ...
+@overload
+def dsplit(input: Tensor, indices_or_sections: int) -> tuple[Tensor, ...]:
+    """Equal pieces in depth, along axis 2; views."""
+    ...
+@overload
+def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """Pieces in depth that begin at the given indices; views."""
     ...
 def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Minus the elements of input."""
@@ -246,4 +532,13 @@ def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     ...
 def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements, with 0 in place of negative ones."""
+    ...
+def as_strided(input: Tensor, size: int | Sequence[int], stride: int | Sequence[int], storage_offset: int | None = None) -> Tensor:
+    """A view with any size and strides on the storage of input; the offset is the input's unless given."""
+    ...
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The diagonal of two axes as a new last axis; offset shifts it to the right, or down when negative. A view."""
+    ...
+def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """All windows of the given size along an axis, step apart; their elements are a new last axis. A view."""
     ...

@@ -5,6 +5,48 @@ from typing import overload
 from ._types import DeviceLike, DTypeLike, Generator, Number, Tensor
 
 class TensorMethods:
+    def movedim(self, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
+        """input with the axes source moved to the places destination; the others keep their order. A view."""
+        ...
+    def moveaxis(self, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
+        """The same as movedim."""
+        ...
+    def swapaxes(self, axis0: int, axis1: int) -> Tensor:
+        """input with two axes exchanged; a view. The same as transpose."""
+        ...
+    def swapdims(self, dim0: int, dim1: int) -> Tensor:
+        """input with two axes exchanged; a view. The same as transpose."""
+        ...
+    def adjoint(self) -> Tensor:
+        """The last two axes exchanged; a view."""
+        ...
+    def ravel(self) -> Tensor:
+        """All elements along one axis; a view where possible."""
+        ...
+    def unflatten(self, dim: int, sizes: int | Sequence[int]) -> Tensor:
+        """The axis dim as several of the given sizes, one of which may be -1."""
+        ...
+    def broadcast_to(self, *size: int | Sequence[int]) -> Tensor:
+        """Axes of extent 1 stretched to the given size, without a copy. The same as expand."""
+        ...
+    def view_as(self, other: Tensor) -> Tensor:
+        """A view with the size of other."""
+        ...
+    def reshape_as(self, other: Tensor) -> Tensor:
+        """The same elements in the size of other."""
+        ...
+    def expand_as(self, other: Tensor) -> Tensor:
+        """Stretched to the size of other, without a copy."""
+        ...
+    def atleast_1d(self) -> Tensor:
+        """input with at least one axis; a view."""
+        ...
+    def atleast_2d(self) -> Tensor:
+        """input with at least two axes; new ones in front. A view."""
+        ...
+    def atleast_3d(self) -> Tensor:
+        """input with at least three axes: a vector becomes (1, n, 1), a matrix (m, n, 1). A view."""
+        ...
     def add(self, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
         """input + alpha * other."""
         ...
@@ -104,6 +146,12 @@ class TensorMethods:
     def detach(self) -> Tensor:
         """The same elements without a history; writes are seen by both."""
         ...
+    def embedding(self, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
+        """The rows of weight that input names. Those longer than max_norm are first shortened, in place; padding_idx gets no gradient."""
+        ...
+    def embedding_bag(self, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = 'mean', sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None) -> Tensor:
+        """Sums, means or maxima of the rows of weight that each bag names: the rows of input, or its parts that begin at offsets."""
+        ...
     def zeros_like(self, *, dtype: DTypeLike | None = None) -> Tensor:
         """Zeros of the size, dtype and device of input."""
         ...
@@ -119,17 +167,65 @@ class TensorMethods:
     def zero_(self) -> Tensor:
         """Overwrites every element of input with 0."""
         ...
-    def one_hot(self, num_classes: int) -> Tensor:
-        """A new last axis with 1 at the index that input holds and 0 elsewhere (int64)."""
-        ...
-    def nonzero(self) -> Tensor:
-        """The indices of the elements that are not zero, a row each."""
+    def one_hot(self, num_classes: int = -1) -> Tensor:
+        """A new last axis with 1 at the index that input holds and 0 elsewhere (int64); without num_classes it is as long as needed."""
         ...
     def index_select(self, dim: int, index: Tensor) -> Tensor:
         """The parts of input along dim that index names, in its order."""
         ...
-    def index_add(self, dim: int, index: Tensor, source: Tensor) -> Tensor:
-        """input, with the parts of source added where index says; an index may repeat."""
+    def index_add(self, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
+        """input, with alpha times the parts of source added where index says; an index may repeat."""
+        ...
+    def index_add_(self, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
+        """In place: input, with alpha times the parts of source added where index says; an index may repeat."""
+        ...
+    def index_copy(self, dim: int, index: Tensor, source: Tensor) -> Tensor:
+        """input, with the parts of source in the places that index says; where an index repeats the last one stays."""
+        ...
+    def index_copy_(self, dim: int, index: Tensor, source: Tensor) -> Tensor:
+        """In place: input, with the parts of source in the places that index says; where an index repeats the last one stays."""
+        ...
+    def index_fill(self, dim: int, index: Tensor, value: Tensor | Number) -> Tensor:
+        """input, with value in all places along dim that index says."""
+        ...
+    def index_fill_(self, dim: int, index: Tensor, value: Tensor | Number) -> Tensor:
+        """In place: input, with value in all places along dim that index says."""
+        ...
+    def argwhere(self) -> Tensor:
+        """The indices of the elements that are not zero, a row each. The same as nonzero."""
+        ...
+    def masked_select(self, mask: Tensor) -> Tensor:
+        """The elements of input where mask is true, along one axis."""
+        ...
+    def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
+        """input, with the elements of source one after the other in the places where mask is true."""
+        ...
+    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
+        """In place: input, with the elements of source one after the other in the places where mask is true."""
+        ...
+    def _index(self, indices: Sequence[Tensor], axis: int = 0) -> Tensor:
+        """What x[..., *indices] gives, with the first index for axis."""
+        ...
+    def _index_put(self, values: Tensor, indices: Sequence[Tensor], axis: int = 0, accumulate: bool = False) -> Tensor:
+        """input, with values in the places that indices name, or added to what is there; the first index is for axis."""
+        ...
+    def _index_put_(self, values: Tensor, indices: Sequence[Tensor], axis: int = 0, accumulate: bool = False) -> Tensor:
+        """In place: input, with values in the places that indices name, or added to what is there; the first index is for axis."""
+        ...
+    def index_put(self, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
+        """input, with values in the places input[indices], or added to what is there."""
+        ...
+    def index_put_(self, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
+        """In place: values in the places input[indices], or added to what is there."""
+        ...
+    def take(self, index: Tensor) -> Tensor:
+        """The elements of the flattened input that index names; negative numbers count from the end."""
+        ...
+    def put(self, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+        """input, with the elements of source in the places of the flattened input that index names, or added to what is there."""
+        ...
+    def put_(self, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+        """In place: input, with the elements of source in the places of the flattened input that index names, or added to what is there."""
         ...
     def bmm(self, mat2: Tensor) -> Tensor:
         """Products of the matrices of two batches."""
@@ -200,6 +296,21 @@ class TensorMethods:
     def cross_entropy(self, target: Tensor, reduction: str = 'mean') -> Tensor:
         """nll_loss of log_softmax: input holds unnormalised scores (N, C), target the classes."""
         ...
+    def select_scatter(self, src: Tensor, dim: int, index: int) -> Tensor:
+        """A copy of input with src in the place of select(input, dim, index)."""
+        ...
+    def slice_scatter(self, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+        """A copy of input with src in the place of slice(input, dim, start, end, step)."""
+        ...
+    def diagonal_scatter(self, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+        """A copy of input with src in the place of diagonal(input, offset, dim1, dim2)."""
+        ...
+    def constant_pad_nd(self, pad: int | Sequence[int], value: Number = 0) -> Tensor:
+        """input with a border of value; pad is (before, after) for the last axis, then for the one before it, and so on."""
+        ...
+    def pad(self, pad: int | Sequence[int], mode: str = 'constant', value: float | None = None) -> Tensor:
+        """input with a border: of a value ('constant'), of its own elements mirrored ('reflect'), of the nearest ('replicate') or from the other end ('circular')."""
+        ...
     def uniform_(self, from_: float = 0, to: float = 1, *, generator: Generator | None = None) -> Tensor:
         """Fills input with uniform random numbers from [from_, to)."""
         ...
@@ -208,6 +319,56 @@ class TensorMethods:
         ...
     def bernoulli_(self, p: float = 0.5, *, generator: Generator | None = None) -> Tensor:
         """Fills input with 1 with probability p and 0 otherwise."""
+        ...
+    def flip(self, *dims: int | Sequence[int]) -> Tensor:
+        """The elements in reverse order along the given axes; a copy."""
+        ...
+    def tril(self, diagonal: int = 0) -> Tensor:
+        """The lower triangle of matrices: the elements above the diagonal become 0."""
+        ...
+    def tril_(self, diagonal: int = 0) -> Tensor:
+        """In place: The lower triangle of matrices: the elements above the diagonal become 0."""
+        ...
+    def triu(self, diagonal: int = 0) -> Tensor:
+        """The upper triangle of matrices: the elements below the diagonal become 0."""
+        ...
+    def triu_(self, diagonal: int = 0) -> Tensor:
+        """In place: The upper triangle of matrices: the elements below the diagonal become 0."""
+        ...
+    def repeat(self, repeats: int | Sequence[int]) -> Tensor:
+        """Copies of input side by side, as many along each axis as repeats says; more numbers than axes add axes in front."""
+        ...
+    def tile(self, *dims: int | Sequence[int]) -> Tensor:
+        """Copies of input side by side; fewer numbers than axes stand for the last ones."""
+        ...
+    @overload
+    def repeat_interleave(self, repeats: int, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+        """Each element along dim (of the flattened input without one), several times in a row."""
+        ...
+    @overload
+    def repeat_interleave(self, repeats: Tensor, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+        """Each element along dim (of the flattened input without one), as often in a row as repeats says."""
+        ...
+    def roll(self, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None) -> Tensor:
+        """The elements moved along dims (of the flattened input without any); what leaves at the end comes in at the start."""
+        ...
+    def fliplr(self) -> Tensor:
+        """The elements in reverse order along axis 1."""
+        ...
+    def flipud(self) -> Tensor:
+        """The elements in reverse order along axis 0."""
+        ...
+    def rot90(self, k: int = 1, *dims: int | Sequence[int]) -> Tensor:
+        """input turned k times by 90 degrees in the plane of two axes, from the first towards the second."""
+        ...
+    def diag_embed(self, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+        """Matrices with the last axis of input on a diagonal and 0 elsewhere."""
+        ...
+    def diag(self, diagonal: int = 0) -> Tensor:
+        """The matrix with a vector on its diagonal, or a copy of the diagonal of a matrix."""
+        ...
+    def diagflat(self, offset: int = 0) -> Tensor:
+        """The matrix with the elements of input on its diagonal."""
         ...
     def sum(self, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
         """Sum of the elements of input over dim (over all by default)."""
@@ -226,6 +387,108 @@ class TensorMethods:
         ...
     def var(self, dim: int | Sequence[int] | None = None, *, correction: Number = 1, keepdim: bool = False) -> Tensor:
         """Variance over dim; correction 1 is the unbiased estimate."""
+        ...
+    def gather(self, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+        """At each place of the index, the element of input at the same place, but for dim, where the index says which."""
+        ...
+    @overload
+    def scatter(self, dim: int, index: Tensor, src: Tensor) -> Tensor:
+        """input, with each element of src at its own place, but for dim, where the index says which; of several the last one stays."""
+        ...
+    @overload
+    def scatter(self, dim: int, index: Tensor, value: Number) -> Tensor:
+        """input, with value at the places that the index names."""
+        ...
+    @overload
+    def scatter(self, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
+        """input, with the elements of src added ('add') or multiplied ('multiply') at the places that the index names."""
+        ...
+    @overload
+    def scatter(self, dim: int, index: Tensor, value: Number, *, reduce: str) -> Tensor:
+        """input, with value added ('add') or multiplied ('multiply') at the places that the index names."""
+        ...
+    @overload
+    def scatter_(self, dim: int, index: Tensor, src: Tensor) -> Tensor:
+        """In place: input, with each element of src at its own place, but for dim, where the index says which; of several the last one stays."""
+        ...
+    @overload
+    def scatter_(self, dim: int, index: Tensor, value: Number) -> Tensor:
+        """In place: input, with value at the places that the index names."""
+        ...
+    @overload
+    def scatter_(self, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
+        """In place: input, with the elements of src added ('add') or multiplied ('multiply') at the places that the index names."""
+        ...
+    @overload
+    def scatter_(self, dim: int, index: Tensor, value: Number, *, reduce: str) -> Tensor:
+        """In place: input, with value added ('add') or multiplied ('multiply') at the places that the index names."""
+        ...
+    def scatter_add(self, dim: int, index: Tensor, src: Tensor) -> Tensor:
+        """input, with each element of src added at its own place, but for dim, where the index says which."""
+        ...
+    def scatter_add_(self, dim: int, index: Tensor, src: Tensor) -> Tensor:
+        """In place: input, with each element of src added at its own place, but for dim, where the index says which."""
+        ...
+    def scatter_reduce(self, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
+        """input, with the elements of src that come to one place reduced: 'sum', 'prod', 'mean', 'amax' or 'amin'."""
+        ...
+    def scatter_reduce_(self, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
+        """In place: input, with the elements of src that come to one place reduced: 'sum', 'prod', 'mean', 'amax' or 'amin'."""
+        ...
+    def take_along_dim(self, indices: Tensor, dim: int | None = None) -> Tensor:
+        """gather, with input and indices stretched to each other; without dim both are flattened."""
+        ...
+    def _segment_reduce(self, lengths: Tensor, reduce: str, initial: Number | None = None) -> Tensor:
+        """The reduction of consecutive parts of input along axis 0."""
+        ...
+    def unbind(self, dim: int = 0) -> tuple[Tensor, ...]:
+        """The parts at each index along dim, which goes away; views."""
+        ...
+    @overload
+    def split(self, split_size_or_sections: int, dim: int = 0) -> tuple[Tensor, ...]:
+        """Pieces of equal size along dim, the last one possibly smaller; views."""
+        ...
+    @overload
+    def split(self, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+        """Pieces of the given sizes along dim; views."""
+        ...
+    def split_with_sizes(self, split_sizes: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+        """Pieces of the given sizes along dim; views."""
+        ...
+    def chunk(self, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+        """At most the given number of pieces along dim, equal but for the last; views."""
+        ...
+    @overload
+    def tensor_split(self, indices_or_sections: int, dim: int = 0) -> tuple[Tensor, ...]:
+        """The given number of pieces along dim, the first ones larger by one where it does not divide; views."""
+        ...
+    @overload
+    def tensor_split(self, indices_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+        """Pieces along dim that begin at the given indices; views."""
+        ...
+    @overload
+    def hsplit(self, indices_or_sections: int) -> tuple[Tensor, ...]:
+        """Equal pieces side by side: along axis 1, or axis 0 of a vector; views."""
+        ...
+    @overload
+    def hsplit(self, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+        """Pieces side by side that begin at the given indices; views."""
+        ...
+    @overload
+    def vsplit(self, indices_or_sections: int) -> tuple[Tensor, ...]:
+        """Equal pieces on top of each other, along axis 0; views."""
+        ...
+    @overload
+    def vsplit(self, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+        """Pieces on top of each other that begin at the given indices; views."""
+        ...
+    @overload
+    def dsplit(self, indices_or_sections: int) -> tuple[Tensor, ...]:
+        """Equal pieces in depth, along axis 2; views."""
+        ...
+    @overload
+    def dsplit(self, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+        """Pieces in depth that begin at the given indices; views."""
         ...
     def neg(self) -> Tensor:
         """Minus the elements of input."""
@@ -292,4 +555,13 @@ class TensorMethods:
         ...
     def relu_(self) -> Tensor:
         """In place: The elements, with 0 in place of negative ones."""
+        ...
+    def as_strided(self, size: int | Sequence[int], stride: int | Sequence[int], storage_offset: int | None = None) -> Tensor:
+        """A view with any size and strides on the storage of input; the offset is the input's unless given."""
+        ...
+    def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+        """The diagonal of two axes as a new last axis; offset shifts it to the right, or down when negative. A view."""
+        ...
+    def unfold(self, dimension: int, size: int, step: int) -> Tensor:
+        """All windows of the given size along an axis, step apart; their elements are a new last axis. A view."""
         ...

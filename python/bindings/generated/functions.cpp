@@ -5,6 +5,63 @@
 namespace pyburn::python {
 namespace {
 
+PyObject* call_movedim(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::movedim(x...); }, a.tensor(0), a.dims(1), a.dims(2)));
+}
+PyObject* call_moveaxis(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::moveaxis(x...); }, a.tensor(0), a.dims(1), a.dims(2)));
+}
+PyObject* call_swapaxes(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::swapaxes(x...); }, a.tensor(0), a.integer(1), a.integer(2)));
+}
+PyObject* call_swapdims(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::swapdims(x...); }, a.tensor(0), a.integer(1), a.integer(2)));
+}
+PyObject* call_adjoint(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::adjoint(x...); }, a.tensor(0)));
+}
+PyObject* call_ravel(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::ravel(x...); }, a.tensor(0)));
+}
+PyObject* call_unflatten(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::unflatten(x...); }, a.tensor(0), a.integer(1), a.dims(2)));
+}
+PyObject* call_broadcast_to(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::broadcast_to(x...); }, a.tensor(0), a.dims(1)));
+}
+PyObject* call_broadcast_tensors(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::broadcast_tensors(x...); }, a.tensors(0)));
+}
+PyObject* call_view_as(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::view_as(x...); }, a.tensor(0), a.tensor(1)));
+}
+PyObject* call_reshape_as(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::reshape_as(x...); }, a.tensor(0), a.tensor(1)));
+}
+PyObject* call_expand_as(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::expand_as(x...); }, a.tensor(0), a.tensor(1)));
+}
+PyObject* call_atleast_1d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::atleast_1d(x...); }, a.tensor(0)));
+}
+PyObject* call_atleast_1d_tensors(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::atleast_1d(x...); }, a.tensors(0)));
+}
+PyObject* call_atleast_2d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::atleast_2d(x...); }, a.tensor(0)));
+}
+PyObject* call_atleast_2d_tensors(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::atleast_2d(x...); }, a.tensors(0)));
+}
+PyObject* call_atleast_3d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::atleast_3d(x...); }, a.tensor(0)));
+}
+PyObject* call_atleast_3d_tensors(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::atleast_3d(x...); }, a.tensors(0)));
+}
+PyObject* call_meshgrid(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::meshgrid(x...); }, a.tensors(0), a.optional_text(1)));
+}
 PyObject* call_add(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::add(x...); }, a.operand(0), a.operand(1), a.scalar(2)));
 }
@@ -128,6 +185,18 @@ PyObject* call_contiguous(const Arguments& a) {
 PyObject* call_detach(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::detach(x...); }, a.tensor(0)));
 }
+PyObject* call__embedding(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::_embedding(x...); }, a.tensor(0), a.tensor(1), a.integer(2), a.boolean(3)));
+}
+void into__embedding(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { _embedding_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.integer(2), a.boolean(3));
+}
+PyObject* call_embedding(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::embedding(x...); }, a.tensor(0), a.tensor(1), a.optional_integer(2), a.optional_number(3), a.number(4), a.boolean(5), a.boolean(6)));
+}
+PyObject* call_embedding_bag(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::embedding_bag(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.optional_number(3), a.number(4), a.boolean(5), a.text(6), a.boolean(7), a.optional_tensor(8), a.boolean(9), a.optional_integer(10)));
+}
 PyObject* call_full(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::full(x...); }, a.dims(0), a.scalar(1), a.optional_dtype(2), a.optional_device(3), a.boolean(4)));
 }
@@ -171,10 +240,130 @@ void into_index_select(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { index_select_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2));
 }
 PyObject* call_index_add(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::index_add(x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::index_add(x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3), a.scalar(4)));
 }
 void into_index_add(const Arguments& a, std::span<const TensorHandle> out) {
-  invoke(a, [&](const auto&... x) { index_add_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3));
+  invoke(a, [&](const auto&... x) { index_add_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3), a.scalar(4));
+}
+PyObject* call_index_copy(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::index_copy(x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3)));
+}
+void into_index_copy(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { index_copy_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3));
+}
+PyObject* call_index_fill(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::index_fill(x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.operand(3)));
+}
+void into_index_fill(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { index_fill_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.operand(3));
+}
+PyObject* call_argwhere(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::argwhere(x...); }, a.tensor(0)));
+}
+PyObject* call_where_indices(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::where(x...); }, a.tensor(0)));
+}
+PyObject* call_masked_select(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::masked_select(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_masked_select(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { masked_select_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_masked_scatter(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::masked_scatter(x...); }, a.tensor(0), a.tensor(1), a.tensor(2)));
+}
+void into_masked_scatter(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { masked_scatter_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2));
+}
+PyObject* call__index(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::_index(x...); }, a.tensor(0), a.tensors(1), a.integer(2)));
+}
+void into__index(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { _index_into(out[0], x...); }, a.tensor(0), a.tensors(1), a.integer(2));
+}
+PyObject* call__index_put(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::_index_put(x...); }, a.tensor(0), a.tensor(1), a.tensors(2), a.integer(3), a.boolean(4)));
+}
+void into__index_put(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { _index_put_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensors(2), a.integer(3), a.boolean(4));
+}
+PyObject* call_index_put(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::index_put(x...); }, a.tensor(0), a.tensors(1), a.tensor(2), a.boolean(3)));
+}
+PyObject* call_index_put_(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::index_put_(x...); }, a.tensor(0), a.tensors(1), a.tensor(2), a.boolean(3)));
+}
+PyObject* call_take(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::take(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_take(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { take_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_put(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::put(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.boolean(3)));
+}
+void into_put(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { put_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.boolean(3));
+}
+PyObject* call_cat(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cat(x...); }, a.tensors(0), a.integer(1)));
+}
+void into_cat(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { cat_into(out[0], x...); }, a.tensors(0), a.integer(1));
+}
+PyObject* call_concat(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::concat(x...); }, a.tensors(0), a.integer(1)));
+}
+void into_concat(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { concat_into(out[0], x...); }, a.tensors(0), a.integer(1));
+}
+PyObject* call_concatenate(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::concatenate(x...); }, a.tensors(0), a.integer(1)));
+}
+void into_concatenate(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { concatenate_into(out[0], x...); }, a.tensors(0), a.integer(1));
+}
+PyObject* call_stack(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::stack(x...); }, a.tensors(0), a.integer(1)));
+}
+void into_stack(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { stack_into(out[0], x...); }, a.tensors(0), a.integer(1));
+}
+PyObject* call_hstack(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::hstack(x...); }, a.tensors(0)));
+}
+void into_hstack(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { hstack_into(out[0], x...); }, a.tensors(0));
+}
+PyObject* call_vstack(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::vstack(x...); }, a.tensors(0)));
+}
+void into_vstack(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { vstack_into(out[0], x...); }, a.tensors(0));
+}
+PyObject* call_row_stack(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::row_stack(x...); }, a.tensors(0)));
+}
+void into_row_stack(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { row_stack_into(out[0], x...); }, a.tensors(0));
+}
+PyObject* call_dstack(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::dstack(x...); }, a.tensors(0)));
+}
+void into_dstack(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { dstack_into(out[0], x...); }, a.tensors(0));
+}
+PyObject* call_column_stack(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::column_stack(x...); }, a.tensors(0)));
+}
+void into_column_stack(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { column_stack_into(out[0], x...); }, a.tensors(0));
+}
+PyObject* call_block_diag(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::block_diag(x...); }, a.tensors(0)));
+}
+PyObject* call_cartesian_prod(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cartesian_prod(x...); }, a.tensors(0)));
 }
 PyObject* call_bmm(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::bmm(x...); }, a.tensor(0), a.tensor(1)));
@@ -254,6 +443,24 @@ PyObject* call_nll_loss(const Arguments& a) {
 PyObject* call_cross_entropy(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cross_entropy(x...); }, a.tensor(0), a.tensor(1), a.text(2)));
 }
+PyObject* call_select_scatter(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::select_scatter(x...); }, a.tensor(0), a.tensor(1), a.integer(2), a.integer(3)));
+}
+PyObject* call_slice_scatter(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::slice_scatter(x...); }, a.tensor(0), a.tensor(1), a.integer(2), a.optional_integer(3), a.optional_integer(4), a.integer(5)));
+}
+PyObject* call_diagonal_scatter(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::diagonal_scatter(x...); }, a.tensor(0), a.tensor(1), a.integer(2), a.integer(3), a.integer(4)));
+}
+PyObject* call_constant_pad_nd(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::constant_pad_nd(x...); }, a.tensor(0), a.dims(1), a.scalar(2)));
+}
+void into_constant_pad_nd(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { constant_pad_nd_into(out[0], x...); }, a.tensor(0), a.dims(1), a.scalar(2));
+}
+PyObject* call_pad(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::pad(x...); }, a.tensor(0), a.dims(1), a.text(2), a.optional_number(3)));
+}
 PyObject* call_rand(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rand(x...); }, a.dims(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3), a.optional_generator(4)));
 }
@@ -271,6 +478,63 @@ PyObject* call_normal_(const Arguments& a) {
 }
 PyObject* call_bernoulli_(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::bernoulli_(x...); }, a.tensor(0), a.number(1), a.optional_generator(2)));
+}
+PyObject* call_flip(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::flip(x...); }, a.tensor(0), a.dims(1)));
+}
+void into_flip(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { flip_into(out[0], x...); }, a.tensor(0), a.dims(1));
+}
+PyObject* call_tril(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::tril(x...); }, a.tensor(0), a.integer(1)));
+}
+void into_tril(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { tril_into(out[0], x...); }, a.tensor(0), a.integer(1));
+}
+PyObject* call_triu(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::triu(x...); }, a.tensor(0), a.integer(1)));
+}
+void into_triu(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { triu_into(out[0], x...); }, a.tensor(0), a.integer(1));
+}
+PyObject* call_repeat_interleave_indices(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::repeat_interleave(x...); }, a.tensor(0), a.optional_integer(1)));
+}
+PyObject* call_repeat(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::repeat(x...); }, a.tensor(0), a.dims(1)));
+}
+PyObject* call_tile(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::tile(x...); }, a.tensor(0), a.dims(1)));
+}
+PyObject* call_repeat_interleave(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::repeat_interleave(x...); }, a.tensor(0), a.integer(1), a.optional_integer(2), a.optional_integer(3)));
+}
+PyObject* call_repeat_interleave_counts(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::repeat_interleave(x...); }, a.tensor(0), a.tensor(1), a.optional_integer(2), a.optional_integer(3)));
+}
+PyObject* call_roll(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::roll(x...); }, a.tensor(0), a.dims(1), a.optional_dims(2)));
+}
+PyObject* call_fliplr(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::fliplr(x...); }, a.tensor(0)));
+}
+PyObject* call_flipud(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::flipud(x...); }, a.tensor(0)));
+}
+PyObject* call_rot90(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rot90(x...); }, a.tensor(0), a.integer(1), a.dims(2)));
+}
+PyObject* call_diag_embed(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::diag_embed(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.integer(3)));
+}
+PyObject* call_diag(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::diag(x...); }, a.tensor(0), a.integer(1)));
+}
+void into_diag(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { diag_into(out[0], x...); }, a.tensor(0), a.integer(1));
+}
+PyObject* call_diagflat(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::diagflat(x...); }, a.tensor(0), a.integer(1)));
 }
 PyObject* call_sum(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::sum(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3)));
@@ -304,6 +568,102 @@ void into_argmax(const Arguments& a, std::span<const TensorHandle> out) {
 }
 PyObject* call_var(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::var(x...); }, a.tensor(0), a.optional_dims(1), a.scalar(2), a.boolean(3)));
+}
+PyObject* call_gather(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::gather(x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.boolean(3)));
+}
+void into_gather(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { gather_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.boolean(3));
+}
+PyObject* call_scatter_src(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::scatter(x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3)));
+}
+void into_scatter_src(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { scatter_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3));
+}
+PyObject* call_scatter_add(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::scatter_add(x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3)));
+}
+void into_scatter_add(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { scatter_add_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3));
+}
+PyObject* call_scatter_reduce(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::scatter_reduce(x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3), a.text(4), a.boolean(5)));
+}
+void into_scatter_reduce(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { scatter_reduce_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3), a.text(4), a.boolean(5));
+}
+PyObject* call_scatter_value(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::scatter(x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.scalar(3)));
+}
+void into_scatter_value(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { scatter_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.scalar(3));
+}
+PyObject* call_scatter_src_reduce(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::scatter(x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3), a.text(4)));
+}
+void into_scatter_src_reduce(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { scatter_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3), a.text(4));
+}
+PyObject* call_scatter_value_reduce(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::scatter(x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.scalar(3), a.text(4)));
+}
+void into_scatter_value_reduce(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { scatter_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.scalar(3), a.text(4));
+}
+PyObject* call_take_along_dim(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::take_along_dim(x...); }, a.tensor(0), a.tensor(1), a.optional_integer(2)));
+}
+void into_take_along_dim(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { take_along_dim_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.optional_integer(2));
+}
+PyObject* call__segment_reduce(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::_segment_reduce(x...); }, a.tensor(0), a.tensor(1), a.text(2), a.optional_scalar(3)));
+}
+void into__segment_reduce(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { _segment_reduce_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.text(2), a.optional_scalar(3));
+}
+PyObject* call_segment_reduce(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::segment_reduce(x...); }, a.tensor(0), a.text(1), a.optional_tensor(2), a.optional_tensor(3), a.integer(4), a.boolean(5), a.optional_scalar(6)));
+}
+PyObject* call_unbind(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::unbind(x...); }, a.tensor(0), a.integer(1)));
+}
+PyObject* call_split(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::split(x...); }, a.tensor(0), a.integer(1), a.integer(2)));
+}
+PyObject* call_split_sizes(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::split(x...); }, a.tensor(0), a.dims(1), a.integer(2)));
+}
+PyObject* call_split_with_sizes(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::split_with_sizes(x...); }, a.tensor(0), a.dims(1), a.integer(2)));
+}
+PyObject* call_chunk(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::chunk(x...); }, a.tensor(0), a.integer(1), a.integer(2)));
+}
+PyObject* call_tensor_split(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::tensor_split(x...); }, a.tensor(0), a.integer(1), a.integer(2)));
+}
+PyObject* call_tensor_split_indices(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::tensor_split(x...); }, a.tensor(0), a.dims(1), a.integer(2)));
+}
+PyObject* call_hsplit(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::hsplit(x...); }, a.tensor(0), a.integer(1)));
+}
+PyObject* call_hsplit_indices(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::hsplit(x...); }, a.tensor(0), a.dims(1)));
+}
+PyObject* call_vsplit(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::vsplit(x...); }, a.tensor(0), a.integer(1)));
+}
+PyObject* call_vsplit_indices(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::vsplit(x...); }, a.tensor(0), a.dims(1)));
+}
+PyObject* call_dsplit(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::dsplit(x...); }, a.tensor(0), a.integer(1)));
+}
+PyObject* call_dsplit_indices(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::dsplit(x...); }, a.tensor(0), a.dims(1)));
 }
 PyObject* call_neg(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::neg(x...); }, a.tensor(0)));
@@ -371,10 +731,38 @@ PyObject* call_relu(const Arguments& a) {
 void into_relu(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { relu_into(out[0], x...); }, a.tensor(0));
 }
+PyObject* call_as_strided(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::as_strided(x...); }, a.tensor(0), a.dims(1), a.dims(2), a.optional_integer(3)));
+}
+PyObject* call_diagonal(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::diagonal(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.integer(3)));
+}
+PyObject* call_unfold(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::unfold(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.integer(3)));
+}
 
 }  // namespace
 
 const FunctionEntry kFunctions[] = {
+    {"movedim(Tensor input, int[] source, int[] destination) -> Tensor", "input with the axes source moved to the places destination; the others keep their order. A view.", "pyburn.movedim(pyburn.ones(2, 3, 4), 0, 2).shape", call_movedim, nullptr, kMethod},
+    {"moveaxis(Tensor input, int[] source, int[] destination) -> Tensor", "The same as movedim.", "pyburn.moveaxis(pyburn.ones(2, 3, 4), 0, 2).shape", call_moveaxis, nullptr, kMethod},
+    {"swapaxes(Tensor input, int axis0, int axis1) -> Tensor", "input with two axes exchanged; a view. The same as transpose.", "pyburn.swapaxes(pyburn.ones(2, 3), 0, 1).shape", call_swapaxes, nullptr, kMethod},
+    {"swapdims(Tensor input, int dim0, int dim1) -> Tensor", "input with two axes exchanged; a view. The same as transpose.", "pyburn.swapdims(pyburn.ones(2, 3), 0, 1).shape", call_swapdims, nullptr, kMethod},
+    {"adjoint(Tensor input) -> Tensor", "The last two axes exchanged; a view.", "pyburn.adjoint(pyburn.ones(2, 3)).shape", call_adjoint, nullptr, kMethod},
+    {"ravel(Tensor input) -> Tensor", "All elements along one axis; a view where possible.", "pyburn.ravel(pyburn.ones(2, 3)).shape", call_ravel, nullptr, kMethod},
+    {"unflatten(Tensor input, int dim, int[] sizes) -> Tensor", "The axis dim as several of the given sizes, one of which may be -1.", "pyburn.unflatten(pyburn.ones(6, 2), 0, (2, 3)).shape", call_unflatten, nullptr, kMethod},
+    {"broadcast_to(Tensor input, int[] size) -> Tensor", "Axes of extent 1 stretched to the given size, without a copy. The same as expand.", "pyburn.broadcast_to(pyburn.ones(3, 1), (3, 4)).shape", call_broadcast_to, nullptr, kMethod},
+    {"broadcast_tensors(Tensor[] tensors) -> Tensor[]", "The tensors, each stretched to their common size.", "pyburn.broadcast_tensors(pyburn.ones(3, 1), pyburn.ones(2))", call_broadcast_tensors, nullptr, 0},
+    {"view_as(Tensor input, Tensor other) -> Tensor", "A view with the size of other.", "pyburn.ones(6).view_as(pyburn.ones(2, 3)).shape", call_view_as, nullptr, kMethod},
+    {"reshape_as(Tensor input, Tensor other) -> Tensor", "The same elements in the size of other.", "pyburn.ones(6).reshape_as(pyburn.ones(2, 3)).shape", call_reshape_as, nullptr, kMethod},
+    {"expand_as(Tensor input, Tensor other) -> Tensor", "Stretched to the size of other, without a copy.", "pyburn.ones(3, 1).expand_as(pyburn.ones(3, 4)).shape", call_expand_as, nullptr, kMethod},
+    {"atleast_1d(Tensor input) -> Tensor", "input with at least one axis; a view.", "pyburn.atleast_1d(pyburn.tensor(1.)).shape", call_atleast_1d, nullptr, kMethod},
+    {"atleast_1d.tensors(Tensor[] tensors) -> Tensor[]", "Each tensor with at least one axis; views.", "pyburn.atleast_1d(pyburn.tensor(1.), pyburn.ones(2))", call_atleast_1d_tensors, nullptr, 0},
+    {"atleast_2d(Tensor input) -> Tensor", "input with at least two axes; new ones in front. A view.", "pyburn.atleast_2d(pyburn.ones(3)).shape", call_atleast_2d, nullptr, kMethod},
+    {"atleast_2d.tensors(Tensor[] tensors) -> Tensor[]", "Each tensor with at least two axes; views.", "pyburn.atleast_2d(pyburn.tensor(1.), pyburn.ones(2))", call_atleast_2d_tensors, nullptr, 0},
+    {"atleast_3d(Tensor input) -> Tensor", "input with at least three axes: a vector becomes (1, n, 1), a matrix (m, n, 1). A view.", "pyburn.atleast_3d(pyburn.ones(3)).shape", call_atleast_3d, nullptr, kMethod},
+    {"atleast_3d.tensors(Tensor[] tensors) -> Tensor[]", "Each tensor with at least three axes; views.", "pyburn.atleast_3d(pyburn.tensor(1.), pyburn.ones(2))", call_atleast_3d_tensors, nullptr, 0},
+    {"meshgrid(Tensor[] tensors, *, str? indexing=None) -> Tensor[]", "The coordinates of a grid, one tensor per axis; indexing='xy' exchanges the first two axes. Views.", "pyburn.meshgrid(pyburn.arange(2), pyburn.arange(3), indexing='ij')", call_meshgrid, nullptr, 0},
     {"add(Tensor|Scalar input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "input + alpha * other.", "pyburn.add(pyburn.tensor([1., 2.]), 10, alpha=2)", call_add, into_add, kMethod | kInPlace},
     {"sub(Tensor|Scalar input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "input - alpha * other.", "pyburn.sub(pyburn.tensor([1., 2.]), 1)", call_sub, into_sub, kMethod | kInPlace},
     {"mul(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "input * other.", "pyburn.mul(pyburn.tensor([1., 2.]), 3)", call_mul, into_mul, kMethod | kInPlace},
@@ -397,6 +785,9 @@ const FunctionEntry kFunctions[] = {
     {"clone(Tensor input) -> Tensor", "A copy of input that keeps its order of axes.", "pyburn.clone(pyburn.ones(2))", call_clone, nullptr, kMethod},
     {"contiguous(Tensor input) -> Tensor", "input itself when its elements lie in plain order, else a copy that does.", "pyburn.contiguous(pyburn.ones(2, 3).T)", call_contiguous, nullptr, kMethod},
     {"detach(Tensor input) -> Tensor", "The same elements without a history; writes are seen by both.", "pyburn.detach(pyburn.ones(2, requires_grad=True)).requires_grad", call_detach, nullptr, kMethod},
+    {"_embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False) -> Tensor", "The rows of weight that indices name.", "pyburn.nn.functional.embedding(pyburn.tensor([1, 0]), pyburn.ones(2, 3))", call__embedding, into__embedding, 0},
+    {"embedding(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor", "The rows of weight that input names. Those longer than max_norm are first shortened, in place; padding_idx gets no gradient.", "pyburn.embedding(pyburn.tensor([1, 0]), pyburn.ones(2, 3))", call_embedding, nullptr, kMethod},
+    {"embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, float? max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, str mode='mean', bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int? padding_idx=None) -> Tensor", "Sums, means or maxima of the rows of weight that each bag names: the rows of input, or its parts that begin at offsets.", "pyburn.embedding_bag(pyburn.tensor([[0, 1]]), pyburn.ones(2, 3), mode='sum')", call_embedding_bag, nullptr, kMethod},
     {"full(int[] size, Scalar fill_value, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "A tensor of the given size with every element equal to fill_value.", "pyburn.full((2, 2), 7.)", call_full, nullptr, 0},
     {"arange(Scalar start, Scalar? end=None, Scalar step=1, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "The numbers from start (0 when only one bound is given) up to, not including, end.", "pyburn.arange(5)", call_arange, nullptr, 0},
     {"zeros(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "A tensor of zeros.", "pyburn.zeros(2, 3)", call_zeros, nullptr, 0},
@@ -407,10 +798,33 @@ const FunctionEntry kFunctions[] = {
     {"full_like(Tensor input, Scalar fill_value, *, DType? dtype=None) -> Tensor", "A constant of the size, dtype and device of input.", "pyburn.full_like(pyburn.ones(2), 3.)", call_full_like, nullptr, kMethod},
     {"fill_(Tensor input, Scalar value) -> Tensor", "Overwrites every element of input with value.", "pyburn.ones(2).fill_(3.)", call_fill_, nullptr, kMethod},
     {"zero_(Tensor input) -> Tensor", "Overwrites every element of input with 0.", "pyburn.ones(2).zero_()", call_zero_, nullptr, kMethod},
-    {"one_hot(Tensor input, int num_classes) -> Tensor", "A new last axis with 1 at the index that input holds and 0 elsewhere (int64).", "pyburn.one_hot(pyburn.tensor([0, 2]), 3)", call_one_hot, nullptr, kMethod},
+    {"one_hot(Tensor input, int num_classes=-1) -> Tensor", "A new last axis with 1 at the index that input holds and 0 elsewhere (int64); without num_classes it is as long as needed.", "pyburn.one_hot(pyburn.tensor([0, 2]), 3)", call_one_hot, nullptr, kMethod},
     {"nonzero(Tensor input) -> Tensor", "The indices of the elements that are not zero, a row each.", "pyburn.nonzero(pyburn.tensor([0., 3., 0., 4.]))", call_nonzero, nullptr, kMethod},
     {"index_select(Tensor input, int dim, Tensor index) -> Tensor", "The parts of input along dim that index names, in its order.", "pyburn.index_select(pyburn.arange(5), 0, pyburn.tensor([4, 0]))", call_index_select, into_index_select, kMethod},
-    {"index_add(Tensor input, int dim, Tensor index, Tensor source) -> Tensor", "input, with the parts of source added where index says; an index may repeat.", "pyburn.index_add(pyburn.zeros(3), 0, pyburn.tensor([0, 0, 2]), pyburn.ones(3))", call_index_add, into_index_add, kMethod},
+    {"index_add(Tensor input, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", "input, with alpha times the parts of source added where index says; an index may repeat.", "pyburn.index_add(pyburn.zeros(3), 0, pyburn.tensor([0, 0, 2]), pyburn.ones(3))", call_index_add, into_index_add, kMethod | kInPlace},
+    {"index_copy(Tensor input, int dim, Tensor index, Tensor source) -> Tensor", "input, with the parts of source in the places that index says; where an index repeats the last one stays.", "pyburn.index_copy(pyburn.zeros(3), 0, pyburn.tensor([0, 2]), pyburn.ones(2))", call_index_copy, into_index_copy, kMethod | kInPlace},
+    {"index_fill(Tensor input, int dim, Tensor index, Tensor|Scalar value) -> Tensor", "input, with value in all places along dim that index says.", "pyburn.index_fill(pyburn.zeros(3), 0, pyburn.tensor([0, 2]), 5.)", call_index_fill, into_index_fill, kMethod | kInPlace},
+    {"argwhere(Tensor input) -> Tensor", "The indices of the elements that are not zero, a row each. The same as nonzero.", "pyburn.argwhere(pyburn.tensor([0., 3., 0., 4.]))", call_argwhere, nullptr, kMethod},
+    {"where.indices(Tensor condition) -> Tensor[]", "The indices of the elements that are not zero, a tensor per axis.", "pyburn.where(pyburn.tensor([[True, False], [False, True]]))", call_where_indices, nullptr, 0},
+    {"masked_select(Tensor input, Tensor mask) -> Tensor", "The elements of input where mask is true, along one axis.", "pyburn.masked_select(pyburn.arange(3), pyburn.tensor([True, False, True]))", call_masked_select, into_masked_select, kMethod},
+    {"masked_scatter(Tensor input, Tensor mask, Tensor source) -> Tensor", "input, with the elements of source one after the other in the places where mask is true.", "pyburn.masked_scatter(pyburn.zeros(3), pyburn.tensor([True, False, True]), pyburn.ones(2))", call_masked_scatter, into_masked_scatter, kMethod | kInPlace},
+    {"_index(Tensor input, Tensor[] indices, int axis=0) -> Tensor", "What x[..., *indices] gives, with the first index for axis.", "pyburn.arange(5)[pyburn.tensor([4, -1])]", call__index, into__index, kMethod},
+    {"_index_put(Tensor input, Tensor values, Tensor[] indices, int axis=0, bool accumulate=False) -> Tensor", "input, with values in the places that indices name, or added to what is there; the first index is for axis.", "pyburn.zeros(3).index_put((pyburn.tensor([0, 2]),), pyburn.ones(2))", call__index_put, into__index_put, kMethod | kInPlace},
+    {"index_put(Tensor input, Tensor[] indices, Tensor values, bool accumulate=False) -> Tensor", "input, with values in the places input[indices], or added to what is there.", "pyburn.index_put(pyburn.zeros(3), (pyburn.tensor([0, 2]),), pyburn.ones(2))", call_index_put, nullptr, kMethod},
+    {"index_put_(Tensor input, Tensor[] indices, Tensor values, bool accumulate=False) -> Tensor", "In place: values in the places input[indices], or added to what is there.", "pyburn.zeros(3).index_put_((pyburn.tensor([0, 2]),), pyburn.ones(2))", call_index_put_, nullptr, kMethod},
+    {"take(Tensor input, Tensor index) -> Tensor", "The elements of the flattened input that index names; negative numbers count from the end.", "pyburn.take(pyburn.tensor([[1, 2], [3, 4]]), pyburn.tensor([0, -1]))", call_take, into_take, kMethod},
+    {"put(Tensor input, Tensor index, Tensor source, bool accumulate=False) -> Tensor", "input, with the elements of source in the places of the flattened input that index names, or added to what is there.", "pyburn.put(pyburn.zeros(2, 2), pyburn.tensor([0, -1]), pyburn.ones(2))", call_put, into_put, kMethod | kInPlace},
+    {"cat(Tensor[] tensors, int dim=0) -> Tensor", "The tensors one after the other along dim.", "pyburn.cat([pyburn.ones(2), pyburn.zeros(1)])", call_cat, into_cat, 0},
+    {"concat(Tensor[] tensors, int dim=0) -> Tensor", "The same as cat.", "pyburn.concat([pyburn.ones(2), pyburn.zeros(1)])", call_concat, into_concat, 0},
+    {"concatenate(Tensor[] tensors, int dim=0) -> Tensor", "The same as cat.", "pyburn.concatenate([pyburn.ones(2), pyburn.zeros(1)])", call_concatenate, into_concatenate, 0},
+    {"stack(Tensor[] tensors, int dim=0) -> Tensor", "The tensors, all of one size, along a new axis dim.", "pyburn.stack([pyburn.ones(2), pyburn.zeros(2)])", call_stack, into_stack, 0},
+    {"hstack(Tensor[] tensors) -> Tensor", "The tensors side by side: along axis 1, vectors along axis 0.", "pyburn.hstack([pyburn.ones(2), pyburn.zeros(1)])", call_hstack, into_hstack, 0},
+    {"vstack(Tensor[] tensors) -> Tensor", "The tensors on top of each other, along axis 0; vectors are rows.", "pyburn.vstack([pyburn.ones(2), pyburn.zeros(2)])", call_vstack, into_vstack, 0},
+    {"row_stack(Tensor[] tensors) -> Tensor", "The same as vstack.", "pyburn.row_stack([pyburn.ones(2), pyburn.zeros(2)])", call_row_stack, into_row_stack, 0},
+    {"dstack(Tensor[] tensors) -> Tensor", "The tensors in depth, along axis 2.", "pyburn.dstack([pyburn.ones(2), pyburn.zeros(2)]).shape", call_dstack, into_dstack, 0},
+    {"column_stack(Tensor[] tensors) -> Tensor", "The tensors side by side; vectors are columns.", "pyburn.column_stack([pyburn.ones(2), pyburn.zeros(2)])", call_column_stack, into_column_stack, 0},
+    {"block_diag(Tensor[] tensors) -> Tensor", "A matrix with the tensors along its diagonal and 0 elsewhere; vectors are rows.", "pyburn.block_diag(pyburn.ones(1, 2), pyburn.ones(2, 1))", call_block_diag, nullptr, 0},
+    {"cartesian_prod(Tensor[] tensors) -> Tensor", "All combinations of elements of the vectors, a row each.", "pyburn.cartesian_prod(pyburn.arange(2), pyburn.arange(3))", call_cartesian_prod, nullptr, 0},
     {"bmm(Tensor input, Tensor mat2) -> Tensor", "Products of the matrices of two batches.", "pyburn.bmm(pyburn.ones(2, 3, 4), pyburn.ones(2, 4, 5)).shape", call_bmm, into_bmm, kMethod},
     {"matmul(Tensor input, Tensor other) -> Tensor", "Matrix product; vectors are rows or columns, leading axes are batches that broadcast.", "pyburn.matmul(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape", call_matmul, nullptr, kMethod},
     {"mm(Tensor input, Tensor mat2) -> Tensor", "Product of two matrices.", "pyburn.mm(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape", call_mm, nullptr, kMethod},
@@ -434,18 +848,61 @@ const FunctionEntry kFunctions[] = {
     {"mse_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor", "Squared differences; reduction is 'mean', 'sum' or 'none'.", "pyburn.mse_loss(pyburn.zeros(2), pyburn.ones(2))", call_mse_loss, nullptr, kMethod},
     {"nll_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor", "Minus the log-probability that input (N, C) gives to the class in target.", "pyburn.nll_loss(pyburn.log_softmax(pyburn.zeros(2, 3), 1), pyburn.tensor([0, 2]))", call_nll_loss, nullptr, kMethod},
     {"cross_entropy(Tensor input, Tensor target, str reduction='mean') -> Tensor", "nll_loss of log_softmax: input holds unnormalised scores (N, C), target the classes.", "pyburn.cross_entropy(pyburn.zeros(2, 3), pyburn.tensor([0, 2]))", call_cross_entropy, nullptr, kMethod},
+    {"select_scatter(Tensor input, Tensor src, int dim, int index) -> Tensor", "A copy of input with src in the place of select(input, dim, index).", "pyburn.select_scatter(pyburn.zeros(2, 2), pyburn.ones(2), 0, 1)", call_select_scatter, nullptr, kMethod},
+    {"slice_scatter(Tensor input, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor", "A copy of input with src in the place of slice(input, dim, start, end, step).", "pyburn.slice_scatter(pyburn.zeros(4), pyburn.ones(2), 0, 1, 3)", call_slice_scatter, nullptr, kMethod},
+    {"diagonal_scatter(Tensor input, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", "A copy of input with src in the place of diagonal(input, offset, dim1, dim2).", "pyburn.diagonal_scatter(pyburn.zeros(2, 2), pyburn.ones(2))", call_diagonal_scatter, nullptr, kMethod},
+    {"constant_pad_nd(Tensor input, int[] pad, Scalar value=0) -> Tensor", "input with a border of value; pad is (before, after) for the last axis, then for the one before it, and so on.", "pyburn.constant_pad_nd(pyburn.ones(3), (1, 2))", call_constant_pad_nd, into_constant_pad_nd, kMethod},
+    {"pad(Tensor input, int[] pad, str mode='constant', float? value=None) -> Tensor", "input with a border: of a value ('constant'), of its own elements mirrored ('reflect'), of the nearest ('replicate') or from the other end ('circular').", "pyburn.pad(pyburn.arange(3.), (1, 2))", call_pad, nullptr, kMethod},
     {"rand(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor", "Uniform random numbers from [0, 1).", "pyburn.rand(2, 3).shape", call_rand, nullptr, 0},
     {"randn(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor", "Random numbers from the standard normal distribution.", "pyburn.randn(2, 3).shape", call_randn, nullptr, 0},
     {"randint(int low, int? high, int[] size, *, DType? dtype=None, Device? device=None, Generator? generator=None) -> Tensor", "Random integers from [low, high).", "pyburn.randint(0, 10, (3,)).shape", call_randint, nullptr, 0},
     {"uniform_(Tensor input, float from_=0, float to=1, *, Generator? generator=None) -> Tensor", "Fills input with uniform random numbers from [from_, to).", "pyburn.empty(3).uniform_(-1, 1).shape", call_uniform_, nullptr, kMethod},
     {"normal_(Tensor input, float mean=0, float std=1, *, Generator? generator=None) -> Tensor", "Fills input with normally distributed random numbers.", "pyburn.empty(3).normal_(0, 2).shape", call_normal_, nullptr, kMethod},
     {"bernoulli_(Tensor input, float p=0.5, *, Generator? generator=None) -> Tensor", "Fills input with 1 with probability p and 0 otherwise.", "pyburn.empty(3).bernoulli_(0.25).shape", call_bernoulli_, nullptr, kMethod},
+    {"flip(Tensor input, int[] dims) -> Tensor", "The elements in reverse order along the given axes; a copy.", "pyburn.flip(pyburn.arange(3), 0)", call_flip, into_flip, kMethod},
+    {"tril(Tensor input, int diagonal=0) -> Tensor", "The lower triangle of matrices: the elements above the diagonal become 0.", "pyburn.tril(pyburn.ones(3, 3))", call_tril, into_tril, kMethod | kInPlace},
+    {"triu(Tensor input, int diagonal=0) -> Tensor", "The upper triangle of matrices: the elements below the diagonal become 0.", "pyburn.triu(pyburn.ones(3, 3))", call_triu, into_triu, kMethod | kInPlace},
+    {"repeat_interleave.indices(Tensor repeats, *, int? output_size=None) -> Tensor", "The index i, repeats[i] times, for each i.", "pyburn.repeat_interleave(pyburn.tensor([1, 2]))", call_repeat_interleave_indices, nullptr, 0},
+    {"repeat(Tensor input, int[] repeats) -> Tensor", "Copies of input side by side, as many along each axis as repeats says; more numbers than axes add axes in front.", "pyburn.tensor([1, 2]).repeat(2, 2)", call_repeat, nullptr, kMethod},
+    {"tile(Tensor input, int[] dims) -> Tensor", "Copies of input side by side; fewer numbers than axes stand for the last ones.", "pyburn.tile(pyburn.tensor([1, 2]), (2,))", call_tile, nullptr, kMethod},
+    {"repeat_interleave(Tensor input, int repeats, int? dim=None, *, int? output_size=None) -> Tensor", "Each element along dim (of the flattened input without one), several times in a row.", "pyburn.repeat_interleave(pyburn.tensor([1, 2]), 2)", call_repeat_interleave, nullptr, kMethod},
+    {"repeat_interleave.counts(Tensor input, Tensor repeats, int? dim=None, *, int? output_size=None) -> Tensor", "Each element along dim (of the flattened input without one), as often in a row as repeats says.", "pyburn.repeat_interleave(pyburn.tensor([1, 2]), pyburn.tensor([2, 1]))", call_repeat_interleave_counts, nullptr, kMethod},
+    {"roll(Tensor input, int[] shifts, int[]? dims=None) -> Tensor", "The elements moved along dims (of the flattened input without any); what leaves at the end comes in at the start.", "pyburn.roll(pyburn.arange(4), 1)", call_roll, nullptr, kMethod},
+    {"fliplr(Tensor input) -> Tensor", "The elements in reverse order along axis 1.", "pyburn.fliplr(pyburn.ones(2, 3))", call_fliplr, nullptr, kMethod},
+    {"flipud(Tensor input) -> Tensor", "The elements in reverse order along axis 0.", "pyburn.flipud(pyburn.arange(3))", call_flipud, nullptr, kMethod},
+    {"rot90(Tensor input, int k=1, int[] dims=(0,1)) -> Tensor", "input turned k times by 90 degrees in the plane of two axes, from the first towards the second.", "pyburn.rot90(pyburn.arange(4).view(2, 2))", call_rot90, nullptr, kMethod},
+    {"diag_embed(Tensor input, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", "Matrices with the last axis of input on a diagonal and 0 elsewhere.", "pyburn.diag_embed(pyburn.tensor([1., 2.]))", call_diag_embed, nullptr, kMethod},
+    {"diag(Tensor input, int diagonal=0) -> Tensor", "The matrix with a vector on its diagonal, or a copy of the diagonal of a matrix.", "pyburn.diag(pyburn.tensor([1., 2.]))", call_diag, into_diag, kMethod},
+    {"diagflat(Tensor input, int offset=0) -> Tensor", "The matrix with the elements of input on its diagonal.", "pyburn.diagflat(pyburn.ones(2, 1))", call_diagflat, nullptr, kMethod},
     {"sum(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor", "Sum of the elements of input over dim (over all by default).", "pyburn.sum(pyburn.ones(2, 3), dim=1)", call_sum, into_sum, kMethod},
     {"mean(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor", "Arithmetic mean of the elements of input over dim.", "pyburn.mean(pyburn.tensor([1., 3.]))", call_mean, into_mean, kMethod},
     {"amax(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor", "Largest element of input over dim; ties share the gradient.", "pyburn.amax(pyburn.tensor([1., 3.]))", call_amax, into_amax, kMethod},
     {"amin(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor", "Smallest element of input over dim; ties share the gradient.", "pyburn.amin(pyburn.tensor([1., 3.]))", call_amin, into_amin, kMethod},
     {"argmax(Tensor input, int? dim=None, bool keepdim=False) -> Tensor", "Position of the largest element along dim, or in the flattened tensor.", "pyburn.argmax(pyburn.tensor([1., 3., 2.]))", call_argmax, into_argmax, kMethod},
     {"var(Tensor input, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> Tensor", "Variance over dim; correction 1 is the unbiased estimate.", "pyburn.var(pyburn.tensor([1., 2., 3.]))", call_var, nullptr, kMethod},
+    {"gather(Tensor input, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", "At each place of the index, the element of input at the same place, but for dim, where the index says which.", "pyburn.gather(pyburn.tensor([[1, 2], [3, 4]]), 1, pyburn.tensor([[0, 0], [1, 0]]))", call_gather, into_gather, kMethod},
+    {"scatter.src(Tensor input, int dim, Tensor index, Tensor src) -> Tensor", "input, with each element of src at its own place, but for dim, where the index says which; of several the last one stays.", "pyburn.scatter(pyburn.zeros(2, 3), 1, pyburn.tensor([[2], [0]]), pyburn.ones(2, 1))", call_scatter_src, into_scatter_src, kMethod | kInPlace},
+    {"scatter_add(Tensor input, int dim, Tensor index, Tensor src) -> Tensor", "input, with each element of src added at its own place, but for dim, where the index says which.", "pyburn.scatter_add(pyburn.zeros(3), 0, pyburn.tensor([0, 0, 2]), pyburn.ones(3))", call_scatter_add, into_scatter_add, kMethod | kInPlace},
+    {"scatter_reduce(Tensor input, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor", "input, with the elements of src that come to one place reduced: 'sum', 'prod', 'mean', 'amax' or 'amin'.", "pyburn.scatter_reduce(pyburn.zeros(3), 0, pyburn.tensor([0, 0, 2]), pyburn.ones(3), 'sum')", call_scatter_reduce, into_scatter_reduce, kMethod | kInPlace},
+    {"scatter.value(Tensor input, int dim, Tensor index, Scalar value) -> Tensor", "input, with value at the places that the index names.", "pyburn.scatter(pyburn.zeros(2, 3), 1, pyburn.tensor([[2], [0]]), 1.)", call_scatter_value, into_scatter_value, kMethod | kInPlace},
+    {"scatter.src_reduce(Tensor input, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", "input, with the elements of src added ('add') or multiplied ('multiply') at the places that the index names.", "pyburn.scatter(pyburn.ones(3), 0, pyburn.tensor([0, 0]), pyburn.ones(2), reduce='add')", call_scatter_src_reduce, into_scatter_src_reduce, kMethod | kInPlace},
+    {"scatter.value_reduce(Tensor input, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", "input, with value added ('add') or multiplied ('multiply') at the places that the index names.", "pyburn.scatter(pyburn.ones(3), 0, pyburn.tensor([0, 0]), 2., reduce='multiply')", call_scatter_value_reduce, into_scatter_value_reduce, kMethod | kInPlace},
+    {"take_along_dim(Tensor input, Tensor indices, int? dim=None) -> Tensor", "gather, with input and indices stretched to each other; without dim both are flattened.", "pyburn.take_along_dim(pyburn.tensor([[3, 1]]), pyburn.tensor([[1], [0]]), 1)", call_take_along_dim, into_take_along_dim, kMethod},
+    {"_segment_reduce(Tensor input, Tensor lengths, str reduce, Scalar? initial=None) -> Tensor", "The reduction of consecutive parts of input along axis 0.", "pyburn.segment_reduce(pyburn.ones(5), 'sum', lengths=pyburn.tensor([2, 3]))", call__segment_reduce, into__segment_reduce, kMethod},
+    {"segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor", "The reduction ('sum', 'prod', 'mean', 'max', 'min') of consecutive parts of data along axis 0, given by their lengths, or by where they begin and the last one ends.", "pyburn.segment_reduce(pyburn.ones(5), 'sum', lengths=pyburn.tensor([2, 3]))", call_segment_reduce, nullptr, 0},
+    {"unbind(Tensor input, int dim=0) -> Tensor[]", "The parts at each index along dim, which goes away; views.", "pyburn.unbind(pyburn.tensor([[1, 2], [3, 4]]), 1)", call_unbind, nullptr, kMethod},
+    {"split(Tensor input, int split_size_or_sections, int dim=0) -> Tensor[]", "Pieces of equal size along dim, the last one possibly smaller; views.", "pyburn.split(pyburn.arange(5), 2)", call_split, nullptr, kMethod},
+    {"split.sizes(Tensor input, int[] split_size_or_sections, int dim=0) -> Tensor[]", "Pieces of the given sizes along dim; views.", "pyburn.split(pyburn.arange(5), [1, 4])", call_split_sizes, nullptr, kMethod},
+    {"split_with_sizes(Tensor input, int[] split_sizes, int dim=0) -> Tensor[]", "Pieces of the given sizes along dim; views.", "pyburn.split_with_sizes(pyburn.arange(5), [1, 4])", call_split_with_sizes, nullptr, kMethod},
+    {"chunk(Tensor input, int chunks, int dim=0) -> Tensor[]", "At most the given number of pieces along dim, equal but for the last; views.", "pyburn.chunk(pyburn.arange(5), 2)", call_chunk, nullptr, kMethod},
+    {"tensor_split(Tensor input, int indices_or_sections, int dim=0) -> Tensor[]", "The given number of pieces along dim, the first ones larger by one where it does not divide; views.", "pyburn.tensor_split(pyburn.arange(5), 2)", call_tensor_split, nullptr, kMethod},
+    {"tensor_split.indices(Tensor input, int[] indices_or_sections, int dim=0) -> Tensor[]", "Pieces along dim that begin at the given indices; views.", "pyburn.tensor_split(pyburn.arange(5), (1, 3))", call_tensor_split_indices, nullptr, kMethod},
+    {"hsplit(Tensor input, int indices_or_sections) -> Tensor[]", "Equal pieces side by side: along axis 1, or axis 0 of a vector; views.", "pyburn.hsplit(pyburn.ones(2, 4), 2)", call_hsplit, nullptr, kMethod},
+    {"hsplit.indices(Tensor input, int[] indices_or_sections) -> Tensor[]", "Pieces side by side that begin at the given indices; views.", "pyburn.hsplit(pyburn.ones(2, 4), (1, 3))", call_hsplit_indices, nullptr, kMethod},
+    {"vsplit(Tensor input, int indices_or_sections) -> Tensor[]", "Equal pieces on top of each other, along axis 0; views.", "pyburn.vsplit(pyburn.ones(4, 2), 2)", call_vsplit, nullptr, kMethod},
+    {"vsplit.indices(Tensor input, int[] indices_or_sections) -> Tensor[]", "Pieces on top of each other that begin at the given indices; views.", "pyburn.vsplit(pyburn.ones(4, 2), (1,))", call_vsplit_indices, nullptr, kMethod},
+    {"dsplit(Tensor input, int indices_or_sections) -> Tensor[]", "Equal pieces in depth, along axis 2; views.", "pyburn.dsplit(pyburn.ones(1, 2, 4), 2)", call_dsplit, nullptr, kMethod},
+    {"dsplit.indices(Tensor input, int[] indices_or_sections) -> Tensor[]", "Pieces in depth that begin at the given indices; views.", "pyburn.dsplit(pyburn.ones(1, 2, 4), (1,))", call_dsplit_indices, nullptr, kMethod},
     {"neg(Tensor input) -> Tensor", "Minus the elements of input.", "pyburn.neg(pyburn.tensor([1., -2.]))", call_neg, into_neg, kMethod | kInPlace},
     {"abs(Tensor input) -> Tensor", "Absolute value of the elements.", "pyburn.abs(pyburn.tensor([1., -2.]))", call_abs, into_abs, kMethod | kInPlace},
     {"exp(Tensor input) -> Tensor", "e to the power of the elements.", "pyburn.exp(pyburn.tensor([0., 1.]))", call_exp, into_exp, kMethod | kInPlace},
@@ -457,6 +914,9 @@ const FunctionEntry kFunctions[] = {
     {"tanh(Tensor input) -> Tensor", "Hyperbolic tangent of the elements.", "pyburn.tanh(pyburn.tensor([0., 1.]))", call_tanh, into_tanh, kMethod | kInPlace},
     {"sigmoid(Tensor input) -> Tensor", "1 / (1 + exp(-x)) of the elements.", "pyburn.sigmoid(pyburn.tensor([0., 1.]))", call_sigmoid, into_sigmoid, kMethod | kInPlace},
     {"relu(Tensor input) -> Tensor", "The elements, with 0 in place of negative ones.", "pyburn.relu(pyburn.tensor([-1., 1.]))", call_relu, into_relu, kMethod | kInPlace},
+    {"as_strided(Tensor input, int[] size, int[] stride, int? storage_offset=None) -> Tensor", "A view with any size and strides on the storage of input; the offset is the input's unless given.", "pyburn.as_strided(pyburn.arange(6), (2, 2), (1, 2))", call_as_strided, nullptr, kMethod},
+    {"diagonal(Tensor input, int offset=0, int dim1=0, int dim2=1) -> Tensor", "The diagonal of two axes as a new last axis; offset shifts it to the right, or down when negative. A view.", "pyburn.diagonal(pyburn.arange(9).view(3, 3), 1)", call_diagonal, nullptr, kMethod},
+    {"unfold(Tensor input, int dimension, int size, int step) -> Tensor", "All windows of the given size along an axis, step apart; their elements are a new last axis. A view.", "pyburn.arange(5).unfold(0, 3, 1)", call_unfold, nullptr, kMethod},
 };
 const size_t kFunctionCount = sizeof(kFunctions) / sizeof(kFunctions[0]);
 

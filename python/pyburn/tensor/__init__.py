@@ -16,6 +16,7 @@ from . import copying, methods
 from .comparison import allclose, equal
 from .creation import as_tensor, from_dlpack, from_numpy, is_tensor, numel, rand, random_tensor, tensor
 from .distribution import Distribution
+from .methods import nonzero
 from .number_info import finfo, iinfo
 from .printing import get_printoptions, printoptions, set_printoptions
 
@@ -32,6 +33,7 @@ __all__ = [
     "get_printoptions",
     "iinfo",
     "is_tensor",
+    "nonzero",
     "numel",
     "printoptions",
     "rand",

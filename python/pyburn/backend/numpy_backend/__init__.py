@@ -14,6 +14,7 @@ from .binary import BinaryKernels
 from .fill import FillKernels
 from .index import IndexKernels
 from .products import ProductsKernels
+from .rearrange import RearrangeKernels
 from .reduce import ReduceKernels
 from .unary import UnaryKernels
 
@@ -25,6 +26,7 @@ class NumpyBackend(
     ReduceKernels,
     IndexKernels,
     ProductsKernels,
+    RearrangeKernels,
     Backend,
 ):
     """Every operation in a line or two of numpy."""

@@ -4,12 +4,20 @@
 #include "pyburn/ops/binary.h"
 #include "pyburn/ops/conv.h"
 #include "pyburn/ops/copy.h"
+#include "pyburn/ops/embedding.h"
 #include "pyburn/ops/fill.h"
 #include "pyburn/ops/index.h"
+#include "pyburn/ops/index_tensors.h"
+#include "pyburn/ops/join.h"
 #include "pyburn/ops/matmul.h"
 #include "pyburn/ops/movement.h"
 #include "pyburn/ops/norm.h"
+#include "pyburn/ops/pad.h"
+#include "pyburn/ops/rearrange.h"
 #include "pyburn/ops/reduce.h"
+#include "pyburn/ops/scatter.h"
+#include "pyburn/ops/segment.h"
+#include "pyburn/ops/views.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn::op {
@@ -170,6 +178,14 @@ void contiguous_copy_into(const TensorHandle& out, const TensorHandle& input) {
   InputList in; in.add(input);
   call_into(op::contiguous_copy, naming(op::contiguous_copy, [&] { return NoAttrs{}; }), in, out);
 }
+Tensor _embedding(const TensorHandle& weight, const TensorHandle& indices, int64_t padding_idx, bool scale_grad_by_freq) {
+  InputList in; in.add(weight); in.add(indices);
+  return call(op::_embedding, naming(op::_embedding, [&] { return Embedding::from(weight, indices, padding_idx, scale_grad_by_freq); }), in);
+}
+void _embedding_into(const TensorHandle& out, const TensorHandle& weight, const TensorHandle& indices, int64_t padding_idx, bool scale_grad_by_freq) {
+  InputList in; in.add(weight); in.add(indices);
+  call_into(op::_embedding, naming(op::_embedding, [&] { return Embedding::from(weight, indices, padding_idx, scale_grad_by_freq); }), in, out);
+}
 Tensor full(const Dims& size, const Scalar& fill_value, std::optional<DType> dtype, Device* device, bool requires_grad) {
   InputList in;
   Tensor out = call(op::full, naming(op::full, [&] { return Full::from(size, fill_value, dtype); }), in, device);
@@ -192,14 +208,59 @@ void index_select_into(const TensorHandle& out, const TensorHandle& input, int64
   InputList in; in.add(input); in.add(index);
   call_into(op::index_select, naming(op::index_select, [&] { return IndexAxis::from(input, dim, index); }), in, out);
 }
-Tensor index_add(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source) {
+Tensor index_add(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source, const Scalar& alpha) {
   InputList in; in.add(input); in.add(index); in.add(source);
-  return call(op::index_add, naming(op::index_add, [&] { return IndexAxis::from(input, dim, index, source); }), in);
+  return call(op::index_add, naming(op::index_add, [&] { return IndexAdd::from(input, dim, index, source, alpha); }), in);
 }
-void index_add_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source) {
+void index_add_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source, const Scalar& alpha) {
   InputList in; in.add(input); in.add(index); in.add(source);
-  call_into(op::index_add, naming(op::index_add, [&] { return IndexAxis::from(input, dim, index, source); }), in, out);
+  call_into(op::index_add, naming(op::index_add, [&] { return IndexAdd::from(input, dim, index, source, alpha); }), in, out);
 }
+Tensor index_copy(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source) {
+  InputList in; in.add(input); in.add(index); in.add(source);
+  return call(op::index_copy, naming(op::index_copy, [&] { return IndexAxis::from(input, dim, index, source); }), in);
+}
+void index_copy_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source) {
+  InputList in; in.add(input); in.add(index); in.add(source);
+  call_into(op::index_copy, naming(op::index_copy, [&] { return IndexAxis::from(input, dim, index, source); }), in, out);
+}
+void index_fill_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const Operand& value) { write_result(out, index_fill(input, dim, index, value)); }
+void masked_select_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mask) { write_result(out, masked_select(input, mask)); }
+void masked_scatter_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mask, const TensorHandle& source) { write_result(out, masked_scatter(input, mask, source)); }
+Tensor _index(const TensorHandle& input, const Tensors& indices, int64_t axis) {
+  InputList in; in.add(input); in.add(indices);
+  return call(op::_index, naming(op::_index, [&] { return IndexTensors::from(input, indices, axis); }), in);
+}
+void _index_into(const TensorHandle& out, const TensorHandle& input, const Tensors& indices, int64_t axis) {
+  InputList in; in.add(input); in.add(indices);
+  call_into(op::_index, naming(op::_index, [&] { return IndexTensors::from(input, indices, axis); }), in, out);
+}
+Tensor _index_put(const TensorHandle& input, const TensorHandle& values, const Tensors& indices, int64_t axis, bool accumulate) {
+  InputList in; in.add(input); in.add(values); in.add(indices);
+  return call(op::_index_put, naming(op::_index_put, [&] { return IndexTensors::from(input, values, indices, axis, accumulate); }), in);
+}
+void _index_put_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& values, const Tensors& indices, int64_t axis, bool accumulate) {
+  InputList in; in.add(input); in.add(values); in.add(indices);
+  call_into(op::_index_put, naming(op::_index_put, [&] { return IndexTensors::from(input, values, indices, axis, accumulate); }), in, out);
+}
+void take_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& index) { write_result(out, take(input, index)); }
+void put_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& index, const TensorHandle& source, bool accumulate) { write_result(out, put(input, index, source, accumulate)); }
+Tensor cat(const Tensors& tensors, int64_t dim) {
+  InputList in; in.add(tensors);
+  return call(op::cat, naming(op::cat, [&] { return Join::from(tensors, dim); }), in);
+}
+void cat_into(const TensorHandle& out, const Tensors& tensors, int64_t dim) {
+  InputList in; in.add(tensors);
+  call_into(op::cat, naming(op::cat, [&] { return Join::from(tensors, dim); }), in, out);
+}
+void concat_into(const TensorHandle& out, const Tensors& tensors, int64_t dim) { write_result(out, concat(tensors, dim)); }
+void concatenate_into(const TensorHandle& out, const Tensors& tensors, int64_t dim) { write_result(out, concatenate(tensors, dim)); }
+void stack_into(const TensorHandle& out, const Tensors& tensors, int64_t dim) { write_result(out, stack(tensors, dim)); }
+void hstack_into(const TensorHandle& out, const Tensors& tensors) { write_result(out, hstack(tensors)); }
+void vstack_into(const TensorHandle& out, const Tensors& tensors) { write_result(out, vstack(tensors)); }
+void row_stack_into(const TensorHandle& out, const Tensors& tensors) { write_result(out, row_stack(tensors)); }
+void dstack_into(const TensorHandle& out, const Tensors& tensors) { write_result(out, dstack(tensors)); }
+void column_stack_into(const TensorHandle& out, const Tensors& tensors) { write_result(out, column_stack(tensors)); }
 Tensor bmm(const TensorHandle& input, const TensorHandle& mat2) {
   InputList in; in.add(input); in.add(mat2);
   return call(op::bmm, naming(op::bmm, [&] { return NoAttrs{}; }), in);
@@ -256,6 +317,43 @@ void log_softmax_into(const TensorHandle& out, const TensorHandle& input, int64_
   InputList in; in.add(input);
   call_into(op::log_softmax, naming(op::log_softmax, [&] { return Softmax::from(input, dim); }), in, out);
 }
+Tensor constant_pad_nd(const TensorHandle& input, const Dims& pad, const Scalar& value) {
+  InputList in; in.add(input);
+  return call(op::constant_pad_nd, naming(op::constant_pad_nd, [&] { return ConstantPad::from(input, pad, value); }), in);
+}
+void constant_pad_nd_into(const TensorHandle& out, const TensorHandle& input, const Dims& pad, const Scalar& value) {
+  InputList in; in.add(input);
+  call_into(op::constant_pad_nd, naming(op::constant_pad_nd, [&] { return ConstantPad::from(input, pad, value); }), in, out);
+}
+Tensor flip(const TensorHandle& input, const Dims& dims) {
+  InputList in; in.add(input);
+  return call(op::flip, naming(op::flip, [&] { return Flip::from(input, dims); }), in);
+}
+void flip_into(const TensorHandle& out, const TensorHandle& input, const Dims& dims) {
+  InputList in; in.add(input);
+  call_into(op::flip, naming(op::flip, [&] { return Flip::from(input, dims); }), in, out);
+}
+Tensor tril(const TensorHandle& input, int64_t diagonal) {
+  InputList in; in.add(input);
+  return call(op::tril, naming(op::tril, [&] { return Triangle::from(input, diagonal); }), in);
+}
+void tril_into(const TensorHandle& out, const TensorHandle& input, int64_t diagonal) {
+  InputList in; in.add(input);
+  call_into(op::tril, naming(op::tril, [&] { return Triangle::from(input, diagonal); }), in, out);
+}
+Tensor triu(const TensorHandle& input, int64_t diagonal) {
+  InputList in; in.add(input);
+  return call(op::triu, naming(op::triu, [&] { return Triangle::from(input, diagonal); }), in);
+}
+void triu_into(const TensorHandle& out, const TensorHandle& input, int64_t diagonal) {
+  InputList in; in.add(input);
+  call_into(op::triu, naming(op::triu, [&] { return Triangle::from(input, diagonal); }), in, out);
+}
+Tensor repeat_interleave(const TensorHandle& repeats, std::optional<int64_t> output_size) {
+  InputList in; in.add(repeats);
+  return call(op::repeat_interleave_indices, naming(op::repeat_interleave_indices, [&] { return RepeatCounts::from(repeats, output_size); }), in);
+}
+void diag_into(const TensorHandle& out, const TensorHandle& input, int64_t diagonal) { write_result(out, diag(input, diagonal)); }
 Tensor sum(const TensorHandle& input, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) {
   InputList in; in.add(input);
   return call(op::sum, naming(op::sum, [&] { return Reduce::from(input, dim, keepdim, dtype); }), in);
@@ -295,6 +393,50 @@ Tensor argmax(const TensorHandle& input, std::optional<int64_t> dim, bool keepdi
 void argmax_into(const TensorHandle& out, const TensorHandle& input, std::optional<int64_t> dim, bool keepdim) {
   InputList in; in.add(input);
   call_into(op::argmax, naming(op::argmax, [&] { return ArgReduce::from(input, dim, keepdim); }), in, out);
+}
+Tensor gather(const TensorHandle& input, int64_t dim, const TensorHandle& index, bool sparse_grad) {
+  InputList in; in.add(input); in.add(index);
+  return call(op::gather, naming(op::gather, [&] { return Gather::from(input, dim, index, sparse_grad); }), in);
+}
+void gather_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, bool sparse_grad) {
+  InputList in; in.add(input); in.add(index);
+  call_into(op::gather, naming(op::gather, [&] { return Gather::from(input, dim, index, sparse_grad); }), in, out);
+}
+Tensor scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src) {
+  InputList in; in.add(input); in.add(index); in.add(src);
+  return call(op::scatter_src, naming(op::scatter_src, [&] { return Gather::from(input, dim, index, src); }), in);
+}
+void scatter_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src) {
+  InputList in; in.add(input); in.add(index); in.add(src);
+  call_into(op::scatter_src, naming(op::scatter_src, [&] { return Gather::from(input, dim, index, src); }), in, out);
+}
+Tensor scatter_add(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src) {
+  InputList in; in.add(input); in.add(index); in.add(src);
+  return call(op::scatter_add, naming(op::scatter_add, [&] { return Gather::from(input, dim, index, src); }), in);
+}
+void scatter_add_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src) {
+  InputList in; in.add(input); in.add(index); in.add(src);
+  call_into(op::scatter_add, naming(op::scatter_add, [&] { return Gather::from(input, dim, index, src); }), in, out);
+}
+Tensor scatter_reduce(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce, bool include_self) {
+  InputList in; in.add(input); in.add(index); in.add(src);
+  return call(op::scatter_reduce, naming(op::scatter_reduce, [&] { return ScatterReduce::from(input, dim, index, src, reduce, include_self); }), in);
+}
+void scatter_reduce_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce, bool include_self) {
+  InputList in; in.add(input); in.add(index); in.add(src);
+  call_into(op::scatter_reduce, naming(op::scatter_reduce, [&] { return ScatterReduce::from(input, dim, index, src, reduce, include_self); }), in, out);
+}
+void scatter_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value) { write_result(out, scatter(input, dim, index, value)); }
+void scatter_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce) { write_result(out, scatter(input, dim, index, src, reduce)); }
+void scatter_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value, const std::string& reduce) { write_result(out, scatter(input, dim, index, value, reduce)); }
+void take_along_dim_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& indices, std::optional<int64_t> dim) { write_result(out, take_along_dim(input, indices, dim)); }
+Tensor _segment_reduce(const TensorHandle& input, const TensorHandle& lengths, const std::string& reduce, const std::optional<Scalar>& initial) {
+  InputList in; in.add(input); in.add(lengths);
+  return call(op::_segment_reduce, naming(op::_segment_reduce, [&] { return Segments::from(input, lengths, reduce, initial); }), in);
+}
+void _segment_reduce_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& lengths, const std::string& reduce, const std::optional<Scalar>& initial) {
+  InputList in; in.add(input); in.add(lengths);
+  call_into(op::_segment_reduce, naming(op::_segment_reduce, [&] { return Segments::from(input, lengths, reduce, initial); }), in, out);
 }
 Tensor neg(const TensorHandle& input) {
   InputList in; in.add(input);
@@ -383,6 +525,18 @@ Tensor relu(const TensorHandle& input) {
 void relu_into(const TensorHandle& out, const TensorHandle& input) {
   InputList in; in.add(input);
   call_into(op::relu, naming(op::relu, [&] { return NoAttrs{}; }), in, out);
+}
+Tensor as_strided(const TensorHandle& input, const Dims& size, const Dims& stride, std::optional<int64_t> storage_offset) {
+  InputList in; in.add(input);
+  return call(op::as_strided, naming(op::as_strided, [&] { return AsStrided::from(input, size, stride, storage_offset); }), in);
+}
+Tensor diagonal(const TensorHandle& input, int64_t offset, int64_t dim1, int64_t dim2) {
+  InputList in; in.add(input);
+  return call(op::diagonal, naming(op::diagonal, [&] { return Diagonal::from(input, offset, dim1, dim2); }), in);
+}
+Tensor unfold(const TensorHandle& input, int64_t dimension, int64_t size, int64_t step) {
+  InputList in; in.add(input);
+  return call(op::unfold, naming(op::unfold, [&] { return Unfold::from(input, dimension, size, step); }), in);
 }
 
 }  // namespace pyburn

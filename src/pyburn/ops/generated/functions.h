@@ -4,6 +4,25 @@
 
 namespace pyburn {
 
+Tensor movedim(const TensorHandle& input, const Dims& source, const Dims& destination);  // input with the axes source moved to the places destination; the others keep their order. A view.
+Tensor moveaxis(const TensorHandle& input, const Dims& source, const Dims& destination);  // The same as movedim.
+Tensor swapaxes(const TensorHandle& input, int64_t axis0, int64_t axis1);  // input with two axes exchanged; a view. The same as transpose.
+Tensor swapdims(const TensorHandle& input, int64_t dim0, int64_t dim1);  // input with two axes exchanged; a view. The same as transpose.
+Tensor adjoint(const TensorHandle& input);  // The last two axes exchanged; a view.
+Tensor ravel(const TensorHandle& input);  // All elements along one axis; a view where possible.
+Tensor unflatten(const TensorHandle& input, int64_t dim, const Dims& sizes);  // The axis dim as several of the given sizes, one of which may be -1.
+Tensor broadcast_to(const TensorHandle& input, const Dims& size);  // Axes of extent 1 stretched to the given size, without a copy. The same as expand.
+Tensors broadcast_tensors(const Tensors& tensors);  // The tensors, each stretched to their common size.
+Tensor view_as(const TensorHandle& input, const TensorHandle& other);  // A view with the size of other.
+Tensor reshape_as(const TensorHandle& input, const TensorHandle& other);  // The same elements in the size of other.
+Tensor expand_as(const TensorHandle& input, const TensorHandle& other);  // Stretched to the size of other, without a copy.
+Tensor atleast_1d(const TensorHandle& input);  // input with at least one axis; a view.
+Tensors atleast_1d(const Tensors& tensors);  // Each tensor with at least one axis; views.
+Tensor atleast_2d(const TensorHandle& input);  // input with at least two axes; new ones in front. A view.
+Tensors atleast_2d(const Tensors& tensors);  // Each tensor with at least two axes; views.
+Tensor atleast_3d(const TensorHandle& input);  // input with at least three axes: a vector becomes (1, n, 1), a matrix (m, n, 1). A view.
+Tensors atleast_3d(const Tensors& tensors);  // Each tensor with at least three axes; views.
+Tensors meshgrid(const Tensors& tensors, const std::optional<std::string>& indexing = {});  // The coordinates of a grid, one tensor per axis; indexing='xy' exchanges the first two axes. Views.
 Tensor add(const Operand& input, const Operand& other, const Scalar& alpha = 1);  // input + alpha * other.
 void add_into(const TensorHandle& out, const Operand& input, const Operand& other, const Scalar& alpha = 1);
 Tensor sub(const Operand& input, const Operand& other, const Scalar& alpha = 1);  // input - alpha * other.
@@ -45,6 +64,10 @@ void contiguous_copy_into(const TensorHandle& out, const TensorHandle& input);
 Tensor clone(const TensorHandle& input);  // A copy of input that keeps its order of axes.
 Tensor contiguous(const TensorHandle& input);  // input itself when its elements lie in plain order, else a copy that does.
 Tensor detach(const TensorHandle& input);  // The same elements without a history; writes are seen by both.
+Tensor _embedding(const TensorHandle& weight, const TensorHandle& indices, int64_t padding_idx = -1, bool scale_grad_by_freq = false);  // The rows of weight that indices name.
+void _embedding_into(const TensorHandle& out, const TensorHandle& weight, const TensorHandle& indices, int64_t padding_idx = -1, bool scale_grad_by_freq = false);
+Tensor embedding(const TensorHandle& input, const TensorHandle& weight, std::optional<int64_t> padding_idx = {}, std::optional<double> max_norm = {}, double norm_type = 2.0, bool scale_grad_by_freq = false, bool sparse = false);  // The rows of weight that input names. Those longer than max_norm are first shortened, in place; padding_idx gets no gradient.
+Tensor embedding_bag(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& offsets = {}, std::optional<double> max_norm = {}, double norm_type = 2.0, bool scale_grad_by_freq = false, const std::string& mode = "mean", bool sparse = false, const TensorHandle& per_sample_weights = {}, bool include_last_offset = false, std::optional<int64_t> padding_idx = {});  // Sums, means or maxima of the rows of weight that each bag names: the rows of input, or its parts that begin at offsets.
 Tensor full(const Dims& size, const Scalar& fill_value, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A tensor of the given size with every element equal to fill_value.
 Tensor arange(const Scalar& start, const std::optional<Scalar>& end = {}, const Scalar& step = 1, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // The numbers from start (0 when only one bound is given) up to, not including, end.
 Tensor zeros(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A tensor of zeros.
@@ -55,12 +78,52 @@ Tensor ones_like(const TensorHandle& input, std::optional<DType> dtype = {});  /
 Tensor full_like(const TensorHandle& input, const Scalar& fill_value, std::optional<DType> dtype = {});  // A constant of the size, dtype and device of input.
 Tensor fill_(const TensorHandle& input, const Scalar& value);  // Overwrites every element of input with value.
 Tensor zero_(const TensorHandle& input);  // Overwrites every element of input with 0.
-Tensor one_hot(const TensorHandle& input, int64_t num_classes);  // A new last axis with 1 at the index that input holds and 0 elsewhere (int64).
+Tensor one_hot(const TensorHandle& input, int64_t num_classes = -1);  // A new last axis with 1 at the index that input holds and 0 elsewhere (int64); without num_classes it is as long as needed.
 Tensor nonzero(const TensorHandle& input);  // The indices of the elements that are not zero, a row each.
 Tensor index_select(const TensorHandle& input, int64_t dim, const TensorHandle& index);  // The parts of input along dim that index names, in its order.
 void index_select_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index);
-Tensor index_add(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source);  // input, with the parts of source added where index says; an index may repeat.
-void index_add_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source);
+Tensor index_add(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source, const Scalar& alpha = 1);  // input, with alpha times the parts of source added where index says; an index may repeat.
+void index_add_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source, const Scalar& alpha = 1);
+Tensor index_copy(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source);  // input, with the parts of source in the places that index says; where an index repeats the last one stays.
+void index_copy_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source);
+Tensor index_fill(const TensorHandle& input, int64_t dim, const TensorHandle& index, const Operand& value);  // input, with value in all places along dim that index says.
+void index_fill_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const Operand& value);
+Tensor argwhere(const TensorHandle& input);  // The indices of the elements that are not zero, a row each. The same as nonzero.
+Tensors where(const TensorHandle& condition);  // The indices of the elements that are not zero, a tensor per axis.
+Tensor masked_select(const TensorHandle& input, const TensorHandle& mask);  // The elements of input where mask is true, along one axis.
+void masked_select_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mask);
+Tensor masked_scatter(const TensorHandle& input, const TensorHandle& mask, const TensorHandle& source);  // input, with the elements of source one after the other in the places where mask is true.
+void masked_scatter_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mask, const TensorHandle& source);
+Tensor _index(const TensorHandle& input, const Tensors& indices, int64_t axis = 0);  // What x[..., *indices] gives, with the first index for axis.
+void _index_into(const TensorHandle& out, const TensorHandle& input, const Tensors& indices, int64_t axis = 0);
+Tensor _index_put(const TensorHandle& input, const TensorHandle& values, const Tensors& indices, int64_t axis = 0, bool accumulate = false);  // input, with values in the places that indices name, or added to what is there; the first index is for axis.
+void _index_put_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& values, const Tensors& indices, int64_t axis = 0, bool accumulate = false);
+Tensor index_put(const TensorHandle& input, const Tensors& indices, const TensorHandle& values, bool accumulate = false);  // input, with values in the places input[indices], or added to what is there.
+Tensor index_put_(const TensorHandle& input, const Tensors& indices, const TensorHandle& values, bool accumulate = false);  // In place: values in the places input[indices], or added to what is there.
+Tensor take(const TensorHandle& input, const TensorHandle& index);  // The elements of the flattened input that index names; negative numbers count from the end.
+void take_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& index);
+Tensor put(const TensorHandle& input, const TensorHandle& index, const TensorHandle& source, bool accumulate = false);  // input, with the elements of source in the places of the flattened input that index names, or added to what is there.
+void put_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& index, const TensorHandle& source, bool accumulate = false);
+Tensor cat(const Tensors& tensors, int64_t dim = 0);  // The tensors one after the other along dim.
+void cat_into(const TensorHandle& out, const Tensors& tensors, int64_t dim = 0);
+Tensor concat(const Tensors& tensors, int64_t dim = 0);  // The same as cat.
+void concat_into(const TensorHandle& out, const Tensors& tensors, int64_t dim = 0);
+Tensor concatenate(const Tensors& tensors, int64_t dim = 0);  // The same as cat.
+void concatenate_into(const TensorHandle& out, const Tensors& tensors, int64_t dim = 0);
+Tensor stack(const Tensors& tensors, int64_t dim = 0);  // The tensors, all of one size, along a new axis dim.
+void stack_into(const TensorHandle& out, const Tensors& tensors, int64_t dim = 0);
+Tensor hstack(const Tensors& tensors);  // The tensors side by side: along axis 1, vectors along axis 0.
+void hstack_into(const TensorHandle& out, const Tensors& tensors);
+Tensor vstack(const Tensors& tensors);  // The tensors on top of each other, along axis 0; vectors are rows.
+void vstack_into(const TensorHandle& out, const Tensors& tensors);
+Tensor row_stack(const Tensors& tensors);  // The same as vstack.
+void row_stack_into(const TensorHandle& out, const Tensors& tensors);
+Tensor dstack(const Tensors& tensors);  // The tensors in depth, along axis 2.
+void dstack_into(const TensorHandle& out, const Tensors& tensors);
+Tensor column_stack(const Tensors& tensors);  // The tensors side by side; vectors are columns.
+void column_stack_into(const TensorHandle& out, const Tensors& tensors);
+Tensor block_diag(const Tensors& tensors);  // A matrix with the tensors along its diagonal and 0 elsewhere; vectors are rows.
+Tensor cartesian_prod(const Tensors& tensors);  // All combinations of elements of the vectors, a row each.
 Tensor bmm(const TensorHandle& input, const TensorHandle& mat2);  // Products of the matrices of two batches.
 void bmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mat2);
 Tensor matmul(const TensorHandle& input, const TensorHandle& other);  // Matrix product; vectors are rows or columns, leading axes are batches that broadcast.
@@ -87,12 +150,37 @@ Tensor batch_norm(const TensorHandle& input, const TensorHandle& running_mean, c
 Tensor mse_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean");  // Squared differences; reduction is 'mean', 'sum' or 'none'.
 Tensor nll_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean");  // Minus the log-probability that input (N, C) gives to the class in target.
 Tensor cross_entropy(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean");  // nll_loss of log_softmax: input holds unnormalised scores (N, C), target the classes.
+Tensor select_scatter(const TensorHandle& input, const TensorHandle& src, int64_t dim, int64_t index);  // A copy of input with src in the place of select(input, dim, index).
+Tensor slice_scatter(const TensorHandle& input, const TensorHandle& src, int64_t dim = 0, std::optional<int64_t> start = {}, std::optional<int64_t> end = {}, int64_t step = 1);  // A copy of input with src in the place of slice(input, dim, start, end, step).
+Tensor diagonal_scatter(const TensorHandle& input, const TensorHandle& src, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1);  // A copy of input with src in the place of diagonal(input, offset, dim1, dim2).
+Tensor constant_pad_nd(const TensorHandle& input, const Dims& pad, const Scalar& value = 0);  // input with a border of value; pad is (before, after) for the last axis, then for the one before it, and so on.
+void constant_pad_nd_into(const TensorHandle& out, const TensorHandle& input, const Dims& pad, const Scalar& value = 0);
+Tensor pad(const TensorHandle& input, const Dims& pad, const std::string& mode = "constant", std::optional<double> value = {});  // input with a border: of a value ('constant'), of its own elements mirrored ('reflect'), of the nearest ('replicate') or from the other end ('circular').
 Tensor rand(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false, Generator* generator = nullptr);  // Uniform random numbers from [0, 1).
 Tensor randn(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false, Generator* generator = nullptr);  // Random numbers from the standard normal distribution.
 Tensor randint(int64_t low, std::optional<int64_t> high, const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr);  // Random integers from [low, high).
 Tensor uniform_(const TensorHandle& input, double from_ = 0, double to = 1, Generator* generator = nullptr);  // Fills input with uniform random numbers from [from_, to).
 Tensor normal_(const TensorHandle& input, double mean = 0, double std = 1, Generator* generator = nullptr);  // Fills input with normally distributed random numbers.
 Tensor bernoulli_(const TensorHandle& input, double p = 0.5, Generator* generator = nullptr);  // Fills input with 1 with probability p and 0 otherwise.
+Tensor flip(const TensorHandle& input, const Dims& dims);  // The elements in reverse order along the given axes; a copy.
+void flip_into(const TensorHandle& out, const TensorHandle& input, const Dims& dims);
+Tensor tril(const TensorHandle& input, int64_t diagonal = 0);  // The lower triangle of matrices: the elements above the diagonal become 0.
+void tril_into(const TensorHandle& out, const TensorHandle& input, int64_t diagonal = 0);
+Tensor triu(const TensorHandle& input, int64_t diagonal = 0);  // The upper triangle of matrices: the elements below the diagonal become 0.
+void triu_into(const TensorHandle& out, const TensorHandle& input, int64_t diagonal = 0);
+Tensor repeat_interleave(const TensorHandle& repeats, std::optional<int64_t> output_size = {});  // The index i, repeats[i] times, for each i.
+Tensor repeat(const TensorHandle& input, const Dims& repeats);  // Copies of input side by side, as many along each axis as repeats says; more numbers than axes add axes in front.
+Tensor tile(const TensorHandle& input, const Dims& dims);  // Copies of input side by side; fewer numbers than axes stand for the last ones.
+Tensor repeat_interleave(const TensorHandle& input, int64_t repeats, std::optional<int64_t> dim = {}, std::optional<int64_t> output_size = {});  // Each element along dim (of the flattened input without one), several times in a row.
+Tensor repeat_interleave(const TensorHandle& input, const TensorHandle& repeats, std::optional<int64_t> dim = {}, std::optional<int64_t> output_size = {});  // Each element along dim (of the flattened input without one), as often in a row as repeats says.
+Tensor roll(const TensorHandle& input, const Dims& shifts, const OptionalDims& dims = {});  // The elements moved along dims (of the flattened input without any); what leaves at the end comes in at the start.
+Tensor fliplr(const TensorHandle& input);  // The elements in reverse order along axis 1.
+Tensor flipud(const TensorHandle& input);  // The elements in reverse order along axis 0.
+Tensor rot90(const TensorHandle& input, int64_t k = 1, const Dims& dims = Dims{0,1});  // input turned k times by 90 degrees in the plane of two axes, from the first towards the second.
+Tensor diag_embed(const TensorHandle& input, int64_t offset = 0, int64_t dim1 = -2, int64_t dim2 = -1);  // Matrices with the last axis of input on a diagonal and 0 elsewhere.
+Tensor diag(const TensorHandle& input, int64_t diagonal = 0);  // The matrix with a vector on its diagonal, or a copy of the diagonal of a matrix.
+void diag_into(const TensorHandle& out, const TensorHandle& input, int64_t diagonal = 0);
+Tensor diagflat(const TensorHandle& input, int64_t offset = 0);  // The matrix with the elements of input on its diagonal.
 Tensor sum(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Sum of the elements of input over dim (over all by default).
 void sum_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
 Tensor mean(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Arithmetic mean of the elements of input over dim.
@@ -104,6 +192,38 @@ void amin_into(const TensorHandle& out, const TensorHandle& input, const Optiona
 Tensor argmax(const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);  // Position of the largest element along dim, or in the flattened tensor.
 void argmax_into(const TensorHandle& out, const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);
 Tensor var(const TensorHandle& input, const OptionalDims& dim = {}, const Scalar& correction = 1, bool keepdim = false);  // Variance over dim; correction 1 is the unbiased estimate.
+Tensor gather(const TensorHandle& input, int64_t dim, const TensorHandle& index, bool sparse_grad = false);  // At each place of the index, the element of input at the same place, but for dim, where the index says which.
+void gather_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, bool sparse_grad = false);
+Tensor scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src);  // input, with each element of src at its own place, but for dim, where the index says which; of several the last one stays.
+void scatter_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src);
+Tensor scatter_add(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src);  // input, with each element of src added at its own place, but for dim, where the index says which.
+void scatter_add_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src);
+Tensor scatter_reduce(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce, bool include_self = true);  // input, with the elements of src that come to one place reduced: 'sum', 'prod', 'mean', 'amax' or 'amin'.
+void scatter_reduce_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce, bool include_self = true);
+Tensor scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value);  // input, with value at the places that the index names.
+void scatter_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value);
+Tensor scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce);  // input, with the elements of src added ('add') or multiplied ('multiply') at the places that the index names.
+void scatter_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce);
+Tensor scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value, const std::string& reduce);  // input, with value added ('add') or multiplied ('multiply') at the places that the index names.
+void scatter_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value, const std::string& reduce);
+Tensor take_along_dim(const TensorHandle& input, const TensorHandle& indices, std::optional<int64_t> dim = {});  // gather, with input and indices stretched to each other; without dim both are flattened.
+void take_along_dim_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& indices, std::optional<int64_t> dim = {});
+Tensor _segment_reduce(const TensorHandle& input, const TensorHandle& lengths, const std::string& reduce, const std::optional<Scalar>& initial = {});  // The reduction of consecutive parts of input along axis 0.
+void _segment_reduce_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& lengths, const std::string& reduce, const std::optional<Scalar>& initial = {});
+Tensor segment_reduce(const TensorHandle& data, const std::string& reduce, const TensorHandle& lengths = {}, const TensorHandle& offsets = {}, int64_t axis = 0, bool unsafe = false, const std::optional<Scalar>& initial = {});  // The reduction ('sum', 'prod', 'mean', 'max', 'min') of consecutive parts of data along axis 0, given by their lengths, or by where they begin and the last one ends.
+Tensors unbind(const TensorHandle& input, int64_t dim = 0);  // The parts at each index along dim, which goes away; views.
+Tensors split(const TensorHandle& input, int64_t split_size_or_sections, int64_t dim = 0);  // Pieces of equal size along dim, the last one possibly smaller; views.
+Tensors split(const TensorHandle& input, const Dims& split_size_or_sections, int64_t dim = 0);  // Pieces of the given sizes along dim; views.
+Tensors split_with_sizes(const TensorHandle& input, const Dims& split_sizes, int64_t dim = 0);  // Pieces of the given sizes along dim; views.
+Tensors chunk(const TensorHandle& input, int64_t chunks, int64_t dim = 0);  // At most the given number of pieces along dim, equal but for the last; views.
+Tensors tensor_split(const TensorHandle& input, int64_t indices_or_sections, int64_t dim = 0);  // The given number of pieces along dim, the first ones larger by one where it does not divide; views.
+Tensors tensor_split(const TensorHandle& input, const Dims& indices_or_sections, int64_t dim = 0);  // Pieces along dim that begin at the given indices; views.
+Tensors hsplit(const TensorHandle& input, int64_t indices_or_sections);  // Equal pieces side by side: along axis 1, or axis 0 of a vector; views.
+Tensors hsplit(const TensorHandle& input, const Dims& indices_or_sections);  // Pieces side by side that begin at the given indices; views.
+Tensors vsplit(const TensorHandle& input, int64_t indices_or_sections);  // Equal pieces on top of each other, along axis 0; views.
+Tensors vsplit(const TensorHandle& input, const Dims& indices_or_sections);  // Pieces on top of each other that begin at the given indices; views.
+Tensors dsplit(const TensorHandle& input, int64_t indices_or_sections);  // Equal pieces in depth, along axis 2; views.
+Tensors dsplit(const TensorHandle& input, const Dims& indices_or_sections);  // Pieces in depth that begin at the given indices; views.
 Tensor neg(const TensorHandle& input);  // Minus the elements of input.
 void neg_into(const TensorHandle& out, const TensorHandle& input);
 Tensor abs(const TensorHandle& input);  // Absolute value of the elements.
@@ -126,5 +246,8 @@ Tensor sigmoid(const TensorHandle& input);  // 1 / (1 + exp(-x)) of the elements
 void sigmoid_into(const TensorHandle& out, const TensorHandle& input);
 Tensor relu(const TensorHandle& input);  // The elements, with 0 in place of negative ones.
 void relu_into(const TensorHandle& out, const TensorHandle& input);
+Tensor as_strided(const TensorHandle& input, const Dims& size, const Dims& stride, std::optional<int64_t> storage_offset = {});  // A view with any size and strides on the storage of input; the offset is the input's unless given.
+Tensor diagonal(const TensorHandle& input, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1);  // The diagonal of two axes as a new last axis; offset shifts it to the right, or down when negative. A view.
+Tensor unfold(const TensorHandle& input, int64_t dimension, int64_t size, int64_t step);  // All windows of the given size along an axis, step apart; their elements are a new last axis. A view.
 
 }  // namespace pyburn

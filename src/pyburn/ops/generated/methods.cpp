@@ -3,6 +3,20 @@
 
 namespace pyburn {
 
+Tensor Tensor::movedim(const Dims& source, const Dims& destination) const { return pyburn::movedim(*this, source, destination); }
+Tensor Tensor::moveaxis(const Dims& source, const Dims& destination) const { return pyburn::moveaxis(*this, source, destination); }
+Tensor Tensor::swapaxes(int64_t axis0, int64_t axis1) const { return pyburn::swapaxes(*this, axis0, axis1); }
+Tensor Tensor::swapdims(int64_t dim0, int64_t dim1) const { return pyburn::swapdims(*this, dim0, dim1); }
+Tensor Tensor::adjoint() const { return pyburn::adjoint(*this); }
+Tensor Tensor::ravel() const { return pyburn::ravel(*this); }
+Tensor Tensor::unflatten(int64_t dim, const Dims& sizes) const { return pyburn::unflatten(*this, dim, sizes); }
+Tensor Tensor::broadcast_to(const Dims& size) const { return pyburn::broadcast_to(*this, size); }
+Tensor Tensor::view_as(const TensorHandle& other) const { return pyburn::view_as(*this, other); }
+Tensor Tensor::reshape_as(const TensorHandle& other) const { return pyburn::reshape_as(*this, other); }
+Tensor Tensor::expand_as(const TensorHandle& other) const { return pyburn::expand_as(*this, other); }
+Tensor Tensor::atleast_1d() const { return pyburn::atleast_1d(*this); }
+Tensor Tensor::atleast_2d() const { return pyburn::atleast_2d(*this); }
+Tensor Tensor::atleast_3d() const { return pyburn::atleast_3d(*this); }
 Tensor Tensor::add(const Operand& other, const Scalar& alpha) const { return pyburn::add(*this, other, alpha); }
 const Tensor& Tensor::add_(const Operand& other, const Scalar& alpha) const {
   add_into(*this, *this, other, alpha);
@@ -75,6 +89,8 @@ Tensor Tensor::contiguous_copy() const { return pyburn::contiguous_copy(*this); 
 Tensor Tensor::clone() const { return pyburn::clone(*this); }
 Tensor Tensor::contiguous() const { return pyburn::contiguous(*this); }
 Tensor Tensor::detach() const { return pyburn::detach(*this); }
+Tensor Tensor::embedding(const TensorHandle& weight, std::optional<int64_t> padding_idx, std::optional<double> max_norm, double norm_type, bool scale_grad_by_freq, bool sparse) const { return pyburn::embedding(*this, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse); }
+Tensor Tensor::embedding_bag(const TensorHandle& weight, const TensorHandle& offsets, std::optional<double> max_norm, double norm_type, bool scale_grad_by_freq, const std::string& mode, bool sparse, const TensorHandle& per_sample_weights, bool include_last_offset, std::optional<int64_t> padding_idx) const { return pyburn::embedding_bag(*this, weight, offsets, max_norm, norm_type, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx); }
 Tensor Tensor::zeros_like(std::optional<DType> dtype) const { return pyburn::zeros_like(*this, dtype); }
 Tensor Tensor::ones_like(std::optional<DType> dtype) const { return pyburn::ones_like(*this, dtype); }
 Tensor Tensor::full_like(const Scalar& fill_value, std::optional<DType> dtype) const { return pyburn::full_like(*this, fill_value, dtype); }
@@ -83,7 +99,42 @@ Tensor Tensor::zero_() const { return pyburn::zero_(*this); }
 Tensor Tensor::one_hot(int64_t num_classes) const { return pyburn::one_hot(*this, num_classes); }
 Tensor Tensor::nonzero() const { return pyburn::nonzero(*this); }
 Tensor Tensor::index_select(int64_t dim, const TensorHandle& index) const { return pyburn::index_select(*this, dim, index); }
-Tensor Tensor::index_add(int64_t dim, const TensorHandle& index, const TensorHandle& source) const { return pyburn::index_add(*this, dim, index, source); }
+Tensor Tensor::index_add(int64_t dim, const TensorHandle& index, const TensorHandle& source, const Scalar& alpha) const { return pyburn::index_add(*this, dim, index, source, alpha); }
+const Tensor& Tensor::index_add_(int64_t dim, const TensorHandle& index, const TensorHandle& source, const Scalar& alpha) const {
+  index_add_into(*this, *this, dim, index, source, alpha);
+  return *this;
+}
+Tensor Tensor::index_copy(int64_t dim, const TensorHandle& index, const TensorHandle& source) const { return pyburn::index_copy(*this, dim, index, source); }
+const Tensor& Tensor::index_copy_(int64_t dim, const TensorHandle& index, const TensorHandle& source) const {
+  index_copy_into(*this, *this, dim, index, source);
+  return *this;
+}
+Tensor Tensor::index_fill(int64_t dim, const TensorHandle& index, const Operand& value) const { return pyburn::index_fill(*this, dim, index, value); }
+const Tensor& Tensor::index_fill_(int64_t dim, const TensorHandle& index, const Operand& value) const {
+  index_fill_into(*this, *this, dim, index, value);
+  return *this;
+}
+Tensor Tensor::argwhere() const { return pyburn::argwhere(*this); }
+Tensor Tensor::masked_select(const TensorHandle& mask) const { return pyburn::masked_select(*this, mask); }
+Tensor Tensor::masked_scatter(const TensorHandle& mask, const TensorHandle& source) const { return pyburn::masked_scatter(*this, mask, source); }
+const Tensor& Tensor::masked_scatter_(const TensorHandle& mask, const TensorHandle& source) const {
+  masked_scatter_into(*this, *this, mask, source);
+  return *this;
+}
+Tensor Tensor::_index(const Tensors& indices, int64_t axis) const { return pyburn::_index(*this, indices, axis); }
+Tensor Tensor::_index_put(const TensorHandle& values, const Tensors& indices, int64_t axis, bool accumulate) const { return pyburn::_index_put(*this, values, indices, axis, accumulate); }
+const Tensor& Tensor::_index_put_(const TensorHandle& values, const Tensors& indices, int64_t axis, bool accumulate) const {
+  _index_put_into(*this, *this, values, indices, axis, accumulate);
+  return *this;
+}
+Tensor Tensor::index_put(const Tensors& indices, const TensorHandle& values, bool accumulate) const { return pyburn::index_put(*this, indices, values, accumulate); }
+Tensor Tensor::index_put_(const Tensors& indices, const TensorHandle& values, bool accumulate) const { return pyburn::index_put_(*this, indices, values, accumulate); }
+Tensor Tensor::take(const TensorHandle& index) const { return pyburn::take(*this, index); }
+Tensor Tensor::put(const TensorHandle& index, const TensorHandle& source, bool accumulate) const { return pyburn::put(*this, index, source, accumulate); }
+const Tensor& Tensor::put_(const TensorHandle& index, const TensorHandle& source, bool accumulate) const {
+  put_into(*this, *this, index, source, accumulate);
+  return *this;
+}
 Tensor Tensor::bmm(const TensorHandle& mat2) const { return pyburn::bmm(*this, mat2); }
 Tensor Tensor::matmul(const TensorHandle& other) const { return pyburn::matmul(*this, other); }
 Tensor Tensor::mm(const TensorHandle& mat2) const { return pyburn::mm(*this, mat2); }
@@ -107,15 +158,88 @@ Tensor Tensor::batch_norm(const TensorHandle& running_mean, const TensorHandle& 
 Tensor Tensor::mse_loss(const TensorHandle& target, const std::string& reduction) const { return pyburn::mse_loss(*this, target, reduction); }
 Tensor Tensor::nll_loss(const TensorHandle& target, const std::string& reduction) const { return pyburn::nll_loss(*this, target, reduction); }
 Tensor Tensor::cross_entropy(const TensorHandle& target, const std::string& reduction) const { return pyburn::cross_entropy(*this, target, reduction); }
+Tensor Tensor::select_scatter(const TensorHandle& src, int64_t dim, int64_t index) const { return pyburn::select_scatter(*this, src, dim, index); }
+Tensor Tensor::slice_scatter(const TensorHandle& src, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) const { return pyburn::slice_scatter(*this, src, dim, start, end, step); }
+Tensor Tensor::diagonal_scatter(const TensorHandle& src, int64_t offset, int64_t dim1, int64_t dim2) const { return pyburn::diagonal_scatter(*this, src, offset, dim1, dim2); }
+Tensor Tensor::constant_pad_nd(const Dims& pad, const Scalar& value) const { return pyburn::constant_pad_nd(*this, pad, value); }
+Tensor Tensor::pad(const Dims& pad, const std::string& mode, std::optional<double> value) const { return pyburn::pad(*this, pad, mode, value); }
 Tensor Tensor::uniform_(double from_, double to, Generator* generator) const { return pyburn::uniform_(*this, from_, to, generator); }
 Tensor Tensor::normal_(double mean, double std, Generator* generator) const { return pyburn::normal_(*this, mean, std, generator); }
 Tensor Tensor::bernoulli_(double p, Generator* generator) const { return pyburn::bernoulli_(*this, p, generator); }
+Tensor Tensor::flip(const Dims& dims) const { return pyburn::flip(*this, dims); }
+Tensor Tensor::tril(int64_t diagonal) const { return pyburn::tril(*this, diagonal); }
+const Tensor& Tensor::tril_(int64_t diagonal) const {
+  tril_into(*this, *this, diagonal);
+  return *this;
+}
+Tensor Tensor::triu(int64_t diagonal) const { return pyburn::triu(*this, diagonal); }
+const Tensor& Tensor::triu_(int64_t diagonal) const {
+  triu_into(*this, *this, diagonal);
+  return *this;
+}
+Tensor Tensor::repeat(const Dims& repeats) const { return pyburn::repeat(*this, repeats); }
+Tensor Tensor::tile(const Dims& dims) const { return pyburn::tile(*this, dims); }
+Tensor Tensor::repeat_interleave(int64_t repeats, std::optional<int64_t> dim, std::optional<int64_t> output_size) const { return pyburn::repeat_interleave(*this, repeats, dim, output_size); }
+Tensor Tensor::repeat_interleave(const TensorHandle& repeats, std::optional<int64_t> dim, std::optional<int64_t> output_size) const { return pyburn::repeat_interleave(*this, repeats, dim, output_size); }
+Tensor Tensor::roll(const Dims& shifts, const OptionalDims& dims) const { return pyburn::roll(*this, shifts, dims); }
+Tensor Tensor::fliplr() const { return pyburn::fliplr(*this); }
+Tensor Tensor::flipud() const { return pyburn::flipud(*this); }
+Tensor Tensor::rot90(int64_t k, const Dims& dims) const { return pyburn::rot90(*this, k, dims); }
+Tensor Tensor::diag_embed(int64_t offset, int64_t dim1, int64_t dim2) const { return pyburn::diag_embed(*this, offset, dim1, dim2); }
+Tensor Tensor::diag(int64_t diagonal) const { return pyburn::diag(*this, diagonal); }
+Tensor Tensor::diagflat(int64_t offset) const { return pyburn::diagflat(*this, offset); }
 Tensor Tensor::sum(const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) const { return pyburn::sum(*this, dim, keepdim, dtype); }
 Tensor Tensor::mean(const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) const { return pyburn::mean(*this, dim, keepdim, dtype); }
 Tensor Tensor::amax(const OptionalDims& dim, bool keepdim) const { return pyburn::amax(*this, dim, keepdim); }
 Tensor Tensor::amin(const OptionalDims& dim, bool keepdim) const { return pyburn::amin(*this, dim, keepdim); }
 Tensor Tensor::argmax(std::optional<int64_t> dim, bool keepdim) const { return pyburn::argmax(*this, dim, keepdim); }
 Tensor Tensor::var(const OptionalDims& dim, const Scalar& correction, bool keepdim) const { return pyburn::var(*this, dim, correction, keepdim); }
+Tensor Tensor::gather(int64_t dim, const TensorHandle& index, bool sparse_grad) const { return pyburn::gather(*this, dim, index, sparse_grad); }
+Tensor Tensor::scatter(int64_t dim, const TensorHandle& index, const TensorHandle& src) const { return pyburn::scatter(*this, dim, index, src); }
+const Tensor& Tensor::scatter_(int64_t dim, const TensorHandle& index, const TensorHandle& src) const {
+  scatter_into(*this, *this, dim, index, src);
+  return *this;
+}
+Tensor Tensor::scatter_add(int64_t dim, const TensorHandle& index, const TensorHandle& src) const { return pyburn::scatter_add(*this, dim, index, src); }
+const Tensor& Tensor::scatter_add_(int64_t dim, const TensorHandle& index, const TensorHandle& src) const {
+  scatter_add_into(*this, *this, dim, index, src);
+  return *this;
+}
+Tensor Tensor::scatter_reduce(int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce, bool include_self) const { return pyburn::scatter_reduce(*this, dim, index, src, reduce, include_self); }
+const Tensor& Tensor::scatter_reduce_(int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce, bool include_self) const {
+  scatter_reduce_into(*this, *this, dim, index, src, reduce, include_self);
+  return *this;
+}
+Tensor Tensor::scatter(int64_t dim, const TensorHandle& index, const Scalar& value) const { return pyburn::scatter(*this, dim, index, value); }
+const Tensor& Tensor::scatter_(int64_t dim, const TensorHandle& index, const Scalar& value) const {
+  scatter_into(*this, *this, dim, index, value);
+  return *this;
+}
+Tensor Tensor::scatter(int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce) const { return pyburn::scatter(*this, dim, index, src, reduce); }
+const Tensor& Tensor::scatter_(int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce) const {
+  scatter_into(*this, *this, dim, index, src, reduce);
+  return *this;
+}
+Tensor Tensor::scatter(int64_t dim, const TensorHandle& index, const Scalar& value, const std::string& reduce) const { return pyburn::scatter(*this, dim, index, value, reduce); }
+const Tensor& Tensor::scatter_(int64_t dim, const TensorHandle& index, const Scalar& value, const std::string& reduce) const {
+  scatter_into(*this, *this, dim, index, value, reduce);
+  return *this;
+}
+Tensor Tensor::take_along_dim(const TensorHandle& indices, std::optional<int64_t> dim) const { return pyburn::take_along_dim(*this, indices, dim); }
+Tensor Tensor::_segment_reduce(const TensorHandle& lengths, const std::string& reduce, const std::optional<Scalar>& initial) const { return pyburn::_segment_reduce(*this, lengths, reduce, initial); }
+Tensors Tensor::unbind(int64_t dim) const { return pyburn::unbind(*this, dim); }
+Tensors Tensor::split(int64_t split_size_or_sections, int64_t dim) const { return pyburn::split(*this, split_size_or_sections, dim); }
+Tensors Tensor::split(const Dims& split_size_or_sections, int64_t dim) const { return pyburn::split(*this, split_size_or_sections, dim); }
+Tensors Tensor::split_with_sizes(const Dims& split_sizes, int64_t dim) const { return pyburn::split_with_sizes(*this, split_sizes, dim); }
+Tensors Tensor::chunk(int64_t chunks, int64_t dim) const { return pyburn::chunk(*this, chunks, dim); }
+Tensors Tensor::tensor_split(int64_t indices_or_sections, int64_t dim) const { return pyburn::tensor_split(*this, indices_or_sections, dim); }
+Tensors Tensor::tensor_split(const Dims& indices_or_sections, int64_t dim) const { return pyburn::tensor_split(*this, indices_or_sections, dim); }
+Tensors Tensor::hsplit(int64_t indices_or_sections) const { return pyburn::hsplit(*this, indices_or_sections); }
+Tensors Tensor::hsplit(const Dims& indices_or_sections) const { return pyburn::hsplit(*this, indices_or_sections); }
+Tensors Tensor::vsplit(int64_t indices_or_sections) const { return pyburn::vsplit(*this, indices_or_sections); }
+Tensors Tensor::vsplit(const Dims& indices_or_sections) const { return pyburn::vsplit(*this, indices_or_sections); }
+Tensors Tensor::dsplit(int64_t indices_or_sections) const { return pyburn::dsplit(*this, indices_or_sections); }
+Tensors Tensor::dsplit(const Dims& indices_or_sections) const { return pyburn::dsplit(*this, indices_or_sections); }
 Tensor Tensor::neg() const { return pyburn::neg(*this); }
 const Tensor& Tensor::neg_() const {
   neg_into(*this, *this);
@@ -171,5 +295,8 @@ const Tensor& Tensor::relu_() const {
   relu_into(*this, *this);
   return *this;
 }
+Tensor Tensor::as_strided(const Dims& size, const Dims& stride, std::optional<int64_t> storage_offset) const { return pyburn::as_strided(*this, size, stride, storage_offset); }
+Tensor Tensor::diagonal(int64_t offset, int64_t dim1, int64_t dim2) const { return pyburn::diagonal(*this, offset, dim1, dim2); }
+Tensor Tensor::unfold(int64_t dimension, int64_t size, int64_t step) const { return pyburn::unfold(*this, dimension, size, step); }
 
 }  // namespace pyburn
