@@ -43,6 +43,16 @@ set(PYBURN_SOURCES
   src/pyburn/ops/random.cpp
   src/pyburn/ops/reduce.cpp
   src/pyburn/ops/transcendental.cpp
+  src/pyburn/ops/axes.cpp
+  src/pyburn/ops/join.cpp
+  src/pyburn/ops/pad.cpp
+  src/pyburn/ops/rearrange.cpp
+  src/pyburn/ops/split.cpp
+  src/pyburn/ops/views.cpp
+  src/pyburn/ops/scatter.cpp
+  src/pyburn/ops/overwrite.cpp
+  src/pyburn/ops/embedding.cpp
+  src/pyburn/ops/segment.cpp
   src/pyburn/ops/unary.cpp
   src/pyburn/ops/generated/functions.cpp
   src/pyburn/ops/generated/methods.cpp
@@ -76,6 +86,11 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/reduce.cpp
   src/pyburn/backends/cpu/simd_level.cpp
   src/pyburn/backends/cpu/softmax.cpp
+  src/pyburn/backends/cpu/rearrange.cpp
+  src/pyburn/backends/cpu/strided_copy.cpp
+  src/pyburn/backends/cpu/scatter.cpp
+  src/pyburn/backends/cpu/index_rows.cpp
+  src/pyburn/backends/cpu/segment.cpp
   src/pyburn/backends/cpu/tiles.cpp
   src/pyburn/backends/cpu/transcendental.cpp
   src/pyburn/backends/cpu/unary.cpp

@@ -24,7 +24,7 @@ def cpp_default(p: Parameter) -> str:
         return " = " + p.default.lower()
     if p.default.startswith("'"):
         return ' = "' + p.default.strip("'") + '"'
-    return f" = Dims{{{p.default}}}" if p.type.startswith("int[]") else f" = {p.default}"
+    return f" = Dims{{{p.default.strip('()')}}}" if p.type.startswith("int[]") else f" = {p.default}"
 
 
 def declaration(e: Entry, name: str, first: str = "", skip: int = 0, defaults: bool = True) -> str:
@@ -180,6 +180,9 @@ def python_default(p: Parameter) -> str:
     return "" if p.default is None else f" = {p.default}"
 
 
+SPREAD = {"int[]": "int | Sequence[int]", "Tensor[]": "Tensor | Sequence[Tensor]"}
+
+
 def python_signature(e: Entry, method: bool, name: str | None = None, out: bool = False) -> str:
     parts, star = (["self"], False) if method else ([], False)
     for p in e.parameters[1 if method else 0 :]:
@@ -187,12 +190,18 @@ def python_signature(e: Entry, method: bool, name: str | None = None, out: bool 
             parts.append("*")
             star = True
         parts.append(f"{p.name}: {TYPES[p.type][2]}{python_default(p)}")
-    # `size` may be spread over the positional arguments, as in zeros(2, 3).
-    sizes = [p for p in e.parameters if p.type == "int[]" and not p.keyword_only]
+    # `size` and `tensors` may be spread over the positional arguments, as in zeros(2, 3).
+    sizes = [p for p in e.parameters if p.type in ("int[]", "Tensor[]") and not p.keyword_only]
     last_positional = [p for p in e.parameters if not p.keyword_only][-1:]
-    if sizes and last_positional and sizes[-1] is last_positional[0] and sizes[-1].name in ("size", "shape", "dims") and len(sizes) == 1:
+    if (
+        sizes
+        and last_positional
+        and sizes[-1] is last_positional[0]
+        and sizes[-1].name in ("size", "shape", "dims", "tensors")
+        and len(sizes) == 1
+    ):
         p = sizes[0]
-        parts = [f"*{p.name}: int | Sequence[int]" if part.startswith(p.name + ":") else part for part in parts if part != "*"]
+        parts = [f"*{p.name}: {SPREAD[p.type]}" if part.startswith(p.name + ":") else part for part in parts if part != "*"]
         star = True
     if out:
         target = f"tuple[{', '.join(['Tensor'] * len(e.results))}]" if e.results else "Tensor"
@@ -229,7 +238,7 @@ STUB_HEAD = [
     "from ._types import DeviceLike, DTypeLike, Generator, Number, Tensor",
 ]
 # Functions whose Python form is written by hand, in python/pyburn/tensor.
-HAND_WRITTEN = {"rand"}
+HAND_WRITTEN = {"rand", "nonzero"}
 
 
 def alias_stubs(entries: list[Entry], indent: str) -> list[str]:
@@ -253,9 +262,10 @@ def method_stub(entries: list[Entry]) -> str:
             texts.append(f'{python_signature(e, True, e.function + "_")}\n    """In place: {e.doc}"""\n    ...')
         return texts
 
-    methods = [e for e in entries if e.is_method]
+    methods = [e for e in entries if e.is_method and e.function not in HAND_WRITTEN]
     lines = overloaded(methods, "    ", forms)
-    return "\n".join([*STUB_HEAD, "", "class TensorMethods:", *lines, *alias_stubs(methods, "    "), ""])
+    return "
+".join([*STUB_HEAD, "", "class TensorMethods:", *lines, *alias_stubs(methods, "    "), ""])
 
 
 def page(family: str, entries: list[Entry]) -> str:

@@ -39,6 +39,14 @@ PyObject* parse_default(std::string_view text) {
   if (s == "True") return Py_NewRef(Py_True);
   if (s == "False") return Py_NewRef(Py_False);
   if (s[0] == '\'') return PyUnicode_FromStringAndSize(s.data() + 1, Py_ssize_t(s.size()) - 2);
+  if (s[0] == '(') {  // "(0,1)"
+    Object list(PyList_New(0));
+    for (size_t at = 1, end; (end = s.find_first_of(",)", at)) != s.npos; at = end + 1) {
+      const Object number(parse_default(s.substr(at, end - at)));
+      if (PyList_Append(list.get(), number.get()) < 0) return nullptr;
+    }
+    return PyList_AsTuple(list.get());
+  }
   if (s.find_first_of(".e") != s.npos) return PyFloat_FromDouble(std::stod(s));
   return PyLong_FromString(s.c_str(), nullptr, 10);
 }
@@ -154,7 +162,8 @@ Signature parse_schema(std::string_view schema) {
     s.parameters.push_back(p);
     if (!keyword_only) ++s.positional;
   }
-  s.spreads = s.positional > 0 && s.parameters[size_t(s.positional - 1)].type == ParameterType::dims;
+  const ParameterType last = s.positional > 0 ? s.parameters[size_t(s.positional - 1)].type : ParameterType::text;
+  s.spreads = last == ParameterType::dims || last == ParameterType::tensors;
   const std::string_view result = schema.substr(close + 5);
   if (result[0] == '(') {
     s.results = 1 + int(std::count(result.begin(), result.end(), ','));
@@ -170,7 +179,8 @@ bool accepts(const Signature& s, PyObject* const* args, size_t nargs, PyObject* 
     const bool spread = s.spreads && i + 1 >= size_t(s.positional);
     if (i >= size_t(s.positional) && !spread) return false;
     const size_t at = spread ? size_t(s.positional) - 1 : i;
-    if (!fits(s.parameters[at].type, args[i])) return false;
+    const bool one_of_several = spread && s.parameters[at].type == ParameterType::tensors && is_tensor(args[i]);
+    if (!one_of_several && !fits(s.parameters[at].type, args[i])) return false;
     given |= 1u << at;
   }
   for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); ++k) {

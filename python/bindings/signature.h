@@ -43,7 +43,7 @@ struct Signature {
   std::string name;
   std::vector<Parameter> parameters;
   int positional = 0;
-  bool spreads = false;  // the last positional parameter may be given as several integers
+  bool spreads = false;  // the last positional parameter may be given as several integers or tensors
   bool has_out = false;
   int results = 1;
   PyTypeObject* result_type = nullptr;  // the named tuple of several results

@@ -13,7 +13,7 @@ namespace {
   throw PythonError();
 }
 
-bool is_mask(const TensorHandle& t) { return t.dtype() == DType::boolean; }
+bool is_mask(const TensorHandle& t) { return t.dtype() == DType::boolean || t.dtype() == DType::uint8; }  // uint8 as in PyTorch
 
 // The parts of an index: lists and arrays have become tensors, tensors of one integer or bool plain numbers.
 struct Key {
@@ -55,10 +55,20 @@ struct Key {
   }
 };
 
-// x after all parts that give views, and the tensors that index the rest.
+// x after all parts that give views, and the tensors that index the rest: integers, or masks over as many axes as they have.
 struct Place {
   TensorHandle view;
   SmallVector<AxisIndex, 4> tensors;
+
+  SmallVector<AxisIndex, 4> indices() const {
+    SmallVector<AxisIndex, 4> at;
+    for (const AxisIndex& t : tensors) {
+      if (!is_mask(t.index)) at.push_back(t);
+      else
+        for (AxisIndex& a : mask_indices(view, t.axis, t.index)) at.push_back(std::move(a));
+    }
+    return at;
+  }
 };
 
 int axes_taken(const Key& key) {
@@ -103,12 +113,8 @@ Place locate(const TensorHandle& x, PyObject* given) {
       place.view = sliced(place.view, axis++, p);
     } else if (is_tensor(p)) {
       const TensorHandle& t = unwrap(p);
-      if (is_mask(t)) {
-        for (AxisIndex& a : mask_indices(place.view, axis, t)) place.tensors.push_back(std::move(a));
-        axis += t.rank();
-      } else {
-        place.tensors.push_back({axis++, t});
-      }
+      place.tensors.push_back({axis, t});
+      axis += is_mask(t) ? t.rank() : 1;
     } else {
       const int64_t i = PyLong_AsLongLong(p);
       if (i == -1 && PyErr_Occurred()) throw PythonError();
@@ -127,7 +133,10 @@ PyObject* get(PyObject* self, PyObject* key) {
       if (x.rank() > 0) return wrap(select(x, 0, i));
     }
     const Place place = locate(x, key);
-    if (!place.tensors.empty()) return wrap(take(place.view, {place.tensors.data(), size_t(place.tensors.size())}));
+    if (!place.tensors.empty()) {
+      const SmallVector<AxisIndex, 4> at = place.indices();
+      return wrap(read_at(place.view, {at.data(), size_t(at.size())}));
+    }
     // x[...] and x[:] are new tensors on the same memory, as in PyTorch.
     return wrap(place.view.is_same(x) ? view(x, x.shape()) : Tensor(place.view));
   } catch (...) {
@@ -136,14 +145,23 @@ PyObject* get(PyObject* self, PyObject* key) {
   }
 }
 
-// The value to be written: leading axes of extent 1 that the target does not have are dropped, as in PyTorch.
+// The value to be written, without leading axes of extent 1, as in PyTorch.
 Tensor value_for(const TensorHandle& target, PyObject* value) {
   if (Scalar number; !is_tensor(value) && to_scalar(value, number)) return full(Dims{}, number, target.dtype(), &target.device(), false);
   const Object made = is_tensor(value) ? Object::borrowed(value) : checked(tensor_from_data(value, target.dtype(), &target.device()));
   const TensorHandle& t = unwrap(made.get());
   Shape shape = t.shape();
-  while (shape.rank() > target.rank() && shape[0] == 1) shape.erase(0);
+  while (shape.rank() > 0 && shape[0] == 1) shape.erase(0);
   return shape == t.shape() ? Tensor(t) : reshape(t, shape);
+}
+
+// x[mask] = number: no indices are needed.
+void fill_where(const TensorHandle& x, const AxisIndex& mask, const Tensor& number) {
+  check_mask(x, mask.axis, mask.index);
+  Dims shape(x.rank(), 1);
+  for (int i = 0; i < mask.index.rank(); ++i) shape[mask.axis + i] = mask.index.shape()[i];
+  const Tensor truth = reshape(mask.index.dtype() == DType::boolean ? Tensor(mask.index) : ne(mask.index, 0), shape);
+  where_into(x, truth, number.dtype() == x.dtype() ? number : cast(number, x.dtype()), x);
 }
 
 int set(PyObject* self, PyObject* key, PyObject* value) {
@@ -153,8 +171,11 @@ int set(PyObject* self, PyObject* key, PyObject* value) {
     const Tensor v = value_for(place.view, value);
     if (place.tensors.empty()) {
       copy_into(place.view, v);
+    } else if (place.tensors.size() == 1 && is_mask(place.tensors[0].index) && v.rank() == 0) {
+      fill_where(place.view, place.tensors[0], v);
     } else {
-      put(place.view, {place.tensors.data(), size_t(place.tensors.size())}, v);
+      const SmallVector<AxisIndex, 4> at = place.indices();
+      write_at(place.view, {at.data(), size_t(at.size())}, v);
     }
     return 0;
   } catch (...) {

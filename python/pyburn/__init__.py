@@ -21,6 +21,7 @@ from .tensor import (  # noqa: E402
     get_printoptions,
     iinfo,
     is_tensor,
+    nonzero,
     numel,
     printoptions,
     rand,

@@ -49,6 +49,7 @@ from .tensor.creation import from_numpy as from_numpy
 from .tensor.creation import is_tensor as is_tensor
 from .tensor.creation import numel as numel
 from .tensor.creation import rand as rand
+from .tensor.methods import nonzero as nonzero
 from .tensor.creation import random_tensor as random_tensor
 from .tensor.creation import tensor as tensor
 from .tensor.distribution import Distribution as Distribution

@@ -82,7 +82,8 @@ class Call:
         arguments = self.arguments
         if self.sample.op.endswith("_") and arguments and isinstance(arguments[0], pyburn.Tensor):
             arguments = (pyburn.clone(arguments[0]), *arguments[1:])  # PyTorch too refuses to overwrite a leaf
-        return getattr(pyburn, self.sample.function)(*arguments, **self.keywords, **more)
+        own = self.sample.function.startswith("_")  # no part of the public face
+        return getattr(_core if own else pyburn, self.sample.function)(*arguments, **self.keywords, **more)
 
     @property
     def leaves(self) -> dict[int, Any]:

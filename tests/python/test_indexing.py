@@ -161,3 +161,76 @@ def test_scalars_and_values_that_do_not_fit() -> None:
         del t[0]
     with pytest.raises(TypeError):
         t[0] = "a"
+
+
+def test_bytes_are_a_mask_as_in_pytorch() -> None:
+    t = pyburn.arange(4.0)
+    mask = pyburn.tensor([1, 0, 0, 1], dtype=pyburn.uint8)
+    assert t[mask].tolist() == [0, 3]
+    t[mask] = 9
+    assert t.tolist() == [9, 1, 2, 9]
+
+
+@pytest.mark.parametrize("device", ["cpu", "numpy", "fusion(cpu)", "remote(cpu)"])
+def test_writes_reach_the_memory_behind_a_view(device) -> None:
+    a = np.zeros((3, 4, 5))
+    t = pyburn.zeros(3, 4, 5, dtype=pyburn.float64, device=device)
+    view, seen = a.transpose(2, 0, 1)[1:, :, ::2], t.permute(2, 0, 1)[1:, :, ::2]
+    view[[0, 3], [2, 1]] = [[1, 2], [3, 4]]
+    seen[[0, 3], [2, 1]] = pyburn.tensor([[1.0, 2.0], [3.0, 4.0]], device=device)
+    view[[1, 2], :, [1, 0]] = 7
+    seen[[1, 2], :, [1, 0]] = 7
+    view[:, [0, 2]] += 5
+    seen[:, [0, 2]] += 5
+    view[view > 6] = -1
+    seen[seen > 6] = -1
+    assert np.array_equal(t.cpu().numpy(), a)
+
+
+def test_a_number_where_a_mask_is_true_keeps_the_history() -> None:
+    x = pyburn.arange(4.0).requires_grad_()
+    v = pyburn.tensor(3.0, requires_grad=True)
+    y = x * 2
+    y[y > 3] = v
+    (y * pyburn.tensor([1.0, 2.0, 3.0, 4.0])).sum().backward()
+    assert x.grad is not None and v.grad is not None
+    assert x.grad.tolist() == [2, 4, 0, 0]
+    assert v.grad.item() == 7
+
+
+def test_values_that_do_not_fit_name_both_shapes() -> None:
+    t = pyburn.ones(4, 3)
+    with pytest.raises(RuntimeError, match=r"value tensor of shape \(5,\) cannot be broadcast to indexing result of shape \(2, 3\)"):
+        t[[0, 1]] = pyburn.ones(5)
+    with pytest.raises(RuntimeError, match="shape mismatch"):
+        t[t > 0] = pyburn.ones(5)
+
+
+def test_nonzero_as_a_tuple() -> None:
+    t = pyburn.tensor([[0, 3], [4, 0]])
+    assert [i.tolist() for i in t.nonzero(as_tuple=True)] == [[0, 1], [1, 0]]
+    assert [i.tolist() for i in pyburn.nonzero(t, as_tuple=True)] == [[0, 1], [1, 0]]
+    assert t[t.nonzero(as_tuple=True)].tolist() == [3, 4]
+    assert pyburn.nonzero(t).tolist() == [[0, 1], [1, 0]]
+    assert pyburn.nonzero(t, out=pyburn.zeros(2, 2, dtype=pyburn.int64)).tolist() == [[0, 1], [1, 0]]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_sums_at_repeated_places_do_not_depend_on_threads(threads) -> None:
+    generator = np.random.default_rng(0)
+    index, values = generator.integers(0, 1000, 100_000), generator.normal(size=100_000).astype(np.float32)
+    expected = np.zeros(1000, np.float32)
+    for i, v in zip(index, values):
+        expected[i] += v  # in this order, in float32
+    before = pyburn.get_num_threads()
+    pyburn.set_num_threads(threads)
+    try:
+        i, v = pyburn.tensor(index), pyburn.tensor(values)
+        for y in (
+            pyburn.zeros(1000).index_add(0, i, v),
+            pyburn.zeros(1000).scatter_add(0, i, v),
+            pyburn.zeros(1000).index_put((i,), v, accumulate=True),
+        ):
+            assert np.array_equal(y.numpy(), expected)
+    finally:
+        pyburn.set_num_threads(before)

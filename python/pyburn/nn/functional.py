@@ -60,6 +60,19 @@ elu = _with_inplace("elu", 1)
 celu = _with_inplace("celu", 1)
 hardtanh = _with_inplace("hardtanh", 2)
 threshold = _with_inplace("threshold", 2)
+    embedding,
+    embedding_bag,
+    linear,
+    log_softmax,
+    mse_loss,
+    nll_loss,
+    one_hot,
+    pad,
+    relu,
+    sigmoid,
+    softmax,
+    tanh,
+)
 
 __all__ = [
     "batch_norm",
@@ -74,6 +87,8 @@ __all__ = [
     "hardswish",
     "hardtanh",
     "leaky_relu",
+    "embedding",
+    "embedding_bag",
     "linear",
     "log_softmax",
     "logsigmoid",
@@ -82,6 +97,7 @@ __all__ = [
     "nll_loss",
     "one_hot",
     "prelu",
+    "pad",
     "relu",
     "relu6",
     "selu",

@@ -15,6 +15,7 @@ from .._core import Size, Tensor
 from . import copying, methods
 from .creation import as_tensor, from_dlpack, from_numpy, is_tensor, numel, rand, random_tensor, tensor
 from .distribution import Distribution
+from .methods import nonzero
 from .number_info import finfo, iinfo
 from .printing import get_printoptions, printoptions, set_printoptions
 
@@ -29,6 +30,7 @@ __all__ = [
     "get_printoptions",
     "iinfo",
     "is_tensor",
+    "nonzero",
     "numel",
     "printoptions",
     "rand",

@@ -68,21 +68,6 @@ def _caster(name: str, dtype: DType) -> Any:
     return cast
 
 
-def view_as(self: Tensor, other: Tensor) -> Tensor:
-    """A view with the size of other."""
-    return self.view(other.shape)
-
-
-def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """Stretched to the size of other, without a copy."""
-    return self.expand(other.shape)
-
-
-def reshape_as(self: Tensor, other: Tensor) -> Tensor:
-    """The same elements in the size of other."""
-    return self.reshape(other.shape)
-
-
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """The tensor in the dtype of other."""
     return _core._to(self, other.dtype, None, False)
@@ -194,22 +179,28 @@ def __format__(self: Tensor, format_spec: str) -> str:
 def __reversed__(self: Tensor) -> Tensor:
     if self.ndim == 0:
         return self
-    return self.index_select(0, _core.arange(len(self) - 1, -1, -1, device=self.device))
+    return self.flip(0)
 
 
-def unbind(self: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """The parts along an axis, as views.
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
+    """The indices of the elements that are not zero, a row each; as_tuple=True gives a tensor per axis.
 
-    >>> pyburn.tensor([[1, 2], [3, 4]]).unbind(1)
-    (tensor([1, 3]), tensor([2, 4]))
+    >>> pyburn.tensor([[0, 3], [4, 0]]).nonzero(as_tuple=True)
+    (tensor([0, 1]), tensor([1, 0]))
     """
-    return tuple(self.select(dim, i) for i in range(self.size(dim)))
+    if as_tuple:
+        return _core.where(input)
+    found = _core.nonzero(input)
+    if out is None:
+        return found
+    out[...] = found
+    return out
 
 
 def install() -> None:
     """Gives the Tensor class its methods."""
     for function in (
-        to, cpu, view_as, expand_as, reshape_as, type_as, unbind, new_zeros, new_ones, new_empty, new_full, new_tensor, tolist, numpy,
+        to, cpu, type_as, nonzero, new_zeros, new_ones, new_empty, new_full, new_tensor, tolist, numpy,
         __array__, __dlpack__, __dlpack_device__, __format__, __reversed__,
     ):  # fmt: skip
         setattr(Tensor, function.__name__, function)

@@ -51,6 +51,7 @@ struct OpSpec {
   Saves saves = nothing;
   bool may_alias = false;         // the result may be a view of the input: its decomposition says
   bool in_place = false;          // has the form x.op_(), although not elementwise
+  bool changes_first = false;     // the result is the first input with changes: in place, kernels get it as the output too
   uint8_t key = 0;                // the input whose dtype chooses the kernel
   const char* no_grad = nullptr;  // the reason, where there is no gradient
   const char* torch = nullptr;    // the reference for goldens where PyTorch's name differs

@@ -1,10 +1,12 @@
 // Tensors made from numbers alone.
 #include "pyburn/ops/fill.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "pyburn/ops/copy.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/runtime/transfer.h"
 
 namespace pyburn {
 
@@ -173,12 +175,13 @@ constinit FunctionInfo functions[] = {
         .torch = "lambda x: x.clone().zero_()",
         .example = "pyburn.ones(2).zero_()",
         .samples = "t(2, 3)\nt()\nt(0)\nt(3, 2).T\n1 ! Tensor"},
-    {.schema = "one_hot(Tensor input, int num_classes) -> Tensor",
-        .doc = "A new last axis with 1 at the index that input holds and 0 elsewhere (int64).",
-        .torch = "lambda x, n: torch.nn.functional.one_hot(x, n)",
+    {.schema = "one_hot(Tensor input, int num_classes=-1) -> Tensor",
+        .doc = "A new last axis with 1 at the index that input holds and 0 elsewhere (int64); without num_classes it is as long as needed.",
+        .torch = "torch.nn.functional.one_hot",
         .example = "pyburn.one_hot(pyburn.tensor([0, 2]), 3)",
         .samples = "index(4, below=3), 3\nindex(2, 2, below=3), 5\nindex(below=3), 3\nindex(0, below=3), 4\nindex(4, 2, below=3).T, "
-                   "3\nindex(3, 1, below=3).expand(3, 2), 4\nt(3), 2 ! integer"},
+                   "3\nindex(3, 1, below=3).expand(3, 2), 4\nindex(5, below=4)\nt(3), 2 ! integer\ntensor([0, 3]), 3 ! out of bounds\n"
+                   "tensor([0, -1]) ! out of bounds\nindex(0, below=3) ! empty"},
 };
 }
 
@@ -246,9 +249,17 @@ Tensor zero_(const TensorHandle& input) { return fill_(input, 0); }
 Tensor one_hot(const TensorHandle& input, int64_t num_classes) {
   require<DTypeError>(
       is_integral(input.dtype()) && input.dtype() != DType::boolean, "[one_hot] expected an integer tensor: got {}", input.dtype());
+  if (num_classes == -1) {
+    require<ValueError>(input.numel() > 0, "[one_hot] an empty tensor needs num_classes: got {}", input.shape());
+    num_classes = std::max<int64_t>(int64_t(read_number(amax(input))), 0) + 1;
+  }
   require<ValueError>(num_classes > 0, "[one_hot] expected at least one class: got {}", num_classes);
-  const Tensor classes = arange(num_classes, {}, 1, input.dtype(), &input.device(), false);
-  return cast(eq(unsqueeze(input, -1), classes), DType::int64);
+  Dims size = input.shape();
+  size.push_back(num_classes);
+  const Tensor result = zeros(size, DType::int64, &input.device(), false), index = unsqueeze(cast(input, DType::int64), -1);
+  const Tensor one = ones(Dims{}, DType::int64, &input.device(), false);
+  scatter_into(result, result, input.rank(), index, expand(one, index.shape()));
+  return result;
 }
 
 void register_fill(OpTable& table) {

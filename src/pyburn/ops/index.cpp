@@ -1,4 +1,4 @@
-// Reading and writing through an index.
+// Parts of a tensor named by an index along one axis.
 #include "pyburn/ops/index.h"
 
 #include "pyburn/ops/rules.h"
@@ -17,22 +17,39 @@ Meta infer_select(const IndexAxis& a, Metas in) {
   if (shape.rank() > 0) shape[a.dim] = in[1].shape.numel();
   return {shape, in[0].dtype};
 }
-Meta infer_add(const IndexAxis& a, Metas in) {
+// The parts that go to the places of the index: `source` has its extent along the axis. No axes count as one of extent 1.
+Meta infer_placed(int64_t dim, Metas in) {
   check_index(in[1]);
+  check_dim(dim, in[0].shape.rank());
   Shape expected = in[0].shape;
-  require(expected.rank() > 0, "expected at least one axis: got rank 0");
-  check_dim(a.dim, expected.rank());
-  expected[a.dim] = in[1].shape.numel();
-  require(in[2].shape == expected, "source does not fit: got {} for {}", in[2].shape, expected);
+  if (expected.rank() > 0) expected[dim] = in[1].shape.numel();
+  require(in[2].shape == expected || (expected.rank() <= 1 && in[2].shape.rank() <= 1 && in[2].shape.numel() == in[1].shape.numel()),
+      "source does not fit: got {} for {}", in[2].shape, expected);
   require<DTypeError>(in[2].dtype == in[0].dtype, "expected equal dtypes: got {} and {}", in[0].dtype, in[2].dtype);
   return in[0];
+}
+Meta infer_copy(const IndexAxis& a, Metas in) { return infer_placed(a.dim, in); }
+Meta infer_add(const IndexAdd& a, Metas in) {
+  require<DTypeError>(is_floating(in[0].dtype) || !a.alpha.is_floating(), "for integral input, alpha must not be floating: got {}", a.alpha);
+  return infer_placed(a.dim, in);
+}
+
+// dy at the places of the index, in the shape of the source.
+Tensor source_gradient(int64_t dim, const GradContext& c) {
+  const Tensor whole = c.dy().rank() ? Tensor(c.dy()) : reshape(c.dy(), Dims{1});
+  return reshape(index_select(whole, dim, c.input(1)), c.meta(2).shape);
 }
 Grads grad_select(const IndexAxis& a, const GradContext& c) {
   const Tensor zero = zeros(c.meta(0).shape, c.meta(0).dtype, &c.dy().device(), false);
   return {c.meta(0).shape.rank() == 0 ? reshape(c.dy(), Dims{}) : index_add(zero, a.dim, c.input(1), c.dy())};
 }
-Grads grad_add(const IndexAxis& a, const GradContext& c) {
-  return {c.dy(), Tensor(), c.needs(2) ? index_select(c.dy(), a.dim, c.input(1)) : Tensor()};
+Grads grad_add(const IndexAdd& a, const GradContext& c) {
+  if (!c.needs(2)) return {c.dy()};
+  const Tensor g = source_gradient(a.dim, c);
+  return {c.dy(), Tensor(), a.alpha == Scalar(1) ? g : g * Operand(a.alpha)};
+}
+Grads grad_copy(const IndexAxis& a, const GradContext& c) {
+  return {c.needs(0) ? index_fill(c.dy(), a.dim, c.input(1), 0) : Tensor(), Tensor(), c.needs(2) ? source_gradient(a.dim, c) : Tensor()};
 }
 
 }  // namespace
@@ -62,34 +79,138 @@ constinit OpInfo index_select =
         .samples = R"(
 t(4, 3), 0, index(5, below=4)
 t(4, 3), -1, index(2, below=3)
+t(2, 3, 4), 1, index(4, below=3)
 t(3, 4).T, 0, index(2, below=4)
 t(2, 1).expand(2, 4), 1, index(3, below=4)
 t(), 0, index(1, below=1)
 t(4, 0), 0, index(2, below=4)
 t(4, 3), 0, index(0, below=4)
 t(4, dtype=i64), 0, index(2, below=4)
+t(4, 3, dtype=b8), 1, index(2, below=3)
 t(4, dtype=f16), 0, index(2, below=4)
 t(4, 3), 2, index(2, below=3) ! dim out of range
 t(4, 3), 0, t(2) ! index
 t(4, 3), 0, tensor([7]) ! out of range)"});
-constinit OpInfo index_add =
-    define<IndexAxis, infer_add, grad_add>({.schema = "index_add(Tensor input, int dim, Tensor index, Tensor source) -> Tensor",
-        .doc = "input, with the parts of source added where index says; an index may repeat.",
+constinit OpInfo index_add = define<IndexAdd, infer_add, grad_add>(
+    {.schema = "index_add(Tensor input, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
+        .doc = "input, with alpha times the parts of source added where index says; an index may repeat.",
         .kind = Kind::gather,
         .saves = inputs,
+        .in_place = true,
+        .changes_first = true,
         .example = "pyburn.index_add(pyburn.zeros(3), 0, pyburn.tensor([0, 0, 2]), pyburn.ones(3))",
         .samples = R"(
 t(4, 3), 0, index(5, below=4), t(5, 3)
-t(4, 3), -1, index(2, below=3), t(4, 2)
+t(4, 3), -1, index(2, below=3), t(4, 2), alpha=2.5
+t(2, 3, 4), 1, index(4, below=3), t(2, 4, 4)
 t(3, 4).T, 0, index(2, below=4), t(2, 3)
 t(2, 1).expand(2, 4), 1, index(3, below=4), t(2, 3)
 t(4, 0), 0, index(2, below=4), t(2, 0)
-t(4, dtype=i64), 0, index(2, below=4), t(2, dtype=i64)
-t(), 0, index(1, below=1), t(1) ! axis
+t(), 0, index(1, below=1), t()
+t(4, dtype=i64), 0, index(2, below=4), t(2, dtype=i64), alpha=-2
+t(4, dtype=f16), 0, index(2, below=4), t(2, dtype=f16)
+t(4, dtype=bf16), 0, index(2, below=4), t(2, dtype=bf16)
+t(4, dtype=u8), 0, index(2, below=4), t(2, dtype=u8)
 t(4, 3), 0, index(2, below=4), t(3, 3) ! does not fit
+t(4, 3), 0, index(2, below=4), t(2, 3, dtype=f64) ! dtypes
+t(4, 3), 0, tensor([7]), t(1, 3) ! out of range)"});
+constinit OpInfo index_copy =
+    define<IndexAxis, infer_copy, grad_copy>({.schema = "index_copy(Tensor input, int dim, Tensor index, Tensor source) -> Tensor",
+        .doc = "input, with the parts of source in the places that index says; where an index repeats the last one stays.",
+        .kind = Kind::gather,
+        .saves = inputs,
+        .in_place = true,
+        .changes_first = true,
+        .example = "pyburn.index_copy(pyburn.zeros(3), 0, pyburn.tensor([0, 2]), pyburn.ones(2))",
+        .samples = R"(
+t(4, 3), 0, tensor([2, 0]), t(2, 3)
+t(4, 3), -1, tensor([1]), t(4, 1)
+t(2, 3, 4), 1, tensor([2, 1]), t(2, 2, 4)
+t(3, 4).T, 0, tensor([3, 1]), t(2, 3)
+t(2, 1).expand(2, 4), 1, tensor([0, 3]), t(2, 2)
+t(4, 0), 0, tensor([1, 2]), t(2, 0)
+t(), 0, tensor([0]), t()
+t(4, dtype=i64), 0, tensor([3, 1]), t(2, dtype=i64)
+t(4, dtype=f16), 0, tensor([3, 1]), t(2, dtype=f16)
+t(4, 3), 0, tensor([0, 1]), t(3, 3) ! does not fit
 t(4, 3), 0, tensor([7]), t(1, 3) ! out of range)"});
 }  // namespace op
 
-void register_index(OpTable& table) { table.add({&op::nonzero, &op::index_select, &op::index_add}); }
+namespace {
+constinit FunctionInfo functions[] = {
+    {.schema = "index_fill(Tensor input, int dim, Tensor index, Tensor|Scalar value) -> Tensor",
+        .doc = "input, with value in all places along dim that index says.",
+        .example = "pyburn.index_fill(pyburn.zeros(3), 0, pyburn.tensor([0, 2]), 5.)",
+        .samples = "t(4, 3), 0, tensor([2, 0]), 1.5\nt(4, 3), -1, tensor([1]), t()\nt(3, 4).T, 0, tensor([3, 3]), 2\n"
+                   "t(2, 1).expand(2, 4), 1, tensor([0, 3]), -1\nt(0, 2), 1, tensor([1]), 3\nt(4, dtype=i64), 0, tensor([3]), 7\n"
+                   "t(4, 3), 0, tensor([1]), t(2) ! 0-dimensional\nt(4, 3), 0, tensor([9]), 1 ! out of range",
+        .in_place = true},
+    {.schema = "argwhere(Tensor input) -> Tensor",
+        .doc = "The indices of the elements that are not zero, a row each. The same as nonzero.",
+        .example = "pyburn.argwhere(pyburn.tensor([0., 3., 0., 4.]))",
+        .samples = "t(5, dtype=b8)\nt(2, 3)\nt()\nt(0, 3)\nt(4, 3, dtype=b8).T\nt(2, 1, dtype=b8).expand(2, 3)\n1 ! Tensor"},
+    {.schema = "where.indices(Tensor condition) -> Tensor[]",
+        .doc = "The indices of the elements that are not zero, a tensor per axis.",
+        .torch = "torch.where",
+        .example = "pyburn.where(pyburn.tensor([[True, False], [False, True]]))",
+        .samples = "t(5, dtype=b8)\nt(2, 3)\nt()\nt(0, 3)\nt(4, 3, dtype=b8).T\nt(2, 1, dtype=b8).expand(2, 3)\n1 ! form"},
+    {.schema = "masked_select(Tensor input, Tensor mask) -> Tensor",
+        .doc = "The elements of input where mask is true, along one axis.",
+        .example = "pyburn.masked_select(pyburn.arange(3), pyburn.tensor([True, False, True]))",
+        .samples = "t(2, 3), t(2, 3, dtype=b8)\nt(2, 3), t(3, dtype=b8)\nt(3), t(2, 1, dtype=b8)\nt(), tensor(True)\nt(0, 3), t(3, dtype=b8)\n"
+                   "t(3, 2).T, t(2, 3, dtype=b8)\nt(2, 1).expand(2, 3), t(2, 3, dtype=b8)\nt(4, dtype=i64), t(4, dtype=b8)\n"
+                   "t(3), t(3) ! bool\nt(3), t(2, dtype=b8) ! broadcast",
+        .out = true},
+    {.schema = "masked_scatter(Tensor input, Tensor mask, Tensor source) -> Tensor",
+        .doc = "input, with the elements of source one after the other in the places where mask is true.",
+        .example = "pyburn.masked_scatter(pyburn.zeros(3), pyburn.tensor([True, False, True]), pyburn.ones(2))",
+        .samples = "t(2, 3), t(2, 3, dtype=b8), t(6)\nt(2, 3), t(3, dtype=b8), t(2, 4)\nt(), tensor(True), t(2)\nt(0, 3), t(3, dtype=b8), t(1)\n"
+                   "t(3, 2).T, t(2, 3, dtype=b8), t(4, 2).T\nt(2, 1).expand(2, 3), t(2, 3, dtype=b8), t(7)\n"
+                   "t(4, dtype=i64), t(4, dtype=b8), t(4, dtype=i64)\nt(3), tensor([True, True, False]), t(1) ! not enough\n"
+                   "t(3), t(3), t(3) ! bool\nt(3), t(3, dtype=b8), t(3, dtype=f64) ! dtype",
+        .in_place = true},
+};
+
+// The places of the true elements of mask in plain order.
+Tensor places_of(const TensorHandle& mask) {
+  const Tensor rows = nonzero(reshape(mask, Dims{mask.numel()}));
+  return reshape(rows, Dims{rows.shape()[0]});
+}
+}  // namespace
+
+Tensor index_fill(const TensorHandle& input, int64_t dim, const TensorHandle& index, const Operand& value) {
+  require(!value.is_tensor() || value.tensor().rank() == 0, "[index_fill] value must be a number or a 0-dimensional tensor: got {}",
+      value.is_tensor() ? value.tensor().shape() : Shape());
+  const Tensor one = value.is_tensor() ? value.tensor().dtype() == input.dtype() ? Tensor(value.tensor()) : cast(value.tensor(), input.dtype())
+                                       : full(Dims{}, value.value(), input.dtype(), &input.device(), false);
+  Dims size = input.shape();
+  if (input.rank()) size[normalise_dim(dim, input.rank())] = index.numel();
+  return index_copy(input, dim, index, expand(one, size));
+}
+Tensor argwhere(const TensorHandle& input) { return nonzero(input); }
+Tensors where(const TensorHandle& condition) {
+  const Tensor x = atleast_1d(condition);
+  return unbind(nonzero(x), 1);
+}
+Tensor masked_select(const TensorHandle& input, const TensorHandle& mask) {
+  require<DTypeError>(mask.dtype() == DType::boolean, "[masked_select] expected a bool mask: got {}", mask.dtype());
+  const Tensors both = broadcast_tensors({input, mask});
+  return index_select(reshape(both[0], Dims{both[0].numel()}), 0, places_of(both[1]));
+}
+Tensor masked_scatter(const TensorHandle& input, const TensorHandle& mask, const TensorHandle& source) {
+  require<DTypeError>(mask.dtype() == DType::boolean, "[masked_scatter] expected a bool mask: got {}", mask.dtype());
+  require<DTypeError>(source.dtype() == input.dtype(), "[masked_scatter] expected input and source of one dtype: got {} and {}",
+      input.dtype(), source.dtype());
+  const Tensors both = broadcast_tensors({input, mask});
+  const Tensor places = places_of(both[1]);
+  require(places.numel() <= source.numel(), "[masked_scatter] source has not enough elements: got {} for {}", source.numel(), places.numel());
+  const Tensor elements = slice(reshape(source, Dims{source.numel()}), 0, 0, places.numel());
+  return reshape(index_copy(reshape(both[0], Dims{both[0].numel()}), 0, places, elements), both[0].shape());
+}
+
+void register_index(OpTable& table) {
+  table.add({&op::nonzero, &op::index_select, &op::index_add, &op::index_copy});
+  table.add(functions);
+}
 
 }  // namespace pyburn

@@ -1,4 +1,4 @@
-// Reading and writing through an index.
+// Parts of a tensor named by an index along one axis.
 #pragma once
 #include "pyburn/ir/op_info.h"
 #include "pyburn/runtime/run.h"
@@ -13,9 +13,17 @@ struct IndexAxis {
     return {normalise_dim(dim, x.rank())};
   }
 };
+struct IndexAdd {
+  int64_t dim = 0;
+  Scalar alpha = 1;
+  PB_FIELDS(dim, alpha)
+  static IndexAdd from(const TensorHandle& x, int64_t dim, const TensorHandle&, const TensorHandle&, const Scalar& alpha) {
+    return {normalise_dim(dim, x.rank()), alpha};
+  }
+};
 
 namespace op {
-extern OpInfo nonzero, index_select, index_add;
+extern OpInfo nonzero, index_select, index_add, index_copy;
 }
 
 }  // namespace pyburn

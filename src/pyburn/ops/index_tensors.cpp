@@ -1,134 +1,259 @@
+// Indexing by tensors of integers: x[rows, :, columns], and what is written there.
 #include "pyburn/ops/index_tensors.h"
 
 #include "pyburn/ops/copy.h"
-#include "pyburn/ops/functions.h"
-#include "pyburn/ops/operators.h"
-#include "pyburn/runtime/transfer.h"
-#include "pyburn/support/error.h"
+#include "pyburn/ops/rules.h"
 
 namespace pyburn {
 namespace {
 
-std::vector<int64_t> read_integers(const TensorHandle& index) {
-  std::vector<int64_t> values(size_t(index.numel()));
-  to_host(index, {values.data(), index.meta()});
-  return values;
-}
-
-// x with the indexed axes as one axis, and the one index into it.
-struct Gathered {
-  Dims order;    // of the axes of x, so that the indexed ones stand side by side
-  int axis;      // where they stand then
-  Shape shape;   // of x in that order
-  Tensor flat;   // x in that order, the indexed axes as one
-  Tensor index;  // into that axis; one axis
-  Shape result;  // of take()
-};
-
-Tensor counted_from_start(const TensorHandle& index, int64_t extent) {
-  const Tensor wide = index.dtype() == DType::int64 ? Tensor(index) : cast(index, DType::int64);
-  return where(lt(wide, 0), add(wide, extent), wide);
-}
-
-void check_bounds(const TensorHandle& index, int axis, int64_t extent) {
-  for (int64_t i : read_integers(index))
-    require<IndexError>(
-        i >= 0 && i < extent, "index {} is out of bounds for dimension {} with size {}", i < 0 ? i - extent : i, axis, extent);
-}
-
-Gathered gather_axes(const TensorHandle& x, std::span<const AxisIndex> at) {
-  Gathered g;
-  const int count = int(at.size());
-  bool side_by_side = true;
+// The shape of what the indices name: their common shape in place of the axes from `axis` on.
+Shape named_shape(const IndexTensors& a, const Shape& x, Metas indices) {
+  const int64_t count = int64_t(indices.size());
+  require<IndexError>(count > 0, "expected at least one index");
+  require<IndexError>(a.axis >= 0 && a.axis + count <= x.rank(), "too many indices for tensor of dimension {}: got {}", x.rank(),
+      a.axis + count);
   Shape common;
-  for (int k = 0; k < count; ++k) {
-    require<DTypeError>(is_integral(at[size_t(k)].index.dtype()) && at[size_t(k)].index.dtype() != DType::boolean,
-        "tensors used as indices must be of an integer dtype or bool: got {}", at[size_t(k)].index.dtype());
-    side_by_side &= at[size_t(k)].axis == at[0].axis + k;
-    common = broadcast_shapes(common, at[size_t(k)].index.shape());
+  for (const Meta& i : indices) {
+    require<DTypeError>(is_integral(i.dtype) && i.dtype != DType::boolean,
+        "tensors used as indices must be of an integer dtype or bool: got {}", i.dtype);
+    common = broadcast_shapes(common, i.shape);
   }
-  g.axis = side_by_side ? at[0].axis : 0;
-  if (!side_by_side)
-    for (const AxisIndex& a : at) g.order.push_back(a.axis);
-  for (int i = 0; i < x.rank(); ++i) {
-    bool taken = false;
-    for (const AxisIndex& a : at) taken |= !side_by_side && a.axis == i;
-    if (!taken) g.order.push_back(i);
-  }
-  for (int64_t i : g.order) g.shape.push_back(x.shape()[i]);
+  Shape shape;
+  shape.append(x.begin(), x.begin() + a.axis);
+  shape.append(common.begin(), common.end());
+  shape.append(x.begin() + a.axis + count, x.end());
+  return shape;
+}
+Meta infer_index(const IndexTensors& a, Metas in) {
+  const Shape shape = named_shape(a, in[0].shape, in.subspan(1));
+  checked_numel(shape);
+  return {shape, in[0].dtype};
+}
+Meta infer_put(const IndexTensors& a, Metas in) {
+  const Shape shape = named_shape(a, in[0].shape, in.subspan(2));
+  const Meta& values = in[1];
+  require(values.shape == shape, "values do not fit: got {} for {}", values.shape, shape);
+  require<DTypeError>(values.dtype == in[0].dtype, "expected values of the dtype of the input: got {} for {}", values.dtype, in[0].dtype);
+  return in[0];
+}
 
-  Tensor linear;
-  int64_t extent = 1;
-  for (int k = 0; k < count; ++k) {
-    const int64_t n = g.shape[g.axis + k];
-    const Tensor index = counted_from_start(at[size_t(k)].index, n);
-    if (count > 1) check_bounds(index, at[size_t(k)].axis, n);  // index_select sees the sum only
-    linear = k == 0 ? index : add(mul(linear, n), index);
-    extent *= n;
+Tensors indices_of(const GradContext& c, int first) {
+  Tensors indices;
+  for (int i = first; i < c.inputs(); ++i) indices.push_back(c.input(i));
+  return indices;
+}
+Grads grad_index(const IndexTensors& a, const GradContext& c) {
+  const Tensor zero = zeros(c.meta(0).shape, c.meta(0).dtype, &c.dy().device(), false);
+  return {_index_put(zero, c.dy(), indices_of(c, 1), a.axis, true)};
+}
+Grads grad_put(const IndexTensors& a, const GradContext& c) {
+  const Tensors indices = indices_of(c, 2);
+  Tensor dx = c.dy();
+  if (!a.accumulate && c.needs(0)) {
+    const Tensor zero = expand(zeros(Dims{}, dx.dtype(), &dx.device(), false), c.meta(1).shape);
+    dx = _index_put(dx, zero, indices, a.axis, false);
   }
-  g.index = reshape(expand(linear, common), Dims{common.numel()});
-
-  Shape flat, result;
-  for (int i = 0; i < g.shape.rank(); ++i) {
-    if (i == g.axis) {
-      flat.push_back(extent);
-      result.append(common.begin(), common.end());
-    }
-    if (i >= g.axis && i < g.axis + count) continue;
-    flat.push_back(g.shape[i]);
-    result.push_back(g.shape[i]);
-  }
-  g.flat = side_by_side ? Tensor(x) : permute(x, g.order);
-  if (count > 1) g.flat = reshape(g.flat, flat);
-  g.result = result;
-  return g;
+  return {dx, c.needs(1) ? _index(c.dy(), indices, a.axis) : Tensor()};
 }
 
 }  // namespace
 
-Tensor take(const TensorHandle& x, std::span<const AxisIndex> at) {
-  const Gathered g = gather_axes(x, at);
-  const Tensor taken = index_select(g.flat, g.axis, g.index);
-  return taken.shape() == g.result ? taken : reshape(taken, g.result);
-}
+namespace op {
+constinit OpInfo _index = define<IndexTensors, infer_index, grad_index>(
+    {.schema = "_index(Tensor input, Tensor[] indices, int axis=0) -> Tensor",
+        .doc = "What x[..., *indices] gives, with the first index for axis.",
+        .kind = Kind::gather,
+        .saves = inputs,
+        .torch = "lambda x, indices, axis=0: x[(slice(None),) * axis + tuple(indices)]",
+        .example = "pyburn.arange(5)[pyburn.tensor([4, -1])]",
+        .samples = R"(
+t(4, 3), [index(5, below=4)]
+t(4, 3), [index(2, 2, below=3)], 1
+t(4, 3), [tensor([-1, 0, -4]), tensor([[0], [2]])]
+t(2, 3, 4), [index(2, below=3), index(2, below=4)], axis=1
+t(2, 3, 4), [index(3, below=3)], 1
+t(3, 4).T, [index(2, below=4)]
+t(2, 1).expand(2, 4), [index(3, below=4)], 1
+t(4, 3), [tensor(2)]
+t(4, 0), [index(2, below=4)]
+t(4, 3), [index(0, below=4)]
+t(4, dtype=i64), [index(2, below=4)]
+t(4, 3, dtype=b8), [index(2, below=3)], 1
+t(4, dtype=f16), [tensor([0, 3], dtype=i32)]
+t(4, 3), [tensor([4])] ! out of bounds for dimension 0 with size 4
+t(4, 3), [tensor([0]), tensor([-4])] ! out of bounds
+t(4, 3), [t(2)] ! integer
+t(4), [tensor([0]), tensor([0])] ! too many indices
+t(), [tensor([0])] ! too many indices
+t(4, 3), [tensor([0, 1]), tensor([0, 1, 2])] ! broadcast)"});
+constinit OpInfo _index_put = define<IndexTensors, infer_put, grad_put>(
+    {.schema = "_index_put(Tensor input, Tensor values, Tensor[] indices, int axis=0, bool accumulate=False) -> Tensor",
+        .doc = "input, with values in the places that indices name, or added to what is there; the first index is for axis.",
+        .kind = Kind::gather,
+        .saves = inputs,
+        .in_place = true,
+        .changes_first = true,
+        .torch = "lambda x, values, indices, axis=0, accumulate=False: torch.ops.aten.index_put(x, [None] * axis + list(indices), values, accumulate)",
+        .example = "pyburn.zeros(3).index_put((pyburn.tensor([0, 2]),), pyburn.ones(2))",
+        .samples = R"(
+t(4, 3), t(2, 3), [tensor([2, 0])]
+t(4, 3), t(4, 2, 1), [tensor([[2], [0]])], 1
+t(4, 3), t(2, 2), [tensor([-1, 0]), tensor([[0], [2]])]
+t(4, 3), t(5, 3), [index(5, below=4)], accumulate=True
+t(2, 3, 4), t(2, 2), [index(2, below=3), index(2, below=4)], axis=1, accumulate=True
+t(2, 3, 4), t(2, 2, 4), [tensor([2, 1])], 1
+t(3, 4).T, t(3, 2).T, [tensor([3, 1])]
+t(2, 1).expand(2, 4), t(2, 1).expand(2, 2), [tensor([3, 1])], 1
+t(4, 3), t(3), [tensor(2)]
+t(4), t(), [tensor(2)]
+t(4, 0), t(2, 0), [tensor([3, 1])]
+t(4, 3), t(0, 3), [index(0, below=4)]
+t(4, dtype=i64), t(6, dtype=i64), [index(6, below=4)], accumulate=True
+t(4, dtype=f16), t(6, dtype=f16), [index(6, below=4)], accumulate=True
+t(4, dtype=b8), t(2, dtype=b8), [tensor([3, 1])]
+t(4, 3), t(1, 3), [tensor([4])] ! out of bounds
+t(4, 3), t(3), [tensor([0])] ! do not fit
+t(4, 3), t(1, 3, dtype=f64), [tensor([0])] ! dtype)"});
+}  // namespace op
 
-void put(const TensorHandle& x, std::span<const AxisIndex> at, const TensorHandle& value) {
-  const Gathered g = gather_axes(x, at);
-  const int64_t extent = g.flat.shape()[g.axis];
-  check_bounds(g.index, at[0].axis, extent);
-  // Where each place of the axis gets its new value from; places that keep their value take the first, unseen.
-  const std::vector<int64_t> targets = read_integers(g.index);
-  if (targets.empty()) return;
-  std::vector<int64_t> source(size_t(extent), 0);
-  std::vector<uint8_t> written(size_t(extent), 0);
-  for (size_t i = 0; i < targets.size(); ++i) {
-    source[size_t(targets[i])] = int64_t(i);
-    written[size_t(targets[i])] = 1;
+namespace {
+constexpr const char* kPut =
+    "t(4, 3), [tensor([2, 0])], t(2, 3)\nt(4, 3), [tensor([2, 0])], t(3)\nt(4, 3), [tensor([-1, 0]), tensor([[0], [2]])], t()\n"
+    "t(4, 3), [index(5, below=4)], t(5, 3), accumulate=True\nt(4), [tensor([True, False, True, False])], t(2)\n"
+    "t(2, 3), [tensor([[True, False, True], [False, True, False]])], t(1)\nt(0, 3), [index(0, below=1)], t(0, 3)\n"
+    "t(3, 4).T, [tensor([3, 1])], t(3, 2).T\nt(4, 3), [tensor([2, 0])], t(1, 3).expand(2, 3)\nt(4, dtype=i64), [index(6, below=4)], t(6, dtype=i64), True\n"
+    "t(4, 3), [tensor([4])], t(3) ! out of bounds\nt(4, 3), [tensor([0, 1])], t(5) ! shape mismatch\n"
+    "t(4, 3), [tensor([0])], t(3, dtype=f64) ! dtype";
+constinit FunctionInfo functions[] = {
+    {.schema = "index_put(Tensor input, Tensor[] indices, Tensor values, bool accumulate=False) -> Tensor",
+        .doc = "input, with values in the places input[indices], or added to what is there.",
+        .example = "pyburn.index_put(pyburn.zeros(3), (pyburn.tensor([0, 2]),), pyburn.ones(2))",
+        .samples = kPut},
+    {.schema = "index_put_(Tensor input, Tensor[] indices, Tensor values, bool accumulate=False) -> Tensor",
+        .doc = "In place: values in the places input[indices], or added to what is there.",
+        .torch = "lambda x, *rest, **k: x.clone().index_put_(*rest, **k)",
+        .example = "pyburn.zeros(3).index_put_((pyburn.tensor([0, 2]),), pyburn.ones(2))",
+        .samples = kPut},
+    {.schema = "take(Tensor input, Tensor index) -> Tensor",
+        .doc = "The elements of the flattened input that index names; negative numbers count from the end.",
+        .example = "pyburn.take(pyburn.tensor([[1, 2], [3, 4]]), pyburn.tensor([0, -1]))",
+        .samples = "t(2, 3), index(4, below=6)\nt(2, 3), tensor([[0, -1], [-6, 5]])\nt(), tensor([0, 0])\nt(3), tensor(2)\nt(3), index(0, below=3)\n"
+                   "t(3, 2).T, index(4, below=6)\nt(2, 1).expand(2, 3), index(2, 2, below=6)\nt(3, dtype=i64), index(2, below=3)\n"
+                   "t(2, 3), tensor([6]) ! out of bounds\nt(3), t(2) ! integer",
+        .out = true},
+    {.schema = "put(Tensor input, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
+        .doc = "input, with the elements of source in the places of the flattened input that index names, or added to what is there.",
+        .example = "pyburn.put(pyburn.zeros(2, 2), pyburn.tensor([0, -1]), pyburn.ones(2))",
+        .samples = "t(2, 3), tensor([0, 4]), t(2)\nt(2, 3), tensor([[0, -1], [0, 5]]), t(2, 2), accumulate=True\nt(), tensor([0]), t(1)\n"
+                   "t(3), index(0, below=3), t(0)\nt(3, 2).T, tensor([1, 3]), t(2), False\nt(2, 1).expand(2, 3), tensor([1, 3]), t(2)\n"
+                   "t(3, dtype=i64), tensor([1, 2]), t(2, dtype=i64), True\nt(2, 3), tensor([6]), t(1) ! out of bounds\n"
+                   "t(2, 3), tensor([0, 1]), t(3) ! as many elements\nt(3), tensor([0]), t(1, dtype=f64) ! dtype",
+        .in_place = true},
+};
+
+// x with the indexed axes side by side: a view.
+struct SideBySide {
+  Tensor x;
+  Tensors indices;
+  int axis;     // where they begin
+  Shape named;  // what the indices name
+};
+SideBySide side_by_side(const TensorHandle& x, std::span<const AxisIndex> at) {
+  SideBySide result{x, {}, at[0].axis, {}};
+  bool adjacent = true;
+  Dims order;
+  for (size_t k = 0; k < at.size(); ++k) {
+    adjacent &= at[k].axis == at[0].axis + int(k);
+    order.push_back(at[k].axis);
+    result.indices.push_back(at[k].index);
   }
-  const Tensor from = from_host(x.device(), {source.data(), {Shape{extent}, DType::int64}});
-  Shape mask_shape(Dims(g.flat.rank(), 1));
-  mask_shape[g.axis] = extent;
-  const Tensor mask = from_host(x.device(), {written.data(), {mask_shape, DType::boolean}});
-
-  Shape rows = g.flat.shape();
-  rows[g.axis] = int64_t(targets.size());
-  Tensor fitted = value.dtype() == x.dtype() ? Tensor(value) : cast(value, x.dtype());
-  fitted = reshape(expand(fitted, g.result), rows);
-  const Tensor updated = reshape(where(mask, index_select(fitted, g.axis, from), g.flat), g.shape);
-  Dims back(g.order.size(), 0);
-  for (int64_t i = 0; i < g.order.size(); ++i) back[g.order[i]] = i;
-  copy_into(x, permute(updated, back));
+  if (!adjacent) {
+    for (int i = 0; i < x.rank(); ++i) {
+      bool taken = false;
+      for (const AxisIndex& a : at) taken |= a.axis == i;
+      if (!taken) order.push_back(i);
+    }
+    result.x = permute(x, order);
+    result.axis = 0;
+  }
+  SmallVector<Meta, 4> metas;
+  for (const TensorHandle& i : result.indices) metas.push_back(i.meta());
+  result.named = named_shape({result.axis, false}, result.x.shape(), {metas.data(), size_t(metas.size())});
+  return result;
 }
 
-SmallVector<AxisIndex, 4> mask_indices(const TensorHandle& x, int axis, const TensorHandle& mask) {
+// Indices for the first axes; masks stand for as many axes as they have.
+SmallVector<AxisIndex, 4> leading(const TensorHandle& x, const Tensors& indices) {
+  SmallVector<AxisIndex, 4> at;
+  int axis = 0;
+  for (const TensorHandle& i : indices) {
+    if (i.dtype() == DType::boolean || i.dtype() == DType::uint8) {
+      for (AxisIndex& a : mask_indices(x, axis, i)) at.push_back(std::move(a));
+      axis += i.rank();
+    } else {
+      at.push_back({axis++, i});
+    }
+  }
+  return at;
+}
+}  // namespace
+
+Tensor read_at(const TensorHandle& x, std::span<const AxisIndex> at) {
+  const SideBySide s = side_by_side(x, at);
+  return _index(s.x, s.indices, s.axis);
+}
+
+void write_at(const TensorHandle& x, std::span<const AxisIndex> at, const TensorHandle& value, bool accumulate) {
+  const SideBySide s = side_by_side(x, at);
+  bool fits = value.rank() <= s.named.rank();
+  for (int i = 1; fits && i <= value.rank(); ++i) {
+    const int64_t n = value.shape()[value.rank() - i];
+    fits = n == 1 || n == s.named[s.named.rank() - i];
+  }
+  require(fits, "shape mismatch: value tensor of shape {} cannot be broadcast to indexing result of shape {}", value.shape(), s.named);
+  const Tensor fitted = value.dtype() == x.dtype() ? Tensor(value) : cast(value, x.dtype());
+  _index_put_into(s.x, s.x, expand(fitted, s.named), s.indices, s.axis, accumulate);
+}
+
+void check_mask(const TensorHandle& x, int axis, const TensorHandle& mask) {
   for (int i = 0; i < mask.rank(); ++i)
     require<IndexError>(axis + i < x.rank() && mask.shape()[i] == x.shape()[axis + i],
         "the shape of the mask {} at index {} does not match the shape of the indexed tensor {} at index {}", mask.shape(), i, x.shape(),
         axis + i);
+}
+
+SmallVector<AxisIndex, 4> mask_indices(const TensorHandle& x, int axis, const TensorHandle& mask) {
+  check_mask(x, axis, mask);
   const Tensor places = nonzero(mask);
   SmallVector<AxisIndex, 4> result;
   for (int i = 0; i < mask.rank(); ++i) result.push_back({axis + i, select(places, 1, i)});
   return result;
+}
+
+Tensor index_put_(const TensorHandle& input, const Tensors& indices, const TensorHandle& values, bool accumulate) {
+  require<DTypeError>(values.dtype() == input.dtype(), "[index_put_] expected values of the dtype of the input: got {} for {}",
+      values.dtype(), input.dtype());
+  const SmallVector<AxisIndex, 4> at = leading(input, indices);
+  require<IndexError>(!at.empty(), "[index_put_] expected at least one index");
+  write_at(input, {at.data(), size_t(at.size())}, values, accumulate);
+  return input;
+}
+Tensor index_put(const TensorHandle& input, const Tensors& indices, const TensorHandle& values, bool accumulate) {
+  return index_put_(clone(input), indices, values, accumulate);
+}
+Tensor take(const TensorHandle& input, const TensorHandle& index) { return _index(reshape(input, Dims{input.numel()}), {index}, 0); }
+Tensor put(const TensorHandle& input, const TensorHandle& index, const TensorHandle& source, bool accumulate) {
+  require(index.numel() == source.numel(), "[put] source must have as many elements as index: got {} and {}", source.shape(), index.shape());
+  require<DTypeError>(source.dtype() == input.dtype(), "[put] expected input and source of one dtype: got {} and {}", input.dtype(),
+      source.dtype());
+  const Tensor flat = reshape(input, Dims{input.numel()});
+  return reshape(_index_put(flat, reshape(source, index.shape()), {index}, 0, accumulate), input.shape());
+}
+
+void register_index_tensors(OpTable& table) {
+  table.add({&op::_index, &op::_index_put});
+  table.add(functions);
 }
 
 }  // namespace pyburn

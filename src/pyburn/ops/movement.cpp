@@ -3,8 +3,7 @@
 
 #include <algorithm>
 
-#include "pyburn/ops/copy.h"
-#include "pyburn/ops/rules.h"
+#include "pyburn/ops/part_gradient.h"
 
 namespace pyburn {
 
@@ -180,13 +179,6 @@ Grads grad_expand(const Expand& a, const GradContext& c) {
   if (stretched.empty()) return {c.dy()};
   const Tensor total = sum(c.dy(), stretched, true);
   return {extra ? reshape(total, from) : total};
-}
-// The gradient of a part: zeros of the whole, with dy written into the part.
-template <class Part>
-Tensor embedded(const GradContext& c, Part part) {
-  const Tensor whole = zeros(c.meta(0).shape, c.meta(0).dtype, &c.dy().device(), false);
-  copy_into(part(whole), c.dy());
-  return whole;
 }
 Grads grad_slice(const Slice& a, const GradContext& c) {
   return {embedded(c, [&](const Tensor& w) { return slice(w, a.dim, a.start, a.start + a.length * a.step, a.step); })};

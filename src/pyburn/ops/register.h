@@ -21,6 +21,17 @@ void register_pointwise(OpTable&);
 void register_random(OpTable&);
 void register_reduce(OpTable&);
 void register_transcendental(OpTable&);
+void register_axes(OpTable&);
+void register_join(OpTable&);
+void register_pad(OpTable&);
+void register_rearrange(OpTable&);
+void register_split(OpTable&);
+void register_views(OpTable&);
+void register_scatter(OpTable&);
+void register_index_tensors(OpTable&);
+void register_overwrite(OpTable&);
+void register_embedding(OpTable&);
+void register_segment(OpTable&);
 void register_unary(OpTable&);
 
 inline void register_operations(OpTable& table) {
@@ -40,6 +51,17 @@ inline void register_operations(OpTable& table) {
            register_conv,
            register_norm,
            register_index,
+           register_axes,
+           register_join,
+           register_pad,
+           register_rearrange,
+           register_split,
+           register_views,
+           register_scatter,
+           register_index_tensors,
+           register_overwrite,
+           register_embedding,
+           register_segment,
            register_random,
            register_optimise,
            register_fused,

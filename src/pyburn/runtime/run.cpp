@@ -117,11 +117,12 @@ bool extents_meet(const Layout& a, const Layout& b) {
 }
 
 // An input that shares memory with the output must not see the output's new values.
-void separate_from(Prepared& in, const TensorHandle& out, Kind kind) {
+void separate_from(Prepared& in, const TensorHandle& out, const OpInfo& info) {
   for (int64_t i = 0; i < in.list.size(); ++i) {
     const TensorHandle& t = *in.list[i];
     if (!t.defined() || t.storage() != out.storage()) continue;
-    if ((kind == Kind::elementwise || kind == Kind::update) && t.layout() == out.layout()) continue;  // the same place
+    const bool in_step = info.kind == Kind::elementwise || info.kind == Kind::update || (info.changes_first && i == 0);
+    if (in_step && t.layout() == out.layout()) continue;  // the same place
     if (!extents_meet(t.layout(), out.layout())) continue;
     if (planted_fault == Fault::missing_overlap_copy) continue;
     in.replace(i, cast_to(t, t.dtype()));
@@ -141,7 +142,12 @@ void check_target(const TensorHandle& out, const Meta& result) {
 
 void dispatch_view(Backend& top, OpRef op, Inputs in, Outputs out) {
   require<ValueError>(!out[0].defined(), "a view cannot be written into another tensor");
-  out[0] = alias(*in[0], op.info->view(op.attrs, in[0]->layout()));
+  const Layout layout = op.info->view(op.attrs, in[0]->layout());
+  const auto [first, end] = layout.extent();  // as_strided may name any place
+  if (in[0]->storage() && first != end)
+    require(first >= 0 && end * size_of(in[0]->dtype()) <= in[0]->storage()->bytes, "the view is out of bounds for its storage: got {}",
+        layout);
+  out[0] = alias(*in[0], layout);
   if (in[0]->has(Flag::untracked)) out[0].set(Flag::untracked);
   if (top.sees_views()) top.execute(op, in, out);
 }
@@ -188,7 +194,7 @@ void dispatch_checked(OpRef op, Inputs given, Outputs out, Device* wanted) {
       out[i] = make_tensor(device, results[int64_t(i)].dtype, contiguous_layout(results[int64_t(i)].shape));
       continue;
     }
-    separate_from(in, out[i], info.kind);
+    separate_from(in, out[i], info);
     writes = true;
   }
   if (writes) {

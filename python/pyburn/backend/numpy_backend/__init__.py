@@ -18,6 +18,7 @@ from .index import IndexKernels
 from .logic import LogicKernels
 from .pointwise import PointwiseKernels
 from .products import ProductsKernels
+from .rearrange import RearrangeKernels
 from .reduce import ReduceKernels
 from .transcendental import TranscendentalKernels
 from .unary import UnaryKernels
@@ -35,6 +36,7 @@ class NumpyBackend(
     ReduceKernels,
     IndexKernels,
     ProductsKernels,
+    RearrangeKernels,
     Backend,
 ):
     """Every operation in a line or two of numpy."""

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from ... import _core
 from ..interface import kernel
-from .arrays import checked
+from .arrays import checked, wide
+
+_SUM, PROD, MEAN, AMAX, AMIN = range(5)  # how scatter_reduce reduces
 
 
 class IndexKernels:
@@ -19,8 +24,105 @@ class IndexKernels:
         return np.take(x, index, dim) if x.ndim else x
 
     @kernel
-    def index_add(self, x, index, source, *, dim):
-        index = checked(index, x.shape[dim], "index_add")
-        y = x.copy()
-        np.add.at(np.moveaxis(y, dim, 0), index, np.moveaxis(source, dim, 0))
+    def index_add(self, x, index, source, *, dim, alpha):
+        index = checked(index, x.shape[dim] if x.ndim else 1, "index_add")
+        y = wide(np.atleast_1d(x)).copy()
+        np.add.at(np.moveaxis(y, dim, 0), index, np.moveaxis(alpha * wide(np.atleast_1d(source)), dim, 0).astype(y.dtype))
+        return y.reshape(x.shape)
+
+    @kernel
+    def index_copy(self, x, index, source, *, dim):
+        index = checked(index, x.shape[dim] if x.ndim else 1, "index_copy")
+        y = np.atleast_1d(x).copy()
+        np.moveaxis(y, dim, 0)[index] = np.moveaxis(np.atleast_1d(source), dim, 0)
+        return y.reshape(x.shape)
+
+    @kernel
+    def _index(self, x, *indices, axis, accumulate):
+        return x[(slice(None),) * axis + within(x.shape[axis:], indices, "_index")]
+
+    @kernel
+    def _index_put(self, x, values, *indices, axis, accumulate):
+        y = wide(x).copy()
+        places = (slice(None),) * axis + within(x.shape[axis:], indices, "_index_put")
+        if accumulate:
+            np.add.at(y, places, values)
+        else:
+            y[places] = values
         return y
+
+    @kernel
+    def _embedding(self, weight, indices, *, padding_idx, scale_grad_by_freq):
+        return weight[checked(indices, len(weight), "_embedding")].reshape(*indices.shape, weight.shape[1])
+
+    @kernel
+    def _segment_reduce(self, x, lengths, *, reduce, initial):
+        if (lengths < 0).any() or lengths.sum() != len(x):
+            raise _core.ArgumentError(f"[_segment_reduce] lengths must not be negative and sum to {len(x)}: got {lengths.tolist()}")
+        start = {PROD: 1, AMAX: -np.inf, AMIN: np.inf}.get(reduce, 0) if initial is None else initial
+        function = {PROD: np.multiply, AMAX: np.maximum, AMIN: np.minimum}.get(reduce, np.add)
+        parts = np.split(wide(x), np.cumsum(lengths)[:-1])
+        rows = [function.reduce(part, 0, initial=start) for part in parts]
+        if reduce == MEAN:
+            rows = [r / len(part) if len(part) or initial is None else r for r, part in zip(rows, parts)]
+        return np.array(rows).reshape(len(lengths), *x.shape[1:])
+
+    @kernel
+    def gather(self, x, index, *, dim):
+        return np.atleast_1d(x)[places(x, index, dim, "gather")].reshape(index.shape)
+
+    @kernel("scatter.src")
+    def scatter_src(self, x, index, src, *, dim):
+        y = np.atleast_1d(x).copy()
+        y[places(x, index, dim, "scatter")] = part(src, index)
+        return y.reshape(x.shape)
+
+    @kernel
+    def scatter_add(self, x, index, src, *, dim):
+        y = wide(np.atleast_1d(x)).copy()
+        np.add.at(y, places(x, index, dim, "scatter_add"), wide(part(src, index)))
+        return y.reshape(x.shape)
+
+    @kernel
+    def scatter_reduce(self, x, index, src, *, dim, reduce, include_self):
+        y, at, src = wide(np.atleast_1d(x)).copy(), places(x, index, dim, "scatter_reduce"), wide(part(src, index))
+        floating = np.issubdtype(y.dtype, np.floating)
+        low, high = (-np.inf, np.inf) if floating or y.dtype == bool else (np.iinfo(y.dtype).min, np.iinfo(y.dtype).max)
+        if not include_self:
+            y[at] = {PROD: 1, AMAX: low, AMIN: high}.get(reduce, 0)
+        {PROD: np.multiply, AMAX: np.maximum, AMIN: np.minimum}.get(reduce, np.add).at(y, at, src)
+        if reduce == MEAN:
+            count = np.full(y.shape, int(include_self))
+            np.add.at(count, at, 1)
+            y = y / np.maximum(count, 1) if floating else y // np.maximum(count, 1)
+        return y.reshape(x.shape)
+
+
+def within(extents: tuple[int, ...], indices: Any, op: str) -> tuple[np.ndarray, ...]:
+    """The indices; an error where one points outside. Negative numbers count from the end."""
+    for axis, (extent, index) in enumerate(zip(extents, indices)):
+        for i in index.reshape(-1):
+            if not -extent <= i < extent:
+                raise _core.IndexOutOfRange(f"[{op}] index {i} is out of bounds for dimension {axis} with size {extent}")
+    return tuple(indices)
+
+
+def places(x: np.ndarray, index: np.ndarray, dim: int, op: str) -> tuple[np.ndarray, ...]:
+    """Where in x the elements are that an index of gather names."""
+    x, index = np.atleast_1d(x), np.atleast_1d(index)
+    for i in index.reshape(-1):
+        if not 0 <= i < x.shape[dim]:
+            raise _core.IndexOutOfRange(f"[{op}] index {i} is out of bounds for dimension {dim} with size {x.shape[dim]}")
+    grid = list(np.indices(index.shape)) if index.ndim == x.ndim else [index] * x.ndim
+    grid[dim] = index
+    return tuple(grid)
+
+
+def part(src: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """The elements of src that an index names, in its shape."""
+    index = np.atleast_1d(index)
+    return (
+        np.atleast_1d(src)[tuple(slice(n) for n in index.shape)]
+        if index.ndim == np.atleast_1d(src).ndim
+        else np.zeros(index.shape, src.dtype)
+    )

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "pyburn/backends/cpu/cpu_backend.h"
+#include "pyburn/backends/cpu/strided_copy.h"
 #include "pyburn/backends/cpu/tiles.h"
 
 namespace pyburn::cpu {
@@ -27,13 +28,8 @@ void identity4(const void*, const void* const* in, void* out, int64_t n) {
 }  // namespace
 
 void convert_into(const TensorHandle& x, const TensorHandle& y) {
+  if (x.dtype() == y.dtype()) return copy_strided(size_of(x.dtype()), x.shape(), place_of(x), place_of(y));
   const DType compute = conversion_dtype(x.dtype(), y.dtype());
-  if (x.dtype() == y.dtype() && x.layout().is_contiguous() && y.layout().is_contiguous()) {
-    const int64_t size = size_of(x.dtype());
-    std::memmove(static_cast<char*>(y.storage()->host) + y.layout().offset * size,
-        static_cast<const char*>(x.storage()->host) + x.layout().offset * size, size_t(x.numel() * size));
-    return;
-  }
   const TensorHandle* in[] = {&x};
   run_tile({size_of(compute) == 8 ? identity : identity4}, compute, nullptr, in, y);
 }
@@ -50,13 +46,13 @@ TensorHandle converted(const TensorHandle& x, DType dtype) {
 namespace {
 
 void cast(const CastTo&, const TensorHandle& x, TensorHandle& y) { convert_into(x, y); }
-void plain(const NoAttrs&, const TensorHandle& x, TensorHandle& y) { convert_into(x, y); }
+void contiguous_copy(const NoAttrs&, const TensorHandle& x, TensorHandle& y) { convert_into(x, y); }
 
 }  // namespace
 
 void register_copy(KernelTable& kernels) {
   kernels.add_for_all<cast>(op::cast);
-  kernels.add_for_all<plain>(op::contiguous_copy);
+  kernels.add_for_all<contiguous_copy>(op::contiguous_copy);
 }
 
 }  // namespace pyburn::cpu

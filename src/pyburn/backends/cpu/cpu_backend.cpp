@@ -62,6 +62,9 @@ CpuBackend::CpuBackend() {
            register_softmax,
            register_random,
            register_index,
+           register_rearrange,
+           register_scatter,
+           register_segment,
            register_optimise,
            register_fused,
        })

@@ -44,6 +44,9 @@ void register_conv(KernelTable&);
 void register_softmax(KernelTable&);
 void register_random(KernelTable&);
 void register_index(KernelTable&);
+void register_rearrange(KernelTable&);
+void register_scatter(KernelTable&);
+void register_segment(KernelTable&);
 void register_optimise(KernelTable&);
 void register_fused(KernelTable&);
 

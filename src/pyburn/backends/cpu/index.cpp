@@ -1,86 +1,104 @@
-// nonzero, index_select, index_add.
+// nonzero, and reading and writing the rows that indices name.
 #include "pyburn/ops/index.h"
 
-#include <cstring>
+#include <algorithm>
 #include <vector>
 
 #include "pyburn/backends/cpu/cpu_backend.h"
-#include "pyburn/backends/cpu/dispatch_dtype.h"
+#include "pyburn/backends/cpu/index_rows.h"
 #include "pyburn/backends/cpu/tiles.h"
-#include "pyburn/support/error.h"
+#include "pyburn/ops/embedding.h"
+#include "pyburn/ops/index_tensors.h"
+#include "pyburn/support/thread_pool.h"
 
 namespace pyburn::cpu {
 namespace {
 
+// Chunks are counted first, so that each then knows where its hits go.
 void nonzero(const NoAttrs&, Inputs in, Outputs out) {
   const TensorHandle& x = *in[0];
-  const TensorHandle truth = converted(x, DType::boolean);
+  const TensorHandle truth = x.dtype() == DType::boolean ? plain(x) : converted(x, DType::boolean);
   const bool* p = truth.data<bool>();
-  std::vector<int64_t> hits;
-  for (int64_t i = 0, n = x.numel(); i < n; ++i)
-    if (p[i]) hits.push_back(i);
-  const Shape shape{int64_t(hits.size()), x.rank()};
-  out[0] = make_tensor(x.device(), DType::int64, contiguous_layout(shape), cpu_backend().allocate(DType::int64, shape.numel()));
-  int64_t* row = out[0].data<int64_t>();
-  for (int64_t linear : hits) {
-    for (int i = x.rank() - 1; i >= 0; --i) {
-      row[i] = linear % x.shape()[i];
-      linear /= x.shape()[i];
+  const int64_t n = x.numel(), chunks = (n + kGrain - 1) / kGrain;
+  const int rank = x.rank();
+  std::vector<int64_t> starts(size_t(chunks) + 1, 0);
+  parallel_for(chunks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t c = begin; c < end; ++c) {
+      int64_t hits = 0;
+      for (int64_t i = c * kGrain, last = std::min(n, i + kGrain); i < last; ++i) hits += p[i];
+      starts[size_t(c) + 1] = hits;
     }
-    row += x.rank();
-  }
-}
-
-// The index as int64, checked against the axis; negative counts are refused, as in PyTorch.
-std::vector<int64_t> checked(const TensorHandle& index, int64_t extent) {
-  const TensorHandle wide = converted(index, DType::int64);
-  std::vector<int64_t> result(wide.data<int64_t>(), wide.data<int64_t>() + wide.numel());
-  for (int64_t i : result) require<IndexError>(i >= 0 && i < extent, "index out of range: got {} for extent {}", i, extent);
-  return result;
-}
-
-struct Axis {
-  int64_t outer = 1, extent = 1, inner = 1;
-};
-Axis around(const Shape& s, int64_t dim) {
-  Axis a;
-  for (int i = 0; i < s.rank(); ++i) (i < dim ? a.outer : i == dim ? a.extent : a.inner) *= s[i];
-  return a;
-}
-TensorHandle plain(const TensorHandle& x) { return x.layout().is_contiguous() ? x : converted(x, x.dtype()); }
-
-void index_select(const IndexAxis& a, const TensorHandle& x_, const TensorHandle& index, TensorHandle& y_) {
-  const TensorHandle x = plain(x_);
-  const TensorHandle y = y_.layout().is_contiguous() ? y_ : scratch(y_, y_.dtype());
-  const Axis axis = around(x.shape(), a.dim);
-  const std::vector<int64_t> rows = checked(index, axis.extent);
-  const size_t bytes = size_t(axis.inner * size_of(x.dtype()));
-  const char* from = static_cast<const char*>(x.storage()->host) + x.layout().offset * size_of(x.dtype());
-  char* to = static_cast<char*>(y.storage()->host) + y.layout().offset * size_of(y.dtype());
-  for (int64_t o = 0; o < axis.outer; ++o)
-    for (int64_t r : rows) {
-      if (bytes) std::memcpy(to, from + size_t(o * axis.extent + r) * bytes, bytes);
-      to += bytes;
-    }
-  if (!y.is_same(y_)) convert_into(y, y_);
-}
-
-void index_add(const IndexAxis& a, const TensorHandle& x, const TensorHandle& index, const TensorHandle& source, TensorHandle& y_) {
-  const DType compute = compute_dtype(x.dtype());
-  const TensorHandle y = converted(x, compute), s = converted(source, compute);
-  const Axis axis = around(x.shape(), a.dim);
-  const std::vector<int64_t> rows = checked(index, axis.extent);
-  with_compute_type(compute, [&]<class T>(T*) {
-    T* to = y.data<T>();
-    const T* from = s.data<T>();
-    for (int64_t o = 0; o < axis.outer; ++o)
-      for (int64_t r : rows) {
-        T* row = to + (o * axis.extent + r) * axis.inner;
-        for (int64_t i = 0; i < axis.inner; ++i) row[i] += from[i];
-        from += axis.inner;
-      }
   });
-  convert_into(y, y_);
+  for (size_t c = 0; c < size_t(chunks); ++c) starts[c + 1] += starts[c];
+  const Shape shape{starts.back(), rank};
+  out[0] = make_tensor(x.device(), DType::int64, contiguous_layout(shape), cpu_backend().allocate(DType::int64, shape.numel()));
+  int64_t* rows = out[0].data<int64_t>();
+  if (rank == 0) return;
+  parallel_for(chunks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t c = begin; c < end; ++c) {
+      int64_t* row = rows + starts[size_t(c)] * rank;
+      for (int64_t i = c * kGrain, last = std::min(n, i + kGrain); i < last; ++i) {
+        if (!p[i]) continue;
+        int64_t linear = i;
+        for (int axis = rank - 1; axis > 0; --axis) {
+          row[axis] = linear % x.shape()[axis];
+          linear /= x.shape()[axis];
+        }
+        row[0] = linear;
+        row += rank;
+      }
+    }
+  });
+}
+
+void read(const TensorHandle& x, int axis, Inputs indices, const Shape& places, bool negative, TensorHandle& y) {
+  const TensorHandle target = y.layout().is_contiguous() ? y : scratch(y, y.dtype());
+  IndexedRows rows(x, axis, int(indices.size()));
+  rows.find_places(indices, places, negative);
+  rows.read_into(target);
+  if (!target.is_same(y)) convert_into(target, y);
+}
+
+// y = x with `values` written or added. y may be x itself; then only what changes is touched.
+void write(const TensorHandle& x, int axis, Inputs indices, const Shape& places, bool negative, const TensorHandle& values, bool add,
+    const Scalar& alpha, TensorHandle& y) {
+  const bool in_place = x.storage() == y.storage() && x.layout() == y.layout();
+  const bool widened = add && (x.dtype() == DType::float16 || x.dtype() == DType::bfloat16);  // sums are formed in float32
+  const DType compute = widened ? DType::float32 : x.dtype();
+  if (!in_place && !widened) convert_into(x, y);
+  const TensorHandle& current = in_place || widened ? x : y;
+  IndexedRows rows(widened ? converted(x, compute) : current, axis, int(indices.size()));
+  rows.find_places(indices, places, negative);
+  const TensorHandle elements = values.dtype() == compute ? plain(values) : converted(values, compute);
+  if (add) rows.add_from(elements, alpha);
+  else rows.write_from(elements);
+  if (rows.tensor().storage() != y.storage()) convert_into(rows.tensor(), y);
+}
+
+void index_select(const IndexAxis& a, Inputs in, Outputs out) {
+  read(*in[0], int(a.dim), in.subspan(1), in[1]->shape(), false, out[0]);
+}
+void index_copy(const IndexAxis& a, Inputs in, Outputs out) {
+  write(*in[0], int(a.dim), in.subspan(1, 1), in[1]->shape(), false, *in[2], false, 1, out[0]);
+}
+void index_add(const IndexAdd& a, Inputs in, Outputs out) {
+  write(*in[0], int(a.dim), in.subspan(1, 1), in[1]->shape(), false, *in[2], true, a.alpha, out[0]);
+}
+
+void embedding(const Embedding&, Inputs in, Outputs out) { read(*in[0], 0, in.subspan(1), in[1]->shape(), false, out[0]); }
+
+Shape common_shape(Inputs indices) {
+  Shape common;
+  for (const TensorHandle* i : indices) common = broadcast_shapes(common, i->shape());
+  return common;
+}
+void index(const IndexTensors& a, Inputs in, Outputs out) {
+  const Inputs indices = in.subspan(1);
+  read(*in[0], int(a.axis), indices, common_shape(indices), true, out[0]);
+}
+void index_put(const IndexTensors& a, Inputs in, Outputs out) {
+  const Inputs indices = in.subspan(2);
+  write(*in[0], int(a.axis), indices, common_shape(indices), true, *in[1], a.accumulate, 1, out[0]);
 }
 
 }  // namespace
@@ -89,6 +107,10 @@ void register_index(KernelTable& kernels) {
   kernels.add_for_all<nonzero>(op::nonzero);
   kernels.add_for_all<index_select>(op::index_select);
   kernels.add_for_all<index_add>(op::index_add);
+  kernels.add_for_all<index_copy>(op::index_copy);
+  kernels.add_for_all<embedding>(op::_embedding);
+  kernels.add_for_all<index>(op::_index);
+  kernels.add_for_all<index_put>(op::_index_put);
 }
 
 }  // namespace pyburn::cpu

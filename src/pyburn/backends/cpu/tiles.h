@@ -31,5 +31,6 @@ void convert_into(const TensorHandle& x, const TensorHandle& y);
 // A contiguous tensor of x's shape in another dtype: uninitialised, or with x's values.
 TensorHandle scratch(const TensorHandle& like, DType dtype);
 TensorHandle converted(const TensorHandle& x, DType dtype);
+inline TensorHandle plain(const TensorHandle& x) { return x.layout().is_contiguous() ? x : converted(x, x.dtype()); }
 
 }  // namespace pyburn::cpu

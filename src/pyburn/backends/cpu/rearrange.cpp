@@ -1,0 +1,134 @@
+// cat, constant_pad_nd, flip, tril, triu, repeat_interleave: whole runs are moved, not elements.
+#include "pyburn/ops/rearrange.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "pyburn/backends/cpu/cpu_backend.h"
+#include "pyburn/backends/cpu/dispatch_dtype.h"
+#include "pyburn/backends/cpu/strided_copy.h"
+#include "pyburn/backends/cpu/tiles.h"
+#include "pyburn/ops/join.h"
+#include "pyburn/ops/pad.h"
+#include "pyburn/support/error.h"
+#include "pyburn/support/thread_pool.h"
+
+namespace pyburn::cpu {
+namespace {
+
+void cat(const Join& a, Inputs in, Outputs out) {
+  const TensorHandle& y = out[0];
+  const int64_t size = size_of(y.dtype());
+  StridedPlace to = place_of(y);
+  for (const TensorHandle* x : in) {
+    if (is_left_out(x->shape())) continue;
+    copy_strided(size, x->shape(), place_of(*x), to);
+    to.data = static_cast<char*>(to.data) + x->shape()[a.dim] * y.strides()[a.dim] * size;
+  }
+}
+
+void flip(const Flip& a, const TensorHandle& x, TensorHandle& y) {
+  if (x.numel() == 0) return;
+  StridedPlace from = place_of(x);
+  for (int64_t dim : a.dims) {
+    from.data = static_cast<char*>(from.data) + (x.shape()[dim] - 1) * x.strides()[dim] * size_of(x.dtype());
+    from.strides[dim] = -x.strides()[dim];
+  }
+  copy_strided(size_of(x.dtype()), x.shape(), from, place_of(y));
+}
+
+template <class T>
+T from_scalar(const Scalar& s) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return T(s.to<float>());
+  else return s.to<T>();
+}
+
+// Rows of the last axis: outside all is border, inside both ends are.
+void constant_pad_nd(const ConstantPad& a, const TensorHandle& x, TensorHandle& y_) {
+  if (y_.numel() == 0) return;
+  const int rank = x.rank();
+  const TensorHandle y = y_.layout().is_contiguous() ? y_ : scratch(y_, y_.dtype());
+  Shape inside = x.shape();  // what is left of x when negative borders are cut off
+  StridedPlace from = place_of(x), to = place_of(y);
+  const int64_t size = size_of(x.dtype());
+  for (int i = 0; i < rank; ++i) {
+    const int64_t before = a.before(i, rank), after = a.after(i, rank);
+    inside[i] = std::max<int64_t>(0, inside[i] + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0));
+    from.data = static_cast<char*>(from.data) + std::max<int64_t>(-before, 0) * x.strides()[i] * size;
+    to.data = static_cast<char*>(to.data) + std::max<int64_t>(before, 0) * y.strides()[i] * size;
+  }
+  const int64_t width = rank ? y.shape().back() : 1, left = rank ? std::max<int64_t>(a.before(rank - 1, rank), 0) : 0;
+  const int64_t right = left + (rank ? inside[rank - 1] : 1);
+  with_storage_type(x.dtype(), [&]<class T>(T*) {
+    const T value = from_scalar<T>(a.value);
+    T* rows = y.data<T>();
+    parallel_for(y.numel() / width, std::max<int64_t>(1, kGrain / width), [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        T* row = rows + r * width;
+        bool within = true;
+        int64_t rest = r;
+        for (int i = rank - 2; i >= 0; --i) {
+          const int64_t at = rest % y.shape()[i] - std::max<int64_t>(a.before(i, rank), 0);
+          within &= at >= 0 && at < inside[i];
+          rest /= y.shape()[i];
+        }
+        if (!within) {
+          std::fill_n(row, width, value);
+          continue;
+        }
+        std::fill_n(row, left, value);
+        std::fill(row + right, row + width, value);
+      }
+    });
+  });
+  copy_strided(size, inside, from, to);
+  if (!y.is_same(y_)) convert_into(y, y_);
+}
+
+// Row i of a matrix keeps its elements before column i + diagonal + 1 (tril) or from column i + diagonal on (triu).
+template <bool lower>
+void triangle(const Triangle& a, const TensorHandle& x_, TensorHandle& y_) {
+  if (y_.numel() == 0) return;
+  const TensorHandle x = plain(x_), y = y_.layout().is_contiguous() ? y_ : scratch(y_, y_.dtype());
+  const int64_t size = size_of(x.dtype()), columns = x.shape().back(), rows = x.shape()[x.rank() - 2];
+  const char* from = static_cast<const char*>(first_element(x));
+  char* to = static_cast<char*>(first_element(y));
+  parallel_for(x.numel() / columns, std::max<int64_t>(1, kGrain / columns), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const int64_t cut = std::clamp<int64_t>(r % rows + a.diagonal + (lower ? 1 : 0), 0, columns), at = r * columns;
+      const int64_t kept = lower ? 0 : cut, cleared = lower ? cut : 0, n = lower ? cut : columns - cut;
+      if (from != to) std::memcpy(to + (at + kept) * size, from + (at + kept) * size, size_t(n * size));
+      std::memset(to + (at + cleared) * size, 0, size_t((columns - n) * size));
+    }
+  });
+  if (!y.is_same(y_)) convert_into(y, y_);
+}
+
+void repeat_interleave(const RepeatCounts& a, Inputs in, Outputs out) {
+  const TensorHandle counts = converted(*in[0], DType::int64);
+  const int64_t* n = counts.data<int64_t>();
+  int64_t total = 0;
+  for (int64_t i = 0; i < counts.numel(); ++i) {
+    require<ValueError>(n[i] >= 0, "repeats must not be negative: got {}", n[i]);
+    total += n[i];
+  }
+  require<ValueError>(a.output_size < 0 || a.output_size == total, "output_size does not fit: got {} for {}", a.output_size, total);
+  out[0] = make_tensor(in[0]->device(), in[0]->dtype(), contiguous_layout(Shape{total}), cpu_backend().allocate(in[0]->dtype(), total));
+  with_storage_type(in[0]->dtype(), [&]<class T>(T*) {
+    T* p = out[0].data<T>();
+    for (int64_t i = 0; i < counts.numel(); ++i) p = std::fill_n(p, n[i], T(i));
+  });
+}
+
+}  // namespace
+
+void register_rearrange(KernelTable& kernels) {
+  kernels.add_for_all<cat>(op::cat);
+  kernels.add_for_all<flip>(op::flip);
+  kernels.add_for_all<constant_pad_nd>(op::constant_pad_nd);
+  kernels.add_for_all<triangle<true>>(op::tril);
+  kernels.add_for_all<triangle<false>>(op::triu);
+  kernels.add<repeat_interleave>(op::repeat_interleave_indices, {DType::int32, DType::int64});
+}
+
+}  // namespace pyburn::cpu

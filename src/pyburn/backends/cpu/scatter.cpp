@@ -1,0 +1,204 @@
+// gather and the forms of scatter: line by line of the index's last axis.
+#include "pyburn/ops/scatter.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "pyburn/backends/cpu/cpu_backend.h"
+#include "pyburn/backends/cpu/dispatch_dtype.h"
+#include "pyburn/backends/cpu/scratch_buffer.h"
+#include "pyburn/backends/cpu/tiles.h"
+#include "pyburn/support/error.h"
+#include "pyburn/support/thread_pool.h"
+
+namespace pyburn::cpu {
+namespace {
+
+// Pairs each element of a plain index with the element of a strided tensor that it names.
+struct Pairing {
+  Shape shape;      // of the index; at least one axis
+  Dims strides;     // of the tensor
+  int64_t dim = 0, extent = 1;
+  const int64_t* index = nullptr;
+
+  Pairing(const TensorHandle& x, int64_t dim, const TensorHandle& places) : shape(places.shape()), strides(x.strides()), dim(dim) {
+    if (shape.rank() == 0) shape = Shape{1};
+    if (x.rank() == 0) strides = Dims{1};
+    else extent = x.shape()[dim];
+    index = places.data<int64_t>();
+  }
+  int last() const { return shape.rank() - 1; }
+
+  void check(int64_t value) const {
+    if (value < 0 || value >= extent) [[unlikely]]
+      fail<IndexError>("index {} is out of bounds for dimension {} with size {}", value, dim, extent);
+  }
+  // visit(offset in the tensor, place in the index) for a part [begin, end) of axis `split`, and all of the others.
+  template <class Visit>
+  void visit(int split, int64_t begin, int64_t end, Visit visit) const {
+    Dims at(shape.rank(), 0);
+    auto low = [&](int i) { return i == split ? begin : 0; };
+    auto high = [&](int i) { return i == split ? end : shape[i]; };
+    for (int i = 0; i < shape.rank(); ++i) {
+      at[i] = low(i);
+      if (low(i) >= high(i)) return;
+    }
+    const int64_t stride = strides[dim], step = dim == last() ? 0 : strides[last()];
+    while (true) {
+      int64_t base = 0, place = 0;
+      for (int i = 0; i < last(); ++i) {
+        if (i != dim) base += at[i] * strides[i];
+        place = (place + at[i]) * shape[i + 1];
+      }
+      for (int64_t j = low(last()); j < high(last()); ++j) {
+        const int64_t value = index[place + j];
+        check(value);
+        visit(base + value * stride + j * step, place + j);
+      }
+      int i = last() - 1;
+      while (i >= 0 && ++at[i] == high(i)) at[i] = low(i), --i;
+      if (i < 0) return;
+    }
+  }
+};
+
+TensorHandle plain_index(const TensorHandle& index) {
+  return index.dtype() == DType::int64 && index.layout().is_contiguous() ? index : converted(index, DType::int64);
+}
+
+void gather(const Gather& a, Inputs in, Outputs out) {
+  const TensorHandle &x = *in[0], index = plain_index(*in[1]);
+  if (index.numel() == 0) return;
+  const TensorHandle y = out[0].layout().is_contiguous() ? out[0] : scratch(out[0], x.dtype());
+  const Pairing pairs(x, a.dim, index);
+  int split = 0;
+  for (int i = 1; i < pairs.shape.rank(); ++i)
+    if (pairs.shape[i] > pairs.shape[split]) split = i;
+  with_storage_type(x.dtype(), [&]<class T>(T*) {
+    const T* from = x.data<T>();
+    T* to = y.data<T>();
+    const int64_t n = pairs.shape[split];
+    parallel_for(n, std::max<int64_t>(1, kGrain * n / index.numel()), [&](int64_t begin, int64_t end) {
+      pairs.visit(split, begin, end, [&](int64_t offset, int64_t place) { to[place] = from[offset]; });
+    });
+  });
+  if (!y.is_same(out[0])) convert_into(y, out[0]);
+}
+
+// Elements that come to one place stay in order and on one thread: threads share an axis other than dim, or, where there
+// is none, the places.
+template <class Visit>
+void visit_in_order(const Pairing& pairs, int64_t elements, Visit visit) {
+  int split = -1;
+  for (int i = 0; i < pairs.shape.rank(); ++i)
+    if (i != pairs.dim && (split < 0 || pairs.shape[i] > pairs.shape[split])) split = i;
+  if (split >= 0 && pairs.shape[split] > 1) {
+    const int64_t n = pairs.shape[split];
+    parallel_for(n, std::max<int64_t>(1, kGrain * n / elements),
+        [&](int64_t begin, int64_t end) { pairs.visit(split, begin, end, visit); });
+    return;
+  }
+  const int64_t parts = elements > kGrain ? num_threads() : 1, span = (pairs.extent - 1) * pairs.strides[pairs.dim] + 1;
+  parallel_for(parts, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t part = begin; part < end; ++part) {
+      const int64_t first = span * part / parts, last = span * (part + 1) / parts;
+      pairs.visit(-1, 0, 0, [&](int64_t offset, int64_t place) {
+        if (offset >= first && offset < last) visit(offset, place);
+      });
+    }
+  });
+}
+
+template <class T>
+T larger(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    if (std::isnan(a) || std::isnan(b)) return a + b;
+  return std::max(a, b);
+}
+template <class T>
+T smaller(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    if (std::isnan(a) || std::isnan(b)) return a + b;
+  return std::min(a, b);
+}
+template <class T>
+T identity(Reduction r) {
+  constexpr T lowest = std::numeric_limits<T>::has_infinity ? T(-std::numeric_limits<T>::infinity()) : std::numeric_limits<T>::lowest();
+  constexpr T highest = std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+  return r == Reduction::prod ? T(1) : r == Reduction::amax ? lowest : r == Reduction::amin ? highest : T(0);
+}
+
+enum class Meeting { replace, reduce };
+
+// y = x with src brought to the places of the index. y may be x itself.
+void scatter_into(const TensorHandle& x, int64_t dim, const TensorHandle& index_, const TensorHandle& src_, Meeting meeting, Reduction how,
+    bool include_self, TensorHandle& out) {
+  const bool in_place = x.storage() == out.storage() && x.layout() == out.layout();
+  const bool widened = meeting == Meeting::reduce && (x.dtype() == DType::float16 || x.dtype() == DType::bfloat16);
+  const DType compute = widened ? DType::float32 : x.dtype();
+  if (!in_place && !widened) convert_into(x, out);
+  const TensorHandle index = plain_index(index_);
+  if (index.numel() == 0) {
+    if (widened && !in_place) convert_into(x, out);
+    return;
+  }
+  const TensorHandle y = widened ? converted(x, compute) : out;
+  const Layout part{index.shape(), index.rank() == src_.rank() ? src_.strides() : contiguous_strides(index.shape()), src_.layout().offset};
+  const TensorHandle used = alias(src_, part), src = src_.dtype() == compute ? plain(used) : converted(used, compute);
+  const Pairing pairs(y, dim, index);
+  auto visit = [&](auto body) { visit_in_order(pairs, index.numel(), body); };
+  with_storage_type(compute, [&]<class T>(T*) {
+    T* to = y.data<T>();
+    const T* from = src.data<T>();
+    if (meeting == Meeting::replace) return visit([=](int64_t at, int64_t i) { to[at] = from[i]; });
+    if constexpr (std::is_arithmetic_v<T>) {
+      if (!include_self) visit([to, start = identity<T>(how)](int64_t at, int64_t) { to[at] = start; });
+      if constexpr (std::is_same_v<T, bool>) {
+        const bool all = how == Reduction::prod || how == Reduction::amin;
+        visit([=](int64_t at, int64_t i) { to[at] = all ? to[at] && from[i] : to[at] || from[i]; });
+      } else {
+        if (how == Reduction::prod) visit([=](int64_t at, int64_t i) { to[at] = T(to[at] * from[i]); });
+        else if (how == Reduction::amax) visit([=](int64_t at, int64_t i) { to[at] = larger(to[at], from[i]); });
+        else if (how == Reduction::amin) visit([=](int64_t at, int64_t i) { to[at] = smaller(to[at], from[i]); });
+        else visit([=](int64_t at, int64_t i) { to[at] = T(to[at] + from[i]); });
+        if (how == Reduction::mean) {  // the first visit of a place divides by the number of its visits
+          const auto [first, end] = y.layout().extent();
+          ScratchBuffer<int64_t> counts(end - first);
+          std::fill_n(counts.data(), end - first, 0);
+          int64_t* count = counts.data();
+          visit([=](int64_t at, int64_t) { ++count[at]; });
+          visit([=](int64_t at, int64_t) {
+            const int64_t n = count[at] + (include_self ? 1 : 0);
+            if (count[at] > 0 && n > 1) {
+              if constexpr (std::is_floating_point_v<T>) to[at] = to[at] / T(n);
+              else to[at] = T(std::floor(double(to[at]) / double(n)));
+            }
+            count[at] = 0;
+          });
+        }
+      }
+    }
+  });
+  if (widened) convert_into(y, out);
+}
+
+void scatter(const Gather& a, Inputs in, Outputs out) {
+  scatter_into(*in[0], a.dim, *in[1], *in[2], Meeting::replace, Reduction::sum, true, out[0]);
+}
+void scatter_add(const Gather& a, Inputs in, Outputs out) {
+  scatter_into(*in[0], a.dim, *in[1], *in[2], Meeting::reduce, Reduction::sum, true, out[0]);
+}
+void scatter_reduce(const ScatterReduce& a, Inputs in, Outputs out) {
+  scatter_into(*in[0], a.dim, *in[1], *in[2], Meeting::reduce, a.reduce, a.include_self, out[0]);
+}
+
+}  // namespace
+
+void register_scatter(KernelTable& kernels) {
+  kernels.add_for_all<gather>(op::gather);
+  kernels.add_for_all<scatter>(op::scatter_src);
+  kernels.add_for_all<scatter_add>(op::scatter_add);
+  kernels.add_for_all<scatter_reduce>(op::scatter_reduce);
+}
+
+}  // namespace pyburn::cpu

@@ -1,0 +1,219 @@
+// Three ways to copy: runs that are plain on both sides; blocks where the rows of one side are the columns of the other;
+// and elements one by one.
+#include "pyburn/backends/cpu/strided_copy.h"
+
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "pyburn/backends/cpu/tiles.h"
+#include "pyburn/support/thread_pool.h"
+
+namespace pyburn::cpu {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr int kFrom = 0, kTo = 1;
+constexpr int64_t kStreamed = 4 << 20;  // bytes: more than a core's own cache
+
+// The places of some axes of a loop, one after the other.
+class Walk {
+ public:
+  Walk(const Loop& loop, const SmallVector<int, 8>& axes, int64_t begin) : loop_(loop), axes_(axes), index_(axes.size(), 0) {
+    for (int64_t i = axes.size() - 1; i >= 0; --i) {
+      const int64_t n = loop.shape[axes[i]];
+      index_[i] = begin % n;
+      begin /= n;
+      from += index_[i] * loop.strides[kFrom][axes[i]];
+      to += index_[i] * loop.strides[kTo][axes[i]];
+    }
+  }
+  void next() {
+    for (int64_t i = axes_.size() - 1; i >= 0; --i) {
+      const int axis = axes_[i];
+      const int64_t n = loop_.shape[axis], f = loop_.strides[kFrom][axis], t = loop_.strides[kTo][axis];
+      from += f;
+      to += t;
+      if (++index_[i] < n) return;
+      from -= f * n;
+      to -= t * n;
+      index_[i] = 0;
+    }
+  }
+  int64_t from = 0, to = 0;
+
+ private:
+  const Loop& loop_;
+  const SmallVector<int, 8>& axes_;
+  Dims index_;
+};
+
+template <class T>
+struct Copy {
+  const T* from;
+  T* to;
+  Loop loop;
+
+  int last() const { return int(loop.shape.size()) - 1; }
+  int64_t stride(int side, int axis) const { return loop.strides[side][axis]; }
+  SmallVector<int, 8> axes_without(int a, int b) const {
+    SmallVector<int, 8> axes;
+    for (int i = 0; i <= last(); ++i)
+      if (i != a && i != b) axes.push_back(i);
+    return axes;
+  }
+
+  void run() {
+    if (loop.shape.empty()) {
+      *to = *from;
+      return;
+    }
+    if (const int row = axis_to_exchange(); row >= 0) exchange(row);
+    else in_rows();
+  }
+
+  // Row by row of the innermost axis; a chunk may begin and end inside a row.
+  void in_rows() const {
+    const int64_t inner = loop.inner(), f = stride(kFrom, last()), t = stride(kTo, last());
+    const SmallVector<int, 8> outer = axes_without(last(), last());
+    int64_t n = inner;
+    for (int axis : outer) n *= loop.shape[axis];
+    const bool plain = f == 1 && t == 1 && inner * int64_t(sizeof(T)) >= 32;
+    parallel_for(n, 4 * kGrain / int64_t(sizeof(T)), [&](int64_t begin, int64_t end) {
+      Walk row(loop, outer, begin / inner);
+      int64_t at = begin % inner;
+      while (begin < end) {
+        const int64_t count = std::min(inner - at, end - begin);
+        const T* x = from + row.from + at * f;
+        T* y = to + row.to + at * t;
+        if (plain) std::memcpy(y, x, size_t(count) * sizeof(T));
+        else if (f == 0 && t == 1) std::fill_n(y, count, *x);
+        else
+          for (int64_t i = 0; i < count; ++i) y[i * t] = x[i * f];
+        begin += count;
+        at = 0;
+        row.next();
+      }
+    });
+  }
+
+  // --- where the innermost axis of `to` is not that of `from`: blocks of a cache line in both directions ---
+
+  static constexpr int64_t kLine = 64 / int64_t(sizeof(T));
+
+  int axis_to_exchange() const {
+    if (stride(kTo, last()) != 1 || stride(kFrom, last()) == 1 || loop.inner() < kLine / 2) return -1;
+    for (int i = 0; i < last(); ++i)
+      if (stride(kFrom, i) == 1 && loop.shape[i] >= kLine / 2) return i;
+    return -1;
+  }
+
+  // Large results bypass the cache: lines of `to` are far from each other and would push each other out. The blocks of a
+  // strip then follow the lines of `from`, else those of `to`.
+  bool is_streamed(int64_t n) const {
+    bool aligned = reinterpret_cast<uintptr_t>(to) % 16 == 0;
+    for (int i = 0; i < last(); ++i) aligned &= stride(kTo, i) % kSide == 0;
+    return aligned && n * int64_t(sizeof(T)) >= kStreamed;
+  }
+
+  void exchange(int row) const {
+    const SmallVector<int, 8> outer = axes_without(row, last());
+    const int64_t rows = loop.shape[row], columns = loop.inner(), f = stride(kFrom, last()), t = stride(kTo, row);
+    int64_t matrices = 1;
+    for (int axis : outer) matrices *= loop.shape[axis];
+    const bool streamed = is_streamed(matrices * rows * columns);
+    const int64_t across = streamed ? columns : rows, along = streamed ? rows : columns;
+    const int64_t strips = (across + kLine - 1) / kLine;
+    parallel_for(matrices * strips, std::max<int64_t>(1, kGrain / (kLine * along)), [&](int64_t begin, int64_t end) {
+      Walk matrix(loop, outer, begin / strips);
+      for (int64_t strip = begin; strip < end; ++strip) {
+        const int64_t a = strip % strips * kLine;
+        if (strip > begin && a == 0) matrix.next();
+        for (int64_t b = 0; b < along; b += kLine) {
+          const int64_t column = streamed ? a : b, i = streamed ? b : a;
+          const T* x = from + matrix.from + column * f + i;
+          T* y = to + matrix.to + i * t + column;
+          const int64_t width = std::min(kLine, columns - column), height = std::min(kLine, rows - i);
+          if (width == kLine && height == kLine) exchange_block(x, f, y, t, streamed);
+          else
+            for (int64_t k = 0; k < height; ++k)
+              for (int64_t c = 0; c < width; ++c) y[k * t + c] = x[c * f + k];
+        }
+      }
+      if (streamed) hwy::FlushStream();
+    });
+  }
+
+  // y[k][c] = x[c][k] for a line of elements both ways: small squares in registers, then whole lines to memory.
+  static void exchange_block(const T* x, int64_t f, T* y, int64_t t, bool streamed) {
+    alignas(64) T block[kLine][kLine];
+    for (int64_t c = 0; c < kLine; c += kSide)
+      for (int64_t k = 0; k < kLine; k += kSide) {
+        Lanes square[kSide];
+        for (int64_t i = 0; i < kSide; ++i) std::memcpy(&square[i], x + (c + i) * f + k, 16);
+        transpose(square);
+        for (int64_t i = 0; i < kSide; ++i) std::memcpy(&block[k + i][c], &square[i], 16);
+      }
+    if (!streamed) {
+      for (int64_t k = 0; k < kLine; ++k) std::memcpy(y + k * t, block[k], 64);
+      return;
+    }
+    const hn::FixedTag<T, kSide> lanes;
+    for (int64_t k = 0; k < kLine; ++k)
+      for (int64_t c = 0; c < kLine; c += kSide) hn::Stream(hn::Load(lanes, &block[k][c]), lanes, y + k * t + c);
+  }
+
+  typedef T Lanes __attribute__((vector_size(16)));
+  static constexpr int kSide = 16 / int(sizeof(T));
+
+  template <int... I>
+  static Lanes zip_low(Lanes a, Lanes b, std::integer_sequence<int, I...>) {
+    return __builtin_shufflevector(a, b, (I / 2 + I % 2 * kSide)...);
+  }
+  template <int... I>
+  static Lanes zip_high(Lanes a, Lanes b, std::integer_sequence<int, I...>) {
+    return __builtin_shufflevector(a, b, (kSide / 2 + I / 2 + I % 2 * kSide)...);
+  }
+  // Row i meets row i + half, element by element; after log2(side) rounds rows have become columns.
+  static void transpose(Lanes (&rows)[kSide]) {
+    constexpr auto lanes = std::make_integer_sequence<int, kSide>();
+    for (int round = 1; round < kSide; round *= 2) {
+      Lanes next[kSide];
+      for (int i = 0; i < kSide / 2; ++i) {
+        next[2 * i] = zip_low(rows[i], rows[i + kSide / 2], lanes);
+        next[2 * i + 1] = zip_high(rows[i], rows[i + kSide / 2], lanes);
+      }
+      for (int i = 0; i < kSide; ++i) rows[i] = next[i];
+    }
+  }
+};
+
+template <class T>
+void copy_as(const StridedPlace& from, const StridedPlace& to, Loop loop) {
+  Copy<T>{static_cast<const T*>(from.data), static_cast<T*>(to.data), std::move(loop)}.run();
+}
+
+}  // namespace
+
+void copy_strided(int64_t element_size, const Shape& shape, const StridedPlace& from, const StridedPlace& to) {
+  if (shape.numel() == 0) return;
+  const Layout source{shape, from.strides, 0}, target{shape, to.strides, 0};
+  const Layout* both[] = {&source, &target};
+  Loop loop = collapse(both);
+  switch (element_size) {
+    case 1:
+      return copy_as<uint8_t>(from, to, std::move(loop));
+    case 2:
+      return copy_as<uint16_t>(from, to, std::move(loop));
+    case 4:
+      return copy_as<uint32_t>(from, to, std::move(loop));
+    default:
+      return copy_as<uint64_t>(from, to, std::move(loop));
+  }
+}
+
+}  // namespace pyburn::cpu

@@ -1,0 +1,198 @@
+// Axes in another order, joined, taken apart or stretched: views, written with those of movement.cpp.
+#include "pyburn/ops/movement.h"
+#include "pyburn/ops/rules.h"
+
+namespace pyburn {
+namespace {
+
+constexpr const char* kMoved =
+    "t(2, 3, 4), 0, 2\nt(2, 3, 4), (0, 1), (-1, 0)\nt(2, 3, 4), source=1, destination=0\nt(), (), ()\nt(0, 2), 0, 1\nt(2, 3).T, 0, 1\n"
+    "t(2, 1).expand(2, 3), 0, 1\nt(2, 3), 0, 2 ! dim out of range\nt(2, 3), (0, 0), (0, 1) ! twice\nt(2, 3), (0, 1), 1 ! as many";
+constexpr const char* kSwapped =
+    "t(2, 3), 0, 1\nt(2, 3, 4), -1, 0\nt(), 0, 0\nt(0, 2), 0, 1\nt(2, 3).T, 1, 0\nt(2, 1).expand(2, 3), 0, 1\nt(2), 0, 1 ! dim out of "
+    "range";
+constexpr const char* kOne = "t(2, 3)\nt(4)\nt()\nt(0, 2)\nt(2, 3).T\nt(2, 1).expand(2, 3)\n1 ! Tensor";
+constexpr const char* kSeveral = "[t(2, 3), t(4)]\n[t()]\n[t(0, 2)]\n[t(2, 3).T, t()]\n[t(2, 1).expand(2, 3)]\n[1, 2] ! Tensor";
+
+constinit FunctionInfo functions[] = {
+    {.schema = "movedim(Tensor input, int[] source, int[] destination) -> Tensor",
+        .doc = "input with the axes source moved to the places destination; the others keep their order. A view.",
+        .example = "pyburn.movedim(pyburn.ones(2, 3, 4), 0, 2).shape",
+        .samples = kMoved},
+    {.schema = "moveaxis(Tensor input, int[] source, int[] destination) -> Tensor",
+        .doc = "The same as movedim.",
+        .example = "pyburn.moveaxis(pyburn.ones(2, 3, 4), 0, 2).shape",
+        .samples = kMoved},
+    {.schema = "swapaxes(Tensor input, int axis0, int axis1) -> Tensor",
+        .doc = "input with two axes exchanged; a view. The same as transpose.",
+        .example = "pyburn.swapaxes(pyburn.ones(2, 3), 0, 1).shape",
+        .samples = kSwapped},
+    {.schema = "swapdims(Tensor input, int dim0, int dim1) -> Tensor",
+        .doc = "input with two axes exchanged; a view. The same as transpose.",
+        .example = "pyburn.swapdims(pyburn.ones(2, 3), 0, 1).shape",
+        .samples = kSwapped},
+    {.schema = "adjoint(Tensor input) -> Tensor",
+        .doc = "The last two axes exchanged; a view.",
+        .example = "pyburn.adjoint(pyburn.ones(2, 3)).shape",
+        .samples = "t(2, 3)\nt(2, 3, 4)\nt(0, 2)\nt(2, 3).T\nt(2, 1).expand(2, 3)\nt() ! at least 2"},
+    {.schema = "ravel(Tensor input) -> Tensor",
+        .doc = "All elements along one axis; a view where possible.",
+        .example = "pyburn.ravel(pyburn.ones(2, 3)).shape",
+        .samples = kOne},
+    {.schema = "unflatten(Tensor input, int dim, int[] sizes) -> Tensor",
+        .doc = "The axis dim as several of the given sizes, one of which may be -1.",
+        .example = "pyburn.unflatten(pyburn.ones(6, 2), 0, (2, 3)).shape",
+        .samples = "t(6, 2), 0, (2, 3)\nt(3, 4), -1, (2, -1)\nt(0, 2), 0, (0, 5)\nt(2, 6).T, 0, (3, 2)\nt(2, 1).expand(2, 4), 1, (2, 2)\n"
+                   "t(), 0, (1,) ! axis\nt(6), 0, (4, 2) ! size does not fit\nt(6), 0, () ! non-empty"},
+    {.schema = "broadcast_to(Tensor input, int[] size) -> Tensor",
+        .doc = "Axes of extent 1 stretched to the given size, without a copy. The same as expand.",
+        .example = "pyburn.broadcast_to(pyburn.ones(3, 1), (3, 4)).shape",
+        .samples = "t(3, 1), (3, 4)\nt(3), (2, 3)\nt(), (2, 2)\nt(1, 0), (2, 0)\nt(3, 1, 2).permute(2, 1, 0), (2, 4, 3)\n"
+                   "t(2, 1).expand(2, 3), (2, 2, 3)\nt(2, 3), (2, 4) ! must match"},
+    {.schema = "broadcast_tensors(Tensor[] tensors) -> Tensor[]",
+        .doc = "The tensors, each stretched to their common size.",
+        .torch = "lambda tensors: torch.broadcast_tensors(*tensors)",
+        .example = "pyburn.broadcast_tensors(pyburn.ones(3, 1), pyburn.ones(2))",
+        .samples = "[t(3, 1), t(2)]\n[t(2, 2)]\n[t(), t(3)]\n[t(0, 1), t(2)]\n[t(2, 3).T, t()]\n[t(2, 1).expand(2, 3), t(3)]\n"
+                   "[t(2), t(3)] ! broadcast"},
+    {.schema = "view_as(Tensor input, Tensor other) -> Tensor",
+        .doc = "A view with the size of other.",
+        .torch = "lambda x, y: x.view_as(y)",
+        .example = "pyburn.ones(6).view_as(pyburn.ones(2, 3)).shape",
+        .samples = "t(6), t(2, 3)\nt(), t(1)\nt(0, 2), t(2, 0)\nt(2, 3), t(2, 3).T\nt(4, 1).expand(4, 3), t(2, 2, 3)\nt(5), t(2, 3) ! size"},
+    {.schema = "reshape_as(Tensor input, Tensor other) -> Tensor",
+        .doc = "The same elements in the size of other.",
+        .torch = "lambda x, y: x.reshape_as(y)",
+        .example = "pyburn.ones(6).reshape_as(pyburn.ones(2, 3)).shape",
+        .samples = "t(6), t(2, 3)\nt(), t(1)\nt(0, 2), t(2, 0)\nt(2, 3).T, t(6)\nt(4, 1).expand(4, 3), t(2, 6)\nt(5), t(2, 3) ! size"},
+    {.schema = "expand_as(Tensor input, Tensor other) -> Tensor",
+        .doc = "Stretched to the size of other, without a copy.",
+        .torch = "lambda x, y: x.expand_as(y)",
+        .example = "pyburn.ones(3, 1).expand_as(pyburn.ones(3, 4)).shape",
+        .samples = "t(3, 1), t(3, 2)\nt(), t(2)\nt(1, 0), t(2, 0)\nt(2, 3).T, t(4, 3, 2)\nt(2, 1).expand(2, 3), t(2, 3)\nt(2), t(3) ! must match"},
+    {.schema = "atleast_1d(Tensor input) -> Tensor",
+        .doc = "input with at least one axis; a view.",
+        .example = "pyburn.atleast_1d(pyburn.tensor(1.)).shape",
+        .samples = kOne},
+    {.schema = "atleast_1d.tensors(Tensor[] tensors) -> Tensor[]",
+        .doc = "Each tensor with at least one axis; views.",
+        .torch = "lambda tensors: torch.atleast_1d(*tensors)",
+        .example = "pyburn.atleast_1d(pyburn.tensor(1.), pyburn.ones(2))",
+        .samples = kSeveral},
+    {.schema = "atleast_2d(Tensor input) -> Tensor",
+        .doc = "input with at least two axes; new ones in front. A view.",
+        .example = "pyburn.atleast_2d(pyburn.ones(3)).shape",
+        .samples = kOne},
+    {.schema = "atleast_2d.tensors(Tensor[] tensors) -> Tensor[]",
+        .doc = "Each tensor with at least two axes; views.",
+        .torch = "lambda tensors: torch.atleast_2d(*tensors)",
+        .example = "pyburn.atleast_2d(pyburn.tensor(1.), pyburn.ones(2))",
+        .samples = kSeveral},
+    {.schema = "atleast_3d(Tensor input) -> Tensor",
+        .doc = "input with at least three axes: a vector becomes (1, n, 1), a matrix (m, n, 1). A view.",
+        .example = "pyburn.atleast_3d(pyburn.ones(3)).shape",
+        .samples = kOne},
+    {.schema = "atleast_3d.tensors(Tensor[] tensors) -> Tensor[]",
+        .doc = "Each tensor with at least three axes; views.",
+        .torch = "lambda tensors: torch.atleast_3d(*tensors)",
+        .example = "pyburn.atleast_3d(pyburn.tensor(1.), pyburn.ones(2))",
+        .samples = kSeveral},
+    {.schema = "meshgrid(Tensor[] tensors, *, str? indexing=None) -> Tensor[]",
+        .doc = "The coordinates of a grid, one tensor per axis; indexing='xy' exchanges the first two axes. Views.",
+        .torch = "lambda tensors, indexing='ij': torch.meshgrid(*tensors, indexing=indexing)",
+        .example = "pyburn.meshgrid(pyburn.arange(2), pyburn.arange(3), indexing='ij')",
+        .samples = "[t(2), t(3)]\n[t(2), t(3)], indexing='xy'\n[t(2), t(3), t(2)], indexing='xy'\n[t(), t(2)]\n[t(0), t(2)]\n[t(4)[::2], t(3)]\n"
+                   "[t(1).expand(3), t(2)], indexing='ij'\n[t(2, 2)] ! at most one axis\n[t(2)], indexing='yx' ! indexing\n[] ! non-empty"},
+};
+
+Tensors each(const Tensors& tensors, Tensor (*function)(const TensorHandle&)) {
+  Tensors results;
+  for (const TensorHandle& t : tensors) results.push_back(function(t));
+  return results;
+}
+
+}  // namespace
+
+Tensor movedim(const TensorHandle& input, const Dims& source, const Dims& destination) {
+  require(source.size() == destination.size(), "[movedim] source and destination must have as many axes: got {} and {}", source,
+      destination);
+  Dims order(input.rank(), -1), moved(input.rank(), 0);
+  for (int64_t i = 0; i < source.size(); ++i) {
+    const int from = normalise_dim(source[i], input.rank()), to = normalise_dim(destination[i], input.rank());
+    require(!moved[from] && order[to] < 0, "[movedim] an axis appears twice: got {} and {}", source, destination);
+    moved[from] = 1;
+    order[to] = from;
+  }
+  int next = 0;
+  for (int64_t& axis : order) {
+    if (axis >= 0) continue;
+    while (moved[next]) ++next;
+    axis = next++;
+  }
+  return permute(input, order);
+}
+Tensor moveaxis(const TensorHandle& input, const Dims& source, const Dims& destination) { return movedim(input, source, destination); }
+Tensor swapaxes(const TensorHandle& input, int64_t axis0, int64_t axis1) { return transpose(input, axis0, axis1); }
+Tensor swapdims(const TensorHandle& input, int64_t dim0, int64_t dim1) { return transpose(input, dim0, dim1); }
+Tensor adjoint(const TensorHandle& input) {
+  require(input.rank() >= 2, "[adjoint] expected at least 2 axes: got {}", input.shape());
+  return transpose(input, -2, -1);
+}
+Tensor ravel(const TensorHandle& input) { return reshape(input, Dims{input.numel()}); }
+Tensor unflatten(const TensorHandle& input, int64_t dim, const Dims& sizes) {
+  require<IndexError>(input.rank() > 0, "[unflatten] needs at least one axis: got rank 0");
+  require(!sizes.empty(), "[unflatten] sizes must be non-empty");
+  const int axis = normalise_dim(dim, input.rank());
+  Dims shape;
+  for (int i = 0; i < input.rank(); ++i) {
+    if (i != axis) {
+      shape.push_back(input.shape()[i]);
+      continue;
+    }
+    const Shape parts = infer_size(sizes, input.shape()[i]);
+    shape.append(parts.begin(), parts.end());
+  }
+  return reshape(input, shape);
+}
+Tensor broadcast_to(const TensorHandle& input, const Dims& size) { return expand(input, size); }
+Tensors broadcast_tensors(const Tensors& tensors) {
+  Shape common;
+  for (const TensorHandle& t : tensors) common = broadcast_shapes(common, t.shape());
+  Tensors results;
+  for (const TensorHandle& t : tensors) results.push_back(expand(t, common));
+  return results;
+}
+Tensor view_as(const TensorHandle& input, const TensorHandle& other) { return view(input, other.shape()); }
+Tensor reshape_as(const TensorHandle& input, const TensorHandle& other) { return reshape(input, other.shape()); }
+Tensor expand_as(const TensorHandle& input, const TensorHandle& other) { return expand(input, other.shape()); }
+
+Tensor atleast_1d(const TensorHandle& input) { return input.rank() ? Tensor(input) : unsqueeze(input, 0); }
+Tensor atleast_2d(const TensorHandle& input) { return input.rank() >= 2 ? Tensor(input) : unsqueeze(atleast_1d(input), 0); }
+Tensor atleast_3d(const TensorHandle& input) { return input.rank() >= 3 ? Tensor(input) : unsqueeze(atleast_2d(input), -1); }
+Tensors atleast_1d(const Tensors& tensors) { return each(tensors, atleast_1d); }
+Tensors atleast_2d(const Tensors& tensors) { return each(tensors, atleast_2d); }
+Tensors atleast_3d(const Tensors& tensors) { return each(tensors, atleast_3d); }
+
+Tensors meshgrid(const Tensors& tensors, const std::optional<std::string>& indexing) {
+  require<ValueError>(!tensors.empty(), "[meshgrid] expects a non-empty list of tensors");
+  const std::string order = indexing.value_or("ij");
+  require<ValueError>(order == "ij" || order == "xy", "[meshgrid] indexing is 'ij' or 'xy': got '{}'", order);
+  const bool exchanged = order == "xy" && tensors.size() >= 2;
+  auto place = [&](int64_t i) { return exchanged && i < 2 ? 1 - i : i; };  // the axis of the result that tensor i runs along
+  Dims size(tensors.size(), 0);
+  for (int64_t i = 0; i < tensors.size(); ++i) {
+    require(tensors[i].rank() <= 1, "[meshgrid] expected tensors of at most one axis: got {}", tensors[i].shape());
+    size[place(i)] = tensors[i].numel();
+  }
+  Tensors grid;
+  for (int64_t i = 0; i < tensors.size(); ++i) {
+    Dims along(tensors.size(), 1);
+    along[place(i)] = tensors[i].numel();
+    grid.push_back(expand(view(tensors[i], along), size));
+  }
+  return grid;
+}
+
+void register_axes(OpTable& table) { table.add(functions); }
+
+}  // namespace pyburn

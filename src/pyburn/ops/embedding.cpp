@@ -1,0 +1,164 @@
+// Rows of a table looked up by index.
+#include "pyburn/ops/embedding.h"
+
+#include <limits>
+
+#include "pyburn/ops/copy.h"
+#include "pyburn/ops/rules.h"
+
+namespace pyburn {
+namespace {
+
+Meta infer(const Embedding&, Metas in) {
+  require(in[0].shape.rank() == 2, "expected a weight of two axes: got {}", in[0].shape);
+  require<DTypeError>(in[1].dtype == DType::int64 || in[1].dtype == DType::int32, "expected an int32 or int64 index: got {}", in[1].dtype);
+  Shape shape = in[1].shape;
+  shape.push_back(in[0].shape[1]);
+  checked_numel(shape);
+  return {shape, in[0].dtype};
+}
+Grads grad(const Embedding& a, const GradContext& c) {
+  const Shape& table = c.meta(0).shape;
+  const TensorHandle indices = c.input(1);
+  const DType dtype = c.meta(0).dtype;
+  Device* device = &c.dy().device();
+  const Tensor flat = reshape(indices, Dims{indices.numel()});
+  Tensor rows = reshape(c.dy(), Dims{flat.numel(), table[1]});
+  if (a.scale_grad_by_freq) {
+    const Tensor count = index_add(zeros(Dims{table[0]}, dtype, device, false), 0, flat, ones(Dims{flat.numel()}, dtype, device, false));
+    rows = rows / unsqueeze(index_select(count, 0, flat), 1);
+  }
+  if (a.padding_idx >= 0) rows = where(unsqueeze(eq(flat, a.padding_idx), 1), 0.0, rows);
+  return {index_add(zeros(table, dtype, device, false), 0, flat, rows)};
+}
+
+}  // namespace
+
+namespace op {
+constinit OpInfo _embedding = define<Embedding, infer, grad>(
+    {.schema = "_embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False) -> Tensor",
+        .doc = "The rows of weight that indices name.",
+        .kind = Kind::gather,
+        .saves = inputs,
+        .torch = "torch.embedding",
+        .example = "pyburn.nn.functional.embedding(pyburn.tensor([1, 0]), pyburn.ones(2, 3))",
+        .samples = R"(
+t(5, 3), index(4, below=5)
+t(5, 3), tensor([[0, 1, 1], [4, 2, 0]]), 1
+t(5, 3), tensor([2, 0, 2, 1]), scale_grad_by_freq=True
+t(5, 3), index(below=5)
+t(5, 3), index(0, below=5)
+t(3, 5).T, index(4, below=5)
+t(1, 3).expand(5, 3), index(4, below=5)
+t(5, 3, dtype=f16), index(4, below=5)
+t(5, 3), tensor([5]) ! out of range
+t(5), index(4, below=5) ! two axes
+t(5, 3), t(4) ! index)"});
+}  // namespace op
+
+namespace {
+constinit FunctionInfo functions[] = {
+    {.schema = "embedding(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, "
+               "bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+        .doc = "The rows of weight that input names. Those longer than max_norm are first shortened, in place; padding_idx gets no gradient.",
+        .torch = "lambda x, w, *rest, **k: torch.nn.functional.embedding(x, w.clone() if w.requires_grad and k.get('max_norm') else w, *rest, **k)",
+        .example = "pyburn.embedding(pyburn.tensor([1, 0]), pyburn.ones(2, 3))",
+        .samples = R"(
+index(4, below=5), t(5, 3)
+tensor([[0, 1, 1], [4, 2, 0]]), t(5, 3), 1
+tensor([3, 0, 3, 2]), t(5, 3), padding_idx=-2
+tensor([2, 0, 2, 1]), t(5, 3), scale_grad_by_freq=True
+index(4, below=5), t(5, 3).constant, max_norm=1.0
+index(4, below=5), t(5, 3).constant, max_norm=1.5, norm_type=1.0
+index(below=5), t(5, 3).constant, sparse=True
+index(0, below=5), t(5, 3)
+index(4, 2, below=5).T, t(3, 5).T
+index(4, 1, below=5).expand(4, 2), t(5, 3)
+index(4, below=5), t(5, 3), 7 ! padding_idx
+tensor([5]), t(5, 3) ! out of range)"},
+    {.schema = "embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, float? max_norm=None, float norm_type=2.0, "
+               "bool scale_grad_by_freq=False, str mode='mean', bool sparse=False, Tensor? per_sample_weights=None, "
+               "bool include_last_offset=False, int? padding_idx=None) -> Tensor",
+        .doc = "Sums, means or maxima of the rows of weight that each bag names: the rows of input, or its parts that begin at offsets.",
+        .torch = "torch.nn.functional.embedding_bag",
+        .example = "pyburn.embedding_bag(pyburn.tensor([[0, 1]]), pyburn.ones(2, 3), mode='sum')",
+        .samples = R"(
+index(2, 3, below=5), t(5, 3)
+index(2, 3, below=5), t(5, 3), mode='sum'
+index(2, 3, below=5), t(5, 3), mode='max'
+index(6, below=5), t(5, 3), tensor([0, 2, 2, 5])
+index(6, below=5), t(5, 3), tensor([0, 2, 2]), mode='sum', per_sample_weights=t(6)
+index(6, below=5), t(5, 3), tensor([0, 2, 2]), mode='max'
+index(6, below=5), t(5, 3), tensor([0, 2, 6]), include_last_offset=True
+index(2, 3, below=3), t(5, 3), padding_idx=1
+index(2, 3, below=3), t(5, 3), padding_idx=1, mode='max'
+tensor([[2, 0], [2, 1]]), t(5, 3), scale_grad_by_freq=True
+index(2, 3, below=5), t(5, 3).constant, max_norm=1.0, norm_type=1.0, sparse=True
+index(3, 2, below=5).T, t(3, 5).T
+index(2, 1, below=5).expand(2, 3), t(5, 3)
+index(0, below=5), t(5, 3), tensor([0, 0])
+index(2, 3, below=5), t(5, 3), mode='median' ! mode
+index(6, below=5), t(5, 3) ! offsets
+index(below=5), t(5, 3) ! one or two axes
+index(2, 3, below=5), t(5, 3), mode='max', per_sample_weights=t(2, 3) ! per_sample_weights)"},
+};
+
+// The rows that are looked up become at most max_norm long, in the table itself.
+void shorten(const TensorHandle& weight, const TensorHandle& indices, double max_norm, double norm_type) {
+  const Tensor table = detach(weight), flat = reshape(indices, Dims{indices.numel()}), rows = index_select(table, 0, flat);
+  const Tensor norm = pow(sum(pow(abs(rows), norm_type), Dims{1}, true), 1.0 / norm_type);
+  index_copy_into(table, table, 0, flat, where(gt(norm, max_norm), rows * (max_norm / (norm + 1e-7)), rows));
+}
+}  // namespace
+
+Tensor embedding(const TensorHandle& input, const TensorHandle& weight, std::optional<int64_t> padding_idx, std::optional<double> max_norm,
+    double norm_type, bool scale_grad_by_freq, bool /*sparse: gradients are dense here*/) {
+  int64_t padding = -1;
+  if (padding_idx) {
+    const int64_t n = weight.rank() ? weight.shape()[0] : 0;
+    require<ValueError>(*padding_idx >= -n && *padding_idx < n, "[embedding] padding_idx must be within num_embeddings: got {} for {}",
+        *padding_idx, n);
+    padding = *padding_idx < 0 ? *padding_idx + n : *padding_idx;
+  }
+  if (max_norm) shorten(weight, input, *max_norm, norm_type);
+  return _embedding(weight, input, padding, scale_grad_by_freq);
+}
+
+Tensor embedding_bag(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& offsets, std::optional<double> max_norm,
+    double norm_type, bool scale_grad_by_freq, const std::string& mode, bool sparse, const TensorHandle& per_sample_weights,
+    bool include_last_offset, std::optional<int64_t> padding_idx) {
+  require<ValueError>(mode == "sum" || mode == "mean" || mode == "max", "[embedding_bag] mode is 'sum', 'mean' or 'max': got '{}'", mode);
+  require<ValueError>(!per_sample_weights.defined() || mode == "sum",
+      "[embedding_bag] per_sample_weights are only supported for mode='sum': got mode='{}'", mode);
+  require(input.rank() == 1 || input.rank() == 2, "[embedding_bag] expected an input of one or two axes: got {}", input.shape());
+  require<ValueError>(offsets.defined() == (input.rank() == 1), "[embedding_bag] offsets are needed for an input of one axis, and only there");
+  const int64_t n = input.numel();
+  Device* device = &input.device();
+  const Tensor flat = reshape(input, Dims{n});
+  // Where bags begin, and where the last one ends.
+  Tensor bounds;
+  if (!offsets.defined()) bounds = arange(0, input.shape()[0] + 1, 1, DType::int64, device, false) * input.shape()[1];
+  else if (include_last_offset) bounds = offsets;
+  else bounds = cat({offsets, full(Dims{1}, n, offsets.dtype(), device, false)}, 0);
+
+  Tensor rows = embedding(flat, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse);
+  Tensor counted = ones(Dims{n}, weight.dtype(), device, false);  // 0 for the padding, which does not take part
+  if (padding_idx) {
+    const int64_t padding = *padding_idx < 0 ? *padding_idx + weight.shape()[0] : *padding_idx;
+    const Tensor left_out = eq(flat, padding);
+    counted = where(left_out, 0.0, counted);
+    rows = where(unsqueeze(left_out, 1), mode == "max" ? -std::numeric_limits<double>::infinity() : 0.0, rows);
+  }
+  if (per_sample_weights.defined()) rows = rows * reshape(per_sample_weights, Dims{n, 1});
+  if (mode == "sum") return segment_reduce(rows, "sum", {}, bounds);
+  const Tensor count = unsqueeze(segment_reduce(counted, "sum", {}, bounds), 1);
+  if (mode == "mean") return segment_reduce(rows, "sum", {}, bounds) / maximum(count, 1);
+  return where(eq(count, 0), 0.0, segment_reduce(rows, "max", {}, bounds));
+}
+
+void register_embedding(OpTable& table) {
+  table.add({&op::_embedding});
+  table.add(functions);
+}
+
+}  // namespace pyburn

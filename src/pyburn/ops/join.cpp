@@ -1,0 +1,214 @@
+// Tensors put together along an axis.
+#include "pyburn/ops/join.h"
+
+#include "pyburn/ops/copy.h"
+#include "pyburn/ops/rules.h"
+
+namespace pyburn {
+
+Join Join::from(const Tensors& tensors, int64_t dim) {
+  require<ValueError>(!tensors.empty(), "expected a non-empty list of Tensors");
+  for (const TensorHandle& t : tensors)
+    if (!is_left_out(t.shape())) return {t.rank() ? normalise_dim(dim, t.rank()) : 0};
+  return {normalise_dim(dim, 1)};
+}
+
+namespace {
+
+Meta infer_cat(const Join& a, Metas in) {
+  require<ValueError>(!in.empty(), "expected a non-empty list of Tensors");
+  const Meta* first = nullptr;
+  Meta result = in[0];
+  for (size_t i = 0; i < in.size(); ++i) {
+    const Shape& s = in[i].shape;
+    require(s.rank() > 0, "a tensor without axes cannot be concatenated: got one at position {}", int64_t(i));
+    if (is_left_out(s)) continue;
+    if (!first) {
+      first = &in[i];
+      result = *first;
+      check_dim(a.dim, s.rank());
+      continue;
+    }
+    require(s.rank() == result.shape.rank(), "tensors must have the same number of axes: got {} and {}", result.shape, s);
+    for (int k = 0; k < s.rank(); ++k)
+      require(k == a.dim || s[k] == result.shape[k], "sizes must match except in dimension {}: expected {} but got {} for tensor number {}",
+          a.dim, result.shape[k], s[k], int64_t(i));
+    result.shape[a.dim] += s[a.dim];
+  }
+  checked_numel(result.shape);
+  return result;
+}
+Grads grad_cat(const Join& a, const GradContext& c) {
+  Grads grads;
+  int64_t start = 0;
+  for (int i = 0; i < c.inputs(); ++i) {
+    const Shape& s = c.meta(i).shape;
+    const int64_t n = is_left_out(s) ? 0 : s[a.dim];
+    if (!c.needs(i)) grads.push_back({});
+    else if (is_left_out(s)) grads.push_back(zeros(s, c.meta(i).dtype, &c.dy().device(), false));
+    else grads.push_back(slice(c.dy(), a.dim, start, start + n));
+    start += n;
+  }
+  return grads;
+}
+
+constexpr const char* kCat = R"(
+[t(2, 3), t(1, 3)]
+[t(2, 3), t(2, 1)], 1
+[t(2, 3), t(2, 2)], dim=-1
+[t(2, 2, 3), t(2, 1, 3), t(2, 2, 3)], 1
+[t(4)]
+[t(0), t(2, 3)]
+[t(0), t(0)]
+[t(0, 3), t(2, 3)]
+[t(3, 2).T, t(1, 3)]
+[t(2, 1).expand(2, 3), t(2, 3)], 1
+[t(3, dtype=f64), t(2, dtype=i64)]
+[t(3, dtype=f16), t(2, dtype=f16)]
+[t(3, dtype=b8), t(2, dtype=u8)]
+[t(), t(2)] ! without axes
+[t(2, 3), t(2, 2)] ! sizes must match
+[t(2, 3), t(2)] ! number of axes
+[t(2, 3)], 2 ! dim out of range
+[] ! non-empty)";
+constexpr const char* kBesides =
+    "[t(2, 3), t(2, 3)]\n[t(4), t(2)]\n[t(), t()]\n[t(0, 2), t(0, 2)]\n[t(3, 2).T, t(2, 3)]\n[t(2, 1).expand(2, 3), t(2, 3)]\n[] ! non-empty";
+constexpr const char* kOnTop =
+    "[t(2, 3), t(2, 3)]\n[t(4), t(4)]\n[t(), t()]\n[t(0, 2), t(0, 2)]\n[t(3, 2).T, t(2, 3)]\n[t(2, 1).expand(2, 3), t(2, 3)]\n[] ! non-empty";
+
+}  // namespace
+
+namespace op {
+constinit OpInfo cat = define<Join, infer_cat, grad_cat>({.schema = "cat(Tensor[] tensors, int dim=0) -> Tensor",
+    .doc = "The tensors one after the other along dim.",
+    .cast = Cast::promote,
+    .example = "pyburn.cat([pyburn.ones(2), pyburn.zeros(1)])",
+    .samples = kCat});
+}
+
+namespace {
+constinit FunctionInfo functions[] = {
+    {.schema = "concat(Tensor[] tensors, int dim=0) -> Tensor",
+        .doc = "The same as cat.",
+        .example = "pyburn.concat([pyburn.ones(2), pyburn.zeros(1)])",
+        .samples = kCat,
+        .out = true},
+    {.schema = "concatenate(Tensor[] tensors, int dim=0) -> Tensor",
+        .doc = "The same as cat.",
+        .example = "pyburn.concatenate([pyburn.ones(2), pyburn.zeros(1)])",
+        .samples = kCat,
+        .out = true},
+    {.schema = "stack(Tensor[] tensors, int dim=0) -> Tensor",
+        .doc = "The tensors, all of one size, along a new axis dim.",
+        .example = "pyburn.stack([pyburn.ones(2), pyburn.zeros(2)])",
+        .samples = "[t(2, 3), t(2, 3)]\n[t(2, 3), t(2, 3)], 1\n[t(2, 3), t(2, 3), t(2, 3)], dim=-1\n[t(), t()]\n[t(0), t(0)]\n"
+                   "[t(3, 2).T, t(2, 3)]\n[t(2, 1).expand(2, 3)]\n[t(2, dtype=i64), t(2)]\n[t(2), t(3)] ! equal size\n[] ! non-empty",
+        .out = true},
+    {.schema = "hstack(Tensor[] tensors) -> Tensor",
+        .doc = "The tensors side by side: along axis 1, vectors along axis 0.",
+        .torch = "torch.hstack",
+        .example = "pyburn.hstack([pyburn.ones(2), pyburn.zeros(1)])",
+        .samples = kBesides,
+        .out = true},
+    {.schema = "vstack(Tensor[] tensors) -> Tensor",
+        .doc = "The tensors on top of each other, along axis 0; vectors are rows.",
+        .example = "pyburn.vstack([pyburn.ones(2), pyburn.zeros(2)])",
+        .samples = kOnTop,
+        .out = true},
+    {.schema = "row_stack(Tensor[] tensors) -> Tensor",
+        .doc = "The same as vstack.",
+        .example = "pyburn.row_stack([pyburn.ones(2), pyburn.zeros(2)])",
+        .samples = kOnTop,
+        .out = true},
+    {.schema = "dstack(Tensor[] tensors) -> Tensor",
+        .doc = "The tensors in depth, along axis 2.",
+        .example = "pyburn.dstack([pyburn.ones(2), pyburn.zeros(2)]).shape",
+        .samples = kOnTop,
+        .out = true},
+    {.schema = "column_stack(Tensor[] tensors) -> Tensor",
+        .doc = "The tensors side by side; vectors are columns.",
+        .example = "pyburn.column_stack([pyburn.ones(2), pyburn.zeros(2)])",
+        .samples = "[t(2, 3), t(2)]\n[t(4), t(4)]\n[t(), t()]\n[t(0, 2), t(0)]\n[t(3, 2).T, t(2, 3)]\n[t(2, 1).expand(2, 3), t(2)]\n"
+                   "[] ! non-empty",
+        .out = true},
+    {.schema = "block_diag(Tensor[] tensors) -> Tensor",
+        .doc = "A matrix with the tensors along its diagonal and 0 elsewhere; vectors are rows.",
+        .torch = "lambda tensors: torch.block_diag(*tensors)",
+        .example = "pyburn.block_diag(pyburn.ones(1, 2), pyburn.ones(2, 1))",
+        .samples = "[t(2, 3), t(1, 2)]\n[t(2), t()]\n[t(0, 2), t(1, 1)]\n[t(3, 2).T, t(2, dtype=i64)]\n[t(2, 1).expand(2, 3)]\n"
+                   "[t(2, 2, 2)] ! at most 2"},
+    {.schema = "cartesian_prod(Tensor[] tensors) -> Tensor",
+        .doc = "All combinations of elements of the vectors, a row each.",
+        .torch = "lambda tensors: torch.cartesian_prod(*tensors)",
+        .example = "pyburn.cartesian_prod(pyburn.arange(2), pyburn.arange(3))",
+        .samples = "[t(2), t(3)]\n[t(2)]\n[t(2), t(1), t(2)]\n[t(0), t(2)]\n[t(4)[::2], t(3)]\n[t(1).expand(3), t(2)]\n[t(2, 2)] ! one "
+                   "axis\n[t()] ! one axis\n[] ! non-empty"},
+};
+
+Tensors each(const Tensors& tensors, Tensor (*function)(const TensorHandle&)) {
+  Tensors results;
+  for (const TensorHandle& t : tensors) results.push_back(function(t));
+  return results;
+}
+Tensor as_column(const TensorHandle& t) { return t.rank() <= 1 ? view(contiguous(t), Dims{t.numel(), 1}) : Tensor(t); }
+}  // namespace
+
+Tensor concat(const Tensors& tensors, int64_t dim) { return cat(tensors, dim); }
+Tensor concatenate(const Tensors& tensors, int64_t dim) { return cat(tensors, dim); }
+Tensor stack(const Tensors& tensors, int64_t dim) {
+  require<ValueError>(!tensors.empty(), "[stack] expects a non-empty list of Tensors");
+  const int axis = normalise_dim(dim, tensors[0].rank() + 1);
+  Tensors rows;
+  for (const TensorHandle& t : tensors) {
+    require(t.shape() == tensors[0].shape(), "[stack] expects each tensor to be of equal size: got {} and {}", tensors[0].shape(),
+        t.shape());
+    rows.push_back(unsqueeze(t, axis));
+  }
+  return cat(rows, axis);
+}
+Tensor hstack(const Tensors& tensors) {
+  const Tensors wide = each(tensors, [](const TensorHandle& t) { return atleast_1d(t); });
+  return cat(wide, !wide.empty() && wide[0].rank() > 1 ? 1 : 0);
+}
+Tensor vstack(const Tensors& tensors) { return cat(each(tensors, [](const TensorHandle& t) { return atleast_2d(t); }), 0); }
+Tensor row_stack(const Tensors& tensors) { return vstack(tensors); }
+Tensor dstack(const Tensors& tensors) { return cat(each(tensors, [](const TensorHandle& t) { return atleast_3d(t); }), 2); }
+Tensor column_stack(const Tensors& tensors) { return cat(each(tensors, as_column), 1); }
+
+Tensor block_diag(const Tensors& tensors) {
+  require<ValueError>(!tensors.empty(), "[block_diag] expects a non-empty list of Tensors");
+  int64_t rows = 0, columns = 0;
+  DType dtype = tensors[0].dtype();
+  for (const TensorHandle& t : tensors) {
+    require(t.rank() <= 2, "[block_diag] expected tensors of at most 2 axes: got {}", t.shape());
+    rows += t.rank() == 2 ? t.shape()[0] : 1;
+    columns += t.rank() ? t.shape().back() : 1;
+    dtype = promote(dtype, t.dtype());
+  }
+  Tensor result = zeros(Dims{rows, columns}, dtype, &tensors[0].device(), false);
+  int64_t row = 0, column = 0;
+  for (const TensorHandle& t : tensors) {
+    const Tensor block = atleast_2d(t);
+    const int64_t height = block.shape()[0], width = block.shape()[1];
+    copy_into(narrow(narrow(result, 0, row, height), 1, column, width), block);
+    row += height;
+    column += width;
+  }
+  return result;
+}
+
+Tensor cartesian_prod(const Tensors& tensors) {
+  require<ValueError>(!tensors.empty(), "[cartesian_prod] expects a non-empty list of Tensors");
+  for (const TensorHandle& t : tensors) require(t.rank() == 1, "[cartesian_prod] expected tensors of one axis: got {}", t.shape());
+  if (tensors.size() == 1) return tensors[0];
+  Tensors columns;
+  for (const TensorHandle& t : meshgrid(tensors, "ij")) columns.push_back(reshape(t, Dims{t.numel()}));
+  return stack(columns, 1);
+}
+
+void register_join(OpTable& table) {
+  table.add({&op::cat});
+  table.add(functions);
+}
+
+}  // namespace pyburn

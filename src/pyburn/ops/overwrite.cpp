@@ -1,0 +1,52 @@
+// Copies of a tensor with a part of it, given as for a view, overwritten.
+#include "pyburn/ops/copy.h"
+#include "pyburn/ops/rules.h"
+
+namespace pyburn {
+namespace {
+
+constinit FunctionInfo functions[] = {
+    {.schema = "select_scatter(Tensor input, Tensor src, int dim, int index) -> Tensor",
+        .doc = "A copy of input with src in the place of select(input, dim, index).",
+        .example = "pyburn.select_scatter(pyburn.zeros(2, 2), pyburn.ones(2), 0, 1)",
+        .samples = "t(4, 3), t(3), 0, 1\nt(4, 3), t(4), -1, -1\nt(3), t(), 0, 2\nt(0, 3), t(0), 1, 0\nt(3, 4).T, t(3), 0, 2\n"
+                   "t(2, 1).expand(2, 5), t(2), 1, 4\nt(4, 3), t(2), 0, 1 ! must fit\nt(4, 3), t(3), 0, 4 ! out of bounds"},
+    {.schema = "slice_scatter(Tensor input, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor",
+        .doc = "A copy of input with src in the place of slice(input, dim, start, end, step).",
+        .example = "pyburn.slice_scatter(pyburn.zeros(4), pyburn.ones(2), 0, 1, 3)",
+        .samples = "t(4, 3), t(4, 3)\nt(4, 3), t(2, 3), 0, 1, 3\nt(4, 7), t(4, 3), 1, 1, None, 2\nt(4), t(0), 0, 3, 1\nt(0, 3), t(0, 3)\n"
+                   "t(3, 4).T, t(3, 3), 0, 1\nt(2, 1).expand(2, 5), t(2, 2), 1, 1, 5, 2\nt(4), t(3), 0, 0, 2 ! must fit\n"
+                   "t(), t() ! axis"},
+    {.schema = "diagonal_scatter(Tensor input, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
+        .doc = "A copy of input with src in the place of diagonal(input, offset, dim1, dim2).",
+        .example = "pyburn.diagonal_scatter(pyburn.zeros(2, 2), pyburn.ones(2))",
+        .samples = "t(3, 3), t(3)\nt(3, 4), t(3), 1\nt(2, 3, 4), t(3, 1), offset=1, dim1=-1, dim2=0\nt(0, 3), t(0)\nt(4, 3).T, t(3), 1\n"
+                   "t(3, 1).expand(3, 3), t(3)\nt(3, 3), t(2) ! must fit\nt(), t() ! dim out of range"},
+};
+
+// `part` is a view of `whole`, which nobody else sees yet.
+Tensor overwritten(const Tensor& whole, const Tensor& part, const TensorHandle& src, const char* op) {
+  require(part.shape() == src.shape(), "[{}] src must fit the part that it overwrites: got {} for {}", op, src.shape(), part.shape());
+  copy_into(part, src);
+  return whole;
+}
+
+}  // namespace
+
+Tensor select_scatter(const TensorHandle& input, const TensorHandle& src, int64_t dim, int64_t index) {
+  const Tensor whole = clone(input);
+  return overwritten(whole, select(whole, dim, index), src, "select_scatter");
+}
+Tensor slice_scatter(const TensorHandle& input, const TensorHandle& src, int64_t dim, std::optional<int64_t> start,
+    std::optional<int64_t> end, int64_t step) {
+  const Tensor whole = clone(input);
+  return overwritten(whole, slice(whole, dim, start, end, step), src, "slice_scatter");
+}
+Tensor diagonal_scatter(const TensorHandle& input, const TensorHandle& src, int64_t offset, int64_t dim1, int64_t dim2) {
+  const Tensor whole = clone(input);
+  return overwritten(whole, diagonal(whole, offset, dim1, dim2), src, "diagonal_scatter");
+}
+
+void register_overwrite(OpTable& table) { table.add(functions); }
+
+}  // namespace pyburn

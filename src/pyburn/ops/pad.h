@@ -1,0 +1,25 @@
+// Borders around tensors.
+#pragma once
+#include "pyburn/ir/op_info.h"
+#include "pyburn/runtime/run.h"
+
+namespace pyburn {
+
+// pad holds (before, after) of the last axis, then of the one before it, ... Negative widths cut off.
+struct ConstantPad {
+  Dims pad;
+  Scalar value;
+  PB_FIELDS(pad, value)
+  static ConstantPad from(const TensorHandle&, const Dims& pad, const Scalar& value) { return {pad, value}; }
+  int64_t before(int axis, int rank) const { return at(2 * (rank - 1 - axis)); }
+  int64_t after(int axis, int rank) const { return at(2 * (rank - 1 - axis) + 1); }
+
+ private:
+  int64_t at(int64_t i) const { return i < pad.size() ? pad[i] : 0; }
+};
+
+namespace op {
+extern OpInfo constant_pad_nd;
+}
+
+}  // namespace pyburn

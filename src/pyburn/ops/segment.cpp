@@ -1,0 +1,133 @@
+// Reductions over consecutive parts of an axis.
+#include "pyburn/ops/segment.h"
+
+#include "pyburn/ops/rules.h"
+
+namespace pyburn {
+
+namespace {
+constexpr const char* kNames[] = {"sum", "prod", "mean", "max", "min"};  // in the order of Reduction
+}
+
+Segments Segments::from(const TensorHandle&, const TensorHandle&, const std::string& reduce, const std::optional<Scalar>& initial) {
+  for (int i = 0; i < 5; ++i)
+    if (reduce == kNames[i]) return {Reduction(i), initial};
+  fail<ValueError>("reduce is 'sum', 'prod', 'mean', 'max' or 'min': got '{}'", reduce);
+}
+
+namespace {
+
+Meta infer(const Segments& a, Metas in) {
+  require<ValueError>(a.reduce <= Reduction::amin, "unknown reduction: got {}", int64_t(a.reduce));
+  require<DTypeError>(is_floating(in[0].dtype), "expected a floating dtype: got {}", in[0].dtype);
+  require<DTypeError>(in[1].dtype == DType::int64 || in[1].dtype == DType::int32, "expected int32 or int64 lengths: got {}", in[1].dtype);
+  require(in[0].shape.rank() >= 1, "expected data of at least one axis: got rank 0");
+  require(in[1].shape.rank() == 1, "expected lengths of one axis: got {}", in[1].shape);
+  Shape shape = in[0].shape;
+  shape[0] = in[1].shape[0];
+  checked_numel(shape);
+  return {shape, in[0].dtype};
+}
+
+// `of` says for each row of the data which segment it is in.
+struct SegmentGradient {
+  const TensorHandle &dy, x, y, of;
+
+  Tensor spread(const Tensor& t) const { return index_select(t, 0, of); }
+  Tensor number(const Tensor& truth) const { return cast(truth, dy.dtype()); }
+  Tensor count(const Tensor& hits) const { return index_add(zeros_like(y), 0, of, hits); }
+
+  Tensor extremum() const {  // equal elements share the gradient
+    const Tensor hits = number(eq(x, spread(y)));
+    return hits * spread(dy / maximum(count(hits), 1));
+  }
+  Tensor prod(const TensorHandle& lengths, const Segments& a) const {  // the only 0 of a segment gets the product of the others
+    const Tensor zero = eq(x, 0), alone = ne(number(zero) * number(eq(spread(count(number(zero))), 1)), 0);
+    const Tensor without = _segment_reduce(where(alone, 1.0, x), lengths, "prod", a.initial);
+    return where(alone, spread(dy * without), spread(dy * y) / where(zero, 1.0, x));
+  }
+};
+Grads grad(const Segments& a, const GradContext& c) {
+  const TensorHandle lengths = c.input(1);
+  const SegmentGradient g{c.dy(), c.input(0), c.output(), repeat_interleave(lengths, std::optional<int64_t>())};
+  switch (a.reduce) {
+    case Reduction::sum:
+      return {g.spread(c.dy())};
+    case Reduction::mean: {
+      Dims along(c.dy().rank(), 1);
+      along[0] = lengths.numel();
+      return {g.spread(c.dy() / cast(maximum(reshape(lengths, along), 1), c.dy().dtype()))};
+    }
+    case Reduction::prod:
+      return {g.prod(lengths, a)};
+    default:
+      return {g.extremum()};
+  }
+}
+
+}  // namespace
+
+namespace op {
+constinit OpInfo _segment_reduce = define<Segments, infer, grad>(
+    {.schema = "_segment_reduce(Tensor input, Tensor lengths, str reduce, Scalar? initial=None) -> Tensor",
+        .doc = "The reduction of consecutive parts of input along axis 0.",
+        .saves = inputs | outputs,
+        .torch = "lambda x, lengths, reduce, initial=None: torch.segment_reduce(x, reduce, lengths=lengths, initial=initial, unsafe=True)",
+        .example = "pyburn.segment_reduce(pyburn.ones(5), 'sum', lengths=pyburn.tensor([2, 3]))",
+        .samples = R"(
+t(5), tensor([2, 3]), 'sum'
+t(5), tensor([2, 0, 3]), 'mean', 0.0
+t(5), tensor([2, 3]), 'mean'
+t(5), tensor([2, 3]), 'max'
+t(5), tensor([1, 4]), 'min'
+t(5), tensor([1, 0, 4]), 'prod'
+t(5, 2), tensor([2, 0, 3]), 'sum', initial=1.5
+t(5, 2), tensor([2, 0, 3]), 'max', initial=0.5
+t(2, 5).T, tensor([2, 3]), 'max'
+t(1, 2).expand(5, 2), tensor([2, 3]), 'prod'
+t(0, 2), tensor([0, 0]), 'sum'
+t(5, dtype=f64), tensor([2, 3]), 'mean'
+t(5), tensor([2, 2]), 'sum' ! lengths
+t(5), tensor([6, -1]), 'sum' ! lengths
+t(), tensor([1]), 'sum' ! axis
+t(5, dtype=i64), tensor([5]), 'sum' ! floating
+t(5), tensor([5]), 'median' ! reduce)"});
+}  // namespace op
+
+namespace {
+constinit FunctionInfo functions[] = {
+    {.schema = "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? offsets=None, int axis=0, "
+               "bool unsafe=False, Scalar? initial=None) -> Tensor",
+        .doc = "The reduction ('sum', 'prod', 'mean', 'max', 'min') of consecutive parts of data along axis 0, given by their lengths, or by "
+               "where they begin and the last one ends.",
+        .example = "pyburn.segment_reduce(pyburn.ones(5), 'sum', lengths=pyburn.tensor([2, 3]))",
+        .samples = R"(
+t(5), 'sum', lengths=tensor([2, 3])
+t(5), 'mean', lengths=tensor([2, 3]), unsafe=True
+t(5), 'max', offsets=tensor([0, 2, 5]), axis=-1
+t(5, 2), 'sum', lengths=tensor([2, 0, 3]), initial=1.5
+t(2, 5).T, 'min', lengths=tensor([2, 3])
+t(1, 2).expand(5, 2), 'prod', lengths=tensor([2, 3])
+t(0, 2), 'sum', lengths=tensor([0, 0])
+t(), 'sum', lengths=tensor([1]) ! axis
+t(5), 'sum' ! lengths or offsets
+t(5, 2), 'sum', lengths=tensor([1, 1]), axis=1 ! axis 0)"},
+};
+}
+
+Tensor segment_reduce(const TensorHandle& data, const std::string& reduce, const TensorHandle& lengths, const TensorHandle& offsets, int64_t axis, bool, const std::optional<Scalar>& initial) {
+  require<ValueError>(lengths.defined() != offsets.defined(), "[segment_reduce] either lengths or offsets must be given");
+  require(data.rank() > 0, "[segment_reduce] needs at least one axis: got rank 0");
+  require<UnsupportedOp>(normalise_dim(axis, data.rank()) == 0, "[segment_reduce] only axis 0 is supported: got {}", axis);
+  if (lengths.defined()) return _segment_reduce(data, lengths, reduce, initial);
+  require(offsets.rank() == 1 && offsets.numel() > 0, "[segment_reduce] expected offsets of one axis: got {}", offsets.shape());
+  const Tensor between = sub(slice(offsets, 0, 1), slice(offsets, 0, 0, offsets.numel() - 1));
+  return _segment_reduce(data, between, reduce, initial);
+}
+
+void register_segment(OpTable& table) {
+  table.add({&op::_segment_reduce});
+  table.add(functions);
+}
+
+}  // namespace pyburn
