@@ -30,14 +30,26 @@ set(PYBURN_SOURCES
   src/pyburn/ops/fill.cpp
   src/pyburn/ops/fused.cpp
   src/pyburn/ops/index.cpp
+  src/pyburn/ops/gather.cpp
   src/pyburn/ops/index_tensors.cpp
   src/pyburn/ops/matmul.cpp
   src/pyburn/ops/movement.cpp
   src/pyburn/ops/norm.cpp
+  src/pyburn/ops/batch_norm.cpp
+  src/pyburn/ops/softmax.cpp
+  src/pyburn/ops/cross_entropy.cpp
+  src/pyburn/ops/loss.cpp
   src/pyburn/ops/optimise.cpp
   src/pyburn/ops/print.cpp
   src/pyburn/ops/random.cpp
+  src/pyburn/ops/dropout.cpp
   src/pyburn/ops/reduce.cpp
+  src/pyburn/ops/extremum.cpp
+  src/pyburn/ops/moments.cpp
+  src/pyburn/ops/vector_norm.cpp
+  src/pyburn/ops/scan.cpp
+  src/pyburn/ops/sort.cpp
+  src/pyburn/ops/search.cpp
   src/pyburn/ops/unary.cpp
   src/pyburn/ops/generated/functions.cpp
   src/pyburn/ops/generated/methods.cpp
@@ -45,7 +57,7 @@ set(PYBURN_SOURCES
   src/pyburn/graph/integer_slots.cpp
   src/pyburn/graph/replay.cpp
   src/pyburn/graph/simplify.cpp
-  src/pyburn/backends/cpu/argmax.cpp
+  src/pyburn/backends/cpu/extremum.cpp
   src/pyburn/backends/cpu/binary.cpp
   src/pyburn/backends/cpu/conv.cpp
   src/pyburn/backends/cpu/copy.cpp
@@ -58,12 +70,20 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/gemm.cpp
   src/pyburn/backends/cpu/im2col.cpp
   src/pyburn/backends/cpu/index.cpp
+  src/pyburn/backends/cpu/gather.cpp
+  src/pyburn/backends/cpu/scan.cpp
+  src/pyburn/backends/cpu/sort.cpp
+  src/pyburn/backends/cpu/search.cpp
   src/pyburn/backends/cpu/matmul.cpp
   src/pyburn/backends/cpu/optimise.cpp
   src/pyburn/backends/cpu/random.cpp
   src/pyburn/backends/cpu/reduce.cpp
+  src/pyburn/backends/cpu/reduce_driver.cpp
   src/pyburn/backends/cpu/simd_level.cpp
   src/pyburn/backends/cpu/softmax.cpp
+  src/pyburn/backends/cpu/norm.cpp
+  src/pyburn/backends/cpu/batch_norm.cpp
+  src/pyburn/backends/cpu/cross_entropy.cpp
   src/pyburn/backends/cpu/tiles.cpp
   src/pyburn/backends/cpu/unary.cpp
   src/pyburn/backends/null/null_backend.cpp

@@ -4,6 +4,12 @@ from typing import overload
 
 from ._types import DeviceLike, DTypeLike, Generator, Number, Tensor
 
+def normalise_batch(input: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """input with mean 0 and variance 1 in every channel (axis 1), scaled and shifted: what batch_norm does when training."""
+    ...
+def normalise_batch_backward(grad_output: Tensor, input: Tensor, mean: Tensor, var: Tensor, weight: Tensor | None, eps: float, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradients of normalise_batch."""
+    ...
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """input + alpha * other."""
     ...
@@ -70,6 +76,69 @@ def contiguous(input: Tensor) -> Tensor:
 def detach(input: Tensor) -> Tensor:
     """The same elements without a history; writes are seen by both."""
     ...
+def class_loss(input: Tensor, target: Tensor, ignore_index: int = -100, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """Minus the logarithm of the softmax of scores (N, C, ...) at the classes in target, and the logarithm of the sum of exp(scores)."""
+    ...
+def class_loss_backward(grad_output: Tensor, input: Tensor, target: Tensor, logsumexp: Tensor, ignore_index: int = -100, *, out: Tensor | None = None) -> Tensor:
+    """Gradient of class_loss with respect to the scores."""
+    ...
+def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean') -> Tensor:
+    """Minus the log-probability that input (N, C, ...) gives to the class in target, weighted by class."""
+    ...
+def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean', label_smoothing: float = 0.0) -> Tensor:
+    """nll_loss of log_softmax: input holds unnormalised scores (N, C, ...), target the classes, or their probabilities."""
+    ...
+def seeded_dropout(input: Tensor, p: float, scale: float, shift: float, dropped: float, seed: int, offset: int, *, out: Tensor | None = None) -> Tensor:
+    """scale * input + shift, with `dropped` in place of elements that a random stream picks with probability p."""
+    ...
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """When training, sets elements to 0 with probability p and scales the others by 1 / (1 - p)."""
+    ...
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Dropout for networks of selu: keeps mean and variance."""
+    ...
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Dropout of whole channels of input (N, C, L) or (C, L)."""
+    ...
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Dropout of whole channels of input (N, C, H, W)."""
+    ...
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Dropout of whole channels of input (N, C, D, H, W) or (C, D, H, W)."""
+    ...
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """alpha_dropout of whole channels (axis 1)."""
+    ...
+def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Position of the largest element along dim, or in the flattened tensor."""
+    ...
+def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Position of the smallest element along dim, or in the flattened tensor."""
+    ...
+@overload
+def max(input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """The largest elements along dim and their positions."""
+    ...
+@overload
+def max(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The largest element; ties share the gradient."""
+    ...
+@overload
+def max(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The larger of two elements: maximum under another name."""
+    ...
+@overload
+def min(input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """The smallest elements along dim and their positions."""
+    ...
+@overload
+def min(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The smallest element; ties share the gradient."""
+    ...
+@overload
+def min(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The smaller of two elements: minimum under another name."""
+    ...
 def full(size: int | Sequence[int], fill_value: Number, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
     """A tensor of the given size with every element equal to fill_value."""
     ...
@@ -103,6 +172,12 @@ def zero_(input: Tensor) -> Tensor:
 def one_hot(input: Tensor, num_classes: int) -> Tensor:
     """A new last axis with 1 at the index that input holds and 0 elsewhere (int64)."""
     ...
+def gather(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements of input along dim that index names, one by one."""
+    ...
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """input, with the elements of src added along dim where index says; an index may repeat."""
+    ...
 def nonzero(input: Tensor) -> Tensor:
     """The indices of the elements that are not zero, a row each."""
     ...
@@ -111,6 +186,57 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
     ...
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input, with the parts of source added where index says; an index may repeat."""
+    ...
+def mse_loss(input: Tensor, target: Tensor, reduction: str = 'mean', weight: Tensor | None = None) -> Tensor:
+    """Squared differences; reduction is 'mean', 'sum' or 'none'."""
+    ...
+def l1_loss(input: Tensor, target: Tensor, reduction: str = 'mean', weight: Tensor | None = None) -> Tensor:
+    """Absolute differences."""
+    ...
+def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = 'mean', beta: float = 1.0) -> Tensor:
+    """Squared differences / (2 beta) up to beta, absolute ones beyond."""
+    ...
+def huber_loss(input: Tensor, target: Tensor, reduction: str = 'mean', delta: float = 1.0, weight: Tensor | None = None) -> Tensor:
+    """Half the squared differences up to delta, linear beyond."""
+    ...
+def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = 'mean') -> Tensor:
+    """Cross entropy of probabilities in input and targets between 0 and 1."""
+    ...
+def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = 'mean', pos_weight: Tensor | None = None) -> Tensor:
+    """binary_cross_entropy of sigmoid(input), computed without overflow."""
+    ...
+def kl_div(input: Tensor, target: Tensor, reduction: str = 'mean', log_target: bool = False) -> Tensor:
+    """target * (log(target) - input): the divergence of log-probabilities in input from target; reduction may be 'batchmean'."""
+    ...
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, eps: float = 1e-08, reduction: str = 'mean') -> Tensor:
+    """Minus the logarithm of the Poisson probability of target, for rates (or their logarithms) in input."""
+    ...
+def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor, full: bool = False, eps: float = 1e-06, reduction: str = 'mean') -> Tensor:
+    """Minus the logarithm of the normal density of target, with mean input and variance var."""
+    ...
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: str = 'mean') -> Tensor:
+    """input where target is 1, max(0, margin - input) where it is -1."""
+    ...
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, reduction: str = 'mean') -> Tensor:
+    """max(0, margin - target * (input1 - input2)): target 1 wants the first to be larger, -1 the second."""
+    ...
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, reduction: str = 'mean') -> Tensor:
+    """1 - cos where target is 1, max(0, cos - margin) where it is -1; cos is that of the angle between the vectors."""
+    ...
+def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-06, swap: bool = False, reduction: str = 'mean') -> Tensor:
+    """max(0, distance(anchor, positive) - distance(anchor, negative) + margin)."""
+    ...
+def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = 'mean') -> Tensor:
+    """log(1 + exp(-target * input)), for targets 1 and -1."""
+    ...
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
+    """The cosine of the angle between vectors along dim."""
+    ...
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False) -> Tensor:
+    """The norm of order p of x1 - x2 + eps along the last axis."""
+    ...
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
+    """The distance of order p of every row of x1 (..., P, M) from every row of x2 (..., R, M)."""
     ...
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Products of the matrices of two batches."""
@@ -123,6 +249,54 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     ...
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias."""
+    ...
+@overload
+def var_mean(input: Tensor, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """Variance and mean over dim; correction 1, the default, is the unbiased estimate."""
+    ...
+@overload
+def var_mean(input: Tensor, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """Variance and mean over dim."""
+    ...
+@overload
+def var_mean(input: Tensor, unbiased: bool, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """Variance and mean of all elements."""
+    ...
+@overload
+def var(input: Tensor, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False, out: Tensor | None = None) -> Tensor:
+    """Variance over dim; correction 1, the default, is the unbiased estimate."""
+    ...
+@overload
+def var(input: Tensor, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Variance over dim."""
+    ...
+@overload
+def var(input: Tensor, unbiased: bool, *, out: Tensor | None = None) -> Tensor:
+    """Variance of all elements."""
+    ...
+@overload
+def std(input: Tensor, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False, out: Tensor | None = None) -> Tensor:
+    """Standard deviation over dim: the square root of var."""
+    ...
+@overload
+def std(input: Tensor, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Standard deviation over dim."""
+    ...
+@overload
+def std(input: Tensor, unbiased: bool, *, out: Tensor | None = None) -> Tensor:
+    """Standard deviation of all elements."""
+    ...
+@overload
+def std_mean(input: Tensor, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """Standard deviation and mean over dim."""
+    ...
+@overload
+def std_mean(input: Tensor, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """Standard deviation and mean over dim."""
+    ...
+@overload
+def std_mean(input: Tensor, unbiased: bool, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """Standard deviation and mean of all elements."""
     ...
 def view(input: Tensor, *size: int | Sequence[int]) -> Tensor:
     """The same elements under another shape, without a copy; one extent may be -1."""
@@ -163,29 +337,87 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """length elements of input along dim from start on; a view."""
     ...
-def softmax(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
-    """exp(input), scaled to sum to 1 along dim."""
+def normalise_rows(input: Tensor, weight: Tensor | None, bias: Tensor | None, rows: int, groups: int, inner: int, eps: float, centred: bool, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """input in rows, each with mean 0 (if centred) and deviation 1, scaled and shifted by channel: what layer_norm, group_norm, instance_norm and rms_norm are made of."""
     ...
-def log_softmax(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of softmax, computed without overflow."""
+def normalise_rows_backward(grad_output: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor | None, groups: int, inner: int, centred: bool, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradients of normalise_rows."""
+    ...
+def layer_norm(input: Tensor, normalized_shape: int | Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
+    """input, normalised over its last axes, which have the extents normalized_shape; then scaled and shifted."""
+    ...
+def rms_norm(input: Tensor, normalized_shape: int | Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+    """input, divided by its root mean square over the last axes, then scaled."""
+    ...
+def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
+    """input (N, C, ...), normalised over groups of channels; then scaled and shifted by channel."""
+    ...
+def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
+    """input (N, C, ...), each channel of each example normalised for itself; then scaled and shifted by channel."""
     ...
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
     """Normalises each channel (axis 1): by the batch's statistics when training, which also moves the running ones, else by the running ones."""
     ...
-def mse_loss(input: Tensor, target: Tensor, reduction: str = 'mean') -> Tensor:
-    """Squared differences; reduction is 'mean', 'sum' or 'none'."""
+def local_response_norm(input: Tensor, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    """input (N, C, ...), divided by (k + alpha * mean square of size neighbouring channels) ** beta."""
     ...
-def nll_loss(input: Tensor, target: Tensor, reduction: str = 'mean') -> Tensor:
-    """Minus the log-probability that input (N, C) gives to the class in target."""
-    ...
-def cross_entropy(input: Tensor, target: Tensor, reduction: str = 'mean') -> Tensor:
-    """nll_loss of log_softmax: input holds unnormalised scores (N, C), target the classes."""
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, *, out: Tensor | None = None) -> Tensor:
+    """input, divided by its norm of order p along dim (by eps where that is larger)."""
     ...
 def randn(*size: int | Sequence[int], dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False, generator: Generator | None = None) -> Tensor:
     """Random numbers from the standard normal distribution."""
     ...
+@overload
 def randint(low: int, high: int | None, *size: int | Sequence[int], dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None) -> Tensor:
     """Random integers from [low, high)."""
+    ...
+@overload
+def randint(high: int, *size: int | Sequence[int], dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None) -> Tensor:
+    """Random integers from [0, high)."""
+    ...
+def rand_like(input: Tensor, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
+    """Uniform random numbers from [0, 1), of the size, dtype and device of input."""
+    ...
+def randn_like(input: Tensor, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
+    """Standard normal random numbers, of the size, dtype and device of input."""
+    ...
+@overload
+def randint_like(input: Tensor, low: int, high: int, *, dtype: DTypeLike | None = None) -> Tensor:
+    """Random integers from [low, high), of the size, dtype and device of input."""
+    ...
+@overload
+def randint_like(input: Tensor, high: int, *, dtype: DTypeLike | None = None) -> Tensor:
+    """Random integers from [0, high), of the size, dtype and device of input."""
+    ...
+def randperm(n: int, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None) -> Tensor:
+    """The integers below n in random order."""
+    ...
+@overload
+def normal(mean: Tensor, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Normally distributed numbers with the given means."""
+    ...
+@overload
+def normal(mean: float, std: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """Normally distributed numbers with the given deviations."""
+    ...
+@overload
+def normal(mean: Tensor, std: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """Normally distributed numbers with the given means and deviations."""
+    ...
+@overload
+def normal(mean: float, std: float, *size: int | Sequence[int], dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False, generator: Generator | None = None) -> Tensor:
+    """Normally distributed numbers of one mean and deviation."""
+    ...
+@overload
+def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """1 with the probability that input says, else 0."""
+    ...
+@overload
+def bernoulli(input: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+    """1 with probability p, else 0; of the size, dtype and device of input."""
+    ...
+def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
+    """num_samples positions in each row of input, which holds how likely they are."""
     ...
 def uniform_(input: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fills input with uniform random numbers from [from_, to)."""
@@ -193,8 +425,16 @@ def uniform_(input: Tensor, from_: float = 0, to: float = 1, *, generator: Gener
 def normal_(input: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fills input with normally distributed random numbers."""
     ...
+@overload
 def bernoulli_(input: Tensor, p: float = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fills input with 1 with probability p and 0 otherwise."""
+    ...
+@overload
+def bernoulli_(input: Tensor, p: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """Fills input with 1 with the probability that p says and 0 otherwise."""
+    ...
+def exponential_(input: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Fills input with exponentially distributed random numbers of rate lambd."""
     ...
 def sum(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
     """Sum of the elements of input over dim (over all by default)."""
@@ -208,11 +448,138 @@ def amax(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = 
 def amin(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Smallest element of input over dim; ties share the gradient."""
     ...
-def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Position of the largest element along dim, or in the flattened tensor."""
+def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Product of the elements of input along dim (of all by default)."""
     ...
-def var(input: Tensor, dim: int | Sequence[int] | None = None, *, correction: Number = 1, keepdim: bool = False) -> Tensor:
-    """Variance over dim; correction 1 is the unbiased estimate."""
+def nansum(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Sum of the elements over dim, with 0 in place of NaN."""
+    ...
+def count_nonzero(input: Tensor, dim: int | Sequence[int] | None = None, *, out: Tensor | None = None) -> Tensor:
+    """How many elements over dim are not zero."""
+    ...
+def any(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Whether some element over dim is not zero."""
+    ...
+def all(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Whether no element over dim is zero."""
+    ...
+def logsumexp(input: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of the sum of exp(input) over dim, computed without overflow."""
+    ...
+def nanmean(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Mean of the elements over dim that are not NaN."""
+    ...
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """The smallest and the largest element along dim, or of all."""
+    ...
+def trace(input: Tensor) -> Tensor:
+    """The sum of the diagonal of a matrix."""
+    ...
+def cumsum(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Running sums along dim."""
+    ...
+def cumprod(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Running products along dim."""
+    ...
+def logcumsumexp(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of running sums of exp(input) along dim."""
+    ...
+def cummax(input: Tensor, dim: int, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """The largest element so far along dim, and its position."""
+    ...
+def cummin(input: Tensor, dim: int, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """The smallest element so far along dim, and its position."""
+    ...
+def diff(input: Tensor, n: int = 1, dim: int = -1, *, out: Tensor | None = None) -> Tensor:
+    """Differences of neighbours along dim, n times."""
+    ...
+@overload
+def searchsorted(sorted_sequence: Tensor, values: Tensor, *, out_int32: bool = False, right: bool = False, out: Tensor | None = None) -> Tensor:
+    """Where values would have to be inserted into a sequence that is sorted along its last axis, to keep it so."""
+    ...
+@overload
+def searchsorted(sorted_sequence: Tensor, values: Number, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """Where a number would have to be inserted into a sorted vector."""
+    ...
+def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0, *, out: Tensor | None = None) -> Tensor:
+    """How many elements fall into each of bins parts of [min, max], or of the range of input."""
+    ...
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each number from 0 on occurs in a vector of integers, or the sum of its weights."""
+    ...
+def distinct(input: Tensor, dim: int | None = None, consecutive: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+    """The distinct elements (or parts along dim) in order, where each element went, and how often they occur; with consecutive, of runs of equal neighbours."""
+    ...
+def bucketize(input: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """The number of the interval between boundaries, which are sorted, that each element falls into."""
+    ...
+def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """Which elements are among test_elements (or are not, with invert)."""
+    ...
+@overload
+def quantile(input: Tensor, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear') -> Tensor:
+    """The value that the share q of the elements along dim does not exceed; NaN if there is one."""
+    ...
+@overload
+def quantile(input: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear') -> Tensor:
+    """The quantiles for several shares; a new first axis holds them."""
+    ...
+@overload
+def nanquantile(input: Tensor, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear') -> Tensor:
+    """The quantile of the elements that are not NaN."""
+    ...
+@overload
+def nanquantile(input: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear') -> Tensor:
+    """The quantiles of the elements that are not NaN, for several shares."""
+    ...
+def softmax(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """exp(input), scaled to sum to 1 along dim."""
+    ...
+def log_softmax(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """The logarithm of softmax, computed without overflow."""
+    ...
+def softmax_backward(grad_output: Tensor, output: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
+    """Gradient of softmax, from its output."""
+    ...
+def log_softmax_backward(grad_output: Tensor, output: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
+    """Gradient of log_softmax, from its output."""
+    ...
+def softmin(input: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
+    """softmax of -input."""
+    ...
+def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """The elements in order along dim, and where they were. Equal elements keep their order."""
+    ...
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """The k largest (or smallest) elements along dim, largest first, and their positions."""
+    ...
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """The k-th smallest element along dim (counted from 1) and its position."""
+    ...
+@overload
+def median(input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """The middle element along dim (the lower one of two) and its position; NaN if there is one."""
+    ...
+@overload
+def median(input: Tensor) -> Tensor:
+    """The middle element (the lower one of two); NaN if there is one."""
+    ...
+@overload
+def nanmedian(input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """The middle one of the elements along dim that are not NaN, and its position."""
+    ...
+@overload
+def nanmedian(input: Tensor) -> Tensor:
+    """The middle one of the elements that are not NaN."""
+    ...
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """The most frequent element along dim (the smallest of several) and its last position."""
+    ...
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+    """The indices that sort input along dim."""
+    ...
+def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements in order along the first axis."""
     ...
 def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Minus the elements of input."""
@@ -246,4 +613,18 @@ def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     ...
 def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements, with 0 in place of negative ones."""
+    ...
+def linalg_vector_norm(input: Tensor, ord: Number = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """The norm of vectors over dim: (sum of |x|^ord)^(1/ord); the largest or smallest |x| for infinite ord."""
+    ...
+@overload
+def norm(input: Tensor, p: Number = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """The norm of order p over dim: (sum of |x|^p)^(1/p)."""
+    ...
+@overload
+def norm(input: Tensor, p: str | None, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """The Frobenius norm over dim; p is 'fro' or None."""
+    ...
+def dist(input: Tensor, other: Tensor, p: Number = 2) -> Tensor:
+    """The norm of order p of input - other."""
     ...

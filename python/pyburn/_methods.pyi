@@ -5,6 +5,9 @@ from typing import overload
 from ._types import DeviceLike, DTypeLike, Generator, Number, Tensor
 
 class TensorMethods:
+    def normalise_batch(self, weight: Tensor | None, bias: Tensor | None, eps: float) -> tuple[Tensor, Tensor, Tensor]:
+        """input with mean 0 and variance 1 in every channel (axis 1), scaled and shifted: what batch_norm does when training."""
+        ...
     def add(self, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
         """input + alpha * other."""
         ...
@@ -104,6 +107,66 @@ class TensorMethods:
     def detach(self) -> Tensor:
         """The same elements without a history; writes are seen by both."""
         ...
+    def class_loss(self, target: Tensor, ignore_index: int = -100) -> tuple[Tensor, Tensor]:
+        """Minus the logarithm of the softmax of scores (N, C, ...) at the classes in target, and the logarithm of the sum of exp(scores)."""
+        ...
+    def nll_loss(self, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean') -> Tensor:
+        """Minus the log-probability that input (N, C, ...) gives to the class in target, weighted by class."""
+        ...
+    def cross_entropy(self, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean', label_smoothing: float = 0.0) -> Tensor:
+        """nll_loss of log_softmax: input holds unnormalised scores (N, C, ...), target the classes, or their probabilities."""
+        ...
+    def seeded_dropout(self, p: float, scale: float, shift: float, dropped: float, seed: int, offset: int) -> Tensor:
+        """scale * input + shift, with `dropped` in place of elements that a random stream picks with probability p."""
+        ...
+    def dropout(self, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+        """When training, sets elements to 0 with probability p and scales the others by 1 / (1 - p)."""
+        ...
+    def alpha_dropout(self, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+        """Dropout for networks of selu: keeps mean and variance."""
+        ...
+    def dropout1d(self, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+        """Dropout of whole channels of input (N, C, L) or (C, L)."""
+        ...
+    def dropout2d(self, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+        """Dropout of whole channels of input (N, C, H, W)."""
+        ...
+    def dropout3d(self, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+        """Dropout of whole channels of input (N, C, D, H, W) or (C, D, H, W)."""
+        ...
+    def feature_alpha_dropout(self, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+        """alpha_dropout of whole channels (axis 1)."""
+        ...
+    def argmax(self, dim: int | None = None, keepdim: bool = False) -> Tensor:
+        """Position of the largest element along dim, or in the flattened tensor."""
+        ...
+    def argmin(self, dim: int | None = None, keepdim: bool = False) -> Tensor:
+        """Position of the smallest element along dim, or in the flattened tensor."""
+        ...
+    @overload
+    def max(self, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        """The largest elements along dim and their positions."""
+        ...
+    @overload
+    def max(self) -> Tensor:
+        """The largest element; ties share the gradient."""
+        ...
+    @overload
+    def max(self, other: Tensor) -> Tensor:
+        """The larger of two elements: maximum under another name."""
+        ...
+    @overload
+    def min(self, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        """The smallest elements along dim and their positions."""
+        ...
+    @overload
+    def min(self) -> Tensor:
+        """The smallest element; ties share the gradient."""
+        ...
+    @overload
+    def min(self, other: Tensor) -> Tensor:
+        """The smaller of two elements: minimum under another name."""
+        ...
     def zeros_like(self, *, dtype: DTypeLike | None = None) -> Tensor:
         """Zeros of the size, dtype and device of input."""
         ...
@@ -122,6 +185,15 @@ class TensorMethods:
     def one_hot(self, num_classes: int) -> Tensor:
         """A new last axis with 1 at the index that input holds and 0 elsewhere (int64)."""
         ...
+    def gather(self, dim: int, index: Tensor) -> Tensor:
+        """The elements of input along dim that index names, one by one."""
+        ...
+    def scatter_add(self, dim: int, index: Tensor, src: Tensor) -> Tensor:
+        """input, with the elements of src added along dim where index says; an index may repeat."""
+        ...
+    def scatter_add_(self, dim: int, index: Tensor, src: Tensor) -> Tensor:
+        """In place: input, with the elements of src added along dim where index says; an index may repeat."""
+        ...
     def nonzero(self) -> Tensor:
         """The indices of the elements that are not zero, a row each."""
         ...
@@ -130,6 +202,39 @@ class TensorMethods:
         ...
     def index_add(self, dim: int, index: Tensor, source: Tensor) -> Tensor:
         """input, with the parts of source added where index says; an index may repeat."""
+        ...
+    def mse_loss(self, target: Tensor, reduction: str = 'mean', weight: Tensor | None = None) -> Tensor:
+        """Squared differences; reduction is 'mean', 'sum' or 'none'."""
+        ...
+    def l1_loss(self, target: Tensor, reduction: str = 'mean', weight: Tensor | None = None) -> Tensor:
+        """Absolute differences."""
+        ...
+    def smooth_l1_loss(self, target: Tensor, reduction: str = 'mean', beta: float = 1.0) -> Tensor:
+        """Squared differences / (2 beta) up to beta, absolute ones beyond."""
+        ...
+    def huber_loss(self, target: Tensor, reduction: str = 'mean', delta: float = 1.0, weight: Tensor | None = None) -> Tensor:
+        """Half the squared differences up to delta, linear beyond."""
+        ...
+    def binary_cross_entropy(self, target: Tensor, weight: Tensor | None = None, reduction: str = 'mean') -> Tensor:
+        """Cross entropy of probabilities in input and targets between 0 and 1."""
+        ...
+    def binary_cross_entropy_with_logits(self, target: Tensor, weight: Tensor | None = None, reduction: str = 'mean', pos_weight: Tensor | None = None) -> Tensor:
+        """binary_cross_entropy of sigmoid(input), computed without overflow."""
+        ...
+    def kl_div(self, target: Tensor, reduction: str = 'mean', log_target: bool = False) -> Tensor:
+        """target * (log(target) - input): the divergence of log-probabilities in input from target; reduction may be 'batchmean'."""
+        ...
+    def poisson_nll_loss(self, target: Tensor, log_input: bool = True, full: bool = False, eps: float = 1e-08, reduction: str = 'mean') -> Tensor:
+        """Minus the logarithm of the Poisson probability of target, for rates (or their logarithms) in input."""
+        ...
+    def gaussian_nll_loss(self, target: Tensor, var: Tensor, full: bool = False, eps: float = 1e-06, reduction: str = 'mean') -> Tensor:
+        """Minus the logarithm of the normal density of target, with mean input and variance var."""
+        ...
+    def hinge_embedding_loss(self, target: Tensor, margin: float = 1.0, reduction: str = 'mean') -> Tensor:
+        """input where target is 1, max(0, margin - input) where it is -1."""
+        ...
+    def soft_margin_loss(self, target: Tensor, reduction: str = 'mean') -> Tensor:
+        """log(1 + exp(-target * input)), for targets 1 and -1."""
         ...
     def bmm(self, mat2: Tensor) -> Tensor:
         """Products of the matrices of two batches."""
@@ -142,6 +247,54 @@ class TensorMethods:
         ...
     def linear(self, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         """input @ weight.T + bias."""
+        ...
+    @overload
+    def var_mean(self, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        """Variance and mean over dim; correction 1, the default, is the unbiased estimate."""
+        ...
+    @overload
+    def var_mean(self, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        """Variance and mean over dim."""
+        ...
+    @overload
+    def var_mean(self, unbiased: bool) -> tuple[Tensor, Tensor]:
+        """Variance and mean of all elements."""
+        ...
+    @overload
+    def var(self, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False) -> Tensor:
+        """Variance over dim; correction 1, the default, is the unbiased estimate."""
+        ...
+    @overload
+    def var(self, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False) -> Tensor:
+        """Variance over dim."""
+        ...
+    @overload
+    def var(self, unbiased: bool) -> Tensor:
+        """Variance of all elements."""
+        ...
+    @overload
+    def std(self, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False) -> Tensor:
+        """Standard deviation over dim: the square root of var."""
+        ...
+    @overload
+    def std(self, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False) -> Tensor:
+        """Standard deviation over dim."""
+        ...
+    @overload
+    def std(self, unbiased: bool) -> Tensor:
+        """Standard deviation of all elements."""
+        ...
+    @overload
+    def std_mean(self, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        """Standard deviation and mean over dim."""
+        ...
+    @overload
+    def std_mean(self, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        """Standard deviation and mean over dim."""
+        ...
+    @overload
+    def std_mean(self, unbiased: bool) -> tuple[Tensor, Tensor]:
+        """Standard deviation and mean of all elements."""
         ...
     def view(self, *size: int | Sequence[int]) -> Tensor:
         """The same elements under another shape, without a copy; one extent may be -1."""
@@ -182,23 +335,54 @@ class TensorMethods:
     def narrow(self, dim: int, start: int, length: int) -> Tensor:
         """length elements of input along dim from start on; a view."""
         ...
-    def softmax(self, dim: int) -> Tensor:
-        """exp(input), scaled to sum to 1 along dim."""
+    def normalise_rows(self, weight: Tensor | None, bias: Tensor | None, rows: int, groups: int, inner: int, eps: float, centred: bool) -> tuple[Tensor, Tensor, Tensor]:
+        """input in rows, each with mean 0 (if centred) and deviation 1, scaled and shifted by channel: what layer_norm, group_norm, instance_norm and rms_norm are made of."""
         ...
-    def log_softmax(self, dim: int) -> Tensor:
-        """The logarithm of softmax, computed without overflow."""
+    def layer_norm(self, normalized_shape: int | Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
+        """input, normalised over its last axes, which have the extents normalized_shape; then scaled and shifted."""
+        ...
+    def rms_norm(self, normalized_shape: int | Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+        """input, divided by its root mean square over the last axes, then scaled."""
+        ...
+    def group_norm(self, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
+        """input (N, C, ...), normalised over groups of channels; then scaled and shifted by channel."""
+        ...
+    def instance_norm(self, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
+        """input (N, C, ...), each channel of each example normalised for itself; then scaled and shifted by channel."""
         ...
     def batch_norm(self, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
         """Normalises each channel (axis 1): by the batch's statistics when training, which also moves the running ones, else by the running ones."""
         ...
-    def mse_loss(self, target: Tensor, reduction: str = 'mean') -> Tensor:
-        """Squared differences; reduction is 'mean', 'sum' or 'none'."""
+    def local_response_norm(self, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0) -> Tensor:
+        """input (N, C, ...), divided by (k + alpha * mean square of size neighbouring channels) ** beta."""
         ...
-    def nll_loss(self, target: Tensor, reduction: str = 'mean') -> Tensor:
-        """Minus the log-probability that input (N, C) gives to the class in target."""
+    def normalize(self, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
+        """input, divided by its norm of order p along dim (by eps where that is larger)."""
         ...
-    def cross_entropy(self, target: Tensor, reduction: str = 'mean') -> Tensor:
-        """nll_loss of log_softmax: input holds unnormalised scores (N, C), target the classes."""
+    def rand_like(self, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
+        """Uniform random numbers from [0, 1), of the size, dtype and device of input."""
+        ...
+    def randn_like(self, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
+        """Standard normal random numbers, of the size, dtype and device of input."""
+        ...
+    @overload
+    def randint_like(self, low: int, high: int, *, dtype: DTypeLike | None = None) -> Tensor:
+        """Random integers from [low, high), of the size, dtype and device of input."""
+        ...
+    @overload
+    def randint_like(self, high: int, *, dtype: DTypeLike | None = None) -> Tensor:
+        """Random integers from [0, high), of the size, dtype and device of input."""
+        ...
+    @overload
+    def bernoulli(self, *, generator: Generator | None = None) -> Tensor:
+        """1 with the probability that input says, else 0."""
+        ...
+    @overload
+    def bernoulli(self, p: float, *, generator: Generator | None = None) -> Tensor:
+        """1 with probability p, else 0; of the size, dtype and device of input."""
+        ...
+    def multinomial(self, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
+        """num_samples positions in each row of input, which holds how likely they are."""
         ...
     def uniform_(self, from_: float = 0, to: float = 1, *, generator: Generator | None = None) -> Tensor:
         """Fills input with uniform random numbers from [from_, to)."""
@@ -206,8 +390,16 @@ class TensorMethods:
     def normal_(self, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
         """Fills input with normally distributed random numbers."""
         ...
+    @overload
     def bernoulli_(self, p: float = 0.5, *, generator: Generator | None = None) -> Tensor:
         """Fills input with 1 with probability p and 0 otherwise."""
+        ...
+    @overload
+    def bernoulli_(self, p: Tensor, *, generator: Generator | None = None) -> Tensor:
+        """Fills input with 1 with the probability that p says and 0 otherwise."""
+        ...
+    def exponential_(self, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
+        """Fills input with exponentially distributed random numbers of rate lambd."""
         ...
     def sum(self, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
         """Sum of the elements of input over dim (over all by default)."""
@@ -221,11 +413,121 @@ class TensorMethods:
     def amin(self, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
         """Smallest element of input over dim; ties share the gradient."""
         ...
-    def argmax(self, dim: int | None = None, keepdim: bool = False) -> Tensor:
-        """Position of the largest element along dim, or in the flattened tensor."""
+    def prod(self, dim: int | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
+        """Product of the elements of input along dim (of all by default)."""
         ...
-    def var(self, dim: int | Sequence[int] | None = None, *, correction: Number = 1, keepdim: bool = False) -> Tensor:
-        """Variance over dim; correction 1 is the unbiased estimate."""
+    def nansum(self, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
+        """Sum of the elements over dim, with 0 in place of NaN."""
+        ...
+    def count_nonzero(self, dim: int | Sequence[int] | None = None) -> Tensor:
+        """How many elements over dim are not zero."""
+        ...
+    def any(self, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
+        """Whether some element over dim is not zero."""
+        ...
+    def all(self, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
+        """Whether no element over dim is zero."""
+        ...
+    def logsumexp(self, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
+        """The logarithm of the sum of exp(input) over dim, computed without overflow."""
+        ...
+    def nanmean(self, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
+        """Mean of the elements over dim that are not NaN."""
+        ...
+    def aminmax(self, *, dim: int | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        """The smallest and the largest element along dim, or of all."""
+        ...
+    def trace(self) -> Tensor:
+        """The sum of the diagonal of a matrix."""
+        ...
+    def cumsum(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
+        """Running sums along dim."""
+        ...
+    def cumprod(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
+        """Running products along dim."""
+        ...
+    def logcumsumexp(self, dim: int) -> Tensor:
+        """The logarithm of running sums of exp(input) along dim."""
+        ...
+    def cummax(self, dim: int) -> tuple[Tensor, Tensor]:
+        """The largest element so far along dim, and its position."""
+        ...
+    def cummin(self, dim: int) -> tuple[Tensor, Tensor]:
+        """The smallest element so far along dim, and its position."""
+        ...
+    def diff(self, n: int = 1, dim: int = -1) -> Tensor:
+        """Differences of neighbours along dim, n times."""
+        ...
+    def histc(self, bins: int = 100, min: Number = 0, max: Number = 0) -> Tensor:
+        """How many elements fall into each of bins parts of [min, max], or of the range of input."""
+        ...
+    def bincount(self, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+        """How often each number from 0 on occurs in a vector of integers, or the sum of its weights."""
+        ...
+    def distinct(self, dim: int | None = None, consecutive: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+        """The distinct elements (or parts along dim) in order, where each element went, and how often they occur; with consecutive, of runs of equal neighbours."""
+        ...
+    def bucketize(self, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+        """The number of the interval between boundaries, which are sorted, that each element falls into."""
+        ...
+    @overload
+    def quantile(self, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear') -> Tensor:
+        """The value that the share q of the elements along dim does not exceed; NaN if there is one."""
+        ...
+    @overload
+    def quantile(self, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear') -> Tensor:
+        """The quantiles for several shares; a new first axis holds them."""
+        ...
+    @overload
+    def nanquantile(self, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear') -> Tensor:
+        """The quantile of the elements that are not NaN."""
+        ...
+    @overload
+    def nanquantile(self, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear') -> Tensor:
+        """The quantiles of the elements that are not NaN, for several shares."""
+        ...
+    def softmax(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
+        """exp(input), scaled to sum to 1 along dim."""
+        ...
+    def log_softmax(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
+        """The logarithm of softmax, computed without overflow."""
+        ...
+    def softmin(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
+        """softmax of -input."""
+        ...
+    def sort(self, dim: int = -1, descending: bool = False, stable: bool = False) -> tuple[Tensor, Tensor]:
+        """The elements in order along dim, and where they were. Equal elements keep their order."""
+        ...
+    def topk(self, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Tensor, Tensor]:
+        """The k largest (or smallest) elements along dim, largest first, and their positions."""
+        ...
+    def kthvalue(self, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        """The k-th smallest element along dim (counted from 1) and its position."""
+        ...
+    @overload
+    def median(self, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        """The middle element along dim (the lower one of two) and its position; NaN if there is one."""
+        ...
+    @overload
+    def median(self) -> Tensor:
+        """The middle element (the lower one of two); NaN if there is one."""
+        ...
+    @overload
+    def nanmedian(self, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        """The middle one of the elements along dim that are not NaN, and its position."""
+        ...
+    @overload
+    def nanmedian(self) -> Tensor:
+        """The middle one of the elements that are not NaN."""
+        ...
+    def mode(self, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        """The most frequent element along dim (the smallest of several) and its last position."""
+        ...
+    def argsort(self, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+        """The indices that sort input along dim."""
+        ...
+    def msort(self) -> Tensor:
+        """The elements in order along the first axis."""
         ...
     def neg(self) -> Tensor:
         """Minus the elements of input."""
@@ -292,4 +594,18 @@ class TensorMethods:
         ...
     def relu_(self) -> Tensor:
         """In place: The elements, with 0 in place of negative ones."""
+        ...
+    def linalg_vector_norm(self, ord: Number = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
+        """The norm of vectors over dim: (sum of |x|^ord)^(1/ord); the largest or smallest |x| for infinite ord."""
+        ...
+    @overload
+    def norm(self, p: Number = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
+        """The norm of order p over dim: (sum of |x|^p)^(1/p)."""
+        ...
+    @overload
+    def norm(self, p: str | None, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
+        """The Frobenius norm over dim; p is 'fro' or None."""
+        ...
+    def dist(self, other: Tensor, p: Number = 2) -> Tensor:
+        """The norm of order p of input - other."""
         ...

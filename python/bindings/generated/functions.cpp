@@ -5,6 +5,18 @@
 namespace pyburn::python {
 namespace {
 
+PyObject* call_normalise_batch(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::normalise_batch(x...); }, a.tensor(0), a.optional_tensor(1), a.optional_tensor(2), a.number(3)));
+}
+void into_normalise_batch(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { normalise_batch_into(Targets<3>{out[0], out[1], out[2]}, x...); }, a.tensor(0), a.optional_tensor(1), a.optional_tensor(2), a.number(3));
+}
+PyObject* call_normalise_batch_backward(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::normalise_batch_backward(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.optional_tensor(4), a.number(5)));
+}
+void into_normalise_batch_backward(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { normalise_batch_backward_into(Targets<3>{out[0], out[1], out[2]}, x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.optional_tensor(4), a.number(5));
+}
 PyObject* call_add(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::add(x...); }, a.operand(0), a.operand(1), a.scalar(2)));
 }
@@ -128,6 +140,96 @@ PyObject* call_contiguous(const Arguments& a) {
 PyObject* call_detach(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::detach(x...); }, a.tensor(0)));
 }
+PyObject* call_class_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::class_loss(x...); }, a.tensor(0), a.tensor(1), a.integer(2)));
+}
+void into_class_loss(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { class_loss_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.tensor(1), a.integer(2));
+}
+PyObject* call_class_loss_backward(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::class_loss_backward(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.integer(4)));
+}
+void into_class_loss_backward(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { class_loss_backward_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.integer(4));
+}
+PyObject* call_nll_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::nll_loss(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.integer(3), a.text(4)));
+}
+PyObject* call_cross_entropy(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cross_entropy(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.integer(3), a.text(4), a.number(5)));
+}
+PyObject* call_seeded_dropout(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::seeded_dropout(x...); }, a.tensor(0), a.number(1), a.number(2), a.number(3), a.number(4), a.integer(5), a.integer(6)));
+}
+void into_seeded_dropout(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { seeded_dropout_into(out[0], x...); }, a.tensor(0), a.number(1), a.number(2), a.number(3), a.number(4), a.integer(5), a.integer(6));
+}
+PyObject* call_dropout(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::dropout(x...); }, a.tensor(0), a.number(1), a.boolean(2), a.boolean(3)));
+}
+PyObject* call_alpha_dropout(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::alpha_dropout(x...); }, a.tensor(0), a.number(1), a.boolean(2), a.boolean(3)));
+}
+PyObject* call_dropout1d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::dropout1d(x...); }, a.tensor(0), a.number(1), a.boolean(2), a.boolean(3)));
+}
+PyObject* call_dropout2d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::dropout2d(x...); }, a.tensor(0), a.number(1), a.boolean(2), a.boolean(3)));
+}
+PyObject* call_dropout3d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::dropout3d(x...); }, a.tensor(0), a.number(1), a.boolean(2), a.boolean(3)));
+}
+PyObject* call_feature_alpha_dropout(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::feature_alpha_dropout(x...); }, a.tensor(0), a.number(1), a.boolean(2), a.boolean(3)));
+}
+PyObject* call_argmax(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::argmax(x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2)));
+}
+void into_argmax(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { argmax_into(out[0], x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2));
+}
+PyObject* call_argmin(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::argmin(x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2)));
+}
+void into_argmin(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { argmin_into(out[0], x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2));
+}
+PyObject* call_max_dim(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::max(x...); }, a.tensor(0), a.integer(1), a.boolean(2)));
+}
+void into_max_dim(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { max_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.integer(1), a.boolean(2));
+}
+PyObject* call_min_dim(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::min(x...); }, a.tensor(0), a.integer(1), a.boolean(2)));
+}
+void into_min_dim(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { min_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.integer(1), a.boolean(2));
+}
+PyObject* call_max(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::max(x...); }, a.tensor(0)));
+}
+void into_max(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { max_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_max_other(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::max(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_max_other(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { max_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_min(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::min(x...); }, a.tensor(0)));
+}
+void into_min(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { min_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_min_other(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::min(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_min_other(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { min_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
 PyObject* call_full(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::full(x...); }, a.dims(0), a.scalar(1), a.optional_dtype(2), a.optional_device(3), a.boolean(4)));
 }
@@ -161,6 +263,18 @@ PyObject* call_zero_(const Arguments& a) {
 PyObject* call_one_hot(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::one_hot(x...); }, a.tensor(0), a.integer(1)));
 }
+PyObject* call_gather(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::gather(x...); }, a.tensor(0), a.integer(1), a.tensor(2)));
+}
+void into_gather(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { gather_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2));
+}
+PyObject* call_scatter_add(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::scatter_add(x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3)));
+}
+void into_scatter_add(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { scatter_add_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3));
+}
 PyObject* call_nonzero(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::nonzero(x...); }, a.tensor(0)));
 }
@@ -176,6 +290,57 @@ PyObject* call_index_add(const Arguments& a) {
 void into_index_add(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { index_add_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3));
 }
+PyObject* call_mse_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::mse_loss(x...); }, a.tensor(0), a.tensor(1), a.text(2), a.optional_tensor(3)));
+}
+PyObject* call_l1_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::l1_loss(x...); }, a.tensor(0), a.tensor(1), a.text(2), a.optional_tensor(3)));
+}
+PyObject* call_smooth_l1_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::smooth_l1_loss(x...); }, a.tensor(0), a.tensor(1), a.text(2), a.number(3)));
+}
+PyObject* call_huber_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::huber_loss(x...); }, a.tensor(0), a.tensor(1), a.text(2), a.number(3), a.optional_tensor(4)));
+}
+PyObject* call_binary_cross_entropy(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::binary_cross_entropy(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.text(3)));
+}
+PyObject* call_binary_cross_entropy_with_logits(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::binary_cross_entropy_with_logits(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.text(3), a.optional_tensor(4)));
+}
+PyObject* call_kl_div(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::kl_div(x...); }, a.tensor(0), a.tensor(1), a.text(2), a.boolean(3)));
+}
+PyObject* call_poisson_nll_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::poisson_nll_loss(x...); }, a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3), a.number(4), a.text(5)));
+}
+PyObject* call_gaussian_nll_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::gaussian_nll_loss(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.boolean(3), a.number(4), a.text(5)));
+}
+PyObject* call_hinge_embedding_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::hinge_embedding_loss(x...); }, a.tensor(0), a.tensor(1), a.number(2), a.text(3)));
+}
+PyObject* call_margin_ranking_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::margin_ranking_loss(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.number(3), a.text(4)));
+}
+PyObject* call_cosine_embedding_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cosine_embedding_loss(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.number(3), a.text(4)));
+}
+PyObject* call_triplet_margin_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::triplet_margin_loss(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.number(3), a.number(4), a.number(5), a.boolean(6), a.text(7)));
+}
+PyObject* call_soft_margin_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::soft_margin_loss(x...); }, a.tensor(0), a.tensor(1), a.text(2)));
+}
+PyObject* call_cosine_similarity(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cosine_similarity(x...); }, a.tensor(0), a.tensor(1), a.integer(2), a.number(3)));
+}
+PyObject* call_pairwise_distance(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::pairwise_distance(x...); }, a.tensor(0), a.tensor(1), a.number(2), a.number(3), a.boolean(4)));
+}
+PyObject* call_cdist(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cdist(x...); }, a.tensor(0), a.tensor(1), a.number(2)));
+}
 PyObject* call_bmm(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::bmm(x...); }, a.tensor(0), a.tensor(1)));
 }
@@ -190,6 +355,78 @@ PyObject* call_mm(const Arguments& a) {
 }
 PyObject* call_linear(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::linear(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2)));
+}
+PyObject* call_var_mean(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::var_mean(x...); }, a.tensor(0), a.optional_dims(1), a.optional_scalar(2), a.boolean(3)));
+}
+void into_var_mean(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { var_mean_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.optional_dims(1), a.optional_scalar(2), a.boolean(3));
+}
+PyObject* call_var_mean_dim(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::var_mean(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.boolean(3)));
+}
+void into_var_mean_dim(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { var_mean_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.boolean(3));
+}
+PyObject* call_var_mean_unbiased(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::var_mean(x...); }, a.tensor(0), a.boolean(1)));
+}
+void into_var_mean_unbiased(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { var_mean_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.boolean(1));
+}
+PyObject* call_var(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::var(x...); }, a.tensor(0), a.optional_dims(1), a.optional_scalar(2), a.boolean(3)));
+}
+void into_var(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { var_into(out[0], x...); }, a.tensor(0), a.optional_dims(1), a.optional_scalar(2), a.boolean(3));
+}
+PyObject* call_var_dim(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::var(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.boolean(3)));
+}
+void into_var_dim(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { var_into(out[0], x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.boolean(3));
+}
+PyObject* call_var_unbiased(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::var(x...); }, a.tensor(0), a.boolean(1)));
+}
+void into_var_unbiased(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { var_into(out[0], x...); }, a.tensor(0), a.boolean(1));
+}
+PyObject* call_std(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::std(x...); }, a.tensor(0), a.optional_dims(1), a.optional_scalar(2), a.boolean(3)));
+}
+void into_std(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { std_into(out[0], x...); }, a.tensor(0), a.optional_dims(1), a.optional_scalar(2), a.boolean(3));
+}
+PyObject* call_std_dim(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::std(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.boolean(3)));
+}
+void into_std_dim(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { std_into(out[0], x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.boolean(3));
+}
+PyObject* call_std_unbiased(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::std(x...); }, a.tensor(0), a.boolean(1)));
+}
+void into_std_unbiased(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { std_into(out[0], x...); }, a.tensor(0), a.boolean(1));
+}
+PyObject* call_std_mean(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::std_mean(x...); }, a.tensor(0), a.optional_dims(1), a.optional_scalar(2), a.boolean(3)));
+}
+void into_std_mean(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { std_mean_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.optional_dims(1), a.optional_scalar(2), a.boolean(3));
+}
+PyObject* call_std_mean_dim(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::std_mean(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.boolean(3)));
+}
+void into_std_mean_dim(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { std_mean_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.boolean(3));
+}
+PyObject* call_std_mean_unbiased(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::std_mean(x...); }, a.tensor(0), a.boolean(1)));
+}
+void into_std_mean_unbiased(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { std_mean_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.boolean(1));
 }
 PyObject* call_view(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::view(x...); }, a.tensor(0), a.dims(1)));
@@ -230,29 +467,41 @@ PyObject* call_flatten(const Arguments& a) {
 PyObject* call_narrow(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::narrow(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.integer(3)));
 }
-PyObject* call_softmax(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::softmax(x...); }, a.tensor(0), a.integer(1)));
+PyObject* call_normalise_rows(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::normalise_rows(x...); }, a.tensor(0), a.optional_tensor(1), a.optional_tensor(2), a.integer(3), a.integer(4), a.integer(5), a.number(6), a.boolean(7)));
 }
-void into_softmax(const Arguments& a, std::span<const TensorHandle> out) {
-  invoke(a, [&](const auto&... x) { softmax_into(out[0], x...); }, a.tensor(0), a.integer(1));
+void into_normalise_rows(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { normalise_rows_into(Targets<3>{out[0], out[1], out[2]}, x...); }, a.tensor(0), a.optional_tensor(1), a.optional_tensor(2), a.integer(3), a.integer(4), a.integer(5), a.number(6), a.boolean(7));
 }
-PyObject* call_log_softmax(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::log_softmax(x...); }, a.tensor(0), a.integer(1)));
+PyObject* call_normalise_rows_backward(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::normalise_rows_backward(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.optional_tensor(4), a.integer(5), a.integer(6), a.boolean(7)));
 }
-void into_log_softmax(const Arguments& a, std::span<const TensorHandle> out) {
-  invoke(a, [&](const auto&... x) { log_softmax_into(out[0], x...); }, a.tensor(0), a.integer(1));
+void into_normalise_rows_backward(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { normalise_rows_backward_into(Targets<3>{out[0], out[1], out[2]}, x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.optional_tensor(4), a.integer(5), a.integer(6), a.boolean(7));
+}
+PyObject* call_layer_norm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::layer_norm(x...); }, a.tensor(0), a.dims(1), a.optional_tensor(2), a.optional_tensor(3), a.number(4)));
+}
+PyObject* call_rms_norm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rms_norm(x...); }, a.tensor(0), a.dims(1), a.optional_tensor(2), a.optional_number(3)));
+}
+PyObject* call_group_norm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::group_norm(x...); }, a.tensor(0), a.integer(1), a.optional_tensor(2), a.optional_tensor(3), a.number(4)));
+}
+PyObject* call_instance_norm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::instance_norm(x...); }, a.tensor(0), a.optional_tensor(1), a.optional_tensor(2), a.optional_tensor(3), a.optional_tensor(4), a.boolean(5), a.number(6), a.number(7)));
 }
 PyObject* call_batch_norm(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::batch_norm(x...); }, a.tensor(0), a.optional_tensor(1), a.optional_tensor(2), a.optional_tensor(3), a.optional_tensor(4), a.boolean(5), a.number(6), a.number(7)));
 }
-PyObject* call_mse_loss(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::mse_loss(x...); }, a.tensor(0), a.tensor(1), a.text(2)));
+PyObject* call_local_response_norm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::local_response_norm(x...); }, a.tensor(0), a.integer(1), a.number(2), a.number(3), a.number(4)));
 }
-PyObject* call_nll_loss(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::nll_loss(x...); }, a.tensor(0), a.tensor(1), a.text(2)));
+PyObject* call_normalize(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::normalize(x...); }, a.tensor(0), a.number(1), a.integer(2), a.number(3)));
 }
-PyObject* call_cross_entropy(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cross_entropy(x...); }, a.tensor(0), a.tensor(1), a.text(2)));
+void into_normalize(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { normalize_into(out[0], x...); }, a.tensor(0), a.number(1), a.integer(2), a.number(3));
 }
 PyObject* call_rand(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rand(x...); }, a.dims(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3), a.optional_generator(4)));
@@ -263,6 +512,45 @@ PyObject* call_randn(const Arguments& a) {
 PyObject* call_randint(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::randint(x...); }, a.integer(0), a.optional_integer(1), a.dims(2), a.optional_dtype(3), a.optional_device(4), a.optional_generator(5)));
 }
+PyObject* call_randint_below(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::randint(x...); }, a.integer(0), a.dims(1), a.optional_dtype(2), a.optional_device(3), a.optional_generator(4)));
+}
+PyObject* call_rand_like(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rand_like(x...); }, a.tensor(0), a.optional_dtype(1), a.boolean(2)));
+}
+PyObject* call_randn_like(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::randn_like(x...); }, a.tensor(0), a.optional_dtype(1), a.boolean(2)));
+}
+PyObject* call_randint_like(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::randint_like(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.optional_dtype(3)));
+}
+PyObject* call_randint_like_below(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::randint_like(x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2)));
+}
+PyObject* call_randperm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::randperm(x...); }, a.integer(0), a.optional_dtype(1), a.optional_device(2), a.optional_generator(3)));
+}
+PyObject* call_normal(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::normal(x...); }, a.tensor(0), a.number(1), a.optional_generator(2)));
+}
+PyObject* call_normal_each_deviation(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::normal(x...); }, a.number(0), a.tensor(1), a.optional_generator(2)));
+}
+PyObject* call_normal_each(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::normal(x...); }, a.tensor(0), a.tensor(1), a.optional_generator(2)));
+}
+PyObject* call_normal_size(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::normal(x...); }, a.number(0), a.number(1), a.dims(2), a.optional_dtype(3), a.optional_device(4), a.boolean(5), a.optional_generator(6)));
+}
+PyObject* call_bernoulli(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::bernoulli(x...); }, a.tensor(0), a.optional_generator(1)));
+}
+PyObject* call_bernoulli_p(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::bernoulli(x...); }, a.tensor(0), a.number(1), a.optional_generator(2)));
+}
+PyObject* call_multinomial(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::multinomial(x...); }, a.tensor(0), a.integer(1), a.boolean(2), a.optional_generator(3)));
+}
 PyObject* call_uniform_(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::uniform_(x...); }, a.tensor(0), a.number(1), a.number(2), a.optional_generator(3)));
 }
@@ -271,6 +559,12 @@ PyObject* call_normal_(const Arguments& a) {
 }
 PyObject* call_bernoulli_(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::bernoulli_(x...); }, a.tensor(0), a.number(1), a.optional_generator(2)));
+}
+PyObject* call_bernoulli__each(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::bernoulli_(x...); }, a.tensor(0), a.tensor(1), a.optional_generator(2)));
+}
+PyObject* call_exponential_(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::exponential_(x...); }, a.tensor(0), a.number(1), a.optional_generator(2)));
 }
 PyObject* call_sum(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::sum(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3)));
@@ -296,14 +590,209 @@ PyObject* call_amin(const Arguments& a) {
 void into_amin(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { amin_into(out[0], x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2));
 }
-PyObject* call_argmax(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::argmax(x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2)));
+PyObject* call_prod(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::prod(x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2), a.optional_dtype(3)));
 }
-void into_argmax(const Arguments& a, std::span<const TensorHandle> out) {
-  invoke(a, [&](const auto&... x) { argmax_into(out[0], x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2));
+void into_prod(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { prod_into(out[0], x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2), a.optional_dtype(3));
 }
-PyObject* call_var(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::var(x...); }, a.tensor(0), a.optional_dims(1), a.scalar(2), a.boolean(3)));
+PyObject* call_nansum(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::nansum(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3)));
+}
+void into_nansum(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { nansum_into(out[0], x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3));
+}
+PyObject* call_count_nonzero(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::count_nonzero(x...); }, a.tensor(0), a.optional_dims(1)));
+}
+void into_count_nonzero(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { count_nonzero_into(out[0], x...); }, a.tensor(0), a.optional_dims(1));
+}
+PyObject* call_any(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::any(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2)));
+}
+void into_any(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { any_into(out[0], x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2));
+}
+PyObject* call_all(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::all(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2)));
+}
+void into_all(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { all_into(out[0], x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2));
+}
+PyObject* call_logsumexp(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::logsumexp(x...); }, a.tensor(0), a.dims(1), a.boolean(2)));
+}
+void into_logsumexp(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { logsumexp_into(out[0], x...); }, a.tensor(0), a.dims(1), a.boolean(2));
+}
+PyObject* call_nanmean(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::nanmean(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3)));
+}
+void into_nanmean(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { nanmean_into(out[0], x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3));
+}
+PyObject* call_aminmax(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::aminmax(x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2)));
+}
+void into_aminmax(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { aminmax_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2));
+}
+PyObject* call_trace(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::trace(x...); }, a.tensor(0)));
+}
+PyObject* call_cumsum(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cumsum(x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2)));
+}
+void into_cumsum(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { cumsum_into(out[0], x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2));
+}
+PyObject* call_cumprod(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cumprod(x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2)));
+}
+void into_cumprod(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { cumprod_into(out[0], x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2));
+}
+PyObject* call_logcumsumexp(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::logcumsumexp(x...); }, a.tensor(0), a.integer(1)));
+}
+void into_logcumsumexp(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { logcumsumexp_into(out[0], x...); }, a.tensor(0), a.integer(1));
+}
+PyObject* call_cummax(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cummax(x...); }, a.tensor(0), a.integer(1)));
+}
+void into_cummax(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { cummax_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.integer(1));
+}
+PyObject* call_cummin(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cummin(x...); }, a.tensor(0), a.integer(1)));
+}
+void into_cummin(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { cummin_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.integer(1));
+}
+PyObject* call_diff(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::diff(x...); }, a.tensor(0), a.integer(1), a.integer(2)));
+}
+void into_diff(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { diff_into(out[0], x...); }, a.tensor(0), a.integer(1), a.integer(2));
+}
+PyObject* call_searchsorted(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::searchsorted(x...); }, a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3)));
+}
+void into_searchsorted(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { searchsorted_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3));
+}
+PyObject* call_histc(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::histc(x...); }, a.tensor(0), a.integer(1), a.scalar(2), a.scalar(3)));
+}
+void into_histc(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { histc_into(out[0], x...); }, a.tensor(0), a.integer(1), a.scalar(2), a.scalar(3));
+}
+PyObject* call_bincount(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::bincount(x...); }, a.tensor(0), a.optional_tensor(1), a.integer(2)));
+}
+PyObject* call_distinct(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::distinct(x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2)));
+}
+PyObject* call_searchsorted_number(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::searchsorted(x...); }, a.tensor(0), a.scalar(1), a.boolean(2), a.boolean(3)));
+}
+PyObject* call_bucketize(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::bucketize(x...); }, a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3)));
+}
+PyObject* call_isin(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::isin(x...); }, a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3)));
+}
+PyObject* call_quantile(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::quantile(x...); }, a.tensor(0), a.number(1), a.optional_integer(2), a.boolean(3), a.text(4)));
+}
+PyObject* call_quantile_each(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::quantile(x...); }, a.tensor(0), a.tensor(1), a.optional_integer(2), a.boolean(3), a.text(4)));
+}
+PyObject* call_nanquantile(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::nanquantile(x...); }, a.tensor(0), a.number(1), a.optional_integer(2), a.boolean(3), a.text(4)));
+}
+PyObject* call_nanquantile_each(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::nanquantile(x...); }, a.tensor(0), a.tensor(1), a.optional_integer(2), a.boolean(3), a.text(4)));
+}
+PyObject* call_softmax(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::softmax(x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2)));
+}
+void into_softmax(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { softmax_into(out[0], x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2));
+}
+PyObject* call_log_softmax(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::log_softmax(x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2)));
+}
+void into_log_softmax(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { log_softmax_into(out[0], x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2));
+}
+PyObject* call_softmax_backward(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::softmax_backward(x...); }, a.tensor(0), a.tensor(1), a.integer(2)));
+}
+void into_softmax_backward(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { softmax_backward_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.integer(2));
+}
+PyObject* call_log_softmax_backward(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::log_softmax_backward(x...); }, a.tensor(0), a.tensor(1), a.integer(2)));
+}
+void into_log_softmax_backward(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { log_softmax_backward_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.integer(2));
+}
+PyObject* call_softmin(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::softmin(x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2)));
+}
+PyObject* call_sort(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::sort(x...); }, a.tensor(0), a.integer(1), a.boolean(2), a.boolean(3)));
+}
+void into_sort(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { sort_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.integer(1), a.boolean(2), a.boolean(3));
+}
+PyObject* call_topk(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::topk(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.boolean(3), a.boolean(4)));
+}
+void into_topk(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { topk_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.integer(1), a.integer(2), a.boolean(3), a.boolean(4));
+}
+PyObject* call_kthvalue(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::kthvalue(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.boolean(3)));
+}
+void into_kthvalue(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { kthvalue_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.integer(1), a.integer(2), a.boolean(3));
+}
+PyObject* call_median_dim(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::median(x...); }, a.tensor(0), a.integer(1), a.boolean(2)));
+}
+void into_median_dim(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { median_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.integer(1), a.boolean(2));
+}
+PyObject* call_nanmedian_dim(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::nanmedian(x...); }, a.tensor(0), a.integer(1), a.boolean(2)));
+}
+void into_nanmedian_dim(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { nanmedian_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.integer(1), a.boolean(2));
+}
+PyObject* call_mode(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::mode(x...); }, a.tensor(0), a.integer(1), a.boolean(2)));
+}
+void into_mode(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { mode_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.integer(1), a.boolean(2));
+}
+PyObject* call_median(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::median(x...); }, a.tensor(0)));
+}
+PyObject* call_nanmedian(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::nanmedian(x...); }, a.tensor(0)));
+}
+PyObject* call_argsort(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::argsort(x...); }, a.tensor(0), a.integer(1), a.boolean(2), a.boolean(3)));
+}
+PyObject* call_msort(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::msort(x...); }, a.tensor(0)));
+}
+void into_msort(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { msort_into(out[0], x...); }, a.tensor(0));
 }
 PyObject* call_neg(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::neg(x...); }, a.tensor(0)));
@@ -371,10 +860,33 @@ PyObject* call_relu(const Arguments& a) {
 void into_relu(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { relu_into(out[0], x...); }, a.tensor(0));
 }
+PyObject* call_linalg_vector_norm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::linalg_vector_norm(x...); }, a.tensor(0), a.scalar(1), a.optional_dims(2), a.boolean(3), a.optional_dtype(4)));
+}
+void into_linalg_vector_norm(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { linalg_vector_norm_into(out[0], x...); }, a.tensor(0), a.scalar(1), a.optional_dims(2), a.boolean(3), a.optional_dtype(4));
+}
+PyObject* call_norm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::norm(x...); }, a.tensor(0), a.scalar(1), a.optional_dims(2), a.boolean(3), a.optional_dtype(4)));
+}
+void into_norm(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { norm_into(out[0], x...); }, a.tensor(0), a.scalar(1), a.optional_dims(2), a.boolean(3), a.optional_dtype(4));
+}
+PyObject* call_norm_named(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::norm(x...); }, a.tensor(0), a.optional_text(1), a.optional_dims(2), a.boolean(3), a.optional_dtype(4)));
+}
+void into_norm_named(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { norm_into(out[0], x...); }, a.tensor(0), a.optional_text(1), a.optional_dims(2), a.boolean(3), a.optional_dtype(4));
+}
+PyObject* call_dist(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::dist(x...); }, a.tensor(0), a.tensor(1), a.scalar(2)));
+}
 
 }  // namespace
 
 const FunctionEntry kFunctions[] = {
+    {"normalise_batch(Tensor input, Tensor? weight, Tensor? bias, float eps) -> (Tensor output, Tensor mean, Tensor var)", "input with mean 0 and variance 1 in every channel (axis 1), scaled and shifted: what batch_norm does when training.", "pyburn.normalise_batch(pyburn.tensor([[1.], [3.]]), None, None, 0.).output", call_normalise_batch, into_normalise_batch, kMethod},
+    {"normalise_batch_backward(Tensor grad_output, Tensor input, Tensor mean, Tensor var, Tensor? weight, float eps) -> (Tensor grad_input, Tensor grad_weight, Tensor grad_bias)", "Gradients of normalise_batch.", "pyburn.normalise_batch_backward(pyburn.ones(2, 1), pyburn.ones(2, 1), pyburn.ones(1), pyburn.ones(1), None, 0.).grad_bias", call_normalise_batch_backward, into_normalise_batch_backward, 0},
     {"add(Tensor|Scalar input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "input + alpha * other.", "pyburn.add(pyburn.tensor([1., 2.]), 10, alpha=2)", call_add, into_add, kMethod | kInPlace},
     {"sub(Tensor|Scalar input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "input - alpha * other.", "pyburn.sub(pyburn.tensor([1., 2.]), 1)", call_sub, into_sub, kMethod | kInPlace},
     {"mul(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "input * other.", "pyburn.mul(pyburn.tensor([1., 2.]), 3)", call_mul, into_mul, kMethod | kInPlace},
@@ -397,6 +909,25 @@ const FunctionEntry kFunctions[] = {
     {"clone(Tensor input) -> Tensor", "A copy of input that keeps its order of axes.", "pyburn.clone(pyburn.ones(2))", call_clone, nullptr, kMethod},
     {"contiguous(Tensor input) -> Tensor", "input itself when its elements lie in plain order, else a copy that does.", "pyburn.contiguous(pyburn.ones(2, 3).T)", call_contiguous, nullptr, kMethod},
     {"detach(Tensor input) -> Tensor", "The same elements without a history; writes are seen by both.", "pyburn.detach(pyburn.ones(2, requires_grad=True)).requires_grad", call_detach, nullptr, kMethod},
+    {"class_loss(Tensor input, Tensor target, int ignore_index=-100) -> (Tensor loss, Tensor logsumexp)", "Minus the logarithm of the softmax of scores (N, C, ...) at the classes in target, and the logarithm of the sum of exp(scores).", "pyburn.class_loss(pyburn.zeros(2, 3), pyburn.tensor([0, 2])).loss", call_class_loss, into_class_loss, kMethod},
+    {"class_loss_backward(Tensor grad_output, Tensor input, Tensor target, Tensor logsumexp, int ignore_index=-100) -> Tensor", "Gradient of class_loss with respect to the scores.", "pyburn.class_loss_backward(pyburn.ones(1), pyburn.zeros(1, 2), pyburn.tensor([1]), pyburn.tensor([0.6931]))", call_class_loss_backward, into_class_loss_backward, 0},
+    {"nll_loss(Tensor input, Tensor target, Tensor? weight=None, int ignore_index=-100, str reduction='mean') -> Tensor", "Minus the log-probability that input (N, C, ...) gives to the class in target, weighted by class.", "pyburn.nll_loss(pyburn.log_softmax(pyburn.zeros(2, 3), 1), pyburn.tensor([0, 2]))", call_nll_loss, nullptr, kMethod},
+    {"cross_entropy(Tensor input, Tensor target, Tensor? weight=None, int ignore_index=-100, str reduction='mean', float label_smoothing=0.0) -> Tensor", "nll_loss of log_softmax: input holds unnormalised scores (N, C, ...), target the classes, or their probabilities.", "pyburn.cross_entropy(pyburn.zeros(2, 3), pyburn.tensor([0, 2]))", call_cross_entropy, nullptr, kMethod},
+    {"seeded_dropout(Tensor input, float p, float scale, float shift, float dropped, int seed, int offset) -> Tensor", "scale * input + shift, with `dropped` in place of elements that a random stream picks with probability p.", "pyburn.seeded_dropout(pyburn.ones(2), 0., 2., 0., 0., 1, 0)", call_seeded_dropout, into_seeded_dropout, kMethod},
+    {"dropout(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor", "When training, sets elements to 0 with probability p and scales the others by 1 / (1 - p).", "pyburn.dropout(pyburn.ones(3), 0.5, training=False)", call_dropout, nullptr, kMethod},
+    {"alpha_dropout(Tensor input, float p=0.5, bool training=False, bool inplace=False) -> Tensor", "Dropout for networks of selu: keeps mean and variance.", "pyburn.alpha_dropout(pyburn.ones(3))", call_alpha_dropout, nullptr, kMethod},
+    {"dropout1d(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor", "Dropout of whole channels of input (N, C, L) or (C, L).", "pyburn.dropout1d(pyburn.ones(1, 2, 3), training=False).shape", call_dropout1d, nullptr, kMethod},
+    {"dropout2d(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor", "Dropout of whole channels of input (N, C, H, W).", "pyburn.dropout2d(pyburn.ones(1, 2, 3, 3), training=False).shape", call_dropout2d, nullptr, kMethod},
+    {"dropout3d(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor", "Dropout of whole channels of input (N, C, D, H, W) or (C, D, H, W).", "pyburn.dropout3d(pyburn.ones(1, 2, 3, 3, 3), training=False).shape", call_dropout3d, nullptr, kMethod},
+    {"feature_alpha_dropout(Tensor input, float p=0.5, bool training=False, bool inplace=False) -> Tensor", "alpha_dropout of whole channels (axis 1).", "pyburn.feature_alpha_dropout(pyburn.ones(1, 2, 3)).shape", call_feature_alpha_dropout, nullptr, kMethod},
+    {"argmax(Tensor input, int? dim=None, bool keepdim=False) -> Tensor", "Position of the largest element along dim, or in the flattened tensor.", "pyburn.argmax(pyburn.tensor([1., 3., 2.]))", call_argmax, into_argmax, kMethod},
+    {"argmin(Tensor input, int? dim=None, bool keepdim=False) -> Tensor", "Position of the smallest element along dim, or in the flattened tensor.", "pyburn.argmin(pyburn.tensor([1., 3., 2.]))", call_argmin, into_argmin, kMethod},
+    {"max.dim(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", "The largest elements along dim and their positions.", "pyburn.max(pyburn.tensor([[1., 3., 2.]]), dim=1)", call_max_dim, into_max_dim, kMethod},
+    {"min.dim(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", "The smallest elements along dim and their positions.", "pyburn.min(pyburn.tensor([[1., 3., 2.]]), dim=1)", call_min_dim, into_min_dim, kMethod},
+    {"max(Tensor input) -> Tensor", "The largest element; ties share the gradient.", "pyburn.max(pyburn.tensor([1., 3., 2.]))", call_max, into_max, kMethod},
+    {"max.other(Tensor input, Tensor other) -> Tensor", "The larger of two elements: maximum under another name.", "pyburn.max(pyburn.tensor([1., 3.]), pyburn.tensor([2., 2.]))", call_max_other, into_max_other, kMethod},
+    {"min(Tensor input) -> Tensor", "The smallest element; ties share the gradient.", "pyburn.min(pyburn.tensor([1., 3., 2.]))", call_min, into_min, kMethod},
+    {"min.other(Tensor input, Tensor other) -> Tensor", "The smaller of two elements: minimum under another name.", "pyburn.min(pyburn.tensor([1., 3.]), pyburn.tensor([2., 2.]))", call_min_other, into_min_other, kMethod},
     {"full(int[] size, Scalar fill_value, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "A tensor of the given size with every element equal to fill_value.", "pyburn.full((2, 2), 7.)", call_full, nullptr, 0},
     {"arange(Scalar start, Scalar? end=None, Scalar step=1, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "The numbers from start (0 when only one bound is given) up to, not including, end.", "pyburn.arange(5)", call_arange, nullptr, 0},
     {"zeros(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "A tensor of zeros.", "pyburn.zeros(2, 3)", call_zeros, nullptr, 0},
@@ -408,13 +939,44 @@ const FunctionEntry kFunctions[] = {
     {"fill_(Tensor input, Scalar value) -> Tensor", "Overwrites every element of input with value.", "pyburn.ones(2).fill_(3.)", call_fill_, nullptr, kMethod},
     {"zero_(Tensor input) -> Tensor", "Overwrites every element of input with 0.", "pyburn.ones(2).zero_()", call_zero_, nullptr, kMethod},
     {"one_hot(Tensor input, int num_classes) -> Tensor", "A new last axis with 1 at the index that input holds and 0 elsewhere (int64).", "pyburn.one_hot(pyburn.tensor([0, 2]), 3)", call_one_hot, nullptr, kMethod},
+    {"gather(Tensor input, int dim, Tensor index) -> Tensor", "The elements of input along dim that index names, one by one.", "pyburn.gather(pyburn.tensor([[1., 2.], [3., 4.]]), 1, pyburn.tensor([[1], [0]]))", call_gather, into_gather, kMethod},
+    {"scatter_add(Tensor input, int dim, Tensor index, Tensor src) -> Tensor", "input, with the elements of src added along dim where index says; an index may repeat.", "pyburn.scatter_add(pyburn.zeros(3), 0, pyburn.tensor([0, 0, 2]), pyburn.ones(3))", call_scatter_add, into_scatter_add, kMethod | kInPlace},
     {"nonzero(Tensor input) -> Tensor", "The indices of the elements that are not zero, a row each.", "pyburn.nonzero(pyburn.tensor([0., 3., 0., 4.]))", call_nonzero, nullptr, kMethod},
     {"index_select(Tensor input, int dim, Tensor index) -> Tensor", "The parts of input along dim that index names, in its order.", "pyburn.index_select(pyburn.arange(5), 0, pyburn.tensor([4, 0]))", call_index_select, into_index_select, kMethod},
     {"index_add(Tensor input, int dim, Tensor index, Tensor source) -> Tensor", "input, with the parts of source added where index says; an index may repeat.", "pyburn.index_add(pyburn.zeros(3), 0, pyburn.tensor([0, 0, 2]), pyburn.ones(3))", call_index_add, into_index_add, kMethod},
+    {"mse_loss(Tensor input, Tensor target, str reduction='mean', Tensor? weight=None) -> Tensor", "Squared differences; reduction is 'mean', 'sum' or 'none'.", "pyburn.mse_loss(pyburn.zeros(2), pyburn.ones(2))", call_mse_loss, nullptr, kMethod},
+    {"l1_loss(Tensor input, Tensor target, str reduction='mean', Tensor? weight=None) -> Tensor", "Absolute differences.", "pyburn.l1_loss(pyburn.zeros(2), pyburn.ones(2))", call_l1_loss, nullptr, kMethod},
+    {"smooth_l1_loss(Tensor input, Tensor target, str reduction='mean', float beta=1.0) -> Tensor", "Squared differences / (2 beta) up to beta, absolute ones beyond.", "pyburn.smooth_l1_loss(pyburn.zeros(2), pyburn.ones(2))", call_smooth_l1_loss, nullptr, kMethod},
+    {"huber_loss(Tensor input, Tensor target, str reduction='mean', float delta=1.0, Tensor? weight=None) -> Tensor", "Half the squared differences up to delta, linear beyond.", "pyburn.huber_loss(pyburn.zeros(2), pyburn.ones(2))", call_huber_loss, nullptr, kMethod},
+    {"binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor", "Cross entropy of probabilities in input and targets between 0 and 1.", "pyburn.binary_cross_entropy(pyburn.tensor([0.5]), pyburn.tensor([1.]))", call_binary_cross_entropy, nullptr, kMethod},
+    {"binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, str reduction='mean', Tensor? pos_weight=None) -> Tensor", "binary_cross_entropy of sigmoid(input), computed without overflow.", "pyburn.binary_cross_entropy_with_logits(pyburn.zeros(1), pyburn.ones(1))", call_binary_cross_entropy_with_logits, nullptr, kMethod},
+    {"kl_div(Tensor input, Tensor target, str reduction='mean', bool log_target=False) -> Tensor", "target * (log(target) - input): the divergence of log-probabilities in input from target; reduction may be 'batchmean'.", "pyburn.kl_div(pyburn.zeros(1), pyburn.ones(1))", call_kl_div, nullptr, kMethod},
+    {"poisson_nll_loss(Tensor input, Tensor target, bool log_input=True, bool full=False, float eps=1e-08, str reduction='mean') -> Tensor", "Minus the logarithm of the Poisson probability of target, for rates (or their logarithms) in input.", "pyburn.poisson_nll_loss(pyburn.zeros(1), pyburn.ones(1))", call_poisson_nll_loss, nullptr, kMethod},
+    {"gaussian_nll_loss(Tensor input, Tensor target, Tensor var, bool full=False, float eps=1e-06, str reduction='mean') -> Tensor", "Minus the logarithm of the normal density of target, with mean input and variance var.", "pyburn.gaussian_nll_loss(pyburn.zeros(1), pyburn.ones(1), pyburn.ones(1))", call_gaussian_nll_loss, nullptr, kMethod},
+    {"hinge_embedding_loss(Tensor input, Tensor target, float margin=1.0, str reduction='mean') -> Tensor", "input where target is 1, max(0, margin - input) where it is -1.", "pyburn.hinge_embedding_loss(pyburn.tensor([0.5, 0.5]), pyburn.tensor([1., -1.]))", call_hinge_embedding_loss, nullptr, kMethod},
+    {"margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, str reduction='mean') -> Tensor", "max(0, margin - target * (input1 - input2)): target 1 wants the first to be larger, -1 the second.", "pyburn.margin_ranking_loss(pyburn.ones(1), pyburn.zeros(1), pyburn.tensor([-1.]))", call_margin_ranking_loss, nullptr, 0},
+    {"cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, str reduction='mean') -> Tensor", "1 - cos where target is 1, max(0, cos - margin) where it is -1; cos is that of the angle between the vectors.", "pyburn.cosine_embedding_loss(pyburn.ones(1, 2), pyburn.ones(1, 2), pyburn.tensor([1.]))", call_cosine_embedding_loss, nullptr, 0},
+    {"triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, str reduction='mean') -> Tensor", "max(0, distance(anchor, positive) - distance(anchor, negative) + margin).", "pyburn.triplet_margin_loss(pyburn.zeros(1, 2), pyburn.ones(1, 2), pyburn.ones(1, 2))", call_triplet_margin_loss, nullptr, 0},
+    {"soft_margin_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor", "log(1 + exp(-target * input)), for targets 1 and -1.", "pyburn.soft_margin_loss(pyburn.zeros(1), pyburn.ones(1))", call_soft_margin_loss, nullptr, kMethod},
+    {"cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", "The cosine of the angle between vectors along dim.", "pyburn.cosine_similarity(pyburn.ones(1, 2), pyburn.ones(1, 2))", call_cosine_similarity, nullptr, 0},
+    {"pairwise_distance(Tensor x1, Tensor x2, float p=2.0, float eps=1e-06, bool keepdim=False) -> Tensor", "The norm of order p of x1 - x2 + eps along the last axis.", "pyburn.pairwise_distance(pyburn.zeros(1, 4), pyburn.ones(1, 4))", call_pairwise_distance, nullptr, 0},
+    {"cdist(Tensor x1, Tensor x2, float p=2.0) -> Tensor", "The distance of order p of every row of x1 (..., P, M) from every row of x2 (..., R, M).", "pyburn.cdist(pyburn.zeros(1, 4), pyburn.ones(2, 4))", call_cdist, nullptr, 0},
     {"bmm(Tensor input, Tensor mat2) -> Tensor", "Products of the matrices of two batches.", "pyburn.bmm(pyburn.ones(2, 3, 4), pyburn.ones(2, 4, 5)).shape", call_bmm, into_bmm, kMethod},
     {"matmul(Tensor input, Tensor other) -> Tensor", "Matrix product; vectors are rows or columns, leading axes are batches that broadcast.", "pyburn.matmul(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape", call_matmul, nullptr, kMethod},
     {"mm(Tensor input, Tensor mat2) -> Tensor", "Product of two matrices.", "pyburn.mm(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape", call_mm, nullptr, kMethod},
     {"linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", "input @ weight.T + bias.", "pyburn.linear(pyburn.ones(2, 3), pyburn.ones(4, 3)).shape", call_linear, nullptr, kMethod},
+    {"var_mean(Tensor input, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor var, Tensor mean)", "Variance and mean over dim; correction 1, the default, is the unbiased estimate.", "pyburn.var_mean(pyburn.tensor([1., 2., 3.]))", call_var_mean, into_var_mean, kMethod},
+    {"var_mean.dim(Tensor input, int[]? dim, bool unbiased, bool keepdim=False) -> (Tensor var, Tensor mean)", "Variance and mean over dim.", "pyburn.var_mean(pyburn.tensor([1., 2., 3.]), 0, unbiased=False)", call_var_mean_dim, into_var_mean_dim, kMethod},
+    {"var_mean.unbiased(Tensor input, bool unbiased) -> (Tensor var, Tensor mean)", "Variance and mean of all elements.", "pyburn.var_mean(pyburn.tensor([1., 2., 3.]), unbiased=False)", call_var_mean_unbiased, into_var_mean_unbiased, kMethod},
+    {"var(Tensor input, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor", "Variance over dim; correction 1, the default, is the unbiased estimate.", "pyburn.var(pyburn.tensor([1., 2., 3.]))", call_var, into_var, kMethod},
+    {"var.dim(Tensor input, int[]? dim, bool unbiased, bool keepdim=False) -> Tensor", "Variance over dim.", "pyburn.var(pyburn.tensor([1., 2., 3.]), 0, unbiased=False)", call_var_dim, into_var_dim, kMethod},
+    {"var.unbiased(Tensor input, bool unbiased) -> Tensor", "Variance of all elements.", "pyburn.var(pyburn.tensor([1., 2., 3.]), unbiased=False)", call_var_unbiased, into_var_unbiased, kMethod},
+    {"std(Tensor input, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor", "Standard deviation over dim: the square root of var.", "pyburn.std(pyburn.tensor([1., 2., 3.]))", call_std, into_std, kMethod},
+    {"std.dim(Tensor input, int[]? dim, bool unbiased, bool keepdim=False) -> Tensor", "Standard deviation over dim.", "pyburn.std(pyburn.tensor([1., 2., 3.]), 0, unbiased=False)", call_std_dim, into_std_dim, kMethod},
+    {"std.unbiased(Tensor input, bool unbiased) -> Tensor", "Standard deviation of all elements.", "pyburn.std(pyburn.tensor([1., 2., 3.]), unbiased=False)", call_std_unbiased, into_std_unbiased, kMethod},
+    {"std_mean(Tensor input, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor std, Tensor mean)", "Standard deviation and mean over dim.", "pyburn.std_mean(pyburn.tensor([1., 2., 3.]))", call_std_mean, into_std_mean, kMethod},
+    {"std_mean.dim(Tensor input, int[]? dim, bool unbiased, bool keepdim=False) -> (Tensor std, Tensor mean)", "Standard deviation and mean over dim.", "pyburn.std_mean(pyburn.tensor([1., 2., 3.]), 0, unbiased=False)", call_std_mean_dim, into_std_mean_dim, kMethod},
+    {"std_mean.unbiased(Tensor input, bool unbiased) -> (Tensor std, Tensor mean)", "Standard deviation and mean of all elements.", "pyburn.std_mean(pyburn.tensor([1., 2., 3.]), unbiased=False)", call_std_mean_unbiased, into_std_mean_unbiased, kMethod},
     {"view(Tensor input, int[] size) -> Tensor", "The same elements under another shape, without a copy; one extent may be -1.", "pyburn.ones(6).view(2, 3)", call_view, nullptr, kMethod},
     {"reshape(Tensor input, int[] shape) -> Tensor", "The same elements under another shape: a view where possible, else a copy.", "pyburn.reshape(pyburn.arange(6), (2, 3))", call_reshape, nullptr, kMethod},
     {"permute(Tensor input, int[] dims) -> Tensor", "The axes of input in another order.", "pyburn.permute(pyburn.ones(2, 3, 4), (2, 0, 1)).shape", call_permute, nullptr, kMethod},
@@ -428,24 +990,81 @@ const FunctionEntry kFunctions[] = {
     {"squeeze(Tensor input, int[]? dim=None) -> Tensor", "input without its axes of extent 1, or without those among dim; a view.", "pyburn.squeeze(pyburn.ones(1, 3, 1)).shape", call_squeeze, nullptr, kMethod},
     {"flatten(Tensor input, int start_dim=0, int end_dim=-1) -> Tensor", "The axes from start_dim to end_dim as one.", "pyburn.flatten(pyburn.ones(2, 3, 4), 1).shape", call_flatten, nullptr, kMethod},
     {"narrow(Tensor input, int dim, int start, int length) -> Tensor", "length elements of input along dim from start on; a view.", "pyburn.narrow(pyburn.arange(5), 0, 1, 3)", call_narrow, nullptr, kMethod},
-    {"softmax(Tensor input, int dim) -> Tensor", "exp(input), scaled to sum to 1 along dim.", "pyburn.softmax(pyburn.tensor([1., 1.]), 0)", call_softmax, into_softmax, kMethod},
-    {"log_softmax(Tensor input, int dim) -> Tensor", "The logarithm of softmax, computed without overflow.", "pyburn.log_softmax(pyburn.tensor([1., 1.]), 0)", call_log_softmax, into_log_softmax, kMethod},
+    {"normalise_rows(Tensor input, Tensor? weight, Tensor? bias, int rows, int groups, int inner, float eps, bool centred) -> (Tensor output, Tensor mean, Tensor rstd)", "input in rows, each with mean 0 (if centred) and deviation 1, scaled and shifted by channel: what layer_norm, group_norm, instance_norm and rms_norm are made of.", "pyburn.normalise_rows(pyburn.tensor([[1., 3.]]), None, None, 1, 1, 1, 0., True).output", call_normalise_rows, into_normalise_rows, kMethod},
+    {"normalise_rows_backward(Tensor grad_output, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, int groups, int inner, bool centred) -> (Tensor grad_input, Tensor grad_weight, Tensor grad_bias)", "Gradients of normalise_rows.", "pyburn.normalise_rows_backward(pyburn.ones(1, 2), pyburn.ones(1, 2), pyburn.ones(1), pyburn.ones(1), None, 1, 1, True).grad_bias", call_normalise_rows_backward, into_normalise_rows_backward, 0},
+    {"layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor", "input, normalised over its last axes, which have the extents normalized_shape; then scaled and shifted.", "pyburn.layer_norm(pyburn.tensor([[1., 3.]]), (2,))", call_layer_norm, nullptr, kMethod},
+    {"rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", "input, divided by its root mean square over the last axes, then scaled.", "pyburn.rms_norm(pyburn.tensor([[1., 3.]]), (2,))", call_rms_norm, nullptr, kMethod},
+    {"group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor", "input (N, C, ...), normalised over groups of channels; then scaled and shifted by channel.", "pyburn.group_norm(pyburn.ones(1, 4, 2), 2).shape", call_group_norm, nullptr, kMethod},
+    {"instance_norm(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, Tensor? bias=None, bool use_input_stats=True, float momentum=0.1, float eps=1e-05) -> Tensor", "input (N, C, ...), each channel of each example normalised for itself; then scaled and shifted by channel.", "pyburn.instance_norm(pyburn.ones(1, 4, 2)).shape", call_instance_norm, nullptr, kMethod},
     {"batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, bool training=False, float momentum=0.1, float eps=1e-05) -> Tensor", "Normalises each channel (axis 1): by the batch's statistics when training, which also moves the running ones, else by the running ones.", "pyburn.batch_norm(pyburn.ones(2, 3), pyburn.zeros(3), pyburn.ones(3))", call_batch_norm, nullptr, kMethod},
-    {"mse_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor", "Squared differences; reduction is 'mean', 'sum' or 'none'.", "pyburn.mse_loss(pyburn.zeros(2), pyburn.ones(2))", call_mse_loss, nullptr, kMethod},
-    {"nll_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor", "Minus the log-probability that input (N, C) gives to the class in target.", "pyburn.nll_loss(pyburn.log_softmax(pyburn.zeros(2, 3), 1), pyburn.tensor([0, 2]))", call_nll_loss, nullptr, kMethod},
-    {"cross_entropy(Tensor input, Tensor target, str reduction='mean') -> Tensor", "nll_loss of log_softmax: input holds unnormalised scores (N, C), target the classes.", "pyburn.cross_entropy(pyburn.zeros(2, 3), pyburn.tensor([0, 2]))", call_cross_entropy, nullptr, kMethod},
+    {"local_response_norm(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0) -> Tensor", "input (N, C, ...), divided by (k + alpha * mean square of size neighbouring channels) ** beta.", "pyburn.local_response_norm(pyburn.ones(1, 4, 2), 2).shape", call_local_response_norm, nullptr, kMethod},
+    {"normalize(Tensor input, float p=2.0, int dim=1, float eps=1e-12) -> Tensor", "input, divided by its norm of order p along dim (by eps where that is larger).", "pyburn.normalize(pyburn.tensor([[3., 4.]]))", call_normalize, into_normalize, kMethod},
     {"rand(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor", "Uniform random numbers from [0, 1).", "pyburn.rand(2, 3).shape", call_rand, nullptr, 0},
     {"randn(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor", "Random numbers from the standard normal distribution.", "pyburn.randn(2, 3).shape", call_randn, nullptr, 0},
     {"randint(int low, int? high, int[] size, *, DType? dtype=None, Device? device=None, Generator? generator=None) -> Tensor", "Random integers from [low, high).", "pyburn.randint(0, 10, (3,)).shape", call_randint, nullptr, 0},
+    {"randint.below(int high, int[] size, *, DType? dtype=None, Device? device=None, Generator? generator=None) -> Tensor", "Random integers from [0, high).", "pyburn.randint(10, (3,)).shape", call_randint_below, nullptr, 0},
+    {"rand_like(Tensor input, *, DType? dtype=None, bool requires_grad=False) -> Tensor", "Uniform random numbers from [0, 1), of the size, dtype and device of input.", "pyburn.rand_like(pyburn.ones(3)).shape", call_rand_like, nullptr, kMethod},
+    {"randn_like(Tensor input, *, DType? dtype=None, bool requires_grad=False) -> Tensor", "Standard normal random numbers, of the size, dtype and device of input.", "pyburn.randn_like(pyburn.ones(3)).shape", call_randn_like, nullptr, kMethod},
+    {"randint_like(Tensor input, int low, int high, *, DType? dtype=None) -> Tensor", "Random integers from [low, high), of the size, dtype and device of input.", "pyburn.randint_like(pyburn.ones(3), 5, 10).shape", call_randint_like, nullptr, kMethod},
+    {"randint_like.below(Tensor input, int high, *, DType? dtype=None) -> Tensor", "Random integers from [0, high), of the size, dtype and device of input.", "pyburn.randint_like(pyburn.ones(3), 10).shape", call_randint_like_below, nullptr, kMethod},
+    {"randperm(int n, *, DType? dtype=None, Device? device=None, Generator? generator=None) -> Tensor", "The integers below n in random order.", "pyburn.randperm(4).sort().values", call_randperm, nullptr, 0},
+    {"normal(Tensor mean, float std=1.0, *, Generator? generator=None) -> Tensor", "Normally distributed numbers with the given means.", "pyburn.normal(pyburn.zeros(3), 2.).shape", call_normal, nullptr, 0},
+    {"normal.each_deviation(float mean, Tensor std, *, Generator? generator=None) -> Tensor", "Normally distributed numbers with the given deviations.", "pyburn.normal(0., pyburn.ones(3)).shape", call_normal_each_deviation, nullptr, 0},
+    {"normal.each(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor", "Normally distributed numbers with the given means and deviations.", "pyburn.normal(pyburn.zeros(3), pyburn.ones(3)).shape", call_normal_each, nullptr, 0},
+    {"normal.size(float mean, float std, int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor", "Normally distributed numbers of one mean and deviation.", "pyburn.normal(0., 1., (3,)).shape", call_normal_size, nullptr, 0},
+    {"bernoulli(Tensor input, *, Generator? generator=None) -> Tensor", "1 with the probability that input says, else 0.", "pyburn.bernoulli(pyburn.tensor([0., 1.]))", call_bernoulli, nullptr, kMethod},
+    {"bernoulli.p(Tensor input, float p, *, Generator? generator=None) -> Tensor", "1 with probability p, else 0; of the size, dtype and device of input.", "pyburn.bernoulli(pyburn.empty(3), 1.)", call_bernoulli_p, nullptr, kMethod},
+    {"multinomial(Tensor input, int num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor", "num_samples positions in each row of input, which holds how likely they are.", "pyburn.multinomial(pyburn.tensor([0., 1.]), 1)", call_multinomial, nullptr, kMethod},
     {"uniform_(Tensor input, float from_=0, float to=1, *, Generator? generator=None) -> Tensor", "Fills input with uniform random numbers from [from_, to).", "pyburn.empty(3).uniform_(-1, 1).shape", call_uniform_, nullptr, kMethod},
     {"normal_(Tensor input, float mean=0, float std=1, *, Generator? generator=None) -> Tensor", "Fills input with normally distributed random numbers.", "pyburn.empty(3).normal_(0, 2).shape", call_normal_, nullptr, kMethod},
     {"bernoulli_(Tensor input, float p=0.5, *, Generator? generator=None) -> Tensor", "Fills input with 1 with probability p and 0 otherwise.", "pyburn.empty(3).bernoulli_(0.25).shape", call_bernoulli_, nullptr, kMethod},
+    {"bernoulli_.each(Tensor input, Tensor p, *, Generator? generator=None) -> Tensor", "Fills input with 1 with the probability that p says and 0 otherwise.", "pyburn.empty(2).bernoulli_(pyburn.tensor([0., 1.]))", call_bernoulli__each, nullptr, kMethod},
+    {"exponential_(Tensor input, float lambd=1, *, Generator? generator=None) -> Tensor", "Fills input with exponentially distributed random numbers of rate lambd.", "pyburn.empty(3).exponential_(2.).shape", call_exponential_, nullptr, kMethod},
     {"sum(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor", "Sum of the elements of input over dim (over all by default).", "pyburn.sum(pyburn.ones(2, 3), dim=1)", call_sum, into_sum, kMethod},
     {"mean(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor", "Arithmetic mean of the elements of input over dim.", "pyburn.mean(pyburn.tensor([1., 3.]))", call_mean, into_mean, kMethod},
     {"amax(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor", "Largest element of input over dim; ties share the gradient.", "pyburn.amax(pyburn.tensor([1., 3.]))", call_amax, into_amax, kMethod},
     {"amin(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor", "Smallest element of input over dim; ties share the gradient.", "pyburn.amin(pyburn.tensor([1., 3.]))", call_amin, into_amin, kMethod},
-    {"argmax(Tensor input, int? dim=None, bool keepdim=False) -> Tensor", "Position of the largest element along dim, or in the flattened tensor.", "pyburn.argmax(pyburn.tensor([1., 3., 2.]))", call_argmax, into_argmax, kMethod},
-    {"var(Tensor input, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> Tensor", "Variance over dim; correction 1 is the unbiased estimate.", "pyburn.var(pyburn.tensor([1., 2., 3.]))", call_var, nullptr, kMethod},
+    {"prod(Tensor input, int? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor", "Product of the elements of input along dim (of all by default).", "pyburn.prod(pyburn.tensor([2., 3.]))", call_prod, into_prod, kMethod},
+    {"nansum(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor", "Sum of the elements over dim, with 0 in place of NaN.", "pyburn.nansum(pyburn.tensor([1., float('nan')]))", call_nansum, into_nansum, kMethod},
+    {"count_nonzero(Tensor input, int[]? dim=None) -> Tensor", "How many elements over dim are not zero.", "pyburn.count_nonzero(pyburn.tensor([1., 0., 3.]))", call_count_nonzero, into_count_nonzero, kMethod},
+    {"any(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor", "Whether some element over dim is not zero.", "pyburn.any(pyburn.tensor([True, False]))", call_any, into_any, kMethod},
+    {"all(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor", "Whether no element over dim is zero.", "pyburn.all(pyburn.tensor([True, False]))", call_all, into_all, kMethod},
+    {"logsumexp(Tensor input, int[] dim, bool keepdim=False) -> Tensor", "The logarithm of the sum of exp(input) over dim, computed without overflow.", "pyburn.logsumexp(pyburn.zeros(2), 0)", call_logsumexp, into_logsumexp, kMethod},
+    {"nanmean(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor", "Mean of the elements over dim that are not NaN.", "pyburn.nanmean(pyburn.tensor([1., float('nan'), 3.]))", call_nanmean, into_nanmean, kMethod},
+    {"aminmax(Tensor input, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", "The smallest and the largest element along dim, or of all.", "pyburn.aminmax(pyburn.tensor([1., 3., 2.]))", call_aminmax, into_aminmax, kMethod},
+    {"trace(Tensor input) -> Tensor", "The sum of the diagonal of a matrix.", "pyburn.trace(pyburn.ones(2, 2))", call_trace, nullptr, kMethod},
+    {"cumsum(Tensor input, int dim, *, DType? dtype=None) -> Tensor", "Running sums along dim.", "pyburn.cumsum(pyburn.tensor([1., 2., 3.]), 0)", call_cumsum, into_cumsum, kMethod},
+    {"cumprod(Tensor input, int dim, *, DType? dtype=None) -> Tensor", "Running products along dim.", "pyburn.cumprod(pyburn.tensor([1., 2., 3.]), 0)", call_cumprod, into_cumprod, kMethod},
+    {"logcumsumexp(Tensor input, int dim) -> Tensor", "The logarithm of running sums of exp(input) along dim.", "pyburn.logcumsumexp(pyburn.zeros(3), 0)", call_logcumsumexp, into_logcumsumexp, kMethod},
+    {"cummax(Tensor input, int dim) -> (Tensor values, Tensor indices)", "The largest element so far along dim, and its position.", "pyburn.cummax(pyburn.tensor([1., 3., 2.]), 0)", call_cummax, into_cummax, kMethod},
+    {"cummin(Tensor input, int dim) -> (Tensor values, Tensor indices)", "The smallest element so far along dim, and its position.", "pyburn.cummin(pyburn.tensor([3., 1., 2.]), 0)", call_cummin, into_cummin, kMethod},
+    {"diff(Tensor input, int n=1, int dim=-1) -> Tensor", "Differences of neighbours along dim, n times.", "pyburn.diff(pyburn.tensor([1., 3., 2.]))", call_diff, into_diff, kMethod},
+    {"searchsorted(Tensor sorted_sequence, Tensor values, *, bool out_int32=False, bool right=False) -> Tensor", "Where values would have to be inserted into a sequence that is sorted along its last axis, to keep it so.", "pyburn.searchsorted(pyburn.tensor([1., 3., 5.]), pyburn.tensor([3., 6.]))", call_searchsorted, into_searchsorted, 0},
+    {"histc(Tensor input, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", "How many elements fall into each of bins parts of [min, max], or of the range of input.", "pyburn.histc(pyburn.tensor([1., 2., 1.]), bins=4, min=0, max=3)", call_histc, into_histc, kMethod},
+    {"bincount(Tensor input, Tensor? weights=None, int minlength=0) -> Tensor", "How often each number from 0 on occurs in a vector of integers, or the sum of its weights.", "pyburn.bincount(pyburn.tensor([0, 2, 2]))", call_bincount, nullptr, kMethod},
+    {"distinct(Tensor input, int? dim=None, bool consecutive=False) -> (Tensor output, Tensor inverse, Tensor counts)", "The distinct elements (or parts along dim) in order, where each element went, and how often they occur; with consecutive, of runs of equal neighbours.", "pyburn.distinct(pyburn.tensor([3, 1, 3])).output", call_distinct, nullptr, kMethod},
+    {"searchsorted.number(Tensor sorted_sequence, Scalar values, *, bool out_int32=False, bool right=False) -> Tensor", "Where a number would have to be inserted into a sorted vector.", "pyburn.searchsorted(pyburn.tensor([1., 3., 5.]), 3)", call_searchsorted_number, nullptr, 0},
+    {"bucketize(Tensor input, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", "The number of the interval between boundaries, which are sorted, that each element falls into.", "pyburn.bucketize(pyburn.tensor([3., 6.]), pyburn.tensor([1., 3., 5.]))", call_bucketize, nullptr, kMethod},
+    {"isin(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", "Which elements are among test_elements (or are not, with invert).", "pyburn.isin(pyburn.tensor([1, 2, 3]), pyburn.tensor([2, 4]))", call_isin, nullptr, 0},
+    {"quantile(Tensor input, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor", "The value that the share q of the elements along dim does not exceed; NaN if there is one.", "pyburn.quantile(pyburn.tensor([1., 2., 3.]), 0.5)", call_quantile, nullptr, kMethod},
+    {"quantile.each(Tensor input, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor", "The quantiles for several shares; a new first axis holds them.", "pyburn.quantile(pyburn.tensor([1., 2., 3.]), pyburn.tensor([0., 1.]))", call_quantile_each, nullptr, kMethod},
+    {"nanquantile(Tensor input, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor", "The quantile of the elements that are not NaN.", "pyburn.nanquantile(pyburn.tensor([1., float('nan'), 3.]), 0.5)", call_nanquantile, nullptr, kMethod},
+    {"nanquantile.each(Tensor input, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor", "The quantiles of the elements that are not NaN, for several shares.", "pyburn.nanquantile(pyburn.tensor([1., float('nan'), 3.]), pyburn.tensor([0., 1.]))", call_nanquantile_each, nullptr, kMethod},
+    {"softmax(Tensor input, int dim, *, DType? dtype=None) -> Tensor", "exp(input), scaled to sum to 1 along dim.", "pyburn.softmax(pyburn.tensor([1., 1.]), 0)", call_softmax, into_softmax, kMethod},
+    {"log_softmax(Tensor input, int dim, *, DType? dtype=None) -> Tensor", "The logarithm of softmax, computed without overflow.", "pyburn.log_softmax(pyburn.tensor([1., 1.]), 0)", call_log_softmax, into_log_softmax, kMethod},
+    {"softmax_backward(Tensor grad_output, Tensor output, int dim) -> Tensor", "Gradient of softmax, from its output.", "pyburn.softmax_backward(pyburn.ones(2), pyburn.tensor([0.5, 0.5]), 0)", call_softmax_backward, into_softmax_backward, 0},
+    {"log_softmax_backward(Tensor grad_output, Tensor output, int dim) -> Tensor", "Gradient of log_softmax, from its output.", "pyburn.log_softmax_backward(pyburn.ones(2), pyburn.tensor([-0.5, -0.5]), 0)", call_log_softmax_backward, into_log_softmax_backward, 0},
+    {"softmin(Tensor input, int dim, *, DType? dtype=None) -> Tensor", "softmax of -input.", "pyburn.softmin(pyburn.tensor([1., 1.]), 0)", call_softmin, nullptr, kMethod},
+    {"sort(Tensor input, int dim=-1, bool descending=False, bool stable=False) -> (Tensor values, Tensor indices)", "The elements in order along dim, and where they were. Equal elements keep their order.", "pyburn.sort(pyburn.tensor([2., 3., 1.]))", call_sort, into_sort, kMethod},
+    {"topk(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", "The k largest (or smallest) elements along dim, largest first, and their positions.", "pyburn.topk(pyburn.tensor([2., 3., 1.]), 2)", call_topk, into_topk, kMethod},
+    {"kthvalue(Tensor input, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", "The k-th smallest element along dim (counted from 1) and its position.", "pyburn.kthvalue(pyburn.tensor([2., 3., 1.]), 2)", call_kthvalue, into_kthvalue, kMethod},
+    {"median.dim(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", "The middle element along dim (the lower one of two) and its position; NaN if there is one.", "pyburn.median(pyburn.tensor([2., 3., 1.]), 0)", call_median_dim, into_median_dim, kMethod},
+    {"nanmedian.dim(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", "The middle one of the elements along dim that are not NaN, and its position.", "pyburn.nanmedian(pyburn.tensor([2., float('nan'), 1.]), 0)", call_nanmedian_dim, into_nanmedian_dim, kMethod},
+    {"mode(Tensor input, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", "The most frequent element along dim (the smallest of several) and its last position.", "pyburn.mode(pyburn.tensor([2., 1., 2.]))", call_mode, into_mode, kMethod},
+    {"median(Tensor input) -> Tensor", "The middle element (the lower one of two); NaN if there is one.", "pyburn.median(pyburn.tensor([2., 3., 1.]))", call_median, nullptr, kMethod},
+    {"nanmedian(Tensor input) -> Tensor", "The middle one of the elements that are not NaN.", "pyburn.nanmedian(pyburn.tensor([2., float('nan'), 1.]))", call_nanmedian, nullptr, kMethod},
+    {"argsort(Tensor input, int dim=-1, bool descending=False, bool stable=False) -> Tensor", "The indices that sort input along dim.", "pyburn.argsort(pyburn.tensor([2., 3., 1.]))", call_argsort, nullptr, kMethod},
+    {"msort(Tensor input) -> Tensor", "The elements in order along the first axis.", "pyburn.msort(pyburn.tensor([2., 3., 1.]))", call_msort, into_msort, kMethod},
     {"neg(Tensor input) -> Tensor", "Minus the elements of input.", "pyburn.neg(pyburn.tensor([1., -2.]))", call_neg, into_neg, kMethod | kInPlace},
     {"abs(Tensor input) -> Tensor", "Absolute value of the elements.", "pyburn.abs(pyburn.tensor([1., -2.]))", call_abs, into_abs, kMethod | kInPlace},
     {"exp(Tensor input) -> Tensor", "e to the power of the elements.", "pyburn.exp(pyburn.tensor([0., 1.]))", call_exp, into_exp, kMethod | kInPlace},
@@ -457,6 +1076,10 @@ const FunctionEntry kFunctions[] = {
     {"tanh(Tensor input) -> Tensor", "Hyperbolic tangent of the elements.", "pyburn.tanh(pyburn.tensor([0., 1.]))", call_tanh, into_tanh, kMethod | kInPlace},
     {"sigmoid(Tensor input) -> Tensor", "1 / (1 + exp(-x)) of the elements.", "pyburn.sigmoid(pyburn.tensor([0., 1.]))", call_sigmoid, into_sigmoid, kMethod | kInPlace},
     {"relu(Tensor input) -> Tensor", "The elements, with 0 in place of negative ones.", "pyburn.relu(pyburn.tensor([-1., 1.]))", call_relu, into_relu, kMethod | kInPlace},
+    {"linalg_vector_norm(Tensor input, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor", "The norm of vectors over dim: (sum of |x|^ord)^(1/ord); the largest or smallest |x| for infinite ord.", "pyburn.linalg.vector_norm(pyburn.tensor([3., 4.]))", call_linalg_vector_norm, into_linalg_vector_norm, kMethod},
+    {"norm(Tensor input, Scalar p=2, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor", "The norm of order p over dim: (sum of |x|^p)^(1/p).", "pyburn.norm(pyburn.tensor([3., 4.]))", call_norm, into_norm, kMethod},
+    {"norm.named(Tensor input, str? p, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor", "The Frobenius norm over dim; p is 'fro' or None.", "pyburn.norm(pyburn.ones(2, 2), 'fro')", call_norm_named, into_norm_named, kMethod},
+    {"dist(Tensor input, Tensor other, Scalar p=2) -> Tensor", "The norm of order p of input - other.", "pyburn.dist(pyburn.zeros(4), pyburn.ones(4))", call_dist, nullptr, kMethod},
 };
 const size_t kFunctionCount = sizeof(kFunctions) / sizeof(kFunctions[0]);
 

@@ -18,6 +18,7 @@ from .creation import as_tensor, from_dlpack, from_numpy, is_tensor, numel, rand
 from .distribution import Distribution
 from .number_info import finfo, iinfo
 from .printing import get_printoptions, printoptions, set_printoptions
+from .unique import unique, unique_consecutive
 
 __all__ = [
     "Distribution",
@@ -38,6 +39,8 @@ __all__ = [
     "random_tensor",
     "set_printoptions",
     "tensor",
+    "unique",
+    "unique_consecutive",
 ]
 
 

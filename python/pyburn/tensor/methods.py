@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Tensor
-from . import comparison, creation
+from . import comparison, creation, unique
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -211,6 +211,7 @@ def install() -> None:
     for function in (
         to, cpu, view_as, expand_as, reshape_as, type_as, unbind, new_zeros, new_ones, new_empty, new_full, new_tensor, tolist, numpy,
         __array__, __dlpack__, __dlpack_device__, __format__, __reversed__, comparison.equal, comparison.allclose,
+        unique.unique, unique.unique_consecutive,
     ):  # fmt: skip
         setattr(Tensor, function.__name__, function)
     dtypes = {"float": "float32", "double": "float64", "half": "float16", "int": "int32", "long": "int64", "short": "int16", "char": "int8",

@@ -10,12 +10,24 @@ void register_copy(OpTable&);
 void register_fill(OpTable&);
 void register_fused(OpTable&);
 void register_index(OpTable&);
+void register_gather(OpTable&);
 void register_matmul(OpTable&);
 void register_movement(OpTable&);
 void register_norm(OpTable&);
+void register_batch_norm(OpTable&);
+void register_softmax(OpTable&);
+void register_cross_entropy(OpTable&);
+void register_loss(OpTable&);
 void register_optimise(OpTable&);
 void register_random(OpTable&);
+void register_dropout(OpTable&);
 void register_reduce(OpTable&);
+void register_extremum(OpTable&);
+void register_moments(OpTable&);
+void register_vector_norm(OpTable&);
+void register_scan(OpTable&);
+void register_sort(OpTable&);
+void register_search(OpTable&);
 void register_unary(OpTable&);
 
 inline void register_operations(OpTable& table) {
@@ -25,12 +37,24 @@ inline void register_operations(OpTable& table) {
            register_unary,
            register_binary,
            register_reduce,
+           register_extremum,
+           register_moments,
+           register_vector_norm,
+           register_scan,
+           register_sort,
+           register_search,
            register_movement,
            register_matmul,
            register_conv,
            register_norm,
+           register_batch_norm,
+           register_softmax,
+           register_cross_entropy,
+           register_loss,
            register_index,
+           register_gather,
            register_random,
+           register_dropout,
            register_optimise,
            register_fused,
        })

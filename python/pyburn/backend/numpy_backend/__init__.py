@@ -15,6 +15,9 @@ from .fill import FillKernels
 from .index import IndexKernels
 from .products import ProductsKernels
 from .reduce import ReduceKernels
+from .scan import ScanKernels
+from .search import SearchKernels
+from .sort import SortKernels
 from .unary import UnaryKernels
 
 
@@ -23,6 +26,9 @@ class NumpyBackend(
     BinaryKernels,
     FillKernels,
     ReduceKernels,
+    ScanKernels,
+    SortKernels,
+    SearchKernels,
     IndexKernels,
     ProductsKernels,
     Backend,

@@ -4,6 +4,10 @@
 
 namespace pyburn {
 
+Results<3> normalise_batch(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, double eps);  // input with mean 0 and variance 1 in every channel (axis 1), scaled and shifted: what batch_norm does when training.
+void normalise_batch_into(const Targets<3>& out, const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, double eps);
+Results<3> normalise_batch_backward(const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& mean, const TensorHandle& var, const TensorHandle& weight, double eps);  // Gradients of normalise_batch.
+void normalise_batch_backward_into(const Targets<3>& out, const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& mean, const TensorHandle& var, const TensorHandle& weight, double eps);
 Tensor add(const Operand& input, const Operand& other, const Scalar& alpha = 1);  // input + alpha * other.
 void add_into(const TensorHandle& out, const Operand& input, const Operand& other, const Scalar& alpha = 1);
 Tensor sub(const Operand& input, const Operand& other, const Scalar& alpha = 1);  // input - alpha * other.
@@ -45,6 +49,36 @@ void contiguous_copy_into(const TensorHandle& out, const TensorHandle& input);
 Tensor clone(const TensorHandle& input);  // A copy of input that keeps its order of axes.
 Tensor contiguous(const TensorHandle& input);  // input itself when its elements lie in plain order, else a copy that does.
 Tensor detach(const TensorHandle& input);  // The same elements without a history; writes are seen by both.
+Results<2> class_loss(const TensorHandle& input, const TensorHandle& target, int64_t ignore_index = -100);  // Minus the logarithm of the softmax of scores (N, C, ...) at the classes in target, and the logarithm of the sum of exp(scores).
+void class_loss_into(const Targets<2>& out, const TensorHandle& input, const TensorHandle& target, int64_t ignore_index = -100);
+Tensor class_loss_backward(const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& target, const TensorHandle& logsumexp, int64_t ignore_index = -100);  // Gradient of class_loss with respect to the scores.
+void class_loss_backward_into(const TensorHandle& out, const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& target, const TensorHandle& logsumexp, int64_t ignore_index = -100);
+Tensor nll_loss(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight = {}, int64_t ignore_index = -100, const std::string& reduction = "mean");  // Minus the log-probability that input (N, C, ...) gives to the class in target, weighted by class.
+Tensor cross_entropy(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight = {}, int64_t ignore_index = -100, const std::string& reduction = "mean", double label_smoothing = 0.0);  // nll_loss of log_softmax: input holds unnormalised scores (N, C, ...), target the classes, or their probabilities.
+Tensor seeded_dropout(const TensorHandle& input, double p, double scale, double shift, double dropped, int64_t seed, int64_t offset);  // scale * input + shift, with `dropped` in place of elements that a random stream picks with probability p.
+void seeded_dropout_into(const TensorHandle& out, const TensorHandle& input, double p, double scale, double shift, double dropped, int64_t seed, int64_t offset);
+Tensor dropout(const TensorHandle& input, double p = 0.5, bool training = true, bool inplace = false);  // When training, sets elements to 0 with probability p and scales the others by 1 / (1 - p).
+Tensor alpha_dropout(const TensorHandle& input, double p = 0.5, bool training = false, bool inplace = false);  // Dropout for networks of selu: keeps mean and variance.
+Tensor dropout1d(const TensorHandle& input, double p = 0.5, bool training = true, bool inplace = false);  // Dropout of whole channels of input (N, C, L) or (C, L).
+Tensor dropout2d(const TensorHandle& input, double p = 0.5, bool training = true, bool inplace = false);  // Dropout of whole channels of input (N, C, H, W).
+Tensor dropout3d(const TensorHandle& input, double p = 0.5, bool training = true, bool inplace = false);  // Dropout of whole channels of input (N, C, D, H, W) or (C, D, H, W).
+Tensor feature_alpha_dropout(const TensorHandle& input, double p = 0.5, bool training = false, bool inplace = false);  // alpha_dropout of whole channels (axis 1).
+Tensor argmax(const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);  // Position of the largest element along dim, or in the flattened tensor.
+void argmax_into(const TensorHandle& out, const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);
+Tensor argmin(const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);  // Position of the smallest element along dim, or in the flattened tensor.
+void argmin_into(const TensorHandle& out, const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);
+Results<2> max(const TensorHandle& input, int64_t dim, bool keepdim = false);  // The largest elements along dim and their positions.
+void max_into(const Targets<2>& out, const TensorHandle& input, int64_t dim, bool keepdim = false);
+Results<2> min(const TensorHandle& input, int64_t dim, bool keepdim = false);  // The smallest elements along dim and their positions.
+void min_into(const Targets<2>& out, const TensorHandle& input, int64_t dim, bool keepdim = false);
+Tensor max(const TensorHandle& input);  // The largest element; ties share the gradient.
+void max_into(const TensorHandle& out, const TensorHandle& input);
+Tensor max(const TensorHandle& input, const TensorHandle& other);  // The larger of two elements: maximum under another name.
+void max_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
+Tensor min(const TensorHandle& input);  // The smallest element; ties share the gradient.
+void min_into(const TensorHandle& out, const TensorHandle& input);
+Tensor min(const TensorHandle& input, const TensorHandle& other);  // The smaller of two elements: minimum under another name.
+void min_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
 Tensor full(const Dims& size, const Scalar& fill_value, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A tensor of the given size with every element equal to fill_value.
 Tensor arange(const Scalar& start, const std::optional<Scalar>& end = {}, const Scalar& step = 1, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // The numbers from start (0 when only one bound is given) up to, not including, end.
 Tensor zeros(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A tensor of zeros.
@@ -56,16 +90,61 @@ Tensor full_like(const TensorHandle& input, const Scalar& fill_value, std::optio
 Tensor fill_(const TensorHandle& input, const Scalar& value);  // Overwrites every element of input with value.
 Tensor zero_(const TensorHandle& input);  // Overwrites every element of input with 0.
 Tensor one_hot(const TensorHandle& input, int64_t num_classes);  // A new last axis with 1 at the index that input holds and 0 elsewhere (int64).
+Tensor gather(const TensorHandle& input, int64_t dim, const TensorHandle& index);  // The elements of input along dim that index names, one by one.
+void gather_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index);
+Tensor scatter_add(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src);  // input, with the elements of src added along dim where index says; an index may repeat.
+void scatter_add_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src);
 Tensor nonzero(const TensorHandle& input);  // The indices of the elements that are not zero, a row each.
 Tensor index_select(const TensorHandle& input, int64_t dim, const TensorHandle& index);  // The parts of input along dim that index names, in its order.
 void index_select_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index);
 Tensor index_add(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source);  // input, with the parts of source added where index says; an index may repeat.
 void index_add_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source);
+Tensor mse_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean", const TensorHandle& weight = {});  // Squared differences; reduction is 'mean', 'sum' or 'none'.
+Tensor l1_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean", const TensorHandle& weight = {});  // Absolute differences.
+Tensor smooth_l1_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean", double beta = 1.0);  // Squared differences / (2 beta) up to beta, absolute ones beyond.
+Tensor huber_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean", double delta = 1.0, const TensorHandle& weight = {});  // Half the squared differences up to delta, linear beyond.
+Tensor binary_cross_entropy(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight = {}, const std::string& reduction = "mean");  // Cross entropy of probabilities in input and targets between 0 and 1.
+Tensor binary_cross_entropy_with_logits(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight = {}, const std::string& reduction = "mean", const TensorHandle& pos_weight = {});  // binary_cross_entropy of sigmoid(input), computed without overflow.
+Tensor kl_div(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean", bool log_target = false);  // target * (log(target) - input): the divergence of log-probabilities in input from target; reduction may be 'batchmean'.
+Tensor poisson_nll_loss(const TensorHandle& input, const TensorHandle& target, bool log_input = true, bool full = false, double eps = 1e-08, const std::string& reduction = "mean");  // Minus the logarithm of the Poisson probability of target, for rates (or their logarithms) in input.
+Tensor gaussian_nll_loss(const TensorHandle& input, const TensorHandle& target, const TensorHandle& var, bool full = false, double eps = 1e-06, const std::string& reduction = "mean");  // Minus the logarithm of the normal density of target, with mean input and variance var.
+Tensor hinge_embedding_loss(const TensorHandle& input, const TensorHandle& target, double margin = 1.0, const std::string& reduction = "mean");  // input where target is 1, max(0, margin - input) where it is -1.
+Tensor margin_ranking_loss(const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& target, double margin = 0, const std::string& reduction = "mean");  // max(0, margin - target * (input1 - input2)): target 1 wants the first to be larger, -1 the second.
+Tensor cosine_embedding_loss(const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& target, double margin = 0, const std::string& reduction = "mean");  // 1 - cos where target is 1, max(0, cos - margin) where it is -1; cos is that of the angle between the vectors.
+Tensor triplet_margin_loss(const TensorHandle& anchor, const TensorHandle& positive, const TensorHandle& negative, double margin = 1.0, double p = 2, double eps = 1e-06, bool swap = false, const std::string& reduction = "mean");  // max(0, distance(anchor, positive) - distance(anchor, negative) + margin).
+Tensor soft_margin_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean");  // log(1 + exp(-target * input)), for targets 1 and -1.
+Tensor cosine_similarity(const TensorHandle& x1, const TensorHandle& x2, int64_t dim = 1, double eps = 1e-08);  // The cosine of the angle between vectors along dim.
+Tensor pairwise_distance(const TensorHandle& x1, const TensorHandle& x2, double p = 2.0, double eps = 1e-06, bool keepdim = false);  // The norm of order p of x1 - x2 + eps along the last axis.
+Tensor cdist(const TensorHandle& x1, const TensorHandle& x2, double p = 2.0);  // The distance of order p of every row of x1 (..., P, M) from every row of x2 (..., R, M).
 Tensor bmm(const TensorHandle& input, const TensorHandle& mat2);  // Products of the matrices of two batches.
 void bmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mat2);
 Tensor matmul(const TensorHandle& input, const TensorHandle& other);  // Matrix product; vectors are rows or columns, leading axes are batches that broadcast.
 Tensor mm(const TensorHandle& input, const TensorHandle& mat2);  // Product of two matrices.
 Tensor linear(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {});  // input @ weight.T + bias.
+Results<2> var_mean(const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);  // Variance and mean over dim; correction 1, the default, is the unbiased estimate.
+void var_mean_into(const Targets<2>& out, const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);
+Results<2> var_mean(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);  // Variance and mean over dim.
+void var_mean_into(const Targets<2>& out, const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);
+Results<2> var_mean(const TensorHandle& input, bool unbiased);  // Variance and mean of all elements.
+void var_mean_into(const Targets<2>& out, const TensorHandle& input, bool unbiased);
+Tensor var(const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);  // Variance over dim; correction 1, the default, is the unbiased estimate.
+void var_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);
+Tensor var(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);  // Variance over dim.
+void var_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);
+Tensor var(const TensorHandle& input, bool unbiased);  // Variance of all elements.
+void var_into(const TensorHandle& out, const TensorHandle& input, bool unbiased);
+Tensor std(const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);  // Standard deviation over dim: the square root of var.
+void std_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);
+Tensor std(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);  // Standard deviation over dim.
+void std_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);
+Tensor std(const TensorHandle& input, bool unbiased);  // Standard deviation of all elements.
+void std_into(const TensorHandle& out, const TensorHandle& input, bool unbiased);
+Results<2> std_mean(const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);  // Standard deviation and mean over dim.
+void std_mean_into(const Targets<2>& out, const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);
+Results<2> std_mean(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);  // Standard deviation and mean over dim.
+void std_mean_into(const Targets<2>& out, const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);
+Results<2> std_mean(const TensorHandle& input, bool unbiased);  // Standard deviation and mean of all elements.
+void std_mean_into(const Targets<2>& out, const TensorHandle& input, bool unbiased);
 Tensor view(const TensorHandle& input, const Dims& size);  // The same elements under another shape, without a copy; one extent may be -1.
 Tensor reshape(const TensorHandle& input, const Dims& shape);  // The same elements under another shape: a view where possible, else a copy.
 Tensor permute(const TensorHandle& input, const Dims& dims);  // The axes of input in another order.
@@ -79,20 +158,39 @@ Tensor t(const TensorHandle& input);  // The transpose of a matrix; a view. Vect
 Tensor squeeze(const TensorHandle& input, const OptionalDims& dim = {});  // input without its axes of extent 1, or without those among dim; a view.
 Tensor flatten(const TensorHandle& input, int64_t start_dim = 0, int64_t end_dim = -1);  // The axes from start_dim to end_dim as one.
 Tensor narrow(const TensorHandle& input, int64_t dim, int64_t start, int64_t length);  // length elements of input along dim from start on; a view.
-Tensor softmax(const TensorHandle& input, int64_t dim);  // exp(input), scaled to sum to 1 along dim.
-void softmax_into(const TensorHandle& out, const TensorHandle& input, int64_t dim);
-Tensor log_softmax(const TensorHandle& input, int64_t dim);  // The logarithm of softmax, computed without overflow.
-void log_softmax_into(const TensorHandle& out, const TensorHandle& input, int64_t dim);
+Results<3> normalise_rows(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, int64_t rows, int64_t groups, int64_t inner, double eps, bool centred);  // input in rows, each with mean 0 (if centred) and deviation 1, scaled and shifted by channel: what layer_norm, group_norm, instance_norm and rms_norm are made of.
+void normalise_rows_into(const Targets<3>& out, const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, int64_t rows, int64_t groups, int64_t inner, double eps, bool centred);
+Results<3> normalise_rows_backward(const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& mean, const TensorHandle& rstd, const TensorHandle& weight, int64_t groups, int64_t inner, bool centred);  // Gradients of normalise_rows.
+void normalise_rows_backward_into(const Targets<3>& out, const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& mean, const TensorHandle& rstd, const TensorHandle& weight, int64_t groups, int64_t inner, bool centred);
+Tensor layer_norm(const TensorHandle& input, const Dims& normalized_shape, const TensorHandle& weight = {}, const TensorHandle& bias = {}, double eps = 1e-05);  // input, normalised over its last axes, which have the extents normalized_shape; then scaled and shifted.
+Tensor rms_norm(const TensorHandle& input, const Dims& normalized_shape, const TensorHandle& weight = {}, std::optional<double> eps = {});  // input, divided by its root mean square over the last axes, then scaled.
+Tensor group_norm(const TensorHandle& input, int64_t num_groups, const TensorHandle& weight = {}, const TensorHandle& bias = {}, double eps = 1e-05);  // input (N, C, ...), normalised over groups of channels; then scaled and shifted by channel.
+Tensor instance_norm(const TensorHandle& input, const TensorHandle& running_mean = {}, const TensorHandle& running_var = {}, const TensorHandle& weight = {}, const TensorHandle& bias = {}, bool use_input_stats = true, double momentum = 0.1, double eps = 1e-05);  // input (N, C, ...), each channel of each example normalised for itself; then scaled and shifted by channel.
 Tensor batch_norm(const TensorHandle& input, const TensorHandle& running_mean, const TensorHandle& running_var, const TensorHandle& weight = {}, const TensorHandle& bias = {}, bool training = false, double momentum = 0.1, double eps = 1e-05);  // Normalises each channel (axis 1): by the batch's statistics when training, which also moves the running ones, else by the running ones.
-Tensor mse_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean");  // Squared differences; reduction is 'mean', 'sum' or 'none'.
-Tensor nll_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean");  // Minus the log-probability that input (N, C) gives to the class in target.
-Tensor cross_entropy(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean");  // nll_loss of log_softmax: input holds unnormalised scores (N, C), target the classes.
+Tensor local_response_norm(const TensorHandle& input, int64_t size, double alpha = 0.0001, double beta = 0.75, double k = 1.0);  // input (N, C, ...), divided by (k + alpha * mean square of size neighbouring channels) ** beta.
+Tensor normalize(const TensorHandle& input, double p = 2.0, int64_t dim = 1, double eps = 1e-12);  // input, divided by its norm of order p along dim (by eps where that is larger).
+void normalize_into(const TensorHandle& out, const TensorHandle& input, double p = 2.0, int64_t dim = 1, double eps = 1e-12);
 Tensor rand(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false, Generator* generator = nullptr);  // Uniform random numbers from [0, 1).
 Tensor randn(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false, Generator* generator = nullptr);  // Random numbers from the standard normal distribution.
 Tensor randint(int64_t low, std::optional<int64_t> high, const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr);  // Random integers from [low, high).
+Tensor randint(int64_t high, const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr);  // Random integers from [0, high).
+Tensor rand_like(const TensorHandle& input, std::optional<DType> dtype = {}, bool requires_grad = false);  // Uniform random numbers from [0, 1), of the size, dtype and device of input.
+Tensor randn_like(const TensorHandle& input, std::optional<DType> dtype = {}, bool requires_grad = false);  // Standard normal random numbers, of the size, dtype and device of input.
+Tensor randint_like(const TensorHandle& input, int64_t low, int64_t high, std::optional<DType> dtype = {});  // Random integers from [low, high), of the size, dtype and device of input.
+Tensor randint_like(const TensorHandle& input, int64_t high, std::optional<DType> dtype = {});  // Random integers from [0, high), of the size, dtype and device of input.
+Tensor randperm(int64_t n, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr);  // The integers below n in random order.
+Tensor normal(const TensorHandle& mean, double std = 1.0, Generator* generator = nullptr);  // Normally distributed numbers with the given means.
+Tensor normal(double mean, const TensorHandle& std, Generator* generator = nullptr);  // Normally distributed numbers with the given deviations.
+Tensor normal(const TensorHandle& mean, const TensorHandle& std, Generator* generator = nullptr);  // Normally distributed numbers with the given means and deviations.
+Tensor normal(double mean, double std, const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false, Generator* generator = nullptr);  // Normally distributed numbers of one mean and deviation.
+Tensor bernoulli(const TensorHandle& input, Generator* generator = nullptr);  // 1 with the probability that input says, else 0.
+Tensor bernoulli(const TensorHandle& input, double p, Generator* generator = nullptr);  // 1 with probability p, else 0; of the size, dtype and device of input.
+Tensor multinomial(const TensorHandle& input, int64_t num_samples, bool replacement = false, Generator* generator = nullptr);  // num_samples positions in each row of input, which holds how likely they are.
 Tensor uniform_(const TensorHandle& input, double from_ = 0, double to = 1, Generator* generator = nullptr);  // Fills input with uniform random numbers from [from_, to).
 Tensor normal_(const TensorHandle& input, double mean = 0, double std = 1, Generator* generator = nullptr);  // Fills input with normally distributed random numbers.
 Tensor bernoulli_(const TensorHandle& input, double p = 0.5, Generator* generator = nullptr);  // Fills input with 1 with probability p and 0 otherwise.
+Tensor bernoulli_(const TensorHandle& input, const TensorHandle& p, Generator* generator = nullptr);  // Fills input with 1 with the probability that p says and 0 otherwise.
+Tensor exponential_(const TensorHandle& input, double lambd = 1, Generator* generator = nullptr);  // Fills input with exponentially distributed random numbers of rate lambd.
 Tensor sum(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Sum of the elements of input over dim (over all by default).
 void sum_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
 Tensor mean(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Arithmetic mean of the elements of input over dim.
@@ -101,9 +199,74 @@ Tensor amax(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdi
 void amax_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);
 Tensor amin(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);  // Smallest element of input over dim; ties share the gradient.
 void amin_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);
-Tensor argmax(const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);  // Position of the largest element along dim, or in the flattened tensor.
-void argmax_into(const TensorHandle& out, const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);
-Tensor var(const TensorHandle& input, const OptionalDims& dim = {}, const Scalar& correction = 1, bool keepdim = false);  // Variance over dim; correction 1 is the unbiased estimate.
+Tensor prod(const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Product of the elements of input along dim (of all by default).
+void prod_into(const TensorHandle& out, const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
+Tensor nansum(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Sum of the elements over dim, with 0 in place of NaN.
+void nansum_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
+Tensor count_nonzero(const TensorHandle& input, const OptionalDims& dim = {});  // How many elements over dim are not zero.
+void count_nonzero_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {});
+Tensor any(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);  // Whether some element over dim is not zero.
+void any_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);
+Tensor all(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);  // Whether no element over dim is zero.
+void all_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);
+Tensor logsumexp(const TensorHandle& input, const Dims& dim, bool keepdim = false);  // The logarithm of the sum of exp(input) over dim, computed without overflow.
+void logsumexp_into(const TensorHandle& out, const TensorHandle& input, const Dims& dim, bool keepdim = false);
+Tensor nanmean(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Mean of the elements over dim that are not NaN.
+void nanmean_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
+Results<2> aminmax(const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);  // The smallest and the largest element along dim, or of all.
+void aminmax_into(const Targets<2>& out, const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);
+Tensor trace(const TensorHandle& input);  // The sum of the diagonal of a matrix.
+Tensor cumsum(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // Running sums along dim.
+void cumsum_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});
+Tensor cumprod(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // Running products along dim.
+void cumprod_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});
+Tensor logcumsumexp(const TensorHandle& input, int64_t dim);  // The logarithm of running sums of exp(input) along dim.
+void logcumsumexp_into(const TensorHandle& out, const TensorHandle& input, int64_t dim);
+Results<2> cummax(const TensorHandle& input, int64_t dim);  // The largest element so far along dim, and its position.
+void cummax_into(const Targets<2>& out, const TensorHandle& input, int64_t dim);
+Results<2> cummin(const TensorHandle& input, int64_t dim);  // The smallest element so far along dim, and its position.
+void cummin_into(const Targets<2>& out, const TensorHandle& input, int64_t dim);
+Tensor diff(const TensorHandle& input, int64_t n = 1, int64_t dim = -1);  // Differences of neighbours along dim, n times.
+void diff_into(const TensorHandle& out, const TensorHandle& input, int64_t n = 1, int64_t dim = -1);
+Tensor searchsorted(const TensorHandle& sorted_sequence, const TensorHandle& values, bool out_int32 = false, bool right = false);  // Where values would have to be inserted into a sequence that is sorted along its last axis, to keep it so.
+void searchsorted_into(const TensorHandle& out, const TensorHandle& sorted_sequence, const TensorHandle& values, bool out_int32 = false, bool right = false);
+Tensor histc(const TensorHandle& input, int64_t bins = 100, const Scalar& min = 0, const Scalar& max = 0);  // How many elements fall into each of bins parts of [min, max], or of the range of input.
+void histc_into(const TensorHandle& out, const TensorHandle& input, int64_t bins = 100, const Scalar& min = 0, const Scalar& max = 0);
+Tensor bincount(const TensorHandle& input, const TensorHandle& weights = {}, int64_t minlength = 0);  // How often each number from 0 on occurs in a vector of integers, or the sum of its weights.
+Results<3> distinct(const TensorHandle& input, std::optional<int64_t> dim = {}, bool consecutive = false);  // The distinct elements (or parts along dim) in order, where each element went, and how often they occur; with consecutive, of runs of equal neighbours.
+Tensor searchsorted(const TensorHandle& sorted_sequence, const Scalar& values, bool out_int32 = false, bool right = false);  // Where a number would have to be inserted into a sorted vector.
+Tensor bucketize(const TensorHandle& input, const TensorHandle& boundaries, bool out_int32 = false, bool right = false);  // The number of the interval between boundaries, which are sorted, that each element falls into.
+Tensor isin(const TensorHandle& elements, const TensorHandle& test_elements, bool assume_unique = false, bool invert = false);  // Which elements are among test_elements (or are not, with invert).
+Tensor quantile(const TensorHandle& input, double q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");  // The value that the share q of the elements along dim does not exceed; NaN if there is one.
+Tensor quantile(const TensorHandle& input, const TensorHandle& q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");  // The quantiles for several shares; a new first axis holds them.
+Tensor nanquantile(const TensorHandle& input, double q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");  // The quantile of the elements that are not NaN.
+Tensor nanquantile(const TensorHandle& input, const TensorHandle& q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");  // The quantiles of the elements that are not NaN, for several shares.
+Tensor softmax(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // exp(input), scaled to sum to 1 along dim.
+void softmax_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});
+Tensor log_softmax(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // The logarithm of softmax, computed without overflow.
+void log_softmax_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});
+Tensor softmax_backward(const TensorHandle& grad_output, const TensorHandle& output, int64_t dim);  // Gradient of softmax, from its output.
+void softmax_backward_into(const TensorHandle& out, const TensorHandle& grad_output, const TensorHandle& output, int64_t dim);
+Tensor log_softmax_backward(const TensorHandle& grad_output, const TensorHandle& output, int64_t dim);  // Gradient of log_softmax, from its output.
+void log_softmax_backward_into(const TensorHandle& out, const TensorHandle& grad_output, const TensorHandle& output, int64_t dim);
+Tensor softmin(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // softmax of -input.
+Results<2> sort(const TensorHandle& input, int64_t dim = -1, bool descending = false, bool stable = false);  // The elements in order along dim, and where they were. Equal elements keep their order.
+void sort_into(const Targets<2>& out, const TensorHandle& input, int64_t dim = -1, bool descending = false, bool stable = false);
+Results<2> topk(const TensorHandle& input, int64_t k, int64_t dim = -1, bool largest = true, bool sorted = true);  // The k largest (or smallest) elements along dim, largest first, and their positions.
+void topk_into(const Targets<2>& out, const TensorHandle& input, int64_t k, int64_t dim = -1, bool largest = true, bool sorted = true);
+Results<2> kthvalue(const TensorHandle& input, int64_t k, int64_t dim = -1, bool keepdim = false);  // The k-th smallest element along dim (counted from 1) and its position.
+void kthvalue_into(const Targets<2>& out, const TensorHandle& input, int64_t k, int64_t dim = -1, bool keepdim = false);
+Results<2> median(const TensorHandle& input, int64_t dim, bool keepdim = false);  // The middle element along dim (the lower one of two) and its position; NaN if there is one.
+void median_into(const Targets<2>& out, const TensorHandle& input, int64_t dim, bool keepdim = false);
+Results<2> nanmedian(const TensorHandle& input, int64_t dim, bool keepdim = false);  // The middle one of the elements along dim that are not NaN, and its position.
+void nanmedian_into(const Targets<2>& out, const TensorHandle& input, int64_t dim, bool keepdim = false);
+Results<2> mode(const TensorHandle& input, int64_t dim = -1, bool keepdim = false);  // The most frequent element along dim (the smallest of several) and its last position.
+void mode_into(const Targets<2>& out, const TensorHandle& input, int64_t dim = -1, bool keepdim = false);
+Tensor median(const TensorHandle& input);  // The middle element (the lower one of two); NaN if there is one.
+Tensor nanmedian(const TensorHandle& input);  // The middle one of the elements that are not NaN.
+Tensor argsort(const TensorHandle& input, int64_t dim = -1, bool descending = false, bool stable = false);  // The indices that sort input along dim.
+Tensor msort(const TensorHandle& input);  // The elements in order along the first axis.
+void msort_into(const TensorHandle& out, const TensorHandle& input);
 Tensor neg(const TensorHandle& input);  // Minus the elements of input.
 void neg_into(const TensorHandle& out, const TensorHandle& input);
 Tensor abs(const TensorHandle& input);  // Absolute value of the elements.
@@ -126,5 +289,12 @@ Tensor sigmoid(const TensorHandle& input);  // 1 / (1 + exp(-x)) of the elements
 void sigmoid_into(const TensorHandle& out, const TensorHandle& input);
 Tensor relu(const TensorHandle& input);  // The elements, with 0 in place of negative ones.
 void relu_into(const TensorHandle& out, const TensorHandle& input);
+Tensor linalg_vector_norm(const TensorHandle& input, const Scalar& ord = 2, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // The norm of vectors over dim: (sum of |x|^ord)^(1/ord); the largest or smallest |x| for infinite ord.
+void linalg_vector_norm_into(const TensorHandle& out, const TensorHandle& input, const Scalar& ord = 2, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
+Tensor norm(const TensorHandle& input, const Scalar& p = 2, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // The norm of order p over dim: (sum of |x|^p)^(1/p).
+void norm_into(const TensorHandle& out, const TensorHandle& input, const Scalar& p = 2, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
+Tensor norm(const TensorHandle& input, const std::optional<std::string>& p, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // The Frobenius norm over dim; p is 'fro' or None.
+void norm_into(const TensorHandle& out, const TensorHandle& input, const std::optional<std::string>& p, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
+Tensor dist(const TensorHandle& input, const TensorHandle& other, const Scalar& p = 2);  // The norm of order p of input - other.
 
 }  // namespace pyburn

@@ -3,6 +3,7 @@
 
 namespace pyburn {
 
+Results<3> Tensor::normalise_batch(const TensorHandle& weight, const TensorHandle& bias, double eps) const { return pyburn::normalise_batch(*this, weight, bias, eps); }
 Tensor Tensor::add(const Operand& other, const Scalar& alpha) const { return pyburn::add(*this, other, alpha); }
 const Tensor& Tensor::add_(const Operand& other, const Scalar& alpha) const {
   add_into(*this, *this, other, alpha);
@@ -75,19 +76,66 @@ Tensor Tensor::contiguous_copy() const { return pyburn::contiguous_copy(*this); 
 Tensor Tensor::clone() const { return pyburn::clone(*this); }
 Tensor Tensor::contiguous() const { return pyburn::contiguous(*this); }
 Tensor Tensor::detach() const { return pyburn::detach(*this); }
+Results<2> Tensor::class_loss(const TensorHandle& target, int64_t ignore_index) const { return pyburn::class_loss(*this, target, ignore_index); }
+Tensor Tensor::nll_loss(const TensorHandle& target, const TensorHandle& weight, int64_t ignore_index, const std::string& reduction) const { return pyburn::nll_loss(*this, target, weight, ignore_index, reduction); }
+Tensor Tensor::cross_entropy(const TensorHandle& target, const TensorHandle& weight, int64_t ignore_index, const std::string& reduction, double label_smoothing) const { return pyburn::cross_entropy(*this, target, weight, ignore_index, reduction, label_smoothing); }
+Tensor Tensor::seeded_dropout(double p, double scale, double shift, double dropped, int64_t seed, int64_t offset) const { return pyburn::seeded_dropout(*this, p, scale, shift, dropped, seed, offset); }
+Tensor Tensor::dropout(double p, bool training, bool inplace) const { return pyburn::dropout(*this, p, training, inplace); }
+Tensor Tensor::alpha_dropout(double p, bool training, bool inplace) const { return pyburn::alpha_dropout(*this, p, training, inplace); }
+Tensor Tensor::dropout1d(double p, bool training, bool inplace) const { return pyburn::dropout1d(*this, p, training, inplace); }
+Tensor Tensor::dropout2d(double p, bool training, bool inplace) const { return pyburn::dropout2d(*this, p, training, inplace); }
+Tensor Tensor::dropout3d(double p, bool training, bool inplace) const { return pyburn::dropout3d(*this, p, training, inplace); }
+Tensor Tensor::feature_alpha_dropout(double p, bool training, bool inplace) const { return pyburn::feature_alpha_dropout(*this, p, training, inplace); }
+Tensor Tensor::argmax(std::optional<int64_t> dim, bool keepdim) const { return pyburn::argmax(*this, dim, keepdim); }
+Tensor Tensor::argmin(std::optional<int64_t> dim, bool keepdim) const { return pyburn::argmin(*this, dim, keepdim); }
+Results<2> Tensor::max(int64_t dim, bool keepdim) const { return pyburn::max(*this, dim, keepdim); }
+Results<2> Tensor::min(int64_t dim, bool keepdim) const { return pyburn::min(*this, dim, keepdim); }
+Tensor Tensor::max() const { return pyburn::max(*this); }
+Tensor Tensor::max(const TensorHandle& other) const { return pyburn::max(*this, other); }
+Tensor Tensor::min() const { return pyburn::min(*this); }
+Tensor Tensor::min(const TensorHandle& other) const { return pyburn::min(*this, other); }
 Tensor Tensor::zeros_like(std::optional<DType> dtype) const { return pyburn::zeros_like(*this, dtype); }
 Tensor Tensor::ones_like(std::optional<DType> dtype) const { return pyburn::ones_like(*this, dtype); }
 Tensor Tensor::full_like(const Scalar& fill_value, std::optional<DType> dtype) const { return pyburn::full_like(*this, fill_value, dtype); }
 Tensor Tensor::fill_(const Scalar& value) const { return pyburn::fill_(*this, value); }
 Tensor Tensor::zero_() const { return pyburn::zero_(*this); }
 Tensor Tensor::one_hot(int64_t num_classes) const { return pyburn::one_hot(*this, num_classes); }
+Tensor Tensor::gather(int64_t dim, const TensorHandle& index) const { return pyburn::gather(*this, dim, index); }
+Tensor Tensor::scatter_add(int64_t dim, const TensorHandle& index, const TensorHandle& src) const { return pyburn::scatter_add(*this, dim, index, src); }
+const Tensor& Tensor::scatter_add_(int64_t dim, const TensorHandle& index, const TensorHandle& src) const {
+  scatter_add_into(*this, *this, dim, index, src);
+  return *this;
+}
 Tensor Tensor::nonzero() const { return pyburn::nonzero(*this); }
 Tensor Tensor::index_select(int64_t dim, const TensorHandle& index) const { return pyburn::index_select(*this, dim, index); }
 Tensor Tensor::index_add(int64_t dim, const TensorHandle& index, const TensorHandle& source) const { return pyburn::index_add(*this, dim, index, source); }
+Tensor Tensor::mse_loss(const TensorHandle& target, const std::string& reduction, const TensorHandle& weight) const { return pyburn::mse_loss(*this, target, reduction, weight); }
+Tensor Tensor::l1_loss(const TensorHandle& target, const std::string& reduction, const TensorHandle& weight) const { return pyburn::l1_loss(*this, target, reduction, weight); }
+Tensor Tensor::smooth_l1_loss(const TensorHandle& target, const std::string& reduction, double beta) const { return pyburn::smooth_l1_loss(*this, target, reduction, beta); }
+Tensor Tensor::huber_loss(const TensorHandle& target, const std::string& reduction, double delta, const TensorHandle& weight) const { return pyburn::huber_loss(*this, target, reduction, delta, weight); }
+Tensor Tensor::binary_cross_entropy(const TensorHandle& target, const TensorHandle& weight, const std::string& reduction) const { return pyburn::binary_cross_entropy(*this, target, weight, reduction); }
+Tensor Tensor::binary_cross_entropy_with_logits(const TensorHandle& target, const TensorHandle& weight, const std::string& reduction, const TensorHandle& pos_weight) const { return pyburn::binary_cross_entropy_with_logits(*this, target, weight, reduction, pos_weight); }
+Tensor Tensor::kl_div(const TensorHandle& target, const std::string& reduction, bool log_target) const { return pyburn::kl_div(*this, target, reduction, log_target); }
+Tensor Tensor::poisson_nll_loss(const TensorHandle& target, bool log_input, bool full, double eps, const std::string& reduction) const { return pyburn::poisson_nll_loss(*this, target, log_input, full, eps, reduction); }
+Tensor Tensor::gaussian_nll_loss(const TensorHandle& target, const TensorHandle& var, bool full, double eps, const std::string& reduction) const { return pyburn::gaussian_nll_loss(*this, target, var, full, eps, reduction); }
+Tensor Tensor::hinge_embedding_loss(const TensorHandle& target, double margin, const std::string& reduction) const { return pyburn::hinge_embedding_loss(*this, target, margin, reduction); }
+Tensor Tensor::soft_margin_loss(const TensorHandle& target, const std::string& reduction) const { return pyburn::soft_margin_loss(*this, target, reduction); }
 Tensor Tensor::bmm(const TensorHandle& mat2) const { return pyburn::bmm(*this, mat2); }
 Tensor Tensor::matmul(const TensorHandle& other) const { return pyburn::matmul(*this, other); }
 Tensor Tensor::mm(const TensorHandle& mat2) const { return pyburn::mm(*this, mat2); }
 Tensor Tensor::linear(const TensorHandle& weight, const TensorHandle& bias) const { return pyburn::linear(*this, weight, bias); }
+Results<2> Tensor::var_mean(const OptionalDims& dim, const std::optional<Scalar>& correction, bool keepdim) const { return pyburn::var_mean(*this, dim, correction, keepdim); }
+Results<2> Tensor::var_mean(const OptionalDims& dim, bool unbiased, bool keepdim) const { return pyburn::var_mean(*this, dim, unbiased, keepdim); }
+Results<2> Tensor::var_mean(bool unbiased) const { return pyburn::var_mean(*this, unbiased); }
+Tensor Tensor::var(const OptionalDims& dim, const std::optional<Scalar>& correction, bool keepdim) const { return pyburn::var(*this, dim, correction, keepdim); }
+Tensor Tensor::var(const OptionalDims& dim, bool unbiased, bool keepdim) const { return pyburn::var(*this, dim, unbiased, keepdim); }
+Tensor Tensor::var(bool unbiased) const { return pyburn::var(*this, unbiased); }
+Tensor Tensor::std(const OptionalDims& dim, const std::optional<Scalar>& correction, bool keepdim) const { return pyburn::std(*this, dim, correction, keepdim); }
+Tensor Tensor::std(const OptionalDims& dim, bool unbiased, bool keepdim) const { return pyburn::std(*this, dim, unbiased, keepdim); }
+Tensor Tensor::std(bool unbiased) const { return pyburn::std(*this, unbiased); }
+Results<2> Tensor::std_mean(const OptionalDims& dim, const std::optional<Scalar>& correction, bool keepdim) const { return pyburn::std_mean(*this, dim, correction, keepdim); }
+Results<2> Tensor::std_mean(const OptionalDims& dim, bool unbiased, bool keepdim) const { return pyburn::std_mean(*this, dim, unbiased, keepdim); }
+Results<2> Tensor::std_mean(bool unbiased) const { return pyburn::std_mean(*this, unbiased); }
 Tensor Tensor::view(const Dims& size) const { return pyburn::view(*this, size); }
 Tensor Tensor::reshape(const Dims& shape) const { return pyburn::reshape(*this, shape); }
 Tensor Tensor::permute(const Dims& dims) const { return pyburn::permute(*this, dims); }
@@ -101,21 +149,66 @@ Tensor Tensor::t() const { return pyburn::t(*this); }
 Tensor Tensor::squeeze(const OptionalDims& dim) const { return pyburn::squeeze(*this, dim); }
 Tensor Tensor::flatten(int64_t start_dim, int64_t end_dim) const { return pyburn::flatten(*this, start_dim, end_dim); }
 Tensor Tensor::narrow(int64_t dim, int64_t start, int64_t length) const { return pyburn::narrow(*this, dim, start, length); }
-Tensor Tensor::softmax(int64_t dim) const { return pyburn::softmax(*this, dim); }
-Tensor Tensor::log_softmax(int64_t dim) const { return pyburn::log_softmax(*this, dim); }
+Results<3> Tensor::normalise_rows(const TensorHandle& weight, const TensorHandle& bias, int64_t rows, int64_t groups, int64_t inner, double eps, bool centred) const { return pyburn::normalise_rows(*this, weight, bias, rows, groups, inner, eps, centred); }
+Tensor Tensor::layer_norm(const Dims& normalized_shape, const TensorHandle& weight, const TensorHandle& bias, double eps) const { return pyburn::layer_norm(*this, normalized_shape, weight, bias, eps); }
+Tensor Tensor::rms_norm(const Dims& normalized_shape, const TensorHandle& weight, std::optional<double> eps) const { return pyburn::rms_norm(*this, normalized_shape, weight, eps); }
+Tensor Tensor::group_norm(int64_t num_groups, const TensorHandle& weight, const TensorHandle& bias, double eps) const { return pyburn::group_norm(*this, num_groups, weight, bias, eps); }
+Tensor Tensor::instance_norm(const TensorHandle& running_mean, const TensorHandle& running_var, const TensorHandle& weight, const TensorHandle& bias, bool use_input_stats, double momentum, double eps) const { return pyburn::instance_norm(*this, running_mean, running_var, weight, bias, use_input_stats, momentum, eps); }
 Tensor Tensor::batch_norm(const TensorHandle& running_mean, const TensorHandle& running_var, const TensorHandle& weight, const TensorHandle& bias, bool training, double momentum, double eps) const { return pyburn::batch_norm(*this, running_mean, running_var, weight, bias, training, momentum, eps); }
-Tensor Tensor::mse_loss(const TensorHandle& target, const std::string& reduction) const { return pyburn::mse_loss(*this, target, reduction); }
-Tensor Tensor::nll_loss(const TensorHandle& target, const std::string& reduction) const { return pyburn::nll_loss(*this, target, reduction); }
-Tensor Tensor::cross_entropy(const TensorHandle& target, const std::string& reduction) const { return pyburn::cross_entropy(*this, target, reduction); }
+Tensor Tensor::local_response_norm(int64_t size, double alpha, double beta, double k) const { return pyburn::local_response_norm(*this, size, alpha, beta, k); }
+Tensor Tensor::normalize(double p, int64_t dim, double eps) const { return pyburn::normalize(*this, p, dim, eps); }
+Tensor Tensor::rand_like(std::optional<DType> dtype, bool requires_grad) const { return pyburn::rand_like(*this, dtype, requires_grad); }
+Tensor Tensor::randn_like(std::optional<DType> dtype, bool requires_grad) const { return pyburn::randn_like(*this, dtype, requires_grad); }
+Tensor Tensor::randint_like(int64_t low, int64_t high, std::optional<DType> dtype) const { return pyburn::randint_like(*this, low, high, dtype); }
+Tensor Tensor::randint_like(int64_t high, std::optional<DType> dtype) const { return pyburn::randint_like(*this, high, dtype); }
+Tensor Tensor::bernoulli(Generator* generator) const { return pyburn::bernoulli(*this, generator); }
+Tensor Tensor::bernoulli(double p, Generator* generator) const { return pyburn::bernoulli(*this, p, generator); }
+Tensor Tensor::multinomial(int64_t num_samples, bool replacement, Generator* generator) const { return pyburn::multinomial(*this, num_samples, replacement, generator); }
 Tensor Tensor::uniform_(double from_, double to, Generator* generator) const { return pyburn::uniform_(*this, from_, to, generator); }
 Tensor Tensor::normal_(double mean, double std, Generator* generator) const { return pyburn::normal_(*this, mean, std, generator); }
 Tensor Tensor::bernoulli_(double p, Generator* generator) const { return pyburn::bernoulli_(*this, p, generator); }
+Tensor Tensor::bernoulli_(const TensorHandle& p, Generator* generator) const { return pyburn::bernoulli_(*this, p, generator); }
+Tensor Tensor::exponential_(double lambd, Generator* generator) const { return pyburn::exponential_(*this, lambd, generator); }
 Tensor Tensor::sum(const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) const { return pyburn::sum(*this, dim, keepdim, dtype); }
 Tensor Tensor::mean(const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) const { return pyburn::mean(*this, dim, keepdim, dtype); }
 Tensor Tensor::amax(const OptionalDims& dim, bool keepdim) const { return pyburn::amax(*this, dim, keepdim); }
 Tensor Tensor::amin(const OptionalDims& dim, bool keepdim) const { return pyburn::amin(*this, dim, keepdim); }
-Tensor Tensor::argmax(std::optional<int64_t> dim, bool keepdim) const { return pyburn::argmax(*this, dim, keepdim); }
-Tensor Tensor::var(const OptionalDims& dim, const Scalar& correction, bool keepdim) const { return pyburn::var(*this, dim, correction, keepdim); }
+Tensor Tensor::prod(std::optional<int64_t> dim, bool keepdim, std::optional<DType> dtype) const { return pyburn::prod(*this, dim, keepdim, dtype); }
+Tensor Tensor::nansum(const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) const { return pyburn::nansum(*this, dim, keepdim, dtype); }
+Tensor Tensor::count_nonzero(const OptionalDims& dim) const { return pyburn::count_nonzero(*this, dim); }
+Tensor Tensor::any(const OptionalDims& dim, bool keepdim) const { return pyburn::any(*this, dim, keepdim); }
+Tensor Tensor::all(const OptionalDims& dim, bool keepdim) const { return pyburn::all(*this, dim, keepdim); }
+Tensor Tensor::logsumexp(const Dims& dim, bool keepdim) const { return pyburn::logsumexp(*this, dim, keepdim); }
+Tensor Tensor::nanmean(const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) const { return pyburn::nanmean(*this, dim, keepdim, dtype); }
+Results<2> Tensor::aminmax(std::optional<int64_t> dim, bool keepdim) const { return pyburn::aminmax(*this, dim, keepdim); }
+Tensor Tensor::trace() const { return pyburn::trace(*this); }
+Tensor Tensor::cumsum(int64_t dim, std::optional<DType> dtype) const { return pyburn::cumsum(*this, dim, dtype); }
+Tensor Tensor::cumprod(int64_t dim, std::optional<DType> dtype) const { return pyburn::cumprod(*this, dim, dtype); }
+Tensor Tensor::logcumsumexp(int64_t dim) const { return pyburn::logcumsumexp(*this, dim); }
+Results<2> Tensor::cummax(int64_t dim) const { return pyburn::cummax(*this, dim); }
+Results<2> Tensor::cummin(int64_t dim) const { return pyburn::cummin(*this, dim); }
+Tensor Tensor::diff(int64_t n, int64_t dim) const { return pyburn::diff(*this, n, dim); }
+Tensor Tensor::histc(int64_t bins, const Scalar& min, const Scalar& max) const { return pyburn::histc(*this, bins, min, max); }
+Tensor Tensor::bincount(const TensorHandle& weights, int64_t minlength) const { return pyburn::bincount(*this, weights, minlength); }
+Results<3> Tensor::distinct(std::optional<int64_t> dim, bool consecutive) const { return pyburn::distinct(*this, dim, consecutive); }
+Tensor Tensor::bucketize(const TensorHandle& boundaries, bool out_int32, bool right) const { return pyburn::bucketize(*this, boundaries, out_int32, right); }
+Tensor Tensor::quantile(double q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation) const { return pyburn::quantile(*this, q, dim, keepdim, interpolation); }
+Tensor Tensor::quantile(const TensorHandle& q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation) const { return pyburn::quantile(*this, q, dim, keepdim, interpolation); }
+Tensor Tensor::nanquantile(double q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation) const { return pyburn::nanquantile(*this, q, dim, keepdim, interpolation); }
+Tensor Tensor::nanquantile(const TensorHandle& q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation) const { return pyburn::nanquantile(*this, q, dim, keepdim, interpolation); }
+Tensor Tensor::softmax(int64_t dim, std::optional<DType> dtype) const { return pyburn::softmax(*this, dim, dtype); }
+Tensor Tensor::log_softmax(int64_t dim, std::optional<DType> dtype) const { return pyburn::log_softmax(*this, dim, dtype); }
+Tensor Tensor::softmin(int64_t dim, std::optional<DType> dtype) const { return pyburn::softmin(*this, dim, dtype); }
+Results<2> Tensor::sort(int64_t dim, bool descending, bool stable) const { return pyburn::sort(*this, dim, descending, stable); }
+Results<2> Tensor::topk(int64_t k, int64_t dim, bool largest, bool sorted) const { return pyburn::topk(*this, k, dim, largest, sorted); }
+Results<2> Tensor::kthvalue(int64_t k, int64_t dim, bool keepdim) const { return pyburn::kthvalue(*this, k, dim, keepdim); }
+Results<2> Tensor::median(int64_t dim, bool keepdim) const { return pyburn::median(*this, dim, keepdim); }
+Results<2> Tensor::nanmedian(int64_t dim, bool keepdim) const { return pyburn::nanmedian(*this, dim, keepdim); }
+Results<2> Tensor::mode(int64_t dim, bool keepdim) const { return pyburn::mode(*this, dim, keepdim); }
+Tensor Tensor::median() const { return pyburn::median(*this); }
+Tensor Tensor::nanmedian() const { return pyburn::nanmedian(*this); }
+Tensor Tensor::argsort(int64_t dim, bool descending, bool stable) const { return pyburn::argsort(*this, dim, descending, stable); }
+Tensor Tensor::msort() const { return pyburn::msort(*this); }
 Tensor Tensor::neg() const { return pyburn::neg(*this); }
 const Tensor& Tensor::neg_() const {
   neg_into(*this, *this);
@@ -171,5 +264,9 @@ const Tensor& Tensor::relu_() const {
   relu_into(*this, *this);
   return *this;
 }
+Tensor Tensor::linalg_vector_norm(const Scalar& ord, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) const { return pyburn::linalg_vector_norm(*this, ord, dim, keepdim, dtype); }
+Tensor Tensor::norm(const Scalar& p, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) const { return pyburn::norm(*this, p, dim, keepdim, dtype); }
+Tensor Tensor::norm(const std::optional<std::string>& p, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) const { return pyburn::norm(*this, p, dim, keepdim, dtype); }
+Tensor Tensor::dist(const TensorHandle& other, const Scalar& p) const { return pyburn::dist(*this, other, p); }
 
 }  // namespace pyburn
