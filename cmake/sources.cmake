@@ -37,10 +37,15 @@ set(PYBURN_SOURCES
   src/pyburn/ops/matmul.cpp
   src/pyburn/ops/movement.cpp
   src/pyburn/ops/norm.cpp
+  src/pyburn/ops/batch_norm.cpp
+  src/pyburn/ops/softmax.cpp
+  src/pyburn/ops/cross_entropy.cpp
+  src/pyburn/ops/loss.cpp
   src/pyburn/ops/optimise.cpp
   src/pyburn/ops/pointwise.cpp
   src/pyburn/ops/print.cpp
   src/pyburn/ops/random.cpp
+  src/pyburn/ops/dropout.cpp
   src/pyburn/ops/reduce.cpp
   src/pyburn/ops/transcendental.cpp
   src/pyburn/ops/axes.cpp
@@ -53,6 +58,12 @@ set(PYBURN_SOURCES
   src/pyburn/ops/overwrite.cpp
   src/pyburn/ops/embedding.cpp
   src/pyburn/ops/segment.cpp
+  src/pyburn/ops/extremum.cpp
+  src/pyburn/ops/moments.cpp
+  src/pyburn/ops/vector_norm.cpp
+  src/pyburn/ops/scan.cpp
+  src/pyburn/ops/sort.cpp
+  src/pyburn/ops/search.cpp
   src/pyburn/ops/unary.cpp
   src/pyburn/ops/generated/functions.cpp
   src/pyburn/ops/generated/methods.cpp
@@ -62,6 +73,7 @@ set(PYBURN_SOURCES
   src/pyburn/graph/simplify.cpp
   src/pyburn/backends/cpu/activation.cpp
   src/pyburn/backends/cpu/argmax.cpp
+  src/pyburn/backends/cpu/extremum.cpp
   src/pyburn/backends/cpu/binary.cpp
   src/pyburn/backends/cpu/binary_math.cpp
   src/pyburn/backends/cpu/conv.cpp
@@ -79,11 +91,15 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/im2col.cpp
   src/pyburn/backends/cpu/index.cpp
   src/pyburn/backends/cpu/logic.cpp
+  src/pyburn/backends/cpu/scan.cpp
+  src/pyburn/backends/cpu/sort.cpp
+  src/pyburn/backends/cpu/search.cpp
   src/pyburn/backends/cpu/matmul.cpp
   src/pyburn/backends/cpu/optimise.cpp
   src/pyburn/backends/cpu/pointwise.cpp
   src/pyburn/backends/cpu/random.cpp
   src/pyburn/backends/cpu/reduce.cpp
+  src/pyburn/backends/cpu/reduce_driver.cpp
   src/pyburn/backends/cpu/simd_level.cpp
   src/pyburn/backends/cpu/softmax.cpp
   src/pyburn/backends/cpu/rearrange.cpp
@@ -91,6 +107,9 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/scatter.cpp
   src/pyburn/backends/cpu/index_rows.cpp
   src/pyburn/backends/cpu/segment.cpp
+  src/pyburn/backends/cpu/norm.cpp
+  src/pyburn/backends/cpu/batch_norm.cpp
+  src/pyburn/backends/cpu/cross_entropy.cpp
   src/pyburn/backends/cpu/tiles.cpp
   src/pyburn/backends/cpu/transcendental.cpp
   src/pyburn/backends/cpu/unary.cpp

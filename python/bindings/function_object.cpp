@@ -164,7 +164,7 @@ bool add_functions(PyObject* module) {
     const Object g = make_function(overloads, true);
     if (!g || PyObject_SetAttrString(type, (name + "_").c_str(), g.get()) < 0) return false;
   }
-  return true;
+  return PyModule_AddObjectRef(module, "_return_types", result_types()) == 0;
 }
 
 }  // namespace pyburn::python

@@ -7,6 +7,11 @@
 
 namespace pyburn::python {
 
+PyObject* result_types() {
+  static PyObject* types = PyDict_New();
+  return types;
+}
+
 namespace {
 
 constexpr std::pair<std::string_view, ParameterType> kTypes[] = {
@@ -64,8 +69,10 @@ PyObject* represent_results(PyObject* self) {
   return text.release();
 }
 
-// "Tensor values, Tensor indices" -> a named tuple; it lives as long as the process.
+// "Tensor values, Tensor indices" -> a named tuple, one for all forms of a function; it lives as long as the process.
 PyTypeObject* make_result_type(const std::string& function, std::string_view results) {
+  PyObject* made = result_types();
+  if (PyObject* known = made ? PyDict_GetItemString(made, function.c_str()) : nullptr) return reinterpret_cast<PyTypeObject*>(known);
   auto* names = new std::vector<std::string>;
   while (!results.empty()) {
     const size_t space = results.find(' '), comma = results.find(',');
@@ -78,7 +85,9 @@ PyTypeObject* make_result_type(const std::string& function, std::string_view res
   const auto* full_name = new std::string("pyburn.return_types." + function);
   PyStructSequence_Desc description{full_name->c_str(), "The results by name.", fields->data(), int(names->size())};
   PyTypeObject* type = PyStructSequence_NewType(&description);
-  if (type) type->tp_repr = represent_results;
+  if (!type) return nullptr;
+  type->tp_repr = represent_results;
+  PyDict_SetItemString(made, function.c_str(), reinterpret_cast<PyObject*>(type));
   return type;
 }
 

@@ -52,6 +52,9 @@ struct Signature {
 // "add(Tensor|Scalar input, ..., *, Scalar alpha=1) -> Tensor"
 Signature parse_schema(std::string_view schema);
 
+// The named tuples of several results, by the name of their function: a dict, borrowed.
+PyObject* result_types();
+
 // Could a call with these arguments mean this form of a function? Says nothing about values.
 bool accepts(const Signature& s, PyObject* const* args, size_t nargs, PyObject* kwnames);
 

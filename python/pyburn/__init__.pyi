@@ -1,6 +1,8 @@
 # What `import pyburn` offers. Dtypes are called float, int and bool here, so that annotations must stand elsewhere.
 from . import autograd as autograd
 from . import backend as backend
+from . import linalg as linalg
+from . import return_types as return_types
 from ._cmake import cmake_dir as cmake_dir
 from ._core import get_default_dtype as get_default_dtype
 from ._core import get_float32_conv_precision as get_float32_conv_precision
@@ -58,6 +60,8 @@ from .tensor.number_info import iinfo as iinfo
 from .tensor.printing import get_printoptions as get_printoptions
 from .tensor.printing import printoptions as printoptions
 from .tensor.printing import set_printoptions as set_printoptions
+from .tensor.unique import unique as unique
+from .tensor.unique import unique_consecutive as unique_consecutive
 
 TensorPy = Tensor
 __version__: str

@@ -22,6 +22,21 @@ DRAWS = {
     "uniform_": lambda d, t: pyburn.zeros(3, 7, dtype=t, device=d).uniform_(-2, 5, generator=seeded()),
     "normal_": lambda d, t: pyburn.zeros(3, 7, dtype=t, device=d).normal_(4, 0.5, generator=seeded()),
     "bernoulli_": lambda d, t: pyburn.zeros(3, 7, dtype=t, device=d).bernoulli_(0.25, generator=seeded()),
+    "exponential_": lambda d, t: pyburn.zeros(3, 7, dtype=t, device=d).exponential_(2.0, generator=seeded()),
+    "bernoulli": lambda d, t: pyburn.bernoulli(pyburn.full((3, 7), 0.25, dtype=t, device=d), generator=seeded()),
+    "bernoulli.p": lambda d, t: pyburn.bernoulli(pyburn.zeros(3, 7, dtype=t, device=d), 0.25, generator=seeded()),
+    "bernoulli_.each": lambda d, t: pyburn.zeros(3, 7, dtype=t, device=d).bernoulli_(pyburn.full((7,), 0.25, device=d), generator=seeded()),
+    "normal": lambda d, t: pyburn.normal(pyburn.full((3, 7), 4.0, dtype=t, device=d), 0.5, generator=seeded()),
+    "normal.each_deviation": lambda d, t: pyburn.normal(4.0, pyburn.full((3, 7), 0.5, dtype=t, device=d), generator=seeded()),
+    "normal.each": lambda d, t: pyburn.normal(
+        pyburn.full((3, 7), 4.0, dtype=t, device=d), pyburn.full((7,), 0.5, dtype=t, device=d), generator=seeded()
+    ),
+    "normal.size": lambda d, t: pyburn.normal(4.0, 0.5, (3, 7), dtype=t, device=d, generator=seeded()),
+    "randperm": lambda d, t: pyburn.randperm(21, dtype=t, device=d, generator=seeded()),
+    "multinomial": lambda d, t: pyburn.multinomial(pyburn.full((3, 7), 0.5, dtype=t, device=d), 4, generator=seeded()),
+    "multinomial with replacement": lambda d, t: pyburn.multinomial(
+        pyburn.full((3, 7), 0.5, dtype=t, device=d), 40, True, generator=seeded()
+    ),
     "strided": lambda d, t: pyburn.zeros(7, 3, dtype=t, device=d).T.uniform_(generator=seeded()),
     "empty": lambda d, t: pyburn.rand(0, 3, dtype=t, device=d, generator=seeded()),
     "0-d": lambda d, t: pyburn.rand((), dtype=t, device=d, generator=seeded()),
@@ -33,7 +48,7 @@ DRAWS = {
 @pytest.mark.parametrize("draw", DRAWS)
 def test_equal_on_every_device(draw, dtype, device):
     here, there = download(DRAWS[draw]("cpu", dtype)), download(DRAWS[draw](device, dtype))
-    np.testing.assert_allclose(there, here, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(there, here, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -42,6 +57,55 @@ def test_integers_in_integer_dtypes(device):
         values = download(pyburn.randint(0, 5, (200,), dtype=dtype, device=device))
         assert set(values.tolist()) == {0, 1, 2, 3, 4}
     assert set(download(pyburn.randint(4, None, (200,), device=device)).tolist()) == {0, 1, 2, 3}
+    assert set(download(pyburn.randint(4, (200,), device=device)).tolist()) == {0, 1, 2, 3}
+    ones = pyburn.ones(200, device=device)
+    assert set(download(pyburn.randint_like(ones, 3)).tolist()) == {0, 1, 2}
+    like = pyburn.randint_like(ones, -2, 0, dtype=pyburn.int64)
+    assert like.dtype is pyburn.int64 and set(download(like).tolist()) == {-2, -1}
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_like(device):
+    x = pyburn.ones(20, dtype=pyburn.float64, device=device)
+    for draw in (pyburn.rand_like, pyburn.randn_like):
+        y = draw(x)
+        assert y.dtype is x.dtype and y.device == x.device and len(set(download(y).tolist())) == 20
+        assert draw(x, dtype=pyburn.float32, requires_grad=True).requires_grad
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_orders(device):
+    g = seeded()
+    orders = [download(pyburn.randperm(600, device=device, generator=g)) for _ in range(2)]
+    assert all(sorted(order.tolist()) == list(range(600)) for order in orders) and (orders[0] != orders[1]).any()
+    assert download(pyburn.randperm(0, device=device)).size == 0
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_multinomial(device):
+    likely = pyburn.tensor([[0.0, 1.0, 3.0], [2.0, 0.0, 2.0]]).to(device)
+    drawn = download(pyburn.multinomial(likely, 4000, True, generator=seeded()))
+    shares = np.stack([np.bincount(row, minlength=3) / 4000 for row in drawn])
+    np.testing.assert_allclose(shares, [[0, 0.25, 0.75], [0.5, 0, 0.5]], atol=0.03)
+    few = download(pyburn.multinomial(likely, 2, generator=seeded()))
+    assert {tuple(sorted(row)) for row in few.tolist()} == {(1, 2), (0, 2)}
+    assert pyburn.multinomial(pyburn.tensor([0.0, 1.0]).to(device), 1).tolist() == [1]
+
+
+def test_equal_for_any_number_of_threads():
+    def draws():
+        pyburn.manual_seed(5)
+        return [download(t) for t in (pyburn.rand(300_000), pyburn.randn(300_000), pyburn.dropout(pyburn.ones(300_000), 0.3))]
+
+    before = pyburn.get_num_threads()
+    try:
+        pyburn.set_num_threads(1)
+        one = draws()
+        pyburn.set_num_threads(4)
+        for a, b in zip(one, draws()):
+            np.testing.assert_array_equal(a, b)
+    finally:
+        pyburn.set_num_threads(before)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -51,6 +115,8 @@ def test_distributions(device):
     assert uniform.min() >= -1 and uniform.max() < 3 and abs(uniform.mean() - 1) < 0.05
     normal = download(pyburn.randn(n, device=device, generator=seeded()))
     assert abs(normal.mean()) < 0.03 and abs(normal.std() - 1) < 0.03
+    waits = download(pyburn.zeros(n, device=device).exponential_(2.0, generator=seeded()))
+    assert waits.min() >= 0 and abs(waits.mean() - 0.5) < 0.02 and abs(waits.std() - 0.5) < 0.02
     coins = download(pyburn.zeros(n, device=device).bernoulli_(0.3, generator=seeded()))
     assert set(np.unique(coins)) == {0, 1} and abs(coins.mean() - 0.3) < 0.02
 
@@ -74,6 +140,10 @@ def test_generator_goes_on(device):
         (lambda d: pyburn.zeros(2, device=d).bernoulli_(1.5), "probability"),
         (lambda d: pyburn.zeros(2, device=d).normal_(0, -1), "deviation"),
         (lambda d: pyburn.zeros(2, device=d).uniform_(2, 1), "from <= to"),
+        (lambda d: pyburn.zeros(2, device=d).exponential_(0.0), "rate"),
+        (lambda d: pyburn.multinomial(pyburn.ones(3, device=d), 4), "without replacement"),
+        (lambda d: pyburn.multinomial(pyburn.ones(3, dtype=pyburn.int64, device=d), 1), "floating"),
+        (lambda d: pyburn.randperm(-1, device=d), "at least 0"),
     ],
 )
 @pytest.mark.parametrize("device", DEVICES)

@@ -18,6 +18,7 @@ from .distribution import Distribution
 from .methods import nonzero
 from .number_info import finfo, iinfo
 from .printing import get_printoptions, printoptions, set_printoptions
+from .unique import unique, unique_consecutive
 
 __all__ = [
     "Distribution",
@@ -37,6 +38,8 @@ __all__ = [
     "random_tensor",
     "set_printoptions",
     "tensor",
+    "unique",
+    "unique_consecutive",
 ]
 
 

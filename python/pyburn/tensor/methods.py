@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Tensor
-from . import creation
+from . import creation, unique
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -201,7 +201,8 @@ def install() -> None:
     """Gives the Tensor class its methods."""
     for function in (
         to, cpu, type_as, nonzero, new_zeros, new_ones, new_empty, new_full, new_tensor, tolist, numpy,
-        __array__, __dlpack__, __dlpack_device__, __format__, __reversed__,
+        __array__, __dlpack__, __dlpack_device__, __format__, __reversed__, unique.unique,
+        unique.unique_consecutive,
     ):  # fmt: skip
         setattr(Tensor, function.__name__, function)
     dtypes = {"float": "float32", "double": "float64", "half": "float16", "int": "int32", "long": "int64", "short": "int16", "char": "int8",

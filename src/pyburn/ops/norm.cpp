@@ -1,5 +1,7 @@
-// Normalisation and softmax.
+// Normalisation by mean and deviation: layers, groups, instances, batches.
 #include "pyburn/ops/norm.h"
+
+#include <limits>
 
 #include "pyburn/ops/copy.h"
 #include "pyburn/ops/rules.h"
@@ -7,65 +9,198 @@
 namespace pyburn {
 namespace {
 
-Meta infer(const Softmax& a, Metas in) {
-  check_dim(a.dim, in[0].shape.rank());
-  require<DTypeError>(is_floating(in[0].dtype), "expected a floating dtype: got {}", in[0].dtype);
-  return in[0];
-}
-OptionalDims axis(const Softmax& a, const TensorHandle& x) { return x.rank() ? OptionalDims(Dims{a.dim}) : std::nullopt; }
+int64_t channels_of(const NormaliseRows& a, int64_t numel, int64_t rows) { return numel / rows * a.groups / a.inner; }
 
-Tensor shifted(const Softmax& a, const TensorHandle& x) { return x - amax(x, axis(a, x), true); }
-Tensor decompose_softmax(const Softmax& a, Inputs in) {
-  if (in[0]->numel() == 0) return clone(*in[0]);
-  const Tensor e = exp(shifted(a, *in[0]));
-  return e / sum(e, axis(a, e), true);
+void check(const NormaliseRows& a, const Meta& x, int64_t rows) {
+  require<DTypeError>(is_floating(x.dtype), "expected a floating dtype: got {}", x.dtype);
+  const int64_t n = x.shape.numel();
+  const bool fits = rows > 0 && a.groups > 0 && a.inner > 0 && n % rows == 0 && rows % a.groups == 0 && n / rows * a.groups % a.inner == 0;
+  require<ValueError>(fits, "rows, groups and inner do not fit: got {}, {} and {} for {}", rows, a.groups, a.inner, x.shape);
 }
-Tensor decompose_log_softmax(const Softmax& a, Inputs in) {
-  if (in[0]->numel() == 0) return clone(*in[0]);
-  const Tensor s = shifted(a, *in[0]);
-  return s - log(sum(exp(s), axis(a, s), true));
+void check_channels(const Meta& t, const Meta& x, int64_t channels) {
+  if (t == Meta{}) return;  // absent
+  require(t.shape.numel() == channels, "expected an element per channel: got {} for {} channels", t.shape, channels);
+  require<DTypeError>(t.dtype == x.dtype, "expected equal dtypes: got {} and {}", x.dtype, t.dtype);
 }
-Grads grad_softmax(const Softmax& a, const GradContext& c) {
-  const TensorHandle y = c.output();
-  const Tensor g = c.dy() * y;
-  return {g - y * sum(g, axis(a, y), true)};
+MetaList infer(const NormaliseRows& a, Metas in) {
+  check(a, in[0], a.rows);
+  for (const Meta& t : in.subspan(1)) check_channels(t, in[0], channels_of(a, in[0].shape.numel(), a.rows));
+  const Meta per_row{Shape{a.rows}, in[0].dtype};
+  return {in[0], per_row, per_row};
 }
-Grads grad_log_softmax(const Softmax& a, const GradContext& c) {
-  const TensorHandle y = c.output(), &dy = c.dy();
-  return {dy - exp(y) * sum(dy, axis(a, y), true)};
+MetaList infer_backward(const NormaliseRows& a, Metas in) {  // dy, x, mean, rstd, weight
+  const int64_t rows = in[2].shape.numel();
+  check(a, in[1], rows);
+  require(in[0] == in[1] && in[2].shape == Shape{rows} && in[3] == in[2], "expected a gradient like the input and statistics per row: got {}, {}, {}, {}",
+      in[0].shape, in[1].shape, in[2].shape, in[3].shape);
+  const int64_t channels = channels_of(a, in[1].shape.numel(), rows);
+  check_channels(in[4], in[1], channels);
+  const Meta per_channel{Shape{channels}, in[1].dtype};
+  return {in[1], per_channel, per_channel};
 }
 
-constexpr const char* kSoftmax = R"(
-t(2, 3), 1
-t(2, 3, 4), 0
-t(2, 3, 4), -2
-t(), 0
-t(0, 3), 1
-t(3, 4).T, 0
-t(2, 1).expand(2, 5), 1
-t(2, 3, dtype=f64), 1
-t(2, 3, dtype=f16), 1
-t(2, dtype=i64), 0 ! floating
-t(2, 3), 2 ! dim out of range)";
+// The tensors as rules see them: rows of elements, or examples of channels.
+struct Views {
+  int64_t rows, examples, channels, inner;
+  Views(const NormaliseRows& a, const TensorHandle& x, int64_t rows)
+      : rows(rows), examples(rows / a.groups), channels(channels_of(a, x.numel(), rows)), inner(a.inner) {}
+  Tensor by_row(const TensorHandle& t) const { return reshape(t, Dims{rows, channels * examples / rows * inner}); }
+  Tensor by_channel(const TensorHandle& t) const { return reshape(t, Dims{examples, channels, inner}); }
+  Tensor per_row(const TensorHandle& t) const { return reshape(t, Dims{rows, 1}); }
+  Tensor per_channel(const TensorHandle& t) const { return reshape(t, Dims{channels, 1}); }
+};
+
+Tensors by_moments(const NormaliseRows& a, Inputs in) {
+  const TensorHandle &x = *in[0], &weight = *in[1], &bias = *in[2];
+  const Views v(a, x, a.rows);
+  const Tensor rows = v.by_row(x);
+  const Tensor average = a.centred ? mean(rows, Dims{1}, true) : zeros(Dims{a.rows, 1}, x.dtype(), &x.device());
+  const Tensor centred = a.centred ? rows - average : rows;
+  const Tensor rstd = rsqrt(mean(centred * centred, Dims{1}, true) + a.eps);
+  Tensor y = v.by_channel(centred * rstd);
+  if (weight.defined()) y = y * v.per_channel(weight);
+  if (bias.defined()) y = y + v.per_channel(bias);
+  return {reshape(y, x.shape()), reshape(average, Dims{a.rows}), reshape(rstd, Dims{a.rows})};
+}
+Tensors backward_by_moments(const NormaliseRows& a, Inputs in) {
+  const TensorHandle &dy = *in[0], &x = *in[1], &average = *in[2], &rstd = *in[3], &weight = *in[4];
+  const Views v(a, x, average.numel());
+  const Tensor normal = (v.by_row(x) - v.per_row(average)) * v.per_row(rstd);
+  const Tensor grads = v.by_channel(dy);
+  const Tensor g = v.by_row(weight.defined() ? grads * v.per_channel(weight) : grads);
+  Tensor dx = g - normal * mean(g * normal, Dims{1}, true);
+  if (a.centred) dx = dx - mean(g, Dims{1}, true);
+  return {reshape(dx * v.per_row(rstd), x.shape()), sum(grads * v.by_channel(normal), Dims{0, 2}), sum(grads, Dims{0, 2})};
+}
+Grads grad(const NormaliseRows& a, const GradContext& c) {
+  const TensorHandle x = c.input(0), weight = c.input(1), average = c.output(1), rstd = c.output(2);
+  const Views v(a, x, a.rows);
+  Tensor dx, dweight, dbias;
+  if (c.has_dy(0)) {
+    auto [a0, a1, a2] = normalise_rows_backward(c.dy(0), x, average, rstd, weight, a.groups, a.inner, a.centred);
+    dx = a0;
+    if (c.needs(1)) dweight = reshape(a1, c.meta(1).shape);
+    if (c.needs(2)) dbias = reshape(a2, c.meta(2).shape);
+  }
+  const double n = double(x.numel()) / double(a.rows);
+  auto also = [&](const Tensor& more) { dx = dx.defined() ? dx + reshape(more, x.shape()) : reshape(more, x.shape()); };
+  if (c.has_dy(1) && a.centred) also(expand(v.per_row(c.dy(1) / n), v.by_row(x).shape()));
+  if (c.has_dy(2)) also((v.by_row(x) - v.per_row(average)) * v.per_row(c.dy(2) * pow(rstd, 3) * (-1 / n)));
+  return {dx, dweight, dbias};
+}
 
 }  // namespace
 
 namespace op {
-constinit OpInfo softmax = define<Softmax, infer, grad_softmax, decompose_softmax>({.schema = "softmax(Tensor input, int dim) -> Tensor",
-    .doc = "exp(input), scaled to sum to 1 along dim.",
-    .saves = outputs,
-    .example = "pyburn.softmax(pyburn.tensor([1., 1.]), 0)",
-    .samples = kSoftmax});
-constinit OpInfo log_softmax =
-    define<Softmax, infer, grad_log_softmax, decompose_log_softmax>({.schema = "log_softmax(Tensor input, int dim) -> Tensor",
-        .doc = "The logarithm of softmax, computed without overflow.",
-        .saves = outputs,
-        .example = "pyburn.log_softmax(pyburn.tensor([1., 1.]), 0)",
-        .samples = kSoftmax});
+constinit OpInfo normalise_rows = define<NormaliseRows, infer, grad, by_moments>(
+    {.schema = "normalise_rows(Tensor input, Tensor? weight, Tensor? bias, int rows, int groups, int inner, float eps, bool centred) -> "
+               "(Tensor output, Tensor mean, Tensor rstd)",
+        .doc = "input in rows, each with mean 0 (if centred) and deviation 1, scaled and shifted by channel: what layer_norm, group_norm, "
+               "instance_norm and rms_norm are made of.",
+        .saves = inputs | outputs,
+        .torch = "lambda x, w, b, rows, groups, inner, eps, centred: (lambda v: (lambda m: (lambda r: ((((v - m) * r).reshape(rows // "
+                 "groups, -1, inner) * (1 if w is None else w.reshape(-1, 1)) + (0 if b is None else b.reshape(-1, 1))).reshape(x.shape), "
+                 "m.reshape(rows), r.reshape(rows)))(((v - m) ** 2).mean(1, keepdim=True).add(eps).rsqrt()))(v.mean(1, keepdim=True) if "
+                 "centred else v.sum(1, keepdim=True) * 0))(x.reshape(rows, -1))",
+        .example = "pyburn.normalise_rows(pyburn.tensor([[1., 3.]]), None, None, 1, 1, 1, 0., True).output",
+        .samples = R"(
+t(2, 3), t(3), t(3), 2, 1, 1, 0.01, True
+t(2, 3), None, None, 2, 1, 1, 0.1, False
+t(2, 4, 3), t(4), t(4), 4, 2, 3, 0.01, True
+t(2, 4, 3), t(4), None, 8, 4, 3, 0.01, True
+t(2, 4, 3), None, t(4), 4, 2, 3, 0.01, False
+t(), None, None, 1, 1, 1, 0.5, True
+t(3, 0), None, None, 3, 1, 1, 0.5, False
+t(3, 4).T, t(3), None, 4, 1, 1, 0.01, True
+t(1, 5).expand(2, 5), t(5), t(5), 2, 1, 1, 0.01, True
+t(2, 3, dtype=f16), t(3, dtype=f16), None, 2, 1, 1, 0.01, True
+t(3, 600), t(600), t(600), 3, 1, 1, 0.01, True
+t(2, 3), t(2), None, 2, 1, 1, 0.1, True ! channel
+t(2, dtype=i64), None, None, 1, 1, 1, 0.1, True ! floating
+t(2, 3), None, None, 4, 1, 1, 0.1, True ! do not fit)"});
+constinit OpInfo normalise_rows_backward = define<NormaliseRows, infer_backward, nullptr, backward_by_moments>(
+    {.schema = "normalise_rows_backward(Tensor grad_output, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, int groups, int inner, "
+               "bool centred) -> (Tensor grad_input, Tensor grad_weight, Tensor grad_bias)",
+        .doc = "Gradients of normalise_rows.",
+        .no_grad = "is differentiated through its decomposition",
+        .torch = "lambda dy, x, m, r, w, groups, inner, centred: (lambda rows: (lambda n, d: (lambda g: (((g - n * (g * n).mean(1, "
+                 "keepdim=True) - (g.mean(1, keepdim=True) if centred else 0)) * r.reshape(-1, 1)).reshape(x.shape), (d * n.reshape(d.shape))"
+                 ".sum((0, 2)), d.sum((0, 2))))((d if w is None else d * w.reshape(-1, 1)).reshape(rows, -1)))((x.reshape(rows, -1) - "
+                 "m.reshape(-1, 1)) * r.reshape(-1, 1), dy.reshape(rows // groups, -1, inner)))(len(m))",
+        .example = "pyburn.normalise_rows_backward(pyburn.ones(1, 2), pyburn.ones(1, 2), pyburn.ones(1), pyburn.ones(1), None, 1, 1, "
+                   "True).grad_bias",
+        .samples = R"(
+t(2, 3), t(2, 3), t(2), positive(2), t(3), 1, 1, True
+t(2, 3), t(2, 3), t(2), positive(2), None, 1, 1, False
+t(2, 4, 3), t(2, 4, 3), t(4), positive(4), t(4), 2, 3, True
+t(2, 4, 3), t(2, 4, 3), t(8), positive(8), None, 4, 3, True
+t(), t(), t(1), positive(1), None, 1, 1, True
+t(3, 0), t(3, 0), t(3), positive(3), None, 1, 1, False
+t(4, 3), t(3, 4).T, t(4), positive(4), t(3), 1, 1, True
+t(1, 5).expand(2, 5), t(2, 5), t(2), positive(2), t(5), 1, 1, True
+t(2, 3, dtype=f16), t(2, 3, dtype=f16), t(2, dtype=f16), positive(2, dtype=f16), None, 1, 1, True
+t(40, 30), t(40, 30), t(40), positive(40), t(30), 1, 1, True
+t(2, 3), t(2, 4), t(2), positive(2), None, 1, 1, True ! like the input)"});
 }  // namespace op
 
 namespace {
 constinit FunctionInfo functions[] = {
+    {.schema = "layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
+        .doc = "input, normalised over its last axes, which have the extents normalized_shape; then scaled and shifted.",
+        .torch = "torch.nn.functional.layer_norm",
+        .example = "pyburn.layer_norm(pyburn.tensor([[1., 3.]]), (2,))",
+        .samples = R"(
+t(2, 3), (3,)
+t(2, 3, 4), (3, 4), t(3, 4), t(3, 4)
+t(2, 3), (3,), t(3), bias=t(3), eps=0.1
+t(0, 3), (3,)
+t(4, 3).T, (4,), t(4)
+t(1, 5).expand(2, 5), (5,), t(5)
+t(2, 3, dtype=f16), (3,)
+t(2, 3), (2,) ! normalized_shape
+t(), (1,) ! normalized_shape)"},
+    {.schema = "rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
+        .doc = "input, divided by its root mean square over the last axes, then scaled.",
+        .torch = "torch.nn.functional.rms_norm",
+        .example = "pyburn.rms_norm(pyburn.tensor([[1., 3.]]), (2,))",
+        .samples = R"(
+t(2, 3), (3,)
+t(2, 3, 4), (3, 4), t(3, 4)
+t(2, 3), (3,), t(3), eps=0.1
+t(0, 3), (3,)
+t(4, 3).T, (4,), t(4)
+t(1, 5).expand(2, 5), (5,), t(5)
+t(2, 3), (2,) ! normalized_shape
+t(), (1,) ! normalized_shape)"},
+    {.schema = "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
+        .doc = "input (N, C, ...), normalised over groups of channels; then scaled and shifted by channel.",
+        .torch = "torch.nn.functional.group_norm",
+        .example = "pyburn.group_norm(pyburn.ones(1, 4, 2), 2).shape",
+        .samples = R"(
+t(2, 4, 3), 2
+t(2, 4, 3), 4, t(4), t(4)
+t(2, 4), 1, t(4), bias=t(4), eps=0.1
+t(0, 4, 3), 2
+t(3, 4, 2).permute(2, 1, 0), 2, t(4)
+t(1, 4, 3).expand(2, 4, 3), 2, t(4)
+t(2, 4, 3), 3 ! num_groups
+t(), 1 ! at least 2)"},
+    {.schema = "instance_norm(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, Tensor? bias=None, "
+               "bool use_input_stats=True, float momentum=0.1, float eps=1e-05) -> Tensor",
+        .doc = "input (N, C, ...), each channel of each example normalised for itself; then scaled and shifted by channel.",
+        .torch = "torch.nn.functional.instance_norm",
+        .example = "pyburn.instance_norm(pyburn.ones(1, 4, 2)).shape",
+        .samples = R"(
+t(2, 3, 4)
+t(2, 3, 4), None, None, t(3), t(3)
+t(2, 3, 4, 2), t(3).constant, positive(3).constant, t(3), bias=t(3), eps=0.1
+t(2, 3, 4), t(3).constant, positive(3).constant, use_input_stats=False
+t(2, 3, 4), t(3).constant, positive(3).constant, momentum=0.5
+t(0, 3, 4)
+t(4, 3, 2).permute(2, 1, 0), weight=t(3)
+t(1, 3, 4).expand(2, 3, 4)
+t() ! at least 3
+t(2, 3) ! at least 3)"},
     {.schema = "batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, "
                "bool training=False, float momentum=0.1, float eps=1e-05) -> Tensor",
         .doc = "Normalises each channel (axis 1): by the batch's statistics when training, which also moves the running ones, else by the "
@@ -83,93 +218,152 @@ t(4, 1).expand(4, 3), t(3).constant, positive(3).constant
 t(0, 3), t(3).constant, positive(3).constant
 t(), t(3).constant, positive(3).constant ! at least 2
 t(4, 3), None, None ! running)"},
-    {.schema = "mse_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor",
-        .doc = "Squared differences; reduction is 'mean', 'sum' or 'none'.",
-        .torch = "lambda x, y, reduction='mean': torch.nn.functional.mse_loss(x, y, reduction=reduction)",
-        .example = "pyburn.mse_loss(pyburn.zeros(2), pyburn.ones(2))",
-        .samples =
-            "t(2, 3), t(2, 3)\nt(2, 3), t(2, 3), 'sum'\nt(2, 3), t(2, 3), reduction='none'\nt(), t()\nt(0), t(0)\nt(3, 2).T, t(2, 3)\n"
-            "t(2, 1).expand(2, 3), t(2, 3)\nt(2), t(2), 'all' ! reduction"},
-    {.schema = "nll_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor",
-        .doc = "Minus the log-probability that input (N, C) gives to the class in target.",
-        .torch = "lambda x, y, reduction='mean': torch.nn.functional.nll_loss(x, y, reduction=reduction)",
-        .example = "pyburn.nll_loss(pyburn.log_softmax(pyburn.zeros(2, 3), 1), pyburn.tensor([0, 2]))",
-        .samples = "t(4, 3), index(4, below=3)\nt(4, 3), index(4, below=3), 'sum'\nt(3, 4).T, index(4, below=3), reduction='none'\nt(0, "
-                   "3), index(0, below=3)\n"
-                   "t(1, 3).expand(4, 3), index(4, below=3)\nt(3), index(below=3)\nt(4, 3), index(3, below=3) ! does not fit"},
-    {.schema = "cross_entropy(Tensor input, Tensor target, str reduction='mean') -> Tensor",
-        .doc = "nll_loss of log_softmax: input holds unnormalised scores (N, C), target the classes.",
-        .torch = "lambda x, y, reduction='mean': torch.nn.functional.cross_entropy(x, y, reduction=reduction)",
-        .example = "pyburn.cross_entropy(pyburn.zeros(2, 3), pyburn.tensor([0, 2]))",
-        .samples = "t(4, 3), index(4, below=3)\nt(4, 3), index(4, below=3), 'sum'\nt(3, 4).T, index(4, below=3), reduction='none'\nt(0, "
-                   "3), index(0, below=3)\n"
-                   "t(1, 3).expand(4, 3), index(4, below=3)\nt(3), index(below=3)\nt(4, 3), index(3, below=3) ! does not fit"},
+    {.schema = "local_response_norm(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0) -> Tensor",
+        .doc = "input (N, C, ...), divided by (k + alpha * mean square of size neighbouring channels) ** beta.",
+        .torch = "torch.nn.functional.local_response_norm",
+        .example = "pyburn.local_response_norm(pyburn.ones(1, 4, 2), 2).shape",
+        .samples = R"(
+t(2, 4, 3), 2
+t(2, 4, 3), 3, 0.1, 0.5, 2.0
+t(2, 4, 3, 2), 5, alpha=0.5, beta=1.0, k=1.5
+t(0, 4, 3), 2
+t(3, 4, 2).permute(2, 1, 0), 2
+t(1, 4, 3).expand(2, 4, 3), 2
+t() , 2 ! at least 3
+t(2, 4, 3), 0 ! size)"},
+    {.schema = "normalize(Tensor input, float p=2.0, int dim=1, float eps=1e-12) -> Tensor",
+        .doc = "input, divided by its norm of order p along dim (by eps where that is larger).",
+        .torch = "torch.nn.functional.normalize",
+        .example = "pyburn.normalize(pyburn.tensor([[3., 4.]]))",
+        .samples = R"(
+t(2, 3)
+t(2, 3), 1.0, 0
+t(2, 3), p=3.0, dim=-1, eps=2.0
+t(), dim=0
+t(0, 3)
+t(3, 4).T
+t(2, 1).expand(2, 5)
+t(2, 3), dim=2 ! dim out of range)",
+        .out = true},
 };
 
-Tensor reduced(const Tensor& loss, const std::string& reduction, const char* op) {
-  if (reduction == "mean") return mean(loss);
-  if (reduction == "sum") return sum(loss);
-  require<ValueError>(reduction == "none", "[{}] reduction is 'mean', 'sum' or 'none': got '{}'", op, reduction);
-  return loss;
+void check_tail(const TensorHandle& x, const Dims& tail, const char* op) {
+  bool fits = tail.size() > 0 && tail.size() <= x.rank();
+  for (int64_t i = 0; fits && i < tail.size(); ++i) fits = x.shape()[x.rank() - tail.size() + i] == tail[i];
+  require(fits, "[{}] the last axes do not have the extents of normalized_shape: got {} for {}", op, tail, x.shape());
 }
+int64_t product(const Dims& dims) { return Shape(dims).numel(); }
 
 // running = (1 - momentum) * running + momentum * value
 void move_towards(const TensorHandle& running, const TensorHandle& value, double momentum) {
   add_into(running, mul(running, 1 - momentum), mul(value, momentum));
 }
+// One number per channel, along axis 1 of x.
+Tensor along_channels(const TensorHandle& t, const TensorHandle& x) {
+  Dims along(x.rank(), 1);
+  along[1] = t.numel();
+  return reshape(t, along);
+}
+void check_per_channel(const TensorHandle& x, std::initializer_list<const TensorHandle*> tensors, const char* op) {
+  for (const TensorHandle* t : tensors)
+    if (t->defined())
+      require(t->shape() == Shape{x.shape()[1]}, "[{}] expected one number per channel: got {} for {}", op, t->shape(), x.shape());
+}
+Tensor scaled(const TensorHandle& x, const TensorHandle& average, const TensorHandle& variance, const TensorHandle& weight,
+    const TensorHandle& bias, double eps) {
+  Tensor scale = rsqrt(variance + eps);
+  if (weight.defined()) scale = scale * weight;
+  const Tensor y = (x - along_channels(average, x)) * along_channels(scale, x);
+  return bias.defined() ? y + along_channels(bias, x) : y;
+}
 }  // namespace
 
+Tensor layer_norm(const TensorHandle& input, const Dims& normalized_shape, const TensorHandle& weight, const TensorHandle& bias, double eps) {
+  check_tail(input, normalized_shape, "layer_norm");
+  const int64_t n = product(normalized_shape);
+  if (input.numel() == 0) return clone(input);
+  return normalise_rows(input, weight, bias, input.numel() / n, 1, 1, eps, true)[0];
+}
+Tensor rms_norm(const TensorHandle& input, const Dims& normalized_shape, const TensorHandle& weight, std::optional<double> eps) {
+  check_tail(input, normalized_shape, "rms_norm");
+  if (input.numel() == 0) return clone(input);
+  const double least = input.dtype() == DType::float64 ? std::numeric_limits<double>::epsilon()
+                       : input.dtype() == DType::float32 ? double(std::numeric_limits<float>::epsilon())
+                       : input.dtype() == DType::float16 ? 0x1p-10
+                                                         : 0x1p-7;
+  return normalise_rows(input, weight, {}, input.numel() / product(normalized_shape), 1, 1, eps.value_or(least), false)[0];
+}
+Tensor group_norm(const TensorHandle& input, int64_t num_groups, const TensorHandle& weight, const TensorHandle& bias, double eps) {
+  require(input.rank() >= 2, "[group_norm] expected at least 2 axes: got {}", input.shape());
+  const int64_t channels = input.shape()[1];
+  require<ValueError>(num_groups > 0 && channels % num_groups == 0,
+      "[group_norm] num_groups must divide the number of channels: got {} for {}", num_groups, channels);
+  if (input.numel() == 0) return clone(input);
+  const int64_t examples = input.shape()[0];
+  return normalise_rows(input, weight, bias, examples * num_groups, num_groups, input.numel() / examples / channels, eps, true)[0];
+}
+Tensor instance_norm(const TensorHandle& input, const TensorHandle& running_mean, const TensorHandle& running_var,
+    const TensorHandle& weight, const TensorHandle& bias, bool use_input_stats, double momentum, double eps) {
+  require(input.rank() >= 3, "[instance_norm] expected at least 3 axes: got {}", input.shape());
+  check_per_channel(input, {&running_mean, &running_var, &weight, &bias}, "instance_norm");
+  if (!use_input_stats) {
+    require<ValueError>(running_mean.defined() && running_var.defined(), "[instance_norm] running statistics are needed without use_input_stats");
+    return scaled(input, running_mean, running_var, weight, bias, eps);
+  }
+  if (running_mean.defined() || running_var.defined()) {
+    Dims over;
+    for (int i = 2; i < input.rank(); ++i) over.push_back(i);
+    const auto [variance, average] = var_mean(detach(input), over);
+    if (running_mean.defined()) move_towards(running_mean, mean(average, Dims{0}), momentum);
+    if (running_var.defined()) move_towards(running_var, mean(variance, Dims{0}), momentum);
+  }
+  return group_norm(input, input.shape()[1], weight, bias, eps);
+}
 Tensor batch_norm(const TensorHandle& input, const TensorHandle& running_mean, const TensorHandle& running_var, const TensorHandle& weight,
     const TensorHandle& bias, bool training, double momentum, double eps) {
   require(input.rank() >= 2, "[batch_norm] expected at least 2 axes: got {}", input.shape());
   require<ValueError>(
       training || (running_mean.defined() && running_var.defined()), "[batch_norm] running statistics are needed when not training");
-  const int64_t channels = input.shape()[1];
-  for (const TensorHandle* t : {&running_mean, &running_var, &weight, &bias})
-    if (t->defined())
-      require(t->shape() == Shape{channels}, "[batch_norm] expected one number per channel: got {} for {}", t->shape(), input.shape());
-  Dims along(input.rank(), 1), over;
-  along[1] = channels;
+  check_per_channel(input, {&running_mean, &running_var, &weight, &bias}, "batch_norm");
+  if (!training) return scaled(input, running_mean, running_var, weight, bias, eps);
+  Dims over;
   for (int i = 0; i < input.rank(); ++i)
     if (i != 1) over.push_back(i);
-  auto spread = [&](const TensorHandle& t) { return reshape(t, along); };
-
-  Tensor average = running_mean, variance = running_var;
-  Tensor centred;
-  if (training) {
-    const int64_t n = count(input.shape(), over);
-    require<ValueError>(n > 1, "[batch_norm] expected more than 1 value per channel when training: got {}", input.shape());
-    average = mean(input, over);
-    centred = input - spread(average);
-    variance = mean(centred * centred, over);
-    if (running_mean.defined()) move_towards(running_mean, detach(average), momentum);
-    if (running_var.defined()) move_towards(running_var, detach(variance) * (double(n) / double(n - 1)), momentum);
+  const int64_t n = count(input.shape(), over);
+  require<ValueError>(n > 1, "[batch_norm] expected more than 1 value per channel when training: got {}", input.shape());
+  constexpr int64_t kLong = 8;  // shorter pieces of a channel are faster in columns
+  Tensor y, average, variance;
+  if (input.numel() / input.shape()[0] / input.shape()[1] >= kLong) {
+    auto results = normalise_batch(input, weight, bias, eps);
+    y = results[0], average = results[1], variance = results[2];
   } else {
-    centred = input - spread(average);
+    auto results = var_mean(input, over, std::optional<Scalar>(0));
+    variance = results[0], average = results[1];
+    y = scaled(input, average, variance, weight, bias, eps);
   }
-  Tensor scale = rsqrt(variance + eps);
-  if (weight.defined()) scale = scale * weight;
-  Tensor y = centred * spread(scale);
-  return bias.defined() ? y + spread(bias) : y;
+  if (running_mean.defined()) move_towards(running_mean, detach(average), momentum);
+  if (running_var.defined()) move_towards(running_var, detach(variance) * (double(n) / double(n - 1)), momentum);
+  return y;
 }
-
-Tensor mse_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction) {
-  const Tensor d = input - target;
-  return reduced(d * d, reduction, "mse_loss");
+Tensor local_response_norm(const TensorHandle& input, int64_t size, double alpha, double beta, double k) {
+  require(input.rank() >= 3, "[local_response_norm] expected at least 3 axes: got {}", input.shape());
+  require<ValueError>(size > 0, "[local_response_norm] expected a size of at least 1: got {}", size);
+  if (input.numel() == 0) return clone(input);
+  // A window of channels sums to a difference of two running sums.
+  const int64_t channels = input.shape()[1];
+  const Tensor sums = cumsum(input * input, 1);
+  const Tensor ends = arange(channels, {}, 1, DType::int64, &input.device());
+  const Tensor last = minimum(ends + (size - 1) / 2, channels - 1), before = ends - (size / 2 + 1);
+  const Tensor low = where(along_channels(lt(before, 0), input), 0.0, index_select(sums, 1, maximum(before, 0)));
+  const Tensor squares = index_select(sums, 1, last) - low;
+  return input / pow(squares * (alpha / double(size)) + k, beta);
 }
-Tensor nll_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction) {
-  require(input.rank() == target.rank() + 1 && (target.rank() == 0 || input.shape()[0] == target.shape()[0]) && input.rank() <= 2,
-      "[nll_loss] target does not fit: got {} for {}", target.shape(), input.shape());
-  const Tensor hit = cast(one_hot(target, input.shape().back()), input.dtype());
-  return reduced(-sum(input * hit, Dims{-1}), reduction, "nll_loss");
-}
-Tensor cross_entropy(const TensorHandle& input, const TensorHandle& target, const std::string& reduction) {
-  require(input.rank() > 0, "[cross_entropy] expected at least one axis: got rank 0");
-  return nll_loss(log_softmax(input, input.rank() - 1), target, reduction);
+Tensor normalize(const TensorHandle& input, double p, int64_t dim, double eps) {
+  return input / maximum(linalg_vector_norm(input, p, Dims{dim}, true), eps);
 }
 
 void register_norm(OpTable& table) {
-  table.add({&op::softmax, &op::log_softmax});
+  table.add({&op::normalise_rows, &op::normalise_rows_backward});
   table.add(functions);
 }
 

@@ -1,18 +1,30 @@
-// Normalisation and softmax.
+// Normalisation by mean and deviation: layers, groups, instances, batches.
 #pragma once
 #include "pyburn/ir/op_info.h"
 #include "pyburn/runtime/run.h"
 
 namespace pyburn {
 
-struct Softmax {
-  int64_t dim = 0;
-  PB_FIELDS(dim)
-  static Softmax from(const TensorHandle& x, int64_t dim) { return {normalise_dim(dim, x.rank())}; }
+// The input as `rows` rows, each normalised for itself. `groups` rows in turn hold the channels of one example, each channel
+// `inner` elements long; weight and bias have an element per channel. Layers: one group, and every element a channel.
+struct NormaliseRows {
+  int64_t rows = 1, groups = 1, inner = 1;
+  double eps = 1e-5;
+  bool centred = true;  // else by the mean square alone
+  PB_FIELDS(rows, groups, inner, eps, centred)
+
+  static NormaliseRows from(const TensorHandle&, const TensorHandle&, const TensorHandle&, int64_t rows, int64_t groups, int64_t inner,
+      double eps, bool centred) {
+    return {rows, groups, inner, eps, centred};
+  }
+  static NormaliseRows from(const TensorHandle&, const TensorHandle&, const TensorHandle&, const TensorHandle&, const TensorHandle&,
+      int64_t groups, int64_t inner, bool centred) {
+    return {0, groups, inner, 0, centred};
+  }
 };
 
 namespace op {
-extern OpInfo softmax, log_softmax;
+extern OpInfo normalise_rows, normalise_rows_backward;
 }
 
 }  // namespace pyburn

@@ -1,6 +1,7 @@
 // Random numbers. The seed and the counter travel with the operation.
 #include "pyburn/ops/random.h"
 
+#include "pyburn/ops/copy.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -8,12 +9,13 @@ namespace {
 
 Meta infer(const Random& a, Metas) {
   checked_numel(a.size);
-  require<ValueError>(a.draw <= Draw::integer, "unknown distribution: got {}", int64_t(a.draw));
-  if (a.draw == Draw::uniform || a.draw == Draw::normal)
+  require<ValueError>(a.draw <= Draw::exponential, "unknown distribution: got {}", int64_t(a.draw));
+  if (a.draw == Draw::uniform || a.draw == Draw::normal || a.draw == Draw::exponential)
     require<DTypeError>(is_floating(a.dtype), "expected a floating dtype: got {}", a.dtype);
   if (a.draw == Draw::normal) require<ValueError>(a.b >= 0, "expected a deviation of at least 0: got {}", a.b);
   if (a.draw == Draw::bernoulli) require<ValueError>(a.a >= 0 && a.a <= 1, "expected a probability between 0 and 1: got {}", a.a);
   if (a.draw == Draw::integer) require<ValueError>(a.a < a.b, "from must be less than to: got {} and {}", a.a, a.b);
+  if (a.draw == Draw::exponential) require<ValueError>(a.a > 0, "expected a rate greater than 0: got {}", a.a);
   return {a.size, a.dtype};
 }
 
@@ -28,8 +30,7 @@ constinit OpInfo random = define<Random, infer>({.schema = "random(int[] size) -
 
 TensorHandle draw(
     const Dims& size, Draw kind, double a, double b, DType dtype, Device* device, Generator* generator, const TensorHandle& into) {
-  const int64_t n = checked_numel(size);
-  const RandomState s = (generator ? *generator : default_generator()).reserve(kind == Draw::normal ? 2 * n : n);
+  const RandomState s = (generator ? *generator : default_generator()).reserve(checked_numel(size));
   const Random attrs{size, kind, a, b, int64_t(s.seed), int64_t(s.offset), dtype};
   TensorHandle out = into;
   dispatch({&op::random, &attrs}, {}, {&out, 1}, into.defined() ? &into.device() : device);
@@ -48,6 +49,46 @@ constinit FunctionInfo functions[] = {
     {.schema = "randint(int low, int? high, int[] size, *, DType? dtype=None, Device? device=None, Generator? generator=None) -> Tensor",
         .doc = "Random integers from [low, high).",
         .example = "pyburn.randint(0, 10, (3,)).shape"},
+    {.schema = "randint.below(int high, int[] size, *, DType? dtype=None, Device? device=None, Generator? generator=None) -> Tensor",
+        .doc = "Random integers from [0, high).",
+        .example = "pyburn.randint(10, (3,)).shape"},
+    {.schema = "rand_like(Tensor input, *, DType? dtype=None, bool requires_grad=False) -> Tensor",
+        .doc = "Uniform random numbers from [0, 1), of the size, dtype and device of input.",
+        .example = "pyburn.rand_like(pyburn.ones(3)).shape"},
+    {.schema = "randn_like(Tensor input, *, DType? dtype=None, bool requires_grad=False) -> Tensor",
+        .doc = "Standard normal random numbers, of the size, dtype and device of input.",
+        .example = "pyburn.randn_like(pyburn.ones(3)).shape"},
+    {.schema = "randint_like(Tensor input, int low, int high, *, DType? dtype=None) -> Tensor",
+        .doc = "Random integers from [low, high), of the size, dtype and device of input.",
+        .example = "pyburn.randint_like(pyburn.ones(3), 5, 10).shape"},
+    {.schema = "randint_like.below(Tensor input, int high, *, DType? dtype=None) -> Tensor",
+        .doc = "Random integers from [0, high), of the size, dtype and device of input.",
+        .example = "pyburn.randint_like(pyburn.ones(3), 10).shape"},
+    {.schema = "randperm(int n, *, DType? dtype=None, Device? device=None, Generator? generator=None) -> Tensor",
+        .doc = "The integers below n in random order.",
+        .example = "pyburn.randperm(4).sort().values"},
+    {.schema = "normal(Tensor mean, float std=1.0, *, Generator? generator=None) -> Tensor",
+        .doc = "Normally distributed numbers with the given means.",
+        .example = "pyburn.normal(pyburn.zeros(3), 2.).shape"},
+    {.schema = "normal.each_deviation(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
+        .doc = "Normally distributed numbers with the given deviations.",
+        .example = "pyburn.normal(0., pyburn.ones(3)).shape"},
+    {.schema = "normal.each(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
+        .doc = "Normally distributed numbers with the given means and deviations.",
+        .example = "pyburn.normal(pyburn.zeros(3), pyburn.ones(3)).shape"},
+    {.schema = "normal.size(float mean, float std, int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False, "
+               "Generator? generator=None) -> Tensor",
+        .doc = "Normally distributed numbers of one mean and deviation.",
+        .example = "pyburn.normal(0., 1., (3,)).shape"},
+    {.schema = "bernoulli(Tensor input, *, Generator? generator=None) -> Tensor",
+        .doc = "1 with the probability that input says, else 0.",
+        .example = "pyburn.bernoulli(pyburn.tensor([0., 1.]))"},
+    {.schema = "bernoulli.p(Tensor input, float p, *, Generator? generator=None) -> Tensor",
+        .doc = "1 with probability p, else 0; of the size, dtype and device of input.",
+        .example = "pyburn.bernoulli(pyburn.empty(3), 1.)"},
+    {.schema = "multinomial(Tensor input, int num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
+        .doc = "num_samples positions in each row of input, which holds how likely they are.",
+        .example = "pyburn.multinomial(pyburn.tensor([0., 1.]), 1)"},
     {.schema = "uniform_(Tensor input, float from_=0, float to=1, *, Generator? generator=None) -> Tensor",
         .doc = "Fills input with uniform random numbers from [from_, to).",
         .example = "pyburn.empty(3).uniform_(-1, 1).shape"},
@@ -57,7 +98,17 @@ constinit FunctionInfo functions[] = {
     {.schema = "bernoulli_(Tensor input, float p=0.5, *, Generator? generator=None) -> Tensor",
         .doc = "Fills input with 1 with probability p and 0 otherwise.",
         .example = "pyburn.empty(3).bernoulli_(0.25).shape"},
+    {.schema = "bernoulli_.each(Tensor input, Tensor p, *, Generator? generator=None) -> Tensor",
+        .doc = "Fills input with 1 with the probability that p says and 0 otherwise.",
+        .example = "pyburn.empty(2).bernoulli_(pyburn.tensor([0., 1.]))"},
+    {.schema = "exponential_(Tensor input, float lambd=1, *, Generator? generator=None) -> Tensor",
+        .doc = "Fills input with exponentially distributed random numbers of rate lambd.",
+        .example = "pyburn.empty(3).exponential_(2.).shape"},
 };
+
+Tensor like(const TensorHandle& x, Draw kind, double a, double b, Generator* generator, std::optional<DType> dtype = {}) {
+  return draw(x.shape(), kind, a, b, dtype.value_or(x.dtype()), &x.device(), generator);
+}
 }  // namespace
 
 Tensor rand(const Dims& size, std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) {
@@ -70,6 +121,56 @@ Tensor randint(
     int64_t low, std::optional<int64_t> high, const Dims& size, std::optional<DType> dtype, Device* device, Generator* generator) {
   return draw(size, Draw::integer, high ? double(low) : 0, double(high.value_or(low)), dtype.value_or(DType::int64), device, generator);
 }
+Tensor randint(int64_t high, const Dims& size, std::optional<DType> dtype, Device* device, Generator* generator) {
+  return randint(0, std::optional<int64_t>(high), size, dtype, device, generator);
+}
+Tensor rand_like(const TensorHandle& input, std::optional<DType> dtype, bool requires_grad) {
+  return asking_for_gradient(like(input, Draw::uniform, 0, 1, nullptr, dtype), requires_grad);
+}
+Tensor randn_like(const TensorHandle& input, std::optional<DType> dtype, bool requires_grad) {
+  return asking_for_gradient(like(input, Draw::normal, 0, 1, nullptr, dtype), requires_grad);
+}
+Tensor randint_like(const TensorHandle& input, int64_t low, int64_t high, std::optional<DType> dtype) {
+  return like(input, Draw::integer, double(low), double(high), nullptr, dtype);
+}
+Tensor randint_like(const TensorHandle& input, int64_t high, std::optional<DType> dtype) { return randint_like(input, 0, high, dtype); }
+Tensor randperm(int64_t n, std::optional<DType> dtype, Device* device, Generator* generator) {
+  require<ValueError>(n >= 0, "expected n of at least 0: got {}", n);
+  const Tensor order = argsort(draw(Dims{n}, Draw::integer, 0, 0x1p32, DType::int64, device, generator));
+  return dtype && *dtype != DType::int64 ? cast(order, *dtype) : order;
+}
+Tensor normal(const TensorHandle& mean, double std, Generator* generator) {
+  return mean + like(mean, Draw::normal, 0, std, generator);
+}
+Tensor normal(double mean, const TensorHandle& std, Generator* generator) { return std * like(std, Draw::normal, 0, 1, generator) + mean; }
+Tensor normal(const TensorHandle& mean, const TensorHandle& std, Generator* generator) {
+  const Shape shape = broadcast_shapes(mean.shape(), std.shape());
+  return mean + std * draw(shape, Draw::normal, 0, 1, promote(mean.dtype(), std.dtype()), &mean.device(), generator);
+}
+Tensor normal(double mean, double std, const Dims& size, std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) {
+  return asking_for_gradient(draw(size, Draw::normal, mean, std, dtype.value_or(default_dtype()), device, generator), requires_grad);
+}
+Tensor bernoulli(const TensorHandle& input, Generator* generator) {
+  require<DTypeError>(is_floating(input.dtype()), "expected probabilities of floating dtype: got {}", input.dtype());
+  return cast(lt(like(input, Draw::uniform, 0, 1, generator, DType::float32), detach(input)), input.dtype());
+}
+Tensor bernoulli(const TensorHandle& input, double p, Generator* generator) { return like(input, Draw::bernoulli, p, 0, generator); }
+Tensor multinomial(const TensorHandle& input, int64_t num_samples, bool replacement, Generator* generator) {
+  require(input.rank() == 1 || input.rank() == 2, "expected one or two axes: got {}", input.shape());
+  require<DTypeError>(is_floating(input.dtype()), "expected a floating dtype: got {}", input.dtype());
+  require<ValueError>(num_samples > 0, "expected at least one sample: got {}", num_samples);
+  const int64_t n = input.shape().back();
+  const Tensor likely = detach(input);
+  if (!replacement) {  // the first arrivals of clocks whose rates are the probabilities
+    require<ValueError>(num_samples <= n, "more samples than positions, without replacement: got {} for {}", num_samples, n);
+    return topk(likely / like(likely, Draw::exponential, 1, 0, generator), num_samples)[1];
+  }
+  const Tensor sums = cumsum(likely, -1, DType::float64);
+  Dims size = input.shape();
+  size[input.rank() - 1] = num_samples;
+  const Tensor places = draw(size, Draw::uniform, 0, 1, DType::float64, &input.device(), generator) * Tensor(narrow(sums, -1, n - 1, 1));
+  return minimum(searchsorted(sums, places, false, true), n - 1);
+}
 Tensor uniform_(const TensorHandle& input, double from, double to, Generator* generator) {
   require<ValueError>(from <= to, "[uniform_] expected from <= to: got {} and {}", from, to);
   return draw(input.shape(), Draw::uniform, from, to, input.dtype(), nullptr, generator, input);
@@ -79,6 +180,13 @@ Tensor normal_(const TensorHandle& input, double mean, double std, Generator* ge
 }
 Tensor bernoulli_(const TensorHandle& input, double p, Generator* generator) {
   return draw(input.shape(), Draw::bernoulli, p, 0, input.dtype(), nullptr, generator, input);
+}
+Tensor bernoulli_(const TensorHandle& input, const TensorHandle& p, Generator* generator) {
+  copy_into(input, bernoulli(expand(p, input.shape()), generator));
+  return input;
+}
+Tensor exponential_(const TensorHandle& input, double lambd, Generator* generator) {
+  return draw(input.shape(), Draw::exponential, lambd, 0, input.dtype(), nullptr, generator, input);
 }
 
 void register_random(OpTable& table) {

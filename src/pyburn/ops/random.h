@@ -6,12 +6,12 @@
 
 namespace pyburn {
 
-enum class Draw : uint8_t { uniform, normal, bernoulli, integer };
+enum class Draw : uint8_t { uniform, normal, bernoulli, integer, exponential };
 
 struct Random {
   Shape size;
   Draw draw = Draw::uniform;
-  double a = 0, b = 1;  // uniform and integer: [a, b); normal: mean, deviation; bernoulli: probability
+  double a = 0, b = 1;  // uniform and integer: [a, b); normal: mean, deviation; bernoulli: probability; exponential: rate
   int64_t seed = 0, offset = 0;
   DType dtype = DType::float32;
   PB_FIELDS(size, draw, a, b, seed, offset, dtype)

@@ -1,6 +1,9 @@
 // Reductions over axes.
 #include "pyburn/ops/reduce.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -11,6 +14,10 @@ Meta infer(const Reduce& a, Metas in) {
   return {reduced_shape(in[0].shape, a.dim, a.keepdim), a.result};
 }
 
+Meta infer_same(const Reduce& a, Metas in) {
+  check_dims(a.dim, in[0].shape.rank());
+  return {reduced_shape(in[0].shape, a.dim, a.keepdim), in[0].dtype};
+}
 Meta infer_mean(const Reduce& a, Metas in) {
   require<DTypeError>(is_floating(a.result), "expected a floating dtype: got {}", in[0].dtype);
   return infer(a, in);
@@ -21,24 +28,13 @@ Meta infer_extremum(const Reduce& a, Metas in) {  // a maximum of nothing does n
   require<DTypeError>(a.result == in[0].dtype, "an extremum keeps the dtype: got {} for {}", a.result, in[0].dtype);
   return result;
 }
-Meta infer_arg(const ArgReduce& a, Metas in) {
-  const Shape& shape = in[0].shape;
-  if (a.dim < 0) {
-    require<IndexError>(shape.numel() > 0, "expected a tensor with elements: got {}", shape);
-    return {a.keepdim ? Shape(Dims(shape.rank(), 1)) : Shape{}, DType::int64};
-  }
-  check_dim(a.dim, shape.rank());
-  if (shape.rank() > 0) require<IndexError>(shape[a.dim] > 0, "dimension {} is empty: got {}", a.dim, shape);
-  return {shape.rank() == 0 ? Shape{} : reduced_shape(shape, Dims{a.dim}, a.keepdim), DType::int64};
+Meta infer_truth(const Reduce& a, Metas in) {  // uint8 stands for bool, as in PyTorch
+  const DType result = in[0].dtype == DType::uint8 ? DType::uint8 : DType::boolean;
+  check_dims(a.dim, in[0].shape.rank());
+  return {reduced_shape(in[0].shape, a.dim, a.keepdim), result};
 }
 
-// y has the reduced shape: give it its axes back and stretch it over x. A view, no copy.
-Tensor spread(const TensorHandle& y, const Reduce& a, const Meta& x) {
-  Tensor full = y;
-  if (!a.keepdim)
-    for (int64_t d : a.dim) full = unsqueeze(full, d);
-  return expand(full, x.shape);
-}
+Tensor spread(const TensorHandle& y, const Reduce& a, const Meta& x) { return spread(y, a.dim, a.keepdim, x.shape); }
 
 Grads grad_sum(const Reduce& a, const GradContext& c) { return {spread(c.dy(), a, c.meta(0))}; }
 Grads grad_mean(const Reduce& a, const GradContext& c) { return {spread(c.dy() / double(count(c.meta(0).shape, a.dim)), a, c.meta(0))}; }
@@ -46,6 +42,36 @@ Grads grad_extremum(const Reduce& a, const GradContext& c) {  // equal extrema s
   const Tensor hit = eq(c.input(0), spread(c.output(0), a, c.meta(0)));
   const Tensor share = c.dy() / sum(hit, a.dim, a.keepdim, c.meta(0).dtype);
   return {where(hit, spread(share, a, c.meta(0)), 0.0)};
+}
+
+Grads grad_nansum(const Reduce& a, const GradContext& c) {
+  const TensorHandle x = c.input(0);
+  return {spread(c.dy(), a, c.meta(0)) * eq(x, x)};
+}
+Tensor product_over(const TensorHandle& x, const Reduce& a) {
+  InputList in;
+  in.add(x);
+  return call(op::prod, Reduce{a.dim, true, x.dtype()}, in);
+}
+// The product of the others, without a division by the element where it is 0.
+Grads grad_prod(const Reduce& a, const GradContext& c) {
+  const TensorHandle x = c.input(0);
+  const Tensor zero = eq(x, 0), filled = where(zero, 1.0, x);
+  auto over = [&](const TensorHandle& t) { return spread(t, a.dim, true, c.meta(0).shape); };
+  const Tensor zeros = over(sum(zero, a.dim, true)), others = over(product_over(filled, a));
+  const Tensor dx = where(zero, where(eq(zeros, 1), others, 0.0), where(eq(zeros, 0), others / filled, 0.0));
+  return {spread(c.dy(), a, c.meta(0)) * dx};
+}
+Grads grad_logsumexp(const Reduce& a, const GradContext& c) {
+  return {spread(c.dy(), a, c.meta(0)) * exp(c.input(0) - spread(c.output(), a, c.meta(0)))};
+}
+Tensor decompose_logsumexp(const Reduce& a, Inputs in) {
+  const TensorHandle& x = *in[0];
+  if (count(x.shape(), a.dim) == 0) return log(sum(x, a.dim, a.keepdim));
+  const Tensor largest = amax(x, a.dim, true);
+  const Tensor shift = where(eq(abs(largest), HUGE_VAL), 0.0, largest);
+  const Tensor y = log(sum(exp(x - shift), a.dim, a.keepdim));
+  return y + (a.keepdim ? shift : Tensor(reshape(shift, y.shape())));
 }
 
 constexpr const char* kSums = R"(
@@ -82,13 +108,32 @@ t(2, 3), dim=2 ! dim out of range)";
 constexpr OpInfo summing(OpInfo row) {
   row.kind = Kind::reduce;
   row.cast = Cast::to_result;
-  row.samples = kSums;
+  if (!row.samples) row.samples = kSums;
   return row;
 }
 constexpr OpInfo extremum(OpInfo row) {
   row.kind = Kind::reduce;
   row.saves = inputs | outputs;
   row.samples = kExtrema;
+  return row;
+}
+
+constexpr OpInfo truth(OpInfo row) {
+  row.kind = Kind::reduce;
+  row.cast = Cast::to_result;
+  row.no_grad = "the result is bool";
+  row.samples = R"(
+t(2, 3, dtype=b8)
+t(2, 3, 4, dtype=b8), dim=(0, 2)
+t(2, 3, 4), dim=-2, keepdim=True
+t(dtype=b8)
+t(0, 3, dtype=b8), dim=0
+t(0, dtype=b8)
+t(3, 4, dtype=b8).T, dim=0
+t(2, 1, dtype=i64).expand(2, 5), dim=1
+t(2, 3, dtype=u8), dim=1
+tensor([0., nan])
+t(2, 3), dim=2 ! dim out of range)";
   return row;
 }
 
@@ -113,43 +158,155 @@ constinit OpInfo amin =
         .doc = "Smallest element of input over dim; ties share the gradient.",
         .torch = "lambda x, dim=(), keepdim=False: torch.amin(x, dim, keepdim)",
         .example = "pyburn.amin(pyburn.tensor([1., 3.]))"}));
-constinit OpInfo argmax = define<ArgReduce, infer_arg>({.schema = "argmax(Tensor input, int? dim=None, bool keepdim=False) -> Tensor",
-    .doc = "Position of the largest element along dim, or in the flattened tensor.",
-    .no_grad = "the result is an index",
-    .example = "pyburn.argmax(pyburn.tensor([1., 3., 2.]))",
+constinit OpInfo prod = summing(define<Reduce, infer, grad_prod>(
+    {.schema = "prod(Tensor input, int? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor",
+        .doc = "Product of the elements of input along dim (of all by default).",
+        .saves = inputs,
+        .torch = "lambda x, dim=None, keepdim=False, **more: torch.prod(x, **more) if dim is None else torch.prod(x, dim, keepdim, **more)",
+        .example = "pyburn.prod(pyburn.tensor([2., 3.]))",
+        .samples = R"(
+t(2, 3)
+t(2, 3, 4), dim=1
+t(2, 3, 4), dim=-2, keepdim=True
+t()
+t(0, 3)
+t(0, 3), dim=1
+t(3, 4).T, 0
+t(2, 1).expand(2, 5), dim=1
+t(2, 3, dtype=i64), dim=0
+t(2, 3, dtype=f16), dtype=f32
+tensor([[1., 0., 2.], [0., 0., 3.]]), dim=1
+tensor([1., 0., 2.])
+t(2, 3), dim=2 ! dim out of range)"}));
+constinit OpInfo nansum = summing(define<Reduce, infer, grad_nansum>(
+    {.schema = "nansum(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor",
+        .doc = "Sum of the elements over dim, with 0 in place of NaN.",
+        .saves = inputs,
+        .example = "pyburn.nansum(pyburn.tensor([1., float('nan')]))",
+        .samples = R"(
+t(2, 3)
+tensor([[1., nan, 3.], [nan, nan, nan]]), dim=1
+t(2, 3, 4), dim=(0, 2)
+t(2, 3, 4), dim=-2, keepdim=True
+t()
+t(0, 3)
+t(3, 4).T, dim=0
+t(2, 1).expand(2, 5), dim=1
+t(2, 3, dtype=i64)
+t(2, 3, dtype=f16), dtype=f32
+t(2, 3), dim=2 ! dim out of range)"}));
+constinit OpInfo count_nonzero = define<Reduce, infer>({.schema = "count_nonzero(Tensor input, int[]? dim=None) -> Tensor",
+    .doc = "How many elements over dim are not zero.",
+    .kind = Kind::reduce,
+    .no_grad = "the result is a count",
+    .example = "pyburn.count_nonzero(pyburn.tensor([1., 0., 3.]))",
     .samples = R"(
+t(2, 3, dtype=i64)
+t(2, 3, 4, dtype=b8), dim=(0, 2)
+t(2, 3), dim=-1
+t()
+t(0, 3), dim=0
+t(3, 4, dtype=u8).T, dim=0
+t(2, 1).expand(2, 5), dim=1
+t(2, 3), dim=2 ! dim out of range)"});
+constinit OpInfo any = truth(define<Reduce, infer_truth>({.schema = "any(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor",
+    .doc = "Whether some element over dim is not zero.",
+    .torch = "lambda x, dim=None, keepdim=False: torch.any(x, dim, keepdim)",
+    .example = "pyburn.any(pyburn.tensor([True, False]))"}));
+constinit OpInfo all = truth(define<Reduce, infer_truth>({.schema = "all(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor",
+    .doc = "Whether no element over dim is zero.",
+    .torch = "lambda x, dim=None, keepdim=False: torch.all(x, dim, keepdim)",
+    .example = "pyburn.all(pyburn.tensor([True, False]))"}));
+constinit OpInfo logsumexp = define<Reduce, infer_same, grad_logsumexp, decompose_logsumexp>(
+    {.schema = "logsumexp(Tensor input, int[] dim, bool keepdim=False) -> Tensor",
+        .doc = "The logarithm of the sum of exp(input) over dim, computed without overflow.",
+        .kind = Kind::reduce,
+        .cast = Cast::promote_float,
+        .saves = inputs | outputs,
+        .example = "pyburn.logsumexp(pyburn.zeros(2), 0)",
+        .samples = R"(
+t(2, 3), 1
+t(2, 3, 4), (0, 2)
+t(2, 3, 4), -2, keepdim=True
+t(), 0
+t(0, 3), 0
+t(3, 4).T, 0
+t(2, 1).expand(2, 5), 1
+t(2, 3, dtype=f16), 1
+t(2, 3, dtype=i64), 1
+tensor([[-inf, -inf], [inf, 1.]]), 1
+t(2, 3), 2 ! dim out of range)"});
+}  // namespace op
+
+namespace {
+constinit FunctionInfo functions[] = {
+    {.schema = "nanmean(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor",
+        .doc = "Mean of the elements over dim that are not NaN.",
+        .example = "pyburn.nanmean(pyburn.tensor([1., float('nan'), 3.]))",
+        .samples = R"(
+t(2, 3)
+tensor([[1., nan, 3.], [nan, nan, nan]]), dim=1
+t(2, 3, 4), dim=(0, 2)
+t(2, 3, 4), dim=-2, keepdim=True
+t()
+t(0, 3)
+t(3, 4).T, dim=0
+t(2, 1).expand(2, 5), dim=1
+t(2, 3, dtype=f16), dtype=f32
+t(2, dtype=i64) ! floating)",
+        .out = true},
+    {.schema = "aminmax(Tensor input, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
+        .doc = "The smallest and the largest element along dim, or of all.",
+        .example = "pyburn.aminmax(pyburn.tensor([1., 3., 2.]))",
+        .samples = R"(
 t(2, 3)
 t(2, 3), dim=1
 t(2, 3, 4), dim=-2, keepdim=True
 t()
 t(0, 3), dim=1
-t(4, 3).T, dim=0
-t(2, 1).expand(2, 5), dim=0
+t(3, 4).T, dim=0
+t(2, 1).expand(2, 5), dim=1
 t(5, dtype=i32)
-t(0) ! elements
-t(2, 3), dim=2 ! dim out of range)"});
-}  // namespace op
-
-namespace {
-constinit FunctionInfo functions[] = {
-    {.schema = "var(Tensor input, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> Tensor",
-        .doc = "Variance over dim; correction 1 is the unbiased estimate.",
-        .example = "pyburn.var(pyburn.tensor([1., 2., 3.]))",
-        .samples = "t(2, 3)\nt(2, 3, 4), dim=(0, 2)\nt(2, 3, 4), dim=-2, keepdim=True, correction=0\nt(3, 4).T, dim=0\n"
-                   "t(), correction=0\nt(0, 3), dim=1\nt(2, 1).expand(2, 5), dim=0\nt(2, dtype=i64) ! floating\nt(2, 3), dim=2 ! dim out "
-                   "of range"},
+t(0, 3), dim=0 ! empty)",
+        .out = true},
+    {.schema = "trace(Tensor input) -> Tensor",
+        .doc = "The sum of the diagonal of a matrix.",
+        .example = "pyburn.trace(pyburn.ones(2, 2))",
+        .samples = R"(
+t(3, 3)
+t(2, 4)
+t(4, 2).T
+t(0, 3)
+t(1, 3).expand(3, 3)
+t(2, 2, dtype=i64)
+t() ! matrix
+t(2) ! matrix)"},
 };
+}  // namespace
+
+TensorHandle spread(const TensorHandle& y, const Dims& dim, bool keepdim, const Shape& x) {
+  Tensor full = y;
+  if (!keepdim)
+    for (int64_t d : dim) full = unsqueeze(full, d);
+  return expand(full, x);
 }
 
-Tensor var(const TensorHandle& input, const OptionalDims& dim, const Scalar& correction, bool keepdim) {
-  require<DTypeError>(is_floating(input.dtype()), "[var] expected a floating dtype: got {}", input.dtype());
-  const Tensor centred = input - mean(input, dim, true);
-  const double n = double(count(input.shape(), normalise_dims(dim, input.rank()))) - correction.to_double();
-  return sum(centred * centred, dim, keepdim) / std::max(n, 0.0);
+Tensor nanmean(const TensorHandle& input, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) {
+  require<DTypeError>(is_floating(input.dtype()), "[nanmean] expected a floating dtype: got {}", input.dtype());
+  return nansum(input, dim, keepdim, dtype) / sum(eq(input, input), dim, keepdim, DType::int64);
+}
+Results<2> aminmax(const TensorHandle& input, std::optional<int64_t> dim, bool keepdim) {
+  const OptionalDims dims = dim ? OptionalDims(Dims{*dim}) : std::nullopt;
+  return {amin(input, dims, keepdim), amax(input, dims, keepdim)};
+}
+Tensor trace(const TensorHandle& input) {
+  require(input.rank() == 2, "[trace] expected a matrix: got {}", input.shape());
+  const int64_t columns = input.shape()[1], n = std::min(input.shape()[0], columns);
+  return sum(slice(reshape(input, Dims{-1}), 0, 0, n * (columns + 1), columns + 1));
 }
 
 void register_reduce(OpTable& table) {
-  table.add({&op::sum, &op::mean, &op::amax, &op::amin, &op::argmax});
+  table.add({&op::sum, &op::mean, &op::prod, &op::nansum, &op::count_nonzero, &op::amax, &op::amin, &op::any, &op::all, &op::logsumexp});
   table.add(functions);
 }
 

@@ -17,24 +17,23 @@ struct Reduce {
   static Reduce from(const TensorHandle& x, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) {
     return {normalise_dims(dim, x.rank()), keepdim, dtype.value_or(accumulate_dtype(x.dtype()))};
   }
+  // prod: one axis or all.
+  static Reduce from(const TensorHandle& x, std::optional<int64_t> dim, bool keepdim, std::optional<DType> dtype) {
+    return from(x, dim ? OptionalDims(Dims{*dim}) : std::nullopt, keepdim, dtype);
+  }
   // amax and amin keep the dtype.
   static Reduce from(const TensorHandle& x, const OptionalDims& dim, bool keepdim) {
     return {normalise_dims(dim, x.rank()), keepdim, x.dtype()};
   }
-};
-
-// The position of the extremum along one axis, or in the flattened tensor (dim = -1 after normalisation).
-struct ArgReduce {
-  int64_t dim = -1;
-  bool keepdim = false;
-  PB_FIELDS(dim, keepdim)
-  static ArgReduce from(const TensorHandle& x, std::optional<int64_t> dim, bool keepdim) {
-    return {dim ? normalise_dim(*dim, x.rank()) : -1, keepdim};
-  }
+  // count_nonzero.
+  static Reduce from(const TensorHandle& x, const OptionalDims& dim) { return {normalise_dims(dim, x.rank()), false, DType::int64}; }
 };
 
 namespace op {
-extern OpInfo sum, mean, amax, amin, argmax;
+extern OpInfo sum, mean, prod, nansum, count_nonzero, amax, amin, any, all, logsumexp;
 }
+
+// For gradients: y has the reduced shape of a tensor of shape x. Gives it its axes back and stretches it over x; a view.
+TensorHandle spread(const TensorHandle& y, const Dims& dim, bool keepdim, const Shape& x);
 
 }  // namespace pyburn

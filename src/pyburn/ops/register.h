@@ -16,9 +16,14 @@ void register_logic(OpTable&);
 void register_matmul(OpTable&);
 void register_movement(OpTable&);
 void register_norm(OpTable&);
+void register_batch_norm(OpTable&);
+void register_softmax(OpTable&);
+void register_cross_entropy(OpTable&);
+void register_loss(OpTable&);
 void register_optimise(OpTable&);
 void register_pointwise(OpTable&);
 void register_random(OpTable&);
+void register_dropout(OpTable&);
 void register_reduce(OpTable&);
 void register_transcendental(OpTable&);
 void register_axes(OpTable&);
@@ -32,6 +37,12 @@ void register_index_tensors(OpTable&);
 void register_overwrite(OpTable&);
 void register_embedding(OpTable&);
 void register_segment(OpTable&);
+void register_extremum(OpTable&);
+void register_moments(OpTable&);
+void register_vector_norm(OpTable&);
+void register_scan(OpTable&);
+void register_sort(OpTable&);
+void register_search(OpTable&);
 void register_unary(OpTable&);
 
 inline void register_operations(OpTable& table) {
@@ -46,10 +57,20 @@ inline void register_operations(OpTable& table) {
            register_logic,
            register_pointwise,
            register_reduce,
+           register_extremum,
+           register_moments,
+           register_vector_norm,
+           register_scan,
+           register_sort,
+           register_search,
            register_movement,
            register_matmul,
            register_conv,
            register_norm,
+           register_batch_norm,
+           register_softmax,
+           register_cross_entropy,
+           register_loss,
            register_index,
            register_axes,
            register_join,
@@ -63,6 +84,7 @@ inline void register_operations(OpTable& table) {
            register_embedding,
            register_segment,
            register_random,
+           register_dropout,
            register_optimise,
            register_fused,
        })

@@ -21,6 +21,9 @@ from .products import ProductsKernels
 from .rearrange import RearrangeKernels
 from .reduce import ReduceKernels
 from .transcendental import TranscendentalKernels
+from .scan import ScanKernels
+from .search import SearchKernels
+from .sort import SortKernels
 from .unary import UnaryKernels
 
 
@@ -34,6 +37,9 @@ class NumpyBackend(
     PointwiseKernels,
     FillKernels,
     ReduceKernels,
+    ScanKernels,
+    SortKernels,
+    SearchKernels,
     IndexKernels,
     ProductsKernels,
     RearrangeKernels,

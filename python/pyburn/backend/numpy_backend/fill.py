@@ -6,8 +6,9 @@ import numpy as np
 
 from ... import _core
 from ..interface import compute_dtype, kernel
+from .arrays import wide
 
-UNIFORM, NORMAL, BERNOULLI, INTEGER = range(4)  # what random draws
+UNIFORM, NORMAL, BERNOULLI, INTEGER, EXPONENTIAL = range(5)  # what random draws
 
 
 class FillKernels:
@@ -26,19 +27,27 @@ class FillKernels:
     @kernel
     def random(self, *, size, draw, a, b, seed, offset, dtype):
         n = int(np.prod(size))
-        words = philox(seed, offset, -(-n // (2 if draw == NORMAL else 4))).astype(np.float64)
-        if draw == NORMAL:  # Box-Muller: two words a number
-            u, angle = (words[:, ::2] + 1) * 2.0**-32, 2 * np.pi * words[:, 1::2] * 2.0**-32
-            y = a + b * (np.sqrt(-2 * np.log(u)) * np.cos(angle))
+        words = philox(seed, offset, -(-n // 4)).reshape(-1)
+        unit = (words >> 8) * 2.0**-24  # exact in float32
+        if draw == NORMAL:  # Box-Muller: two words give a radius and an angle, and these two numbers
+            radius, angle = np.sqrt(-2 * np.log(unit[::2] + 2.0**-24)), 2 * np.pi * unit[1::2]
+            y = a + b * np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1).reshape(-1)
         elif draw == INTEGER:
-            y = a + np.floor(words * 2.0**-32 * (b - a))
+            below = words * np.uint64(b - a) >> 32 if b - a <= 2.0**32 else words * 2.0**-32 * (b - a)
+            return (np.int64(a) + below.astype(np.int64))[:n].reshape(size)
+        elif draw == EXPONENTIAL:
+            y = -np.log(1 - unit) / a
         else:
-            u = np.floor(words / 256) * 2.0**-24  # exact in float32
-            y = u < a if draw == BERNOULLI else a + u * (b - a)
-        y = y.reshape(-1)[:n].reshape(size).astype(np.float32 if dtype is _core.float32 else np.float64)
+            y = unit < a if draw == BERNOULLI else a + unit * (b - a)
+        y = y[:n].reshape(size).astype(np.float32 if dtype is _core.float32 else np.float64)
         if draw == UNIFORM and a < b:  # rounding may have reached the open end
             y = np.where(y >= b, np.nextafter(y.dtype.type(b), y.dtype.type(a)), y)
         return y
+
+    @kernel
+    def seeded_dropout(self, x, *, p, scale, shift, dropped, seed, offset):
+        unit = (philox(seed, offset, -(-x.size // 4)).reshape(-1)[: x.size] >> 8) * 2.0**-24
+        return np.where(unit.reshape(x.shape) < p, dropped, wide(x) * scale + shift)
 
 
 def philox(seed: int, offset: int, blocks: int) -> np.ndarray:

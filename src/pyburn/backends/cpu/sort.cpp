@@ -1,0 +1,131 @@
+// Sorting, the largest few, the k-th element, medians and modes: a line along the axis at a time, lines in parallel.
+#include "pyburn/ops/sort.h"
+
+#include "pyburn/backends/cpu/axis_walk.h"
+#include "pyburn/backends/cpu/cpu_backend.h"
+#include "pyburn/backends/cpu/dispatch_dtype.h"
+#include "pyburn/backends/cpu/scratch_buffer.h"
+#include "pyburn/backends/cpu/sort_keys.h"
+#include "pyburn/support/thread_pool.h"
+
+namespace pyburn::cpu {
+namespace {
+
+// Calls choose(line, stride, n, entries, spare) for each line of x; it says with entries[0..results) which elements are the
+// results, in order. They become values and indices.
+template <class Choose>
+void for_lines(const TensorHandle& x_, int64_t dim, int64_t results, Outputs out, Choose choose) {
+  const DType compute = compute_dtype(x_.dtype());
+  const TensorHandle x = plain(x_, compute);
+  const PlainTarget values(out[0], compute), indices(out[1], DType::int64);
+  const Axis axis(x.shape(), dim);
+  const int64_t n = axis.extent, inner = axis.inner;
+  if (n == 0 || results == 0) return;
+  with_compute_type(compute, [&]<class T>(T*) {
+    parallel_for(axis.outer * inner, std::max<int64_t>(1, 4096 / n), [&](int64_t begin, int64_t end) {
+      ScratchBuffer<Entry<KeyOf<T>>> entries(n), spare(n);
+      for (int64_t i = begin; i < end; ++i) {
+        const T* line = x.data<T>() + i / inner * n * inner + i % inner;
+        choose(line, inner, n, entries.data(), spare.data());
+        const int64_t to = i / inner * results * inner + i % inner;
+        for (int64_t k = 0; k < results; ++k) {
+          const int64_t at = entries.data()[k].at;
+          values.data<T>()[to + k * inner] = line[at * inner];
+          indices.data<int64_t>()[to + k * inner] = at;
+        }
+      }
+    });
+  });
+  values.finish();
+  indices.finish();
+}
+
+void sort(const Sort& a, Inputs in, Outputs out) {
+  const int64_t n = Axis(in[0]->shape(), a.dim).extent;
+  for_lines(*in[0], a.dim, n, out, [&](const auto* line, int64_t stride, int64_t count, auto* entries, auto* spare) {
+    make_entries(line, stride, count, a.descending, entries);
+    sort_entries(entries, spare, count);
+  });
+}
+
+// The k smallest entries of a line, in order, in one pass: few elements get past the worst of the best so far.
+template <class T>
+void best_few(const T* line, int64_t stride, int64_t n, bool flip, int64_t k, Entry<KeyOf<T>>* best) {
+  make_entries(line, stride, k, flip, best);
+  std::sort(best, best + k);
+  const KeyOf<T> mask = flip ? KeyOf<T>(~KeyOf<T>(0)) : KeyOf<T>(0);
+  for (int64_t i = k; i < n; ++i) {
+    const Entry<KeyOf<T>> e{KeyOf<T>(key_of(line[i * stride]) ^ mask), uint32_t(i)};
+    if (e.key >= best[k - 1].key) continue;
+    int64_t at = k - 1;
+    for (; at > 0 && e < best[at - 1]; --at) best[at] = best[at - 1];
+    best[at] = e;
+  }
+}
+
+void topk(const TopK& a, Inputs in, Outputs out) {
+  for_lines(*in[0], a.dim, a.k, out, [&](const auto* line, int64_t stride, int64_t n, auto* entries, auto*) {
+    if (a.k <= 64 && a.k * 4 <= n) return best_few(line, stride, n, a.largest, a.k, entries);
+    make_entries(line, stride, n, a.largest, entries);
+    if (a.k < n) std::nth_element(entries, entries + a.k - 1, entries + n);
+    std::sort(entries, entries + a.k);
+  });
+}
+
+// The element of rank k (from 0) in front.
+template <class E>
+void bring_forward(E* entries, int64_t n, int64_t k) {
+  std::nth_element(entries, entries + k, entries + n);
+  entries[0] = entries[k];
+}
+
+void kthvalue(const KthValue& a, Inputs in, Outputs out) {
+  for_lines(*in[0], a.dim, 1, out, [&](const auto* line, int64_t stride, int64_t n, auto* entries, auto*) {
+    make_entries(line, stride, n, false, entries);
+    bring_forward(entries, n, a.k - 1);
+  });
+}
+
+template <bool ignores_nan>
+void median(const ArgReduce& a, Inputs in, Outputs out) {
+  for_lines(*in[0], a.dim, 1, out, [&](const auto* line, int64_t stride, int64_t n, auto* entries, auto*) {
+    make_entries(line, stride, n, false, entries);
+    int64_t numbers = 0, first_nan = n;
+    for (int64_t i = 0; i < n; ++i) {
+      const bool number = line[i * stride] == line[i * stride];
+      numbers += number;
+      if (!number) first_nan = std::min(first_nan, i);
+    }
+    if (numbers == 0 || (!ignores_nan && numbers < n)) entries[0] = entries[first_nan];
+    else bring_forward(entries, n, (numbers - 1) / 2);
+  });
+}
+
+void mode(const ArgReduce& a, Inputs in, Outputs out) {
+  for_lines(*in[0], a.dim, 1, out, [&](const auto* line, int64_t stride, int64_t n, auto* entries, auto* spare) {
+    make_entries(line, stride, n, false, entries);
+    sort_entries(entries, spare, n);
+    int64_t longest = 0, last = 0;
+    for (int64_t begin = 0, end = 0; begin < n; begin = end) {
+      while (end < n && entries[end].key == entries[begin].key) ++end;
+      if (end - begin > longest) {
+        longest = end - begin;
+        last = end - 1;
+      }
+    }
+    entries[0] = entries[last];
+  });
+}
+
+}  // namespace
+
+void register_sort(KernelTable& kernels) {
+  kernels.add_for_all<sort>(op::sort);
+  kernels.add_for_all<topk>(op::topk);
+  kernels.add_for_all<kthvalue>(op::kthvalue);
+  kernels.add_for_all<median<false>>(op::median_dim);
+  kernels.add_for_all<median<true>>(op::nanmedian_dim);
+  kernels.add_for_all<mode>(op::mode);
+}
+
+}  // namespace pyburn::cpu

@@ -1,0 +1,109 @@
+// Dropout. The mask is drawn again in the gradient, not kept.
+#include "pyburn/ops/dropout.h"
+
+#include <cmath>
+
+#include "pyburn/ops/copy.h"
+#include "pyburn/ops/rules.h"
+#include "pyburn/runtime/generator.h"
+
+namespace pyburn {
+namespace {
+
+Meta infer(const Dropout& a, Metas in) {
+  require<ValueError>(a.p >= 0 && a.p <= 1, "expected a probability between 0 and 1: got {}", a.p);
+  require<DTypeError>(is_floating(in[0].dtype), "expected a floating dtype: got {}", in[0].dtype);
+  return in[0];
+}
+Grads grad(const Dropout& a, const GradContext& c) { return {seeded_dropout(c.dy(), a.p, a.scale, 0, 0, a.seed, a.offset)}; }
+
+}  // namespace
+
+namespace op {
+constinit OpInfo seeded_dropout = define<Dropout, infer, grad>(
+    {.schema = "seeded_dropout(Tensor input, float p, float scale, float shift, float dropped, int seed, int offset) -> Tensor",
+        .doc = "scale * input + shift, with `dropped` in place of elements that a random stream picks with probability p.",
+        .example = "pyburn.seeded_dropout(pyburn.ones(2), 0., 2., 0., 0., 1, 0)"});
+}  // namespace op
+
+namespace {
+constinit FunctionInfo functions[] = {
+    {.schema = "dropout(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor",
+        .doc = "When training, sets elements to 0 with probability p and scales the others by 1 / (1 - p).",
+        .example = "pyburn.dropout(pyburn.ones(3), 0.5, training=False)"},
+    {.schema = "alpha_dropout(Tensor input, float p=0.5, bool training=False, bool inplace=False) -> Tensor",
+        .doc = "Dropout for networks of selu: keeps mean and variance.",
+        .example = "pyburn.alpha_dropout(pyburn.ones(3))"},
+    {.schema = "dropout1d(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor",
+        .doc = "Dropout of whole channels of input (N, C, L) or (C, L).",
+        .example = "pyburn.dropout1d(pyburn.ones(1, 2, 3), training=False).shape"},
+    {.schema = "dropout2d(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor",
+        .doc = "Dropout of whole channels of input (N, C, H, W).",
+        .example = "pyburn.dropout2d(pyburn.ones(1, 2, 3, 3), training=False).shape"},
+    {.schema = "dropout3d(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor",
+        .doc = "Dropout of whole channels of input (N, C, D, H, W) or (C, D, H, W).",
+        .example = "pyburn.dropout3d(pyburn.ones(1, 2, 3, 3, 3), training=False).shape"},
+    {.schema = "feature_alpha_dropout(Tensor input, float p=0.5, bool training=False, bool inplace=False) -> Tensor",
+        .doc = "alpha_dropout of whole channels (axis 1).",
+        .example = "pyburn.feature_alpha_dropout(pyburn.ones(1, 2, 3)).shape"},
+};
+
+void check_probability(double p) { require<ValueError>(p >= 0 && p <= 1, "expected a probability between 0 and 1: got {}", p); }
+// In place, the input becomes the result.
+Tensor placed(const TensorHandle& input, const Tensor& y, bool inplace) {
+  if (!inplace) return y;
+  copy_into(input, y);
+  return input;
+}
+struct Rule {
+  double p, scale, shift = 0, dropped = 0;
+};
+Rule plain_rule(double p) { return {p, p < 1 ? 1 / (1 - p) : 0}; }
+Rule alpha_rule(double p) {
+  constexpr double alpha = -1.7580993408473766;  // what selu tends to: -scale * alpha
+  const double a = p < 1 ? 1 / std::sqrt((1 - p) * (1 + p * alpha * alpha)) : 0, b = -a * alpha * p;
+  return {p, a, b, a * alpha + b};
+}
+Tensor dropped_by(const Rule& r, const TensorHandle& x) {
+  const RandomState s = default_generator().reserve(x.numel());
+  return seeded_dropout(x, r.p, r.scale, r.shift, r.dropped, int64_t(s.seed), int64_t(s.offset));
+}
+// One draw for all elements after the first `axes` axes.
+Tensor channels_dropped_by(const Rule& r, const TensorHandle& x, int64_t axes) {
+  Dims size(x.rank(), 1);
+  for (int64_t i = 0; i < axes; ++i) size[i] = x.shape()[i];
+  const Tensor kept = dropped_by({r.p, 1}, ones(size, x.dtype(), &x.device()));
+  const Tensor y = x * (kept * r.scale);
+  return r.dropped == 0 ? y : y + (kept * (r.shift - r.dropped) + r.dropped);
+}
+Tensor dropout_of_channels(const TensorHandle& x, double p, bool training, bool inplace, int spatial) {
+  check_probability(p);
+  require(x.rank() == spatial + 1 || x.rank() == spatial + 2, "expected {} or {} axes: got {}", spatial + 1, spatial + 2, x.shape());
+  if (!training || p == 0) return x;
+  return placed(x, channels_dropped_by(plain_rule(p), x, x.rank() - spatial), inplace);
+}
+}  // namespace
+
+Tensor dropout(const TensorHandle& input, double p, bool training, bool inplace) {
+  check_probability(p);
+  return !training || p == 0 ? Tensor(input) : placed(input, dropped_by(plain_rule(p), input), inplace);
+}
+Tensor alpha_dropout(const TensorHandle& input, double p, bool training, bool inplace) {
+  check_probability(p);
+  return !training || p == 0 ? Tensor(input) : placed(input, dropped_by(alpha_rule(p), input), inplace);
+}
+Tensor dropout1d(const TensorHandle& input, double p, bool training, bool inplace) { return dropout_of_channels(input, p, training, inplace, 1); }
+Tensor dropout2d(const TensorHandle& input, double p, bool training, bool inplace) { return dropout_of_channels(input, p, training, inplace, 2); }
+Tensor dropout3d(const TensorHandle& input, double p, bool training, bool inplace) { return dropout_of_channels(input, p, training, inplace, 3); }
+Tensor feature_alpha_dropout(const TensorHandle& input, double p, bool training, bool inplace) {
+  check_probability(p);
+  require(input.rank() >= 2, "expected at least 2 axes: got {}", input.shape());
+  return !training || p == 0 ? Tensor(input) : placed(input, channels_dropped_by(alpha_rule(p), input, 2), inplace);
+}
+
+void register_dropout(OpTable& table) {
+  table.add({&op::seeded_dropout});
+  table.add(functions);
+}
+
+}  // namespace pyburn

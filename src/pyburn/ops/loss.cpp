@@ -1,0 +1,380 @@
+// Losses of two tensors of one shape, and distances. Written in public operations: fusion makes one pass of them.
+#include <cmath>
+#include <numbers>
+
+#include "pyburn/ops/cross_entropy.h"
+#include "pyburn/ops/rules.h"
+
+namespace pyburn {
+namespace {
+
+constexpr const char* kWeighted = R"(
+t(2, 3), t(2, 3)
+t(2, 3), t(2, 3), 'sum'
+t(2, 3), t(2, 3), reduction='none'
+t(2, 3), t(2, 3), 'mean', positive(2, 3).constant
+t(2, 3), t(2, 3), 'none', weight=positive(2, 3).constant
+t(), t()
+t(0), t(0)
+t(3, 2).T, t(2, 3)
+t(2, 1).expand(2, 3), t(2, 3)
+t(2), t(2), 'all' ! reduction)";
+
+constinit FunctionInfo functions[] = {
+    {.schema = "mse_loss(Tensor input, Tensor target, str reduction='mean', Tensor? weight=None) -> Tensor",
+        .doc = "Squared differences; reduction is 'mean', 'sum' or 'none'.",
+        .torch = "lambda x, y, reduction='mean', weight=None: torch.nn.functional.mse_loss(x, y, reduction=reduction, weight=weight)",
+        .example = "pyburn.mse_loss(pyburn.zeros(2), pyburn.ones(2))",
+        .samples = kWeighted},
+    {.schema = "l1_loss(Tensor input, Tensor target, str reduction='mean', Tensor? weight=None) -> Tensor",
+        .doc = "Absolute differences.",
+        .torch = "lambda x, y, reduction='mean', weight=None: torch.nn.functional.l1_loss(x, y, reduction=reduction, weight=weight)",
+        .example = "pyburn.l1_loss(pyburn.zeros(2), pyburn.ones(2))",
+        .samples = kWeighted},
+    {.schema = "smooth_l1_loss(Tensor input, Tensor target, str reduction='mean', float beta=1.0) -> Tensor",
+        .doc = "Squared differences / (2 beta) up to beta, absolute ones beyond.",
+        .torch = "lambda x, y, reduction='mean', beta=1.0: torch.nn.functional.smooth_l1_loss(x, y, reduction=reduction, beta=beta)",
+        .example = "pyburn.smooth_l1_loss(pyburn.zeros(2), pyburn.ones(2))",
+        .samples = R"(
+t(2, 3), t(2, 3)
+t(2, 3), t(2, 3), 'sum', 0.5
+t(2, 3), t(2, 3), reduction='none', beta=0.0
+t(), t()
+t(0), t(0)
+t(3, 2).T, t(2, 3)
+t(2, 1).expand(2, 3), t(2, 3)
+t(2), t(2), beta=-1.0 ! beta
+t(2), t(2), 'all' ! reduction)"},
+    {.schema = "huber_loss(Tensor input, Tensor target, str reduction='mean', float delta=1.0, Tensor? weight=None) -> Tensor",
+        .doc = "Half the squared differences up to delta, linear beyond.",
+        .torch = "lambda x, y, reduction='mean', delta=1.0, weight=None: torch.nn.functional.huber_loss(x, y, reduction, delta, weight)",
+        .example = "pyburn.huber_loss(pyburn.zeros(2), pyburn.ones(2))",
+        .samples = R"(
+t(2, 3), t(2, 3)
+t(2, 3), t(2, 3), 'sum', 0.5
+t(2, 3), t(2, 3), reduction='none', delta=2.0
+t(2, 3), t(2, 3), 'mean', 1.0, positive(2, 3).constant
+t(), t()
+t(0), t(0)
+t(3, 2).T, t(2, 3)
+t(2, 1).expand(2, 3), t(2, 3)
+t(2), t(2), delta=0.0 ! delta
+t(2), t(2), 'all' ! reduction)"},
+    {.schema = "binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor",
+        .doc = "Cross entropy of probabilities in input and targets between 0 and 1.",
+        .torch = "lambda x, y, weight=None, reduction='mean': torch.nn.functional.binary_cross_entropy(x, y, weight, reduction=reduction)",
+        .example = "pyburn.binary_cross_entropy(pyburn.tensor([0.5]), pyburn.tensor([1.]))",
+        .samples = R"(
+tensor([[0.25, 0.5], [0.75, 0.125]]), tensor([[1., 0.], [0.5, 1.]])
+tensor([0.25, 0.5, 1., 0.]).constant, tensor([1., 0., 1., 1.]).constant, positive(4).constant, 'none'
+tensor([0.25, 0.5, 0.875]), tensor([1., 0., 1.]), reduction='sum'
+tensor(0.25), tensor(1.)
+tensor([[0.25, 0.5], [0.75, 0.125]]).T, tensor([[1., 0.], [0.5, 1.]])
+tensor([[0.25], [0.75]]).expand(2, 2), tensor([[1., 0.], [0.5, 1.]])
+t(0), t(0)
+positive(2), positive(3) ! shapes
+positive(2), positive(2), reduction='all' ! reduction)"},
+    {.schema = "binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, str reduction='mean', Tensor? "
+               "pos_weight=None) -> Tensor",
+        .doc = "binary_cross_entropy of sigmoid(input), computed without overflow.",
+        .torch = "lambda x, y, weight=None, reduction='mean', pos_weight=None: "
+                 "torch.nn.functional.binary_cross_entropy_with_logits(x, y, weight, reduction=reduction, pos_weight=pos_weight)",
+        .example = "pyburn.binary_cross_entropy_with_logits(pyburn.zeros(1), pyburn.ones(1))",
+        .samples = R"(
+t(2, 3), positive(2, 3)
+t(2, 3), positive(2, 3), positive(2, 3).constant
+t(2, 3), positive(2, 3), reduction='sum', pos_weight=positive(3).constant
+t(2, 3), positive(2, 3), reduction='none'
+t(), positive()
+t(0), t(0)
+t(3, 2).T, positive(2, 3)
+t(2, 1).expand(2, 3), positive(2, 3)
+tensor([100., -100.]), tensor([0., 1.]), reduction='none'
+t(2), t(3) ! shapes
+t(2), t(2), reduction='all' ! reduction)"},
+    {.schema = "kl_div(Tensor input, Tensor target, str reduction='mean', bool log_target=False) -> Tensor",
+        .doc = "target * (log(target) - input): the divergence of log-probabilities in input from target; reduction may be 'batchmean'.",
+        .torch = "lambda x, y, reduction='mean', log_target=False: torch.nn.functional.kl_div(x, y, reduction=reduction, log_target=log_target)",
+        .example = "pyburn.kl_div(pyburn.zeros(1), pyburn.ones(1))",
+        .samples = R"(
+t(2, 3), positive(2, 3)
+t(2, 3), positive(2, 3), 'sum'
+t(2, 3), positive(2, 3), 'batchmean'
+t(2, 3), t(2, 3), reduction='none', log_target=True
+t(), positive()
+t(0), t(0)
+t(3, 2).T, positive(2, 3)
+t(2, 1).expand(2, 3), positive(2, 3)
+t(2), tensor([0., 1.]).constant, 'none'
+t(2), t(2), 'all' ! reduction)"},
+    {.schema = "poisson_nll_loss(Tensor input, Tensor target, bool log_input=True, bool full=False, float eps=1e-08, str reduction='mean') -> "
+               "Tensor",
+        .doc = "Minus the logarithm of the Poisson probability of target, for rates (or their logarithms) in input.",
+        .torch = "lambda x, y, log_input=True, full=False, eps=1e-08, reduction='mean': torch.nn.functional.poisson_nll_loss(x, y, log_input, "
+                 "full, eps=eps, reduction=reduction)",
+        .example = "pyburn.poisson_nll_loss(pyburn.zeros(1), pyburn.ones(1))",
+        .samples = R"(
+t(2, 3), positive(2, 3)
+positive(2, 3), positive(2, 3), False, False, 0.01, 'sum'
+t(2, 3), positive(2, 3).constant, full=True, reduction='none'
+t(), positive()
+t(0), t(0)
+t(3, 2).T, positive(2, 3)
+t(2, 1).expand(2, 3), positive(2, 3)
+t(2), t(2), reduction='all' ! reduction)"},
+    {.schema = "gaussian_nll_loss(Tensor input, Tensor target, Tensor var, bool full=False, float eps=1e-06, str reduction='mean') -> Tensor",
+        .doc = "Minus the logarithm of the normal density of target, with mean input and variance var.",
+        .torch = "torch.nn.functional.gaussian_nll_loss",
+        .example = "pyburn.gaussian_nll_loss(pyburn.zeros(1), pyburn.ones(1), pyburn.ones(1))",
+        .samples = R"(
+t(2, 3), t(2, 3), positive(2, 3)
+t(2, 3), t(2, 3), positive(2, 1), True
+t(2, 3), t(2, 3), positive(2), eps=0.5, reduction='sum'
+t(2, 3), t(2, 3), positive(2, 3), reduction='none'
+t(), t(), positive()
+t(0, 3), t(0, 3), t(0, 3)
+t(3, 2).T, t(2, 3), positive(2, 3)
+t(2, 1).expand(2, 3), t(2, 3), positive(2, 3)
+t(2, 3), t(2, 3), positive(4) ! var
+t(2), t(2), positive(2), reduction='all' ! reduction)"},
+    {.schema = "hinge_embedding_loss(Tensor input, Tensor target, float margin=1.0, str reduction='mean') -> Tensor",
+        .doc = "input where target is 1, max(0, margin - input) where it is -1.",
+        .torch = "lambda x, y, margin=1.0, reduction='mean': torch.nn.functional.hinge_embedding_loss(x, y, margin, reduction=reduction)",
+        .example = "pyburn.hinge_embedding_loss(pyburn.tensor([0.5, 0.5]), pyburn.tensor([1., -1.]))",
+        .samples = R"(
+t(4), tensor([1., -1., 1., -1.])
+t(4), tensor([1., -1., 1., -1.]), 2.0
+t(4), tensor([1., -1., 1., -1.]), reduction='sum'
+t(2, 2).T, tensor([[1., -1.], [1., -1.]]), reduction='none'
+t(2, 1).expand(2, 2), tensor([[1., -1.], [1., -1.]])
+t(), tensor(1.)
+t(0), t(0)
+t(2), t(2), reduction='all' ! reduction)"},
+    {.schema = "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, str reduction='mean') -> Tensor",
+        .doc = "max(0, margin - target * (input1 - input2)): target 1 wants the first to be larger, -1 the second.",
+        .torch = "lambda a, b, y, margin=0, reduction='mean': torch.nn.functional.margin_ranking_loss(a, b, y, margin, reduction=reduction)",
+        .example = "pyburn.margin_ranking_loss(pyburn.ones(1), pyburn.zeros(1), pyburn.tensor([-1.]))",
+        .samples = R"(
+t(4), t(4), tensor([1., -1., 1., -1.])
+t(4), t(4), tensor([1., -1., 1., -1.]), 0.5
+t(4), t(4), tensor([1., -1., 1., -1.]), reduction='sum'
+t(2, 2).T, t(2, 2), tensor([[1., -1.], [1., -1.]]), reduction='none'
+t(2, 1).expand(2, 2), t(2, 2), tensor([[1., -1.], [1., -1.]])
+t(), t(), tensor(1.)
+t(0), t(0), t(0)
+t(2), t(2), t(2), reduction='all' ! reduction)"},
+    {.schema = "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, str reduction='mean') -> Tensor",
+        .doc = "1 - cos where target is 1, max(0, cos - margin) where it is -1; cos is that of the angle between the vectors.",
+        .torch = "lambda a, b, y, margin=0, reduction='mean': torch.nn.functional.cosine_embedding_loss(a, b, y, margin, reduction=reduction)",
+        .example = "pyburn.cosine_embedding_loss(pyburn.ones(1, 2), pyburn.ones(1, 2), pyburn.tensor([1.]))",
+        .samples = R"(
+t(4, 3), t(4, 3), tensor([1., -1., 1., -1.])
+t(4, 3), t(4, 3), tensor([1., -1., 1., -1.]), 0.1
+t(4, 3), t(4, 3), tensor([1., -1., 1., -1.]), reduction='sum'
+t(3, 2).T, t(2, 3), tensor([1., -1.]), reduction='none'
+t(1, 3).expand(2, 3), t(2, 3), tensor([1., -1.])
+t(3), t(3), tensor(1.)
+t(0, 3), t(0, 3), t(0)
+t(2, 3), t(2, 3), t() ! target
+t(2, 3), t(2, 3), t(2), reduction='all' ! reduction)"},
+    {.schema = "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool "
+               "swap=False, str reduction='mean') -> Tensor",
+        .doc = "max(0, distance(anchor, positive) - distance(anchor, negative) + margin).",
+        .torch = "lambda a, b, c, margin=1.0, p=2, eps=1e-06, swap=False, reduction='mean': torch.nn.functional.triplet_margin_loss(a, b, c, "
+                 "margin, p, eps, swap, reduction=reduction)",
+        .example = "pyburn.triplet_margin_loss(pyburn.zeros(1, 2), pyburn.ones(1, 2), pyburn.ones(1, 2))",
+        .samples = R"(
+t(4, 3), t(4, 3), t(4, 3)
+t(4, 3), t(4, 3), t(4, 3), 0.5, 3, 0.01
+t(4, 3), t(4, 3), t(4, 3), swap=True, reduction='sum'
+t(3, 2).T, t(2, 3), t(2, 3), reduction='none'
+t(1, 3).expand(2, 3), t(2, 3), t(2, 3)
+t(3), t(3), t(3)
+t(0, 3), t(0, 3), t(0, 3)
+t(), t(), t() ! axis
+t(2, 3), t(2, 3), t(2, 3), margin=-1.0 ! margin
+t(2, 3), t(2, 3), t(2, 3), reduction='all' ! reduction)"},
+    {.schema = "soft_margin_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor",
+        .doc = "log(1 + exp(-target * input)), for targets 1 and -1.",
+        .torch = "lambda x, y, reduction='mean': torch.nn.functional.soft_margin_loss(x, y, reduction=reduction)",
+        .example = "pyburn.soft_margin_loss(pyburn.zeros(1), pyburn.ones(1))",
+        .samples = R"(
+t(4), tensor([1., -1., 1., -1.]).constant
+t(4), tensor([1., -1., 1., -1.]).constant, 'sum'
+t(2, 2).T, tensor([[1., -1.], [1., -1.]]).constant, reduction='none'
+t(2, 1).expand(2, 2), tensor([[1., -1.], [1., -1.]]).constant
+t(), tensor(1.).constant
+t(0), t(0).constant
+t(2), t(2), reduction='all' ! reduction)"},
+    {.schema = "cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor",
+        .doc = "The cosine of the angle between vectors along dim.",
+        .example = "pyburn.cosine_similarity(pyburn.ones(1, 2), pyburn.ones(1, 2))",
+        .samples = R"(
+t(2, 3), t(2, 3)
+t(2, 3), t(3), 0
+t(2, 3), t(2, 3), dim=-1, eps=5.0
+t(), t(), 0
+t(0, 3), t(0, 3)
+t(3, 2).T, t(2, 3)
+t(1, 3).expand(2, 3), t(2, 3)
+t(2, 3), t(2, 3), 2 ! dim out of range)"},
+    {.schema = "pairwise_distance(Tensor x1, Tensor x2, float p=2.0, float eps=1e-06, bool keepdim=False) -> Tensor",
+        .doc = "The norm of order p of x1 - x2 + eps along the last axis.",
+        .torch = "torch.nn.functional.pairwise_distance",
+        .example = "pyburn.pairwise_distance(pyburn.zeros(1, 4), pyburn.ones(1, 4))",
+        .samples = R"(
+t(2, 3), t(2, 3)
+t(2, 3), t(3), 1.0
+t(2, 3), t(2, 3), 3.0, 0.1, True
+t(3), t(3)
+t(0, 3), t(0, 3)
+t(3, 2).T, t(2, 3)
+t(1, 3).expand(2, 3), t(2, 3)
+t(), t() ! axis
+t(2, 3), t(2, 4) ! shapes do not broadcast)"},
+    {.schema = "cdist(Tensor x1, Tensor x2, float p=2.0) -> Tensor",
+        .doc = "The distance of order p of every row of x1 (..., P, M) from every row of x2 (..., R, M).",
+        .example = "pyburn.cdist(pyburn.zeros(1, 4), pyburn.ones(2, 4))",
+        .samples = R"(
+t(2, 3), t(4, 3)
+t(2, 3), t(4, 3), 1.0
+t(2, 2, 3), t(2, 4, 3), 3.0
+t(2, 3), t(4, 3), inf
+t(0, 3), t(4, 3)
+t(3, 2).T, t(4, 3)
+t(1, 3).expand(2, 3), t(4, 3)
+t(), t(3) ! at least 2
+t(2, 3), t(4, 2) ! columns)"},
+};
+
+// The weighted mean divides by the weights.
+Tensor weighted(const Tensor& loss, const TensorHandle& weight, const std::string& reduction) {
+  if (!weight.defined()) return reduced_loss(loss, reduction);
+  const Tensor scaled = loss * weight;
+  return reduction == "mean" ? sum(scaled) / sum(weight) : Tensor(reduced_loss(scaled, reduction));
+}
+void check_shapes(const TensorHandle& input, const TensorHandle& target) {
+  require(input.shape() == target.shape(), "expected input and target of equal shapes: got {} and {}", input.shape(), target.shape());
+}
+Tensor log_of_exp_plus_one(const Tensor& x) { return relu(x) + log(exp(-abs(x)) + 1.0); }
+// Zero where x is: 0 log 0 is 0.
+Tensor x_log_x(const TensorHandle& x) {
+  const Tensor zero = eq(x, 0);
+  return where(zero, 0.0, x * log(where(zero, 1.0, x)));
+}
+
+}  // namespace
+
+Tensor mse_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction, const TensorHandle& weight) {
+  const Tensor d = input - target;
+  return weighted(d * d, weight, reduction);
+}
+Tensor l1_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction, const TensorHandle& weight) {
+  return weighted(abs(input - target), weight, reduction);
+}
+Tensor smooth_l1_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction, double beta) {
+  require<ValueError>(beta >= 0, "expected beta of at least 0: got {}", beta);
+  if (beta == 0) return l1_loss(input, target, reduction);
+  const Tensor d = abs(input - target);
+  return reduced_loss(where(lt(d, beta), d * d * (0.5 / beta), d - 0.5 * beta), reduction);
+}
+Tensor huber_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction, double delta, const TensorHandle& weight) {
+  require<ValueError>(delta > 0, "expected delta greater than 0: got {}", delta);
+  const Tensor d = abs(input - target);
+  const Tensor loss = where(le(d, delta), d * d * 0.5, (d - 0.5 * delta) * delta);
+  return reduced_loss(weight.defined() ? loss * weight : loss, reduction);
+}
+Tensor binary_cross_entropy(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight, const std::string& reduction) {
+  check_shapes(input, target);
+  // Logarithms stop at -100, so that losses stay finite.
+  const Tensor loss = -(target * maximum(log(input), -100.0) + (1.0 - target) * maximum(log(1.0 - input), -100.0));
+  return reduced_loss(weight.defined() ? loss * weight : loss, reduction);
+}
+Tensor binary_cross_entropy_with_logits(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight,
+    const std::string& reduction, const TensorHandle& pos_weight) {
+  check_shapes(input, target);
+  const Tensor miss = log_of_exp_plus_one(-input);
+  const Tensor loss = (1.0 - target) * input + (pos_weight.defined() ? ((pos_weight - 1.0) * target + 1.0) * miss : miss);
+  return reduced_loss(weight.defined() ? loss * weight : loss, reduction);
+}
+Tensor kl_div(const TensorHandle& input, const TensorHandle& target, const std::string& reduction, bool log_target) {
+  const Tensor loss = log_target ? exp(target) * (target - input) : x_log_x(target) - target * input;
+  if (reduction == "batchmean") return sum(loss) / double(input.rank() ? input.shape()[0] : 1);
+  return reduced_loss(loss, reduction);
+}
+Tensor poisson_nll_loss(
+    const TensorHandle& input, const TensorHandle& target, bool log_input, bool full, double eps, const std::string& reduction) {
+  Tensor loss = log_input ? exp(input) - target * input : input - target * log(input + eps);
+  if (full) {  // Stirling's approximation of log(target!)
+    const Tensor t = where(gt(target, 1), target, 1.0);
+    loss = loss + where(gt(target, 1), t * log(t) - t + log(t * (2 * std::numbers::pi)) * 0.5, 0.0);
+  }
+  return reduced_loss(loss, reduction);
+}
+Tensor gaussian_nll_loss(
+    const TensorHandle& input, const TensorHandle& target, const TensorHandle& var, bool full, double eps, const std::string& reduction) {
+  Tensor variance = var;
+  if (!(var.shape() == input.shape())) {
+    const bool one_short = var.rank() + 1 == input.rank();
+    if (one_short) variance = unsqueeze(var, -1);
+    Shape expected = input.shape();
+    if (expected.rank() > 0) expected[expected.rank() - 1] = 1;
+    require(variance.shape() == expected, "var does not fit: got {} for {}", var.shape(), input.shape());
+  }
+  // Held above eps; the gradient passes as if it were not, as in PyTorch.
+  variance = variance + detach(maximum(variance, eps) - variance);
+  const Tensor d = input - target;
+  Tensor loss = (log(variance) + d * d / variance) * 0.5;
+  if (full) loss = loss + 0.5 * std::log(2 * std::numbers::pi);
+  return reduced_loss(loss, reduction);
+}
+Tensor hinge_embedding_loss(const TensorHandle& input, const TensorHandle& target, double margin, const std::string& reduction) {
+  return reduced_loss(where(eq(target, 1), 0.0, relu(margin - input)) + where(eq(target, -1), 0.0, input), reduction);
+}
+Tensor margin_ranking_loss(
+    const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& target, double margin, const std::string& reduction) {
+  return reduced_loss(relu(margin - target * (input1 - input2)), reduction);
+}
+Tensor cosine_embedding_loss(
+    const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& target, double margin, const std::string& reduction) {
+  require(input1.rank() == target.rank() + 1 && target.rank() <= 1 && input1.rank() == input2.rank(),
+      "expected vectors and a target for each: got {}, {} and target {}", input1.shape(), input2.shape(), target.shape());
+  auto dot = [](const TensorHandle& a, const TensorHandle& b) { return sum(a * b, Dims{-1}); };
+  constexpr double least = 1e-12;
+  const Tensor cosine = dot(input1, input2) / sqrt((dot(input1, input1) + least) * (dot(input2, input2) + least));
+  return reduced_loss(where(eq(target, 1), 1.0 - cosine, 0.0) + where(eq(target, -1), relu(cosine - margin), 0.0), reduction);
+}
+Tensor triplet_margin_loss(const TensorHandle& anchor, const TensorHandle& positive, const TensorHandle& negative, double margin, double p,
+    double eps, bool swap, const std::string& reduction) {
+  require<ValueError>(margin > 0, "expected a margin greater than 0: got {}", margin);
+  Tensor far = pairwise_distance(anchor, negative, p, eps);
+  if (swap) far = minimum(far, pairwise_distance(positive, negative, p, eps));
+  return reduced_loss(relu(pairwise_distance(anchor, positive, p, eps) - far + margin), reduction);
+}
+Tensor soft_margin_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction) {
+  return reduced_loss(log_of_exp_plus_one(-(target * input)), reduction);
+}
+Tensor cosine_similarity(const TensorHandle& x1, const TensorHandle& x2, int64_t dim, double eps) {
+  const Shape shape = broadcast_shapes(x1.shape(), x2.shape());
+  const Tensor a = expand(x1, shape), b = expand(x2, shape);
+  const OptionalDims along = shape.rank() ? OptionalDims(Dims{normalise_dim(dim, shape.rank())}) : std::nullopt;
+  // A norm is held above eps; the gradient passes as if it were not, as in PyTorch.
+  auto scaled = [&](const Tensor& x) {
+    const Tensor length = linalg_vector_norm(x, 2, along, true);
+    return x / (length + detach(maximum(length, eps) - length));
+  };
+  return sum(scaled(a) * scaled(b), along);
+}
+Tensor pairwise_distance(const TensorHandle& x1, const TensorHandle& x2, double p, double eps, bool keepdim) {
+  require(x1.rank() > 0 && x2.rank() > 0, "expected at least one axis: got {} and {}", x1.shape(), x2.shape());
+  return linalg_vector_norm(x1 - x2 + eps, p, Dims{-1}, keepdim);
+}
+Tensor cdist(const TensorHandle& x1, const TensorHandle& x2, double p) {
+  require(x1.rank() >= 2 && x2.rank() >= 2, "expected at least 2 axes: got {} and {}", x1.shape(), x2.shape());
+  require(x1.shape().back() == x2.shape().back(), "expected equal numbers of columns: got {} and {}", x1.shape(), x2.shape());
+  return linalg_vector_norm(unsqueeze(x1, -2) - unsqueeze(x2, -3), p, Dims{-1});
+}
+
+void register_loss(OpTable& table) { table.add(functions); }
+
+}  // namespace pyburn

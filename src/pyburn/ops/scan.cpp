@@ -1,0 +1,180 @@
+// Running sums, products and extrema along one axis.
+#include "pyburn/ops/scan.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "pyburn/ops/rules.h"
+
+namespace pyburn {
+namespace {
+
+Meta infer(const Scan& a, Metas in) {
+  check_dim(a.dim, in[0].shape.rank());
+  return {in[0].shape, a.result};
+}
+Meta infer_float(const Scan& a, Metas in) {
+  check_dim(a.dim, in[0].shape.rank());
+  require<DTypeError>(is_floating(in[0].dtype), "expected a floating dtype: got {}", in[0].dtype);
+  return in[0];
+}
+MetaList infer_both(const Scan& a, Metas in) {
+  check_dim(a.dim, in[0].shape.rank());
+  return {in[0], {in[0].shape, DType::int64}};
+}
+
+// The scan that runs the other way.
+Tensor back(const OpInfo& op, const Scan& a, const TensorHandle& x) {
+  InputList in;
+  in.add(x);
+  return call(op, Scan{a.dim, x.dtype(), !a.reverse}, in);
+}
+Tensor same_way(const OpInfo& op, const Scan& a, const TensorHandle& x) {
+  InputList in;
+  in.add(x);
+  return call(op, Scan{a.dim, x.dtype(), a.reverse}, in);
+}
+
+Grads grad_cumsum(const Scan& a, const GradContext& c) { return {back(op::cumsum, a, c.dy())}; }
+// Elements before the first 0 see products as usual. The first 0 itself sees the products without it, up to the second; later
+// elements see nothing but zeros.
+Grads grad_cumprod(const Scan& a, const GradContext& c) {
+  const TensorHandle x = c.input(0);
+  const Tensor zero = eq(x, 0), filled = where(zero, 1.0, x);
+  const Tensor usual = back(op::cumsum, a, c.dy() * c.output()) / filled;
+  const Tensor once = eq(same_way(op::cumsum, a, cast(zero, DType::int64)), 1);
+  const Tensor without = back(op::cumsum, a, where(once, c.dy() * same_way(op::cumprod, a, filled), 0.0));
+  return {where(zero, where(once, without, 0.0), usual)};
+}
+// Sums of dy / exp(y) in logarithms, for positive and negative dy apart.
+Grads grad_logcumsumexp(const Scan& a, const GradContext& c) {
+  const TensorHandle x = c.input(0), y = c.output(), &dy = c.dy();
+  auto part = [&](const Tensor& positive) {
+    const Tensor none = le(positive, 0);
+    const Tensor terms = where(none, -HUGE_VAL, log(where(none, 1.0, positive)) - y);
+    return exp(back(op::logcumsumexp, a, terms) + x);
+  };
+  return {part(dy) - part(-dy)};
+}
+Grads grad_both(const Scan& a, const GradContext& c) {
+  return {scatter_add(zeros(c.meta(0).shape, c.meta(0).dtype, &c.dy().device()), a.dim, c.output(1), c.dy())};
+}
+
+constexpr const char* kScans = R"(
+t(2, 3), 1
+t(2, 3, 4), 0
+t(2, 3, 4), dim=-2
+t(), 0
+t(0, 3), 1
+t(3, 4).T, 0
+t(2, 1).expand(2, 5), 1
+t(2, 3, dtype=i64), 1
+t(2, 3, dtype=b8), 1
+t(2, 3, dtype=f16), 1, dtype=f32
+t(3, 300), 1
+t(300, 3), 0
+t(2, 3), 2 ! dim out of range)";
+constexpr const char* kExtrema = R"(
+t(2, 3), 1
+t(2, 3, 4), 0
+t(2, 3, 4), dim=-2
+t(), 0
+t(0, 3), 1
+t(3, 4).T, 0
+t(2, 5, 1).expand(2, 5, 2), 1
+t(2, 3, dtype=i64), 1
+t(2, 3, dtype=f16), 1
+tensor([1., nan, 3., nan]), 0
+tensor([2., 1., 2., 1.]), 0
+t(2, 3), 2 ! dim out of range)";
+
+constexpr OpInfo running(OpInfo row) {
+  row.cast = Cast::to_result;
+  row.in_place = true;
+  row.samples = kScans;
+  return row;
+}
+constexpr OpInfo extremum(OpSpec spec) {
+  spec.saves = outputs;
+  spec.samples = kExtrema;
+  return define<Scan, infer_both, grad_both>(spec);
+}
+
+}  // namespace
+
+namespace op {
+constinit OpInfo cumsum =
+    running(define<Scan, infer, grad_cumsum>({.schema = "cumsum(Tensor input, int dim, *, DType? dtype=None) -> Tensor",
+        .doc = "Running sums along dim.",
+        .example = "pyburn.cumsum(pyburn.tensor([1., 2., 3.]), 0)"}));
+constinit OpInfo cumprod =
+    running(define<Scan, infer, grad_cumprod>({.schema = "cumprod(Tensor input, int dim, *, DType? dtype=None) -> Tensor",
+        .doc = "Running products along dim.",
+        .saves = inputs | outputs,
+        .example = "pyburn.cumprod(pyburn.tensor([1., 2., 3.]), 0)"}));
+constinit OpInfo logcumsumexp =
+    define<Scan, infer_float, grad_logcumsumexp>({.schema = "logcumsumexp(Tensor input, int dim) -> Tensor",
+        .doc = "The logarithm of running sums of exp(input) along dim.",
+        .saves = inputs | outputs,
+        .example = "pyburn.logcumsumexp(pyburn.zeros(3), 0)",
+        .samples = R"(
+t(2, 3), 1
+t(2, 3, 4), 0
+t(2, 3, 4), dim=-2
+t(), 0
+t(0, 3), 1
+t(3, 4).T, 0
+t(2, 1).expand(2, 5), 1
+t(2, 3, dtype=f16), 1
+tensor([-inf, -inf, 1., inf]), 0
+t(2, dtype=i64), 0 ! floating
+t(2, 3), 2 ! dim out of range)"});
+constinit OpInfo cummax = extremum({.schema = "cummax(Tensor input, int dim) -> (Tensor values, Tensor indices)",
+    .doc = "The largest element so far along dim, and its position.",
+    .example = "pyburn.cummax(pyburn.tensor([1., 3., 2.]), 0)"});
+constinit OpInfo cummin = extremum({.schema = "cummin(Tensor input, int dim) -> (Tensor values, Tensor indices)",
+    .doc = "The smallest element so far along dim, and its position.",
+    .example = "pyburn.cummin(pyburn.tensor([3., 1., 2.]), 0)"});
+}  // namespace op
+
+namespace {
+constinit FunctionInfo functions[] = {
+    {.schema = "diff(Tensor input, int n=1, int dim=-1) -> Tensor",
+        .doc = "Differences of neighbours along dim, n times.",
+        .example = "pyburn.diff(pyburn.tensor([1., 3., 2.]))",
+        .samples = R"(
+t(2, 3)
+t(2, 3), 2
+t(4, 3), dim=0
+t(2, 3), n=5
+t(2, 3), n=0
+t(0, 3)
+t(3, 4).T
+t(2, 1).expand(2, 5)
+t(5, dtype=i64)
+t(5, dtype=b8)
+t() ! axis
+t(3), -1 ! n)",
+        .out = true},
+};
+}  // namespace
+
+Tensor diff(const TensorHandle& input, int64_t n, int64_t dim) {
+  require(input.rank() > 0, "[diff] expected at least one axis: got rank 0");
+  require<ValueError>(n >= 0, "[diff] expected n of at least 0: got {}", n);
+  const int axis = normalise_dim(dim, input.rank());
+  Tensor y = input;
+  if (n == 0) return clone(y);
+  for (int64_t i = 0; i < std::min(n, input.shape()[axis] + 1); ++i) {
+    const Tensor later = slice(y, axis, 1), earlier = slice(y, axis, 0, -1);
+    y = input.dtype() == DType::boolean ? ne(later, earlier) : later - earlier;
+  }
+  return y;
+}
+
+void register_scan(OpTable& table) {
+  table.add({&op::cumsum, &op::cumprod, &op::logcumsumexp, &op::cummax, &op::cummin});
+  table.add(functions);
+}
+
+}  // namespace pyburn

@@ -1,0 +1,23 @@
+// Running sums, products and extrema along one axis.
+#pragma once
+#include "pyburn/ops/reduce.h"
+
+namespace pyburn {
+
+struct Scan {
+  int64_t dim = 0;
+  DType result = DType::float32;
+  bool reverse = false;  // from the end: what gradients need
+  PB_FIELDS(dim, result, reverse)
+
+  static Scan from(const TensorHandle& x, int64_t dim, std::optional<DType> dtype) {
+    return {normalise_dim(dim, x.rank()), dtype.value_or(accumulate_dtype(x.dtype())), false};
+  }
+  static Scan from(const TensorHandle& x, int64_t dim) { return {normalise_dim(dim, x.rank()), x.dtype(), false}; }
+};
+
+namespace op {
+extern OpInfo cumsum, cumprod, logcumsumexp, cummax, cummin;
+}
+
+}  // namespace pyburn

@@ -1,0 +1,290 @@
+// Places in sorted sequences, counts of values, distinct values.
+#include "pyburn/ops/search.h"
+
+#include <cmath>
+
+#include "pyburn/ops/rules.h"
+
+namespace pyburn {
+namespace {
+
+Meta infer_search(const SearchSorted& a, Metas in) {
+  const Shape &sorted = in[0].shape, &values = in[1].shape;
+  require(sorted.rank() > 0, "expected a sequence with at least one axis: got rank 0");
+  bool fits = sorted.rank() == 1 || sorted.rank() == values.rank();
+  for (int i = 0; fits && sorted.rank() > 1 && i < sorted.rank() - 1; ++i) fits = sorted[i] == values[i];
+  require(fits, "values do not fit the sequences: got {} for {}", values, sorted);
+  return {values, a.result};
+}
+Meta infer_histc(const Histogram& a, Metas in) {
+  require<ValueError>(a.bins > 0, "expected at least one bin: got {}", a.bins);
+  require<ValueError>(a.min <= a.max, "max must not be less than min: got {} and {}", a.min, a.max);
+  require<DTypeError>(is_floating(in[0].dtype), "expected a floating dtype: got {}", in[0].dtype);
+  return {Shape{a.bins}, in[0].dtype};
+}
+
+}  // namespace
+
+namespace op {
+constinit OpInfo searchsorted = define<SearchSorted, infer_search>(
+    {.schema = "searchsorted(Tensor sorted_sequence, Tensor values, *, bool out_int32=False, bool right=False) -> Tensor",
+        .doc = "Where values would have to be inserted into a sequence that is sorted along its last axis, to keep it so.",
+        .cast = Cast::promote,
+        .no_grad = "the result is an index",
+        .torch = "lambda s, v, out_int32=False, right=False: torch.searchsorted(s, v, out_int32=out_int32, right=right)",
+        .example = "pyburn.searchsorted(pyburn.tensor([1., 3., 5.]), pyburn.tensor([3., 6.]))",
+        .samples = R"(
+tensor([1., 3., 5.]), tensor([[3., 6., 0.], [1., 4., 5.]])
+tensor([1., 3., 3., 5.]), tensor([3., 6., 0.]), right=True
+tensor([[1., 3., 5.], [2., 4., 6.]]), tensor([[3., 6.], [1., 4.]]), out_int32=True
+tensor([1, 3, 5]), tensor(3)
+tensor([[1., 2.], [3., 4.], [5., 6.]]).T, tensor([[3.], [4.]])
+tensor([1., 3., 5.]), t(2, 1).expand(2, 3)
+t(0), t(3)
+tensor([1., 3.]), t(0, 3)
+tensor([1., 3., nan]), tensor([nan, 2.])
+t(), t(2) ! axis
+t(2, 3), t(3, 3) ! do not fit)"});
+constinit OpInfo histc = define<Histogram, infer_histc>({.schema = "histc(Tensor input, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
+    .doc = "How many elements fall into each of bins parts of [min, max], or of the range of input.",
+    .no_grad = "the result is a count",
+    .example = "pyburn.histc(pyburn.tensor([1., 2., 1.]), bins=4, min=0, max=3)",
+    .samples = R"(
+tensor([1., 2., 1., 5.]), 4
+tensor([1., 2., 1., 5.]), 4, 1, 3
+t(40), bins=5, min=-1, max=1.5
+t()
+t(0), 3, 0, 1
+t(4, 5).T, 7
+t(2, 1).expand(2, 5), 3
+tensor([2., 2.]), 3
+t(5), 0 ! bin
+t(5), 3, 2, 1 ! max)"});
+constinit OpInfo bincount = define<BinCount, nullptr>({.schema = "bincount(Tensor input, Tensor? weights=None, int minlength=0) -> Tensor",
+    .doc = "How often each number from 0 on occurs in a vector of integers, or the sum of its weights.",
+    .kind = Kind::dynamic,
+    .no_grad = "the result is a count",
+    .example = "pyburn.bincount(pyburn.tensor([0, 2, 2]))",
+    .samples = R"(
+index(10, below=4)
+index(10, below=4), None, 8
+index(10, below=4), t(10).constant
+index(10, below=4), weights=t(10, dtype=i64), minlength=2
+index(0, below=4), minlength=3
+index(10, below=4)[::2]
+index(1, below=4).expand(5)
+tensor([-1]) ! negative
+index(below=4) ! vector
+t(4) ! integer)"});
+constinit OpInfo distinct = define<Distinct, nullptr>(
+    {.schema = "distinct(Tensor input, int? dim=None, bool consecutive=False) -> (Tensor output, Tensor inverse, Tensor counts)",
+        .doc = "The distinct elements (or parts along dim) in order, where each element went, and how often they occur; with consecutive, "
+               "of runs of equal neighbours.",
+        .kind = Kind::dynamic,
+        .no_grad = "the result depends on comparisons",
+        .torch = "lambda x, dim=None, consecutive=False: (torch.unique_consecutive if consecutive else torch.unique)(x, return_inverse=True, "
+                 "return_counts=True, dim=dim)",
+        .example = "pyburn.distinct(pyburn.tensor([3, 1, 3])).output",
+        .samples = R"(
+tensor([3, 1, 3, 2, 1])
+tensor([3., 1., 3., 2., 1.]).constant, consecutive=True
+tensor([[1., 2., 1.], [3., 0., 3.]]).constant, 1
+tensor([[1., 2.], [1., 2.], [0., 5.], [1., 2.]]).constant, 0
+tensor([[1., 2.], [1., 2.], [0., 5.], [1., 2.]]).constant, 0, True
+t(3, 4, dtype=i64)
+t(3, 4, dtype=b8)
+t(5, dtype=f16).constant
+tensor(2.).constant
+t(0).constant
+t(3, 4, dtype=u8).T
+t(2, 1, dtype=i64).expand(2, 3)
+tensor([nan, 1., nan]).constant
+t(2, 3), 2 ! dim out of range)"});
+}  // namespace op
+
+namespace {
+constexpr const char* kQuantiles = R"(
+t(2, 5), 0.3
+t(2, 5), 0.5, 1
+t(2, 5, 3), 0.25, -2, keepdim=True
+t(2, 5), 0.3, 1, interpolation='lower'
+t(2, 5), 0.3, 1, interpolation='higher'
+t(2, 5), 0.3, 1, interpolation='midpoint'
+t(2, 5), 0.3, 1, interpolation='nearest'
+t(2, 5), 1.0, keepdim=True
+t(), 0.5
+t(3, 4).T, 0.7, 0
+t(1, 5).expand(2, 5), 0.1, 1
+tensor([[1., nan, 3.], [1., 2., 4.]]), 0.5, 1
+t(3), 2.0 ! between 0 and 1
+t(3), 0.5, interpolation='all' ! interpolation
+t(0, 3), 0.5, 1 ! elements
+t(3, dtype=i64), 0.5 ! floating)";
+constexpr const char* kManyQuantiles = R"(
+t(2, 5), tensor([0.3, 0.9])
+t(2, 5), tensor([0.3, 0.9]), 1
+t(2, 5), tensor(0.3), 1
+t(2, 5, 3), tensor([0.25]), -2, keepdim=True
+t(2, 5), tensor([0.3, 0.9]), 1, interpolation='lower'
+t(), tensor([0.5])
+t(3, 4).T, tensor([0.7, 0.2]), 0
+t(1, 5).expand(2, 5), tensor([0.1]), 1
+tensor([[1., nan, 3.], [1., 2., 4.]]), tensor([0.5, 1.0]), 1
+t(0, 3), tensor([0.5]), 1 ! elements
+t(3), t(2, 2) ! one axis)";
+
+constinit FunctionInfo functions[] = {
+    {.schema = "searchsorted.number(Tensor sorted_sequence, Scalar values, *, bool out_int32=False, bool right=False) -> Tensor",
+        .doc = "Where a number would have to be inserted into a sorted vector.",
+        .torch = "lambda s, v, out_int32=False, right=False: torch.searchsorted(s, v, out_int32=out_int32, right=right)",
+        .example = "pyburn.searchsorted(pyburn.tensor([1., 3., 5.]), 3)",
+        .samples = R"(
+tensor([1., 3., 5.]), 3
+tensor([1., 3., 5.]), 3.5, out_int32=True
+tensor([1, 3, 5]), 3, right=True
+t(0), 1
+tensor([1., 2., 3., 4.])[::2], 3
+t(1).expand(3), 1
+t(), 3 ! axis
+t(2, 2), 3 ! do not fit)"},
+    {.schema = "bucketize(Tensor input, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
+        .doc = "The number of the interval between boundaries, which are sorted, that each element falls into.",
+        .example = "pyburn.bucketize(pyburn.tensor([3., 6.]), pyburn.tensor([1., 3., 5.]))",
+        .samples = R"(
+tensor([[3., 6., 0.], [1., 4., 5.]]), tensor([1., 3., 5.])
+tensor([3., 6., 0.]), tensor([1., 3., 5.]), right=True
+tensor([3., 6., 0.]), tensor([1., 3., 5.]), out_int32=True
+tensor(3), tensor([1, 3, 5])
+t(0), tensor([1., 3., 5.])
+t(3, 2).T, tensor([0., 0.5, 1.])
+t(2, 1).expand(2, 3), tensor([0., 0.5, 1.])
+t(2), t(2, 2) ! one axis)"},
+    {.schema = "isin(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
+        .doc = "Which elements are among test_elements (or are not, with invert).",
+        .example = "pyburn.isin(pyburn.tensor([1, 2, 3]), pyburn.tensor([2, 4]))",
+        .samples = R"(
+tensor([[1, 2], [3, 4]]), tensor([2, 3])
+tensor([1., 2., 3.]), tensor([2., 5.]), invert=True
+tensor([1., 2., 3.]), tensor([2., 5.]), assume_unique=True
+tensor(2.), tensor([2., 5.])
+t(0), t(3)
+t(3), t(0)
+tensor([[1, 2], [3, 4]]).T, tensor([[2], [3]])
+t(2, 1, dtype=i64).expand(2, 3), tensor([1, 2])
+1, 2 ! Tensor)"},
+    {.schema = "quantile(Tensor input, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
+        .doc = "The value that the share q of the elements along dim does not exceed; NaN if there is one.",
+        .example = "pyburn.quantile(pyburn.tensor([1., 2., 3.]), 0.5)",
+        .samples = kQuantiles},
+    {.schema = "quantile.each(Tensor input, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
+        .doc = "The quantiles for several shares; a new first axis holds them.",
+        .example = "pyburn.quantile(pyburn.tensor([1., 2., 3.]), pyburn.tensor([0., 1.]))",
+        .samples = kManyQuantiles},
+    {.schema = "nanquantile(Tensor input, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
+        .doc = "The quantile of the elements that are not NaN.",
+        .example = "pyburn.nanquantile(pyburn.tensor([1., float('nan'), 3.]), 0.5)",
+        .samples = kQuantiles},
+    {.schema = "nanquantile.each(Tensor input, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
+        .doc = "The quantiles of the elements that are not NaN, for several shares.",
+        .example = "pyburn.nanquantile(pyburn.tensor([1., float('nan'), 3.]), pyburn.tensor([0., 1.]))",
+        .samples = kManyQuantiles},
+};
+
+// Quantiles for shares q (one axis, or none) of x; `keep_axis` where q has one.
+Tensor quantiles(const TensorHandle& input, const TensorHandle& q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation,
+    bool ignore_nan) {
+  require<DTypeError>(is_floating(input.dtype()), "expected a floating dtype: got {}", input.dtype());
+  require(q.rank() <= 1, "expected q with at most one axis: got {}", q.shape());
+  const bool known = interpolation == "linear" || interpolation == "lower" || interpolation == "higher" || interpolation == "midpoint" ||
+                     interpolation == "nearest";
+  require<ValueError>(known, "interpolation is 'linear', 'lower', 'higher', 'midpoint' or 'nearest': got '{}'", interpolation);
+  const int axis = dim ? normalise_dim(*dim, input.rank()) : 0;
+  // The axis last; results get it back with extent 1.
+  const Tensor x = !dim || input.rank() == 0 ? reshape(input, Dims{-1}) : transpose(input, axis, input.rank() - 1);
+  const int last = x.rank() - 1;
+  const int64_t n = x.shape()[last];
+  require<ValueError>(input.numel() > 0, "expected elements: got {}", input.shape());
+  const Tensor sorted = sort(x, last)[0], number = eq(x, x);
+  const Tensor shares = cast(q.rank() ? q : unsqueeze(q, 0), x.dtype());
+  // Ranks among the numbers; where a NaN counts, it is the last.
+  const Tensor numbers = sum(number, Dims{last}, true);
+  const Tensor top = cast(maximum(numbers - 1, 0), x.dtype());
+  const Tensor rank = ignore_nan ? top * shares : where(lt(numbers, n), double(n - 1), top * shares);
+  const Tensor lower = cast(rank, DType::int64);
+  const Tensor upper = where(lt(cast(lower, x.dtype()), rank), lower + 1, lower);
+  const Tensor part = rank - cast(lower, x.dtype());
+  Tensor y;
+  if (interpolation == "lower") y = gather(sorted, last, lower);
+  else if (interpolation == "higher") y = gather(sorted, last, upper);
+  else if (interpolation == "nearest") {  // ties to the even rank
+    const Tensor even = eq(cast(cast(lower, x.dtype()) * 0.5, DType::int64) * 2, lower);
+    y = gather(sorted, last, where(eq(part, 0.5), where(even, lower, upper), where(lt(part, 0.5), lower, upper)));
+  } else {
+    const Tensor a = gather(sorted, last, lower), b = gather(sorted, last, upper);
+    y = interpolation == "midpoint" ? a + (b - a) * 0.5 : a + (b - a) * part;
+  }
+  // The axis of shares to the front.
+  Dims order{last};
+  for (int i = 0; i < last; ++i) order.push_back(i);
+  y = permute(y, order);
+  if (dim && input.rank() > 0) {  // what stands in the place of the axis is the last axis of input
+    Dims back{0};
+    Dims rest;
+    for (int i = 0; i < last; ++i) rest.push_back(i + 1);
+    if (axis != last) {
+      const int64_t moved = rest[axis];
+      rest.erase(axis);
+      rest.push_back(moved);
+    }
+    back.append(rest.begin(), rest.end());
+    y = permute(y, back);
+    if (keepdim) y = unsqueeze(y, axis + 1);
+  } else if (keepdim) {
+    Dims size(input.rank() + 1, 1);
+    size[0] = y.shape()[0];
+    y = reshape(y, size);
+  }
+  return q.rank() ? y : select(y, 0, 0);
+}
+Tensor share(const TensorHandle& input, double q) {
+  require<ValueError>(q >= 0 && q <= 1, "expected q between 0 and 1: got {}", q);
+  return full(Dims{}, q, is_floating(input.dtype()) ? input.dtype() : default_dtype(), &input.device());
+}
+}  // namespace
+
+Tensor searchsorted(const TensorHandle& sorted_sequence, const Scalar& values, bool out_int32, bool right) {
+  require(sorted_sequence.rank() <= 1, "values do not fit the sequences: got a number for {}", sorted_sequence.shape());
+  return searchsorted(sorted_sequence, full(Dims{}, values, {}, &sorted_sequence.device()), out_int32, right);
+}
+Tensor bucketize(const TensorHandle& input, const TensorHandle& boundaries, bool out_int32, bool right) {
+  require(boundaries.rank() == 1, "expected boundaries with one axis: got {}", boundaries.shape());
+  return searchsorted(boundaries, input, out_int32, right);
+}
+Tensor isin(const TensorHandle& elements, const TensorHandle& test_elements, bool, bool invert) {
+  if (test_elements.numel() == 0) return full(elements.shape(), invert, DType::boolean, &elements.device());
+  const Tensor sorted = sort(reshape(detach(test_elements), Dims{-1}), 0)[0], flat = reshape(detach(elements), Dims{-1});
+  const Tensor place = minimum(searchsorted(sorted, flat), sorted.numel() - 1);
+  const Tensor found = index_select(sorted, 0, place);
+  return reshape(invert ? ne(found, flat) : eq(found, flat), elements.shape());
+}
+Tensor quantile(const TensorHandle& input, double q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation) {
+  return quantiles(input, share(input, q), dim, keepdim, interpolation, false);
+}
+Tensor quantile(
+    const TensorHandle& input, const TensorHandle& q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation) {
+  return quantiles(input, q, dim, keepdim, interpolation, false);
+}
+Tensor nanquantile(const TensorHandle& input, double q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation) {
+  return quantiles(input, share(input, q), dim, keepdim, interpolation, true);
+}
+Tensor nanquantile(
+    const TensorHandle& input, const TensorHandle& q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation) {
+  return quantiles(input, q, dim, keepdim, interpolation, true);
+}
+
+void register_search(OpTable& table) {
+  table.add({&op::searchsorted, &op::histc, &op::bincount, &op::distinct});
+  table.add(functions);
+}
+
+}  // namespace pyburn
