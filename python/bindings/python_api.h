@@ -1,6 +1,7 @@
 // Python.h and the small things every binding file needs.
 #pragma once
 #include <Python.h>
+#include <structmember.h>
 
 #include <utility>
 

@@ -1,7 +1,5 @@
 #include "signature.h"
 
-#include <structmember.h>
-
 #include <algorithm>
 
 #include "pyburn/ir/op_info.h"
