@@ -1,6 +1,4 @@
 // The callable behind every function and method: matches arguments to the forms of the function and calls its thunk.
-#include <Python.h>
-// After Python.h.
 #include <map>
 
 #include "arguments.h"

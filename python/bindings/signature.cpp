@@ -154,7 +154,8 @@ Signature parse_schema(std::string_view schema) {
     s.parameters.push_back(p);
     if (!keyword_only) ++s.positional;
   }
-  s.spreads = s.positional > 0 && s.parameters[size_t(s.positional - 1)].type == ParameterType::dims;
+  const ParameterType last = s.positional > 0 ? s.parameters[size_t(s.positional - 1)].type : ParameterType::tensor;
+  s.spreads = last == ParameterType::dims || last == ParameterType::tensors;
   const std::string_view result = schema.substr(close + 5);
   if (result[0] == '(') {
     s.results = 1 + int(std::count(result.begin(), result.end(), ','));
@@ -170,7 +171,8 @@ bool accepts(const Signature& s, PyObject* const* args, size_t nargs, PyObject* 
     const bool spread = s.spreads && i + 1 >= size_t(s.positional);
     if (i >= size_t(s.positional) && !spread) return false;
     const size_t at = spread ? size_t(s.positional) - 1 : i;
-    if (!fits(s.parameters[at].type, args[i])) return false;
+    const ParameterType type = s.parameters[at].type;
+    if (!fits(type, args[i]) && !(spread && type == ParameterType::tensors && is_tensor(args[i]))) return false;
     given |= 1u << at;
   }
   for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); ++k) {

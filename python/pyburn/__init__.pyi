@@ -1,6 +1,7 @@
 # What `import pyburn` offers. Dtypes are called float, int and bool here, so that annotations must stand elsewhere.
 from . import autograd as autograd
 from . import backend as backend
+from . import linalg as linalg
 from ._cmake import cmake_dir as cmake_dir
 from ._core import get_default_dtype as get_default_dtype
 from ._core import get_num_threads as get_num_threads
@@ -57,6 +58,8 @@ from .tensor.number_info import iinfo as iinfo
 from .tensor.printing import get_printoptions as get_printoptions
 from .tensor.printing import printoptions as printoptions
 from .tensor.printing import set_printoptions as set_printoptions
+from .tensor.products import einsum as einsum
+from .tensor.products import tensordot as tensordot
 
 TensorPy = Tensor
 __version__: str

@@ -5,6 +5,21 @@
 namespace pyburn::python {
 namespace {
 
+PyObject* call_attention(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::attention(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.optional_tensor(3), a.boolean(4), a.number(5)));
+}
+void into_attention(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { attention_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.optional_tensor(3), a.boolean(4), a.number(5));
+}
+PyObject* call_attention_grad(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::attention_grad(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.optional_tensor(4), a.tensor(5), a.tensor(6), a.boolean(7), a.number(8)));
+}
+void into_attention_grad(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { attention_grad_into(Targets<3>{out[0], out[1], out[2]}, x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.optional_tensor(4), a.tensor(5), a.tensor(6), a.boolean(7), a.number(8));
+}
+PyObject* call_scaled_dot_product_attention(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::scaled_dot_product_attention(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.optional_tensor(3), a.number(4), a.boolean(5), a.optional_number(6), a.boolean(7)));
+}
 PyObject* call_add(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::add(x...); }, a.operand(0), a.operand(1), a.scalar(2)));
 }
@@ -89,12 +104,6 @@ PyObject* call_where(const Arguments& a) {
 void into_where(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { where_into(out[0], x...); }, a.tensor(0), a.operand(1), a.operand(2));
 }
-PyObject* call_conv2d(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv2d(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6)));
-}
-void into_conv2d(const Arguments& a, std::span<const TensorHandle> out) {
-  invoke(a, [&](const auto&... x) { conv2d_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6));
-}
 PyObject* call_conv2d_input(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv2d_input(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6)));
 }
@@ -106,6 +115,51 @@ PyObject* call_conv2d_weight(const Arguments& a) {
 }
 void into_conv2d_weight(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { conv2d_weight_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6));
+}
+PyObject* call_conv3d_input(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv3d_input(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6)));
+}
+void into_conv3d_input(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { conv3d_input_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6));
+}
+PyObject* call_conv3d_weight(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv3d_weight(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6)));
+}
+void into_conv3d_weight(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { conv3d_weight_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6));
+}
+PyObject* call_conv1d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv1d(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6)));
+}
+PyObject* call_conv1d_padding(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv1d(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.text(4), a.dims(5), a.integer(6)));
+}
+PyObject* call_conv2d_any(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv2d(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6)));
+}
+void into_conv2d_any(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { conv2d_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6));
+}
+PyObject* call_conv2d_padding(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv2d(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.text(4), a.dims(5), a.integer(6)));
+}
+PyObject* call_conv3d_any(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv3d(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6)));
+}
+void into_conv3d_any(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { conv3d_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6));
+}
+PyObject* call_conv3d_padding(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv3d(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.text(4), a.dims(5), a.integer(6)));
+}
+PyObject* call_conv_transpose1d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv_transpose1d(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6), a.dims(7)));
+}
+PyObject* call_conv_transpose2d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv_transpose2d(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6), a.dims(7)));
+}
+PyObject* call_conv_transpose3d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv_transpose3d(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6), a.dims(7)));
 }
 PyObject* call_cast(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cast(x...); }, a.tensor(0), a.dtype(1)));
@@ -127,6 +181,39 @@ PyObject* call_contiguous(const Arguments& a) {
 }
 PyObject* call_detach(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::detach(x...); }, a.tensor(0)));
+}
+PyObject* call_einsum(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::einsum(x...); }, a.text(0), a.tensors(1)));
+}
+PyObject* call_tensordot(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::tensordot(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3)));
+}
+void into_tensordot(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { tensordot_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3));
+}
+PyObject* call_kron(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::kron(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_kron(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { kron_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_chain_matmul(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::chain_matmul(x...); }, a.tensors(0)));
+}
+void into_chain_matmul(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { chain_matmul_into(out[0], x...); }, a.tensors(0));
+}
+PyObject* call_linalg_multi_dot(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::linalg_multi_dot(x...); }, a.tensors(0)));
+}
+void into_linalg_multi_dot(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { linalg_multi_dot_into(out[0], x...); }, a.tensors(0));
+}
+PyObject* call_cross(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cross(x...); }, a.tensor(0), a.tensor(1), a.optional_integer(2)));
+}
+void into_cross(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { cross_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.optional_integer(2));
 }
 PyObject* call_full(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::full(x...); }, a.dims(0), a.scalar(1), a.optional_dtype(2), a.optional_device(3), a.boolean(4)));
@@ -176,6 +263,30 @@ PyObject* call_index_add(const Arguments& a) {
 void into_index_add(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { index_add_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3));
 }
+PyObject* call_resize_axis(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::resize_axis(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.integer(3), a.text(4), a.boolean(5), a.number(6), a.boolean(7)));
+}
+void into_resize_axis(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { resize_axis_into(out[0], x...); }, a.tensor(0), a.integer(1), a.integer(2), a.integer(3), a.text(4), a.boolean(5), a.number(6), a.boolean(7));
+}
+PyObject* call_resize_axis_input(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::resize_axis_input(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.integer(3), a.text(4), a.boolean(5), a.number(6), a.boolean(7)));
+}
+void into_resize_axis_input(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { resize_axis_input_into(out[0], x...); }, a.tensor(0), a.integer(1), a.integer(2), a.integer(3), a.text(4), a.boolean(5), a.number(6), a.boolean(7));
+}
+PyObject* call_interpolate(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::interpolate(x...); }, a.tensor(0), a.optional_dims(1), a.optional_numbers(2), a.text(3), a.optional_boolean(4), a.optional_boolean(5), a.boolean(6)));
+}
+PyObject* call_pixel_shuffle(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::pixel_shuffle(x...); }, a.tensor(0), a.integer(1)));
+}
+PyObject* call_pixel_unshuffle(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::pixel_unshuffle(x...); }, a.tensor(0), a.integer(1)));
+}
+PyObject* call_channel_shuffle(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::channel_shuffle(x...); }, a.tensor(0), a.integer(1)));
+}
 PyObject* call_bmm(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::bmm(x...); }, a.tensor(0), a.tensor(1)));
 }
@@ -185,11 +296,86 @@ void into_bmm(const Arguments& a, std::span<const TensorHandle> out) {
 PyObject* call_matmul(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::matmul(x...); }, a.tensor(0), a.tensor(1)));
 }
+void into_matmul(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { matmul_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
 PyObject* call_mm(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::mm(x...); }, a.tensor(0), a.tensor(1)));
 }
+void into_mm(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { mm_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_mv(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::mv(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_mv(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { mv_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_dot(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::dot(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_dot(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { dot_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_vdot(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::vdot(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_vdot(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { vdot_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_inner(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::inner(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_inner(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { inner_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_outer(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::outer(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_outer(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { outer_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_ger(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::ger(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_ger(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { ger_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_addmm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::addmm(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3), a.scalar(4)));
+}
+void into_addmm(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { addmm_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3), a.scalar(4));
+}
+PyObject* call_addmv(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::addmv(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3), a.scalar(4)));
+}
+void into_addmv(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { addmv_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3), a.scalar(4));
+}
+PyObject* call_addr(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::addr(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3), a.scalar(4)));
+}
+void into_addr(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { addr_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3), a.scalar(4));
+}
+PyObject* call_addbmm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::addbmm(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3), a.scalar(4)));
+}
+void into_addbmm(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { addbmm_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3), a.scalar(4));
+}
+PyObject* call_baddbmm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::baddbmm(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3), a.scalar(4)));
+}
+void into_baddbmm(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { baddbmm_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3), a.scalar(4));
+}
 PyObject* call_linear(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::linear(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2)));
+}
+PyObject* call_bilinear(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::bilinear(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.optional_tensor(3)));
 }
 PyObject* call_view(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::view(x...); }, a.tensor(0), a.dims(1)));
@@ -253,6 +439,105 @@ PyObject* call_nll_loss(const Arguments& a) {
 }
 PyObject* call_cross_entropy(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cross_entropy(x...); }, a.tensor(0), a.tensor(1), a.text(2)));
+}
+PyObject* call_max_pool(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::max_pool(x...); }, a.tensor(0), a.dims(1), a.dims(2), a.dims(3), a.dims(4), a.boolean(5), a.boolean(6)));
+}
+void into_max_pool(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { max_pool_into(out[0], x...); }, a.tensor(0), a.dims(1), a.dims(2), a.dims(3), a.dims(4), a.boolean(5), a.boolean(6));
+}
+PyObject* call_max_pool_with_indices(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::max_pool_with_indices(x...); }, a.tensor(0), a.dims(1), a.dims(2), a.dims(3), a.dims(4), a.boolean(5), a.boolean(6)));
+}
+void into_max_pool_with_indices(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { max_pool_with_indices_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.dims(1), a.dims(2), a.dims(3), a.dims(4), a.boolean(5), a.boolean(6));
+}
+PyObject* call_unpool(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::unpool(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.boolean(3)));
+}
+void into_unpool(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { unpool_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.boolean(3));
+}
+PyObject* call_unpool_input(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::unpool_input(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.boolean(3)));
+}
+void into_unpool_input(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { unpool_input_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.boolean(3));
+}
+PyObject* call_avg_pool(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::avg_pool(x...); }, a.tensor(0), a.dims(1), a.dims(2), a.dims(3), a.boolean(4), a.boolean(5), a.integer(6), a.boolean(7)));
+}
+void into_avg_pool(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { avg_pool_into(out[0], x...); }, a.tensor(0), a.dims(1), a.dims(2), a.dims(3), a.boolean(4), a.boolean(5), a.integer(6), a.boolean(7));
+}
+PyObject* call_avg_pool_input(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::avg_pool_input(x...); }, a.tensor(0), a.dims(1), a.dims(2), a.dims(3), a.dims(4), a.boolean(5), a.boolean(6), a.integer(7), a.boolean(8)));
+}
+void into_avg_pool_input(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { avg_pool_input_into(out[0], x...); }, a.tensor(0), a.dims(1), a.dims(2), a.dims(3), a.dims(4), a.boolean(5), a.boolean(6), a.integer(7), a.boolean(8));
+}
+PyObject* call_max_pool1d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::max_pool1d(x...); }, a.tensor(0), a.dims(1), a.optional_dims(2), a.dims(3), a.dims(4), a.boolean(5)));
+}
+PyObject* call_max_pool1d_with_indices(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::max_pool1d_with_indices(x...); }, a.tensor(0), a.dims(1), a.optional_dims(2), a.dims(3), a.dims(4), a.boolean(5)));
+}
+PyObject* call_avg_pool1d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::avg_pool1d(x...); }, a.tensor(0), a.dims(1), a.optional_dims(2), a.dims(3), a.boolean(4), a.boolean(5)));
+}
+PyObject* call_adaptive_avg_pool1d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::adaptive_avg_pool1d(x...); }, a.tensor(0), a.dims(1)));
+}
+PyObject* call_adaptive_max_pool1d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::adaptive_max_pool1d(x...); }, a.tensor(0), a.dims(1)));
+}
+PyObject* call_lp_pool1d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::lp_pool1d(x...); }, a.tensor(0), a.number(1), a.dims(2), a.optional_dims(3), a.boolean(4)));
+}
+PyObject* call_max_unpool1d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::max_unpool1d(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.optional_dims(3), a.dims(4), a.optional_dims(5)));
+}
+PyObject* call_max_pool2d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::max_pool2d(x...); }, a.tensor(0), a.dims(1), a.optional_dims(2), a.dims(3), a.dims(4), a.boolean(5)));
+}
+PyObject* call_max_pool2d_with_indices(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::max_pool2d_with_indices(x...); }, a.tensor(0), a.dims(1), a.optional_dims(2), a.dims(3), a.dims(4), a.boolean(5)));
+}
+PyObject* call_avg_pool2d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::avg_pool2d(x...); }, a.tensor(0), a.dims(1), a.optional_dims(2), a.dims(3), a.boolean(4), a.boolean(5), a.optional_integer(6)));
+}
+PyObject* call_adaptive_avg_pool2d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::adaptive_avg_pool2d(x...); }, a.tensor(0), a.dims(1)));
+}
+PyObject* call_adaptive_max_pool2d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::adaptive_max_pool2d(x...); }, a.tensor(0), a.dims(1)));
+}
+PyObject* call_lp_pool2d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::lp_pool2d(x...); }, a.tensor(0), a.number(1), a.dims(2), a.optional_dims(3), a.boolean(4)));
+}
+PyObject* call_max_unpool2d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::max_unpool2d(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.optional_dims(3), a.dims(4), a.optional_dims(5)));
+}
+PyObject* call_max_pool3d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::max_pool3d(x...); }, a.tensor(0), a.dims(1), a.optional_dims(2), a.dims(3), a.dims(4), a.boolean(5)));
+}
+PyObject* call_max_pool3d_with_indices(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::max_pool3d_with_indices(x...); }, a.tensor(0), a.dims(1), a.optional_dims(2), a.dims(3), a.dims(4), a.boolean(5)));
+}
+PyObject* call_avg_pool3d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::avg_pool3d(x...); }, a.tensor(0), a.dims(1), a.optional_dims(2), a.dims(3), a.boolean(4), a.boolean(5), a.optional_integer(6)));
+}
+PyObject* call_adaptive_avg_pool3d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::adaptive_avg_pool3d(x...); }, a.tensor(0), a.dims(1)));
+}
+PyObject* call_adaptive_max_pool3d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::adaptive_max_pool3d(x...); }, a.tensor(0), a.dims(1)));
+}
+PyObject* call_lp_pool3d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::lp_pool3d(x...); }, a.tensor(0), a.number(1), a.dims(2), a.optional_dims(3), a.boolean(4)));
+}
+PyObject* call_max_unpool3d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::max_unpool3d(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.optional_dims(3), a.dims(4), a.optional_dims(5)));
 }
 PyObject* call_rand(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rand(x...); }, a.dims(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3), a.optional_generator(4)));
@@ -371,10 +656,25 @@ PyObject* call_relu(const Arguments& a) {
 void into_relu(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { relu_into(out[0], x...); }, a.tensor(0));
 }
+PyObject* call_im2col(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::im2col(x...); }, a.tensor(0), a.dims(1), a.dims(2), a.dims(3), a.dims(4)));
+}
+void into_im2col(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { im2col_into(out[0], x...); }, a.tensor(0), a.dims(1), a.dims(2), a.dims(3), a.dims(4));
+}
+PyObject* call_col2im(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::col2im(x...); }, a.tensor(0), a.dims(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5)));
+}
+void into_col2im(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { col2im_into(out[0], x...); }, a.tensor(0), a.dims(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5));
+}
 
 }  // namespace
 
 const FunctionEntry kFunctions[] = {
+    {"attention(Tensor query, Tensor key, Tensor value, Tensor? mask, bool is_causal, float scale) -> (Tensor output, Tensor logsumexp)", "softmax(scale * query @ key.T + mask) @ value over (batch, head, token, feature), and the logarithm of each softmax's sum.", "pyburn.attention(pyburn.ones(1, 1, 2, 3), pyburn.ones(1, 1, 4, 3), pyburn.ones(1, 1, 4, 3), None, False, 1.0)[0].shape", call_attention, into_attention, 0},
+    {"attention_grad(Tensor grad_output, Tensor query, Tensor key, Tensor value, Tensor? mask, Tensor logsumexp, Tensor delta, bool is_causal, float scale) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value)", "Gradient of attention; the probabilities are computed again from the scores and their log-sum-exp.", "pyburn.attention_grad(pyburn.ones(1, 1, 2, 3), pyburn.ones(1, 1, 2, 3), pyburn.ones(1, 1, 4, 3), pyburn.ones(1, 1, 4, 3), None, pyburn.ones(1, 1, 2), pyburn.ones(1, 1, 2), False, 1.0)[0].shape", call_attention_grad, into_attention_grad, 0},
+    {"scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor", "softmax(query @ key.T * scale + attn_mask) @ value over the last two axes; scale is 1 / sqrt(features) by default.", "pyburn.scaled_dot_product_attention(pyburn.ones(2, 3, 4), pyburn.ones(2, 5, 4), pyburn.ones(2, 5, 4)).shape", call_scaled_dot_product_attention, nullptr, 0},
     {"add(Tensor|Scalar input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "input + alpha * other.", "pyburn.add(pyburn.tensor([1., 2.]), 10, alpha=2)", call_add, into_add, kMethod | kInPlace},
     {"sub(Tensor|Scalar input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "input - alpha * other.", "pyburn.sub(pyburn.tensor([1., 2.]), 1)", call_sub, into_sub, kMethod | kInPlace},
     {"mul(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "input * other.", "pyburn.mul(pyburn.tensor([1., 2.]), 3)", call_mul, into_mul, kMethod | kInPlace},
@@ -389,14 +689,30 @@ const FunctionEntry kFunctions[] = {
     {"gt(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "Where input is greater than other.", "pyburn.gt(pyburn.tensor([1., 2.]), 1)", call_gt, into_gt, kMethod | kInPlace},
     {"ge(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "Where input is at least other.", "pyburn.ge(pyburn.tensor([1., 2.]), 2)", call_ge, into_ge, kMethod | kInPlace},
     {"where(Tensor condition, Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "Elements of input where condition holds, of other elsewhere.", "pyburn.where(pyburn.tensor([True, False]), pyburn.tensor([1., 2.]), 0.)", call_where, into_where, 0},
-    {"conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] dilation=1, int groups=1) -> Tensor", "Two-dimensional convolution (cross-correlation) of input (N, C, H, W) with weight (O, C / groups, kh, kw).", "pyburn.conv2d(pyburn.ones(1, 1, 5, 5), pyburn.ones(2, 1, 3, 3)).shape", call_conv2d, into_conv2d, kMethod},
     {"conv2d_input(Tensor grad_output, Tensor weight, int[] input_size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor", "Gradient of conv2d with respect to its input.", "pyburn.conv2d_input(pyburn.ones(1, 2, 3, 3), pyburn.ones(2, 1, 3, 3), (1, 1, 5, 5), (1, 1), (0, 0), (1, 1), 1).shape", call_conv2d_input, into_conv2d_input, 0},
     {"conv2d_weight(Tensor input, Tensor grad_output, int[] weight_size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor", "Gradient of conv2d with respect to its weight.", "pyburn.conv2d_weight(pyburn.ones(1, 1, 5, 5), pyburn.ones(1, 2, 3, 3), (2, 1, 3, 3), (1, 1), (0, 0), (1, 1), 1).shape", call_conv2d_weight, into_conv2d_weight, kMethod},
+    {"conv3d_input(Tensor grad_output, Tensor weight, int[] input_size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor", "Gradient of conv3d with respect to its input.", "pyburn.conv3d_input(pyburn.ones(1, 2, 3, 3, 3), pyburn.ones(2, 1, 1, 1, 1), (1, 1, 3, 3, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1).shape", call_conv3d_input, into_conv3d_input, 0},
+    {"conv3d_weight(Tensor input, Tensor grad_output, int[] weight_size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor", "Gradient of conv3d with respect to its weight.", "pyburn.conv3d_weight(pyburn.ones(1, 1, 3, 3, 3), pyburn.ones(1, 2, 3, 3, 3), (2, 1, 1, 1, 1), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1).shape", call_conv3d_weight, into_conv3d_weight, kMethod},
+    {"conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] dilation=1, int groups=1) -> Tensor", "One-dimensional convolution of input (N, C, L) or (C, L) with weight (O, C / groups, k).", "pyburn.conv1d(pyburn.ones(1, 1, 5), pyburn.ones(2, 1, 3)).shape", call_conv1d, nullptr, kMethod},
+    {"conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, str padding='valid', int[] dilation=1, int groups=1) -> Tensor", "The same; padding 'same' keeps the length, 'valid' is none.", "pyburn.conv1d(pyburn.ones(1, 1, 5), pyburn.ones(2, 1, 3), padding='same').shape", call_conv1d_padding, nullptr, kMethod},
+    {"conv2d.any(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] dilation=1, int groups=1) -> Tensor", "Two-dimensional convolution of input (N, C, H, W) or (C, H, W) with weight (O, C / groups, kh, kw).", "pyburn.conv2d(pyburn.ones(1, 1, 5, 5), pyburn.ones(2, 1, 3, 3)).shape", call_conv2d_any, into_conv2d_any, kMethod},
+    {"conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, str padding='valid', int[] dilation=1, int groups=1) -> Tensor", "The same; padding 'same' keeps the extents, 'valid' is none.", "pyburn.conv2d(pyburn.ones(1, 1, 5, 5), pyburn.ones(2, 1, 3, 3), padding='same').shape", call_conv2d_padding, nullptr, kMethod},
+    {"conv3d.any(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] dilation=1, int groups=1) -> Tensor", "Three-dimensional convolution of input (N, C, D, H, W) or (C, D, H, W) with weight (O, C / groups, kd, kh, kw).", "pyburn.conv3d(pyburn.ones(1, 1, 5, 5, 5), pyburn.ones(2, 1, 3, 3, 3)).shape", call_conv3d_any, into_conv3d_any, kMethod},
+    {"conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, str padding='valid', int[] dilation=1, int groups=1) -> Tensor", "The same; padding 'same' keeps the extents, 'valid' is none.", "pyburn.conv3d(pyburn.ones(1, 1, 5, 5, 5), pyburn.ones(2, 1, 3, 3, 3), padding='same').shape", call_conv3d_padding, nullptr, kMethod},
+    {"conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] output_padding=0, int groups=1, int[] dilation=1) -> Tensor", "Transposed convolution of input (N, C, L) or (C, L) with weight (C, O / groups, k): the gradient of conv1d as a function.", "pyburn.conv_transpose1d(pyburn.ones(1, 2, 3), pyburn.ones(2, 1, 3), stride=2).shape", call_conv_transpose1d, nullptr, kMethod},
+    {"conv_transpose2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] output_padding=0, int groups=1, int[] dilation=1) -> Tensor", "Transposed convolution of input (N, C, H, W) or (C, H, W) with weight (C, O / groups, kh, kw).", "pyburn.conv_transpose2d(pyburn.ones(1, 2, 3, 3), pyburn.ones(2, 1, 3, 3), stride=2).shape", call_conv_transpose2d, nullptr, kMethod},
+    {"conv_transpose3d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] output_padding=0, int groups=1, int[] dilation=1) -> Tensor", "Transposed convolution of input (N, C, D, H, W) or (C, D, H, W) with weight (C, O / groups, kd, kh, kw).", "pyburn.conv_transpose3d(pyburn.ones(1, 2, 2, 3, 3), pyburn.ones(2, 1, 3, 3, 3), stride=2).shape", call_conv_transpose3d, nullptr, kMethod},
     {"cast(Tensor input, DType dtype) -> Tensor", "A fresh tensor with the values of input in another dtype.", "pyburn.cast(pyburn.tensor([1.5, 2.5]), pyburn.int64)", call_cast, into_cast, kMethod},
     {"contiguous_copy(Tensor input) -> Tensor", "A fresh copy of input in plain row-major order.", "pyburn.contiguous_copy(pyburn.ones(2, 3).T).is_contiguous()", call_contiguous_copy, into_contiguous_copy, kMethod},
     {"clone(Tensor input) -> Tensor", "A copy of input that keeps its order of axes.", "pyburn.clone(pyburn.ones(2))", call_clone, nullptr, kMethod},
     {"contiguous(Tensor input) -> Tensor", "input itself when its elements lie in plain order, else a copy that does.", "pyburn.contiguous(pyburn.ones(2, 3).T)", call_contiguous, nullptr, kMethod},
     {"detach(Tensor input) -> Tensor", "The same elements without a history; writes are seen by both.", "pyburn.detach(pyburn.ones(2, requires_grad=True)).requires_grad", call_detach, nullptr, kMethod},
+    {"einsum(str equation, Tensor[] operands) -> Tensor", "Sums of products of the operands; the equation names their axes by letters and says which of them the result has.", "pyburn.einsum('ij,jk->ik', pyburn.ones(2, 3), pyburn.ones(3, 4)).shape", call_einsum, nullptr, 0},
+    {"tensordot(Tensor a, Tensor b, int[] dims_a, int[] dims_b) -> Tensor", "Sums of products over the axes dims_a of a and dims_b of b; what is left of a comes first.", "pyburn.tensordot(pyburn.ones(2, 3), pyburn.ones(3, 4), 1).shape", call_tensordot, into_tensordot, 0},
+    {"kron(Tensor input, Tensor other) -> Tensor", "The Kronecker product: each element of input times all of other.", "pyburn.kron(pyburn.tensor([1., 2.]), pyburn.tensor([1., 10.]))", call_kron, into_kron, kMethod},
+    {"chain_matmul(Tensor[] matrices) -> Tensor", "The product of several matrices, in the order that needs the fewest multiplications.", "pyburn.chain_matmul(pyburn.ones(2, 3), pyburn.ones(3, 4), pyburn.ones(4, 1)).shape", call_chain_matmul, into_chain_matmul, 0},
+    {"linalg_multi_dot(Tensor[] tensors) -> Tensor", "chain_matmul; the first and the last may be vectors.", "pyburn.linalg_multi_dot([pyburn.ones(2), pyburn.ones(2, 3), pyburn.ones(3)])", call_linalg_multi_dot, into_linalg_multi_dot, 0},
+    {"cross(Tensor input, Tensor other, int? dim=None) -> Tensor", "Cross products of the vectors along dim, which has extent 3 (the first such axis by default).", "pyburn.cross(pyburn.tensor([1., 0., 0.]), pyburn.tensor([0., 1., 0.]))", call_cross, into_cross, kMethod},
     {"full(int[] size, Scalar fill_value, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "A tensor of the given size with every element equal to fill_value.", "pyburn.full((2, 2), 7.)", call_full, nullptr, 0},
     {"arange(Scalar start, Scalar? end=None, Scalar step=1, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "The numbers from start (0 when only one bound is given) up to, not including, end.", "pyburn.arange(5)", call_arange, nullptr, 0},
     {"zeros(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "A tensor of zeros.", "pyburn.zeros(2, 3)", call_zeros, nullptr, 0},
@@ -411,10 +727,28 @@ const FunctionEntry kFunctions[] = {
     {"nonzero(Tensor input) -> Tensor", "The indices of the elements that are not zero, a row each.", "pyburn.nonzero(pyburn.tensor([0., 3., 0., 4.]))", call_nonzero, nullptr, kMethod},
     {"index_select(Tensor input, int dim, Tensor index) -> Tensor", "The parts of input along dim that index names, in its order.", "pyburn.index_select(pyburn.arange(5), 0, pyburn.tensor([4, 0]))", call_index_select, into_index_select, kMethod},
     {"index_add(Tensor input, int dim, Tensor index, Tensor source) -> Tensor", "input, with the parts of source added where index says; an index may repeat.", "pyburn.index_add(pyburn.zeros(3), 0, pyburn.tensor([0, 0, 2]), pyburn.ones(3))", call_index_add, into_index_add, kMethod},
+    {"resize_axis(Tensor input, int dim, int input_size, int output_size, str mode, bool align_corners, float scale, bool antialias) -> Tensor", "input with axis dim in another size; interpolate is made of it.", "pyburn.resize_axis(pyburn.tensor([[0., 1.]]), 1, 2, 4, 'linear', False, 0.0, False)", call_resize_axis, into_resize_axis, kMethod},
+    {"resize_axis_input(Tensor input, int dim, int input_size, int output_size, str mode, bool align_corners, float scale, bool antialias) -> Tensor", "Gradient of resize_axis.", "pyburn.resize_axis_input(pyburn.ones(1, 4), 1, 2, 4, 'linear', False, 0.0, False)", call_resize_axis_input, into_resize_axis_input, kMethod},
+    {"interpolate(Tensor input, int[]? size=None, float[]? scale_factor=None, str mode='nearest', bool? align_corners=None, bool? recompute_scale_factor=None, bool antialias=False) -> Tensor", "input (N, C, ...) in another size: mode is nearest, nearest-exact, linear, bilinear, bicubic, trilinear or area.", "pyburn.interpolate(pyburn.ones(1, 1, 2, 2), scale_factor=2).shape", call_interpolate, nullptr, kMethod},
+    {"pixel_shuffle(Tensor input, int upscale_factor) -> Tensor", "(..., C * r * r, H, W) as (..., C, H * r, W * r): channels become pixels.", "pyburn.pixel_shuffle(pyburn.ones(1, 4, 2, 2), 2).shape", call_pixel_shuffle, nullptr, kMethod},
+    {"pixel_unshuffle(Tensor input, int downscale_factor) -> Tensor", "(..., C, H * r, W * r) as (..., C * r * r, H, W): pixels become channels.", "pyburn.pixel_unshuffle(pyburn.ones(1, 1, 4, 4), 2).shape", call_pixel_unshuffle, nullptr, kMethod},
+    {"channel_shuffle(Tensor input, int groups) -> Tensor", "input (N, C, ...) with the channels of its groups interleaved.", "pyburn.channel_shuffle(pyburn.arange(4.).reshape(1, 4, 1), 2)", call_channel_shuffle, nullptr, kMethod},
     {"bmm(Tensor input, Tensor mat2) -> Tensor", "Products of the matrices of two batches.", "pyburn.bmm(pyburn.ones(2, 3, 4), pyburn.ones(2, 4, 5)).shape", call_bmm, into_bmm, kMethod},
-    {"matmul(Tensor input, Tensor other) -> Tensor", "Matrix product; vectors are rows or columns, leading axes are batches that broadcast.", "pyburn.matmul(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape", call_matmul, nullptr, kMethod},
-    {"mm(Tensor input, Tensor mat2) -> Tensor", "Product of two matrices.", "pyburn.mm(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape", call_mm, nullptr, kMethod},
+    {"matmul(Tensor input, Tensor other) -> Tensor", "Matrix product; vectors are rows or columns, leading axes are batches that broadcast.", "pyburn.matmul(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape", call_matmul, into_matmul, kMethod},
+    {"mm(Tensor input, Tensor mat2) -> Tensor", "Product of two matrices.", "pyburn.mm(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape", call_mm, into_mm, kMethod},
+    {"mv(Tensor input, Tensor vec) -> Tensor", "Product of a matrix and a vector.", "pyburn.mv(pyburn.ones(2, 3), pyburn.ones(3))", call_mv, into_mv, kMethod},
+    {"dot(Tensor input, Tensor tensor) -> Tensor", "Sum of the products of the elements of two vectors.", "pyburn.dot(pyburn.ones(3), pyburn.ones(3))", call_dot, into_dot, kMethod},
+    {"vdot(Tensor input, Tensor other) -> Tensor", "Sum of the products of the elements of two vectors.", "pyburn.vdot(pyburn.ones(3), pyburn.ones(3))", call_vdot, into_vdot, kMethod},
+    {"inner(Tensor input, Tensor other) -> Tensor", "Sums of products over the last axis of both.", "pyburn.inner(pyburn.ones(2, 3), pyburn.ones(4, 3)).shape", call_inner, into_inner, kMethod},
+    {"outer(Tensor input, Tensor vec2) -> Tensor", "The products of each element of one vector with each of another.", "pyburn.outer(pyburn.tensor([1., 2.]), pyburn.tensor([3., 4.]))", call_outer, into_outer, kMethod},
+    {"ger(Tensor input, Tensor vec2) -> Tensor", "The same as outer.", "pyburn.ger(pyburn.tensor([1., 2.]), pyburn.tensor([3., 4.]))", call_ger, into_ger, kMethod},
+    {"addmm(Tensor input, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "beta * input + alpha * (mat1 @ mat2); where beta is 0 input does not count.", "pyburn.addmm(pyburn.ones(4), pyburn.ones(2, 3), pyburn.ones(3, 4))", call_addmm, into_addmm, kMethod | kInPlace},
+    {"addmv(Tensor input, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "beta * input + alpha * (mat @ vec); where beta is 0 input does not count.", "pyburn.addmv(pyburn.ones(2), pyburn.ones(2, 3), pyburn.ones(3))", call_addmv, into_addmv, kMethod | kInPlace},
+    {"addr(Tensor input, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "beta * input + alpha * outer(vec1, vec2); where beta is 0 input does not count.", "pyburn.addr(pyburn.zeros(2, 3), pyburn.ones(2), pyburn.ones(3))", call_addr, into_addr, kMethod | kInPlace},
+    {"addbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "beta * input + alpha * the sum of the products of two batches of matrices.", "pyburn.addbmm(pyburn.zeros(2, 4), pyburn.ones(5, 2, 3), pyburn.ones(5, 3, 4))", call_addbmm, into_addbmm, kMethod | kInPlace},
+    {"baddbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "beta * input + alpha * the products of two batches of matrices.", "pyburn.baddbmm(pyburn.zeros(2, 4), pyburn.ones(5, 2, 3), pyburn.ones(5, 3, 4)).shape", call_baddbmm, into_baddbmm, kMethod | kInPlace},
     {"linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", "input @ weight.T + bias.", "pyburn.linear(pyburn.ones(2, 3), pyburn.ones(4, 3)).shape", call_linear, nullptr, kMethod},
+    {"bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", "The sums of input1[i] * weight[o, i, j] * input2[j] over i and j, plus bias.", "pyburn.bilinear(pyburn.ones(2, 3), pyburn.ones(2, 4), pyburn.ones(5, 3, 4)).shape", call_bilinear, nullptr, 0},
     {"view(Tensor input, int[] size) -> Tensor", "The same elements under another shape, without a copy; one extent may be -1.", "pyburn.ones(6).view(2, 3)", call_view, nullptr, kMethod},
     {"reshape(Tensor input, int[] shape) -> Tensor", "The same elements under another shape: a view where possible, else a copy.", "pyburn.reshape(pyburn.arange(6), (2, 3))", call_reshape, nullptr, kMethod},
     {"permute(Tensor input, int[] dims) -> Tensor", "The axes of input in another order.", "pyburn.permute(pyburn.ones(2, 3, 4), (2, 0, 1)).shape", call_permute, nullptr, kMethod},
@@ -434,6 +768,33 @@ const FunctionEntry kFunctions[] = {
     {"mse_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor", "Squared differences; reduction is 'mean', 'sum' or 'none'.", "pyburn.mse_loss(pyburn.zeros(2), pyburn.ones(2))", call_mse_loss, nullptr, kMethod},
     {"nll_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor", "Minus the log-probability that input (N, C) gives to the class in target.", "pyburn.nll_loss(pyburn.log_softmax(pyburn.zeros(2, 3), 1), pyburn.tensor([0, 2]))", call_nll_loss, nullptr, kMethod},
     {"cross_entropy(Tensor input, Tensor target, str reduction='mean') -> Tensor", "nll_loss of log_softmax: input holds unnormalised scores (N, C), target the classes.", "pyburn.cross_entropy(pyburn.zeros(2, 3), pyburn.tensor([0, 2]))", call_cross_entropy, nullptr, kMethod},
+    {"max_pool(Tensor input, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode, bool adaptive) -> Tensor", "The largest element of each window, over as many axes as kernel_size has; max_pool2d and its kin are made of it.", "pyburn.max_pool(pyburn.arange(6.).reshape(1, 6), (2,), (2,), (0,), (1,), False, False)", call_max_pool, into_max_pool, kMethod},
+    {"max_pool_with_indices(Tensor input, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode, bool adaptive) -> (Tensor output, Tensor indices)", "max_pool, and where in its plane each largest element is.", "pyburn.max_pool_with_indices(pyburn.arange(6.).reshape(1, 6), (2,), (2,), (0,), (1,), False, False)", call_max_pool_with_indices, into_max_pool_with_indices, kMethod},
+    {"unpool(Tensor input, Tensor indices, int[] output_size, bool accumulate) -> Tensor", "Planes of the given size with the elements of input where indices say and 0 elsewhere.", "pyburn.unpool(pyburn.tensor([[3., 4.]]), pyburn.tensor([[1, 2]]), (5,), False)", call_unpool, into_unpool, kMethod},
+    {"unpool_input(Tensor input, Tensor indices, int[] output_size, bool accumulate) -> Tensor", "The elements of planes at the places that indices say: the gradient of unpool.", "pyburn.unpool_input(pyburn.tensor([[3., 4., 5.]]), pyburn.tensor([[1, 2]]), (3,), False)", call_unpool_input, into_unpool_input, kMethod},
+    {"avg_pool(Tensor input, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int divisor, bool adaptive) -> Tensor", "The mean of each window, over as many axes as kernel_size has; divisor 0 counts the elements. avg_pool2d and its kin.", "pyburn.avg_pool(pyburn.arange(6.).reshape(1, 6), (2,), (2,), (0,), False, True, 0, False)", call_avg_pool, into_avg_pool, kMethod},
+    {"avg_pool_input(Tensor grad_output, int[] input_size, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int divisor, bool adaptive) -> Tensor", "Gradient of avg_pool: each element spread over its window.", "pyburn.avg_pool_input(pyburn.ones(1, 3), (1, 6), (2,), (2,), (0,), False, True, 0, False)", call_avg_pool_input, into_avg_pool_input, 0},
+    {"max_pool1d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool ceil_mode=False) -> Tensor", "The largest element of each window of input (N, C, L) or (C, L).", "pyburn.max_pool1d(pyburn.ones(1, 1, 4), 2).shape", call_max_pool1d, nullptr, kMethod},
+    {"max_pool1d_with_indices(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool ceil_mode=False) -> (Tensor output, Tensor indices)", "max_pool1d, and where in its plane each largest element is.", "pyburn.max_pool1d_with_indices(pyburn.ones(1, 1, 4), 2)[1].shape", call_max_pool1d_with_indices, nullptr, kMethod},
+    {"avg_pool1d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, bool count_include_pad=True) -> Tensor", "The mean of each window of input (N, C, L) or (C, L).", "pyburn.avg_pool1d(pyburn.ones(1, 1, 4), 2).shape", call_avg_pool1d, nullptr, kMethod},
+    {"adaptive_avg_pool1d(Tensor input, int[] output_size) -> Tensor", "The means of as many windows as output_size says, over input (N, C, L) or (C, L).", "pyburn.adaptive_avg_pool1d(pyburn.ones(1, 1, 4), 2).shape", call_adaptive_avg_pool1d, nullptr, kMethod},
+    {"adaptive_max_pool1d(Tensor input, int[] output_size) -> (Tensor output, Tensor indices)", "The largest elements of as many windows as output_size says, and where they are.", "pyburn.adaptive_max_pool1d(pyburn.ones(1, 1, 4), 2)[0].shape", call_adaptive_max_pool1d, nullptr, kMethod},
+    {"lp_pool1d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False) -> Tensor", "The norm of each window of input (N, C, L) or (C, L): the root of the sum of powers norm_type.", "pyburn.lp_pool1d(pyburn.ones(1, 1, 4), 2, 2).shape", call_lp_pool1d, nullptr, kMethod},
+    {"max_unpool1d(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=0, int[]? output_size=None) -> Tensor", "The inverse of max_pool1d: the elements where indices say, 0 elsewhere.", "pyburn.max_unpool1d(*pyburn.max_pool1d_with_indices(pyburn.ones(1, 1, 4), 2), 2).shape", call_max_unpool1d, nullptr, kMethod},
+    {"max_pool2d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool ceil_mode=False) -> Tensor", "The largest element of each window of input (N, C, H, W) or (C, H, W).", "pyburn.max_pool2d(pyburn.ones(1, 1, 4, 4), 2).shape", call_max_pool2d, nullptr, kMethod},
+    {"max_pool2d_with_indices(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool ceil_mode=False) -> (Tensor output, Tensor indices)", "max_pool2d, and where in its plane each largest element is.", "pyburn.max_pool2d_with_indices(pyburn.ones(1, 1, 4, 4), 2)[1].shape", call_max_pool2d_with_indices, nullptr, kMethod},
+    {"avg_pool2d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", "The mean of each window of input (N, C, H, W) or (C, H, W).", "pyburn.avg_pool2d(pyburn.ones(1, 1, 4, 4), 2).shape", call_avg_pool2d, nullptr, kMethod},
+    {"adaptive_avg_pool2d(Tensor input, int[] output_size) -> Tensor", "The means of as many windows as output_size says, over input (N, C, H, W) or (C, H, W).", "pyburn.adaptive_avg_pool2d(pyburn.ones(1, 1, 4, 4), 2).shape", call_adaptive_avg_pool2d, nullptr, kMethod},
+    {"adaptive_max_pool2d(Tensor input, int[] output_size) -> (Tensor output, Tensor indices)", "The largest elements of as many windows as output_size says, and where they are.", "pyburn.adaptive_max_pool2d(pyburn.ones(1, 1, 4, 4), 2)[0].shape", call_adaptive_max_pool2d, nullptr, kMethod},
+    {"lp_pool2d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False) -> Tensor", "The norm of each window of input (N, C, H, W) or (C, H, W): the root of the sum of powers norm_type.", "pyburn.lp_pool2d(pyburn.ones(1, 1, 4, 4), 2, 2).shape", call_lp_pool2d, nullptr, kMethod},
+    {"max_unpool2d(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=0, int[]? output_size=None) -> Tensor", "The inverse of max_pool2d: the elements where indices say, 0 elsewhere.", "pyburn.max_unpool2d(*pyburn.max_pool2d_with_indices(pyburn.ones(1, 1, 4, 4), 2), 2).shape", call_max_unpool2d, nullptr, kMethod},
+    {"max_pool3d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool ceil_mode=False) -> Tensor", "The largest element of each window of input (N, C, D, H, W) or (C, D, H, W).", "pyburn.max_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2).shape", call_max_pool3d, nullptr, kMethod},
+    {"max_pool3d_with_indices(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool ceil_mode=False) -> (Tensor output, Tensor indices)", "max_pool3d, and where in its plane each largest element is.", "pyburn.max_pool3d_with_indices(pyburn.ones(1, 1, 4, 4, 4), 2)[1].shape", call_max_pool3d_with_indices, nullptr, kMethod},
+    {"avg_pool3d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", "The mean of each window of input (N, C, D, H, W) or (C, D, H, W).", "pyburn.avg_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2).shape", call_avg_pool3d, nullptr, kMethod},
+    {"adaptive_avg_pool3d(Tensor input, int[] output_size) -> Tensor", "The means of as many windows as output_size says, over input (N, C, D, H, W) or (C, D, H, W).", "pyburn.adaptive_avg_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2).shape", call_adaptive_avg_pool3d, nullptr, kMethod},
+    {"adaptive_max_pool3d(Tensor input, int[] output_size) -> (Tensor output, Tensor indices)", "The largest elements of as many windows as output_size says, and where they are.", "pyburn.adaptive_max_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2)[0].shape", call_adaptive_max_pool3d, nullptr, kMethod},
+    {"lp_pool3d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False) -> Tensor", "The norm of each window of input (N, C, D, H, W) or (C, D, H, W): the root of the sum of powers norm_type.", "pyburn.lp_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2, 2).shape", call_lp_pool3d, nullptr, kMethod},
+    {"max_unpool3d(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=0, int[]? output_size=None) -> Tensor", "The inverse of max_pool3d: the elements where indices say, 0 elsewhere.", "pyburn.max_unpool3d(*pyburn.max_pool3d_with_indices(pyburn.ones(1, 1, 4, 4, 4), 2), 2).shape", call_max_unpool3d, nullptr, kMethod},
     {"rand(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor", "Uniform random numbers from [0, 1).", "pyburn.rand(2, 3).shape", call_rand, nullptr, 0},
     {"randn(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor", "Random numbers from the standard normal distribution.", "pyburn.randn(2, 3).shape", call_randn, nullptr, 0},
     {"randint(int low, int? high, int[] size, *, DType? dtype=None, Device? device=None, Generator? generator=None) -> Tensor", "Random integers from [low, high).", "pyburn.randint(0, 10, (3,)).shape", call_randint, nullptr, 0},
@@ -457,6 +818,8 @@ const FunctionEntry kFunctions[] = {
     {"tanh(Tensor input) -> Tensor", "Hyperbolic tangent of the elements.", "pyburn.tanh(pyburn.tensor([0., 1.]))", call_tanh, into_tanh, kMethod | kInPlace},
     {"sigmoid(Tensor input) -> Tensor", "1 / (1 + exp(-x)) of the elements.", "pyburn.sigmoid(pyburn.tensor([0., 1.]))", call_sigmoid, into_sigmoid, kMethod | kInPlace},
     {"relu(Tensor input) -> Tensor", "The elements, with 0 in place of negative ones.", "pyburn.relu(pyburn.tensor([-1., 1.]))", call_relu, into_relu, kMethod | kInPlace},
+    {"im2col(Tensor input, int[] kernel_size, int[] dilation=1, int[] padding=0, int[] stride=1) -> Tensor", "The patches that a kernel meets in input (N, C, H, W) or (C, H, W), as columns: (N, C * kh * kw, patches). nn.functional.unfold.", "pyburn.im2col(pyburn.ones(1, 2, 4, 4), 2).shape", call_im2col, into_im2col, kMethod},
+    {"col2im(Tensor input, int[] output_size, int[] kernel_size, int[] dilation=1, int[] padding=0, int[] stride=1) -> Tensor", "An image of the given size from patches as im2col gives them; where they overlap they are added. nn.functional.fold.", "pyburn.col2im(pyburn.ones(1, 8, 9), (4, 4), 2).shape", call_col2im, into_col2im, kMethod},
 };
 const size_t kFunctionCount = sizeof(kFunctions) / sizeof(kFunctions[0]);
 

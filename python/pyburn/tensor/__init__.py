@@ -18,6 +18,7 @@ from .creation import as_tensor, from_dlpack, from_numpy, is_tensor, numel, rand
 from .distribution import Distribution
 from .number_info import finfo, iinfo
 from .printing import get_printoptions, printoptions, set_printoptions
+from .products import einsum, tensordot
 
 __all__ = [
     "Distribution",
@@ -25,6 +26,7 @@ __all__ = [
     "Tensor",
     "allclose",
     "as_tensor",
+    "einsum",
     "equal",
     "finfo",
     "from_dlpack",
@@ -38,6 +40,7 @@ __all__ = [
     "random_tensor",
     "set_printoptions",
     "tensor",
+    "tensordot",
 ]
 
 

@@ -11,8 +11,11 @@ import numpy as np
 
 from ..interface import Backend
 from .binary import BinaryKernels
+from .conv import ConvKernels
 from .fill import FillKernels
 from .index import IndexKernels
+from .interpolate import InterpolateKernels
+from .pool import PoolKernels
 from .products import ProductsKernels
 from .reduce import ReduceKernels
 from .unary import UnaryKernels
@@ -25,6 +28,9 @@ class NumpyBackend(
     ReduceKernels,
     IndexKernels,
     ProductsKernels,
+    ConvKernels,
+    PoolKernels,
+    InterpolateKernels,
     Backend,
 ):
     """Every operation in a line or two of numpy."""

@@ -4,6 +4,11 @@
 
 namespace pyburn {
 
+Results<2> attention(const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const TensorHandle& mask, bool is_causal, double scale);  // softmax(scale * query @ key.T + mask) @ value over (batch, head, token, feature), and the logarithm of each softmax's sum.
+void attention_into(const Targets<2>& out, const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const TensorHandle& mask, bool is_causal, double scale);
+Results<3> attention_grad(const TensorHandle& grad_output, const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const TensorHandle& mask, const TensorHandle& logsumexp, const TensorHandle& delta, bool is_causal, double scale);  // Gradient of attention; the probabilities are computed again from the scores and their log-sum-exp.
+void attention_grad_into(const Targets<3>& out, const TensorHandle& grad_output, const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const TensorHandle& mask, const TensorHandle& logsumexp, const TensorHandle& delta, bool is_causal, double scale);
+Tensor scaled_dot_product_attention(const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const TensorHandle& attn_mask = {}, double dropout_p = 0.0, bool is_causal = false, std::optional<double> scale = {}, bool enable_gqa = false);  // softmax(query @ key.T * scale + attn_mask) @ value over the last two axes; scale is 1 / sqrt(features) by default.
 Tensor add(const Operand& input, const Operand& other, const Scalar& alpha = 1);  // input + alpha * other.
 void add_into(const TensorHandle& out, const Operand& input, const Operand& other, const Scalar& alpha = 1);
 Tensor sub(const Operand& input, const Operand& other, const Scalar& alpha = 1);  // input - alpha * other.
@@ -32,12 +37,25 @@ Tensor ge(const Operand& input, const Operand& other);  // Where input is at lea
 void ge_into(const TensorHandle& out, const Operand& input, const Operand& other);
 Tensor where(const TensorHandle& condition, const Operand& input, const Operand& other);  // Elements of input where condition holds, of other elsewhere.
 void where_into(const TensorHandle& out, const TensorHandle& condition, const Operand& input, const Operand& other);
-Tensor conv2d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, int64_t groups = 1);  // Two-dimensional convolution (cross-correlation) of input (N, C, H, W) with weight (O, C / groups, kh, kw).
-void conv2d_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, int64_t groups = 1);
 Tensor conv2d_input(const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Gradient of conv2d with respect to its input.
 void conv2d_input_into(const TensorHandle& out, const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);
 Tensor conv2d_weight(const TensorHandle& input, const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Gradient of conv2d with respect to its weight.
 void conv2d_weight_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);
+Tensor conv3d_input(const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Gradient of conv3d with respect to its input.
+void conv3d_input_into(const TensorHandle& out, const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);
+Tensor conv3d_weight(const TensorHandle& input, const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Gradient of conv3d with respect to its weight.
+void conv3d_weight_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);
+Tensor conv1d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, int64_t groups = 1);  // One-dimensional convolution of input (N, C, L) or (C, L) with weight (O, C / groups, k).
+Tensor conv1d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const std::string& padding, const Dims& dilation = Dims{1}, int64_t groups = 1);  // The same; padding 'same' keeps the length, 'valid' is none.
+Tensor conv2d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, int64_t groups = 1);  // Two-dimensional convolution of input (N, C, H, W) or (C, H, W) with weight (O, C / groups, kh, kw).
+void conv2d_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, int64_t groups = 1);
+Tensor conv2d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const std::string& padding, const Dims& dilation = Dims{1}, int64_t groups = 1);  // The same; padding 'same' keeps the extents, 'valid' is none.
+Tensor conv3d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, int64_t groups = 1);  // Three-dimensional convolution of input (N, C, D, H, W) or (C, D, H, W) with weight (O, C / groups, kd, kh, kw).
+void conv3d_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, int64_t groups = 1);
+Tensor conv3d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const std::string& padding, const Dims& dilation = Dims{1}, int64_t groups = 1);  // The same; padding 'same' keeps the extents, 'valid' is none.
+Tensor conv_transpose1d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& output_padding = Dims{0}, int64_t groups = 1, const Dims& dilation = Dims{1});  // Transposed convolution of input (N, C, L) or (C, L) with weight (C, O / groups, k): the gradient of conv1d as a function.
+Tensor conv_transpose2d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& output_padding = Dims{0}, int64_t groups = 1, const Dims& dilation = Dims{1});  // Transposed convolution of input (N, C, H, W) or (C, H, W) with weight (C, O / groups, kh, kw).
+Tensor conv_transpose3d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& output_padding = Dims{0}, int64_t groups = 1, const Dims& dilation = Dims{1});  // Transposed convolution of input (N, C, D, H, W) or (C, D, H, W) with weight (C, O / groups, kd, kh, kw).
 Tensor cast(const TensorHandle& input, DType dtype);  // A fresh tensor with the values of input in another dtype.
 void cast_into(const TensorHandle& out, const TensorHandle& input, DType dtype);
 Tensor contiguous_copy(const TensorHandle& input);  // A fresh copy of input in plain row-major order.
@@ -45,6 +63,17 @@ void contiguous_copy_into(const TensorHandle& out, const TensorHandle& input);
 Tensor clone(const TensorHandle& input);  // A copy of input that keeps its order of axes.
 Tensor contiguous(const TensorHandle& input);  // input itself when its elements lie in plain order, else a copy that does.
 Tensor detach(const TensorHandle& input);  // The same elements without a history; writes are seen by both.
+Tensor einsum(const std::string& equation, const Tensors& operands);  // Sums of products of the operands; the equation names their axes by letters and says which of them the result has.
+Tensor tensordot(const TensorHandle& a, const TensorHandle& b, const Dims& dims_a, const Dims& dims_b);  // Sums of products over the axes dims_a of a and dims_b of b; what is left of a comes first.
+void tensordot_into(const TensorHandle& out, const TensorHandle& a, const TensorHandle& b, const Dims& dims_a, const Dims& dims_b);
+Tensor kron(const TensorHandle& input, const TensorHandle& other);  // The Kronecker product: each element of input times all of other.
+void kron_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
+Tensor chain_matmul(const Tensors& matrices);  // The product of several matrices, in the order that needs the fewest multiplications.
+void chain_matmul_into(const TensorHandle& out, const Tensors& matrices);
+Tensor linalg_multi_dot(const Tensors& tensors);  // chain_matmul; the first and the last may be vectors.
+void linalg_multi_dot_into(const TensorHandle& out, const Tensors& tensors);
+Tensor cross(const TensorHandle& input, const TensorHandle& other, std::optional<int64_t> dim = {});  // Cross products of the vectors along dim, which has extent 3 (the first such axis by default).
+void cross_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other, std::optional<int64_t> dim = {});
 Tensor full(const Dims& size, const Scalar& fill_value, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A tensor of the given size with every element equal to fill_value.
 Tensor arange(const Scalar& start, const std::optional<Scalar>& end = {}, const Scalar& step = 1, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // The numbers from start (0 when only one bound is given) up to, not including, end.
 Tensor zeros(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A tensor of zeros.
@@ -61,11 +90,44 @@ Tensor index_select(const TensorHandle& input, int64_t dim, const TensorHandle& 
 void index_select_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index);
 Tensor index_add(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source);  // input, with the parts of source added where index says; an index may repeat.
 void index_add_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source);
+Tensor resize_axis(const TensorHandle& input, int64_t dim, int64_t input_size, int64_t output_size, const std::string& mode, bool align_corners, double scale, bool antialias);  // input with axis dim in another size; interpolate is made of it.
+void resize_axis_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, int64_t input_size, int64_t output_size, const std::string& mode, bool align_corners, double scale, bool antialias);
+Tensor resize_axis_input(const TensorHandle& input, int64_t dim, int64_t input_size, int64_t output_size, const std::string& mode, bool align_corners, double scale, bool antialias);  // Gradient of resize_axis.
+void resize_axis_input_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, int64_t input_size, int64_t output_size, const std::string& mode, bool align_corners, double scale, bool antialias);
+Tensor interpolate(const TensorHandle& input, const OptionalDims& size = {}, const OptionalNumbers& scale_factor = {}, const std::string& mode = "nearest", std::optional<bool> align_corners = {}, std::optional<bool> recompute_scale_factor = {}, bool antialias = false);  // input (N, C, ...) in another size: mode is nearest, nearest-exact, linear, bilinear, bicubic, trilinear or area.
+Tensor pixel_shuffle(const TensorHandle& input, int64_t upscale_factor);  // (..., C * r * r, H, W) as (..., C, H * r, W * r): channels become pixels.
+Tensor pixel_unshuffle(const TensorHandle& input, int64_t downscale_factor);  // (..., C, H * r, W * r) as (..., C * r * r, H, W): pixels become channels.
+Tensor channel_shuffle(const TensorHandle& input, int64_t groups);  // input (N, C, ...) with the channels of its groups interleaved.
 Tensor bmm(const TensorHandle& input, const TensorHandle& mat2);  // Products of the matrices of two batches.
 void bmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mat2);
 Tensor matmul(const TensorHandle& input, const TensorHandle& other);  // Matrix product; vectors are rows or columns, leading axes are batches that broadcast.
+void matmul_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
 Tensor mm(const TensorHandle& input, const TensorHandle& mat2);  // Product of two matrices.
+void mm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mat2);
+Tensor mv(const TensorHandle& input, const TensorHandle& vec);  // Product of a matrix and a vector.
+void mv_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& vec);
+Tensor dot(const TensorHandle& input, const TensorHandle& tensor);  // Sum of the products of the elements of two vectors.
+void dot_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& tensor);
+Tensor vdot(const TensorHandle& input, const TensorHandle& other);  // Sum of the products of the elements of two vectors.
+void vdot_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
+Tensor inner(const TensorHandle& input, const TensorHandle& other);  // Sums of products over the last axis of both.
+void inner_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
+Tensor outer(const TensorHandle& input, const TensorHandle& vec2);  // The products of each element of one vector with each of another.
+void outer_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& vec2);
+Tensor ger(const TensorHandle& input, const TensorHandle& vec2);  // The same as outer.
+void ger_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& vec2);
+Tensor addmm(const TensorHandle& input, const TensorHandle& mat1, const TensorHandle& mat2, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * input + alpha * (mat1 @ mat2); where beta is 0 input does not count.
+void addmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mat1, const TensorHandle& mat2, const Scalar& beta = 1, const Scalar& alpha = 1);
+Tensor addmv(const TensorHandle& input, const TensorHandle& mat, const TensorHandle& vec, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * input + alpha * (mat @ vec); where beta is 0 input does not count.
+void addmv_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mat, const TensorHandle& vec, const Scalar& beta = 1, const Scalar& alpha = 1);
+Tensor addr(const TensorHandle& input, const TensorHandle& vec1, const TensorHandle& vec2, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * input + alpha * outer(vec1, vec2); where beta is 0 input does not count.
+void addr_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& vec1, const TensorHandle& vec2, const Scalar& beta = 1, const Scalar& alpha = 1);
+Tensor addbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * input + alpha * the sum of the products of two batches of matrices.
+void addbmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);
+Tensor baddbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * input + alpha * the products of two batches of matrices.
+void baddbmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);
 Tensor linear(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {});  // input @ weight.T + bias.
+Tensor bilinear(const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& weight, const TensorHandle& bias = {});  // The sums of input1[i] * weight[o, i, j] * input2[j] over i and j, plus bias.
 Tensor view(const TensorHandle& input, const Dims& size);  // The same elements under another shape, without a copy; one extent may be -1.
 Tensor reshape(const TensorHandle& input, const Dims& shape);  // The same elements under another shape: a view where possible, else a copy.
 Tensor permute(const TensorHandle& input, const Dims& dims);  // The axes of input in another order.
@@ -87,6 +149,39 @@ Tensor batch_norm(const TensorHandle& input, const TensorHandle& running_mean, c
 Tensor mse_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean");  // Squared differences; reduction is 'mean', 'sum' or 'none'.
 Tensor nll_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean");  // Minus the log-probability that input (N, C) gives to the class in target.
 Tensor cross_entropy(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean");  // nll_loss of log_softmax: input holds unnormalised scores (N, C), target the classes.
+Tensor max_pool(const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive);  // The largest element of each window, over as many axes as kernel_size has; max_pool2d and its kin are made of it.
+void max_pool_into(const TensorHandle& out, const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive);
+Results<2> max_pool_with_indices(const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive);  // max_pool, and where in its plane each largest element is.
+void max_pool_with_indices_into(const Targets<2>& out, const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive);
+Tensor unpool(const TensorHandle& input, const TensorHandle& indices, const Dims& output_size, bool accumulate);  // Planes of the given size with the elements of input where indices say and 0 elsewhere.
+void unpool_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& indices, const Dims& output_size, bool accumulate);
+Tensor unpool_input(const TensorHandle& input, const TensorHandle& indices, const Dims& output_size, bool accumulate);  // The elements of planes at the places that indices say: the gradient of unpool.
+void unpool_input_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& indices, const Dims& output_size, bool accumulate);
+Tensor avg_pool(const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad, int64_t divisor, bool adaptive);  // The mean of each window, over as many axes as kernel_size has; divisor 0 counts the elements. avg_pool2d and its kin.
+void avg_pool_into(const TensorHandle& out, const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad, int64_t divisor, bool adaptive);
+Tensor avg_pool_input(const TensorHandle& grad_output, const Dims& input_size, const Dims& kernel_size, const Dims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad, int64_t divisor, bool adaptive);  // Gradient of avg_pool: each element spread over its window.
+void avg_pool_input_into(const TensorHandle& out, const TensorHandle& grad_output, const Dims& input_size, const Dims& kernel_size, const Dims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad, int64_t divisor, bool adaptive);
+Tensor max_pool1d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, bool ceil_mode = false);  // The largest element of each window of input (N, C, L) or (C, L).
+Results<2> max_pool1d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, bool ceil_mode = false);  // max_pool1d, and where in its plane each largest element is.
+Tensor avg_pool1d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, bool ceil_mode = false, bool count_include_pad = true);  // The mean of each window of input (N, C, L) or (C, L).
+Tensor adaptive_avg_pool1d(const TensorHandle& input, const Dims& output_size);  // The means of as many windows as output_size says, over input (N, C, L) or (C, L).
+Results<2> adaptive_max_pool1d(const TensorHandle& input, const Dims& output_size);  // The largest elements of as many windows as output_size says, and where they are.
+Tensor lp_pool1d(const TensorHandle& input, double norm_type, const Dims& kernel_size, const OptionalDims& stride = {}, bool ceil_mode = false);  // The norm of each window of input (N, C, L) or (C, L): the root of the sum of powers norm_type.
+Tensor max_unpool1d(const TensorHandle& input, const TensorHandle& indices, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const OptionalDims& output_size = {});  // The inverse of max_pool1d: the elements where indices say, 0 elsewhere.
+Tensor max_pool2d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, bool ceil_mode = false);  // The largest element of each window of input (N, C, H, W) or (C, H, W).
+Results<2> max_pool2d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, bool ceil_mode = false);  // max_pool2d, and where in its plane each largest element is.
+Tensor avg_pool2d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, bool ceil_mode = false, bool count_include_pad = true, std::optional<int64_t> divisor_override = {});  // The mean of each window of input (N, C, H, W) or (C, H, W).
+Tensor adaptive_avg_pool2d(const TensorHandle& input, const Dims& output_size);  // The means of as many windows as output_size says, over input (N, C, H, W) or (C, H, W).
+Results<2> adaptive_max_pool2d(const TensorHandle& input, const Dims& output_size);  // The largest elements of as many windows as output_size says, and where they are.
+Tensor lp_pool2d(const TensorHandle& input, double norm_type, const Dims& kernel_size, const OptionalDims& stride = {}, bool ceil_mode = false);  // The norm of each window of input (N, C, H, W) or (C, H, W): the root of the sum of powers norm_type.
+Tensor max_unpool2d(const TensorHandle& input, const TensorHandle& indices, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const OptionalDims& output_size = {});  // The inverse of max_pool2d: the elements where indices say, 0 elsewhere.
+Tensor max_pool3d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, bool ceil_mode = false);  // The largest element of each window of input (N, C, D, H, W) or (C, D, H, W).
+Results<2> max_pool3d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, bool ceil_mode = false);  // max_pool3d, and where in its plane each largest element is.
+Tensor avg_pool3d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, bool ceil_mode = false, bool count_include_pad = true, std::optional<int64_t> divisor_override = {});  // The mean of each window of input (N, C, D, H, W) or (C, D, H, W).
+Tensor adaptive_avg_pool3d(const TensorHandle& input, const Dims& output_size);  // The means of as many windows as output_size says, over input (N, C, D, H, W) or (C, D, H, W).
+Results<2> adaptive_max_pool3d(const TensorHandle& input, const Dims& output_size);  // The largest elements of as many windows as output_size says, and where they are.
+Tensor lp_pool3d(const TensorHandle& input, double norm_type, const Dims& kernel_size, const OptionalDims& stride = {}, bool ceil_mode = false);  // The norm of each window of input (N, C, D, H, W) or (C, D, H, W): the root of the sum of powers norm_type.
+Tensor max_unpool3d(const TensorHandle& input, const TensorHandle& indices, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const OptionalDims& output_size = {});  // The inverse of max_pool3d: the elements where indices say, 0 elsewhere.
 Tensor rand(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false, Generator* generator = nullptr);  // Uniform random numbers from [0, 1).
 Tensor randn(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false, Generator* generator = nullptr);  // Random numbers from the standard normal distribution.
 Tensor randint(int64_t low, std::optional<int64_t> high, const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr);  // Random integers from [low, high).
@@ -126,5 +221,9 @@ Tensor sigmoid(const TensorHandle& input);  // 1 / (1 + exp(-x)) of the elements
 void sigmoid_into(const TensorHandle& out, const TensorHandle& input);
 Tensor relu(const TensorHandle& input);  // The elements, with 0 in place of negative ones.
 void relu_into(const TensorHandle& out, const TensorHandle& input);
+Tensor im2col(const TensorHandle& input, const Dims& kernel_size, const Dims& dilation = Dims{1}, const Dims& padding = Dims{0}, const Dims& stride = Dims{1});  // The patches that a kernel meets in input (N, C, H, W) or (C, H, W), as columns: (N, C * kh * kw, patches). nn.functional.unfold.
+void im2col_into(const TensorHandle& out, const TensorHandle& input, const Dims& kernel_size, const Dims& dilation = Dims{1}, const Dims& padding = Dims{0}, const Dims& stride = Dims{1});
+Tensor col2im(const TensorHandle& input, const Dims& output_size, const Dims& kernel_size, const Dims& dilation = Dims{1}, const Dims& padding = Dims{0}, const Dims& stride = Dims{1});  // An image of the given size from patches as im2col gives them; where they overlap they are added. nn.functional.fold.
+void col2im_into(const TensorHandle& out, const TensorHandle& input, const Dims& output_size, const Dims& kernel_size, const Dims& dilation = Dims{1}, const Dims& padding = Dims{0}, const Dims& stride = Dims{1});
 
 }  // namespace pyburn

@@ -68,13 +68,24 @@ const Tensor& Tensor::ge_(const Operand& other) const {
   ge_into(*this, *this, other);
   return *this;
 }
-Tensor Tensor::conv2d(const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) const { return pyburn::conv2d(*this, weight, bias, stride, padding, dilation, groups); }
 Tensor Tensor::conv2d_weight(const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) const { return pyburn::conv2d_weight(*this, grad_output, weight_size, stride, padding, dilation, groups); }
+Tensor Tensor::conv3d_weight(const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) const { return pyburn::conv3d_weight(*this, grad_output, weight_size, stride, padding, dilation, groups); }
+Tensor Tensor::conv1d(const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) const { return pyburn::conv1d(*this, weight, bias, stride, padding, dilation, groups); }
+Tensor Tensor::conv1d(const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const std::string& padding, const Dims& dilation, int64_t groups) const { return pyburn::conv1d(*this, weight, bias, stride, padding, dilation, groups); }
+Tensor Tensor::conv2d(const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) const { return pyburn::conv2d(*this, weight, bias, stride, padding, dilation, groups); }
+Tensor Tensor::conv2d(const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const std::string& padding, const Dims& dilation, int64_t groups) const { return pyburn::conv2d(*this, weight, bias, stride, padding, dilation, groups); }
+Tensor Tensor::conv3d(const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) const { return pyburn::conv3d(*this, weight, bias, stride, padding, dilation, groups); }
+Tensor Tensor::conv3d(const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const std::string& padding, const Dims& dilation, int64_t groups) const { return pyburn::conv3d(*this, weight, bias, stride, padding, dilation, groups); }
+Tensor Tensor::conv_transpose1d(const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const Dims& padding, const Dims& output_padding, int64_t groups, const Dims& dilation) const { return pyburn::conv_transpose1d(*this, weight, bias, stride, padding, output_padding, groups, dilation); }
+Tensor Tensor::conv_transpose2d(const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const Dims& padding, const Dims& output_padding, int64_t groups, const Dims& dilation) const { return pyburn::conv_transpose2d(*this, weight, bias, stride, padding, output_padding, groups, dilation); }
+Tensor Tensor::conv_transpose3d(const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const Dims& padding, const Dims& output_padding, int64_t groups, const Dims& dilation) const { return pyburn::conv_transpose3d(*this, weight, bias, stride, padding, output_padding, groups, dilation); }
 Tensor Tensor::cast(DType dtype) const { return pyburn::cast(*this, dtype); }
 Tensor Tensor::contiguous_copy() const { return pyburn::contiguous_copy(*this); }
 Tensor Tensor::clone() const { return pyburn::clone(*this); }
 Tensor Tensor::contiguous() const { return pyburn::contiguous(*this); }
 Tensor Tensor::detach() const { return pyburn::detach(*this); }
+Tensor Tensor::kron(const TensorHandle& other) const { return pyburn::kron(*this, other); }
+Tensor Tensor::cross(const TensorHandle& other, std::optional<int64_t> dim) const { return pyburn::cross(*this, other, dim); }
 Tensor Tensor::zeros_like(std::optional<DType> dtype) const { return pyburn::zeros_like(*this, dtype); }
 Tensor Tensor::ones_like(std::optional<DType> dtype) const { return pyburn::ones_like(*this, dtype); }
 Tensor Tensor::full_like(const Scalar& fill_value, std::optional<DType> dtype) const { return pyburn::full_like(*this, fill_value, dtype); }
@@ -84,9 +95,46 @@ Tensor Tensor::one_hot(int64_t num_classes) const { return pyburn::one_hot(*this
 Tensor Tensor::nonzero() const { return pyburn::nonzero(*this); }
 Tensor Tensor::index_select(int64_t dim, const TensorHandle& index) const { return pyburn::index_select(*this, dim, index); }
 Tensor Tensor::index_add(int64_t dim, const TensorHandle& index, const TensorHandle& source) const { return pyburn::index_add(*this, dim, index, source); }
+Tensor Tensor::resize_axis(int64_t dim, int64_t input_size, int64_t output_size, const std::string& mode, bool align_corners, double scale, bool antialias) const { return pyburn::resize_axis(*this, dim, input_size, output_size, mode, align_corners, scale, antialias); }
+Tensor Tensor::resize_axis_input(int64_t dim, int64_t input_size, int64_t output_size, const std::string& mode, bool align_corners, double scale, bool antialias) const { return pyburn::resize_axis_input(*this, dim, input_size, output_size, mode, align_corners, scale, antialias); }
+Tensor Tensor::interpolate(const OptionalDims& size, const OptionalNumbers& scale_factor, const std::string& mode, std::optional<bool> align_corners, std::optional<bool> recompute_scale_factor, bool antialias) const { return pyburn::interpolate(*this, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias); }
+Tensor Tensor::pixel_shuffle(int64_t upscale_factor) const { return pyburn::pixel_shuffle(*this, upscale_factor); }
+Tensor Tensor::pixel_unshuffle(int64_t downscale_factor) const { return pyburn::pixel_unshuffle(*this, downscale_factor); }
+Tensor Tensor::channel_shuffle(int64_t groups) const { return pyburn::channel_shuffle(*this, groups); }
 Tensor Tensor::bmm(const TensorHandle& mat2) const { return pyburn::bmm(*this, mat2); }
 Tensor Tensor::matmul(const TensorHandle& other) const { return pyburn::matmul(*this, other); }
 Tensor Tensor::mm(const TensorHandle& mat2) const { return pyburn::mm(*this, mat2); }
+Tensor Tensor::mv(const TensorHandle& vec) const { return pyburn::mv(*this, vec); }
+Tensor Tensor::dot(const TensorHandle& tensor) const { return pyburn::dot(*this, tensor); }
+Tensor Tensor::vdot(const TensorHandle& other) const { return pyburn::vdot(*this, other); }
+Tensor Tensor::inner(const TensorHandle& other) const { return pyburn::inner(*this, other); }
+Tensor Tensor::outer(const TensorHandle& vec2) const { return pyburn::outer(*this, vec2); }
+Tensor Tensor::ger(const TensorHandle& vec2) const { return pyburn::ger(*this, vec2); }
+Tensor Tensor::addmm(const TensorHandle& mat1, const TensorHandle& mat2, const Scalar& beta, const Scalar& alpha) const { return pyburn::addmm(*this, mat1, mat2, beta, alpha); }
+const Tensor& Tensor::addmm_(const TensorHandle& mat1, const TensorHandle& mat2, const Scalar& beta, const Scalar& alpha) const {
+  addmm_into(*this, *this, mat1, mat2, beta, alpha);
+  return *this;
+}
+Tensor Tensor::addmv(const TensorHandle& mat, const TensorHandle& vec, const Scalar& beta, const Scalar& alpha) const { return pyburn::addmv(*this, mat, vec, beta, alpha); }
+const Tensor& Tensor::addmv_(const TensorHandle& mat, const TensorHandle& vec, const Scalar& beta, const Scalar& alpha) const {
+  addmv_into(*this, *this, mat, vec, beta, alpha);
+  return *this;
+}
+Tensor Tensor::addr(const TensorHandle& vec1, const TensorHandle& vec2, const Scalar& beta, const Scalar& alpha) const { return pyburn::addr(*this, vec1, vec2, beta, alpha); }
+const Tensor& Tensor::addr_(const TensorHandle& vec1, const TensorHandle& vec2, const Scalar& beta, const Scalar& alpha) const {
+  addr_into(*this, *this, vec1, vec2, beta, alpha);
+  return *this;
+}
+Tensor Tensor::addbmm(const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) const { return pyburn::addbmm(*this, batch1, batch2, beta, alpha); }
+const Tensor& Tensor::addbmm_(const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) const {
+  addbmm_into(*this, *this, batch1, batch2, beta, alpha);
+  return *this;
+}
+Tensor Tensor::baddbmm(const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) const { return pyburn::baddbmm(*this, batch1, batch2, beta, alpha); }
+const Tensor& Tensor::baddbmm_(const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) const {
+  baddbmm_into(*this, *this, batch1, batch2, beta, alpha);
+  return *this;
+}
 Tensor Tensor::linear(const TensorHandle& weight, const TensorHandle& bias) const { return pyburn::linear(*this, weight, bias); }
 Tensor Tensor::view(const Dims& size) const { return pyburn::view(*this, size); }
 Tensor Tensor::reshape(const Dims& shape) const { return pyburn::reshape(*this, shape); }
@@ -107,6 +155,32 @@ Tensor Tensor::batch_norm(const TensorHandle& running_mean, const TensorHandle& 
 Tensor Tensor::mse_loss(const TensorHandle& target, const std::string& reduction) const { return pyburn::mse_loss(*this, target, reduction); }
 Tensor Tensor::nll_loss(const TensorHandle& target, const std::string& reduction) const { return pyburn::nll_loss(*this, target, reduction); }
 Tensor Tensor::cross_entropy(const TensorHandle& target, const std::string& reduction) const { return pyburn::cross_entropy(*this, target, reduction); }
+Tensor Tensor::max_pool(const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive) const { return pyburn::max_pool(*this, kernel_size, stride, padding, dilation, ceil_mode, adaptive); }
+Results<2> Tensor::max_pool_with_indices(const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive) const { return pyburn::max_pool_with_indices(*this, kernel_size, stride, padding, dilation, ceil_mode, adaptive); }
+Tensor Tensor::unpool(const TensorHandle& indices, const Dims& output_size, bool accumulate) const { return pyburn::unpool(*this, indices, output_size, accumulate); }
+Tensor Tensor::unpool_input(const TensorHandle& indices, const Dims& output_size, bool accumulate) const { return pyburn::unpool_input(*this, indices, output_size, accumulate); }
+Tensor Tensor::avg_pool(const Dims& kernel_size, const Dims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad, int64_t divisor, bool adaptive) const { return pyburn::avg_pool(*this, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor, adaptive); }
+Tensor Tensor::max_pool1d(const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode) const { return pyburn::max_pool1d(*this, kernel_size, stride, padding, dilation, ceil_mode); }
+Results<2> Tensor::max_pool1d_with_indices(const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode) const { return pyburn::max_pool1d_with_indices(*this, kernel_size, stride, padding, dilation, ceil_mode); }
+Tensor Tensor::avg_pool1d(const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad) const { return pyburn::avg_pool1d(*this, kernel_size, stride, padding, ceil_mode, count_include_pad); }
+Tensor Tensor::adaptive_avg_pool1d(const Dims& output_size) const { return pyburn::adaptive_avg_pool1d(*this, output_size); }
+Results<2> Tensor::adaptive_max_pool1d(const Dims& output_size) const { return pyburn::adaptive_max_pool1d(*this, output_size); }
+Tensor Tensor::lp_pool1d(double norm_type, const Dims& kernel_size, const OptionalDims& stride, bool ceil_mode) const { return pyburn::lp_pool1d(*this, norm_type, kernel_size, stride, ceil_mode); }
+Tensor Tensor::max_unpool1d(const TensorHandle& indices, const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, const OptionalDims& output_size) const { return pyburn::max_unpool1d(*this, indices, kernel_size, stride, padding, output_size); }
+Tensor Tensor::max_pool2d(const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode) const { return pyburn::max_pool2d(*this, kernel_size, stride, padding, dilation, ceil_mode); }
+Results<2> Tensor::max_pool2d_with_indices(const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode) const { return pyburn::max_pool2d_with_indices(*this, kernel_size, stride, padding, dilation, ceil_mode); }
+Tensor Tensor::avg_pool2d(const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override) const { return pyburn::avg_pool2d(*this, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override); }
+Tensor Tensor::adaptive_avg_pool2d(const Dims& output_size) const { return pyburn::adaptive_avg_pool2d(*this, output_size); }
+Results<2> Tensor::adaptive_max_pool2d(const Dims& output_size) const { return pyburn::adaptive_max_pool2d(*this, output_size); }
+Tensor Tensor::lp_pool2d(double norm_type, const Dims& kernel_size, const OptionalDims& stride, bool ceil_mode) const { return pyburn::lp_pool2d(*this, norm_type, kernel_size, stride, ceil_mode); }
+Tensor Tensor::max_unpool2d(const TensorHandle& indices, const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, const OptionalDims& output_size) const { return pyburn::max_unpool2d(*this, indices, kernel_size, stride, padding, output_size); }
+Tensor Tensor::max_pool3d(const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode) const { return pyburn::max_pool3d(*this, kernel_size, stride, padding, dilation, ceil_mode); }
+Results<2> Tensor::max_pool3d_with_indices(const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode) const { return pyburn::max_pool3d_with_indices(*this, kernel_size, stride, padding, dilation, ceil_mode); }
+Tensor Tensor::avg_pool3d(const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override) const { return pyburn::avg_pool3d(*this, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override); }
+Tensor Tensor::adaptive_avg_pool3d(const Dims& output_size) const { return pyburn::adaptive_avg_pool3d(*this, output_size); }
+Results<2> Tensor::adaptive_max_pool3d(const Dims& output_size) const { return pyburn::adaptive_max_pool3d(*this, output_size); }
+Tensor Tensor::lp_pool3d(double norm_type, const Dims& kernel_size, const OptionalDims& stride, bool ceil_mode) const { return pyburn::lp_pool3d(*this, norm_type, kernel_size, stride, ceil_mode); }
+Tensor Tensor::max_unpool3d(const TensorHandle& indices, const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, const OptionalDims& output_size) const { return pyburn::max_unpool3d(*this, indices, kernel_size, stride, padding, output_size); }
 Tensor Tensor::uniform_(double from_, double to, Generator* generator) const { return pyburn::uniform_(*this, from_, to, generator); }
 Tensor Tensor::normal_(double mean, double std, Generator* generator) const { return pyburn::normal_(*this, mean, std, generator); }
 Tensor Tensor::bernoulli_(double p, Generator* generator) const { return pyburn::bernoulli_(*this, p, generator); }
@@ -171,5 +245,7 @@ const Tensor& Tensor::relu_() const {
   relu_into(*this, *this);
   return *this;
 }
+Tensor Tensor::im2col(const Dims& kernel_size, const Dims& dilation, const Dims& padding, const Dims& stride) const { return pyburn::im2col(*this, kernel_size, dilation, padding, stride); }
+Tensor Tensor::col2im(const Dims& output_size, const Dims& kernel_size, const Dims& dilation, const Dims& padding, const Dims& stride) const { return pyburn::col2im(*this, output_size, kernel_size, dilation, padding, stride); }
 
 }  // namespace pyburn
