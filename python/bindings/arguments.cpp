@@ -242,10 +242,10 @@ SmallVector<TensorHandle, 4> Arguments::targets() const {
   return targets;
 }
 
-PyObject* Arguments::wrapped(std::span<const Tensor> results) const {
+PyObject* Arguments::wrapped_many(std::span<const TensorHandle* const> results) const {
   Object tuple = checked(PyStructSequence_New(signature_.result_type));
   for (size_t i = 0; i < results.size(); ++i) {
-    PyObject* item = wrap(results[i]);
+    PyObject* item = wrap(*results[i]);
     if (!item) throw PythonError();
     PyStructSequence_SET_ITEM(tuple.get(), Py_ssize_t(i), item);
   }

@@ -43,11 +43,17 @@ class Arguments {
   PyObject* wrapped(const TensorHandle& t) const { return wrap(t); }
   PyObject* wrapped(const Tensors& ts) const { return wrap(ts); }
   PyObject* wrapped(bool b) const { return PyBool_FromLong(b); }
-  PyObject* wrapped(std::span<const Tensor> results) const;
+  template <class Tensor, size_t N>
+  PyObject* wrapped(const std::array<Tensor, N>& results) const {
+    const TensorHandle* pointers[N];
+    for (size_t i = 0; i < N; ++i) pointers[i] = &results[i];
+    return wrapped_many(pointers);
+  }
 
  private:
   PyObject* get(int i) const { return values_[i]; }
   [[noreturn]] void refuse(int i, const char* expected) const;
+  PyObject* wrapped_many(std::span<const TensorHandle* const> results) const;
 
   static constexpr int kMax = 16;
   const Signature& signature_;

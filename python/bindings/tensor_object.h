@@ -1,7 +1,12 @@
 // The Python class Tensor, written by hand on the C API: it is what every operation makes.
 #pragma once
-#include "pyburn/ops/tensor.h"
+#include "pyburn/runtime/run.h"
 #include "python_api.h"
+
+namespace pyburn {
+class Generator;
+class Tensor;
+}  // namespace pyburn
 
 namespace pyburn::python {
 
