@@ -28,7 +28,14 @@ set(PYBURN_SOURCES
   src/pyburn/ops/binary.cpp
   src/pyburn/ops/binary_math.cpp
   src/pyburn/ops/conv.cpp
+  src/pyburn/ops/einsum.cpp
   src/pyburn/ops/copy.cpp
+  src/pyburn/ops/interpolate.cpp
+  src/pyburn/ops/attention.cpp
+  src/pyburn/ops/pooling.cpp
+  src/pyburn/ops/pool.cpp
+  src/pyburn/ops/unfold.cpp
+  src/pyburn/ops/convolutions.cpp
   src/pyburn/ops/fill.cpp
   src/pyburn/ops/fused.cpp
   src/pyburn/ops/index.cpp
@@ -79,6 +86,11 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/conv.cpp
   src/pyburn/backends/cpu/conv_direct.cpp
   src/pyburn/backends/cpu/copy.cpp
+  src/pyburn/backends/cpu/interpolate.cpp
+  src/pyburn/backends/cpu/attention.cpp
+  src/pyburn/backends/cpu/pool.cpp
+  src/pyburn/backends/cpu/unfold.cpp
+  src/pyburn/backends/cpu/conv3d.cpp
   src/pyburn/backends/cpu/cpu_backend.cpp
   src/pyburn/backends/cpu/depthwise.cpp
   src/pyburn/backends/cpu/fill.cpp

@@ -29,7 +29,10 @@ def cpp_default(p: Parameter) -> str:
 
 def declaration(e: Entry, name: str, first: str = "", skip: int = 0, defaults: bool = True) -> str:
     parameters = [first] if first else []
-    parameters += [f"{TYPES[p.type][0]} {p.name}{cpp_default(p) if defaults else ''}" for p in e.parameters[skip:]]
+    # A form that is named after a parameter (conv2d.padding) needs it: a call without it would fit the other form as well.
+    needed = [p.name for p in e.parameters].index(e.form) if e.form in (p.name for p in e.parameters) else -1
+    for i, p in enumerate(e.parameters[skip:], skip):
+        parameters.append(f"{TYPES[p.type][0]} {p.name}{cpp_default(p) if defaults and i > needed else ''}")
     return f"{name}({', '.join(parameters)})"
 
 
@@ -238,7 +241,7 @@ STUB_HEAD = [
     "from ._types import DeviceLike, DTypeLike, Generator, Number, Tensor",
 ]
 # Functions whose Python form is written by hand, in python/pyburn/tensor.
-HAND_WRITTEN = {"rand", "nonzero"}
+HAND_WRITTEN = {"einsum", "nonzero", "rand", "tensordot"}
 
 
 def alias_stubs(entries: list[Entry], indent: str) -> list[str]:
@@ -264,8 +267,7 @@ def method_stub(entries: list[Entry]) -> str:
 
     methods = [e for e in entries if e.is_method and e.function not in HAND_WRITTEN]
     lines = overloaded(methods, "    ", forms)
-    return "
-".join([*STUB_HEAD, "", "class TensorMethods:", *lines, *alias_stubs(methods, "    "), ""])
+    return "\n".join([*STUB_HEAD, "", "class TensorMethods:", *lines, *alias_stubs(methods, "    "), ""])
 
 
 def page(family: str, entries: list[Entry]) -> str:

@@ -60,11 +60,16 @@ class Entry:
     parameters: list[Parameter] = field(default_factory=list)
     in_place: bool = False
     out: bool = False
+    wrapped: bool = False  # a row that users call through a composite: conv2d.any stands before conv2d
 
     @property
     def function(self) -> str:
         """What users call: several entries may be forms of one function."""
         return self.name.split(".")[0]
+
+    @property
+    def form(self) -> str:
+        return self.name.partition(".")[2]
 
     @property
     def symbol(self) -> str:
@@ -78,7 +83,7 @@ class Entry:
     @property
     def public(self) -> bool:
         """Rows without a sensible call from attributes (random, optimiser steps, fused) have no function."""
-        return not (self.row and (self.name in {"random", "fused"} or self.kind == "update"))
+        return not self.wrapped and not (self.row and (self.name in {"random", "fused"} or self.kind == "update"))
 
     @property
     def is_method(self) -> bool:
@@ -222,6 +227,8 @@ def read_all(folder: Path = OPS) -> list[Entry]:
         if entry.name in seen:
             raise SystemExit(f"two entries are called {entry.name}")
         seen.add(entry.name)
+    for entry in entries:
+        entry.wrapped = f"{entry.name}.any" in seen
     return entries
 
 

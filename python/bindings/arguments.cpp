@@ -24,7 +24,8 @@ Arguments::Arguments(const Signature& s, PyObject* const* args, size_t nargs, Py
   const int count = int(s.parameters.size());
   std::memset(values_, 0, sizeof(PyObject*) * size_t(count));
   size_t given = nargs;
-  if (nargs >= size_t(s.positional) && s.spreads && nargs > 0) {  // zeros(2, 3): the rest are the sizes
+  if (nargs >= size_t(s.positional) && s.spreads &&
+      nargs > 0) {  // zeros(2, 3): the rest are the sizes; einsum(equation, x, y): the tensors
     PyObject* first = args[s.positional - 1];
     if (PyLong_Check(first) || is_tensor(first) || nargs > size_t(s.positional)) {
       gathered_ = PyTuple_New(Py_ssize_t(nargs) - s.positional + 1);

@@ -59,7 +59,7 @@ class Arguments {
   const Signature& signature_;
   PyObject* values_[kMax];
   PyObject* out_ = nullptr;
-  PyObject* gathered_ = nullptr;  // sizes that were spread over the positional arguments
+  PyObject* gathered_ = nullptr;  // sizes or tensors that were spread over the positional arguments
   bool large_ = false;
 };
 

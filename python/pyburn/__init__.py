@@ -15,6 +15,7 @@ from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # 
 from .tensor import (  # noqa: E402
     Distribution,
     as_tensor,
+    einsum,
     finfo,
     from_dlpack,
     from_numpy,
@@ -27,6 +28,7 @@ from .tensor import (  # noqa: E402
     rand,
     random_tensor,
     set_printoptions,
+    tensordot,
     unique,
     unique_consecutive,
 )

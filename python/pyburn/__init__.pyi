@@ -62,6 +62,8 @@ from .tensor.printing import printoptions as printoptions
 from .tensor.printing import set_printoptions as set_printoptions
 from .tensor.unique import unique as unique
 from .tensor.unique import unique_consecutive as unique_consecutive
+from .tensor.products import einsum as einsum
+from .tensor.products import tensordot as tensordot
 
 TensorPy = Tensor
 __version__: str

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from . import _core
 from ._core import Tensor
+from ._core import cross as _cross
+from ._core import linalg_multi_dot as multi_dot
 from ._core import linalg_vector_norm as vector_norm
 
 if TYPE_CHECKING:
     from ._types import DTypeLike, Number
 
-__all__ = ["matrix_norm", "norm", "vector_norm"]
+__all__ = ["cross", "matrix_norm", "multi_dot", "norm", "vector_norm"]
 
 
 def matrix_norm(
@@ -58,3 +60,8 @@ def norm(
     if isinstance(ord, str) or len(axes) == 2:
         return matrix_norm(input, ord, axes, keepdim, dtype=dtype)  # type: ignore[arg-type]
     return vector_norm(input, ord, axes, keepdim, dtype=dtype)
+
+
+def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+    """Cross products of the vectors along dim, which has extent 3."""
+    return _cross(input, other, dim)

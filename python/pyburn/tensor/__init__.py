@@ -18,6 +18,7 @@ from .distribution import Distribution
 from .methods import nonzero
 from .number_info import finfo, iinfo
 from .printing import get_printoptions, printoptions, set_printoptions
+from .products import einsum, tensordot
 from .unique import unique, unique_consecutive
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Size",
     "Tensor",
     "as_tensor",
+    "einsum",
     "finfo",
     "from_dlpack",
     "from_numpy",
@@ -40,6 +42,7 @@ __all__ = [
     "tensor",
     "unique",
     "unique_consecutive",
+    "tensordot",
 ]
 
 

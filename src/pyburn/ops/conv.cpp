@@ -1,6 +1,8 @@
 // Convolution and its two gradients: three operations that are each other's derivatives.
 #include "pyburn/ops/conv.h"
 
+#include <algorithm>
+
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -17,9 +19,11 @@ int64_t out_extent(int64_t n, int64_t k, int64_t stride, int64_t padding, int64_
   return (n + 2 * padding - dilation * (k - 1) - 1) / stride + 1;
 }
 
+template <int axes>
 Meta infer(const Conv& a, Metas in) {
   const Shape &x = in[0].shape, &w = in[1].shape;
-  require(x.rank() == 4 && w.rank() == 4, "expected 4 axes (batch, channels, height, width): got {} and {}", x, w);
+  require(x.rank() == axes + 2 && w.rank() == axes + 2, "expected {} axes (batch, channels and {} of space): got {} and {}", axes + 2, axes,
+      x, w);
   require<DTypeError>(in[0].dtype == in[1].dtype, "input and weight differ in dtype: got {} and {}", in[0].dtype, in[1].dtype);
   require(a.groups > 0 && w[0] % a.groups == 0, "output channels are not divisible by groups: got {} and {}", w[0], a.groups);
   require(x[1] == w[1] * a.groups, "input channels do not match the weight: got {} for weight {} and groups {}", x, w, a.groups);
@@ -27,13 +31,13 @@ Meta infer(const Conv& a, Metas in) {
     require(in[2].shape == Shape{w[0]}, "bias does not match the weight: got {} for {}", in[2].shape, w);
     require<DTypeError>(in[2].dtype == in[0].dtype, "input and bias differ in dtype: got {} and {}", in[0].dtype, in[2].dtype);
   }
-  for (const Dims* numbers : {&a.stride, &a.padding, &a.dilation})
+  for (const Dims* numbers : {&a.stride, &a.padding, &a.dilation}) {
+    require(numbers->size() == axes, "expected {} numbers per attribute: got {}", axes, *numbers);
     for (int64_t n : *numbers)
-      require<ValueError>(
-          numbers->size() == 2 && n >= (numbers == &a.padding ? 0 : 1) && n <= INT32_MAX, "number out of range: got {}", *numbers);
-  require(a.stride.size() == 2 && a.padding.size() == 2 && a.dilation.size() == 2, "expected two numbers per attribute: got {}", a.stride);
+      require<ValueError>(n >= (numbers == &a.padding ? 0 : 1) && n <= INT32_MAX, "number out of range: got {}", *numbers);
+  }
   Shape y{x[0], w[0]};
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < axes; ++i) {
     const int64_t reach = a.dilation[i] * (w[2 + i] - 1) + 1;
     require(w[2 + i] > 0 && x[2 + i] + 2 * a.padding[i] >= reach, "the kernel is larger than the padded input: got {} for {}", w, x);
     y.push_back(out_extent(x[2 + i], w[2 + i], a.stride[i], a.padding[i], a.dilation[i]));
@@ -41,65 +45,84 @@ Meta infer(const Conv& a, Metas in) {
   return {y, in[0].dtype};
 }
 // A gradient has the shape of what it belongs to, so the convolution of input and weight must give dy's.
+template <int axes>
 Meta checked_grad(const ConvGrad& a, const Meta& x, const Meta& w, const Meta& dy, const Meta& result) {
-  require(
-      x.shape.rank() == 4 && w.shape.rank() == 4 && dy.shape.rank() == 4, "expected 4 axes: got {}, {} and {}", x.shape, w.shape, dy.shape);
+  for (const Meta* m : {&x, &w, &dy})
+    require(m->shape.rank() == axes + 2, "expected {} axes: got {}, {} and {}", axes + 2, x.shape, w.shape, dy.shape);
   checked_numel(a.shape);
   const Meta metas[] = {x, w};
-  const Meta y = infer(Conv{a.stride, a.padding, a.dilation, a.groups}, metas);
+  const Meta y = infer<axes>(Conv{a.stride, a.padding, a.dilation, a.groups}, metas);
   require(y == dy, "the gradient does not fit the convolution: got {} for {}", dy.shape, y.shape);
   return result;
 }
+template <int axes>
 Meta infer_input(const ConvGrad& a, Metas in) {
   const Meta x{a.shape, in[0].dtype};
-  return checked_grad(a, x, in[1], in[0], x);
+  return checked_grad<axes>(a, x, in[1], in[0], x);
 }
+template <int axes>
 Meta infer_weight(const ConvGrad& a, Metas in) {
   const Meta w{a.shape, in[0].dtype};
-  return checked_grad(a, in[0], w, in[1], w);
+  return checked_grad<axes>(a, in[0], w, in[1], w);
 }
 
+// The three operations, which are linear in both inputs: the derivatives of each are the other two.
+template <int axes>
+Tensor convolution(const auto& a, const TensorHandle& x, const TensorHandle& w, const TensorHandle& bias = {}) {
+  InputList in;
+  in.add(x), in.add(w), in.add(bias);
+  return call(axes == 2 ? op::conv2d : op::conv3d, Conv{a.stride, a.padding, a.dilation, a.groups}, in);
+}
+template <int axes>
 Tensor input_grad(const auto& a, const TensorHandle& dy, const TensorHandle& w, const Shape& x) {
-  return conv2d_input(dy, w, x, a.stride, a.padding, a.dilation, a.groups);
+  constexpr auto gradient = [](const auto&... given) { return axes == 2 ? conv2d_input(given...) : conv3d_input(given...); };
+  return gradient(dy, w, Dims(x), a.stride, a.padding, a.dilation, a.groups);
 }
+template <int axes>
 Tensor weight_grad(const auto& a, const TensorHandle& x, const TensorHandle& dy, const Shape& w) {
-  return conv2d_weight(x, dy, w, a.stride, a.padding, a.dilation, a.groups);
+  constexpr auto gradient = [](const auto&... given) { return axes == 2 ? conv2d_weight(given...) : conv3d_weight(given...); };
+  return gradient(x, dy, Dims(w), a.stride, a.padding, a.dilation, a.groups);
 }
 
+template <int axes>
 Grads grad_conv(const Conv& a, const GradContext& c) {
   const TensorHandle& dy = c.dy();
-  return {c.needs(0) ? input_grad(a, dy, c.input(1), c.meta(0).shape) : Tensor(),
-      c.needs(1) ? weight_grad(a, c.input(0), dy, c.meta(1).shape) : Tensor(),
-      c.inputs() > 2 && c.needs(2) ? sum(dy, Dims{0, 2, 3}) : Tensor()};
+  const Dims space = axes == 2 ? Dims{0, 2, 3} : Dims{0, 2, 3, 4};
+  return {c.needs(0) ? input_grad<axes>(a, dy, c.input(1), c.meta(0).shape) : Tensor(),
+      c.needs(1) ? weight_grad<axes>(a, c.input(0), dy, c.meta(1).shape) : Tensor(),
+      c.inputs() > 2 && c.needs(2) ? sum(dy, space) : Tensor()};
 }
-// conv2d_input(dy, w) is linear in both: its derivatives are the other two.
+template <int axes>
 Grads grad_input(const ConvGrad& a, const GradContext& c) {
   const TensorHandle& g = c.dy();
-  return {c.needs(0) ? conv2d(g, c.input(1), TensorHandle(), a.stride, a.padding, a.dilation, a.groups) : Tensor(),
-      c.needs(1) ? weight_grad(a, g, c.input(0), c.meta(1).shape) : Tensor()};
+  return {c.needs(0) ? convolution<axes>(a, g, c.input(1)) : Tensor(),
+      c.needs(1) ? weight_grad<axes>(a, g, c.input(0), c.meta(1).shape) : Tensor()};
 }
+template <int axes>
 Grads grad_weight(const ConvGrad& a, const GradContext& c) {
   const TensorHandle& g = c.dy();
-  return {c.needs(0) ? input_grad(a, c.input(1), g, c.meta(0).shape) : Tensor(),
-      c.needs(1) ? conv2d(c.input(0), g, TensorHandle(), a.stride, a.padding, a.dilation, a.groups) : Tensor()};
+  return {c.needs(0) ? input_grad<axes>(a, c.input(1), g, c.meta(0).shape) : Tensor(),
+      c.needs(1) ? convolution<axes>(a, c.input(0), g) : Tensor()};
 }
 
 }  // namespace
 
-Conv Conv::from(const TensorHandle&, const TensorHandle&, const TensorHandle&, const Dims& stride, const Dims& padding,
+Conv Conv::from(const TensorHandle&, const TensorHandle& weight, const TensorHandle&, const Dims& stride, const Dims& padding,
     const Dims& dilation, int64_t groups) {
-  return {per_axis(stride, 2, "stride", 1), per_axis(padding, 2, "padding", 0), per_axis(dilation, 2, "dilation", 1), groups};
+  const int axes = std::max(1, weight.rank() - 2);
+  return {per_axis(stride, axes, "stride", 1), per_axis(padding, axes, "padding", 0), per_axis(dilation, axes, "dilation", 1), groups};
 }
 
 namespace op {
-constinit OpInfo conv2d = define<Conv, infer, grad_conv>({.schema = "conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[] "
-                                                                    "stride=1, int[] padding=0, int[] dilation=1, int groups=1) -> Tensor",
-    .doc = "Two-dimensional convolution (cross-correlation) of input (N, C, H, W) with weight (O, C / groups, kh, kw).",
-    .kind = Kind::contract,
-    .saves = others,
-    .torch = "torch.nn.functional.conv2d",
-    .example = "pyburn.conv2d(pyburn.ones(1, 1, 5, 5), pyburn.ones(2, 1, 3, 3)).shape",
-    .samples = R"(
+constinit OpInfo conv2d =
+    define<Conv, infer<2>, grad_conv<2>>({.schema = "conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[] "
+                                                    "stride=1, int[] padding=0, int[] dilation=1, int groups=1) -> Tensor",
+        .doc = "Two-dimensional convolution (cross-correlation) of input (N, C, H, W) with weight (O, C / groups, kh, kw).",
+        .kind = Kind::contract,
+        .saves = others,
+        .torch = "torch.nn.functional.conv2d",
+        .example = "pyburn.conv2d(pyburn.ones(1, 1, 5, 5), pyburn.ones(2, 1, 3, 3)).shape",
+        .samples = R"(
 t(2, 3, 6, 5), t(4, 3, 3, 3)
 t(2, 3, 6, 5), t(4, 3, 3, 3), t(4), padding=1
 t(1, 4, 7, 7), t(6, 2, 3, 2), t(6), stride=2, padding=(1, 0), groups=2
@@ -116,9 +139,9 @@ t(1, 20, 12, 12), t(70, 20, 3, 3), padding=1
 t(), t(2, 2, 3, 3) ! 4 axes
 t(2, 3, 4, 4), t(8, 4, 1, 1) ! channels
 t(2, 3, 2, 2), t(8, 3, 3, 3) ! larger than)"});
-constinit OpInfo conv2d_input =
-    define<ConvGrad, infer_input, grad_input>({.schema = "conv2d_input(Tensor grad_output, Tensor weight, int[] input_size, int[] stride, "
-                                                         "int[] padding, int[] dilation, int groups) -> Tensor",
+constinit OpInfo conv2d_input = define<ConvGrad, infer_input<2>, grad_input<2>>(
+    {.schema = "conv2d_input(Tensor grad_output, Tensor weight, int[] input_size, int[] stride, "
+               "int[] padding, int[] dilation, int groups) -> Tensor",
         .doc = "Gradient of conv2d with respect to its input.",
         .kind = Kind::contract,
         .saves = others,
@@ -133,8 +156,8 @@ t(2, 4, 3, 4).permute(0, 3, 1, 2), t(4, 2, 1, 1), (2, 2, 4, 3), (1, 1), (0, 0), 
 t(1, 1, 4, 4).expand(2, 4, 4, 4), t(4, 3, 3, 3), (2, 3, 4, 4), (1, 1), (1, 1), (1, 1), 1
 t(), t(4, 3, 3, 3), (2, 3, 4, 4), (1, 1), (1, 1), (1, 1), 1 ! 4 axes)"});
 constinit OpInfo conv2d_weight =
-    define<ConvGrad, infer_weight, grad_weight>({.schema = "conv2d_weight(Tensor input, Tensor grad_output, int[] weight_size, int[] "
-                                                           "stride, int[] padding, int[] dilation, int groups) -> Tensor",
+    define<ConvGrad, infer_weight<2>, grad_weight<2>>({.schema = "conv2d_weight(Tensor input, Tensor grad_output, int[] weight_size, int[] "
+                                                                 "stride, int[] padding, int[] dilation, int groups) -> Tensor",
         .doc = "Gradient of conv2d with respect to its weight.",
         .kind = Kind::contract,
         .saves = others,
@@ -148,8 +171,64 @@ t(0, 3, 4, 4), t(0, 8, 4, 4), (8, 3, 1, 1), (1, 1), (0, 0), (1, 1), 1
 t(2, 4, 3, 2).permute(0, 3, 1, 2), t(2, 4, 4, 3), (4, 2, 1, 1), (1, 1), (0, 0), (1, 1), 1
 t(1, 1, 4, 4).expand(2, 3, 4, 4), t(2, 4, 4, 4), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), 1
 t(), t(2, 4, 4, 4), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), 1 ! 4 axes)"});
+constinit OpInfo conv3d =
+    define<Conv, infer<3>, grad_conv<3>>({.schema = "conv3d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] "
+                                                    "padding=0, int[] dilation=1, int groups=1) -> Tensor",
+        .doc = "Three-dimensional convolution of input (N, C, D, H, W) with weight (O, C / groups, kd, kh, kw).",
+        .kind = Kind::contract,
+        .saves = others,
+        .torch = "torch.nn.functional.conv3d",
+        .example = "pyburn.conv3d(pyburn.ones(1, 1, 5, 5, 5), pyburn.ones(2, 1, 3, 3, 3)).shape",
+        .samples = R"(
+t(2, 2, 3, 4, 3), t(3, 2, 2, 2, 3)
+t(1, 2, 3, 4, 3), t(3, 2, 3, 3, 3), t(3), padding=1
+t(1, 4, 5, 4, 5), t(4, 2, 3, 2, 1), t(4), stride=2, padding=(1, 0, 2), groups=2
+t(1, 1, 5, 6, 5), t(2, 1, 2, 3, 3), dilation=(2, 1, 2)
+t(1, 2, 2, 3, 3), t(3, 2, 1, 1, 1)
+t(0, 2, 3, 4, 3), t(3, 2, 2, 2, 3)
+t(2, 3, 4, 3, 2).permute(0, 4, 1, 2, 3), t(3, 2, 2, 2, 3)
+t(1, 1, 3, 4, 3).expand(2, 2, 3, 4, 3), t(3, 2, 2, 2, 3)
+t(1, 1, 2, 3, 3, dtype=f64), t(1, 1, 2, 2, 2, dtype=f64)
+t(1, 1, 2, 3, 3, dtype=bf16), t(1, 1, 2, 2, 2, dtype=bf16)
+t(1, 8, 9, 10, 11), t(12, 8, 3, 3, 3), padding=1
+t(), t(1, 1, 2, 2, 2) ! axes
+t(1, 2, 2, 2, 2), t(1, 3, 2, 2, 2) ! channels)"});
+constinit OpInfo conv3d_input =
+    define<ConvGrad, infer_input<3>, grad_input<3>>({.schema = "conv3d_input(Tensor grad_output, Tensor weight, int[] input_size, int[] "
+                                                               "stride, int[] padding, int[] dilation, int groups) -> Tensor",
+        .doc = "Gradient of conv3d with respect to its input.",
+        .kind = Kind::contract,
+        .saves = others,
+        .torch = "lambda dy, w, size, s, p, d, g: torch.nn.grad.conv3d_input(size, w, dy, s, p, d, g)",
+        .example = "pyburn.conv3d_input(pyburn.ones(1, 2, 3, 3, 3), pyburn.ones(2, 1, 1, 1, 1), (1, 1, 3, 3, 3), (1, 1, 1), (0, 0, 0), "
+                   "(1, 1, 1), 1).shape",
+        .samples = R"(
+t(2, 3, 2, 3, 1), t(3, 2, 2, 2, 3), (2, 2, 3, 4, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1
+t(1, 4, 3, 2, 3), t(4, 2, 3, 2, 1), (1, 4, 5, 4, 2), (2, 2, 2), (1, 0, 2), (1, 1, 2), 2
+t(0, 3, 2, 3, 1), t(3, 2, 2, 2, 3), (0, 2, 3, 4, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1
+t(2, 2, 3, 1, 3).permute(0, 4, 1, 2, 3), t(3, 2, 2, 2, 3), (2, 2, 3, 4, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1
+t(1, 1, 2, 3, 1).expand(2, 3, 2, 3, 1), t(3, 2, 2, 2, 3), (2, 2, 3, 4, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1
+t(), t(3, 2, 2, 2, 3), (2, 2, 3, 4, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1 ! 5 axes)"});
+constinit OpInfo conv3d_weight =
+    define<ConvGrad, infer_weight<3>, grad_weight<3>>({.schema = "conv3d_weight(Tensor input, Tensor grad_output, int[] weight_size, int[] "
+                                                                 "stride, int[] padding, int[] dilation, int groups) -> Tensor",
+        .doc = "Gradient of conv3d with respect to its weight.",
+        .kind = Kind::contract,
+        .saves = others,
+        .torch = "lambda x, dy, size, s, p, d, g: torch.nn.grad.conv3d_weight(x, size, dy, s, p, d, g)",
+        .example = "pyburn.conv3d_weight(pyburn.ones(1, 1, 3, 3, 3), pyburn.ones(1, 2, 3, 3, 3), (2, 1, 1, 1, 1), (1, 1, 1), (0, 0, 0), "
+                   "(1, 1, 1), 1).shape",
+        .samples = R"(
+t(2, 2, 3, 4, 3), t(2, 3, 2, 3, 1), (3, 2, 2, 2, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1
+t(1, 4, 5, 4, 2), t(1, 4, 3, 2, 3), (4, 2, 3, 2, 1), (2, 2, 2), (1, 0, 2), (1, 1, 2), 2
+t(0, 2, 3, 4, 3), t(0, 3, 2, 3, 1), (3, 2, 2, 2, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1
+t(2, 3, 4, 3, 2).permute(0, 4, 1, 2, 3), t(2, 3, 2, 3, 1), (3, 2, 2, 2, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1
+t(1, 1, 3, 4, 3).expand(2, 2, 3, 4, 3), t(2, 3, 2, 3, 1), (3, 2, 2, 2, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1
+t(), t(2, 3, 2, 3, 1), (3, 2, 2, 2, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1 ! 5 axes)"});
 }  // namespace op
 
-void register_conv(OpTable& table) { table.add({&op::conv2d, &op::conv2d_input, &op::conv2d_weight}); }
+void register_conv(OpTable& table) {
+  table.add({&op::conv2d, &op::conv2d_input, &op::conv2d_weight, &op::conv3d, &op::conv3d_input, &op::conv3d_weight});
+}
 
 }  // namespace pyburn

@@ -5,7 +5,7 @@
 
 namespace pyburn {
 
-// Spatial attributes have one entry per spatial axis: two for conv2d.
+// Spatial attributes have one entry per spatial axis: two for conv2d, three for conv3d.
 struct Conv {
   Dims stride, padding, dilation;
   int64_t groups = 1;
@@ -26,7 +26,7 @@ struct ConvGrad {
 };
 
 namespace op {
-extern OpInfo conv2d, conv2d_input, conv2d_weight;
+extern OpInfo conv2d, conv2d_input, conv2d_weight, conv3d, conv3d_input, conv3d_weight;
 }
 
 }  // namespace pyburn

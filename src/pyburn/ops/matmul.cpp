@@ -6,12 +6,16 @@
 namespace pyburn {
 namespace {
 
+void check_dtypes(DType a, DType b) {
+  require<DTypeError>(a == b, "expected equal dtypes: got {} and {}", a, b);
+  require<DTypeError>(a != DType::boolean, "not defined for bool: got {}", a);
+}
 Meta infer(const NoAttrs&, Metas in) {
   const Shape &a = in[0].shape, &b = in[1].shape;
   require(a.rank() == 3 && b.rank() == 3, "expected two batches of matrices: got {} and {}", a, b);
   require(a[0] == b[0], "batch sizes differ: got {} and {}", a, b);
   require(a[2] == b[1], "inner dimensions differ: got {} and {}", a, b);
-  require<DTypeError>(in[0].dtype == in[1].dtype, "expected equal dtypes: got {} and {}", in[0].dtype, in[1].dtype);
+  check_dtypes(in[0].dtype, in[1].dtype);
   return {Shape{a[0], a[1], b[2]}, in[0].dtype};
 }
 Grads grad_bmm(const NoAttrs&, const GradContext& c) {
@@ -40,10 +44,36 @@ t(2, 3, 4, dtype=i64), t(2, 4, 5, dtype=i64)
 t(1, 70, 130), t(1, 130, 90)
 t(), t(2, 4, 5) ! batches
 t(2, 3), t(3, 4) ! batches
+t(2, 3, 4, dtype=b8), t(2, 4, 5, dtype=b8) ! bool
 t(2, 3, 4), t(2, 5, 6) ! inner dimensions differ)"});
 }  // namespace op
 
 namespace {
+constexpr const char* kAddmm = R"(
+t(2, 4), t(2, 3), t(3, 4)
+t(4), t(2, 3), t(3, 4), beta=0.5, alpha=2
+t(), t(2, 3), t(3, 4), beta=0
+t(0, 4), t(0, 3), t(3, 4)
+t(2, 4), t(2, 0), t(0, 4)
+t(4, 2).T, t(3, 2).T, t(3, 4)
+t(1, 4).expand(2, 4), t(2, 3), t(3, 4)
+t(2, 4, dtype=i64), t(2, 3, dtype=i64), t(3, 4, dtype=i64), beta=2, alpha=3
+t(2, 4, dtype=f64), t(2, 3, dtype=f64), t(3, 4, dtype=f64)
+t(2, 4), t(2, 3), t(4, 4) ! inner dimensions differ
+t(2, 4), t(3), t(3, 4) ! matrices
+t(3, 4), t(2, 3), t(3, 4) ! does not fit
+t(2, 4, dtype=i64), t(2, 3, dtype=i64), t(3, 4, dtype=i64), alpha=0.5 ! integers)";
+constexpr const char* kBatches = R"(
+t(2, 5), t(3, 2, 4), t(3, 4, 5)
+t(5), t(3, 2, 4), t(3, 4, 5), beta=0.5, alpha=2
+t(), t(3, 2, 4), t(3, 4, 5), beta=0
+t(2, 5), t(0, 2, 4), t(0, 4, 5)
+t(5, 2).T, t(3, 4, 2).transpose(1, 2), t(3, 4, 5)
+t(1, 5).expand(2, 5), t(3, 2, 4), t(3, 4, 5)
+t(2, 5), t(3, 2, 4), t(4, 4, 5) ! batch
+t(4, 5), t(3, 2, 4), t(3, 4, 5) ! does not fit
+t(2, 5), t(2, 4), t(3, 4, 5) ! batches)";
+
 constinit FunctionInfo functions[] = {
     {.schema = "matmul(Tensor input, Tensor other) -> Tensor",
         .doc = "Matrix product; vectors are rows or columns, leading axes are batches that broadcast.",
@@ -62,29 +92,155 @@ t(3, 2).T, t(4, 3).T
 t(1, 3).expand(2, 3), t(3, 4)
 t(2, 3, dtype=bf16), t(3, 4, dtype=bf16)
 t(), t(2) ! at least one axis
-t(2, 3), t(4, 5) ! inner dimensions differ)"},
+t(2, 3), t(4, 5) ! inner dimensions differ
+t(2, 3), t(3, 4, dtype=f64) ! equal dtypes)",
+        .out = true},
     {.schema = "mm(Tensor input, Tensor mat2) -> Tensor",
         .doc = "Product of two matrices.",
         .example = "pyburn.mm(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape",
-        .samples = "t(2, 3), t(3, 4)\nt(1, 1), t(1, 1)\nt(0, 3), t(3, 4)\nt(3, 2).T, t(3, 4)\nt(1, 3).expand(2, 3), t(3, 4)\nt(), t(3, 4) "
-                   "! matrices\nt(3), t(3, 4) ! matrices\nt(2, 3), t(4, 5) ! inner dimensions differ"},
+        .samples = R"(
+t(2, 3), t(3, 4)
+t(1, 1), t(1, 1)
+t(0, 3), t(3, 4)
+t(3, 2).T, t(3, 4)
+t(1, 3).expand(2, 3), t(3, 4)
+t(2, 3, dtype=i32), t(3, 4, dtype=i32)
+t(), t(3, 4) ! matrices
+t(3), t(3, 4) ! matrices
+t(2, 3), t(4, 5) ! inner dimensions differ)",
+        .out = true},
+    {.schema = "mv(Tensor input, Tensor vec) -> Tensor",
+        .doc = "Product of a matrix and a vector.",
+        .example = "pyburn.mv(pyburn.ones(2, 3), pyburn.ones(3))",
+        .samples = R"(
+t(2, 3), t(3)
+t(0, 3), t(3)
+t(3, 2).T, t(3)
+t(1, 3).expand(2, 3), t(3)
+t(2, 3, dtype=i64), t(3, dtype=i64)
+t(), t(3) ! matrix
+t(2, 3), t(2) ! inner dimensions differ)",
+        .out = true},
+    {.schema = "dot(Tensor input, Tensor tensor) -> Tensor",
+        .doc = "Sum of the products of the elements of two vectors.",
+        .example = "pyburn.dot(pyburn.ones(3), pyburn.ones(3))",
+        .samples = R"(
+t(4), t(4)
+t(0), t(0)
+t(1), t(1)
+t(8)[::2], t(4)
+t(1).expand(4), t(4)
+t(4, dtype=i64), t(4, dtype=i64)
+t(), t() ! vectors
+t(4), t(3) ! inner dimensions differ)",
+        .out = true},
+    {.schema = "vdot(Tensor input, Tensor other) -> Tensor",
+        .doc = "Sum of the products of the elements of two vectors.",
+        .example = "pyburn.vdot(pyburn.ones(3), pyburn.ones(3))",
+        .samples =
+            "t(4), t(4)\nt(0), t(0)\nt(8)[::2], t(4)\nt(1).expand(4), t(4)\nt(), t() ! vectors\nt(4), t(3) ! inner dimensions differ",
+        .out = true},
+    {.schema = "inner(Tensor input, Tensor other) -> Tensor",
+        .doc = "Sums of products over the last axis of both.",
+        .example = "pyburn.inner(pyburn.ones(2, 3), pyburn.ones(4, 3)).shape",
+        .samples = R"(
+t(3), t(3)
+t(2, 3), t(4, 3)
+t(2, 2, 3), t(3)
+t(), t(2, 3)
+t(0, 3), t(2, 3)
+t(3, 2).T, t(4, 3)
+t(1, 3).expand(2, 3), t(4, 3)
+t(2, 3), t(4, 2) ! inner dimensions differ)",
+        .out = true},
+    {.schema = "outer(Tensor input, Tensor vec2) -> Tensor",
+        .doc = "The products of each element of one vector with each of another.",
+        .example = "pyburn.outer(pyburn.tensor([1., 2.]), pyburn.tensor([3., 4.]))",
+        .samples = "t(2), t(3)\nt(0), t(3)\nt(6)[::2], t(3)\nt(1).expand(2), t(3)\nt(2, dtype=i64), t(3)\nt(), t(3) ! vectors",
+        .out = true},
+    {.schema = "ger(Tensor input, Tensor vec2) -> Tensor",
+        .doc = "The same as outer.",
+        .example = "pyburn.ger(pyburn.tensor([1., 2.]), pyburn.tensor([3., 4.]))",
+        .samples = "t(2), t(3)\nt(0), t(3)\nt(6)[::2], t(3)\nt(1).expand(2), t(3)\nt(), t(3) ! vectors",
+        .out = true},
+    {.schema = "addmm(Tensor input, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+        .doc = "beta * input + alpha * (mat1 @ mat2); where beta is 0 input does not count.",
+        .example = "pyburn.addmm(pyburn.ones(4), pyburn.ones(2, 3), pyburn.ones(3, 4))",
+        .samples = kAddmm,
+        .in_place = true},
+    {.schema = "addmv(Tensor input, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+        .doc = "beta * input + alpha * (mat @ vec); where beta is 0 input does not count.",
+        .example = "pyburn.addmv(pyburn.ones(2), pyburn.ones(2, 3), pyburn.ones(3))",
+        .samples = R"(
+t(2), t(2, 3), t(3)
+t(), t(2, 3), t(3), beta=0.5, alpha=2
+t(1).expand(2), t(2, 3), t(3), beta=0
+t(0), t(0, 3), t(3)
+t(4)[::2], t(3, 2).T, t(3)
+t(3), t(2, 3), t(3) ! does not fit
+t(2), t(2, 3), t(2) ! inner dimensions differ)",
+        .in_place = true},
+    {.schema = "addr(Tensor input, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+        .doc = "beta * input + alpha * outer(vec1, vec2); where beta is 0 input does not count.",
+        .example = "pyburn.addr(pyburn.zeros(2, 3), pyburn.ones(2), pyburn.ones(3))",
+        .samples = R"(
+t(2, 3), t(2), t(3)
+t(), t(2), t(3), beta=0.5, alpha=2
+t(1, 3).expand(2, 3), t(2), t(3), beta=0
+t(0, 3), t(0), t(3)
+t(3, 2).T, t(4)[::2], t(3)
+t(2, 4), t(2), t(3) ! does not fit
+t(2, 3), t(), t(3) ! vectors)",
+        .in_place = true},
+    {.schema = "addbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+        .doc = "beta * input + alpha * the sum of the products of two batches of matrices.",
+        .example = "pyburn.addbmm(pyburn.zeros(2, 4), pyburn.ones(5, 2, 3), pyburn.ones(5, 3, 4))",
+        .samples = kBatches,
+        .in_place = true},
+    {.schema = "baddbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+        .doc = "beta * input + alpha * the products of two batches of matrices.",
+        .example = "pyburn.baddbmm(pyburn.zeros(2, 4), pyburn.ones(5, 2, 3), pyburn.ones(5, 3, 4)).shape",
+        .samples = kBatches,
+        .in_place = true},
     {.schema = "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
         .doc = "input @ weight.T + bias.",
         .torch = "torch.nn.functional.linear",
         .example = "pyburn.linear(pyburn.ones(2, 3), pyburn.ones(4, 3)).shape",
-        .samples = "t(2, 3), t(4, 3)\nt(2, 3), t(4, 3), t(4)\nt(3), t(4, 3), bias=t(4)\nt(5, 2, 3), t(4, 3), t(4)\nt(0, 3), t(4, 3), t(4)\n"
-                   "t(3, 2).T, t(3, 4).T\nt(1, 3).expand(2, 3), t(4, 3)\nt(), t(4, 3) ! at least one axis\nt(2, 3), t(4, 5) ! inner "
-                   "dimensions differ"},
+        .samples = R"(
+t(2, 3), t(4, 3)
+t(2, 3), t(4, 3), t(4)
+t(3), t(4, 3), bias=t(4)
+t(2, 3), t(3)
+t(5, 2, 3), t(4, 3), t(4)
+t(0, 3), t(4, 3), t(4)
+t(3, 2).T, t(3, 4).T
+t(1, 3).expand(2, 3), t(4, 3)
+t(), t(4, 3) ! at least one axis
+t(2, 3), t(4, 5) ! inner dimensions differ)"},
+    {.schema = "bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
+        .doc = "The sums of input1[i] * weight[o, i, j] * input2[j] over i and j, plus bias.",
+        .torch = "torch.nn.functional.bilinear",
+        .example = "pyburn.bilinear(pyburn.ones(2, 3), pyburn.ones(2, 4), pyburn.ones(5, 3, 4)).shape",
+        .samples = R"(
+t(2, 3), t(2, 4), t(5, 3, 4)
+t(2, 3), t(2, 4), t(5, 3, 4), t(5)
+t(2, 2, 3), t(2, 2, 4), t(5, 3, 4), bias=t(5)
+t(3), t(4), t(5, 3, 4)
+t(0, 3), t(0, 4), t(5, 3, 4)
+t(3, 2).T, t(2, 4), t(5, 3, 4)
+t(1, 3).expand(2, 3), t(2, 4), t(5, 3, 4)
+t(), t(4), t(5, 3, 4) ! does not fit
+t(2, 3), t(2, 3), t(5, 3, 4) ! does not fit)"},
 };
-}  // namespace
 
-Tensor matmul(const TensorHandle& input, const TensorHandle& other) {
-  require(
-      input.rank() > 0 && other.rank() > 0, "[matmul] both operands need at least one axis: got {} and {}", input.shape(), other.shape());
-  Tensor a = input.rank() == 1 ? unsqueeze(input, 0) : Tensor(input);
-  Tensor b = other.rank() == 1 ? unsqueeze(other, 1) : Tensor(other);
+// input @ other under the name of the function that users called.
+Tensor product(const TensorHandle& input, const TensorHandle& other) {
+  require(input.rank() > 0 && other.rank() > 0, "both operands need at least one axis: got {} and {}", input.shape(), other.shape());
+  const Tensor a = input.rank() == 1 ? unsqueeze(input, 0) : Tensor(input);
+  const Tensor b = other.rank() == 1 ? unsqueeze(other, 1) : Tensor(other);
   const int64_t m = a.shape()[a.rank() - 2], k = a.shape().back(), n = b.shape().back();
-  require(k == b.shape()[b.rank() - 2], "[matmul] inner dimensions differ: got {} and {}", input.shape(), other.shape());
+  require(k == b.shape()[b.rank() - 2], "inner dimensions differ: got {} and {}", input.shape(), other.shape());
+  check_dtypes(a.dtype(), b.dtype());
   Shape batch_a = a.shape(), batch_b = b.shape();
   batch_a.resize(a.rank() - 2);
   batch_b.resize(b.rank() - 2);
@@ -108,14 +264,96 @@ Tensor matmul(const TensorHandle& input, const TensorHandle& other) {
   return independent(y);
 }
 
+// beta * input + alpha * product. Where beta is 0 the input may hold anything, even NaN.
+Tensor combined(const TensorHandle& input, const TensorHandle& product, const Scalar& beta, const Scalar& alpha) {
+  require(broadcast_shapes(input.shape(), product.shape()) == product.shape(), "input does not fit the product: got {} for {}",
+      input.shape(), product.shape());
+  if (!is_floating(promote(input.dtype(), product.dtype())))
+    require<DTypeError>(!beta.is_floating() && !alpha.is_floating(), "expected integers for alpha and beta: got {} and {}", alpha, beta);
+  if (beta.to_double() == 0) return alpha.to_double() == 1 ? Tensor(product) : mul(product, alpha);
+  return add(beta.to_double() == 1 ? Tensor(input) : mul(input, beta), product, alpha);
+}
+Tensor same_dtype(const TensorHandle& input, const Tensor& product) {
+  check_dtypes(input.dtype(), product.dtype());
+  return product;
+}
+
+}  // namespace
+
+Tensor matmul(const TensorHandle& input, const TensorHandle& other) { return product(input, other); }
 Tensor mm(const TensorHandle& input, const TensorHandle& mat2) {
-  require(input.rank() == 2 && mat2.rank() == 2, "[mm] expected two matrices: got {} and {}", input.shape(), mat2.shape());
-  return matmul(input, mat2);
+  require(input.rank() == 2 && mat2.rank() == 2, "expected two matrices: got {} and {}", input.shape(), mat2.shape());
+  return product(input, mat2);
+}
+Tensor mv(const TensorHandle& input, const TensorHandle& vec) {
+  require(input.rank() == 2 && vec.rank() == 1, "expected a matrix and a vector: got {} and {}", input.shape(), vec.shape());
+  return product(input, vec);
+}
+Tensor dot(const TensorHandle& input, const TensorHandle& tensor) {
+  require(input.rank() == 1 && tensor.rank() == 1, "expected two vectors: got {} and {}", input.shape(), tensor.shape());
+  return product(input, tensor);
+}
+Tensor vdot(const TensorHandle& input, const TensorHandle& other) { return dot(input, other); }
+
+Tensor inner(const TensorHandle& input, const TensorHandle& other) {
+  if (input.rank() == 0 || other.rank() == 0) return input * other;
+  const int64_t k = input.shape().back();
+  require(k == other.shape().back(), "inner dimensions differ: got {} and {}", input.shape(), other.shape());
+  Dims size = input.shape();
+  size.pop_back();
+  const int64_t rows = Shape(size).numel(), columns = other.rank() == 1 ? 1 : other.numel() / std::max<int64_t>(k, 1);
+  size.append(other.shape().begin(), other.shape().end() - 1);
+  const Tensor left = reshape(input, Dims{rows, k}), right = reshape(other, Dims{columns, k});
+  return independent(reshape(product(left, transpose(right, 0, 1)), size));
+}
+
+Tensor outer(const TensorHandle& input, const TensorHandle& vec2) {
+  require(input.rank() == 1 && vec2.rank() == 1, "expected two vectors: got {} and {}", input.shape(), vec2.shape());
+  return unsqueeze(input, 1) * vec2;
+}
+Tensor ger(const TensorHandle& input, const TensorHandle& vec2) { return outer(input, vec2); }
+
+Tensor addmm(const TensorHandle& input, const TensorHandle& mat1, const TensorHandle& mat2, const Scalar& beta, const Scalar& alpha) {
+  return combined(input, same_dtype(input, mm(mat1, mat2)), beta, alpha);
+}
+Tensor addmv(const TensorHandle& input, const TensorHandle& mat, const TensorHandle& vec, const Scalar& beta, const Scalar& alpha) {
+  return combined(input, same_dtype(input, mv(mat, vec)), beta, alpha);
+}
+Tensor addr(const TensorHandle& input, const TensorHandle& vec1, const TensorHandle& vec2, const Scalar& beta, const Scalar& alpha) {
+  return combined(input, outer(vec1, vec2), beta, alpha);
+}
+Tensor baddbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) {
+  return combined(input, same_dtype(input, bmm(batch1, batch2)), beta, alpha);
+}
+// The sum over the batch is part of the inner dimension of one product.
+Tensor addbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) {
+  const Shape &a = batch1.shape(), &b = batch2.shape();
+  require(a.rank() == 3 && b.rank() == 3, "expected two batches of matrices: got {} and {}", a, b);
+  require(a[0] == b[0], "batch sizes differ: got {} and {}", a, b);
+  require(a[2] == b[1], "inner dimensions differ: got {} and {}", a, b);
+  const Tensor left = reshape(transpose(batch1, 0, 1), Dims{a[1], a[0] * a[2]}), right = reshape(batch2, Dims{b[0] * b[1], b[2]});
+  return addmm(input, left, right, beta, alpha);
 }
 
 Tensor linear(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias) {
-  const Tensor y = matmul(input, t(weight));
+  require(weight.rank() == 1 || weight.rank() == 2, "expected a weight of 1 or 2 axes: got {}", weight.shape());
+  const Tensor y = product(input, t(weight));
   return bias.defined() ? y + bias : y;
+}
+
+Tensor bilinear(const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& weight, const TensorHandle& bias) {
+  require(weight.rank() == 3, "expected a weight of 3 axes: got {}", weight.shape());
+  const int64_t o = weight.shape()[0], i = weight.shape()[1], j = weight.shape()[2];
+  Dims size = input1.shape(), other = input2.shape();
+  const bool fits = !size.empty() && size.size() == other.size() && size.back() == i && other.back() == j;
+  size.resize(std::max<int64_t>(0, size.size() - 1));
+  other.resize(std::max<int64_t>(0, other.size() - 1));
+  require(fits && size == other, "weight does not fit the inputs: got {} for {} and {}", weight.shape(), input1.shape(), input2.shape());
+  const int64_t n = Shape(size).numel();
+  const Tensor left = product(reshape(input1, Dims{n, i}), reshape(transpose(weight, 0, 1), Dims{i, o * j}));
+  size.push_back(o);
+  const Tensor y = reshape(bmm(reshape(left, Dims{n, o, j}), reshape(input2, Dims{n, j, 1})), size);
+  return bias.defined() ? y + bias : Tensor(independent(y));
 }
 
 void register_matmul(OpTable& table) {

@@ -8,7 +8,14 @@ void register_activation(OpTable&);
 void register_binary(OpTable&);
 void register_binary_math(OpTable&);
 void register_conv(OpTable&);
+void register_einsum(OpTable&);
 void register_copy(OpTable&);
+void register_interpolate(OpTable&);
+void register_attention(OpTable&);
+void register_pooling(OpTable&);
+void register_pool(OpTable&);
+void register_unfold(OpTable&);
+void register_convolutions(OpTable&);
 void register_fill(OpTable&);
 void register_fused(OpTable&);
 void register_index(OpTable&);
@@ -65,7 +72,14 @@ inline void register_operations(OpTable& table) {
            register_search,
            register_movement,
            register_matmul,
+           register_einsum,
            register_conv,
+           register_convolutions,
+           register_unfold,
+           register_pool,
+           register_pooling,
+           register_attention,
+           register_interpolate,
            register_norm,
            register_batch_norm,
            register_softmax,

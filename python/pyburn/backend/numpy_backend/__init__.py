@@ -13,17 +13,20 @@ from ..interface import Backend
 from .activation import ActivationKernels
 from .binary import BinaryKernels
 from .binary_math import BinaryMathKernels
+from .conv import ConvKernels
 from .fill import FillKernels
 from .index import IndexKernels
+from .interpolate import InterpolateKernels
 from .logic import LogicKernels
 from .pointwise import PointwiseKernels
+from .pool import PoolKernels
 from .products import ProductsKernels
 from .rearrange import RearrangeKernels
 from .reduce import ReduceKernels
-from .transcendental import TranscendentalKernels
 from .scan import ScanKernels
 from .search import SearchKernels
 from .sort import SortKernels
+from .transcendental import TranscendentalKernels
 from .unary import UnaryKernels
 
 
@@ -43,6 +46,9 @@ class NumpyBackend(
     IndexKernels,
     ProductsKernels,
     RearrangeKernels,
+    ConvKernels,
+    PoolKernels,
+    InterpolateKernels,
     Backend,
 ):
     """Every operation in a line or two of numpy."""

@@ -1,0 +1,78 @@
+"""Convolutions of any number of dimensions, and the patches of images."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..interface import kernel
+from .arrays import wide
+
+
+class ConvKernels:
+    @kernel
+    def conv2d(self, x, weight, bias=None, *, stride, padding, dilation, groups):
+        views = windows(wide(x), weight.shape[2:], stride, padding, dilation)
+        axes = x.ndim - 2
+        pixels, taps = "hwd"[:axes], "ijk"[:axes]
+        y = np.einsum(f"ngc{pixels}{taps},goc{taps}->ngo{pixels}", grouped(views, groups, 1), grouped(wide(weight), groups, 0))
+        y = y.reshape(x.shape[0], weight.shape[0], *y.shape[3:])
+        return y if bias is None else y + bias.reshape(-1, *[1] * axes)
+
+    @kernel
+    def conv3d(self, *tensors, **attributes):
+        return self.conv2d(*tensors, **attributes)
+
+    @kernel
+    def conv2d_input(self, dy, weight, *, shape, stride, padding, dilation, groups):
+        dy, weight = grouped(wide(dy), groups, 1), grouped(wide(weight), groups, 0)
+        dx = np.zeros((shape[0], groups, shape[1] // groups, *(n + 2 * p for n, p in zip(shape[2:], padding))), dy.dtype)
+        for tap in np.ndindex(weight.shape[3:]):
+            seen = [slice(t * d, t * d + n * s, s) for t, d, n, s in zip(tap, dilation, dy.shape[3:], stride)]
+            dx[(..., *seen)] += np.einsum("ngo...,goc->ngc...", dy, weight[(..., *tap)])
+        return dx[(..., *(slice(p, p + n) for n, p in zip(shape[2:], padding)))].reshape(shape)
+
+    @kernel
+    def conv3d_input(self, *tensors, **attributes):
+        return self.conv2d_input(*tensors, **attributes)
+
+    @kernel
+    def conv2d_weight(self, x, dy, *, shape, stride, padding, dilation, groups):
+        views = grouped(windows(wide(x), shape[2:], stride, padding, dilation), groups, 1)
+        dy = grouped(wide(dy), groups, 1)
+        pixels, taps = "hwd"[: x.ndim - 2], "ijk"[: x.ndim - 2]
+        views = views[(slice(None),) * 3 + tuple(slice(n) for n in dy.shape[3:])]
+        return np.einsum(f"ngc{pixels}{taps},ngo{pixels}->goc{taps}", views, dy).reshape(shape)
+
+    @kernel
+    def conv3d_weight(self, *tensors, **attributes):
+        return self.conv2d_weight(*tensors, **attributes)
+
+    @kernel
+    def im2col(self, x, *, output_size, kernel_size, dilation, padding, stride):
+        views = windows(x if x.ndim == 4 else x[None], kernel_size, stride, padding, dilation)
+        n, channels, rows, columns, height, width = views.shape
+        y = views.transpose(0, 1, 4, 5, 2, 3).reshape(n, channels * height * width, rows * columns)
+        return y if x.ndim == 4 else y[0]
+
+    @kernel
+    def col2im(self, x, *, output_size, kernel_size, dilation, padding, stride):
+        grid = [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, p, d, k, s in zip(output_size, padding, dilation, kernel_size, stride)]
+        columns = wide(x).reshape(*x.shape[:-2], x.shape[-2] // int(np.prod(kernel_size)), *kernel_size, *grid)
+        y = np.zeros((*columns.shape[:-4], *(n + 2 * p for n, p in zip(output_size, padding))), columns.dtype)
+        for tap in np.ndindex(*kernel_size):
+            seen = [slice(t * d, t * d + n * s, s) for t, d, n, s in zip(tap, dilation, grid, stride)]
+            y[(..., *seen)] += columns[(..., *tap, slice(None), slice(None))]
+        return y[(..., *(slice(p, p + n) for n, p in zip(output_size, padding)))]
+
+
+def grouped(x: np.ndarray, groups: int, axis: int) -> np.ndarray:
+    """x with its channel axis split into (groups, channels per group)."""
+    return x.reshape(*x.shape[:axis], groups, x.shape[axis] // groups, *x.shape[axis + 1 :])
+
+
+def windows(x, kernel_size, stride, padding, dilation) -> np.ndarray:
+    """What the kernel sees at each place: (n, channel, place along each axis, tap along each axis)."""
+    x = np.pad(x, [(0, 0), (0, 0), *((p, p) for p in padding)])
+    reach = [d * (k - 1) + 1 for d, k in zip(dilation, kernel_size)]
+    views = np.lib.stride_tricks.sliding_window_view(x, reach, tuple(range(2, x.ndim)))
+    return views[(slice(None), slice(None), *(slice(None, None, s) for s in stride), *(slice(None, None, d) for d in dilation))]

@@ -1,0 +1,57 @@
+"""Resizing along an axis, as the product with a matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..interface import kernel
+from .arrays import wide
+
+
+class InterpolateKernels:
+    @kernel
+    def resize_axis(self, x, *, dim, **attributes):
+        return np.moveaxis(np.tensordot(wide(x), resize_matrix(**attributes), (dim, 1)), -1, dim)
+
+    @kernel
+    def resize_axis_input(self, dy, *, dim, **attributes):
+        return np.moveaxis(np.tensordot(wide(dy), resize_matrix(**attributes), (dim, 0)), -1, dim)
+
+
+def cubic(x: np.ndarray, a: float) -> np.ndarray:
+    x = np.abs(x)
+    near, far = ((a + 2) * x - (a + 3)) * x * x + 1, ((x - 5) * x + 8) * x * a - 4 * a
+    return np.where(x < 1, near, np.where(x < 2, far, 0))
+
+
+def resize_matrix(*, input_size, output_size, mode, align_corners, scale, antialias) -> np.ndarray:
+    """Row o holds the weights of the inputs in output o; what lies outside counts for the border."""
+    n, m = input_size, output_size
+    step = scale or n / m
+    if align_corners:
+        step = (n - 1) / (m - 1) if m > 1 else 0
+    matrix = np.zeros((m, n))
+    o = np.arange(m)
+    if mode.startswith("nearest"):
+        exact = np.float32(0.5 if mode == "nearest-exact" else 0)
+        index = o if mode == "nearest" and n == m else np.floor((o.astype(np.float32) + exact) * np.float32(step)).astype(int)
+        matrix[o, np.minimum(index, n - 1)] = 1
+        return matrix
+    if antialias:
+        wider, reach = max(step, 1), (2 if mode == "cubic" else 1) * max(step, 1)
+        for i in o:
+            center = step * (i + 0.5)
+            seen = np.arange(max(int(center - reach + 0.5), 0), min(int(center + reach + 0.5), n))
+            x = (seen - center + 0.5) / wider
+            weights = cubic(x, -0.5) if mode == "cubic" else np.maximum(0, 1 - np.abs(x))
+            matrix[i, seen] = weights / weights.sum()
+        return matrix
+    position = step * o if align_corners else step * (o + 0.5) - 0.5
+    if mode == "linear":
+        position = np.maximum(position, 0)
+    first = np.floor(position).astype(int)
+    for tap in (0, 1) if mode == "linear" else (-1, 0, 1, 2):
+        distance = position - first - tap
+        weights = 1 - np.abs(distance) if mode == "linear" else cubic(distance, -0.75)
+        np.add.at(matrix, (o, np.clip(first + tap, 0, n - 1)), weights)
+    return matrix

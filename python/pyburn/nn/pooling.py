@@ -1,0 +1,45 @@
+"""Pooling functions that give indices only when asked to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import _core
+
+
+def _max_pool(axes: int) -> Callable[..., Any]:
+    plain, with_indices = getattr(_core, f"max_pool{axes}d"), getattr(_core, f"max_pool{axes}d_with_indices")
+
+    def max_pool(
+        input: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:
+        return (with_indices if return_indices else plain)(input, kernel_size, stride, padding, dilation, ceil_mode)
+
+    return _named(max_pool, f"max_pool{axes}d", "The largest element of each window; with return_indices also where in its plane it is.")
+
+
+def _adaptive_max_pool(axes: int) -> Callable[..., Any]:
+    both = getattr(_core, f"adaptive_max_pool{axes}d")
+
+    def adaptive_max_pool(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+        results = both(input, output_size)
+        return results if return_indices else results[0]
+
+    return _named(adaptive_max_pool, f"adaptive_max_pool{axes}d", "The largest elements of as many windows as output_size says.")
+
+
+def _named(function: Callable[..., Any], name: str, doc: str) -> Callable[..., Any]:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+max_pool1d, max_pool2d, max_pool3d = (_max_pool(axes) for axes in (1, 2, 3))
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = (_adaptive_max_pool(axes) for axes in (1, 2, 3))

@@ -1,0 +1,325 @@
+// Pooling, a plane at a time. Windows are rectangles: rows are joined first, whole vectors at a time, then the columns of the joined row.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "pyburn/backends/cpu/pool.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "pyburn/backends/cpu/cpu_backend.h"
+#include "pyburn/backends/cpu/plain_tensors.h"
+#include "pyburn/backends/cpu/scratch_buffer.h"
+#include "pyburn/ops/pool.h"
+#include "pyburn/support/error.h"
+#include "pyburn/support/thread_pool.h"
+
+#ifndef PYBURN_POOL_TYPES
+#define PYBURN_POOL_TYPES
+namespace pyburn::cpu {
+
+// The windows of a plane; missing axes have extent 1.
+struct PoolWindows {
+  PoolAxis z, y, x;
+  bool count_padding = false;
+  int64_t divisor = 0;
+  int64_t plane() const { return z.in * y.in * x.in; }
+  int64_t windows() const { return z.out * y.out * x.out; }
+  int64_t elements() const {  // read for one plane
+    return windows() * std::max<int64_t>(1, z.kernel * y.kernel * x.kernel) + plane();
+  }
+};
+template <class T>
+struct PoolFunctions {
+  void (*max)(const PoolWindows&, const T* x, T* y, T* row);
+  void (*max_indices)(const PoolWindows&, const T* x, T* y, int64_t* indices);
+  void (*mean)(const PoolWindows&, const T* x, T* y, T* row);
+  void (*mean_input)(const PoolWindows&, const T* dy, T* dx, T* row);
+};
+struct PoolTable {
+  PoolFunctions<float> single;
+  PoolFunctions<double> twofold;
+  PoolFunctions<int64_t> integer;
+};
+
+}  // namespace pyburn::cpu
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace pyburn::cpu::HWY_NAMESPACE {
+namespace {
+
+struct Largest {
+  template <class T>
+  static constexpr T start = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+  template <class T>
+  static T join(T a, T b) {
+    return b > a || b != b ? b : a;
+  }
+};
+struct Total {
+  template <class T>
+  static constexpr T start = T(0);
+  template <class T>
+  static T join(T a, T b) {
+    return a + b;
+  }
+};
+
+// body(row of the window) for the rows of the window at (z, y).
+template <class Body>
+void for_window_rows(const PoolWindows& w, int64_t z, int64_t y, Body body) {
+  for (int64_t i = w.z.first(z); i < w.z.last(z); i += w.z.dilation)
+    for (int64_t j = w.y.first(y); j < w.y.last(y); j += w.y.dilation) body(i * w.y.in + j);
+}
+// The outputs [first, last) for which tap k of a regular axis lies inside.
+std::pair<int64_t, int64_t> inside(const PoolAxis& a, int64_t k) {
+  const int64_t shift = a.padding - k * a.dilation;
+  const int64_t first = shift > 0 ? (shift + a.stride - 1) / a.stride : 0;
+  const int64_t last = a.in + shift > 0 ? (a.in + shift + a.stride - 1) / a.stride : 0;
+  return {std::min(first, a.out), std::min(last, a.out)};
+}
+
+// y[o] = the join of the elements of row in each window along x.
+template <class Fold, class T>
+void join_columns(const PoolAxis& a, const T* HWY_RESTRICT row, T* HWY_RESTRICT y) {
+  if (a.adaptive) {
+    for (int64_t o = 0; o < a.out; ++o) {
+      T value = Fold::template start<T>;
+      for (int64_t i = a.first(o); i < a.last(o); ++i) value = Fold::join(value, row[i]);
+      y[o] = value;
+    }
+    return;
+  }
+  std::fill_n(y, a.out, Fold::template start<T>);
+  for (int64_t k = 0; k < a.kernel; ++k) {
+    const auto [first, last] = inside(a, k);
+    const T* from = row + k * a.dilation - a.padding;
+    if (a.stride == 1)
+      for (int64_t o = first; o < last; ++o) y[o] = Fold::join(y[o], from[o]);
+    else if (a.stride == 2)
+      for (int64_t o = first; o < last; ++o) y[o] = Fold::join(y[o], from[2 * o]);
+    else
+      for (int64_t o = first; o < last; ++o) y[o] = Fold::join(y[o], from[o * a.stride]);
+  }
+}
+
+template <class Fold, class T>
+void join_window(const PoolWindows& w, int64_t z, int64_t y, const T* x, T* HWY_RESTRICT row, T* result) {
+  const int64_t width = w.x.in;
+  bool started = false;
+  for_window_rows(w, z, y, [&](int64_t line) HWY_ATTR {
+    const T* HWY_RESTRICT from = x + line * width;
+    if (!started) std::copy_n(from, width, row);
+    else
+      for (int64_t i = 0; i < width; ++i) row[i] = Fold::join(row[i], from[i]);
+    started = true;
+  });
+  if (!started) std::fill_n(row, width, Fold::template start<T>);
+  join_columns<Fold>(w.x, row, result);
+}
+
+template <class T>
+void max_plane(const PoolWindows& w, const T* x, T* y, T* row) {
+  for (int64_t i = 0; i < w.z.out; ++i)
+    for (int64_t j = 0; j < w.y.out; ++j, y += w.x.out) join_window<Largest>(w, i, j, x, row, y);
+}
+
+// The first of equal elements counts, and a NaN before all.
+template <class T>
+void max_indices_plane(const PoolWindows& w, const T* x, T* y, int64_t* indices) {
+  for (int64_t i = 0; i < w.z.out; ++i)
+    for (int64_t j = 0; j < w.y.out; ++j)
+      for (int64_t o = 0; o < w.x.out; ++o, ++y, ++indices) {
+        T largest = Largest::start<T>;
+        int64_t place = -1;
+        for_window_rows(w, i, j, [&](int64_t line) HWY_ATTR {
+          for (int64_t k = w.x.first(o); k < w.x.last(o); k += w.x.dilation) {
+            const T value = x[line * w.x.in + k];
+            if (place >= 0 && !(value > largest || value != value)) continue;
+            largest = value;
+            place = line * w.x.in + k;
+          }
+        });
+        *y = largest;
+        *indices = place;
+      }
+}
+
+template <class T>
+T divisor_of(const PoolWindows& w, int64_t z, int64_t y, int64_t x) {
+  if (w.divisor) return T(w.divisor);
+  return T(w.z.count(z, w.count_padding) * w.y.count(y, w.count_padding) * w.x.count(x, w.count_padding));
+}
+
+template <class T>
+void mean_plane(const PoolWindows& w, const T* x, T* y, T* row) {
+  for (int64_t i = 0; i < w.z.out; ++i)
+    for (int64_t j = 0; j < w.y.out; ++j, y += w.x.out) {
+      join_window<Total>(w, i, j, x, row, y);
+      for (int64_t o = 0; o < w.x.out; ++o) y[o] /= divisor_of<T>(w, i, j, o);
+    }
+}
+
+template <class T>
+void mean_input_plane(const PoolWindows& w, const T* dy, T* dx, T* HWY_RESTRICT row) {
+  const int64_t width = w.x.in;
+  std::fill_n(dx, w.plane(), T(0));
+  for (int64_t i = 0; i < w.z.out; ++i)
+    for (int64_t j = 0; j < w.y.out; ++j, dy += w.x.out) {
+      std::fill_n(row, width, T(0));
+      for (int64_t o = 0; o < w.x.out; ++o) {
+        const T share = dy[o] / divisor_of<T>(w, i, j, o);
+        for (int64_t k = w.x.first(o); k < w.x.last(o); ++k) row[k] += share;
+      }
+      for_window_rows(w, i, j, [&](int64_t line) HWY_ATTR {
+        T* HWY_RESTRICT to = dx + line * width;
+        for (int64_t k = 0; k < width; ++k) to[k] += row[k];
+      });
+    }
+}
+
+template <class T>
+PoolFunctions<T> functions_for() {
+  return {max_plane<T>, max_indices_plane<T>, mean_plane<T>, mean_input_plane<T>};
+}
+PoolTable make_pools() { return {functions_for<float>(), functions_for<double>(), functions_for<int64_t>()}; }
+
+}  // namespace
+}  // namespace pyburn::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pyburn::cpu {
+namespace {
+
+HWY_EXPORT(make_pools);
+
+template <class T>
+const PoolFunctions<T>& pools() {
+  static const PoolTable table = HWY_DYNAMIC_DISPATCH(make_pools)();
+  if constexpr (std::is_same_v<T, float>) return table.single;
+  else if constexpr (std::is_same_v<T, double>) return table.twofold;
+  else return table.integer;
+}
+
+PoolWindows windows_of(const auto& a, const Shape& x) {
+  PoolWindows w;
+  PoolAxis* axes[] = {&w.z, &w.y, &w.x};
+  const int64_t n = a.kernel_size.size();
+  for (int64_t i = 0; i < n; ++i) *axes[3 - n + i] = pool_axis(a, i, x[x.rank() - n + i]);
+  if constexpr (requires { a.divisor; }) {
+    w.count_padding = a.count_include_pad && !a.adaptive;
+    w.divisor = a.divisor;
+  }
+  return w;
+}
+
+// body(plane, buffer of a row) for all planes.
+template <class T, class Body>
+void for_planes(const PoolWindows& w, int64_t planes, Body body) {
+  parallel_for(planes, std::max<int64_t>(1, kGrain / w.elements()), [&](int64_t begin, int64_t end) {
+    ScratchBuffer<T> row(w.x.in);
+    for (int64_t i = begin; i < end; ++i) body(i, row.data());
+  });
+}
+
+template <class T>
+void max_pool(const MaxPool& a, const TensorHandle& x_, TensorHandle& y_) {
+  const PlainInput<T> x(x_);
+  const PlainOutput<T> y(y_);
+  if (y.numel() == 0) return;
+  const PoolWindows w = windows_of(a, x.shape());
+  for_planes<T>(
+      w, y.numel() / w.windows(), [&](int64_t i, T* row) { pools<T>().max(w, x.data() + i * w.plane(), y.data() + i * w.windows(), row); });
+}
+template <class T>
+void max_pool_with_indices(const MaxPool& a, Inputs in, Outputs out) {
+  const PlainInput<T> x(*in[0]);
+  const PlainOutput<T> y(out[0]);
+  const PlainOutput<int64_t> indices(out[1]);
+  if (y.numel() == 0) return;
+  const PoolWindows w = windows_of(a, x.shape());
+  for_planes<T>(w, y.numel() / w.windows(), [&](int64_t i, T*) {
+    pools<T>().max_indices(w, x.data() + i * w.plane(), y.data() + i * w.windows(), indices.data() + i * w.windows());
+  });
+}
+template <class T>
+void avg_pool(const AvgPool& a, const TensorHandle& x_, TensorHandle& y_) {
+  const PlainInput<T> x(x_);
+  const PlainOutput<T> y(y_);
+  if (y.numel() == 0) return;
+  const PoolWindows w = windows_of(a, x.shape());
+  for_planes<T>(w, y.numel() / w.windows(),
+      [&](int64_t i, T* row) { pools<T>().mean(w, x.data() + i * w.plane(), y.data() + i * w.windows(), row); });
+}
+template <class T>
+void avg_pool_input(const AvgPool& a, const TensorHandle& dy_, TensorHandle& dx_) {
+  const PlainInput<T> dy(dy_);
+  const PlainOutput<T> dx(dx_);
+  if (dx.numel() == 0) return;
+  const PoolWindows w = windows_of(a, dx.shape());
+  for_planes<T>(w, dx.numel() / w.plane(),
+      [&](int64_t i, T* row) { pools<T>().mean_input(w, dy.data() + i * w.windows(), dx.data() + i * w.plane(), row); });
+}
+
+int64_t checked_place(int64_t index, int64_t plane) {
+  require<IndexError>(index >= 0 && index < plane, "index out of range: got {} for a plane of {}", index, plane);
+  return index;
+}
+int64_t plane_of(const Shape& s, int64_t axes) {
+  int64_t n = 1;
+  for (int64_t i = s.rank() - axes; i < s.rank(); ++i) n *= s[i];
+  return n;
+}
+
+template <class T>
+void unpool(const Unpool& a, const TensorHandle& x_, const TensorHandle& indices_, TensorHandle& y_) {
+  const PlainInput<T> x(x_);
+  const PlainInput<int64_t> indices(indices_);
+  const PlainOutput<T> y(y_);
+  std::fill_n(y.data(), y.numel(), T(0));
+  const int64_t n = plane_of(x.shape(), a.output_size.size()), plane = plane_of(y.shape(), a.output_size.size());
+  if (n == 0) return;
+  parallel_for(x_.numel() / n, std::max<int64_t>(1, kGrain / n), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin * n; i < end * n; ++i) {
+      T& to = y.data()[i / n * plane + checked_place(indices.data()[i], plane)];
+      to = a.accumulate ? to + x.data()[i] : x.data()[i];
+    }
+  });
+}
+template <class T>
+void unpool_input(const Unpool& a, const TensorHandle& dy_, const TensorHandle& indices_, TensorHandle& dx_) {
+  const PlainInput<T> dy(dy_);
+  const PlainInput<int64_t> indices(indices_);
+  const PlainOutput<T> dx(dx_);
+  const int64_t n = plane_of(dx.shape(), a.output_size.size()), plane = plane_of(dy.shape(), a.output_size.size());
+  if (dx.numel() == 0) return;
+  parallel_for(dx.numel() / n, std::max<int64_t>(1, kGrain / n), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin * n; i < end * n; ++i) dx.data()[i] = dy.data()[i / n * plane + checked_place(indices.data()[i], plane)];
+  });
+}
+
+template <class T>
+void register_for(KernelTable& kernels, DType key) {
+  kernels.add<max_pool<T>>(op::max_pool, key);
+  kernels.add<max_pool_with_indices<T>>(op::max_pool_with_indices, key);
+  kernels.add<unpool<T>>(op::unpool, key);
+  kernels.add<unpool_input<T>>(op::unpool_input, key);
+  kernels.add<avg_pool<T>>(op::avg_pool, key);
+  kernels.add<avg_pool_input<T>>(op::avg_pool_input, key);
+}
+
+}  // namespace
+
+void register_pool(KernelTable& kernels) {
+  for (int k = 0; k < kDTypes; ++k) {
+    if (!is_floating(DType(k))) register_for<int64_t>(kernels, DType(k));
+    else if (DType(k) == DType::float64) register_for<double>(kernels, DType(k));
+    else register_for<float>(kernels, DType(k));
+  }
+}
+
+}  // namespace pyburn::cpu
+#endif

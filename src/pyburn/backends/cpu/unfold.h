@@ -1,0 +1,31 @@
+// The patches of a volume as the columns of a matrix, and their sum back into the volume. Images are volumes of depth 1.
+#pragma once
+#include "pyburn/backends/cpu/conv_geometry.h"
+
+namespace pyburn::cpu {
+
+struct Volume {
+  ConvAxis z, y, x;
+  int64_t plane() const { return z.in * y.in * x.in; }
+  int64_t taps() const { return z.kernel * y.kernel * x.kernel; }
+  int64_t slice() const { return y.out * x.out; }  // pixels of one depth of the output
+  int64_t pixels() const { return z.out * slice(); }
+
+  // The axes from extents and attributes that have two or three entries.
+  Volume(const Dims& in, const Dims& kernel, const Dims& out, const Dims& stride, const Dims& padding, const Dims& dilation)
+      : z{1, 1, 1, 1, 0, 1} {
+    ConvAxis* axes[] = {&z, &y, &x};
+    const int64_t missing = 3 - in.size();
+    for (int64_t i = 0; i < in.size(); ++i) *axes[missing + i] = {in[i], kernel[i], out[i], stride[i], padding[i], dilation[i]};
+  }
+};
+
+// columns (channels * taps, pixels of the depths [begin, end) of the output) = what each tap meets at each pixel; 0 outside.
+template <class T>
+void unfold(const Volume& v, const T* image, int64_t channels, int64_t begin, int64_t end, T* columns);
+
+// Adds such columns to the places of the image that they came from.
+template <class T>
+void fold(const Volume& v, const T* columns, int64_t channels, int64_t begin, int64_t end, T* image);
+
+}  // namespace pyburn::cpu

@@ -1,0 +1,27 @@
+// Attention: softmax(scale * q @ k.T + mask) @ v, without the matrix of scores.
+#pragma once
+#include "pyburn/ir/op_info.h"
+#include "pyburn/runtime/run.h"
+
+namespace pyburn {
+
+// query is (N, H, L, E), key (N, G, S, E), value (N, G, S, V), where G divides H: H / G heads of queries share keys and values.
+// mask is (N, H, L, S): bool, true where a query sees a key, or numbers that are added to the scores.
+struct Attention {
+  bool is_causal = false;  // query i sees the keys up to i
+  double scale = 1;
+  PB_FIELDS(is_causal, scale)
+  static Attention from(const TensorHandle&, const TensorHandle&, const TensorHandle&, const TensorHandle&, bool is_causal, double scale) {
+    return {is_causal, scale};
+  }
+  static Attention from(const TensorHandle&, const TensorHandle&, const TensorHandle&, const TensorHandle&, const TensorHandle&,
+      const TensorHandle&, const TensorHandle&, bool is_causal, double scale) {
+    return {is_causal, scale};
+  }
+};
+
+namespace op {
+extern OpInfo attention, attention_grad;
+}
+
+}  // namespace pyburn

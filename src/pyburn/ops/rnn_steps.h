@@ -1,0 +1,39 @@
+// Recurrent layers: the steps through time of one layer in one direction, after the inputs of all steps were projected at once.
+#pragma once
+#include "pyburn/ir/op_info.h"
+#include "pyburn/ops/tensor.h"
+#include "pyburn/runtime/run.h"
+
+namespace pyburn {
+
+// projected is (T, B, G * H), weight (G * H, H), h0 and c0 (B, H), with G gates: 4 of lstm (input, forget, cell, output), 3 of gru
+// (reset, update, new), 1 of tanh and relu. Kept for the gradient: the cells of lstm (T, B, H), and the gates after their functions
+// (T, B, 4 * H), where the fourth of gru is the recurrent part of the new gate. What a cell does not have is empty.
+struct RnnSteps {
+  std::string cell = "lstm";
+  bool reverse = false;
+  PB_FIELDS(cell, reverse)
+  int64_t gates() const { return cell == "lstm" ? 4 : cell == "gru" ? 3 : 1; }
+
+  using T = TensorHandle;
+  static RnnSteps from(const T&, const T&, const T&, const T&, const T&, const std::string& cell, bool reverse) { return {cell, reverse}; }
+  static RnnSteps from(
+      const T&, const T&, const T&, const T&, const T&, const T&, const T&, const T&, const std::string& cell, bool reverse) {
+    return {cell, reverse};
+  }
+};
+
+// The rules in public operations. weight_hr, of lstm alone, shortens the state before it is used again.
+Tensors forward_in_time(const RnnSteps& a, const TensorHandle& projected, const TensorHandle& weight, const TensorHandle& bias,
+    const TensorHandle& h0, const TensorHandle& c0, const TensorHandle& weight_hr = {});
+Tensors backward_in_time(const RnnSteps& a, const TensorHandle& d_output, const TensorHandle& d_cells, const TensorHandle& d_gates,
+    const TensorHandle& weight, const TensorHandle& h0, const TensorHandle& c0, const TensorHandle& output, const TensorHandle& cells,
+    const TensorHandle& gates);
+// Tensors one after the other along dim.
+Tensor joined(const Tensors& parts, int64_t dim);
+
+namespace op {
+extern OpInfo rnn_steps, rnn_steps_grad;
+}
+
+}  // namespace pyburn
