@@ -76,6 +76,84 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half along dim times the sigmoid of the second."""
     ...
+def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool, scale: float, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """softmax(scale * query @ key.T + mask) @ value over (batch, head, token, feature), and the logarithm of each softmax's sum."""
+    ...
+def attention_grad(grad_output: Tensor, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, logsumexp: Tensor, delta: Tensor, is_causal: bool, scale: float, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradient of attention; the probabilities are computed again from the scores and their log-sum-exp."""
+    ...
+def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False, *, scale: float | None = None, enable_gqa: bool = False) -> Tensor:
+    """softmax(query @ key.T * scale + attn_mask) @ value over the last two axes; scale is 1 / sqrt(features) by default."""
+    ...
+def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
+    """input with the axes source moved to the places destination; the others keep their order. A view."""
+    ...
+def moveaxis(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
+    """The same as movedim."""
+    ...
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """input with two axes exchanged; a view. The same as transpose."""
+    ...
+def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """input with two axes exchanged; a view. The same as transpose."""
+    ...
+def adjoint(input: Tensor) -> Tensor:
+    """The last two axes exchanged; a view."""
+    ...
+def ravel(input: Tensor) -> Tensor:
+    """All elements along one axis; a view where possible."""
+    ...
+def unflatten(input: Tensor, dim: int, sizes: int | Sequence[int]) -> Tensor:
+    """The axis dim as several of the given sizes, one of which may be -1."""
+    ...
+def broadcast_to(input: Tensor, *size: int | Sequence[int]) -> Tensor:
+    """Axes of extent 1 stretched to the given size, without a copy. The same as expand."""
+    ...
+def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """The tensors, each stretched to their common size."""
+    ...
+def view_as(input: Tensor, other: Tensor) -> Tensor:
+    """A view with the size of other."""
+    ...
+def reshape_as(input: Tensor, other: Tensor) -> Tensor:
+    """The same elements in the size of other."""
+    ...
+def expand_as(input: Tensor, other: Tensor) -> Tensor:
+    """Stretched to the size of other, without a copy."""
+    ...
+@overload
+def atleast_1d(input: Tensor) -> Tensor:
+    """input with at least one axis; a view."""
+    ...
+@overload
+def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Each tensor with at least one axis; views."""
+    ...
+@overload
+def atleast_2d(input: Tensor) -> Tensor:
+    """input with at least two axes; new ones in front. A view."""
+    ...
+@overload
+def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Each tensor with at least two axes; views."""
+    ...
+@overload
+def atleast_3d(input: Tensor) -> Tensor:
+    """input with at least three axes: a vector becomes (1, n, 1), a matrix (m, n, 1). A view."""
+    ...
+@overload
+def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Each tensor with at least three axes; views."""
+    ...
+def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
+    """The coordinates of a grid, one tensor per axis; indexing='xy' exchanges the first two axes. Views."""
+    ...
+def normalise_batch(input: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """input with mean 0 and variance 1 in every channel (axis 1), scaled and shifted: what batch_norm does when training."""
+    ...
+def normalise_batch_backward(grad_output: Tensor, input: Tensor, mean: Tensor, var: Tensor, weight: Tensor | None, eps: float, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradients of normalise_batch."""
+    ...
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """input + alpha * other."""
     ...
@@ -128,6 +206,10 @@ def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, 
 def where(condition: Tensor) -> tuple[Tensor, ...]:
     """The indices of the elements that are not zero, a tensor for each axis."""
     ...
+@overload
+def where(condition: Tensor) -> tuple[Tensor, ...]:
+    """The indices of the elements that are not zero, a tensor per axis."""
+    ...
 def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """other - alpha * input."""
     ...
@@ -176,14 +258,50 @@ def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Te
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input * 2^other."""
     ...
-def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1, *, out: Tensor | None = None) -> Tensor:
-    """Two-dimensional convolution (cross-correlation) of input (N, C, H, W) with weight (O, C / groups, kh, kw)."""
-    ...
 def conv2d_input(grad_output: Tensor, weight: Tensor, input_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], dilation: int | Sequence[int], groups: int, *, out: Tensor | None = None) -> Tensor:
     """Gradient of conv2d with respect to its input."""
     ...
 def conv2d_weight(input: Tensor, grad_output: Tensor, weight_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], dilation: int | Sequence[int], groups: int, *, out: Tensor | None = None) -> Tensor:
     """Gradient of conv2d with respect to its weight."""
+    ...
+def conv3d_input(grad_output: Tensor, weight: Tensor, input_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], dilation: int | Sequence[int], groups: int, *, out: Tensor | None = None) -> Tensor:
+    """Gradient of conv3d with respect to its input."""
+    ...
+def conv3d_weight(input: Tensor, grad_output: Tensor, weight_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], dilation: int | Sequence[int], groups: int, *, out: Tensor | None = None) -> Tensor:
+    """Gradient of conv3d with respect to its weight."""
+    ...
+@overload
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
+    """One-dimensional convolution of input (N, C, L) or (C, L) with weight (O, C / groups, k)."""
+    ...
+@overload
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: str = 'valid', dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
+    """The same; padding 'same' keeps the length, 'valid' is none."""
+    ...
+@overload
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1, *, out: Tensor | None = None) -> Tensor:
+    """Two-dimensional convolution of input (N, C, H, W) or (C, H, W) with weight (O, C / groups, kh, kw)."""
+    ...
+@overload
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: str = 'valid', dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
+    """The same; padding 'same' keeps the extents, 'valid' is none."""
+    ...
+@overload
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1, *, out: Tensor | None = None) -> Tensor:
+    """Three-dimensional convolution of input (N, C, D, H, W) or (C, D, H, W) with weight (O, C / groups, kd, kh, kw)."""
+    ...
+@overload
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: str = 'valid', dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
+    """The same; padding 'same' keeps the extents, 'valid' is none."""
+    ...
+def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, output_padding: int | Sequence[int] = 0, groups: int = 1, dilation: int | Sequence[int] = 1) -> Tensor:
+    """Transposed convolution of input (N, C, L) or (C, L) with weight (C, O / groups, k): the gradient of conv1d as a function."""
+    ...
+def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, output_padding: int | Sequence[int] = 0, groups: int = 1, dilation: int | Sequence[int] = 1) -> Tensor:
+    """Transposed convolution of input (N, C, H, W) or (C, H, W) with weight (C, O / groups, kh, kw)."""
+    ...
+def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, output_padding: int | Sequence[int] = 0, groups: int = 1, dilation: int | Sequence[int] = 1) -> Tensor:
+    """Transposed convolution of input (N, C, D, H, W) or (C, D, H, W) with weight (C, O / groups, kd, kh, kw)."""
     ...
 def cast(input: Tensor, dtype: DTypeLike, *, out: Tensor | None = None) -> Tensor:
     """A fresh tensor with the values of input in another dtype."""
@@ -199,6 +317,90 @@ def contiguous(input: Tensor) -> Tensor:
     ...
 def detach(input: Tensor) -> Tensor:
     """The same elements without a history; writes are seen by both."""
+    ...
+def class_loss(input: Tensor, target: Tensor, ignore_index: int = -100, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """Minus the logarithm of the softmax of scores (N, C, ...) at the classes in target, and the logarithm of the sum of exp(scores)."""
+    ...
+def class_loss_backward(grad_output: Tensor, input: Tensor, target: Tensor, logsumexp: Tensor, ignore_index: int = -100, *, out: Tensor | None = None) -> Tensor:
+    """Gradient of class_loss with respect to the scores."""
+    ...
+def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean') -> Tensor:
+    """Minus the log-probability that input (N, C, ...) gives to the class in target, weighted by class."""
+    ...
+def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean', label_smoothing: float = 0.0) -> Tensor:
+    """nll_loss of log_softmax: input holds unnormalised scores (N, C, ...), target the classes, or their probabilities."""
+    ...
+def seeded_dropout(input: Tensor, p: float, scale: float, shift: float, dropped: float, seed: int, offset: int, *, out: Tensor | None = None) -> Tensor:
+    """scale * input + shift, with `dropped` in place of elements that a random stream picks with probability p."""
+    ...
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """When training, sets elements to 0 with probability p and scales the others by 1 / (1 - p)."""
+    ...
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Dropout for networks of selu: keeps mean and variance."""
+    ...
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Dropout of whole channels of input (N, C, L) or (C, L)."""
+    ...
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Dropout of whole channels of input (N, C, H, W)."""
+    ...
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Dropout of whole channels of input (N, C, D, H, W) or (C, D, H, W)."""
+    ...
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """alpha_dropout of whole channels (axis 1)."""
+    ...
+def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Kronecker product: each element of input times all of other."""
+    ...
+def chain_matmul(matrices: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """The product of several matrices, in the order that needs the fewest multiplications."""
+    ...
+def linalg_multi_dot(*tensors: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Tensor:
+    """chain_matmul; the first and the last may be vectors."""
+    ...
+def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Cross products of the vectors along dim, which has extent 3 (the first such axis by default)."""
+    ...
+def _embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The rows of weight that indices name."""
+    ...
+def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
+    """The rows of weight that input names. Those longer than max_norm are first shortened, in place; padding_idx gets no gradient."""
+    ...
+def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = 'mean', sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None) -> Tensor:
+    """Sums, means or maxima of the rows of weight that each bag names: the rows of input, or its parts that begin at offsets."""
+    ...
+def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Position of the largest element along dim, or in the flattened tensor."""
+    ...
+def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Position of the smallest element along dim, or in the flattened tensor."""
+    ...
+@overload
+def max(input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """The largest elements along dim and their positions."""
+    ...
+@overload
+def max(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The largest element; ties share the gradient."""
+    ...
+@overload
+def max(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The larger of two elements: maximum under another name."""
+    ...
+@overload
+def min(input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """The smallest elements along dim and their positions."""
+    ...
+@overload
+def min(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The smallest element; ties share the gradient."""
+    ...
+@overload
+def min(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The smaller of two elements: minimum under another name."""
     ...
 def full(size: int | Sequence[int], fill_value: Number, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
     """A tensor of the given size with every element equal to fill_value."""
@@ -230,12 +432,6 @@ def full_like(input: Tensor, fill_value: Number, *, dtype: DTypeLike | None = No
 def empty_like(input: Tensor, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
     """A tensor of the size, dtype and device of input; what it holds is not specified (here: zeros)."""
     ...
-def rand_like(input: Tensor, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
-    """Uniform random numbers from [0, 1), of the size, dtype and device of input."""
-    ...
-def randn_like(input: Tensor, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
-    """Random numbers from the standard normal distribution, of the size, dtype and device of input."""
-    ...
 def logspace(start: Number, end: Number, steps: int, base: float = 10.0, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
     """base to the powers from start to end, at equal distances."""
     ...
@@ -254,17 +450,98 @@ def fill_(input: Tensor, value: Number) -> Tensor:
 def zero_(input: Tensor) -> Tensor:
     """Overwrites every element of input with 0."""
     ...
-def one_hot(input: Tensor, num_classes: int) -> Tensor:
-    """A new last axis with 1 at the index that input holds and 0 elsewhere (int64)."""
-    ...
-def nonzero(input: Tensor) -> Tensor:
-    """The indices of the elements that are not zero, a row each."""
+def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
+    """A new last axis with 1 at the index that input holds and 0 elsewhere (int64); without num_classes it is as long as needed."""
     ...
 def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The parts of input along dim that index names, in its order."""
     ...
-def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """input, with the parts of source added where index says; an index may repeat."""
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """input, with alpha times the parts of source added where index says; an index may repeat."""
+    ...
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """input, with the parts of source in the places that index says; where an index repeats the last one stays."""
+    ...
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """input, with value in all places along dim that index says."""
+    ...
+def argwhere(input: Tensor) -> Tensor:
+    """The indices of the elements that are not zero, a row each. The same as nonzero."""
+    ...
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements of input where mask is true, along one axis."""
+    ...
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """input, with the elements of source one after the other in the places where mask is true."""
+    ...
+def _index(input: Tensor, indices: Sequence[Tensor], axis: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """What x[..., *indices] gives, with the first index for axis."""
+    ...
+def _index_put(input: Tensor, values: Tensor, indices: Sequence[Tensor], axis: int = 0, accumulate: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """input, with values in the places that indices name, or added to what is there; the first index is for axis."""
+    ...
+def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
+    """input, with values in the places input[indices], or added to what is there."""
+    ...
+def index_put_(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
+    """In place: values in the places input[indices], or added to what is there."""
+    ...
+def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements of the flattened input that index names; negative numbers count from the end."""
+    ...
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """input, with the elements of source in the places of the flattened input that index names, or added to what is there."""
+    ...
+def resize_axis(input: Tensor, dim: int, input_size: int, output_size: int, mode: str, align_corners: bool, scale: float, antialias: bool, *, out: Tensor | None = None) -> Tensor:
+    """input with axis dim in another size; interpolate is made of it."""
+    ...
+def resize_axis_input(input: Tensor, dim: int, input_size: int, output_size: int, mode: str, align_corners: bool, scale: float, antialias: bool, *, out: Tensor | None = None) -> Tensor:
+    """Gradient of resize_axis."""
+    ...
+def interpolate(input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None, mode: str = 'nearest', align_corners: bool | None = None, recompute_scale_factor: bool | None = None, antialias: bool = False) -> Tensor:
+    """input (N, C, ...) in another size: mode is nearest, nearest-exact, linear, bilinear, bicubic, trilinear or area."""
+    ...
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """(..., C * r * r, H, W) as (..., C, H * r, W * r): channels become pixels."""
+    ...
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """(..., C, H * r, W * r) as (..., C * r * r, H, W): pixels become channels."""
+    ...
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """input (N, C, ...) with the channels of its groups interleaved."""
+    ...
+def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The tensors one after the other along dim."""
+    ...
+def concat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The same as cat."""
+    ...
+def concatenate(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The same as cat."""
+    ...
+def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The tensors, all of one size, along a new axis dim."""
+    ...
+def hstack(*tensors: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Tensor:
+    """The tensors side by side: along axis 1, vectors along axis 0."""
+    ...
+def vstack(*tensors: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Tensor:
+    """The tensors on top of each other, along axis 0; vectors are rows."""
+    ...
+def row_stack(*tensors: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Tensor:
+    """The same as vstack."""
+    ...
+def dstack(*tensors: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Tensor:
+    """The tensors in depth, along axis 2."""
+    ...
+def column_stack(*tensors: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Tensor:
+    """The tensors side by side; vectors are columns."""
+    ...
+def block_diag(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
+    """A matrix with the tensors along its diagonal and 0 elsewhere; vectors are rows."""
+    ...
+def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
+    """All combinations of elements of the vectors, a row each."""
     ...
 def isinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where the elements are infinite."""
@@ -323,17 +600,152 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
 def equal(input: Tensor, other: Tensor) -> bool:
     """Have both the same size and the same elements?"""
     ...
+def mse_loss(input: Tensor, target: Tensor, reduction: str = 'mean', weight: Tensor | None = None) -> Tensor:
+    """Squared differences; reduction is 'mean', 'sum' or 'none'."""
+    ...
+def l1_loss(input: Tensor, target: Tensor, reduction: str = 'mean', weight: Tensor | None = None) -> Tensor:
+    """Absolute differences."""
+    ...
+def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = 'mean', beta: float = 1.0) -> Tensor:
+    """Squared differences / (2 beta) up to beta, absolute ones beyond."""
+    ...
+def huber_loss(input: Tensor, target: Tensor, reduction: str = 'mean', delta: float = 1.0, weight: Tensor | None = None) -> Tensor:
+    """Half the squared differences up to delta, linear beyond."""
+    ...
+def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = 'mean') -> Tensor:
+    """Cross entropy of probabilities in input and targets between 0 and 1."""
+    ...
+def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = 'mean', pos_weight: Tensor | None = None) -> Tensor:
+    """binary_cross_entropy of sigmoid(input), computed without overflow."""
+    ...
+def kl_div(input: Tensor, target: Tensor, reduction: str = 'mean', log_target: bool = False) -> Tensor:
+    """target * (log(target) - input): the divergence of log-probabilities in input from target; reduction may be 'batchmean'."""
+    ...
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, eps: float = 1e-08, reduction: str = 'mean') -> Tensor:
+    """Minus the logarithm of the Poisson probability of target, for rates (or their logarithms) in input."""
+    ...
+def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor, full: bool = False, eps: float = 1e-06, reduction: str = 'mean') -> Tensor:
+    """Minus the logarithm of the normal density of target, with mean input and variance var."""
+    ...
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: str = 'mean') -> Tensor:
+    """input where target is 1, max(0, margin - input) where it is -1."""
+    ...
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, reduction: str = 'mean') -> Tensor:
+    """max(0, margin - target * (input1 - input2)): target 1 wants the first to be larger, -1 the second."""
+    ...
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, reduction: str = 'mean') -> Tensor:
+    """1 - cos where target is 1, max(0, cos - margin) where it is -1; cos is that of the angle between the vectors."""
+    ...
+def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-06, swap: bool = False, reduction: str = 'mean') -> Tensor:
+    """max(0, distance(anchor, positive) - distance(anchor, negative) + margin)."""
+    ...
+def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = 'mean') -> Tensor:
+    """log(1 + exp(-target * input)), for targets 1 and -1."""
+    ...
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
+    """The cosine of the angle between vectors along dim."""
+    ...
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False) -> Tensor:
+    """The norm of order p of x1 - x2 + eps along the last axis."""
+    ...
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
+    """The distance of order p of every row of x1 (..., P, M) from every row of x2 (..., R, M)."""
+    ...
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Products of the matrices of two batches."""
     ...
-def matmul(input: Tensor, other: Tensor) -> Tensor:
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Matrix product; vectors are rows or columns, leading axes are batches that broadcast."""
     ...
-def mm(input: Tensor, mat2: Tensor) -> Tensor:
+def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Product of two matrices."""
+    ...
+def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Product of a matrix and a vector."""
+    ...
+def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Sum of the products of the elements of two vectors."""
+    ...
+def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Sum of the products of the elements of two vectors."""
+    ...
+def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Sums of products over the last axis of both."""
+    ...
+def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The products of each element of one vector with each of another."""
+    ...
+def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The same as outer."""
+    ...
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """beta * input + alpha * (mat1 @ mat2); where beta is 0 input does not count."""
+    ...
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """beta * input + alpha * (mat @ vec); where beta is 0 input does not count."""
+    ...
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """beta * input + alpha * outer(vec1, vec2); where beta is 0 input does not count."""
+    ...
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """beta * input + alpha * the sum of the products of two batches of matrices."""
+    ...
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """beta * input + alpha * the products of two batches of matrices."""
     ...
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias."""
+    ...
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """The sums of input1[i] * weight[o, i, j] * input2[j] over i and j, plus bias."""
+    ...
+@overload
+def var_mean(input: Tensor, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """Variance and mean over dim; correction 1, the default, is the unbiased estimate."""
+    ...
+@overload
+def var_mean(input: Tensor, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """Variance and mean over dim."""
+    ...
+@overload
+def var_mean(input: Tensor, unbiased: bool, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """Variance and mean of all elements."""
+    ...
+@overload
+def var(input: Tensor, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False, out: Tensor | None = None) -> Tensor:
+    """Variance over dim; correction 1, the default, is the unbiased estimate."""
+    ...
+@overload
+def var(input: Tensor, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Variance over dim."""
+    ...
+@overload
+def var(input: Tensor, unbiased: bool, *, out: Tensor | None = None) -> Tensor:
+    """Variance of all elements."""
+    ...
+@overload
+def std(input: Tensor, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False, out: Tensor | None = None) -> Tensor:
+    """Standard deviation over dim: the square root of var."""
+    ...
+@overload
+def std(input: Tensor, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Standard deviation over dim."""
+    ...
+@overload
+def std(input: Tensor, unbiased: bool, *, out: Tensor | None = None) -> Tensor:
+    """Standard deviation of all elements."""
+    ...
+@overload
+def std_mean(input: Tensor, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """Standard deviation and mean over dim."""
+    ...
+@overload
+def std_mean(input: Tensor, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """Standard deviation and mean over dim."""
+    ...
+@overload
+def std_mean(input: Tensor, unbiased: bool, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """Standard deviation and mean of all elements."""
     ...
 def view(input: Tensor, *size: int | Sequence[int]) -> Tensor:
     """The same elements under another shape, without a copy; one extent may be -1."""
@@ -374,23 +786,47 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """length elements of input along dim from start on; a view."""
     ...
-def softmax(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
-    """exp(input), scaled to sum to 1 along dim."""
+def normalise_rows(input: Tensor, weight: Tensor | None, bias: Tensor | None, rows: int, groups: int, inner: int, eps: float, centred: bool, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """input in rows, each with mean 0 (if centred) and deviation 1, scaled and shifted by channel: what layer_norm, group_norm, instance_norm and rms_norm are made of."""
     ...
-def log_softmax(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of softmax, computed without overflow."""
+def normalise_rows_backward(grad_output: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor | None, groups: int, inner: int, centred: bool, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradients of normalise_rows."""
+    ...
+def layer_norm(input: Tensor, normalized_shape: int | Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
+    """input, normalised over its last axes, which have the extents normalized_shape; then scaled and shifted."""
+    ...
+def rms_norm(input: Tensor, normalized_shape: int | Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+    """input, divided by its root mean square over the last axes, then scaled."""
+    ...
+def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
+    """input (N, C, ...), normalised over groups of channels; then scaled and shifted by channel."""
+    ...
+def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
+    """input (N, C, ...), each channel of each example normalised for itself; then scaled and shifted by channel."""
     ...
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
     """Normalises each channel (axis 1): by the batch's statistics when training, which also moves the running ones, else by the running ones."""
     ...
-def mse_loss(input: Tensor, target: Tensor, reduction: str = 'mean') -> Tensor:
-    """Squared differences; reduction is 'mean', 'sum' or 'none'."""
+def local_response_norm(input: Tensor, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    """input (N, C, ...), divided by (k + alpha * mean square of size neighbouring channels) ** beta."""
     ...
-def nll_loss(input: Tensor, target: Tensor, reduction: str = 'mean') -> Tensor:
-    """Minus the log-probability that input (N, C) gives to the class in target."""
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, *, out: Tensor | None = None) -> Tensor:
+    """input, divided by its norm of order p along dim (by eps where that is larger)."""
     ...
-def cross_entropy(input: Tensor, target: Tensor, reduction: str = 'mean') -> Tensor:
-    """nll_loss of log_softmax: input holds unnormalised scores (N, C), target the classes."""
+def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    """A copy of input with src in the place of select(input, dim, index)."""
+    ...
+def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+    """A copy of input with src in the place of slice(input, dim, start, end, step)."""
+    ...
+def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A copy of input with src in the place of diagonal(input, offset, dim1, dim2)."""
+    ...
+def constant_pad_nd(input: Tensor, pad: int | Sequence[int], value: Number = 0, *, out: Tensor | None = None) -> Tensor:
+    """input with a border of value; pad is (before, after) for the last axis, then for the one before it, and so on."""
+    ...
+def pad(input: Tensor, pad: int | Sequence[int], mode: str = 'constant', value: float | None = None) -> Tensor:
+    """input with a border: of a value ('constant'), of its own elements mirrored ('reflect'), of the nearest ('replicate') or from the other end ('circular')."""
     ...
 def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """input + weight * (end - input): between the two for a weight from 0 to 1."""
@@ -428,11 +864,141 @@ def clamp_max(input: Tensor, max: Tensor, *, out: Tensor | None = None) -> Tenso
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The elements, with value where mask holds."""
     ...
+def max_pool(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], dilation: int | Sequence[int], ceil_mode: bool, adaptive: bool, *, out: Tensor | None = None) -> Tensor:
+    """The largest element of each window, over as many axes as kernel_size has; max_pool2d and its kin are made of it."""
+    ...
+def max_pool_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], dilation: int | Sequence[int], ceil_mode: bool, adaptive: bool, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """max_pool, and where in its plane each largest element is."""
+    ...
+def unpool(input: Tensor, indices: Tensor, output_size: int | Sequence[int], accumulate: bool, *, out: Tensor | None = None) -> Tensor:
+    """Planes of the given size with the elements of input where indices say and 0 elsewhere."""
+    ...
+def unpool_input(input: Tensor, indices: Tensor, output_size: int | Sequence[int], accumulate: bool, *, out: Tensor | None = None) -> Tensor:
+    """The elements of planes at the places that indices say: the gradient of unpool."""
+    ...
+def avg_pool(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], ceil_mode: bool, count_include_pad: bool, divisor: int, adaptive: bool, *, out: Tensor | None = None) -> Tensor:
+    """The mean of each window, over as many axes as kernel_size has; divisor 0 counts the elements. avg_pool2d and its kin."""
+    ...
+def avg_pool_input(grad_output: Tensor, input_size: int | Sequence[int], kernel_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], ceil_mode: bool, count_include_pad: bool, divisor: int, adaptive: bool, *, out: Tensor | None = None) -> Tensor:
+    """Gradient of avg_pool: each element spread over its window."""
+    ...
+def max_pool1d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> Tensor:
+    """The largest element of each window of input (N, C, L) or (C, L)."""
+    ...
+def max_pool1d_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> tuple[Tensor, Tensor]:
+    """max_pool1d, and where in its plane each largest element is."""
+    ...
+def avg_pool1d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True) -> Tensor:
+    """The mean of each window of input (N, C, L) or (C, L)."""
+    ...
+def adaptive_avg_pool1d(input: Tensor, output_size: int | Sequence[int]) -> Tensor:
+    """The means of as many windows as output_size says, over input (N, C, L) or (C, L)."""
+    ...
+def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int]) -> tuple[Tensor, Tensor]:
+    """The largest elements of as many windows as output_size says, and where they are."""
+    ...
+def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, ceil_mode: bool = False) -> Tensor:
+    """The norm of each window of input (N, C, L) or (C, L): the root of the sum of powers norm_type."""
+    ...
+def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, output_size: int | Sequence[int] | None = None) -> Tensor:
+    """The inverse of max_pool1d: the elements where indices say, 0 elsewhere."""
+    ...
+def max_pool2d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> Tensor:
+    """The largest element of each window of input (N, C, H, W) or (C, H, W)."""
+    ...
+def max_pool2d_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> tuple[Tensor, Tensor]:
+    """max_pool2d, and where in its plane each largest element is."""
+    ...
+def avg_pool2d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
+    """The mean of each window of input (N, C, H, W) or (C, H, W)."""
+    ...
+def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int]) -> Tensor:
+    """The means of as many windows as output_size says, over input (N, C, H, W) or (C, H, W)."""
+    ...
+def adaptive_max_pool2d(input: Tensor, output_size: int | Sequence[int]) -> tuple[Tensor, Tensor]:
+    """The largest elements of as many windows as output_size says, and where they are."""
+    ...
+def lp_pool2d(input: Tensor, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, ceil_mode: bool = False) -> Tensor:
+    """The norm of each window of input (N, C, H, W) or (C, H, W): the root of the sum of powers norm_type."""
+    ...
+def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, output_size: int | Sequence[int] | None = None) -> Tensor:
+    """The inverse of max_pool2d: the elements where indices say, 0 elsewhere."""
+    ...
+def max_pool3d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> Tensor:
+    """The largest element of each window of input (N, C, D, H, W) or (C, D, H, W)."""
+    ...
+def max_pool3d_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> tuple[Tensor, Tensor]:
+    """max_pool3d, and where in its plane each largest element is."""
+    ...
+def avg_pool3d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
+    """The mean of each window of input (N, C, D, H, W) or (C, D, H, W)."""
+    ...
+def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int]) -> Tensor:
+    """The means of as many windows as output_size says, over input (N, C, D, H, W) or (C, D, H, W)."""
+    ...
+def adaptive_max_pool3d(input: Tensor, output_size: int | Sequence[int]) -> tuple[Tensor, Tensor]:
+    """The largest elements of as many windows as output_size says, and where they are."""
+    ...
+def lp_pool3d(input: Tensor, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, ceil_mode: bool = False) -> Tensor:
+    """The norm of each window of input (N, C, D, H, W) or (C, D, H, W): the root of the sum of powers norm_type."""
+    ...
+def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, output_size: int | Sequence[int] | None = None) -> Tensor:
+    """The inverse of max_pool3d: the elements where indices say, 0 elsewhere."""
+    ...
 def randn(*size: int | Sequence[int], dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False, generator: Generator | None = None) -> Tensor:
     """Random numbers from the standard normal distribution."""
     ...
+@overload
 def randint(low: int, high: int | None, *size: int | Sequence[int], dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None) -> Tensor:
     """Random integers from [low, high)."""
+    ...
+@overload
+def randint(high: int, *size: int | Sequence[int], dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None) -> Tensor:
+    """Random integers from [0, high)."""
+    ...
+def rand_like(input: Tensor, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
+    """Uniform random numbers from [0, 1), of the size, dtype and device of input."""
+    ...
+def randn_like(input: Tensor, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
+    """Standard normal random numbers, of the size, dtype and device of input."""
+    ...
+@overload
+def randint_like(input: Tensor, low: int, high: int, *, dtype: DTypeLike | None = None) -> Tensor:
+    """Random integers from [low, high), of the size, dtype and device of input."""
+    ...
+@overload
+def randint_like(input: Tensor, high: int, *, dtype: DTypeLike | None = None) -> Tensor:
+    """Random integers from [0, high), of the size, dtype and device of input."""
+    ...
+def randperm(n: int, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None) -> Tensor:
+    """The integers below n in random order."""
+    ...
+@overload
+def normal(mean: Tensor, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Normally distributed numbers with the given means."""
+    ...
+@overload
+def normal(mean: float, std: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """Normally distributed numbers with the given deviations."""
+    ...
+@overload
+def normal(mean: Tensor, std: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """Normally distributed numbers with the given means and deviations."""
+    ...
+@overload
+def normal(mean: float, std: float, *size: int | Sequence[int], dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False, generator: Generator | None = None) -> Tensor:
+    """Normally distributed numbers of one mean and deviation."""
+    ...
+@overload
+def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """1 with the probability that input says, else 0."""
+    ...
+@overload
+def bernoulli(input: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+    """1 with probability p, else 0; of the size, dtype and device of input."""
+    ...
+def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
+    """num_samples positions in each row of input, which holds how likely they are."""
     ...
 def uniform_(input: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fills input with uniform random numbers from [from_, to)."""
@@ -440,8 +1006,64 @@ def uniform_(input: Tensor, from_: float = 0, to: float = 1, *, generator: Gener
 def normal_(input: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fills input with normally distributed random numbers."""
     ...
+@overload
 def bernoulli_(input: Tensor, p: float = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fills input with 1 with probability p and 0 otherwise."""
+    ...
+@overload
+def bernoulli_(input: Tensor, p: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """Fills input with 1 with the probability that p says and 0 otherwise."""
+    ...
+def exponential_(input: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Fills input with exponentially distributed random numbers of rate lambd."""
+    ...
+def flip(input: Tensor, *dims: int | Sequence[int], out: Tensor | None = None) -> Tensor:
+    """The elements in reverse order along the given axes; a copy."""
+    ...
+def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The lower triangle of matrices: the elements above the diagonal become 0."""
+    ...
+def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The upper triangle of matrices: the elements below the diagonal become 0."""
+    ...
+@overload
+def repeat_interleave(repeats: Tensor, *, output_size: int | None = None) -> Tensor:
+    """The index i, repeats[i] times, for each i."""
+    ...
+@overload
+def repeat_interleave(input: Tensor, repeats: int, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+    """Each element along dim (of the flattened input without one), several times in a row."""
+    ...
+@overload
+def repeat_interleave(input: Tensor, repeats: Tensor, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+    """Each element along dim (of the flattened input without one), as often in a row as repeats says."""
+    ...
+def repeat(input: Tensor, repeats: int | Sequence[int]) -> Tensor:
+    """Copies of input side by side, as many along each axis as repeats says; more numbers than axes add axes in front."""
+    ...
+def tile(input: Tensor, *dims: int | Sequence[int]) -> Tensor:
+    """Copies of input side by side; fewer numbers than axes stand for the last ones."""
+    ...
+def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None) -> Tensor:
+    """The elements moved along dims (of the flattened input without any); what leaves at the end comes in at the start."""
+    ...
+def fliplr(input: Tensor) -> Tensor:
+    """The elements in reverse order along axis 1."""
+    ...
+def flipud(input: Tensor) -> Tensor:
+    """The elements in reverse order along axis 0."""
+    ...
+def rot90(input: Tensor, k: int = 1, *dims: int | Sequence[int]) -> Tensor:
+    """input turned k times by 90 degrees in the plane of two axes, from the first towards the second."""
+    ...
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Matrices with the last axis of input on a diagonal and 0 elsewhere."""
+    ...
+def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The matrix with a vector on its diagonal, or a copy of the diagonal of a matrix."""
+    ...
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """The matrix with the elements of input on its diagonal."""
     ...
 def sum(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
     """Sum of the elements of input over dim (over all by default)."""
@@ -455,11 +1077,251 @@ def amax(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = 
 def amin(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Smallest element of input over dim; ties share the gradient."""
     ...
-def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Position of the largest element along dim, or in the flattened tensor."""
+def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Product of the elements of input along dim (of all by default)."""
     ...
-def var(input: Tensor, dim: int | Sequence[int] | None = None, *, correction: Number = 1, keepdim: bool = False) -> Tensor:
-    """Variance over dim; correction 1 is the unbiased estimate."""
+def nansum(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Sum of the elements over dim, with 0 in place of NaN."""
+    ...
+def count_nonzero(input: Tensor, dim: int | Sequence[int] | None = None, *, out: Tensor | None = None) -> Tensor:
+    """How many elements over dim are not zero."""
+    ...
+def any(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Whether some element over dim is not zero."""
+    ...
+def all(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Whether no element over dim is zero."""
+    ...
+def logsumexp(input: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of the sum of exp(input) over dim, computed without overflow."""
+    ...
+def nanmean(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Mean of the elements over dim that are not NaN."""
+    ...
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """The smallest and the largest element along dim, or of all."""
+    ...
+def trace(input: Tensor) -> Tensor:
+    """The sum of the diagonal of a matrix."""
+    ...
+def lstm(input: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """A long short-term memory over input (T, B, I); hx holds the first states and cells, params those of each layer and direction: w_ih, w_hh, then b_ih and b_hh, then w_hr where the states are projected."""
+    ...
+def gru(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> tuple[Tensor, Tensor]:
+    """A gated recurrent unit over input (T, B, I); params are those of each layer and direction: w_ih, w_hh, b_ih, b_hh."""
+    ...
+def rnn_tanh(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> tuple[Tensor, Tensor]:
+    """h = tanh(w_ih x + b_ih + w_hh h + b_hh) over input (T, B, I), layer by layer."""
+    ...
+def rnn_relu(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> tuple[Tensor, Tensor]:
+    """h = relu(w_ih x + b_ih + w_hh h + b_hh) over input (T, B, I), layer by layer."""
+    ...
+def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """One step of lstm for input (B, I) and hx, a state and a cell (B, H)."""
+    ...
+def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+    """One step of gru for input (B, I) and a state (B, H)."""
+    ...
+def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+    """One step of rnn_tanh for input (B, I) and a state (B, H)."""
+    ...
+def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+    """One step of rnn_relu for input (B, I) and a state (B, H)."""
+    ...
+def rnn_steps(projected: Tensor, weight: Tensor, bias: Tensor | None, h0: Tensor, c0: Tensor | None, cell: str, reverse: bool, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """The states of a recurrent layer at all steps, from the projected inputs; cell is lstm, gru, tanh or relu."""
+    ...
+def rnn_steps_grad(grad_output: Tensor, grad_cells: Tensor | None, weight: Tensor, h0: Tensor, c0: Tensor | None, output: Tensor, cells: Tensor, gates: Tensor, cell: str, reverse: bool, *, out: tuple[Tensor, Tensor, Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Gradient of rnn_steps, back through time."""
+    ...
+def cumsum(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Running sums along dim."""
+    ...
+def cumprod(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Running products along dim."""
+    ...
+def logcumsumexp(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of running sums of exp(input) along dim."""
+    ...
+def cummax(input: Tensor, dim: int, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """The largest element so far along dim, and its position."""
+    ...
+def cummin(input: Tensor, dim: int, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """The smallest element so far along dim, and its position."""
+    ...
+def diff(input: Tensor, n: int = 1, dim: int = -1, *, out: Tensor | None = None) -> Tensor:
+    """Differences of neighbours along dim, n times."""
+    ...
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None) -> Tensor:
+    """At each place of the index, the element of input at the same place, but for dim, where the index says which."""
+    ...
+@overload
+def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """input, with each element of src at its own place, but for dim, where the index says which; of several the last one stays."""
+    ...
+@overload
+def scatter(input: Tensor, dim: int, index: Tensor, value: Number, *, out: Tensor | None = None) -> Tensor:
+    """input, with value at the places that the index names."""
+    ...
+@overload
+def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str, out: Tensor | None = None) -> Tensor:
+    """input, with the elements of src added ('add') or multiplied ('multiply') at the places that the index names."""
+    ...
+@overload
+def scatter(input: Tensor, dim: int, index: Tensor, value: Number, *, reduce: str, out: Tensor | None = None) -> Tensor:
+    """input, with value added ('add') or multiplied ('multiply') at the places that the index names."""
+    ...
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """input, with each element of src added at its own place, but for dim, where the index says which."""
+    ...
+def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True, out: Tensor | None = None) -> Tensor:
+    """input, with the elements of src that come to one place reduced: 'sum', 'prod', 'mean', 'amax' or 'amin'."""
+    ...
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """gather, with input and indices stretched to each other; without dim both are flattened."""
+    ...
+@overload
+def searchsorted(sorted_sequence: Tensor, values: Tensor, *, out_int32: bool = False, right: bool = False, out: Tensor | None = None) -> Tensor:
+    """Where values would have to be inserted into a sequence that is sorted along its last axis, to keep it so."""
+    ...
+@overload
+def searchsorted(sorted_sequence: Tensor, values: Number, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """Where a number would have to be inserted into a sorted vector."""
+    ...
+def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0, *, out: Tensor | None = None) -> Tensor:
+    """How many elements fall into each of bins parts of [min, max], or of the range of input."""
+    ...
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each number from 0 on occurs in a vector of integers, or the sum of its weights."""
+    ...
+def distinct(input: Tensor, dim: int | None = None, consecutive: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+    """The distinct elements (or parts along dim) in order, where each element went, and how often they occur; with consecutive, of runs of equal neighbours."""
+    ...
+def bucketize(input: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """The number of the interval between boundaries, which are sorted, that each element falls into."""
+    ...
+def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """Which elements are among test_elements (or are not, with invert)."""
+    ...
+@overload
+def quantile(input: Tensor, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear') -> Tensor:
+    """The value that the share q of the elements along dim does not exceed; NaN if there is one."""
+    ...
+@overload
+def quantile(input: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear') -> Tensor:
+    """The quantiles for several shares; a new first axis holds them."""
+    ...
+@overload
+def nanquantile(input: Tensor, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear') -> Tensor:
+    """The quantile of the elements that are not NaN."""
+    ...
+@overload
+def nanquantile(input: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear') -> Tensor:
+    """The quantiles of the elements that are not NaN, for several shares."""
+    ...
+def _segment_reduce(input: Tensor, lengths: Tensor, reduce: str, initial: Number | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The reduction of consecutive parts of input along axis 0."""
+    ...
+def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, offsets: Tensor | None = None, axis: int = 0, unsafe: bool = False, initial: Number | None = None) -> Tensor:
+    """The reduction ('sum', 'prod', 'mean', 'max', 'min') of consecutive parts of data along axis 0, given by their lengths, or by where they begin and the last one ends."""
+    ...
+def softmax(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """exp(input), scaled to sum to 1 along dim."""
+    ...
+def log_softmax(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """The logarithm of softmax, computed without overflow."""
+    ...
+def softmax_backward(grad_output: Tensor, output: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
+    """Gradient of softmax, from its output."""
+    ...
+def log_softmax_backward(grad_output: Tensor, output: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
+    """Gradient of log_softmax, from its output."""
+    ...
+def softmin(input: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
+    """softmax of -input."""
+    ...
+def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """The elements in order along dim, and where they were. Equal elements keep their order."""
+    ...
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """The k largest (or smallest) elements along dim, largest first, and their positions."""
+    ...
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """The k-th smallest element along dim (counted from 1) and its position."""
+    ...
+@overload
+def median(input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """The middle element along dim (the lower one of two) and its position; NaN if there is one."""
+    ...
+@overload
+def median(input: Tensor) -> Tensor:
+    """The middle element (the lower one of two); NaN if there is one."""
+    ...
+@overload
+def nanmedian(input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """The middle one of the elements along dim that are not NaN, and its position."""
+    ...
+@overload
+def nanmedian(input: Tensor) -> Tensor:
+    """The middle one of the elements that are not NaN."""
+    ...
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """The most frequent element along dim (the smallest of several) and its last position."""
+    ...
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+    """The indices that sort input along dim."""
+    ...
+def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements in order along the first axis."""
+    ...
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """The parts at each index along dim, which goes away; views."""
+    ...
+@overload
+def split(input: Tensor, split_size_or_sections: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces of equal size along dim, the last one possibly smaller; views."""
+    ...
+@overload
+def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces of the given sizes along dim; views."""
+    ...
+def split_with_sizes(input: Tensor, split_sizes: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces of the given sizes along dim; views."""
+    ...
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """At most the given number of pieces along dim, equal but for the last; views."""
+    ...
+@overload
+def tensor_split(input: Tensor, indices_or_sections: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """The given number of pieces along dim, the first ones larger by one where it does not divide; views."""
+    ...
+@overload
+def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces along dim that begin at the given indices; views."""
+    ...
+@overload
+def hsplit(input: Tensor, indices_or_sections: int) -> tuple[Tensor, ...]:
+    """Equal pieces side by side: along axis 1, or axis 0 of a vector; views."""
+    ...
+@overload
+def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """Pieces side by side that begin at the given indices; views."""
+    ...
+@overload
+def vsplit(input: Tensor, indices_or_sections: int) -> tuple[Tensor, ...]:
+    """Equal pieces on top of each other, along axis 0; views."""
+    ...
+@overload
+def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """Pieces on top of each other that begin at the given indices; views."""
+    ...
+@overload
+def dsplit(input: Tensor, indices_or_sections: int) -> tuple[Tensor, ...]:
+    """Equal pieces in depth, along axis 2; views."""
+    ...
+@overload
+def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """Pieces in depth that begin at the given indices; views."""
     ...
 def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """e to the power of the elements."""
@@ -589,6 +1451,35 @@ def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     ...
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Radians as degrees."""
+    ...
+def im2col(input: Tensor, kernel_size: int | Sequence[int], dilation: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, stride: int | Sequence[int] = 1, *, out: Tensor | None = None) -> Tensor:
+    """The patches that a kernel meets in input (N, C, H, W) or (C, H, W), as columns: (N, C * kh * kw, patches). nn.functional.unfold."""
+    ...
+def col2im(input: Tensor, output_size: int | Sequence[int], kernel_size: int | Sequence[int], dilation: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, stride: int | Sequence[int] = 1, *, out: Tensor | None = None) -> Tensor:
+    """An image of the given size from patches as im2col gives them; where they overlap they are added. nn.functional.fold."""
+    ...
+def linalg_vector_norm(input: Tensor, ord: Number = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """The norm of vectors over dim: (sum of |x|^ord)^(1/ord); the largest or smallest |x| for infinite ord."""
+    ...
+@overload
+def norm(input: Tensor, p: Number = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """The norm of order p over dim: (sum of |x|^p)^(1/p)."""
+    ...
+@overload
+def norm(input: Tensor, p: str | None, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
+    """The Frobenius norm over dim; p is 'fro' or None."""
+    ...
+def dist(input: Tensor, other: Tensor, p: Number = 2) -> Tensor:
+    """The norm of order p of input - other."""
+    ...
+def as_strided(input: Tensor, size: int | Sequence[int], stride: int | Sequence[int], storage_offset: int | None = None) -> Tensor:
+    """A view with any size and strides on the storage of input; the offset is the input's unless given."""
+    ...
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The diagonal of two axes as a new last axis; offset shifts it to the right, or down when negative. A view."""
+    ...
+def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """All windows of the given size along an axis, step apart; their elements are a new last axis. A view."""
     ...
 absolute = abs
 arccos = acos

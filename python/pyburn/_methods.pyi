@@ -125,6 +125,51 @@ class TensorMethods:
     def glu(self, dim: int = -1) -> Tensor:
         """The first half along dim times the sigmoid of the second."""
         ...
+    def movedim(self, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
+        """input with the axes source moved to the places destination; the others keep their order. A view."""
+        ...
+    def moveaxis(self, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
+        """The same as movedim."""
+        ...
+    def swapaxes(self, axis0: int, axis1: int) -> Tensor:
+        """input with two axes exchanged; a view. The same as transpose."""
+        ...
+    def swapdims(self, dim0: int, dim1: int) -> Tensor:
+        """input with two axes exchanged; a view. The same as transpose."""
+        ...
+    def adjoint(self) -> Tensor:
+        """The last two axes exchanged; a view."""
+        ...
+    def ravel(self) -> Tensor:
+        """All elements along one axis; a view where possible."""
+        ...
+    def unflatten(self, dim: int, sizes: int | Sequence[int]) -> Tensor:
+        """The axis dim as several of the given sizes, one of which may be -1."""
+        ...
+    def broadcast_to(self, *size: int | Sequence[int]) -> Tensor:
+        """Axes of extent 1 stretched to the given size, without a copy. The same as expand."""
+        ...
+    def view_as(self, other: Tensor) -> Tensor:
+        """A view with the size of other."""
+        ...
+    def reshape_as(self, other: Tensor) -> Tensor:
+        """The same elements in the size of other."""
+        ...
+    def expand_as(self, other: Tensor) -> Tensor:
+        """Stretched to the size of other, without a copy."""
+        ...
+    def atleast_1d(self) -> Tensor:
+        """input with at least one axis; a view."""
+        ...
+    def atleast_2d(self) -> Tensor:
+        """input with at least two axes; new ones in front. A view."""
+        ...
+    def atleast_3d(self) -> Tensor:
+        """input with at least three axes: a vector becomes (1, n, 1), a matrix (m, n, 1). A view."""
+        ...
+    def normalise_batch(self, weight: Tensor | None, bias: Tensor | None, eps: float) -> tuple[Tensor, Tensor, Tensor]:
+        """input with mean 0 and variance 1 in every channel (axis 1), scaled and shifted: what batch_norm does when training."""
+        ...
     def add(self, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
         """input + alpha * other."""
         ...
@@ -303,11 +348,44 @@ class TensorMethods:
     def ldexp_(self, other: Tensor) -> Tensor:
         """In place: input * 2^other."""
         ...
-    def conv2d(self, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
-        """Two-dimensional convolution (cross-correlation) of input (N, C, H, W) with weight (O, C / groups, kh, kw)."""
-        ...
     def conv2d_weight(self, grad_output: Tensor, weight_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], dilation: int | Sequence[int], groups: int) -> Tensor:
         """Gradient of conv2d with respect to its weight."""
+        ...
+    def conv3d_weight(self, grad_output: Tensor, weight_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], dilation: int | Sequence[int], groups: int) -> Tensor:
+        """Gradient of conv3d with respect to its weight."""
+        ...
+    @overload
+    def conv1d(self, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
+        """One-dimensional convolution of input (N, C, L) or (C, L) with weight (O, C / groups, k)."""
+        ...
+    @overload
+    def conv1d(self, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: str = 'valid', dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
+        """The same; padding 'same' keeps the length, 'valid' is none."""
+        ...
+    @overload
+    def conv2d(self, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
+        """Two-dimensional convolution of input (N, C, H, W) or (C, H, W) with weight (O, C / groups, kh, kw)."""
+        ...
+    @overload
+    def conv2d(self, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: str = 'valid', dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
+        """The same; padding 'same' keeps the extents, 'valid' is none."""
+        ...
+    @overload
+    def conv3d(self, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
+        """Three-dimensional convolution of input (N, C, D, H, W) or (C, D, H, W) with weight (O, C / groups, kd, kh, kw)."""
+        ...
+    @overload
+    def conv3d(self, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: str = 'valid', dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
+        """The same; padding 'same' keeps the extents, 'valid' is none."""
+        ...
+    def conv_transpose1d(self, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, output_padding: int | Sequence[int] = 0, groups: int = 1, dilation: int | Sequence[int] = 1) -> Tensor:
+        """Transposed convolution of input (N, C, L) or (C, L) with weight (C, O / groups, k): the gradient of conv1d as a function."""
+        ...
+    def conv_transpose2d(self, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, output_padding: int | Sequence[int] = 0, groups: int = 1, dilation: int | Sequence[int] = 1) -> Tensor:
+        """Transposed convolution of input (N, C, H, W) or (C, H, W) with weight (C, O / groups, kh, kw)."""
+        ...
+    def conv_transpose3d(self, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, output_padding: int | Sequence[int] = 0, groups: int = 1, dilation: int | Sequence[int] = 1) -> Tensor:
+        """Transposed convolution of input (N, C, D, H, W) or (C, D, H, W) with weight (C, O / groups, kd, kh, kw)."""
         ...
     def cast(self, dtype: DTypeLike) -> Tensor:
         """A fresh tensor with the values of input in another dtype."""
@@ -324,6 +402,78 @@ class TensorMethods:
     def detach(self) -> Tensor:
         """The same elements without a history; writes are seen by both."""
         ...
+    def class_loss(self, target: Tensor, ignore_index: int = -100) -> tuple[Tensor, Tensor]:
+        """Minus the logarithm of the softmax of scores (N, C, ...) at the classes in target, and the logarithm of the sum of exp(scores)."""
+        ...
+    def nll_loss(self, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean') -> Tensor:
+        """Minus the log-probability that input (N, C, ...) gives to the class in target, weighted by class."""
+        ...
+    def cross_entropy(self, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean', label_smoothing: float = 0.0) -> Tensor:
+        """nll_loss of log_softmax: input holds unnormalised scores (N, C, ...), target the classes, or their probabilities."""
+        ...
+    def seeded_dropout(self, p: float, scale: float, shift: float, dropped: float, seed: int, offset: int) -> Tensor:
+        """scale * input + shift, with `dropped` in place of elements that a random stream picks with probability p."""
+        ...
+    def dropout(self, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+        """When training, sets elements to 0 with probability p and scales the others by 1 / (1 - p)."""
+        ...
+    def alpha_dropout(self, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+        """Dropout for networks of selu: keeps mean and variance."""
+        ...
+    def dropout1d(self, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+        """Dropout of whole channels of input (N, C, L) or (C, L)."""
+        ...
+    def dropout2d(self, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+        """Dropout of whole channels of input (N, C, H, W)."""
+        ...
+    def dropout3d(self, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+        """Dropout of whole channels of input (N, C, D, H, W) or (C, D, H, W)."""
+        ...
+    def feature_alpha_dropout(self, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+        """alpha_dropout of whole channels (axis 1)."""
+        ...
+    def kron(self, other: Tensor) -> Tensor:
+        """The Kronecker product: each element of input times all of other."""
+        ...
+    def cross(self, other: Tensor, dim: int | None = None) -> Tensor:
+        """Cross products of the vectors along dim, which has extent 3 (the first such axis by default)."""
+        ...
+    def embedding(self, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
+        """The rows of weight that input names. Those longer than max_norm are first shortened, in place; padding_idx gets no gradient."""
+        ...
+    def embedding_bag(self, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = 'mean', sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None) -> Tensor:
+        """Sums, means or maxima of the rows of weight that each bag names: the rows of input, or its parts that begin at offsets."""
+        ...
+    def argmax(self, dim: int | None = None, keepdim: bool = False) -> Tensor:
+        """Position of the largest element along dim, or in the flattened tensor."""
+        ...
+    def argmin(self, dim: int | None = None, keepdim: bool = False) -> Tensor:
+        """Position of the smallest element along dim, or in the flattened tensor."""
+        ...
+    @overload
+    def max(self, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        """The largest elements along dim and their positions."""
+        ...
+    @overload
+    def max(self) -> Tensor:
+        """The largest element; ties share the gradient."""
+        ...
+    @overload
+    def max(self, other: Tensor) -> Tensor:
+        """The larger of two elements: maximum under another name."""
+        ...
+    @overload
+    def min(self, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        """The smallest elements along dim and their positions."""
+        ...
+    @overload
+    def min(self) -> Tensor:
+        """The smallest element; ties share the gradient."""
+        ...
+    @overload
+    def min(self, other: Tensor) -> Tensor:
+        """The smaller of two elements: minimum under another name."""
+        ...
     def zeros_like(self, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
         """Zeros of the size, dtype and device of input."""
         ...
@@ -336,29 +486,89 @@ class TensorMethods:
     def empty_like(self, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
         """A tensor of the size, dtype and device of input; what it holds is not specified (here: zeros)."""
         ...
-    def rand_like(self, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
-        """Uniform random numbers from [0, 1), of the size, dtype and device of input."""
-        ...
-    def randn_like(self, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
-        """Random numbers from the standard normal distribution, of the size, dtype and device of input."""
-        ...
     def fill_(self, value: Number) -> Tensor:
         """Overwrites every element of input with value."""
         ...
     def zero_(self) -> Tensor:
         """Overwrites every element of input with 0."""
         ...
-    def one_hot(self, num_classes: int) -> Tensor:
-        """A new last axis with 1 at the index that input holds and 0 elsewhere (int64)."""
-        ...
-    def nonzero(self) -> Tensor:
-        """The indices of the elements that are not zero, a row each."""
+    def one_hot(self, num_classes: int = -1) -> Tensor:
+        """A new last axis with 1 at the index that input holds and 0 elsewhere (int64); without num_classes it is as long as needed."""
         ...
     def index_select(self, dim: int, index: Tensor) -> Tensor:
         """The parts of input along dim that index names, in its order."""
         ...
-    def index_add(self, dim: int, index: Tensor, source: Tensor) -> Tensor:
-        """input, with the parts of source added where index says; an index may repeat."""
+    def index_add(self, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
+        """input, with alpha times the parts of source added where index says; an index may repeat."""
+        ...
+    def index_add_(self, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
+        """In place: input, with alpha times the parts of source added where index says; an index may repeat."""
+        ...
+    def index_copy(self, dim: int, index: Tensor, source: Tensor) -> Tensor:
+        """input, with the parts of source in the places that index says; where an index repeats the last one stays."""
+        ...
+    def index_copy_(self, dim: int, index: Tensor, source: Tensor) -> Tensor:
+        """In place: input, with the parts of source in the places that index says; where an index repeats the last one stays."""
+        ...
+    def index_fill(self, dim: int, index: Tensor, value: Tensor | Number) -> Tensor:
+        """input, with value in all places along dim that index says."""
+        ...
+    def index_fill_(self, dim: int, index: Tensor, value: Tensor | Number) -> Tensor:
+        """In place: input, with value in all places along dim that index says."""
+        ...
+    def argwhere(self) -> Tensor:
+        """The indices of the elements that are not zero, a row each. The same as nonzero."""
+        ...
+    def masked_select(self, mask: Tensor) -> Tensor:
+        """The elements of input where mask is true, along one axis."""
+        ...
+    def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
+        """input, with the elements of source one after the other in the places where mask is true."""
+        ...
+    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
+        """In place: input, with the elements of source one after the other in the places where mask is true."""
+        ...
+    def _index(self, indices: Sequence[Tensor], axis: int = 0) -> Tensor:
+        """What x[..., *indices] gives, with the first index for axis."""
+        ...
+    def _index_put(self, values: Tensor, indices: Sequence[Tensor], axis: int = 0, accumulate: bool = False) -> Tensor:
+        """input, with values in the places that indices name, or added to what is there; the first index is for axis."""
+        ...
+    def _index_put_(self, values: Tensor, indices: Sequence[Tensor], axis: int = 0, accumulate: bool = False) -> Tensor:
+        """In place: input, with values in the places that indices name, or added to what is there; the first index is for axis."""
+        ...
+    def index_put(self, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
+        """input, with values in the places input[indices], or added to what is there."""
+        ...
+    def index_put_(self, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
+        """In place: values in the places input[indices], or added to what is there."""
+        ...
+    def take(self, index: Tensor) -> Tensor:
+        """The elements of the flattened input that index names; negative numbers count from the end."""
+        ...
+    def put(self, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+        """input, with the elements of source in the places of the flattened input that index names, or added to what is there."""
+        ...
+    def put_(self, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+        """In place: input, with the elements of source in the places of the flattened input that index names, or added to what is there."""
+        ...
+    def resize_axis(self, dim: int, input_size: int, output_size: int, mode: str, align_corners: bool, scale: float, antialias: bool) -> Tensor:
+        """input with axis dim in another size; interpolate is made of it."""
+        ...
+    def resize_axis_input(self, dim: int, input_size: int, output_size: int, mode: str, align_corners: bool, scale: float, antialias: bool) -> Tensor:
+        """Gradient of resize_axis."""
+        ...
+    def interpolate(self, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None, mode: str = 'nearest', align_corners: bool | None = None, recompute_scale_factor: bool | None = None, antialias: bool = False) -> Tensor:
+        """input (N, C, ...) in another size: mode is nearest, nearest-exact, linear, bilinear, bicubic, trilinear or area."""
+        ...
+    def pixel_shuffle(self, upscale_factor: int) -> Tensor:
+        """(..., C * r * r, H, W) as (..., C, H * r, W * r): channels become pixels."""
+        ...
+    def pixel_unshuffle(self, downscale_factor: int) -> Tensor:
+        """(..., C, H * r, W * r) as (..., C * r * r, H, W): pixels become channels."""
+        ...
+    def channel_shuffle(self, groups: int) -> Tensor:
+        """input (N, C, ...) with the channels of its groups interleaved."""
         ...
     def isinf(self) -> Tensor:
         """Where the elements are infinite."""
@@ -456,6 +666,39 @@ class TensorMethods:
     def equal(self, other: Tensor) -> bool:
         """Have both the same size and the same elements?"""
         ...
+    def mse_loss(self, target: Tensor, reduction: str = 'mean', weight: Tensor | None = None) -> Tensor:
+        """Squared differences; reduction is 'mean', 'sum' or 'none'."""
+        ...
+    def l1_loss(self, target: Tensor, reduction: str = 'mean', weight: Tensor | None = None) -> Tensor:
+        """Absolute differences."""
+        ...
+    def smooth_l1_loss(self, target: Tensor, reduction: str = 'mean', beta: float = 1.0) -> Tensor:
+        """Squared differences / (2 beta) up to beta, absolute ones beyond."""
+        ...
+    def huber_loss(self, target: Tensor, reduction: str = 'mean', delta: float = 1.0, weight: Tensor | None = None) -> Tensor:
+        """Half the squared differences up to delta, linear beyond."""
+        ...
+    def binary_cross_entropy(self, target: Tensor, weight: Tensor | None = None, reduction: str = 'mean') -> Tensor:
+        """Cross entropy of probabilities in input and targets between 0 and 1."""
+        ...
+    def binary_cross_entropy_with_logits(self, target: Tensor, weight: Tensor | None = None, reduction: str = 'mean', pos_weight: Tensor | None = None) -> Tensor:
+        """binary_cross_entropy of sigmoid(input), computed without overflow."""
+        ...
+    def kl_div(self, target: Tensor, reduction: str = 'mean', log_target: bool = False) -> Tensor:
+        """target * (log(target) - input): the divergence of log-probabilities in input from target; reduction may be 'batchmean'."""
+        ...
+    def poisson_nll_loss(self, target: Tensor, log_input: bool = True, full: bool = False, eps: float = 1e-08, reduction: str = 'mean') -> Tensor:
+        """Minus the logarithm of the Poisson probability of target, for rates (or their logarithms) in input."""
+        ...
+    def gaussian_nll_loss(self, target: Tensor, var: Tensor, full: bool = False, eps: float = 1e-06, reduction: str = 'mean') -> Tensor:
+        """Minus the logarithm of the normal density of target, with mean input and variance var."""
+        ...
+    def hinge_embedding_loss(self, target: Tensor, margin: float = 1.0, reduction: str = 'mean') -> Tensor:
+        """input where target is 1, max(0, margin - input) where it is -1."""
+        ...
+    def soft_margin_loss(self, target: Tensor, reduction: str = 'mean') -> Tensor:
+        """log(1 + exp(-target * input)), for targets 1 and -1."""
+        ...
     def bmm(self, mat2: Tensor) -> Tensor:
         """Products of the matrices of two batches."""
         ...
@@ -465,8 +708,104 @@ class TensorMethods:
     def mm(self, mat2: Tensor) -> Tensor:
         """Product of two matrices."""
         ...
+    def mv(self, vec: Tensor) -> Tensor:
+        """Product of a matrix and a vector."""
+        ...
+    def dot(self, tensor: Tensor) -> Tensor:
+        """Sum of the products of the elements of two vectors."""
+        ...
+    def vdot(self, other: Tensor) -> Tensor:
+        """Sum of the products of the elements of two vectors."""
+        ...
+    def inner(self, other: Tensor) -> Tensor:
+        """Sums of products over the last axis of both."""
+        ...
+    def outer(self, vec2: Tensor) -> Tensor:
+        """The products of each element of one vector with each of another."""
+        ...
+    def ger(self, vec2: Tensor) -> Tensor:
+        """The same as outer."""
+        ...
+    def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+        """beta * input + alpha * (mat1 @ mat2); where beta is 0 input does not count."""
+        ...
+    def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+        """In place: beta * input + alpha * (mat1 @ mat2); where beta is 0 input does not count."""
+        ...
+    def addmv(self, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+        """beta * input + alpha * (mat @ vec); where beta is 0 input does not count."""
+        ...
+    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+        """In place: beta * input + alpha * (mat @ vec); where beta is 0 input does not count."""
+        ...
+    def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+        """beta * input + alpha * outer(vec1, vec2); where beta is 0 input does not count."""
+        ...
+    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+        """In place: beta * input + alpha * outer(vec1, vec2); where beta is 0 input does not count."""
+        ...
+    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+        """beta * input + alpha * the sum of the products of two batches of matrices."""
+        ...
+    def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+        """In place: beta * input + alpha * the sum of the products of two batches of matrices."""
+        ...
+    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+        """beta * input + alpha * the products of two batches of matrices."""
+        ...
+    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+        """In place: beta * input + alpha * the products of two batches of matrices."""
+        ...
     def linear(self, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         """input @ weight.T + bias."""
+        ...
+    @overload
+    def var_mean(self, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        """Variance and mean over dim; correction 1, the default, is the unbiased estimate."""
+        ...
+    @overload
+    def var_mean(self, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        """Variance and mean over dim."""
+        ...
+    @overload
+    def var_mean(self, unbiased: bool) -> tuple[Tensor, Tensor]:
+        """Variance and mean of all elements."""
+        ...
+    @overload
+    def var(self, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False) -> Tensor:
+        """Variance over dim; correction 1, the default, is the unbiased estimate."""
+        ...
+    @overload
+    def var(self, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False) -> Tensor:
+        """Variance over dim."""
+        ...
+    @overload
+    def var(self, unbiased: bool) -> Tensor:
+        """Variance of all elements."""
+        ...
+    @overload
+    def std(self, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False) -> Tensor:
+        """Standard deviation over dim: the square root of var."""
+        ...
+    @overload
+    def std(self, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False) -> Tensor:
+        """Standard deviation over dim."""
+        ...
+    @overload
+    def std(self, unbiased: bool) -> Tensor:
+        """Standard deviation of all elements."""
+        ...
+    @overload
+    def std_mean(self, dim: int | Sequence[int] | None = None, *, correction: Number | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        """Standard deviation and mean over dim."""
+        ...
+    @overload
+    def std_mean(self, dim: int | Sequence[int] | None, unbiased: bool, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        """Standard deviation and mean over dim."""
+        ...
+    @overload
+    def std_mean(self, unbiased: bool) -> tuple[Tensor, Tensor]:
+        """Standard deviation and mean of all elements."""
         ...
     def view(self, *size: int | Sequence[int]) -> Tensor:
         """The same elements under another shape, without a copy; one extent may be -1."""
@@ -507,23 +846,44 @@ class TensorMethods:
     def narrow(self, dim: int, start: int, length: int) -> Tensor:
         """length elements of input along dim from start on; a view."""
         ...
-    def softmax(self, dim: int) -> Tensor:
-        """exp(input), scaled to sum to 1 along dim."""
+    def normalise_rows(self, weight: Tensor | None, bias: Tensor | None, rows: int, groups: int, inner: int, eps: float, centred: bool) -> tuple[Tensor, Tensor, Tensor]:
+        """input in rows, each with mean 0 (if centred) and deviation 1, scaled and shifted by channel: what layer_norm, group_norm, instance_norm and rms_norm are made of."""
         ...
-    def log_softmax(self, dim: int) -> Tensor:
-        """The logarithm of softmax, computed without overflow."""
+    def layer_norm(self, normalized_shape: int | Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
+        """input, normalised over its last axes, which have the extents normalized_shape; then scaled and shifted."""
+        ...
+    def rms_norm(self, normalized_shape: int | Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+        """input, divided by its root mean square over the last axes, then scaled."""
+        ...
+    def group_norm(self, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
+        """input (N, C, ...), normalised over groups of channels; then scaled and shifted by channel."""
+        ...
+    def instance_norm(self, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
+        """input (N, C, ...), each channel of each example normalised for itself; then scaled and shifted by channel."""
         ...
     def batch_norm(self, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
         """Normalises each channel (axis 1): by the batch's statistics when training, which also moves the running ones, else by the running ones."""
         ...
-    def mse_loss(self, target: Tensor, reduction: str = 'mean') -> Tensor:
-        """Squared differences; reduction is 'mean', 'sum' or 'none'."""
+    def local_response_norm(self, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0) -> Tensor:
+        """input (N, C, ...), divided by (k + alpha * mean square of size neighbouring channels) ** beta."""
         ...
-    def nll_loss(self, target: Tensor, reduction: str = 'mean') -> Tensor:
-        """Minus the log-probability that input (N, C) gives to the class in target."""
+    def normalize(self, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
+        """input, divided by its norm of order p along dim (by eps where that is larger)."""
         ...
-    def cross_entropy(self, target: Tensor, reduction: str = 'mean') -> Tensor:
-        """nll_loss of log_softmax: input holds unnormalised scores (N, C), target the classes."""
+    def select_scatter(self, src: Tensor, dim: int, index: int) -> Tensor:
+        """A copy of input with src in the place of select(input, dim, index)."""
+        ...
+    def slice_scatter(self, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+        """A copy of input with src in the place of slice(input, dim, start, end, step)."""
+        ...
+    def diagonal_scatter(self, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+        """A copy of input with src in the place of diagonal(input, offset, dim1, dim2)."""
+        ...
+    def constant_pad_nd(self, pad: int | Sequence[int], value: Number = 0) -> Tensor:
+        """input with a border of value; pad is (before, after) for the last axis, then for the one before it, and so on."""
+        ...
+    def pad(self, pad: int | Sequence[int], mode: str = 'constant', value: float | None = None) -> Tensor:
+        """input with a border: of a value ('constant'), of its own elements mirrored ('reflect'), of the nearest ('replicate') or from the other end ('circular')."""
         ...
     def lerp(self, end: Tensor, weight: Tensor | Number) -> Tensor:
         """input + weight * (end - input): between the two for a weight from 0 to 1."""
@@ -597,14 +957,175 @@ class TensorMethods:
     def masked_fill_(self, mask: Tensor, value: Tensor | Number) -> Tensor:
         """In place: The elements, with value where mask holds."""
         ...
+    def max_pool(self, kernel_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], dilation: int | Sequence[int], ceil_mode: bool, adaptive: bool) -> Tensor:
+        """The largest element of each window, over as many axes as kernel_size has; max_pool2d and its kin are made of it."""
+        ...
+    def max_pool_with_indices(self, kernel_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], dilation: int | Sequence[int], ceil_mode: bool, adaptive: bool) -> tuple[Tensor, Tensor]:
+        """max_pool, and where in its plane each largest element is."""
+        ...
+    def unpool(self, indices: Tensor, output_size: int | Sequence[int], accumulate: bool) -> Tensor:
+        """Planes of the given size with the elements of input where indices say and 0 elsewhere."""
+        ...
+    def unpool_input(self, indices: Tensor, output_size: int | Sequence[int], accumulate: bool) -> Tensor:
+        """The elements of planes at the places that indices say: the gradient of unpool."""
+        ...
+    def avg_pool(self, kernel_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], ceil_mode: bool, count_include_pad: bool, divisor: int, adaptive: bool) -> Tensor:
+        """The mean of each window, over as many axes as kernel_size has; divisor 0 counts the elements. avg_pool2d and its kin."""
+        ...
+    def max_pool1d(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> Tensor:
+        """The largest element of each window of input (N, C, L) or (C, L)."""
+        ...
+    def max_pool1d_with_indices(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> tuple[Tensor, Tensor]:
+        """max_pool1d, and where in its plane each largest element is."""
+        ...
+    def avg_pool1d(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True) -> Tensor:
+        """The mean of each window of input (N, C, L) or (C, L)."""
+        ...
+    def adaptive_avg_pool1d(self, output_size: int | Sequence[int]) -> Tensor:
+        """The means of as many windows as output_size says, over input (N, C, L) or (C, L)."""
+        ...
+    def adaptive_max_pool1d(self, output_size: int | Sequence[int]) -> tuple[Tensor, Tensor]:
+        """The largest elements of as many windows as output_size says, and where they are."""
+        ...
+    def lp_pool1d(self, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, ceil_mode: bool = False) -> Tensor:
+        """The norm of each window of input (N, C, L) or (C, L): the root of the sum of powers norm_type."""
+        ...
+    def max_unpool1d(self, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, output_size: int | Sequence[int] | None = None) -> Tensor:
+        """The inverse of max_pool1d: the elements where indices say, 0 elsewhere."""
+        ...
+    def max_pool2d(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> Tensor:
+        """The largest element of each window of input (N, C, H, W) or (C, H, W)."""
+        ...
+    def max_pool2d_with_indices(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> tuple[Tensor, Tensor]:
+        """max_pool2d, and where in its plane each largest element is."""
+        ...
+    def avg_pool2d(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
+        """The mean of each window of input (N, C, H, W) or (C, H, W)."""
+        ...
+    def adaptive_avg_pool2d(self, output_size: int | Sequence[int]) -> Tensor:
+        """The means of as many windows as output_size says, over input (N, C, H, W) or (C, H, W)."""
+        ...
+    def adaptive_max_pool2d(self, output_size: int | Sequence[int]) -> tuple[Tensor, Tensor]:
+        """The largest elements of as many windows as output_size says, and where they are."""
+        ...
+    def lp_pool2d(self, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, ceil_mode: bool = False) -> Tensor:
+        """The norm of each window of input (N, C, H, W) or (C, H, W): the root of the sum of powers norm_type."""
+        ...
+    def max_unpool2d(self, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, output_size: int | Sequence[int] | None = None) -> Tensor:
+        """The inverse of max_pool2d: the elements where indices say, 0 elsewhere."""
+        ...
+    def max_pool3d(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> Tensor:
+        """The largest element of each window of input (N, C, D, H, W) or (C, D, H, W)."""
+        ...
+    def max_pool3d_with_indices(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> tuple[Tensor, Tensor]:
+        """max_pool3d, and where in its plane each largest element is."""
+        ...
+    def avg_pool3d(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
+        """The mean of each window of input (N, C, D, H, W) or (C, D, H, W)."""
+        ...
+    def adaptive_avg_pool3d(self, output_size: int | Sequence[int]) -> Tensor:
+        """The means of as many windows as output_size says, over input (N, C, D, H, W) or (C, D, H, W)."""
+        ...
+    def adaptive_max_pool3d(self, output_size: int | Sequence[int]) -> tuple[Tensor, Tensor]:
+        """The largest elements of as many windows as output_size says, and where they are."""
+        ...
+    def lp_pool3d(self, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, ceil_mode: bool = False) -> Tensor:
+        """The norm of each window of input (N, C, D, H, W) or (C, D, H, W): the root of the sum of powers norm_type."""
+        ...
+    def max_unpool3d(self, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, output_size: int | Sequence[int] | None = None) -> Tensor:
+        """The inverse of max_pool3d: the elements where indices say, 0 elsewhere."""
+        ...
+    def rand_like(self, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
+        """Uniform random numbers from [0, 1), of the size, dtype and device of input."""
+        ...
+    def randn_like(self, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
+        """Standard normal random numbers, of the size, dtype and device of input."""
+        ...
+    @overload
+    def randint_like(self, low: int, high: int, *, dtype: DTypeLike | None = None) -> Tensor:
+        """Random integers from [low, high), of the size, dtype and device of input."""
+        ...
+    @overload
+    def randint_like(self, high: int, *, dtype: DTypeLike | None = None) -> Tensor:
+        """Random integers from [0, high), of the size, dtype and device of input."""
+        ...
+    @overload
+    def bernoulli(self, *, generator: Generator | None = None) -> Tensor:
+        """1 with the probability that input says, else 0."""
+        ...
+    @overload
+    def bernoulli(self, p: float, *, generator: Generator | None = None) -> Tensor:
+        """1 with probability p, else 0; of the size, dtype and device of input."""
+        ...
+    def multinomial(self, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
+        """num_samples positions in each row of input, which holds how likely they are."""
+        ...
     def uniform_(self, from_: float = 0, to: float = 1, *, generator: Generator | None = None) -> Tensor:
         """Fills input with uniform random numbers from [from_, to)."""
         ...
     def normal_(self, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
         """Fills input with normally distributed random numbers."""
         ...
+    @overload
     def bernoulli_(self, p: float = 0.5, *, generator: Generator | None = None) -> Tensor:
         """Fills input with 1 with probability p and 0 otherwise."""
+        ...
+    @overload
+    def bernoulli_(self, p: Tensor, *, generator: Generator | None = None) -> Tensor:
+        """Fills input with 1 with the probability that p says and 0 otherwise."""
+        ...
+    def exponential_(self, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
+        """Fills input with exponentially distributed random numbers of rate lambd."""
+        ...
+    def flip(self, *dims: int | Sequence[int]) -> Tensor:
+        """The elements in reverse order along the given axes; a copy."""
+        ...
+    def tril(self, diagonal: int = 0) -> Tensor:
+        """The lower triangle of matrices: the elements above the diagonal become 0."""
+        ...
+    def tril_(self, diagonal: int = 0) -> Tensor:
+        """In place: The lower triangle of matrices: the elements above the diagonal become 0."""
+        ...
+    def triu(self, diagonal: int = 0) -> Tensor:
+        """The upper triangle of matrices: the elements below the diagonal become 0."""
+        ...
+    def triu_(self, diagonal: int = 0) -> Tensor:
+        """In place: The upper triangle of matrices: the elements below the diagonal become 0."""
+        ...
+    def repeat(self, repeats: int | Sequence[int]) -> Tensor:
+        """Copies of input side by side, as many along each axis as repeats says; more numbers than axes add axes in front."""
+        ...
+    def tile(self, *dims: int | Sequence[int]) -> Tensor:
+        """Copies of input side by side; fewer numbers than axes stand for the last ones."""
+        ...
+    @overload
+    def repeat_interleave(self, repeats: int, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+        """Each element along dim (of the flattened input without one), several times in a row."""
+        ...
+    @overload
+    def repeat_interleave(self, repeats: Tensor, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+        """Each element along dim (of the flattened input without one), as often in a row as repeats says."""
+        ...
+    def roll(self, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None) -> Tensor:
+        """The elements moved along dims (of the flattened input without any); what leaves at the end comes in at the start."""
+        ...
+    def fliplr(self) -> Tensor:
+        """The elements in reverse order along axis 1."""
+        ...
+    def flipud(self) -> Tensor:
+        """The elements in reverse order along axis 0."""
+        ...
+    def rot90(self, k: int = 1, *dims: int | Sequence[int]) -> Tensor:
+        """input turned k times by 90 degrees in the plane of two axes, from the first towards the second."""
+        ...
+    def diag_embed(self, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+        """Matrices with the last axis of input on a diagonal and 0 elsewhere."""
+        ...
+    def diag(self, diagonal: int = 0) -> Tensor:
+        """The matrix with a vector on its diagonal, or a copy of the diagonal of a matrix."""
+        ...
+    def diagflat(self, offset: int = 0) -> Tensor:
+        """The matrix with the elements of input on its diagonal."""
         ...
     def sum(self, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
         """Sum of the elements of input over dim (over all by default)."""
@@ -618,11 +1139,247 @@ class TensorMethods:
     def amin(self, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
         """Smallest element of input over dim; ties share the gradient."""
         ...
-    def argmax(self, dim: int | None = None, keepdim: bool = False) -> Tensor:
-        """Position of the largest element along dim, or in the flattened tensor."""
+    def prod(self, dim: int | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
+        """Product of the elements of input along dim (of all by default)."""
         ...
-    def var(self, dim: int | Sequence[int] | None = None, *, correction: Number = 1, keepdim: bool = False) -> Tensor:
-        """Variance over dim; correction 1 is the unbiased estimate."""
+    def nansum(self, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
+        """Sum of the elements over dim, with 0 in place of NaN."""
+        ...
+    def count_nonzero(self, dim: int | Sequence[int] | None = None) -> Tensor:
+        """How many elements over dim are not zero."""
+        ...
+    def any(self, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
+        """Whether some element over dim is not zero."""
+        ...
+    def all(self, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
+        """Whether no element over dim is zero."""
+        ...
+    def logsumexp(self, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
+        """The logarithm of the sum of exp(input) over dim, computed without overflow."""
+        ...
+    def nanmean(self, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
+        """Mean of the elements over dim that are not NaN."""
+        ...
+    def aminmax(self, *, dim: int | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        """The smallest and the largest element along dim, or of all."""
+        ...
+    def trace(self) -> Tensor:
+        """The sum of the diagonal of a matrix."""
+        ...
+    def lstm(self, hx: Sequence[Tensor], params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> tuple[Tensor, Tensor, Tensor]:
+        """A long short-term memory over input (T, B, I); hx holds the first states and cells, params those of each layer and direction: w_ih, w_hh, then b_ih and b_hh, then w_hr where the states are projected."""
+        ...
+    def gru(self, hx: Tensor, params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> tuple[Tensor, Tensor]:
+        """A gated recurrent unit over input (T, B, I); params are those of each layer and direction: w_ih, w_hh, b_ih, b_hh."""
+        ...
+    def rnn_tanh(self, hx: Tensor, params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> tuple[Tensor, Tensor]:
+        """h = tanh(w_ih x + b_ih + w_hh h + b_hh) over input (T, B, I), layer by layer."""
+        ...
+    def rnn_relu(self, hx: Tensor, params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> tuple[Tensor, Tensor]:
+        """h = relu(w_ih x + b_ih + w_hh h + b_hh) over input (T, B, I), layer by layer."""
+        ...
+    def lstm_cell(self, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """One step of lstm for input (B, I) and hx, a state and a cell (B, H)."""
+        ...
+    def gru_cell(self, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+        """One step of gru for input (B, I) and a state (B, H)."""
+        ...
+    def rnn_tanh_cell(self, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+        """One step of rnn_tanh for input (B, I) and a state (B, H)."""
+        ...
+    def rnn_relu_cell(self, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+        """One step of rnn_relu for input (B, I) and a state (B, H)."""
+        ...
+    def cumsum(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
+        """Running sums along dim."""
+        ...
+    def cumprod(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
+        """Running products along dim."""
+        ...
+    def logcumsumexp(self, dim: int) -> Tensor:
+        """The logarithm of running sums of exp(input) along dim."""
+        ...
+    def cummax(self, dim: int) -> tuple[Tensor, Tensor]:
+        """The largest element so far along dim, and its position."""
+        ...
+    def cummin(self, dim: int) -> tuple[Tensor, Tensor]:
+        """The smallest element so far along dim, and its position."""
+        ...
+    def diff(self, n: int = 1, dim: int = -1) -> Tensor:
+        """Differences of neighbours along dim, n times."""
+        ...
+    def gather(self, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+        """At each place of the index, the element of input at the same place, but for dim, where the index says which."""
+        ...
+    @overload
+    def scatter(self, dim: int, index: Tensor, src: Tensor) -> Tensor:
+        """input, with each element of src at its own place, but for dim, where the index says which; of several the last one stays."""
+        ...
+    @overload
+    def scatter(self, dim: int, index: Tensor, value: Number) -> Tensor:
+        """input, with value at the places that the index names."""
+        ...
+    @overload
+    def scatter(self, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
+        """input, with the elements of src added ('add') or multiplied ('multiply') at the places that the index names."""
+        ...
+    @overload
+    def scatter(self, dim: int, index: Tensor, value: Number, *, reduce: str) -> Tensor:
+        """input, with value added ('add') or multiplied ('multiply') at the places that the index names."""
+        ...
+    @overload
+    def scatter_(self, dim: int, index: Tensor, src: Tensor) -> Tensor:
+        """In place: input, with each element of src at its own place, but for dim, where the index says which; of several the last one stays."""
+        ...
+    @overload
+    def scatter_(self, dim: int, index: Tensor, value: Number) -> Tensor:
+        """In place: input, with value at the places that the index names."""
+        ...
+    @overload
+    def scatter_(self, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
+        """In place: input, with the elements of src added ('add') or multiplied ('multiply') at the places that the index names."""
+        ...
+    @overload
+    def scatter_(self, dim: int, index: Tensor, value: Number, *, reduce: str) -> Tensor:
+        """In place: input, with value added ('add') or multiplied ('multiply') at the places that the index names."""
+        ...
+    def scatter_add(self, dim: int, index: Tensor, src: Tensor) -> Tensor:
+        """input, with each element of src added at its own place, but for dim, where the index says which."""
+        ...
+    def scatter_add_(self, dim: int, index: Tensor, src: Tensor) -> Tensor:
+        """In place: input, with each element of src added at its own place, but for dim, where the index says which."""
+        ...
+    def scatter_reduce(self, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
+        """input, with the elements of src that come to one place reduced: 'sum', 'prod', 'mean', 'amax' or 'amin'."""
+        ...
+    def scatter_reduce_(self, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
+        """In place: input, with the elements of src that come to one place reduced: 'sum', 'prod', 'mean', 'amax' or 'amin'."""
+        ...
+    def take_along_dim(self, indices: Tensor, dim: int | None = None) -> Tensor:
+        """gather, with input and indices stretched to each other; without dim both are flattened."""
+        ...
+    def histc(self, bins: int = 100, min: Number = 0, max: Number = 0) -> Tensor:
+        """How many elements fall into each of bins parts of [min, max], or of the range of input."""
+        ...
+    def bincount(self, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+        """How often each number from 0 on occurs in a vector of integers, or the sum of its weights."""
+        ...
+    def distinct(self, dim: int | None = None, consecutive: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+        """The distinct elements (or parts along dim) in order, where each element went, and how often they occur; with consecutive, of runs of equal neighbours."""
+        ...
+    def bucketize(self, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+        """The number of the interval between boundaries, which are sorted, that each element falls into."""
+        ...
+    @overload
+    def quantile(self, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear') -> Tensor:
+        """The value that the share q of the elements along dim does not exceed; NaN if there is one."""
+        ...
+    @overload
+    def quantile(self, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear') -> Tensor:
+        """The quantiles for several shares; a new first axis holds them."""
+        ...
+    @overload
+    def nanquantile(self, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear') -> Tensor:
+        """The quantile of the elements that are not NaN."""
+        ...
+    @overload
+    def nanquantile(self, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear') -> Tensor:
+        """The quantiles of the elements that are not NaN, for several shares."""
+        ...
+    def _segment_reduce(self, lengths: Tensor, reduce: str, initial: Number | None = None) -> Tensor:
+        """The reduction of consecutive parts of input along axis 0."""
+        ...
+    def softmax(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
+        """exp(input), scaled to sum to 1 along dim."""
+        ...
+    def log_softmax(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
+        """The logarithm of softmax, computed without overflow."""
+        ...
+    def softmin(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
+        """softmax of -input."""
+        ...
+    def sort(self, dim: int = -1, descending: bool = False, stable: bool = False) -> tuple[Tensor, Tensor]:
+        """The elements in order along dim, and where they were. Equal elements keep their order."""
+        ...
+    def topk(self, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Tensor, Tensor]:
+        """The k largest (or smallest) elements along dim, largest first, and their positions."""
+        ...
+    def kthvalue(self, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        """The k-th smallest element along dim (counted from 1) and its position."""
+        ...
+    @overload
+    def median(self, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        """The middle element along dim (the lower one of two) and its position; NaN if there is one."""
+        ...
+    @overload
+    def median(self) -> Tensor:
+        """The middle element (the lower one of two); NaN if there is one."""
+        ...
+    @overload
+    def nanmedian(self, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        """The middle one of the elements along dim that are not NaN, and its position."""
+        ...
+    @overload
+    def nanmedian(self) -> Tensor:
+        """The middle one of the elements that are not NaN."""
+        ...
+    def mode(self, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        """The most frequent element along dim (the smallest of several) and its last position."""
+        ...
+    def argsort(self, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+        """The indices that sort input along dim."""
+        ...
+    def msort(self) -> Tensor:
+        """The elements in order along the first axis."""
+        ...
+    def unbind(self, dim: int = 0) -> tuple[Tensor, ...]:
+        """The parts at each index along dim, which goes away; views."""
+        ...
+    @overload
+    def split(self, split_size_or_sections: int, dim: int = 0) -> tuple[Tensor, ...]:
+        """Pieces of equal size along dim, the last one possibly smaller; views."""
+        ...
+    @overload
+    def split(self, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+        """Pieces of the given sizes along dim; views."""
+        ...
+    def split_with_sizes(self, split_sizes: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+        """Pieces of the given sizes along dim; views."""
+        ...
+    def chunk(self, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+        """At most the given number of pieces along dim, equal but for the last; views."""
+        ...
+    @overload
+    def tensor_split(self, indices_or_sections: int, dim: int = 0) -> tuple[Tensor, ...]:
+        """The given number of pieces along dim, the first ones larger by one where it does not divide; views."""
+        ...
+    @overload
+    def tensor_split(self, indices_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+        """Pieces along dim that begin at the given indices; views."""
+        ...
+    @overload
+    def hsplit(self, indices_or_sections: int) -> tuple[Tensor, ...]:
+        """Equal pieces side by side: along axis 1, or axis 0 of a vector; views."""
+        ...
+    @overload
+    def hsplit(self, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+        """Pieces side by side that begin at the given indices; views."""
+        ...
+    @overload
+    def vsplit(self, indices_or_sections: int) -> tuple[Tensor, ...]:
+        """Equal pieces on top of each other, along axis 0; views."""
+        ...
+    @overload
+    def vsplit(self, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+        """Pieces on top of each other that begin at the given indices; views."""
+        ...
+    @overload
+    def dsplit(self, indices_or_sections: int) -> tuple[Tensor, ...]:
+        """Equal pieces in depth, along axis 2; views."""
+        ...
+    @overload
+    def dsplit(self, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+        """Pieces in depth that begin at the given indices; views."""
         ...
     def exp(self) -> Tensor:
         """e to the power of the elements."""
@@ -872,6 +1629,35 @@ class TensorMethods:
         ...
     def rad2deg_(self) -> Tensor:
         """In place: Radians as degrees."""
+        ...
+    def im2col(self, kernel_size: int | Sequence[int], dilation: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, stride: int | Sequence[int] = 1) -> Tensor:
+        """The patches that a kernel meets in input (N, C, H, W) or (C, H, W), as columns: (N, C * kh * kw, patches). nn.functional.unfold."""
+        ...
+    def col2im(self, output_size: int | Sequence[int], kernel_size: int | Sequence[int], dilation: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, stride: int | Sequence[int] = 1) -> Tensor:
+        """An image of the given size from patches as im2col gives them; where they overlap they are added. nn.functional.fold."""
+        ...
+    def linalg_vector_norm(self, ord: Number = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
+        """The norm of vectors over dim: (sum of |x|^ord)^(1/ord); the largest or smallest |x| for infinite ord."""
+        ...
+    @overload
+    def norm(self, p: Number = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
+        """The norm of order p over dim: (sum of |x|^p)^(1/p)."""
+        ...
+    @overload
+    def norm(self, p: str | None, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
+        """The Frobenius norm over dim; p is 'fro' or None."""
+        ...
+    def dist(self, other: Tensor, p: Number = 2) -> Tensor:
+        """The norm of order p of input - other."""
+        ...
+    def as_strided(self, size: int | Sequence[int], stride: int | Sequence[int], storage_offset: int | None = None) -> Tensor:
+        """A view with any size and strides on the storage of input; the offset is the input's unless given."""
+        ...
+    def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+        """The diagonal of two axes as a new last axis; offset shifts it to the right, or down when negative. A view."""
+        ...
+    def unfold(self, dimension: int, size: int, step: int) -> Tensor:
+        """All windows of the given size along an axis, step apart; their elements are a new last axis. A view."""
         ...
     absolute = abs
     arccos = acos

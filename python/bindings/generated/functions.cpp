@@ -137,6 +137,90 @@ PyObject* call_prelu(const Arguments& a) {
 PyObject* call_glu(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::glu(x...); }, a.tensor(0), a.integer(1)));
 }
+PyObject* call_attention(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::attention(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.optional_tensor(3), a.boolean(4), a.number(5)));
+}
+void into_attention(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { attention_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.optional_tensor(3), a.boolean(4), a.number(5));
+}
+PyObject* call_attention_grad(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::attention_grad(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.optional_tensor(4), a.tensor(5), a.tensor(6), a.boolean(7), a.number(8)));
+}
+void into_attention_grad(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { attention_grad_into(Targets<3>{out[0], out[1], out[2]}, x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.optional_tensor(4), a.tensor(5), a.tensor(6), a.boolean(7), a.number(8));
+}
+PyObject* call_scaled_dot_product_attention(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::scaled_dot_product_attention(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.optional_tensor(3), a.number(4), a.boolean(5), a.optional_number(6), a.boolean(7)));
+}
+PyObject* call_movedim(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::movedim(x...); }, a.tensor(0), a.dims(1), a.dims(2)));
+}
+PyObject* call_moveaxis(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::moveaxis(x...); }, a.tensor(0), a.dims(1), a.dims(2)));
+}
+PyObject* call_swapaxes(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::swapaxes(x...); }, a.tensor(0), a.integer(1), a.integer(2)));
+}
+PyObject* call_swapdims(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::swapdims(x...); }, a.tensor(0), a.integer(1), a.integer(2)));
+}
+PyObject* call_adjoint(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::adjoint(x...); }, a.tensor(0)));
+}
+PyObject* call_ravel(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::ravel(x...); }, a.tensor(0)));
+}
+PyObject* call_unflatten(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::unflatten(x...); }, a.tensor(0), a.integer(1), a.dims(2)));
+}
+PyObject* call_broadcast_to(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::broadcast_to(x...); }, a.tensor(0), a.dims(1)));
+}
+PyObject* call_broadcast_tensors(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::broadcast_tensors(x...); }, a.tensors(0)));
+}
+PyObject* call_view_as(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::view_as(x...); }, a.tensor(0), a.tensor(1)));
+}
+PyObject* call_reshape_as(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::reshape_as(x...); }, a.tensor(0), a.tensor(1)));
+}
+PyObject* call_expand_as(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::expand_as(x...); }, a.tensor(0), a.tensor(1)));
+}
+PyObject* call_atleast_1d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::atleast_1d(x...); }, a.tensor(0)));
+}
+PyObject* call_atleast_1d_tensors(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::atleast_1d(x...); }, a.tensors(0)));
+}
+PyObject* call_atleast_2d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::atleast_2d(x...); }, a.tensor(0)));
+}
+PyObject* call_atleast_2d_tensors(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::atleast_2d(x...); }, a.tensors(0)));
+}
+PyObject* call_atleast_3d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::atleast_3d(x...); }, a.tensor(0)));
+}
+PyObject* call_atleast_3d_tensors(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::atleast_3d(x...); }, a.tensors(0)));
+}
+PyObject* call_meshgrid(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::meshgrid(x...); }, a.tensors(0), a.optional_text(1)));
+}
+PyObject* call_normalise_batch(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::normalise_batch(x...); }, a.tensor(0), a.optional_tensor(1), a.optional_tensor(2), a.number(3)));
+}
+void into_normalise_batch(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { normalise_batch_into(Targets<3>{out[0], out[1], out[2]}, x...); }, a.tensor(0), a.optional_tensor(1), a.optional_tensor(2), a.number(3));
+}
+PyObject* call_normalise_batch_backward(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::normalise_batch_backward(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.optional_tensor(4), a.number(5)));
+}
+void into_normalise_batch_backward(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { normalise_batch_backward_into(Targets<3>{out[0], out[1], out[2]}, x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.optional_tensor(4), a.number(5));
+}
 PyObject* call_add(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::add(x...); }, a.operand(0), a.operand(1), a.scalar(2)));
 }
@@ -323,12 +407,6 @@ PyObject* call_ldexp(const Arguments& a) {
 void into_ldexp(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { ldexp_into(out[0], x...); }, a.tensor(0), a.tensor(1));
 }
-PyObject* call_conv2d(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv2d(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6)));
-}
-void into_conv2d(const Arguments& a, std::span<const TensorHandle> out) {
-  invoke(a, [&](const auto&... x) { conv2d_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6));
-}
 PyObject* call_conv2d_input(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv2d_input(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6)));
 }
@@ -340,6 +418,51 @@ PyObject* call_conv2d_weight(const Arguments& a) {
 }
 void into_conv2d_weight(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { conv2d_weight_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6));
+}
+PyObject* call_conv3d_input(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv3d_input(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6)));
+}
+void into_conv3d_input(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { conv3d_input_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6));
+}
+PyObject* call_conv3d_weight(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv3d_weight(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6)));
+}
+void into_conv3d_weight(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { conv3d_weight_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6));
+}
+PyObject* call_conv1d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv1d(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6)));
+}
+PyObject* call_conv1d_padding(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv1d(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.text(4), a.dims(5), a.integer(6)));
+}
+PyObject* call_conv2d_any(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv2d(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6)));
+}
+void into_conv2d_any(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { conv2d_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6));
+}
+PyObject* call_conv2d_padding(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv2d(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.text(4), a.dims(5), a.integer(6)));
+}
+PyObject* call_conv3d_any(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv3d(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6)));
+}
+void into_conv3d_any(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { conv3d_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6));
+}
+PyObject* call_conv3d_padding(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv3d(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.text(4), a.dims(5), a.integer(6)));
+}
+PyObject* call_conv_transpose1d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv_transpose1d(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6), a.dims(7)));
+}
+PyObject* call_conv_transpose2d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv_transpose2d(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6), a.dims(7)));
+}
+PyObject* call_conv_transpose3d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::conv_transpose3d(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6), a.dims(7)));
 }
 PyObject* call_cast(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cast(x...); }, a.tensor(0), a.dtype(1)));
@@ -361,6 +484,141 @@ PyObject* call_contiguous(const Arguments& a) {
 }
 PyObject* call_detach(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::detach(x...); }, a.tensor(0)));
+}
+PyObject* call_class_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::class_loss(x...); }, a.tensor(0), a.tensor(1), a.integer(2)));
+}
+void into_class_loss(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { class_loss_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.tensor(1), a.integer(2));
+}
+PyObject* call_class_loss_backward(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::class_loss_backward(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.integer(4)));
+}
+void into_class_loss_backward(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { class_loss_backward_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.integer(4));
+}
+PyObject* call_nll_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::nll_loss(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.integer(3), a.text(4)));
+}
+PyObject* call_cross_entropy(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cross_entropy(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.integer(3), a.text(4), a.number(5)));
+}
+PyObject* call_seeded_dropout(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::seeded_dropout(x...); }, a.tensor(0), a.number(1), a.number(2), a.number(3), a.number(4), a.integer(5), a.integer(6)));
+}
+void into_seeded_dropout(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { seeded_dropout_into(out[0], x...); }, a.tensor(0), a.number(1), a.number(2), a.number(3), a.number(4), a.integer(5), a.integer(6));
+}
+PyObject* call_dropout(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::dropout(x...); }, a.tensor(0), a.number(1), a.boolean(2), a.boolean(3)));
+}
+PyObject* call_alpha_dropout(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::alpha_dropout(x...); }, a.tensor(0), a.number(1), a.boolean(2), a.boolean(3)));
+}
+PyObject* call_dropout1d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::dropout1d(x...); }, a.tensor(0), a.number(1), a.boolean(2), a.boolean(3)));
+}
+PyObject* call_dropout2d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::dropout2d(x...); }, a.tensor(0), a.number(1), a.boolean(2), a.boolean(3)));
+}
+PyObject* call_dropout3d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::dropout3d(x...); }, a.tensor(0), a.number(1), a.boolean(2), a.boolean(3)));
+}
+PyObject* call_feature_alpha_dropout(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::feature_alpha_dropout(x...); }, a.tensor(0), a.number(1), a.boolean(2), a.boolean(3)));
+}
+PyObject* call_einsum(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::einsum(x...); }, a.text(0), a.tensors(1)));
+}
+PyObject* call_tensordot(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::tensordot(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3)));
+}
+void into_tensordot(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { tensordot_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3));
+}
+PyObject* call_kron(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::kron(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_kron(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { kron_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_chain_matmul(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::chain_matmul(x...); }, a.tensors(0)));
+}
+void into_chain_matmul(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { chain_matmul_into(out[0], x...); }, a.tensors(0));
+}
+PyObject* call_linalg_multi_dot(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::linalg_multi_dot(x...); }, a.tensors(0)));
+}
+void into_linalg_multi_dot(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { linalg_multi_dot_into(out[0], x...); }, a.tensors(0));
+}
+PyObject* call_cross(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cross(x...); }, a.tensor(0), a.tensor(1), a.optional_integer(2)));
+}
+void into_cross(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { cross_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.optional_integer(2));
+}
+PyObject* call__embedding(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::_embedding(x...); }, a.tensor(0), a.tensor(1), a.integer(2), a.boolean(3)));
+}
+void into__embedding(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { _embedding_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.integer(2), a.boolean(3));
+}
+PyObject* call_embedding(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::embedding(x...); }, a.tensor(0), a.tensor(1), a.optional_integer(2), a.optional_number(3), a.number(4), a.boolean(5), a.boolean(6)));
+}
+PyObject* call_embedding_bag(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::embedding_bag(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.optional_number(3), a.number(4), a.boolean(5), a.text(6), a.boolean(7), a.optional_tensor(8), a.boolean(9), a.optional_integer(10)));
+}
+PyObject* call_argmax(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::argmax(x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2)));
+}
+void into_argmax(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { argmax_into(out[0], x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2));
+}
+PyObject* call_argmin(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::argmin(x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2)));
+}
+void into_argmin(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { argmin_into(out[0], x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2));
+}
+PyObject* call_max_dim(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::max(x...); }, a.tensor(0), a.integer(1), a.boolean(2)));
+}
+void into_max_dim(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { max_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.integer(1), a.boolean(2));
+}
+PyObject* call_min_dim(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::min(x...); }, a.tensor(0), a.integer(1), a.boolean(2)));
+}
+void into_min_dim(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { min_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.integer(1), a.boolean(2));
+}
+PyObject* call_max(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::max(x...); }, a.tensor(0)));
+}
+void into_max(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { max_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_max_other(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::max(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_max_other(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { max_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_min(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::min(x...); }, a.tensor(0)));
+}
+void into_min(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { min_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_min_other(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::min(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_min_other(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { min_into(out[0], x...); }, a.tensor(0), a.tensor(1));
 }
 PyObject* call_full(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::full(x...); }, a.dims(0), a.scalar(1), a.optional_dtype(2), a.optional_device(3), a.boolean(4)));
@@ -391,12 +649,6 @@ PyObject* call_full_like(const Arguments& a) {
 }
 PyObject* call_empty_like(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::empty_like(x...); }, a.tensor(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3)));
-}
-PyObject* call_rand_like(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rand_like(x...); }, a.tensor(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3)));
-}
-PyObject* call_randn_like(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::randn_like(x...); }, a.tensor(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3)));
 }
 PyObject* call_logspace(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::logspace(x...); }, a.scalar(0), a.scalar(1), a.integer(2), a.number(3), a.optional_dtype(4), a.optional_device(5), a.boolean(6)));
@@ -429,10 +681,154 @@ void into_index_select(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { index_select_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2));
 }
 PyObject* call_index_add(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::index_add(x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::index_add(x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3), a.scalar(4)));
 }
 void into_index_add(const Arguments& a, std::span<const TensorHandle> out) {
-  invoke(a, [&](const auto&... x) { index_add_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3));
+  invoke(a, [&](const auto&... x) { index_add_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3), a.scalar(4));
+}
+PyObject* call_index_copy(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::index_copy(x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3)));
+}
+void into_index_copy(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { index_copy_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3));
+}
+PyObject* call_index_fill(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::index_fill(x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.operand(3)));
+}
+void into_index_fill(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { index_fill_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.operand(3));
+}
+PyObject* call_argwhere(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::argwhere(x...); }, a.tensor(0)));
+}
+PyObject* call_where_indices(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::where(x...); }, a.tensor(0)));
+}
+PyObject* call_masked_select(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::masked_select(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_masked_select(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { masked_select_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_masked_scatter(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::masked_scatter(x...); }, a.tensor(0), a.tensor(1), a.tensor(2)));
+}
+void into_masked_scatter(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { masked_scatter_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2));
+}
+PyObject* call__index(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::_index(x...); }, a.tensor(0), a.tensors(1), a.integer(2)));
+}
+void into__index(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { _index_into(out[0], x...); }, a.tensor(0), a.tensors(1), a.integer(2));
+}
+PyObject* call__index_put(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::_index_put(x...); }, a.tensor(0), a.tensor(1), a.tensors(2), a.integer(3), a.boolean(4)));
+}
+void into__index_put(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { _index_put_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensors(2), a.integer(3), a.boolean(4));
+}
+PyObject* call_index_put(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::index_put(x...); }, a.tensor(0), a.tensors(1), a.tensor(2), a.boolean(3)));
+}
+PyObject* call_index_put_(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::index_put_(x...); }, a.tensor(0), a.tensors(1), a.tensor(2), a.boolean(3)));
+}
+PyObject* call_take(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::take(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_take(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { take_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_put(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::put(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.boolean(3)));
+}
+void into_put(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { put_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.boolean(3));
+}
+PyObject* call_resize_axis(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::resize_axis(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.integer(3), a.text(4), a.boolean(5), a.number(6), a.boolean(7)));
+}
+void into_resize_axis(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { resize_axis_into(out[0], x...); }, a.tensor(0), a.integer(1), a.integer(2), a.integer(3), a.text(4), a.boolean(5), a.number(6), a.boolean(7));
+}
+PyObject* call_resize_axis_input(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::resize_axis_input(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.integer(3), a.text(4), a.boolean(5), a.number(6), a.boolean(7)));
+}
+void into_resize_axis_input(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { resize_axis_input_into(out[0], x...); }, a.tensor(0), a.integer(1), a.integer(2), a.integer(3), a.text(4), a.boolean(5), a.number(6), a.boolean(7));
+}
+PyObject* call_interpolate(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::interpolate(x...); }, a.tensor(0), a.optional_dims(1), a.optional_numbers(2), a.text(3), a.optional_boolean(4), a.optional_boolean(5), a.boolean(6)));
+}
+PyObject* call_pixel_shuffle(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::pixel_shuffle(x...); }, a.tensor(0), a.integer(1)));
+}
+PyObject* call_pixel_unshuffle(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::pixel_unshuffle(x...); }, a.tensor(0), a.integer(1)));
+}
+PyObject* call_channel_shuffle(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::channel_shuffle(x...); }, a.tensor(0), a.integer(1)));
+}
+PyObject* call_cat(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cat(x...); }, a.tensors(0), a.integer(1)));
+}
+void into_cat(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { cat_into(out[0], x...); }, a.tensors(0), a.integer(1));
+}
+PyObject* call_concat(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::concat(x...); }, a.tensors(0), a.integer(1)));
+}
+void into_concat(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { concat_into(out[0], x...); }, a.tensors(0), a.integer(1));
+}
+PyObject* call_concatenate(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::concatenate(x...); }, a.tensors(0), a.integer(1)));
+}
+void into_concatenate(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { concatenate_into(out[0], x...); }, a.tensors(0), a.integer(1));
+}
+PyObject* call_stack(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::stack(x...); }, a.tensors(0), a.integer(1)));
+}
+void into_stack(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { stack_into(out[0], x...); }, a.tensors(0), a.integer(1));
+}
+PyObject* call_hstack(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::hstack(x...); }, a.tensors(0)));
+}
+void into_hstack(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { hstack_into(out[0], x...); }, a.tensors(0));
+}
+PyObject* call_vstack(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::vstack(x...); }, a.tensors(0)));
+}
+void into_vstack(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { vstack_into(out[0], x...); }, a.tensors(0));
+}
+PyObject* call_row_stack(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::row_stack(x...); }, a.tensors(0)));
+}
+void into_row_stack(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { row_stack_into(out[0], x...); }, a.tensors(0));
+}
+PyObject* call_dstack(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::dstack(x...); }, a.tensors(0)));
+}
+void into_dstack(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { dstack_into(out[0], x...); }, a.tensors(0));
+}
+PyObject* call_column_stack(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::column_stack(x...); }, a.tensors(0)));
+}
+void into_column_stack(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { column_stack_into(out[0], x...); }, a.tensors(0));
+}
+PyObject* call_block_diag(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::block_diag(x...); }, a.tensors(0)));
+}
+PyObject* call_cartesian_prod(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cartesian_prod(x...); }, a.tensors(0)));
 }
 PyObject* call_isinf(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::isinf(x...); }, a.tensor(0)));
@@ -536,6 +932,57 @@ PyObject* call_allclose(const Arguments& a) {
 PyObject* call_equal(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::equal(x...); }, a.tensor(0), a.tensor(1)));
 }
+PyObject* call_mse_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::mse_loss(x...); }, a.tensor(0), a.tensor(1), a.text(2), a.optional_tensor(3)));
+}
+PyObject* call_l1_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::l1_loss(x...); }, a.tensor(0), a.tensor(1), a.text(2), a.optional_tensor(3)));
+}
+PyObject* call_smooth_l1_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::smooth_l1_loss(x...); }, a.tensor(0), a.tensor(1), a.text(2), a.number(3)));
+}
+PyObject* call_huber_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::huber_loss(x...); }, a.tensor(0), a.tensor(1), a.text(2), a.number(3), a.optional_tensor(4)));
+}
+PyObject* call_binary_cross_entropy(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::binary_cross_entropy(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.text(3)));
+}
+PyObject* call_binary_cross_entropy_with_logits(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::binary_cross_entropy_with_logits(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.text(3), a.optional_tensor(4)));
+}
+PyObject* call_kl_div(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::kl_div(x...); }, a.tensor(0), a.tensor(1), a.text(2), a.boolean(3)));
+}
+PyObject* call_poisson_nll_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::poisson_nll_loss(x...); }, a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3), a.number(4), a.text(5)));
+}
+PyObject* call_gaussian_nll_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::gaussian_nll_loss(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.boolean(3), a.number(4), a.text(5)));
+}
+PyObject* call_hinge_embedding_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::hinge_embedding_loss(x...); }, a.tensor(0), a.tensor(1), a.number(2), a.text(3)));
+}
+PyObject* call_margin_ranking_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::margin_ranking_loss(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.number(3), a.text(4)));
+}
+PyObject* call_cosine_embedding_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cosine_embedding_loss(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.number(3), a.text(4)));
+}
+PyObject* call_triplet_margin_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::triplet_margin_loss(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.number(3), a.number(4), a.number(5), a.boolean(6), a.text(7)));
+}
+PyObject* call_soft_margin_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::soft_margin_loss(x...); }, a.tensor(0), a.tensor(1), a.text(2)));
+}
+PyObject* call_cosine_similarity(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cosine_similarity(x...); }, a.tensor(0), a.tensor(1), a.integer(2), a.number(3)));
+}
+PyObject* call_pairwise_distance(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::pairwise_distance(x...); }, a.tensor(0), a.tensor(1), a.number(2), a.number(3), a.boolean(4)));
+}
+PyObject* call_cdist(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cdist(x...); }, a.tensor(0), a.tensor(1), a.number(2)));
+}
 PyObject* call_bmm(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::bmm(x...); }, a.tensor(0), a.tensor(1)));
 }
@@ -545,11 +992,158 @@ void into_bmm(const Arguments& a, std::span<const TensorHandle> out) {
 PyObject* call_matmul(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::matmul(x...); }, a.tensor(0), a.tensor(1)));
 }
+void into_matmul(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { matmul_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
 PyObject* call_mm(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::mm(x...); }, a.tensor(0), a.tensor(1)));
 }
+void into_mm(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { mm_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_mv(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::mv(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_mv(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { mv_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_dot(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::dot(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_dot(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { dot_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_vdot(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::vdot(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_vdot(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { vdot_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_inner(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::inner(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_inner(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { inner_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_outer(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::outer(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_outer(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { outer_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_ger(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::ger(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_ger(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { ger_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_addmm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::addmm(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3), a.scalar(4)));
+}
+void into_addmm(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { addmm_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3), a.scalar(4));
+}
+PyObject* call_addmv(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::addmv(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3), a.scalar(4)));
+}
+void into_addmv(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { addmv_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3), a.scalar(4));
+}
+PyObject* call_addr(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::addr(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3), a.scalar(4)));
+}
+void into_addr(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { addr_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3), a.scalar(4));
+}
+PyObject* call_addbmm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::addbmm(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3), a.scalar(4)));
+}
+void into_addbmm(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { addbmm_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3), a.scalar(4));
+}
+PyObject* call_baddbmm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::baddbmm(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3), a.scalar(4)));
+}
+void into_baddbmm(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { baddbmm_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3), a.scalar(4));
+}
 PyObject* call_linear(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::linear(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2)));
+}
+PyObject* call_bilinear(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::bilinear(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.optional_tensor(3)));
+}
+PyObject* call_var_mean(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::var_mean(x...); }, a.tensor(0), a.optional_dims(1), a.optional_scalar(2), a.boolean(3)));
+}
+void into_var_mean(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { var_mean_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.optional_dims(1), a.optional_scalar(2), a.boolean(3));
+}
+PyObject* call_var_mean_dim(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::var_mean(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.boolean(3)));
+}
+void into_var_mean_dim(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { var_mean_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.boolean(3));
+}
+PyObject* call_var_mean_unbiased(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::var_mean(x...); }, a.tensor(0), a.boolean(1)));
+}
+void into_var_mean_unbiased(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { var_mean_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.boolean(1));
+}
+PyObject* call_var(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::var(x...); }, a.tensor(0), a.optional_dims(1), a.optional_scalar(2), a.boolean(3)));
+}
+void into_var(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { var_into(out[0], x...); }, a.tensor(0), a.optional_dims(1), a.optional_scalar(2), a.boolean(3));
+}
+PyObject* call_var_dim(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::var(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.boolean(3)));
+}
+void into_var_dim(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { var_into(out[0], x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.boolean(3));
+}
+PyObject* call_var_unbiased(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::var(x...); }, a.tensor(0), a.boolean(1)));
+}
+void into_var_unbiased(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { var_into(out[0], x...); }, a.tensor(0), a.boolean(1));
+}
+PyObject* call_std(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::std(x...); }, a.tensor(0), a.optional_dims(1), a.optional_scalar(2), a.boolean(3)));
+}
+void into_std(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { std_into(out[0], x...); }, a.tensor(0), a.optional_dims(1), a.optional_scalar(2), a.boolean(3));
+}
+PyObject* call_std_dim(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::std(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.boolean(3)));
+}
+void into_std_dim(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { std_into(out[0], x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.boolean(3));
+}
+PyObject* call_std_unbiased(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::std(x...); }, a.tensor(0), a.boolean(1)));
+}
+void into_std_unbiased(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { std_into(out[0], x...); }, a.tensor(0), a.boolean(1));
+}
+PyObject* call_std_mean(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::std_mean(x...); }, a.tensor(0), a.optional_dims(1), a.optional_scalar(2), a.boolean(3)));
+}
+void into_std_mean(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { std_mean_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.optional_dims(1), a.optional_scalar(2), a.boolean(3));
+}
+PyObject* call_std_mean_dim(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::std_mean(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.boolean(3)));
+}
+void into_std_mean_dim(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { std_mean_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.boolean(3));
+}
+PyObject* call_std_mean_unbiased(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::std_mean(x...); }, a.tensor(0), a.boolean(1)));
+}
+void into_std_mean_unbiased(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { std_mean_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.boolean(1));
 }
 PyObject* call_view(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::view(x...); }, a.tensor(0), a.dims(1)));
@@ -590,29 +1184,59 @@ PyObject* call_flatten(const Arguments& a) {
 PyObject* call_narrow(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::narrow(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.integer(3)));
 }
-PyObject* call_softmax(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::softmax(x...); }, a.tensor(0), a.integer(1)));
+PyObject* call_normalise_rows(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::normalise_rows(x...); }, a.tensor(0), a.optional_tensor(1), a.optional_tensor(2), a.integer(3), a.integer(4), a.integer(5), a.number(6), a.boolean(7)));
 }
-void into_softmax(const Arguments& a, std::span<const TensorHandle> out) {
-  invoke(a, [&](const auto&... x) { softmax_into(out[0], x...); }, a.tensor(0), a.integer(1));
+void into_normalise_rows(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { normalise_rows_into(Targets<3>{out[0], out[1], out[2]}, x...); }, a.tensor(0), a.optional_tensor(1), a.optional_tensor(2), a.integer(3), a.integer(4), a.integer(5), a.number(6), a.boolean(7));
 }
-PyObject* call_log_softmax(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::log_softmax(x...); }, a.tensor(0), a.integer(1)));
+PyObject* call_normalise_rows_backward(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::normalise_rows_backward(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.optional_tensor(4), a.integer(5), a.integer(6), a.boolean(7)));
 }
-void into_log_softmax(const Arguments& a, std::span<const TensorHandle> out) {
-  invoke(a, [&](const auto&... x) { log_softmax_into(out[0], x...); }, a.tensor(0), a.integer(1));
+void into_normalise_rows_backward(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { normalise_rows_backward_into(Targets<3>{out[0], out[1], out[2]}, x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.optional_tensor(4), a.integer(5), a.integer(6), a.boolean(7));
+}
+PyObject* call_layer_norm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::layer_norm(x...); }, a.tensor(0), a.dims(1), a.optional_tensor(2), a.optional_tensor(3), a.number(4)));
+}
+PyObject* call_rms_norm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rms_norm(x...); }, a.tensor(0), a.dims(1), a.optional_tensor(2), a.optional_number(3)));
+}
+PyObject* call_group_norm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::group_norm(x...); }, a.tensor(0), a.integer(1), a.optional_tensor(2), a.optional_tensor(3), a.number(4)));
+}
+PyObject* call_instance_norm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::instance_norm(x...); }, a.tensor(0), a.optional_tensor(1), a.optional_tensor(2), a.optional_tensor(3), a.optional_tensor(4), a.boolean(5), a.number(6), a.number(7)));
 }
 PyObject* call_batch_norm(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::batch_norm(x...); }, a.tensor(0), a.optional_tensor(1), a.optional_tensor(2), a.optional_tensor(3), a.optional_tensor(4), a.boolean(5), a.number(6), a.number(7)));
 }
-PyObject* call_mse_loss(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::mse_loss(x...); }, a.tensor(0), a.tensor(1), a.text(2)));
+PyObject* call_local_response_norm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::local_response_norm(x...); }, a.tensor(0), a.integer(1), a.number(2), a.number(3), a.number(4)));
 }
-PyObject* call_nll_loss(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::nll_loss(x...); }, a.tensor(0), a.tensor(1), a.text(2)));
+PyObject* call_normalize(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::normalize(x...); }, a.tensor(0), a.number(1), a.integer(2), a.number(3)));
 }
-PyObject* call_cross_entropy(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cross_entropy(x...); }, a.tensor(0), a.tensor(1), a.text(2)));
+void into_normalize(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { normalize_into(out[0], x...); }, a.tensor(0), a.number(1), a.integer(2), a.number(3));
+}
+PyObject* call_select_scatter(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::select_scatter(x...); }, a.tensor(0), a.tensor(1), a.integer(2), a.integer(3)));
+}
+PyObject* call_slice_scatter(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::slice_scatter(x...); }, a.tensor(0), a.tensor(1), a.integer(2), a.optional_integer(3), a.optional_integer(4), a.integer(5)));
+}
+PyObject* call_diagonal_scatter(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::diagonal_scatter(x...); }, a.tensor(0), a.tensor(1), a.integer(2), a.integer(3), a.integer(4)));
+}
+PyObject* call_constant_pad_nd(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::constant_pad_nd(x...); }, a.tensor(0), a.dims(1), a.scalar(2)));
+}
+void into_constant_pad_nd(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { constant_pad_nd_into(out[0], x...); }, a.tensor(0), a.dims(1), a.scalar(2));
+}
+PyObject* call_pad(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::pad(x...); }, a.tensor(0), a.dims(1), a.text(2), a.optional_number(3)));
 }
 PyObject* call_lerp(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::lerp(x...); }, a.tensor(0), a.tensor(1), a.operand(2)));
@@ -674,6 +1298,105 @@ PyObject* call_masked_fill(const Arguments& a) {
 void into_masked_fill(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { masked_fill_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.operand(2));
 }
+PyObject* call_max_pool(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::max_pool(x...); }, a.tensor(0), a.dims(1), a.dims(2), a.dims(3), a.dims(4), a.boolean(5), a.boolean(6)));
+}
+void into_max_pool(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { max_pool_into(out[0], x...); }, a.tensor(0), a.dims(1), a.dims(2), a.dims(3), a.dims(4), a.boolean(5), a.boolean(6));
+}
+PyObject* call_max_pool_with_indices(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::max_pool_with_indices(x...); }, a.tensor(0), a.dims(1), a.dims(2), a.dims(3), a.dims(4), a.boolean(5), a.boolean(6)));
+}
+void into_max_pool_with_indices(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { max_pool_with_indices_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.dims(1), a.dims(2), a.dims(3), a.dims(4), a.boolean(5), a.boolean(6));
+}
+PyObject* call_unpool(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::unpool(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.boolean(3)));
+}
+void into_unpool(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { unpool_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.boolean(3));
+}
+PyObject* call_unpool_input(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::unpool_input(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.boolean(3)));
+}
+void into_unpool_input(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { unpool_input_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.boolean(3));
+}
+PyObject* call_avg_pool(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::avg_pool(x...); }, a.tensor(0), a.dims(1), a.dims(2), a.dims(3), a.boolean(4), a.boolean(5), a.integer(6), a.boolean(7)));
+}
+void into_avg_pool(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { avg_pool_into(out[0], x...); }, a.tensor(0), a.dims(1), a.dims(2), a.dims(3), a.boolean(4), a.boolean(5), a.integer(6), a.boolean(7));
+}
+PyObject* call_avg_pool_input(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::avg_pool_input(x...); }, a.tensor(0), a.dims(1), a.dims(2), a.dims(3), a.dims(4), a.boolean(5), a.boolean(6), a.integer(7), a.boolean(8)));
+}
+void into_avg_pool_input(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { avg_pool_input_into(out[0], x...); }, a.tensor(0), a.dims(1), a.dims(2), a.dims(3), a.dims(4), a.boolean(5), a.boolean(6), a.integer(7), a.boolean(8));
+}
+PyObject* call_max_pool1d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::max_pool1d(x...); }, a.tensor(0), a.dims(1), a.optional_dims(2), a.dims(3), a.dims(4), a.boolean(5)));
+}
+PyObject* call_max_pool1d_with_indices(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::max_pool1d_with_indices(x...); }, a.tensor(0), a.dims(1), a.optional_dims(2), a.dims(3), a.dims(4), a.boolean(5)));
+}
+PyObject* call_avg_pool1d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::avg_pool1d(x...); }, a.tensor(0), a.dims(1), a.optional_dims(2), a.dims(3), a.boolean(4), a.boolean(5)));
+}
+PyObject* call_adaptive_avg_pool1d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::adaptive_avg_pool1d(x...); }, a.tensor(0), a.dims(1)));
+}
+PyObject* call_adaptive_max_pool1d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::adaptive_max_pool1d(x...); }, a.tensor(0), a.dims(1)));
+}
+PyObject* call_lp_pool1d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::lp_pool1d(x...); }, a.tensor(0), a.number(1), a.dims(2), a.optional_dims(3), a.boolean(4)));
+}
+PyObject* call_max_unpool1d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::max_unpool1d(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.optional_dims(3), a.dims(4), a.optional_dims(5)));
+}
+PyObject* call_max_pool2d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::max_pool2d(x...); }, a.tensor(0), a.dims(1), a.optional_dims(2), a.dims(3), a.dims(4), a.boolean(5)));
+}
+PyObject* call_max_pool2d_with_indices(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::max_pool2d_with_indices(x...); }, a.tensor(0), a.dims(1), a.optional_dims(2), a.dims(3), a.dims(4), a.boolean(5)));
+}
+PyObject* call_avg_pool2d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::avg_pool2d(x...); }, a.tensor(0), a.dims(1), a.optional_dims(2), a.dims(3), a.boolean(4), a.boolean(5), a.optional_integer(6)));
+}
+PyObject* call_adaptive_avg_pool2d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::adaptive_avg_pool2d(x...); }, a.tensor(0), a.dims(1)));
+}
+PyObject* call_adaptive_max_pool2d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::adaptive_max_pool2d(x...); }, a.tensor(0), a.dims(1)));
+}
+PyObject* call_lp_pool2d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::lp_pool2d(x...); }, a.tensor(0), a.number(1), a.dims(2), a.optional_dims(3), a.boolean(4)));
+}
+PyObject* call_max_unpool2d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::max_unpool2d(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.optional_dims(3), a.dims(4), a.optional_dims(5)));
+}
+PyObject* call_max_pool3d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::max_pool3d(x...); }, a.tensor(0), a.dims(1), a.optional_dims(2), a.dims(3), a.dims(4), a.boolean(5)));
+}
+PyObject* call_max_pool3d_with_indices(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::max_pool3d_with_indices(x...); }, a.tensor(0), a.dims(1), a.optional_dims(2), a.dims(3), a.dims(4), a.boolean(5)));
+}
+PyObject* call_avg_pool3d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::avg_pool3d(x...); }, a.tensor(0), a.dims(1), a.optional_dims(2), a.dims(3), a.boolean(4), a.boolean(5), a.optional_integer(6)));
+}
+PyObject* call_adaptive_avg_pool3d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::adaptive_avg_pool3d(x...); }, a.tensor(0), a.dims(1)));
+}
+PyObject* call_adaptive_max_pool3d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::adaptive_max_pool3d(x...); }, a.tensor(0), a.dims(1)));
+}
+PyObject* call_lp_pool3d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::lp_pool3d(x...); }, a.tensor(0), a.number(1), a.dims(2), a.optional_dims(3), a.boolean(4)));
+}
+PyObject* call_max_unpool3d(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::max_unpool3d(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.optional_dims(3), a.dims(4), a.optional_dims(5)));
+}
 PyObject* call_rand(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rand(x...); }, a.dims(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3), a.optional_generator(4)));
 }
@@ -683,6 +1406,45 @@ PyObject* call_randn(const Arguments& a) {
 PyObject* call_randint(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::randint(x...); }, a.integer(0), a.optional_integer(1), a.dims(2), a.optional_dtype(3), a.optional_device(4), a.optional_generator(5)));
 }
+PyObject* call_randint_below(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::randint(x...); }, a.integer(0), a.dims(1), a.optional_dtype(2), a.optional_device(3), a.optional_generator(4)));
+}
+PyObject* call_rand_like(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rand_like(x...); }, a.tensor(0), a.optional_dtype(1), a.boolean(2)));
+}
+PyObject* call_randn_like(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::randn_like(x...); }, a.tensor(0), a.optional_dtype(1), a.boolean(2)));
+}
+PyObject* call_randint_like(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::randint_like(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.optional_dtype(3)));
+}
+PyObject* call_randint_like_below(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::randint_like(x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2)));
+}
+PyObject* call_randperm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::randperm(x...); }, a.integer(0), a.optional_dtype(1), a.optional_device(2), a.optional_generator(3)));
+}
+PyObject* call_normal(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::normal(x...); }, a.tensor(0), a.number(1), a.optional_generator(2)));
+}
+PyObject* call_normal_each_deviation(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::normal(x...); }, a.number(0), a.tensor(1), a.optional_generator(2)));
+}
+PyObject* call_normal_each(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::normal(x...); }, a.tensor(0), a.tensor(1), a.optional_generator(2)));
+}
+PyObject* call_normal_size(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::normal(x...); }, a.number(0), a.number(1), a.dims(2), a.optional_dtype(3), a.optional_device(4), a.boolean(5), a.optional_generator(6)));
+}
+PyObject* call_bernoulli(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::bernoulli(x...); }, a.tensor(0), a.optional_generator(1)));
+}
+PyObject* call_bernoulli_p(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::bernoulli(x...); }, a.tensor(0), a.number(1), a.optional_generator(2)));
+}
+PyObject* call_multinomial(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::multinomial(x...); }, a.tensor(0), a.integer(1), a.boolean(2), a.optional_generator(3)));
+}
 PyObject* call_uniform_(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::uniform_(x...); }, a.tensor(0), a.number(1), a.number(2), a.optional_generator(3)));
 }
@@ -691,6 +1453,69 @@ PyObject* call_normal_(const Arguments& a) {
 }
 PyObject* call_bernoulli_(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::bernoulli_(x...); }, a.tensor(0), a.number(1), a.optional_generator(2)));
+}
+PyObject* call_bernoulli__each(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::bernoulli_(x...); }, a.tensor(0), a.tensor(1), a.optional_generator(2)));
+}
+PyObject* call_exponential_(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::exponential_(x...); }, a.tensor(0), a.number(1), a.optional_generator(2)));
+}
+PyObject* call_flip(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::flip(x...); }, a.tensor(0), a.dims(1)));
+}
+void into_flip(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { flip_into(out[0], x...); }, a.tensor(0), a.dims(1));
+}
+PyObject* call_tril(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::tril(x...); }, a.tensor(0), a.integer(1)));
+}
+void into_tril(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { tril_into(out[0], x...); }, a.tensor(0), a.integer(1));
+}
+PyObject* call_triu(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::triu(x...); }, a.tensor(0), a.integer(1)));
+}
+void into_triu(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { triu_into(out[0], x...); }, a.tensor(0), a.integer(1));
+}
+PyObject* call_repeat_interleave_indices(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::repeat_interleave(x...); }, a.tensor(0), a.optional_integer(1)));
+}
+PyObject* call_repeat(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::repeat(x...); }, a.tensor(0), a.dims(1)));
+}
+PyObject* call_tile(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::tile(x...); }, a.tensor(0), a.dims(1)));
+}
+PyObject* call_repeat_interleave(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::repeat_interleave(x...); }, a.tensor(0), a.integer(1), a.optional_integer(2), a.optional_integer(3)));
+}
+PyObject* call_repeat_interleave_counts(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::repeat_interleave(x...); }, a.tensor(0), a.tensor(1), a.optional_integer(2), a.optional_integer(3)));
+}
+PyObject* call_roll(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::roll(x...); }, a.tensor(0), a.dims(1), a.optional_dims(2)));
+}
+PyObject* call_fliplr(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::fliplr(x...); }, a.tensor(0)));
+}
+PyObject* call_flipud(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::flipud(x...); }, a.tensor(0)));
+}
+PyObject* call_rot90(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rot90(x...); }, a.tensor(0), a.integer(1), a.dims(2)));
+}
+PyObject* call_diag_embed(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::diag_embed(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.integer(3)));
+}
+PyObject* call_diag(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::diag(x...); }, a.tensor(0), a.integer(1)));
+}
+void into_diag(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { diag_into(out[0], x...); }, a.tensor(0), a.integer(1));
+}
+PyObject* call_diagflat(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::diagflat(x...); }, a.tensor(0), a.integer(1)));
 }
 PyObject* call_sum(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::sum(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3)));
@@ -716,14 +1541,341 @@ PyObject* call_amin(const Arguments& a) {
 void into_amin(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { amin_into(out[0], x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2));
 }
-PyObject* call_argmax(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::argmax(x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2)));
+PyObject* call_prod(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::prod(x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2), a.optional_dtype(3)));
 }
-void into_argmax(const Arguments& a, std::span<const TensorHandle> out) {
-  invoke(a, [&](const auto&... x) { argmax_into(out[0], x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2));
+void into_prod(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { prod_into(out[0], x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2), a.optional_dtype(3));
 }
-PyObject* call_var(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::var(x...); }, a.tensor(0), a.optional_dims(1), a.scalar(2), a.boolean(3)));
+PyObject* call_nansum(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::nansum(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3)));
+}
+void into_nansum(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { nansum_into(out[0], x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3));
+}
+PyObject* call_count_nonzero(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::count_nonzero(x...); }, a.tensor(0), a.optional_dims(1)));
+}
+void into_count_nonzero(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { count_nonzero_into(out[0], x...); }, a.tensor(0), a.optional_dims(1));
+}
+PyObject* call_any(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::any(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2)));
+}
+void into_any(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { any_into(out[0], x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2));
+}
+PyObject* call_all(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::all(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2)));
+}
+void into_all(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { all_into(out[0], x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2));
+}
+PyObject* call_logsumexp(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::logsumexp(x...); }, a.tensor(0), a.dims(1), a.boolean(2)));
+}
+void into_logsumexp(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { logsumexp_into(out[0], x...); }, a.tensor(0), a.dims(1), a.boolean(2));
+}
+PyObject* call_nanmean(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::nanmean(x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3)));
+}
+void into_nanmean(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { nanmean_into(out[0], x...); }, a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3));
+}
+PyObject* call_aminmax(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::aminmax(x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2)));
+}
+void into_aminmax(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { aminmax_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2));
+}
+PyObject* call_trace(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::trace(x...); }, a.tensor(0)));
+}
+PyObject* call_lstm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::lstm(x...); }, a.tensor(0), a.tensors(1), a.tensors(2), a.boolean(3), a.integer(4), a.number(5), a.boolean(6), a.boolean(7), a.boolean(8)));
+}
+PyObject* call_gru(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::gru(x...); }, a.tensor(0), a.tensor(1), a.tensors(2), a.boolean(3), a.integer(4), a.number(5), a.boolean(6), a.boolean(7), a.boolean(8)));
+}
+PyObject* call_rnn_tanh(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rnn_tanh(x...); }, a.tensor(0), a.tensor(1), a.tensors(2), a.boolean(3), a.integer(4), a.number(5), a.boolean(6), a.boolean(7), a.boolean(8)));
+}
+PyObject* call_rnn_relu(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rnn_relu(x...); }, a.tensor(0), a.tensor(1), a.tensors(2), a.boolean(3), a.integer(4), a.number(5), a.boolean(6), a.boolean(7), a.boolean(8)));
+}
+PyObject* call_lstm_cell(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::lstm_cell(x...); }, a.tensor(0), a.tensors(1), a.tensor(2), a.tensor(3), a.optional_tensor(4), a.optional_tensor(5)));
+}
+PyObject* call_gru_cell(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::gru_cell(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.optional_tensor(4), a.optional_tensor(5)));
+}
+PyObject* call_rnn_tanh_cell(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rnn_tanh_cell(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.optional_tensor(4), a.optional_tensor(5)));
+}
+PyObject* call_rnn_relu_cell(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rnn_relu_cell(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.optional_tensor(4), a.optional_tensor(5)));
+}
+PyObject* call_rnn_steps(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rnn_steps(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.tensor(3), a.optional_tensor(4), a.text(5), a.boolean(6)));
+}
+void into_rnn_steps(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { rnn_steps_into(Targets<3>{out[0], out[1], out[2]}, x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.tensor(3), a.optional_tensor(4), a.text(5), a.boolean(6));
+}
+PyObject* call_rnn_steps_grad(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rnn_steps_grad(x...); }, a.tensor(0), a.optional_tensor(1), a.tensor(2), a.tensor(3), a.optional_tensor(4), a.tensor(5), a.tensor(6), a.tensor(7), a.text(8), a.boolean(9)));
+}
+void into_rnn_steps_grad(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { rnn_steps_grad_into(Targets<4>{out[0], out[1], out[2], out[3]}, x...); }, a.tensor(0), a.optional_tensor(1), a.tensor(2), a.tensor(3), a.optional_tensor(4), a.tensor(5), a.tensor(6), a.tensor(7), a.text(8), a.boolean(9));
+}
+PyObject* call_cumsum(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cumsum(x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2)));
+}
+void into_cumsum(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { cumsum_into(out[0], x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2));
+}
+PyObject* call_cumprod(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cumprod(x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2)));
+}
+void into_cumprod(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { cumprod_into(out[0], x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2));
+}
+PyObject* call_logcumsumexp(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::logcumsumexp(x...); }, a.tensor(0), a.integer(1)));
+}
+void into_logcumsumexp(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { logcumsumexp_into(out[0], x...); }, a.tensor(0), a.integer(1));
+}
+PyObject* call_cummax(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cummax(x...); }, a.tensor(0), a.integer(1)));
+}
+void into_cummax(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { cummax_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.integer(1));
+}
+PyObject* call_cummin(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::cummin(x...); }, a.tensor(0), a.integer(1)));
+}
+void into_cummin(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { cummin_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.integer(1));
+}
+PyObject* call_diff(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::diff(x...); }, a.tensor(0), a.integer(1), a.integer(2)));
+}
+void into_diff(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { diff_into(out[0], x...); }, a.tensor(0), a.integer(1), a.integer(2));
+}
+PyObject* call_gather(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::gather(x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.boolean(3)));
+}
+void into_gather(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { gather_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.boolean(3));
+}
+PyObject* call_scatter_src(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::scatter(x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3)));
+}
+void into_scatter_src(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { scatter_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3));
+}
+PyObject* call_scatter_add(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::scatter_add(x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3)));
+}
+void into_scatter_add(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { scatter_add_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3));
+}
+PyObject* call_scatter_reduce(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::scatter_reduce(x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3), a.text(4), a.boolean(5)));
+}
+void into_scatter_reduce(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { scatter_reduce_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3), a.text(4), a.boolean(5));
+}
+PyObject* call_scatter_value(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::scatter(x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.scalar(3)));
+}
+void into_scatter_value(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { scatter_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.scalar(3));
+}
+PyObject* call_scatter_src_reduce(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::scatter(x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3), a.text(4)));
+}
+void into_scatter_src_reduce(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { scatter_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3), a.text(4));
+}
+PyObject* call_scatter_value_reduce(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::scatter(x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.scalar(3), a.text(4)));
+}
+void into_scatter_value_reduce(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { scatter_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.scalar(3), a.text(4));
+}
+PyObject* call_take_along_dim(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::take_along_dim(x...); }, a.tensor(0), a.tensor(1), a.optional_integer(2)));
+}
+void into_take_along_dim(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { take_along_dim_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.optional_integer(2));
+}
+PyObject* call_searchsorted(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::searchsorted(x...); }, a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3)));
+}
+void into_searchsorted(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { searchsorted_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3));
+}
+PyObject* call_histc(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::histc(x...); }, a.tensor(0), a.integer(1), a.scalar(2), a.scalar(3)));
+}
+void into_histc(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { histc_into(out[0], x...); }, a.tensor(0), a.integer(1), a.scalar(2), a.scalar(3));
+}
+PyObject* call_bincount(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::bincount(x...); }, a.tensor(0), a.optional_tensor(1), a.integer(2)));
+}
+PyObject* call_distinct(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::distinct(x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2)));
+}
+PyObject* call_searchsorted_number(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::searchsorted(x...); }, a.tensor(0), a.scalar(1), a.boolean(2), a.boolean(3)));
+}
+PyObject* call_bucketize(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::bucketize(x...); }, a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3)));
+}
+PyObject* call_isin(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::isin(x...); }, a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3)));
+}
+PyObject* call_quantile(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::quantile(x...); }, a.tensor(0), a.number(1), a.optional_integer(2), a.boolean(3), a.text(4)));
+}
+PyObject* call_quantile_each(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::quantile(x...); }, a.tensor(0), a.tensor(1), a.optional_integer(2), a.boolean(3), a.text(4)));
+}
+PyObject* call_nanquantile(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::nanquantile(x...); }, a.tensor(0), a.number(1), a.optional_integer(2), a.boolean(3), a.text(4)));
+}
+PyObject* call_nanquantile_each(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::nanquantile(x...); }, a.tensor(0), a.tensor(1), a.optional_integer(2), a.boolean(3), a.text(4)));
+}
+PyObject* call__segment_reduce(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::_segment_reduce(x...); }, a.tensor(0), a.tensor(1), a.text(2), a.optional_scalar(3)));
+}
+void into__segment_reduce(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { _segment_reduce_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.text(2), a.optional_scalar(3));
+}
+PyObject* call_segment_reduce(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::segment_reduce(x...); }, a.tensor(0), a.text(1), a.optional_tensor(2), a.optional_tensor(3), a.integer(4), a.boolean(5), a.optional_scalar(6)));
+}
+PyObject* call_softmax(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::softmax(x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2)));
+}
+void into_softmax(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { softmax_into(out[0], x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2));
+}
+PyObject* call_log_softmax(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::log_softmax(x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2)));
+}
+void into_log_softmax(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { log_softmax_into(out[0], x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2));
+}
+PyObject* call_softmax_backward(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::softmax_backward(x...); }, a.tensor(0), a.tensor(1), a.integer(2)));
+}
+void into_softmax_backward(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { softmax_backward_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.integer(2));
+}
+PyObject* call_log_softmax_backward(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::log_softmax_backward(x...); }, a.tensor(0), a.tensor(1), a.integer(2)));
+}
+void into_log_softmax_backward(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { log_softmax_backward_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.integer(2));
+}
+PyObject* call_softmin(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::softmin(x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2)));
+}
+PyObject* call_sort(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::sort(x...); }, a.tensor(0), a.integer(1), a.boolean(2), a.boolean(3)));
+}
+void into_sort(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { sort_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.integer(1), a.boolean(2), a.boolean(3));
+}
+PyObject* call_topk(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::topk(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.boolean(3), a.boolean(4)));
+}
+void into_topk(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { topk_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.integer(1), a.integer(2), a.boolean(3), a.boolean(4));
+}
+PyObject* call_kthvalue(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::kthvalue(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.boolean(3)));
+}
+void into_kthvalue(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { kthvalue_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.integer(1), a.integer(2), a.boolean(3));
+}
+PyObject* call_median_dim(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::median(x...); }, a.tensor(0), a.integer(1), a.boolean(2)));
+}
+void into_median_dim(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { median_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.integer(1), a.boolean(2));
+}
+PyObject* call_nanmedian_dim(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::nanmedian(x...); }, a.tensor(0), a.integer(1), a.boolean(2)));
+}
+void into_nanmedian_dim(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { nanmedian_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.integer(1), a.boolean(2));
+}
+PyObject* call_mode(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::mode(x...); }, a.tensor(0), a.integer(1), a.boolean(2)));
+}
+void into_mode(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { mode_into(Targets<2>{out[0], out[1]}, x...); }, a.tensor(0), a.integer(1), a.boolean(2));
+}
+PyObject* call_median(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::median(x...); }, a.tensor(0)));
+}
+PyObject* call_nanmedian(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::nanmedian(x...); }, a.tensor(0)));
+}
+PyObject* call_argsort(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::argsort(x...); }, a.tensor(0), a.integer(1), a.boolean(2), a.boolean(3)));
+}
+PyObject* call_msort(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::msort(x...); }, a.tensor(0)));
+}
+void into_msort(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { msort_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_unbind(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::unbind(x...); }, a.tensor(0), a.integer(1)));
+}
+PyObject* call_split(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::split(x...); }, a.tensor(0), a.integer(1), a.integer(2)));
+}
+PyObject* call_split_sizes(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::split(x...); }, a.tensor(0), a.dims(1), a.integer(2)));
+}
+PyObject* call_split_with_sizes(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::split_with_sizes(x...); }, a.tensor(0), a.dims(1), a.integer(2)));
+}
+PyObject* call_chunk(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::chunk(x...); }, a.tensor(0), a.integer(1), a.integer(2)));
+}
+PyObject* call_tensor_split(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::tensor_split(x...); }, a.tensor(0), a.integer(1), a.integer(2)));
+}
+PyObject* call_tensor_split_indices(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::tensor_split(x...); }, a.tensor(0), a.dims(1), a.integer(2)));
+}
+PyObject* call_hsplit(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::hsplit(x...); }, a.tensor(0), a.integer(1)));
+}
+PyObject* call_hsplit_indices(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::hsplit(x...); }, a.tensor(0), a.dims(1)));
+}
+PyObject* call_vsplit(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::vsplit(x...); }, a.tensor(0), a.integer(1)));
+}
+PyObject* call_vsplit_indices(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::vsplit(x...); }, a.tensor(0), a.dims(1)));
+}
+PyObject* call_dsplit(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::dsplit(x...); }, a.tensor(0), a.integer(1)));
+}
+PyObject* call_dsplit_indices(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::dsplit(x...); }, a.tensor(0), a.dims(1)));
 }
 PyObject* call_exp(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::exp(x...); }, a.tensor(0)));
@@ -980,6 +2132,48 @@ PyObject* call_rad2deg(const Arguments& a) {
 void into_rad2deg(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { rad2deg_into(out[0], x...); }, a.tensor(0));
 }
+PyObject* call_im2col(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::im2col(x...); }, a.tensor(0), a.dims(1), a.dims(2), a.dims(3), a.dims(4)));
+}
+void into_im2col(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { im2col_into(out[0], x...); }, a.tensor(0), a.dims(1), a.dims(2), a.dims(3), a.dims(4));
+}
+PyObject* call_col2im(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::col2im(x...); }, a.tensor(0), a.dims(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5)));
+}
+void into_col2im(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { col2im_into(out[0], x...); }, a.tensor(0), a.dims(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5));
+}
+PyObject* call_linalg_vector_norm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::linalg_vector_norm(x...); }, a.tensor(0), a.scalar(1), a.optional_dims(2), a.boolean(3), a.optional_dtype(4)));
+}
+void into_linalg_vector_norm(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { linalg_vector_norm_into(out[0], x...); }, a.tensor(0), a.scalar(1), a.optional_dims(2), a.boolean(3), a.optional_dtype(4));
+}
+PyObject* call_norm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::norm(x...); }, a.tensor(0), a.scalar(1), a.optional_dims(2), a.boolean(3), a.optional_dtype(4)));
+}
+void into_norm(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { norm_into(out[0], x...); }, a.tensor(0), a.scalar(1), a.optional_dims(2), a.boolean(3), a.optional_dtype(4));
+}
+PyObject* call_norm_named(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::norm(x...); }, a.tensor(0), a.optional_text(1), a.optional_dims(2), a.boolean(3), a.optional_dtype(4)));
+}
+void into_norm_named(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { norm_into(out[0], x...); }, a.tensor(0), a.optional_text(1), a.optional_dims(2), a.boolean(3), a.optional_dtype(4));
+}
+PyObject* call_dist(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::dist(x...); }, a.tensor(0), a.tensor(1), a.scalar(2)));
+}
+PyObject* call_as_strided(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::as_strided(x...); }, a.tensor(0), a.dims(1), a.dims(2), a.optional_integer(3)));
+}
+PyObject* call_diagonal(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::diagonal(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.integer(3)));
+}
+PyObject* call_unfold(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::unfold(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.integer(3)));
+}
 
 }  // namespace
 
@@ -1008,6 +2202,30 @@ const FunctionEntry kFunctions[] = {
     {"tanhshrink(Tensor input) -> Tensor", "x - tanh(x).", "pyburn.tanhshrink(pyburn.tensor([-1., 3.]))", call_tanhshrink, nullptr, kMethod},
     {"prelu(Tensor input, Tensor weight) -> Tensor", "The elements, with negative ones times weight: one number, or one for each channel (axis 1).", "pyburn.prelu(pyburn.tensor([-1., 1.]), pyburn.tensor([0.5]))", call_prelu, nullptr, kMethod},
     {"glu(Tensor input, int dim=-1) -> Tensor", "The first half along dim times the sigmoid of the second.", "pyburn.glu(pyburn.tensor([1., 2., 0., 0.]))", call_glu, nullptr, kMethod},
+    {"attention(Tensor query, Tensor key, Tensor value, Tensor? mask, bool is_causal, float scale) -> (Tensor output, Tensor logsumexp)", "softmax(scale * query @ key.T + mask) @ value over (batch, head, token, feature), and the logarithm of each softmax's sum.", "pyburn.attention(pyburn.ones(1, 1, 2, 3), pyburn.ones(1, 1, 4, 3), pyburn.ones(1, 1, 4, 3), None, False, 1.0)[0].shape", call_attention, into_attention, 0},
+    {"attention_grad(Tensor grad_output, Tensor query, Tensor key, Tensor value, Tensor? mask, Tensor logsumexp, Tensor delta, bool is_causal, float scale) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value)", "Gradient of attention; the probabilities are computed again from the scores and their log-sum-exp.", "pyburn.attention_grad(pyburn.ones(1, 1, 2, 3), pyburn.ones(1, 1, 2, 3), pyburn.ones(1, 1, 4, 3), pyburn.ones(1, 1, 4, 3), None, pyburn.ones(1, 1, 2), pyburn.ones(1, 1, 2), False, 1.0)[0].shape", call_attention_grad, into_attention_grad, 0},
+    {"scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor", "softmax(query @ key.T * scale + attn_mask) @ value over the last two axes; scale is 1 / sqrt(features) by default.", "pyburn.scaled_dot_product_attention(pyburn.ones(2, 3, 4), pyburn.ones(2, 5, 4), pyburn.ones(2, 5, 4)).shape", call_scaled_dot_product_attention, nullptr, 0},
+    {"movedim(Tensor input, int[] source, int[] destination) -> Tensor", "input with the axes source moved to the places destination; the others keep their order. A view.", "pyburn.movedim(pyburn.ones(2, 3, 4), 0, 2).shape", call_movedim, nullptr, kMethod},
+    {"moveaxis(Tensor input, int[] source, int[] destination) -> Tensor", "The same as movedim.", "pyburn.moveaxis(pyburn.ones(2, 3, 4), 0, 2).shape", call_moveaxis, nullptr, kMethod},
+    {"swapaxes(Tensor input, int axis0, int axis1) -> Tensor", "input with two axes exchanged; a view. The same as transpose.", "pyburn.swapaxes(pyburn.ones(2, 3), 0, 1).shape", call_swapaxes, nullptr, kMethod},
+    {"swapdims(Tensor input, int dim0, int dim1) -> Tensor", "input with two axes exchanged; a view. The same as transpose.", "pyburn.swapdims(pyburn.ones(2, 3), 0, 1).shape", call_swapdims, nullptr, kMethod},
+    {"adjoint(Tensor input) -> Tensor", "The last two axes exchanged; a view.", "pyburn.adjoint(pyburn.ones(2, 3)).shape", call_adjoint, nullptr, kMethod},
+    {"ravel(Tensor input) -> Tensor", "All elements along one axis; a view where possible.", "pyburn.ravel(pyburn.ones(2, 3)).shape", call_ravel, nullptr, kMethod},
+    {"unflatten(Tensor input, int dim, int[] sizes) -> Tensor", "The axis dim as several of the given sizes, one of which may be -1.", "pyburn.unflatten(pyburn.ones(6, 2), 0, (2, 3)).shape", call_unflatten, nullptr, kMethod},
+    {"broadcast_to(Tensor input, int[] size) -> Tensor", "Axes of extent 1 stretched to the given size, without a copy. The same as expand.", "pyburn.broadcast_to(pyburn.ones(3, 1), (3, 4)).shape", call_broadcast_to, nullptr, kMethod},
+    {"broadcast_tensors(Tensor[] tensors) -> Tensor[]", "The tensors, each stretched to their common size.", "pyburn.broadcast_tensors(pyburn.ones(3, 1), pyburn.ones(2))", call_broadcast_tensors, nullptr, 0},
+    {"view_as(Tensor input, Tensor other) -> Tensor", "A view with the size of other.", "pyburn.ones(6).view_as(pyburn.ones(2, 3)).shape", call_view_as, nullptr, kMethod},
+    {"reshape_as(Tensor input, Tensor other) -> Tensor", "The same elements in the size of other.", "pyburn.ones(6).reshape_as(pyburn.ones(2, 3)).shape", call_reshape_as, nullptr, kMethod},
+    {"expand_as(Tensor input, Tensor other) -> Tensor", "Stretched to the size of other, without a copy.", "pyburn.ones(3, 1).expand_as(pyburn.ones(3, 4)).shape", call_expand_as, nullptr, kMethod},
+    {"atleast_1d(Tensor input) -> Tensor", "input with at least one axis; a view.", "pyburn.atleast_1d(pyburn.tensor(1.)).shape", call_atleast_1d, nullptr, kMethod},
+    {"atleast_1d.tensors(Tensor[] tensors) -> Tensor[]", "Each tensor with at least one axis; views.", "pyburn.atleast_1d(pyburn.tensor(1.), pyburn.ones(2))", call_atleast_1d_tensors, nullptr, 0},
+    {"atleast_2d(Tensor input) -> Tensor", "input with at least two axes; new ones in front. A view.", "pyburn.atleast_2d(pyburn.ones(3)).shape", call_atleast_2d, nullptr, kMethod},
+    {"atleast_2d.tensors(Tensor[] tensors) -> Tensor[]", "Each tensor with at least two axes; views.", "pyburn.atleast_2d(pyburn.tensor(1.), pyburn.ones(2))", call_atleast_2d_tensors, nullptr, 0},
+    {"atleast_3d(Tensor input) -> Tensor", "input with at least three axes: a vector becomes (1, n, 1), a matrix (m, n, 1). A view.", "pyburn.atleast_3d(pyburn.ones(3)).shape", call_atleast_3d, nullptr, kMethod},
+    {"atleast_3d.tensors(Tensor[] tensors) -> Tensor[]", "Each tensor with at least three axes; views.", "pyburn.atleast_3d(pyburn.tensor(1.), pyburn.ones(2))", call_atleast_3d_tensors, nullptr, 0},
+    {"meshgrid(Tensor[] tensors, *, str? indexing=None) -> Tensor[]", "The coordinates of a grid, one tensor per axis; indexing='xy' exchanges the first two axes. Views.", "pyburn.meshgrid(pyburn.arange(2), pyburn.arange(3), indexing='ij')", call_meshgrid, nullptr, 0},
+    {"normalise_batch(Tensor input, Tensor? weight, Tensor? bias, float eps) -> (Tensor output, Tensor mean, Tensor var)", "input with mean 0 and variance 1 in every channel (axis 1), scaled and shifted: what batch_norm does when training.", "pyburn.normalise_batch(pyburn.tensor([[1.], [3.]]), None, None, 0.).output", call_normalise_batch, into_normalise_batch, kMethod},
+    {"normalise_batch_backward(Tensor grad_output, Tensor input, Tensor mean, Tensor var, Tensor? weight, float eps) -> (Tensor grad_input, Tensor grad_weight, Tensor grad_bias)", "Gradients of normalise_batch.", "pyburn.normalise_batch_backward(pyburn.ones(2, 1), pyburn.ones(2, 1), pyburn.ones(1), pyburn.ones(1), None, 0.).grad_bias", call_normalise_batch_backward, into_normalise_batch_backward, 0},
     {"add(Tensor|Scalar input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "input + alpha * other.", "pyburn.add(pyburn.tensor([1., 2.]), 10, alpha=2)", call_add, into_add, kMethod | kInPlace},
     {"sub(Tensor|Scalar input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "input - alpha * other.", "pyburn.sub(pyburn.tensor([1., 2.]), 1)", call_sub, into_sub, kMethod | kInPlace},
     {"mul(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "input * other.", "pyburn.mul(pyburn.tensor([1., 2.]), 3)", call_mul, into_mul, kMethod | kInPlace},
@@ -1040,14 +2258,52 @@ const FunctionEntry kFunctions[] = {
     {"heaviside(Tensor input, Tensor values) -> Tensor", "0 where input is negative, 1 where it is positive, values where it is 0.", "pyburn.heaviside(pyburn.tensor([-1., 0., 1.]), pyburn.tensor(0.5))", call_heaviside, into_heaviside, kMethod | kInPlace},
     {"logaddexp2(Tensor input, Tensor other) -> Tensor", "log2(2^input + 2^other), without overflow on the way.", "pyburn.logaddexp2(pyburn.tensor([1.]), pyburn.tensor([1.]))", call_logaddexp2, into_logaddexp2, kMethod},
     {"ldexp(Tensor input, Tensor other) -> Tensor", "input * 2^other.", "pyburn.ldexp(pyburn.tensor([1., 3.]), pyburn.tensor([1, 2]))", call_ldexp, into_ldexp, kMethod | kInPlace},
-    {"conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] dilation=1, int groups=1) -> Tensor", "Two-dimensional convolution (cross-correlation) of input (N, C, H, W) with weight (O, C / groups, kh, kw).", "pyburn.conv2d(pyburn.ones(1, 1, 5, 5), pyburn.ones(2, 1, 3, 3)).shape", call_conv2d, into_conv2d, kMethod},
     {"conv2d_input(Tensor grad_output, Tensor weight, int[] input_size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor", "Gradient of conv2d with respect to its input.", "pyburn.conv2d_input(pyburn.ones(1, 2, 3, 3), pyburn.ones(2, 1, 3, 3), (1, 1, 5, 5), (1, 1), (0, 0), (1, 1), 1).shape", call_conv2d_input, into_conv2d_input, 0},
     {"conv2d_weight(Tensor input, Tensor grad_output, int[] weight_size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor", "Gradient of conv2d with respect to its weight.", "pyburn.conv2d_weight(pyburn.ones(1, 1, 5, 5), pyburn.ones(1, 2, 3, 3), (2, 1, 3, 3), (1, 1), (0, 0), (1, 1), 1).shape", call_conv2d_weight, into_conv2d_weight, kMethod},
+    {"conv3d_input(Tensor grad_output, Tensor weight, int[] input_size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor", "Gradient of conv3d with respect to its input.", "pyburn.conv3d_input(pyburn.ones(1, 2, 3, 3, 3), pyburn.ones(2, 1, 1, 1, 1), (1, 1, 3, 3, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1).shape", call_conv3d_input, into_conv3d_input, 0},
+    {"conv3d_weight(Tensor input, Tensor grad_output, int[] weight_size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor", "Gradient of conv3d with respect to its weight.", "pyburn.conv3d_weight(pyburn.ones(1, 1, 3, 3, 3), pyburn.ones(1, 2, 3, 3, 3), (2, 1, 1, 1, 1), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1).shape", call_conv3d_weight, into_conv3d_weight, kMethod},
+    {"conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] dilation=1, int groups=1) -> Tensor", "One-dimensional convolution of input (N, C, L) or (C, L) with weight (O, C / groups, k).", "pyburn.conv1d(pyburn.ones(1, 1, 5), pyburn.ones(2, 1, 3)).shape", call_conv1d, nullptr, kMethod},
+    {"conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, str padding='valid', int[] dilation=1, int groups=1) -> Tensor", "The same; padding 'same' keeps the length, 'valid' is none.", "pyburn.conv1d(pyburn.ones(1, 1, 5), pyburn.ones(2, 1, 3), padding='same').shape", call_conv1d_padding, nullptr, kMethod},
+    {"conv2d.any(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] dilation=1, int groups=1) -> Tensor", "Two-dimensional convolution of input (N, C, H, W) or (C, H, W) with weight (O, C / groups, kh, kw).", "pyburn.conv2d(pyburn.ones(1, 1, 5, 5), pyburn.ones(2, 1, 3, 3)).shape", call_conv2d_any, into_conv2d_any, kMethod},
+    {"conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, str padding='valid', int[] dilation=1, int groups=1) -> Tensor", "The same; padding 'same' keeps the extents, 'valid' is none.", "pyburn.conv2d(pyburn.ones(1, 1, 5, 5), pyburn.ones(2, 1, 3, 3), padding='same').shape", call_conv2d_padding, nullptr, kMethod},
+    {"conv3d.any(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] dilation=1, int groups=1) -> Tensor", "Three-dimensional convolution of input (N, C, D, H, W) or (C, D, H, W) with weight (O, C / groups, kd, kh, kw).", "pyburn.conv3d(pyburn.ones(1, 1, 5, 5, 5), pyburn.ones(2, 1, 3, 3, 3)).shape", call_conv3d_any, into_conv3d_any, kMethod},
+    {"conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, str padding='valid', int[] dilation=1, int groups=1) -> Tensor", "The same; padding 'same' keeps the extents, 'valid' is none.", "pyburn.conv3d(pyburn.ones(1, 1, 5, 5, 5), pyburn.ones(2, 1, 3, 3, 3), padding='same').shape", call_conv3d_padding, nullptr, kMethod},
+    {"conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] output_padding=0, int groups=1, int[] dilation=1) -> Tensor", "Transposed convolution of input (N, C, L) or (C, L) with weight (C, O / groups, k): the gradient of conv1d as a function.", "pyburn.conv_transpose1d(pyburn.ones(1, 2, 3), pyburn.ones(2, 1, 3), stride=2).shape", call_conv_transpose1d, nullptr, kMethod},
+    {"conv_transpose2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] output_padding=0, int groups=1, int[] dilation=1) -> Tensor", "Transposed convolution of input (N, C, H, W) or (C, H, W) with weight (C, O / groups, kh, kw).", "pyburn.conv_transpose2d(pyburn.ones(1, 2, 3, 3), pyburn.ones(2, 1, 3, 3), stride=2).shape", call_conv_transpose2d, nullptr, kMethod},
+    {"conv_transpose3d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] output_padding=0, int groups=1, int[] dilation=1) -> Tensor", "Transposed convolution of input (N, C, D, H, W) or (C, D, H, W) with weight (C, O / groups, kd, kh, kw).", "pyburn.conv_transpose3d(pyburn.ones(1, 2, 2, 3, 3), pyburn.ones(2, 1, 3, 3, 3), stride=2).shape", call_conv_transpose3d, nullptr, kMethod},
     {"cast(Tensor input, DType dtype) -> Tensor", "A fresh tensor with the values of input in another dtype.", "pyburn.cast(pyburn.tensor([1.5, 2.5]), pyburn.int64)", call_cast, into_cast, kMethod},
     {"contiguous_copy(Tensor input) -> Tensor", "A fresh copy of input in plain row-major order.", "pyburn.contiguous_copy(pyburn.ones(2, 3).T).is_contiguous()", call_contiguous_copy, into_contiguous_copy, kMethod},
     {"clone(Tensor input) -> Tensor", "A copy of input that keeps its order of axes.", "pyburn.clone(pyburn.ones(2))", call_clone, nullptr, kMethod},
     {"contiguous(Tensor input) -> Tensor", "input itself when its elements lie in plain order, else a copy that does.", "pyburn.contiguous(pyburn.ones(2, 3).T)", call_contiguous, nullptr, kMethod},
     {"detach(Tensor input) -> Tensor", "The same elements without a history; writes are seen by both.", "pyburn.detach(pyburn.ones(2, requires_grad=True)).requires_grad", call_detach, nullptr, kMethod},
+    {"class_loss(Tensor input, Tensor target, int ignore_index=-100) -> (Tensor loss, Tensor logsumexp)", "Minus the logarithm of the softmax of scores (N, C, ...) at the classes in target, and the logarithm of the sum of exp(scores).", "pyburn.class_loss(pyburn.zeros(2, 3), pyburn.tensor([0, 2])).loss", call_class_loss, into_class_loss, kMethod},
+    {"class_loss_backward(Tensor grad_output, Tensor input, Tensor target, Tensor logsumexp, int ignore_index=-100) -> Tensor", "Gradient of class_loss with respect to the scores.", "pyburn.class_loss_backward(pyburn.ones(1), pyburn.zeros(1, 2), pyburn.tensor([1]), pyburn.tensor([0.6931]))", call_class_loss_backward, into_class_loss_backward, 0},
+    {"nll_loss(Tensor input, Tensor target, Tensor? weight=None, int ignore_index=-100, str reduction='mean') -> Tensor", "Minus the log-probability that input (N, C, ...) gives to the class in target, weighted by class.", "pyburn.nll_loss(pyburn.log_softmax(pyburn.zeros(2, 3), 1), pyburn.tensor([0, 2]))", call_nll_loss, nullptr, kMethod},
+    {"cross_entropy(Tensor input, Tensor target, Tensor? weight=None, int ignore_index=-100, str reduction='mean', float label_smoothing=0.0) -> Tensor", "nll_loss of log_softmax: input holds unnormalised scores (N, C, ...), target the classes, or their probabilities.", "pyburn.cross_entropy(pyburn.zeros(2, 3), pyburn.tensor([0, 2]))", call_cross_entropy, nullptr, kMethod},
+    {"seeded_dropout(Tensor input, float p, float scale, float shift, float dropped, int seed, int offset) -> Tensor", "scale * input + shift, with `dropped` in place of elements that a random stream picks with probability p.", "pyburn.seeded_dropout(pyburn.ones(2), 0., 2., 0., 0., 1, 0)", call_seeded_dropout, into_seeded_dropout, kMethod},
+    {"dropout(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor", "When training, sets elements to 0 with probability p and scales the others by 1 / (1 - p).", "pyburn.dropout(pyburn.ones(3), 0.5, training=False)", call_dropout, nullptr, kMethod},
+    {"alpha_dropout(Tensor input, float p=0.5, bool training=False, bool inplace=False) -> Tensor", "Dropout for networks of selu: keeps mean and variance.", "pyburn.alpha_dropout(pyburn.ones(3))", call_alpha_dropout, nullptr, kMethod},
+    {"dropout1d(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor", "Dropout of whole channels of input (N, C, L) or (C, L).", "pyburn.dropout1d(pyburn.ones(1, 2, 3), training=False).shape", call_dropout1d, nullptr, kMethod},
+    {"dropout2d(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor", "Dropout of whole channels of input (N, C, H, W).", "pyburn.dropout2d(pyburn.ones(1, 2, 3, 3), training=False).shape", call_dropout2d, nullptr, kMethod},
+    {"dropout3d(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor", "Dropout of whole channels of input (N, C, D, H, W) or (C, D, H, W).", "pyburn.dropout3d(pyburn.ones(1, 2, 3, 3, 3), training=False).shape", call_dropout3d, nullptr, kMethod},
+    {"feature_alpha_dropout(Tensor input, float p=0.5, bool training=False, bool inplace=False) -> Tensor", "alpha_dropout of whole channels (axis 1).", "pyburn.feature_alpha_dropout(pyburn.ones(1, 2, 3)).shape", call_feature_alpha_dropout, nullptr, kMethod},
+    {"einsum(str equation, Tensor[] operands) -> Tensor", "Sums of products of the operands; the equation names their axes by letters and says which of them the result has.", "pyburn.einsum('ij,jk->ik', pyburn.ones(2, 3), pyburn.ones(3, 4)).shape", call_einsum, nullptr, 0},
+    {"tensordot(Tensor a, Tensor b, int[] dims_a, int[] dims_b) -> Tensor", "Sums of products over the axes dims_a of a and dims_b of b; what is left of a comes first.", "pyburn.tensordot(pyburn.ones(2, 3), pyburn.ones(3, 4), 1).shape", call_tensordot, into_tensordot, 0},
+    {"kron(Tensor input, Tensor other) -> Tensor", "The Kronecker product: each element of input times all of other.", "pyburn.kron(pyburn.tensor([1., 2.]), pyburn.tensor([1., 10.]))", call_kron, into_kron, kMethod},
+    {"chain_matmul(Tensor[] matrices) -> Tensor", "The product of several matrices, in the order that needs the fewest multiplications.", "pyburn.chain_matmul(pyburn.ones(2, 3), pyburn.ones(3, 4), pyburn.ones(4, 1)).shape", call_chain_matmul, into_chain_matmul, 0},
+    {"linalg_multi_dot(Tensor[] tensors) -> Tensor", "chain_matmul; the first and the last may be vectors.", "pyburn.linalg_multi_dot([pyburn.ones(2), pyburn.ones(2, 3), pyburn.ones(3)])", call_linalg_multi_dot, into_linalg_multi_dot, 0},
+    {"cross(Tensor input, Tensor other, int? dim=None) -> Tensor", "Cross products of the vectors along dim, which has extent 3 (the first such axis by default).", "pyburn.cross(pyburn.tensor([1., 0., 0.]), pyburn.tensor([0., 1., 0.]))", call_cross, into_cross, kMethod},
+    {"_embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False) -> Tensor", "The rows of weight that indices name.", "pyburn.nn.functional.embedding(pyburn.tensor([1, 0]), pyburn.ones(2, 3))", call__embedding, into__embedding, 0},
+    {"embedding(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor", "The rows of weight that input names. Those longer than max_norm are first shortened, in place; padding_idx gets no gradient.", "pyburn.embedding(pyburn.tensor([1, 0]), pyburn.ones(2, 3))", call_embedding, nullptr, kMethod},
+    {"embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, float? max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, str mode='mean', bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int? padding_idx=None) -> Tensor", "Sums, means or maxima of the rows of weight that each bag names: the rows of input, or its parts that begin at offsets.", "pyburn.embedding_bag(pyburn.tensor([[0, 1]]), pyburn.ones(2, 3), mode='sum')", call_embedding_bag, nullptr, kMethod},
+    {"argmax(Tensor input, int? dim=None, bool keepdim=False) -> Tensor", "Position of the largest element along dim, or in the flattened tensor.", "pyburn.argmax(pyburn.tensor([1., 3., 2.]))", call_argmax, into_argmax, kMethod},
+    {"argmin(Tensor input, int? dim=None, bool keepdim=False) -> Tensor", "Position of the smallest element along dim, or in the flattened tensor.", "pyburn.argmin(pyburn.tensor([1., 3., 2.]))", call_argmin, into_argmin, kMethod},
+    {"max.dim(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", "The largest elements along dim and their positions.", "pyburn.max(pyburn.tensor([[1., 3., 2.]]), dim=1)", call_max_dim, into_max_dim, kMethod},
+    {"min.dim(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", "The smallest elements along dim and their positions.", "pyburn.min(pyburn.tensor([[1., 3., 2.]]), dim=1)", call_min_dim, into_min_dim, kMethod},
+    {"max(Tensor input) -> Tensor", "The largest element; ties share the gradient.", "pyburn.max(pyburn.tensor([1., 3., 2.]))", call_max, into_max, kMethod},
+    {"max.other(Tensor input, Tensor other) -> Tensor", "The larger of two elements: maximum under another name.", "pyburn.max(pyburn.tensor([1., 3.]), pyburn.tensor([2., 2.]))", call_max_other, into_max_other, kMethod},
+    {"min(Tensor input) -> Tensor", "The smallest element; ties share the gradient.", "pyburn.min(pyburn.tensor([1., 3., 2.]))", call_min, into_min, kMethod},
+    {"min.other(Tensor input, Tensor other) -> Tensor", "The smaller of two elements: minimum under another name.", "pyburn.min(pyburn.tensor([1., 3.]), pyburn.tensor([2., 2.]))", call_min_other, into_min_other, kMethod},
     {"full(int[] size, Scalar fill_value, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "A tensor of the given size with every element equal to fill_value.", "pyburn.full((2, 2), 7.)", call_full, nullptr, 0},
     {"arange(Scalar start, Scalar? end=None, Scalar step=1, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "The numbers from start (0 when only one bound is given) up to, not including, end.", "pyburn.arange(5)", call_arange, nullptr, 0},
     {"linspace(Scalar start, Scalar end, int steps, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "steps numbers from start to end, at equal distances.", "pyburn.linspace(0, 1, 5)", call_linspace, nullptr, 0},
@@ -1058,18 +2314,45 @@ const FunctionEntry kFunctions[] = {
     {"ones_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "Ones of the size, dtype and device of input.", "pyburn.ones_like(pyburn.zeros(2))", call_ones_like, nullptr, kMethod},
     {"full_like(Tensor input, Scalar fill_value, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "A constant of the size, dtype and device of input.", "pyburn.full_like(pyburn.ones(2), 3.)", call_full_like, nullptr, kMethod},
     {"empty_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "A tensor of the size, dtype and device of input; what it holds is not specified (here: zeros).", "pyburn.empty_like(pyburn.ones(2)).shape", call_empty_like, nullptr, kMethod},
-    {"rand_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "Uniform random numbers from [0, 1), of the size, dtype and device of input.", "pyburn.rand_like(pyburn.ones(2)).shape", call_rand_like, nullptr, kMethod},
-    {"randn_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "Random numbers from the standard normal distribution, of the size, dtype and device of input.", "pyburn.randn_like(pyburn.ones(2)).shape", call_randn_like, nullptr, kMethod},
     {"logspace(Scalar start, Scalar end, int steps, float base=10.0, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "base to the powers from start to end, at equal distances.", "pyburn.logspace(0, 2, 3)", call_logspace, nullptr, 0},
     {"eye(int n, int? m=None, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "A matrix with n rows and m columns (n if not given): ones on the diagonal, zeros elsewhere.", "pyburn.eye(2)", call_eye, nullptr, 0},
     {"tril_indices(int row, int col, int offset=0, *, DType? dtype=None, Device? device=None) -> Tensor", "The indices of the lower triangle of a matrix, row by row: a row of row numbers and one of columns.", "pyburn.tril_indices(2, 2)", call_tril_indices, nullptr, 0},
     {"triu_indices(int row, int col, int offset=0, *, DType? dtype=None, Device? device=None) -> Tensor", "The indices of the upper triangle of a matrix, row by row: a row of row numbers and one of columns.", "pyburn.triu_indices(2, 2)", call_triu_indices, nullptr, 0},
     {"fill_(Tensor input, Scalar value) -> Tensor", "Overwrites every element of input with value.", "pyburn.ones(2).fill_(3.)", call_fill_, nullptr, kMethod},
     {"zero_(Tensor input) -> Tensor", "Overwrites every element of input with 0.", "pyburn.ones(2).zero_()", call_zero_, nullptr, kMethod},
-    {"one_hot(Tensor input, int num_classes) -> Tensor", "A new last axis with 1 at the index that input holds and 0 elsewhere (int64).", "pyburn.one_hot(pyburn.tensor([0, 2]), 3)", call_one_hot, nullptr, kMethod},
+    {"one_hot(Tensor input, int num_classes=-1) -> Tensor", "A new last axis with 1 at the index that input holds and 0 elsewhere (int64); without num_classes it is as long as needed.", "pyburn.one_hot(pyburn.tensor([0, 2]), 3)", call_one_hot, nullptr, kMethod},
     {"nonzero(Tensor input) -> Tensor", "The indices of the elements that are not zero, a row each.", "pyburn.nonzero(pyburn.tensor([0., 3., 0., 4.]))", call_nonzero, nullptr, kMethod},
     {"index_select(Tensor input, int dim, Tensor index) -> Tensor", "The parts of input along dim that index names, in its order.", "pyburn.index_select(pyburn.arange(5), 0, pyburn.tensor([4, 0]))", call_index_select, into_index_select, kMethod},
-    {"index_add(Tensor input, int dim, Tensor index, Tensor source) -> Tensor", "input, with the parts of source added where index says; an index may repeat.", "pyburn.index_add(pyburn.zeros(3), 0, pyburn.tensor([0, 0, 2]), pyburn.ones(3))", call_index_add, into_index_add, kMethod},
+    {"index_add(Tensor input, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", "input, with alpha times the parts of source added where index says; an index may repeat.", "pyburn.index_add(pyburn.zeros(3), 0, pyburn.tensor([0, 0, 2]), pyburn.ones(3))", call_index_add, into_index_add, kMethod | kInPlace},
+    {"index_copy(Tensor input, int dim, Tensor index, Tensor source) -> Tensor", "input, with the parts of source in the places that index says; where an index repeats the last one stays.", "pyburn.index_copy(pyburn.zeros(3), 0, pyburn.tensor([0, 2]), pyburn.ones(2))", call_index_copy, into_index_copy, kMethod | kInPlace},
+    {"index_fill(Tensor input, int dim, Tensor index, Tensor|Scalar value) -> Tensor", "input, with value in all places along dim that index says.", "pyburn.index_fill(pyburn.zeros(3), 0, pyburn.tensor([0, 2]), 5.)", call_index_fill, into_index_fill, kMethod | kInPlace},
+    {"argwhere(Tensor input) -> Tensor", "The indices of the elements that are not zero, a row each. The same as nonzero.", "pyburn.argwhere(pyburn.tensor([0., 3., 0., 4.]))", call_argwhere, nullptr, kMethod},
+    {"where.indices(Tensor condition) -> Tensor[]", "The indices of the elements that are not zero, a tensor per axis.", "pyburn.where(pyburn.tensor([[True, False], [False, True]]))", call_where_indices, nullptr, 0},
+    {"masked_select(Tensor input, Tensor mask) -> Tensor", "The elements of input where mask is true, along one axis.", "pyburn.masked_select(pyburn.arange(3), pyburn.tensor([True, False, True]))", call_masked_select, into_masked_select, kMethod},
+    {"masked_scatter(Tensor input, Tensor mask, Tensor source) -> Tensor", "input, with the elements of source one after the other in the places where mask is true.", "pyburn.masked_scatter(pyburn.zeros(3), pyburn.tensor([True, False, True]), pyburn.ones(2))", call_masked_scatter, into_masked_scatter, kMethod | kInPlace},
+    {"_index(Tensor input, Tensor[] indices, int axis=0) -> Tensor", "What x[..., *indices] gives, with the first index for axis.", "pyburn.arange(5)[pyburn.tensor([4, -1])]", call__index, into__index, kMethod},
+    {"_index_put(Tensor input, Tensor values, Tensor[] indices, int axis=0, bool accumulate=False) -> Tensor", "input, with values in the places that indices name, or added to what is there; the first index is for axis.", "pyburn.zeros(3).index_put((pyburn.tensor([0, 2]),), pyburn.ones(2))", call__index_put, into__index_put, kMethod | kInPlace},
+    {"index_put(Tensor input, Tensor[] indices, Tensor values, bool accumulate=False) -> Tensor", "input, with values in the places input[indices], or added to what is there.", "pyburn.index_put(pyburn.zeros(3), (pyburn.tensor([0, 2]),), pyburn.ones(2))", call_index_put, nullptr, kMethod},
+    {"index_put_(Tensor input, Tensor[] indices, Tensor values, bool accumulate=False) -> Tensor", "In place: values in the places input[indices], or added to what is there.", "pyburn.zeros(3).index_put_((pyburn.tensor([0, 2]),), pyburn.ones(2))", call_index_put_, nullptr, kMethod},
+    {"take(Tensor input, Tensor index) -> Tensor", "The elements of the flattened input that index names; negative numbers count from the end.", "pyburn.take(pyburn.tensor([[1, 2], [3, 4]]), pyburn.tensor([0, -1]))", call_take, into_take, kMethod},
+    {"put(Tensor input, Tensor index, Tensor source, bool accumulate=False) -> Tensor", "input, with the elements of source in the places of the flattened input that index names, or added to what is there.", "pyburn.put(pyburn.zeros(2, 2), pyburn.tensor([0, -1]), pyburn.ones(2))", call_put, into_put, kMethod | kInPlace},
+    {"resize_axis(Tensor input, int dim, int input_size, int output_size, str mode, bool align_corners, float scale, bool antialias) -> Tensor", "input with axis dim in another size; interpolate is made of it.", "pyburn.resize_axis(pyburn.tensor([[0., 1.]]), 1, 2, 4, 'linear', False, 0.0, False)", call_resize_axis, into_resize_axis, kMethod},
+    {"resize_axis_input(Tensor input, int dim, int input_size, int output_size, str mode, bool align_corners, float scale, bool antialias) -> Tensor", "Gradient of resize_axis.", "pyburn.resize_axis_input(pyburn.ones(1, 4), 1, 2, 4, 'linear', False, 0.0, False)", call_resize_axis_input, into_resize_axis_input, kMethod},
+    {"interpolate(Tensor input, int[]? size=None, float[]? scale_factor=None, str mode='nearest', bool? align_corners=None, bool? recompute_scale_factor=None, bool antialias=False) -> Tensor", "input (N, C, ...) in another size: mode is nearest, nearest-exact, linear, bilinear, bicubic, trilinear or area.", "pyburn.interpolate(pyburn.ones(1, 1, 2, 2), scale_factor=2).shape", call_interpolate, nullptr, kMethod},
+    {"pixel_shuffle(Tensor input, int upscale_factor) -> Tensor", "(..., C * r * r, H, W) as (..., C, H * r, W * r): channels become pixels.", "pyburn.pixel_shuffle(pyburn.ones(1, 4, 2, 2), 2).shape", call_pixel_shuffle, nullptr, kMethod},
+    {"pixel_unshuffle(Tensor input, int downscale_factor) -> Tensor", "(..., C, H * r, W * r) as (..., C * r * r, H, W): pixels become channels.", "pyburn.pixel_unshuffle(pyburn.ones(1, 1, 4, 4), 2).shape", call_pixel_unshuffle, nullptr, kMethod},
+    {"channel_shuffle(Tensor input, int groups) -> Tensor", "input (N, C, ...) with the channels of its groups interleaved.", "pyburn.channel_shuffle(pyburn.arange(4.).reshape(1, 4, 1), 2)", call_channel_shuffle, nullptr, kMethod},
+    {"cat(Tensor[] tensors, int dim=0) -> Tensor", "The tensors one after the other along dim.", "pyburn.cat([pyburn.ones(2), pyburn.zeros(1)])", call_cat, into_cat, 0},
+    {"concat(Tensor[] tensors, int dim=0) -> Tensor", "The same as cat.", "pyburn.concat([pyburn.ones(2), pyburn.zeros(1)])", call_concat, into_concat, 0},
+    {"concatenate(Tensor[] tensors, int dim=0) -> Tensor", "The same as cat.", "pyburn.concatenate([pyburn.ones(2), pyburn.zeros(1)])", call_concatenate, into_concatenate, 0},
+    {"stack(Tensor[] tensors, int dim=0) -> Tensor", "The tensors, all of one size, along a new axis dim.", "pyburn.stack([pyburn.ones(2), pyburn.zeros(2)])", call_stack, into_stack, 0},
+    {"hstack(Tensor[] tensors) -> Tensor", "The tensors side by side: along axis 1, vectors along axis 0.", "pyburn.hstack([pyburn.ones(2), pyburn.zeros(1)])", call_hstack, into_hstack, 0},
+    {"vstack(Tensor[] tensors) -> Tensor", "The tensors on top of each other, along axis 0; vectors are rows.", "pyburn.vstack([pyburn.ones(2), pyburn.zeros(2)])", call_vstack, into_vstack, 0},
+    {"row_stack(Tensor[] tensors) -> Tensor", "The same as vstack.", "pyburn.row_stack([pyburn.ones(2), pyburn.zeros(2)])", call_row_stack, into_row_stack, 0},
+    {"dstack(Tensor[] tensors) -> Tensor", "The tensors in depth, along axis 2.", "pyburn.dstack([pyburn.ones(2), pyburn.zeros(2)]).shape", call_dstack, into_dstack, 0},
+    {"column_stack(Tensor[] tensors) -> Tensor", "The tensors side by side; vectors are columns.", "pyburn.column_stack([pyburn.ones(2), pyburn.zeros(2)])", call_column_stack, into_column_stack, 0},
+    {"block_diag(Tensor[] tensors) -> Tensor", "A matrix with the tensors along its diagonal and 0 elsewhere; vectors are rows.", "pyburn.block_diag(pyburn.ones(1, 2), pyburn.ones(2, 1))", call_block_diag, nullptr, 0},
+    {"cartesian_prod(Tensor[] tensors) -> Tensor", "All combinations of elements of the vectors, a row each.", "pyburn.cartesian_prod(pyburn.arange(2), pyburn.arange(3))", call_cartesian_prod, nullptr, 0},
     {"isinf(Tensor input) -> Tensor", "Where the elements are infinite.", "pyburn.isinf(pyburn.tensor([1., float('inf')]))", call_isinf, into_isinf, kMethod | kInPlace},
     {"isfinite(Tensor input) -> Tensor", "Where the elements are neither infinite nor NaN.", "pyburn.isfinite(pyburn.tensor([1., float('inf')]))", call_isfinite, into_isfinite, kMethod | kInPlace},
     {"signbit(Tensor input) -> Tensor", "Where the elements are negative, -0 included.", "pyburn.signbit(pyburn.tensor([1., -0.]))", call_signbit, into_signbit, kMethod | kInPlace},
@@ -1089,10 +2372,51 @@ const FunctionEntry kFunctions[] = {
     {"isclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", "Where |input - other| <= atol + rtol * |other|, or both are equal.", "pyburn.isclose(pyburn.tensor([1., 2.]), pyburn.tensor([1., 2.1]))", call_isclose, nullptr, kMethod},
     {"allclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool", "Is |input - other| <= atol + rtol * |other| everywhere?", "pyburn.allclose(pyburn.tensor([1., 2.]), pyburn.tensor([1., 2.0000001]))", call_allclose, nullptr, kMethod},
     {"equal(Tensor input, Tensor other) -> bool", "Have both the same size and the same elements?", "pyburn.equal(pyburn.tensor([1, 2]), pyburn.tensor([1, 2]))", call_equal, nullptr, kMethod},
+    {"mse_loss(Tensor input, Tensor target, str reduction='mean', Tensor? weight=None) -> Tensor", "Squared differences; reduction is 'mean', 'sum' or 'none'.", "pyburn.mse_loss(pyburn.zeros(2), pyburn.ones(2))", call_mse_loss, nullptr, kMethod},
+    {"l1_loss(Tensor input, Tensor target, str reduction='mean', Tensor? weight=None) -> Tensor", "Absolute differences.", "pyburn.l1_loss(pyburn.zeros(2), pyburn.ones(2))", call_l1_loss, nullptr, kMethod},
+    {"smooth_l1_loss(Tensor input, Tensor target, str reduction='mean', float beta=1.0) -> Tensor", "Squared differences / (2 beta) up to beta, absolute ones beyond.", "pyburn.smooth_l1_loss(pyburn.zeros(2), pyburn.ones(2))", call_smooth_l1_loss, nullptr, kMethod},
+    {"huber_loss(Tensor input, Tensor target, str reduction='mean', float delta=1.0, Tensor? weight=None) -> Tensor", "Half the squared differences up to delta, linear beyond.", "pyburn.huber_loss(pyburn.zeros(2), pyburn.ones(2))", call_huber_loss, nullptr, kMethod},
+    {"binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor", "Cross entropy of probabilities in input and targets between 0 and 1.", "pyburn.binary_cross_entropy(pyburn.tensor([0.5]), pyburn.tensor([1.]))", call_binary_cross_entropy, nullptr, kMethod},
+    {"binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, str reduction='mean', Tensor? pos_weight=None) -> Tensor", "binary_cross_entropy of sigmoid(input), computed without overflow.", "pyburn.binary_cross_entropy_with_logits(pyburn.zeros(1), pyburn.ones(1))", call_binary_cross_entropy_with_logits, nullptr, kMethod},
+    {"kl_div(Tensor input, Tensor target, str reduction='mean', bool log_target=False) -> Tensor", "target * (log(target) - input): the divergence of log-probabilities in input from target; reduction may be 'batchmean'.", "pyburn.kl_div(pyburn.zeros(1), pyburn.ones(1))", call_kl_div, nullptr, kMethod},
+    {"poisson_nll_loss(Tensor input, Tensor target, bool log_input=True, bool full=False, float eps=1e-08, str reduction='mean') -> Tensor", "Minus the logarithm of the Poisson probability of target, for rates (or their logarithms) in input.", "pyburn.poisson_nll_loss(pyburn.zeros(1), pyburn.ones(1))", call_poisson_nll_loss, nullptr, kMethod},
+    {"gaussian_nll_loss(Tensor input, Tensor target, Tensor var, bool full=False, float eps=1e-06, str reduction='mean') -> Tensor", "Minus the logarithm of the normal density of target, with mean input and variance var.", "pyburn.gaussian_nll_loss(pyburn.zeros(1), pyburn.ones(1), pyburn.ones(1))", call_gaussian_nll_loss, nullptr, kMethod},
+    {"hinge_embedding_loss(Tensor input, Tensor target, float margin=1.0, str reduction='mean') -> Tensor", "input where target is 1, max(0, margin - input) where it is -1.", "pyburn.hinge_embedding_loss(pyburn.tensor([0.5, 0.5]), pyburn.tensor([1., -1.]))", call_hinge_embedding_loss, nullptr, kMethod},
+    {"margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, str reduction='mean') -> Tensor", "max(0, margin - target * (input1 - input2)): target 1 wants the first to be larger, -1 the second.", "pyburn.margin_ranking_loss(pyburn.ones(1), pyburn.zeros(1), pyburn.tensor([-1.]))", call_margin_ranking_loss, nullptr, 0},
+    {"cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, str reduction='mean') -> Tensor", "1 - cos where target is 1, max(0, cos - margin) where it is -1; cos is that of the angle between the vectors.", "pyburn.cosine_embedding_loss(pyburn.ones(1, 2), pyburn.ones(1, 2), pyburn.tensor([1.]))", call_cosine_embedding_loss, nullptr, 0},
+    {"triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, str reduction='mean') -> Tensor", "max(0, distance(anchor, positive) - distance(anchor, negative) + margin).", "pyburn.triplet_margin_loss(pyburn.zeros(1, 2), pyburn.ones(1, 2), pyburn.ones(1, 2))", call_triplet_margin_loss, nullptr, 0},
+    {"soft_margin_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor", "log(1 + exp(-target * input)), for targets 1 and -1.", "pyburn.soft_margin_loss(pyburn.zeros(1), pyburn.ones(1))", call_soft_margin_loss, nullptr, kMethod},
+    {"cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", "The cosine of the angle between vectors along dim.", "pyburn.cosine_similarity(pyburn.ones(1, 2), pyburn.ones(1, 2))", call_cosine_similarity, nullptr, 0},
+    {"pairwise_distance(Tensor x1, Tensor x2, float p=2.0, float eps=1e-06, bool keepdim=False) -> Tensor", "The norm of order p of x1 - x2 + eps along the last axis.", "pyburn.pairwise_distance(pyburn.zeros(1, 4), pyburn.ones(1, 4))", call_pairwise_distance, nullptr, 0},
+    {"cdist(Tensor x1, Tensor x2, float p=2.0) -> Tensor", "The distance of order p of every row of x1 (..., P, M) from every row of x2 (..., R, M).", "pyburn.cdist(pyburn.zeros(1, 4), pyburn.ones(2, 4))", call_cdist, nullptr, 0},
     {"bmm(Tensor input, Tensor mat2) -> Tensor", "Products of the matrices of two batches.", "pyburn.bmm(pyburn.ones(2, 3, 4), pyburn.ones(2, 4, 5)).shape", call_bmm, into_bmm, kMethod},
-    {"matmul(Tensor input, Tensor other) -> Tensor", "Matrix product; vectors are rows or columns, leading axes are batches that broadcast.", "pyburn.matmul(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape", call_matmul, nullptr, kMethod},
-    {"mm(Tensor input, Tensor mat2) -> Tensor", "Product of two matrices.", "pyburn.mm(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape", call_mm, nullptr, kMethod},
+    {"matmul(Tensor input, Tensor other) -> Tensor", "Matrix product; vectors are rows or columns, leading axes are batches that broadcast.", "pyburn.matmul(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape", call_matmul, into_matmul, kMethod},
+    {"mm(Tensor input, Tensor mat2) -> Tensor", "Product of two matrices.", "pyburn.mm(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape", call_mm, into_mm, kMethod},
+    {"mv(Tensor input, Tensor vec) -> Tensor", "Product of a matrix and a vector.", "pyburn.mv(pyburn.ones(2, 3), pyburn.ones(3))", call_mv, into_mv, kMethod},
+    {"dot(Tensor input, Tensor tensor) -> Tensor", "Sum of the products of the elements of two vectors.", "pyburn.dot(pyburn.ones(3), pyburn.ones(3))", call_dot, into_dot, kMethod},
+    {"vdot(Tensor input, Tensor other) -> Tensor", "Sum of the products of the elements of two vectors.", "pyburn.vdot(pyburn.ones(3), pyburn.ones(3))", call_vdot, into_vdot, kMethod},
+    {"inner(Tensor input, Tensor other) -> Tensor", "Sums of products over the last axis of both.", "pyburn.inner(pyburn.ones(2, 3), pyburn.ones(4, 3)).shape", call_inner, into_inner, kMethod},
+    {"outer(Tensor input, Tensor vec2) -> Tensor", "The products of each element of one vector with each of another.", "pyburn.outer(pyburn.tensor([1., 2.]), pyburn.tensor([3., 4.]))", call_outer, into_outer, kMethod},
+    {"ger(Tensor input, Tensor vec2) -> Tensor", "The same as outer.", "pyburn.ger(pyburn.tensor([1., 2.]), pyburn.tensor([3., 4.]))", call_ger, into_ger, kMethod},
+    {"addmm(Tensor input, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "beta * input + alpha * (mat1 @ mat2); where beta is 0 input does not count.", "pyburn.addmm(pyburn.ones(4), pyburn.ones(2, 3), pyburn.ones(3, 4))", call_addmm, into_addmm, kMethod | kInPlace},
+    {"addmv(Tensor input, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "beta * input + alpha * (mat @ vec); where beta is 0 input does not count.", "pyburn.addmv(pyburn.ones(2), pyburn.ones(2, 3), pyburn.ones(3))", call_addmv, into_addmv, kMethod | kInPlace},
+    {"addr(Tensor input, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "beta * input + alpha * outer(vec1, vec2); where beta is 0 input does not count.", "pyburn.addr(pyburn.zeros(2, 3), pyburn.ones(2), pyburn.ones(3))", call_addr, into_addr, kMethod | kInPlace},
+    {"addbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "beta * input + alpha * the sum of the products of two batches of matrices.", "pyburn.addbmm(pyburn.zeros(2, 4), pyburn.ones(5, 2, 3), pyburn.ones(5, 3, 4))", call_addbmm, into_addbmm, kMethod | kInPlace},
+    {"baddbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "beta * input + alpha * the products of two batches of matrices.", "pyburn.baddbmm(pyburn.zeros(2, 4), pyburn.ones(5, 2, 3), pyburn.ones(5, 3, 4)).shape", call_baddbmm, into_baddbmm, kMethod | kInPlace},
     {"linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", "input @ weight.T + bias.", "pyburn.linear(pyburn.ones(2, 3), pyburn.ones(4, 3)).shape", call_linear, nullptr, kMethod},
+    {"bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", "The sums of input1[i] * weight[o, i, j] * input2[j] over i and j, plus bias.", "pyburn.bilinear(pyburn.ones(2, 3), pyburn.ones(2, 4), pyburn.ones(5, 3, 4)).shape", call_bilinear, nullptr, 0},
+    {"var_mean(Tensor input, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor var, Tensor mean)", "Variance and mean over dim; correction 1, the default, is the unbiased estimate.", "pyburn.var_mean(pyburn.tensor([1., 2., 3.]))", call_var_mean, into_var_mean, kMethod},
+    {"var_mean.dim(Tensor input, int[]? dim, bool unbiased, bool keepdim=False) -> (Tensor var, Tensor mean)", "Variance and mean over dim.", "pyburn.var_mean(pyburn.tensor([1., 2., 3.]), 0, unbiased=False)", call_var_mean_dim, into_var_mean_dim, kMethod},
+    {"var_mean.unbiased(Tensor input, bool unbiased) -> (Tensor var, Tensor mean)", "Variance and mean of all elements.", "pyburn.var_mean(pyburn.tensor([1., 2., 3.]), unbiased=False)", call_var_mean_unbiased, into_var_mean_unbiased, kMethod},
+    {"var(Tensor input, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor", "Variance over dim; correction 1, the default, is the unbiased estimate.", "pyburn.var(pyburn.tensor([1., 2., 3.]))", call_var, into_var, kMethod},
+    {"var.dim(Tensor input, int[]? dim, bool unbiased, bool keepdim=False) -> Tensor", "Variance over dim.", "pyburn.var(pyburn.tensor([1., 2., 3.]), 0, unbiased=False)", call_var_dim, into_var_dim, kMethod},
+    {"var.unbiased(Tensor input, bool unbiased) -> Tensor", "Variance of all elements.", "pyburn.var(pyburn.tensor([1., 2., 3.]), unbiased=False)", call_var_unbiased, into_var_unbiased, kMethod},
+    {"std(Tensor input, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor", "Standard deviation over dim: the square root of var.", "pyburn.std(pyburn.tensor([1., 2., 3.]))", call_std, into_std, kMethod},
+    {"std.dim(Tensor input, int[]? dim, bool unbiased, bool keepdim=False) -> Tensor", "Standard deviation over dim.", "pyburn.std(pyburn.tensor([1., 2., 3.]), 0, unbiased=False)", call_std_dim, into_std_dim, kMethod},
+    {"std.unbiased(Tensor input, bool unbiased) -> Tensor", "Standard deviation of all elements.", "pyburn.std(pyburn.tensor([1., 2., 3.]), unbiased=False)", call_std_unbiased, into_std_unbiased, kMethod},
+    {"std_mean(Tensor input, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor std, Tensor mean)", "Standard deviation and mean over dim.", "pyburn.std_mean(pyburn.tensor([1., 2., 3.]))", call_std_mean, into_std_mean, kMethod},
+    {"std_mean.dim(Tensor input, int[]? dim, bool unbiased, bool keepdim=False) -> (Tensor std, Tensor mean)", "Standard deviation and mean over dim.", "pyburn.std_mean(pyburn.tensor([1., 2., 3.]), 0, unbiased=False)", call_std_mean_dim, into_std_mean_dim, kMethod},
+    {"std_mean.unbiased(Tensor input, bool unbiased) -> (Tensor std, Tensor mean)", "Standard deviation and mean of all elements.", "pyburn.std_mean(pyburn.tensor([1., 2., 3.]), unbiased=False)", call_std_mean_unbiased, into_std_mean_unbiased, kMethod},
     {"view(Tensor input, int[] size) -> Tensor", "The same elements under another shape, without a copy; one extent may be -1.", "pyburn.ones(6).view(2, 3)", call_view, nullptr, kMethod},
     {"reshape(Tensor input, int[] shape) -> Tensor", "The same elements under another shape: a view where possible, else a copy.", "pyburn.reshape(pyburn.arange(6), (2, 3))", call_reshape, nullptr, kMethod},
     {"permute(Tensor input, int[] dims) -> Tensor", "The axes of input in another order.", "pyburn.permute(pyburn.ones(2, 3, 4), (2, 0, 1)).shape", call_permute, nullptr, kMethod},
@@ -1106,12 +2430,20 @@ const FunctionEntry kFunctions[] = {
     {"squeeze(Tensor input, int[]? dim=None) -> Tensor", "input without its axes of extent 1, or without those among dim; a view.", "pyburn.squeeze(pyburn.ones(1, 3, 1)).shape", call_squeeze, nullptr, kMethod},
     {"flatten(Tensor input, int start_dim=0, int end_dim=-1) -> Tensor", "The axes from start_dim to end_dim as one.", "pyburn.flatten(pyburn.ones(2, 3, 4), 1).shape", call_flatten, nullptr, kMethod},
     {"narrow(Tensor input, int dim, int start, int length) -> Tensor", "length elements of input along dim from start on; a view.", "pyburn.narrow(pyburn.arange(5), 0, 1, 3)", call_narrow, nullptr, kMethod},
-    {"softmax(Tensor input, int dim) -> Tensor", "exp(input), scaled to sum to 1 along dim.", "pyburn.softmax(pyburn.tensor([1., 1.]), 0)", call_softmax, into_softmax, kMethod},
-    {"log_softmax(Tensor input, int dim) -> Tensor", "The logarithm of softmax, computed without overflow.", "pyburn.log_softmax(pyburn.tensor([1., 1.]), 0)", call_log_softmax, into_log_softmax, kMethod},
+    {"normalise_rows(Tensor input, Tensor? weight, Tensor? bias, int rows, int groups, int inner, float eps, bool centred) -> (Tensor output, Tensor mean, Tensor rstd)", "input in rows, each with mean 0 (if centred) and deviation 1, scaled and shifted by channel: what layer_norm, group_norm, instance_norm and rms_norm are made of.", "pyburn.normalise_rows(pyburn.tensor([[1., 3.]]), None, None, 1, 1, 1, 0., True).output", call_normalise_rows, into_normalise_rows, kMethod},
+    {"normalise_rows_backward(Tensor grad_output, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, int groups, int inner, bool centred) -> (Tensor grad_input, Tensor grad_weight, Tensor grad_bias)", "Gradients of normalise_rows.", "pyburn.normalise_rows_backward(pyburn.ones(1, 2), pyburn.ones(1, 2), pyburn.ones(1), pyburn.ones(1), None, 1, 1, True).grad_bias", call_normalise_rows_backward, into_normalise_rows_backward, 0},
+    {"layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor", "input, normalised over its last axes, which have the extents normalized_shape; then scaled and shifted.", "pyburn.layer_norm(pyburn.tensor([[1., 3.]]), (2,))", call_layer_norm, nullptr, kMethod},
+    {"rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", "input, divided by its root mean square over the last axes, then scaled.", "pyburn.rms_norm(pyburn.tensor([[1., 3.]]), (2,))", call_rms_norm, nullptr, kMethod},
+    {"group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor", "input (N, C, ...), normalised over groups of channels; then scaled and shifted by channel.", "pyburn.group_norm(pyburn.ones(1, 4, 2), 2).shape", call_group_norm, nullptr, kMethod},
+    {"instance_norm(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, Tensor? bias=None, bool use_input_stats=True, float momentum=0.1, float eps=1e-05) -> Tensor", "input (N, C, ...), each channel of each example normalised for itself; then scaled and shifted by channel.", "pyburn.instance_norm(pyburn.ones(1, 4, 2)).shape", call_instance_norm, nullptr, kMethod},
     {"batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, bool training=False, float momentum=0.1, float eps=1e-05) -> Tensor", "Normalises each channel (axis 1): by the batch's statistics when training, which also moves the running ones, else by the running ones.", "pyburn.batch_norm(pyburn.ones(2, 3), pyburn.zeros(3), pyburn.ones(3))", call_batch_norm, nullptr, kMethod},
-    {"mse_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor", "Squared differences; reduction is 'mean', 'sum' or 'none'.", "pyburn.mse_loss(pyburn.zeros(2), pyburn.ones(2))", call_mse_loss, nullptr, kMethod},
-    {"nll_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor", "Minus the log-probability that input (N, C) gives to the class in target.", "pyburn.nll_loss(pyburn.log_softmax(pyburn.zeros(2, 3), 1), pyburn.tensor([0, 2]))", call_nll_loss, nullptr, kMethod},
-    {"cross_entropy(Tensor input, Tensor target, str reduction='mean') -> Tensor", "nll_loss of log_softmax: input holds unnormalised scores (N, C), target the classes.", "pyburn.cross_entropy(pyburn.zeros(2, 3), pyburn.tensor([0, 2]))", call_cross_entropy, nullptr, kMethod},
+    {"local_response_norm(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0) -> Tensor", "input (N, C, ...), divided by (k + alpha * mean square of size neighbouring channels) ** beta.", "pyburn.local_response_norm(pyburn.ones(1, 4, 2), 2).shape", call_local_response_norm, nullptr, kMethod},
+    {"normalize(Tensor input, float p=2.0, int dim=1, float eps=1e-12) -> Tensor", "input, divided by its norm of order p along dim (by eps where that is larger).", "pyburn.normalize(pyburn.tensor([[3., 4.]]))", call_normalize, into_normalize, kMethod},
+    {"select_scatter(Tensor input, Tensor src, int dim, int index) -> Tensor", "A copy of input with src in the place of select(input, dim, index).", "pyburn.select_scatter(pyburn.zeros(2, 2), pyburn.ones(2), 0, 1)", call_select_scatter, nullptr, kMethod},
+    {"slice_scatter(Tensor input, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor", "A copy of input with src in the place of slice(input, dim, start, end, step).", "pyburn.slice_scatter(pyburn.zeros(4), pyburn.ones(2), 0, 1, 3)", call_slice_scatter, nullptr, kMethod},
+    {"diagonal_scatter(Tensor input, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", "A copy of input with src in the place of diagonal(input, offset, dim1, dim2).", "pyburn.diagonal_scatter(pyburn.zeros(2, 2), pyburn.ones(2))", call_diagonal_scatter, nullptr, kMethod},
+    {"constant_pad_nd(Tensor input, int[] pad, Scalar value=0) -> Tensor", "input with a border of value; pad is (before, after) for the last axis, then for the one before it, and so on.", "pyburn.constant_pad_nd(pyburn.ones(3), (1, 2))", call_constant_pad_nd, into_constant_pad_nd, kMethod},
+    {"pad(Tensor input, int[] pad, str mode='constant', float? value=None) -> Tensor", "input with a border: of a value ('constant'), of its own elements mirrored ('reflect'), of the nearest ('replicate') or from the other end ('circular').", "pyburn.pad(pyburn.arange(3.), (1, 2))", call_pad, nullptr, kMethod},
     {"lerp(Tensor input, Tensor end, Tensor|Scalar weight) -> Tensor", "input + weight * (end - input): between the two for a weight from 0 to 1.", "pyburn.lerp(pyburn.tensor([0., 10.]), pyburn.tensor([1., 20.]), 0.5)", call_lerp, into_lerp, kMethod | kInPlace},
     {"addcmul(Tensor input, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "input + value * tensor1 * tensor2.", "pyburn.addcmul(pyburn.tensor([1.]), pyburn.tensor([2.]), pyburn.tensor([3.]), value=10)", call_addcmul, into_addcmul, kMethod | kInPlace},
     {"addcdiv(Tensor input, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "input + value * tensor1 / tensor2.", "pyburn.addcdiv(pyburn.tensor([1.]), pyburn.tensor([2.]), pyburn.tensor([4.]), value=10)", call_addcdiv, into_addcdiv, kMethod | kInPlace},
@@ -1122,18 +2454,147 @@ const FunctionEntry kFunctions[] = {
     {"clamp_max(Tensor input, Scalar max) -> Tensor", "The elements, lowered to max where they are larger.", "pyburn.clamp_max(pyburn.tensor([-2., 2.]), 0)", call_clamp_max, into_clamp_max, kMethod | kInPlace},
     {"clamp_max.tensors(Tensor input, Tensor max) -> Tensor", "The elements, lowered to those of max where they are larger.", "pyburn.clamp_max(pyburn.tensor([-2., 2.]), pyburn.tensor([0., 3.]))", call_clamp_max_tensors, into_clamp_max_tensors, kMethod | kInPlace},
     {"masked_fill(Tensor input, Tensor mask, Tensor|Scalar value) -> Tensor", "The elements, with value where mask holds.", "pyburn.masked_fill(pyburn.tensor([1., 2.]), pyburn.tensor([True, False]), 9)", call_masked_fill, into_masked_fill, kMethod | kInPlace},
+    {"max_pool(Tensor input, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode, bool adaptive) -> Tensor", "The largest element of each window, over as many axes as kernel_size has; max_pool2d and its kin are made of it.", "pyburn.max_pool(pyburn.arange(6.).reshape(1, 6), (2,), (2,), (0,), (1,), False, False)", call_max_pool, into_max_pool, kMethod},
+    {"max_pool_with_indices(Tensor input, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode, bool adaptive) -> (Tensor output, Tensor indices)", "max_pool, and where in its plane each largest element is.", "pyburn.max_pool_with_indices(pyburn.arange(6.).reshape(1, 6), (2,), (2,), (0,), (1,), False, False)", call_max_pool_with_indices, into_max_pool_with_indices, kMethod},
+    {"unpool(Tensor input, Tensor indices, int[] output_size, bool accumulate) -> Tensor", "Planes of the given size with the elements of input where indices say and 0 elsewhere.", "pyburn.unpool(pyburn.tensor([[3., 4.]]), pyburn.tensor([[1, 2]]), (5,), False)", call_unpool, into_unpool, kMethod},
+    {"unpool_input(Tensor input, Tensor indices, int[] output_size, bool accumulate) -> Tensor", "The elements of planes at the places that indices say: the gradient of unpool.", "pyburn.unpool_input(pyburn.tensor([[3., 4., 5.]]), pyburn.tensor([[1, 2]]), (3,), False)", call_unpool_input, into_unpool_input, kMethod},
+    {"avg_pool(Tensor input, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int divisor, bool adaptive) -> Tensor", "The mean of each window, over as many axes as kernel_size has; divisor 0 counts the elements. avg_pool2d and its kin.", "pyburn.avg_pool(pyburn.arange(6.).reshape(1, 6), (2,), (2,), (0,), False, True, 0, False)", call_avg_pool, into_avg_pool, kMethod},
+    {"avg_pool_input(Tensor grad_output, int[] input_size, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int divisor, bool adaptive) -> Tensor", "Gradient of avg_pool: each element spread over its window.", "pyburn.avg_pool_input(pyburn.ones(1, 3), (1, 6), (2,), (2,), (0,), False, True, 0, False)", call_avg_pool_input, into_avg_pool_input, 0},
+    {"max_pool1d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool ceil_mode=False) -> Tensor", "The largest element of each window of input (N, C, L) or (C, L).", "pyburn.max_pool1d(pyburn.ones(1, 1, 4), 2).shape", call_max_pool1d, nullptr, kMethod},
+    {"max_pool1d_with_indices(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool ceil_mode=False) -> (Tensor output, Tensor indices)", "max_pool1d, and where in its plane each largest element is.", "pyburn.max_pool1d_with_indices(pyburn.ones(1, 1, 4), 2)[1].shape", call_max_pool1d_with_indices, nullptr, kMethod},
+    {"avg_pool1d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, bool count_include_pad=True) -> Tensor", "The mean of each window of input (N, C, L) or (C, L).", "pyburn.avg_pool1d(pyburn.ones(1, 1, 4), 2).shape", call_avg_pool1d, nullptr, kMethod},
+    {"adaptive_avg_pool1d(Tensor input, int[] output_size) -> Tensor", "The means of as many windows as output_size says, over input (N, C, L) or (C, L).", "pyburn.adaptive_avg_pool1d(pyburn.ones(1, 1, 4), 2).shape", call_adaptive_avg_pool1d, nullptr, kMethod},
+    {"adaptive_max_pool1d(Tensor input, int[] output_size) -> (Tensor output, Tensor indices)", "The largest elements of as many windows as output_size says, and where they are.", "pyburn.adaptive_max_pool1d(pyburn.ones(1, 1, 4), 2)[0].shape", call_adaptive_max_pool1d, nullptr, kMethod},
+    {"lp_pool1d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False) -> Tensor", "The norm of each window of input (N, C, L) or (C, L): the root of the sum of powers norm_type.", "pyburn.lp_pool1d(pyburn.ones(1, 1, 4), 2, 2).shape", call_lp_pool1d, nullptr, kMethod},
+    {"max_unpool1d(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=0, int[]? output_size=None) -> Tensor", "The inverse of max_pool1d: the elements where indices say, 0 elsewhere.", "pyburn.max_unpool1d(*pyburn.max_pool1d_with_indices(pyburn.ones(1, 1, 4), 2), 2).shape", call_max_unpool1d, nullptr, kMethod},
+    {"max_pool2d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool ceil_mode=False) -> Tensor", "The largest element of each window of input (N, C, H, W) or (C, H, W).", "pyburn.max_pool2d(pyburn.ones(1, 1, 4, 4), 2).shape", call_max_pool2d, nullptr, kMethod},
+    {"max_pool2d_with_indices(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool ceil_mode=False) -> (Tensor output, Tensor indices)", "max_pool2d, and where in its plane each largest element is.", "pyburn.max_pool2d_with_indices(pyburn.ones(1, 1, 4, 4), 2)[1].shape", call_max_pool2d_with_indices, nullptr, kMethod},
+    {"avg_pool2d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", "The mean of each window of input (N, C, H, W) or (C, H, W).", "pyburn.avg_pool2d(pyburn.ones(1, 1, 4, 4), 2).shape", call_avg_pool2d, nullptr, kMethod},
+    {"adaptive_avg_pool2d(Tensor input, int[] output_size) -> Tensor", "The means of as many windows as output_size says, over input (N, C, H, W) or (C, H, W).", "pyburn.adaptive_avg_pool2d(pyburn.ones(1, 1, 4, 4), 2).shape", call_adaptive_avg_pool2d, nullptr, kMethod},
+    {"adaptive_max_pool2d(Tensor input, int[] output_size) -> (Tensor output, Tensor indices)", "The largest elements of as many windows as output_size says, and where they are.", "pyburn.adaptive_max_pool2d(pyburn.ones(1, 1, 4, 4), 2)[0].shape", call_adaptive_max_pool2d, nullptr, kMethod},
+    {"lp_pool2d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False) -> Tensor", "The norm of each window of input (N, C, H, W) or (C, H, W): the root of the sum of powers norm_type.", "pyburn.lp_pool2d(pyburn.ones(1, 1, 4, 4), 2, 2).shape", call_lp_pool2d, nullptr, kMethod},
+    {"max_unpool2d(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=0, int[]? output_size=None) -> Tensor", "The inverse of max_pool2d: the elements where indices say, 0 elsewhere.", "pyburn.max_unpool2d(*pyburn.max_pool2d_with_indices(pyburn.ones(1, 1, 4, 4), 2), 2).shape", call_max_unpool2d, nullptr, kMethod},
+    {"max_pool3d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool ceil_mode=False) -> Tensor", "The largest element of each window of input (N, C, D, H, W) or (C, D, H, W).", "pyburn.max_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2).shape", call_max_pool3d, nullptr, kMethod},
+    {"max_pool3d_with_indices(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool ceil_mode=False) -> (Tensor output, Tensor indices)", "max_pool3d, and where in its plane each largest element is.", "pyburn.max_pool3d_with_indices(pyburn.ones(1, 1, 4, 4, 4), 2)[1].shape", call_max_pool3d_with_indices, nullptr, kMethod},
+    {"avg_pool3d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", "The mean of each window of input (N, C, D, H, W) or (C, D, H, W).", "pyburn.avg_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2).shape", call_avg_pool3d, nullptr, kMethod},
+    {"adaptive_avg_pool3d(Tensor input, int[] output_size) -> Tensor", "The means of as many windows as output_size says, over input (N, C, D, H, W) or (C, D, H, W).", "pyburn.adaptive_avg_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2).shape", call_adaptive_avg_pool3d, nullptr, kMethod},
+    {"adaptive_max_pool3d(Tensor input, int[] output_size) -> (Tensor output, Tensor indices)", "The largest elements of as many windows as output_size says, and where they are.", "pyburn.adaptive_max_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2)[0].shape", call_adaptive_max_pool3d, nullptr, kMethod},
+    {"lp_pool3d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False) -> Tensor", "The norm of each window of input (N, C, D, H, W) or (C, D, H, W): the root of the sum of powers norm_type.", "pyburn.lp_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2, 2).shape", call_lp_pool3d, nullptr, kMethod},
+    {"max_unpool3d(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=0, int[]? output_size=None) -> Tensor", "The inverse of max_pool3d: the elements where indices say, 0 elsewhere.", "pyburn.max_unpool3d(*pyburn.max_pool3d_with_indices(pyburn.ones(1, 1, 4, 4, 4), 2), 2).shape", call_max_unpool3d, nullptr, kMethod},
     {"rand(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor", "Uniform random numbers from [0, 1).", "pyburn.rand(2, 3).shape", call_rand, nullptr, 0},
     {"randn(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor", "Random numbers from the standard normal distribution.", "pyburn.randn(2, 3).shape", call_randn, nullptr, 0},
     {"randint(int low, int? high, int[] size, *, DType? dtype=None, Device? device=None, Generator? generator=None) -> Tensor", "Random integers from [low, high).", "pyburn.randint(0, 10, (3,)).shape", call_randint, nullptr, 0},
+    {"randint.below(int high, int[] size, *, DType? dtype=None, Device? device=None, Generator? generator=None) -> Tensor", "Random integers from [0, high).", "pyburn.randint(10, (3,)).shape", call_randint_below, nullptr, 0},
+    {"rand_like(Tensor input, *, DType? dtype=None, bool requires_grad=False) -> Tensor", "Uniform random numbers from [0, 1), of the size, dtype and device of input.", "pyburn.rand_like(pyburn.ones(3)).shape", call_rand_like, nullptr, kMethod},
+    {"randn_like(Tensor input, *, DType? dtype=None, bool requires_grad=False) -> Tensor", "Standard normal random numbers, of the size, dtype and device of input.", "pyburn.randn_like(pyburn.ones(3)).shape", call_randn_like, nullptr, kMethod},
+    {"randint_like(Tensor input, int low, int high, *, DType? dtype=None) -> Tensor", "Random integers from [low, high), of the size, dtype and device of input.", "pyburn.randint_like(pyburn.ones(3), 5, 10).shape", call_randint_like, nullptr, kMethod},
+    {"randint_like.below(Tensor input, int high, *, DType? dtype=None) -> Tensor", "Random integers from [0, high), of the size, dtype and device of input.", "pyburn.randint_like(pyburn.ones(3), 10).shape", call_randint_like_below, nullptr, kMethod},
+    {"randperm(int n, *, DType? dtype=None, Device? device=None, Generator? generator=None) -> Tensor", "The integers below n in random order.", "pyburn.randperm(4).sort().values", call_randperm, nullptr, 0},
+    {"normal(Tensor mean, float std=1.0, *, Generator? generator=None) -> Tensor", "Normally distributed numbers with the given means.", "pyburn.normal(pyburn.zeros(3), 2.).shape", call_normal, nullptr, 0},
+    {"normal.each_deviation(float mean, Tensor std, *, Generator? generator=None) -> Tensor", "Normally distributed numbers with the given deviations.", "pyburn.normal(0., pyburn.ones(3)).shape", call_normal_each_deviation, nullptr, 0},
+    {"normal.each(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor", "Normally distributed numbers with the given means and deviations.", "pyburn.normal(pyburn.zeros(3), pyburn.ones(3)).shape", call_normal_each, nullptr, 0},
+    {"normal.size(float mean, float std, int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor", "Normally distributed numbers of one mean and deviation.", "pyburn.normal(0., 1., (3,)).shape", call_normal_size, nullptr, 0},
+    {"bernoulli(Tensor input, *, Generator? generator=None) -> Tensor", "1 with the probability that input says, else 0.", "pyburn.bernoulli(pyburn.tensor([0., 1.]))", call_bernoulli, nullptr, kMethod},
+    {"bernoulli.p(Tensor input, float p, *, Generator? generator=None) -> Tensor", "1 with probability p, else 0; of the size, dtype and device of input.", "pyburn.bernoulli(pyburn.empty(3), 1.)", call_bernoulli_p, nullptr, kMethod},
+    {"multinomial(Tensor input, int num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor", "num_samples positions in each row of input, which holds how likely they are.", "pyburn.multinomial(pyburn.tensor([0., 1.]), 1)", call_multinomial, nullptr, kMethod},
     {"uniform_(Tensor input, float from_=0, float to=1, *, Generator? generator=None) -> Tensor", "Fills input with uniform random numbers from [from_, to).", "pyburn.empty(3).uniform_(-1, 1).shape", call_uniform_, nullptr, kMethod},
     {"normal_(Tensor input, float mean=0, float std=1, *, Generator? generator=None) -> Tensor", "Fills input with normally distributed random numbers.", "pyburn.empty(3).normal_(0, 2).shape", call_normal_, nullptr, kMethod},
     {"bernoulli_(Tensor input, float p=0.5, *, Generator? generator=None) -> Tensor", "Fills input with 1 with probability p and 0 otherwise.", "pyburn.empty(3).bernoulli_(0.25).shape", call_bernoulli_, nullptr, kMethod},
+    {"bernoulli_.each(Tensor input, Tensor p, *, Generator? generator=None) -> Tensor", "Fills input with 1 with the probability that p says and 0 otherwise.", "pyburn.empty(2).bernoulli_(pyburn.tensor([0., 1.]))", call_bernoulli__each, nullptr, kMethod},
+    {"exponential_(Tensor input, float lambd=1, *, Generator? generator=None) -> Tensor", "Fills input with exponentially distributed random numbers of rate lambd.", "pyburn.empty(3).exponential_(2.).shape", call_exponential_, nullptr, kMethod},
+    {"flip(Tensor input, int[] dims) -> Tensor", "The elements in reverse order along the given axes; a copy.", "pyburn.flip(pyburn.arange(3), 0)", call_flip, into_flip, kMethod},
+    {"tril(Tensor input, int diagonal=0) -> Tensor", "The lower triangle of matrices: the elements above the diagonal become 0.", "pyburn.tril(pyburn.ones(3, 3))", call_tril, into_tril, kMethod | kInPlace},
+    {"triu(Tensor input, int diagonal=0) -> Tensor", "The upper triangle of matrices: the elements below the diagonal become 0.", "pyburn.triu(pyburn.ones(3, 3))", call_triu, into_triu, kMethod | kInPlace},
+    {"repeat_interleave.indices(Tensor repeats, *, int? output_size=None) -> Tensor", "The index i, repeats[i] times, for each i.", "pyburn.repeat_interleave(pyburn.tensor([1, 2]))", call_repeat_interleave_indices, nullptr, 0},
+    {"repeat(Tensor input, int[] repeats) -> Tensor", "Copies of input side by side, as many along each axis as repeats says; more numbers than axes add axes in front.", "pyburn.tensor([1, 2]).repeat(2, 2)", call_repeat, nullptr, kMethod},
+    {"tile(Tensor input, int[] dims) -> Tensor", "Copies of input side by side; fewer numbers than axes stand for the last ones.", "pyburn.tile(pyburn.tensor([1, 2]), (2,))", call_tile, nullptr, kMethod},
+    {"repeat_interleave(Tensor input, int repeats, int? dim=None, *, int? output_size=None) -> Tensor", "Each element along dim (of the flattened input without one), several times in a row.", "pyburn.repeat_interleave(pyburn.tensor([1, 2]), 2)", call_repeat_interleave, nullptr, kMethod},
+    {"repeat_interleave.counts(Tensor input, Tensor repeats, int? dim=None, *, int? output_size=None) -> Tensor", "Each element along dim (of the flattened input without one), as often in a row as repeats says.", "pyburn.repeat_interleave(pyburn.tensor([1, 2]), pyburn.tensor([2, 1]))", call_repeat_interleave_counts, nullptr, kMethod},
+    {"roll(Tensor input, int[] shifts, int[]? dims=None) -> Tensor", "The elements moved along dims (of the flattened input without any); what leaves at the end comes in at the start.", "pyburn.roll(pyburn.arange(4), 1)", call_roll, nullptr, kMethod},
+    {"fliplr(Tensor input) -> Tensor", "The elements in reverse order along axis 1.", "pyburn.fliplr(pyburn.ones(2, 3))", call_fliplr, nullptr, kMethod},
+    {"flipud(Tensor input) -> Tensor", "The elements in reverse order along axis 0.", "pyburn.flipud(pyburn.arange(3))", call_flipud, nullptr, kMethod},
+    {"rot90(Tensor input, int k=1, int[] dims=(0,1)) -> Tensor", "input turned k times by 90 degrees in the plane of two axes, from the first towards the second.", "pyburn.rot90(pyburn.arange(4).view(2, 2))", call_rot90, nullptr, kMethod},
+    {"diag_embed(Tensor input, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", "Matrices with the last axis of input on a diagonal and 0 elsewhere.", "pyburn.diag_embed(pyburn.tensor([1., 2.]))", call_diag_embed, nullptr, kMethod},
+    {"diag(Tensor input, int diagonal=0) -> Tensor", "The matrix with a vector on its diagonal, or a copy of the diagonal of a matrix.", "pyburn.diag(pyburn.tensor([1., 2.]))", call_diag, into_diag, kMethod},
+    {"diagflat(Tensor input, int offset=0) -> Tensor", "The matrix with the elements of input on its diagonal.", "pyburn.diagflat(pyburn.ones(2, 1))", call_diagflat, nullptr, kMethod},
     {"sum(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor", "Sum of the elements of input over dim (over all by default).", "pyburn.sum(pyburn.ones(2, 3), dim=1)", call_sum, into_sum, kMethod},
     {"mean(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor", "Arithmetic mean of the elements of input over dim.", "pyburn.mean(pyburn.tensor([1., 3.]))", call_mean, into_mean, kMethod},
     {"amax(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor", "Largest element of input over dim; ties share the gradient.", "pyburn.amax(pyburn.tensor([1., 3.]))", call_amax, into_amax, kMethod},
     {"amin(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor", "Smallest element of input over dim; ties share the gradient.", "pyburn.amin(pyburn.tensor([1., 3.]))", call_amin, into_amin, kMethod},
-    {"argmax(Tensor input, int? dim=None, bool keepdim=False) -> Tensor", "Position of the largest element along dim, or in the flattened tensor.", "pyburn.argmax(pyburn.tensor([1., 3., 2.]))", call_argmax, into_argmax, kMethod},
-    {"var(Tensor input, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> Tensor", "Variance over dim; correction 1 is the unbiased estimate.", "pyburn.var(pyburn.tensor([1., 2., 3.]))", call_var, nullptr, kMethod},
+    {"prod(Tensor input, int? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor", "Product of the elements of input along dim (of all by default).", "pyburn.prod(pyburn.tensor([2., 3.]))", call_prod, into_prod, kMethod},
+    {"nansum(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor", "Sum of the elements over dim, with 0 in place of NaN.", "pyburn.nansum(pyburn.tensor([1., float('nan')]))", call_nansum, into_nansum, kMethod},
+    {"count_nonzero(Tensor input, int[]? dim=None) -> Tensor", "How many elements over dim are not zero.", "pyburn.count_nonzero(pyburn.tensor([1., 0., 3.]))", call_count_nonzero, into_count_nonzero, kMethod},
+    {"any(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor", "Whether some element over dim is not zero.", "pyburn.any(pyburn.tensor([True, False]))", call_any, into_any, kMethod},
+    {"all(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor", "Whether no element over dim is zero.", "pyburn.all(pyburn.tensor([True, False]))", call_all, into_all, kMethod},
+    {"logsumexp(Tensor input, int[] dim, bool keepdim=False) -> Tensor", "The logarithm of the sum of exp(input) over dim, computed without overflow.", "pyburn.logsumexp(pyburn.zeros(2), 0)", call_logsumexp, into_logsumexp, kMethod},
+    {"nanmean(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor", "Mean of the elements over dim that are not NaN.", "pyburn.nanmean(pyburn.tensor([1., float('nan'), 3.]))", call_nanmean, into_nanmean, kMethod},
+    {"aminmax(Tensor input, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", "The smallest and the largest element along dim, or of all.", "pyburn.aminmax(pyburn.tensor([1., 3., 2.]))", call_aminmax, into_aminmax, kMethod},
+    {"trace(Tensor input) -> Tensor", "The sum of the diagonal of a matrix.", "pyburn.trace(pyburn.ones(2, 2))", call_trace, nullptr, kMethod},
+    {"lstm(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor output, Tensor hn, Tensor cn)", "A long short-term memory over input (T, B, I); hx holds the first states and cells, params those of each layer and direction: w_ih, w_hh, then b_ih and b_hh, then w_hr where the states are projected.", "pyburn.lstm(pyburn.ones(5, 1, 3), [pyburn.zeros(1, 1, 2)] * 2, [pyburn.ones(8, 3), pyburn.ones(8, 2)], False, 1, 0.0, False, False, False)[0].shape", call_lstm, nullptr, kMethod},
+    {"gru(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor output, Tensor hn)", "A gated recurrent unit over input (T, B, I); params are those of each layer and direction: w_ih, w_hh, b_ih, b_hh.", "pyburn.gru(pyburn.ones(5, 1, 3), pyburn.zeros(1, 1, 2), [pyburn.ones(6, 3), pyburn.ones(6, 2)], False, 1, 0.0, False, False, False)[0].shape", call_gru, nullptr, kMethod},
+    {"rnn_tanh(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor output, Tensor hn)", "h = tanh(w_ih x + b_ih + w_hh h + b_hh) over input (T, B, I), layer by layer.", "pyburn.rnn_tanh(pyburn.ones(5, 1, 3), pyburn.zeros(1, 1, 2), [pyburn.ones(2, 3), pyburn.ones(2, 2)], False, 1, 0.0, False, False, False)[0].shape", call_rnn_tanh, nullptr, kMethod},
+    {"rnn_relu(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor output, Tensor hn)", "h = relu(w_ih x + b_ih + w_hh h + b_hh) over input (T, B, I), layer by layer.", "pyburn.rnn_relu(pyburn.ones(5, 1, 3), pyburn.zeros(1, 1, 2), [pyburn.ones(2, 3), pyburn.ones(2, 2)], False, 1, 0.0, False, False, False)[0].shape", call_rnn_relu, nullptr, kMethod},
+    {"lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor h, Tensor c)", "One step of lstm for input (B, I) and hx, a state and a cell (B, H).", "pyburn.lstm_cell(pyburn.ones(1, 3), [pyburn.zeros(1, 2)] * 2, pyburn.ones(8, 3), pyburn.ones(8, 2))[0].shape", call_lstm_cell, nullptr, kMethod},
+    {"gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", "One step of gru for input (B, I) and a state (B, H).", "pyburn.gru_cell(pyburn.ones(1, 3), pyburn.zeros(1, 2), pyburn.ones(6, 3), pyburn.ones(6, 2)).shape", call_gru_cell, nullptr, kMethod},
+    {"rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", "One step of rnn_tanh for input (B, I) and a state (B, H).", "pyburn.rnn_tanh_cell(pyburn.ones(1, 3), pyburn.zeros(1, 2), pyburn.ones(2, 3), pyburn.ones(2, 2)).shape", call_rnn_tanh_cell, nullptr, kMethod},
+    {"rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", "One step of rnn_relu for input (B, I) and a state (B, H).", "pyburn.rnn_relu_cell(pyburn.ones(1, 3), pyburn.zeros(1, 2), pyburn.ones(2, 3), pyburn.ones(2, 2)).shape", call_rnn_relu_cell, nullptr, kMethod},
+    {"rnn_steps(Tensor projected, Tensor weight, Tensor? bias, Tensor h0, Tensor? c0, str cell, bool reverse) -> (Tensor output, Tensor cells, Tensor gates)", "The states of a recurrent layer at all steps, from the projected inputs; cell is lstm, gru, tanh or relu.", "pyburn.rnn_steps(pyburn.ones(3, 1, 2), pyburn.ones(2, 2), None, pyburn.zeros(1, 2), None, 'tanh', False)[0].shape", call_rnn_steps, into_rnn_steps, 0},
+    {"rnn_steps_grad(Tensor grad_output, Tensor? grad_cells, Tensor weight, Tensor h0, Tensor? c0, Tensor output, Tensor cells, Tensor gates, str cell, bool reverse) -> (Tensor grad_projected, Tensor grad_recurrent, Tensor grad_h0, Tensor grad_c0)", "Gradient of rnn_steps, back through time.", "pyburn.rnn_steps_grad(pyburn.ones(3, 1, 2), None, pyburn.ones(2, 2), pyburn.zeros(1, 2), None, pyburn.ones(3, 1, 2), pyburn.zeros(0), pyburn.zeros(0), 'relu', False)[0].shape", call_rnn_steps_grad, into_rnn_steps_grad, 0},
+    {"cumsum(Tensor input, int dim, *, DType? dtype=None) -> Tensor", "Running sums along dim.", "pyburn.cumsum(pyburn.tensor([1., 2., 3.]), 0)", call_cumsum, into_cumsum, kMethod},
+    {"cumprod(Tensor input, int dim, *, DType? dtype=None) -> Tensor", "Running products along dim.", "pyburn.cumprod(pyburn.tensor([1., 2., 3.]), 0)", call_cumprod, into_cumprod, kMethod},
+    {"logcumsumexp(Tensor input, int dim) -> Tensor", "The logarithm of running sums of exp(input) along dim.", "pyburn.logcumsumexp(pyburn.zeros(3), 0)", call_logcumsumexp, into_logcumsumexp, kMethod},
+    {"cummax(Tensor input, int dim) -> (Tensor values, Tensor indices)", "The largest element so far along dim, and its position.", "pyburn.cummax(pyburn.tensor([1., 3., 2.]), 0)", call_cummax, into_cummax, kMethod},
+    {"cummin(Tensor input, int dim) -> (Tensor values, Tensor indices)", "The smallest element so far along dim, and its position.", "pyburn.cummin(pyburn.tensor([3., 1., 2.]), 0)", call_cummin, into_cummin, kMethod},
+    {"diff(Tensor input, int n=1, int dim=-1) -> Tensor", "Differences of neighbours along dim, n times.", "pyburn.diff(pyburn.tensor([1., 3., 2.]))", call_diff, into_diff, kMethod},
+    {"gather(Tensor input, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", "At each place of the index, the element of input at the same place, but for dim, where the index says which.", "pyburn.gather(pyburn.tensor([[1, 2], [3, 4]]), 1, pyburn.tensor([[0, 0], [1, 0]]))", call_gather, into_gather, kMethod},
+    {"scatter.src(Tensor input, int dim, Tensor index, Tensor src) -> Tensor", "input, with each element of src at its own place, but for dim, where the index says which; of several the last one stays.", "pyburn.scatter(pyburn.zeros(2, 3), 1, pyburn.tensor([[2], [0]]), pyburn.ones(2, 1))", call_scatter_src, into_scatter_src, kMethod | kInPlace},
+    {"scatter_add(Tensor input, int dim, Tensor index, Tensor src) -> Tensor", "input, with each element of src added at its own place, but for dim, where the index says which.", "pyburn.scatter_add(pyburn.zeros(3), 0, pyburn.tensor([0, 0, 2]), pyburn.ones(3))", call_scatter_add, into_scatter_add, kMethod | kInPlace},
+    {"scatter_reduce(Tensor input, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor", "input, with the elements of src that come to one place reduced: 'sum', 'prod', 'mean', 'amax' or 'amin'.", "pyburn.scatter_reduce(pyburn.zeros(3), 0, pyburn.tensor([0, 0, 2]), pyburn.ones(3), 'sum')", call_scatter_reduce, into_scatter_reduce, kMethod | kInPlace},
+    {"scatter.value(Tensor input, int dim, Tensor index, Scalar value) -> Tensor", "input, with value at the places that the index names.", "pyburn.scatter(pyburn.zeros(2, 3), 1, pyburn.tensor([[2], [0]]), 1.)", call_scatter_value, into_scatter_value, kMethod | kInPlace},
+    {"scatter.src_reduce(Tensor input, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", "input, with the elements of src added ('add') or multiplied ('multiply') at the places that the index names.", "pyburn.scatter(pyburn.ones(3), 0, pyburn.tensor([0, 0]), pyburn.ones(2), reduce='add')", call_scatter_src_reduce, into_scatter_src_reduce, kMethod | kInPlace},
+    {"scatter.value_reduce(Tensor input, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", "input, with value added ('add') or multiplied ('multiply') at the places that the index names.", "pyburn.scatter(pyburn.ones(3), 0, pyburn.tensor([0, 0]), 2., reduce='multiply')", call_scatter_value_reduce, into_scatter_value_reduce, kMethod | kInPlace},
+    {"take_along_dim(Tensor input, Tensor indices, int? dim=None) -> Tensor", "gather, with input and indices stretched to each other; without dim both are flattened.", "pyburn.take_along_dim(pyburn.tensor([[3, 1]]), pyburn.tensor([[1], [0]]), 1)", call_take_along_dim, into_take_along_dim, kMethod},
+    {"searchsorted(Tensor sorted_sequence, Tensor values, *, bool out_int32=False, bool right=False) -> Tensor", "Where values would have to be inserted into a sequence that is sorted along its last axis, to keep it so.", "pyburn.searchsorted(pyburn.tensor([1., 3., 5.]), pyburn.tensor([3., 6.]))", call_searchsorted, into_searchsorted, 0},
+    {"histc(Tensor input, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", "How many elements fall into each of bins parts of [min, max], or of the range of input.", "pyburn.histc(pyburn.tensor([1., 2., 1.]), bins=4, min=0, max=3)", call_histc, into_histc, kMethod},
+    {"bincount(Tensor input, Tensor? weights=None, int minlength=0) -> Tensor", "How often each number from 0 on occurs in a vector of integers, or the sum of its weights.", "pyburn.bincount(pyburn.tensor([0, 2, 2]))", call_bincount, nullptr, kMethod},
+    {"distinct(Tensor input, int? dim=None, bool consecutive=False) -> (Tensor output, Tensor inverse, Tensor counts)", "The distinct elements (or parts along dim) in order, where each element went, and how often they occur; with consecutive, of runs of equal neighbours.", "pyburn.distinct(pyburn.tensor([3, 1, 3])).output", call_distinct, nullptr, kMethod},
+    {"searchsorted.number(Tensor sorted_sequence, Scalar values, *, bool out_int32=False, bool right=False) -> Tensor", "Where a number would have to be inserted into a sorted vector.", "pyburn.searchsorted(pyburn.tensor([1., 3., 5.]), 3)", call_searchsorted_number, nullptr, 0},
+    {"bucketize(Tensor input, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", "The number of the interval between boundaries, which are sorted, that each element falls into.", "pyburn.bucketize(pyburn.tensor([3., 6.]), pyburn.tensor([1., 3., 5.]))", call_bucketize, nullptr, kMethod},
+    {"isin(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", "Which elements are among test_elements (or are not, with invert).", "pyburn.isin(pyburn.tensor([1, 2, 3]), pyburn.tensor([2, 4]))", call_isin, nullptr, 0},
+    {"quantile(Tensor input, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor", "The value that the share q of the elements along dim does not exceed; NaN if there is one.", "pyburn.quantile(pyburn.tensor([1., 2., 3.]), 0.5)", call_quantile, nullptr, kMethod},
+    {"quantile.each(Tensor input, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor", "The quantiles for several shares; a new first axis holds them.", "pyburn.quantile(pyburn.tensor([1., 2., 3.]), pyburn.tensor([0., 1.]))", call_quantile_each, nullptr, kMethod},
+    {"nanquantile(Tensor input, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor", "The quantile of the elements that are not NaN.", "pyburn.nanquantile(pyburn.tensor([1., float('nan'), 3.]), 0.5)", call_nanquantile, nullptr, kMethod},
+    {"nanquantile.each(Tensor input, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor", "The quantiles of the elements that are not NaN, for several shares.", "pyburn.nanquantile(pyburn.tensor([1., float('nan'), 3.]), pyburn.tensor([0., 1.]))", call_nanquantile_each, nullptr, kMethod},
+    {"_segment_reduce(Tensor input, Tensor lengths, str reduce, Scalar? initial=None) -> Tensor", "The reduction of consecutive parts of input along axis 0.", "pyburn.segment_reduce(pyburn.ones(5), 'sum', lengths=pyburn.tensor([2, 3]))", call__segment_reduce, into__segment_reduce, kMethod},
+    {"segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor", "The reduction ('sum', 'prod', 'mean', 'max', 'min') of consecutive parts of data along axis 0, given by their lengths, or by where they begin and the last one ends.", "pyburn.segment_reduce(pyburn.ones(5), 'sum', lengths=pyburn.tensor([2, 3]))", call_segment_reduce, nullptr, 0},
+    {"softmax(Tensor input, int dim, *, DType? dtype=None) -> Tensor", "exp(input), scaled to sum to 1 along dim.", "pyburn.softmax(pyburn.tensor([1., 1.]), 0)", call_softmax, into_softmax, kMethod},
+    {"log_softmax(Tensor input, int dim, *, DType? dtype=None) -> Tensor", "The logarithm of softmax, computed without overflow.", "pyburn.log_softmax(pyburn.tensor([1., 1.]), 0)", call_log_softmax, into_log_softmax, kMethod},
+    {"softmax_backward(Tensor grad_output, Tensor output, int dim) -> Tensor", "Gradient of softmax, from its output.", "pyburn.softmax_backward(pyburn.ones(2), pyburn.tensor([0.5, 0.5]), 0)", call_softmax_backward, into_softmax_backward, 0},
+    {"log_softmax_backward(Tensor grad_output, Tensor output, int dim) -> Tensor", "Gradient of log_softmax, from its output.", "pyburn.log_softmax_backward(pyburn.ones(2), pyburn.tensor([-0.5, -0.5]), 0)", call_log_softmax_backward, into_log_softmax_backward, 0},
+    {"softmin(Tensor input, int dim, *, DType? dtype=None) -> Tensor", "softmax of -input.", "pyburn.softmin(pyburn.tensor([1., 1.]), 0)", call_softmin, nullptr, kMethod},
+    {"sort(Tensor input, int dim=-1, bool descending=False, bool stable=False) -> (Tensor values, Tensor indices)", "The elements in order along dim, and where they were. Equal elements keep their order.", "pyburn.sort(pyburn.tensor([2., 3., 1.]))", call_sort, into_sort, kMethod},
+    {"topk(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", "The k largest (or smallest) elements along dim, largest first, and their positions.", "pyburn.topk(pyburn.tensor([2., 3., 1.]), 2)", call_topk, into_topk, kMethod},
+    {"kthvalue(Tensor input, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", "The k-th smallest element along dim (counted from 1) and its position.", "pyburn.kthvalue(pyburn.tensor([2., 3., 1.]), 2)", call_kthvalue, into_kthvalue, kMethod},
+    {"median.dim(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", "The middle element along dim (the lower one of two) and its position; NaN if there is one.", "pyburn.median(pyburn.tensor([2., 3., 1.]), 0)", call_median_dim, into_median_dim, kMethod},
+    {"nanmedian.dim(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", "The middle one of the elements along dim that are not NaN, and its position.", "pyburn.nanmedian(pyburn.tensor([2., float('nan'), 1.]), 0)", call_nanmedian_dim, into_nanmedian_dim, kMethod},
+    {"mode(Tensor input, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", "The most frequent element along dim (the smallest of several) and its last position.", "pyburn.mode(pyburn.tensor([2., 1., 2.]))", call_mode, into_mode, kMethod},
+    {"median(Tensor input) -> Tensor", "The middle element (the lower one of two); NaN if there is one.", "pyburn.median(pyburn.tensor([2., 3., 1.]))", call_median, nullptr, kMethod},
+    {"nanmedian(Tensor input) -> Tensor", "The middle one of the elements that are not NaN.", "pyburn.nanmedian(pyburn.tensor([2., float('nan'), 1.]))", call_nanmedian, nullptr, kMethod},
+    {"argsort(Tensor input, int dim=-1, bool descending=False, bool stable=False) -> Tensor", "The indices that sort input along dim.", "pyburn.argsort(pyburn.tensor([2., 3., 1.]))", call_argsort, nullptr, kMethod},
+    {"msort(Tensor input) -> Tensor", "The elements in order along the first axis.", "pyburn.msort(pyburn.tensor([2., 3., 1.]))", call_msort, into_msort, kMethod},
+    {"unbind(Tensor input, int dim=0) -> Tensor[]", "The parts at each index along dim, which goes away; views.", "pyburn.unbind(pyburn.tensor([[1, 2], [3, 4]]), 1)", call_unbind, nullptr, kMethod},
+    {"split(Tensor input, int split_size_or_sections, int dim=0) -> Tensor[]", "Pieces of equal size along dim, the last one possibly smaller; views.", "pyburn.split(pyburn.arange(5), 2)", call_split, nullptr, kMethod},
+    {"split.sizes(Tensor input, int[] split_size_or_sections, int dim=0) -> Tensor[]", "Pieces of the given sizes along dim; views.", "pyburn.split(pyburn.arange(5), [1, 4])", call_split_sizes, nullptr, kMethod},
+    {"split_with_sizes(Tensor input, int[] split_sizes, int dim=0) -> Tensor[]", "Pieces of the given sizes along dim; views.", "pyburn.split_with_sizes(pyburn.arange(5), [1, 4])", call_split_with_sizes, nullptr, kMethod},
+    {"chunk(Tensor input, int chunks, int dim=0) -> Tensor[]", "At most the given number of pieces along dim, equal but for the last; views.", "pyburn.chunk(pyburn.arange(5), 2)", call_chunk, nullptr, kMethod},
+    {"tensor_split(Tensor input, int indices_or_sections, int dim=0) -> Tensor[]", "The given number of pieces along dim, the first ones larger by one where it does not divide; views.", "pyburn.tensor_split(pyburn.arange(5), 2)", call_tensor_split, nullptr, kMethod},
+    {"tensor_split.indices(Tensor input, int[] indices_or_sections, int dim=0) -> Tensor[]", "Pieces along dim that begin at the given indices; views.", "pyburn.tensor_split(pyburn.arange(5), (1, 3))", call_tensor_split_indices, nullptr, kMethod},
+    {"hsplit(Tensor input, int indices_or_sections) -> Tensor[]", "Equal pieces side by side: along axis 1, or axis 0 of a vector; views.", "pyburn.hsplit(pyburn.ones(2, 4), 2)", call_hsplit, nullptr, kMethod},
+    {"hsplit.indices(Tensor input, int[] indices_or_sections) -> Tensor[]", "Pieces side by side that begin at the given indices; views.", "pyburn.hsplit(pyburn.ones(2, 4), (1, 3))", call_hsplit_indices, nullptr, kMethod},
+    {"vsplit(Tensor input, int indices_or_sections) -> Tensor[]", "Equal pieces on top of each other, along axis 0; views.", "pyburn.vsplit(pyburn.ones(4, 2), 2)", call_vsplit, nullptr, kMethod},
+    {"vsplit.indices(Tensor input, int[] indices_or_sections) -> Tensor[]", "Pieces on top of each other that begin at the given indices; views.", "pyburn.vsplit(pyburn.ones(4, 2), (1,))", call_vsplit_indices, nullptr, kMethod},
+    {"dsplit(Tensor input, int indices_or_sections) -> Tensor[]", "Equal pieces in depth, along axis 2; views.", "pyburn.dsplit(pyburn.ones(1, 2, 4), 2)", call_dsplit, nullptr, kMethod},
+    {"dsplit.indices(Tensor input, int[] indices_or_sections) -> Tensor[]", "Pieces in depth that begin at the given indices; views.", "pyburn.dsplit(pyburn.ones(1, 2, 4), (1,))", call_dsplit_indices, nullptr, kMethod},
     {"exp(Tensor input) -> Tensor", "e to the power of the elements.", "pyburn.exp(pyburn.tensor([0., 1.]))", call_exp, into_exp, kMethod | kInPlace},
     {"exp2(Tensor input) -> Tensor", "2 to the power of the elements.", "pyburn.exp2(pyburn.tensor([0., 3.]))", call_exp2, into_exp2, kMethod | kInPlace},
     {"expm1(Tensor input) -> Tensor", "exp(x) - 1, without loss of digits where x is small.", "pyburn.expm1(pyburn.tensor([0., 1.]))", call_expm1, into_expm1, kMethod | kInPlace},
@@ -1177,6 +2638,15 @@ const FunctionEntry kFunctions[] = {
     {"positive(Tensor input) -> Tensor", "input itself.", "pyburn.positive(pyburn.tensor([1., -4.]))", call_positive, nullptr, kMethod},
     {"deg2rad(Tensor input) -> Tensor", "Degrees as radians.", "pyburn.deg2rad(pyburn.tensor([180., 90.]))", call_deg2rad, into_deg2rad, kMethod | kInPlace},
     {"rad2deg(Tensor input) -> Tensor", "Radians as degrees.", "pyburn.rad2deg(pyburn.tensor([3.14159, 0.]))", call_rad2deg, into_rad2deg, kMethod | kInPlace},
+    {"im2col(Tensor input, int[] kernel_size, int[] dilation=1, int[] padding=0, int[] stride=1) -> Tensor", "The patches that a kernel meets in input (N, C, H, W) or (C, H, W), as columns: (N, C * kh * kw, patches). nn.functional.unfold.", "pyburn.im2col(pyburn.ones(1, 2, 4, 4), 2).shape", call_im2col, into_im2col, kMethod},
+    {"col2im(Tensor input, int[] output_size, int[] kernel_size, int[] dilation=1, int[] padding=0, int[] stride=1) -> Tensor", "An image of the given size from patches as im2col gives them; where they overlap they are added. nn.functional.fold.", "pyburn.col2im(pyburn.ones(1, 8, 9), (4, 4), 2).shape", call_col2im, into_col2im, kMethod},
+    {"linalg_vector_norm(Tensor input, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor", "The norm of vectors over dim: (sum of |x|^ord)^(1/ord); the largest or smallest |x| for infinite ord.", "pyburn.linalg.vector_norm(pyburn.tensor([3., 4.]))", call_linalg_vector_norm, into_linalg_vector_norm, kMethod},
+    {"norm(Tensor input, Scalar p=2, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor", "The norm of order p over dim: (sum of |x|^p)^(1/p).", "pyburn.norm(pyburn.tensor([3., 4.]))", call_norm, into_norm, kMethod},
+    {"norm.named(Tensor input, str? p, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor", "The Frobenius norm over dim; p is 'fro' or None.", "pyburn.norm(pyburn.ones(2, 2), 'fro')", call_norm_named, into_norm_named, kMethod},
+    {"dist(Tensor input, Tensor other, Scalar p=2) -> Tensor", "The norm of order p of input - other.", "pyburn.dist(pyburn.zeros(4), pyburn.ones(4))", call_dist, nullptr, kMethod},
+    {"as_strided(Tensor input, int[] size, int[] stride, int? storage_offset=None) -> Tensor", "A view with any size and strides on the storage of input; the offset is the input's unless given.", "pyburn.as_strided(pyburn.arange(6), (2, 2), (1, 2))", call_as_strided, nullptr, kMethod},
+    {"diagonal(Tensor input, int offset=0, int dim1=0, int dim2=1) -> Tensor", "The diagonal of two axes as a new last axis; offset shifts it to the right, or down when negative. A view.", "pyburn.diagonal(pyburn.arange(9).view(3, 3), 1)", call_diagonal, nullptr, kMethod},
+    {"unfold(Tensor input, int dimension, int size, int step) -> Tensor", "All windows of the given size along an axis, step apart; their elements are a new last axis. A view.", "pyburn.arange(5).unfold(0, 3, 1)", call_unfold, nullptr, kMethod},
 };
 const size_t kFunctionCount = sizeof(kFunctions) / sizeof(kFunctions[0]);
 

@@ -131,12 +131,6 @@ constinit FunctionInfo functions[] = {
         .torch = "torch.zeros_like",
         .example = "pyburn.empty_like(pyburn.ones(2)).shape",
         .samples = "t(2, 3)\nt()\nt(0)\nt(3, 2).T, dtype=f64\nt(2, 1).expand(2, 3)\nt(2), requires_grad=True\n1 ! Tensor"},
-    {.schema = "rand_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
-        .doc = "Uniform random numbers from [0, 1), of the size, dtype and device of input.",
-        .example = "pyburn.rand_like(pyburn.ones(2)).shape"},
-    {.schema = "randn_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
-        .doc = "Random numbers from the standard normal distribution, of the size, dtype and device of input.",
-        .example = "pyburn.randn_like(pyburn.ones(2)).shape"},
     {.schema = "logspace(Scalar start, Scalar end, int steps, float base=10.0, *, DType? dtype=None, Device? device=None, "
                "bool requires_grad=False) -> Tensor",
         .doc = "base to the powers from start to end, at equal distances.",
@@ -205,12 +199,6 @@ Tensor ones_like(const TensorHandle& input, std::optional<DType> dtype, Device* 
 }
 Tensor empty_like(const TensorHandle& input, std::optional<DType> dtype, Device* device, bool requires_grad) {
   return full_like(input, 0, dtype, device, requires_grad);
-}
-Tensor rand_like(const TensorHandle& input, std::optional<DType> dtype, Device* device, bool requires_grad) {
-  return rand(input.shape(), dtype.value_or(input.dtype()), device ? device : &input.device(), requires_grad);
-}
-Tensor randn_like(const TensorHandle& input, std::optional<DType> dtype, Device* device, bool requires_grad) {
-  return randn(input.shape(), dtype.value_or(input.dtype()), device ? device : &input.device(), requires_grad);
 }
 Tensor logspace(
     const Scalar& start, const Scalar& end, int64_t steps, double base, std::optional<DType> dtype, Device* device, bool requires_grad) {

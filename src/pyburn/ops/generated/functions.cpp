@@ -2,18 +2,41 @@
 #include "pyburn/ops/generated/functions.h"
 
 #include "pyburn/ops/activation.h"
+#include "pyburn/ops/attention.h"
+#include "pyburn/ops/batch_norm.h"
 #include "pyburn/ops/binary.h"
 #include "pyburn/ops/conv.h"
 #include "pyburn/ops/copy.h"
+#include "pyburn/ops/cross_entropy.h"
+#include "pyburn/ops/dropout.h"
+#include "pyburn/ops/embedding.h"
+#include "pyburn/ops/extremum.h"
 #include "pyburn/ops/fill.h"
 #include "pyburn/ops/index.h"
+#include "pyburn/ops/index_tensors.h"
+#include "pyburn/ops/interpolate.h"
+#include "pyburn/ops/join.h"
 #include "pyburn/ops/matmul.h"
+#include "pyburn/ops/moments.h"
 #include "pyburn/ops/movement.h"
 #include "pyburn/ops/norm.h"
+#include "pyburn/ops/pad.h"
 #include "pyburn/ops/pointwise.h"
+#include "pyburn/ops/pool.h"
+#include "pyburn/ops/rearrange.h"
 #include "pyburn/ops/reduce.h"
+#include "pyburn/ops/rnn_steps.h"
+#include "pyburn/ops/scan.h"
+#include "pyburn/ops/scatter.h"
+#include "pyburn/ops/search.h"
+#include "pyburn/ops/segment.h"
+#include "pyburn/ops/softmax.h"
+#include "pyburn/ops/sort.h"
 #include "pyburn/ops/transcendental.h"
 #include "pyburn/ops/unary.h"
+#include "pyburn/ops/unfold.h"
+#include "pyburn/ops/vector_norm.h"
+#include "pyburn/ops/views.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn::op {
@@ -161,6 +184,38 @@ void threshold_into(const TensorHandle& out, const TensorHandle& input, const Sc
 void relu6_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, relu6(input)); }
 void selu_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, selu(input)); }
 void celu_into(const TensorHandle& out, const TensorHandle& input, double alpha) { write_result(out, celu(input, alpha)); }
+Results<2> attention(const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const TensorHandle& mask, bool is_causal, double scale) {
+  InputList in; in.add(query); in.add(key); in.add(value); in.add(mask);
+  return as_tensors(call_array<2>(op::attention, naming(op::attention, [&] { return Attention::from(query, key, value, mask, is_causal, scale); }), in));
+}
+void attention_into(const Targets<2>& out, const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const TensorHandle& mask, bool is_causal, double scale) {
+  InputList in; in.add(query); in.add(key); in.add(value); in.add(mask);
+  call_array_into<2>(op::attention, naming(op::attention, [&] { return Attention::from(query, key, value, mask, is_causal, scale); }), in, out);
+}
+Results<3> attention_grad(const TensorHandle& grad_output, const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const TensorHandle& mask, const TensorHandle& logsumexp, const TensorHandle& delta, bool is_causal, double scale) {
+  InputList in; in.add(grad_output); in.add(query); in.add(key); in.add(value); in.add(mask); in.add(logsumexp); in.add(delta);
+  return as_tensors(call_array<3>(op::attention_grad, naming(op::attention_grad, [&] { return Attention::from(grad_output, query, key, value, mask, logsumexp, delta, is_causal, scale); }), in));
+}
+void attention_grad_into(const Targets<3>& out, const TensorHandle& grad_output, const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const TensorHandle& mask, const TensorHandle& logsumexp, const TensorHandle& delta, bool is_causal, double scale) {
+  InputList in; in.add(grad_output); in.add(query); in.add(key); in.add(value); in.add(mask); in.add(logsumexp); in.add(delta);
+  call_array_into<3>(op::attention_grad, naming(op::attention_grad, [&] { return Attention::from(grad_output, query, key, value, mask, logsumexp, delta, is_causal, scale); }), in, out);
+}
+Results<3> normalise_batch(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, double eps) {
+  InputList in; in.add(input); in.add(weight); in.add(bias);
+  return as_tensors(call_array<3>(op::normalise_batch, naming(op::normalise_batch, [&] { return NormaliseBatch::from(input, weight, bias, eps); }), in));
+}
+void normalise_batch_into(const Targets<3>& out, const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, double eps) {
+  InputList in; in.add(input); in.add(weight); in.add(bias);
+  call_array_into<3>(op::normalise_batch, naming(op::normalise_batch, [&] { return NormaliseBatch::from(input, weight, bias, eps); }), in, out);
+}
+Results<3> normalise_batch_backward(const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& mean, const TensorHandle& var, const TensorHandle& weight, double eps) {
+  InputList in; in.add(grad_output); in.add(input); in.add(mean); in.add(var); in.add(weight);
+  return as_tensors(call_array<3>(op::normalise_batch_backward, naming(op::normalise_batch_backward, [&] { return NormaliseBatch::from(grad_output, input, mean, var, weight, eps); }), in));
+}
+void normalise_batch_backward_into(const Targets<3>& out, const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& mean, const TensorHandle& var, const TensorHandle& weight, double eps) {
+  InputList in; in.add(grad_output); in.add(input); in.add(mean); in.add(var); in.add(weight);
+  call_array_into<3>(op::normalise_batch_backward, naming(op::normalise_batch_backward, [&] { return NormaliseBatch::from(grad_output, input, mean, var, weight, eps); }), in, out);
+}
 Tensor add(const Operand& input, const Operand& other, const Scalar& alpha) {
   InputList in; in.add(input); in.add(other);
   return call(op::add, naming(op::add, [&] { return Additive::from(input, other, alpha); }), in);
@@ -373,14 +428,6 @@ void heaviside_into(const TensorHandle& out, const TensorHandle& input, const Te
 }
 void logaddexp2_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other) { write_result(out, logaddexp2(input, other)); }
 void ldexp_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other) { write_result(out, ldexp(input, other)); }
-Tensor conv2d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) {
-  InputList in; in.add(input); in.add(weight); in.add(bias);
-  return call(op::conv2d, naming(op::conv2d, [&] { return Conv::from(input, weight, bias, stride, padding, dilation, groups); }), in);
-}
-void conv2d_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) {
-  InputList in; in.add(input); in.add(weight); in.add(bias);
-  call_into(op::conv2d, naming(op::conv2d, [&] { return Conv::from(input, weight, bias, stride, padding, dilation, groups); }), in, out);
-}
 Tensor conv2d_input(const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) {
   InputList in; in.add(grad_output); in.add(weight);
   return call(op::conv2d_input, naming(op::conv2d_input, [&] { return ConvGrad::from(grad_output, weight, input_size, stride, padding, dilation, groups); }), in);
@@ -397,6 +444,24 @@ void conv2d_weight_into(const TensorHandle& out, const TensorHandle& input, cons
   InputList in; in.add(input); in.add(grad_output);
   call_into(op::conv2d_weight, naming(op::conv2d_weight, [&] { return ConvGrad::from(input, grad_output, weight_size, stride, padding, dilation, groups); }), in, out);
 }
+Tensor conv3d_input(const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) {
+  InputList in; in.add(grad_output); in.add(weight);
+  return call(op::conv3d_input, naming(op::conv3d_input, [&] { return ConvGrad::from(grad_output, weight, input_size, stride, padding, dilation, groups); }), in);
+}
+void conv3d_input_into(const TensorHandle& out, const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) {
+  InputList in; in.add(grad_output); in.add(weight);
+  call_into(op::conv3d_input, naming(op::conv3d_input, [&] { return ConvGrad::from(grad_output, weight, input_size, stride, padding, dilation, groups); }), in, out);
+}
+Tensor conv3d_weight(const TensorHandle& input, const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) {
+  InputList in; in.add(input); in.add(grad_output);
+  return call(op::conv3d_weight, naming(op::conv3d_weight, [&] { return ConvGrad::from(input, grad_output, weight_size, stride, padding, dilation, groups); }), in);
+}
+void conv3d_weight_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) {
+  InputList in; in.add(input); in.add(grad_output);
+  call_into(op::conv3d_weight, naming(op::conv3d_weight, [&] { return ConvGrad::from(input, grad_output, weight_size, stride, padding, dilation, groups); }), in, out);
+}
+void conv2d_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) { write_result(out, conv2d(input, weight, bias, stride, padding, dilation, groups)); }
+void conv3d_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) { write_result(out, conv3d(input, weight, bias, stride, padding, dilation, groups)); }
 Tensor cast(const TensorHandle& input, DType dtype) {
   InputList in; in.add(input);
   return call(op::cast, naming(op::cast, [&] { return CastTo{dtype}; }), in);
@@ -413,6 +478,79 @@ void contiguous_copy_into(const TensorHandle& out, const TensorHandle& input) {
   InputList in; in.add(input);
   call_into(op::contiguous_copy, naming(op::contiguous_copy, [&] { return NoAttrs{}; }), in, out);
 }
+Results<2> class_loss(const TensorHandle& input, const TensorHandle& target, int64_t ignore_index) {
+  InputList in; in.add(input); in.add(target);
+  return as_tensors(call_array<2>(op::class_loss, naming(op::class_loss, [&] { return ClassLoss::from(input, target, ignore_index); }), in));
+}
+void class_loss_into(const Targets<2>& out, const TensorHandle& input, const TensorHandle& target, int64_t ignore_index) {
+  InputList in; in.add(input); in.add(target);
+  call_array_into<2>(op::class_loss, naming(op::class_loss, [&] { return ClassLoss::from(input, target, ignore_index); }), in, out);
+}
+Tensor class_loss_backward(const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& target, const TensorHandle& logsumexp, int64_t ignore_index) {
+  InputList in; in.add(grad_output); in.add(input); in.add(target); in.add(logsumexp);
+  return call(op::class_loss_backward, naming(op::class_loss_backward, [&] { return ClassLoss::from(grad_output, input, target, logsumexp, ignore_index); }), in);
+}
+void class_loss_backward_into(const TensorHandle& out, const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& target, const TensorHandle& logsumexp, int64_t ignore_index) {
+  InputList in; in.add(grad_output); in.add(input); in.add(target); in.add(logsumexp);
+  call_into(op::class_loss_backward, naming(op::class_loss_backward, [&] { return ClassLoss::from(grad_output, input, target, logsumexp, ignore_index); }), in, out);
+}
+Tensor seeded_dropout(const TensorHandle& input, double p, double scale, double shift, double dropped, int64_t seed, int64_t offset) {
+  InputList in; in.add(input);
+  return call(op::seeded_dropout, naming(op::seeded_dropout, [&] { return Dropout::from(input, p, scale, shift, dropped, seed, offset); }), in);
+}
+void seeded_dropout_into(const TensorHandle& out, const TensorHandle& input, double p, double scale, double shift, double dropped, int64_t seed, int64_t offset) {
+  InputList in; in.add(input);
+  call_into(op::seeded_dropout, naming(op::seeded_dropout, [&] { return Dropout::from(input, p, scale, shift, dropped, seed, offset); }), in, out);
+}
+void tensordot_into(const TensorHandle& out, const TensorHandle& a, const TensorHandle& b, const Dims& dims_a, const Dims& dims_b) { write_result(out, tensordot(a, b, dims_a, dims_b)); }
+void kron_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other) { write_result(out, kron(input, other)); }
+void chain_matmul_into(const TensorHandle& out, const Tensors& matrices) { write_result(out, chain_matmul(matrices)); }
+void linalg_multi_dot_into(const TensorHandle& out, const Tensors& tensors) { write_result(out, linalg_multi_dot(tensors)); }
+void cross_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other, std::optional<int64_t> dim) { write_result(out, cross(input, other, dim)); }
+Tensor _embedding(const TensorHandle& weight, const TensorHandle& indices, int64_t padding_idx, bool scale_grad_by_freq) {
+  InputList in; in.add(weight); in.add(indices);
+  return call(op::_embedding, naming(op::_embedding, [&] { return Embedding::from(weight, indices, padding_idx, scale_grad_by_freq); }), in);
+}
+void _embedding_into(const TensorHandle& out, const TensorHandle& weight, const TensorHandle& indices, int64_t padding_idx, bool scale_grad_by_freq) {
+  InputList in; in.add(weight); in.add(indices);
+  call_into(op::_embedding, naming(op::_embedding, [&] { return Embedding::from(weight, indices, padding_idx, scale_grad_by_freq); }), in, out);
+}
+Tensor argmax(const TensorHandle& input, std::optional<int64_t> dim, bool keepdim) {
+  InputList in; in.add(input);
+  return call(op::argmax, naming(op::argmax, [&] { return ArgReduce::from(input, dim, keepdim); }), in);
+}
+void argmax_into(const TensorHandle& out, const TensorHandle& input, std::optional<int64_t> dim, bool keepdim) {
+  InputList in; in.add(input);
+  call_into(op::argmax, naming(op::argmax, [&] { return ArgReduce::from(input, dim, keepdim); }), in, out);
+}
+Tensor argmin(const TensorHandle& input, std::optional<int64_t> dim, bool keepdim) {
+  InputList in; in.add(input);
+  return call(op::argmin, naming(op::argmin, [&] { return ArgReduce::from(input, dim, keepdim); }), in);
+}
+void argmin_into(const TensorHandle& out, const TensorHandle& input, std::optional<int64_t> dim, bool keepdim) {
+  InputList in; in.add(input);
+  call_into(op::argmin, naming(op::argmin, [&] { return ArgReduce::from(input, dim, keepdim); }), in, out);
+}
+Results<2> max(const TensorHandle& input, int64_t dim, bool keepdim) {
+  InputList in; in.add(input);
+  return as_tensors(call_array<2>(op::max_dim, naming(op::max_dim, [&] { return ArgReduce::from(input, dim, keepdim); }), in));
+}
+void max_into(const Targets<2>& out, const TensorHandle& input, int64_t dim, bool keepdim) {
+  InputList in; in.add(input);
+  call_array_into<2>(op::max_dim, naming(op::max_dim, [&] { return ArgReduce::from(input, dim, keepdim); }), in, out);
+}
+Results<2> min(const TensorHandle& input, int64_t dim, bool keepdim) {
+  InputList in; in.add(input);
+  return as_tensors(call_array<2>(op::min_dim, naming(op::min_dim, [&] { return ArgReduce::from(input, dim, keepdim); }), in));
+}
+void min_into(const Targets<2>& out, const TensorHandle& input, int64_t dim, bool keepdim) {
+  InputList in; in.add(input);
+  call_array_into<2>(op::min_dim, naming(op::min_dim, [&] { return ArgReduce::from(input, dim, keepdim); }), in, out);
+}
+void max_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, max(input)); }
+void max_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other) { write_result(out, max(input, other)); }
+void min_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, min(input)); }
+void min_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other) { write_result(out, min(input, other)); }
 Tensor full(const Dims& size, const Scalar& fill_value, std::optional<DType> dtype, Device* device, bool requires_grad) {
   InputList in;
   Tensor out = call(op::full, naming(op::full, [&] { return Full::from(size, fill_value, dtype); }), in, device);
@@ -440,14 +578,75 @@ void index_select_into(const TensorHandle& out, const TensorHandle& input, int64
   InputList in; in.add(input); in.add(index);
   call_into(op::index_select, naming(op::index_select, [&] { return IndexAxis::from(input, dim, index); }), in, out);
 }
-Tensor index_add(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source) {
+Tensor index_add(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source, const Scalar& alpha) {
   InputList in; in.add(input); in.add(index); in.add(source);
-  return call(op::index_add, naming(op::index_add, [&] { return IndexAxis::from(input, dim, index, source); }), in);
+  return call(op::index_add, naming(op::index_add, [&] { return IndexAdd::from(input, dim, index, source, alpha); }), in);
 }
-void index_add_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source) {
+void index_add_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source, const Scalar& alpha) {
   InputList in; in.add(input); in.add(index); in.add(source);
-  call_into(op::index_add, naming(op::index_add, [&] { return IndexAxis::from(input, dim, index, source); }), in, out);
+  call_into(op::index_add, naming(op::index_add, [&] { return IndexAdd::from(input, dim, index, source, alpha); }), in, out);
 }
+Tensor index_copy(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source) {
+  InputList in; in.add(input); in.add(index); in.add(source);
+  return call(op::index_copy, naming(op::index_copy, [&] { return IndexAxis::from(input, dim, index, source); }), in);
+}
+void index_copy_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source) {
+  InputList in; in.add(input); in.add(index); in.add(source);
+  call_into(op::index_copy, naming(op::index_copy, [&] { return IndexAxis::from(input, dim, index, source); }), in, out);
+}
+void index_fill_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const Operand& value) { write_result(out, index_fill(input, dim, index, value)); }
+void masked_select_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mask) { write_result(out, masked_select(input, mask)); }
+void masked_scatter_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mask, const TensorHandle& source) { write_result(out, masked_scatter(input, mask, source)); }
+Tensor _index(const TensorHandle& input, const Tensors& indices, int64_t axis) {
+  InputList in; in.add(input); in.add(indices);
+  return call(op::_index, naming(op::_index, [&] { return IndexTensors::from(input, indices, axis); }), in);
+}
+void _index_into(const TensorHandle& out, const TensorHandle& input, const Tensors& indices, int64_t axis) {
+  InputList in; in.add(input); in.add(indices);
+  call_into(op::_index, naming(op::_index, [&] { return IndexTensors::from(input, indices, axis); }), in, out);
+}
+Tensor _index_put(const TensorHandle& input, const TensorHandle& values, const Tensors& indices, int64_t axis, bool accumulate) {
+  InputList in; in.add(input); in.add(values); in.add(indices);
+  return call(op::_index_put, naming(op::_index_put, [&] { return IndexTensors::from(input, values, indices, axis, accumulate); }), in);
+}
+void _index_put_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& values, const Tensors& indices, int64_t axis, bool accumulate) {
+  InputList in; in.add(input); in.add(values); in.add(indices);
+  call_into(op::_index_put, naming(op::_index_put, [&] { return IndexTensors::from(input, values, indices, axis, accumulate); }), in, out);
+}
+void take_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& index) { write_result(out, take(input, index)); }
+void put_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& index, const TensorHandle& source, bool accumulate) { write_result(out, put(input, index, source, accumulate)); }
+Tensor resize_axis(const TensorHandle& input, int64_t dim, int64_t input_size, int64_t output_size, const std::string& mode, bool align_corners, double scale, bool antialias) {
+  InputList in; in.add(input);
+  return call(op::resize_axis, naming(op::resize_axis, [&] { return Resize::from(input, dim, input_size, output_size, mode, align_corners, scale, antialias); }), in);
+}
+void resize_axis_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, int64_t input_size, int64_t output_size, const std::string& mode, bool align_corners, double scale, bool antialias) {
+  InputList in; in.add(input);
+  call_into(op::resize_axis, naming(op::resize_axis, [&] { return Resize::from(input, dim, input_size, output_size, mode, align_corners, scale, antialias); }), in, out);
+}
+Tensor resize_axis_input(const TensorHandle& input, int64_t dim, int64_t input_size, int64_t output_size, const std::string& mode, bool align_corners, double scale, bool antialias) {
+  InputList in; in.add(input);
+  return call(op::resize_axis_input, naming(op::resize_axis_input, [&] { return Resize::from(input, dim, input_size, output_size, mode, align_corners, scale, antialias); }), in);
+}
+void resize_axis_input_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, int64_t input_size, int64_t output_size, const std::string& mode, bool align_corners, double scale, bool antialias) {
+  InputList in; in.add(input);
+  call_into(op::resize_axis_input, naming(op::resize_axis_input, [&] { return Resize::from(input, dim, input_size, output_size, mode, align_corners, scale, antialias); }), in, out);
+}
+Tensor cat(const Tensors& tensors, int64_t dim) {
+  InputList in; in.add(tensors);
+  return call(op::cat, naming(op::cat, [&] { return Join::from(tensors, dim); }), in);
+}
+void cat_into(const TensorHandle& out, const Tensors& tensors, int64_t dim) {
+  InputList in; in.add(tensors);
+  call_into(op::cat, naming(op::cat, [&] { return Join::from(tensors, dim); }), in, out);
+}
+void concat_into(const TensorHandle& out, const Tensors& tensors, int64_t dim) { write_result(out, concat(tensors, dim)); }
+void concatenate_into(const TensorHandle& out, const Tensors& tensors, int64_t dim) { write_result(out, concatenate(tensors, dim)); }
+void stack_into(const TensorHandle& out, const Tensors& tensors, int64_t dim) { write_result(out, stack(tensors, dim)); }
+void hstack_into(const TensorHandle& out, const Tensors& tensors) { write_result(out, hstack(tensors)); }
+void vstack_into(const TensorHandle& out, const Tensors& tensors) { write_result(out, vstack(tensors)); }
+void row_stack_into(const TensorHandle& out, const Tensors& tensors) { write_result(out, row_stack(tensors)); }
+void dstack_into(const TensorHandle& out, const Tensors& tensors) { write_result(out, dstack(tensors)); }
+void column_stack_into(const TensorHandle& out, const Tensors& tensors) { write_result(out, column_stack(tensors)); }
 Tensor isinf(const TensorHandle& input) {
   InputList in; in.add(input);
   return call(op::isinf, naming(op::isinf, [&] { return NoAttrs{}; }), in);
@@ -555,6 +754,53 @@ void bmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHa
   InputList in; in.add(input); in.add(mat2);
   call_into(op::bmm, naming(op::bmm, [&] { return NoAttrs{}; }), in, out);
 }
+void matmul_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other) { write_result(out, matmul(input, other)); }
+void mm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mat2) { write_result(out, mm(input, mat2)); }
+void mv_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& vec) { write_result(out, mv(input, vec)); }
+void dot_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& tensor) { write_result(out, dot(input, tensor)); }
+void vdot_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other) { write_result(out, vdot(input, other)); }
+void inner_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other) { write_result(out, inner(input, other)); }
+void outer_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& vec2) { write_result(out, outer(input, vec2)); }
+void ger_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& vec2) { write_result(out, ger(input, vec2)); }
+void addmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mat1, const TensorHandle& mat2, const Scalar& beta, const Scalar& alpha) { write_result(out, addmm(input, mat1, mat2, beta, alpha)); }
+void addmv_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mat, const TensorHandle& vec, const Scalar& beta, const Scalar& alpha) { write_result(out, addmv(input, mat, vec, beta, alpha)); }
+void addr_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& vec1, const TensorHandle& vec2, const Scalar& beta, const Scalar& alpha) { write_result(out, addr(input, vec1, vec2, beta, alpha)); }
+void addbmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) { write_result(out, addbmm(input, batch1, batch2, beta, alpha)); }
+void baddbmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) { write_result(out, baddbmm(input, batch1, batch2, beta, alpha)); }
+Results<2> var_mean(const TensorHandle& input, const OptionalDims& dim, const std::optional<Scalar>& correction, bool keepdim) {
+  InputList in; in.add(input);
+  return as_tensors(call_array<2>(op::var_mean, naming(op::var_mean, [&] { return VarMean::from(input, dim, correction, keepdim); }), in));
+}
+void var_mean_into(const Targets<2>& out, const TensorHandle& input, const OptionalDims& dim, const std::optional<Scalar>& correction, bool keepdim) {
+  InputList in; in.add(input);
+  call_array_into<2>(op::var_mean, naming(op::var_mean, [&] { return VarMean::from(input, dim, correction, keepdim); }), in, out);
+}
+void var_mean_into(const Targets<2>& out, const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim) {
+  const auto results = var_mean(input, dim, unbiased, keepdim);
+  for (size_t i = 0; i < results.size(); ++i) write_result(out[i], results[i]);
+}
+void var_mean_into(const Targets<2>& out, const TensorHandle& input, bool unbiased) {
+  const auto results = var_mean(input, unbiased);
+  for (size_t i = 0; i < results.size(); ++i) write_result(out[i], results[i]);
+}
+void var_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim, const std::optional<Scalar>& correction, bool keepdim) { write_result(out, var(input, dim, correction, keepdim)); }
+void var_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim) { write_result(out, var(input, dim, unbiased, keepdim)); }
+void var_into(const TensorHandle& out, const TensorHandle& input, bool unbiased) { write_result(out, var(input, unbiased)); }
+void std_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim, const std::optional<Scalar>& correction, bool keepdim) { write_result(out, std(input, dim, correction, keepdim)); }
+void std_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim) { write_result(out, std(input, dim, unbiased, keepdim)); }
+void std_into(const TensorHandle& out, const TensorHandle& input, bool unbiased) { write_result(out, std(input, unbiased)); }
+void std_mean_into(const Targets<2>& out, const TensorHandle& input, const OptionalDims& dim, const std::optional<Scalar>& correction, bool keepdim) {
+  const auto results = std_mean(input, dim, correction, keepdim);
+  for (size_t i = 0; i < results.size(); ++i) write_result(out[i], results[i]);
+}
+void std_mean_into(const Targets<2>& out, const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim) {
+  const auto results = std_mean(input, dim, unbiased, keepdim);
+  for (size_t i = 0; i < results.size(); ++i) write_result(out[i], results[i]);
+}
+void std_mean_into(const Targets<2>& out, const TensorHandle& input, bool unbiased) {
+  const auto results = std_mean(input, unbiased);
+  for (size_t i = 0; i < results.size(); ++i) write_result(out[i], results[i]);
+}
 Tensor view(const TensorHandle& input, const Dims& size) {
   InputList in; in.add(input);
   return call(op::view, naming(op::view, [&] { return View::from(input, size); }), in);
@@ -587,21 +833,30 @@ Tensor remove_axis(const TensorHandle& input, int64_t dim) {
   InputList in; in.add(input);
   return call(op::remove_axis, naming(op::remove_axis, [&] { return RemoveAxis::from(input, dim); }), in);
 }
-Tensor softmax(const TensorHandle& input, int64_t dim) {
-  InputList in; in.add(input);
-  return call(op::softmax, naming(op::softmax, [&] { return Softmax::from(input, dim); }), in);
+Results<3> normalise_rows(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, int64_t rows, int64_t groups, int64_t inner, double eps, bool centred) {
+  InputList in; in.add(input); in.add(weight); in.add(bias);
+  return as_tensors(call_array<3>(op::normalise_rows, naming(op::normalise_rows, [&] { return NormaliseRows::from(input, weight, bias, rows, groups, inner, eps, centred); }), in));
 }
-void softmax_into(const TensorHandle& out, const TensorHandle& input, int64_t dim) {
-  InputList in; in.add(input);
-  call_into(op::softmax, naming(op::softmax, [&] { return Softmax::from(input, dim); }), in, out);
+void normalise_rows_into(const Targets<3>& out, const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, int64_t rows, int64_t groups, int64_t inner, double eps, bool centred) {
+  InputList in; in.add(input); in.add(weight); in.add(bias);
+  call_array_into<3>(op::normalise_rows, naming(op::normalise_rows, [&] { return NormaliseRows::from(input, weight, bias, rows, groups, inner, eps, centred); }), in, out);
 }
-Tensor log_softmax(const TensorHandle& input, int64_t dim) {
-  InputList in; in.add(input);
-  return call(op::log_softmax, naming(op::log_softmax, [&] { return Softmax::from(input, dim); }), in);
+Results<3> normalise_rows_backward(const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& mean, const TensorHandle& rstd, const TensorHandle& weight, int64_t groups, int64_t inner, bool centred) {
+  InputList in; in.add(grad_output); in.add(input); in.add(mean); in.add(rstd); in.add(weight);
+  return as_tensors(call_array<3>(op::normalise_rows_backward, naming(op::normalise_rows_backward, [&] { return NormaliseRows::from(grad_output, input, mean, rstd, weight, groups, inner, centred); }), in));
 }
-void log_softmax_into(const TensorHandle& out, const TensorHandle& input, int64_t dim) {
+void normalise_rows_backward_into(const Targets<3>& out, const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& mean, const TensorHandle& rstd, const TensorHandle& weight, int64_t groups, int64_t inner, bool centred) {
+  InputList in; in.add(grad_output); in.add(input); in.add(mean); in.add(rstd); in.add(weight);
+  call_array_into<3>(op::normalise_rows_backward, naming(op::normalise_rows_backward, [&] { return NormaliseRows::from(grad_output, input, mean, rstd, weight, groups, inner, centred); }), in, out);
+}
+void normalize_into(const TensorHandle& out, const TensorHandle& input, double p, int64_t dim, double eps) { write_result(out, normalize(input, p, dim, eps)); }
+Tensor constant_pad_nd(const TensorHandle& input, const Dims& pad, const Scalar& value) {
   InputList in; in.add(input);
-  call_into(op::log_softmax, naming(op::log_softmax, [&] { return Softmax::from(input, dim); }), in, out);
+  return call(op::constant_pad_nd, naming(op::constant_pad_nd, [&] { return ConstantPad::from(input, pad, value); }), in);
+}
+void constant_pad_nd_into(const TensorHandle& out, const TensorHandle& input, const Dims& pad, const Scalar& value) {
+  InputList in; in.add(input);
+  call_into(op::constant_pad_nd, naming(op::constant_pad_nd, [&] { return ConstantPad::from(input, pad, value); }), in, out);
 }
 Tensor lerp(const TensorHandle& input, const TensorHandle& end, const Operand& weight) {
   InputList in; in.add(input); in.add(end); in.add(weight);
@@ -641,6 +896,83 @@ void clamp_min_into(const TensorHandle& out, const TensorHandle& input, const Te
 void clamp_max_into(const TensorHandle& out, const TensorHandle& input, const Scalar& max) { write_result(out, clamp_max(input, max)); }
 void clamp_max_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& max) { write_result(out, clamp_max(input, max)); }
 void masked_fill_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mask, const Operand& value) { write_result(out, masked_fill(input, mask, value)); }
+Tensor max_pool(const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive) {
+  InputList in; in.add(input);
+  return call(op::max_pool, naming(op::max_pool, [&] { return MaxPool::from(input, kernel_size, stride, padding, dilation, ceil_mode, adaptive); }), in);
+}
+void max_pool_into(const TensorHandle& out, const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive) {
+  InputList in; in.add(input);
+  call_into(op::max_pool, naming(op::max_pool, [&] { return MaxPool::from(input, kernel_size, stride, padding, dilation, ceil_mode, adaptive); }), in, out);
+}
+Results<2> max_pool_with_indices(const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive) {
+  InputList in; in.add(input);
+  return as_tensors(call_array<2>(op::max_pool_with_indices, naming(op::max_pool_with_indices, [&] { return MaxPool::from(input, kernel_size, stride, padding, dilation, ceil_mode, adaptive); }), in));
+}
+void max_pool_with_indices_into(const Targets<2>& out, const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive) {
+  InputList in; in.add(input);
+  call_array_into<2>(op::max_pool_with_indices, naming(op::max_pool_with_indices, [&] { return MaxPool::from(input, kernel_size, stride, padding, dilation, ceil_mode, adaptive); }), in, out);
+}
+Tensor unpool(const TensorHandle& input, const TensorHandle& indices, const Dims& output_size, bool accumulate) {
+  InputList in; in.add(input); in.add(indices);
+  return call(op::unpool, naming(op::unpool, [&] { return Unpool::from(input, indices, output_size, accumulate); }), in);
+}
+void unpool_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& indices, const Dims& output_size, bool accumulate) {
+  InputList in; in.add(input); in.add(indices);
+  call_into(op::unpool, naming(op::unpool, [&] { return Unpool::from(input, indices, output_size, accumulate); }), in, out);
+}
+Tensor unpool_input(const TensorHandle& input, const TensorHandle& indices, const Dims& output_size, bool accumulate) {
+  InputList in; in.add(input); in.add(indices);
+  return call(op::unpool_input, naming(op::unpool_input, [&] { return Unpool::from(input, indices, output_size, accumulate); }), in);
+}
+void unpool_input_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& indices, const Dims& output_size, bool accumulate) {
+  InputList in; in.add(input); in.add(indices);
+  call_into(op::unpool_input, naming(op::unpool_input, [&] { return Unpool::from(input, indices, output_size, accumulate); }), in, out);
+}
+Tensor avg_pool(const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad, int64_t divisor, bool adaptive) {
+  InputList in; in.add(input);
+  return call(op::avg_pool, naming(op::avg_pool, [&] { return AvgPool::from(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor, adaptive); }), in);
+}
+void avg_pool_into(const TensorHandle& out, const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad, int64_t divisor, bool adaptive) {
+  InputList in; in.add(input);
+  call_into(op::avg_pool, naming(op::avg_pool, [&] { return AvgPool::from(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor, adaptive); }), in, out);
+}
+Tensor avg_pool_input(const TensorHandle& grad_output, const Dims& input_size, const Dims& kernel_size, const Dims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad, int64_t divisor, bool adaptive) {
+  InputList in; in.add(grad_output);
+  return call(op::avg_pool_input, naming(op::avg_pool_input, [&] { return AvgPool::from(grad_output, input_size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor, adaptive); }), in);
+}
+void avg_pool_input_into(const TensorHandle& out, const TensorHandle& grad_output, const Dims& input_size, const Dims& kernel_size, const Dims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad, int64_t divisor, bool adaptive) {
+  InputList in; in.add(grad_output);
+  call_into(op::avg_pool_input, naming(op::avg_pool_input, [&] { return AvgPool::from(grad_output, input_size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor, adaptive); }), in, out);
+}
+Tensor flip(const TensorHandle& input, const Dims& dims) {
+  InputList in; in.add(input);
+  return call(op::flip, naming(op::flip, [&] { return Flip::from(input, dims); }), in);
+}
+void flip_into(const TensorHandle& out, const TensorHandle& input, const Dims& dims) {
+  InputList in; in.add(input);
+  call_into(op::flip, naming(op::flip, [&] { return Flip::from(input, dims); }), in, out);
+}
+Tensor tril(const TensorHandle& input, int64_t diagonal) {
+  InputList in; in.add(input);
+  return call(op::tril, naming(op::tril, [&] { return Triangle::from(input, diagonal); }), in);
+}
+void tril_into(const TensorHandle& out, const TensorHandle& input, int64_t diagonal) {
+  InputList in; in.add(input);
+  call_into(op::tril, naming(op::tril, [&] { return Triangle::from(input, diagonal); }), in, out);
+}
+Tensor triu(const TensorHandle& input, int64_t diagonal) {
+  InputList in; in.add(input);
+  return call(op::triu, naming(op::triu, [&] { return Triangle::from(input, diagonal); }), in);
+}
+void triu_into(const TensorHandle& out, const TensorHandle& input, int64_t diagonal) {
+  InputList in; in.add(input);
+  call_into(op::triu, naming(op::triu, [&] { return Triangle::from(input, diagonal); }), in, out);
+}
+Tensor repeat_interleave(const TensorHandle& repeats, std::optional<int64_t> output_size) {
+  InputList in; in.add(repeats);
+  return call(op::repeat_interleave_indices, naming(op::repeat_interleave_indices, [&] { return RepeatCounts::from(repeats, output_size); }), in);
+}
+void diag_into(const TensorHandle& out, const TensorHandle& input, int64_t diagonal) { write_result(out, diag(input, diagonal)); }
 Tensor sum(const TensorHandle& input, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) {
   InputList in; in.add(input);
   return call(op::sum, naming(op::sum, [&] { return Reduce::from(input, dim, keepdim, dtype); }), in);
@@ -673,14 +1005,265 @@ void amin_into(const TensorHandle& out, const TensorHandle& input, const Optiona
   InputList in; in.add(input);
   call_into(op::amin, naming(op::amin, [&] { return Reduce::from(input, dim, keepdim); }), in, out);
 }
-Tensor argmax(const TensorHandle& input, std::optional<int64_t> dim, bool keepdim) {
+Tensor prod(const TensorHandle& input, std::optional<int64_t> dim, bool keepdim, std::optional<DType> dtype) {
   InputList in; in.add(input);
-  return call(op::argmax, naming(op::argmax, [&] { return ArgReduce::from(input, dim, keepdim); }), in);
+  return call(op::prod, naming(op::prod, [&] { return Reduce::from(input, dim, keepdim, dtype); }), in);
 }
-void argmax_into(const TensorHandle& out, const TensorHandle& input, std::optional<int64_t> dim, bool keepdim) {
+void prod_into(const TensorHandle& out, const TensorHandle& input, std::optional<int64_t> dim, bool keepdim, std::optional<DType> dtype) {
   InputList in; in.add(input);
-  call_into(op::argmax, naming(op::argmax, [&] { return ArgReduce::from(input, dim, keepdim); }), in, out);
+  call_into(op::prod, naming(op::prod, [&] { return Reduce::from(input, dim, keepdim, dtype); }), in, out);
 }
+Tensor nansum(const TensorHandle& input, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) {
+  InputList in; in.add(input);
+  return call(op::nansum, naming(op::nansum, [&] { return Reduce::from(input, dim, keepdim, dtype); }), in);
+}
+void nansum_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) {
+  InputList in; in.add(input);
+  call_into(op::nansum, naming(op::nansum, [&] { return Reduce::from(input, dim, keepdim, dtype); }), in, out);
+}
+Tensor count_nonzero(const TensorHandle& input, const OptionalDims& dim) {
+  InputList in; in.add(input);
+  return call(op::count_nonzero, naming(op::count_nonzero, [&] { return Reduce::from(input, dim); }), in);
+}
+void count_nonzero_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim) {
+  InputList in; in.add(input);
+  call_into(op::count_nonzero, naming(op::count_nonzero, [&] { return Reduce::from(input, dim); }), in, out);
+}
+Tensor any(const TensorHandle& input, const OptionalDims& dim, bool keepdim) {
+  InputList in; in.add(input);
+  return call(op::any, naming(op::any, [&] { return Reduce::from(input, dim, keepdim); }), in);
+}
+void any_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim, bool keepdim) {
+  InputList in; in.add(input);
+  call_into(op::any, naming(op::any, [&] { return Reduce::from(input, dim, keepdim); }), in, out);
+}
+Tensor all(const TensorHandle& input, const OptionalDims& dim, bool keepdim) {
+  InputList in; in.add(input);
+  return call(op::all, naming(op::all, [&] { return Reduce::from(input, dim, keepdim); }), in);
+}
+void all_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim, bool keepdim) {
+  InputList in; in.add(input);
+  call_into(op::all, naming(op::all, [&] { return Reduce::from(input, dim, keepdim); }), in, out);
+}
+Tensor logsumexp(const TensorHandle& input, const Dims& dim, bool keepdim) {
+  InputList in; in.add(input);
+  return call(op::logsumexp, naming(op::logsumexp, [&] { return Reduce::from(input, dim, keepdim); }), in);
+}
+void logsumexp_into(const TensorHandle& out, const TensorHandle& input, const Dims& dim, bool keepdim) {
+  InputList in; in.add(input);
+  call_into(op::logsumexp, naming(op::logsumexp, [&] { return Reduce::from(input, dim, keepdim); }), in, out);
+}
+void nanmean_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) { write_result(out, nanmean(input, dim, keepdim, dtype)); }
+void aminmax_into(const Targets<2>& out, const TensorHandle& input, std::optional<int64_t> dim, bool keepdim) {
+  const auto results = aminmax(input, dim, keepdim);
+  for (size_t i = 0; i < results.size(); ++i) write_result(out[i], results[i]);
+}
+Results<3> rnn_steps(const TensorHandle& projected, const TensorHandle& weight, const TensorHandle& bias, const TensorHandle& h0, const TensorHandle& c0, const std::string& cell, bool reverse) {
+  InputList in; in.add(projected); in.add(weight); in.add(bias); in.add(h0); in.add(c0);
+  return as_tensors(call_array<3>(op::rnn_steps, naming(op::rnn_steps, [&] { return RnnSteps::from(projected, weight, bias, h0, c0, cell, reverse); }), in));
+}
+void rnn_steps_into(const Targets<3>& out, const TensorHandle& projected, const TensorHandle& weight, const TensorHandle& bias, const TensorHandle& h0, const TensorHandle& c0, const std::string& cell, bool reverse) {
+  InputList in; in.add(projected); in.add(weight); in.add(bias); in.add(h0); in.add(c0);
+  call_array_into<3>(op::rnn_steps, naming(op::rnn_steps, [&] { return RnnSteps::from(projected, weight, bias, h0, c0, cell, reverse); }), in, out);
+}
+Results<4> rnn_steps_grad(const TensorHandle& grad_output, const TensorHandle& grad_cells, const TensorHandle& weight, const TensorHandle& h0, const TensorHandle& c0, const TensorHandle& output, const TensorHandle& cells, const TensorHandle& gates, const std::string& cell, bool reverse) {
+  InputList in; in.add(grad_output); in.add(grad_cells); in.add(weight); in.add(h0); in.add(c0); in.add(output); in.add(cells); in.add(gates);
+  return as_tensors(call_array<4>(op::rnn_steps_grad, naming(op::rnn_steps_grad, [&] { return RnnSteps::from(grad_output, grad_cells, weight, h0, c0, output, cells, gates, cell, reverse); }), in));
+}
+void rnn_steps_grad_into(const Targets<4>& out, const TensorHandle& grad_output, const TensorHandle& grad_cells, const TensorHandle& weight, const TensorHandle& h0, const TensorHandle& c0, const TensorHandle& output, const TensorHandle& cells, const TensorHandle& gates, const std::string& cell, bool reverse) {
+  InputList in; in.add(grad_output); in.add(grad_cells); in.add(weight); in.add(h0); in.add(c0); in.add(output); in.add(cells); in.add(gates);
+  call_array_into<4>(op::rnn_steps_grad, naming(op::rnn_steps_grad, [&] { return RnnSteps::from(grad_output, grad_cells, weight, h0, c0, output, cells, gates, cell, reverse); }), in, out);
+}
+Tensor cumsum(const TensorHandle& input, int64_t dim, std::optional<DType> dtype) {
+  InputList in; in.add(input);
+  return call(op::cumsum, naming(op::cumsum, [&] { return Scan::from(input, dim, dtype); }), in);
+}
+void cumsum_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, std::optional<DType> dtype) {
+  InputList in; in.add(input);
+  call_into(op::cumsum, naming(op::cumsum, [&] { return Scan::from(input, dim, dtype); }), in, out);
+}
+Tensor cumprod(const TensorHandle& input, int64_t dim, std::optional<DType> dtype) {
+  InputList in; in.add(input);
+  return call(op::cumprod, naming(op::cumprod, [&] { return Scan::from(input, dim, dtype); }), in);
+}
+void cumprod_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, std::optional<DType> dtype) {
+  InputList in; in.add(input);
+  call_into(op::cumprod, naming(op::cumprod, [&] { return Scan::from(input, dim, dtype); }), in, out);
+}
+Tensor logcumsumexp(const TensorHandle& input, int64_t dim) {
+  InputList in; in.add(input);
+  return call(op::logcumsumexp, naming(op::logcumsumexp, [&] { return Scan::from(input, dim); }), in);
+}
+void logcumsumexp_into(const TensorHandle& out, const TensorHandle& input, int64_t dim) {
+  InputList in; in.add(input);
+  call_into(op::logcumsumexp, naming(op::logcumsumexp, [&] { return Scan::from(input, dim); }), in, out);
+}
+Results<2> cummax(const TensorHandle& input, int64_t dim) {
+  InputList in; in.add(input);
+  return as_tensors(call_array<2>(op::cummax, naming(op::cummax, [&] { return Scan::from(input, dim); }), in));
+}
+void cummax_into(const Targets<2>& out, const TensorHandle& input, int64_t dim) {
+  InputList in; in.add(input);
+  call_array_into<2>(op::cummax, naming(op::cummax, [&] { return Scan::from(input, dim); }), in, out);
+}
+Results<2> cummin(const TensorHandle& input, int64_t dim) {
+  InputList in; in.add(input);
+  return as_tensors(call_array<2>(op::cummin, naming(op::cummin, [&] { return Scan::from(input, dim); }), in));
+}
+void cummin_into(const Targets<2>& out, const TensorHandle& input, int64_t dim) {
+  InputList in; in.add(input);
+  call_array_into<2>(op::cummin, naming(op::cummin, [&] { return Scan::from(input, dim); }), in, out);
+}
+void diff_into(const TensorHandle& out, const TensorHandle& input, int64_t n, int64_t dim) { write_result(out, diff(input, n, dim)); }
+Tensor gather(const TensorHandle& input, int64_t dim, const TensorHandle& index, bool sparse_grad) {
+  InputList in; in.add(input); in.add(index);
+  return call(op::gather, naming(op::gather, [&] { return Gather::from(input, dim, index, sparse_grad); }), in);
+}
+void gather_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, bool sparse_grad) {
+  InputList in; in.add(input); in.add(index);
+  call_into(op::gather, naming(op::gather, [&] { return Gather::from(input, dim, index, sparse_grad); }), in, out);
+}
+Tensor scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src) {
+  InputList in; in.add(input); in.add(index); in.add(src);
+  return call(op::scatter_src, naming(op::scatter_src, [&] { return Gather::from(input, dim, index, src); }), in);
+}
+void scatter_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src) {
+  InputList in; in.add(input); in.add(index); in.add(src);
+  call_into(op::scatter_src, naming(op::scatter_src, [&] { return Gather::from(input, dim, index, src); }), in, out);
+}
+Tensor scatter_add(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src) {
+  InputList in; in.add(input); in.add(index); in.add(src);
+  return call(op::scatter_add, naming(op::scatter_add, [&] { return Gather::from(input, dim, index, src); }), in);
+}
+void scatter_add_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src) {
+  InputList in; in.add(input); in.add(index); in.add(src);
+  call_into(op::scatter_add, naming(op::scatter_add, [&] { return Gather::from(input, dim, index, src); }), in, out);
+}
+Tensor scatter_reduce(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce, bool include_self) {
+  InputList in; in.add(input); in.add(index); in.add(src);
+  return call(op::scatter_reduce, naming(op::scatter_reduce, [&] { return ScatterReduce::from(input, dim, index, src, reduce, include_self); }), in);
+}
+void scatter_reduce_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce, bool include_self) {
+  InputList in; in.add(input); in.add(index); in.add(src);
+  call_into(op::scatter_reduce, naming(op::scatter_reduce, [&] { return ScatterReduce::from(input, dim, index, src, reduce, include_self); }), in, out);
+}
+void scatter_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value) { write_result(out, scatter(input, dim, index, value)); }
+void scatter_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce) { write_result(out, scatter(input, dim, index, src, reduce)); }
+void scatter_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value, const std::string& reduce) { write_result(out, scatter(input, dim, index, value, reduce)); }
+void take_along_dim_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& indices, std::optional<int64_t> dim) { write_result(out, take_along_dim(input, indices, dim)); }
+Tensor searchsorted(const TensorHandle& sorted_sequence, const TensorHandle& values, bool out_int32, bool right) {
+  InputList in; in.add(sorted_sequence); in.add(values);
+  return call(op::searchsorted, naming(op::searchsorted, [&] { return SearchSorted::from(sorted_sequence, values, out_int32, right); }), in);
+}
+void searchsorted_into(const TensorHandle& out, const TensorHandle& sorted_sequence, const TensorHandle& values, bool out_int32, bool right) {
+  InputList in; in.add(sorted_sequence); in.add(values);
+  call_into(op::searchsorted, naming(op::searchsorted, [&] { return SearchSorted::from(sorted_sequence, values, out_int32, right); }), in, out);
+}
+Tensor histc(const TensorHandle& input, int64_t bins, const Scalar& min, const Scalar& max) {
+  InputList in; in.add(input);
+  return call(op::histc, naming(op::histc, [&] { return Histogram::from(input, bins, min, max); }), in);
+}
+void histc_into(const TensorHandle& out, const TensorHandle& input, int64_t bins, const Scalar& min, const Scalar& max) {
+  InputList in; in.add(input);
+  call_into(op::histc, naming(op::histc, [&] { return Histogram::from(input, bins, min, max); }), in, out);
+}
+Tensor bincount(const TensorHandle& input, const TensorHandle& weights, int64_t minlength) {
+  InputList in; in.add(input); in.add(weights);
+  return call(op::bincount, naming(op::bincount, [&] { return BinCount::from(input, weights, minlength); }), in);
+}
+Results<3> distinct(const TensorHandle& input, std::optional<int64_t> dim, bool consecutive) {
+  InputList in; in.add(input);
+  return as_tensors(call_array<3>(op::distinct, naming(op::distinct, [&] { return Distinct::from(input, dim, consecutive); }), in));
+}
+Tensor _segment_reduce(const TensorHandle& input, const TensorHandle& lengths, const std::string& reduce, const std::optional<Scalar>& initial) {
+  InputList in; in.add(input); in.add(lengths);
+  return call(op::_segment_reduce, naming(op::_segment_reduce, [&] { return Segments::from(input, lengths, reduce, initial); }), in);
+}
+void _segment_reduce_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& lengths, const std::string& reduce, const std::optional<Scalar>& initial) {
+  InputList in; in.add(input); in.add(lengths);
+  call_into(op::_segment_reduce, naming(op::_segment_reduce, [&] { return Segments::from(input, lengths, reduce, initial); }), in, out);
+}
+Tensor softmax(const TensorHandle& input, int64_t dim, std::optional<DType> dtype) {
+  InputList in; in.add(input);
+  return call(op::softmax, naming(op::softmax, [&] { return Softmax::from(input, dim, dtype); }), in);
+}
+void softmax_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, std::optional<DType> dtype) {
+  InputList in; in.add(input);
+  call_into(op::softmax, naming(op::softmax, [&] { return Softmax::from(input, dim, dtype); }), in, out);
+}
+Tensor log_softmax(const TensorHandle& input, int64_t dim, std::optional<DType> dtype) {
+  InputList in; in.add(input);
+  return call(op::log_softmax, naming(op::log_softmax, [&] { return Softmax::from(input, dim, dtype); }), in);
+}
+void log_softmax_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, std::optional<DType> dtype) {
+  InputList in; in.add(input);
+  call_into(op::log_softmax, naming(op::log_softmax, [&] { return Softmax::from(input, dim, dtype); }), in, out);
+}
+Tensor softmax_backward(const TensorHandle& grad_output, const TensorHandle& output, int64_t dim) {
+  InputList in; in.add(grad_output); in.add(output);
+  return call(op::softmax_backward, naming(op::softmax_backward, [&] { return Softmax::from(grad_output, output, dim); }), in);
+}
+void softmax_backward_into(const TensorHandle& out, const TensorHandle& grad_output, const TensorHandle& output, int64_t dim) {
+  InputList in; in.add(grad_output); in.add(output);
+  call_into(op::softmax_backward, naming(op::softmax_backward, [&] { return Softmax::from(grad_output, output, dim); }), in, out);
+}
+Tensor log_softmax_backward(const TensorHandle& grad_output, const TensorHandle& output, int64_t dim) {
+  InputList in; in.add(grad_output); in.add(output);
+  return call(op::log_softmax_backward, naming(op::log_softmax_backward, [&] { return Softmax::from(grad_output, output, dim); }), in);
+}
+void log_softmax_backward_into(const TensorHandle& out, const TensorHandle& grad_output, const TensorHandle& output, int64_t dim) {
+  InputList in; in.add(grad_output); in.add(output);
+  call_into(op::log_softmax_backward, naming(op::log_softmax_backward, [&] { return Softmax::from(grad_output, output, dim); }), in, out);
+}
+Results<2> sort(const TensorHandle& input, int64_t dim, bool descending, bool stable) {
+  InputList in; in.add(input);
+  return as_tensors(call_array<2>(op::sort, naming(op::sort, [&] { return Sort::from(input, dim, descending, stable); }), in));
+}
+void sort_into(const Targets<2>& out, const TensorHandle& input, int64_t dim, bool descending, bool stable) {
+  InputList in; in.add(input);
+  call_array_into<2>(op::sort, naming(op::sort, [&] { return Sort::from(input, dim, descending, stable); }), in, out);
+}
+Results<2> topk(const TensorHandle& input, int64_t k, int64_t dim, bool largest, bool sorted) {
+  InputList in; in.add(input);
+  return as_tensors(call_array<2>(op::topk, naming(op::topk, [&] { return TopK::from(input, k, dim, largest, sorted); }), in));
+}
+void topk_into(const Targets<2>& out, const TensorHandle& input, int64_t k, int64_t dim, bool largest, bool sorted) {
+  InputList in; in.add(input);
+  call_array_into<2>(op::topk, naming(op::topk, [&] { return TopK::from(input, k, dim, largest, sorted); }), in, out);
+}
+Results<2> kthvalue(const TensorHandle& input, int64_t k, int64_t dim, bool keepdim) {
+  InputList in; in.add(input);
+  return as_tensors(call_array<2>(op::kthvalue, naming(op::kthvalue, [&] { return KthValue::from(input, k, dim, keepdim); }), in));
+}
+void kthvalue_into(const Targets<2>& out, const TensorHandle& input, int64_t k, int64_t dim, bool keepdim) {
+  InputList in; in.add(input);
+  call_array_into<2>(op::kthvalue, naming(op::kthvalue, [&] { return KthValue::from(input, k, dim, keepdim); }), in, out);
+}
+Results<2> median(const TensorHandle& input, int64_t dim, bool keepdim) {
+  InputList in; in.add(input);
+  return as_tensors(call_array<2>(op::median_dim, naming(op::median_dim, [&] { return ArgReduce::from(input, dim, keepdim); }), in));
+}
+void median_into(const Targets<2>& out, const TensorHandle& input, int64_t dim, bool keepdim) {
+  InputList in; in.add(input);
+  call_array_into<2>(op::median_dim, naming(op::median_dim, [&] { return ArgReduce::from(input, dim, keepdim); }), in, out);
+}
+Results<2> nanmedian(const TensorHandle& input, int64_t dim, bool keepdim) {
+  InputList in; in.add(input);
+  return as_tensors(call_array<2>(op::nanmedian_dim, naming(op::nanmedian_dim, [&] { return ArgReduce::from(input, dim, keepdim); }), in));
+}
+void nanmedian_into(const Targets<2>& out, const TensorHandle& input, int64_t dim, bool keepdim) {
+  InputList in; in.add(input);
+  call_array_into<2>(op::nanmedian_dim, naming(op::nanmedian_dim, [&] { return ArgReduce::from(input, dim, keepdim); }), in, out);
+}
+Results<2> mode(const TensorHandle& input, int64_t dim, bool keepdim) {
+  InputList in; in.add(input);
+  return as_tensors(call_array<2>(op::mode, naming(op::mode, [&] { return ArgReduce::from(input, dim, keepdim); }), in));
+}
+void mode_into(const Targets<2>& out, const TensorHandle& input, int64_t dim, bool keepdim) {
+  InputList in; in.add(input);
+  call_array_into<2>(op::mode, naming(op::mode, [&] { return ArgReduce::from(input, dim, keepdim); }), in, out);
+}
+void msort_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, msort(input)); }
 Tensor exp(const TensorHandle& input) {
   InputList in; in.add(input);
   return call(op::exp, naming(op::exp, [&] { return NoAttrs{}; }), in);
@@ -968,5 +1551,43 @@ void reciprocal_into(const TensorHandle& out, const TensorHandle& input) { write
 void frac_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, frac(input)); }
 void deg2rad_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, deg2rad(input)); }
 void rad2deg_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, rad2deg(input)); }
+Tensor im2col(const TensorHandle& input, const Dims& kernel_size, const Dims& dilation, const Dims& padding, const Dims& stride) {
+  InputList in; in.add(input);
+  return call(op::im2col, naming(op::im2col, [&] { return Unfold::from(input, kernel_size, dilation, padding, stride); }), in);
+}
+void im2col_into(const TensorHandle& out, const TensorHandle& input, const Dims& kernel_size, const Dims& dilation, const Dims& padding, const Dims& stride) {
+  InputList in; in.add(input);
+  call_into(op::im2col, naming(op::im2col, [&] { return Unfold::from(input, kernel_size, dilation, padding, stride); }), in, out);
+}
+Tensor col2im(const TensorHandle& input, const Dims& output_size, const Dims& kernel_size, const Dims& dilation, const Dims& padding, const Dims& stride) {
+  InputList in; in.add(input);
+  return call(op::col2im, naming(op::col2im, [&] { return Unfold::from(input, output_size, kernel_size, dilation, padding, stride); }), in);
+}
+void col2im_into(const TensorHandle& out, const TensorHandle& input, const Dims& output_size, const Dims& kernel_size, const Dims& dilation, const Dims& padding, const Dims& stride) {
+  InputList in; in.add(input);
+  call_into(op::col2im, naming(op::col2im, [&] { return Unfold::from(input, output_size, kernel_size, dilation, padding, stride); }), in, out);
+}
+Tensor linalg_vector_norm(const TensorHandle& input, const Scalar& ord, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) {
+  InputList in; in.add(input);
+  return call(op::linalg_vector_norm, naming(op::linalg_vector_norm, [&] { return VectorNorm::from(input, ord, dim, keepdim, dtype); }), in);
+}
+void linalg_vector_norm_into(const TensorHandle& out, const TensorHandle& input, const Scalar& ord, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) {
+  InputList in; in.add(input);
+  call_into(op::linalg_vector_norm, naming(op::linalg_vector_norm, [&] { return VectorNorm::from(input, ord, dim, keepdim, dtype); }), in, out);
+}
+void norm_into(const TensorHandle& out, const TensorHandle& input, const Scalar& p, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) { write_result(out, norm(input, p, dim, keepdim, dtype)); }
+void norm_into(const TensorHandle& out, const TensorHandle& input, const std::optional<std::string>& p, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) { write_result(out, norm(input, p, dim, keepdim, dtype)); }
+Tensor as_strided(const TensorHandle& input, const Dims& size, const Dims& stride, std::optional<int64_t> storage_offset) {
+  InputList in; in.add(input);
+  return call(op::as_strided, naming(op::as_strided, [&] { return AsStrided::from(input, size, stride, storage_offset); }), in);
+}
+Tensor diagonal(const TensorHandle& input, int64_t offset, int64_t dim1, int64_t dim2) {
+  InputList in; in.add(input);
+  return call(op::diagonal, naming(op::diagonal, [&] { return Diagonal::from(input, offset, dim1, dim2); }), in);
+}
+Tensor unfold(const TensorHandle& input, int64_t dimension, int64_t size, int64_t step) {
+  InputList in; in.add(input);
+  return call(op::unfold, naming(op::unfold, [&] { return Unfold::from(input, dimension, size, step); }), in);
+}
 
 }  // namespace pyburn

@@ -48,6 +48,34 @@ Tensor softsign(const TensorHandle& input);  // x / (1 + |x|).
 Tensor tanhshrink(const TensorHandle& input);  // x - tanh(x).
 Tensor prelu(const TensorHandle& input, const TensorHandle& weight);  // The elements, with negative ones times weight: one number, or one for each channel (axis 1).
 Tensor glu(const TensorHandle& input, int64_t dim = -1);  // The first half along dim times the sigmoid of the second.
+Results<2> attention(const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const TensorHandle& mask, bool is_causal, double scale);  // softmax(scale * query @ key.T + mask) @ value over (batch, head, token, feature), and the logarithm of each softmax's sum.
+void attention_into(const Targets<2>& out, const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const TensorHandle& mask, bool is_causal, double scale);
+Results<3> attention_grad(const TensorHandle& grad_output, const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const TensorHandle& mask, const TensorHandle& logsumexp, const TensorHandle& delta, bool is_causal, double scale);  // Gradient of attention; the probabilities are computed again from the scores and their log-sum-exp.
+void attention_grad_into(const Targets<3>& out, const TensorHandle& grad_output, const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const TensorHandle& mask, const TensorHandle& logsumexp, const TensorHandle& delta, bool is_causal, double scale);
+Tensor scaled_dot_product_attention(const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const TensorHandle& attn_mask = {}, double dropout_p = 0.0, bool is_causal = false, std::optional<double> scale = {}, bool enable_gqa = false);  // softmax(query @ key.T * scale + attn_mask) @ value over the last two axes; scale is 1 / sqrt(features) by default.
+Tensor movedim(const TensorHandle& input, const Dims& source, const Dims& destination);  // input with the axes source moved to the places destination; the others keep their order. A view.
+Tensor moveaxis(const TensorHandle& input, const Dims& source, const Dims& destination);  // The same as movedim.
+Tensor swapaxes(const TensorHandle& input, int64_t axis0, int64_t axis1);  // input with two axes exchanged; a view. The same as transpose.
+Tensor swapdims(const TensorHandle& input, int64_t dim0, int64_t dim1);  // input with two axes exchanged; a view. The same as transpose.
+Tensor adjoint(const TensorHandle& input);  // The last two axes exchanged; a view.
+Tensor ravel(const TensorHandle& input);  // All elements along one axis; a view where possible.
+Tensor unflatten(const TensorHandle& input, int64_t dim, const Dims& sizes);  // The axis dim as several of the given sizes, one of which may be -1.
+Tensor broadcast_to(const TensorHandle& input, const Dims& size);  // Axes of extent 1 stretched to the given size, without a copy. The same as expand.
+Tensors broadcast_tensors(const Tensors& tensors);  // The tensors, each stretched to their common size.
+Tensor view_as(const TensorHandle& input, const TensorHandle& other);  // A view with the size of other.
+Tensor reshape_as(const TensorHandle& input, const TensorHandle& other);  // The same elements in the size of other.
+Tensor expand_as(const TensorHandle& input, const TensorHandle& other);  // Stretched to the size of other, without a copy.
+Tensor atleast_1d(const TensorHandle& input);  // input with at least one axis; a view.
+Tensors atleast_1d(const Tensors& tensors);  // Each tensor with at least one axis; views.
+Tensor atleast_2d(const TensorHandle& input);  // input with at least two axes; new ones in front. A view.
+Tensors atleast_2d(const Tensors& tensors);  // Each tensor with at least two axes; views.
+Tensor atleast_3d(const TensorHandle& input);  // input with at least three axes: a vector becomes (1, n, 1), a matrix (m, n, 1). A view.
+Tensors atleast_3d(const Tensors& tensors);  // Each tensor with at least three axes; views.
+Tensors meshgrid(const Tensors& tensors, const std::optional<std::string>& indexing = {});  // The coordinates of a grid, one tensor per axis; indexing='xy' exchanges the first two axes. Views.
+Results<3> normalise_batch(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, double eps);  // input with mean 0 and variance 1 in every channel (axis 1), scaled and shifted: what batch_norm does when training.
+void normalise_batch_into(const Targets<3>& out, const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, double eps);
+Results<3> normalise_batch_backward(const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& mean, const TensorHandle& var, const TensorHandle& weight, double eps);  // Gradients of normalise_batch.
+void normalise_batch_backward_into(const Targets<3>& out, const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& mean, const TensorHandle& var, const TensorHandle& weight, double eps);
 Tensor add(const Operand& input, const Operand& other, const Scalar& alpha = 1);  // input + alpha * other.
 void add_into(const TensorHandle& out, const Operand& input, const Operand& other, const Scalar& alpha = 1);
 Tensor sub(const Operand& input, const Operand& other, const Scalar& alpha = 1);  // input - alpha * other.
@@ -110,12 +138,25 @@ Tensor logaddexp2(const TensorHandle& input, const TensorHandle& other);  // log
 void logaddexp2_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
 Tensor ldexp(const TensorHandle& input, const TensorHandle& other);  // input * 2^other.
 void ldexp_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
-Tensor conv2d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, int64_t groups = 1);  // Two-dimensional convolution (cross-correlation) of input (N, C, H, W) with weight (O, C / groups, kh, kw).
-void conv2d_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, int64_t groups = 1);
 Tensor conv2d_input(const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Gradient of conv2d with respect to its input.
 void conv2d_input_into(const TensorHandle& out, const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);
 Tensor conv2d_weight(const TensorHandle& input, const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Gradient of conv2d with respect to its weight.
 void conv2d_weight_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);
+Tensor conv3d_input(const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Gradient of conv3d with respect to its input.
+void conv3d_input_into(const TensorHandle& out, const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);
+Tensor conv3d_weight(const TensorHandle& input, const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Gradient of conv3d with respect to its weight.
+void conv3d_weight_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);
+Tensor conv1d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, int64_t groups = 1);  // One-dimensional convolution of input (N, C, L) or (C, L) with weight (O, C / groups, k).
+Tensor conv1d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const std::string& padding, const Dims& dilation = Dims{1}, int64_t groups = 1);  // The same; padding 'same' keeps the length, 'valid' is none.
+Tensor conv2d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, int64_t groups = 1);  // Two-dimensional convolution of input (N, C, H, W) or (C, H, W) with weight (O, C / groups, kh, kw).
+void conv2d_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, int64_t groups = 1);
+Tensor conv2d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const std::string& padding, const Dims& dilation = Dims{1}, int64_t groups = 1);  // The same; padding 'same' keeps the extents, 'valid' is none.
+Tensor conv3d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, int64_t groups = 1);  // Three-dimensional convolution of input (N, C, D, H, W) or (C, D, H, W) with weight (O, C / groups, kd, kh, kw).
+void conv3d_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, int64_t groups = 1);
+Tensor conv3d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const std::string& padding, const Dims& dilation = Dims{1}, int64_t groups = 1);  // The same; padding 'same' keeps the extents, 'valid' is none.
+Tensor conv_transpose1d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& output_padding = Dims{0}, int64_t groups = 1, const Dims& dilation = Dims{1});  // Transposed convolution of input (N, C, L) or (C, L) with weight (C, O / groups, k): the gradient of conv1d as a function.
+Tensor conv_transpose2d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& output_padding = Dims{0}, int64_t groups = 1, const Dims& dilation = Dims{1});  // Transposed convolution of input (N, C, H, W) or (C, H, W) with weight (C, O / groups, kh, kw).
+Tensor conv_transpose3d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& output_padding = Dims{0}, int64_t groups = 1, const Dims& dilation = Dims{1});  // Transposed convolution of input (N, C, D, H, W) or (C, D, H, W) with weight (C, O / groups, kd, kh, kw).
 Tensor cast(const TensorHandle& input, DType dtype);  // A fresh tensor with the values of input in another dtype.
 void cast_into(const TensorHandle& out, const TensorHandle& input, DType dtype);
 Tensor contiguous_copy(const TensorHandle& input);  // A fresh copy of input in plain row-major order.
@@ -123,6 +164,51 @@ void contiguous_copy_into(const TensorHandle& out, const TensorHandle& input);
 Tensor clone(const TensorHandle& input);  // A copy of input that keeps its order of axes.
 Tensor contiguous(const TensorHandle& input);  // input itself when its elements lie in plain order, else a copy that does.
 Tensor detach(const TensorHandle& input);  // The same elements without a history; writes are seen by both.
+Results<2> class_loss(const TensorHandle& input, const TensorHandle& target, int64_t ignore_index = -100);  // Minus the logarithm of the softmax of scores (N, C, ...) at the classes in target, and the logarithm of the sum of exp(scores).
+void class_loss_into(const Targets<2>& out, const TensorHandle& input, const TensorHandle& target, int64_t ignore_index = -100);
+Tensor class_loss_backward(const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& target, const TensorHandle& logsumexp, int64_t ignore_index = -100);  // Gradient of class_loss with respect to the scores.
+void class_loss_backward_into(const TensorHandle& out, const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& target, const TensorHandle& logsumexp, int64_t ignore_index = -100);
+Tensor nll_loss(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight = {}, int64_t ignore_index = -100, const std::string& reduction = "mean");  // Minus the log-probability that input (N, C, ...) gives to the class in target, weighted by class.
+Tensor cross_entropy(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight = {}, int64_t ignore_index = -100, const std::string& reduction = "mean", double label_smoothing = 0.0);  // nll_loss of log_softmax: input holds unnormalised scores (N, C, ...), target the classes, or their probabilities.
+Tensor seeded_dropout(const TensorHandle& input, double p, double scale, double shift, double dropped, int64_t seed, int64_t offset);  // scale * input + shift, with `dropped` in place of elements that a random stream picks with probability p.
+void seeded_dropout_into(const TensorHandle& out, const TensorHandle& input, double p, double scale, double shift, double dropped, int64_t seed, int64_t offset);
+Tensor dropout(const TensorHandle& input, double p = 0.5, bool training = true, bool inplace = false);  // When training, sets elements to 0 with probability p and scales the others by 1 / (1 - p).
+Tensor alpha_dropout(const TensorHandle& input, double p = 0.5, bool training = false, bool inplace = false);  // Dropout for networks of selu: keeps mean and variance.
+Tensor dropout1d(const TensorHandle& input, double p = 0.5, bool training = true, bool inplace = false);  // Dropout of whole channels of input (N, C, L) or (C, L).
+Tensor dropout2d(const TensorHandle& input, double p = 0.5, bool training = true, bool inplace = false);  // Dropout of whole channels of input (N, C, H, W).
+Tensor dropout3d(const TensorHandle& input, double p = 0.5, bool training = true, bool inplace = false);  // Dropout of whole channels of input (N, C, D, H, W) or (C, D, H, W).
+Tensor feature_alpha_dropout(const TensorHandle& input, double p = 0.5, bool training = false, bool inplace = false);  // alpha_dropout of whole channels (axis 1).
+Tensor einsum(const std::string& equation, const Tensors& operands);  // Sums of products of the operands; the equation names their axes by letters and says which of them the result has.
+Tensor tensordot(const TensorHandle& a, const TensorHandle& b, const Dims& dims_a, const Dims& dims_b);  // Sums of products over the axes dims_a of a and dims_b of b; what is left of a comes first.
+void tensordot_into(const TensorHandle& out, const TensorHandle& a, const TensorHandle& b, const Dims& dims_a, const Dims& dims_b);
+Tensor kron(const TensorHandle& input, const TensorHandle& other);  // The Kronecker product: each element of input times all of other.
+void kron_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
+Tensor chain_matmul(const Tensors& matrices);  // The product of several matrices, in the order that needs the fewest multiplications.
+void chain_matmul_into(const TensorHandle& out, const Tensors& matrices);
+Tensor linalg_multi_dot(const Tensors& tensors);  // chain_matmul; the first and the last may be vectors.
+void linalg_multi_dot_into(const TensorHandle& out, const Tensors& tensors);
+Tensor cross(const TensorHandle& input, const TensorHandle& other, std::optional<int64_t> dim = {});  // Cross products of the vectors along dim, which has extent 3 (the first such axis by default).
+void cross_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other, std::optional<int64_t> dim = {});
+Tensor _embedding(const TensorHandle& weight, const TensorHandle& indices, int64_t padding_idx = -1, bool scale_grad_by_freq = false);  // The rows of weight that indices name.
+void _embedding_into(const TensorHandle& out, const TensorHandle& weight, const TensorHandle& indices, int64_t padding_idx = -1, bool scale_grad_by_freq = false);
+Tensor embedding(const TensorHandle& input, const TensorHandle& weight, std::optional<int64_t> padding_idx = {}, std::optional<double> max_norm = {}, double norm_type = 2.0, bool scale_grad_by_freq = false, bool sparse = false);  // The rows of weight that input names. Those longer than max_norm are first shortened, in place; padding_idx gets no gradient.
+Tensor embedding_bag(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& offsets = {}, std::optional<double> max_norm = {}, double norm_type = 2.0, bool scale_grad_by_freq = false, const std::string& mode = "mean", bool sparse = false, const TensorHandle& per_sample_weights = {}, bool include_last_offset = false, std::optional<int64_t> padding_idx = {});  // Sums, means or maxima of the rows of weight that each bag names: the rows of input, or its parts that begin at offsets.
+Tensor argmax(const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);  // Position of the largest element along dim, or in the flattened tensor.
+void argmax_into(const TensorHandle& out, const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);
+Tensor argmin(const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);  // Position of the smallest element along dim, or in the flattened tensor.
+void argmin_into(const TensorHandle& out, const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);
+Results<2> max(const TensorHandle& input, int64_t dim, bool keepdim = false);  // The largest elements along dim and their positions.
+void max_into(const Targets<2>& out, const TensorHandle& input, int64_t dim, bool keepdim = false);
+Results<2> min(const TensorHandle& input, int64_t dim, bool keepdim = false);  // The smallest elements along dim and their positions.
+void min_into(const Targets<2>& out, const TensorHandle& input, int64_t dim, bool keepdim = false);
+Tensor max(const TensorHandle& input);  // The largest element; ties share the gradient.
+void max_into(const TensorHandle& out, const TensorHandle& input);
+Tensor max(const TensorHandle& input, const TensorHandle& other);  // The larger of two elements: maximum under another name.
+void max_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
+Tensor min(const TensorHandle& input);  // The smallest element; ties share the gradient.
+void min_into(const TensorHandle& out, const TensorHandle& input);
+Tensor min(const TensorHandle& input, const TensorHandle& other);  // The smaller of two elements: minimum under another name.
+void min_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
 Tensor full(const Dims& size, const Scalar& fill_value, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A tensor of the given size with every element equal to fill_value.
 Tensor arange(const Scalar& start, const std::optional<Scalar>& end = {}, const Scalar& step = 1, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // The numbers from start (0 when only one bound is given) up to, not including, end.
 Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // steps numbers from start to end, at equal distances.
@@ -133,20 +219,66 @@ Tensor zeros_like(const TensorHandle& input, std::optional<DType> dtype = {}, De
 Tensor ones_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Ones of the size, dtype and device of input.
 Tensor full_like(const TensorHandle& input, const Scalar& fill_value, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A constant of the size, dtype and device of input.
 Tensor empty_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A tensor of the size, dtype and device of input; what it holds is not specified (here: zeros).
-Tensor rand_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Uniform random numbers from [0, 1), of the size, dtype and device of input.
-Tensor randn_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // Random numbers from the standard normal distribution, of the size, dtype and device of input.
 Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base = 10.0, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // base to the powers from start to end, at equal distances.
 Tensor eye(int64_t n, std::optional<int64_t> m = {}, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // A matrix with n rows and m columns (n if not given): ones on the diagonal, zeros elsewhere.
 Tensor tril_indices(int64_t row, int64_t col, int64_t offset = 0, std::optional<DType> dtype = {}, Device* device = nullptr);  // The indices of the lower triangle of a matrix, row by row: a row of row numbers and one of columns.
 Tensor triu_indices(int64_t row, int64_t col, int64_t offset = 0, std::optional<DType> dtype = {}, Device* device = nullptr);  // The indices of the upper triangle of a matrix, row by row: a row of row numbers and one of columns.
 Tensor fill_(const TensorHandle& input, const Scalar& value);  // Overwrites every element of input with value.
 Tensor zero_(const TensorHandle& input);  // Overwrites every element of input with 0.
-Tensor one_hot(const TensorHandle& input, int64_t num_classes);  // A new last axis with 1 at the index that input holds and 0 elsewhere (int64).
+Tensor one_hot(const TensorHandle& input, int64_t num_classes = -1);  // A new last axis with 1 at the index that input holds and 0 elsewhere (int64); without num_classes it is as long as needed.
 Tensor nonzero(const TensorHandle& input);  // The indices of the elements that are not zero, a row each.
 Tensor index_select(const TensorHandle& input, int64_t dim, const TensorHandle& index);  // The parts of input along dim that index names, in its order.
 void index_select_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index);
-Tensor index_add(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source);  // input, with the parts of source added where index says; an index may repeat.
-void index_add_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source);
+Tensor index_add(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source, const Scalar& alpha = 1);  // input, with alpha times the parts of source added where index says; an index may repeat.
+void index_add_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source, const Scalar& alpha = 1);
+Tensor index_copy(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source);  // input, with the parts of source in the places that index says; where an index repeats the last one stays.
+void index_copy_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source);
+Tensor index_fill(const TensorHandle& input, int64_t dim, const TensorHandle& index, const Operand& value);  // input, with value in all places along dim that index says.
+void index_fill_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const Operand& value);
+Tensor argwhere(const TensorHandle& input);  // The indices of the elements that are not zero, a row each. The same as nonzero.
+Tensors where(const TensorHandle& condition);  // The indices of the elements that are not zero, a tensor per axis.
+Tensor masked_select(const TensorHandle& input, const TensorHandle& mask);  // The elements of input where mask is true, along one axis.
+void masked_select_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mask);
+Tensor masked_scatter(const TensorHandle& input, const TensorHandle& mask, const TensorHandle& source);  // input, with the elements of source one after the other in the places where mask is true.
+void masked_scatter_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mask, const TensorHandle& source);
+Tensor _index(const TensorHandle& input, const Tensors& indices, int64_t axis = 0);  // What x[..., *indices] gives, with the first index for axis.
+void _index_into(const TensorHandle& out, const TensorHandle& input, const Tensors& indices, int64_t axis = 0);
+Tensor _index_put(const TensorHandle& input, const TensorHandle& values, const Tensors& indices, int64_t axis = 0, bool accumulate = false);  // input, with values in the places that indices name, or added to what is there; the first index is for axis.
+void _index_put_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& values, const Tensors& indices, int64_t axis = 0, bool accumulate = false);
+Tensor index_put(const TensorHandle& input, const Tensors& indices, const TensorHandle& values, bool accumulate = false);  // input, with values in the places input[indices], or added to what is there.
+Tensor index_put_(const TensorHandle& input, const Tensors& indices, const TensorHandle& values, bool accumulate = false);  // In place: values in the places input[indices], or added to what is there.
+Tensor take(const TensorHandle& input, const TensorHandle& index);  // The elements of the flattened input that index names; negative numbers count from the end.
+void take_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& index);
+Tensor put(const TensorHandle& input, const TensorHandle& index, const TensorHandle& source, bool accumulate = false);  // input, with the elements of source in the places of the flattened input that index names, or added to what is there.
+void put_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& index, const TensorHandle& source, bool accumulate = false);
+Tensor resize_axis(const TensorHandle& input, int64_t dim, int64_t input_size, int64_t output_size, const std::string& mode, bool align_corners, double scale, bool antialias);  // input with axis dim in another size; interpolate is made of it.
+void resize_axis_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, int64_t input_size, int64_t output_size, const std::string& mode, bool align_corners, double scale, bool antialias);
+Tensor resize_axis_input(const TensorHandle& input, int64_t dim, int64_t input_size, int64_t output_size, const std::string& mode, bool align_corners, double scale, bool antialias);  // Gradient of resize_axis.
+void resize_axis_input_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, int64_t input_size, int64_t output_size, const std::string& mode, bool align_corners, double scale, bool antialias);
+Tensor interpolate(const TensorHandle& input, const OptionalDims& size = {}, const OptionalNumbers& scale_factor = {}, const std::string& mode = "nearest", std::optional<bool> align_corners = {}, std::optional<bool> recompute_scale_factor = {}, bool antialias = false);  // input (N, C, ...) in another size: mode is nearest, nearest-exact, linear, bilinear, bicubic, trilinear or area.
+Tensor pixel_shuffle(const TensorHandle& input, int64_t upscale_factor);  // (..., C * r * r, H, W) as (..., C, H * r, W * r): channels become pixels.
+Tensor pixel_unshuffle(const TensorHandle& input, int64_t downscale_factor);  // (..., C, H * r, W * r) as (..., C * r * r, H, W): pixels become channels.
+Tensor channel_shuffle(const TensorHandle& input, int64_t groups);  // input (N, C, ...) with the channels of its groups interleaved.
+Tensor cat(const Tensors& tensors, int64_t dim = 0);  // The tensors one after the other along dim.
+void cat_into(const TensorHandle& out, const Tensors& tensors, int64_t dim = 0);
+Tensor concat(const Tensors& tensors, int64_t dim = 0);  // The same as cat.
+void concat_into(const TensorHandle& out, const Tensors& tensors, int64_t dim = 0);
+Tensor concatenate(const Tensors& tensors, int64_t dim = 0);  // The same as cat.
+void concatenate_into(const TensorHandle& out, const Tensors& tensors, int64_t dim = 0);
+Tensor stack(const Tensors& tensors, int64_t dim = 0);  // The tensors, all of one size, along a new axis dim.
+void stack_into(const TensorHandle& out, const Tensors& tensors, int64_t dim = 0);
+Tensor hstack(const Tensors& tensors);  // The tensors side by side: along axis 1, vectors along axis 0.
+void hstack_into(const TensorHandle& out, const Tensors& tensors);
+Tensor vstack(const Tensors& tensors);  // The tensors on top of each other, along axis 0; vectors are rows.
+void vstack_into(const TensorHandle& out, const Tensors& tensors);
+Tensor row_stack(const Tensors& tensors);  // The same as vstack.
+void row_stack_into(const TensorHandle& out, const Tensors& tensors);
+Tensor dstack(const Tensors& tensors);  // The tensors in depth, along axis 2.
+void dstack_into(const TensorHandle& out, const Tensors& tensors);
+Tensor column_stack(const Tensors& tensors);  // The tensors side by side; vectors are columns.
+void column_stack_into(const TensorHandle& out, const Tensors& tensors);
+Tensor block_diag(const Tensors& tensors);  // A matrix with the tensors along its diagonal and 0 elsewhere; vectors are rows.
+Tensor cartesian_prod(const Tensors& tensors);  // All combinations of elements of the vectors, a row each.
 Tensor isinf(const TensorHandle& input);  // Where the elements are infinite.
 void isinf_into(const TensorHandle& out, const TensorHandle& input);
 Tensor isfinite(const TensorHandle& input);  // Where the elements are neither infinite nor NaN.
@@ -181,11 +313,77 @@ void bitwise_not_into(const TensorHandle& out, const TensorHandle& input);
 Tensor isclose(const TensorHandle& input, const TensorHandle& other, double rtol = 1e-05, double atol = 1e-08, bool equal_nan = false);  // Where |input - other| <= atol + rtol * |other|, or both are equal.
 bool allclose(const TensorHandle& input, const TensorHandle& other, double rtol = 1e-05, double atol = 1e-08, bool equal_nan = false);  // Is |input - other| <= atol + rtol * |other| everywhere?
 bool equal(const TensorHandle& input, const TensorHandle& other);  // Have both the same size and the same elements?
+Tensor mse_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean", const TensorHandle& weight = {});  // Squared differences; reduction is 'mean', 'sum' or 'none'.
+Tensor l1_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean", const TensorHandle& weight = {});  // Absolute differences.
+Tensor smooth_l1_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean", double beta = 1.0);  // Squared differences / (2 beta) up to beta, absolute ones beyond.
+Tensor huber_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean", double delta = 1.0, const TensorHandle& weight = {});  // Half the squared differences up to delta, linear beyond.
+Tensor binary_cross_entropy(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight = {}, const std::string& reduction = "mean");  // Cross entropy of probabilities in input and targets between 0 and 1.
+Tensor binary_cross_entropy_with_logits(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight = {}, const std::string& reduction = "mean", const TensorHandle& pos_weight = {});  // binary_cross_entropy of sigmoid(input), computed without overflow.
+Tensor kl_div(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean", bool log_target = false);  // target * (log(target) - input): the divergence of log-probabilities in input from target; reduction may be 'batchmean'.
+Tensor poisson_nll_loss(const TensorHandle& input, const TensorHandle& target, bool log_input = true, bool full = false, double eps = 1e-08, const std::string& reduction = "mean");  // Minus the logarithm of the Poisson probability of target, for rates (or their logarithms) in input.
+Tensor gaussian_nll_loss(const TensorHandle& input, const TensorHandle& target, const TensorHandle& var, bool full = false, double eps = 1e-06, const std::string& reduction = "mean");  // Minus the logarithm of the normal density of target, with mean input and variance var.
+Tensor hinge_embedding_loss(const TensorHandle& input, const TensorHandle& target, double margin = 1.0, const std::string& reduction = "mean");  // input where target is 1, max(0, margin - input) where it is -1.
+Tensor margin_ranking_loss(const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& target, double margin = 0, const std::string& reduction = "mean");  // max(0, margin - target * (input1 - input2)): target 1 wants the first to be larger, -1 the second.
+Tensor cosine_embedding_loss(const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& target, double margin = 0, const std::string& reduction = "mean");  // 1 - cos where target is 1, max(0, cos - margin) where it is -1; cos is that of the angle between the vectors.
+Tensor triplet_margin_loss(const TensorHandle& anchor, const TensorHandle& positive, const TensorHandle& negative, double margin = 1.0, double p = 2, double eps = 1e-06, bool swap = false, const std::string& reduction = "mean");  // max(0, distance(anchor, positive) - distance(anchor, negative) + margin).
+Tensor soft_margin_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean");  // log(1 + exp(-target * input)), for targets 1 and -1.
+Tensor cosine_similarity(const TensorHandle& x1, const TensorHandle& x2, int64_t dim = 1, double eps = 1e-08);  // The cosine of the angle between vectors along dim.
+Tensor pairwise_distance(const TensorHandle& x1, const TensorHandle& x2, double p = 2.0, double eps = 1e-06, bool keepdim = false);  // The norm of order p of x1 - x2 + eps along the last axis.
+Tensor cdist(const TensorHandle& x1, const TensorHandle& x2, double p = 2.0);  // The distance of order p of every row of x1 (..., P, M) from every row of x2 (..., R, M).
 Tensor bmm(const TensorHandle& input, const TensorHandle& mat2);  // Products of the matrices of two batches.
 void bmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mat2);
 Tensor matmul(const TensorHandle& input, const TensorHandle& other);  // Matrix product; vectors are rows or columns, leading axes are batches that broadcast.
+void matmul_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
 Tensor mm(const TensorHandle& input, const TensorHandle& mat2);  // Product of two matrices.
+void mm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mat2);
+Tensor mv(const TensorHandle& input, const TensorHandle& vec);  // Product of a matrix and a vector.
+void mv_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& vec);
+Tensor dot(const TensorHandle& input, const TensorHandle& tensor);  // Sum of the products of the elements of two vectors.
+void dot_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& tensor);
+Tensor vdot(const TensorHandle& input, const TensorHandle& other);  // Sum of the products of the elements of two vectors.
+void vdot_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
+Tensor inner(const TensorHandle& input, const TensorHandle& other);  // Sums of products over the last axis of both.
+void inner_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
+Tensor outer(const TensorHandle& input, const TensorHandle& vec2);  // The products of each element of one vector with each of another.
+void outer_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& vec2);
+Tensor ger(const TensorHandle& input, const TensorHandle& vec2);  // The same as outer.
+void ger_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& vec2);
+Tensor addmm(const TensorHandle& input, const TensorHandle& mat1, const TensorHandle& mat2, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * input + alpha * (mat1 @ mat2); where beta is 0 input does not count.
+void addmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mat1, const TensorHandle& mat2, const Scalar& beta = 1, const Scalar& alpha = 1);
+Tensor addmv(const TensorHandle& input, const TensorHandle& mat, const TensorHandle& vec, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * input + alpha * (mat @ vec); where beta is 0 input does not count.
+void addmv_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mat, const TensorHandle& vec, const Scalar& beta = 1, const Scalar& alpha = 1);
+Tensor addr(const TensorHandle& input, const TensorHandle& vec1, const TensorHandle& vec2, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * input + alpha * outer(vec1, vec2); where beta is 0 input does not count.
+void addr_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& vec1, const TensorHandle& vec2, const Scalar& beta = 1, const Scalar& alpha = 1);
+Tensor addbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * input + alpha * the sum of the products of two batches of matrices.
+void addbmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);
+Tensor baddbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * input + alpha * the products of two batches of matrices.
+void baddbmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta = 1, const Scalar& alpha = 1);
 Tensor linear(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {});  // input @ weight.T + bias.
+Tensor bilinear(const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& weight, const TensorHandle& bias = {});  // The sums of input1[i] * weight[o, i, j] * input2[j] over i and j, plus bias.
+Results<2> var_mean(const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);  // Variance and mean over dim; correction 1, the default, is the unbiased estimate.
+void var_mean_into(const Targets<2>& out, const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);
+Results<2> var_mean(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);  // Variance and mean over dim.
+void var_mean_into(const Targets<2>& out, const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);
+Results<2> var_mean(const TensorHandle& input, bool unbiased);  // Variance and mean of all elements.
+void var_mean_into(const Targets<2>& out, const TensorHandle& input, bool unbiased);
+Tensor var(const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);  // Variance over dim; correction 1, the default, is the unbiased estimate.
+void var_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);
+Tensor var(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);  // Variance over dim.
+void var_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);
+Tensor var(const TensorHandle& input, bool unbiased);  // Variance of all elements.
+void var_into(const TensorHandle& out, const TensorHandle& input, bool unbiased);
+Tensor std(const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);  // Standard deviation over dim: the square root of var.
+void std_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);
+Tensor std(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);  // Standard deviation over dim.
+void std_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);
+Tensor std(const TensorHandle& input, bool unbiased);  // Standard deviation of all elements.
+void std_into(const TensorHandle& out, const TensorHandle& input, bool unbiased);
+Results<2> std_mean(const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);  // Standard deviation and mean over dim.
+void std_mean_into(const Targets<2>& out, const TensorHandle& input, const OptionalDims& dim = {}, const std::optional<Scalar>& correction = {}, bool keepdim = false);
+Results<2> std_mean(const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);  // Standard deviation and mean over dim.
+void std_mean_into(const Targets<2>& out, const TensorHandle& input, const OptionalDims& dim, bool unbiased, bool keepdim = false);
+Results<2> std_mean(const TensorHandle& input, bool unbiased);  // Standard deviation and mean of all elements.
+void std_mean_into(const Targets<2>& out, const TensorHandle& input, bool unbiased);
 Tensor view(const TensorHandle& input, const Dims& size);  // The same elements under another shape, without a copy; one extent may be -1.
 Tensor reshape(const TensorHandle& input, const Dims& shape);  // The same elements under another shape: a view where possible, else a copy.
 Tensor permute(const TensorHandle& input, const Dims& dims);  // The axes of input in another order.
@@ -199,14 +397,24 @@ Tensor t(const TensorHandle& input);  // The transpose of a matrix; a view. Vect
 Tensor squeeze(const TensorHandle& input, const OptionalDims& dim = {});  // input without its axes of extent 1, or without those among dim; a view.
 Tensor flatten(const TensorHandle& input, int64_t start_dim = 0, int64_t end_dim = -1);  // The axes from start_dim to end_dim as one.
 Tensor narrow(const TensorHandle& input, int64_t dim, int64_t start, int64_t length);  // length elements of input along dim from start on; a view.
-Tensor softmax(const TensorHandle& input, int64_t dim);  // exp(input), scaled to sum to 1 along dim.
-void softmax_into(const TensorHandle& out, const TensorHandle& input, int64_t dim);
-Tensor log_softmax(const TensorHandle& input, int64_t dim);  // The logarithm of softmax, computed without overflow.
-void log_softmax_into(const TensorHandle& out, const TensorHandle& input, int64_t dim);
+Results<3> normalise_rows(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, int64_t rows, int64_t groups, int64_t inner, double eps, bool centred);  // input in rows, each with mean 0 (if centred) and deviation 1, scaled and shifted by channel: what layer_norm, group_norm, instance_norm and rms_norm are made of.
+void normalise_rows_into(const Targets<3>& out, const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, int64_t rows, int64_t groups, int64_t inner, double eps, bool centred);
+Results<3> normalise_rows_backward(const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& mean, const TensorHandle& rstd, const TensorHandle& weight, int64_t groups, int64_t inner, bool centred);  // Gradients of normalise_rows.
+void normalise_rows_backward_into(const Targets<3>& out, const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& mean, const TensorHandle& rstd, const TensorHandle& weight, int64_t groups, int64_t inner, bool centred);
+Tensor layer_norm(const TensorHandle& input, const Dims& normalized_shape, const TensorHandle& weight = {}, const TensorHandle& bias = {}, double eps = 1e-05);  // input, normalised over its last axes, which have the extents normalized_shape; then scaled and shifted.
+Tensor rms_norm(const TensorHandle& input, const Dims& normalized_shape, const TensorHandle& weight = {}, std::optional<double> eps = {});  // input, divided by its root mean square over the last axes, then scaled.
+Tensor group_norm(const TensorHandle& input, int64_t num_groups, const TensorHandle& weight = {}, const TensorHandle& bias = {}, double eps = 1e-05);  // input (N, C, ...), normalised over groups of channels; then scaled and shifted by channel.
+Tensor instance_norm(const TensorHandle& input, const TensorHandle& running_mean = {}, const TensorHandle& running_var = {}, const TensorHandle& weight = {}, const TensorHandle& bias = {}, bool use_input_stats = true, double momentum = 0.1, double eps = 1e-05);  // input (N, C, ...), each channel of each example normalised for itself; then scaled and shifted by channel.
 Tensor batch_norm(const TensorHandle& input, const TensorHandle& running_mean, const TensorHandle& running_var, const TensorHandle& weight = {}, const TensorHandle& bias = {}, bool training = false, double momentum = 0.1, double eps = 1e-05);  // Normalises each channel (axis 1): by the batch's statistics when training, which also moves the running ones, else by the running ones.
-Tensor mse_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean");  // Squared differences; reduction is 'mean', 'sum' or 'none'.
-Tensor nll_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean");  // Minus the log-probability that input (N, C) gives to the class in target.
-Tensor cross_entropy(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean");  // nll_loss of log_softmax: input holds unnormalised scores (N, C), target the classes.
+Tensor local_response_norm(const TensorHandle& input, int64_t size, double alpha = 0.0001, double beta = 0.75, double k = 1.0);  // input (N, C, ...), divided by (k + alpha * mean square of size neighbouring channels) ** beta.
+Tensor normalize(const TensorHandle& input, double p = 2.0, int64_t dim = 1, double eps = 1e-12);  // input, divided by its norm of order p along dim (by eps where that is larger).
+void normalize_into(const TensorHandle& out, const TensorHandle& input, double p = 2.0, int64_t dim = 1, double eps = 1e-12);
+Tensor select_scatter(const TensorHandle& input, const TensorHandle& src, int64_t dim, int64_t index);  // A copy of input with src in the place of select(input, dim, index).
+Tensor slice_scatter(const TensorHandle& input, const TensorHandle& src, int64_t dim = 0, std::optional<int64_t> start = {}, std::optional<int64_t> end = {}, int64_t step = 1);  // A copy of input with src in the place of slice(input, dim, start, end, step).
+Tensor diagonal_scatter(const TensorHandle& input, const TensorHandle& src, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1);  // A copy of input with src in the place of diagonal(input, offset, dim1, dim2).
+Tensor constant_pad_nd(const TensorHandle& input, const Dims& pad, const Scalar& value = 0);  // input with a border of value; pad is (before, after) for the last axis, then for the one before it, and so on.
+void constant_pad_nd_into(const TensorHandle& out, const TensorHandle& input, const Dims& pad, const Scalar& value = 0);
+Tensor pad(const TensorHandle& input, const Dims& pad, const std::string& mode = "constant", std::optional<double> value = {});  // input with a border: of a value ('constant'), of its own elements mirrored ('reflect'), of the nearest ('replicate') or from the other end ('circular').
 Tensor lerp(const TensorHandle& input, const TensorHandle& end, const Operand& weight);  // input + weight * (end - input): between the two for a weight from 0 to 1.
 void lerp_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& end, const Operand& weight);
 Tensor addcmul(const TensorHandle& input, const TensorHandle& tensor1, const TensorHandle& tensor2, const Scalar& value = 1);  // input + value * tensor1 * tensor2.
@@ -227,12 +435,79 @@ Tensor clamp_max(const TensorHandle& input, const TensorHandle& max);  // The el
 void clamp_max_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& max);
 Tensor masked_fill(const TensorHandle& input, const TensorHandle& mask, const Operand& value);  // The elements, with value where mask holds.
 void masked_fill_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mask, const Operand& value);
+Tensor max_pool(const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive);  // The largest element of each window, over as many axes as kernel_size has; max_pool2d and its kin are made of it.
+void max_pool_into(const TensorHandle& out, const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive);
+Results<2> max_pool_with_indices(const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive);  // max_pool, and where in its plane each largest element is.
+void max_pool_with_indices_into(const Targets<2>& out, const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive);
+Tensor unpool(const TensorHandle& input, const TensorHandle& indices, const Dims& output_size, bool accumulate);  // Planes of the given size with the elements of input where indices say and 0 elsewhere.
+void unpool_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& indices, const Dims& output_size, bool accumulate);
+Tensor unpool_input(const TensorHandle& input, const TensorHandle& indices, const Dims& output_size, bool accumulate);  // The elements of planes at the places that indices say: the gradient of unpool.
+void unpool_input_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& indices, const Dims& output_size, bool accumulate);
+Tensor avg_pool(const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad, int64_t divisor, bool adaptive);  // The mean of each window, over as many axes as kernel_size has; divisor 0 counts the elements. avg_pool2d and its kin.
+void avg_pool_into(const TensorHandle& out, const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad, int64_t divisor, bool adaptive);
+Tensor avg_pool_input(const TensorHandle& grad_output, const Dims& input_size, const Dims& kernel_size, const Dims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad, int64_t divisor, bool adaptive);  // Gradient of avg_pool: each element spread over its window.
+void avg_pool_input_into(const TensorHandle& out, const TensorHandle& grad_output, const Dims& input_size, const Dims& kernel_size, const Dims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad, int64_t divisor, bool adaptive);
+Tensor max_pool1d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, bool ceil_mode = false);  // The largest element of each window of input (N, C, L) or (C, L).
+Results<2> max_pool1d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, bool ceil_mode = false);  // max_pool1d, and where in its plane each largest element is.
+Tensor avg_pool1d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, bool ceil_mode = false, bool count_include_pad = true);  // The mean of each window of input (N, C, L) or (C, L).
+Tensor adaptive_avg_pool1d(const TensorHandle& input, const Dims& output_size);  // The means of as many windows as output_size says, over input (N, C, L) or (C, L).
+Results<2> adaptive_max_pool1d(const TensorHandle& input, const Dims& output_size);  // The largest elements of as many windows as output_size says, and where they are.
+Tensor lp_pool1d(const TensorHandle& input, double norm_type, const Dims& kernel_size, const OptionalDims& stride = {}, bool ceil_mode = false);  // The norm of each window of input (N, C, L) or (C, L): the root of the sum of powers norm_type.
+Tensor max_unpool1d(const TensorHandle& input, const TensorHandle& indices, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const OptionalDims& output_size = {});  // The inverse of max_pool1d: the elements where indices say, 0 elsewhere.
+Tensor max_pool2d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, bool ceil_mode = false);  // The largest element of each window of input (N, C, H, W) or (C, H, W).
+Results<2> max_pool2d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, bool ceil_mode = false);  // max_pool2d, and where in its plane each largest element is.
+Tensor avg_pool2d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, bool ceil_mode = false, bool count_include_pad = true, std::optional<int64_t> divisor_override = {});  // The mean of each window of input (N, C, H, W) or (C, H, W).
+Tensor adaptive_avg_pool2d(const TensorHandle& input, const Dims& output_size);  // The means of as many windows as output_size says, over input (N, C, H, W) or (C, H, W).
+Results<2> adaptive_max_pool2d(const TensorHandle& input, const Dims& output_size);  // The largest elements of as many windows as output_size says, and where they are.
+Tensor lp_pool2d(const TensorHandle& input, double norm_type, const Dims& kernel_size, const OptionalDims& stride = {}, bool ceil_mode = false);  // The norm of each window of input (N, C, H, W) or (C, H, W): the root of the sum of powers norm_type.
+Tensor max_unpool2d(const TensorHandle& input, const TensorHandle& indices, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const OptionalDims& output_size = {});  // The inverse of max_pool2d: the elements where indices say, 0 elsewhere.
+Tensor max_pool3d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, bool ceil_mode = false);  // The largest element of each window of input (N, C, D, H, W) or (C, D, H, W).
+Results<2> max_pool3d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, bool ceil_mode = false);  // max_pool3d, and where in its plane each largest element is.
+Tensor avg_pool3d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, bool ceil_mode = false, bool count_include_pad = true, std::optional<int64_t> divisor_override = {});  // The mean of each window of input (N, C, D, H, W) or (C, D, H, W).
+Tensor adaptive_avg_pool3d(const TensorHandle& input, const Dims& output_size);  // The means of as many windows as output_size says, over input (N, C, D, H, W) or (C, D, H, W).
+Results<2> adaptive_max_pool3d(const TensorHandle& input, const Dims& output_size);  // The largest elements of as many windows as output_size says, and where they are.
+Tensor lp_pool3d(const TensorHandle& input, double norm_type, const Dims& kernel_size, const OptionalDims& stride = {}, bool ceil_mode = false);  // The norm of each window of input (N, C, D, H, W) or (C, D, H, W): the root of the sum of powers norm_type.
+Tensor max_unpool3d(const TensorHandle& input, const TensorHandle& indices, const Dims& kernel_size, const OptionalDims& stride = {}, const Dims& padding = Dims{0}, const OptionalDims& output_size = {});  // The inverse of max_pool3d: the elements where indices say, 0 elsewhere.
 Tensor rand(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false, Generator* generator = nullptr);  // Uniform random numbers from [0, 1).
 Tensor randn(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false, Generator* generator = nullptr);  // Random numbers from the standard normal distribution.
 Tensor randint(int64_t low, std::optional<int64_t> high, const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr);  // Random integers from [low, high).
+Tensor randint(int64_t high, const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr);  // Random integers from [0, high).
+Tensor rand_like(const TensorHandle& input, std::optional<DType> dtype = {}, bool requires_grad = false);  // Uniform random numbers from [0, 1), of the size, dtype and device of input.
+Tensor randn_like(const TensorHandle& input, std::optional<DType> dtype = {}, bool requires_grad = false);  // Standard normal random numbers, of the size, dtype and device of input.
+Tensor randint_like(const TensorHandle& input, int64_t low, int64_t high, std::optional<DType> dtype = {});  // Random integers from [low, high), of the size, dtype and device of input.
+Tensor randint_like(const TensorHandle& input, int64_t high, std::optional<DType> dtype = {});  // Random integers from [0, high), of the size, dtype and device of input.
+Tensor randperm(int64_t n, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr);  // The integers below n in random order.
+Tensor normal(const TensorHandle& mean, double std = 1.0, Generator* generator = nullptr);  // Normally distributed numbers with the given means.
+Tensor normal(double mean, const TensorHandle& std, Generator* generator = nullptr);  // Normally distributed numbers with the given deviations.
+Tensor normal(const TensorHandle& mean, const TensorHandle& std, Generator* generator = nullptr);  // Normally distributed numbers with the given means and deviations.
+Tensor normal(double mean, double std, const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false, Generator* generator = nullptr);  // Normally distributed numbers of one mean and deviation.
+Tensor bernoulli(const TensorHandle& input, Generator* generator = nullptr);  // 1 with the probability that input says, else 0.
+Tensor bernoulli(const TensorHandle& input, double p, Generator* generator = nullptr);  // 1 with probability p, else 0; of the size, dtype and device of input.
+Tensor multinomial(const TensorHandle& input, int64_t num_samples, bool replacement = false, Generator* generator = nullptr);  // num_samples positions in each row of input, which holds how likely they are.
 Tensor uniform_(const TensorHandle& input, double from_ = 0, double to = 1, Generator* generator = nullptr);  // Fills input with uniform random numbers from [from_, to).
 Tensor normal_(const TensorHandle& input, double mean = 0, double std = 1, Generator* generator = nullptr);  // Fills input with normally distributed random numbers.
 Tensor bernoulli_(const TensorHandle& input, double p = 0.5, Generator* generator = nullptr);  // Fills input with 1 with probability p and 0 otherwise.
+Tensor bernoulli_(const TensorHandle& input, const TensorHandle& p, Generator* generator = nullptr);  // Fills input with 1 with the probability that p says and 0 otherwise.
+Tensor exponential_(const TensorHandle& input, double lambd = 1, Generator* generator = nullptr);  // Fills input with exponentially distributed random numbers of rate lambd.
+Tensor flip(const TensorHandle& input, const Dims& dims);  // The elements in reverse order along the given axes; a copy.
+void flip_into(const TensorHandle& out, const TensorHandle& input, const Dims& dims);
+Tensor tril(const TensorHandle& input, int64_t diagonal = 0);  // The lower triangle of matrices: the elements above the diagonal become 0.
+void tril_into(const TensorHandle& out, const TensorHandle& input, int64_t diagonal = 0);
+Tensor triu(const TensorHandle& input, int64_t diagonal = 0);  // The upper triangle of matrices: the elements below the diagonal become 0.
+void triu_into(const TensorHandle& out, const TensorHandle& input, int64_t diagonal = 0);
+Tensor repeat_interleave(const TensorHandle& repeats, std::optional<int64_t> output_size = {});  // The index i, repeats[i] times, for each i.
+Tensor repeat(const TensorHandle& input, const Dims& repeats);  // Copies of input side by side, as many along each axis as repeats says; more numbers than axes add axes in front.
+Tensor tile(const TensorHandle& input, const Dims& dims);  // Copies of input side by side; fewer numbers than axes stand for the last ones.
+Tensor repeat_interleave(const TensorHandle& input, int64_t repeats, std::optional<int64_t> dim = {}, std::optional<int64_t> output_size = {});  // Each element along dim (of the flattened input without one), several times in a row.
+Tensor repeat_interleave(const TensorHandle& input, const TensorHandle& repeats, std::optional<int64_t> dim = {}, std::optional<int64_t> output_size = {});  // Each element along dim (of the flattened input without one), as often in a row as repeats says.
+Tensor roll(const TensorHandle& input, const Dims& shifts, const OptionalDims& dims = {});  // The elements moved along dims (of the flattened input without any); what leaves at the end comes in at the start.
+Tensor fliplr(const TensorHandle& input);  // The elements in reverse order along axis 1.
+Tensor flipud(const TensorHandle& input);  // The elements in reverse order along axis 0.
+Tensor rot90(const TensorHandle& input, int64_t k = 1, const Dims& dims = Dims{0,1});  // input turned k times by 90 degrees in the plane of two axes, from the first towards the second.
+Tensor diag_embed(const TensorHandle& input, int64_t offset = 0, int64_t dim1 = -2, int64_t dim2 = -1);  // Matrices with the last axis of input on a diagonal and 0 elsewhere.
+Tensor diag(const TensorHandle& input, int64_t diagonal = 0);  // The matrix with a vector on its diagonal, or a copy of the diagonal of a matrix.
+void diag_into(const TensorHandle& out, const TensorHandle& input, int64_t diagonal = 0);
+Tensor diagflat(const TensorHandle& input, int64_t offset = 0);  // The matrix with the elements of input on its diagonal.
 Tensor sum(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Sum of the elements of input over dim (over all by default).
 void sum_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
 Tensor mean(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Arithmetic mean of the elements of input over dim.
@@ -241,9 +516,118 @@ Tensor amax(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdi
 void amax_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);
 Tensor amin(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);  // Smallest element of input over dim; ties share the gradient.
 void amin_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);
-Tensor argmax(const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);  // Position of the largest element along dim, or in the flattened tensor.
-void argmax_into(const TensorHandle& out, const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);
-Tensor var(const TensorHandle& input, const OptionalDims& dim = {}, const Scalar& correction = 1, bool keepdim = false);  // Variance over dim; correction 1 is the unbiased estimate.
+Tensor prod(const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Product of the elements of input along dim (of all by default).
+void prod_into(const TensorHandle& out, const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
+Tensor nansum(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Sum of the elements over dim, with 0 in place of NaN.
+void nansum_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
+Tensor count_nonzero(const TensorHandle& input, const OptionalDims& dim = {});  // How many elements over dim are not zero.
+void count_nonzero_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {});
+Tensor any(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);  // Whether some element over dim is not zero.
+void any_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);
+Tensor all(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);  // Whether no element over dim is zero.
+void all_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false);
+Tensor logsumexp(const TensorHandle& input, const Dims& dim, bool keepdim = false);  // The logarithm of the sum of exp(input) over dim, computed without overflow.
+void logsumexp_into(const TensorHandle& out, const TensorHandle& input, const Dims& dim, bool keepdim = false);
+Tensor nanmean(const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // Mean of the elements over dim that are not NaN.
+void nanmean_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
+Results<2> aminmax(const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);  // The smallest and the largest element along dim, or of all.
+void aminmax_into(const Targets<2>& out, const TensorHandle& input, std::optional<int64_t> dim = {}, bool keepdim = false);
+Tensor trace(const TensorHandle& input);  // The sum of the diagonal of a matrix.
+Results<3> lstm(const TensorHandle& input, const Tensors& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first);  // A long short-term memory over input (T, B, I); hx holds the first states and cells, params those of each layer and direction: w_ih, w_hh, then b_ih and b_hh, then w_hr where the states are projected.
+Results<2> gru(const TensorHandle& input, const TensorHandle& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first);  // A gated recurrent unit over input (T, B, I); params are those of each layer and direction: w_ih, w_hh, b_ih, b_hh.
+Results<2> rnn_tanh(const TensorHandle& input, const TensorHandle& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first);  // h = tanh(w_ih x + b_ih + w_hh h + b_hh) over input (T, B, I), layer by layer.
+Results<2> rnn_relu(const TensorHandle& input, const TensorHandle& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first);  // h = relu(w_ih x + b_ih + w_hh h + b_hh) over input (T, B, I), layer by layer.
+Results<2> lstm_cell(const TensorHandle& input, const Tensors& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih = {}, const TensorHandle& b_hh = {});  // One step of lstm for input (B, I) and hx, a state and a cell (B, H).
+Tensor gru_cell(const TensorHandle& input, const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih = {}, const TensorHandle& b_hh = {});  // One step of gru for input (B, I) and a state (B, H).
+Tensor rnn_tanh_cell(const TensorHandle& input, const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih = {}, const TensorHandle& b_hh = {});  // One step of rnn_tanh for input (B, I) and a state (B, H).
+Tensor rnn_relu_cell(const TensorHandle& input, const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih = {}, const TensorHandle& b_hh = {});  // One step of rnn_relu for input (B, I) and a state (B, H).
+Results<3> rnn_steps(const TensorHandle& projected, const TensorHandle& weight, const TensorHandle& bias, const TensorHandle& h0, const TensorHandle& c0, const std::string& cell, bool reverse);  // The states of a recurrent layer at all steps, from the projected inputs; cell is lstm, gru, tanh or relu.
+void rnn_steps_into(const Targets<3>& out, const TensorHandle& projected, const TensorHandle& weight, const TensorHandle& bias, const TensorHandle& h0, const TensorHandle& c0, const std::string& cell, bool reverse);
+Results<4> rnn_steps_grad(const TensorHandle& grad_output, const TensorHandle& grad_cells, const TensorHandle& weight, const TensorHandle& h0, const TensorHandle& c0, const TensorHandle& output, const TensorHandle& cells, const TensorHandle& gates, const std::string& cell, bool reverse);  // Gradient of rnn_steps, back through time.
+void rnn_steps_grad_into(const Targets<4>& out, const TensorHandle& grad_output, const TensorHandle& grad_cells, const TensorHandle& weight, const TensorHandle& h0, const TensorHandle& c0, const TensorHandle& output, const TensorHandle& cells, const TensorHandle& gates, const std::string& cell, bool reverse);
+Tensor cumsum(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // Running sums along dim.
+void cumsum_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});
+Tensor cumprod(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // Running products along dim.
+void cumprod_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});
+Tensor logcumsumexp(const TensorHandle& input, int64_t dim);  // The logarithm of running sums of exp(input) along dim.
+void logcumsumexp_into(const TensorHandle& out, const TensorHandle& input, int64_t dim);
+Results<2> cummax(const TensorHandle& input, int64_t dim);  // The largest element so far along dim, and its position.
+void cummax_into(const Targets<2>& out, const TensorHandle& input, int64_t dim);
+Results<2> cummin(const TensorHandle& input, int64_t dim);  // The smallest element so far along dim, and its position.
+void cummin_into(const Targets<2>& out, const TensorHandle& input, int64_t dim);
+Tensor diff(const TensorHandle& input, int64_t n = 1, int64_t dim = -1);  // Differences of neighbours along dim, n times.
+void diff_into(const TensorHandle& out, const TensorHandle& input, int64_t n = 1, int64_t dim = -1);
+Tensor gather(const TensorHandle& input, int64_t dim, const TensorHandle& index, bool sparse_grad = false);  // At each place of the index, the element of input at the same place, but for dim, where the index says which.
+void gather_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, bool sparse_grad = false);
+Tensor scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src);  // input, with each element of src at its own place, but for dim, where the index says which; of several the last one stays.
+void scatter_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src);
+Tensor scatter_add(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src);  // input, with each element of src added at its own place, but for dim, where the index says which.
+void scatter_add_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src);
+Tensor scatter_reduce(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce, bool include_self = true);  // input, with the elements of src that come to one place reduced: 'sum', 'prod', 'mean', 'amax' or 'amin'.
+void scatter_reduce_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce, bool include_self = true);
+Tensor scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value);  // input, with value at the places that the index names.
+void scatter_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value);
+Tensor scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce);  // input, with the elements of src added ('add') or multiplied ('multiply') at the places that the index names.
+void scatter_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce);
+Tensor scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value, const std::string& reduce);  // input, with value added ('add') or multiplied ('multiply') at the places that the index names.
+void scatter_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value, const std::string& reduce);
+Tensor take_along_dim(const TensorHandle& input, const TensorHandle& indices, std::optional<int64_t> dim = {});  // gather, with input and indices stretched to each other; without dim both are flattened.
+void take_along_dim_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& indices, std::optional<int64_t> dim = {});
+Tensor searchsorted(const TensorHandle& sorted_sequence, const TensorHandle& values, bool out_int32 = false, bool right = false);  // Where values would have to be inserted into a sequence that is sorted along its last axis, to keep it so.
+void searchsorted_into(const TensorHandle& out, const TensorHandle& sorted_sequence, const TensorHandle& values, bool out_int32 = false, bool right = false);
+Tensor histc(const TensorHandle& input, int64_t bins = 100, const Scalar& min = 0, const Scalar& max = 0);  // How many elements fall into each of bins parts of [min, max], or of the range of input.
+void histc_into(const TensorHandle& out, const TensorHandle& input, int64_t bins = 100, const Scalar& min = 0, const Scalar& max = 0);
+Tensor bincount(const TensorHandle& input, const TensorHandle& weights = {}, int64_t minlength = 0);  // How often each number from 0 on occurs in a vector of integers, or the sum of its weights.
+Results<3> distinct(const TensorHandle& input, std::optional<int64_t> dim = {}, bool consecutive = false);  // The distinct elements (or parts along dim) in order, where each element went, and how often they occur; with consecutive, of runs of equal neighbours.
+Tensor searchsorted(const TensorHandle& sorted_sequence, const Scalar& values, bool out_int32 = false, bool right = false);  // Where a number would have to be inserted into a sorted vector.
+Tensor bucketize(const TensorHandle& input, const TensorHandle& boundaries, bool out_int32 = false, bool right = false);  // The number of the interval between boundaries, which are sorted, that each element falls into.
+Tensor isin(const TensorHandle& elements, const TensorHandle& test_elements, bool assume_unique = false, bool invert = false);  // Which elements are among test_elements (or are not, with invert).
+Tensor quantile(const TensorHandle& input, double q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");  // The value that the share q of the elements along dim does not exceed; NaN if there is one.
+Tensor quantile(const TensorHandle& input, const TensorHandle& q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");  // The quantiles for several shares; a new first axis holds them.
+Tensor nanquantile(const TensorHandle& input, double q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");  // The quantile of the elements that are not NaN.
+Tensor nanquantile(const TensorHandle& input, const TensorHandle& q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");  // The quantiles of the elements that are not NaN, for several shares.
+Tensor _segment_reduce(const TensorHandle& input, const TensorHandle& lengths, const std::string& reduce, const std::optional<Scalar>& initial = {});  // The reduction of consecutive parts of input along axis 0.
+void _segment_reduce_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& lengths, const std::string& reduce, const std::optional<Scalar>& initial = {});
+Tensor segment_reduce(const TensorHandle& data, const std::string& reduce, const TensorHandle& lengths = {}, const TensorHandle& offsets = {}, int64_t axis = 0, bool unsafe = false, const std::optional<Scalar>& initial = {});  // The reduction ('sum', 'prod', 'mean', 'max', 'min') of consecutive parts of data along axis 0, given by their lengths, or by where they begin and the last one ends.
+Tensor softmax(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // exp(input), scaled to sum to 1 along dim.
+void softmax_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});
+Tensor log_softmax(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // The logarithm of softmax, computed without overflow.
+void log_softmax_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});
+Tensor softmax_backward(const TensorHandle& grad_output, const TensorHandle& output, int64_t dim);  // Gradient of softmax, from its output.
+void softmax_backward_into(const TensorHandle& out, const TensorHandle& grad_output, const TensorHandle& output, int64_t dim);
+Tensor log_softmax_backward(const TensorHandle& grad_output, const TensorHandle& output, int64_t dim);  // Gradient of log_softmax, from its output.
+void log_softmax_backward_into(const TensorHandle& out, const TensorHandle& grad_output, const TensorHandle& output, int64_t dim);
+Tensor softmin(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // softmax of -input.
+Results<2> sort(const TensorHandle& input, int64_t dim = -1, bool descending = false, bool stable = false);  // The elements in order along dim, and where they were. Equal elements keep their order.
+void sort_into(const Targets<2>& out, const TensorHandle& input, int64_t dim = -1, bool descending = false, bool stable = false);
+Results<2> topk(const TensorHandle& input, int64_t k, int64_t dim = -1, bool largest = true, bool sorted = true);  // The k largest (or smallest) elements along dim, largest first, and their positions.
+void topk_into(const Targets<2>& out, const TensorHandle& input, int64_t k, int64_t dim = -1, bool largest = true, bool sorted = true);
+Results<2> kthvalue(const TensorHandle& input, int64_t k, int64_t dim = -1, bool keepdim = false);  // The k-th smallest element along dim (counted from 1) and its position.
+void kthvalue_into(const Targets<2>& out, const TensorHandle& input, int64_t k, int64_t dim = -1, bool keepdim = false);
+Results<2> median(const TensorHandle& input, int64_t dim, bool keepdim = false);  // The middle element along dim (the lower one of two) and its position; NaN if there is one.
+void median_into(const Targets<2>& out, const TensorHandle& input, int64_t dim, bool keepdim = false);
+Results<2> nanmedian(const TensorHandle& input, int64_t dim, bool keepdim = false);  // The middle one of the elements along dim that are not NaN, and its position.
+void nanmedian_into(const Targets<2>& out, const TensorHandle& input, int64_t dim, bool keepdim = false);
+Results<2> mode(const TensorHandle& input, int64_t dim = -1, bool keepdim = false);  // The most frequent element along dim (the smallest of several) and its last position.
+void mode_into(const Targets<2>& out, const TensorHandle& input, int64_t dim = -1, bool keepdim = false);
+Tensor median(const TensorHandle& input);  // The middle element (the lower one of two); NaN if there is one.
+Tensor nanmedian(const TensorHandle& input);  // The middle one of the elements that are not NaN.
+Tensor argsort(const TensorHandle& input, int64_t dim = -1, bool descending = false, bool stable = false);  // The indices that sort input along dim.
+Tensor msort(const TensorHandle& input);  // The elements in order along the first axis.
+void msort_into(const TensorHandle& out, const TensorHandle& input);
+Tensors unbind(const TensorHandle& input, int64_t dim = 0);  // The parts at each index along dim, which goes away; views.
+Tensors split(const TensorHandle& input, int64_t split_size_or_sections, int64_t dim = 0);  // Pieces of equal size along dim, the last one possibly smaller; views.
+Tensors split(const TensorHandle& input, const Dims& split_size_or_sections, int64_t dim = 0);  // Pieces of the given sizes along dim; views.
+Tensors split_with_sizes(const TensorHandle& input, const Dims& split_sizes, int64_t dim = 0);  // Pieces of the given sizes along dim; views.
+Tensors chunk(const TensorHandle& input, int64_t chunks, int64_t dim = 0);  // At most the given number of pieces along dim, equal but for the last; views.
+Tensors tensor_split(const TensorHandle& input, int64_t indices_or_sections, int64_t dim = 0);  // The given number of pieces along dim, the first ones larger by one where it does not divide; views.
+Tensors tensor_split(const TensorHandle& input, const Dims& indices_or_sections, int64_t dim = 0);  // Pieces along dim that begin at the given indices; views.
+Tensors hsplit(const TensorHandle& input, int64_t indices_or_sections);  // Equal pieces side by side: along axis 1, or axis 0 of a vector; views.
+Tensors hsplit(const TensorHandle& input, const Dims& indices_or_sections);  // Pieces side by side that begin at the given indices; views.
+Tensors vsplit(const TensorHandle& input, int64_t indices_or_sections);  // Equal pieces on top of each other, along axis 0; views.
+Tensors vsplit(const TensorHandle& input, const Dims& indices_or_sections);  // Pieces on top of each other that begin at the given indices; views.
+Tensors dsplit(const TensorHandle& input, int64_t indices_or_sections);  // Equal pieces in depth, along axis 2; views.
+Tensors dsplit(const TensorHandle& input, const Dims& indices_or_sections);  // Pieces in depth that begin at the given indices; views.
 Tensor exp(const TensorHandle& input);  // e to the power of the elements.
 void exp_into(const TensorHandle& out, const TensorHandle& input);
 Tensor exp2(const TensorHandle& input);  // 2 to the power of the elements.
@@ -329,6 +713,20 @@ Tensor deg2rad(const TensorHandle& input);  // Degrees as radians.
 void deg2rad_into(const TensorHandle& out, const TensorHandle& input);
 Tensor rad2deg(const TensorHandle& input);  // Radians as degrees.
 void rad2deg_into(const TensorHandle& out, const TensorHandle& input);
+Tensor im2col(const TensorHandle& input, const Dims& kernel_size, const Dims& dilation = Dims{1}, const Dims& padding = Dims{0}, const Dims& stride = Dims{1});  // The patches that a kernel meets in input (N, C, H, W) or (C, H, W), as columns: (N, C * kh * kw, patches). nn.functional.unfold.
+void im2col_into(const TensorHandle& out, const TensorHandle& input, const Dims& kernel_size, const Dims& dilation = Dims{1}, const Dims& padding = Dims{0}, const Dims& stride = Dims{1});
+Tensor col2im(const TensorHandle& input, const Dims& output_size, const Dims& kernel_size, const Dims& dilation = Dims{1}, const Dims& padding = Dims{0}, const Dims& stride = Dims{1});  // An image of the given size from patches as im2col gives them; where they overlap they are added. nn.functional.fold.
+void col2im_into(const TensorHandle& out, const TensorHandle& input, const Dims& output_size, const Dims& kernel_size, const Dims& dilation = Dims{1}, const Dims& padding = Dims{0}, const Dims& stride = Dims{1});
+Tensor linalg_vector_norm(const TensorHandle& input, const Scalar& ord = 2, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // The norm of vectors over dim: (sum of |x|^ord)^(1/ord); the largest or smallest |x| for infinite ord.
+void linalg_vector_norm_into(const TensorHandle& out, const TensorHandle& input, const Scalar& ord = 2, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
+Tensor norm(const TensorHandle& input, const Scalar& p = 2, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // The norm of order p over dim: (sum of |x|^p)^(1/p).
+void norm_into(const TensorHandle& out, const TensorHandle& input, const Scalar& p = 2, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
+Tensor norm(const TensorHandle& input, const std::optional<std::string>& p, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // The Frobenius norm over dim; p is 'fro' or None.
+void norm_into(const TensorHandle& out, const TensorHandle& input, const std::optional<std::string>& p, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
+Tensor dist(const TensorHandle& input, const TensorHandle& other, const Scalar& p = 2);  // The norm of order p of input - other.
+Tensor as_strided(const TensorHandle& input, const Dims& size, const Dims& stride, std::optional<int64_t> storage_offset = {});  // A view with any size and strides on the storage of input; the offset is the input's unless given.
+Tensor diagonal(const TensorHandle& input, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1);  // The diagonal of two axes as a new last axis; offset shifts it to the right, or down when negative. A view.
+Tensor unfold(const TensorHandle& input, int64_t dimension, int64_t size, int64_t step);  // All windows of the given size along an axis, step apart; their elements are a new last axis. A view.
 auto absolute(const auto&... arguments) { return abs(arguments...); }
 auto arccos(const auto&... arguments) { return acos(arguments...); }
 auto arccosh(const auto&... arguments) { return acosh(arguments...); }

@@ -97,6 +97,21 @@ Tensor Tensor::softsign() const { return pyburn::softsign(*this); }
 Tensor Tensor::tanhshrink() const { return pyburn::tanhshrink(*this); }
 Tensor Tensor::prelu(const TensorHandle& weight) const { return pyburn::prelu(*this, weight); }
 Tensor Tensor::glu(int64_t dim) const { return pyburn::glu(*this, dim); }
+Tensor Tensor::movedim(const Dims& source, const Dims& destination) const { return pyburn::movedim(*this, source, destination); }
+Tensor Tensor::moveaxis(const Dims& source, const Dims& destination) const { return pyburn::moveaxis(*this, source, destination); }
+Tensor Tensor::swapaxes(int64_t axis0, int64_t axis1) const { return pyburn::swapaxes(*this, axis0, axis1); }
+Tensor Tensor::swapdims(int64_t dim0, int64_t dim1) const { return pyburn::swapdims(*this, dim0, dim1); }
+Tensor Tensor::adjoint() const { return pyburn::adjoint(*this); }
+Tensor Tensor::ravel() const { return pyburn::ravel(*this); }
+Tensor Tensor::unflatten(int64_t dim, const Dims& sizes) const { return pyburn::unflatten(*this, dim, sizes); }
+Tensor Tensor::broadcast_to(const Dims& size) const { return pyburn::broadcast_to(*this, size); }
+Tensor Tensor::view_as(const TensorHandle& other) const { return pyburn::view_as(*this, other); }
+Tensor Tensor::reshape_as(const TensorHandle& other) const { return pyburn::reshape_as(*this, other); }
+Tensor Tensor::expand_as(const TensorHandle& other) const { return pyburn::expand_as(*this, other); }
+Tensor Tensor::atleast_1d() const { return pyburn::atleast_1d(*this); }
+Tensor Tensor::atleast_2d() const { return pyburn::atleast_2d(*this); }
+Tensor Tensor::atleast_3d() const { return pyburn::atleast_3d(*this); }
+Results<3> Tensor::normalise_batch(const TensorHandle& weight, const TensorHandle& bias, double eps) const { return pyburn::normalise_batch(*this, weight, bias, eps); }
 Tensor Tensor::add(const Operand& other, const Scalar& alpha) const { return pyburn::add(*this, other, alpha); }
 const Tensor& Tensor::add_(const Operand& other, const Scalar& alpha) const {
   add_into(*this, *this, other, alpha);
@@ -239,25 +254,95 @@ const Tensor& Tensor::ldexp_(const TensorHandle& other) const {
   ldexp_into(*this, *this, other);
   return *this;
 }
-Tensor Tensor::conv2d(const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) const { return pyburn::conv2d(*this, weight, bias, stride, padding, dilation, groups); }
 Tensor Tensor::conv2d_weight(const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) const { return pyburn::conv2d_weight(*this, grad_output, weight_size, stride, padding, dilation, groups); }
+Tensor Tensor::conv3d_weight(const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) const { return pyburn::conv3d_weight(*this, grad_output, weight_size, stride, padding, dilation, groups); }
+Tensor Tensor::conv1d(const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) const { return pyburn::conv1d(*this, weight, bias, stride, padding, dilation, groups); }
+Tensor Tensor::conv1d(const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const std::string& padding, const Dims& dilation, int64_t groups) const { return pyburn::conv1d(*this, weight, bias, stride, padding, dilation, groups); }
+Tensor Tensor::conv2d(const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) const { return pyburn::conv2d(*this, weight, bias, stride, padding, dilation, groups); }
+Tensor Tensor::conv2d(const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const std::string& padding, const Dims& dilation, int64_t groups) const { return pyburn::conv2d(*this, weight, bias, stride, padding, dilation, groups); }
+Tensor Tensor::conv3d(const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) const { return pyburn::conv3d(*this, weight, bias, stride, padding, dilation, groups); }
+Tensor Tensor::conv3d(const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const std::string& padding, const Dims& dilation, int64_t groups) const { return pyburn::conv3d(*this, weight, bias, stride, padding, dilation, groups); }
+Tensor Tensor::conv_transpose1d(const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const Dims& padding, const Dims& output_padding, int64_t groups, const Dims& dilation) const { return pyburn::conv_transpose1d(*this, weight, bias, stride, padding, output_padding, groups, dilation); }
+Tensor Tensor::conv_transpose2d(const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const Dims& padding, const Dims& output_padding, int64_t groups, const Dims& dilation) const { return pyburn::conv_transpose2d(*this, weight, bias, stride, padding, output_padding, groups, dilation); }
+Tensor Tensor::conv_transpose3d(const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const Dims& padding, const Dims& output_padding, int64_t groups, const Dims& dilation) const { return pyburn::conv_transpose3d(*this, weight, bias, stride, padding, output_padding, groups, dilation); }
 Tensor Tensor::cast(DType dtype) const { return pyburn::cast(*this, dtype); }
 Tensor Tensor::contiguous_copy() const { return pyburn::contiguous_copy(*this); }
 Tensor Tensor::clone() const { return pyburn::clone(*this); }
 Tensor Tensor::contiguous() const { return pyburn::contiguous(*this); }
 Tensor Tensor::detach() const { return pyburn::detach(*this); }
+Results<2> Tensor::class_loss(const TensorHandle& target, int64_t ignore_index) const { return pyburn::class_loss(*this, target, ignore_index); }
+Tensor Tensor::nll_loss(const TensorHandle& target, const TensorHandle& weight, int64_t ignore_index, const std::string& reduction) const { return pyburn::nll_loss(*this, target, weight, ignore_index, reduction); }
+Tensor Tensor::cross_entropy(const TensorHandle& target, const TensorHandle& weight, int64_t ignore_index, const std::string& reduction, double label_smoothing) const { return pyburn::cross_entropy(*this, target, weight, ignore_index, reduction, label_smoothing); }
+Tensor Tensor::seeded_dropout(double p, double scale, double shift, double dropped, int64_t seed, int64_t offset) const { return pyburn::seeded_dropout(*this, p, scale, shift, dropped, seed, offset); }
+Tensor Tensor::dropout(double p, bool training, bool inplace) const { return pyburn::dropout(*this, p, training, inplace); }
+Tensor Tensor::alpha_dropout(double p, bool training, bool inplace) const { return pyburn::alpha_dropout(*this, p, training, inplace); }
+Tensor Tensor::dropout1d(double p, bool training, bool inplace) const { return pyburn::dropout1d(*this, p, training, inplace); }
+Tensor Tensor::dropout2d(double p, bool training, bool inplace) const { return pyburn::dropout2d(*this, p, training, inplace); }
+Tensor Tensor::dropout3d(double p, bool training, bool inplace) const { return pyburn::dropout3d(*this, p, training, inplace); }
+Tensor Tensor::feature_alpha_dropout(double p, bool training, bool inplace) const { return pyburn::feature_alpha_dropout(*this, p, training, inplace); }
+Tensor Tensor::kron(const TensorHandle& other) const { return pyburn::kron(*this, other); }
+Tensor Tensor::cross(const TensorHandle& other, std::optional<int64_t> dim) const { return pyburn::cross(*this, other, dim); }
+Tensor Tensor::embedding(const TensorHandle& weight, std::optional<int64_t> padding_idx, std::optional<double> max_norm, double norm_type, bool scale_grad_by_freq, bool sparse) const { return pyburn::embedding(*this, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse); }
+Tensor Tensor::embedding_bag(const TensorHandle& weight, const TensorHandle& offsets, std::optional<double> max_norm, double norm_type, bool scale_grad_by_freq, const std::string& mode, bool sparse, const TensorHandle& per_sample_weights, bool include_last_offset, std::optional<int64_t> padding_idx) const { return pyburn::embedding_bag(*this, weight, offsets, max_norm, norm_type, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx); }
+Tensor Tensor::argmax(std::optional<int64_t> dim, bool keepdim) const { return pyburn::argmax(*this, dim, keepdim); }
+Tensor Tensor::argmin(std::optional<int64_t> dim, bool keepdim) const { return pyburn::argmin(*this, dim, keepdim); }
+Results<2> Tensor::max(int64_t dim, bool keepdim) const { return pyburn::max(*this, dim, keepdim); }
+Results<2> Tensor::min(int64_t dim, bool keepdim) const { return pyburn::min(*this, dim, keepdim); }
+Tensor Tensor::max() const { return pyburn::max(*this); }
+Tensor Tensor::max(const TensorHandle& other) const { return pyburn::max(*this, other); }
+Tensor Tensor::min() const { return pyburn::min(*this); }
+Tensor Tensor::min(const TensorHandle& other) const { return pyburn::min(*this, other); }
 Tensor Tensor::zeros_like(std::optional<DType> dtype, Device* device, bool requires_grad) const { return pyburn::zeros_like(*this, dtype, device, requires_grad); }
 Tensor Tensor::ones_like(std::optional<DType> dtype, Device* device, bool requires_grad) const { return pyburn::ones_like(*this, dtype, device, requires_grad); }
 Tensor Tensor::full_like(const Scalar& fill_value, std::optional<DType> dtype, Device* device, bool requires_grad) const { return pyburn::full_like(*this, fill_value, dtype, device, requires_grad); }
 Tensor Tensor::empty_like(std::optional<DType> dtype, Device* device, bool requires_grad) const { return pyburn::empty_like(*this, dtype, device, requires_grad); }
-Tensor Tensor::rand_like(std::optional<DType> dtype, Device* device, bool requires_grad) const { return pyburn::rand_like(*this, dtype, device, requires_grad); }
-Tensor Tensor::randn_like(std::optional<DType> dtype, Device* device, bool requires_grad) const { return pyburn::randn_like(*this, dtype, device, requires_grad); }
 Tensor Tensor::fill_(const Scalar& value) const { return pyburn::fill_(*this, value); }
 Tensor Tensor::zero_() const { return pyburn::zero_(*this); }
 Tensor Tensor::one_hot(int64_t num_classes) const { return pyburn::one_hot(*this, num_classes); }
 Tensor Tensor::nonzero() const { return pyburn::nonzero(*this); }
 Tensor Tensor::index_select(int64_t dim, const TensorHandle& index) const { return pyburn::index_select(*this, dim, index); }
-Tensor Tensor::index_add(int64_t dim, const TensorHandle& index, const TensorHandle& source) const { return pyburn::index_add(*this, dim, index, source); }
+Tensor Tensor::index_add(int64_t dim, const TensorHandle& index, const TensorHandle& source, const Scalar& alpha) const { return pyburn::index_add(*this, dim, index, source, alpha); }
+const Tensor& Tensor::index_add_(int64_t dim, const TensorHandle& index, const TensorHandle& source, const Scalar& alpha) const {
+  index_add_into(*this, *this, dim, index, source, alpha);
+  return *this;
+}
+Tensor Tensor::index_copy(int64_t dim, const TensorHandle& index, const TensorHandle& source) const { return pyburn::index_copy(*this, dim, index, source); }
+const Tensor& Tensor::index_copy_(int64_t dim, const TensorHandle& index, const TensorHandle& source) const {
+  index_copy_into(*this, *this, dim, index, source);
+  return *this;
+}
+Tensor Tensor::index_fill(int64_t dim, const TensorHandle& index, const Operand& value) const { return pyburn::index_fill(*this, dim, index, value); }
+const Tensor& Tensor::index_fill_(int64_t dim, const TensorHandle& index, const Operand& value) const {
+  index_fill_into(*this, *this, dim, index, value);
+  return *this;
+}
+Tensor Tensor::argwhere() const { return pyburn::argwhere(*this); }
+Tensor Tensor::masked_select(const TensorHandle& mask) const { return pyburn::masked_select(*this, mask); }
+Tensor Tensor::masked_scatter(const TensorHandle& mask, const TensorHandle& source) const { return pyburn::masked_scatter(*this, mask, source); }
+const Tensor& Tensor::masked_scatter_(const TensorHandle& mask, const TensorHandle& source) const {
+  masked_scatter_into(*this, *this, mask, source);
+  return *this;
+}
+Tensor Tensor::_index(const Tensors& indices, int64_t axis) const { return pyburn::_index(*this, indices, axis); }
+Tensor Tensor::_index_put(const TensorHandle& values, const Tensors& indices, int64_t axis, bool accumulate) const { return pyburn::_index_put(*this, values, indices, axis, accumulate); }
+const Tensor& Tensor::_index_put_(const TensorHandle& values, const Tensors& indices, int64_t axis, bool accumulate) const {
+  _index_put_into(*this, *this, values, indices, axis, accumulate);
+  return *this;
+}
+Tensor Tensor::index_put(const Tensors& indices, const TensorHandle& values, bool accumulate) const { return pyburn::index_put(*this, indices, values, accumulate); }
+Tensor Tensor::index_put_(const Tensors& indices, const TensorHandle& values, bool accumulate) const { return pyburn::index_put_(*this, indices, values, accumulate); }
+Tensor Tensor::take(const TensorHandle& index) const { return pyburn::take(*this, index); }
+Tensor Tensor::put(const TensorHandle& index, const TensorHandle& source, bool accumulate) const { return pyburn::put(*this, index, source, accumulate); }
+const Tensor& Tensor::put_(const TensorHandle& index, const TensorHandle& source, bool accumulate) const {
+  put_into(*this, *this, index, source, accumulate);
+  return *this;
+}
+Tensor Tensor::resize_axis(int64_t dim, int64_t input_size, int64_t output_size, const std::string& mode, bool align_corners, double scale, bool antialias) const { return pyburn::resize_axis(*this, dim, input_size, output_size, mode, align_corners, scale, antialias); }
+Tensor Tensor::resize_axis_input(int64_t dim, int64_t input_size, int64_t output_size, const std::string& mode, bool align_corners, double scale, bool antialias) const { return pyburn::resize_axis_input(*this, dim, input_size, output_size, mode, align_corners, scale, antialias); }
+Tensor Tensor::interpolate(const OptionalDims& size, const OptionalNumbers& scale_factor, const std::string& mode, std::optional<bool> align_corners, std::optional<bool> recompute_scale_factor, bool antialias) const { return pyburn::interpolate(*this, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias); }
+Tensor Tensor::pixel_shuffle(int64_t upscale_factor) const { return pyburn::pixel_shuffle(*this, upscale_factor); }
+Tensor Tensor::pixel_unshuffle(int64_t downscale_factor) const { return pyburn::pixel_unshuffle(*this, downscale_factor); }
+Tensor Tensor::channel_shuffle(int64_t groups) const { return pyburn::channel_shuffle(*this, groups); }
 Tensor Tensor::isinf() const { return pyburn::isinf(*this); }
 const Tensor& Tensor::isinf_() const {
   isinf_into(*this, *this);
@@ -329,10 +414,64 @@ const Tensor& Tensor::bitwise_not_() const {
 Tensor Tensor::isclose(const TensorHandle& other, double rtol, double atol, bool equal_nan) const { return pyburn::isclose(*this, other, rtol, atol, equal_nan); }
 bool Tensor::allclose(const TensorHandle& other, double rtol, double atol, bool equal_nan) const { return pyburn::allclose(*this, other, rtol, atol, equal_nan); }
 bool Tensor::equal(const TensorHandle& other) const { return pyburn::equal(*this, other); }
+Tensor Tensor::mse_loss(const TensorHandle& target, const std::string& reduction, const TensorHandle& weight) const { return pyburn::mse_loss(*this, target, reduction, weight); }
+Tensor Tensor::l1_loss(const TensorHandle& target, const std::string& reduction, const TensorHandle& weight) const { return pyburn::l1_loss(*this, target, reduction, weight); }
+Tensor Tensor::smooth_l1_loss(const TensorHandle& target, const std::string& reduction, double beta) const { return pyburn::smooth_l1_loss(*this, target, reduction, beta); }
+Tensor Tensor::huber_loss(const TensorHandle& target, const std::string& reduction, double delta, const TensorHandle& weight) const { return pyburn::huber_loss(*this, target, reduction, delta, weight); }
+Tensor Tensor::binary_cross_entropy(const TensorHandle& target, const TensorHandle& weight, const std::string& reduction) const { return pyburn::binary_cross_entropy(*this, target, weight, reduction); }
+Tensor Tensor::binary_cross_entropy_with_logits(const TensorHandle& target, const TensorHandle& weight, const std::string& reduction, const TensorHandle& pos_weight) const { return pyburn::binary_cross_entropy_with_logits(*this, target, weight, reduction, pos_weight); }
+Tensor Tensor::kl_div(const TensorHandle& target, const std::string& reduction, bool log_target) const { return pyburn::kl_div(*this, target, reduction, log_target); }
+Tensor Tensor::poisson_nll_loss(const TensorHandle& target, bool log_input, bool full, double eps, const std::string& reduction) const { return pyburn::poisson_nll_loss(*this, target, log_input, full, eps, reduction); }
+Tensor Tensor::gaussian_nll_loss(const TensorHandle& target, const TensorHandle& var, bool full, double eps, const std::string& reduction) const { return pyburn::gaussian_nll_loss(*this, target, var, full, eps, reduction); }
+Tensor Tensor::hinge_embedding_loss(const TensorHandle& target, double margin, const std::string& reduction) const { return pyburn::hinge_embedding_loss(*this, target, margin, reduction); }
+Tensor Tensor::soft_margin_loss(const TensorHandle& target, const std::string& reduction) const { return pyburn::soft_margin_loss(*this, target, reduction); }
 Tensor Tensor::bmm(const TensorHandle& mat2) const { return pyburn::bmm(*this, mat2); }
 Tensor Tensor::matmul(const TensorHandle& other) const { return pyburn::matmul(*this, other); }
 Tensor Tensor::mm(const TensorHandle& mat2) const { return pyburn::mm(*this, mat2); }
+Tensor Tensor::mv(const TensorHandle& vec) const { return pyburn::mv(*this, vec); }
+Tensor Tensor::dot(const TensorHandle& tensor) const { return pyburn::dot(*this, tensor); }
+Tensor Tensor::vdot(const TensorHandle& other) const { return pyburn::vdot(*this, other); }
+Tensor Tensor::inner(const TensorHandle& other) const { return pyburn::inner(*this, other); }
+Tensor Tensor::outer(const TensorHandle& vec2) const { return pyburn::outer(*this, vec2); }
+Tensor Tensor::ger(const TensorHandle& vec2) const { return pyburn::ger(*this, vec2); }
+Tensor Tensor::addmm(const TensorHandle& mat1, const TensorHandle& mat2, const Scalar& beta, const Scalar& alpha) const { return pyburn::addmm(*this, mat1, mat2, beta, alpha); }
+const Tensor& Tensor::addmm_(const TensorHandle& mat1, const TensorHandle& mat2, const Scalar& beta, const Scalar& alpha) const {
+  addmm_into(*this, *this, mat1, mat2, beta, alpha);
+  return *this;
+}
+Tensor Tensor::addmv(const TensorHandle& mat, const TensorHandle& vec, const Scalar& beta, const Scalar& alpha) const { return pyburn::addmv(*this, mat, vec, beta, alpha); }
+const Tensor& Tensor::addmv_(const TensorHandle& mat, const TensorHandle& vec, const Scalar& beta, const Scalar& alpha) const {
+  addmv_into(*this, *this, mat, vec, beta, alpha);
+  return *this;
+}
+Tensor Tensor::addr(const TensorHandle& vec1, const TensorHandle& vec2, const Scalar& beta, const Scalar& alpha) const { return pyburn::addr(*this, vec1, vec2, beta, alpha); }
+const Tensor& Tensor::addr_(const TensorHandle& vec1, const TensorHandle& vec2, const Scalar& beta, const Scalar& alpha) const {
+  addr_into(*this, *this, vec1, vec2, beta, alpha);
+  return *this;
+}
+Tensor Tensor::addbmm(const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) const { return pyburn::addbmm(*this, batch1, batch2, beta, alpha); }
+const Tensor& Tensor::addbmm_(const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) const {
+  addbmm_into(*this, *this, batch1, batch2, beta, alpha);
+  return *this;
+}
+Tensor Tensor::baddbmm(const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) const { return pyburn::baddbmm(*this, batch1, batch2, beta, alpha); }
+const Tensor& Tensor::baddbmm_(const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) const {
+  baddbmm_into(*this, *this, batch1, batch2, beta, alpha);
+  return *this;
+}
 Tensor Tensor::linear(const TensorHandle& weight, const TensorHandle& bias) const { return pyburn::linear(*this, weight, bias); }
+Results<2> Tensor::var_mean(const OptionalDims& dim, const std::optional<Scalar>& correction, bool keepdim) const { return pyburn::var_mean(*this, dim, correction, keepdim); }
+Results<2> Tensor::var_mean(const OptionalDims& dim, bool unbiased, bool keepdim) const { return pyburn::var_mean(*this, dim, unbiased, keepdim); }
+Results<2> Tensor::var_mean(bool unbiased) const { return pyburn::var_mean(*this, unbiased); }
+Tensor Tensor::var(const OptionalDims& dim, const std::optional<Scalar>& correction, bool keepdim) const { return pyburn::var(*this, dim, correction, keepdim); }
+Tensor Tensor::var(const OptionalDims& dim, bool unbiased, bool keepdim) const { return pyburn::var(*this, dim, unbiased, keepdim); }
+Tensor Tensor::var(bool unbiased) const { return pyburn::var(*this, unbiased); }
+Tensor Tensor::std(const OptionalDims& dim, const std::optional<Scalar>& correction, bool keepdim) const { return pyburn::std(*this, dim, correction, keepdim); }
+Tensor Tensor::std(const OptionalDims& dim, bool unbiased, bool keepdim) const { return pyburn::std(*this, dim, unbiased, keepdim); }
+Tensor Tensor::std(bool unbiased) const { return pyburn::std(*this, unbiased); }
+Results<2> Tensor::std_mean(const OptionalDims& dim, const std::optional<Scalar>& correction, bool keepdim) const { return pyburn::std_mean(*this, dim, correction, keepdim); }
+Results<2> Tensor::std_mean(const OptionalDims& dim, bool unbiased, bool keepdim) const { return pyburn::std_mean(*this, dim, unbiased, keepdim); }
+Results<2> Tensor::std_mean(bool unbiased) const { return pyburn::std_mean(*this, unbiased); }
 Tensor Tensor::view(const Dims& size) const { return pyburn::view(*this, size); }
 Tensor Tensor::reshape(const Dims& shape) const { return pyburn::reshape(*this, shape); }
 Tensor Tensor::permute(const Dims& dims) const { return pyburn::permute(*this, dims); }
@@ -346,12 +485,19 @@ Tensor Tensor::t() const { return pyburn::t(*this); }
 Tensor Tensor::squeeze(const OptionalDims& dim) const { return pyburn::squeeze(*this, dim); }
 Tensor Tensor::flatten(int64_t start_dim, int64_t end_dim) const { return pyburn::flatten(*this, start_dim, end_dim); }
 Tensor Tensor::narrow(int64_t dim, int64_t start, int64_t length) const { return pyburn::narrow(*this, dim, start, length); }
-Tensor Tensor::softmax(int64_t dim) const { return pyburn::softmax(*this, dim); }
-Tensor Tensor::log_softmax(int64_t dim) const { return pyburn::log_softmax(*this, dim); }
+Results<3> Tensor::normalise_rows(const TensorHandle& weight, const TensorHandle& bias, int64_t rows, int64_t groups, int64_t inner, double eps, bool centred) const { return pyburn::normalise_rows(*this, weight, bias, rows, groups, inner, eps, centred); }
+Tensor Tensor::layer_norm(const Dims& normalized_shape, const TensorHandle& weight, const TensorHandle& bias, double eps) const { return pyburn::layer_norm(*this, normalized_shape, weight, bias, eps); }
+Tensor Tensor::rms_norm(const Dims& normalized_shape, const TensorHandle& weight, std::optional<double> eps) const { return pyburn::rms_norm(*this, normalized_shape, weight, eps); }
+Tensor Tensor::group_norm(int64_t num_groups, const TensorHandle& weight, const TensorHandle& bias, double eps) const { return pyburn::group_norm(*this, num_groups, weight, bias, eps); }
+Tensor Tensor::instance_norm(const TensorHandle& running_mean, const TensorHandle& running_var, const TensorHandle& weight, const TensorHandle& bias, bool use_input_stats, double momentum, double eps) const { return pyburn::instance_norm(*this, running_mean, running_var, weight, bias, use_input_stats, momentum, eps); }
 Tensor Tensor::batch_norm(const TensorHandle& running_mean, const TensorHandle& running_var, const TensorHandle& weight, const TensorHandle& bias, bool training, double momentum, double eps) const { return pyburn::batch_norm(*this, running_mean, running_var, weight, bias, training, momentum, eps); }
-Tensor Tensor::mse_loss(const TensorHandle& target, const std::string& reduction) const { return pyburn::mse_loss(*this, target, reduction); }
-Tensor Tensor::nll_loss(const TensorHandle& target, const std::string& reduction) const { return pyburn::nll_loss(*this, target, reduction); }
-Tensor Tensor::cross_entropy(const TensorHandle& target, const std::string& reduction) const { return pyburn::cross_entropy(*this, target, reduction); }
+Tensor Tensor::local_response_norm(int64_t size, double alpha, double beta, double k) const { return pyburn::local_response_norm(*this, size, alpha, beta, k); }
+Tensor Tensor::normalize(double p, int64_t dim, double eps) const { return pyburn::normalize(*this, p, dim, eps); }
+Tensor Tensor::select_scatter(const TensorHandle& src, int64_t dim, int64_t index) const { return pyburn::select_scatter(*this, src, dim, index); }
+Tensor Tensor::slice_scatter(const TensorHandle& src, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) const { return pyburn::slice_scatter(*this, src, dim, start, end, step); }
+Tensor Tensor::diagonal_scatter(const TensorHandle& src, int64_t offset, int64_t dim1, int64_t dim2) const { return pyburn::diagonal_scatter(*this, src, offset, dim1, dim2); }
+Tensor Tensor::constant_pad_nd(const Dims& pad, const Scalar& value) const { return pyburn::constant_pad_nd(*this, pad, value); }
+Tensor Tensor::pad(const Dims& pad, const std::string& mode, std::optional<double> value) const { return pyburn::pad(*this, pad, mode, value); }
 Tensor Tensor::lerp(const TensorHandle& end, const Operand& weight) const { return pyburn::lerp(*this, end, weight); }
 const Tensor& Tensor::lerp_(const TensorHandle& end, const Operand& weight) const {
   lerp_into(*this, *this, end, weight);
@@ -402,15 +548,160 @@ const Tensor& Tensor::masked_fill_(const TensorHandle& mask, const Operand& valu
   masked_fill_into(*this, *this, mask, value);
   return *this;
 }
+Tensor Tensor::max_pool(const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive) const { return pyburn::max_pool(*this, kernel_size, stride, padding, dilation, ceil_mode, adaptive); }
+Results<2> Tensor::max_pool_with_indices(const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive) const { return pyburn::max_pool_with_indices(*this, kernel_size, stride, padding, dilation, ceil_mode, adaptive); }
+Tensor Tensor::unpool(const TensorHandle& indices, const Dims& output_size, bool accumulate) const { return pyburn::unpool(*this, indices, output_size, accumulate); }
+Tensor Tensor::unpool_input(const TensorHandle& indices, const Dims& output_size, bool accumulate) const { return pyburn::unpool_input(*this, indices, output_size, accumulate); }
+Tensor Tensor::avg_pool(const Dims& kernel_size, const Dims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad, int64_t divisor, bool adaptive) const { return pyburn::avg_pool(*this, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor, adaptive); }
+Tensor Tensor::max_pool1d(const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode) const { return pyburn::max_pool1d(*this, kernel_size, stride, padding, dilation, ceil_mode); }
+Results<2> Tensor::max_pool1d_with_indices(const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode) const { return pyburn::max_pool1d_with_indices(*this, kernel_size, stride, padding, dilation, ceil_mode); }
+Tensor Tensor::avg_pool1d(const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad) const { return pyburn::avg_pool1d(*this, kernel_size, stride, padding, ceil_mode, count_include_pad); }
+Tensor Tensor::adaptive_avg_pool1d(const Dims& output_size) const { return pyburn::adaptive_avg_pool1d(*this, output_size); }
+Results<2> Tensor::adaptive_max_pool1d(const Dims& output_size) const { return pyburn::adaptive_max_pool1d(*this, output_size); }
+Tensor Tensor::lp_pool1d(double norm_type, const Dims& kernel_size, const OptionalDims& stride, bool ceil_mode) const { return pyburn::lp_pool1d(*this, norm_type, kernel_size, stride, ceil_mode); }
+Tensor Tensor::max_unpool1d(const TensorHandle& indices, const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, const OptionalDims& output_size) const { return pyburn::max_unpool1d(*this, indices, kernel_size, stride, padding, output_size); }
+Tensor Tensor::max_pool2d(const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode) const { return pyburn::max_pool2d(*this, kernel_size, stride, padding, dilation, ceil_mode); }
+Results<2> Tensor::max_pool2d_with_indices(const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode) const { return pyburn::max_pool2d_with_indices(*this, kernel_size, stride, padding, dilation, ceil_mode); }
+Tensor Tensor::avg_pool2d(const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override) const { return pyburn::avg_pool2d(*this, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override); }
+Tensor Tensor::adaptive_avg_pool2d(const Dims& output_size) const { return pyburn::adaptive_avg_pool2d(*this, output_size); }
+Results<2> Tensor::adaptive_max_pool2d(const Dims& output_size) const { return pyburn::adaptive_max_pool2d(*this, output_size); }
+Tensor Tensor::lp_pool2d(double norm_type, const Dims& kernel_size, const OptionalDims& stride, bool ceil_mode) const { return pyburn::lp_pool2d(*this, norm_type, kernel_size, stride, ceil_mode); }
+Tensor Tensor::max_unpool2d(const TensorHandle& indices, const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, const OptionalDims& output_size) const { return pyburn::max_unpool2d(*this, indices, kernel_size, stride, padding, output_size); }
+Tensor Tensor::max_pool3d(const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode) const { return pyburn::max_pool3d(*this, kernel_size, stride, padding, dilation, ceil_mode); }
+Results<2> Tensor::max_pool3d_with_indices(const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode) const { return pyburn::max_pool3d_with_indices(*this, kernel_size, stride, padding, dilation, ceil_mode); }
+Tensor Tensor::avg_pool3d(const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override) const { return pyburn::avg_pool3d(*this, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override); }
+Tensor Tensor::adaptive_avg_pool3d(const Dims& output_size) const { return pyburn::adaptive_avg_pool3d(*this, output_size); }
+Results<2> Tensor::adaptive_max_pool3d(const Dims& output_size) const { return pyburn::adaptive_max_pool3d(*this, output_size); }
+Tensor Tensor::lp_pool3d(double norm_type, const Dims& kernel_size, const OptionalDims& stride, bool ceil_mode) const { return pyburn::lp_pool3d(*this, norm_type, kernel_size, stride, ceil_mode); }
+Tensor Tensor::max_unpool3d(const TensorHandle& indices, const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, const OptionalDims& output_size) const { return pyburn::max_unpool3d(*this, indices, kernel_size, stride, padding, output_size); }
+Tensor Tensor::rand_like(std::optional<DType> dtype, bool requires_grad) const { return pyburn::rand_like(*this, dtype, requires_grad); }
+Tensor Tensor::randn_like(std::optional<DType> dtype, bool requires_grad) const { return pyburn::randn_like(*this, dtype, requires_grad); }
+Tensor Tensor::randint_like(int64_t low, int64_t high, std::optional<DType> dtype) const { return pyburn::randint_like(*this, low, high, dtype); }
+Tensor Tensor::randint_like(int64_t high, std::optional<DType> dtype) const { return pyburn::randint_like(*this, high, dtype); }
+Tensor Tensor::bernoulli(Generator* generator) const { return pyburn::bernoulli(*this, generator); }
+Tensor Tensor::bernoulli(double p, Generator* generator) const { return pyburn::bernoulli(*this, p, generator); }
+Tensor Tensor::multinomial(int64_t num_samples, bool replacement, Generator* generator) const { return pyburn::multinomial(*this, num_samples, replacement, generator); }
 Tensor Tensor::uniform_(double from_, double to, Generator* generator) const { return pyburn::uniform_(*this, from_, to, generator); }
 Tensor Tensor::normal_(double mean, double std, Generator* generator) const { return pyburn::normal_(*this, mean, std, generator); }
 Tensor Tensor::bernoulli_(double p, Generator* generator) const { return pyburn::bernoulli_(*this, p, generator); }
+Tensor Tensor::bernoulli_(const TensorHandle& p, Generator* generator) const { return pyburn::bernoulli_(*this, p, generator); }
+Tensor Tensor::exponential_(double lambd, Generator* generator) const { return pyburn::exponential_(*this, lambd, generator); }
+Tensor Tensor::flip(const Dims& dims) const { return pyburn::flip(*this, dims); }
+Tensor Tensor::tril(int64_t diagonal) const { return pyburn::tril(*this, diagonal); }
+const Tensor& Tensor::tril_(int64_t diagonal) const {
+  tril_into(*this, *this, diagonal);
+  return *this;
+}
+Tensor Tensor::triu(int64_t diagonal) const { return pyburn::triu(*this, diagonal); }
+const Tensor& Tensor::triu_(int64_t diagonal) const {
+  triu_into(*this, *this, diagonal);
+  return *this;
+}
+Tensor Tensor::repeat(const Dims& repeats) const { return pyburn::repeat(*this, repeats); }
+Tensor Tensor::tile(const Dims& dims) const { return pyburn::tile(*this, dims); }
+Tensor Tensor::repeat_interleave(int64_t repeats, std::optional<int64_t> dim, std::optional<int64_t> output_size) const { return pyburn::repeat_interleave(*this, repeats, dim, output_size); }
+Tensor Tensor::repeat_interleave(const TensorHandle& repeats, std::optional<int64_t> dim, std::optional<int64_t> output_size) const { return pyburn::repeat_interleave(*this, repeats, dim, output_size); }
+Tensor Tensor::roll(const Dims& shifts, const OptionalDims& dims) const { return pyburn::roll(*this, shifts, dims); }
+Tensor Tensor::fliplr() const { return pyburn::fliplr(*this); }
+Tensor Tensor::flipud() const { return pyburn::flipud(*this); }
+Tensor Tensor::rot90(int64_t k, const Dims& dims) const { return pyburn::rot90(*this, k, dims); }
+Tensor Tensor::diag_embed(int64_t offset, int64_t dim1, int64_t dim2) const { return pyburn::diag_embed(*this, offset, dim1, dim2); }
+Tensor Tensor::diag(int64_t diagonal) const { return pyburn::diag(*this, diagonal); }
+Tensor Tensor::diagflat(int64_t offset) const { return pyburn::diagflat(*this, offset); }
 Tensor Tensor::sum(const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) const { return pyburn::sum(*this, dim, keepdim, dtype); }
 Tensor Tensor::mean(const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) const { return pyburn::mean(*this, dim, keepdim, dtype); }
 Tensor Tensor::amax(const OptionalDims& dim, bool keepdim) const { return pyburn::amax(*this, dim, keepdim); }
 Tensor Tensor::amin(const OptionalDims& dim, bool keepdim) const { return pyburn::amin(*this, dim, keepdim); }
-Tensor Tensor::argmax(std::optional<int64_t> dim, bool keepdim) const { return pyburn::argmax(*this, dim, keepdim); }
-Tensor Tensor::var(const OptionalDims& dim, const Scalar& correction, bool keepdim) const { return pyburn::var(*this, dim, correction, keepdim); }
+Tensor Tensor::prod(std::optional<int64_t> dim, bool keepdim, std::optional<DType> dtype) const { return pyburn::prod(*this, dim, keepdim, dtype); }
+Tensor Tensor::nansum(const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) const { return pyburn::nansum(*this, dim, keepdim, dtype); }
+Tensor Tensor::count_nonzero(const OptionalDims& dim) const { return pyburn::count_nonzero(*this, dim); }
+Tensor Tensor::any(const OptionalDims& dim, bool keepdim) const { return pyburn::any(*this, dim, keepdim); }
+Tensor Tensor::all(const OptionalDims& dim, bool keepdim) const { return pyburn::all(*this, dim, keepdim); }
+Tensor Tensor::logsumexp(const Dims& dim, bool keepdim) const { return pyburn::logsumexp(*this, dim, keepdim); }
+Tensor Tensor::nanmean(const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) const { return pyburn::nanmean(*this, dim, keepdim, dtype); }
+Results<2> Tensor::aminmax(std::optional<int64_t> dim, bool keepdim) const { return pyburn::aminmax(*this, dim, keepdim); }
+Tensor Tensor::trace() const { return pyburn::trace(*this); }
+Results<3> Tensor::lstm(const Tensors& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first) const { return pyburn::lstm(*this, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first); }
+Results<2> Tensor::gru(const TensorHandle& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first) const { return pyburn::gru(*this, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first); }
+Results<2> Tensor::rnn_tanh(const TensorHandle& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first) const { return pyburn::rnn_tanh(*this, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first); }
+Results<2> Tensor::rnn_relu(const TensorHandle& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first) const { return pyburn::rnn_relu(*this, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first); }
+Results<2> Tensor::lstm_cell(const Tensors& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih, const TensorHandle& b_hh) const { return pyburn::lstm_cell(*this, hx, w_ih, w_hh, b_ih, b_hh); }
+Tensor Tensor::gru_cell(const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih, const TensorHandle& b_hh) const { return pyburn::gru_cell(*this, hx, w_ih, w_hh, b_ih, b_hh); }
+Tensor Tensor::rnn_tanh_cell(const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih, const TensorHandle& b_hh) const { return pyburn::rnn_tanh_cell(*this, hx, w_ih, w_hh, b_ih, b_hh); }
+Tensor Tensor::rnn_relu_cell(const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih, const TensorHandle& b_hh) const { return pyburn::rnn_relu_cell(*this, hx, w_ih, w_hh, b_ih, b_hh); }
+Tensor Tensor::cumsum(int64_t dim, std::optional<DType> dtype) const { return pyburn::cumsum(*this, dim, dtype); }
+Tensor Tensor::cumprod(int64_t dim, std::optional<DType> dtype) const { return pyburn::cumprod(*this, dim, dtype); }
+Tensor Tensor::logcumsumexp(int64_t dim) const { return pyburn::logcumsumexp(*this, dim); }
+Results<2> Tensor::cummax(int64_t dim) const { return pyburn::cummax(*this, dim); }
+Results<2> Tensor::cummin(int64_t dim) const { return pyburn::cummin(*this, dim); }
+Tensor Tensor::diff(int64_t n, int64_t dim) const { return pyburn::diff(*this, n, dim); }
+Tensor Tensor::gather(int64_t dim, const TensorHandle& index, bool sparse_grad) const { return pyburn::gather(*this, dim, index, sparse_grad); }
+Tensor Tensor::scatter(int64_t dim, const TensorHandle& index, const TensorHandle& src) const { return pyburn::scatter(*this, dim, index, src); }
+const Tensor& Tensor::scatter_(int64_t dim, const TensorHandle& index, const TensorHandle& src) const {
+  scatter_into(*this, *this, dim, index, src);
+  return *this;
+}
+Tensor Tensor::scatter_add(int64_t dim, const TensorHandle& index, const TensorHandle& src) const { return pyburn::scatter_add(*this, dim, index, src); }
+const Tensor& Tensor::scatter_add_(int64_t dim, const TensorHandle& index, const TensorHandle& src) const {
+  scatter_add_into(*this, *this, dim, index, src);
+  return *this;
+}
+Tensor Tensor::scatter_reduce(int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce, bool include_self) const { return pyburn::scatter_reduce(*this, dim, index, src, reduce, include_self); }
+const Tensor& Tensor::scatter_reduce_(int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce, bool include_self) const {
+  scatter_reduce_into(*this, *this, dim, index, src, reduce, include_self);
+  return *this;
+}
+Tensor Tensor::scatter(int64_t dim, const TensorHandle& index, const Scalar& value) const { return pyburn::scatter(*this, dim, index, value); }
+const Tensor& Tensor::scatter_(int64_t dim, const TensorHandle& index, const Scalar& value) const {
+  scatter_into(*this, *this, dim, index, value);
+  return *this;
+}
+Tensor Tensor::scatter(int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce) const { return pyburn::scatter(*this, dim, index, src, reduce); }
+const Tensor& Tensor::scatter_(int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce) const {
+  scatter_into(*this, *this, dim, index, src, reduce);
+  return *this;
+}
+Tensor Tensor::scatter(int64_t dim, const TensorHandle& index, const Scalar& value, const std::string& reduce) const { return pyburn::scatter(*this, dim, index, value, reduce); }
+const Tensor& Tensor::scatter_(int64_t dim, const TensorHandle& index, const Scalar& value, const std::string& reduce) const {
+  scatter_into(*this, *this, dim, index, value, reduce);
+  return *this;
+}
+Tensor Tensor::take_along_dim(const TensorHandle& indices, std::optional<int64_t> dim) const { return pyburn::take_along_dim(*this, indices, dim); }
+Tensor Tensor::histc(int64_t bins, const Scalar& min, const Scalar& max) const { return pyburn::histc(*this, bins, min, max); }
+Tensor Tensor::bincount(const TensorHandle& weights, int64_t minlength) const { return pyburn::bincount(*this, weights, minlength); }
+Results<3> Tensor::distinct(std::optional<int64_t> dim, bool consecutive) const { return pyburn::distinct(*this, dim, consecutive); }
+Tensor Tensor::bucketize(const TensorHandle& boundaries, bool out_int32, bool right) const { return pyburn::bucketize(*this, boundaries, out_int32, right); }
+Tensor Tensor::quantile(double q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation) const { return pyburn::quantile(*this, q, dim, keepdim, interpolation); }
+Tensor Tensor::quantile(const TensorHandle& q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation) const { return pyburn::quantile(*this, q, dim, keepdim, interpolation); }
+Tensor Tensor::nanquantile(double q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation) const { return pyburn::nanquantile(*this, q, dim, keepdim, interpolation); }
+Tensor Tensor::nanquantile(const TensorHandle& q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation) const { return pyburn::nanquantile(*this, q, dim, keepdim, interpolation); }
+Tensor Tensor::_segment_reduce(const TensorHandle& lengths, const std::string& reduce, const std::optional<Scalar>& initial) const { return pyburn::_segment_reduce(*this, lengths, reduce, initial); }
+Tensor Tensor::softmax(int64_t dim, std::optional<DType> dtype) const { return pyburn::softmax(*this, dim, dtype); }
+Tensor Tensor::log_softmax(int64_t dim, std::optional<DType> dtype) const { return pyburn::log_softmax(*this, dim, dtype); }
+Tensor Tensor::softmin(int64_t dim, std::optional<DType> dtype) const { return pyburn::softmin(*this, dim, dtype); }
+Results<2> Tensor::sort(int64_t dim, bool descending, bool stable) const { return pyburn::sort(*this, dim, descending, stable); }
+Results<2> Tensor::topk(int64_t k, int64_t dim, bool largest, bool sorted) const { return pyburn::topk(*this, k, dim, largest, sorted); }
+Results<2> Tensor::kthvalue(int64_t k, int64_t dim, bool keepdim) const { return pyburn::kthvalue(*this, k, dim, keepdim); }
+Results<2> Tensor::median(int64_t dim, bool keepdim) const { return pyburn::median(*this, dim, keepdim); }
+Results<2> Tensor::nanmedian(int64_t dim, bool keepdim) const { return pyburn::nanmedian(*this, dim, keepdim); }
+Results<2> Tensor::mode(int64_t dim, bool keepdim) const { return pyburn::mode(*this, dim, keepdim); }
+Tensor Tensor::median() const { return pyburn::median(*this); }
+Tensor Tensor::nanmedian() const { return pyburn::nanmedian(*this); }
+Tensor Tensor::argsort(int64_t dim, bool descending, bool stable) const { return pyburn::argsort(*this, dim, descending, stable); }
+Tensor Tensor::msort() const { return pyburn::msort(*this); }
+Tensors Tensor::unbind(int64_t dim) const { return pyburn::unbind(*this, dim); }
+Tensors Tensor::split(int64_t split_size_or_sections, int64_t dim) const { return pyburn::split(*this, split_size_or_sections, dim); }
+Tensors Tensor::split(const Dims& split_size_or_sections, int64_t dim) const { return pyburn::split(*this, split_size_or_sections, dim); }
+Tensors Tensor::split_with_sizes(const Dims& split_sizes, int64_t dim) const { return pyburn::split_with_sizes(*this, split_sizes, dim); }
+Tensors Tensor::chunk(int64_t chunks, int64_t dim) const { return pyburn::chunk(*this, chunks, dim); }
+Tensors Tensor::tensor_split(int64_t indices_or_sections, int64_t dim) const { return pyburn::tensor_split(*this, indices_or_sections, dim); }
+Tensors Tensor::tensor_split(const Dims& indices_or_sections, int64_t dim) const { return pyburn::tensor_split(*this, indices_or_sections, dim); }
+Tensors Tensor::hsplit(int64_t indices_or_sections) const { return pyburn::hsplit(*this, indices_or_sections); }
+Tensors Tensor::hsplit(const Dims& indices_or_sections) const { return pyburn::hsplit(*this, indices_or_sections); }
+Tensors Tensor::vsplit(int64_t indices_or_sections) const { return pyburn::vsplit(*this, indices_or_sections); }
+Tensors Tensor::vsplit(const Dims& indices_or_sections) const { return pyburn::vsplit(*this, indices_or_sections); }
+Tensors Tensor::dsplit(int64_t indices_or_sections) const { return pyburn::dsplit(*this, indices_or_sections); }
+Tensors Tensor::dsplit(const Dims& indices_or_sections) const { return pyburn::dsplit(*this, indices_or_sections); }
 Tensor Tensor::exp() const { return pyburn::exp(*this); }
 const Tensor& Tensor::exp_() const {
   exp_into(*this, *this);
@@ -617,5 +908,14 @@ const Tensor& Tensor::rad2deg_() const {
   rad2deg_into(*this, *this);
   return *this;
 }
+Tensor Tensor::im2col(const Dims& kernel_size, const Dims& dilation, const Dims& padding, const Dims& stride) const { return pyburn::im2col(*this, kernel_size, dilation, padding, stride); }
+Tensor Tensor::col2im(const Dims& output_size, const Dims& kernel_size, const Dims& dilation, const Dims& padding, const Dims& stride) const { return pyburn::col2im(*this, output_size, kernel_size, dilation, padding, stride); }
+Tensor Tensor::linalg_vector_norm(const Scalar& ord, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) const { return pyburn::linalg_vector_norm(*this, ord, dim, keepdim, dtype); }
+Tensor Tensor::norm(const Scalar& p, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) const { return pyburn::norm(*this, p, dim, keepdim, dtype); }
+Tensor Tensor::norm(const std::optional<std::string>& p, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) const { return pyburn::norm(*this, p, dim, keepdim, dtype); }
+Tensor Tensor::dist(const TensorHandle& other, const Scalar& p) const { return pyburn::dist(*this, other, p); }
+Tensor Tensor::as_strided(const Dims& size, const Dims& stride, std::optional<int64_t> storage_offset) const { return pyburn::as_strided(*this, size, stride, storage_offset); }
+Tensor Tensor::diagonal(int64_t offset, int64_t dim1, int64_t dim2) const { return pyburn::diagonal(*this, offset, dim1, dim2); }
+Tensor Tensor::unfold(int64_t dimension, int64_t size, int64_t step) const { return pyburn::unfold(*this, dimension, size, step); }
 
 }  // namespace pyburn
