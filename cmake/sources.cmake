@@ -79,7 +79,6 @@ set(PYBURN_SOURCES
   src/pyburn/graph/replay.cpp
   src/pyburn/graph/simplify.cpp
   src/pyburn/backends/cpu/activation.cpp
-  src/pyburn/backends/cpu/argmax.cpp
   src/pyburn/backends/cpu/extremum.cpp
   src/pyburn/backends/cpu/binary.cpp
   src/pyburn/backends/cpu/binary_math.cpp

@@ -17,14 +17,6 @@ from pyburn import _core
 # Without samples, because no line of text can say what they do; each has a test of its own.
 WITHOUT_SAMPLES = {
     "random": "is given a seed and a counter: test_random.py",
-    "rand": "draws: test_random.py",
-    "randn": "draws: test_random.py",
-    "randint": "draws: test_random.py",
-    "rand_like": "draws: test_random.py",
-    "randn_like": "draws: test_random.py",
-    "uniform_": "draws: test_random.py",
-    "normal_": "draws: test_random.py",
-    "bernoulli_": "draws: test_random.py",
     **dict.fromkeys(
         (
             "rand",

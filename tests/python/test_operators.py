@@ -54,7 +54,7 @@ def test_one_operand() -> None:
     assert (~pyburn.tensor([0, 5])).tolist() == [-1, -6]
     assert (~pyburn.tensor([True, False])).tolist() == [False, True]
     with pytest.raises(pyburn.DTypeError, match="bitwise"):
-        ~x
+        _ = ~x
 
 
 def test_divmod() -> None:

@@ -56,7 +56,7 @@ Grads grad_diagonal(const Diagonal& a, const GradContext& c) {
   return {embedded(c, [&](const Tensor& w) { return diagonal(w, a.offset, a.dim1, a.dim2); })};
 }
 
-Layout layout_unfold(const Unfold& a, const Layout& x) {
+Layout layout_unfold(const Windows& a, const Layout& x) {
   check_dim(a.dim, x.rank());
   const int64_t n = x.rank() ? x.shape[a.dim] : 1;
   require(a.size >= 0, "size must not be negative: got {}", a.size);
@@ -73,7 +73,7 @@ Layout layout_unfold(const Unfold& a, const Layout& x) {
   return y;
 }
 // Windows may overlap: element j of all windows at once is a slice, and these are added one after the other.
-Grads grad_unfold(const Unfold& a, const GradContext& c) {
+Grads grad_unfold(const Windows& a, const GradContext& c) {
   if (c.meta(0).shape.rank() == 0) return {a.size ? reshape(c.dy(), Dims{}) : zeros(Dims{}, c.meta(0).dtype, &c.dy().device(), false)};
   if (a.step >= a.size) return {embedded(c, [&](const Tensor& w) { return unfold(w, a.dim, a.size, a.step); })};
   const Tensor whole = zeros(c.meta(0).shape, c.meta(0).dtype, &c.dy().device(), false);
@@ -127,7 +127,7 @@ t() ! dim out of range
 t(3) ! dim out of range
 t(3, 3), 0, 1, 1 ! differ)"});
 constinit OpInfo unfold =
-    define_view<Unfold, layout_unfold, grad_unfold>({.schema = "unfold(Tensor input, int dimension, int size, int step) -> Tensor",
+    define_view<Windows, layout_unfold, grad_unfold>({.schema = "unfold(Tensor input, int dimension, int size, int step) -> Tensor",
         .doc = "All windows of the given size along an axis, step apart; their elements are a new last axis. A view.",
         .torch = "lambda x, dimension, size, step: x.unfold(dimension, size, step)",
         .example = "pyburn.arange(5).unfold(0, 3, 1)",

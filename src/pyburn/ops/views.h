@@ -23,10 +23,10 @@ struct Diagonal {
     return {offset, normalise_dim(dim1, x.rank()), normalise_dim(dim2, x.rank())};
   }
 };
-struct Unfold {
+struct Windows {
   int64_t dim = 0, size = 0, step = 1;
   PB_FIELDS(dim, size, step)
-  static Unfold from(const TensorHandle& x, int64_t dimension, int64_t size, int64_t step) {
+  static Windows from(const TensorHandle& x, int64_t dimension, int64_t size, int64_t step) {
     return {normalise_dim(dimension, x.rank()), size, step};
   }
 };

@@ -1587,7 +1587,7 @@ Tensor diagonal(const TensorHandle& input, int64_t offset, int64_t dim1, int64_t
 }
 Tensor unfold(const TensorHandle& input, int64_t dimension, int64_t size, int64_t step) {
   InputList in; in.add(input);
-  return call(op::unfold, naming(op::unfold, [&] { return Unfold::from(input, dimension, size, step); }), in);
+  return call(op::unfold, naming(op::unfold, [&] { return Windows::from(input, dimension, size, step); }), in);
 }
 
 }  // namespace pyburn
