@@ -155,6 +155,9 @@ def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None 
 def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """log(exp(input) + exp(other)), without overflow on the way."""
     ...
+def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """log2(2^input + 2^other), without overflow on the way."""
+    ...
 def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The absolute value of input with the sign of other."""
     ...
@@ -169,9 +172,6 @@ def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
     ...
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
     """0 where input is negative, 1 where it is positive, values where it is 0."""
-    ...
-def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """log2(2^input + 2^other), without overflow on the way."""
     ...
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input * 2^other."""

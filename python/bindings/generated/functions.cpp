@@ -281,6 +281,12 @@ PyObject* call_logaddexp(const Arguments& a) {
 void into_logaddexp(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { logaddexp_into(out[0], x...); }, a.tensor(0), a.tensor(1));
 }
+PyObject* call_logaddexp2(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::logaddexp2(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_logaddexp2(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { logaddexp2_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
 PyObject* call_copysign(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::copysign(x...); }, a.tensor(0), a.operand(1)));
 }
@@ -310,12 +316,6 @@ PyObject* call_heaviside(const Arguments& a) {
 }
 void into_heaviside(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { heaviside_into(out[0], x...); }, a.tensor(0), a.tensor(1));
-}
-PyObject* call_logaddexp2(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::logaddexp2(x...); }, a.tensor(0), a.tensor(1)));
-}
-void into_logaddexp2(const Arguments& a, std::span<const TensorHandle> out) {
-  invoke(a, [&](const auto&... x) { logaddexp2_into(out[0], x...); }, a.tensor(0), a.tensor(1));
 }
 PyObject* call_ldexp(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::ldexp(x...); }, a.tensor(0), a.tensor(1)));
@@ -1033,12 +1033,12 @@ const FunctionEntry kFunctions[] = {
     {"hypot(Tensor input, Tensor other) -> Tensor", "The length of the vector (input, other), without overflow on the way.", "pyburn.hypot(pyburn.tensor([3.]), pyburn.tensor([4.]))", call_hypot, into_hypot, kMethod | kInPlace},
     {"xlogy(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "input * log(other), and 0 where input is 0.", "pyburn.xlogy(pyburn.tensor([0., 2.]), pyburn.tensor([0., 2.]))", call_xlogy, into_xlogy, kMethod | kInPlace},
     {"logaddexp(Tensor input, Tensor other) -> Tensor", "log(exp(input) + exp(other)), without overflow on the way.", "pyburn.logaddexp(pyburn.tensor([1.]), pyburn.tensor([1.]))", call_logaddexp, into_logaddexp, kMethod | kInPlace},
+    {"logaddexp2(Tensor input, Tensor other) -> Tensor", "log2(2^input + 2^other), without overflow on the way.", "pyburn.logaddexp2(pyburn.tensor([1.]), pyburn.tensor([1.]))", call_logaddexp2, into_logaddexp2, kMethod | kInPlace},
     {"copysign(Tensor input, Tensor|Scalar other) -> Tensor", "The absolute value of input with the sign of other.", "pyburn.copysign(pyburn.tensor([1., -2.]), -1.)", call_copysign, into_copysign, kMethod | kInPlace},
     {"fmax(Tensor input, Tensor other) -> Tensor", "The larger of two elements; a number wins against NaN.", "pyburn.fmax(pyburn.tensor([1., float('nan')]), pyburn.tensor([0., 2.]))", call_fmax, into_fmax, kMethod | kInPlace},
     {"fmin(Tensor input, Tensor other) -> Tensor", "The smaller of two elements; a number wins against NaN.", "pyburn.fmin(pyburn.tensor([1., float('nan')]), pyburn.tensor([0., 2.]))", call_fmin, into_fmin, kMethod | kInPlace},
     {"nextafter(Tensor input, Tensor other) -> Tensor", "The next number after input on the way to other.", "pyburn.nextafter(pyburn.tensor([1.]), pyburn.tensor([2.])) > 1", call_nextafter, into_nextafter, kMethod | kInPlace},
     {"heaviside(Tensor input, Tensor values) -> Tensor", "0 where input is negative, 1 where it is positive, values where it is 0.", "pyburn.heaviside(pyburn.tensor([-1., 0., 1.]), pyburn.tensor(0.5))", call_heaviside, into_heaviside, kMethod | kInPlace},
-    {"logaddexp2(Tensor input, Tensor other) -> Tensor", "log2(2^input + 2^other), without overflow on the way.", "pyburn.logaddexp2(pyburn.tensor([1.]), pyburn.tensor([1.]))", call_logaddexp2, into_logaddexp2, kMethod},
     {"ldexp(Tensor input, Tensor other) -> Tensor", "input * 2^other.", "pyburn.ldexp(pyburn.tensor([1., 3.]), pyburn.tensor([1, 2]))", call_ldexp, into_ldexp, kMethod | kInPlace},
     {"conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] dilation=1, int groups=1) -> Tensor", "Two-dimensional convolution (cross-correlation) of input (N, C, H, W) with weight (O, C / groups, kh, kw).", "pyburn.conv2d(pyburn.ones(1, 1, 5, 5), pyburn.ones(2, 1, 3, 3)).shape", call_conv2d, into_conv2d, kMethod},
     {"conv2d_input(Tensor grad_output, Tensor weight, int[] input_size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor", "Gradient of conv2d with respect to its input.", "pyburn.conv2d_input(pyburn.ones(1, 2, 3, 3), pyburn.ones(2, 1, 3, 3), (1, 1, 5, 5), (1, 1), (0, 0), (1, 1), 1).shape", call_conv2d_input, into_conv2d_input, 0},

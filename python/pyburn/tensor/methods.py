@@ -206,11 +206,20 @@ def unbind(self: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return tuple(self.select(dim, i) for i in range(self.size(dim)))
 
 
+def polygamma(self: Tensor, n: int) -> Tensor:
+    """The derivative of order n of digamma.
+
+    >>> pyburn.tensor([1.0]).polygamma(1)
+    tensor([1.6449])
+    """
+    return _core.polygamma(n, self)
+
+
 def install() -> None:
     """Gives the Tensor class its methods."""
     for function in (
         to, cpu, view_as, expand_as, reshape_as, type_as, unbind, new_zeros, new_ones, new_empty, new_full, new_tensor, tolist, numpy,
-        __array__, __dlpack__, __dlpack_device__, __format__, __reversed__,
+        __array__, __dlpack__, __dlpack_device__, __format__, __reversed__, polygamma,
     ):  # fmt: skip
         setattr(Tensor, function.__name__, function)
     dtypes = {"float": "float32", "double": "float64", "half": "float16", "int": "int32", "long": "int64", "short": "int16", "char": "int8",

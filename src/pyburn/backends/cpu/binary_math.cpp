@@ -67,6 +67,11 @@ void add_binary_math(KernelTable& k) {
     const bool equal_infinities = x == y && std::abs(x) == T(kInfinity);
     return equal_infinities ? x : large + log1p_of(exp_of(apart));
   });
+  binary(k, "logaddexp2", Floats(), []<class T>(T x, T y) HWY_ATTR {
+    const T large = x < y ? y : x, apart = x < y ? x - y : y - x;
+    const bool equal_infinities = x == y && std::abs(x) == T(kInfinity);
+    return equal_infinities ? x : large + log1p_of(exp2_of(apart)) * T(std::numbers::log2e);
+  });
   binary(k, "copysign", Floats(), [](auto x, auto y) HWY_ATTR { return std::copysign(x, y); });
   binary(k, "fmax", AllTypes(), [](auto x, auto y) HWY_ATTR { return x >= y || y != y ? x : y; });
   binary(k, "fmin", AllTypes(), [](auto x, auto y) HWY_ATTR { return x <= y || y != y ? x : y; });

@@ -96,6 +96,8 @@ Tensor xlogy(const Operand& input, const Operand& other);  // input * log(other)
 void xlogy_into(const TensorHandle& out, const Operand& input, const Operand& other);
 Tensor logaddexp(const TensorHandle& input, const TensorHandle& other);  // log(exp(input) + exp(other)), without overflow on the way.
 void logaddexp_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
+Tensor logaddexp2(const TensorHandle& input, const TensorHandle& other);  // log2(2^input + 2^other), without overflow on the way.
+void logaddexp2_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
 Tensor copysign(const TensorHandle& input, const Operand& other);  // The absolute value of input with the sign of other.
 void copysign_into(const TensorHandle& out, const TensorHandle& input, const Operand& other);
 Tensor fmax(const TensorHandle& input, const TensorHandle& other);  // The larger of two elements; a number wins against NaN.
@@ -106,8 +108,6 @@ Tensor nextafter(const TensorHandle& input, const TensorHandle& other);  // The 
 void nextafter_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
 Tensor heaviside(const TensorHandle& input, const TensorHandle& values);  // 0 where input is negative, 1 where it is positive, values where it is 0.
 void heaviside_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& values);
-Tensor logaddexp2(const TensorHandle& input, const TensorHandle& other);  // log2(2^input + 2^other), without overflow on the way.
-void logaddexp2_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
 Tensor ldexp(const TensorHandle& input, const TensorHandle& other);  // input * 2^other.
 void ldexp_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
 Tensor conv2d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias = {}, const Dims& stride = Dims{1}, const Dims& padding = Dims{0}, const Dims& dilation = Dims{1}, int64_t groups = 1);  // Two-dimensional convolution (cross-correlation) of input (N, C, H, W) with weight (O, C / groups, kh, kw).

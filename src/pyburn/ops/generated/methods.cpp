@@ -208,6 +208,11 @@ const Tensor& Tensor::logaddexp_(const TensorHandle& other) const {
   logaddexp_into(*this, *this, other);
   return *this;
 }
+Tensor Tensor::logaddexp2(const TensorHandle& other) const { return pyburn::logaddexp2(*this, other); }
+const Tensor& Tensor::logaddexp2_(const TensorHandle& other) const {
+  logaddexp2_into(*this, *this, other);
+  return *this;
+}
 Tensor Tensor::copysign(const Operand& other) const { return pyburn::copysign(*this, other); }
 const Tensor& Tensor::copysign_(const Operand& other) const {
   copysign_into(*this, *this, other);
@@ -233,7 +238,6 @@ const Tensor& Tensor::heaviside_(const TensorHandle& values) const {
   heaviside_into(*this, *this, values);
   return *this;
 }
-Tensor Tensor::logaddexp2(const TensorHandle& other) const { return pyburn::logaddexp2(*this, other); }
 Tensor Tensor::ldexp(const TensorHandle& other) const { return pyburn::ldexp(*this, other); }
 const Tensor& Tensor::ldexp_(const TensorHandle& other) const {
   ldexp_into(*this, *this, other);
