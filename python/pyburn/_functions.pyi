@@ -318,10 +318,10 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     """Where |input - other| <= atol + rtol * |other|, or both are equal."""
     ...
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Is |input - other| <= atol + rtol * |other| everywhere?"""
+    """Whether |input - other| <= atol + rtol * |other| everywhere."""
     ...
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Have both the same size and the same elements?"""
+    """Whether both have the same size and the same elements."""
     ...
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Products of the matrices of two batches."""

@@ -454,10 +454,10 @@ class TensorMethods:
         """Where |input - other| <= atol + rtol * |other|, or both are equal."""
         ...
     def allclose(self, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-        """Is |input - other| <= atol + rtol * |other| everywhere?"""
+        """Whether |input - other| <= atol + rtol * |other| everywhere."""
         ...
     def equal(self, other: Tensor) -> bool:
-        """Have both the same size and the same elements?"""
+        """Whether both have the same size and the same elements."""
         ...
     def bmm(self, mat2: Tensor) -> Tensor:
         """Products of the matrices of two batches."""

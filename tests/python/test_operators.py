@@ -38,7 +38,7 @@ def test_floats(function) -> None:
     assert function(2.5, y).tolist() == pytest.approx(elementwise(function, [2.5] * 4, right))
 
 
-@pytest.mark.parametrize(("function", "plain"), zip(IN_PLACE, INTEGERS, strict=True))
+@pytest.mark.parametrize(("function", "plain"), list(zip(IN_PLACE, INTEGERS, strict=True)))
 def test_in_place(function, plain) -> None:
     x = pyburn.tensor([7, -7, 12, 5])
     expected, place = plain(x, 3).tolist(), x

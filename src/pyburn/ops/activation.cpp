@@ -29,7 +29,8 @@ Meta infer_hardtanh(const Hardtanh& a, Metas in) {
   return infer_number(a, in);
 }
 
-// NaN is not outside: it passes gradients on, as in PyTorch.
+Tensor inside(const TensorHandle& x, const Scalar& low, const Scalar& high) { return logical_and(gt(x, low), lt(x, high)); }
+// NaN is neither: it passes gradients on in one function and not in the other, as in PyTorch.
 Tensor outside(const TensorHandle& x, const Scalar& low, const Scalar& high) { return logical_or(le(x, low), ge(x, high)); }
 
 Grads grad_relu(const NoAttrs&, const GradContext& c) { return {where(gt(c.output(), 0), c.dy(), 0.0)}; }
@@ -101,7 +102,7 @@ Grads grad_hardswish(const NoAttrs&, const GradContext& c) {
   return {where(le(x, -3), 0.0, where(lt(x, 3), c.dy() * (x / 3 + 0.5), c.dy()))};
 }
 Tensor decompose_hardswish(const NoAttrs&, Inputs in) { return *in[0] * clamp(*in[0] + 3, 0, 6) / 6; }
-Grads grad_hardsigmoid(const NoAttrs&, const GradContext& c) { return {where(outside(c.input(0), -3, 3), 0.0, c.dy() * (1.0 / 6))}; }
+Grads grad_hardsigmoid(const NoAttrs&, const GradContext& c) { return {where(inside(c.input(0), -3, 3), c.dy() * (1.0 / 6), 0.0)}; }
 Tensor decompose_hardsigmoid(const NoAttrs&, Inputs in) { return clamp(*in[0] + 3, 0, 6) / 6; }
 Grads grad_leaky_relu(const LeakyRelu& a, const GradContext& c) { return {where(gt(c.input(0), 0), c.dy(), c.dy() * a.negative_slope)}; }
 Tensor decompose_leaky_relu(const LeakyRelu& a, Inputs in) { return where(gt(*in[0], 0), *in[0], *in[0] * a.negative_slope); }

@@ -265,7 +265,8 @@ constinit FunctionInfo functions[] = {
     {.schema = "ldexp(Tensor input, Tensor other) -> Tensor",
         .doc = "input * 2^other.",
         .example = "pyburn.ldexp(pyburn.tensor([1., 3.]), pyburn.tensor([1, 2]))",
-        .samples = "t(2, 3), t(2, 3, dtype=i64)\nt(2, 1), t(1, 3)\nt(), t(2)\nt(0, 3), t(1, 3)\nt(4, 3).T, t(3, 4)\nt(5, dtype=f64), t(5, "
+        .samples = "t(2, 3), t(2, 3, dtype=i64)\nt(2, 1), t(1, 3)\nt(), t(2)\nt(0, 3), t(1, 3)\nt(2, 1).expand(2, 3), t(3)\nt(4, 3).T, "
+                   "t(3, 4)\nt(5, dtype=f64), t(5, "
                    "dtype=f64)\n"
                    "t(4, dtype=f16), t(4, dtype=f16)\nt(2), t(3) ! shapes do not broadcast",
         .in_place = true},

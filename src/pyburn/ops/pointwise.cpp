@@ -123,6 +123,7 @@ t(2, 1), max=t(1, 3)
 t(), t(2)
 t(0, 3), t(1, 3), t(1, 3)
 t(4, 3).T, t(3, 4), t(4, 3).T
+t(2, 1).expand(2, 3), t(3), t(2, 3)
 t(5, dtype=i64), t(5), t(5)
 t(2), t(3) ! shapes do not broadcast)",
         .in_place = true},
@@ -158,6 +159,7 @@ t(2, 1), t(1, 3, dtype=b8), 1
 t(), t(dtype=b8), -1.5
 t(0, 3), t(1, 3, dtype=b8), 1
 t(4, 3).T, t(3, 4, dtype=b8), 0
+t(2, 1).expand(2, 3), t(3, dtype=b8), 2
 t(4, dtype=i64), t(4, dtype=b8), 3
 t(4, dtype=f16), t(4, dtype=b8), 3
 t(2), t(2), 1 ! boolean

@@ -96,7 +96,7 @@ positive(2, 1).expand(2, 5)
 positive(5, dtype=f64).constant
 positive(5, dtype=f16)
 positive(5, dtype=i32)
-tensor([0., -1., -0.5, 20., inf])
+tensor([0., -1., -0.5, 20., inf]).constant
 None ! Tensor)";
 
 constexpr OpInfo floating(OpInfo row, const char* samples = kAnySamples) {

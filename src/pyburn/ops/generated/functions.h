@@ -179,8 +179,8 @@ void isneginf_into(const TensorHandle& out, const TensorHandle& input);
 Tensor bitwise_not(const TensorHandle& input);  // All bits turned over; for bool, logical_not.
 void bitwise_not_into(const TensorHandle& out, const TensorHandle& input);
 Tensor isclose(const TensorHandle& input, const TensorHandle& other, double rtol = 1e-05, double atol = 1e-08, bool equal_nan = false);  // Where |input - other| <= atol + rtol * |other|, or both are equal.
-bool allclose(const TensorHandle& input, const TensorHandle& other, double rtol = 1e-05, double atol = 1e-08, bool equal_nan = false);  // Is |input - other| <= atol + rtol * |other| everywhere?
-bool equal(const TensorHandle& input, const TensorHandle& other);  // Have both the same size and the same elements?
+bool allclose(const TensorHandle& input, const TensorHandle& other, double rtol = 1e-05, double atol = 1e-08, bool equal_nan = false);  // Whether |input - other| <= atol + rtol * |other| everywhere.
+bool equal(const TensorHandle& input, const TensorHandle& other);  // Whether both have the same size and the same elements.
 Tensor bmm(const TensorHandle& input, const TensorHandle& mat2);  // Products of the matrices of two batches.
 void bmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mat2);
 Tensor matmul(const TensorHandle& input, const TensorHandle& other);  // Matrix product; vectors are rows or columns, leading axes are batches that broadcast.
