@@ -113,6 +113,11 @@ void check_pairs(Tensor (*fn)(const TensorHandle&, const TensorHandle&), double 
     ASSERT_LE(ulps(z.data<float>()[i], expected(x[i], y[i])), 4.0) << x[i] << " and " << y[i] << ": " << z.data<float>()[i];
 }
 
+double floored_rest(double x, double y) {  // with the rounding of a float, which may give y itself
+  const float rest = float(std::fmod(x, y));
+  return rest != 0 && (rest < 0) != (y < 0) ? double(rest + float(y)) : double(rest);
+}
+
 TEST_F(Math, Pairs) {
   auto make = [](const std::vector<double>& v) { return from_values(Shape{int64_t(v.size())}, v); };
   std::vector<double> base, exponent;
@@ -126,6 +131,8 @@ TEST_F(Math, Pairs) {
   check_pairs([](const TensorHandle& x, const TensorHandle& y) { return pow(x, y); }, std::pow, base, exponent, make);
   check_pairs([](const TensorHandle& x, const TensorHandle& y) { return atan2(x, y); }, std::atan2, base, exponent, make);
   check_pairs([](const TensorHandle& x, const TensorHandle& y) { return hypot(x, y); }, std::hypot, base, exponent, make);
+  check_pairs([](const TensorHandle& x, const TensorHandle& y) { return fmod(x, y); }, std::fmod, base, exponent, make);
+  check_pairs([](const TensorHandle& x, const TensorHandle& y) { return remainder(x, y); }, floored_rest, base, exponent, make);
 }
 
 TEST_F(Math, SignsAndShortTensors) {

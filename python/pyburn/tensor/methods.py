@@ -197,12 +197,21 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     return out
 
 
+def polygamma(self: Tensor, n: int) -> Tensor:
+    """The derivative of order n of digamma.
+
+    >>> pyburn.tensor([1.0]).polygamma(1)
+    tensor([1.6449])
+    """
+    return _core.polygamma(n, self)
+
+
 def install() -> None:
     """Gives the Tensor class its methods."""
     for function in (
         to, cpu, type_as, nonzero, new_zeros, new_ones, new_empty, new_full, new_tensor, tolist, numpy,
         __array__, __dlpack__, __dlpack_device__, __format__, __reversed__, unique.unique,
-        unique.unique_consecutive,
+        unique.unique_consecutive, polygamma,
     ):  # fmt: skip
         setattr(Tensor, function.__name__, function)
     dtypes = {"float": "float32", "double": "float64", "half": "float16", "int": "int32", "long": "int64", "short": "int16", "char": "int8",

@@ -38,14 +38,21 @@ void check_signature(OpRef op, std::span<const bool> given, int64_t outputs) {
   };
   const int64_t expected = outputs_of(info.schema);
   require_fit(expected == -1 ? outputs > 0 : outputs == expected);
-  bool number = info.scalar && info.scalar(op.attrs);  // stands in for one operand
-  size_t next = 0;
+  // Numbers among the attributes may stand for operands, but not for all; which, and how many, is for inference to check.
+  size_t tensors = 0, operands = 0, next = 0;
+  Parameters counted(info.schema);
+  for (std::string_view type; counted.next(type);) {
+    tensors += type.starts_with("Tensor");
+    operands += type == "Tensor|Scalar";
+  }
+  require_fit(operands == 0 || !given.empty());
+  size_t numbers = operands && given.size() < tensors ? std::min(operands, tensors - given.size()) : 0;
   Parameters parameters(info.schema);
   for (std::string_view type; parameters.next(type);) {
     if (type == "Tensor[]") {
       for (; next < given.size(); ++next) require_fit(given[next]);
-    } else if (type == "Tensor|Scalar" && number) {
-      number = false;
+    } else if (type == "Tensor|Scalar" && numbers > 0) {
+      --numbers;
     } else if (type == "Tensor" || type == "Tensor|Scalar") {
       require_fit(next < given.size() && given[next]);
       ++next;

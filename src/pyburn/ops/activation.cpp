@@ -29,7 +29,9 @@ Meta infer_hardtanh(const Hardtanh& a, Metas in) {
   return infer_number(a, in);
 }
 
-Tensor between(const TensorHandle& x, const Scalar& low, const Scalar& high) { return logical_and(gt(x, low), lt(x, high)); }
+Tensor inside(const TensorHandle& x, const Scalar& low, const Scalar& high) { return logical_and(gt(x, low), lt(x, high)); }
+// NaN is neither: it passes gradients on in one function and not in the other, as in PyTorch.
+Tensor outside(const TensorHandle& x, const Scalar& low, const Scalar& high) { return logical_or(le(x, low), ge(x, high)); }
 
 Grads grad_relu(const NoAttrs&, const GradContext& c) { return {where(gt(c.output(), 0), c.dy(), 0.0)}; }
 Grads grad_sigmoid(const NoAttrs&, const GradContext& c) {
@@ -93,20 +95,20 @@ Tensor decompose_softplus(const Softplus& a, Inputs in) {
 }
 Grads grad_logsigmoid(const NoAttrs&, const GradContext& c) { return {c.dy() * sigmoid(-c.input(0))}; }
 Tensor decompose_logsigmoid(const NoAttrs&, Inputs in) { return clamp_max(*in[0], 0) - log1p(exp(-abs(*in[0]))); }
-Grads grad_hardtanh(const Hardtanh& a, const GradContext& c) { return {where(between(c.input(0), a.min, a.max), c.dy(), 0.0)}; }
+Grads grad_hardtanh(const Hardtanh& a, const GradContext& c) { return {where(outside(c.input(0), a.min, a.max), 0.0, c.dy())}; }
 Tensor decompose_hardtanh(const Hardtanh& a, Inputs in) { return clamp(*in[0], a.min, a.max); }
 Grads grad_hardswish(const NoAttrs&, const GradContext& c) {
   const TensorHandle x = c.input(0);
   return {where(le(x, -3), 0.0, where(lt(x, 3), c.dy() * (x / 3 + 0.5), c.dy()))};
 }
 Tensor decompose_hardswish(const NoAttrs&, Inputs in) { return *in[0] * clamp(*in[0] + 3, 0, 6) / 6; }
-Grads grad_hardsigmoid(const NoAttrs&, const GradContext& c) { return {where(between(c.input(0), -3, 3), c.dy() * (1.0 / 6), 0.0)}; }
+Grads grad_hardsigmoid(const NoAttrs&, const GradContext& c) { return {where(inside(c.input(0), -3, 3), c.dy() * (1.0 / 6), 0.0)}; }
 Tensor decompose_hardsigmoid(const NoAttrs&, Inputs in) { return clamp(*in[0] + 3, 0, 6) / 6; }
 Grads grad_leaky_relu(const LeakyRelu& a, const GradContext& c) { return {where(gt(c.input(0), 0), c.dy(), c.dy() * a.negative_slope)}; }
 Tensor decompose_leaky_relu(const LeakyRelu& a, Inputs in) { return where(gt(*in[0], 0), *in[0], *in[0] * a.negative_slope); }
 Grads grad_elu(const Elu& a, const GradContext& c) {
   const TensorHandle x = c.input(0);
-  return {where(gt(x, 0), c.dy() * a.scale, c.dy() * (exp(x * a.input_scale) * (a.alpha * a.scale * a.input_scale)))};
+  return {where(le(x, 0), c.dy() * (exp(x * a.input_scale) * (a.alpha * a.scale * a.input_scale)), c.dy() * a.scale)};
 }
 Tensor decompose_elu(const Elu& a, Inputs in) {
   return where(gt(*in[0], 0), *in[0] * a.scale, expm1(*in[0] * a.input_scale) * (a.alpha * a.scale));
@@ -252,7 +254,17 @@ constinit OpInfo hardsigmoid = activation(
     define<NoAttrs, infer_floating<NoAttrs>, grad_hardsigmoid, decompose_hardsigmoid>({.schema = "hardsigmoid(Tensor input) -> Tensor",
         .doc = "(x + 3) / 6, moved into the range from 0 to 1.",
         .torch = "torch.nn.functional.hardsigmoid",
-        .example = "pyburn.hardsigmoid(pyburn.tensor([-1., 4.]))"}));
+        .example = "pyburn.hardsigmoid(pyburn.tensor([-1., 4.]))"}),
+    R"(
+t(2, 3)
+t()
+t(0, 3)
+t(4, 3).T
+t(2, 1).expand(2, 5)
+t(5, dtype=f64).constant
+t(5, dtype=f16)
+tensor([0., inf, -inf, nan, 3., -3.])
+t(5, dtype=i64) ! floating)");
 constinit OpInfo leaky_relu = activation(define<LeakyRelu, infer_floating<LeakyRelu>, grad_leaky_relu, decompose_leaky_relu>(
                                              {.schema = "leaky_relu(Tensor input, float negative_slope=0.01) -> Tensor",
                                                  .doc = "The elements, with negative ones times negative_slope.",

@@ -269,6 +269,7 @@ t(2, 3), 0.5, rounding_mode='trunc'
 t(), t(2), rounding_mode='floor'
 t(0, 3), t(1, 3), rounding_mode='trunc'
 t(4, 3).T, t(3, 4), rounding_mode='trunc'
+t(2, 1).expand(2, 3), t(3), rounding_mode='floor'
 t(2, 3), t(2, 3), rounding_mode='up' ! rounding_mode)",
         .in_place = true},
     {.schema = "rsub(Tensor input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor",
@@ -283,6 +284,7 @@ t(2, 3, dtype=i64), 2
 t(), t(2)
 t(0, 3), t(1, 3)
 t(4, 3).T, t(3, 4)
+t(2, 1).expand(2, 3), t(3)
 t(2, dtype=i64), t(2, dtype=i64), alpha=0.5 ! alpha must not be floating)"},
     {.schema = "float_power(Tensor|Scalar input, Tensor|Scalar exponent) -> Tensor",
         .doc = "input to the power of exponent, in float64.",
@@ -294,6 +296,7 @@ t(2, 3, dtype=i64), 2
 positive(), t(2)
 positive(0, 3), t(1, 3)
 positive(4, 3).T, t(3, 4)
+positive(2, 1).expand(2, 3), t(3)
 t(2, 3), t(4, 5) ! shapes do not broadcast)",
         .in_place = true},
     {.schema = "where.nonzero(Tensor condition) -> Tensor[]",

@@ -36,7 +36,7 @@ Tensor truncated_quotient(const Operand& x, const Operand& y) { return trunc(div
 
 Grads grad_atan2(const Binary& a, const GradContext& c) {
   const TensorHandle y = c.input(0), x = c.input(1);
-  const Tensor g = c.dy() / (x * x + y * y);
+  const Tensor z = x * x + y * y, g = where(eq(z, 0), 0.0, c.dy() / z);  // 0 at the origin, as in PyTorch
   return gradients(
       a, c, [&] { return g * x; }, [&] { return -(g * y); });
 }
@@ -54,11 +54,13 @@ Grads grad_xlogy(const Binary& a, const GradContext& c) {
   };
   return gradients(a, c, left, [&] { return c.dy() * div(o.left(), o.right()); });
 }
-Grads grad_logaddexp(const Binary& a, const GradContext& c) {
-  const TensorHandle x = c.input(0), y = c.input(1);
+Grads shares_of_sum(const Binary& a, const GradContext& c, double log_base) {
+  const Tensor apart = (c.input(0) - c.input(1)) * log_base;
   return gradients(
-      a, c, [&] { return c.dy() * sigmoid(x - y); }, [&] { return c.dy() * sigmoid(y - x); });
+      a, c, [&] { return c.dy() * sigmoid(apart); }, [&] { return c.dy() * sigmoid(-apart); });
 }
+Grads grad_logaddexp(const Binary& a, const GradContext& c) { return shares_of_sum(a, c, 1); }
+Grads grad_logaddexp2(const Binary& a, const GradContext& c) { return shares_of_sum(a, c, std::numbers::ln2); }
 Grads grad_copysign(const Binary& a, const GradContext& c) {
   const BothOperands o = operands_of(a, c);
   auto left = [&] {
@@ -67,16 +69,21 @@ Grads grad_copysign(const Binary& a, const GradContext& c) {
   };
   return gradients(a, c, left, [&] { return zeros_like(c.dy()); });
 }
-// Of equal elements the first gets the gradient.
+// Equal elements share the gradient; NaN gets none.
 template <auto wins>
 Grads grad_fextremum(const Binary& a, const GradContext& c) {
-  const TensorHandle x = c.input(0), y = c.input(1);
-  const Tensor left = logical_or(wins(x, y), isnan(y));
+  const TensorHandle x = c.input(0), y = c.input(1), &dy = c.dy();
+  const Tensor half = where(eq(x, y), dy * 0.5, 0.0);
   return gradients(
-      a, c, [&] { return where(left, c.dy(), 0.0); }, [&] { return where(left, 0.0, c.dy()); });
+      a, c, [&] { return where(logical_or(wins(x, y), isnan(y)), dy, half); },
+      [&] { return where(logical_or(wins(y, x), isnan(x)), dy, half); });
 }
-Tensor at_least(const TensorHandle& x, const TensorHandle& y) { return ge(x, y); }
-Tensor at_most(const TensorHandle& x, const TensorHandle& y) { return le(x, y); }
+Tensor is_larger(const TensorHandle& x, const TensorHandle& y) { return gt(x, y); }
+Tensor is_smaller(const TensorHandle& x, const TensorHandle& y) { return lt(x, y); }
+Grads grad_nextafter(const Binary& a, const GradContext& c) {
+  return gradients(
+      a, c, [&] { return where(ne(c.input(0), c.input(1)), c.dy(), 0.0); }, [&] { return zeros_like(c.dy()); });
+}
 
 constexpr const char* kDivisions = R"(
 t(2, 3), t(2, 3)
@@ -140,7 +147,7 @@ t(4, 3).T, t(3, 4)
 t(2, 3), -2.5
 t(2, 3, dtype=i64), -2
 t(5, dtype=f16), t(5, dtype=f16)
-tensor([1., -2., 0., nan, 3.]), tensor([-0., 0., -1., -1., nan])
+tensor([1., -2., 0., 3.]), tensor([-0., 0., -1., nan])
 t(2, 3), t(4, 5) ! shapes do not broadcast)";
 constexpr const char* kHeaviside = R"(
 t(2, 3), t(2, 3)
@@ -207,6 +214,12 @@ constinit OpInfo logaddexp =
                     .saves = inputs,
                     .example = "pyburn.logaddexp(pyburn.tensor([1.]), pyburn.tensor([1.]))"}),
         Cast::promote, kTensors);
+constinit OpInfo logaddexp2 =
+    elementwise(define<Binary, infer_floats, grad_logaddexp2>({.schema = "logaddexp2(Tensor input, Tensor other) -> Tensor",
+                    .doc = "log2(2^input + 2^other), without overflow on the way.",
+                    .saves = inputs,
+                    .example = "pyburn.logaddexp2(pyburn.tensor([1.]), pyburn.tensor([1.]))"}),
+        Cast::promote, kTensors);
 constinit OpInfo copysign =
     elementwise(define<Binary, infer_binary<Binary>, grad_copysign>({.schema = "copysign(Tensor input, Tensor|Scalar other) -> Tensor",
                     .doc = "The absolute value of input with the sign of other.",
@@ -214,22 +227,23 @@ constinit OpInfo copysign =
                     .example = "pyburn.copysign(pyburn.tensor([1., -2.]), -1.)"}),
         Cast::promote_float, kCopysign);
 constinit OpInfo fmax =
-    elementwise(define<Binary, infer_binary<Binary>, grad_fextremum<at_least>>({.schema = "fmax(Tensor input, Tensor other) -> Tensor",
+    elementwise(define<Binary, infer_binary<Binary>, grad_fextremum<is_larger>>({.schema = "fmax(Tensor input, Tensor other) -> Tensor",
                     .doc = "The larger of two elements; a number wins against NaN.",
                     .saves = inputs,
                     .example = "pyburn.fmax(pyburn.tensor([1., float('nan')]), pyburn.tensor([0., 2.]))"}),
         Cast::promote, kTensors);
 constinit OpInfo fmin =
-    elementwise(define<Binary, infer_binary<Binary>, grad_fextremum<at_most>>({.schema = "fmin(Tensor input, Tensor other) -> Tensor",
+    elementwise(define<Binary, infer_binary<Binary>, grad_fextremum<is_smaller>>({.schema = "fmin(Tensor input, Tensor other) -> Tensor",
                     .doc = "The smaller of two elements; a number wins against NaN.",
                     .saves = inputs,
                     .example = "pyburn.fmin(pyburn.tensor([1., float('nan')]), pyburn.tensor([0., 2.]))"}),
         Cast::promote, kTensors);
-constinit OpInfo nextafter = elementwise(define<Binary, infer_wide>({.schema = "nextafter(Tensor input, Tensor other) -> Tensor",
-                                             .doc = "The next number after input on the way to other.",
-                                             .no_grad = "a step between neighbouring numbers, not a smooth function",
-                                             .example = "pyburn.nextafter(pyburn.tensor([1.]), pyburn.tensor([2.])) > 1"}),
-    Cast::promote, R"(
+constinit OpInfo nextafter =
+    elementwise(define<Binary, infer_wide, grad_nextafter>({.schema = "nextafter(Tensor input, Tensor other) -> Tensor",
+                    .doc = "The next number after input on the way to other.",
+                    .saves = inputs,
+                    .example = "pyburn.nextafter(pyburn.tensor([1.]), pyburn.tensor([2.])) > 1"}),
+        Cast::promote, R"(
 t(2, 3), t(2, 3)
 t(2, 1), t(1, 3)
 t(), t(2)
@@ -248,27 +262,22 @@ constinit OpInfo heaviside = elementwise(define<Binary, infer_binary<Binary>>({.
 
 namespace {
 constinit FunctionInfo functions[] = {
-    {.schema = "logaddexp2(Tensor input, Tensor other) -> Tensor",
-        .doc = "log2(2^input + 2^other), without overflow on the way.",
-        .example = "pyburn.logaddexp2(pyburn.tensor([1.]), pyburn.tensor([1.]))",
-        .samples = kTensors,
-        .out = true},
     {.schema = "ldexp(Tensor input, Tensor other) -> Tensor",
         .doc = "input * 2^other.",
         .example = "pyburn.ldexp(pyburn.tensor([1., 3.]), pyburn.tensor([1, 2]))",
-        .samples = kTensors,
+        .samples = "t(2, 3), t(2, 3, dtype=i64)\nt(2, 1), t(1, 3)\nt(), t(2)\nt(0, 3), t(1, 3)\nt(2, 1).expand(2, 3), t(3)\nt(4, 3).T, "
+                   "t(3, 4)\nt(5, dtype=f64), t(5, "
+                   "dtype=f64)\n"
+                   "t(4, dtype=f16), t(4, dtype=f16)\nt(2), t(3) ! shapes do not broadcast",
         .in_place = true},
 };
 }
 
-Tensor logaddexp2(const TensorHandle& input, const TensorHandle& other) {
-  return logaddexp(input * std::numbers::ln2, other * std::numbers::ln2) * std::numbers::log2e;
-}
 Tensor ldexp(const TensorHandle& input, const TensorHandle& other) { return input * pow(2.0, other); }
 
 void register_binary_math(OpTable& table) {
-  table.add({&op::floor_divide, &op::remainder, &op::fmod, &op::atan2, &op::hypot, &op::xlogy, &op::logaddexp, &op::copysign, &op::fmax,
-      &op::fmin, &op::nextafter, &op::heaviside});
+  table.add({&op::floor_divide, &op::remainder, &op::fmod, &op::atan2, &op::hypot, &op::xlogy, &op::logaddexp, &op::logaddexp2,
+      &op::copysign, &op::fmax, &op::fmin, &op::nextafter, &op::heaviside});
   table.add(functions);
 }
 

@@ -161,10 +161,11 @@ t(5, dtype=i64), t(5, dtype=i64), atol=2.0
 t(), t()
 t(0, 3), t(1, 3)
 t(4, 3).T, t(3, 4)
+t(2, 1).expand(2, 3), t(2, 3)
 t(2), t(2), rtol=-1.0 ! at least 0
 t(2), t(2, dtype=f64) ! dtypes)"},
     {.schema = "allclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool",
-        .doc = "Is |input - other| <= atol + rtol * |other| everywhere?",
+        .doc = "Whether |input - other| <= atol + rtol * |other| everywhere.",
         .example = "pyburn.allclose(pyburn.tensor([1., 2.]), pyburn.tensor([1., 2.0000001]))",
         .samples = R"(
 t(2, 3), t(2, 3)
@@ -179,7 +180,7 @@ t(4, 3).T, t(3, 4)
 t(2, 1).expand(2, 3), t(2, 3)
 t(2), t(2, dtype=f64) ! dtypes)"},
     {.schema = "equal(Tensor input, Tensor other) -> bool",
-        .doc = "Have both the same size and the same elements?",
+        .doc = "Whether both have the same size and the same elements.",
         .example = "pyburn.equal(pyburn.tensor([1, 2]), pyburn.tensor([1, 2]))",
         .samples = "t(2, 3), t(2, 3)\ntensor([1., 2.]), tensor([1., 2.])\ntensor([1., nan]), tensor([1., nan])\nt(2), t(3)\nt(), t()\n"
                    "t(0), t(0)\nt(3, 2).T, t(2, 3)\nt(2, 1).expand(2, 3), t(2, 3)\n1, t(2) ! Tensor"},

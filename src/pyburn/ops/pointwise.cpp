@@ -17,12 +17,6 @@ Meta infer_lerp(const Lerp& a, Metas in) {
   for (const Meta& m : in) require<DTypeError>(m.dtype == in[0].dtype, "expected equal dtypes: got {} and {}", in[0].dtype, m.dtype);
   return infer_floating(a, in);
 }
-Meta infer_addcmul(const AddProduct& a, Metas in) {
-  require<DTypeError>(
-      is_floating(in[0].dtype) || !a.value.is_floating(), "for integral input, value must not be floating: got {}", a.value);
-  return in[0];
-}
-
 Grads grad_lerp(const Lerp& a, const GradContext& c) {
   const TensorHandle& dy = c.dy();
   if (a.weight) return {dy * (1 - a.weight->to_double()), dy * Operand(*a.weight)};
@@ -42,8 +36,8 @@ Grads grad_addcdiv(const AddProduct& a, const GradContext& c) {
 Grads grad_clamp(const Clamp& a, const GradContext& c) {
   const TensorHandle x = c.input(0);
   Tensor dx = c.dy();
-  if (a.min) dx = where(ge(x, *a.min), dx, 0.0);
-  if (a.max) dx = where(le(x, *a.max), dx, 0.0);
+  if (a.min) dx = where(gt(x, *a.min), dx, 0.0);
+  if (a.max) dx = where(lt(x, *a.max), dx, 0.0);
   return {dx};
 }
 
@@ -76,7 +70,7 @@ t(5, dtype=f64), t(5, dtype=f64), t(5, dtype=f64)
 t(5, dtype=f16), t(5, dtype=f16), 2
 t(2), t(2, dtype=f64), 0.5 ! dtypes
 t(2, dtype=i64), t(2, dtype=i64), 0.5 ! floating)"});
-constinit OpInfo addcmul = define<AddProduct, infer_addcmul, grad_addcmul>(
+constinit OpInfo addcmul = define<AddProduct, infer_same<AddProduct>, grad_addcmul>(
     {.schema = "addcmul(Tensor input, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
         .doc = "input + value * tensor1 * tensor2.",
         .kind = Kind::elementwise,
@@ -129,6 +123,7 @@ t(2, 1), max=t(1, 3)
 t(), t(2)
 t(0, 3), t(1, 3), t(1, 3)
 t(4, 3).T, t(3, 4), t(4, 3).T
+t(2, 1).expand(2, 3), t(3), t(2, 3)
 t(5, dtype=i64), t(5), t(5)
 t(2), t(3) ! shapes do not broadcast)",
         .in_place = true},
@@ -164,11 +159,14 @@ t(2, 1), t(1, 3, dtype=b8), 1
 t(), t(dtype=b8), -1.5
 t(0, 3), t(1, 3, dtype=b8), 1
 t(4, 3).T, t(3, 4, dtype=b8), 0
+t(2, 1).expand(2, 3), t(3, dtype=b8), 2
 t(4, dtype=i64), t(4, dtype=b8), 3
 t(4, dtype=f16), t(4, dtype=b8), 3
 t(2), t(2), 1 ! boolean
 t(2), t(2, dtype=b8), t(2) ! axes
-t(2, dtype=i64), t(2, dtype=b8), 1.5 ! converted)",
+t(4, dtype=i64), t(4, dtype=b8), 1.5
+t(4, dtype=b8), t(4, dtype=b8), 0
+t(2, dtype=i64), t(2, dtype=b8), t() ! converted)",
         .in_place = true},
 };
 }
@@ -176,8 +174,8 @@ t(2, dtype=i64), t(2, dtype=b8), 1.5 ! converted)",
 Tensor clamp(const TensorHandle& input, const TensorHandle& min, const TensorHandle& max) {
   require<ValueError>(min.defined() || max.defined(), "[clamp] at least one of min and max must be given: got None");
   Tensor y = input;
-  if (min.defined()) y = where(lt(y, min), min, y);
-  return max.defined() ? where(gt(y, max), max, y) : y;
+  if (min.defined()) y = maximum(y, min);
+  return max.defined() ? minimum(y, max) : y;
 }
 Tensor clamp_min(const TensorHandle& input, const Scalar& min) { return clamp(input, min, std::optional<Scalar>()); }
 Tensor clamp_min(const TensorHandle& input, const TensorHandle& min) { return clamp(input, min, TensorHandle()); }
@@ -186,9 +184,8 @@ Tensor clamp_max(const TensorHandle& input, const TensorHandle& max) { return cl
 Tensor masked_fill(const TensorHandle& input, const TensorHandle& mask, const Operand& value) {
   if (!value.is_tensor()) {
     const Scalar& v = value.value();
-    require<DTypeError>(
-        is_floating(input.dtype()) || !v.is_floating(), "[masked_fill] value cannot be converted to {}: got {}", input.dtype(), v);
-    return where(mask, input.dtype() == DType::boolean ? Scalar(v.to<bool>()) : v, input);
+    const DType dtype = input.dtype();
+    return where(mask, is_floating(dtype) ? v : dtype == DType::boolean ? Scalar(v.to<bool>()) : Scalar(v.to_int()), input);
   }
   const TensorHandle& v = value.tensor();
   require(v.rank() == 0, "[masked_fill] expected a value without axes: got {}", v.shape());

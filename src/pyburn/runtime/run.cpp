@@ -246,9 +246,11 @@ void decompose(Backend& backend, OpRef op, Inputs in, Outputs out) {
       out[i] = std::move(results[int64_t(i)]);
       continue;
     }
+    TensorHandle target = alias(out[i], out[i].layout());
+    target.set(Flag::untracked);  // the door has counted this write
     InputList one;
     one.add(results[int64_t(i)]);
-    call_into(op::cast, CastTo{out[i].dtype()}, one, out[i]);
+    call_into(op::cast, CastTo{out[i].dtype()}, one, target);
   }
 }
 

@@ -35,6 +35,7 @@ class BinaryMathKernels:
     hypot = binary("hypot", np.hypot)
     xlogy = binary("xlogy", xlogy)
     logaddexp = binary("logaddexp", np.logaddexp)
+    logaddexp2 = binary("logaddexp2", np.logaddexp2)
     copysign = binary("copysign", np.copysign)
     fmax = binary("fmax", np.fmax)
     fmin = binary("fmin", np.fmin)

@@ -19,6 +19,16 @@ def right_shift(x, places):
     return np.where(inside, np.right_shift(x, np.where(inside, places, 0)), np.where(np.less(x, 0), -1, 0))
 
 
+def bits(op: str, function):
+    """A kernel of integers; a number is taken modulo the width of the elements."""
+
+    def wrapped(x, y):
+        dtype = np.result_type(*(v for v in (x, y) if isinstance(v, np.ndarray)))
+        return function(*(v if isinstance(v, np.ndarray) else np.asarray(v).astype(dtype) for v in (x, y)))
+
+    return binary(op, wrapped)
+
+
 class LogicKernels:
     isinf = unary("isinf", np.isinf)
     isfinite = unary("isfinite", np.isfinite)
@@ -27,8 +37,8 @@ class LogicKernels:
     logical_and = binary("logical_and", np.logical_and)
     logical_or = binary("logical_or", np.logical_or)
     logical_xor = binary("logical_xor", np.logical_xor)
-    bitwise_and = binary("bitwise_and", np.bitwise_and)
-    bitwise_or = binary("bitwise_or", np.bitwise_or)
-    bitwise_xor = binary("bitwise_xor", np.bitwise_xor)
-    bitwise_left_shift = binary("bitwise_left_shift", left_shift)
-    bitwise_right_shift = binary("bitwise_right_shift", right_shift)
+    bitwise_and = bits("bitwise_and", np.bitwise_and)
+    bitwise_or = bits("bitwise_or", np.bitwise_or)
+    bitwise_xor = bits("bitwise_xor", np.bitwise_xor)
+    bitwise_left_shift = bits("bitwise_left_shift", left_shift)
+    bitwise_right_shift = bits("bitwise_right_shift", right_shift)

@@ -22,6 +22,10 @@ def log_gamma(x: float) -> float:
 
 
 def digamma(x: float) -> float:
+    if x == 0 or math.isnan(x) or x == math.inf:
+        return math.copysign(math.inf, -x) if x == 0 else x
+    if x < 0 and x == math.floor(x):
+        return math.nan
     if x < 0:
         return digamma(1 - x) - math.pi / math.tan(math.pi * x)
     total = 0.0

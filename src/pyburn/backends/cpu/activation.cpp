@@ -17,7 +17,7 @@ namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
 
 // Between float and double: what a function is computed in.
-HWY_INLINE double exp_in_double(float x) { return wide_exp(x); }
+HWY_INLINE double exp_in_double(float x) { return x < -200 ? 0 : wide_exp(x); }
 HWY_INLINE double exp_in_double(double x) { return std::exp(x); }
 HWY_INLINE double log1p_in_double(float, double x) { return wide_log1p(x); }
 HWY_INLINE double log1p_in_double(double, double x) { return std::log1p(x); }
