@@ -57,6 +57,11 @@ PyObject* transposed(const TensorHandle& t) {
   return wrap(permute(t, order));
 }
 PyObject* matrix_transposed(const TensorHandle& t) { return wrap(transpose(t, -2, -1)); }
+PyObject* conjugate_transposed(const TensorHandle& t) {
+  require(t.rank() == 2 || t.rank() == 0, "[H] expected a matrix: got {}", t.shape());
+  return wrap(t.rank() ? transpose(t, 0, 1) : Tensor(t));
+}
+PyObject* matrix_adjoint(const TensorHandle& t) { return wrap(t.rank() ? adjoint(t) : Tensor(t)); }
 
 // size(), size(dim), stride(), stride(dim): all of them, or one.
 template <auto all>
@@ -147,6 +152,8 @@ PyGetSetDef* tensor_attributes() {
       {"nbytes", getter<bytes>, nullptr, "Bytes of all elements.", nullptr},
       {"T", getter<transposed>, nullptr, "The axes in reverse order; a view.", nullptr},
       {"mT", getter<matrix_transposed>, nullptr, "The last two axes exchanged; a view.", nullptr},
+      {"H", getter<conjugate_transposed>, nullptr, "The transpose of a matrix; a view.", nullptr},
+      {"mH", getter<matrix_adjoint>, nullptr, "The last two axes exchanged; a view.", nullptr},
       {"_version", getter<version>, nullptr, "How often the storage was written in place.", nullptr},
       {"_is_parameter", getter<is_parameter>, nullptr, "Was it made by Parameter()?", nullptr},
       {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},

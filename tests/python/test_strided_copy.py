@@ -13,7 +13,9 @@ DTYPES = [np.uint8, np.int16, np.float32, np.float64]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("shape", [(64, 64), (65, 130), (3, 200), (200, 3), (70, 5, 90), (2, 33, 4, 47), (1, 129, 64)])
+@pytest.mark.parametrize(
+    "shape", [(64, 64), (65, 130), (3, 200), (200, 3), (70, 5, 90), (2, 33, 4, 47), (1, 129, 64), (3, 50, 70), (50, 70, 3)]
+)
 def test_every_order_of_axes(shape, dtype) -> None:
     a = np.arange(np.prod(shape)).astype(dtype).reshape(shape)
     t = pyburn.from_numpy(a)
@@ -37,3 +39,12 @@ def test_written_through_a_view() -> None:
     t = pyburn.from_numpy(a)
     t.T[...] = pyburn.from_numpy(b)
     assert np.array_equal(a, b.T)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_large_matrices_bypass_the_cache(dtype) -> None:
+    rows, columns = 1056, (5 << 20) // (1056 * np.dtype(dtype).itemsize) // 16 * 16 + 16
+    a = np.arange(rows * columns).astype(dtype).reshape(rows, columns)
+    t = pyburn.from_numpy(a)
+    assert np.array_equal(t.T.contiguous().numpy(), a.T)
+    assert np.array_equal(t[:-7, :-5].T.contiguous().numpy(), a[:-7, :-5].T)

@@ -59,7 +59,8 @@ constinit FunctionInfo functions[] = {
         .doc = "A view with the size of other.",
         .torch = "lambda x, y: x.view_as(y)",
         .example = "pyburn.ones(6).view_as(pyburn.ones(2, 3)).shape",
-        .samples = "t(6), t(2, 3)\nt(), t(1)\nt(0, 2), t(2, 0)\nt(2, 3), t(2, 3).T\nt(4, 1).expand(4, 3), t(2, 2, 3)\nt(5), t(2, 3) ! size"},
+        .samples =
+            "t(6), t(2, 3)\nt(), t(1)\nt(0, 2), t(2, 0)\nt(2, 3), t(2, 3).T\nt(4, 1).expand(4, 3), t(2, 2, 3)\nt(5), t(2, 3) ! size"},
     {.schema = "reshape_as(Tensor input, Tensor other) -> Tensor",
         .doc = "The same elements in the size of other.",
         .torch = "lambda x, y: x.reshape_as(y)",
@@ -69,7 +70,8 @@ constinit FunctionInfo functions[] = {
         .doc = "Stretched to the size of other, without a copy.",
         .torch = "lambda x, y: x.expand_as(y)",
         .example = "pyburn.ones(3, 1).expand_as(pyburn.ones(3, 4)).shape",
-        .samples = "t(3, 1), t(3, 2)\nt(), t(2)\nt(1, 0), t(2, 0)\nt(2, 3).T, t(4, 3, 2)\nt(2, 1).expand(2, 3), t(2, 3)\nt(2), t(3) ! must match"},
+        .samples =
+            "t(3, 1), t(3, 2)\nt(), t(2)\nt(1, 0), t(2, 0)\nt(2, 3).T, t(4, 3, 2)\nt(2, 1).expand(2, 3), t(2, 3)\nt(2), t(3) ! must match"},
     {.schema = "atleast_1d(Tensor input) -> Tensor",
         .doc = "input with at least one axis; a view.",
         .example = "pyburn.atleast_1d(pyburn.tensor(1.)).shape",
@@ -101,8 +103,9 @@ constinit FunctionInfo functions[] = {
         .doc = "The coordinates of a grid, one tensor per axis; indexing='xy' exchanges the first two axes. Views.",
         .torch = "lambda tensors, indexing='ij': torch.meshgrid(*tensors, indexing=indexing)",
         .example = "pyburn.meshgrid(pyburn.arange(2), pyburn.arange(3), indexing='ij')",
-        .samples = "[t(2), t(3)]\n[t(2), t(3)], indexing='xy'\n[t(2), t(3), t(2)], indexing='xy'\n[t(), t(2)]\n[t(0), t(2)]\n[t(4)[::2], t(3)]\n"
-                   "[t(1).expand(3), t(2)], indexing='ij'\n[t(2, 2)] ! at most one axis\n[t(2)], indexing='yx' ! indexing\n[] ! non-empty"},
+        .samples =
+            "[t(2), t(3)]\n[t(2), t(3)], indexing='xy'\n[t(2), t(3), t(2)], indexing='xy'\n[t(), t(2)]\n[t(0), t(2)]\n[t(4)[::2], t(3)]\n"
+            "[t(1).expand(3), t(2)], indexing='ij'\n[t(2, 2)] ! at most one axis\n[t(2)], indexing='yx' ! indexing\n[] ! non-empty"},
 };
 
 Tensors each(const Tensors& tensors, Tensor (*function)(const TensorHandle&)) {
@@ -114,8 +117,8 @@ Tensors each(const Tensors& tensors, Tensor (*function)(const TensorHandle&)) {
 }  // namespace
 
 Tensor movedim(const TensorHandle& input, const Dims& source, const Dims& destination) {
-  require(source.size() == destination.size(), "[movedim] source and destination must have as many axes: got {} and {}", source,
-      destination);
+  require(
+      source.size() == destination.size(), "[movedim] source and destination must have as many axes: got {} and {}", source, destination);
   Dims order(input.rank(), -1), moved(input.rank(), 0);
   for (int64_t i = 0; i < source.size(); ++i) {
     const int from = normalise_dim(source[i], input.rank()), to = normalise_dim(destination[i], input.rank());

@@ -60,8 +60,10 @@ namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "embedding(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, "
                "bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
-        .doc = "The rows of weight that input names. Those longer than max_norm are first shortened, in place; padding_idx gets no gradient.",
-        .torch = "lambda x, w, *rest, **k: torch.nn.functional.embedding(x, w.clone() if w.requires_grad and k.get('max_norm') else w, *rest, **k)",
+        .doc =
+            "The rows of weight that input names. Those longer than max_norm are first shortened, in place; padding_idx gets no gradient.",
+        .torch = "lambda x, w, *rest, **k: torch.nn.functional.embedding(x, w.clone() if w.requires_grad and k.get('max_norm') else w, "
+                 "*rest, **k)",
         .example = "pyburn.embedding(pyburn.tensor([1, 0]), pyburn.ones(2, 3))",
         .samples = R"(
 index(4, below=5), t(5, 3)
@@ -116,8 +118,8 @@ Tensor embedding(const TensorHandle& input, const TensorHandle& weight, std::opt
   int64_t padding = -1;
   if (padding_idx) {
     const int64_t n = weight.rank() ? weight.shape()[0] : 0;
-    require<ValueError>(*padding_idx >= -n && *padding_idx < n, "[embedding] padding_idx must be within num_embeddings: got {} for {}",
-        *padding_idx, n);
+    require<ValueError>(
+        *padding_idx >= -n && *padding_idx < n, "[embedding] padding_idx must be within num_embeddings: got {} for {}", *padding_idx, n);
     padding = *padding_idx < 0 ? *padding_idx + n : *padding_idx;
   }
   if (max_norm) shorten(weight, input, *max_norm, norm_type);
@@ -131,7 +133,8 @@ Tensor embedding_bag(const TensorHandle& input, const TensorHandle& weight, cons
   require<ValueError>(!per_sample_weights.defined() || mode == "sum",
       "[embedding_bag] per_sample_weights are only supported for mode='sum': got mode='{}'", mode);
   require(input.rank() == 1 || input.rank() == 2, "[embedding_bag] expected an input of one or two axes: got {}", input.shape());
-  require<ValueError>(offsets.defined() == (input.rank() == 1), "[embedding_bag] offsets are needed for an input of one axis, and only there");
+  require<ValueError>(
+      offsets.defined() == (input.rank() == 1), "[embedding_bag] offsets are needed for an input of one axis, and only there");
   const int64_t n = input.numel();
   Device* device = &input.device();
   const Tensor flat = reshape(input, Dims{n});

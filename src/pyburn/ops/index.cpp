@@ -30,7 +30,8 @@ Meta infer_placed(int64_t dim, Metas in) {
 }
 Meta infer_copy(const IndexAxis& a, Metas in) { return infer_placed(a.dim, in); }
 Meta infer_add(const IndexAdd& a, Metas in) {
-  require<DTypeError>(is_floating(in[0].dtype) || !a.alpha.is_floating(), "for integral input, alpha must not be floating: got {}", a.alpha);
+  require<DTypeError>(
+      is_floating(in[0].dtype) || !a.alpha.is_floating(), "for integral input, alpha must not be floating: got {}", a.alpha);
   return infer_placed(a.dim, in);
 }
 
@@ -157,17 +158,19 @@ constinit FunctionInfo functions[] = {
     {.schema = "masked_select(Tensor input, Tensor mask) -> Tensor",
         .doc = "The elements of input where mask is true, along one axis.",
         .example = "pyburn.masked_select(pyburn.arange(3), pyburn.tensor([True, False, True]))",
-        .samples = "t(2, 3), t(2, 3, dtype=b8)\nt(2, 3), t(3, dtype=b8)\nt(3), t(2, 1, dtype=b8)\nt(), tensor(True)\nt(0, 3), t(3, dtype=b8)\n"
-                   "t(3, 2).T, t(2, 3, dtype=b8)\nt(2, 1).expand(2, 3), t(2, 3, dtype=b8)\nt(4, dtype=i64), t(4, dtype=b8)\n"
-                   "t(3), t(3) ! bool\nt(3), t(2, dtype=b8) ! broadcast",
+        .samples =
+            "t(2, 3), t(2, 3, dtype=b8)\nt(2, 3), t(3, dtype=b8)\nt(3), t(2, 1, dtype=b8)\nt(), tensor(True)\nt(0, 3), t(3, dtype=b8)\n"
+            "t(3, 2).T, t(2, 3, dtype=b8)\nt(2, 1).expand(2, 3), t(2, 3, dtype=b8)\nt(4, dtype=i64), t(4, dtype=b8)\n"
+            "t(3), t(3) ! bool\nt(3), t(2, dtype=b8) ! broadcast",
         .out = true},
     {.schema = "masked_scatter(Tensor input, Tensor mask, Tensor source) -> Tensor",
         .doc = "input, with the elements of source one after the other in the places where mask is true.",
         .example = "pyburn.masked_scatter(pyburn.zeros(3), pyburn.tensor([True, False, True]), pyburn.ones(2))",
-        .samples = "t(2, 3), t(2, 3, dtype=b8), t(6)\nt(2, 3), t(3, dtype=b8), t(2, 4)\nt(), tensor(True), t(2)\nt(0, 3), t(3, dtype=b8), t(1)\n"
-                   "t(3, 2).T, t(2, 3, dtype=b8), t(4, 2).T\nt(2, 1).expand(2, 3), t(2, 3, dtype=b8), t(7)\n"
-                   "t(4, dtype=i64), t(4, dtype=b8), t(4, dtype=i64)\nt(3), tensor([True, True, False]), t(1) ! not enough\n"
-                   "t(3), t(3), t(3) ! bool\nt(3), t(3, dtype=b8), t(3, dtype=f64) ! dtype",
+        .samples =
+            "t(2, 3), t(2, 3, dtype=b8), t(6)\nt(2, 3), t(3, dtype=b8), t(2, 4)\nt(), tensor(True), t(2)\nt(0, 3), t(3, dtype=b8), t(1)\n"
+            "t(3, 2).T, t(2, 3, dtype=b8), t(4, 2).T\nt(2, 1).expand(2, 3), t(2, 3, dtype=b8), t(7)\n"
+            "t(4, dtype=i64), t(4, dtype=b8), t(4, dtype=i64)\nt(3), tensor([True, True, False]), t(1) ! not enough\n"
+            "t(3), t(3), t(3) ! bool\nt(3), t(3, dtype=b8), t(3, dtype=f64) ! dtype",
         .in_place = true},
 };
 
@@ -181,8 +184,9 @@ Tensor places_of(const TensorHandle& mask) {
 Tensor index_fill(const TensorHandle& input, int64_t dim, const TensorHandle& index, const Operand& value) {
   require(!value.is_tensor() || value.tensor().rank() == 0, "[index_fill] value must be a number or a 0-dimensional tensor: got {}",
       value.is_tensor() ? value.tensor().shape() : Shape());
-  const Tensor one = value.is_tensor() ? value.tensor().dtype() == input.dtype() ? Tensor(value.tensor()) : cast(value.tensor(), input.dtype())
-                                       : full(Dims{}, value.value(), input.dtype(), &input.device(), false);
+  const Tensor one = value.is_tensor()
+                         ? value.tensor().dtype() == input.dtype() ? Tensor(value.tensor()) : cast(value.tensor(), input.dtype())
+                         : full(Dims{}, value.value(), input.dtype(), &input.device(), false);
   Dims size = input.shape();
   if (input.rank()) size[normalise_dim(dim, input.rank())] = index.numel();
   return index_copy(input, dim, index, expand(one, size));
@@ -203,7 +207,8 @@ Tensor masked_scatter(const TensorHandle& input, const TensorHandle& mask, const
       input.dtype(), source.dtype());
   const Tensors both = broadcast_tensors({input, mask});
   const Tensor places = places_of(both[1]);
-  require(places.numel() <= source.numel(), "[masked_scatter] source has not enough elements: got {} for {}", source.numel(), places.numel());
+  require(
+      places.numel() <= source.numel(), "[masked_scatter] source has not enough elements: got {} for {}", source.numel(), places.numel());
   const Tensor elements = slice(reshape(source, Dims{source.numel()}), 0, 0, places.numel());
   return reshape(index_copy(reshape(both[0], Dims{both[0].numel()}), 0, places, elements), both[0].shape());
 }

@@ -11,13 +11,17 @@ namespace {
 Shape named_shape(const IndexTensors& a, const Shape& x, Metas indices) {
   const int64_t count = int64_t(indices.size());
   require<IndexError>(count > 0, "expected at least one index");
-  require<IndexError>(a.axis >= 0 && a.axis + count <= x.rank(), "too many indices for tensor of dimension {}: got {}", x.rank(),
-      a.axis + count);
+  require<IndexError>(
+      a.axis >= 0 && a.axis + count <= x.rank(), "too many indices for tensor of dimension {}: got {}", x.rank(), a.axis + count);
   Shape common;
   for (const Meta& i : indices) {
-    require<DTypeError>(is_integral(i.dtype) && i.dtype != DType::boolean,
-        "tensors used as indices must be of an integer dtype or bool: got {}", i.dtype);
-    common = broadcast_shapes(common, i.shape);
+    require<DTypeError>(
+        is_integral(i.dtype) && i.dtype != DType::boolean, "tensors used as indices must be of an integer dtype or bool: got {}", i.dtype);
+    try {
+      common = broadcast_shapes(common, i.shape);
+    } catch (ShapeError&) {  // PyTorch counts it as a wrong index
+      fail<IndexError>("shape mismatch: indexing tensors could not be broadcast together: got {} and {}", common, i.shape);
+    }
   }
   Shape shape;
   shape.append(x.begin(), x.begin() + a.axis);
@@ -60,8 +64,8 @@ Grads grad_put(const IndexTensors& a, const GradContext& c) {
 }  // namespace
 
 namespace op {
-constinit OpInfo _index = define<IndexTensors, infer_index, grad_index>(
-    {.schema = "_index(Tensor input, Tensor[] indices, int axis=0) -> Tensor",
+constinit OpInfo _index =
+    define<IndexTensors, infer_index, grad_index>({.schema = "_index(Tensor input, Tensor[] indices, int axis=0) -> Tensor",
         .doc = "What x[..., *indices] gives, with the first index for axis.",
         .kind = Kind::gather,
         .saves = inputs,
@@ -94,7 +98,8 @@ constinit OpInfo _index_put = define<IndexTensors, infer_put, grad_put>(
         .saves = inputs,
         .in_place = true,
         .changes_first = true,
-        .torch = "lambda x, values, indices, axis=0, accumulate=False: torch.ops.aten.index_put(x, [None] * axis + list(indices), values, accumulate)",
+        .torch = "lambda x, values, indices, axis=0, accumulate=False: torch.ops.aten.index_put(x, [None] * axis + list(indices), values, "
+                 "accumulate)",
         .example = "pyburn.zeros(3).index_put((pyburn.tensor([0, 2]),), pyburn.ones(2))",
         .samples = R"(
 t(4, 3), t(2, 3), [tensor([2, 0])]
@@ -122,7 +127,8 @@ constexpr const char* kPut =
     "t(4, 3), [tensor([2, 0])], t(2, 3)\nt(4, 3), [tensor([2, 0])], t(3)\nt(4, 3), [tensor([-1, 0]), tensor([[0], [2]])], t()\n"
     "t(4, 3), [index(5, below=4)], t(5, 3), accumulate=True\nt(4), [tensor([True, False, True, False])], t(2)\n"
     "t(2, 3), [tensor([[True, False, True], [False, True, False]])], t(1)\nt(0, 3), [index(0, below=1)], t(0, 3)\n"
-    "t(3, 4).T, [tensor([3, 1])], t(3, 2).T\nt(4, 3), [tensor([2, 0])], t(1, 3).expand(2, 3)\nt(4, dtype=i64), [index(6, below=4)], t(6, dtype=i64), True\n"
+    "t(3, 4).T, [tensor([3, 1])], t(3, 2).T\nt(4, 3), [tensor([2, 0])], t(1, 3).expand(2, 3)\nt(4, dtype=i64), [index(6, below=4)], t(6, "
+    "dtype=i64), True\n"
     "t(4, 3), [tensor([4])], t(3) ! out of bounds\nt(4, 3), [tensor([0, 1])], t(5) ! shape mismatch\n"
     "t(4, 3), [tensor([0])], t(3, dtype=f64) ! dtype";
 constinit FunctionInfo functions[] = {
@@ -138,7 +144,8 @@ constinit FunctionInfo functions[] = {
     {.schema = "take(Tensor input, Tensor index) -> Tensor",
         .doc = "The elements of the flattened input that index names; negative numbers count from the end.",
         .example = "pyburn.take(pyburn.tensor([[1, 2], [3, 4]]), pyburn.tensor([0, -1]))",
-        .samples = "t(2, 3), index(4, below=6)\nt(2, 3), tensor([[0, -1], [-6, 5]])\nt(), tensor([0, 0])\nt(3), tensor(2)\nt(3), index(0, below=3)\n"
+        .samples = "t(2, 3), index(4, below=6)\nt(2, 3), tensor([[0, -1], [-6, 5]])\nt(), tensor([0, 0])\nt(3), tensor(2)\nt(3), index(0, "
+                   "below=3)\n"
                    "t(3, 2).T, index(4, below=6)\nt(2, 1).expand(2, 3), index(2, 2, below=6)\nt(3, dtype=i64), index(2, below=3)\n"
                    "t(2, 3), tensor([6]) ! out of bounds\nt(3), t(2) ! integer",
         .out = true},
@@ -244,9 +251,10 @@ Tensor index_put(const TensorHandle& input, const Tensors& indices, const Tensor
 }
 Tensor take(const TensorHandle& input, const TensorHandle& index) { return _index(reshape(input, Dims{input.numel()}), {index}, 0); }
 Tensor put(const TensorHandle& input, const TensorHandle& index, const TensorHandle& source, bool accumulate) {
-  require(index.numel() == source.numel(), "[put] source must have as many elements as index: got {} and {}", source.shape(), index.shape());
-  require<DTypeError>(source.dtype() == input.dtype(), "[put] expected input and source of one dtype: got {} and {}", input.dtype(),
-      source.dtype());
+  require(
+      index.numel() == source.numel(), "[put] source must have as many elements as index: got {} and {}", source.shape(), index.shape());
+  require<DTypeError>(
+      source.dtype() == input.dtype(), "[put] expected input and source of one dtype: got {} and {}", input.dtype(), source.dtype());
   const Tensor flat = reshape(input, Dims{input.numel()});
   return reshape(_index_put(flat, reshape(source, index.shape()), {index}, 0, accumulate), input.shape());
 }

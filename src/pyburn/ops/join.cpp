@@ -72,9 +72,11 @@ constexpr const char* kCat = R"(
 [t(2, 3)], 2 ! dim out of range
 [] ! non-empty)";
 constexpr const char* kBesides =
-    "[t(2, 3), t(2, 3)]\n[t(4), t(2)]\n[t(), t()]\n[t(0, 2), t(0, 2)]\n[t(3, 2).T, t(2, 3)]\n[t(2, 1).expand(2, 3), t(2, 3)]\n[] ! non-empty";
+    "[t(2, 3), t(2, 3)]\n[t(4), t(2)]\n[t(), t()]\n[t(0, 2), t(0, 2)]\n[t(3, 2).T, t(2, 3)]\n[t(2, 1).expand(2, 3), t(2, 3)]\n[] ! "
+    "non-empty";
 constexpr const char* kOnTop =
-    "[t(2, 3), t(2, 3)]\n[t(4), t(4)]\n[t(), t()]\n[t(0, 2), t(0, 2)]\n[t(3, 2).T, t(2, 3)]\n[t(2, 1).expand(2, 3), t(2, 3)]\n[] ! non-empty";
+    "[t(2, 3), t(2, 3)]\n[t(4), t(4)]\n[t(), t()]\n[t(0, 2), t(0, 2)]\n[t(3, 2).T, t(2, 3)]\n[t(2, 1).expand(2, 3), t(2, 3)]\n[] ! "
+    "non-empty";
 
 }  // namespace
 
@@ -160,8 +162,8 @@ Tensor stack(const Tensors& tensors, int64_t dim) {
   const int axis = normalise_dim(dim, tensors[0].rank() + 1);
   Tensors rows;
   for (const TensorHandle& t : tensors) {
-    require(t.shape() == tensors[0].shape(), "[stack] expects each tensor to be of equal size: got {} and {}", tensors[0].shape(),
-        t.shape());
+    require(
+        t.shape() == tensors[0].shape(), "[stack] expects each tensor to be of equal size: got {} and {}", tensors[0].shape(), t.shape());
     rows.push_back(unsqueeze(t, axis));
   }
   return cat(rows, axis);
@@ -170,9 +172,13 @@ Tensor hstack(const Tensors& tensors) {
   const Tensors wide = each(tensors, [](const TensorHandle& t) { return atleast_1d(t); });
   return cat(wide, !wide.empty() && wide[0].rank() > 1 ? 1 : 0);
 }
-Tensor vstack(const Tensors& tensors) { return cat(each(tensors, [](const TensorHandle& t) { return atleast_2d(t); }), 0); }
+Tensor vstack(const Tensors& tensors) {
+  return cat(each(tensors, [](const TensorHandle& t) { return atleast_2d(t); }), 0);
+}
 Tensor row_stack(const Tensors& tensors) { return vstack(tensors); }
-Tensor dstack(const Tensors& tensors) { return cat(each(tensors, [](const TensorHandle& t) { return atleast_3d(t); }), 2); }
+Tensor dstack(const Tensors& tensors) {
+  return cat(each(tensors, [](const TensorHandle& t) { return atleast_3d(t); }), 2);
+}
 Tensor column_stack(const Tensors& tensors) { return cat(each(tensors, as_column), 1); }
 
 Tensor block_diag(const Tensors& tensors) {

@@ -51,8 +51,9 @@ t(3), (-2, -2) ! negative)"});
 namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "pad(Tensor input, int[] pad, str mode='constant', float? value=None) -> Tensor",
-        .doc = "input with a border: of a value ('constant'), of its own elements mirrored ('reflect'), of the nearest ('replicate') or from "
-               "the other end ('circular').",
+        .doc =
+            "input with a border: of a value ('constant'), of its own elements mirrored ('reflect'), of the nearest ('replicate') or from "
+            "the other end ('circular').",
         .torch = "torch.nn.functional.pad",
         .example = "pyburn.pad(pyburn.arange(3.), (1, 2))",
         .samples = R"(

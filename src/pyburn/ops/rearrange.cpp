@@ -8,8 +8,8 @@ namespace pyburn {
 
 RepeatCounts RepeatCounts::from(const TensorHandle& repeats, std::optional<int64_t> output_size) {
   require(repeats.rank() == 1, "repeats must have one axis: got {}", repeats.shape());
-  require<DTypeError>(repeats.dtype() == DType::int64 || repeats.dtype() == DType::int32, "expected an integer tensor of repeats: got {}",
-      repeats.dtype());
+  require<DTypeError>(
+      repeats.dtype() == DType::int64 || repeats.dtype() == DType::int32, "expected an integer tensor of repeats: got {}", repeats.dtype());
   return {output_size.value_or(-1)};
 }
 
@@ -79,8 +79,8 @@ constinit OpInfo triu = define<Triangle, infer_triangle, grad_triu>({.schema = "
     .changes_first = true,
     .example = "pyburn.triu(pyburn.ones(3, 3))",
     .samples = kTriangle});
-constinit OpInfo repeat_interleave_indices = define<RepeatCounts, nullptr>(
-    {.schema = "repeat_interleave.indices(Tensor repeats, *, int? output_size=None) -> Tensor",
+constinit OpInfo repeat_interleave_indices =
+    define<RepeatCounts, nullptr>({.schema = "repeat_interleave.indices(Tensor repeats, *, int? output_size=None) -> Tensor",
         .doc = "The index i, repeats[i] times, for each i.",
         .kind = Kind::dynamic,
         .no_grad = "the result is an index",
@@ -206,8 +206,8 @@ Tensor repeat_interleave(
   const int axis = normalise_dim(dim.value_or(0), x.rank());
   const int64_t n = x.rank() ? x.shape()[axis] : 1;
   require(repeats.rank() <= 1, "[repeat_interleave] repeats must have one axis or none: got {}", repeats.shape());
-  require(repeats.numel() == n || repeats.numel() == 1, "[repeat_interleave] repeats must have the same size as input along dim: got {} for {}",
-      repeats.shape(), x.shape());
+  require(repeats.numel() == n || repeats.numel() == 1,
+      "[repeat_interleave] repeats must have the same size as input along dim: got {} for {}", repeats.shape(), x.shape());
   const Tensor counts = expand(repeats.rank() ? Tensor(repeats) : reshape(repeats, Dims{1}), Dims{n});
   return index_select(x.rank() ? x : reshape(x, Dims{1}), axis, repeat_interleave(counts, output_size));
 }

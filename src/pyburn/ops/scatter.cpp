@@ -56,7 +56,8 @@ Meta infer_reduce(const ScatterReduce& a, Metas in) {
 // What belongs to the elements that the index names, with 0 for the rest of src.
 Tensor spread_over_src(const Tensor& gathered, const Shape& src) {
   if (gathered.shape() == src) return gathered;
-  if (gathered.rank() != src.rank()) return gathered.numel() == src.numel() ? reshape(gathered, src) : zeros(src, gathered.dtype(), &gathered.device(), false);
+  if (gathered.rank() != src.rank())
+    return gathered.numel() == src.numel() ? reshape(gathered, src) : zeros(src, gathered.dtype(), &gathered.device(), false);
   Dims after;
   for (int i = src.rank() - 1; i >= 0; --i) {
     after.push_back(0);
@@ -183,8 +184,8 @@ t(3, 4), 0, index(2, below=3) ! as many axes
 t(3, 4), 0, index(2, 5, below=3) ! does not fit
 t(3, 4), 0, t(2, 4) ! index
 t(3, 4), 2, index(2, 4, below=3) ! dim out of range)"});
-constinit OpInfo scatter_src = define<Gather, infer_scatter, grad_scatter>(
-    {.schema = "scatter.src(Tensor input, int dim, Tensor index, Tensor src) -> Tensor",
+constinit OpInfo scatter_src =
+    define<Gather, infer_scatter, grad_scatter>({.schema = "scatter.src(Tensor input, int dim, Tensor index, Tensor src) -> Tensor",
         .doc = "input, with each element of src at its own place, but for dim, where the index says which; of several the last one stays.",
         .kind = Kind::gather,
         .saves = inputs,
@@ -205,8 +206,8 @@ t(5, dtype=i64), 0, tensor([4, 1]), t(2, dtype=i64)
 t(5, dtype=bf16), 0, tensor([4, 1]), t(2, dtype=bf16)
 t(3, 4), 0, tensor([[3, 0]]), t(1, 2) ! out of bounds
 t(3, 4), 0, index(2, 4, below=3), t(2, 4, dtype=f64) ! dtype)"});
-constinit OpInfo scatter_add = define<Gather, infer_scatter, grad_scatter_add>(
-    {.schema = "scatter_add(Tensor input, int dim, Tensor index, Tensor src) -> Tensor",
+constinit OpInfo scatter_add =
+    define<Gather, infer_scatter, grad_scatter_add>({.schema = "scatter_add(Tensor input, int dim, Tensor index, Tensor src) -> Tensor",
         .doc = "input, with each element of src added at its own place, but for dim, where the index says which.",
         .kind = Kind::gather,
         .saves = inputs,
@@ -271,17 +272,19 @@ constinit FunctionInfo functions[] = {
         .doc = "input, with value added ('add') or multiplied ('multiply') at the places that the index names.",
         .torch = "torch.scatter",
         .example = "pyburn.scatter(pyburn.ones(3), 0, pyburn.tensor([0, 0]), 2., reduce='multiply')",
-        .samples = "t(3, 4).constant, 0, index(2, 4, below=3), 1.5, reduce='add'\nt(5).constant, 0, index(7, below=5), 2, reduce='multiply'\n"
-                   "t().constant, 0, index(below=1), 1, reduce='add'\nt(0, 4).constant, 1, index(0, 4, below=3), 1, reduce='add'\n"
-                   "t(4, 3).constant.T, -2, index(2, 4, below=3), 3, reduce='multiply'\n"
-                   "t(3, 1).constant.expand(3, 4), 0, index(2, 4, below=3), 1, reduce='add'\nt(3), 0, index(2, below=3), 1, reduce='max' ! reduce",
+        .samples =
+            "t(3, 4).constant, 0, index(2, 4, below=3), 1.5, reduce='add'\nt(5).constant, 0, index(7, below=5), 2, reduce='multiply'\n"
+            "t().constant, 0, index(below=1), 1, reduce='add'\nt(0, 4).constant, 1, index(0, 4, below=3), 1, reduce='add'\n"
+            "t(4, 3).constant.T, -2, index(2, 4, below=3), 3, reduce='multiply'\n"
+            "t(3, 1).constant.expand(3, 4), 0, index(2, 4, below=3), 1, reduce='add'\nt(3), 0, index(2, below=3), 1, reduce='max' ! reduce",
         .in_place = true},
     {.schema = "take_along_dim(Tensor input, Tensor indices, int? dim=None) -> Tensor",
         .doc = "gather, with input and indices stretched to each other; without dim both are flattened.",
         .example = "pyburn.take_along_dim(pyburn.tensor([[3, 1]]), pyburn.tensor([[1], [0]]), 1)",
-        .samples = "t(3, 4), index(1, 4, below=3), 0\nt(3, 4), index(3, 2, below=4), dim=-1\nt(3, 4), index(5, below=12)\nt(), index(2, below=1)\n"
-                   "t(0, 4), index(0, 2, below=4), 1\nt(4, 3).T, index(1, 4, below=3), 0\nt(3, 1).expand(3, 4), index(3, 2, below=4), 1\n"
-                   "t(3, 4), index(2, below=3), 0 ! axes\nt(3), t(2), 0 ! index",
+        .samples =
+            "t(3, 4), index(1, 4, below=3), 0\nt(3, 4), index(3, 2, below=4), dim=-1\nt(3, 4), index(5, below=12)\nt(), index(2, below=1)\n"
+            "t(0, 4), index(0, 2, below=4), 1\nt(4, 3).T, index(1, 4, below=3), 0\nt(3, 1).expand(3, 4), index(3, 2, below=4), 1\n"
+            "t(3, 4), index(2, below=3), 0 ! axes\nt(3), t(2), 0 ! index",
         .out = true},
 };
 

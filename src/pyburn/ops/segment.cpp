@@ -68,8 +68,8 @@ Grads grad(const Segments& a, const GradContext& c) {
 }  // namespace
 
 namespace op {
-constinit OpInfo _segment_reduce = define<Segments, infer, grad>(
-    {.schema = "_segment_reduce(Tensor input, Tensor lengths, str reduce, Scalar? initial=None) -> Tensor",
+constinit OpInfo _segment_reduce =
+    define<Segments, infer, grad>({.schema = "_segment_reduce(Tensor input, Tensor lengths, str reduce, Scalar? initial=None) -> Tensor",
         .doc = "The reduction of consecutive parts of input along axis 0.",
         .saves = inputs | outputs,
         .torch = "lambda x, lengths, reduce, initial=None: torch.segment_reduce(x, reduce, lengths=lengths, initial=initial, unsafe=True)",
@@ -98,8 +98,9 @@ namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? offsets=None, int axis=0, "
                "bool unsafe=False, Scalar? initial=None) -> Tensor",
-        .doc = "The reduction ('sum', 'prod', 'mean', 'max', 'min') of consecutive parts of data along axis 0, given by their lengths, or by "
-               "where they begin and the last one ends.",
+        .doc =
+            "The reduction ('sum', 'prod', 'mean', 'max', 'min') of consecutive parts of data along axis 0, given by their lengths, or by "
+            "where they begin and the last one ends.",
         .example = "pyburn.segment_reduce(pyburn.ones(5), 'sum', lengths=pyburn.tensor([2, 3]))",
         .samples = R"(
 t(5), 'sum', lengths=tensor([2, 3])
@@ -115,7 +116,8 @@ t(5, 2), 'sum', lengths=tensor([1, 1]), axis=1 ! axis 0)"},
 };
 }
 
-Tensor segment_reduce(const TensorHandle& data, const std::string& reduce, const TensorHandle& lengths, const TensorHandle& offsets, int64_t axis, bool, const std::optional<Scalar>& initial) {
+Tensor segment_reduce(const TensorHandle& data, const std::string& reduce, const TensorHandle& lengths, const TensorHandle& offsets,
+    int64_t axis, bool, const std::optional<Scalar>& initial) {
   require<ValueError>(lengths.defined() != offsets.defined(), "[segment_reduce] either lengths or offsets must be given");
   require(data.rank() > 0, "[segment_reduce] needs at least one axis: got rank 0");
   require<UnsupportedOp>(normalise_dim(axis, data.rank()) == 0, "[segment_reduce] only axis 0 is supported: got {}", axis);

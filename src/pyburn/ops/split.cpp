@@ -54,7 +54,8 @@ constinit FunctionInfo functions[] = {
     {.schema = "vsplit(Tensor input, int indices_or_sections) -> Tensor[]",
         .doc = "Equal pieces on top of each other, along axis 0; views.",
         .example = "pyburn.vsplit(pyburn.ones(4, 2), 2)",
-        .samples = "t(4, 3), 2\nt(3, 4), 3\nt(2, 0), 2\nt(3, 4).T, 2\nt(2, 1).expand(2, 4), 2\nt(), 1 ! at least 2\nt(5, 2), 2 ! divisible"},
+        .samples =
+            "t(4, 3), 2\nt(3, 4), 3\nt(2, 0), 2\nt(3, 4).T, 2\nt(2, 1).expand(2, 4), 2\nt(), 1 ! at least 2\nt(5, 2), 2 ! divisible"},
     {.schema = "vsplit.indices(Tensor input, int[] indices_or_sections) -> Tensor[]",
         .doc = "Pieces on top of each other that begin at the given indices; views.",
         .torch = "torch.vsplit",
@@ -165,7 +166,9 @@ Tensors hsplit(const TensorHandle& input, int64_t sections) { return equal_piece
 Tensors hsplit(const TensorHandle& input, const Dims& indices) { return tensor_split(input, indices, across(input)); }
 Tensors vsplit(const TensorHandle& input, int64_t sections) { return equal_pieces(input, down(input), sections, "vsplit"); }
 Tensors vsplit(const TensorHandle& input, const Dims& indices) { return tensor_split(input, indices, down(input)); }
-Tensors dsplit(const TensorHandle& input, int64_t sections) { return equal_pieces(input, direction(input, 2, "dsplit"), sections, "dsplit"); }
+Tensors dsplit(const TensorHandle& input, int64_t sections) {
+  return equal_pieces(input, direction(input, 2, "dsplit"), sections, "dsplit");
+}
 Tensors dsplit(const TensorHandle& input, const Dims& indices) { return tensor_split(input, indices, direction(input, 2, "dsplit")); }
 
 void register_split(OpTable& table) { table.add(functions); }

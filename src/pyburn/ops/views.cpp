@@ -22,9 +22,7 @@ Grads grad_as_strided(const AsStrided& a, const GradContext& c) {
   if (from.numel() == 0 || to.numel() == 0) return {zeros(from.shape, c.meta(0).dtype, device, false)};
   const int64_t first = std::min(from.offset, to.offset), end = std::max(from.extent().second, to.extent().second);
   const Tensor everywhere = arange(end - first, {}, 1, DType::int64, device, false);
-  auto places = [&](const Layout& l) {
-    return reshape(as_strided(everywhere, l.shape, l.strides, l.offset - first), Dims{l.numel()});
-  };
+  auto places = [&](const Layout& l) { return reshape(as_strided(everywhere, l.shape, l.strides, l.offset - first), Dims{l.numel()}); };
   const Tensor nothing = zeros(Dims{end - first}, c.dy().dtype(), device, false), sources = places(from);
   Tensor total = index_add(nothing, 0, places(to), reshape(c.dy(), Dims{to.numel()}));
   if (from.has_overlap()) {  // elements that share a place share its gradient

@@ -75,9 +75,7 @@ void write(const TensorHandle& x, int axis, Inputs indices, const Shape& places,
   if (rows.tensor().storage() != y.storage()) convert_into(rows.tensor(), y);
 }
 
-void index_select(const IndexAxis& a, Inputs in, Outputs out) {
-  read(*in[0], int(a.dim), in.subspan(1), in[1]->shape(), false, out[0]);
-}
+void index_select(const IndexAxis& a, Inputs in, Outputs out) { read(*in[0], int(a.dim), in.subspan(1), in[1]->shape(), false, out[0]); }
 void index_copy(const IndexAxis& a, Inputs in, Outputs out) {
   write(*in[0], int(a.dim), in.subspan(1, 1), in[1]->shape(), false, *in[2], false, 1, out[0]);
 }

@@ -18,8 +18,8 @@ class IndexedRows {
   const TensorHandle& tensor() const { return x_; }
   int64_t places() const { return count_; }
 
-  void read_into(const TensorHandle& y);                     // y is plain: (outer, places, row)
-  void write_from(const TensorHandle& values);               // values are plain; of equal places the last stays
+  void read_into(const TensorHandle& y);                    // y is plain: (outer, places, row)
+  void write_from(const TensorHandle& values);              // values are plain; of equal places the last stays
   void add_from(const TensorHandle& values, Scalar alpha);  // not for float16 and bfloat16
 
  private:

@@ -16,8 +16,8 @@ namespace {
 
 // Pairs each element of a plain index with the element of a strided tensor that it names.
 struct Pairing {
-  Shape shape;      // of the index; at least one axis
-  Dims strides;     // of the tensor
+  Shape shape;   // of the index; at least one axis
+  Dims strides;  // of the tensor
   int64_t dim = 0, extent = 1;
   const int64_t* index = nullptr;
 
@@ -94,8 +94,8 @@ void visit_in_order(const Pairing& pairs, int64_t elements, Visit visit) {
     if (i != pairs.dim && (split < 0 || pairs.shape[i] > pairs.shape[split])) split = i;
   if (split >= 0 && pairs.shape[split] > 1) {
     const int64_t n = pairs.shape[split];
-    parallel_for(n, std::max<int64_t>(1, kGrain * n / elements),
-        [&](int64_t begin, int64_t end) { pairs.visit(split, begin, end, visit); });
+    parallel_for(
+        n, std::max<int64_t>(1, kGrain * n / elements), [&](int64_t begin, int64_t end) { pairs.visit(split, begin, end, visit); });
     return;
   }
   const int64_t parts = elements > kGrain ? num_threads() : 1, span = (pairs.extent - 1) * pairs.strides[pairs.dim] + 1;

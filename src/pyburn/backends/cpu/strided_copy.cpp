@@ -73,13 +73,22 @@ struct Copy {
       return;
     }
     if (const int row = axis_to_exchange(); row >= 0) exchange(row);
-    else in_rows();
+    else in_rows(axis_of_rows());
   }
 
-  // Row by row of the innermost axis; a chunk may begin and end inside a row.
-  void in_rows() const {
-    const int64_t inner = loop.inner(), f = stride(kFrom, last()), t = stride(kTo, last());
-    const SmallVector<int, 8> outer = axes_without(last(), last());
+  // The innermost axis; the longest where that has a few elements only, such as the colours of an image.
+  int axis_of_rows() const {
+    int axis = last();
+    if (loop.inner() < 8)
+      for (int i = 0; i < last(); ++i)
+        if (loop.shape[i] > loop.shape[axis]) axis = i;
+    return axis;
+  }
+
+  // Row by row of one axis; a chunk may begin and end inside a row.
+  void in_rows(int along) const {
+    const int64_t inner = loop.shape[along], f = stride(kFrom, along), t = stride(kTo, along);
+    const SmallVector<int, 8> outer = axes_without(along, along);
     int64_t n = inner;
     for (int axis : outer) n *= loop.shape[axis];
     const bool plain = f == 1 && t == 1 && inner * int64_t(sizeof(T)) >= 32;
@@ -200,7 +209,7 @@ void copy_as(const StridedPlace& from, const StridedPlace& to, Loop loop) {
 }  // namespace
 
 void copy_strided(int64_t element_size, const Shape& shape, const StridedPlace& from, const StridedPlace& to) {
-  if (shape.numel() == 0) return;
+  if (shape.numel() == 0 || (from.data == to.data && from.strides == to.strides)) return;
   const Layout source{shape, from.strides, 0}, target{shape, to.strides, 0};
   const Layout* both[] = {&source, &target};
   Loop loop = collapse(both);

@@ -9,9 +9,7 @@ struct StridedPlace {
   void* data;
   Dims strides;
 };
-inline void* first_element(const TensorHandle& t) {
-  return static_cast<char*>(t.storage()->host) + t.layout().offset * size_of(t.dtype());
-}
+inline void* first_element(const TensorHandle& t) { return static_cast<char*>(t.storage()->host) + t.layout().offset * size_of(t.dtype()); }
 inline StridedPlace place_of(const TensorHandle& t) { return {first_element(t), t.strides()}; }
 
 // to = from, for elements of 1, 2, 4 or 8 bytes. The places must not overlap.
