@@ -248,6 +248,12 @@ PyObject* call_zero_(const Arguments& a) {
 PyObject* call_one_hot(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::one_hot(x...); }, a.tensor(0), a.integer(1)));
 }
+PyObject* call_grid_sample(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::grid_sample(x...); }, a.tensor(0), a.tensor(1), a.text(2), a.text(3), a.optional_boolean(4)));
+}
+PyObject* call_affine_grid(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::affine_grid(x...); }, a.tensor(0), a.dims(1), a.optional_boolean(2)));
+}
 PyObject* call_nonzero(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::nonzero(x...); }, a.tensor(0)));
 }
@@ -590,6 +596,42 @@ void into_argmax(const Arguments& a, std::span<const TensorHandle> out) {
 PyObject* call_var(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::var(x...); }, a.tensor(0), a.optional_dims(1), a.scalar(2), a.boolean(3)));
 }
+PyObject* call_lstm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::lstm(x...); }, a.tensor(0), a.tensors(1), a.tensors(2), a.boolean(3), a.integer(4), a.number(5), a.boolean(6), a.boolean(7), a.boolean(8)));
+}
+PyObject* call_gru(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::gru(x...); }, a.tensor(0), a.tensor(1), a.tensors(2), a.boolean(3), a.integer(4), a.number(5), a.boolean(6), a.boolean(7), a.boolean(8)));
+}
+PyObject* call_rnn_tanh(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rnn_tanh(x...); }, a.tensor(0), a.tensor(1), a.tensors(2), a.boolean(3), a.integer(4), a.number(5), a.boolean(6), a.boolean(7), a.boolean(8)));
+}
+PyObject* call_rnn_relu(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rnn_relu(x...); }, a.tensor(0), a.tensor(1), a.tensors(2), a.boolean(3), a.integer(4), a.number(5), a.boolean(6), a.boolean(7), a.boolean(8)));
+}
+PyObject* call_lstm_cell(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::lstm_cell(x...); }, a.tensor(0), a.tensors(1), a.tensor(2), a.tensor(3), a.optional_tensor(4), a.optional_tensor(5)));
+}
+PyObject* call_gru_cell(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::gru_cell(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.optional_tensor(4), a.optional_tensor(5)));
+}
+PyObject* call_rnn_tanh_cell(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rnn_tanh_cell(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.optional_tensor(4), a.optional_tensor(5)));
+}
+PyObject* call_rnn_relu_cell(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rnn_relu_cell(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.optional_tensor(4), a.optional_tensor(5)));
+}
+PyObject* call_rnn_steps(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rnn_steps(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.tensor(3), a.optional_tensor(4), a.text(5), a.boolean(6)));
+}
+void into_rnn_steps(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { rnn_steps_into(Targets<3>{out[0], out[1], out[2]}, x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.tensor(3), a.optional_tensor(4), a.text(5), a.boolean(6));
+}
+PyObject* call_rnn_steps_grad(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::rnn_steps_grad(x...); }, a.tensor(0), a.optional_tensor(1), a.tensor(2), a.tensor(3), a.optional_tensor(4), a.tensor(5), a.tensor(6), a.tensor(7), a.text(8), a.boolean(9)));
+}
+void into_rnn_steps_grad(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { rnn_steps_grad_into(Targets<4>{out[0], out[1], out[2], out[3]}, x...); }, a.tensor(0), a.optional_tensor(1), a.tensor(2), a.tensor(3), a.optional_tensor(4), a.tensor(5), a.tensor(6), a.tensor(7), a.text(8), a.boolean(9));
+}
 PyObject* call_neg(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::neg(x...); }, a.tensor(0)));
 }
@@ -724,6 +766,8 @@ const FunctionEntry kFunctions[] = {
     {"fill_(Tensor input, Scalar value) -> Tensor", "Overwrites every element of input with value.", "pyburn.ones(2).fill_(3.)", call_fill_, nullptr, kMethod},
     {"zero_(Tensor input) -> Tensor", "Overwrites every element of input with 0.", "pyburn.ones(2).zero_()", call_zero_, nullptr, kMethod},
     {"one_hot(Tensor input, int num_classes) -> Tensor", "A new last axis with 1 at the index that input holds and 0 elsewhere (int64).", "pyburn.one_hot(pyburn.tensor([0, 2]), 3)", call_one_hot, nullptr, kMethod},
+    {"grid_sample(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None) -> Tensor", "input (N, C, H, W) at the places of grid (N, h, w, 2), which are (x, y) between -1 and 1; volumes likewise. mode is bilinear or nearest, padding_mode (for places outside) zeros, border or reflection.", "pyburn.grid_sample(pyburn.ones(1, 1, 4, 4), pyburn.zeros(1, 2, 2, 2)).shape", call_grid_sample, nullptr, kMethod},
+    {"affine_grid(Tensor theta, int[] size, bool? align_corners=None) -> Tensor", "The grid for grid_sample that maps images of the given size (N, C, H, W) by the matrices theta (N, 2, 3); volumes likewise.", "pyburn.affine_grid(pyburn.tensor([[[1., 0., 0.], [0., 1., 0.]]]), (1, 1, 2, 2)).shape", call_affine_grid, nullptr, 0},
     {"nonzero(Tensor input) -> Tensor", "The indices of the elements that are not zero, a row each.", "pyburn.nonzero(pyburn.tensor([0., 3., 0., 4.]))", call_nonzero, nullptr, kMethod},
     {"index_select(Tensor input, int dim, Tensor index) -> Tensor", "The parts of input along dim that index names, in its order.", "pyburn.index_select(pyburn.arange(5), 0, pyburn.tensor([4, 0]))", call_index_select, into_index_select, kMethod},
     {"index_add(Tensor input, int dim, Tensor index, Tensor source) -> Tensor", "input, with the parts of source added where index says; an index may repeat.", "pyburn.index_add(pyburn.zeros(3), 0, pyburn.tensor([0, 0, 2]), pyburn.ones(3))", call_index_add, into_index_add, kMethod},
@@ -807,6 +851,16 @@ const FunctionEntry kFunctions[] = {
     {"amin(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor", "Smallest element of input over dim; ties share the gradient.", "pyburn.amin(pyburn.tensor([1., 3.]))", call_amin, into_amin, kMethod},
     {"argmax(Tensor input, int? dim=None, bool keepdim=False) -> Tensor", "Position of the largest element along dim, or in the flattened tensor.", "pyburn.argmax(pyburn.tensor([1., 3., 2.]))", call_argmax, into_argmax, kMethod},
     {"var(Tensor input, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> Tensor", "Variance over dim; correction 1 is the unbiased estimate.", "pyburn.var(pyburn.tensor([1., 2., 3.]))", call_var, nullptr, kMethod},
+    {"lstm(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor output, Tensor hn, Tensor cn)", "A long short-term memory over input (T, B, I); hx holds the first states and cells, params those of each layer and direction: w_ih, w_hh, then b_ih and b_hh, then w_hr where the states are projected.", "pyburn.lstm(pyburn.ones(5, 1, 3), [pyburn.zeros(1, 1, 2)] * 2, [pyburn.ones(8, 3), pyburn.ones(8, 2)], False, 1, 0.0, False, False, False)[0].shape", call_lstm, nullptr, kMethod},
+    {"gru(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor output, Tensor hn)", "A gated recurrent unit over input (T, B, I); params are those of each layer and direction: w_ih, w_hh, b_ih, b_hh.", "pyburn.gru(pyburn.ones(5, 1, 3), pyburn.zeros(1, 1, 2), [pyburn.ones(6, 3), pyburn.ones(6, 2)], False, 1, 0.0, False, False, False)[0].shape", call_gru, nullptr, kMethod},
+    {"rnn_tanh(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor output, Tensor hn)", "h = tanh(w_ih x + b_ih + w_hh h + b_hh) over input (T, B, I), layer by layer.", "pyburn.rnn_tanh(pyburn.ones(5, 1, 3), pyburn.zeros(1, 1, 2), [pyburn.ones(2, 3), pyburn.ones(2, 2)], False, 1, 0.0, False, False, False)[0].shape", call_rnn_tanh, nullptr, kMethod},
+    {"rnn_relu(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor output, Tensor hn)", "h = relu(w_ih x + b_ih + w_hh h + b_hh) over input (T, B, I), layer by layer.", "pyburn.rnn_relu(pyburn.ones(5, 1, 3), pyburn.zeros(1, 1, 2), [pyburn.ones(2, 3), pyburn.ones(2, 2)], False, 1, 0.0, False, False, False)[0].shape", call_rnn_relu, nullptr, kMethod},
+    {"lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor h, Tensor c)", "One step of lstm for input (B, I) and hx, a state and a cell (B, H).", "pyburn.lstm_cell(pyburn.ones(1, 3), [pyburn.zeros(1, 2)] * 2, pyburn.ones(8, 3), pyburn.ones(8, 2))[0].shape", call_lstm_cell, nullptr, kMethod},
+    {"gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", "One step of gru for input (B, I) and a state (B, H).", "pyburn.gru_cell(pyburn.ones(1, 3), pyburn.zeros(1, 2), pyburn.ones(6, 3), pyburn.ones(6, 2)).shape", call_gru_cell, nullptr, kMethod},
+    {"rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", "One step of rnn_tanh for input (B, I) and a state (B, H).", "pyburn.rnn_tanh_cell(pyburn.ones(1, 3), pyburn.zeros(1, 2), pyburn.ones(2, 3), pyburn.ones(2, 2)).shape", call_rnn_tanh_cell, nullptr, kMethod},
+    {"rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", "One step of rnn_relu for input (B, I) and a state (B, H).", "pyburn.rnn_relu_cell(pyburn.ones(1, 3), pyburn.zeros(1, 2), pyburn.ones(2, 3), pyburn.ones(2, 2)).shape", call_rnn_relu_cell, nullptr, kMethod},
+    {"rnn_steps(Tensor projected, Tensor weight, Tensor? bias, Tensor h0, Tensor? c0, str cell, bool reverse) -> (Tensor output, Tensor cells, Tensor gates)", "The states of a recurrent layer at all steps, from the projected inputs; cell is lstm, gru, tanh or relu.", "pyburn.rnn_steps(pyburn.ones(3, 1, 2), pyburn.ones(2, 2), None, pyburn.zeros(1, 2), None, 'tanh', False)[0].shape", call_rnn_steps, into_rnn_steps, 0},
+    {"rnn_steps_grad(Tensor grad_output, Tensor? grad_cells, Tensor weight, Tensor h0, Tensor? c0, Tensor output, Tensor cells, Tensor gates, str cell, bool reverse) -> (Tensor grad_projected, Tensor grad_recurrent, Tensor grad_h0, Tensor grad_c0)", "Gradient of rnn_steps, back through time.", "pyburn.rnn_steps_grad(pyburn.ones(3, 1, 2), None, pyburn.ones(2, 2), pyburn.zeros(1, 2), None, pyburn.ones(3, 1, 2), pyburn.zeros(0), pyburn.zeros(0), 'relu', False)[0].shape", call_rnn_steps_grad, into_rnn_steps_grad, 0},
     {"neg(Tensor input) -> Tensor", "Minus the elements of input.", "pyburn.neg(pyburn.tensor([1., -2.]))", call_neg, into_neg, kMethod | kInPlace},
     {"abs(Tensor input) -> Tensor", "Absolute value of the elements.", "pyburn.abs(pyburn.tensor([1., -2.]))", call_abs, into_abs, kMethod | kInPlace},
     {"exp(Tensor input) -> Tensor", "e to the power of the elements.", "pyburn.exp(pyburn.tensor([0., 1.]))", call_exp, into_exp, kMethod | kInPlace},

@@ -185,12 +185,12 @@ t(1, 2, 3), 5, align_corners=True ! align_corners)"},
     {.schema = "pixel_shuffle(Tensor input, int upscale_factor) -> Tensor",
         .doc = "(..., C * r * r, H, W) as (..., C, H * r, W * r): channels become pixels.",
         .example = "pyburn.pixel_shuffle(pyburn.ones(1, 4, 2, 2), 2).shape",
-        .samples = "t(1, 4, 2, 3), 2\nt(9, 1, 2), 3\nt(2, 1, 4, 1, 1), 2\nt(0, 4, 2, 3), 2\nt(1, 2, 3, 4).permute(0, 3, 1, 2), 2\n"
+        .samples = "t(1, 4, 2, 3), 2\nt(9, 1, 2), 3\nt(2, 1, 4, 1, 1), 2\nt(0, 4, 2, 3).constant, 2\nt(1, 2, 3, 4).permute(0, 3, 1, 2), 2\n"
                    "t(1, 1, 2, 3).expand(1, 4, 2, 3), 2\nt(), 2 ! axes\nt(1, 3, 2, 2), 2 ! channels"},
     {.schema = "pixel_unshuffle(Tensor input, int downscale_factor) -> Tensor",
         .doc = "(..., C, H * r, W * r) as (..., C * r * r, H, W): pixels become channels.",
         .example = "pyburn.pixel_unshuffle(pyburn.ones(1, 1, 4, 4), 2).shape",
-        .samples = "t(1, 1, 4, 6), 2\nt(1, 3, 6), 3\nt(0, 1, 4, 6), 2\nt(1, 4, 6, 1).permute(0, 3, 1, 2), 2\n"
+        .samples = "t(1, 1, 4, 6), 2\nt(1, 3, 6), 3\nt(1, 0, 4, 6), 2\nt(1, 4, 6, 2).permute(0, 3, 1, 2), 2\n"
                    "t(1, 1, 4, 2).expand(1, 3, 4, 2), 2\nt(), 2 ! axes\nt(1, 1, 3, 4), 2 ! divisible"},
     {.schema = "channel_shuffle(Tensor input, int groups) -> Tensor",
         .doc = "input (N, C, ...) with the channels of its groups interleaved.",

@@ -8,6 +8,9 @@ void register_binary(OpTable&);
 void register_conv(OpTable&);
 void register_einsum(OpTable&);
 void register_copy(OpTable&);
+void register_grid_sample(OpTable&);
+void register_rnn(OpTable&);
+void register_rnn_steps(OpTable&);
 void register_interpolate(OpTable&);
 void register_attention(OpTable&);
 void register_pooling(OpTable&);
@@ -42,6 +45,9 @@ inline void register_operations(OpTable& table) {
            register_pooling,
            register_attention,
            register_interpolate,
+           register_rnn_steps,
+           register_rnn,
+           register_grid_sample,
            register_norm,
            register_index,
            register_random,

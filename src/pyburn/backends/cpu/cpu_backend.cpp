@@ -56,6 +56,7 @@ CpuBackend::CpuBackend() {
            register_pool,
            register_attention,
            register_interpolate,
+           register_rnn_steps,
            register_softmax,
            register_random,
            register_index,

@@ -13,6 +13,7 @@
 #include "pyburn/ops/norm.h"
 #include "pyburn/ops/pool.h"
 #include "pyburn/ops/reduce.h"
+#include "pyburn/ops/rnn_steps.h"
 #include "pyburn/ops/unfold.h"
 #include "pyburn/support/error.h"
 
@@ -407,6 +408,22 @@ Tensor argmax(const TensorHandle& input, std::optional<int64_t> dim, bool keepdi
 void argmax_into(const TensorHandle& out, const TensorHandle& input, std::optional<int64_t> dim, bool keepdim) {
   InputList in; in.add(input);
   call_into(op::argmax, naming(op::argmax, [&] { return ArgReduce::from(input, dim, keepdim); }), in, out);
+}
+Results<3> rnn_steps(const TensorHandle& projected, const TensorHandle& weight, const TensorHandle& bias, const TensorHandle& h0, const TensorHandle& c0, const std::string& cell, bool reverse) {
+  InputList in; in.add(projected); in.add(weight); in.add(bias); in.add(h0); in.add(c0);
+  return as_tensors(call_array<3>(op::rnn_steps, naming(op::rnn_steps, [&] { return RnnSteps::from(projected, weight, bias, h0, c0, cell, reverse); }), in));
+}
+void rnn_steps_into(const Targets<3>& out, const TensorHandle& projected, const TensorHandle& weight, const TensorHandle& bias, const TensorHandle& h0, const TensorHandle& c0, const std::string& cell, bool reverse) {
+  InputList in; in.add(projected); in.add(weight); in.add(bias); in.add(h0); in.add(c0);
+  call_array_into<3>(op::rnn_steps, naming(op::rnn_steps, [&] { return RnnSteps::from(projected, weight, bias, h0, c0, cell, reverse); }), in, out);
+}
+Results<4> rnn_steps_grad(const TensorHandle& grad_output, const TensorHandle& grad_cells, const TensorHandle& weight, const TensorHandle& h0, const TensorHandle& c0, const TensorHandle& output, const TensorHandle& cells, const TensorHandle& gates, const std::string& cell, bool reverse) {
+  InputList in; in.add(grad_output); in.add(grad_cells); in.add(weight); in.add(h0); in.add(c0); in.add(output); in.add(cells); in.add(gates);
+  return as_tensors(call_array<4>(op::rnn_steps_grad, naming(op::rnn_steps_grad, [&] { return RnnSteps::from(grad_output, grad_cells, weight, h0, c0, output, cells, gates, cell, reverse); }), in));
+}
+void rnn_steps_grad_into(const Targets<4>& out, const TensorHandle& grad_output, const TensorHandle& grad_cells, const TensorHandle& weight, const TensorHandle& h0, const TensorHandle& c0, const TensorHandle& output, const TensorHandle& cells, const TensorHandle& gates, const std::string& cell, bool reverse) {
+  InputList in; in.add(grad_output); in.add(grad_cells); in.add(weight); in.add(h0); in.add(c0); in.add(output); in.add(cells); in.add(gates);
+  call_array_into<4>(op::rnn_steps_grad, naming(op::rnn_steps_grad, [&] { return RnnSteps::from(grad_output, grad_cells, weight, h0, c0, output, cells, gates, cell, reverse); }), in, out);
 }
 Tensor neg(const TensorHandle& input) {
   InputList in; in.add(input);

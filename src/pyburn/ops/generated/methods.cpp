@@ -92,6 +92,7 @@ Tensor Tensor::full_like(const Scalar& fill_value, std::optional<DType> dtype) c
 Tensor Tensor::fill_(const Scalar& value) const { return pyburn::fill_(*this, value); }
 Tensor Tensor::zero_() const { return pyburn::zero_(*this); }
 Tensor Tensor::one_hot(int64_t num_classes) const { return pyburn::one_hot(*this, num_classes); }
+Tensor Tensor::grid_sample(const TensorHandle& grid, const std::string& mode, const std::string& padding_mode, std::optional<bool> align_corners) const { return pyburn::grid_sample(*this, grid, mode, padding_mode, align_corners); }
 Tensor Tensor::nonzero() const { return pyburn::nonzero(*this); }
 Tensor Tensor::index_select(int64_t dim, const TensorHandle& index) const { return pyburn::index_select(*this, dim, index); }
 Tensor Tensor::index_add(int64_t dim, const TensorHandle& index, const TensorHandle& source) const { return pyburn::index_add(*this, dim, index, source); }
@@ -190,6 +191,14 @@ Tensor Tensor::amax(const OptionalDims& dim, bool keepdim) const { return pyburn
 Tensor Tensor::amin(const OptionalDims& dim, bool keepdim) const { return pyburn::amin(*this, dim, keepdim); }
 Tensor Tensor::argmax(std::optional<int64_t> dim, bool keepdim) const { return pyburn::argmax(*this, dim, keepdim); }
 Tensor Tensor::var(const OptionalDims& dim, const Scalar& correction, bool keepdim) const { return pyburn::var(*this, dim, correction, keepdim); }
+Results<3> Tensor::lstm(const Tensors& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first) const { return pyburn::lstm(*this, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first); }
+Results<2> Tensor::gru(const TensorHandle& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first) const { return pyburn::gru(*this, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first); }
+Results<2> Tensor::rnn_tanh(const TensorHandle& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first) const { return pyburn::rnn_tanh(*this, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first); }
+Results<2> Tensor::rnn_relu(const TensorHandle& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first) const { return pyburn::rnn_relu(*this, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first); }
+Results<2> Tensor::lstm_cell(const Tensors& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih, const TensorHandle& b_hh) const { return pyburn::lstm_cell(*this, hx, w_ih, w_hh, b_ih, b_hh); }
+Tensor Tensor::gru_cell(const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih, const TensorHandle& b_hh) const { return pyburn::gru_cell(*this, hx, w_ih, w_hh, b_ih, b_hh); }
+Tensor Tensor::rnn_tanh_cell(const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih, const TensorHandle& b_hh) const { return pyburn::rnn_tanh_cell(*this, hx, w_ih, w_hh, b_ih, b_hh); }
+Tensor Tensor::rnn_relu_cell(const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih, const TensorHandle& b_hh) const { return pyburn::rnn_relu_cell(*this, hx, w_ih, w_hh, b_ih, b_hh); }
 Tensor Tensor::neg() const { return pyburn::neg(*this); }
 const Tensor& Tensor::neg_() const {
   neg_into(*this, *this);
