@@ -30,6 +30,9 @@ set(PYBURN_SOURCES
   src/pyburn/ops/conv.cpp
   src/pyburn/ops/einsum.cpp
   src/pyburn/ops/copy.cpp
+  src/pyburn/ops/grid_sample.cpp
+  src/pyburn/ops/rnn.cpp
+  src/pyburn/ops/rnn_steps.cpp
   src/pyburn/ops/interpolate.cpp
   src/pyburn/ops/attention.cpp
   src/pyburn/ops/pooling.cpp
@@ -85,6 +88,7 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/conv.cpp
   src/pyburn/backends/cpu/conv_direct.cpp
   src/pyburn/backends/cpu/copy.cpp
+  src/pyburn/backends/cpu/rnn_steps.cpp
   src/pyburn/backends/cpu/interpolate.cpp
   src/pyburn/backends/cpu/attention.cpp
   src/pyburn/backends/cpu/pool.cpp

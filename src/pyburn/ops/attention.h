@@ -11,12 +11,13 @@ struct Attention {
   bool is_causal = false;  // query i sees the keys up to i
   double scale = 1;
   PB_FIELDS(is_causal, scale)
-  static Attention from(const TensorHandle&, const TensorHandle&, const TensorHandle&, const TensorHandle&, bool is_causal, double scale) {
+  using T = TensorHandle;
+  static Attention from(const T&, const T&, const T&, const T& mask, bool is_causal, double scale) {
+    require(!mask.defined() || mask.rank() == 4, "expected a mask of 4 axes: got {}", mask.shape());
     return {is_causal, scale};
   }
-  static Attention from(const TensorHandle&, const TensorHandle&, const TensorHandle&, const TensorHandle&, const TensorHandle&,
-      const TensorHandle&, const TensorHandle&, bool is_causal, double scale) {
-    return {is_causal, scale};
+  static Attention from(const T&, const T& q, const T& k, const T& v, const T& mask, const T&, const T&, bool is_causal, double scale) {
+    return from(q, k, v, mask, is_causal, scale);
   }
 };
 

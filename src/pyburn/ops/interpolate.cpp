@@ -185,12 +185,12 @@ t(1, 2, 3), 5, align_corners=True ! align_corners)"},
     {.schema = "pixel_shuffle(Tensor input, int upscale_factor) -> Tensor",
         .doc = "(..., C * r * r, H, W) as (..., C, H * r, W * r): channels become pixels.",
         .example = "pyburn.pixel_shuffle(pyburn.ones(1, 4, 2, 2), 2).shape",
-        .samples = "t(1, 4, 2, 3), 2\nt(9, 1, 2), 3\nt(2, 1, 4, 1, 1), 2\nt(0, 4, 2, 3), 2\nt(1, 2, 3, 4).permute(0, 3, 1, 2), 2\n"
+        .samples = "t(1, 4, 2, 3), 2\nt(9, 1, 2), 3\nt(2, 1, 4, 1, 1), 2\nt(0, 4, 2, 3).constant, 2\nt(1, 2, 3, 4).permute(0, 3, 1, 2), 2\n"
                    "t(1, 1, 2, 3).expand(1, 4, 2, 3), 2\nt(), 2 ! axes\nt(1, 3, 2, 2), 2 ! channels"},
     {.schema = "pixel_unshuffle(Tensor input, int downscale_factor) -> Tensor",
         .doc = "(..., C, H * r, W * r) as (..., C * r * r, H, W): pixels become channels.",
         .example = "pyburn.pixel_unshuffle(pyburn.ones(1, 1, 4, 4), 2).shape",
-        .samples = "t(1, 1, 4, 6), 2\nt(1, 3, 6), 3\nt(0, 1, 4, 6), 2\nt(1, 4, 6, 1).permute(0, 3, 1, 2), 2\n"
+        .samples = "t(1, 1, 4, 6), 2\nt(1, 3, 6), 3\nt(0, 1, 4, 6), 1\nt(1, 4, 6, 2).permute(0, 3, 1, 2), 2\n"
                    "t(1, 1, 4, 2).expand(1, 3, 4, 2), 2\nt(), 2 ! axes\nt(1, 1, 3, 4), 2 ! divisible"},
     {.schema = "channel_shuffle(Tensor input, int groups) -> Tensor",
         .doc = "input (N, C, ...) with the channels of its groups interleaved.",
@@ -247,6 +247,15 @@ Tensor interpolate(const TensorHandle& input, const OptionalDims& size, const Op
   return y.is_same(input) ? clone(input) : y;
 }
 
+namespace {
+// How many (channel, row, column) blocks there are.
+int64_t images(const Shape& s) {
+  int64_t n = 1;
+  for (int i = 0; i < s.rank() - 3; ++i) n *= s[i];
+  return n;
+}
+}  // namespace
+
 Tensor pixel_shuffle(const TensorHandle& input, int64_t upscale_factor) {
   const int64_t r = upscale_factor, rank = input.rank();
   require(rank >= 3, "expected at least 3 axes: got {}", input.shape());
@@ -255,7 +264,7 @@ Tensor pixel_shuffle(const TensorHandle& input, int64_t upscale_factor) {
   require(c % (r * r) == 0, "channels are not divisible by {}: got {}", r * r, input.shape());
   Dims size = input.shape();
   size[rank - 3] = c / r / r, size[rank - 2] = h * r, size[rank - 1] = w * r;
-  const int64_t batch = input.shape().numel() / std::max<int64_t>(1, c * h * w);
+  const int64_t batch = images(input.shape());
   const Tensor parts = permute(reshape(input, Dims{batch, c / r / r, r, r, h, w}), Dims{0, 1, 4, 2, 5, 3});
   return independent(reshape(parts, size));
 }
@@ -267,7 +276,7 @@ Tensor pixel_unshuffle(const TensorHandle& input, int64_t downscale_factor) {
   require(h % r == 0 && w % r == 0, "extents are not divisible by {}: got {}", r, input.shape());
   Dims size = input.shape();
   size[rank - 3] = c * r * r, size[rank - 2] = h / r, size[rank - 1] = w / r;
-  const int64_t batch = input.shape().numel() / std::max<int64_t>(1, c * h * w);
+  const int64_t batch = images(input.shape());
   const Tensor parts = permute(reshape(input, Dims{batch, c, h / r, r, w / r, r}), Dims{0, 1, 3, 5, 2, 4});
   return independent(reshape(parts, size));
 }

@@ -134,11 +134,11 @@ constinit OpInfo max_pool = define<MaxPool, infer_max, grad_max>({.schema = "max
     .example = "pyburn.max_pool(pyburn.arange(6.).reshape(1, 6), (2,), (2,), (0,), (1,), False, False)",
     .samples = R"(
 t(2, 3, 7), (3,), (2,), (1,), (1,), False, False
-t(2, 5, 6), (2, 3), (2, 2), (0, 1), (2, 1), True, False
-t(1, 2, 3, 4, 4), (2, 2, 2), (1, 2, 2), (1, 0, 1), (1, 1, 1), False, False
-t(2, 5, 7), (3, 2), (), (), (), False, True
+t(2, 4, 6), (2, 3), (2, 2), (0, 1), (2, 1), True, False
+t(1, 2, 2, 3, 4), (2, 2, 2), (1, 2, 2), (1, 0, 1), (1, 1, 1), False, False
+t(1, 5, 7), (3, 2), (), (), (), False, True
 t(0, 3, 7), (3,), (2,), (1,), (1,), False, False
-t(5, 6, 2).permute(2, 0, 1), (2, 3), (2, 2), (0, 1), (2, 1), True, False
+t(4, 6, 2).permute(2, 0, 1), (2, 3), (2, 2), (0, 1), (2, 1), True, False
 t(1, 5, 6).expand(2, 5, 6), (2, 3), (2, 2), (0, 1), (1, 1), True, False
 t(2, 3, 7, dtype=f16), (3,), (2,), (1,), (1,), False, False
 t(2, 3, 7, dtype=f64), (3,), (2,), (1,), (1,), False, False
@@ -156,11 +156,11 @@ constinit OpInfo max_pool_with_indices =
         .example = "pyburn.max_pool_with_indices(pyburn.arange(6.).reshape(1, 6), (2,), (2,), (0,), (1,), False, False)",
         .samples = R"(
 t(2, 3, 7), (3,), (2,), (1,), (1,), False, False
-t(2, 5, 6), (2, 3), (2, 2), (0, 1), (2, 1), True, False
-t(1, 2, 3, 4, 4), (2, 2, 2), (1, 2, 2), (1, 0, 1), (1, 1, 1), False, False
-t(2, 5, 7), (3, 2), (), (), (), False, True
+t(2, 4, 6), (2, 3), (2, 2), (0, 1), (2, 1), True, False
+t(1, 2, 2, 3, 4), (2, 2, 2), (1, 2, 2), (1, 0, 1), (1, 1, 1), False, False
+t(1, 5, 7), (3, 2), (), (), (), False, True
 t(0, 3, 7), (3,), (2,), (1,), (1,), False, False
-t(5, 6, 2).permute(2, 0, 1), (2, 3), (2, 2), (0, 1), (2, 1), True, False
+t(4, 6, 2).permute(2, 0, 1), (2, 3), (2, 2), (0, 1), (2, 1), True, False
 t(1, 5, 6).expand(2, 5, 6), (2, 3), (2, 2), (0, 1), (1, 1), True, False
 t(2, 3, 7, dtype=f64), (3,), (2,), (1,), (1,), False, False
 t(), (3,), (2,), (1,), (1,), False, False ! axes)"});

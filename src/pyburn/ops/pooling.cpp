@@ -112,16 +112,16 @@ t(1, 2, 3), tensor([[[0, 3, 4], [5, 2, 1]]]), 2, output_size=1 ! output_size)"},
         .torch = "torch.nn.functional.max_pool2d",
         .example = "pyburn.max_pool2d(pyburn.ones(1, 1, 4, 4), 2).shape",
         .samples = R"(
-t(1, 2, 5, 6), (2, 3)
-t(2, 5, 6), (2, 3), (1, 2)
-t(1, 2, 5, 6), 3, 2, (0, 1), ceil_mode=True
-t(1, 2, 5, 6), 2, 1, 0, 2
-t(0, 2, 5, 6), 2
-t(1, 5, 6, 2).permute(0, 3, 1, 2), 2
-t(1, 1, 5, 6).expand(1, 2, 5, 6), 2
+t(1, 2, 4, 6), (2, 3)
+t(2, 4, 6), (2, 3), (1, 2)
+t(1, 2, 4, 6), 3, 2, (0, 1), ceil_mode=True
+t(1, 2, 4, 6), 2, 1, 0, 2
+t(0, 2, 4, 6), 2
+t(1, 4, 6, 2).permute(0, 3, 1, 2), 2
+t(1, 1, 4, 6).expand(1, 2, 4, 6), 2
 t(), 2 ! axes
-t(1, 2, 5, 6), 2, padding=2 ! half
-t(1, 2, 5, 6), (2, 2, 2, 2) ! numbers)"},
+t(1, 2, 4, 6), 2, padding=2 ! half
+t(1, 2, 4, 6), (2, 2, 2, 2) ! numbers)"},
     {.schema = "max_pool2d_with_indices(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool "
                "ceil_mode=False) -> (Tensor output, Tensor indices)",
         .doc = "max_pool2d, and where in its plane each largest element is.",
@@ -129,69 +129,69 @@ t(1, 2, 5, 6), (2, 2, 2, 2) ! numbers)"},
                  "dilation, ceil_mode, True)",
         .example = "pyburn.max_pool2d_with_indices(pyburn.ones(1, 1, 4, 4), 2)[1].shape",
         .samples = R"(
-t(1, 2, 5, 6), (2, 3)
-t(2, 5, 6), (2, 3), (1, 2)
-t(1, 2, 5, 6), 3, 2, (0, 1), ceil_mode=True
-t(1, 2, 5, 6), 2, 1, 0, 2
-t(0, 2, 5, 6), 2
-t(1, 5, 6, 2).permute(0, 3, 1, 2), 2
-t(1, 1, 5, 6).expand(1, 2, 5, 6), 2
+t(1, 2, 4, 6), (2, 3)
+t(2, 4, 6), (2, 3), (1, 2)
+t(1, 2, 4, 6), 3, 2, (0, 1), ceil_mode=True
+t(1, 2, 4, 6), 2, 1, 0, 2
+t(0, 2, 4, 6), 2
+t(1, 4, 6, 2).permute(0, 3, 1, 2), 2
+t(1, 1, 4, 6).expand(1, 2, 4, 6), 2
 t(), 2 ! axes
-t(1, 2, 5, 6), 2, padding=2 ! half
-t(1, 2, 5, 6), (2, 2, 2, 2) ! numbers)"},
+t(1, 2, 4, 6), 2, padding=2 ! half
+t(1, 2, 4, 6), (2, 2, 2, 2) ! numbers)"},
     {.schema = "avg_pool2d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, bool "
                "count_include_pad=True, int? divisor_override=None) -> Tensor",
         .doc = "The mean of each window of input (N, C, H, W) or (C, H, W).",
         .torch = "torch.nn.functional.avg_pool2d",
         .example = "pyburn.avg_pool2d(pyburn.ones(1, 1, 4, 4), 2).shape",
         .samples = R"(
-t(1, 2, 5, 6), (2, 3)
-t(2, 5, 6), (2, 3), (1, 2)
-t(1, 2, 5, 6), 3, 2, (0, 1), ceil_mode=True
-t(1, 2, 5, 6), 3, 2, 1, True, False
-t(0, 2, 5, 6), 2
-t(1, 5, 6, 2).permute(0, 3, 1, 2), 2
-t(1, 1, 5, 6).expand(1, 2, 5, 6), 2
-t(1, 2, 5, 6), 2, divisor_override=3
+t(1, 2, 4, 6), (2, 3)
+t(2, 4, 6), (2, 3), (1, 2)
+t(1, 2, 4, 6), 3, 2, (0, 1), ceil_mode=True
+t(1, 2, 4, 6), 3, 2, 1, True, False
+t(0, 2, 4, 6), 2
+t(1, 4, 6, 2).permute(0, 3, 1, 2), 2
+t(1, 1, 4, 6).expand(1, 2, 4, 6), 2
+t(1, 2, 4, 6), 2, divisor_override=3
 t(), 2 ! axes
-t(1, 2, 5, 6), 2, padding=2 ! half
-t(1, 2, 5, 6), (2, 2, 2, 2) ! numbers
-t(1, 2, 5, 6), 2, divisor_override=0 ! divisor)"},
+t(1, 2, 4, 6), 2, padding=2 ! half
+t(1, 2, 4, 6), (2, 2, 2, 2) ! numbers
+t(1, 2, 4, 6), 2, divisor_override=0 ! divisor)"},
     {.schema = "adaptive_avg_pool2d(Tensor input, int[] output_size) -> Tensor",
         .doc = "The means of as many windows as output_size says, over input (N, C, H, W) or (C, H, W).",
         .torch = "torch.nn.functional.adaptive_avg_pool2d",
         .example = "pyburn.adaptive_avg_pool2d(pyburn.ones(1, 1, 4, 4), 2).shape",
         .samples = R"(
-t(1, 2, 5, 6), (3, 2)
-t(2, 5, 6), 1
-t(0, 2, 5, 6), 2
-t(1, 5, 6, 2).permute(0, 3, 1, 2), 2
-t(1, 1, 5, 6).expand(1, 2, 5, 6), 2
+t(1, 2, 4, 6), (3, 2)
+t(2, 4, 6), 1
+t(0, 2, 4, 6), 2
+t(1, 4, 6, 2).permute(0, 3, 1, 2), 2
+t(1, 1, 4, 6).expand(1, 2, 4, 6), 2
 t(), 2 ! axes
-t(1, 2, 5, 6), (2, 2, 2, 2) ! numbers)"},
+t(1, 2, 4, 6), (2, 2, 2, 2) ! numbers)"},
     {.schema = "adaptive_max_pool2d(Tensor input, int[] output_size) -> (Tensor output, Tensor indices)",
         .doc = "The largest elements of as many windows as output_size says, and where they are.",
         .torch = "lambda x, size: torch.nn.functional.adaptive_max_pool2d(x, size, True)",
         .example = "pyburn.adaptive_max_pool2d(pyburn.ones(1, 1, 4, 4), 2)[0].shape",
         .samples = R"(
-t(1, 2, 5, 6), (3, 2)
-t(2, 5, 6), 1
-t(0, 2, 5, 6), 2
-t(1, 5, 6, 2).permute(0, 3, 1, 2), 2
-t(1, 1, 5, 6).expand(1, 2, 5, 6), 2
+t(1, 2, 4, 6), (3, 2)
+t(2, 4, 6), 1
+t(0, 2, 4, 6), 2
+t(1, 4, 6, 2).permute(0, 3, 1, 2), 2
+t(1, 1, 4, 6).expand(1, 2, 4, 6), 2
 t(), 2 ! axes
-t(1, 2, 5, 6), (2, 2, 2, 2) ! numbers)"},
+t(1, 2, 4, 6), (2, 2, 2, 2) ! numbers)"},
     {.schema = "lp_pool2d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False) -> Tensor",
         .doc = "The norm of each window of input (N, C, H, W) or (C, H, W): the root of the sum of powers norm_type.",
         .torch = "torch.nn.functional.lp_pool2d",
         .example = "pyburn.lp_pool2d(pyburn.ones(1, 1, 4, 4), 2, 2).shape",
         .samples = R"(
-positive(1, 2, 5, 6), 2, (2, 3)
-positive(2, 5, 6), 3, 2, 1
-positive(1, 2, 5, 6), 1.5, 3, 2, ceil_mode=True
-positive(0, 2, 5, 6), 2, 2
-positive(1, 5, 6, 2).permute(0, 3, 1, 2), 2, 2
-positive(1, 1, 5, 6).expand(1, 2, 5, 6), 2, 2
+positive(1, 2, 4, 6), 2, (2, 3)
+positive(2, 4, 6), 3, 2, 1
+positive(1, 2, 4, 6), 1.5, 3, 2, ceil_mode=True
+positive(0, 2, 4, 6), 2, 2
+positive(1, 4, 6, 2).permute(0, 3, 1, 2), 2, 2
+positive(1, 1, 4, 6).expand(1, 2, 4, 6), 2, 2
 t(), 2, 2 ! axes)"},
     {.schema = "max_unpool2d(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=0, int[]? "
                "output_size=None) -> Tensor",
@@ -214,16 +214,16 @@ t(1, 2, 2, 2), tensor([[[[0, 3], [8, 15]], [[5, 2], [9, 12]]]]), 2, output_size=
         .torch = "torch.nn.functional.max_pool3d",
         .example = "pyburn.max_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2).shape",
         .samples = R"(
-t(1, 2, 3, 4, 4), (2, 3, 2)
-t(2, 3, 4, 4), (2, 3, 2), (1, 2, 2)
-t(1, 2, 3, 4, 4), 3, 2, (1, 0, 1), ceil_mode=True
-t(1, 2, 3, 4, 4), 2, 1, 0, (1, 2, 1)
-t(0, 2, 3, 4, 4), 2
-t(1, 3, 4, 4, 2).permute(0, 4, 1, 2, 3), 2
-t(1, 1, 3, 4, 4).expand(1, 2, 3, 4, 4), 2
+t(1, 2, 2, 3, 4), (2, 3, 2)
+t(2, 2, 3, 4), (2, 3, 2), (1, 2, 2)
+t(1, 2, 2, 3, 4), 3, 2, (1, 0, 1), ceil_mode=True
+t(1, 2, 2, 3, 4), 2, 1, 0, (1, 2, 1)
+t(0, 2, 2, 3, 4), 2
+t(1, 2, 3, 4, 2).permute(0, 4, 1, 2, 3), 2
+t(1, 1, 2, 3, 4).expand(1, 2, 2, 3, 4), 2
 t(), 2 ! axes
-t(1, 2, 3, 4, 4), 2, padding=2 ! half
-t(1, 2, 3, 4, 4), (2, 2, 2, 2) ! numbers)"},
+t(1, 2, 2, 3, 4), 2, padding=2 ! half
+t(1, 2, 2, 3, 4), (2, 2, 2, 2) ! numbers)"},
     {.schema = "max_pool3d_with_indices(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool "
                "ceil_mode=False) -> (Tensor output, Tensor indices)",
         .doc = "max_pool3d, and where in its plane each largest element is.",
@@ -231,69 +231,69 @@ t(1, 2, 3, 4, 4), (2, 2, 2, 2) ! numbers)"},
                  "dilation, ceil_mode, True)",
         .example = "pyburn.max_pool3d_with_indices(pyburn.ones(1, 1, 4, 4, 4), 2)[1].shape",
         .samples = R"(
-t(1, 2, 3, 4, 4), (2, 3, 2)
-t(2, 3, 4, 4), (2, 3, 2), (1, 2, 2)
-t(1, 2, 3, 4, 4), 3, 2, (1, 0, 1), ceil_mode=True
-t(1, 2, 3, 4, 4), 2, 1, 0, (1, 2, 1)
-t(0, 2, 3, 4, 4), 2
-t(1, 3, 4, 4, 2).permute(0, 4, 1, 2, 3), 2
-t(1, 1, 3, 4, 4).expand(1, 2, 3, 4, 4), 2
+t(1, 2, 2, 3, 4), (2, 3, 2)
+t(2, 2, 3, 4), (2, 3, 2), (1, 2, 2)
+t(1, 2, 2, 3, 4), 3, 2, (1, 0, 1), ceil_mode=True
+t(1, 2, 2, 3, 4), 2, 1, 0, (1, 2, 1)
+t(0, 2, 2, 3, 4), 2
+t(1, 2, 3, 4, 2).permute(0, 4, 1, 2, 3), 2
+t(1, 1, 2, 3, 4).expand(1, 2, 2, 3, 4), 2
 t(), 2 ! axes
-t(1, 2, 3, 4, 4), 2, padding=2 ! half
-t(1, 2, 3, 4, 4), (2, 2, 2, 2) ! numbers)"},
+t(1, 2, 2, 3, 4), 2, padding=2 ! half
+t(1, 2, 2, 3, 4), (2, 2, 2, 2) ! numbers)"},
     {.schema = "avg_pool3d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, bool "
                "count_include_pad=True, int? divisor_override=None) -> Tensor",
         .doc = "The mean of each window of input (N, C, D, H, W) or (C, D, H, W).",
         .torch = "torch.nn.functional.avg_pool3d",
         .example = "pyburn.avg_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2).shape",
         .samples = R"(
-t(1, 2, 3, 4, 4), (2, 3, 2)
-t(2, 3, 4, 4), (2, 3, 2), (1, 2, 2)
-t(1, 2, 3, 4, 4), 3, 2, (1, 0, 1), ceil_mode=True
-t(1, 2, 3, 4, 4), 3, 2, 1, True, False
-t(0, 2, 3, 4, 4), 2
-t(1, 3, 4, 4, 2).permute(0, 4, 1, 2, 3), 2
-t(1, 1, 3, 4, 4).expand(1, 2, 3, 4, 4), 2
-t(1, 2, 3, 4, 4), 2, divisor_override=3
+t(1, 2, 2, 3, 4), (2, 3, 2)
+t(2, 2, 3, 4), (2, 3, 2), (1, 2, 2)
+t(1, 2, 3, 3, 4), 3, 2, (1, 0, 1), ceil_mode=True
+t(1, 2, 3, 3, 4), 3, 2, 1, True, False
+t(0, 2, 2, 3, 4), 2
+t(1, 2, 3, 4, 2).permute(0, 4, 1, 2, 3), 2
+t(1, 1, 2, 3, 4).expand(1, 2, 2, 3, 4), 2
+t(1, 2, 2, 3, 4), 2, divisor_override=3
 t(), 2 ! axes
-t(1, 2, 3, 4, 4), 2, padding=2 ! half
-t(1, 2, 3, 4, 4), (2, 2, 2, 2) ! numbers
-t(1, 2, 3, 4, 4), 2, divisor_override=0 ! divisor)"},
+t(1, 2, 2, 3, 4), 2, padding=2 ! half
+t(1, 2, 2, 3, 4), (2, 2, 2, 2) ! numbers
+t(1, 2, 2, 3, 4), 2, divisor_override=0 ! divisor)"},
     {.schema = "adaptive_avg_pool3d(Tensor input, int[] output_size) -> Tensor",
         .doc = "The means of as many windows as output_size says, over input (N, C, D, H, W) or (C, D, H, W).",
         .torch = "torch.nn.functional.adaptive_avg_pool3d",
         .example = "pyburn.adaptive_avg_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2).shape",
         .samples = R"(
-t(1, 2, 3, 4, 4), (2, 3, 1)
-t(2, 3, 4, 4), 1
-t(0, 2, 3, 4, 4), 2
-t(1, 3, 4, 4, 2).permute(0, 4, 1, 2, 3), 2
-t(1, 1, 3, 4, 4).expand(1, 2, 3, 4, 4), 2
+t(1, 2, 2, 3, 4), (2, 3, 1)
+t(2, 2, 3, 4), 1
+t(0, 2, 2, 3, 4), 2
+t(1, 2, 3, 4, 2).permute(0, 4, 1, 2, 3), 2
+t(1, 1, 2, 3, 4).expand(1, 2, 2, 3, 4), 2
 t(), 2 ! axes
-t(1, 2, 3, 4, 4), (2, 2, 2, 2) ! numbers)"},
+t(1, 2, 2, 3, 4), (2, 2, 2, 2) ! numbers)"},
     {.schema = "adaptive_max_pool3d(Tensor input, int[] output_size) -> (Tensor output, Tensor indices)",
         .doc = "The largest elements of as many windows as output_size says, and where they are.",
         .torch = "lambda x, size: torch.nn.functional.adaptive_max_pool3d(x, size, True)",
         .example = "pyburn.adaptive_max_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2)[0].shape",
         .samples = R"(
-t(1, 2, 3, 4, 4), (2, 3, 1)
-t(2, 3, 4, 4), 1
-t(0, 2, 3, 4, 4), 2
-t(1, 3, 4, 4, 2).permute(0, 4, 1, 2, 3), 2
-t(1, 1, 3, 4, 4).expand(1, 2, 3, 4, 4), 2
+t(1, 2, 2, 3, 4), (2, 3, 1)
+t(2, 2, 3, 4), 1
+t(0, 2, 2, 3, 4), 2
+t(1, 2, 3, 4, 2).permute(0, 4, 1, 2, 3), 2
+t(1, 1, 2, 3, 4).expand(1, 2, 2, 3, 4), 2
 t(), 2 ! axes
-t(1, 2, 3, 4, 4), (2, 2, 2, 2) ! numbers)"},
+t(1, 2, 2, 3, 4), (2, 2, 2, 2) ! numbers)"},
     {.schema = "lp_pool3d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False) -> Tensor",
         .doc = "The norm of each window of input (N, C, D, H, W) or (C, D, H, W): the root of the sum of powers norm_type.",
         .torch = "torch.nn.functional.lp_pool3d",
         .example = "pyburn.lp_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2, 2).shape",
         .samples = R"(
-positive(1, 2, 3, 4, 4), 2, (2, 3, 2)
-positive(2, 3, 4, 4), 3, 2, 1
-positive(1, 2, 3, 4, 4), 1.5, 3, 2, ceil_mode=True
-positive(0, 2, 3, 4, 4), 2, 2
-positive(1, 3, 4, 4, 2).permute(0, 4, 1, 2, 3), 2, 2
-positive(1, 1, 3, 4, 4).expand(1, 2, 3, 4, 4), 2, 2
+positive(1, 2, 2, 3, 4), 2, (2, 3, 2)
+positive(2, 2, 3, 4), 3, 2, 1
+positive(1, 2, 3, 3, 4), 1.5, 3, 2, ceil_mode=True
+positive(0, 2, 2, 3, 4), 2, 2
+positive(1, 2, 3, 4, 2).permute(0, 4, 1, 2, 3), 2, 2
+positive(1, 1, 2, 3, 4).expand(1, 2, 2, 3, 4), 2, 2
 t(), 2, 2 ! axes)"},
     {.schema = "max_unpool3d(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=0, int[]? "
                "output_size=None) -> Tensor",

@@ -10,6 +10,9 @@ void register_binary_math(OpTable&);
 void register_conv(OpTable&);
 void register_einsum(OpTable&);
 void register_copy(OpTable&);
+void register_grid_sample(OpTable&);
+void register_rnn(OpTable&);
+void register_rnn_steps(OpTable&);
 void register_interpolate(OpTable&);
 void register_attention(OpTable&);
 void register_pooling(OpTable&);
@@ -80,6 +83,9 @@ inline void register_operations(OpTable& table) {
            register_pooling,
            register_attention,
            register_interpolate,
+           register_rnn_steps,
+           register_rnn,
+           register_grid_sample,
            register_norm,
            register_batch_norm,
            register_softmax,

@@ -37,14 +37,18 @@ MetaList infer_grad(const RnnSteps& a, Metas in) {
   require(weight.shape.rank() == 2, "expected a weight of 2 axes: got {}", weight.shape);
   const Meta projected{Shape{dy.shape[0], dy.shape[1], weight.shape[0]}, dy.dtype};
   check_steps(a, projected, weight, h0, in[4]);
-  const Meta none{Shape{0}, dy.dtype};
+  const bool is_lstm = a.cell == "lstm";
+  const Meta none{Shape{0}, dy.dtype}, gates{Shape{dy.shape[0], dy.shape[1], 4 * weight.shape[1]}, dy.dtype};
+  require(in[6] == (is_lstm ? dy : none) && in[7] == (a.gates() > 1 ? gates : none), "what was kept does not fit: got {} and {} for {}",
+      in[6].shape, in[7].shape, dy.shape);
+  require(in[1].shape.empty() || (is_lstm && in[1] == dy), "the gradient of the cells does not fit: got {} for {}", in[1].shape, dy.shape);
   return {projected, a.cell == "gru" ? projected : none, h0, a.cell == "lstm" ? h0 : none};
 }
 
 // Gate k of (..., G * H).
 Tensor gate(const TensorHandle& gates, int64_t k, int64_t n) { return slice(gates, gates.rank() - 1, k * n, (k + 1) * n); }
 Tensor at(const TensorHandle& x, int64_t t) { return select(x, 0, t); }
-Tensor nothing(const TensorHandle& like) { return zeros(Dims{0}, like.dtype(), &like.device(), false); }
+Tensor no_elements(const TensorHandle& like) { return zeros(Dims{0}, like.dtype(), &like.device(), false); }
 
 Tensors decompose_steps(const RnnSteps& a, Inputs in) { return forward_in_time(a, *in[0], *in[1], *in[2], *in[3], *in[4]); }
 Tensors decompose_grad(const RnnSteps& a, Inputs in) {
@@ -53,7 +57,8 @@ Tensors decompose_grad(const RnnSteps& a, Inputs in) {
 
 Grads grad_steps(const RnnSteps& a, const GradContext& c) {
   const TensorHandle weight = c.input(1), h0 = c.input(3), c0 = c.input(4), y = c.output(0);
-  const TensorHandle d_cells = c.has_dy(1) ? c.dy(1) : TensorHandle(), d_gates = c.has_dy(2) ? c.dy(2) : TensorHandle();
+  const TensorHandle d_cells = a.cell == "lstm" && c.has_dy(1) ? c.dy(1) : TensorHandle(),
+                     d_gates = a.gates() > 1 && c.has_dy(2) ? c.dy(2) : TensorHandle();
   Tensors d;                                     // of the projected inputs, of the recurrent part, of both states
   if (y.requires_grad() || d_gates.defined()) {  // the gradient is to be differentiated itself
     d = backward_in_time(a, c.dy(), d_cells, d_gates, weight, h0, c0, y, c.output(1), c.output(2));
@@ -117,8 +122,8 @@ Tensors forward_in_time(const RnnSteps& a, const TensorHandle& projected, const 
     }
     outputs[t] = unsqueeze(h, 0);
   }
-  return {
-      joined(outputs, 0), a.cell == "lstm" ? joined(cells, 0) : nothing(projected), a.gates() > 1 ? joined(gates, 0) : nothing(projected)};
+  return {joined(outputs, 0), a.cell == "lstm" ? joined(cells, 0) : no_elements(projected),
+      a.gates() > 1 ? joined(gates, 0) : no_elements(projected)};
 }
 
 Tensors backward_in_time(const RnnSteps& a, const TensorHandle& d_output, const TensorHandle& d_cells, const TensorHandle& d_gates,
@@ -163,7 +168,8 @@ Tensors backward_in_time(const RnnSteps& a, const TensorHandle& d_output, const 
     }
     projected[t] = unsqueeze(d, 0);
   }
-  return {joined(projected, 0), a.cell == "gru" ? joined(recurrent, 0) : nothing(output), dh, a.cell == "lstm" ? dc : nothing(output)};
+  return {
+      joined(projected, 0), a.cell == "gru" ? joined(recurrent, 0) : no_elements(output), dh, a.cell == "lstm" ? dc : no_elements(output)};
 }
 
 namespace op {

@@ -64,6 +64,7 @@ CpuBackend::CpuBackend() {
            register_pool,
            register_attention,
            register_interpolate,
+           register_rnn_steps,
            register_softmax,
            register_norm,
            register_batch_norm,

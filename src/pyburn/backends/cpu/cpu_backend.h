@@ -46,6 +46,7 @@ void register_unfold(KernelTable&);
 void register_pool(KernelTable&);
 void register_attention(KernelTable&);
 void register_interpolate(KernelTable&);
+void register_rnn_steps(KernelTable&);
 void register_softmax(KernelTable&);
 void register_norm(KernelTable&);
 void register_batch_norm(KernelTable&);

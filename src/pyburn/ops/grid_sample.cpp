@@ -1,0 +1,146 @@
+// Images at places that a grid names, written in public operations: the corners around each place are read through their index.
+#include <algorithm>
+
+#include "pyburn/ops/rules.h"
+
+namespace pyburn {
+namespace {
+
+constinit FunctionInfo functions[] = {
+    {.schema = "grid_sample(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None) -> Tensor",
+        .doc = "input (N, C, H, W) at the places of grid (N, h, w, 2), which are (x, y) between -1 and 1; volumes likewise. mode is "
+               "bilinear or nearest, padding_mode (for places outside) zeros, border or reflection.",
+        .torch = "torch.nn.functional.grid_sample",
+        .example = "pyburn.grid_sample(pyburn.ones(1, 1, 4, 4), pyburn.zeros(1, 2, 2, 2)).shape",
+        .samples = R"(
+t(1, 2, 4, 5), t(1, 2, 3, 2)
+t(1, 1, 4, 5), t(1, 2, 3, 2), 'bilinear', 'border'
+t(1, 1, 4, 5), t(1, 2, 3, 2), padding_mode='reflection'
+t(1, 1, 4, 5), t(1, 2, 3, 2), 'bilinear', 'reflection', True
+t(1, 1, 4, 5), t(1, 2, 3, 2), align_corners=True
+t(1, 2, 4, 5), t(1, 2, 3, 2).constant, 'nearest'
+t(1, 1, 2, 3, 4), t(1, 2, 1, 2, 3)
+t(0, 2, 4, 5), t(0, 2, 3, 2)
+t(1, 4, 5, 2).permute(0, 3, 1, 2), t(1, 2, 3, 2)
+t(1, 1, 4, 5).expand(1, 2, 4, 5), t(1, 2, 3, 2)
+t(1, 1, 4, 5, dtype=f64), t(1, 2, 3, 2, dtype=f64)
+t(), t(1, 2, 3, 2) ! axes
+t(1, 1, 4, 5), t(1, 2, 3, 3) ! coordinates
+t(1, 1, 4, 5), t(1, 2, 3, 2), 'cubic' ! mode)"},
+    {.schema = "affine_grid(Tensor theta, int[] size, bool? align_corners=None) -> Tensor",
+        .doc =
+            "The grid for grid_sample that maps images of the given size (N, C, H, W) by the matrices theta (N, 2, 3); volumes likewise.",
+        .torch = "torch.nn.functional.affine_grid",
+        .example = "pyburn.affine_grid(pyburn.tensor([[[1., 0., 0.], [0., 1., 0.]]]), (1, 1, 2, 2)).shape",
+        .samples = R"(
+t(2, 2, 3), (2, 1, 3, 4)
+t(2, 2, 3), (2, 1, 3, 4), True
+t(1, 3, 4), (1, 1, 2, 3, 2), align_corners=False
+t(2, 3, 2).transpose(1, 2), (2, 1, 3, 4)
+t(1, 2, 3).expand(2, 2, 3), (2, 1, 3, 1)
+t(), (2, 1, 3, 4) ! theta
+t(0, 2, 3), (2, 1, 3, 4) ! theta)"},
+};
+
+Tensor floored(const Tensor& x) {
+  const Tensor whole = cast(cast(x, DType::int64), x.dtype());  // towards zero
+  return where(gt(whole, x), whole - 1.0, whole);
+}
+Tensor rounded(const Tensor& x) {  // halves to even
+  const Tensor up = floored(x + 0.5), half = floored(up / 2.0);
+  return where(eq(up - x, 0.5), half * 2.0, up);
+}
+// x kept between low and high, without a gradient at the ends.
+Tensor clipped(const Tensor& x, double low, double high) { return where(le(x, low), low, where(ge(x, high), high, x)); }
+// x mirrored at low and high until it lies between them.
+Tensor reflected(const Tensor& x, double low, double high) {
+  const double span = high - low;
+  if (span <= 0) return x * 0.0;
+  const Tensor distance = abs(x - low), turns = floored(distance / span), rest = distance - turns * span;
+  const Tensor odd = eq(turns - floored(turns / 2.0) * 2.0, 1.0);
+  return where(odd, high - rest, rest + low);
+}
+
+// The coordinate along an axis of `extent` elements, in elements.
+Tensor position(const Tensor& grid, int64_t extent, const std::string& padding_mode, bool align_corners) {
+  const double n = double(extent), last = n - 1;
+  Tensor x = align_corners ? (grid + 1.0) * (last / 2) : ((grid + 1.0) * n - 1.0) / 2.0;
+  if (padding_mode == "reflection") x = align_corners ? reflected(x, 0, last) : reflected(x, -0.5, n - 0.5);
+  return padding_mode == "zeros" ? x : clipped(x, 0, last);
+}
+
+}  // namespace
+
+Tensor grid_sample(const TensorHandle& input, const TensorHandle& grid, const std::string& mode, const std::string& padding_mode,
+    std::optional<bool> align_corners) {
+  const int axes = input.rank() - 2;
+  const Shape &x = input.shape(), &g = grid.shape();
+  require((axes == 2 || axes == 3) && g.rank() == input.rank(), "expected 4 or 5 axes of both: got {} and {}", x, g);
+  require(g[0] == x[0] && g.back() == axes, "expected as many grids as images, with {} coordinates: got {} for {}", axes, g, x);
+  require<ValueError>(mode == "bilinear" || mode == "nearest", "mode is bilinear or nearest: got '{}'", mode);
+  require<ValueError>(padding_mode == "zeros" || padding_mode == "border" || padding_mode == "reflection",
+      "padding_mode is zeros, border or reflection: got '{}'", padding_mode);
+  require<DTypeError>(is_floating(input.dtype()) && input.dtype() == grid.dtype(), "expected one floating dtype: got {} and {}",
+      input.dtype(), grid.dtype());
+  const bool nearest = mode == "nearest";
+  Dims extents;
+  Tensors positions, lower;
+  for (int i = 0; i < axes; ++i) {  // the last coordinate belongs to the first axis
+    extents.push_back(x[2 + i]);
+    require(x[2 + i] > 0, "expected extents of at least 1: got {}", x);
+    const Tensor p = position(select(grid, g.rank() - 1, axes - 1 - i), x[2 + i], padding_mode, align_corners.value_or(false));
+    positions.push_back(p);
+    lower.push_back(nearest ? rounded(p) : floored(p));
+  }
+  Dims spread{x[0], x[1]};
+  spread.append(g.begin() + 1, g.end() - 1);
+  Tensor result;
+  for (int corner = 0; corner < (nearest ? 1 : 1 << axes); ++corner) {
+    Tensor index, inside, weight;
+    for (int i = 0; i < axes; ++i) {
+      const bool upper = corner >> i & 1;
+      const Tensor at = upper ? lower[i] + 1.0 : Tensor(lower[i]), place = cast(at, DType::int64);
+      const Tensor fits = where(ge(at, 0.0), le(at, double(extents[i] - 1)), false);
+      const Tensor fraction = positions[i] - lower[i], share = upper ? fraction : 1.0 - fraction;
+      index = i == 0 ? place : index * extents[i] + place;
+      inside = i == 0 ? fits : where(inside, fits, false);
+      if (!nearest) weight = i == 0 ? share : weight * share;
+    }
+    const Tensor places = expand(unsqueeze(where(inside, index, 0), 1), spread), seen = expand(unsqueeze(inside, 1), spread);
+    Tensor part = where(seen, unpool_input(input, places, extents, false), 0.0);
+    if (!nearest) part = part * unsqueeze(weight, 1);
+    result = corner == 0 ? part : result + part;
+  }
+  return result;
+}
+
+Tensor affine_grid(const TensorHandle& theta, const Dims& size, std::optional<bool> align_corners) {
+  const int64_t axes = size.size() - 2;
+  require<ValueError>(axes == 2 || axes == 3, "expected a size of 4 or 5 numbers: got {}", size);
+  require(theta.shape() == Shape{size[0], axes, axes + 1}, "theta does not fit the size: got {} for {}", theta.shape(), size);
+  require<DTypeError>(is_floating(theta.dtype()), "expected a floating dtype: got {}", theta.dtype());
+  // Column j of theta, for all places.
+  auto column = [&](int64_t j) {
+    Dims shape(axes + 2, 1);
+    shape[0] = size[0], shape[axes + 1] = axes;
+    return reshape(select(theta, 2, j), shape);
+  };
+  Dims all{size[0]};
+  all.append(size.begin() + 2, size.end());
+  all.push_back(axes);
+  Tensor grid = expand(column(axes), all);
+  for (int64_t j = 0; j < axes; ++j) {
+    const int64_t axis = axes - 1 - j, n = size[2 + axis];
+    const Tensor i = arange(0, n, 1, theta.dtype(), &theta.device());
+    const Tensor at =
+        align_corners.value_or(false) ? (n > 1 ? i * (2.0 / double(n - 1)) - 1.0 : i * 0.0) : (i * 2.0 + 1.0) / double(n) - 1.0;
+    Dims along(axes + 2, 1);
+    along[1 + axis] = n;
+    grid = grid + reshape(at, along) * column(j);
+  }
+  return grid;
+}
+
+void register_grid_sample(OpTable& table) { table.add(functions); }
+
+}  // namespace pyburn
