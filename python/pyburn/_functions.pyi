@@ -237,6 +237,9 @@ def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None 
 def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """log(exp(input) + exp(other)), without overflow on the way."""
     ...
+def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """log2(2^input + 2^other), without overflow on the way."""
+    ...
 def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The absolute value of input with the sign of other."""
     ...
@@ -251,9 +254,6 @@ def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
     ...
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
     """0 where input is negative, 1 where it is positive, values where it is 0."""
-    ...
-def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """log2(2^input + 2^other), without overflow on the way."""
     ...
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input * 2^other."""
@@ -453,6 +453,12 @@ def zero_(input: Tensor) -> Tensor:
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     """A new last axis with 1 at the index that input holds and 0 elsewhere (int64); without num_classes it is as long as needed."""
     ...
+def grid_sample(input: Tensor, grid: Tensor, mode: str = 'bilinear', padding_mode: str = 'zeros', align_corners: bool | None = None) -> Tensor:
+    """input (N, C, H, W) at the places of grid (N, h, w, 2), which are (x, y) between -1 and 1; volumes likewise. mode is bilinear or nearest, padding_mode (for places outside) zeros, border or reflection."""
+    ...
+def affine_grid(theta: Tensor, size: int | Sequence[int], align_corners: bool | None = None) -> Tensor:
+    """The grid for grid_sample that maps images of the given size (N, C, H, W) by the matrices theta (N, 2, 3); volumes likewise."""
+    ...
 def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The parts of input along dim that index names, in its order."""
     ...
@@ -595,10 +601,10 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     """Where |input - other| <= atol + rtol * |other|, or both are equal."""
     ...
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Is |input - other| <= atol + rtol * |other| everywhere?"""
+    """Whether |input - other| <= atol + rtol * |other| everywhere."""
     ...
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Have both the same size and the same elements?"""
+    """Whether both have the same size and the same elements."""
     ...
 def mse_loss(input: Tensor, target: Tensor, reduction: str = 'mean', weight: Tensor | None = None) -> Tensor:
     """Squared differences; reduction is 'mean', 'sum' or 'none'."""

@@ -309,6 +309,12 @@ class TensorMethods:
     def logaddexp_(self, other: Tensor) -> Tensor:
         """In place: log(exp(input) + exp(other)), without overflow on the way."""
         ...
+    def logaddexp2(self, other: Tensor) -> Tensor:
+        """log2(2^input + 2^other), without overflow on the way."""
+        ...
+    def logaddexp2_(self, other: Tensor) -> Tensor:
+        """In place: log2(2^input + 2^other), without overflow on the way."""
+        ...
     def copysign(self, other: Tensor | Number) -> Tensor:
         """The absolute value of input with the sign of other."""
         ...
@@ -338,9 +344,6 @@ class TensorMethods:
         ...
     def heaviside_(self, values: Tensor) -> Tensor:
         """In place: 0 where input is negative, 1 where it is positive, values where it is 0."""
-        ...
-    def logaddexp2(self, other: Tensor) -> Tensor:
-        """log2(2^input + 2^other), without overflow on the way."""
         ...
     def ldexp(self, other: Tensor) -> Tensor:
         """input * 2^other."""
@@ -494,6 +497,9 @@ class TensorMethods:
         ...
     def one_hot(self, num_classes: int = -1) -> Tensor:
         """A new last axis with 1 at the index that input holds and 0 elsewhere (int64); without num_classes it is as long as needed."""
+        ...
+    def grid_sample(self, grid: Tensor, mode: str = 'bilinear', padding_mode: str = 'zeros', align_corners: bool | None = None) -> Tensor:
+        """input (N, C, H, W) at the places of grid (N, h, w, 2), which are (x, y) between -1 and 1; volumes likewise. mode is bilinear or nearest, padding_mode (for places outside) zeros, border or reflection."""
         ...
     def index_select(self, dim: int, index: Tensor) -> Tensor:
         """The parts of input along dim that index names, in its order."""
@@ -661,10 +667,10 @@ class TensorMethods:
         """Where |input - other| <= atol + rtol * |other|, or both are equal."""
         ...
     def allclose(self, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-        """Is |input - other| <= atol + rtol * |other| everywhere?"""
+        """Whether |input - other| <= atol + rtol * |other| everywhere."""
         ...
     def equal(self, other: Tensor) -> bool:
-        """Have both the same size and the same elements?"""
+        """Whether both have the same size and the same elements."""
         ...
     def mse_loss(self, target: Tensor, reduction: str = 'mean', weight: Tensor | None = None) -> Tensor:
         """Squared differences; reduction is 'mean', 'sum' or 'none'."""

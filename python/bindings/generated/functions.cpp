@@ -365,6 +365,12 @@ PyObject* call_logaddexp(const Arguments& a) {
 void into_logaddexp(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { logaddexp_into(out[0], x...); }, a.tensor(0), a.tensor(1));
 }
+PyObject* call_logaddexp2(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::logaddexp2(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_logaddexp2(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { logaddexp2_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
 PyObject* call_copysign(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::copysign(x...); }, a.tensor(0), a.operand(1)));
 }
@@ -394,12 +400,6 @@ PyObject* call_heaviside(const Arguments& a) {
 }
 void into_heaviside(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { heaviside_into(out[0], x...); }, a.tensor(0), a.tensor(1));
-}
-PyObject* call_logaddexp2(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::logaddexp2(x...); }, a.tensor(0), a.tensor(1)));
-}
-void into_logaddexp2(const Arguments& a, std::span<const TensorHandle> out) {
-  invoke(a, [&](const auto&... x) { logaddexp2_into(out[0], x...); }, a.tensor(0), a.tensor(1));
 }
 PyObject* call_ldexp(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::ldexp(x...); }, a.tensor(0), a.tensor(1)));
@@ -670,6 +670,12 @@ PyObject* call_zero_(const Arguments& a) {
 }
 PyObject* call_one_hot(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::one_hot(x...); }, a.tensor(0), a.integer(1)));
+}
+PyObject* call_grid_sample(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::grid_sample(x...); }, a.tensor(0), a.tensor(1), a.text(2), a.text(3), a.optional_boolean(4)));
+}
+PyObject* call_affine_grid(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::affine_grid(x...); }, a.tensor(0), a.dims(1), a.optional_boolean(2)));
 }
 PyObject* call_nonzero(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::nonzero(x...); }, a.tensor(0)));
@@ -2251,12 +2257,12 @@ const FunctionEntry kFunctions[] = {
     {"hypot(Tensor input, Tensor other) -> Tensor", "The length of the vector (input, other), without overflow on the way.", "pyburn.hypot(pyburn.tensor([3.]), pyburn.tensor([4.]))", call_hypot, into_hypot, kMethod | kInPlace},
     {"xlogy(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "input * log(other), and 0 where input is 0.", "pyburn.xlogy(pyburn.tensor([0., 2.]), pyburn.tensor([0., 2.]))", call_xlogy, into_xlogy, kMethod | kInPlace},
     {"logaddexp(Tensor input, Tensor other) -> Tensor", "log(exp(input) + exp(other)), without overflow on the way.", "pyburn.logaddexp(pyburn.tensor([1.]), pyburn.tensor([1.]))", call_logaddexp, into_logaddexp, kMethod | kInPlace},
+    {"logaddexp2(Tensor input, Tensor other) -> Tensor", "log2(2^input + 2^other), without overflow on the way.", "pyburn.logaddexp2(pyburn.tensor([1.]), pyburn.tensor([1.]))", call_logaddexp2, into_logaddexp2, kMethod | kInPlace},
     {"copysign(Tensor input, Tensor|Scalar other) -> Tensor", "The absolute value of input with the sign of other.", "pyburn.copysign(pyburn.tensor([1., -2.]), -1.)", call_copysign, into_copysign, kMethod | kInPlace},
     {"fmax(Tensor input, Tensor other) -> Tensor", "The larger of two elements; a number wins against NaN.", "pyburn.fmax(pyburn.tensor([1., float('nan')]), pyburn.tensor([0., 2.]))", call_fmax, into_fmax, kMethod | kInPlace},
     {"fmin(Tensor input, Tensor other) -> Tensor", "The smaller of two elements; a number wins against NaN.", "pyburn.fmin(pyburn.tensor([1., float('nan')]), pyburn.tensor([0., 2.]))", call_fmin, into_fmin, kMethod | kInPlace},
     {"nextafter(Tensor input, Tensor other) -> Tensor", "The next number after input on the way to other.", "pyburn.nextafter(pyburn.tensor([1.]), pyburn.tensor([2.])) > 1", call_nextafter, into_nextafter, kMethod | kInPlace},
     {"heaviside(Tensor input, Tensor values) -> Tensor", "0 where input is negative, 1 where it is positive, values where it is 0.", "pyburn.heaviside(pyburn.tensor([-1., 0., 1.]), pyburn.tensor(0.5))", call_heaviside, into_heaviside, kMethod | kInPlace},
-    {"logaddexp2(Tensor input, Tensor other) -> Tensor", "log2(2^input + 2^other), without overflow on the way.", "pyburn.logaddexp2(pyburn.tensor([1.]), pyburn.tensor([1.]))", call_logaddexp2, into_logaddexp2, kMethod},
     {"ldexp(Tensor input, Tensor other) -> Tensor", "input * 2^other.", "pyburn.ldexp(pyburn.tensor([1., 3.]), pyburn.tensor([1, 2]))", call_ldexp, into_ldexp, kMethod | kInPlace},
     {"conv2d_input(Tensor grad_output, Tensor weight, int[] input_size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor", "Gradient of conv2d with respect to its input.", "pyburn.conv2d_input(pyburn.ones(1, 2, 3, 3), pyburn.ones(2, 1, 3, 3), (1, 1, 5, 5), (1, 1), (0, 0), (1, 1), 1).shape", call_conv2d_input, into_conv2d_input, 0},
     {"conv2d_weight(Tensor input, Tensor grad_output, int[] weight_size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor", "Gradient of conv2d with respect to its weight.", "pyburn.conv2d_weight(pyburn.ones(1, 1, 5, 5), pyburn.ones(1, 2, 3, 3), (2, 1, 3, 3), (1, 1), (0, 0), (1, 1), 1).shape", call_conv2d_weight, into_conv2d_weight, kMethod},
@@ -2321,6 +2327,8 @@ const FunctionEntry kFunctions[] = {
     {"fill_(Tensor input, Scalar value) -> Tensor", "Overwrites every element of input with value.", "pyburn.ones(2).fill_(3.)", call_fill_, nullptr, kMethod},
     {"zero_(Tensor input) -> Tensor", "Overwrites every element of input with 0.", "pyburn.ones(2).zero_()", call_zero_, nullptr, kMethod},
     {"one_hot(Tensor input, int num_classes=-1) -> Tensor", "A new last axis with 1 at the index that input holds and 0 elsewhere (int64); without num_classes it is as long as needed.", "pyburn.one_hot(pyburn.tensor([0, 2]), 3)", call_one_hot, nullptr, kMethod},
+    {"grid_sample(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None) -> Tensor", "input (N, C, H, W) at the places of grid (N, h, w, 2), which are (x, y) between -1 and 1; volumes likewise. mode is bilinear or nearest, padding_mode (for places outside) zeros, border or reflection.", "pyburn.grid_sample(pyburn.ones(1, 1, 4, 4), pyburn.zeros(1, 2, 2, 2)).shape", call_grid_sample, nullptr, kMethod},
+    {"affine_grid(Tensor theta, int[] size, bool? align_corners=None) -> Tensor", "The grid for grid_sample that maps images of the given size (N, C, H, W) by the matrices theta (N, 2, 3); volumes likewise.", "pyburn.affine_grid(pyburn.tensor([[[1., 0., 0.], [0., 1., 0.]]]), (1, 1, 2, 2)).shape", call_affine_grid, nullptr, 0},
     {"nonzero(Tensor input) -> Tensor", "The indices of the elements that are not zero, a row each.", "pyburn.nonzero(pyburn.tensor([0., 3., 0., 4.]))", call_nonzero, nullptr, kMethod},
     {"index_select(Tensor input, int dim, Tensor index) -> Tensor", "The parts of input along dim that index names, in its order.", "pyburn.index_select(pyburn.arange(5), 0, pyburn.tensor([4, 0]))", call_index_select, into_index_select, kMethod},
     {"index_add(Tensor input, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", "input, with alpha times the parts of source added where index says; an index may repeat.", "pyburn.index_add(pyburn.zeros(3), 0, pyburn.tensor([0, 0, 2]), pyburn.ones(3))", call_index_add, into_index_add, kMethod | kInPlace},
@@ -2370,8 +2378,8 @@ const FunctionEntry kFunctions[] = {
     {"isneginf(Tensor input) -> Tensor", "Where the elements are minus infinity.", "pyburn.isneginf(pyburn.tensor([1., -float('inf')]))", call_isneginf, into_isneginf, kMethod},
     {"bitwise_not(Tensor input) -> Tensor", "All bits turned over; for bool, logical_not.", "pyburn.bitwise_not(pyburn.tensor([0, 5]))", call_bitwise_not, into_bitwise_not, kMethod | kInPlace},
     {"isclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", "Where |input - other| <= atol + rtol * |other|, or both are equal.", "pyburn.isclose(pyburn.tensor([1., 2.]), pyburn.tensor([1., 2.1]))", call_isclose, nullptr, kMethod},
-    {"allclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool", "Is |input - other| <= atol + rtol * |other| everywhere?", "pyburn.allclose(pyburn.tensor([1., 2.]), pyburn.tensor([1., 2.0000001]))", call_allclose, nullptr, kMethod},
-    {"equal(Tensor input, Tensor other) -> bool", "Have both the same size and the same elements?", "pyburn.equal(pyburn.tensor([1, 2]), pyburn.tensor([1, 2]))", call_equal, nullptr, kMethod},
+    {"allclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool", "Whether |input - other| <= atol + rtol * |other| everywhere.", "pyburn.allclose(pyburn.tensor([1., 2.]), pyburn.tensor([1., 2.0000001]))", call_allclose, nullptr, kMethod},
+    {"equal(Tensor input, Tensor other) -> bool", "Whether both have the same size and the same elements.", "pyburn.equal(pyburn.tensor([1, 2]), pyburn.tensor([1, 2]))", call_equal, nullptr, kMethod},
     {"mse_loss(Tensor input, Tensor target, str reduction='mean', Tensor? weight=None) -> Tensor", "Squared differences; reduction is 'mean', 'sum' or 'none'.", "pyburn.mse_loss(pyburn.zeros(2), pyburn.ones(2))", call_mse_loss, nullptr, kMethod},
     {"l1_loss(Tensor input, Tensor target, str reduction='mean', Tensor? weight=None) -> Tensor", "Absolute differences.", "pyburn.l1_loss(pyburn.zeros(2), pyburn.ones(2))", call_l1_loss, nullptr, kMethod},
     {"smooth_l1_loss(Tensor input, Tensor target, str reduction='mean', float beta=1.0) -> Tensor", "Squared differences / (2 beta) up to beta, absolute ones beyond.", "pyburn.smooth_l1_loss(pyburn.zeros(2), pyburn.ones(2))", call_smooth_l1_loss, nullptr, kMethod},

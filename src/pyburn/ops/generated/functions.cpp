@@ -40,7 +40,7 @@
 #include "pyburn/support/error.h"
 
 namespace pyburn::op {
-extern OpInfo floor_divide, remainder, fmod, atan2, hypot, xlogy, logaddexp, copysign, fmax, fmin, nextafter, heaviside, isinf, isfinite, signbit, logical_not, logical_and, logical_or, logical_xor, bitwise_and, bitwise_or, bitwise_xor, bitwise_left_shift, bitwise_right_shift;
+extern OpInfo floor_divide, remainder, fmod, atan2, hypot, xlogy, logaddexp, logaddexp2, copysign, fmax, fmin, nextafter, heaviside, isinf, isfinite, signbit, logical_not, logical_and, logical_or, logical_xor, bitwise_and, bitwise_or, bitwise_xor, bitwise_left_shift, bitwise_right_shift;
 }
 
 namespace pyburn {
@@ -386,6 +386,14 @@ void logaddexp_into(const TensorHandle& out, const TensorHandle& input, const Te
   InputList in; in.add(input); in.add(other);
   call_into(op::logaddexp, naming(op::logaddexp, [&] { return Binary::from(input, other); }), in, out);
 }
+Tensor logaddexp2(const TensorHandle& input, const TensorHandle& other) {
+  InputList in; in.add(input); in.add(other);
+  return call(op::logaddexp2, naming(op::logaddexp2, [&] { return Binary::from(input, other); }), in);
+}
+void logaddexp2_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other) {
+  InputList in; in.add(input); in.add(other);
+  call_into(op::logaddexp2, naming(op::logaddexp2, [&] { return Binary::from(input, other); }), in, out);
+}
 Tensor copysign(const TensorHandle& input, const Operand& other) {
   InputList in; in.add(input); in.add(other);
   return call(op::copysign, naming(op::copysign, [&] { return Binary::from(input, other); }), in);
@@ -426,7 +434,6 @@ void heaviside_into(const TensorHandle& out, const TensorHandle& input, const Te
   InputList in; in.add(input); in.add(values);
   call_into(op::heaviside, naming(op::heaviside, [&] { return Binary::from(input, values); }), in, out);
 }
-void logaddexp2_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other) { write_result(out, logaddexp2(input, other)); }
 void ldexp_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other) { write_result(out, ldexp(input, other)); }
 Tensor conv2d_input(const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) {
   InputList in; in.add(grad_output); in.add(weight);

@@ -124,6 +124,8 @@ Tensor xlogy(const Operand& input, const Operand& other);  // input * log(other)
 void xlogy_into(const TensorHandle& out, const Operand& input, const Operand& other);
 Tensor logaddexp(const TensorHandle& input, const TensorHandle& other);  // log(exp(input) + exp(other)), without overflow on the way.
 void logaddexp_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
+Tensor logaddexp2(const TensorHandle& input, const TensorHandle& other);  // log2(2^input + 2^other), without overflow on the way.
+void logaddexp2_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
 Tensor copysign(const TensorHandle& input, const Operand& other);  // The absolute value of input with the sign of other.
 void copysign_into(const TensorHandle& out, const TensorHandle& input, const Operand& other);
 Tensor fmax(const TensorHandle& input, const TensorHandle& other);  // The larger of two elements; a number wins against NaN.
@@ -134,8 +136,6 @@ Tensor nextafter(const TensorHandle& input, const TensorHandle& other);  // The 
 void nextafter_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
 Tensor heaviside(const TensorHandle& input, const TensorHandle& values);  // 0 where input is negative, 1 where it is positive, values where it is 0.
 void heaviside_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& values);
-Tensor logaddexp2(const TensorHandle& input, const TensorHandle& other);  // log2(2^input + 2^other), without overflow on the way.
-void logaddexp2_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
 Tensor ldexp(const TensorHandle& input, const TensorHandle& other);  // input * 2^other.
 void ldexp_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
 Tensor conv2d_input(const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Gradient of conv2d with respect to its input.
@@ -226,6 +226,8 @@ Tensor triu_indices(int64_t row, int64_t col, int64_t offset = 0, std::optional<
 Tensor fill_(const TensorHandle& input, const Scalar& value);  // Overwrites every element of input with value.
 Tensor zero_(const TensorHandle& input);  // Overwrites every element of input with 0.
 Tensor one_hot(const TensorHandle& input, int64_t num_classes = -1);  // A new last axis with 1 at the index that input holds and 0 elsewhere (int64); without num_classes it is as long as needed.
+Tensor grid_sample(const TensorHandle& input, const TensorHandle& grid, const std::string& mode = "bilinear", const std::string& padding_mode = "zeros", std::optional<bool> align_corners = {});  // input (N, C, H, W) at the places of grid (N, h, w, 2), which are (x, y) between -1 and 1; volumes likewise. mode is bilinear or nearest, padding_mode (for places outside) zeros, border or reflection.
+Tensor affine_grid(const TensorHandle& theta, const Dims& size, std::optional<bool> align_corners = {});  // The grid for grid_sample that maps images of the given size (N, C, H, W) by the matrices theta (N, 2, 3); volumes likewise.
 Tensor nonzero(const TensorHandle& input);  // The indices of the elements that are not zero, a row each.
 Tensor index_select(const TensorHandle& input, int64_t dim, const TensorHandle& index);  // The parts of input along dim that index names, in its order.
 void index_select_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index);
@@ -311,8 +313,8 @@ void isneginf_into(const TensorHandle& out, const TensorHandle& input);
 Tensor bitwise_not(const TensorHandle& input);  // All bits turned over; for bool, logical_not.
 void bitwise_not_into(const TensorHandle& out, const TensorHandle& input);
 Tensor isclose(const TensorHandle& input, const TensorHandle& other, double rtol = 1e-05, double atol = 1e-08, bool equal_nan = false);  // Where |input - other| <= atol + rtol * |other|, or both are equal.
-bool allclose(const TensorHandle& input, const TensorHandle& other, double rtol = 1e-05, double atol = 1e-08, bool equal_nan = false);  // Is |input - other| <= atol + rtol * |other| everywhere?
-bool equal(const TensorHandle& input, const TensorHandle& other);  // Have both the same size and the same elements?
+bool allclose(const TensorHandle& input, const TensorHandle& other, double rtol = 1e-05, double atol = 1e-08, bool equal_nan = false);  // Whether |input - other| <= atol + rtol * |other| everywhere.
+bool equal(const TensorHandle& input, const TensorHandle& other);  // Whether both have the same size and the same elements.
 Tensor mse_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean", const TensorHandle& weight = {});  // Squared differences; reduction is 'mean', 'sum' or 'none'.
 Tensor l1_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean", const TensorHandle& weight = {});  // Absolute differences.
 Tensor smooth_l1_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean", double beta = 1.0);  // Squared differences / (2 beta) up to beta, absolute ones beyond.

@@ -223,6 +223,11 @@ const Tensor& Tensor::logaddexp_(const TensorHandle& other) const {
   logaddexp_into(*this, *this, other);
   return *this;
 }
+Tensor Tensor::logaddexp2(const TensorHandle& other) const { return pyburn::logaddexp2(*this, other); }
+const Tensor& Tensor::logaddexp2_(const TensorHandle& other) const {
+  logaddexp2_into(*this, *this, other);
+  return *this;
+}
 Tensor Tensor::copysign(const Operand& other) const { return pyburn::copysign(*this, other); }
 const Tensor& Tensor::copysign_(const Operand& other) const {
   copysign_into(*this, *this, other);
@@ -248,7 +253,6 @@ const Tensor& Tensor::heaviside_(const TensorHandle& values) const {
   heaviside_into(*this, *this, values);
   return *this;
 }
-Tensor Tensor::logaddexp2(const TensorHandle& other) const { return pyburn::logaddexp2(*this, other); }
 Tensor Tensor::ldexp(const TensorHandle& other) const { return pyburn::ldexp(*this, other); }
 const Tensor& Tensor::ldexp_(const TensorHandle& other) const {
   ldexp_into(*this, *this, other);
@@ -299,6 +303,7 @@ Tensor Tensor::empty_like(std::optional<DType> dtype, Device* device, bool requi
 Tensor Tensor::fill_(const Scalar& value) const { return pyburn::fill_(*this, value); }
 Tensor Tensor::zero_() const { return pyburn::zero_(*this); }
 Tensor Tensor::one_hot(int64_t num_classes) const { return pyburn::one_hot(*this, num_classes); }
+Tensor Tensor::grid_sample(const TensorHandle& grid, const std::string& mode, const std::string& padding_mode, std::optional<bool> align_corners) const { return pyburn::grid_sample(*this, grid, mode, padding_mode, align_corners); }
 Tensor Tensor::nonzero() const { return pyburn::nonzero(*this); }
 Tensor Tensor::index_select(int64_t dim, const TensorHandle& index) const { return pyburn::index_select(*this, dim, index); }
 Tensor Tensor::index_add(int64_t dim, const TensorHandle& index, const TensorHandle& source, const Scalar& alpha) const { return pyburn::index_add(*this, dim, index, source, alpha); }
