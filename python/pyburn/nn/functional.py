@@ -60,20 +60,31 @@ elu = _with_inplace("elu", 1)
 celu = _with_inplace("celu", 1)
 hardtanh = _with_inplace("hardtanh", 2)
 threshold = _with_inplace("threshold", 2)
+relu_ = _core.Tensor.relu_
+leaky_relu_ = _core.Tensor.leaky_relu_
+elu_ = _core.Tensor.elu_
+selu_ = _core.Tensor.selu_
+celu_ = _core.Tensor.celu_
+hardtanh_ = _core.Tensor.hardtanh_
+threshold_ = _core.Tensor.threshold_
 
 __all__ = [
     "batch_norm",
     "celu",
+    "celu_",
     "conv2d",
     "cross_entropy",
     "elu",
+    "elu_",
     "gelu",
     "glu",
     "hardshrink",
     "hardsigmoid",
     "hardswish",
     "hardtanh",
+    "hardtanh_",
     "leaky_relu",
+    "leaky_relu_",
     "linear",
     "log_softmax",
     "logsigmoid",
@@ -83,8 +94,10 @@ __all__ = [
     "one_hot",
     "prelu",
     "relu",
+    "relu_",
     "relu6",
     "selu",
+    "selu_",
     "sigmoid",
     "silu",
     "softmax",
@@ -94,4 +107,5 @@ __all__ = [
     "tanh",
     "tanhshrink",
     "threshold",
+    "threshold_",
 ]
