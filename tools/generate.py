@@ -220,7 +220,8 @@ def python_return(e: Entry) -> str:
 
 def overloaded(entries: list[Entry], indent: str, forms: Callable[[Entry], list[str]]) -> list[str]:
     """The definitions of all entries; those of one function stand together, marked as overloads."""
-    lines, functions = [], {}
+    lines: list[str] = []
+    functions: dict[str, list[Entry]] = {}
     for e in entries:
         functions.setdefault(e.function, []).append(e)
     for group in functions.values():

@@ -112,4 +112,6 @@ def test_activations_in_place() -> None:
         assert function(x.clone(), *arguments, True).tolist() == expected
         assert function(x, *arguments, inplace=True) is x
         assert x.tolist() == expected
+    x = pyburn.tensor([-2.0])
+    assert f.relu_(x) is x and x.tolist() == [0.0]
     assert f.leaky_relu(pyburn.tensor([-2.0]), negative_slope=0.25).tolist() == [-0.5]

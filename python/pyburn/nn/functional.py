@@ -119,6 +119,13 @@ elu = _with_inplace("elu", 1)
 celu = _with_inplace("celu", 1)
 hardtanh = _with_inplace("hardtanh", 2)
 threshold = _with_inplace("threshold", 2)
+relu_ = _core.Tensor.relu_
+leaky_relu_ = _core.Tensor.leaky_relu_
+elu_ = _core.Tensor.elu_
+selu_ = _core.Tensor.selu_
+celu_ = _core.Tensor.celu_
+hardtanh_ = _core.Tensor.hardtanh_
+threshold_ = _core.Tensor.threshold_
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -139,6 +146,7 @@ __all__ = [
     "celu",
     "channel_shuffle",
     "conv1d",
+    "celu_",
     "conv2d",
     "conv3d",
     "conv_transpose1d",
@@ -157,6 +165,7 @@ __all__ = [
     "feature_alpha_dropout",
     "fold",
     "gaussian_nll_loss",
+    "elu_",
     "gelu",
     "glu",
     "group_norm",
@@ -172,7 +181,9 @@ __all__ = [
     "kl_div",
     "l1_loss",
     "layer_norm",
+    "hardtanh_",
     "leaky_relu",
+    "leaky_relu_",
     "linear",
     "local_response_norm",
     "log_softmax",
@@ -199,10 +210,12 @@ __all__ = [
     "poisson_nll_loss",
     "prelu",
     "relu",
+    "relu_",
     "relu6",
     "rms_norm",
     "scaled_dot_product_attention",
     "selu",
+    "selu_",
     "sigmoid",
     "silu",
     "smooth_l1_loss",
@@ -217,4 +230,5 @@ __all__ = [
     "threshold",
     "triplet_margin_loss",
     "unfold",
+    "threshold_",
 ]

@@ -206,12 +206,21 @@ def polygamma(self: Tensor, n: int) -> Tensor:
     return _core.polygamma(n, self)
 
 
+def where(self: Tensor, condition: Tensor, other: Tensor | Number) -> Tensor:
+    """The elements where condition holds, those of other elsewhere.
+
+    >>> pyburn.tensor([1, 2]).where(pyburn.tensor([True, False]), 9)
+    tensor([1, 9])
+    """
+    return _core.where(condition, self, other)
+
+
 def install() -> None:
     """Gives the Tensor class its methods."""
     for function in (
         to, cpu, type_as, nonzero, new_zeros, new_ones, new_empty, new_full, new_tensor, tolist, numpy,
         __array__, __dlpack__, __dlpack_device__, __format__, __reversed__, unique.unique,
-        unique.unique_consecutive, polygamma,
+        unique.unique_consecutive, polygamma, where,
     ):  # fmt: skip
         setattr(Tensor, function.__name__, function)
     dtypes = {"float": "float32", "double": "float64", "half": "float16", "int": "int32", "long": "int64", "short": "int16", "char": "int8",

@@ -17,7 +17,10 @@ namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
 
 // Between float and double: what a function is computed in.
-HWY_INLINE double exp_in_double(float x) { return x < -200 ? 0 : wide_exp(x); }
+HWY_INLINE double exp_in_double(float x) {
+  const double e = wide_exp(x);
+  return x < -200 ? 0 : e;
+}
 HWY_INLINE double exp_in_double(double x) { return std::exp(x); }
 HWY_INLINE double log1p_in_double(float, double x) { return wide_log1p(x); }
 HWY_INLINE double log1p_in_double(double, double x) { return std::log1p(x); }
@@ -93,7 +96,8 @@ void add_activation(KernelTable& k) {
   unary_with<Softplus>(k, "softplus", Floats(), []<class T>(const Softplus& a, T) {
     return [beta = a.beta, threshold = a.threshold](T x) HWY_ATTR {
       const double z = x * beta, small = log1p_in_double(x, exp_in_double(T(z < 0 ? z : -z)));
-      return z > threshold ? x : nan_through(x, ((z < 0 ? 0 : z) + small) / beta);
+      const T y = nan_through(x, ((z < 0 ? 0 : z) + small) / beta);
+      return z > threshold ? x : y;
     };
   });
   unary(k, "logsigmoid", Floats(), []<class T>(T x) HWY_ATTR {

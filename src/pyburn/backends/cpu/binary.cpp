@@ -38,25 +38,29 @@ void additive(KernelTable& kernels, Types<T...>) {
   (kernels.add_tile("sub", dtype_of<T>, {additive_tile<T, -1>}), ...);
 }
 
+// Both sides are read before one is chosen, which makes it a vector loop.
 template <class T>
 void where_tile(const void* attrs, const void* const* in, void* out, int64_t n) {
   const Where& a = *static_cast<const Where*>(attrs);
-  const bool* c = static_cast<const bool*>(in[0]);
+  const uint8_t* c = static_cast<const uint8_t*>(in[0]);
   T* z = static_cast<T*>(out);
-  const T s = a.value.template to<T>();
-  if (a.scalar == Side::both) {
-    const T other = a.other.template to<T>();
-    for (int64_t i = 0; i < n; ++i) z[i] = c[i] ? s : other;
-    return;
-  }
-  const T* x = static_cast<const T*>(in[1]);
-  if (a.scalar == Side::left)
-    for (int64_t i = 0; i < n; ++i) z[i] = c[i] ? s : x[i];
-  else if (a.scalar == Side::right)
-    for (int64_t i = 0; i < n; ++i) z[i] = c[i] ? x[i] : s;
-  else {
-    const T* y = static_cast<const T*>(in[2]);
-    for (int64_t i = 0; i < n; ++i) z[i] = c[i] ? x[i] : y[i];
+  auto choose = [&](auto left, auto right) HWY_ATTR {
+    for (int64_t i = 0; i < n; ++i) {
+      const T x = left(i), y = right(i);
+      z[i] = c[i] ? x : y;
+    }
+  };
+  auto number = [](const Scalar& s) { return [v = s.to<T>()](int64_t) HWY_ATTR { return v; }; };
+  auto tensor = [&](int k) { return [p = static_cast<const T*>(in[k])](int64_t i) HWY_ATTR { return p[i]; }; };
+  switch (a.scalar) {
+    case Side::both:
+      return choose(number(a.value), number(a.other));
+    case Side::left:
+      return choose(number(a.value), tensor(1));
+    case Side::right:
+      return choose(tensor(1), number(a.value));
+    default:
+      return choose(tensor(1), tensor(2));
   }
 }
 template <class... T>

@@ -107,16 +107,21 @@ void add_binary_math(KernelTable& k) {
     return far ? float(kInfinity) : float(length);
   });
   binary(k, "hypot", Types<double>(), [](double x, double y) HWY_ATTR { return std::hypot(x, y); });
-  binary(k, "xlogy", Floats(), []<class T>(T x, T y) HWY_ATTR { return y != y ? y : x == T(0) ? T(0) : x * log_of(y); });
+  binary(k, "xlogy", Floats(), []<class T>(T x, T y) HWY_ATTR {
+    const T product = x * log_of(y);
+    return y != y ? y : x == T(0) ? T(0) : product;
+  });
   binary(k, "logaddexp", Floats(), []<class T>(T x, T y) HWY_ATTR {
     const T large = x < y ? y : x, apart = x < y ? x - y : y - x;
-    const bool equal_infinities = x == y && std::abs(x) == T(kInfinity);
-    return equal_infinities ? x : large + log1p_of(exp_of(apart));
+    const bool equal_infinities = (x == y) & (std::abs(x) == T(kInfinity));
+    const T sum = large + log1p_of(exp_of(apart));
+    return equal_infinities ? x : sum;
   });
   binary(k, "logaddexp2", Floats(), []<class T>(T x, T y) HWY_ATTR {
     const T large = x < y ? y : x, apart = x < y ? x - y : y - x;
-    const bool equal_infinities = x == y && std::abs(x) == T(kInfinity);
-    return equal_infinities ? x : large + log1p_of(exp2_of(apart)) * T(std::numbers::log2e);
+    const bool equal_infinities = (x == y) & (std::abs(x) == T(kInfinity));
+    const T sum = large + log1p_of(exp2_of(apart)) * T(std::numbers::log2e);
+    return equal_infinities ? x : sum;
   });
   binary(k, "copysign", Floats(), [](auto x, auto y) HWY_ATTR { return std::copysign(x, y); });
   binary(k, "fmax", AllTypes(), [](auto x, auto y) HWY_ATTR { return x >= y || y != y ? x : y; });

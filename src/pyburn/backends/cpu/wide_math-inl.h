@@ -59,7 +59,7 @@ HWY_INLINE double wide_log(double x) {
 // log(1 + x) for x > -1, relative to itself.
 HWY_INLINE double wide_log1p(double x) {
   const double near = x * (1 - x * (0.5 - x * (1.0 / 3))), far = wide_log(1 + x);
-  return x < 1e-4 && x > -1e-4 ? near : far;
+  return std::abs(x) < 1e-4 ? near : far;
 }
 
 // The angle of (x, y) for finite x and y that are not both 0, between 0 and pi for y >= 0.
