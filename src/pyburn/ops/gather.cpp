@@ -11,7 +11,8 @@ void check_index(const AlongAxis& a, const Meta& x, const Meta& index) {
   require<DTypeError>(index.dtype == DType::int64 || index.dtype == DType::int32, "expected an int32 or int64 index: got {}", index.dtype);
   require(index.shape.rank() == x.shape.rank(), "index has another rank: got {} for {}", index.shape, x.shape);
   for (int i = 0; i < x.shape.rank(); ++i)
-    require(i == a.dim || index.shape[i] <= x.shape[i] || index.shape.numel() == 0, "index does not fit: got {} for {}", index.shape, x.shape);
+    require(
+        i == a.dim || index.shape[i] <= x.shape[i] || index.shape.numel() == 0, "index does not fit: got {} for {}", index.shape, x.shape);
 }
 Meta infer_gather(const AlongAxis& a, Metas in) {
   check_index(a, in[0], in[1]);

@@ -59,7 +59,8 @@ void scatter_add(const AlongAxis& a, const TensorHandle& x, const TensorHandle& 
     // Parts before the axis share no element, so they may run at the same time; along it the order is that of the index.
     const int64_t rows = Axis(index.shape(), a.dim).outer, n = index.numel();
     if (n == 0) return;
-    parallel_for(rows, std::max<int64_t>(1, 8192 * rows / n), [&](int64_t begin, int64_t end) { add(begin * (n / rows), end * (n / rows)); });
+    parallel_for(
+        rows, std::max<int64_t>(1, 8192 * rows / n), [&](int64_t begin, int64_t end) { add(begin * (n / rows), end * (n / rows)); });
   });
   convert_into(sums, y);
 }
