@@ -48,6 +48,8 @@ struct tensor_caster {
 template <>
 struct type_caster<pyburn::TensorHandle> : tensor_caster<pyburn::TensorHandle> {};
 template <class T>  // not looked at where the class with its methods is not known
-requires std::is_same_v<T, pyburn::Tensor> struct type_caster<T> : tensor_caster<T> {};
+requires std::is_same_v<T, pyburn::Tensor>
+struct type_caster<T> : tensor_caster<T> {
+};
 
 }  // namespace nanobind::detail

@@ -3,6 +3,7 @@ from . import autograd as autograd
 from . import backend as backend
 from . import linalg as linalg
 from . import return_types as return_types
+from . import special as special
 from ._cmake import cmake_dir as cmake_dir
 from ._core import get_default_dtype as get_default_dtype
 from ._core import get_float32_conv_precision as get_float32_conv_precision

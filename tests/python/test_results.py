@@ -116,6 +116,13 @@ def test_gradient_through_one_result():
     assert x.grad.tolist() == [[1, 1, 1], [0, 0, 0]]
 
 
+def test_values_may_be_overwritten_before_backward():
+    x = tensor(X, requires_grad=True)
+    values, _ = pyburn.max(x * 1, 1)
+    values.mul_(2).sum().backward()
+    assert x.grad.tolist() == [[0, 2, 0], [0, 0, 2]]
+
+
 def test_unique_returns_what_is_asked_for():
     x = tensor([3, 1, 3, 2])
     assert pyburn.unique(x).tolist() == [1, 2, 3] == x.unique(sorted=False).tolist()

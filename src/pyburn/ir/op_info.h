@@ -34,7 +34,8 @@ enum class Cast : uint8_t {
 };
 
 // What the gradient rule reads. `others`: input i is kept only if another input requires a gradient (products).
-enum Saves : uint8_t { nothing = 0, inputs = 1, outputs = 2, others = 4 };
+// `later_outputs`: all but the first (the indices beside values), so that users may go on to write into it.
+enum Saves : uint8_t { nothing = 0, inputs = 1, outputs = 2, others = 4, later_outputs = 8 };
 constexpr Saves operator|(Saves a, Saves b) { return Saves(uint8_t(a) | uint8_t(b)); }
 
 // "max.dim(Tensor input, ...) -> Tensor": the name is max.dim, unique; the function that users call is max. Forms of one

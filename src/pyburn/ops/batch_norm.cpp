@@ -85,7 +85,7 @@ namespace op {
 constinit OpInfo normalise_batch = define<NormaliseBatch, infer, grad, by_moments>(
     {.schema = "normalise_batch(Tensor input, Tensor? weight, Tensor? bias, float eps) -> (Tensor output, Tensor mean, Tensor var)",
         .doc = "input with mean 0 and variance 1 in every channel (axis 1), scaled and shifted: what batch_norm does when training.",
-        .saves = inputs | outputs,
+        .saves = inputs | later_outputs,
         .torch = "lambda x, w, b, eps: (lambda over: (torch.nn.functional.batch_norm(x, None, None, w, b, True, 0.1, eps), x.mean(over), "
                  "x.var(over, correction=0)))([i for i in range(x.ndim) if i != 1])",
         .example = "pyburn.normalise_batch(pyburn.tensor([[1.], [3.]]), None, None, 0.).output",
@@ -106,11 +106,13 @@ constinit OpInfo normalise_batch_backward = define<NormaliseBatch, infer_backwar
                "grad_input, Tensor grad_weight, Tensor grad_bias)",
         .doc = "Gradients of normalise_batch.",
         .no_grad = "is differentiated through its decomposition",
-        .torch = "lambda dy, x, m, v, w, eps: (lambda o, s: (lambda r, n: (lambda h: (lambda dw, db: ((dy - (db / n).reshape(s) - h * (dw / "
-                 "n).reshape(s)) * (r if w is None else r * w).reshape(s), dw, db))((dy * h).sum(o), dy.sum(o)))((x - m.reshape(s)) * "
-                 "r.reshape(s)))((v + eps).rsqrt(), x.numel() // x.shape[1]))([i for i in range(x.ndim) if i != 1], [1, -1] + [1] * (x.ndim - "
-                 "2))",
-        .example = "pyburn.normalise_batch_backward(pyburn.ones(2, 1), pyburn.ones(2, 1), pyburn.ones(1), pyburn.ones(1), None, 0.).grad_bias",
+        .torch =
+            "lambda dy, x, m, v, w, eps: (lambda o, s: (lambda r, n: (lambda h: (lambda dw, db: ((dy - (db / n).reshape(s) - h * (dw / "
+            "n).reshape(s)) * (r if w is None else r * w).reshape(s), dw, db))((dy * h).sum(o), dy.sum(o)))((x - m.reshape(s)) * "
+            "r.reshape(s)))((v + eps).rsqrt(), x.numel() // x.shape[1]))([i for i in range(x.ndim) if i != 1], [1, -1] + [1] * (x.ndim - "
+            "2))",
+        .example =
+            "pyburn.normalise_batch_backward(pyburn.ones(2, 1), pyburn.ones(2, 1), pyburn.ones(1), pyburn.ones(1), None, 0.).grad_bias",
         .samples = R"(
 t(4, 3), t(4, 3), t(3), positive(3), t(3), 0.01
 t(2, 3, 4), t(2, 3, 4), t(3), positive(3), None, 0.1

@@ -53,14 +53,15 @@ Grads grad(const ClassLoss& a, const GradContext& c) {
 }  // namespace
 
 namespace op {
-constinit OpInfo class_loss = define<ClassLoss, infer, grad, by_gather>(
-    {.schema = "class_loss(Tensor input, Tensor target, int ignore_index=-100) -> (Tensor loss, Tensor logsumexp)",
-        .doc = "Minus the logarithm of the softmax of scores (N, C, ...) at the classes in target, and the logarithm of the sum of exp(scores).",
-        .saves = inputs | outputs,
-        .torch = "lambda x, t, ignore_index=-100: (torch.nn.functional.cross_entropy(x, t, reduction='none', ignore_index=ignore_index), "
-                 "torch.logsumexp(x, 1))",
-        .example = "pyburn.class_loss(pyburn.zeros(2, 3), pyburn.tensor([0, 2])).loss",
-        .samples = R"(
+constinit OpInfo class_loss = define<ClassLoss, infer, grad,
+    by_gather>({.schema = "class_loss(Tensor input, Tensor target, int ignore_index=-100) -> (Tensor loss, Tensor logsumexp)",
+    .doc =
+        "Minus the logarithm of the softmax of scores (N, C, ...) at the classes in target, and the logarithm of the sum of exp(scores).",
+    .saves = inputs | later_outputs,
+    .torch = "lambda x, t, ignore_index=-100: (torch.nn.functional.cross_entropy(x, t, reduction='none', ignore_index=ignore_index), "
+             "torch.logsumexp(x, 1))",
+    .example = "pyburn.class_loss(pyburn.zeros(2, 3), pyburn.tensor([0, 2])).loss",
+    .samples = R"(
 t(4, 3), index(4, below=3)
 t(4, 3), index(4, below=3), 1
 t(2, 3, 4), index(2, 4, below=3)
@@ -146,7 +147,8 @@ t(4, 3), index(3, below=3) ! does not fit)"},
 };
 
 // Sums and means of a loss per class: the mean is weighted.
-Tensor weighted_loss(const ClassLoss& a, Tensor loss, const TensorHandle& target, const TensorHandle& weight, const std::string& reduction) {
+Tensor weighted_loss(
+    const ClassLoss& a, Tensor loss, const TensorHandle& target, const TensorHandle& weight, const std::string& reduction) {
   const bool by_mean = reduction == "mean";
   if (!weight.defined()) {
     if (!by_mean) return reduced_loss(loss, reduction);
@@ -159,8 +161,8 @@ Tensor weighted_loss(const ClassLoss& a, Tensor loss, const TensorHandle& target
   return by_mean ? sum(loss) / sum(weights) : Tensor(reduced_loss(loss, reduction));
 }
 void check_loss(const TensorHandle& input, const TensorHandle& weight, const std::string& reduction) {
-  require<ValueError>(reduction == "mean" || reduction == "sum" || reduction == "none",
-      "reduction is 'mean', 'sum' or 'none': got '{}'", reduction);
+  require<ValueError>(
+      reduction == "mean" || reduction == "sum" || reduction == "none", "reduction is 'mean', 'sum' or 'none': got '{}'", reduction);
   require(input.rank() > 0, "expected an axis of classes: got rank 0");
   const int64_t classes = input.shape()[input.rank() > 1 ? 1 : 0];
   if (weight.defined()) require(weight.shape() == Shape{classes}, "expected a weight per class: got {} for {}", weight.shape(), classes);

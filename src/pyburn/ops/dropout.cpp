@@ -92,9 +92,15 @@ Tensor alpha_dropout(const TensorHandle& input, double p, bool training, bool in
   check_probability(p);
   return !training || p == 0 ? Tensor(input) : placed(input, dropped_by(alpha_rule(p), input), inplace);
 }
-Tensor dropout1d(const TensorHandle& input, double p, bool training, bool inplace) { return dropout_of_channels(input, p, training, inplace, 1); }
-Tensor dropout2d(const TensorHandle& input, double p, bool training, bool inplace) { return dropout_of_channels(input, p, training, inplace, 2); }
-Tensor dropout3d(const TensorHandle& input, double p, bool training, bool inplace) { return dropout_of_channels(input, p, training, inplace, 3); }
+Tensor dropout1d(const TensorHandle& input, double p, bool training, bool inplace) {
+  return dropout_of_channels(input, p, training, inplace, 1);
+}
+Tensor dropout2d(const TensorHandle& input, double p, bool training, bool inplace) {
+  return dropout_of_channels(input, p, training, inplace, 2);
+}
+Tensor dropout3d(const TensorHandle& input, double p, bool training, bool inplace) {
+  return dropout_of_channels(input, p, training, inplace, 3);
+}
 Tensor feature_alpha_dropout(const TensorHandle& input, double p, bool training, bool inplace) {
   check_probability(p);
   require(input.rank() >= 2, "expected at least 2 axes: got {}", input.shape());

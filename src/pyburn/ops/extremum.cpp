@@ -28,9 +28,7 @@ MetaList infer_both(const ArgReduce& a, Metas in) {
   const Meta index = infer_arg(a, in);
   return {{index.shape, in[0].dtype}, index};
 }
-Grads grad_both(const ArgReduce& a, const GradContext& c) {
-  return {grad_of_picked(c.dy(), c.output(1), a.dim, a.keepdim, c.meta(0))};
-}
+Grads grad_both(const ArgReduce& a, const GradContext& c) { return {grad_of_picked(c.dy(), c.output(1), a.dim, a.keepdim, c.meta(0))}; }
 
 constexpr const char* kArg = R"(
 t(2, 3)
@@ -66,7 +64,7 @@ constexpr OpInfo position(OpSpec spec) {
   return define<ArgReduce, infer_arg>(spec);
 }
 constexpr OpInfo with_position(OpSpec spec) {
-  spec.saves = outputs;
+  spec.saves = later_outputs;
   spec.samples = kAlong;
   return define<ArgReduce, infer_both, grad_both>(spec);
 }
@@ -80,14 +78,12 @@ constinit OpInfo argmax = position({.schema = "argmax(Tensor input, int? dim=Non
 constinit OpInfo argmin = position({.schema = "argmin(Tensor input, int? dim=None, bool keepdim=False) -> Tensor",
     .doc = "Position of the smallest element along dim, or in the flattened tensor.",
     .example = "pyburn.argmin(pyburn.tensor([1., 3., 2.]))"});
-constinit OpInfo max_dim =
-    with_position({.schema = "max.dim(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-        .doc = "The largest elements along dim and their positions.",
-        .example = "pyburn.max(pyburn.tensor([[1., 3., 2.]]), dim=1)"});
-constinit OpInfo min_dim =
-    with_position({.schema = "min.dim(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-        .doc = "The smallest elements along dim and their positions.",
-        .example = "pyburn.min(pyburn.tensor([[1., 3., 2.]]), dim=1)"});
+constinit OpInfo max_dim = with_position({.schema = "max.dim(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    .doc = "The largest elements along dim and their positions.",
+    .example = "pyburn.max(pyburn.tensor([[1., 3., 2.]]), dim=1)"});
+constinit OpInfo min_dim = with_position({.schema = "min.dim(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    .doc = "The smallest elements along dim and their positions.",
+    .example = "pyburn.min(pyburn.tensor([[1., 3., 2.]]), dim=1)"});
 }  // namespace op
 
 namespace {

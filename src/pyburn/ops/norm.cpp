@@ -31,8 +31,8 @@ MetaList infer(const NormaliseRows& a, Metas in) {
 MetaList infer_backward(const NormaliseRows& a, Metas in) {  // dy, x, mean, rstd, weight
   const int64_t rows = in[2].shape.numel();
   check(a, in[1], rows);
-  require(in[0] == in[1] && in[2].shape == Shape{rows} && in[3] == in[2], "expected a gradient like the input and statistics per row: got {}, {}, {}, {}",
-      in[0].shape, in[1].shape, in[2].shape, in[3].shape);
+  require(in[0] == in[1] && in[2].shape == Shape{rows} && in[3] == in[2],
+      "expected a gradient like the input and statistics per row: got {}, {}, {}, {}", in[0].shape, in[1].shape, in[2].shape, in[3].shape);
   const int64_t channels = channels_of(a, in[1].shape.numel(), rows);
   check_channels(in[4], in[1], channels);
   const Meta per_channel{Shape{channels}, in[1].dtype};
@@ -97,7 +97,7 @@ constinit OpInfo normalise_rows = define<NormaliseRows, infer, grad, by_moments>
                "(Tensor output, Tensor mean, Tensor rstd)",
         .doc = "input in rows, each with mean 0 (if centred) and deviation 1, scaled and shifted by channel: what layer_norm, group_norm, "
                "instance_norm and rms_norm are made of.",
-        .saves = inputs | outputs,
+        .saves = inputs | later_outputs,
         .torch = "lambda x, w, b, rows, groups, inner, eps, centred: (lambda v: (lambda m: (lambda r: ((((v - m) * r).reshape(rows // "
                  "groups, -1, inner) * (1 if w is None else w.reshape(-1, 1)) + (0 if b is None else b.reshape(-1, 1))).reshape(x.shape), "
                  "m.reshape(rows), r.reshape(rows)))(((v - m) ** 2).mean(1, keepdim=True).add(eps).rsqrt()))(v.mean(1, keepdim=True) if "
@@ -123,10 +123,11 @@ constinit OpInfo normalise_rows_backward = define<NormaliseRows, infer_backward,
                "bool centred) -> (Tensor grad_input, Tensor grad_weight, Tensor grad_bias)",
         .doc = "Gradients of normalise_rows.",
         .no_grad = "is differentiated through its decomposition",
-        .torch = "lambda dy, x, m, r, w, groups, inner, centred: (lambda rows: (lambda n, d: (lambda g: (((g - n * (g * n).mean(1, "
-                 "keepdim=True) - (g.mean(1, keepdim=True) if centred else 0)) * r.reshape(-1, 1)).reshape(x.shape), (d * n.reshape(d.shape))"
-                 ".sum((0, 2)), d.sum((0, 2))))((d if w is None else d * w.reshape(-1, 1)).reshape(rows, -1)))((x.reshape(rows, -1) - "
-                 "m.reshape(-1, 1)) * r.reshape(-1, 1), dy.reshape(rows // groups, -1, inner)))(len(m))",
+        .torch =
+            "lambda dy, x, m, r, w, groups, inner, centred: (lambda rows: (lambda n, d: (lambda g: (((g - n * (g * n).mean(1, "
+            "keepdim=True) - (g.mean(1, keepdim=True) if centred else 0)) * r.reshape(-1, 1)).reshape(x.shape), (d * n.reshape(d.shape))"
+            ".sum((0, 2)), d.sum((0, 2))))((d if w is None else d * w.reshape(-1, 1)).reshape(rows, -1)))((x.reshape(rows, -1) - "
+            "m.reshape(-1, 1)) * r.reshape(-1, 1), dy.reshape(rows // groups, -1, inner)))(len(m))",
         .example = "pyburn.normalise_rows_backward(pyburn.ones(1, 2), pyburn.ones(1, 2), pyburn.ones(1), pyburn.ones(1), None, 1, 1, "
                    "True).grad_bias",
         .samples = R"(
@@ -158,6 +159,7 @@ t(4, 3).T, (4,), t(4)
 t(1, 5).expand(2, 5), (5,), t(5)
 t(2, 3, dtype=f16), (3,)
 t(2, 3), (2,) ! normalized_shape
+t(2, 3), (3,), t() ! normalized_shape
 t(), (1,) ! normalized_shape)"},
     {.schema = "rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
         .doc = "input, divided by its root mean square over the last axes, then scaled.",
@@ -247,10 +249,13 @@ t(2, 3), dim=2 ! dim out of range)",
         .out = true},
 };
 
-void check_tail(const TensorHandle& x, const Dims& tail, const char* op) {
+void check_tail(const TensorHandle& x, const Dims& tail, std::initializer_list<const TensorHandle*> affine, const char* op) {
   bool fits = tail.size() > 0 && tail.size() <= x.rank();
   for (int64_t i = 0; fits && i < tail.size(); ++i) fits = x.shape()[x.rank() - tail.size() + i] == tail[i];
   require(fits, "[{}] the last axes do not have the extents of normalized_shape: got {} for {}", op, tail, x.shape());
+  for (const TensorHandle* t : affine)
+    if (t->defined())
+      require(t->shape() == Shape(tail), "[{}] expected weight and bias of normalized_shape {}: got {}", op, tail, t->shape());
 }
 int64_t product(const Dims& dims) { return Shape(dims).numel(); }
 
@@ -278,16 +283,17 @@ Tensor scaled(const TensorHandle& x, const TensorHandle& average, const TensorHa
 }
 }  // namespace
 
-Tensor layer_norm(const TensorHandle& input, const Dims& normalized_shape, const TensorHandle& weight, const TensorHandle& bias, double eps) {
-  check_tail(input, normalized_shape, "layer_norm");
+Tensor layer_norm(
+    const TensorHandle& input, const Dims& normalized_shape, const TensorHandle& weight, const TensorHandle& bias, double eps) {
+  check_tail(input, normalized_shape, {&weight, &bias}, "layer_norm");
   const int64_t n = product(normalized_shape);
   if (input.numel() == 0) return clone(input);
   return normalise_rows(input, weight, bias, input.numel() / n, 1, 1, eps, true)[0];
 }
 Tensor rms_norm(const TensorHandle& input, const Dims& normalized_shape, const TensorHandle& weight, std::optional<double> eps) {
-  check_tail(input, normalized_shape, "rms_norm");
+  check_tail(input, normalized_shape, {&weight}, "rms_norm");
   if (input.numel() == 0) return clone(input);
-  const double least = input.dtype() == DType::float64 ? std::numeric_limits<double>::epsilon()
+  const double least = input.dtype() == DType::float64   ? std::numeric_limits<double>::epsilon()
                        : input.dtype() == DType::float32 ? double(std::numeric_limits<float>::epsilon())
                        : input.dtype() == DType::float16 ? 0x1p-10
                                                          : 0x1p-7;
@@ -298,6 +304,7 @@ Tensor group_norm(const TensorHandle& input, int64_t num_groups, const TensorHan
   const int64_t channels = input.shape()[1];
   require<ValueError>(num_groups > 0 && channels % num_groups == 0,
       "[group_norm] num_groups must divide the number of channels: got {} for {}", num_groups, channels);
+  check_per_channel(input, {&weight, &bias}, "group_norm");
   if (input.numel() == 0) return clone(input);
   const int64_t examples = input.shape()[0];
   return normalise_rows(input, weight, bias, examples * num_groups, num_groups, input.numel() / examples / channels, eps, true)[0];
@@ -307,7 +314,8 @@ Tensor instance_norm(const TensorHandle& input, const TensorHandle& running_mean
   require(input.rank() >= 3, "[instance_norm] expected at least 3 axes: got {}", input.shape());
   check_per_channel(input, {&running_mean, &running_var, &weight, &bias}, "instance_norm");
   if (!use_input_stats) {
-    require<ValueError>(running_mean.defined() && running_var.defined(), "[instance_norm] running statistics are needed without use_input_stats");
+    require<ValueError>(
+        running_mean.defined() && running_var.defined(), "[instance_norm] running statistics are needed without use_input_stats");
     return scaled(input, running_mean, running_var, weight, bias, eps);
   }
   if (running_mean.defined() || running_var.defined()) {

@@ -139,15 +139,14 @@ Tensor randperm(int64_t n, std::optional<DType> dtype, Device* device, Generator
   const Tensor order = argsort(draw(Dims{n}, Draw::integer, 0, 0x1p32, DType::int64, device, generator));
   return dtype && *dtype != DType::int64 ? cast(order, *dtype) : order;
 }
-Tensor normal(const TensorHandle& mean, double std, Generator* generator) {
-  return mean + like(mean, Draw::normal, 0, std, generator);
-}
+Tensor normal(const TensorHandle& mean, double std, Generator* generator) { return mean + like(mean, Draw::normal, 0, std, generator); }
 Tensor normal(double mean, const TensorHandle& std, Generator* generator) { return std * like(std, Draw::normal, 0, 1, generator) + mean; }
 Tensor normal(const TensorHandle& mean, const TensorHandle& std, Generator* generator) {
   const Shape shape = broadcast_shapes(mean.shape(), std.shape());
   return mean + std * draw(shape, Draw::normal, 0, 1, promote(mean.dtype(), std.dtype()), &mean.device(), generator);
 }
-Tensor normal(double mean, double std, const Dims& size, std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) {
+Tensor normal(
+    double mean, double std, const Dims& size, std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) {
   return asking_for_gradient(draw(size, Draw::normal, mean, std, dtype.value_or(default_dtype()), device, generator), requires_grad);
 }
 Tensor bernoulli(const TensorHandle& input, Generator* generator) {

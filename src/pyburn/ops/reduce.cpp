@@ -158,8 +158,8 @@ constinit OpInfo amin =
         .doc = "Smallest element of input over dim; ties share the gradient.",
         .torch = "lambda x, dim=(), keepdim=False: torch.amin(x, dim, keepdim)",
         .example = "pyburn.amin(pyburn.tensor([1., 3.]))"}));
-constinit OpInfo prod = summing(define<Reduce, infer, grad_prod>(
-    {.schema = "prod(Tensor input, int? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor",
+constinit OpInfo prod = summing(
+    define<Reduce, infer, grad_prod>({.schema = "prod(Tensor input, int? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor",
         .doc = "Product of the elements of input along dim (of all by default).",
         .saves = inputs,
         .torch = "lambda x, dim=None, keepdim=False, **more: torch.prod(x, **more) if dim is None else torch.prod(x, dim, keepdim, **more)",

@@ -95,7 +95,7 @@ constexpr OpInfo running(OpInfo row) {
   return row;
 }
 constexpr OpInfo extremum(OpSpec spec) {
-  spec.saves = outputs;
+  spec.saves = later_outputs;
   spec.samples = kExtrema;
   return define<Scan, infer_both, grad_both>(spec);
 }
@@ -112,12 +112,11 @@ constinit OpInfo cumprod =
         .doc = "Running products along dim.",
         .saves = inputs | outputs,
         .example = "pyburn.cumprod(pyburn.tensor([1., 2., 3.]), 0)"}));
-constinit OpInfo logcumsumexp =
-    define<Scan, infer_float, grad_logcumsumexp>({.schema = "logcumsumexp(Tensor input, int dim) -> Tensor",
-        .doc = "The logarithm of running sums of exp(input) along dim.",
-        .saves = inputs | outputs,
-        .example = "pyburn.logcumsumexp(pyburn.zeros(3), 0)",
-        .samples = R"(
+constinit OpInfo logcumsumexp = define<Scan, infer_float, grad_logcumsumexp>({.schema = "logcumsumexp(Tensor input, int dim) -> Tensor",
+    .doc = "The logarithm of running sums of exp(input) along dim.",
+    .saves = inputs | outputs,
+    .example = "pyburn.logcumsumexp(pyburn.zeros(3), 0)",
+    .samples = R"(
 t(2, 3), 1
 t(2, 3, 4), 0
 t(2, 3, 4), dim=-2

@@ -45,11 +45,12 @@ tensor([1., 3.]), t(0, 3)
 tensor([1., 3., nan]), tensor([nan, 2.])
 t(), t(2) ! axis
 t(2, 3), t(3, 3) ! do not fit)"});
-constinit OpInfo histc = define<Histogram, infer_histc>({.schema = "histc(Tensor input, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
-    .doc = "How many elements fall into each of bins parts of [min, max], or of the range of input.",
-    .no_grad = "the result is a count",
-    .example = "pyburn.histc(pyburn.tensor([1., 2., 1.]), bins=4, min=0, max=3)",
-    .samples = R"(
+constinit OpInfo histc =
+    define<Histogram, infer_histc>({.schema = "histc(Tensor input, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
+        .doc = "How many elements fall into each of bins parts of [min, max], or of the range of input.",
+        .no_grad = "the result is a count",
+        .example = "pyburn.histc(pyburn.tensor([1., 2., 1.]), bins=4, min=0, max=3)",
+        .samples = R"(
 tensor([1., 2., 1., 5.]), 4
 tensor([1., 2., 1., 5.]), 4, 1, 3
 t(40), bins=5, min=-1, max=1.5
@@ -82,8 +83,9 @@ constinit OpInfo distinct = define<Distinct, nullptr>(
                "of runs of equal neighbours.",
         .kind = Kind::dynamic,
         .no_grad = "the result depends on comparisons",
-        .torch = "lambda x, dim=None, consecutive=False: (torch.unique_consecutive if consecutive else torch.unique)(x, return_inverse=True, "
-                 "return_counts=True, dim=dim)",
+        .torch =
+            "lambda x, dim=None, consecutive=False: (torch.unique_consecutive if consecutive else torch.unique)(x, return_inverse=True, "
+            "return_counts=True, dim=dim)",
         .example = "pyburn.distinct(pyburn.tensor([3, 1, 3])).output",
         .samples = R"(
 tensor([3, 1, 3, 2, 1])
@@ -191,8 +193,8 @@ t(2, 1, dtype=i64).expand(2, 3), tensor([1, 2])
 };
 
 // Quantiles for shares q (one axis, or none) of x; `keep_axis` where q has one.
-Tensor quantiles(const TensorHandle& input, const TensorHandle& q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation,
-    bool ignore_nan) {
+Tensor quantiles(const TensorHandle& input, const TensorHandle& q, std::optional<int64_t> dim, bool keepdim,
+    const std::string& interpolation, bool ignore_nan) {
   require<DTypeError>(is_floating(input.dtype()), "expected a floating dtype: got {}", input.dtype());
   require(q.rank() <= 1, "expected q with at most one axis: got {}", q.shape());
   const bool known = interpolation == "linear" || interpolation == "lower" || interpolation == "higher" || interpolation == "midpoint" ||

@@ -61,7 +61,7 @@ t(0, 3), 0 ! empty
 t(2, 3), 2 ! dim out of range)";
 
 constexpr OpInfo picking(OpSpec spec) {
-  spec.saves = outputs;
+  spec.saves = later_outputs;
   return define<ArgReduce, infer_one, grad_picked<ArgReduce>>(spec);
 }
 
@@ -71,7 +71,7 @@ namespace op {
 constinit OpInfo sort = define<Sort, infer_sort, grad_same_rank<Sort>>(
     {.schema = "sort(Tensor input, int dim=-1, bool descending=False, bool stable=False) -> (Tensor values, Tensor indices)",
         .doc = "The elements in order along dim, and where they were. Equal elements keep their order.",
-        .saves = outputs,
+        .saves = later_outputs,
         .torch = "lambda x, dim=-1, descending=False, stable=False: torch.sort(x, dim=dim, descending=descending, stable=True)",
         .example = "pyburn.sort(pyburn.tensor([2., 3., 1.]))",
         .samples = R"(
@@ -98,7 +98,7 @@ t(2, 3), 2 ! dim out of range)"});
 constinit OpInfo topk = define<TopK, infer_topk, grad_same_rank<TopK>>(
     {.schema = "topk(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
         .doc = "The k largest (or smallest) elements along dim, largest first, and their positions.",
-        .saves = outputs,
+        .saves = later_outputs,
         .torch = "lambda x, k, dim=-1, largest=True, sorted=True: torch.topk(x, k, dim, largest, True)",
         .example = "pyburn.topk(pyburn.tensor([2., 3., 1.]), 2)",
         .samples = R"(
@@ -119,7 +119,7 @@ t(2, 3), 1, 2 ! dim out of range)"});
 constinit OpInfo kthvalue = define<KthValue, infer_kth, grad_picked<KthValue>>(
     {.schema = "kthvalue(Tensor input, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
         .doc = "The k-th smallest element along dim (counted from 1) and its position.",
-        .saves = outputs,
+        .saves = later_outputs,
         .example = "pyburn.kthvalue(pyburn.tensor([2., 3., 1.]), 2)",
         .samples = R"(
 t(2, 3), 2
@@ -214,9 +214,7 @@ Tensor median(const TensorHandle& input) {
   if (input.numel() == 0) return full(Dims{}, is_floating(input.dtype()) ? Scalar(NAN) : Scalar(0), input.dtype(), &input.device());
   return median(reshape(input, Dims{-1}), 0)[0];
 }
-Tensor nanmedian(const TensorHandle& input) {
-  return input.numel() == 0 ? median(input) : nanmedian(reshape(input, Dims{-1}), 0)[0];
-}
+Tensor nanmedian(const TensorHandle& input) { return input.numel() == 0 ? median(input) : nanmedian(reshape(input, Dims{-1}), 0)[0]; }
 Tensor argsort(const TensorHandle& input, int64_t dim, bool descending, bool stable) { return sort(input, dim, descending, stable)[1]; }
 Tensor msort(const TensorHandle& input) { return sort(input, 0)[0]; }
 

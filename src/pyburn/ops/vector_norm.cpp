@@ -128,8 +128,8 @@ t(2, 3), t(4, 5) ! shapes do not broadcast)"},
 Tensor norm(const TensorHandle& input, const Scalar& p, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) {
   return linalg_vector_norm(input, p, dim, keepdim, dtype);
 }
-Tensor norm(const TensorHandle& input, const std::optional<std::string>& p, const OptionalDims& dim, bool keepdim,
-    std::optional<DType> dtype) {
+Tensor norm(
+    const TensorHandle& input, const std::optional<std::string>& p, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) {
   require<ValueError>(!p || *p == "fro", "[norm] p is a number or 'fro': got '{}'", p.value_or(""));
   return linalg_vector_norm(input, 2, dim, keepdim, dtype);
 }

@@ -11,8 +11,7 @@ struct VectorNorm {
   DType result = DType::float32;
   PB_FIELDS(ord, dim, keepdim, result)
 
-  static VectorNorm from(
-      const TensorHandle& x, const Scalar& ord, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) {
+  static VectorNorm from(const TensorHandle& x, const Scalar& ord, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) {
     return {ord.to_double(), normalise_dims(dim, x.rank()), keepdim, dtype.value_or(x.dtype())};
   }
   Reduce reduce() const { return {dim, keepdim, result}; }

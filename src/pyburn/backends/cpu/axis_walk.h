@@ -1,6 +1,7 @@
 // What kernels that work along one axis of contiguous tensors share.
 #pragma once
 #include "pyburn/backends/cpu/tiles.h"
+#include "pyburn/support/error.h"
 
 namespace pyburn::cpu {
 
@@ -16,6 +17,13 @@ struct Axis {
 // x with plain order, in the given dtype: itself when it is so already.
 inline TensorHandle plain(const TensorHandle& x, DType dtype) {
   return x.dtype() == dtype && x.layout().is_contiguous() ? x : converted(x, dtype);
+}
+// An optional input with `elements` elements; undefined where it is absent. Inference cannot tell an absent tensor from one
+// without axes, so the number is checked here.
+inline TensorHandle optional_plain(const TensorHandle& x, DType dtype, int64_t elements) {
+  if (!x.defined()) return {};
+  require(x.numel() == elements, "expected {} elements: got {}", elements, x.shape());
+  return plain(x, dtype);
 }
 // Where a kernel that writes plain order in the given dtype writes; finish() brings it to where it belongs.
 class PlainTarget {

@@ -32,8 +32,8 @@ template <class T>
 void normalise(const NormaliseBatch& a, Inputs in, Outputs out) {
   constexpr DType dtype = dtype_of<T>;
   const TensorHandle x = plain(*in[0], dtype);
-  const TensorHandle weight = in[1]->defined() ? plain(*in[1], dtype) : TensorHandle();
-  const TensorHandle bias = in[2]->defined() ? plain(*in[2], dtype) : TensorHandle();
+  const int64_t channels = x.shape()[1];
+  const TensorHandle weight = optional_plain(*in[1], dtype, channels), bias = optional_plain(*in[2], dtype, channels);
   const PlainTarget y(out[0], dtype), means(out[1], dtype), variances(out[2], dtype);
   const Axis axis(x.shape(), 1);
   const double n = double(axis.outer * axis.inner);
@@ -61,7 +61,7 @@ template <class T>
 void normalise_backward(const NormaliseBatch& a, Inputs in, Outputs out) {
   constexpr DType dtype = dtype_of<T>;
   const TensorHandle dy = plain(*in[0], dtype), x = plain(*in[1], dtype), means = plain(*in[2], dtype), variances = plain(*in[3], dtype);
-  const TensorHandle weight = in[4]->defined() ? plain(*in[4], dtype) : TensorHandle();
+  const TensorHandle weight = optional_plain(*in[4], dtype, x.shape()[1]);
   const PlainTarget dx(out[0], dtype), dweight(out[1], dtype), dbias(out[2], dtype);
   const Axis axis(x.shape(), 1);
   const double n = double(axis.outer * axis.inner);

@@ -54,9 +54,7 @@ void log_sums(const T* x, int64_t n, int64_t stride, int64_t width, T* results) 
   for (int64_t i = 0; i < width; ++i) results[i] = T(double(largest[i]) + std::log(sum[i]));
 }
 
-void check_class(int64_t c, int64_t classes) {
-  require<IndexError>(c >= 0 && c < classes, "class out of range: got {} of {}", c, classes);
-}
+void check_class(int64_t c, int64_t classes) { require<IndexError>(c >= 0 && c < classes, "class out of range: got {} of {}", c, classes); }
 
 // Calls body(scores, at, width) for strips of neighbouring results: `at` is the first of them, `scores` its first score.
 template <class Body>
@@ -128,7 +126,8 @@ void class_loss(const ClassLoss& a, Inputs in, Outputs out) {
 template <class T>
 void class_loss_backward(const ClassLoss& a, Inputs in, Outputs out) {
   constexpr DType dtype = dtype_of<T>;
-  const TensorHandle dy = plain(*in[0], dtype), x = plain(*in[1], dtype), target = plain(*in[2], DType::int64), total = plain(*in[3], dtype);
+  const TensorHandle dy = plain(*in[0], dtype), x = plain(*in[1], dtype), target = plain(*in[2], DType::int64),
+                     total = plain(*in[3], dtype);
   const PlainTarget dx(out[0], dtype);
   const Axis axis(x.shape(), 1);
   if (x.numel() == 0) return;

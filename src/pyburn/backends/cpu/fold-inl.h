@@ -217,9 +217,8 @@ A fold_contiguous(const T* p, int64_t n, double parameter = 0) {
     const int64_t lanes = int64_t(hn::Lanes(d));
     if (n >= lanes) {
       auto a = hn::Set(d, total), b = a, c = a, e = a;  // four chains hide the latency
-      auto joined = [&](auto part, int64_t at) HWY_ATTR {
-        return Fold::join_vectors(part, Fold::load_vector(d, load_promoted(d, p + at), parameter));
-      };
+      auto joined = [&](auto part, int64_t at)
+                        HWY_ATTR { return Fold::join_vectors(part, Fold::load_vector(d, load_promoted(d, p + at), parameter)); };
       for (; i + 4 * lanes <= n; i += 4 * lanes) {
         a = joined(a, i);
         b = joined(b, i + lanes);
@@ -247,8 +246,7 @@ double fold_in_runs(const T* p, int64_t n, double parameter = 0) {
 
 // acc[r] joins p[r * kept_stride + j * stride] for all j < n. Walks memory in its order: along rows or down columns.
 template <class Fold, class T, class A = typename Fold::template Partial<T>>
-void fold_block(
-    const T* p, int64_t kept_stride, int64_t results, int64_t stride, int64_t n, A* HWY_RESTRICT acc, double parameter = 0) {
+void fold_block(const T* p, int64_t kept_stride, int64_t results, int64_t stride, int64_t n, A* HWY_RESTRICT acc, double parameter = 0) {
   auto load = [parameter](T x) HWY_ATTR { return Fold::template load<A>(x, parameter); };
   if (kept_stride == 1 && results > 1 && stride != 1) {
     int64_t j = 0;

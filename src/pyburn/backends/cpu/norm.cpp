@@ -30,8 +30,8 @@ template <class T>
 void normalise(const NormaliseRows& a, Inputs in, Outputs out) {
   constexpr DType dtype = dtype_of<T>;
   const TensorHandle x = plain(*in[0], dtype);
-  const TensorHandle weight = in[1]->defined() ? plain(*in[1], dtype) : TensorHandle();
-  const TensorHandle bias = in[2]->defined() ? plain(*in[2], dtype) : TensorHandle();
+  const int64_t channels = x.numel() / a.rows * a.groups / a.inner;
+  const TensorHandle weight = optional_plain(*in[1], dtype, channels), bias = optional_plain(*in[2], dtype, channels);
   const PlainTarget y(out[0], dtype), means(out[1], dtype), rstds(out[2], dtype);
   const Rows r{a.rows, x.numel() / a.rows, a.groups, a.inner};
   const int64_t n = r.length;
@@ -63,8 +63,8 @@ void normalise(const NormaliseRows& a, Inputs in, Outputs out) {
 
 // What one row adds to the gradients of weight and bias, and its gradient.
 template <class T>
-void backward_of_row(const Rows& r, bool centred, int64_t row, const T* HWY_RESTRICT dy, const T* HWY_RESTRICT x, T mean, T rstd, const T* w,
-    T* HWY_RESTRICT dx, T* HWY_RESTRICT g, T* HWY_RESTRICT normal, double* dweight, double* dbias) {
+void backward_of_row(const Rows& r, bool centred, int64_t row, const T* HWY_RESTRICT dy, const T* HWY_RESTRICT x, T mean, T rstd,
+    const T* w, T* HWY_RESTRICT dx, T* HWY_RESTRICT g, T* HWY_RESTRICT normal, double* dweight, double* dbias) {
   const int64_t n = r.length, inner = r.inner, first = r.first_channel(row);
   for (int64_t i = 0; i < n; ++i) normal[i] = (x[i] - mean) * rstd;
   if (inner == 1) {
@@ -93,9 +93,9 @@ template <class T>
 void normalise_backward(const NormaliseRows& a, Inputs in, Outputs out) {
   constexpr DType dtype = dtype_of<T>;
   const TensorHandle dy = plain(*in[0], dtype), x = plain(*in[1], dtype), mean = plain(*in[2], dtype), rstd = plain(*in[3], dtype);
-  const TensorHandle weight = in[4]->defined() ? plain(*in[4], dtype) : TensorHandle();
   const PlainTarget dx(out[0], dtype), dweight(out[1], dtype), dbias(out[2], dtype);
   const int64_t rows = mean.numel(), channels = out[1].numel();
+  const TensorHandle weight = optional_plain(*in[4], dtype, channels);
   const Rows r{rows, x.numel() / rows, a.groups, a.inner};
   const int64_t n = r.length;
   // The rows in a number of parts that depends on the shape alone, each with sums of its own.

@@ -20,7 +20,25 @@
 #define PYBURN_REDUCE_TYPES
 namespace pyburn::cpu {
 
-enum FoldName { kSum, kMean, kProd, kNanSum, kCount, kAmax, kAmin, kAny, kAll, kNorm0, kNorm1, kNorm2, kNormP, kLargest, kSmallest, kMoments, kFolds };
+enum FoldName {
+  kSum,
+  kMean,
+  kProd,
+  kNanSum,
+  kCount,
+  kAmax,
+  kAmin,
+  kAny,
+  kAll,
+  kNorm0,
+  kNorm1,
+  kNorm2,
+  kNormP,
+  kLargest,
+  kSmallest,
+  kMoments,
+  kFolds
+};
 using FoldTable = std::array<std::array<FoldFunctions, 6>, kFolds>;  // float double int32 int64 uint64 bool
 
 }  // namespace pyburn::cpu
@@ -166,12 +184,7 @@ void reduce_truth(const Reduce& a, const TensorHandle& x, TensorHandle& y) {  //
 
 void vector_norm(const VectorNorm& a, const TensorHandle& x, TensorHandle& y) {
   const double p = a.ord;
-  const FoldName name = p == 0           ? kNorm0
-                        : p == 1         ? kNorm1
-                        : p == 2         ? kNorm2
-                        : std::isfinite(p) ? kNormP
-                        : p > 0          ? kLargest
-                                         : kSmallest;
+  const FoldName name = p == 0 ? kNorm0 : p == 1 ? kNorm1 : p == 2 ? kNorm2 : std::isfinite(p) ? kNormP : p > 0 ? kLargest : kSmallest;
   fold_into(name, a.reduce(), name == kNormP ? p : 0, x, y);
 }
 

@@ -52,8 +52,8 @@ int64_t offset_of(const Loop& loop, int layout, int64_t axes, int64_t linear) {
 }
 
 // Folds into acc the results of one block, over the part [begin, end) of the outermost folded axis.
-void fold_part(const FoldFunctions& fold, double parameter, const Plan& plan, const char* x, int64_t results, int64_t begin, int64_t end,
-    void* acc) {
+void fold_part(
+    const FoldFunctions& fold, double parameter, const Plan& plan, const char* x, int64_t results, int64_t begin, int64_t end, void* acc) {
   const Loop& f = plan.folded;
   const int64_t axes = f.shape.size(), kept_stride = plan.inner_stride(plan.kept, 1);
   fold.start(acc, results);

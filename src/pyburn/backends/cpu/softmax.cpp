@@ -106,8 +106,7 @@ void along(int64_t dim, const TensorHandle& x_, const TensorHandle& second_, con
     parallel_for(axis.outer * strips, std::max<int64_t>(1, kDear / n / std::min(inner, kStrip)), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t column = i % strips * kStrip, at = i / strips * n * inner + column;
-        Kernel::strip(
-            x.data<T>() + at, second.data<T>() + at, y.template data<T>() + at, n, inner, std::min(kStrip, inner - column));
+        Kernel::strip(x.data<T>() + at, second.data<T>() + at, y.template data<T>() + at, n, inner, std::min(kStrip, inner - column));
       }
     });
   }

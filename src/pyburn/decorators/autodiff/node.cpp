@@ -105,8 +105,9 @@ OpNode::OpNode(const Operation& view, const Meta& input, Edge edge) : op_(view) 
 void OpNode::save_outputs(Outputs out) {
   if (out.size() > 1)
     for (const TensorHandle& t : out) outputs_.push_back(t.meta());
-  if (op_.info().saves & outputs)
-    for (const TensorHandle& t : out) saved_outputs_.push_back(SavedTensor(t));
+  const Saves saves = op_.info().saves;
+  if (!(saves & (outputs | later_outputs))) return;
+  for (size_t i = 0; i < out.size(); ++i) saved_outputs_.push_back(i > 0 || saves & outputs ? SavedTensor(out[i]) : SavedTensor());
 }
 
 // What the rule of one node sees.
