@@ -266,8 +266,10 @@ Tensor product(const TensorHandle& input, const TensorHandle& other) {
 
 // beta * input + alpha * product. Where beta is 0 the input may hold anything, even NaN.
 Tensor combined(const TensorHandle& input, const TensorHandle& product, const Scalar& beta, const Scalar& alpha) {
-  require(broadcast_shapes(input.shape(), product.shape()) == product.shape(), "input does not fit the product: got {} for {}",
-      input.shape(), product.shape());
+  const Shape &x = input.shape(), &y = product.shape();
+  bool fits = x.rank() <= y.rank();
+  for (int k = 1; fits && k <= x.rank(); ++k) fits = x[x.rank() - k] == 1 || x[x.rank() - k] == y[y.rank() - k];
+  require(fits, "input does not fit the product: got {} for {}", x, y);
   if (!is_floating(promote(input.dtype(), product.dtype())))
     require<DTypeError>(!beta.is_floating() && !alpha.is_floating(), "expected integers for alpha and beta: got {} and {}", alpha, beta);
   if (beta.to_double() == 0) return alpha.to_double() == 1 ? Tensor(product) : mul(product, alpha);

@@ -24,9 +24,10 @@ Shape pooled_shape(const auto& a, const Shape& x) {
     check_numbers(a.padding, axes, 0, "padding");
   }
   Shape y = x;
-  for (int64_t i = 0; i < axes; ++i) {
+  for (int64_t i = 0, plane = 1; i < axes; ++i) {
     const int64_t at = x.rank() - axes + i;
-    require(x[at] > 0, "expected extents of at least 1: got {}", x);
+    require(x[at] > 0 && x[at] <= INT32_MAX / plane, "expected planes of 1 to {} elements: got {}", INT32_MAX, x);  // places are int32
+    plane *= x[at];
     const PoolAxis axis = pool_axis(a, i, x[at]);
     const int64_t reach = axis.dilation * (axis.kernel - 1) + 1;
     if (!a.adaptive)

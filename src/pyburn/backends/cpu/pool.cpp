@@ -33,7 +33,7 @@ struct PoolWindows {
 template <class T>
 struct PoolFunctions {
   void (*max)(const PoolWindows&, const T* x, T* y, T* row);
-  void (*max_indices)(const PoolWindows&, const T* x, T* y, int64_t* indices);
+  void (*max_indices)(const PoolWindows&, const T* x, T* y, int64_t* indices, T* row);
   void (*mean)(const PoolWindows&, const T* x, T* y, T* row);
   void (*mean_input)(const PoolWindows&, const T* dy, T* dx, T* row);
 };
@@ -126,25 +126,39 @@ void max_plane(const PoolWindows& w, const T* x, T* y, T* row) {
     for (int64_t j = 0; j < w.y.out; ++j, y += w.x.out) join_window<Largest>(w, i, j, x, row, y);
 }
 
-// The first of equal elements counts, and a NaN before all.
+// The first of equal elements counts, and a NaN before all. `places` is as wide as T, so that both fit the same vectors; a row of
+// windows is done a tap at a time, in the order of memory.
+template <class T, class Place = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>
+void max_indices_row(const PoolWindows& w, int64_t z, int64_t y, const T* x, T* HWY_RESTRICT largest, Place* HWY_RESTRICT places) {
+  std::fill_n(largest, w.x.out, Largest::start<T>);
+  std::fill_n(places, w.x.out, Place(-1));
+  auto take = [&](T value, int64_t o, int64_t place) HWY_ATTR {
+    const bool better = places[o] < 0 || value > largest[o] || value != value;
+    largest[o] = better ? value : largest[o];
+    places[o] = better ? Place(place) : places[o];
+  };
+  for_window_rows(w, z, y, [&](int64_t line) HWY_ATTR {
+    const T* HWY_RESTRICT from = x + line * w.x.in;
+    if (w.x.adaptive) {
+      for (int64_t o = 0; o < w.x.out; ++o)
+        for (int64_t k = w.x.first(o); k < w.x.last(o); ++k) take(from[k], o, line * w.x.in + k);
+      return;
+    }
+    for (int64_t k = 0; k < w.x.kernel; ++k) {
+      const auto [first, last] = inside(w.x, k);
+      const int64_t shift = k * w.x.dilation - w.x.padding, stride = w.x.stride;
+      for (int64_t o = first; o < last; ++o) take(from[o * stride + shift], o, line * w.x.in + o * stride + shift);
+    }
+  });
+}
 template <class T>
-void max_indices_plane(const PoolWindows& w, const T* x, T* y, int64_t* indices) {
+void max_indices_plane(const PoolWindows& w, const T* x, T* y, int64_t* indices, T* row) {
+  auto* places = reinterpret_cast<std::conditional_t<sizeof(T) == 4, int32_t, int64_t>*>(row);
   for (int64_t i = 0; i < w.z.out; ++i)
-    for (int64_t j = 0; j < w.y.out; ++j)
-      for (int64_t o = 0; o < w.x.out; ++o, ++y, ++indices) {
-        T largest = Largest::start<T>;
-        int64_t place = -1;
-        for_window_rows(w, i, j, [&](int64_t line) HWY_ATTR {
-          for (int64_t k = w.x.first(o); k < w.x.last(o); k += w.x.dilation) {
-            const T value = x[line * w.x.in + k];
-            if (place >= 0 && !(value > largest || value != value)) continue;
-            largest = value;
-            place = line * w.x.in + k;
-          }
-        });
-        *y = largest;
-        *indices = place;
-      }
+    for (int64_t j = 0; j < w.y.out; ++j, y += w.x.out, indices += w.x.out) {
+      max_indices_row<T>(w, i, j, x, y, places);
+      std::copy_n(places, w.x.out, indices);
+    }
 }
 
 template <class T>
@@ -220,7 +234,7 @@ PoolWindows windows_of(const auto& a, const Shape& x) {
 template <class T, class Body>
 void for_planes(const PoolWindows& w, int64_t planes, Body body) {
   parallel_for(planes, std::max<int64_t>(1, kGrain / w.elements()), [&](int64_t begin, int64_t end) {
-    ScratchBuffer<T> row(w.x.in);
+    ScratchBuffer<T> row(std::max(w.x.in, w.x.out));
     for (int64_t i = begin; i < end; ++i) body(i, row.data());
   });
 }
@@ -241,8 +255,8 @@ void max_pool_with_indices(const MaxPool& a, Inputs in, Outputs out) {
   const PlainOutput<int64_t> indices(out[1]);
   if (y.numel() == 0) return;
   const PoolWindows w = windows_of(a, x.shape());
-  for_planes<T>(w, y.numel() / w.windows(), [&](int64_t i, T*) {
-    pools<T>().max_indices(w, x.data() + i * w.plane(), y.data() + i * w.windows(), indices.data() + i * w.windows());
+  for_planes<T>(w, y.numel() / w.windows(), [&](int64_t i, T* row) {
+    pools<T>().max_indices(w, x.data() + i * w.plane(), y.data() + i * w.windows(), indices.data() + i * w.windows(), row);
   });
 }
 template <class T>

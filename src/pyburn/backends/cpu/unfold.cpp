@@ -29,43 +29,41 @@ void for_rows(const Volume& v, int64_t channels, int64_t width, Body body) {
 
 template <class T>
 void unfold(const Volume& v, const T* image, int64_t channels, int64_t begin, int64_t end, T* columns) {
-  const int64_t width = (end - begin) * v.slice(), stride = v.x.stride;
+  const int64_t width = (end - begin) * v.x.out, stride = v.x.stride;
   for_rows(v, channels, width, [&](int64_t c, int64_t i, int64_t j, int64_t k, int64_t row) {
     T* to = columns + row * width;
     const auto [first, last] = v.x.inside(k);
-    for (int64_t z = begin; z < end; ++z)
-      for (int64_t y = 0; y < v.y.out; ++y, to += v.x.out) {
-        const int64_t depth = v.z.position(z, i), line = v.y.position(y, j);
-        if (depth < 0 || depth >= v.z.in || line < 0 || line >= v.y.in || first >= last) {
-          std::fill_n(to, v.x.out, T(0));
-          continue;
-        }
-        const T* from = image + ((c * v.z.in + depth) * v.y.in + line) * v.x.in + v.x.position(first, k);
-        std::fill_n(to, first, T(0));
-        if (stride == 1) std::memcpy(to + first, from, size_t(last - first) * sizeof(T));
-        else
-          for (int64_t x = first; x < last; ++x) to[x] = from[(x - first) * stride];
-        std::fill_n(to + last, v.x.out - last, T(0));
+    for (int64_t out = begin; out < end; ++out, to += v.x.out) {
+      const int64_t depth = v.z.position(out / v.y.out, i), line = v.y.position(out % v.y.out, j);
+      if (depth < 0 || depth >= v.z.in || line < 0 || line >= v.y.in || first >= last) {
+        std::fill_n(to, v.x.out, T(0));
+        continue;
       }
+      const T* from = image + ((c * v.z.in + depth) * v.y.in + line) * v.x.in + v.x.position(first, k);
+      std::fill_n(to, first, T(0));
+      if (stride == 1) std::memcpy(to + first, from, size_t(last - first) * sizeof(T));
+      else
+        for (int64_t x = first; x < last; ++x) to[x] = from[(x - first) * stride];
+      std::fill_n(to + last, v.x.out - last, T(0));
+    }
   });
 }
 
 template <class T>
 void fold(const Volume& v, const T* columns, int64_t channels, int64_t begin, int64_t end, T* image) {
-  const int64_t width = (end - begin) * v.slice(), stride = v.x.stride;
+  const int64_t width = (end - begin) * v.x.out, stride = v.x.stride;
   for_rows(v, channels, width, [&](int64_t c, int64_t i, int64_t j, int64_t k, int64_t row) {
     const auto [first, last] = v.x.inside(k);
-    const auto [top, bottom] = v.y.inside(j);
-    const auto [front, back] = v.z.inside(i);
-    for (int64_t z = std::max(begin, front); z < std::min(end, back); ++z)
-      for (int64_t y = top; y < bottom; ++y) {
-        const T* from = columns + row * width + ((z - begin) * v.y.out + y) * v.x.out + first;
-        T* to = image + ((c * v.z.in + v.z.position(z, i)) * v.y.in + v.y.position(y, j)) * v.x.in + v.x.position(first, k);
-        if (stride == 1)
-          for (int64_t x = 0; x < last - first; ++x) to[x] += from[x];
-        else
-          for (int64_t x = 0; x < last - first; ++x) to[x * stride] += from[x];
-      }
+    for (int64_t out = begin; out < end; ++out) {
+      const int64_t depth = v.z.position(out / v.y.out, i), line = v.y.position(out % v.y.out, j);
+      if (depth < 0 || depth >= v.z.in || line < 0 || line >= v.y.in) continue;
+      const T* from = columns + row * width + (out - begin) * v.x.out + first;
+      T* to = image + ((c * v.z.in + depth) * v.y.in + line) * v.x.in + v.x.position(first, k);
+      if (stride == 1)
+        for (int64_t x = 0; x < last - first; ++x) to[x] += from[x];
+      else
+        for (int64_t x = 0; x < last - first; ++x) to[x * stride] += from[x];
+    }
   });
 }
 
@@ -87,7 +85,7 @@ void im2col(const Unfold& a, const TensorHandle& x_, TensorHandle& y_) {
   const PlainOutput<T> y(y_);
   if (y.numel() == 0) return;
   const Volume v = volume(a, x.shape());
-  unfold(v, x.data(), x_.numel() / v.plane(), 0, 1, y.data());  // the batch is more channels
+  unfold(v, x.data(), x_.numel() / v.plane(), 0, v.lines(), y.data());  // the batch is more channels
 }
 
 template <class T>
@@ -97,7 +95,7 @@ void col2im(const Unfold& a, const TensorHandle& x_, TensorHandle& y_) {
   std::fill_n(y.data(), y.numel(), T(0));
   if (y.numel() == 0) return;
   const Volume v = volume(a, y.shape());
-  fold(v, x.data(), y.numel() / v.plane(), 0, 1, y.data());
+  fold(v, x.data(), y.numel() / v.plane(), 0, v.lines(), y.data());
 }
 
 }  // namespace

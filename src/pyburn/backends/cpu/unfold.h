@@ -8,8 +8,8 @@ struct Volume {
   ConvAxis z, y, x;
   int64_t plane() const { return z.in * y.in * x.in; }
   int64_t taps() const { return z.kernel * y.kernel * x.kernel; }
-  int64_t slice() const { return y.out * x.out; }  // pixels of one depth of the output
-  int64_t pixels() const { return z.out * slice(); }
+  int64_t lines() const { return z.out * y.out; }  // rows of pixels of the output
+  int64_t pixels() const { return lines() * x.out; }
 
   // The axes from extents and attributes that have two or three entries.
   Volume(const Dims& in, const Dims& kernel, const Dims& out, const Dims& stride, const Dims& padding, const Dims& dilation)
@@ -20,7 +20,7 @@ struct Volume {
   }
 };
 
-// columns (channels * taps, pixels of the depths [begin, end) of the output) = what each tap meets at each pixel; 0 outside.
+// columns (channels * taps, pixels of the lines [begin, end) of the output) = what each tap meets at each pixel; 0 outside.
 template <class T>
 void unfold(const Volume& v, const T* image, int64_t channels, int64_t begin, int64_t end, T* columns);
 
