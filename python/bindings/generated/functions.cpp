@@ -458,6 +458,12 @@ PyObject* call_constant_pad_nd(const Arguments& a) {
 void into_constant_pad_nd(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { constant_pad_nd_into(out[0], x...); }, a.tensor(0), a.dims(1), a.scalar(2));
 }
+PyObject* call__border_pad(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::_border_pad(x...); }, a.tensor(0), a.dims(1), a.text(2)));
+}
+void into__border_pad(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { _border_pad_into(out[0], x...); }, a.tensor(0), a.dims(1), a.text(2));
+}
 PyObject* call_pad(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::pad(x...); }, a.tensor(0), a.dims(1), a.text(2), a.optional_number(3)));
 }
@@ -852,6 +858,7 @@ const FunctionEntry kFunctions[] = {
     {"slice_scatter(Tensor input, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor", "A copy of input with src in the place of slice(input, dim, start, end, step).", "pyburn.slice_scatter(pyburn.zeros(4), pyburn.ones(2), 0, 1, 3)", call_slice_scatter, nullptr, kMethod},
     {"diagonal_scatter(Tensor input, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", "A copy of input with src in the place of diagonal(input, offset, dim1, dim2).", "pyburn.diagonal_scatter(pyburn.zeros(2, 2), pyburn.ones(2))", call_diagonal_scatter, nullptr, kMethod},
     {"constant_pad_nd(Tensor input, int[] pad, Scalar value=0) -> Tensor", "input with a border of value; pad is (before, after) for the last axis, then for the one before it, and so on.", "pyburn.constant_pad_nd(pyburn.ones(3), (1, 2))", call_constant_pad_nd, into_constant_pad_nd, kMethod},
+    {"_border_pad(Tensor input, int[] pad, str mode) -> Tensor", "input with a border of its own elements: 'reflect', 'replicate' or 'circular'.", "pyburn.nn.functional.pad(pyburn.arange(4.).view(1, 4), (1, 2), 'reflect')", call__border_pad, into__border_pad, kMethod},
     {"pad(Tensor input, int[] pad, str mode='constant', float? value=None) -> Tensor", "input with a border: of a value ('constant'), of its own elements mirrored ('reflect'), of the nearest ('replicate') or from the other end ('circular').", "pyburn.pad(pyburn.arange(3.), (1, 2))", call_pad, nullptr, kMethod},
     {"rand(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor", "Uniform random numbers from [0, 1).", "pyburn.rand(2, 3).shape", call_rand, nullptr, 0},
     {"randn(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor", "Random numbers from the standard normal distribution.", "pyburn.randn(2, 3).shape", call_randn, nullptr, 0},

@@ -101,6 +101,7 @@ struct Copy {
         T* y = to + row.to + at * t;
         if (plain) std::memcpy(y, x, size_t(count) * sizeof(T));
         else if (f == 0 && t == 1) std::fill_n(y, count, *x);
+        else if (f == -1 && t == 1) std::reverse_copy(x - count + 1, x + 1, y);
         else
           for (int64_t i = 0; i < count; ++i) y[i * t] = x[i * f];
         begin += count;

@@ -325,6 +325,14 @@ void constant_pad_nd_into(const TensorHandle& out, const TensorHandle& input, co
   InputList in; in.add(input);
   call_into(op::constant_pad_nd, naming(op::constant_pad_nd, [&] { return ConstantPad::from(input, pad, value); }), in, out);
 }
+Tensor _border_pad(const TensorHandle& input, const Dims& pad, const std::string& mode) {
+  InputList in; in.add(input);
+  return call(op::_border_pad, naming(op::_border_pad, [&] { return BorderPad::from(input, pad, mode); }), in);
+}
+void _border_pad_into(const TensorHandle& out, const TensorHandle& input, const Dims& pad, const std::string& mode) {
+  InputList in; in.add(input);
+  call_into(op::_border_pad, naming(op::_border_pad, [&] { return BorderPad::from(input, pad, mode); }), in, out);
+}
 Tensor flip(const TensorHandle& input, const Dims& dims) {
   InputList in; in.add(input);
   return call(op::flip, naming(op::flip, [&] { return Flip::from(input, dims); }), in);
