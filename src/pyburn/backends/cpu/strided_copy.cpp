@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "pyburn/backends/cpu/dispatch_dtype.h"
 #include "pyburn/backends/cpu/tiles.h"
 #include "pyburn/support/thread_pool.h"
 
@@ -202,11 +203,6 @@ struct Copy {
   }
 };
 
-template <class T>
-void copy_as(const StridedPlace& from, const StridedPlace& to, Loop loop) {
-  Copy<T>{static_cast<const T*>(from.data), static_cast<T*>(to.data), std::move(loop)}.run();
-}
-
 }  // namespace
 
 void copy_strided(int64_t element_size, const Shape& shape, const StridedPlace& from, const StridedPlace& to) {
@@ -214,16 +210,9 @@ void copy_strided(int64_t element_size, const Shape& shape, const StridedPlace& 
   const Layout source{shape, from.strides, 0}, target{shape, to.strides, 0};
   const Layout* both[] = {&source, &target};
   Loop loop = collapse(both);
-  switch (element_size) {
-    case 1:
-      return copy_as<uint8_t>(from, to, std::move(loop));
-    case 2:
-      return copy_as<uint16_t>(from, to, std::move(loop));
-    case 4:
-      return copy_as<uint32_t>(from, to, std::move(loop));
-    default:
-      return copy_as<uint64_t>(from, to, std::move(loop));
-  }
+  with_element_size(element_size, [&]<class T>(T*) {
+    Copy<T>{static_cast<const T*>(from.data), static_cast<T*>(to.data), std::move(loop)}.run();
+  });
 }
 
 }  // namespace pyburn::cpu
