@@ -86,7 +86,7 @@ void constant_pad_nd(const ConstantPad& a, const TensorHandle& x, TensorHandle& 
 }
 
 // The inside first; then, axis by axis from the last, both borders from what is there already.
-void border_pad(const BorderPad& a, const TensorHandle& x, TensorHandle& y) {
+void pad_borders(const BorderPad& a, const TensorHandle& x, const TensorHandle& y) {
   const int rank = x.rank(), padded = int(a.pad.size() / 2);
   const int64_t size = size_of(x.dtype());
   Dims first(rank, 0);  // where x begins in y
@@ -124,6 +124,28 @@ void border_pad(const BorderPad& a, const TensorHandle& x, TensorHandle& y) {
     begin[axis] = 0;
     done[axis] = y.shape()[axis];
   }
+}
+
+// Place s of the first axes, with all of the others.
+TensorHandle part_of(const TensorHandle& t, int axes, int64_t s) {
+  Layout part{{}, {}, t.layout().offset};
+  part.shape.append(t.shape().begin() + axes, t.shape().end());
+  part.strides.append(t.strides().begin() + axes, t.strides().end());
+  for (int i = axes - 1; i >= 0; --i) {
+    part.offset += s % t.shape()[i] * t.strides()[i];
+    s /= t.shape()[i];
+  }
+  return alias(t, part);
+}
+// One part after the other, while it is in the cache.
+void border_pad(const BorderPad& a, const TensorHandle& x, TensorHandle& y) {
+  if (y.numel() == 0) return;
+  const int leading = x.rank() - int(a.pad.size() / 2);
+  int64_t parts = 1;
+  for (int i = 0; i < leading; ++i) parts *= x.shape()[i];
+  parallel_for(parts, std::max<int64_t>(1, kGrain * parts / y.numel()), [&](int64_t begin, int64_t end) {
+    for (int64_t s = begin; s < end; ++s) pad_borders(a, part_of(x, leading, s), part_of(y, leading, s));
+  });
 }
 
 // Row i of a matrix keeps its elements before column i + diagonal + 1 (tril) or from column i + diagonal on (triu).

@@ -19,7 +19,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int kFrom = 0, kTo = 1;
-constexpr int64_t kStreamed = 4 << 20;  // bytes: more than a core's own cache
+constexpr int64_t kStreamed = 2 << 20;  // bytes: more than a core's own cache
 
 // The places of some axes of a loop, one after the other.
 class Walk {
@@ -77,12 +77,12 @@ struct Copy {
     else in_rows(axis_of_rows());
   }
 
-  // The innermost axis; the longest where that has a few elements only, such as the colours of an image.
+  // The innermost axis; where that has a few elements only, such as the colours of an image, that of `from`.
   int axis_of_rows() const {
     int axis = last();
     if (loop.inner() < 8)
       for (int i = 0; i < last(); ++i)
-        if (loop.shape[i] > loop.shape[axis]) axis = i;
+        if (stride(kFrom, i) == 1 && loop.shape[i] > loop.shape[axis]) axis = i;
     return axis;
   }
 
