@@ -19,7 +19,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int kFrom = 0, kTo = 1;
-constexpr int64_t kStreamed = 2 << 20;  // bytes: more than a core's own cache
+constexpr int64_t kStreamed = 8 << 20;  // bytes: more than a core's own cache
 
 // The places of some axes of a loop, one after the other.
 class Walk {
@@ -126,9 +126,9 @@ struct Copy {
   // Large results bypass the cache: lines of `to` are far from each other and would push each other out. The blocks of a
   // strip then follow the lines of `from`, else those of `to`.
   bool is_streamed(int64_t n) const {
-    bool aligned = reinterpret_cast<uintptr_t>(to) % 16 == 0;
-    for (int i = 0; i < last(); ++i) aligned &= stride(kTo, i) % kSide == 0;
-    return aligned && n * int64_t(sizeof(T)) >= kStreamed;
+    bool whole_lines = reinterpret_cast<uintptr_t>(to) % 64 == 0;
+    for (int i = 0; i < last(); ++i) whole_lines &= stride(kTo, i) % kLine == 0;
+    return whole_lines && n * int64_t(sizeof(T)) >= kStreamed;
   }
 
   void exchange(int row) const {
