@@ -43,7 +43,7 @@ def test_written_through_a_view() -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_large_matrices_bypass_the_cache(dtype) -> None:
-    rows, columns = 1056, (5 << 20) // (1056 * np.dtype(dtype).itemsize) // 16 * 16 + 16
+    rows, columns = 1088, (9 << 20) // (1088 * np.dtype(dtype).itemsize) // 64 * 64
     a = np.arange(rows * columns).astype(dtype).reshape(rows, columns)
     t = pyburn.from_numpy(a)
     assert np.array_equal(t.T.contiguous().numpy(), a.T)

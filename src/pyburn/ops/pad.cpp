@@ -1,9 +1,19 @@
 // Borders around tensors.
 #include "pyburn/ops/pad.h"
 
+#include <algorithm>
+
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
+
+BorderPad BorderPad::from(const TensorHandle&, const Dims& pad, const std::string& mode) {
+  constexpr const char* kNames[] = {"reflect", "replicate", "circular"};
+  for (int i = 0; i < 3; ++i)
+    if (mode == kNames[i]) return {pad, Border(i)};
+  fail<ValueError>("mode is 'constant', 'reflect', 'replicate' or 'circular': got '{}'", mode);
+}
+
 namespace {
 
 Meta infer(const ConstantPad& a, Metas in) {
@@ -21,6 +31,54 @@ Grads grad(const ConstantPad& a, const GradContext& c) {
   Dims back;
   for (int64_t n : a.pad) back.push_back(-n);
   return {constant_pad_nd(c.dy(), back, 0)};
+}
+
+Meta infer_border(const BorderPad& a, Metas in) {
+  require<ValueError>(a.border <= Border::circular, "unknown mode: got {}", int64_t(a.border));
+  Shape shape = in[0].shape;
+  const int padded = int(a.pad.size() / 2);
+  require(a.pad.size() % 2 == 0 && padded <= shape.rank(), "pad does not fit: got {} for {}", a.pad, shape);
+  for (int i = 0; i < padded; ++i) {
+    const int axis = shape.rank() - 1 - i;
+    const int64_t before = a.pad[2 * i], after = a.pad[2 * i + 1], n = shape[axis], widest = std::max(before, after);
+    require(before >= 0 && after >= 0, "widths must not be negative: got {}", a.pad);
+    if (a.border == Border::reflect)
+      require(widest == 0 || widest < n, "the width must be less than the size of the axis: got {} at dimension {} of {}", widest, axis,
+          in[0].shape);
+    else if (a.border == Border::circular)
+      require(widest <= n, "the border would wrap around more than once: got {} at dimension {} of {}", widest, axis, in[0].shape);
+    else require(widest == 0 || n > 0, "expected elements to repeat: got {}", in[0].shape);
+    shape[axis] += before + after;
+  }
+  checked_numel(shape);
+  return {shape, in[0].dtype};
+}
+
+// Along one axis of `part`, the elements that a border of the given width repeats, in its order.
+Tensor repeated(const Tensor& part, int axis, int64_t width, bool before, Border border) {
+  const int64_t n = part.shape()[axis];
+  if (border == Border::replicate) return before ? slice(part, axis, 0, 1) : slice(part, axis, n - 1, n);
+  if (border == Border::reflect) return before ? slice(part, axis, 1, width + 1) : slice(part, axis, n - 1 - width, n - 1);
+  return before ? slice(part, axis, n - width, n) : slice(part, axis, 0, width);
+}
+Grads grad_border(const BorderPad& a, const GradContext& c) {
+  Tensor dy = c.dy();
+  for (int i = int(a.pad.size() / 2) - 1; i >= 0; --i) {
+    const int axis = dy.rank() - 1 - i;
+    const int64_t before = a.pad[2 * i], after = a.pad[2 * i + 1], n = c.meta(0).shape[axis];
+    if (before == 0 && after == 0) continue;
+    const Tensor inside = clone(slice(dy, axis, before, before + n));
+    for (const bool first : {true, false}) {
+      const int64_t width = first ? before : after;
+      if (width == 0) continue;
+      const Tensor arrived = first ? slice(dy, axis, 0, before) : slice(dy, axis, before + n, before + n + after);
+      const Tensor target = repeated(inside, axis, width, first, a.border);
+      if (a.border == Border::reflect) add_into(target, target, flip(arrived, Dims{axis}));
+      else add_into(target, target, a.border == Border::replicate ? sum(arrived, Dims{axis}, true) : arrived);
+    }
+    dy = inside;
+  }
+  return {dy};
 }
 
 }  // namespace
@@ -46,6 +104,26 @@ t(3, dtype=b8), (1, 0), True
 t(3), (1,) ! even
 t(3), (1, 1, 1, 1) ! longer
 t(3), (-2, -2) ! negative)"});
+constinit OpInfo _border_pad =
+    define<BorderPad, infer_border, grad_border>({.schema = "_border_pad(Tensor input, int[] pad, str mode) -> Tensor",
+        .doc = "input with a border of its own elements: 'reflect', 'replicate' or 'circular'.",
+        .torch = "torch.nn.functional.pad",
+        .example = "pyburn.nn.functional.pad(pyburn.arange(4.).view(1, 4), (1, 2), 'reflect')",
+        .samples = R"(
+t(2, 4), (1, 2), 'reflect'
+t(2, 3, 4), (3, 2, 1, 2), 'reflect'
+t(2, 3, 4, 3), (1, 2, 3, 2, 1, 0), 'reflect'
+t(2, 3, 4), (5, 2, 0, 6), 'replicate'
+t(2, 4), (1, 2), 'circular'
+t(1, 2, 3, 4), (1, 2, 3, 0), 'circular'
+t(3, 4, 2).permute(2, 0, 1), (1, 1), 'reflect'
+t(2, 3, 1).expand(2, 3, 4), (1, 2), 'circular'
+t(0, 2, 4), (1, 1), 'reflect'
+t(2, 4, dtype=f64), (1, 2), 'replicate'
+t(2, 4), (4, 0), 'reflect' ! less than
+t(2, 4), (5, 0), 'circular' ! more than once
+t(), (1, 1), 'reflect' ! does not fit
+t(2, 4), (1, 1), 'mirror' ! mode)"});
 }  // namespace op
 
 namespace {
@@ -81,48 +159,27 @@ t(2, 4), (1, 1), 'reflect', 1.0 ! value
 t(4), (1, 1), 'reflect' ! axes)"},
 };
 
-// The border before or after `axis`, of the given width, for one mode.
-Tensor border(const TensorHandle& x, int axis, int64_t width, bool before, const std::string& mode) {
-  const int64_t n = x.shape()[axis];
-  if (mode == "reflect") {
-    require(width < n, "[pad] the width must be less than the size of the axis: got {} at dimension {} of {}", width, axis, x.shape());
-    return flip(before ? slice(x, axis, 1, width + 1) : slice(x, axis, n - 1 - width, n - 1), Dims{axis});
-  }
-  if (mode == "circular") {
-    require(width <= n, "[pad] the border would wrap around more than once: got {} at dimension {} of {}", width, axis, x.shape());
-    return before ? slice(x, axis, n - width, n) : slice(x, axis, 0, width);
-  }
-  require(n > 0, "[pad] expected elements to repeat: got {}", x.shape());
-  Dims size = x.shape();
-  size[axis] = width;
-  return expand(before ? slice(x, axis, 0, 1) : slice(x, axis, n - 1, n), size);
-}
 }  // namespace
 
 Tensor pad(const TensorHandle& input, const Dims& pad, const std::string& mode, std::optional<double> value) {
   if (mode == "constant") return constant_pad_nd(input, pad, value.value_or(0));
-  require<ValueError>(mode == "reflect" || mode == "replicate" || mode == "circular",
-      "[pad] mode is 'constant', 'reflect', 'replicate' or 'circular': got '{}'", mode);
-  require<ValueError>(!value || *value == 0, "[pad] mode '{}' takes no value: got {}", mode, *value);
+  require<ValueError>(!value || *value == 0, "[pad] mode '{}' takes no value: got {}", mode, value.value_or(0));
   const int64_t padded = pad.size() / 2;
   require(pad.size() % 2 == 0 && padded >= 1 && padded <= 3 && (input.rank() == padded + 1 || input.rank() == padded + 2),
       "[pad] mode '{}' pads the last 1 to 3 axes of a tensor with one or two more axes: got {} for {}", mode, pad, input.shape());
-  Tensor y = input;
+  Tensor inside = input;  // negative widths cut off
+  Dims widths = pad;
   for (int64_t i = 0; i < padded; ++i) {
-    const int axis = int(input.rank() - 1 - i);
-    const int64_t before = pad[2 * i], after = pad[2 * i + 1], n = input.shape()[axis];
-    Tensors parts;
-    if (before > 0) parts.push_back(border(y, axis, before, true, mode));
-    parts.push_back(before < 0 || after < 0 ? slice(y, axis, std::max<int64_t>(-before, 0), n + std::min<int64_t>(after, 0)) : y);
-    if (after > 0) parts.push_back(border(y, axis, after, false, mode));
-    if (parts.size() > 1) y = cat(parts, axis);
-    else y = parts[0];
+    const int64_t axis = input.rank() - 1 - i, n = input.shape()[axis];
+    if (pad[2 * i] < 0 || pad[2 * i + 1] < 0)
+      inside = slice(inside, axis, std::max<int64_t>(-pad[2 * i], 0), n + std::min<int64_t>(pad[2 * i + 1], 0));
   }
-  return y;
+  for (int64_t& w : widths) w = std::max<int64_t>(w, 0);
+  return _border_pad(inside, widths, mode);
 }
 
 void register_pad(OpTable& table) {
-  table.add({&op::constant_pad_nd});
+  table.add({&op::constant_pad_nd, &op::_border_pad});
   table.add(functions);
 }
 

@@ -18,8 +18,18 @@ struct ConstantPad {
   int64_t at(int64_t i) const { return i < pad.size() ? pad[i] : 0; }
 };
 
+// A border made of the input's own elements: mirrored without the outermost, the outermost repeated, or those at the other
+// end. pad is that of ConstantPad, without negative widths.
+enum class Border : uint8_t { reflect, replicate, circular };
+struct BorderPad {
+  Dims pad;
+  Border border = Border::reflect;
+  PB_FIELDS(pad, border)
+  static BorderPad from(const TensorHandle&, const Dims& pad, const std::string& mode);
+};
+
 namespace op {
-extern OpInfo constant_pad_nd;
+extern OpInfo constant_pad_nd, _border_pad;
 }
 
 }  // namespace pyburn

@@ -26,6 +26,11 @@ class RearrangeKernels:
         return np.pad(x, [(max(0, b), max(0, a)) for b, a in widths], constant_values=value) if x.ndim else x
 
     @kernel
+    def _border_pad(self, x, *, pad, border):
+        widths = [pad[i : i + 2] for i in range(0, len(pad), 2)][::-1]
+        return np.pad(x, [(0, 0)] * (x.ndim - len(widths)) + widths, ("reflect", "edge", "wrap")[border])
+
+    @kernel
     def tril(self, x, *, diagonal):
         return np.tril(x, diagonal)
 

@@ -46,6 +46,21 @@ void with_storage_type(DType t, F&& f) {
   }
 }
 
+// For elements that are only moved: with_element_size(4, []<class T>(T*) { ... }).
+template <class F>
+void with_element_size(int64_t bytes, F&& f) {
+  switch (bytes) {
+    case 1:
+      return f(static_cast<uint8_t*>(nullptr));
+    case 2:
+      return f(static_cast<uint16_t*>(nullptr));
+    case 4:
+      return f(static_cast<uint32_t*>(nullptr));
+    default:
+      return f(static_cast<uint64_t*>(nullptr));
+  }
+}
+
 // The dtype of a type that tiles are computed in.
 template <class T>
 inline constexpr DType dtype_of = std::is_same_v<T, double>     ? DType::float64

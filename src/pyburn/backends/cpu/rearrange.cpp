@@ -85,6 +85,69 @@ void constant_pad_nd(const ConstantPad& a, const TensorHandle& x, TensorHandle& 
   if (!y.is_same(y_)) convert_into(y, y_);
 }
 
+// The inside first; then, axis by axis from the last, both borders from what is there already.
+void pad_borders(const BorderPad& a, const TensorHandle& x, const TensorHandle& y) {
+  const int rank = x.rank(), padded = int(a.pad.size() / 2);
+  const int64_t size = size_of(x.dtype());
+  Dims first(rank, 0);  // where x begins in y
+  for (int i = 0; i < padded; ++i) first[rank - 1 - i] = a.pad[2 * i];
+  auto place = [&](const Dims& at) {
+    StridedPlace p = place_of(y);
+    for (int i = 0; i < rank; ++i) p.data = static_cast<char*>(p.data) + at[i] * y.strides()[i] * size;
+    return p;
+  };
+  copy_strided(size, x.shape(), place_of(x), place(first));
+  Shape done = x.shape();
+  Dims begin = first;
+  for (int axis = rank - 1; axis >= rank - padded; --axis) {
+    const int64_t before = first[axis], n = x.shape()[axis], after = y.shape()[axis] - before - n;
+    auto fill = [&](int64_t at, int64_t width, int64_t source, int64_t step) {
+      Dims to = begin, from = begin;
+      to[axis] = at;
+      from[axis] = source;
+      Shape shape = done;
+      shape[axis] = width;
+      StridedPlace read = place(from);
+      read.strides[axis] *= step;
+      if (width) copy_strided(size, shape, read, place(to));
+    };
+    if (a.border == Border::reflect) {
+      fill(0, before, 2 * before, -1);
+      fill(before + n, after, before + n - 2, -1);
+    } else if (a.border == Border::replicate) {
+      fill(0, before, before, 0);
+      fill(before + n, after, before + n - 1, 0);
+    } else {
+      fill(0, before, n, 1);
+      fill(before + n, after, before, 1);
+    }
+    begin[axis] = 0;
+    done[axis] = y.shape()[axis];
+  }
+}
+
+// Place s of the first axes, with all of the others.
+TensorHandle part_of(const TensorHandle& t, int axes, int64_t s) {
+  Layout part{{}, {}, t.layout().offset};
+  part.shape.append(t.shape().begin() + axes, t.shape().end());
+  part.strides.append(t.strides().begin() + axes, t.strides().end());
+  for (int i = axes - 1; i >= 0; --i) {
+    part.offset += s % t.shape()[i] * t.strides()[i];
+    s /= t.shape()[i];
+  }
+  return alias(t, part);
+}
+// One part after the other, while it is in the cache.
+void border_pad(const BorderPad& a, const TensorHandle& x, TensorHandle& y) {
+  if (y.numel() == 0) return;
+  const int leading = x.rank() - int(a.pad.size() / 2);
+  int64_t parts = 1;
+  for (int i = 0; i < leading; ++i) parts *= x.shape()[i];
+  parallel_for(parts, std::max<int64_t>(1, kGrain * parts / y.numel()), [&](int64_t begin, int64_t end) {
+    for (int64_t s = begin; s < end; ++s) pad_borders(a, part_of(x, leading, s), part_of(y, leading, s));
+  });
+}
+
 // Row i of a matrix keeps its elements before column i + diagonal + 1 (tril) or from column i + diagonal on (triu).
 template <bool lower>
 void triangle(const Triangle& a, const TensorHandle& x_, TensorHandle& y_) {
@@ -126,6 +189,7 @@ void register_rearrange(KernelTable& kernels) {
   kernels.add_for_all<cat>(op::cat);
   kernels.add_for_all<flip>(op::flip);
   kernels.add_for_all<constant_pad_nd>(op::constant_pad_nd);
+  kernels.add_for_all<border_pad>(op::_border_pad);
   kernels.add_for_all<triangle<true>>(op::tril);
   kernels.add_for_all<triangle<false>>(op::triu);
   kernels.add<repeat_interleave>(op::repeat_interleave_indices, {DType::int32, DType::int64});

@@ -7,6 +7,7 @@
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/dispatch_dtype.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
+#include "pyburn/backends/cpu/strided_copy.h"
 #include "pyburn/backends/cpu/tiles.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/thread_pool.h"
@@ -74,9 +75,9 @@ void gather(const Gather& a, Inputs in, Outputs out) {
   int split = 0;
   for (int i = 1; i < pairs.shape.rank(); ++i)
     if (pairs.shape[i] > pairs.shape[split]) split = i;
-  with_storage_type(x.dtype(), [&]<class T>(T*) {
-    const T* from = x.data<T>();
-    T* to = y.data<T>();
+  with_element_size(size_of(x.dtype()), [&]<class T>(T*) {
+    const T* from = static_cast<const T*>(first_element(x));
+    T* to = static_cast<T*>(first_element(y));
     const int64_t n = pairs.shape[split];
     parallel_for(n, std::max<int64_t>(1, kGrain * n / index.numel()), [&](int64_t begin, int64_t end) {
       pairs.visit(split, begin, end, [&](int64_t offset, int64_t place) { to[place] = from[offset]; });
@@ -128,68 +129,69 @@ T identity(Reduction r) {
   return r == Reduction::prod ? T(1) : r == Reduction::amax ? lowest : r == Reduction::amin ? highest : T(0);
 }
 
-enum class Meeting { replace, reduce };
+bool is_same_place(const TensorHandle& x, const TensorHandle& y) { return x.storage() == y.storage() && x.layout() == y.layout(); }
 
-// y = x with src brought to the places of the index. y may be x itself.
-void scatter_into(const TensorHandle& x, int64_t dim, const TensorHandle& index_, const TensorHandle& src_, Meeting meeting, Reduction how,
-    bool include_self, TensorHandle& out) {
-  const bool in_place = x.storage() == out.storage() && x.layout() == out.layout();
-  const bool widened = meeting == Meeting::reduce && (x.dtype() == DType::float16 || x.dtype() == DType::bfloat16);
-  const DType compute = widened ? DType::float32 : x.dtype();
-  if (!in_place && !widened) convert_into(x, out);
-  const TensorHandle index = plain_index(index_);
-  if (index.numel() == 0) {
-    if (widened && !in_place) convert_into(x, out);
-    return;
-  }
-  const TensorHandle y = widened ? converted(x, compute) : out;
-  const Layout part{index.shape(), index.rank() == src_.rank() ? src_.strides() : contiguous_strides(index.shape()), src_.layout().offset};
-  const TensorHandle used = alias(src_, part), src = src_.dtype() == compute ? plain(used) : converted(used, compute);
-  const Pairing pairs(y, dim, index);
-  auto visit = [&](auto body) { visit_in_order(pairs, index.numel(), body); };
-  with_storage_type(compute, [&]<class T>(T*) {
-    T* to = y.data<T>();
-    const T* from = src.data<T>();
-    if (meeting == Meeting::replace) return visit([=](int64_t at, int64_t i) { to[at] = from[i]; });
-    if constexpr (std::is_arithmetic_v<T>) {
-      if (!include_self) visit([to, start = identity<T>(how)](int64_t at, int64_t) { to[at] = start; });
-      if constexpr (std::is_same_v<T, bool>) {
-        const bool all = how == Reduction::prod || how == Reduction::amin;
-        visit([=](int64_t at, int64_t i) { to[at] = all ? to[at] && from[i] : to[at] || from[i]; });
-      } else {
-        if (how == Reduction::prod) visit([=](int64_t at, int64_t i) { to[at] = T(to[at] * from[i]); });
-        else if (how == Reduction::amax) visit([=](int64_t at, int64_t i) { to[at] = larger(to[at], from[i]); });
-        else if (how == Reduction::amin) visit([=](int64_t at, int64_t i) { to[at] = smaller(to[at], from[i]); });
-        else visit([=](int64_t at, int64_t i) { to[at] = T(to[at] + from[i]); });
-        if (how == Reduction::mean) {  // the first visit of a place divides by the number of its visits
-          const auto [first, end] = y.layout().extent();
-          ScratchBuffer<int64_t> counts(end - first);
-          std::fill_n(counts.data(), end - first, 0);
-          int64_t* count = counts.data();
-          visit([=](int64_t at, int64_t) { ++count[at]; });
-          visit([=](int64_t at, int64_t) {
-            const int64_t n = count[at] + (include_self ? 1 : 0);
-            if (count[at] > 0 && n > 1) {
-              if constexpr (std::is_floating_point_v<T>) to[at] = to[at] / T(n);
-              else to[at] = T(std::floor(double(to[at]) / double(n)));
-            }
-            count[at] = 0;
-          });
-        }
-      }
-    }
+// The part of src that the index names, in plain order.
+TensorHandle used_of(const TensorHandle& src, const Shape& index, DType dtype) {
+  const Dims strides = index.rank() == src.rank() ? src.strides() : contiguous_strides(index);
+  const TensorHandle used = alias(src, {index, strides, src.layout().offset});
+  return src.dtype() == dtype ? plain(used) : converted(used, dtype);
+}
+
+// y = x with src at the places of the index. y may be x itself.
+void scatter(const Gather& a, Inputs in, Outputs out) {
+  const TensorHandle &x = *in[0], index = plain_index(*in[1]), &y = out[0];
+  if (!is_same_place(x, y)) convert_into(x, y);
+  if (index.numel() == 0) return;
+  const TensorHandle src = used_of(*in[2], index.shape(), x.dtype());
+  const Pairing pairs(y, a.dim, index);
+  with_element_size(size_of(x.dtype()), [&]<class T>(T*) {
+    T* to = static_cast<T*>(first_element(y));
+    const T* from = static_cast<const T*>(first_element(src));
+    visit_in_order(pairs, index.numel(), [=](int64_t at, int64_t i) { to[at] = from[i]; });
   });
+}
+
+// The same, with what meets at a place reduced, in the dtype in which it is computed.
+void reduce_into(const TensorHandle& x, int64_t dim, const TensorHandle& index_, const TensorHandle& src_, Reduction how, bool include_self,
+    TensorHandle& out) {
+  const DType compute = compute_dtype(x.dtype());
+  const bool widened = compute != x.dtype();
+  if (!widened && !is_same_place(x, out)) convert_into(x, out);
+  const TensorHandle index = plain_index(index_), y = widened ? converted(x, compute) : out;
+  if (index.numel() > 0) {
+    const TensorHandle src = used_of(src_, index.shape(), compute);
+    const Pairing pairs(y, dim, index);
+    auto visit = [&](auto body) { visit_in_order(pairs, index.numel(), body); };
+    with_compute_type(compute, [&]<class T>(T*) {
+      T* to = y.data<T>();
+      const T* from = src.data<T>();
+      if (!include_self) visit([to, start = identity<T>(how)](int64_t at, int64_t) { to[at] = start; });
+      if (how == Reduction::prod) visit([=](int64_t at, int64_t i) { to[at] = T(to[at] * from[i]); });
+      else if (how == Reduction::amax) visit([=](int64_t at, int64_t i) { to[at] = larger(to[at], from[i]); });
+      else if (how == Reduction::amin) visit([=](int64_t at, int64_t i) { to[at] = smaller(to[at], from[i]); });
+      else visit([=](int64_t at, int64_t i) { to[at] = T(to[at] + from[i]); });
+      if (how != Reduction::mean) return;
+      const auto [first, end] = y.layout().extent();
+      ScratchBuffer<int64_t> counts(end - first);
+      int64_t* count = std::fill_n(counts.data(), end - first, 0) - (end - first);
+      visit([=](int64_t at, int64_t) { ++count[at]; });
+      visit([=](int64_t at, int64_t) {  // the first visit of a place divides
+        const int64_t n = count[at] + (include_self ? 1 : 0);
+        if (count[at] > 0 && n > 1) {
+          if constexpr (std::is_floating_point_v<T>) to[at] = to[at] / T(n);
+          else to[at] = T(std::floor(double(to[at]) / double(n)));
+        }
+        count[at] = 0;
+      });
+    });
+  }
   if (widened) convert_into(y, out);
 }
 
-void scatter(const Gather& a, Inputs in, Outputs out) {
-  scatter_into(*in[0], a.dim, *in[1], *in[2], Meeting::replace, Reduction::sum, true, out[0]);
-}
-void scatter_add(const Gather& a, Inputs in, Outputs out) {
-  scatter_into(*in[0], a.dim, *in[1], *in[2], Meeting::reduce, Reduction::sum, true, out[0]);
-}
+void scatter_add(const Gather& a, Inputs in, Outputs out) { reduce_into(*in[0], a.dim, *in[1], *in[2], Reduction::sum, true, out[0]); }
 void scatter_reduce(const ScatterReduce& a, Inputs in, Outputs out) {
-  scatter_into(*in[0], a.dim, *in[1], *in[2], Meeting::reduce, a.reduce, a.include_self, out[0]);
+  reduce_into(*in[0], a.dim, *in[1], *in[2], a.reduce, a.include_self, out[0]);
 }
 
 }  // namespace

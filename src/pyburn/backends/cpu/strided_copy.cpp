@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "pyburn/backends/cpu/dispatch_dtype.h"
 #include "pyburn/backends/cpu/tiles.h"
 #include "pyburn/support/thread_pool.h"
 
@@ -18,7 +19,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int kFrom = 0, kTo = 1;
-constexpr int64_t kStreamed = 4 << 20;  // bytes: more than a core's own cache
+constexpr int64_t kStreamed = 8 << 20;  // bytes: more than a core's own cache
 
 // The places of some axes of a loop, one after the other.
 class Walk {
@@ -76,12 +77,12 @@ struct Copy {
     else in_rows(axis_of_rows());
   }
 
-  // The innermost axis; the longest where that has a few elements only, such as the colours of an image.
+  // The innermost axis; where that has a few elements only, such as the colours of an image, that of `from`.
   int axis_of_rows() const {
     int axis = last();
     if (loop.inner() < 8)
       for (int i = 0; i < last(); ++i)
-        if (loop.shape[i] > loop.shape[axis]) axis = i;
+        if (stride(kFrom, i) == 1 && loop.shape[i] > loop.shape[axis]) axis = i;
     return axis;
   }
 
@@ -101,6 +102,7 @@ struct Copy {
         T* y = to + row.to + at * t;
         if (plain) std::memcpy(y, x, size_t(count) * sizeof(T));
         else if (f == 0 && t == 1) std::fill_n(y, count, *x);
+        else if (f == -1 && t == 1) std::reverse_copy(x - count + 1, x + 1, y);
         else
           for (int64_t i = 0; i < count; ++i) y[i * t] = x[i * f];
         begin += count;
@@ -124,9 +126,9 @@ struct Copy {
   // Large results bypass the cache: lines of `to` are far from each other and would push each other out. The blocks of a
   // strip then follow the lines of `from`, else those of `to`.
   bool is_streamed(int64_t n) const {
-    bool aligned = reinterpret_cast<uintptr_t>(to) % 16 == 0;
-    for (int i = 0; i < last(); ++i) aligned &= stride(kTo, i) % kSide == 0;
-    return aligned && n * int64_t(sizeof(T)) >= kStreamed;
+    bool whole_lines = reinterpret_cast<uintptr_t>(to) % 64 == 0;
+    for (int i = 0; i < last(); ++i) whole_lines &= stride(kTo, i) % kLine == 0;
+    return whole_lines && n * int64_t(sizeof(T)) >= kStreamed;
   }
 
   void exchange(int row) const {
@@ -201,11 +203,6 @@ struct Copy {
   }
 };
 
-template <class T>
-void copy_as(const StridedPlace& from, const StridedPlace& to, Loop loop) {
-  Copy<T>{static_cast<const T*>(from.data), static_cast<T*>(to.data), std::move(loop)}.run();
-}
-
 }  // namespace
 
 void copy_strided(int64_t element_size, const Shape& shape, const StridedPlace& from, const StridedPlace& to) {
@@ -213,16 +210,9 @@ void copy_strided(int64_t element_size, const Shape& shape, const StridedPlace& 
   const Layout source{shape, from.strides, 0}, target{shape, to.strides, 0};
   const Layout* both[] = {&source, &target};
   Loop loop = collapse(both);
-  switch (element_size) {
-    case 1:
-      return copy_as<uint8_t>(from, to, std::move(loop));
-    case 2:
-      return copy_as<uint16_t>(from, to, std::move(loop));
-    case 4:
-      return copy_as<uint32_t>(from, to, std::move(loop));
-    default:
-      return copy_as<uint64_t>(from, to, std::move(loop));
-  }
+  with_element_size(element_size, [&]<class T>(T*) {
+    Copy<T>{static_cast<const T*>(from.data), static_cast<T*>(to.data), std::move(loop)}.run();
+  });
 }
 
 }  // namespace pyburn::cpu
