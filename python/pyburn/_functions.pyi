@@ -204,10 +204,6 @@ def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, 
     ...
 @overload
 def where(condition: Tensor) -> tuple[Tensor, ...]:
-    """The indices of the elements that are not zero, a tensor for each axis."""
-    ...
-@overload
-def where(condition: Tensor) -> tuple[Tensor, ...]:
     """The indices of the elements that are not zero, a tensor per axis."""
     ...
 def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
@@ -830,6 +826,9 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
     ...
 def constant_pad_nd(input: Tensor, pad: int | Sequence[int], value: Number = 0, *, out: Tensor | None = None) -> Tensor:
     """input with a border of value; pad is (before, after) for the last axis, then for the one before it, and so on."""
+    ...
+def _border_pad(input: Tensor, pad: int | Sequence[int], mode: str, *, out: Tensor | None = None) -> Tensor:
+    """input with a border of its own elements: 'reflect', 'replicate' or 'circular'."""
     ...
 def pad(input: Tensor, pad: int | Sequence[int], mode: str = 'constant', value: float | None = None) -> Tensor:
     """input with a border: of a value ('constant'), of its own elements mirrored ('reflect'), of the nearest ('replicate') or from the other end ('circular')."""

@@ -888,6 +888,9 @@ class TensorMethods:
     def constant_pad_nd(self, pad: int | Sequence[int], value: Number = 0) -> Tensor:
         """input with a border of value; pad is (before, after) for the last axis, then for the one before it, and so on."""
         ...
+    def _border_pad(self, pad: int | Sequence[int], mode: str) -> Tensor:
+        """input with a border of its own elements: 'reflect', 'replicate' or 'circular'."""
+        ...
     def pad(self, pad: int | Sequence[int], mode: str = 'constant', value: float | None = None) -> Tensor:
         """input with a border: of a value ('constant'), of its own elements mirrored ('reflect'), of the nearest ('replicate') or from the other end ('circular')."""
         ...

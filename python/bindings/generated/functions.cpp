@@ -320,9 +320,6 @@ PyObject* call_float_power(const Arguments& a) {
 void into_float_power(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { float_power_into(out[0], x...); }, a.operand(0), a.operand(1));
 }
-PyObject* call_where_nonzero(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::where(x...); }, a.tensor(0)));
-}
 PyObject* call_floor_divide(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::floor_divide(x...); }, a.operand(0), a.operand(1)));
 }
@@ -1240,6 +1237,12 @@ PyObject* call_constant_pad_nd(const Arguments& a) {
 }
 void into_constant_pad_nd(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { constant_pad_nd_into(out[0], x...); }, a.tensor(0), a.dims(1), a.scalar(2));
+}
+PyObject* call__border_pad(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::_border_pad(x...); }, a.tensor(0), a.dims(1), a.text(2)));
+}
+void into__border_pad(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { _border_pad_into(out[0], x...); }, a.tensor(0), a.dims(1), a.text(2));
 }
 PyObject* call_pad(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::pad(x...); }, a.tensor(0), a.dims(1), a.text(2), a.optional_number(3)));
@@ -2249,7 +2252,6 @@ const FunctionEntry kFunctions[] = {
     {"div.mode(Tensor|Scalar input, Tensor|Scalar other, *, str? rounding_mode) -> Tensor", "input / other; rounded towards 0 ('trunc') or down ('floor'), in the common dtype, when asked for.", "pyburn.div(pyburn.tensor([5, -5]), 2, rounding_mode='trunc')", call_div_mode, into_div_mode, kMethod | kInPlace},
     {"rsub(Tensor input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "other - alpha * input.", "pyburn.rsub(pyburn.tensor([1., 2.]), 10)", call_rsub, nullptr, kMethod},
     {"float_power(Tensor|Scalar input, Tensor|Scalar exponent) -> Tensor", "input to the power of exponent, in float64.", "pyburn.float_power(pyburn.tensor([1, 2]), -1)", call_float_power, into_float_power, kMethod | kInPlace},
-    {"where.nonzero(Tensor condition) -> Tensor[]", "The indices of the elements that are not zero, a tensor for each axis.", "pyburn.where(pyburn.tensor([True, False, True]))", call_where_nonzero, nullptr, 0},
     {"floor_divide(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "input / other, rounded down.", "pyburn.floor_divide(pyburn.tensor([5, -5]), 2)", call_floor_divide, into_floor_divide, kMethod | kInPlace},
     {"remainder(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "What division leaves, with the sign of other: Python's %.", "pyburn.remainder(pyburn.tensor([5, -5]), 3)", call_remainder, into_remainder, kMethod | kInPlace},
     {"fmod(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "What division leaves, with the sign of input: C's fmod.", "pyburn.fmod(pyburn.tensor([5, -5]), 3)", call_fmod, into_fmod, kMethod | kInPlace},
@@ -2451,6 +2453,7 @@ const FunctionEntry kFunctions[] = {
     {"slice_scatter(Tensor input, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor", "A copy of input with src in the place of slice(input, dim, start, end, step).", "pyburn.slice_scatter(pyburn.zeros(4), pyburn.ones(2), 0, 1, 3)", call_slice_scatter, nullptr, kMethod},
     {"diagonal_scatter(Tensor input, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", "A copy of input with src in the place of diagonal(input, offset, dim1, dim2).", "pyburn.diagonal_scatter(pyburn.zeros(2, 2), pyburn.ones(2))", call_diagonal_scatter, nullptr, kMethod},
     {"constant_pad_nd(Tensor input, int[] pad, Scalar value=0) -> Tensor", "input with a border of value; pad is (before, after) for the last axis, then for the one before it, and so on.", "pyburn.constant_pad_nd(pyburn.ones(3), (1, 2))", call_constant_pad_nd, into_constant_pad_nd, kMethod},
+    {"_border_pad(Tensor input, int[] pad, str mode) -> Tensor", "input with a border of its own elements: 'reflect', 'replicate' or 'circular'.", "pyburn.nn.functional.pad(pyburn.arange(4.).view(1, 4), (1, 2), 'reflect')", call__border_pad, into__border_pad, kMethod},
     {"pad(Tensor input, int[] pad, str mode='constant', float? value=None) -> Tensor", "input with a border: of a value ('constant'), of its own elements mirrored ('reflect'), of the nearest ('replicate') or from the other end ('circular').", "pyburn.pad(pyburn.arange(3.), (1, 2))", call_pad, nullptr, kMethod},
     {"lerp(Tensor input, Tensor end, Tensor|Scalar weight) -> Tensor", "input + weight * (end - input): between the two for a weight from 0 to 1.", "pyburn.lerp(pyburn.tensor([0., 10.]), pyburn.tensor([1., 20.]), 0.5)", call_lerp, into_lerp, kMethod | kInPlace},
     {"addcmul(Tensor input, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "input + value * tensor1 * tensor2.", "pyburn.addcmul(pyburn.tensor([1.]), pyburn.tensor([2.]), pyburn.tensor([3.]), value=10)", call_addcmul, into_addcmul, kMethod | kInPlace},

@@ -299,18 +299,6 @@ positive(4, 3).T, t(3, 4)
 positive(2, 1).expand(2, 3), t(3)
 t(2, 3), t(4, 5) ! shapes do not broadcast)",
         .in_place = true},
-    {.schema = "where.nonzero(Tensor condition) -> Tensor[]",
-        .doc = "The indices of the elements that are not zero, a tensor for each axis.",
-        .example = "pyburn.where(pyburn.tensor([True, False, True]))",
-        .samples = R"(
-t(5, dtype=b8)
-t(3, 4, dtype=b8)
-t(3, 4, dtype=i64)
-tensor(1.0)
-t(0, 3)
-t(4, 3, dtype=b8).T
-t(2, 1, dtype=b8).expand(2, 3)
-'text' ! no form)"},
 };
 }
 
@@ -327,12 +315,6 @@ Tensor float_power(const Operand& input, const Operand& exponent) {
   const Tensor x = input.is_tensor() ? cast(input.tensor(), DType::float64) : Tensor();
   const Tensor e = exponent.is_tensor() ? cast(exponent.tensor(), DType::float64) : Tensor();
   return pow(input.is_tensor() ? Operand(x) : Operand(input.value()), exponent.is_tensor() ? Operand(e) : Operand(exponent.value()));
-}
-Tensors where(const TensorHandle& condition) {
-  const Tensor rows = nonzero(condition.rank() ? condition : TensorHandle(reshape(condition, Dims{1})));
-  Tensors columns;
-  for (int64_t axis = 0; axis < rows.shape()[1]; ++axis) columns.push_back(select(rows, 1, axis));
-  return columns;
 }
 
 void register_binary(OpTable& table) {

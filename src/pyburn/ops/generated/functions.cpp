@@ -865,6 +865,14 @@ void constant_pad_nd_into(const TensorHandle& out, const TensorHandle& input, co
   InputList in; in.add(input);
   call_into(op::constant_pad_nd, naming(op::constant_pad_nd, [&] { return ConstantPad::from(input, pad, value); }), in, out);
 }
+Tensor _border_pad(const TensorHandle& input, const Dims& pad, const std::string& mode) {
+  InputList in; in.add(input);
+  return call(op::_border_pad, naming(op::_border_pad, [&] { return BorderPad::from(input, pad, mode); }), in);
+}
+void _border_pad_into(const TensorHandle& out, const TensorHandle& input, const Dims& pad, const std::string& mode) {
+  InputList in; in.add(input);
+  call_into(op::_border_pad, naming(op::_border_pad, [&] { return BorderPad::from(input, pad, mode); }), in, out);
+}
 Tensor lerp(const TensorHandle& input, const TensorHandle& end, const Operand& weight) {
   InputList in; in.add(input); in.add(end); in.add(weight);
   return call(op::lerp, naming(op::lerp, [&] { return Lerp::from(input, end, weight); }), in);

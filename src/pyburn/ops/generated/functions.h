@@ -109,7 +109,6 @@ void div_into(const TensorHandle& out, const Operand& input, const Operand& othe
 Tensor rsub(const TensorHandle& input, const Operand& other, const Scalar& alpha = 1);  // other - alpha * input.
 Tensor float_power(const Operand& input, const Operand& exponent);  // input to the power of exponent, in float64.
 void float_power_into(const TensorHandle& out, const Operand& input, const Operand& exponent);
-Tensors where(const TensorHandle& condition);  // The indices of the elements that are not zero, a tensor for each axis.
 Tensor floor_divide(const Operand& input, const Operand& other);  // input / other, rounded down.
 void floor_divide_into(const TensorHandle& out, const Operand& input, const Operand& other);
 Tensor remainder(const Operand& input, const Operand& other);  // What division leaves, with the sign of other: Python's %.
@@ -416,6 +415,8 @@ Tensor slice_scatter(const TensorHandle& input, const TensorHandle& src, int64_t
 Tensor diagonal_scatter(const TensorHandle& input, const TensorHandle& src, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1);  // A copy of input with src in the place of diagonal(input, offset, dim1, dim2).
 Tensor constant_pad_nd(const TensorHandle& input, const Dims& pad, const Scalar& value = 0);  // input with a border of value; pad is (before, after) for the last axis, then for the one before it, and so on.
 void constant_pad_nd_into(const TensorHandle& out, const TensorHandle& input, const Dims& pad, const Scalar& value = 0);
+Tensor _border_pad(const TensorHandle& input, const Dims& pad, const std::string& mode);  // input with a border of its own elements: 'reflect', 'replicate' or 'circular'.
+void _border_pad_into(const TensorHandle& out, const TensorHandle& input, const Dims& pad, const std::string& mode);
 Tensor pad(const TensorHandle& input, const Dims& pad, const std::string& mode = "constant", std::optional<double> value = {});  // input with a border: of a value ('constant'), of its own elements mirrored ('reflect'), of the nearest ('replicate') or from the other end ('circular').
 Tensor lerp(const TensorHandle& input, const TensorHandle& end, const Operand& weight);  // input + weight * (end - input): between the two for a weight from 0 to 1.
 void lerp_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& end, const Operand& weight);

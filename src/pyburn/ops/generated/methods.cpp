@@ -502,6 +502,7 @@ Tensor Tensor::select_scatter(const TensorHandle& src, int64_t dim, int64_t inde
 Tensor Tensor::slice_scatter(const TensorHandle& src, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) const { return pyburn::slice_scatter(*this, src, dim, start, end, step); }
 Tensor Tensor::diagonal_scatter(const TensorHandle& src, int64_t offset, int64_t dim1, int64_t dim2) const { return pyburn::diagonal_scatter(*this, src, offset, dim1, dim2); }
 Tensor Tensor::constant_pad_nd(const Dims& pad, const Scalar& value) const { return pyburn::constant_pad_nd(*this, pad, value); }
+Tensor Tensor::_border_pad(const Dims& pad, const std::string& mode) const { return pyburn::_border_pad(*this, pad, mode); }
 Tensor Tensor::pad(const Dims& pad, const std::string& mode, std::optional<double> value) const { return pyburn::pad(*this, pad, mode, value); }
 Tensor Tensor::lerp(const TensorHandle& end, const Operand& weight) const { return pyburn::lerp(*this, end, weight); }
 const Tensor& Tensor::lerp_(const TensorHandle& end, const Operand& weight) const {
