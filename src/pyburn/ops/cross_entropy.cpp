@@ -141,7 +141,7 @@ t(1, 3).expand(4, 3), index(4, below=3)
 t(0, 3), index(0, below=3), reduction='sum'
 t(4, 3), index(4, below=3), reduction='all' ! reduction
 t(4, 3), index(4, below=3), label_smoothing=2.0 ! label_smoothing
-t(4, 3), tensor([0, 1, 3, 0]) ! out of range
+t(4, 3), tensor([0, 1, 3, 0]) ! out of
 t() , index(below=3) ! axis
 t(4, 3), index(3, below=3) ! does not fit)"},
 };

@@ -282,7 +282,9 @@ Tensor same_dtype(const TensorHandle& input, const Tensor& product) {
 
 }  // namespace
 
-Tensor matmul(const TensorHandle& input, const TensorHandle& other) { return product(input, other); }
+Tensor matmul(const TensorHandle& input, const TensorHandle& other) {
+  return naming("matmul", [&] { return product(input, other); });
+}
 Tensor mm(const TensorHandle& input, const TensorHandle& mat2) {
   require(input.rank() == 2 && mat2.rank() == 2, "expected two matrices: got {} and {}", input.shape(), mat2.shape());
   return product(input, mat2);

@@ -75,15 +75,19 @@ Tensors call_many(const OpInfo& info, const A& attrs, const InputList& in, int o
   return out;
 }
 
-// make(), with the operation's name put before the message of an error.
+// make(), with the function's name put before the message of an error.
 template <class Make>
-auto naming(const OpInfo& info, Make make) {
+auto naming(std::string_view function, Make make) {
   try {
     return make();
   } catch (Error& e) {
-    e.prefix(info.function());
+    e.prefix(function);
     throw;
   }
+}
+template <class Make>
+auto naming(const OpInfo& info, Make make) {
+  return naming(info.function(), make);
 }
 // Creation functions: a leaf that asks for a gradient. DTypeError unless floating.
 TensorHandle asking_for_gradient(TensorHandle t, bool requires_grad);

@@ -28,10 +28,14 @@ constexpr int64_t kWords = 1024;  // made at a time
 template <class V>
 V upper_product(V a, V same) {
   const hn::DFromV<V> d;
+#if HWY_TARGET == HWY_SCALAR
+  return hn::Set(d, uint32_t(uint64_t(hn::GetLane(a)) * hn::GetLane(same) >> 32));
+#else
   const hn::RepartitionToWide<decltype(d)> wide;
   const auto even = hn::ShiftRight<32>(hn::MulEven(a, same));
   const auto odd = hn::MulEven(hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(wide, a))), same);
   return hn::OddEven(hn::BitCast(d, odd), hn::BitCast(d, even));
+#endif
 }
 
 // philox() of runtime/generator.h for counters from `index` on, one per lane: words[4 * i + k] is word k of counter i.
@@ -57,7 +61,12 @@ void make_words(uint64_t seed, uint64_t index, uint32_t* words) {
       k0 += 0x9E3779B9;
       k1 += 0xBB67AE85;
     }
+#if HWY_TARGET == HWY_SCALAR
+    int k = 0;
+    for (const auto c : {c0, c1, c2, c3}) words[4 * at + k++] = hn::GetLane(c);
+#else
     hn::StoreInterleaved4(c0, c1, c2, c3, d, words + 4 * at);
+#endif
   }
 }
 

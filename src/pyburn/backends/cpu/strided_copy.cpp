@@ -3,11 +3,13 @@
 #include "pyburn/backends/cpu/strided_copy.h"
 
 #include <hwy/cache_control.h>
-#include <hwy/highway.h>
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "pyburn/backends/cpu/dispatch_dtype.h"
 #include "pyburn/backends/cpu/tiles.h"
@@ -16,7 +18,14 @@
 namespace pyburn::cpu {
 namespace {
 
-namespace hn = hwy::HWY_NAMESPACE;
+// 16 bytes to memory, past the cache where the processor can.
+inline void stream(const void* from, void* to) {
+#ifdef __SSE2__
+  _mm_stream_si128(static_cast<__m128i*>(to), _mm_load_si128(static_cast<const __m128i*>(from)));
+#else
+  std::memcpy(to, from, 16);
+#endif
+}
 
 constexpr int kFrom = 0, kTo = 1;
 constexpr int64_t kStreamed = 8 << 20;  // bytes: more than a core's own cache
@@ -173,9 +182,8 @@ struct Copy {
       for (int64_t k = 0; k < kLine; ++k) std::memcpy(y + k * t, block[k], 64);
       return;
     }
-    const hn::FixedTag<T, kSide> lanes;
     for (int64_t k = 0; k < kLine; ++k)
-      for (int64_t c = 0; c < kLine; c += kSide) hn::Stream(hn::Load(lanes, &block[k][c]), lanes, y + k * t + c);
+      for (int64_t c = 0; c < kLine; c += kSide) stream(&block[k][c], y + k * t + c);
   }
 
   typedef T Lanes __attribute__((vector_size(16)));
