@@ -141,12 +141,13 @@ void bind_devices(nb::module_& m) {
   m.def(
       "set_float32_conv_precision",
       [](const std::string& precision) {
-        require<ValueError>(
-            precision == "high" || precision == "highest", "[set_float32_conv_precision] expected 'high' or 'highest': got '{}'", precision);
+        require<ValueError>(precision == "high" || precision == "highest",
+            "[set_float32_conv_precision] expected 'high' or 'highest': got '{}'", precision);
         cpu::set_fast_convolution(precision == "high");
       },
       "precision"_a,
-      "How precisely convolutions of float32 are computed: 'highest' rounds like a sum of products; 'high', the default, also uses algorithms "
+      "How precisely convolutions of float32 are computed: 'highest' rounds like a sum of products; 'high', the default, also uses "
+      "algorithms "
       "that are faster and round some five times more coarsely.\n\n>>> pyburn.set_float32_conv_precision('high')");
   m.def(
       "get_float32_conv_precision", [] { return cpu::fast_convolution() ? "high" : "highest"; },

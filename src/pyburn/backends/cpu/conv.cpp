@@ -127,7 +127,8 @@ void conv2d(const Conv& a, Inputs in, Outputs out) {
   const ConvGeometry g(a, in[0]->shape(), w.shape(), out[0].shape());
   if (g.depthwise() || g.taps() == 1) {
     const TensorHandle x = plain_input<T>(*in[0]), y = plain_output<T>(out[0]);
-    (g.depthwise() ? depthwise_forward<T> : forward_product<T>)(g, x.data<T>(), w.data<T>(), b, y.data<T>());
+    if (g.depthwise()) convolve_depthwise<T>(ConvPlan::forward(g), x.data<T>(), w.data<T>(), b, y.data<T>());
+    else forward_product(g, x.data<T>(), w.data<T>(), b, y.data<T>());
     return deliver(y, out[0]);
   }
   const TensorHandle x = ordered_input<T>(*in[0]), y = ordered_output<T>(out[0]);
@@ -142,7 +143,8 @@ void conv2d_input(const ConvGrad& a, const TensorHandle& dy_, const TensorHandle
   const ConvGeometry g(a, dx_.shape(), w.shape(), dy_.shape());
   if (g.depthwise() || g.taps() == 1) {
     const TensorHandle dy = plain_input<T>(dy_), dx = plain_output<T>(dx_);
-    (g.depthwise() ? depthwise_input<T> : input_product<T>)(g, dy.data<T>(), w.data<T>(), dx.data<T>());
+    if (g.depthwise()) convolve_depthwise<T>(ConvPlan::input_gradient(g), dy.data<T>(), w.data<T>(), nullptr, dx.data<T>());
+    else input_product(g, dy.data<T>(), w.data<T>(), dx.data<T>());
     return deliver(dx, dx_);
   }
   const TensorHandle dy = ordered_input<T>(dy_), dx = ordered_output<T>(dx_);
@@ -159,7 +161,7 @@ void conv2d_weight(const ConvGrad& a, const TensorHandle& x_, const TensorHandle
     std::fill_n(dw.data<T>(), dw.numel(), T(0));
   } else if (g.depthwise()) {
     const TensorHandle x = plain_input<T>(x_);
-    depthwise_weight(g, x.data<T>(), dy.data<T>(), dw.data<T>());
+    convolve_depthwise_weight<T>(g, x.data<T>(), dy.data<T>(), dw.data<T>());
   } else {
     const TensorHandle x = ordered_input<T>(x_);
     convolve_weight(g, images<const T>(x), images<const T>(dy), dw.data<T>());

@@ -44,7 +44,7 @@ struct ConvGeometry {
   bool pointwise() const {                               // the unfolded input is the input
     return taps() == 1 && y.stride == 1 && x.stride == 1 && y.padding == 0 && x.padding == 0;
   }
-  bool depthwise() const { return channels == 1 && groups > 1; }
+  bool depthwise() const { return channels == 1 && outputs == 1 && groups > 1; }
 };
 
 }  // namespace pyburn::cpu

@@ -1,76 +1,180 @@
+#include "pyburn/backends/cpu/depthwise.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pyburn/backends/cpu/depthwise.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.
 #include <hwy/highway.h>
 
-#include "pyburn/backends/cpu/depthwise.h"
-#include "pyburn/backends/cpu/tiles.h"
+#include <algorithm>
+
+#include "pyburn/backends/cpu/conv_strip-inl.h"
+#include "pyburn/backends/cpu/gemm-inl.h"
+#include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/support/thread_pool.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
-namespace hn = hwy::HWY_NAMESPACE;
 
-// to[i * to_stride] += scale * from[i * from_stride]
-template <class T>
-void add_scaled(T* HWY_RESTRICT to, int64_t to_stride, const T* HWY_RESTRICT from, int64_t from_stride, T scale, int64_t n) {
-  if (to_stride == 1 && from_stride == 1)
-    for (int64_t i = 0; i < n; ++i) to[i] += scale * from[i];
-  else
-    for (int64_t i = 0; i < n; ++i) to[i * to_stride] += scale * from[i * from_stride];
+constexpr int64_t kStripBytes = 96 * 1024;  // of the source at a time
+constexpr int64_t kTasks = 8;
+
+int64_t divided_up(int64_t n, int64_t by) { return (n + by - 1) / by; }
+
+// Rows of results whose part of the source, `channels` at a time, stays in the cache.
+int64_t strip_rows(const PlanAxis& y, int64_t width, int64_t channels, int64_t element_size) {
+  int64_t rows = 1;
+  while (rows < y.result) {
+    const auto reach = y.reach(0, rows + 1);
+    if ((reach.last - reach.first + 1) * width * channels * element_size > kStripBytes) break;
+    ++rows;
+  }
+  return rows;
 }
 
-// Calls row(input offset, output offset, n) for every output row that tap (i, j) reaches; inputs are g.x.stride apart.
-template <class Row>
-HWY_INLINE void for_each_row(const ConvGeometry& g, int64_t i, int64_t j, Row row) {
-  const auto [top, bottom] = g.y.inside(i);
-  const auto [first, last] = g.x.inside(j);
-  for (int64_t y = top; y < bottom && first < last; ++y)
-    row(g.y.position(y, i) * g.x.in + g.x.position(first, j), y * g.x.out + first, last - first);
+// Planes of one image as they lie in memory.
+template <class T>
+Images<const T> planes(const T* data, int64_t height, int64_t width) {
+  return {data, 0, height * width, width, 1};
 }
 
-template <class T>
-void forward_plane(const ConvGeometry& g, const T* x, const T* w, T bias, T* y) {
-  std::fill_n(y, g.pixels(), bias);
-  for (int64_t i = 0; i < g.y.kernel; ++i)
-    for (int64_t j = 0; j < g.x.kernel; ++j, ++w)
-      for_each_row(g, i, j, [&](int64_t in, int64_t out, int64_t n) HWY_ATTR { add_scaled(y + out, 1, x + in, g.x.stride, *w, n); });
-}
+// --- forward, and the gradient of the input ---
 
-template <class T>
-void input_plane(const ConvGeometry& g, const T* dy, const T* w, T* dx) {
-  for (int64_t i = 0; i < g.y.kernel; ++i)
-    for (int64_t j = 0; j < g.x.kernel; ++j, ++w)
-      for_each_row(g, i, j, [&](int64_t in, int64_t out, int64_t n) HWY_ATTR { add_scaled(dx + in, g.x.stride, dy + out, 1, *w, n); });
-}
-
-// dw[tap] += sum over the plane of x * dy: a vector of partial sums per plane, joined in double.
-template <class T>
-void weight_plane(const ConvGeometry& g, const T* x, const T* dy, double* dw) {
+// `pixels` results that are result_step apart, of windows that are source_step apart.
+template <int pixels, class T>
+HWY_INLINE void sum_taps(const int64_t* taps, const T* const* weights, size_t count, const T* source, int64_t source_step, const T* start,
+    T* result, int64_t result_step) {
   const hn::ScalableTag<T> d;
-  const int64_t lanes = int64_t(hn::Lanes(d));
-  for (int64_t i = 0; i < g.y.kernel; ++i)
-    for (int64_t j = 0; j < g.x.kernel; ++j, ++dw) {
-      auto sum = hn::Zero(d);
-      double rest = 0;
-      for_each_row(g, i, j, [&](int64_t in, int64_t out, int64_t n) HWY_ATTR {
-        int64_t k = 0;
-        if (g.x.stride == 1)
-          for (; k + lanes <= n; k += lanes) sum = hn::MulAdd(hn::LoadU(d, x + in + k), hn::LoadU(d, dy + out + k), sum);
-        for (; k < n; ++k) rest += double(x[in + k * g.x.stride]) * double(dy[out + k]);
-      });
-      *dw += rest + double(hn::GetLane(hn::SumOfLanes(d, sum)));
+  hn::Vec<decltype(d)> sum[pixels];
+  for (int p = 0; p < pixels; ++p) sum[p] = hn::LoadU(d, start);
+  for (size_t t = 0; t < count; ++t) {
+    const auto weight = hn::LoadU(d, weights[t]);
+    for (int p = 0; p < pixels; ++p) sum[p] = hn::MulAdd(weight, hn::LoadU(d, source + taps[t] + p * source_step), sum[p]);
+  }
+  for (int p = 0; p < pixels; ++p) hn::StoreU(sum[p], d, result + p * result_step);
+}
+
+template <class T>
+void convolve_of(const ConvPlan& plan, const T* source, const T* weight, const T* bias, T* result) {
+  constexpr int64_t lanes = kVector<T>, together = 6;
+  const PlanAxis &y = plan.y, &x = plan.x;
+  const auto columns = x.reach(0, x.result);
+  const int64_t width = columns.last - columns.first, blocks = divided_up(plan.groups, lanes), taps = plan.taps();
+  const int64_t rows = strip_rows(y, width, lanes, sizeof(T)), plane = y.result * x.result;
+  parallel_for(plan.images * blocks, std::max<int64_t>(1, (1 << 16) / (plane * lanes)), [&](int64_t begin, int64_t end) {
+    const auto most = y.reach(0, rows);
+    ScratchBuffer<T> strip((most.last - most.first + 1) * width * lanes + lanes), tile(rows * x.result * lanes),
+        weights((taps + 1) * lanes);
+    std::vector<int64_t> offsets;
+    std::vector<const T*> vectors;
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t image = task / blocks, channel = task % blocks * lanes, channels = std::min(lanes, plan.groups - channel);
+      std::fill_n(weights.data(), (taps + 1) * lanes, T(0));
+      transpose(channels, taps, weight + channel * taps, taps, weights.data(), lanes);
+      T* start = weights.data() + taps * lanes;
+      if (bias) std::copy_n(bias + channel, channels, start);
+      const auto from = planes(source + (image * plan.groups + channel) * y.source * x.source, y.source, x.source);
+      for (int64_t row = 0; row < y.result; row += rows) {
+        const int64_t row_end = std::min(y.result, row + rows);
+        const auto reach = y.reach(row, row_end);
+        copy_strip(from, channels, reach, columns, y.source, x.source, strip.data());
+        for (int64_t i = row; i < row_end; ++i)
+          for (int64_t phase = 0; phase < x.phases(); ++phase) {
+            offsets.clear(), vectors.clear();
+            for (const ConvPlan::Tap& tap : plan.phases[size_t(y.phase(i) * x.phases() + phase)]) {
+              offsets.push_back((tap.y * width + tap.x) * channels);
+              vectors.push_back(weights.data() + tap.index * lanes);
+            }
+            int64_t j = 0;  // the first column of the phase
+            while (j < x.result && x.phase(j) != phase) ++j;
+            const int64_t step = x.phases(), count = j < x.result ? divided_up(x.result - j, step) : 0;
+            const int64_t source_step = (x.transposed ? 1 : x.stride) * channels;
+            const T* window = strip.data() + ((y.base(i) - reach.first) * width + x.base(j) - columns.first) * channels;
+            T* to = tile.data() + ((i - row) * x.result + j) * lanes;
+            int64_t k = 0;
+            for (; k + together <= count; k += together)
+              sum_taps<together>(offsets.data(), vectors.data(), offsets.size(), window + k * source_step, source_step, start,
+                  to + k * step * lanes, step * lanes);
+            for (; k < count; ++k)
+              sum_taps<1>(offsets.data(), vectors.data(), offsets.size(), window + k * source_step, source_step, start,
+                  to + k * step * lanes, step * lanes);
+          }
+        transpose((row_end - row) * x.result, channels, tile.data(), lanes,
+            result + (image * plan.groups + channel) * plane + row * x.result, plane);
+      }
+    }
+  });
+}
+
+// --- the gradient of the weights ---
+
+// sums[tap] += x * dy over the rows of a strip, for `taps` taps from `first` on; partial sums of a strip are joined in double.
+template <int taps, class T>
+void weight_taps(
+    const ConvGeometry& g, int64_t rows, int64_t channels, const T* x, int64_t width, const T* dy, int64_t first, double* sums) {
+  const hn::ScalableTag<T> d;
+  constexpr int64_t lanes = kVector<T>;
+  hn::Vec<decltype(d)> sum[taps];
+  int64_t offsets[taps];
+  for (int t = 0; t < taps; ++t) {
+    sum[t] = hn::Zero(d);
+    offsets[t] = ((first + t) / g.x.kernel * g.y.dilation * width + (first + t) % g.x.kernel * g.x.dilation) * channels;
+  }
+  for (int64_t y = 0; y < rows; ++y)
+    for (int64_t c = 0; c < g.x.out; ++c, dy += channels) {
+      const auto gradient = hn::LoadU(d, dy);
+      const T* window = x + (y * g.y.stride * width + c * g.x.stride) * channels;
+      for (int t = 0; t < taps; ++t) sum[t] = hn::MulAdd(gradient, hn::LoadU(d, window + offsets[t]), sum[t]);
+    }
+  HWY_ALIGN T last[lanes];
+  for (int t = 0; t < taps; ++t) {
+    hn::Store(sum[t], d, last);
+    for (int64_t l = 0; l < lanes; ++l) sums[(first + t) * lanes + l] += double(last[l]);
+  }
+}
+
+template <class T>
+void weight_of(const ConvGeometry& g, const T* x, const T* dy, T* dw) {
+  constexpr int64_t lanes = kVector<T>;
+  const int64_t blocks = divided_up(g.groups, lanes), taps = g.taps(), parts = std::clamp<int64_t>(kTasks / blocks, 1, g.batch);
+  const ConvAxis::Range columns{-g.x.padding, g.x.position(g.x.out - 1, g.x.kernel - 1) + 1};
+  const int64_t width = columns.last - columns.first, size = taps * lanes;
+  const ConvPlan plan = ConvPlan::forward(g);
+  const int64_t rows = strip_rows(plan.y, width, lanes, sizeof(T));
+  ScratchBuffer<double> sums(parts * blocks * size);
+  std::fill_n(sums.data(), parts * blocks * size, 0.0);
+  parallel_for(parts * blocks, 1, [&](int64_t begin, int64_t end) {
+    const auto most = plan.y.reach(0, rows);
+    ScratchBuffer<T> strip((most.last - most.first) * width * lanes + lanes), gradient(rows * g.x.out * lanes + lanes);
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t part = task / blocks, channel = task % blocks * lanes, channels = std::min(lanes, g.groups - channel);
+      double* sum = sums.data() + task * size;
+      for (int64_t image = g.batch * part / parts; image < g.batch * (part + 1) / parts; ++image)
+        for (int64_t row = 0; row < g.y.out; row += rows) {
+          const int64_t row_end = std::min(g.y.out, row + rows), at = image * g.groups + channel;
+          copy_strip(
+              planes(x + at * g.plane(), g.y.in, g.x.in), channels, plan.y.reach(row, row_end), columns, g.y.in, g.x.in, strip.data());
+          copy_strip(
+              planes(dy + at * g.pixels(), g.y.out, g.x.out), channels, {row, row_end}, {0, g.x.out}, g.y.out, g.x.out, gradient.data());
+          int64_t tap = 0;
+          for (; tap + 9 <= taps; tap += 9) weight_taps<9>(g, row_end - row, channels, strip.data(), width, gradient.data(), tap, sum);
+          for (; tap < taps; ++tap) weight_taps<1>(g, row_end - row, channels, strip.data(), width, gradient.data(), tap, sum);
+        }
+    }
+  });
+  for (int64_t c = 0; c < g.groups; ++c)
+    for (int64_t t = 0; t < taps; ++t) {
+      double total = 0;
+      for (int64_t part = 0; part < parts; ++part) total += sums.data()[(part * blocks + c / lanes) * size + t * lanes + c % lanes];
+      dw[c * taps + t] = T(total);
     }
 }
 
-void forward_float(const ConvGeometry& g, const float* x, const float* w, float bias, float* y) { forward_plane(g, x, w, bias, y); }
-void forward_double(const ConvGeometry& g, const double* x, const double* w, double bias, double* y) { forward_plane(g, x, w, bias, y); }
-void input_float(const ConvGeometry& g, const float* dy, const float* w, float* dx) { input_plane(g, dy, w, dx); }
-void input_double(const ConvGeometry& g, const double* dy, const double* w, double* dx) { input_plane(g, dy, w, dx); }
-void weight_float(const ConvGeometry& g, const float* x, const float* dy, double* dw) { weight_plane(g, x, dy, dw); }
-void weight_double(const ConvGeometry& g, const double* x, const double* dy, double* dw) { weight_plane(g, x, dy, dw); }
+// One set of functions per element type, so that each is exported once.
+void convolve_float(const ConvPlan& plan, const float* x, const float* w, const float* b, float* y) { convolve_of(plan, x, w, b, y); }
+void convolve_double(const ConvPlan& plan, const double* x, const double* w, const double* b, double* y) { convolve_of(plan, x, w, b, y); }
+void weight_float(const ConvGeometry& g, const float* x, const float* dy, float* dw) { weight_of(g, x, dy, dw); }
+void weight_double(const ConvGeometry& g, const double* x, const double* dy, double* dw) { weight_of(g, x, dy, dw); }
 
 }  // namespace
 }  // namespace pyburn::cpu::HWY_NAMESPACE
@@ -78,80 +182,28 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace pyburn::cpu {
-namespace {
 
-HWY_EXPORT(forward_float);
-HWY_EXPORT(forward_double);
-HWY_EXPORT(input_float);
-HWY_EXPORT(input_double);
+HWY_EXPORT(convolve_float);
+HWY_EXPORT(convolve_double);
 HWY_EXPORT(weight_float);
 HWY_EXPORT(weight_double);
 
-template <class T>
-struct PlaneFunctions {
-  void (*forward)(const ConvGeometry&, const T*, const T*, T, T*);
-  void (*input)(const ConvGeometry&, const T*, const T*, T*);
-  void (*weight)(const ConvGeometry&, const T*, const T*, double*);
-};
-PlaneFunctions<float> functions(float) {
-  return {HWY_DYNAMIC_DISPATCH(forward_float), HWY_DYNAMIC_DISPATCH(input_float), HWY_DYNAMIC_DISPATCH(weight_float)};
+template <>
+void convolve_depthwise(const ConvPlan& plan, const float* x, const float* w, const float* b, float* y) {
+  HWY_DYNAMIC_DISPATCH(convolve_float)(plan, x, w, b, y);
 }
-PlaneFunctions<double> functions(double) {
-  return {HWY_DYNAMIC_DISPATCH(forward_double), HWY_DYNAMIC_DISPATCH(input_double), HWY_DYNAMIC_DISPATCH(weight_double)};
+template <>
+void convolve_depthwise(const ConvPlan& plan, const double* x, const double* w, const double* b, double* y) {
+  HWY_DYNAMIC_DISPATCH(convolve_double)(plan, x, w, b, y);
 }
-
-int64_t grain(const ConvGeometry& g) { return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, g.pixels() * g.taps())); }
-
-}  // namespace
-
-template <class T>
-void depthwise_forward(const ConvGeometry& g, const T* x, const T* weight, const T* bias, T* y) {
-  const auto forward = functions(T()).forward;
-  const int64_t planes = g.groups * g.outputs;
-  parallel_for(g.batch * planes, grain(g), [&](int64_t begin, int64_t end) {
-    for (int64_t k = begin; k < end; ++k) {
-      const int64_t image = k / planes, output = k % planes, channel = output / g.outputs;
-      forward(g, x + (image * g.groups + channel) * g.plane(), weight + output * g.taps(), bias ? bias[output] : T(0), y + k * g.pixels());
-    }
-  });
+template <>
+void convolve_depthwise_weight(const ConvGeometry& g, const float* x, const float* dy, float* dw) {
+  HWY_DYNAMIC_DISPATCH(weight_float)(g, x, dy, dw);
 }
-
-template <class T>
-void depthwise_input(const ConvGeometry& g, const T* dy, const T* weight, T* dx) {
-  const auto input = functions(T()).input;
-  parallel_for(g.batch * g.groups, grain(g), [&](int64_t begin, int64_t end) {
-    for (int64_t k = begin; k < end; ++k) {
-      const int64_t image = k / g.groups, channel = k % g.groups;
-      T* plane = dx + k * g.plane();
-      std::fill_n(plane, g.plane(), T(0));
-      for (int64_t output = channel * g.outputs; output < (channel + 1) * g.outputs; ++output)
-        input(g, dy + (image * g.groups * g.outputs + output) * g.pixels(), weight + output * g.taps(), plane);
-    }
-  });
+template <>
+void convolve_depthwise_weight(const ConvGeometry& g, const double* x, const double* dy, double* dw) {
+  HWY_DYNAMIC_DISPATCH(weight_double)(g, x, dy, dw);
 }
-
-template <class T>
-void depthwise_weight(const ConvGeometry& g, const T* x, const T* dy, T* dw) {
-  const auto weight = functions(T()).weight;
-  const int64_t planes = g.groups * g.outputs;
-  parallel_for(planes, std::max<int64_t>(1, grain(g) / std::max<int64_t>(1, g.batch)), [&](int64_t begin, int64_t end) {
-    SmallVector<double, 64> sums;
-    for (int64_t output = begin; output < end; ++output) {
-      sums.clear();
-      sums.resize(g.taps(), 0.0);
-      for (int64_t image = 0; image < g.batch; ++image)
-        weight(g, x + (image * g.groups + output / g.outputs) * g.plane(), dy + (image * planes + output) * g.pixels(), sums.data());
-      for (int64_t t = 0; t < g.taps(); ++t) dw[output * g.taps() + t] = T(sums[t]);
-    }
-  });
-}
-
-template void depthwise_forward(const ConvGeometry&, const float*, const float*, const float*, float*);
-template void depthwise_forward(const ConvGeometry&, const double*, const double*, const double*, double*);
-template void depthwise_input(const ConvGeometry&, const float*, const float*, float*);
-template void depthwise_input(const ConvGeometry&, const double*, const double*, double*);
-template void depthwise_weight(const ConvGeometry&, const float*, const float*, float*);
-template void depthwise_weight(const ConvGeometry&, const double*, const double*, double*);
 
 }  // namespace pyburn::cpu
 #endif

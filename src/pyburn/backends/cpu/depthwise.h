@@ -1,14 +1,14 @@
-// Convolution with one input channel per group: too little work per element for a matrix product, so directly. Tensors are contiguous.
+// Convolution in which each channel has a kernel of its own: a vector holds as many channels of one pixel, so that neither strides nor
+// narrow images leave it half empty. Tensors are contiguous.
 #pragma once
-#include "pyburn/backends/cpu/conv_geometry.h"
+#include "pyburn/backends/cpu/conv_plan.h"
 
 namespace pyburn::cpu {
 
+// The result of the plan, forward or gradient of the input; weight is (channels, height, width), bias may be null.
 template <class T>
-void depthwise_forward(const ConvGeometry& g, const T* x, const T* weight, const T* bias, T* y);  // bias may be null
+void convolve_depthwise(const ConvPlan& plan, const T* source, const T* weight, const T* bias, T* result);
 template <class T>
-void depthwise_input(const ConvGeometry& g, const T* dy, const T* weight, T* dx);
-template <class T>
-void depthwise_weight(const ConvGeometry& g, const T* x, const T* dy, T* dw);
+void convolve_depthwise_weight(const ConvGeometry& g, const T* x, const T* dy, T* dw);
 
 }  // namespace pyburn::cpu

@@ -47,7 +47,9 @@ void normalise(const NormaliseRows& a, Inputs in, Outputs out) {
       const int64_t channel = r.first_channel(row);
       const T* w = weight.defined() ? weight.data<T>() + channel : nullptr;
       const T* b = bias.defined() ? bias.data<T>() + channel : nullptr;
-      if (r.inner == 1 && w && b)
+      if (!w && !b)
+        for (int64_t i = 0; i < n; ++i) to[i] = (from[i] - m) * s;
+      else if (r.inner == 1 && w && b)
         for (int64_t i = 0; i < n; ++i) to[i] = (from[i] - m) * s * w[i] + b[i];
       else if (r.inner == 1 && w)
         for (int64_t i = 0; i < n; ++i) to[i] = (from[i] - m) * s * w[i];
