@@ -163,7 +163,7 @@ void bind_module(nb::module_& m) {
 }
 
 void bind_convolution(nb::module_& m) {
-  bind_layer<nn::Conv2d>(m, "Conv2d", "A convolution over images (N, C, H, W).")
+  bind_layer<nn::Conv2d>(m, "Conv2d", "A convolution over images (N, C, H, W).\n\n>>> pyburn.nn.Conv2d(3, 8, 3, padding=1)(pyburn.ones(1, 3, 5, 5)).shape")
       .def(
           "__init__",
           [](nn::Conv2d* self, int64_t in_channels, int64_t out_channels, nb::handle kernel_size, nb::handle stride, nb::handle padding,
@@ -186,7 +186,7 @@ void bind_convolution(nb::module_& m) {
 }
 
 void bind_layers(nb::module_& m) {
-  bind_layer<nn::Linear>(m, "Linear", "y = x @ weight.T + bias.")
+  bind_layer<nn::Linear>(m, "Linear", "y = x @ weight.T + bias.\n\n>>> pyburn.nn.Linear(3, 2)(pyburn.ones(4, 3)).shape")
       .def(
           "__init__",
           [](nn::Linear* self, int64_t in_features, int64_t out_features, bool bias, nb::handle device, nb::handle dtype) {
@@ -196,7 +196,7 @@ void bind_layers(nb::module_& m) {
       .def("reset_parameters", &nn::Linear::reset_parameters, "Starts over with random values.");
   bind_convolution(m);
   bind_layer<nn::BatchNorm2d>(
-      m, "BatchNorm2d", "Each channel of (N, C, H, W) with mean 0 and variance 1 over the batch, then scaled and shifted.")
+      m, "BatchNorm2d", "Each channel of (N, C, H, W) with mean 0 and variance 1 over the batch, then scaled and shifted.\n\n>>> pyburn.nn.BatchNorm2d(3)(pyburn.randn(4, 3, 2, 2)).shape")
       .def(
           "__init__",
           [](nn::BatchNorm2d* self, int64_t num_features, double eps, std::optional<double> momentum, bool affine, bool track_running_stats,
@@ -210,17 +210,17 @@ void bind_layers(nb::module_& m) {
       .def("reset_parameters", &nn::BatchNorm2d::reset_parameters,
           "Starts over: weight 1, bias 0, running statistics of the standard normal.")
       .def("reset_running_stats", &nn::BatchNorm2d::reset_running_stats, "Forgets the running statistics.");
-  bind_layer<nn::ReLU>(m, "ReLU", "The elements, with 0 in place of negative ones.")
+  bind_layer<nn::ReLU>(m, "ReLU", "The elements, with 0 in place of negative ones.\n\n>>> pyburn.nn.ReLU()(pyburn.tensor([-1.0, 1.0]))")
       .def(
           "__init__", [](nn::ReLU* self, bool inplace) { new (self) nn::ReLU({inplace}); }, "inplace"_a = false);
-  bind_layer<nn::Flatten>(m, "Flatten", "The axes from start_dim to end_dim as one.")
+  bind_layer<nn::Flatten>(m, "Flatten", "The axes from start_dim to end_dim as one.\n\n>>> pyburn.nn.Flatten()(pyburn.ones(2, 3, 4)).shape")
       .def(
           "__init__",
           [](nn::Flatten* self, int64_t start_dim, int64_t end_dim) {
             new (self) nn::Flatten({start_dim, end_dim});
           },
           "start_dim"_a = 1, "end_dim"_a = -1);
-  bind_layer<nn::Identity>(m, "Identity", "Gives its input back; takes any arguments.")
+  bind_layer<nn::Identity>(m, "Identity", "Gives its input back; takes any arguments.\n\n>>> pyburn.nn.Identity()(pyburn.ones(2))")
       .def("__init__", [](nn::Identity* self, nb::args, nb::kwargs) { new (self) nn::Identity(); });
 }
 
@@ -234,7 +234,7 @@ nb::object run_chain(nn::Sequential& self, nb::object value) {
 }
 
 void bind_containers(nb::module_& m) {
-  bind_layer<nn::Sequential>(m, "Sequential", "Modules that run one after another.")
+  bind_layer<nn::Sequential>(m, "Sequential", "Modules that run one after another.\n\n>>> pyburn.nn.Sequential(pyburn.nn.Linear(3, 2), pyburn.nn.ReLU())(pyburn.ones(3)).shape")
       .def("__init__",
           [](nn::Sequential* self, nb::args modules) {
             nn::NamedModules list;

@@ -55,11 +55,11 @@ void bind_dtypes(nb::module_& m) {
   for (auto [name, t] : aliases) m.attr(name) = dtype_object(t);
   m.def(
       "promote_types", [](nb::handle a, nb::handle b) { return dtype_object(promote(to_dtype(a.ptr()), to_dtype(b.ptr()))); }, "type1"_a,
-      "type2"_a, "The dtype in which two dtypes meet.");
+      "type2"_a, "The dtype in which two dtypes meet.\n\n>>> pyburn.promote_types(pyburn.int64, pyburn.float16)\npyburn.float16");
   m.def(
-      "get_default_dtype", [] { return dtype_object(default_dtype()); }, "The dtype of new floating tensors.");
+      "get_default_dtype", [] { return dtype_object(default_dtype()); }, "The dtype of new floating tensors.\n\n>>> pyburn.get_default_dtype()\npyburn.float32");
   m.def(
-      "set_default_dtype", [](nb::handle t) { set_default_dtype(to_dtype(t.ptr())); }, "d"_a, "Sets the dtype of new floating tensors.");
+      "set_default_dtype", [](nb::handle t) { set_default_dtype(to_dtype(t.ptr())); }, "d"_a, "Sets the dtype of new floating tensors.\n\n>>> pyburn.set_default_dtype(pyburn.float32)");
 }
 
 // `with device:` nests; the innermost is this thread's default.
@@ -134,9 +134,11 @@ void bind_devices(nb::module_& m) {
     return result;
   });
   m.def(
-      "set_num_threads", [](int n) { set_num_threads(n); }, "n"_a, "How many threads large operations may use.");
+      "set_num_threads", [](int n) { set_num_threads(n); }, "n"_a,
+      "How many threads large operations may use.\n\n>>> pyburn.set_num_threads(pyburn.get_num_threads())");
   m.def(
-      "get_num_threads", [] { return num_threads(); }, "How many threads large operations may use.");
+      "get_num_threads", [] { return num_threads(); },
+      "How many threads large operations may use.\n\n>>> pyburn.get_num_threads() > 0\nTrue");
   m.def("_empty_cache", [] { empty_host_cache(); });
   m.def(
       "set_float32_conv_precision",

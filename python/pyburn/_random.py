@@ -49,7 +49,14 @@ def get_rng_state() -> tuple[int, int]:
 
 
 def set_rng_state(new_state: tuple[int, int]) -> None:
-    """Puts the default generator back into a state that get_rng_state gave."""
+    """Puts the default generator back into a state that get_rng_state gave.
+
+    >>> state = pyburn.get_rng_state()
+    >>> first = pyburn.rand(2)
+    >>> pyburn.set_rng_state(state)
+    >>> pyburn.equal(first, pyburn.rand(2))
+    True
+    """
     default_generator.set_state(new_state)
 
 

@@ -39,41 +39,87 @@ def backward(self: Tensor, gradient=None, retain_graph: bool | None = None, crea
 
 
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
-    """Sets requires_grad and returns the tensor."""
+    """Sets requires_grad and returns the tensor.
+
+    >>> pyburn.ones(2).requires_grad_().requires_grad
+    True
+    """
     _core._set_requires_grad(self, requires_grad)
     return self
 
 
 def detach_(self: Tensor) -> Tensor:
-    """Cuts the tensor off from its history, in place."""
+    """Cuts the tensor off from its history, in place.
+
+    >>> (pyburn.ones(2, requires_grad=True) * 2).detach_().requires_grad
+    False
+    """
     _core._detach_in_place(self)
     return self
 
 
 def retain_grad(self: Tensor) -> None:
-    """Keeps `.grad` of a tensor that is no leaf."""
+    """Keeps `.grad` of a tensor that is no leaf.
+
+    >>> x = pyburn.ones(2, requires_grad=True)
+    >>> y = x * 2
+    >>> y.retain_grad()
+    >>> y.sum().backward()
+    >>> y.grad
+    tensor([1., 1.])
+    """
     _core._retain_grad(self)
 
 
 def register_hook(self: Tensor, hook) -> RemovableHandle:
-    """Calls hook(grad) whenever the gradient of this tensor is computed; what it returns replaces the gradient."""
+    """Calls hook(grad) whenever the gradient of this tensor is computed; what it returns replaces the gradient.
+
+    >>> x = pyburn.ones(2, requires_grad=True)
+    >>> handle = x.register_hook(lambda grad: grad * 10)
+    >>> x.sum().backward()
+    >>> x.grad
+    tensor([10., 10.])
+    """
     if not callable(hook):
         raise TypeError(f"[register_hook] expected a function: got {type(hook).__name__}")
     number = _core._register_hook(self, hook)
     return RemovableHandle(lambda: _core._remove_hook(self, number))
 
 
+def is_inference(self: Tensor) -> bool:
+    """Was this tensor made under inference_mode?
+
+    >>> pyburn.ones(2).is_inference()
+    False
+    """
+    return _core._is_inference(self)
+
+
 def install() -> None:
     for function in (backward, requires_grad_, detach_, retain_grad, register_hook):
         setattr(Tensor, function.__name__, function)
     properties = {
-        "grad": property(_core._grad_of, _core._set_grad, lambda self: _core._set_grad(self, None), "The gradient, after backward."),
-        "requires_grad": property(_core._requires_grad, _core._set_requires_grad, None, "Is this tensor differentiated?"),
-        "grad_fn": property(_core._grad_fn, None, None, "The node that made this tensor; None for leaves."),
-        "is_leaf": property(_core._is_leaf, None, None, "Was this tensor made by the user, not by a recorded operation?"),
-        "data": property(_core._data, _core._set_data, None, "The same elements without a history; writes are not noticed."),
+        "grad": property(
+            _core._grad_of,
+            _core._set_grad,
+            lambda self: _core._set_grad(self, None),
+            "The gradient, after backward.\n\n>>> pyburn.ones(2).grad",
+        ),
+        "requires_grad": property(
+            _core._requires_grad, _core._set_requires_grad, None, "Is this tensor differentiated?\n\n>>> pyburn.ones(2).requires_grad"
+        ),
+        "grad_fn": property(_core._grad_fn, None, None, "The node that made this tensor; None for leaves.\n\n>>> pyburn.ones(2).grad_fn"),
+        "is_leaf": property(
+            _core._is_leaf, None, None, "Was this tensor made by the user, not by a recorded operation?\n\n>>> pyburn.ones(2).is_leaf"
+        ),
+        "data": property(
+            _core._data,
+            _core._set_data,
+            None,
+            "The same elements without a history; writes are not noticed.\n\n>>> pyburn.ones(2, requires_grad=True).data",
+        ),
         "_base": property(_core._base, None, None, "The tensor that this one is a view of."),
-        "is_inference": lambda self: _core._is_inference(self),
+        "is_inference": is_inference,
         "_is_view": lambda self: self._base is not None,
     }
     for name, value in properties.items():

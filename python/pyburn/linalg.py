@@ -63,5 +63,9 @@ def norm(
 
 
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """Cross products of the vectors along dim, which has extent 3."""
+    """Cross products of the vectors along dim, which has extent 3.
+
+    >>> pyburn.linalg.cross(pyburn.tensor([1.0, 0.0, 0.0]), pyburn.tensor([0.0, 1.0, 0.0]))
+    tensor([0., 0., 1.])
+    """
     return _cross(input, other, dim)

@@ -313,6 +313,30 @@ def test_every_public_function_is_documented() -> None:
             assert value.__doc__, name
 
 
+def documented() -> list[tuple[str, str]]:
+    """The public functions, and the methods and attributes of Tensor, with their docstrings."""
+    without = {"load_library"}  # needs a library: ../../examples/plugin_op_cpp
+    found = []
+    for module in (pyburn, pyburn.nn.functional, pyburn.linalg):
+        functions = [(name, getattr(module, name)) for name in dir(module) if not name.startswith("_") and name not in without]
+        found += [
+            (f"{module.__name__}.{n}", f.__doc__)
+            for n, f in functions
+            if callable(f) and not isinstance(f, type) and not hasattr(f, "_name")
+        ]
+    found += [(f"Tensor.{n}", getattr(pyburn.Tensor, n).__doc__) for n in dir(pyburn.Tensor) if not n.startswith("_")]
+    return found
+
+
+@pytest.mark.parametrize(("name", "doc"), documented(), ids=[name for name, _ in documented()])
+def test_docstrings_have_an_example_that_runs(name: str, doc: str) -> None:
+    examples = doctest.DocTestParser().get_examples(doc)
+    assert examples
+    names = {"pyburn": pyburn}
+    for example in examples:
+        exec(example.source, names)
+
+
 SILLY = """
 pyburn.zeros(-1)
 pyburn.zeros(2**62, 2**62)

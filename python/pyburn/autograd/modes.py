@@ -76,14 +76,26 @@ class no_grad(_PlainMode):  # noqa: N801
 
 
 class enable_grad(_PlainMode):  # noqa: N801
-    """Operations are recorded again, inside no_grad."""
+    """Operations are recorded again, inside no_grad.
+
+    >>> x = pyburn.ones(2, requires_grad=True)
+    >>> with pyburn.no_grad(), pyburn.enable_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    True
+    """
 
     def _wanted(self, grad: bool, inference: bool, anomaly: bool) -> tuple[bool, bool, bool]:
         return True, inference, anomaly
 
 
 class set_grad_enabled(_Mode):  # noqa: N801
-    """Switches recording on or off: at once, and as a context manager."""
+    """Switches recording on or off: at once, and as a context manager.
+
+    >>> with pyburn.set_grad_enabled(False):
+    ...     pyburn.is_grad_enabled()
+    False
+    """
 
     def __init__(self, mode: bool):
         self.mode = bool(mode)
@@ -105,7 +117,13 @@ class set_grad_enabled(_Mode):  # noqa: N801
 
 
 class inference_mode(_Mode):  # noqa: N801
-    """no_grad, and results that can never join a recorded computation: the fastest way to run a model."""
+    """no_grad, and results that can never join a recorded computation: the fastest way to run a model.
+
+    >>> with pyburn.inference_mode():
+    ...     y = pyburn.ones(2, requires_grad=True) * 2
+    >>> y.is_inference()
+    True
+    """
 
     def __new__(cls, mode: Any = True) -> Any:
         made = super().__new__(cls)
@@ -125,7 +143,12 @@ class inference_mode(_Mode):  # noqa: N801
 
 
 class detect_anomaly(_Mode):  # noqa: N801
-    """Errors and NaN in backward name the line of the forward call."""
+    """Errors and NaN in backward name the line of the forward call.
+
+    >>> with pyburn.autograd.detect_anomaly():
+    ...     pyburn.is_anomaly_enabled()
+    True
+    """
 
     def __init__(self, check_nan: bool = True):
         self.check_nan = check_nan

@@ -22,7 +22,9 @@ def _max_pool(axes: int) -> Callable[..., Any]:
     ) -> Any:
         return (with_indices if return_indices else plain)(input, kernel_size, stride, padding, dilation, ceil_mode)
 
-    return _named(max_pool, f"max_pool{axes}d", "The largest element of each window; with return_indices also where in its plane it is.")
+    example = f">>> pyburn.nn.functional.max_pool{axes}d(pyburn.ones(1, 1{', 4' * axes}), 2).shape"
+    doc = f"The largest element of each window; with return_indices also where in its plane it is.\n\n{example}"
+    return _named(max_pool, f"max_pool{axes}d", doc)
 
 
 def _adaptive_max_pool(axes: int) -> Callable[..., Any]:
@@ -32,7 +34,10 @@ def _adaptive_max_pool(axes: int) -> Callable[..., Any]:
         results = both(input, output_size)
         return results if return_indices else results[0]
 
-    return _named(adaptive_max_pool, f"adaptive_max_pool{axes}d", "The largest elements of as many windows as output_size says.")
+    example = f">>> pyburn.nn.functional.adaptive_max_pool{axes}d(pyburn.ones(1, 1{', 4' * axes}), 2).shape"
+    return _named(
+        adaptive_max_pool, f"adaptive_max_pool{axes}d", f"The largest elements of as many windows as output_size says.\n\n{example}"
+    )
 
 
 def _named(function: Callable[..., Any], name: str, doc: str) -> Callable[..., Any]:

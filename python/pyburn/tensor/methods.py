@@ -55,7 +55,11 @@ def type_(self: Tensor, dtype: DTypeLike | str | None = None) -> Any:
 
 
 def cpu(self: Tensor) -> Tensor:
-    """The tensor on the CPU; itself when it is there."""
+    """The tensor on the CPU; itself when it is there.
+
+    >>> pyburn.ones(2).cpu().device
+    device('autodiff(ndarray)')
+    """
     return _core._to(self, None, "ndarray", False)
 
 
@@ -64,12 +68,16 @@ def _caster(name: str, dtype: DType) -> Any:
         return _core._to(self, dtype, None, False)
 
     cast.__name__ = cast.__qualname__ = name
-    cast.__doc__ = f"The tensor as {dtype.name}; itself when it is that already."
+    cast.__doc__ = f"The tensor as {dtype.name}; itself when it is that already.\n\n>>> pyburn.tensor([0, 1]).{name}()"
     return cast
 
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """The tensor in the dtype of other."""
+    """The tensor in the dtype of other.
+
+    >>> pyburn.ones(2).type_as(pyburn.arange(2))
+    tensor([1, 1])
+    """
     return _core._to(self, other.dtype, None, False)
 
 
@@ -91,17 +99,29 @@ def new_zeros(self: Tensor, *size: Any, **options: Any) -> Tensor:
 
 
 def new_ones(self: Tensor, *size: Any, **options: Any) -> Tensor:
-    """Ones of another size with this dtype and device."""
+    """Ones of another size with this dtype and device.
+
+    >>> pyburn.zeros(2).new_ones(3)
+    tensor([1., 1., 1.])
+    """
     return _core.ones(_size(size), **_like(self, options))
 
 
 def new_empty(self: Tensor, *size: Any, **options: Any) -> Tensor:
-    """A tensor of another size with this dtype and device; what it holds is not specified."""
+    """A tensor of another size with this dtype and device; what it holds is not specified.
+
+    >>> pyburn.zeros(2).new_empty(3).shape
+    pyburn.Size([3])
+    """
     return _core.empty(_size(size), **_like(self, options))
 
 
 def new_full(self: Tensor, size: Sequence[int], fill_value: Number, **options: Any) -> Tensor:
-    """A constant of another size with this dtype and device."""
+    """A constant of another size with this dtype and device.
+
+    >>> pyburn.zeros(2).new_full((2,), 7)
+    tensor([7., 7.])
+    """
     return _core.full(size, fill_value, **_like(self, options))
 
 
