@@ -68,15 +68,11 @@ def functions_header(entries: list[Entry]) -> str:
 
 
 def row_declarations(entries: list[Entry]) -> list[str]:
-    """A family without attributes of its own has no header."""
-    lines = []
-    for family in sorted({e.family for e in entries if e.row}):
-        if (OPS / f"{family}.h").exists():
-            lines.append(f'#include "pyburn/ops/{family}.h"')
-    bare = [e.symbol for e in entries if e.row and not (OPS / f"{e.family}.h").exists()]
-    lines += ['#include "pyburn/ops/copy.h"'] if '#include "pyburn/ops/copy.h"' not in lines else []
-    lines += ['#include "pyburn/support/error.h"', ""]
-    return [*lines, f"namespace pyburn::op {{\nextern OpInfo {', '.join(bare)};\n}}", ""] if bare else lines
+    """The rows themselves, so that no header needs to list them, and the headers of the attributes."""
+    families = {e.family for e in entries if e.row} | {"copy"}
+    lines = [f'#include "pyburn/ops/{family}.h"' for family in sorted(families) if (OPS / f"{family}.h").exists()]
+    rows = ", ".join(e.symbol for e in entries if e.row)
+    return [*lines, '#include "pyburn/support/error.h"', "", f"namespace pyburn::op {{\nextern OpInfo {rows};\n}}", ""]
 
 
 def functions_source(entries: list[Entry]) -> str:

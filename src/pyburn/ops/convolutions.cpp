@@ -186,7 +186,7 @@ struct Call {
     return independent(y);
   }
   Tensor run(const TensorHandle& bias) const {
-    require(!bias.defined() || bias.rank() == 1, "expected a bias of one axis: got {}", bias.shape());
+    if (bias.defined()) require(bias.rank() == 1, "expected a bias of one axis: got {}", bias.shape());
     InputList in;
     in.add(x), in.add(w), in.add(bias);
     return finish(call(axes == 3 ? op::conv3d : op::conv2d, attrs, in));
