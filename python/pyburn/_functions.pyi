@@ -1349,6 +1349,9 @@ def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """log(1 + x), without loss of digits where x is small."""
     ...
+def special_entr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """-x log(x): what each probability adds to the entropy; 0 at 0, -inf below."""
+    ...
 def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Sine of the elements."""
     ...

@@ -1928,6 +1928,12 @@ PyObject* call_log1p(const Arguments& a) {
 void into_log1p(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { log1p_into(out[0], x...); }, a.tensor(0));
 }
+PyObject* call_special_entr(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::special_entr(x...); }, a.tensor(0)));
+}
+void into_special_entr(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { special_entr_into(out[0], x...); }, a.tensor(0));
+}
 PyObject* call_sin(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return pyburn::sin(x...); }, a.tensor(0)));
 }
@@ -2613,6 +2619,7 @@ const FunctionEntry kFunctions[] = {
     {"log2(Tensor input) -> Tensor", "Logarithm to the base 2 of the elements.", "pyburn.log2(pyburn.tensor([1., 8.]))", call_log2, into_log2, kMethod | kInPlace},
     {"log10(Tensor input) -> Tensor", "Logarithm to the base 10 of the elements.", "pyburn.log10(pyburn.tensor([1., 100.]))", call_log10, into_log10, kMethod | kInPlace},
     {"log1p(Tensor input) -> Tensor", "log(1 + x), without loss of digits where x is small.", "pyburn.log1p(pyburn.tensor([0., 1.]))", call_log1p, into_log1p, kMethod | kInPlace},
+    {"special_entr(Tensor input) -> Tensor", "-x log(x): what each probability adds to the entropy; 0 at 0, -inf below.", "pyburn.special_entr(pyburn.tensor([0., 0.5, 1.]))", call_special_entr, into_special_entr, kMethod | kInPlace},
     {"sin(Tensor input) -> Tensor", "Sine of the elements.", "pyburn.sin(pyburn.tensor([0., 1.]))", call_sin, into_sin, kMethod | kInPlace},
     {"cos(Tensor input) -> Tensor", "Cosine of the elements.", "pyburn.cos(pyburn.tensor([0., 1.]))", call_cos, into_cos, kMethod | kInPlace},
     {"tan(Tensor input) -> Tensor", "Tangent of the elements.", "pyburn.tan(pyburn.tensor([0., 1.]))", call_tan, into_tan, kMethod | kInPlace},

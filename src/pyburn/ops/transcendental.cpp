@@ -17,6 +17,7 @@ Grads grad_expm1(const NoAttrs&, const GradContext& c) { return {c.dy() * (c.out
 Grads grad_log(const NoAttrs&, const GradContext& c) { return {c.dy() / c.input(0)}; }
 Grads grad_log2(const NoAttrs&, const GradContext& c) { return {c.dy() / (c.input(0) * kLn2)}; }
 Grads grad_log10(const NoAttrs&, const GradContext& c) { return {c.dy() / (c.input(0) * kLn10)}; }
+Grads grad_entr(const NoAttrs&, const GradContext& c) { return {c.dy() * (-log(c.input(0)) - 1)}; }
 Grads grad_log1p(const NoAttrs&, const GradContext& c) { return {c.dy() / (c.input(0) + 1)}; }
 Grads grad_sin(const NoAttrs&, const GradContext& c) { return {c.dy() * cos(c.input(0))}; }
 Grads grad_cos(const NoAttrs&, const GradContext& c) { return {-(c.dy() * sin(c.input(0)))}; }
@@ -140,6 +141,12 @@ constinit OpInfo log1p = floating(define<NoAttrs, infer_same<NoAttrs>, grad_log1
                                       .doc = "log(1 + x), without loss of digits where x is small.",
                                       .saves = inputs,
                                       .example = "pyburn.log1p(pyburn.tensor([0., 1.]))"}),
+    kPositiveSamples);
+constinit OpInfo special_entr = floating(define<NoAttrs, infer_same<NoAttrs>, grad_entr>({.schema = "special_entr(Tensor input) -> Tensor",
+                                             .doc = "-x log(x): what each probability adds to the entropy; 0 at 0, -inf below.",
+                                             .saves = inputs,
+                                             .torch = "torch.special.entr",
+                                             .example = "pyburn.special_entr(pyburn.tensor([0., 0.5, 1.]))"}),
     kPositiveSamples);
 constinit OpInfo sin = floating(define<NoAttrs, infer_same<NoAttrs>, grad_sin>({.schema = "sin(Tensor input) -> Tensor",
     .doc = "Sine of the elements.",
@@ -269,9 +276,9 @@ Tensor logit(const TensorHandle& input, std::optional<double> eps) {
 }
 
 void register_transcendental(OpTable& table) {
-  table.add({&op::exp, &op::exp2, &op::expm1, &op::log, &op::log2, &op::log10, &op::log1p, &op::sin, &op::cos, &op::tan, &op::asin,
-      &op::acos, &op::atan, &op::sinh, &op::cosh, &op::tanh, &op::asinh, &op::acosh, &op::atanh, &op::erf, &op::erfc, &op::erfinv,
-      &op::lgamma, &op::digamma, &op::polygamma});
+  table.add({&op::exp, &op::exp2, &op::expm1, &op::log, &op::log2, &op::log10, &op::log1p, &op::special_entr, &op::sin, &op::cos, &op::tan,
+      &op::asin, &op::acos, &op::atan, &op::sinh, &op::cosh, &op::tanh, &op::asinh, &op::acosh, &op::atanh, &op::erf, &op::erfc,
+      &op::erfinv, &op::lgamma, &op::digamma, &op::polygamma});
   table.add(functions);
 }
 

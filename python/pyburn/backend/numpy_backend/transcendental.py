@@ -57,6 +57,7 @@ class TranscendentalKernels:
     log2 = unary("log2", np.log2)
     log10 = unary("log10", np.log10)
     log1p = unary("log1p", np.log1p)
+    special_entr = unary("special_entr", lambda x: np.where(x > 0, -x * np.log(x), np.where(x < 0, -np.inf, x)))
     sin = unary("sin", np.sin)
     cos = unary("cos", np.cos)
     tan = unary("tan", np.tan)

@@ -39,6 +39,7 @@ void add_transcendental(KernelTable& k) {
   unary(k, "log2", Floats(), [](auto x) HWY_ATTR { return log2_of(x); });
   unary(k, "log10", Floats(), [](auto x) HWY_ATTR { return log10_of(x); });
   unary(k, "log1p", Floats(), [](auto x) HWY_ATTR { return log1p_of(x); });
+  unary(k, "special_entr", Floats(), []<class T>(T x) HWY_ATTR { return x == T(0) ? T(0) : x < T(0) ? -T(INFINITY) : -x * log_of(x); });
   angle(
       k, "sin", [](float x) HWY_ATTR { return sin_of(x); }, [](auto x) HWY_ATTR { return std::sin(x); });
   angle(

@@ -40,7 +40,7 @@
 #include "pyburn/support/error.h"
 
 namespace pyburn::op {
-extern OpInfo floor_divide, remainder, fmod, atan2, hypot, xlogy, logaddexp, logaddexp2, copysign, fmax, fmin, nextafter, heaviside, isinf, isfinite, signbit, logical_not, logical_and, logical_or, logical_xor, bitwise_and, bitwise_or, bitwise_xor, bitwise_left_shift, bitwise_right_shift;
+extern OpInfo relu, sigmoid, gelu, gelu_gradient, silu, silu_gradient, mish, softplus, logsigmoid, hardtanh, hardswish, hardsigmoid, leaky_relu, elu, softshrink, hardshrink, threshold, attention, attention_grad, normalise_batch, normalise_batch_backward, add, sub, mul, div, pow, maximum, minimum, eq, ne, lt, le, gt, ge, where, floor_divide, remainder, fmod, atan2, hypot, xlogy, logaddexp, logaddexp2, copysign, fmax, fmin, nextafter, heaviside, conv2d_input, conv2d_weight, conv3d_input, conv3d_weight, cast, contiguous_copy, class_loss, class_loss_backward, seeded_dropout, _embedding, argmax, argmin, max_dim, min_dim, full, arange, linspace, nonzero, index_select, index_add, index_copy, _index, _index_put, resize_axis, resize_axis_input, cat, isinf, isfinite, signbit, logical_not, logical_and, logical_or, logical_xor, bitwise_and, bitwise_or, bitwise_xor, bitwise_left_shift, bitwise_right_shift, bmm, var_mean, view, reshape, permute, expand, slice, select, unsqueeze, remove_axis, normalise_rows, normalise_rows_backward, constant_pad_nd, _border_pad, lerp, addcmul, addcdiv, clamp, max_pool, max_pool_with_indices, unpool, unpool_input, avg_pool, avg_pool_input, flip, tril, triu, repeat_interleave_indices, sum, mean, amax, amin, prod, nansum, count_nonzero, any, all, logsumexp, rnn_steps, rnn_steps_grad, cumsum, cumprod, logcumsumexp, cummax, cummin, gather, scatter_src, scatter_add, scatter_reduce, searchsorted, histc, bincount, distinct, _segment_reduce, softmax, log_softmax, softmax_backward, log_softmax_backward, sort, topk, kthvalue, median_dim, nanmedian_dim, mode, exp, exp2, expm1, log, log2, log10, log1p, special_entr, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, erf, erfc, erfinv, lgamma, digamma, polygamma, neg, abs, sign, floor, ceil, trunc, round, sqrt, rsqrt, nan_to_num, im2col, col2im, linalg_vector_norm, as_strided, diagonal, unfold;
 }
 
 namespace pyburn {
@@ -1334,6 +1334,14 @@ Tensor log1p(const TensorHandle& input) {
 void log1p_into(const TensorHandle& out, const TensorHandle& input) {
   InputList in; in.add(input);
   call_into(op::log1p, naming(op::log1p, [&] { return NoAttrs{}; }), in, out);
+}
+Tensor special_entr(const TensorHandle& input) {
+  InputList in; in.add(input);
+  return call(op::special_entr, naming(op::special_entr, [&] { return NoAttrs{}; }), in);
+}
+void special_entr_into(const TensorHandle& out, const TensorHandle& input) {
+  InputList in; in.add(input);
+  call_into(op::special_entr, naming(op::special_entr, [&] { return NoAttrs{}; }), in, out);
 }
 Tensor sin(const TensorHandle& input) {
   InputList in; in.add(input);

@@ -645,6 +645,8 @@ Tensor log10(const TensorHandle& input);  // Logarithm to the base 10 of the ele
 void log10_into(const TensorHandle& out, const TensorHandle& input);
 Tensor log1p(const TensorHandle& input);  // log(1 + x), without loss of digits where x is small.
 void log1p_into(const TensorHandle& out, const TensorHandle& input);
+Tensor special_entr(const TensorHandle& input);  // -x log(x): what each probability adds to the entropy; 0 at 0, -inf below.
+void special_entr_into(const TensorHandle& out, const TensorHandle& input);
 Tensor sin(const TensorHandle& input);  // Sine of the elements.
 void sin_into(const TensorHandle& out, const TensorHandle& input);
 Tensor cos(const TensorHandle& input);  // Cosine of the elements.

@@ -743,6 +743,11 @@ const Tensor& Tensor::log1p_() const {
   log1p_into(*this, *this);
   return *this;
 }
+Tensor Tensor::special_entr() const { return pyburn::special_entr(*this); }
+const Tensor& Tensor::special_entr_() const {
+  special_entr_into(*this, *this);
+  return *this;
+}
 Tensor Tensor::sin() const { return pyburn::sin(*this); }
 const Tensor& Tensor::sin_() const {
   sin_into(*this, *this);
