@@ -106,9 +106,11 @@ std::string python_stack() {
 
 void bind_modes(nb::module_& m) {
   m.def(
-      "is_grad_enabled", [] { return modes().grad; }, "Are operations being recorded on this thread?\n\n>>> pyburn.is_grad_enabled()\nTrue");
+      "is_grad_enabled", [] { return modes().grad; },
+      "Are operations being recorded on this thread?\n\n>>> pyburn.is_grad_enabled()\nTrue");
   m.def(
-      "is_inference_mode_enabled", [] { return modes().inference; }, "Is this thread in inference mode?\n\n>>> pyburn.is_inference_mode_enabled()\nFalse");
+      "is_inference_mode_enabled", [] { return modes().inference; },
+      "Is this thread in inference mode?\n\n>>> pyburn.is_inference_mode_enabled()\nFalse");
   m.def(
       "is_anomaly_enabled", [] { return modes().anomaly; }, "Is anomaly detection on?\n\n>>> pyburn.is_anomaly_enabled()\nFalse");
   m.def("_set_modes", [](bool grad, bool inference, bool anomaly) { modes() = {grad, inference, anomaly}; });

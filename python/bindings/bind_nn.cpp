@@ -163,7 +163,8 @@ void bind_module(nb::module_& m) {
 }
 
 void bind_convolution(nb::module_& m) {
-  bind_layer<nn::Conv2d>(m, "Conv2d", "A convolution over images (N, C, H, W).\n\n>>> pyburn.nn.Conv2d(3, 8, 3, padding=1)(pyburn.ones(1, 3, 5, 5)).shape")
+  bind_layer<nn::Conv2d>(
+      m, "Conv2d", "A convolution over images (N, C, H, W).\n\n>>> pyburn.nn.Conv2d(3, 8, 3, padding=1)(pyburn.ones(1, 3, 5, 5)).shape")
       .def(
           "__init__",
           [](nn::Conv2d* self, int64_t in_channels, int64_t out_channels, nb::handle kernel_size, nb::handle stride, nb::handle padding,
@@ -195,8 +196,9 @@ void bind_layers(nb::module_& m) {
           "in_features"_a, "out_features"_a, "bias"_a = true, "device"_a = nb::none(), "dtype"_a = nb::none())
       .def("reset_parameters", &nn::Linear::reset_parameters, "Starts over with random values.");
   bind_convolution(m);
-  bind_layer<nn::BatchNorm2d>(
-      m, "BatchNorm2d", "Each channel of (N, C, H, W) with mean 0 and variance 1 over the batch, then scaled and shifted.\n\n>>> pyburn.nn.BatchNorm2d(3)(pyburn.randn(4, 3, 2, 2)).shape")
+  bind_layer<nn::BatchNorm2d>(m, "BatchNorm2d",
+      "Each channel of (N, C, H, W) with mean 0 and variance 1 over the batch, then scaled and shifted.\n\n>>> "
+      "pyburn.nn.BatchNorm2d(3)(pyburn.randn(4, 3, 2, 2)).shape")
       .def(
           "__init__",
           [](nn::BatchNorm2d* self, int64_t num_features, double eps, std::optional<double> momentum, bool affine, bool track_running_stats,
@@ -234,7 +236,8 @@ nb::object run_chain(nn::Sequential& self, nb::object value) {
 }
 
 void bind_containers(nb::module_& m) {
-  bind_layer<nn::Sequential>(m, "Sequential", "Modules that run one after another.\n\n>>> pyburn.nn.Sequential(pyburn.nn.Linear(3, 2), pyburn.nn.ReLU())(pyburn.ones(3)).shape")
+  bind_layer<nn::Sequential>(m, "Sequential",
+      "Modules that run one after another.\n\n>>> pyburn.nn.Sequential(pyburn.nn.Linear(3, 2), pyburn.nn.ReLU())(pyburn.ones(3)).shape")
       .def("__init__",
           [](nn::Sequential* self, nb::args modules) {
             nn::NamedModules list;

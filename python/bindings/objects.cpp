@@ -57,9 +57,11 @@ void bind_dtypes(nb::module_& m) {
       "promote_types", [](nb::handle a, nb::handle b) { return dtype_object(promote(to_dtype(a.ptr()), to_dtype(b.ptr()))); }, "type1"_a,
       "type2"_a, "The dtype in which two dtypes meet.\n\n>>> pyburn.promote_types(pyburn.int64, pyburn.float16)\npyburn.float16");
   m.def(
-      "get_default_dtype", [] { return dtype_object(default_dtype()); }, "The dtype of new floating tensors.\n\n>>> pyburn.get_default_dtype()\npyburn.float32");
+      "get_default_dtype", [] { return dtype_object(default_dtype()); },
+      "The dtype of new floating tensors.\n\n>>> pyburn.get_default_dtype()\npyburn.float32");
   m.def(
-      "set_default_dtype", [](nb::handle t) { set_default_dtype(to_dtype(t.ptr())); }, "d"_a, "Sets the dtype of new floating tensors.\n\n>>> pyburn.set_default_dtype(pyburn.float32)");
+      "set_default_dtype", [](nb::handle t) { set_default_dtype(to_dtype(t.ptr())); }, "d"_a,
+      "Sets the dtype of new floating tensors.\n\n>>> pyburn.set_default_dtype(pyburn.float32)");
 }
 
 // `with device:` nests; the innermost is this thread's default.
