@@ -224,6 +224,11 @@ def overloaded(entries: list[Entry], indent: str, forms: Callable[[Entry], list[
         texts = [forms(e) for e in group]
         for position in range(max(len(t) for t in texts)):
             definitions = [t[position] for t in texts if len(t) > position]
+            if len(definitions) > 1 and any("(*tensors" in text for text in definitions):  # one tensor is also several
+                definitions = [
+                    text.replace(":\n", ":  # type: ignore[overload-overlap]\n", 1) if "(*tensors" not in text else text
+                    for text in definitions
+                ]
             for text in definitions:
                 lines += [indent + "@overload"] if len(definitions) > 1 else []
                 lines += [indent + line for line in text.split("\n")]

@@ -122,7 +122,7 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """Stretched to the size of other, without a copy."""
     ...
 @overload
-def atleast_1d(input: Tensor) -> Tensor:
+def atleast_1d(input: Tensor) -> Tensor:  # type: ignore[overload-overlap]
     """input with at least one axis; a view."""
     ...
 @overload
@@ -130,7 +130,7 @@ def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Each tensor with at least one axis; views."""
     ...
 @overload
-def atleast_2d(input: Tensor) -> Tensor:
+def atleast_2d(input: Tensor) -> Tensor:  # type: ignore[overload-overlap]
     """input with at least two axes; new ones in front. A view."""
     ...
 @overload
@@ -138,7 +138,7 @@ def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Each tensor with at least two axes; views."""
     ...
 @overload
-def atleast_3d(input: Tensor) -> Tensor:
+def atleast_3d(input: Tensor) -> Tensor:  # type: ignore[overload-overlap]
     """input with at least three axes: a vector becomes (1, n, 1), a matrix (m, n, 1). A view."""
     ...
 @overload

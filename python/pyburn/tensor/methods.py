@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Tensor
-from . import creation, unique
+from . import creation
+from .unique import unique, unique_consecutive
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -239,8 +240,8 @@ def install() -> None:
     """Gives the Tensor class its methods."""
     for function in (
         to, cpu, type_as, nonzero, new_zeros, new_ones, new_empty, new_full, new_tensor, tolist, numpy,
-        __array__, __dlpack__, __dlpack_device__, __format__, __reversed__, unique.unique,
-        unique.unique_consecutive, polygamma, where,
+        __array__, __dlpack__, __dlpack_device__, __format__, __reversed__, unique,
+        unique_consecutive, polygamma, where,
     ):  # fmt: skip
         setattr(Tensor, function.__name__, function)
     dtypes = {"float": "float32", "double": "float64", "half": "float16", "int": "int32", "long": "int64", "short": "int16", "char": "int8",

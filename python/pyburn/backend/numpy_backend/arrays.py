@@ -21,6 +21,11 @@ def operands(tensors: tuple[Any, ...], scalar: int, value: Any) -> tuple[Any, An
     return tensors[0], tensors[1]
 
 
+def at(*parts: Any) -> Any:
+    """An index of several parts: x[at(..., *slices)]."""
+    return parts
+
+
 def wide(x: np.ndarray) -> np.ndarray:
     """Sums of float16 are formed in float32."""
     return x.astype(np.float32) if x.dtype == np.float16 else x

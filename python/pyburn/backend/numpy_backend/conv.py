@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..interface import kernel
-from .arrays import wide
+from .arrays import at, wide
 
 
 class ConvKernels:
@@ -28,8 +28,8 @@ class ConvKernels:
         dx = np.zeros((shape[0], groups, shape[1] // groups, *(n + 2 * p for n, p in zip(shape[2:], padding))), dy.dtype)
         for tap in np.ndindex(weight.shape[3:]):
             seen = [slice(t * d, t * d + n * s, s) for t, d, n, s in zip(tap, dilation, dy.shape[3:], stride)]
-            dx[(..., *seen)] += np.einsum("ngo...,goc->ngc...", dy, weight[(..., *tap)])
-        return dx[(..., *(slice(p, p + n) for n, p in zip(shape[2:], padding)))].reshape(shape)
+            dx[at(..., *seen)] += np.einsum("ngo...,goc->ngc...", dy, weight[at(..., *tap)])
+        return dx[at(..., *(slice(p, p + n) for n, p in zip(shape[2:], padding)))].reshape(shape)
 
     @kernel
     def conv3d_input(self, *tensors, **attributes):
@@ -61,8 +61,8 @@ class ConvKernels:
         y = np.zeros((*columns.shape[:-4], *(n + 2 * p for n, p in zip(output_size, padding))), columns.dtype)
         for tap in np.ndindex(*kernel_size):
             seen = [slice(t * d, t * d + n * s, s) for t, d, n, s in zip(tap, dilation, grid, stride)]
-            y[(..., *seen)] += columns[(..., *tap, slice(None), slice(None))]
-        return y[(..., *(slice(p, p + n) for n, p in zip(output_size, padding)))]
+            y[at(..., *seen)] += columns[at(..., *tap, slice(None), slice(None))]
+        return y[at(..., *(slice(p, p + n) for n, p in zip(output_size, padding)))]
 
 
 def grouped(x: np.ndarray, groups: int, axis: int) -> np.ndarray:
@@ -75,4 +75,4 @@ def windows(x, kernel_size, stride, padding, dilation) -> np.ndarray:
     x = np.pad(x, [(0, 0), (0, 0), *((p, p) for p in padding)])
     reach = [d * (k - 1) + 1 for d, k in zip(dilation, kernel_size)]
     views = np.lib.stride_tricks.sliding_window_view(x, reach, tuple(range(2, x.ndim)))
-    return views[(slice(None), slice(None), *(slice(None, None, s) for s in stride), *(slice(None, None, d) for d in dilation))]
+    return views[at(slice(None), slice(None), *(slice(None, None, s) for s in stride), *(slice(None, None, d) for d in dilation))]

@@ -113,7 +113,7 @@ def places(x: np.ndarray, index: np.ndarray, dim: int, op: str) -> tuple[np.ndar
     for i in index.reshape(-1):
         if not 0 <= i < x.shape[dim]:
             raise _core.IndexOutOfRange(f"[{op}] index {i} is out of bounds for dimension {dim} with size {x.shape[dim]}")
-    grid = list(np.indices(index.shape)) if index.ndim == x.ndim else [index] * x.ndim
+    grid: list[Any] = list(np.indices(index.shape)) if index.ndim == x.ndim else [index] * x.ndim
     grid[dim] = index
     return tuple(grid)
 

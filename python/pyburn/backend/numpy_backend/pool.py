@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import _core
 from ..interface import kernel
-from .arrays import wide
+from .arrays import at, wide
 
 
 class PoolKernels:
@@ -25,10 +25,10 @@ class PoolKernels:
         y, indices = np.empty(shape, x.dtype), np.empty(shape, np.int64)
         for place in np.ndindex(shape[-axes:]):
             window = tuple(slice(c[i][0], c[i][1], d) for c, i, d in zip(cuts, place, dilation or [1] * axes))
-            seen = x[(..., *window)].reshape(*x.shape[:-axes], planes[window].size)
+            seen = x[at(..., *window)].reshape(*x.shape[:-axes], planes[window].size)
             best = np.argmax(seen, -1)
-            y[(..., *place)] = np.take_along_axis(seen, best[..., None], -1)[..., 0]
-            indices[(..., *place)] = planes[window].reshape(-1)[best]
+            y[at(..., *place)] = np.take_along_axis(seen, best[..., None], -1)[..., 0]
+            indices[at(..., *place)] = planes[window].reshape(-1)[best]
         return y, indices
 
     @kernel
@@ -37,7 +37,7 @@ class PoolKernels:
         parts = shares(x.shape[-axes:], **attributes)
         y = np.empty((*x.shape[:-axes], *(1 + n for n in parts[-1][0])), wide(x).dtype)
         for place, window, divisor in parts:
-            y[(..., *place)] = wide(x)[(..., *window)].sum(tuple(range(-axes, 0))) / divisor
+            y[at(..., *place)] = wide(x)[at(..., *window)].sum(tuple(range(-axes, 0))) / divisor
         return y
 
     @kernel
@@ -45,7 +45,7 @@ class PoolKernels:
         axes = len(attributes["kernel_size"])
         dx = np.zeros(input_size, wide(dy).dtype)
         for place, window, divisor in shares(input_size[-axes:], **attributes):
-            dx[(..., *window)] += np.expand_dims(dy[(..., *place)] / divisor, tuple(range(-axes, 0)))
+            dx[at(..., *window)] += np.expand_dims(dy[at(..., *place)] / divisor, tuple(range(-axes, 0)))
         return dx
 
     @kernel

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ... import _core
@@ -11,7 +13,7 @@ from ..interface import kernel
 class SearchKernels:
     @kernel
     def searchsorted(self, sequence, values, *, right, result):
-        side = "right" if right else "left"
+        side: Any = "right" if right else "left"
         if sequence.ndim == 1:
             places = np.searchsorted(sequence, values, side)
         else:
