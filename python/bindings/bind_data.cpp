@@ -173,7 +173,7 @@ bool shares_host_memory(const TensorHandle& t) {
 
 TensorHandle tensor_from_array(PyObject* array, std::optional<DType> dtype, Device& device) {
   Object memory = memory_of(array);
-  const Py_buffer& b = *PyMemoryView_GET_BUFFER(memory.get());
+  Py_buffer& b = *PyMemoryView_GET_BUFFER(memory.get());  // not const: Python 3.10 asks for that
   const DType own = dtype_of(b);
   std::vector<std::byte> plain(size_t(b.len));
   if (b.len > 0 && PyBuffer_ToContiguous(plain.data(), &b, b.len, 'C') < 0) throw PythonError();
