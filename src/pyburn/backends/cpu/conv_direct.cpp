@@ -22,7 +22,6 @@ constexpr int64_t kWeightBytes = 320 * 1024;  // of a panel of weights at a time
 constexpr int64_t kTasks = 8;                 // where there are fewer strips, channels are shared out as well
 constexpr int64_t kTaskWork = 1 << 18;        // multiply-adds that are worth a task
 
-int64_t divided_up(int64_t n, int64_t by) { return (n + by - 1) / by; }
 int64_t rounded_up(int64_t n, int64_t unit) { return divided_up(n, unit) * unit; }
 
 // --- weights as panels: [group][panel of results][tap, phase by phase][source][result] ---

@@ -6,6 +6,8 @@
 
 namespace pyburn::cpu {
 
+inline int64_t divided_up(int64_t n, int64_t by) { return (n + by - 1) / by; }
+
 // One spatial axis.
 struct ConvAxis {
   int64_t in, kernel, out, stride, padding, dilation;

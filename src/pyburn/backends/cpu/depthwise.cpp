@@ -19,8 +19,6 @@ namespace {
 constexpr int64_t kStripBytes = 96 * 1024;  // of the source at a time
 constexpr int64_t kTasks = 8;
 
-int64_t divided_up(int64_t n, int64_t by) { return (n + by - 1) / by; }
-
 // Rows of results whose part of the source, `channels` at a time, stays in the cache.
 int64_t strip_rows(const PlanAxis& y, int64_t width, int64_t channels, int64_t element_size) {
   int64_t rows = 1;

@@ -22,8 +22,6 @@ constexpr int64_t kLanes = kVector<float>, kWidth = kPanel<float>;
 constexpr int64_t kTile = 4, kWindow = 6, kPoints = kWindow * kWindow;  // a tile of results sees a window of the source
 constexpr int64_t kBlock = 48;                                          // tiles at a time: weights are read once for all of them
 
-int64_t divided_up(int64_t n, int64_t by) { return (n + by - 1) / by; }
-
 // --- the three transforms, each applied along both axes ---
 
 // How six elements of the source (step apart) look in the transformed space.

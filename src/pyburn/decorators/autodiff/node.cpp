@@ -113,9 +113,7 @@ void OpNode::save_outputs(Outputs out) {
 // What the rule of one node sees.
 class RuleContext final : public GradContext {
  public:
-  RuleContext(const OpNode& node, Grads& dy) : node_(node), dy_(dy), differentiable_(modes().grad) {
-    if (dy.size() < node.outputs_.size()) dy.resize(node.outputs_.size());  // nothing arrived for the last outputs
-  }
+  RuleContext(const OpNode& node, Grads& dy) : node_(node), dy_(dy), differentiable_(modes().grad) {}
 
   const TensorHandle& dy(int i) const override {
     TensorHandle& g = dy_[i];
