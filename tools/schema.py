@@ -163,7 +163,8 @@ def read_family(path: Path) -> list[Entry]:
     source = path.read_text()
     family, entries = path.stem, []
     helpers = {}  # constexpr helpers that complete rows: the kind may be given there
-    for name, body in re.findall(r"constexpr OpInfo (\w+)\([^)]*\) \{(.*?)\n\}", source, re.S):
+    shared = "".join(header.read_text() for header in sorted(path.parent.glob("*.h")))
+    for name, body in re.findall(r"constexpr OpInfo (\w+)\([^)]*\) \{(.*?)\n\}", shared + source, re.S):
         helpers[name] = body
     for match in re.finditer(r"constinit OpInfo (\w+) =\s+(\w+)(<[^>]*>?[^(]*>)?\(", source):
         body = source[match.end() - 1 : _balanced(source, match.end() - 1)]

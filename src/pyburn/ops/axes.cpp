@@ -108,12 +108,6 @@ constinit FunctionInfo functions[] = {
             "[t(1).expand(3), t(2)], indexing='ij'\n[t(2, 2)] ! at most one axis\n[t(2)], indexing='yx' ! indexing\n[] ! non-empty"},
 };
 
-Tensors each(const Tensors& tensors, Tensor (*function)(const TensorHandle&)) {
-  Tensors results;
-  for (const TensorHandle& t : tensors) results.push_back(function(t));
-  return results;
-}
-
 }  // namespace
 
 Tensor movedim(const TensorHandle& input, const Dims& source, const Dims& destination) {

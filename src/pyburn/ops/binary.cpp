@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "pyburn/ops/binary_rules.h"
+#include "pyburn/ops/elementwise.h"
 
 namespace pyburn {
 
@@ -148,12 +149,6 @@ constexpr OpInfo additive(OpInfo row) {
   row.kind = Kind::elementwise;
   row.cast = Cast::promote;
   row.samples = kAdditive;
-  return row;
-}
-constexpr OpInfo elementwise(OpInfo row, Cast cast, const char* samples) {
-  row.kind = Kind::elementwise;
-  row.cast = cast;
-  row.samples = samples;
   return row;
 }
 constexpr OpInfo comparison(OpSpec spec) {

@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "pyburn/ops/binary_rules.h"
+#include "pyburn/ops/elementwise.h"
 
 namespace pyburn {
 namespace {
@@ -159,13 +160,6 @@ t(4, dtype=i64), t(4, dtype=i64)
 t(5, dtype=f16), t(5, dtype=f16)
 tensor([1., -2., 0., -0., 3.]), tensor([5., 5., 5., nan, 5.])
 t(2, 3), t(4, 5) ! shapes do not broadcast)";
-
-constexpr OpInfo elementwise(OpInfo row, Cast cast, const char* samples) {
-  row.kind = Kind::elementwise;
-  row.cast = cast;
-  row.samples = samples;
-  return row;
-}
 
 }  // namespace
 

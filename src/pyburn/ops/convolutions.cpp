@@ -4,6 +4,7 @@
 
 #include "pyburn/ops/conv.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/ops/spatial.h"
 
 namespace pyburn {
 namespace {
@@ -153,13 +154,6 @@ t(1, 1, 2, 3, 2).expand(1, 2, 2, 3, 2), t(2, 2, 2, 2, 3)
 t(), t(2, 2, 2, 2, 3) ! axes
 t(1, 3, 2, 3, 2), t(2, 2, 2, 2, 3) ! channels)"},
 };
-
-Dims spread(const Dims& v, int axes, const char* name, int64_t least) {
-  const Dims result = v.size() == 1 ? Dims(axes, v[0]) : v;
-  require(result.size() == axes, "expected one or {} numbers for {}: got {}", axes, name, v);
-  for (int64_t n : result) require<ValueError>(n >= least, "expected {} of at least {}: got {}", name, least, v);
-  return result;
-}
 
 // A convolution as the rows know it: with a batch axis, and at least two axes of space.
 struct Call {

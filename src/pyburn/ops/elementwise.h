@@ -23,6 +23,14 @@ Meta infer_truth(const A&, Metas in) {
   return {in[0].shape, DType::boolean};
 }
 
+// A row of such a family.
+constexpr OpInfo elementwise(OpInfo row, Cast cast, const char* samples) {
+  row.kind = Kind::elementwise;
+  row.cast = cast;
+  row.samples = samples;
+  return row;
+}
+
 // Steps are flat where they have a derivative.
 template <class A>
 Grads grad_flat(const A&, const GradContext& c) {

@@ -147,11 +147,6 @@ constinit FunctionInfo functions[] = {
                    "axis\n[t()] ! one axis\n[] ! non-empty"},
 };
 
-Tensors each(const Tensors& tensors, Tensor (*function)(const TensorHandle&)) {
-  Tensors results;
-  for (const TensorHandle& t : tensors) results.push_back(function(t));
-  return results;
-}
 Tensor as_column(const TensorHandle& t) { return t.rank() <= 1 ? view(contiguous(t), Dims{t.numel(), 1}) : Tensor(t); }
 }  // namespace
 

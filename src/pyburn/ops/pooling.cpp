@@ -1,6 +1,7 @@
 // What users call: pooling over one to three axes, in terms of the rows of pool.cpp.
 #include "pyburn/ops/pool.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/ops/spatial.h"
 
 namespace pyburn {
 namespace {
@@ -313,12 +314,6 @@ t(), tensor(0), 2 ! axes
 t(1, 2, 1, 2, 1), tensor([[[[[0], [5]]], [[[7], [2]]]]]), 2, output_size=1 ! output_size)"},
 };
 
-Dims spread(const Dims& v, int axes, const char* name, int64_t least) {
-  const Dims result = v.size() == 1 ? Dims(axes, v[0]) : v;
-  require(result.size() == axes, "expected one or {} numbers for {}: got {}", axes, name, v);
-  for (int64_t n : result) require<ValueError>(n >= least, "expected {} of at least {}: got {}", name, least, v);
-  return result;
-}
 Dims stride_or_kernel(const OptionalDims& stride, const Dims& kernel) { return stride && !stride->empty() ? *stride : kernel; }
 
 // The arguments of a maximum over `axes` axes, one entry each.

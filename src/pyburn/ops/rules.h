@@ -5,3 +5,14 @@
 #include "pyburn/ops/operators.h"
 #include "pyburn/runtime/run.h"
 #include "pyburn/support/error.h"
+
+namespace pyburn {
+
+// function(t) of each tensor.
+inline Tensors each(const Tensors& tensors, Tensor (*function)(const TensorHandle&)) {
+  Tensors results;
+  for (const TensorHandle& t : tensors) results.push_back(function(t));
+  return results;
+}
+
+}  // namespace pyburn

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "pyburn/ops/extremum.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -56,9 +57,7 @@ Grads grad_logcumsumexp(const Scan& a, const GradContext& c) {
   };
   return {part(dy) - part(-dy)};
 }
-Grads grad_both(const Scan& a, const GradContext& c) {
-  return {scatter_add(zeros(c.meta(0).shape, c.meta(0).dtype, &c.dy().device()), a.dim, c.output(1), c.dy())};
-}
+Grads grad_both(const Scan& a, const GradContext& c) { return {grad_of_picked(c.dy(), c.output(1), a.dim, true, c.meta(0))}; }
 
 constexpr const char* kScans = R"(
 t(2, 3), 1

@@ -39,7 +39,7 @@ MetaList infer_one(const ArgReduce& a, Metas in) { return infer_along(a.dim, a.k
 
 template <class A>
 Grads grad_same_rank(const A& a, const GradContext& c) {
-  return {scatter_add(zeros(c.meta(0).shape, c.meta(0).dtype, &c.dy().device()), a.dim, c.output(1), c.dy())};
+  return {grad_of_picked(c.dy(), c.output(1), a.dim, true, c.meta(0))};
 }
 template <class A>
 Grads grad_picked(const A& a, const GradContext& c) {

@@ -4,6 +4,7 @@
 
 #include "pyburn/tensor/dtype.h"
 #include "pyburn/tensor/half.h"
+#include "pyburn/tensor/scalar.h"
 
 namespace pyburn::cpu {
 
@@ -12,6 +13,13 @@ template <class T>
 auto float_of(T v) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return float(v);
   else return v;
+}
+
+// A number as an element.
+template <class T>
+T from_scalar(const Scalar& s) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return T(s.to<float>());
+  else return s.to<T>();
 }
 
 template <class F>

@@ -10,12 +10,6 @@
 namespace pyburn::cpu {
 namespace {
 
-template <class T>
-T from_scalar(const Scalar& s) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return T(s.to<float>());
-  else return s.to<T>();
-}
-
 void full(const Full& a, TensorHandle& y) {
   with_storage_type(y.dtype(), [&]<class T>(T*) {
     const T value = from_scalar<T>(a.value);

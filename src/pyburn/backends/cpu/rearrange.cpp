@@ -37,12 +37,6 @@ void flip(const Flip& a, const TensorHandle& x, TensorHandle& y) {
   copy_strided(size_of(x.dtype()), x.shape(), from, place_of(y));
 }
 
-template <class T>
-T from_scalar(const Scalar& s) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return T(s.to<float>());
-  else return s.to<T>();
-}
-
 // Rows of the last axis: outside all is border, inside both ends are.
 void constant_pad_nd(const ConstantPad& a, const TensorHandle& x, TensorHandle& y_) {
   if (y_.numel() == 0) return;
