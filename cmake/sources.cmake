@@ -76,7 +76,7 @@ set(PYBURN_SOURCES
   src/pyburn/ops/search.cpp
   src/pyburn/ops/unary.cpp
   src/pyburn/ops/generated/functions.cpp
-  src/pyburn/ops/generated/methods.cpp
+  src/pyburn/ops/generated/rows.cpp
   src/pyburn/graph/free_extent.cpp
   src/pyburn/graph/integer_slots.cpp
   src/pyburn/graph/replay.cpp

@@ -45,26 +45,29 @@ def attribute_arguments(e: Entry) -> list[str]:
     return [p.name for p in e.parameters if p.name not in ("device", "requires_grad", "generator")]
 
 
-def cpp_return(e: Entry) -> str:
+def cpp_return(e: Entry, tensor: str = "TensorHandle") -> str:
     if e.results:
-        return f"Results<{len(e.results)}>"
-    return {"Tensor": "Tensor", "Tensor[]": "Tensors", "bool": "bool"}[e.returns]
+        return f"{'Results' if tensor == 'Tensor' else 'Handles'}<{len(e.results)}>"
+    return {"Tensor": tensor, "Tensor[]": "Tensors", "bool": "bool"}[e.returns]
 
 
 def cpp_target(e: Entry) -> str:
     """The parameter of the forms that write into given tensors."""
-    return f"const Targets<{len(e.results)}>& out" if e.results else "const TensorHandle& out"
+    return f"const Handles<{len(e.results)}>& out" if e.results else "const TensorHandle& out"
 
 
-def functions_header(entries: list[Entry]) -> str:
-    lines = [f"// {NOTE}", "#pragma once", '#include "pyburn/ops/tensor.h"', "", "namespace pyburn {", ""]
+def family_header(entries: list[Entry]) -> str:
+    """What rules, layers and bindings call: functions of handles. A new operation changes only its family's header."""
+    lines = [f"// {NOTE}", "#pragma once", '#include "pyburn/runtime/run.h"', "", "namespace pyburn::fn {", ""]
     for e in entries:
         lines.append(f"{cpp_return(e)} {declaration(e, e.function)};  // {e.doc}")
         if e.has_out:
             lines.append(f"void {declaration(e, e.function + '_into', cpp_target(e))};")
-    for alias, function in read_aliases().items():
-        lines.append(f"auto {alias}(const auto&... arguments) {{ return {function}(arguments...); }}")
-    return "\n".join([*lines, "", "}  // namespace pyburn", ""])
+    return "\n".join([*lines, "", "}  // namespace pyburn::fn", ""])
+
+
+def family_headers(entries: list[Entry]) -> list[str]:
+    return [f'#include "pyburn/ops/generated/{family}.h"' for family in sorted({e.family for e in entries})]
 
 
 def row_declarations(entries: list[Entry]) -> list[str]:
@@ -75,8 +78,8 @@ def row_declarations(entries: list[Entry]) -> list[str]:
     return [*lines, '#include "pyburn/support/error.h"', "", f"namespace pyburn::op {{\nextern OpInfo {rows};\n}}", ""]
 
 
-def functions_source(entries: list[Entry]) -> str:
-    lines = [f"// {NOTE}", '#include "pyburn/ops/generated/functions.h"', "", *row_declarations(entries), "namespace pyburn {", ""]
+def rows_source(entries: list[Entry]) -> str:
+    lines = [f"// {NOTE}", *family_headers(entries), *row_declarations(entries), "namespace pyburn::fn {", ""]
     for e in entries:
         into = declaration(e, e.function + "_into", cpp_target(e), defaults=False)
         if not e.row:
@@ -101,10 +104,9 @@ def functions_source(entries: list[Entry]) -> str:
         lines.append(f"{cpp_return(e)} {declaration(e, e.function, defaults=False)} {{")
         lines.append("  InputList in;" + adds)
         if any(p.name == "requires_grad" for p in e.parameters):
-            lines.append(f"  Tensor out = call({call}{device});")
-            lines.append("  return asking_for_gradient(out, requires_grad);")
+            lines.append(f"  return asking_for_gradient(call({call}{device}), requires_grad);")
         elif e.results:
-            lines.append(f"  return as_tensors(call_array<{len(e.results)}>({call}));")
+            lines.append(f"  return call_array<{len(e.results)}>({call});")
         else:
             lines.append(f"  return call({call}{device});")
         lines.append("}")
@@ -113,6 +115,17 @@ def functions_source(entries: list[Entry]) -> str:
             lines.append("  InputList in;" + adds)
             lines.append(f"  call_array_into<{len(e.results)}>({call}, out);" if e.results else f"  call_into({call}, out);")
             lines.append("}")
+    return "\n".join([*lines, "", "}  // namespace pyburn::fn", ""])
+
+
+def functions_header(entries: list[Entry]) -> str:
+    """What programs call: the same functions, with tensors that have methods."""
+    lines = [f"// {NOTE}", "#pragma once", '#include "pyburn/ops/tensor.h"', *family_headers(entries), "", "namespace pyburn {", ""]
+    for e in entries:
+        lines.append(f"{cpp_return(e, 'Tensor')} {declaration(e, e.function)};  // {e.doc}")
+    lines += [f"using fn::{function}_into;" for function in dict.fromkeys(e.function for e in entries if e.has_out)]
+    for alias, function in read_aliases().items():
+        lines.append(f"auto {alias}(const auto&... arguments) {{ return {function}(arguments...); }}")
     return "\n".join([*lines, "", "}  // namespace pyburn", ""])
 
 
@@ -121,20 +134,27 @@ def methods_header(entries: list[Entry]) -> str:
     for e in entries:
         if not e.is_method:
             continue
-        lines.append(f"{cpp_return(e)} {declaration(e, e.function, skip=1)} const;")
+        lines.append(f"{cpp_return(e, 'Tensor')} {declaration(e, e.function, skip=1)} const;")
         if e.has_inplace:
             lines.append(f"const Tensor& {declaration(e, e.function + '_', skip=1)} const;")
     return "\n".join([*lines, ""])
 
 
-def methods_source(entries: list[Entry]) -> str:
+def functions_source(entries: list[Entry]) -> str:
     lines = [f"// {NOTE}", '#include "pyburn/ops/generated/functions.h"', "", "namespace pyburn {", ""]
+    for e in entries:
+        value = f"fn::{e.function}({', '.join(names(e))})"
+        if not e.row:  # a row is named at the door
+            value = f'naming("{e.function}", [&] {{ return {value}; }})'
+        if e.results:
+            value = f"as_tensors({value})"
+        lines.append(f"{cpp_return(e, 'Tensor')} {declaration(e, e.function, defaults=False)} {{ return {value}; }}")
     for e in entries:
         if not e.is_method:
             continue
         arguments = ", ".join(["*this", *names(e, 1)])
         method = declaration(e, "Tensor::" + e.function, skip=1, defaults=False)
-        lines.append(f"{cpp_return(e)} {method} const {{ return pyburn::{e.function}({arguments}); }}")
+        lines.append(f"{cpp_return(e, 'Tensor')} {method} const {{ return pyburn::{e.function}({arguments}); }}")
         if e.has_inplace:
             lines.append(f"const Tensor& Tensor::{declaration(e, e.function + '_', skip=1, defaults=False)} const {{")
             lines.append(f"  {e.function}_into(*this, {arguments});")
@@ -147,7 +167,7 @@ def bindings_source(entries: list[Entry]) -> str:
     lines = [
         f"// {NOTE}",
         '#include "arguments.h"',
-        '#include "pyburn/ops/functions.h"',
+        *family_headers(entries),
         "",
         "namespace pyburn::python {",
         "namespace {",
@@ -157,14 +177,14 @@ def bindings_source(entries: list[Entry]) -> str:
     for e in entries:
         arguments = ", ".join(f"a.{TYPES[p.type][1]}({i})" for i, p in enumerate(e.parameters))
         lines.append(f"PyObject* call_{e.symbol}(const Arguments& a) {{")
-        lines.append(f"  return a.wrapped(invoke(a, [](const auto&... x) {{ return pyburn::{e.function}(x...); }}, {arguments}));")
+        lines.append(f"  return a.wrapped(invoke(a, [](const auto&... x) {{ return fn::{e.function}(x...); }}, {arguments}));")
         lines.append("}")
         into = "nullptr"
         if e.has_out:
             targets = ", ".join(f"out[{i}]" for i in range(len(e.results)))
-            targets = f"Targets<{len(e.results)}>{{{targets}}}" if e.results else "out[0]"
+            targets = f"Handles<{len(e.results)}>{{{targets}}}" if e.results else "out[0]"
             lines.append(f"void into_{e.symbol}(const Arguments& a, std::span<const TensorHandle> out) {{")
-            lines.append(f"  invoke(a, [&](const auto&... x) {{ {e.function}_into({targets}, x...); }}, {arguments});")
+            lines.append(f"  invoke(a, [&](const auto&... x) {{ fn::{e.function}_into({targets}, x...); }}, {arguments});")
             lines.append("}")
             into = f"into_{e.symbol}"
         flags = " | ".join(f for f, on in (("kMethod", e.is_method), ("kInPlace", e.has_inplace)) if on) or "0"
@@ -298,12 +318,13 @@ def outputs() -> dict[Path, str]:
         ops / "functions.h": functions_header(entries),
         ops / "functions.cpp": functions_source(entries),
         ops / "methods.inc": methods_header(entries),
-        ops / "methods.cpp": methods_source(entries),
+        ops / "rows.cpp": rows_source(entries),
         python / "bindings/generated/functions.cpp": bindings_source(entries),
         python / "pyburn/_functions.pyi": stub(entries),
         python / "pyburn/_methods.pyi": method_stub(entries),
     }
     for family in sorted({e.family for e in entries}):
+        files[ops / f"{family}.h"] = family_header([e for e in entries if e.family == family])
         files[ROOT / "docs/reference" / f"{family}.md"] = page(family, [e for e in entries if e.family == family])
     return files
 

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "pyburn/backends/cpu/cpu_backend.h"
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/rules.h"
 
 using namespace pyburn;
@@ -20,9 +22,9 @@ Meta infer(const Huber& a, Metas in) {
 Grads grad(const Huber& a, const GradContext& c) { return {c.dy() * minimum(maximum(c.input(0), -a.delta), a.delta)}; }
 
 // For backends that know nothing of this package.
-Tensor decompose(const Huber& a, Inputs in) {
-  const Tensor size = abs(*in[0]);
-  const Tensor clipped = minimum(size, a.delta);
+TensorHandle decompose(const Huber& a, Inputs in) {
+  const TensorHandle size = abs(*in[0]);
+  const TensorHandle clipped = minimum(size, a.delta);
   return clipped * (size - clipped * 0.5);
 }
 

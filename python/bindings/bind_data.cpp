@@ -9,7 +9,7 @@
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/decorators/autodiff/history.h"
-#include "pyburn/ops/functions.h"
+#include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/print.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/support/error.h"
@@ -144,9 +144,9 @@ TensorHandle converted(const TensorHandle& t, nb::handle dtype, nb::handle devic
   const DType wanted = dtype.is_none() ? t.dtype() : to_dtype(dtype.ptr());
   Device& target = device.is_none() ? t.device() : to_device(device.ptr());
   const GilRelease released(t.numel() >= (1 << 16) || &target != &t.device());
-  TensorHandle x = t.dtype() == wanted ? t : TensorHandle(cast(t, wanted));
+  TensorHandle x = t.dtype() == wanted ? t : TensorHandle(fn::cast(t, wanted));
   x = autograd::move_recorded(target, x);
-  return copy && x.is_same(t) ? TensorHandle(clone(x)) : x;
+  return copy && x.is_same(t) ? TensorHandle(fn::clone(x)) : x;
 }
 
 void bind_print_options(nb::module_& m) {
@@ -178,7 +178,7 @@ TensorHandle tensor_from_array(PyObject* array, std::optional<DType> dtype, Devi
   std::vector<std::byte> plain(size_t(b.len));
   if (b.len > 0 && PyBuffer_ToContiguous(plain.data(), &b, b.len, 'C') < 0) throw PythonError();
   const TensorHandle t = from_host(device, {plain.data(), {shape_of(b), own}});
-  return dtype && *dtype != own ? TensorHandle(cast(t, *dtype)) : t;
+  return dtype && *dtype != own ? TensorHandle(fn::cast(t, *dtype)) : t;
 }
 
 const PyType_Slot tensor_buffer_slots[] = {

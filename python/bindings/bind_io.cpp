@@ -6,6 +6,7 @@
 #include "objects.h"
 #include "pyburn/io/atomic_file.h"
 #include "pyburn/io/safetensors.h"
+#include "pyburn/ops/generated/copy.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -53,7 +54,7 @@ void bind_io(nb::module_& m) {
       "save_file",
       [](nb::dict tensors, const std::filesystem::path& path, const io::TextMap& metadata) {
         io::TensorList list;
-        for (auto [name, value] : tensors) list.emplace_back(nb::cast<std::string>(name), nb::cast<Tensor>(value));
+        for (auto [name, value] : tensors) list.emplace_back(nb::cast<std::string>(name), nb::cast<TensorHandle>(value));
         const GilRelease released;
         io::save_safetensors(list, path, metadata);
       },

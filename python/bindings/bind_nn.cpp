@@ -6,6 +6,7 @@
 
 #include "module_class.h"
 #include "pyburn/nn/nn.h"
+#include "pyburn/ops/generated/copy.h"
 #include "pyburn/support/error.h"
 #include "python_fields.h"
 
@@ -36,7 +37,7 @@ nn::NamedTensors tensors_of(nb::handle mapping) {
   nn::NamedTensors state;
   for (nb::handle item : mapping.attr("items")()) {
     const nb::handle value = item[1];
-    state.emplace_back(nb::cast<std::string>(item[0]), is_tensor(value.ptr()) ? Tensor(unwrap(value.ptr())) : Tensor());
+    state.emplace_back(nb::cast<std::string>(item[0]), is_tensor(value.ptr()) ? TensorHandle(unwrap(value.ptr())) : TensorHandle());
   }
   return state;
 }
@@ -108,7 +109,7 @@ nb::class_<L, Module> bind_layer(nb::module_& m, const char* name, const char* d
   if constexpr (!std::is_same_v<L, nn::Sequential>)  // which has one that takes anything
     c.def(
         "forward",
-        [](L& self, const Tensor& input) {
+        [](L& self, const TensorHandle& input) {
           const GilRelease released(input.numel() >= kLarge);
           return self.L::forward(input);
         },
@@ -263,7 +264,7 @@ void bind_containers(nb::module_& m) {
 
 void bind_nn(nb::module_& m) {
   install_module_host();
-  m.def("_make_parameter", [](nb::handle cls, const Tensor& data, bool requires_grad) {
+  m.def("_make_parameter", [](nb::handle cls, const TensorHandle& data, bool requires_grad) {
     return nb::steal(wrap_as(reinterpret_cast<PyTypeObject*>(cls.ptr()), nn::Parameter(data, requires_grad)));
   });
   m.def("_set_parameter_class", [](nb::handle cls) { Py_XSETREF(parameter_type, cls.inc_ref().ptr()); });

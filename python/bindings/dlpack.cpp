@@ -6,7 +6,7 @@
 #include "objects.h"
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/decorators/autodiff/history.h"
-#include "pyburn/ops/functions.h"
+#include "pyburn/ops/generated/copy.h"
 #include "pyburn/support/error.h"
 
 namespace nb = nanobind;
@@ -129,7 +129,7 @@ TensorHandle import_capsule(PyObject* capsule) {
     if (owner->deleter) owner->deleter(owner);
   });
   const TensorHandle shared = make_tensor(device("ndarray"), dtype, layout, std::move(storage));
-  return read_only ? TensorHandle(clone(shared)) : shared;  // a write to such memory may end the process
+  return read_only ? TensorHandle(fn::clone(shared)) : shared;  // a write to such memory may end the process
 }
 
 }  // namespace
@@ -143,7 +143,7 @@ void bind_dlpack(nb::module_& m) {
       PyErr_SetString(PyExc_BufferError, refusal);
       throw nb::python_error();
     }
-    const TensorHandle t = copy ? TensorHandle(clone(given)) : given;
+    const TensorHandle t = copy ? TensorHandle(fn::clone(given)) : given;
     PyObject* capsule = versioned ? export_capsule<DLManagedTensorVersioned>(t, copy) : export_capsule<DLManagedTensor>(t, copy);
     if (!capsule) throw nb::python_error();
     return nb::steal(capsule);

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "pyburn/nn/parameter.h"
+#include "pyburn/ops/generated/copy.h"
 
 namespace nb = nanobind;
 
@@ -201,7 +202,7 @@ int clear(PyObject* self) {
 
 PyObject* object_of(const Module& m) { return static_cast<PyObject*>(m.host_object()); }
 
-Tensor call_object(Module& m, const Tensor& x) {
+TensorHandle call_object(Module& m, const TensorHandle& x) {
   const GilAcquire gil;
   const nb::object result = nb::borrow(object_of(m))(nb::cast(x));
   if (!is_tensor(result.ptr())) type_error("a module inside a C++ module must return a Tensor: got " + type_text(result.ptr()));

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "objects.h"
-#include "pyburn/ops/functions.h"
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/extremum.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/support/error.h"
 #include "pyburn/tensor/half.h"
@@ -250,8 +252,8 @@ bool is_array(PyObject* p) {
 PyObject* tensor_from_data(PyObject* data, std::optional<DType> dtype, Device* device) {
   Device& target = device ? *device : default_device();
   if (is_tensor(data)) {
-    const Tensor plain = detach(unwrap(data));
-    return wrap(moved_to(target, cast(plain, dtype.value_or(plain.dtype()))));
+    const TensorHandle plain = fn::detach(unwrap(data));
+    return wrap(moved_to(target, fn::cast(plain, dtype.value_or(plain.dtype()))));
   }
   if (!PyList_CheckExact(data) && !PyTuple_CheckExact(data) && !PyFloat_CheckExact(data) && !PyLong_CheckExact(data)) {
     if (is_array(data)) return wrap(tensor_from_array(data, dtype, target));

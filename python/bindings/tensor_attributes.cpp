@@ -3,7 +3,10 @@
 
 #include "objects.h"
 #include "pyburn/ops/copy.h"
-#include "pyburn/ops/functions.h"
+#include "pyburn/ops/generated/axes.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/reduce.h"
 #include "pyburn/runtime/transfer.h"
 
 namespace nb = nanobind;
@@ -54,14 +57,14 @@ PyObject* storage_id(const TensorHandle& t) { return PyLong_FromVoidPtr(t.storag
 PyObject* transposed(const TensorHandle& t) {
   Dims order;
   for (int i = t.rank() - 1; i >= 0; --i) order.push_back(i);
-  return wrap(permute(t, order));
+  return wrap(fn::permute(t, order));
 }
-PyObject* matrix_transposed(const TensorHandle& t) { return wrap(transpose(t, -2, -1)); }
+PyObject* matrix_transposed(const TensorHandle& t) { return wrap(fn::transpose(t, -2, -1)); }
 PyObject* conjugate_transposed(const TensorHandle& t) {
   require(t.rank() == 2 || t.rank() == 0, "[H] expected a matrix: got {}", t.shape());
-  return wrap(t.rank() ? transpose(t, 0, 1) : Tensor(t));
+  return wrap(t.rank() ? fn::transpose(t, 0, 1) : TensorHandle(t));
 }
-PyObject* matrix_adjoint(const TensorHandle& t) { return wrap(t.rank() ? adjoint(t) : Tensor(t)); }
+PyObject* matrix_adjoint(const TensorHandle& t) { return wrap(t.rank() ? fn::adjoint(t) : TensorHandle(t)); }
 
 // size(), size(dim), stride(), stride(dim): all of them, or one.
 template <auto all>
@@ -106,8 +109,8 @@ PyObject* item_of(const TensorHandle& t) {
     return nullptr;
   }
   const DType wide = is_floating(t.dtype()) ? DType::float64 : t.dtype() == DType::uint64 ? DType::uint64 : DType::int64;
-  const Tensor plain = detach(t);
-  const Tensor w = t.dtype() == wide ? plain : cast(plain, wide);
+  const TensorHandle plain = fn::detach(t);
+  const TensorHandle w = t.dtype() == wide ? plain : fn::cast(plain, wide);
   int64_t bits = 0;
   HostArray host{&bits, w.meta()};
   to_host(w, host);

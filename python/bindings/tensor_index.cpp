@@ -1,7 +1,10 @@
 // x[...] and x[...] = y. Integers, slices, None and ... give views; lists and tensors of integers or bools give copies.
 #include "objects.h"
 #include "pyburn/ops/copy.h"
-#include "pyburn/ops/functions.h"
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/index_tensors.h"
 #include "pyburn/support/error.h"
 
@@ -45,7 +48,7 @@ struct Key {
     if (PyIndex_Check(part) && !PySequence_Check(part)) return checked(PyNumber_Index(part));
     Object t = checked(tensor_from_data(part, {}, &device));
     const TensorHandle& h = unwrap(t.get());
-    if (h.numel() == 0 && is_floating(h.dtype())) return Object(wrap(cast(h, DType::int64)));  // x[[]]
+    if (h.numel() == 0 && is_floating(h.dtype())) return Object(wrap(fn::cast(h, DType::int64)));  // x[[]]
     return t;
   }
   [[noreturn]] static void refuse(PyObject* part) {
@@ -81,13 +84,13 @@ int axes_taken(const Key& key) {
   return taken;
 }
 
-Tensor sliced(const TensorHandle& x, int axis, PyObject* part) {
+TensorHandle sliced(const TensorHandle& x, int axis, PyObject* part) {
   Py_ssize_t start, stop, step;
   if (PySlice_Unpack(part, &start, &stop, &step) < 0) throw PythonError();
   if (step <= 0) raise(PyExc_ValueError, format("step must be greater than zero: got {}", int64_t(step)));
   PySlice_AdjustIndices(Py_ssize_t(x.shape()[axis]), &start, &stop, step);
   if (start == 0 && stop == x.shape()[axis] && step == 1) return x;
-  return slice(x, axis, start, stop, step);
+  return fn::slice(x, axis, start, stop, step);
 }
 
 Place locate(const TensorHandle& x, PyObject* given) {
@@ -106,8 +109,8 @@ Place locate(const TensorHandle& x, PyObject* given) {
       if (!seen_ellipsis) axis += x.rank() - taken;
       seen_ellipsis = true;
     } else if (p == Py_None || PyBool_Check(p)) {
-      place.view = unsqueeze(place.view, axis);
-      if (p == Py_False) place.view = slice(place.view, axis, 0, 0);
+      place.view = fn::unsqueeze(place.view, axis);
+      if (p == Py_False) place.view = fn::slice(place.view, axis, 0, 0);
       ++axis;
     } else if (PySlice_Check(p)) {
       place.view = sliced(place.view, axis++, p);
@@ -118,7 +121,7 @@ Place locate(const TensorHandle& x, PyObject* given) {
     } else {
       const int64_t i = PyLong_AsLongLong(p);
       if (i == -1 && PyErr_Occurred()) throw PythonError();
-      place.view = select(place.view, axis, i);
+      place.view = fn::select(place.view, axis, i);
     }
   }
   return place;
@@ -130,7 +133,7 @@ PyObject* get(PyObject* self, PyObject* key) {
     if (PyLong_CheckExact(key)) {  // the common case, without the machinery
       const int64_t i = PyLong_AsLongLong(key);
       if (i == -1 && PyErr_Occurred()) return nullptr;
-      if (x.rank() > 0) return wrap(select(x, 0, i));
+      if (x.rank() > 0) return wrap(fn::select(x, 0, i));
     }
     const Place place = locate(x, key);
     if (!place.tensors.empty()) {
@@ -138,7 +141,7 @@ PyObject* get(PyObject* self, PyObject* key) {
       return wrap(read_at(place.view, {at.data(), size_t(at.size())}));
     }
     // x[...] and x[:] are new tensors on the same memory, as in PyTorch.
-    return wrap(place.view.is_same(x) ? view(x, x.shape()) : Tensor(place.view));
+    return wrap(place.view.is_same(x) ? fn::view(x, x.shape()) : TensorHandle(place.view));
   } catch (...) {
     set_python_error();
     return nullptr;
@@ -146,29 +149,30 @@ PyObject* get(PyObject* self, PyObject* key) {
 }
 
 // The value to be written, without leading axes of extent 1, as in PyTorch.
-Tensor value_for(const TensorHandle& target, PyObject* value) {
-  if (Scalar number; !is_tensor(value) && to_scalar(value, number)) return full(Dims{}, number, target.dtype(), &target.device(), false);
+TensorHandle value_for(const TensorHandle& target, PyObject* value) {
+  if (Scalar number; !is_tensor(value) && to_scalar(value, number))
+    return fn::full(Dims{}, number, target.dtype(), &target.device(), false);
   const Object made = is_tensor(value) ? Object::borrowed(value) : checked(tensor_from_data(value, target.dtype(), &target.device()));
   const TensorHandle& t = unwrap(made.get());
   Shape shape = t.shape();
   while (shape.rank() > 0 && shape[0] == 1) shape.erase(0);
-  return shape == t.shape() ? Tensor(t) : reshape(t, shape);
+  return shape == t.shape() ? TensorHandle(t) : fn::reshape(t, shape);
 }
 
 // x[mask] = number: no indices are needed.
-void fill_where(const TensorHandle& x, const AxisIndex& mask, const Tensor& number) {
+void fill_where(const TensorHandle& x, const AxisIndex& mask, const TensorHandle& number) {
   check_mask(x, mask.axis, mask.index);
   Dims shape(x.rank(), 1);
   for (int i = 0; i < mask.index.rank(); ++i) shape[mask.axis + i] = mask.index.shape()[i];
-  const Tensor truth = reshape(mask.index.dtype() == DType::boolean ? Tensor(mask.index) : ne(mask.index, 0), shape);
-  where_into(x, truth, number.dtype() == x.dtype() ? number : cast(number, x.dtype()), x);
+  const TensorHandle truth = fn::reshape(mask.index.dtype() == DType::boolean ? TensorHandle(mask.index) : fn::ne(mask.index, 0), shape);
+  fn::where_into(x, truth, number.dtype() == x.dtype() ? number : fn::cast(number, x.dtype()), x);
 }
 
 int set(PyObject* self, PyObject* key, PyObject* value) {
   try {
     if (!value) raise(PyExc_TypeError, "elements of a tensor cannot be deleted");
     const Place place = locate(unwrap(self), key);
-    const Tensor v = value_for(place.view, value);
+    const TensorHandle v = value_for(place.view, value);
     if (place.tensors.empty()) {
       copy_into(place.view, v);
     } else if (place.tensors.size() == 1 && is_mask(place.tensors[0].index) && v.rank() == 0) {

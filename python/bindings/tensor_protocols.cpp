@@ -2,7 +2,10 @@
 #include "objects.h"
 #include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/decorators/autodiff/history.h"
-#include "pyburn/ops/functions.h"
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/print.h"
 #include "pyburn/support/error.h"
 
@@ -95,7 +98,7 @@ PyObject* element(PyObject* self, Py_ssize_t i) {
       PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for dimension 0 with size %lld", i, (long long)(t.shape()[0]));
       return nullptr;
     }
-    return wrap(select(t, 0, i));
+    return wrap(fn::select(t, 0, i));
   });
 }
 PyObject* iterate(PyObject* self) {
@@ -112,7 +115,7 @@ int contains(PyObject* self, PyObject* value) {
           PyErr_Format(PyExc_TypeError, "Tensor.__contains__ only supports Tensor or scalar: got %s", Py_TYPE(value)->tp_name);
           return -1;
         }
-        const Tensor hits = sum(eq(detach(unwrap(self)), is_tensor(value) ? Operand(unwrap(value)) : Operand(number)));
+        const TensorHandle hits = fn::sum(fn::eq(fn::detach(unwrap(self)), is_tensor(value) ? Operand(unwrap(value)) : Operand(number)));
         return PyObject_IsTrue(checked(item_of(hits)).get());
       },
       -1);

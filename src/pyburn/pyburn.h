@@ -6,7 +6,6 @@
 #include "pyburn/io/safetensors.h"
 #include "pyburn/nn/nn.h"
 #include "pyburn/ops/functions.h"
-#include "pyburn/ops/operators.h"
 #include "pyburn/optim/optimizer.h"
 #include "pyburn/runtime/device.h"
 #include "pyburn/runtime/generator.h"

@@ -7,7 +7,7 @@
 
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/ops/copy.h"
-#include "pyburn/ops/operators.h"
+#include "pyburn/ops/functions.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/start.h"
 

@@ -7,7 +7,6 @@
 
 #include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/ops/functions.h"
-#include "pyburn/ops/operators.h"
 #include "pyburn/start.h"
 
 namespace {

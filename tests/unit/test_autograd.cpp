@@ -5,7 +5,6 @@
 #include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/decorators/autodiff/history.h"
 #include "pyburn/ops/functions.h"
-#include "pyburn/ops/operators.h"
 #include "pyburn/start.h"
 #include "pyburn/support/error.h"
 

@@ -148,4 +148,14 @@ TEST_F(Door, ErrorsNameTheOperation) {
 }
 
 }  // namespace
+TEST(Functions, CompositesNameThemselvesInErrors) {
+  const Tensor x = zeros({2, 3});
+  try {
+    triplet_margin_loss(x, x, x, -1.0);
+    FAIL() << "expected a ValueError";
+  } catch (const ValueError& e) {
+    EXPECT_TRUE(std::string(e.what()).starts_with("[triplet_margin_loss] ")) << e.what();
+  }
+}
+
 }  // namespace pyburn

@@ -11,7 +11,6 @@
 #include "pyburn/ops/copy.h"
 #include "pyburn/ops/functions.h"
 #include "pyburn/ops/fused.h"
-#include "pyburn/ops/operators.h"
 #include "pyburn/ops/register.h"
 #include "pyburn/start.h"
 #include "pyburn/support/fault.h"

@@ -7,7 +7,6 @@
 #include "pyburn/io/atomic_file.h"
 #include "pyburn/io/safetensors.h"
 #include "pyburn/ops/functions.h"
-#include "pyburn/ops/operators.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/start.h"
 

@@ -6,7 +6,6 @@
 #include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/nn/nn.h"
 #include "pyburn/ops/functions.h"
-#include "pyburn/ops/operators.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/start.h"
 
@@ -103,18 +102,18 @@ TEST_F(NN, ModesAndGradients) {
   for (const auto& [name, m] : net->named_modules()) EXPECT_FALSE(m->training()) << name;
   net->train();
   autograd::backward(sum((*net)(randn({2, 3, 4, 4}))));
-  for (const Tensor& p : net->parameters()) EXPECT_TRUE(autograd::grad_of(p).defined());
+  for (const TensorHandle& p : net->parameters()) EXPECT_TRUE(autograd::grad_of(p).defined());
   net->zero_grad();
-  for (const Tensor& p : net->parameters()) EXPECT_FALSE(autograd::grad_of(p).defined());
+  for (const TensorHandle& p : net->parameters()) EXPECT_FALSE(autograd::grad_of(p).defined());
   net->requires_grad_(false);
   EXPECT_FALSE((*net)(randn({2, 3, 4, 4})).requires_grad());
 }
 
 TEST_F(NN, ConvertsInPlace) {
   auto net = small_net();
-  const std::vector<Tensor> before = net->parameters();
+  const std::vector<TensorHandle> before = net->parameters();
   net->to(DType::float64);
-  const std::vector<Tensor> after = net->parameters();
+  const std::vector<TensorHandle> after = net->parameters();
   for (size_t i = 0; i < before.size(); ++i) {
     EXPECT_TRUE(before[i].is_same(after[i]));
     EXPECT_EQ(after[i].dtype(), DType::float64);
@@ -127,7 +126,7 @@ TEST_F(NN, ConvertsInPlace) {
 TEST_F(NN, InitialisesWithinTheBoundOfPyTorch) {
   auto layer = make_ref<nn::Linear>(25, 40);
   const double bound = 1 / std::sqrt(25.0);
-  for (const Tensor& p : layer->parameters()) {
+  for (const TensorHandle& p : layer->parameters()) {
     const double largest = read_number(amax(abs(detach(p))));
     EXPECT_LE(largest, bound);
     EXPECT_GT(largest, bound / 2);

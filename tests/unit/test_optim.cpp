@@ -6,7 +6,6 @@
 #include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/nn/nn.h"
 #include "pyburn/ops/functions.h"
-#include "pyburn/ops/operators.h"
 #include "pyburn/optim/optimizer.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/start.h"
@@ -71,7 +70,7 @@ TEST_F(Optim, MixedDtypesAndMissingGradients) {
 TEST_F(Optim, GroupsHaveOptionsOfTheirOwn) {
   const Tensor a = number(1), b = number(1);
   optim::AdamW adam({{{a}, {.lr = 0.1, .weight_decay = 0}}, {{b}, {.lr = 0.2, .weight_decay = 0}}});
-  for (const Tensor& p : {a, b}) set_gradient(p, 1);
+  for (const TensorHandle& p : {a, b}) set_gradient(p, 1);
   adam.step();
   EXPECT_NEAR(value_of(a), 0.9, 1e-6);
   EXPECT_NEAR(value_of(b), 0.8, 1e-6);
@@ -95,7 +94,7 @@ TEST_F(Optim, StateRoundTrips) {
 
 TEST_F(Optim, RefusesWhatMakesNoSense) {
   const Tensor p = number(1);
-  EXPECT_THROW(optim::SGD(std::vector<Tensor>{}), ValueError);
+  EXPECT_THROW(optim::SGD(std::vector<TensorHandle>{}), ValueError);
   EXPECT_THROW(optim::SGD({p}, {.lr = -1}), ValueError);
   EXPECT_THROW(optim::SGD({p}, {.nesterov = true}), ValueError);
   EXPECT_THROW(optim::Adam({p}, {.beta1 = 1}), ValueError);

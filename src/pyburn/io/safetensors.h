@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "pyburn/ops/tensor.h"
+#include "pyburn/tensor/handle.h"
 
 namespace pyburn::io {
 
 class MappedFile;
-using TensorList = std::vector<std::pair<std::string, Tensor>>;
+using TensorList = std::vector<std::pair<std::string, TensorHandle>>;
 using TextMap = std::map<std::string, std::string>;
 
 class SafetensorsReader {
@@ -29,8 +29,8 @@ class SafetensorsReader {
 
   const std::vector<Item>& items() const { return items_; }  // in the order of the data
   const TextMap& metadata() const { return metadata_; }
-  Tensor tensor(const Item& item, Device* device = nullptr) const;       // a copy, on the default device unless given
-  Tensor tensor(std::string_view name, Device* device = nullptr) const;  // ValueError when there is none
+  TensorHandle tensor(const Item& item, Device* device = nullptr) const;       // a copy, on the default device unless given
+  TensorHandle tensor(std::string_view name, Device* device = nullptr) const;  // ValueError when there is none
 
  private:
   void parse(std::span<const std::byte> bytes);

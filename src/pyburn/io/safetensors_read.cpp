@@ -132,12 +132,12 @@ void SafetensorsReader::parse(std::span<const std::byte> bytes) {
       next == data.data() + data.size(), "the file has bytes that belong to no tensor: got {}", int64_t(data.data() + data.size() - next));
 }
 
-Tensor SafetensorsReader::tensor(const Item& item, Device* device) const {
+TensorHandle SafetensorsReader::tensor(const Item& item, Device* device) const {
   checked_numel(item.meta.shape);
   return from_host(device ? *device : default_device(), {const_cast<std::byte*>(item.bytes.data()), item.meta});
 }
 
-Tensor SafetensorsReader::tensor(std::string_view name, Device* device) const {
+TensorHandle SafetensorsReader::tensor(std::string_view name, Device* device) const {
   for (const Item& item : items_)
     if (item.name == name) return tensor(item, device);
   fail<ValueError>("[safetensors] there is no tensor of this name: got '{}'", name);

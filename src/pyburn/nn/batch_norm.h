@@ -19,7 +19,7 @@ class BatchNorm2d : public Layer<BatchNormConfig> {
   BatchNorm2d(BatchNormConfig config, Unfilled) : Layer(std::move(config)) {}
   void reset_running_stats();
   void reset_parameters();
-  Tensor forward(const Tensor& x) override;
+  TensorHandle forward(const TensorHandle& x) override;
   std::string type_name() const override { return "BatchNorm2d"; }
 
  protected:

@@ -1,7 +1,9 @@
 #include "pyburn/nn/conv.h"
 
 #include "pyburn/nn/init.h"
-#include "pyburn/ops/functions.h"
+#include "pyburn/ops/generated/convolutions.h"
+#include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/movement.h"
 
 namespace pyburn::nn {
 namespace {
@@ -40,18 +42,18 @@ Dims same_padding(const Dims& kernel_size, const Dims& stride, const Dims& dilat
 Conv2d::Conv2d(Conv2dConfig config, Placement p) : Layer(checked(std::move(config))) {
   const Conv2dConfig& c = config_;
   register_parameter(
-      "weight", Parameter(empty({c.out_channels, c.in_channels / c.groups, c.kernel_size[0], c.kernel_size[1]}, p.dtype, p.device)));
-  register_parameter("bias", c.bias ? Parameter(empty({c.out_channels}, p.dtype, p.device)) : Tensor());
+      "weight", Parameter(fn::empty({c.out_channels, c.in_channels / c.groups, c.kernel_size[0], c.kernel_size[1]}, p.dtype, p.device)));
+  register_parameter("bias", c.bias ? Parameter(fn::empty({c.out_channels}, p.dtype, p.device)) : TensorHandle());
   reset_parameters();
 }
 
 void Conv2d::reset_parameters() { init::layer_default_(tensor("weight"), tensor("bias")); }
 
-Tensor Conv2d::forward(const Tensor& x) {
+TensorHandle Conv2d::forward(const TensorHandle& x) {
   const bool batched = x.rank() != 3;
-  const Tensor y = conv2d(
-      batched ? x : unsqueeze(x, 0), tensor("weight"), tensor("bias"), config_.stride, config_.padding, config_.dilation, config_.groups);
-  return batched ? y : squeeze(y, Dims{0});
+  const TensorHandle y = fn::conv2d(batched ? x : fn::unsqueeze(x, 0), tensor("weight"), tensor("bias"), config_.stride, config_.padding,
+      config_.dilation, config_.groups);
+  return batched ? y : fn::squeeze(y, Dims{0});
 }
 
 }  // namespace pyburn::nn

@@ -19,7 +19,7 @@ class Conv2d : public Layer<Conv2dConfig> {
   explicit Conv2d(Conv2dConfig config, Placement placement = {});
   Conv2d(Conv2dConfig config, Unfilled) : Layer(std::move(config)) {}
   void reset_parameters();
-  Tensor forward(const Tensor& x) override;
+  TensorHandle forward(const TensorHandle& x) override;
   std::string type_name() const override { return "Conv2d"; }
 };
 

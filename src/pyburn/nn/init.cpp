@@ -2,7 +2,8 @@
 
 #include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/ops/copy.h"
-#include "pyburn/ops/functions.h"
+#include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/random.h"
 
 namespace pyburn::nn::init {
 
@@ -15,15 +16,15 @@ Fans fans(const TensorHandle& weight) {
 
 void constant_(const TensorHandle& x, double value) {
   autograd::NoGrad no_grad;
-  copy_into(x, full({}, value, x.dtype(), &x.device()));
+  copy_into(x, fn::full({}, value, x.dtype(), &x.device()));
 }
 void uniform_(const TensorHandle& x, double low, double high) {
   autograd::NoGrad no_grad;
-  pyburn::uniform_(x, low, high);
+  fn::uniform_(x, low, high);
 }
 void normal_(const TensorHandle& x, double mean, double std) {
   autograd::NoGrad no_grad;
-  pyburn::normal_(x, mean, std);
+  fn::normal_(x, mean, std);
 }
 
 void kaiming_uniform_(const TensorHandle& weight, double a, FanMode mode) {

@@ -2,7 +2,7 @@
 #pragma once
 #include <cmath>
 
-#include "pyburn/ops/tensor.h"
+#include "pyburn/tensor/handle.h"
 
 namespace pyburn::nn::init {
 

@@ -18,7 +18,7 @@ class Linear : public Layer<LinearConfig> {
   Linear(int64_t in_features, int64_t out_features, bool bias = true, Placement placement = {})
       : Linear(LinearConfig{in_features, out_features, bias}, placement) {}
   void reset_parameters();
-  Tensor forward(const Tensor& x) override;
+  TensorHandle forward(const TensorHandle& x) override;
   std::string type_name() const override { return "Linear"; }
 };
 

@@ -4,7 +4,7 @@
 
 #include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/ir/fields.h"
-#include "pyburn/ops/functions.h"
+#include "pyburn/ops/generated/fill.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn::nn {
@@ -16,7 +16,9 @@ std::string joined(const std::string& prefix, const std::string& name) { return 
 
 Module::HostCalls Module::host_calls;
 
-Tensor Module::forward(const Tensor&) { fail<UnsupportedOp>("Module [{}] is missing the required \"forward\" function", display_name()); }
+TensorHandle Module::forward(const TensorHandle&) {
+  fail<UnsupportedOp>("Module [{}] is missing the required \"forward\" function", display_name());
+}
 
 AnyConfig Module::config() {
   static NoAttrs none;
@@ -29,7 +31,7 @@ Entry* Module::find(std::string_view name) {
   return nullptr;
 }
 
-const Tensor& Module::tensor(std::string_view name) const {
+const TensorHandle& Module::tensor(std::string_view name) const {
   for (const Entry& e : entries_)
     if (e.kind != Entry::Kind::module && e.name == name) return e.tensor;
   fail<ValueError>("'{}' object has no attribute '{}'", display_name(), name);
@@ -55,14 +57,14 @@ void Module::check_name(std::string_view name, const char* what) const {
   for (const Entry& e : entries_) require<ValueError>(e.name != name, "attribute '{}' already exists", name);
 }
 
-void Module::register_parameter(std::string name, const Tensor& parameter) {
+void Module::register_parameter(std::string name, const TensorHandle& parameter) {
   check_name(name, "parameter");
   require<DTypeError>(!parameter.defined() || parameter.has(Flag::parameter),
       "cannot assign 'Tensor' object to parameter '{}' (Parameter or None required)", name);
   entries_.push_back({std::move(name), Entry::Kind::parameter, true, parameter, {}});
 }
 
-void Module::register_buffer(std::string name, const Tensor& buffer, bool persistent) {
+void Module::register_buffer(std::string name, const TensorHandle& buffer, bool persistent) {
   check_name(name, "buffer");
   entries_.push_back({std::move(name), Entry::Kind::buffer, persistent, buffer, {}});
 }
@@ -117,13 +119,13 @@ NamedTensors Module::named_buffers(const std::string& prefix, bool recurse, bool
   return named_tensors(Entry::Kind::buffer, prefix, recurse, remove_duplicate);
 }
 
-std::vector<Tensor> Module::parameters(bool recurse) {
-  std::vector<Tensor> list;
+std::vector<TensorHandle> Module::parameters(bool recurse) {
+  std::vector<TensorHandle> list;
   for (auto& [name, t] : named_parameters("", recurse)) list.push_back(std::move(t));
   return list;
 }
-std::vector<Tensor> Module::buffers(bool recurse) {
-  std::vector<Tensor> list;
+std::vector<TensorHandle> Module::buffers(bool recurse) {
+  std::vector<TensorHandle> list;
   for (auto& [name, t] : named_buffers("", recurse)) list.push_back(std::move(t));
   return list;
 }
@@ -142,15 +144,15 @@ void Module::train(bool mode) {
 }
 
 void Module::zero_grad(bool set_to_none) {
-  for (const Tensor& p : parameters()) {
-    const Tensor g = autograd::grad_of(p);
+  for (const TensorHandle& p : parameters()) {
+    const TensorHandle g = autograd::grad_of(p);
     if (!g.defined()) continue;
-    autograd::set_grad(p, set_to_none ? Tensor() : zeros_like(g));
+    autograd::set_grad(p, set_to_none ? TensorHandle() : fn::zeros_like(g));
   }
 }
 
 void Module::requires_grad_(bool requires_grad) {
-  for (const Tensor& p : parameters()) autograd::set_requires_grad(p, requires_grad);
+  for (const TensorHandle& p : parameters()) autograd::set_requires_grad(p, requires_grad);
 }
 
 std::string module_text(

@@ -10,7 +10,8 @@
 
 namespace pyburn {
 struct AttrType;
-}
+class Tensor;
+}  // namespace pyburn
 
 namespace pyburn::nn {
 
@@ -22,11 +23,11 @@ struct Entry {
   std::string name;
   Kind kind;
   bool persistent = true;  // buffers: part of the state dict
-  Tensor tensor;
+  TensorHandle tensor;
   Ref<Module> module;
 };
 
-using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+using NamedTensors = std::vector<std::pair<std::string, TensorHandle>>;
 using NamedModules = std::vector<std::pair<std::string, Ref<Module>>>;
 
 struct IncompatibleKeys {
@@ -44,30 +45,34 @@ class Module : public Adoptable {
   explicit Module() = default;
 
   // Runs the module: forward(), or what the host makes of a call (a Python subclass, hooks).
-  Tensor operator()(const Tensor& x) { return calls_host_ ? host_calls.call(*this, x) : forward(x); }
-  virtual Tensor forward(const Tensor& x);
+  TensorHandle call(const TensorHandle& x) { return calls_host_ ? host_calls.call(*this, x) : forward(x); }
+  template <class T = Tensor>  // for programs: model(x).sum()
+  T operator()(const TensorHandle& x) {
+    return call(x);
+  }
+  virtual TensorHandle forward(const TensorHandle& x);
   virtual std::string type_name() const { return "Module"; }
   virtual std::string extra_repr() const { return {}; }
   virtual AnyConfig config();
 
   // The registry. Names are not empty, contain no dot and are taken once; ValueError otherwise.
-  void register_parameter(std::string name, const Tensor& parameter);  // undefined: declared, absent
-  void register_buffer(std::string name, const Tensor& buffer, bool persistent = true);
+  void register_parameter(std::string name, const TensorHandle& parameter);  // undefined: declared, absent
+  void register_buffer(std::string name, const TensorHandle& buffer, bool persistent = true);
   void register_module(std::string name, Ref<Module> module);
   const std::vector<Entry>& entries() const { return entries_; }
   Entry* find(std::string_view name);
   void erase(std::string_view name);
   void put(Entry entry);  // replaces the entry of that name, or appends
   void clear();
-  const Tensor& tensor(std::string_view name) const;  // a parameter or buffer; ValueError when there is none
+  const TensorHandle& tensor(std::string_view name) const;  // a parameter or buffer; ValueError when there is none
 
   // Walks. Each module and tensor is met once, in order of registration, parents before children.
   NamedModules named_children();
   NamedModules named_modules(const std::string& prefix = "", bool remove_duplicate = true);
   NamedTensors named_parameters(const std::string& prefix = "", bool recurse = true, bool remove_duplicate = true);
   NamedTensors named_buffers(const std::string& prefix = "", bool recurse = true, bool remove_duplicate = true);
-  std::vector<Tensor> parameters(bool recurse = true);
-  std::vector<Tensor> buffers(bool recurse = true);
+  std::vector<TensorHandle> parameters(bool recurse = true);
+  std::vector<TensorHandle> buffers(bool recurse = true);
   void apply(const std::function<void(Module&)>& visit);  // children before parents
 
   NamedTensors state_dict(const std::string& prefix = "", bool keep_vars = false);
@@ -82,11 +87,11 @@ class Module : public Adoptable {
   void to(Device& device);
   void to(DType dtype);  // floating parameters and buffers; DTypeError unless floating
   // Gives every parameter (its gradient too) and buffer new contents. A parameter stays the same tensor.
-  void transform(const std::function<Tensor(const Tensor&)>& change);
+  void transform(const std::function<TensorHandle(const TensorHandle&)>& change);
 
   // What a host language does in the place of C++ for modules that ask for it.
   struct HostCalls {
-    Tensor (*call)(Module&, const Tensor&) = nullptr;
+    TensorHandle (*call)(Module&, const TensorHandle&) = nullptr;
     void (*train)(Module&, bool mode) = nullptr;
     std::string (*type_name)(const Module&) = nullptr;
   };

@@ -5,7 +5,7 @@
 #include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/nn/module.h"
 #include "pyburn/ops/copy.h"
-#include "pyburn/ops/functions.h"
+#include "pyburn/ops/generated/copy.h"
 #include "pyburn/runtime/transfer.h"
 
 namespace pyburn::nn {
@@ -28,7 +28,7 @@ class Loading {
   bool has(const std::string& key) const { return by_name_.contains(key); }
   void load(const std::string& key, Entry& entry) {
     used_.insert(key);
-    const Tensor& source = *by_name_.at(key);
+    const TensorHandle& source = *by_name_.at(key);
     if (!source.defined()) {
       errors.push_back(format("While copying the parameter named \"{}\", expected a Tensor from checkpoint but received nothing", key));
     } else if (!(source.shape() == entry.tensor.shape())) {
@@ -51,7 +51,7 @@ class Loading {
   std::vector<std::string> errors;
 
  private:
-  std::unordered_map<std::string_view, const Tensor*> by_name_;
+  std::unordered_map<std::string_view, const TensorHandle*> by_name_;
   std::unordered_set<std::string> used_;
   bool assign_;
 };
@@ -64,7 +64,7 @@ NamedTensors Module::state_dict(const std::string& prefix, bool keep_vars) {
   for (const auto& [name, m] : named_modules("", false))
     for (const Entry& e : m->entries())
       if (in_state_dict(e))
-        state.emplace_back(prefix + (name.empty() ? e.name : name + "." + e.name), keep_vars ? e.tensor : detach(e.tensor));
+        state.emplace_back(prefix + (name.empty() ? e.name : name + "." + e.name), keep_vars ? e.tensor : fn::detach(e.tensor));
   return state;
 }
 
@@ -93,18 +93,18 @@ IncompatibleKeys Module::load_state_dict(const NamedTensors& state, bool strict,
   return keys;
 }
 
-void Module::transform(const std::function<Tensor(const Tensor&)>& change) {
+void Module::transform(const std::function<TensorHandle(const TensorHandle&)>& change) {
   autograd::NoGrad no_grad;
   for (const auto& [name, m] : named_modules())
     for (Entry& e : m->entries_) {
       if (!e.tensor.defined()) continue;
-      const Tensor changed = change(e.tensor);
+      const TensorHandle changed = change(e.tensor);
       if (changed.is_same(e.tensor)) continue;
       if (e.kind == Entry::Kind::buffer) {
         e.tensor = changed;
         continue;
       }
-      const Tensor gradient = autograd::grad_of(e.tensor);
+      const TensorHandle gradient = autograd::grad_of(e.tensor);
       if (gradient.defined()) autograd::set_grad(e.tensor, {});
       autograd::set_data(e.tensor, changed);  // the same tensor to everyone who holds it
       if (gradient.defined()) autograd::set_grad(e.tensor, change(gradient));
@@ -112,12 +112,12 @@ void Module::transform(const std::function<Tensor(const Tensor&)>& change) {
 }
 
 void Module::to(Device& device) {
-  transform([&](const Tensor& t) { return moved_to(device, t); });
+  transform([&](const TensorHandle& t) { return moved_to(device, t); });
 }
 
 void Module::to(DType dtype) {
   require<DTypeError>(is_floating(dtype), "nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={}", dtype);
-  transform([&](const Tensor& t) { return is_floating(t.dtype()) && t.dtype() != dtype ? cast(t, dtype) : t; });
+  transform([&](const TensorHandle& t) { return is_floating(t.dtype()) && t.dtype() != dtype ? fn::cast(t, dtype) : t; });
 }
 
 }  // namespace pyburn::nn

@@ -1,10 +1,10 @@
 #include "pyburn/nn/parameter.h"
 
-#include "pyburn/ops/functions.h"
+#include "pyburn/ops/generated/copy.h"
 
 namespace pyburn::nn {
 
-Parameter::Parameter(const TensorHandle& data, bool requires_grad) : Tensor(asking_for_gradient(pyburn::detach(data), requires_grad)) {
+Parameter::Parameter(const TensorHandle& data, bool requires_grad) : TensorHandle(asking_for_gradient(fn::detach(data), requires_grad)) {
   set(Flag::parameter);
 }
 

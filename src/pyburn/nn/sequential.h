@@ -12,7 +12,7 @@ class Sequential : public Module {
   void append(Ref<Module> module);
   int64_t size() const;
   Ref<Module> at(int64_t index) const;  // negative counts from the end; IndexError
-  Tensor forward(const Tensor& x) override;
+  TensorHandle forward(const TensorHandle& x) override;
   std::string type_name() const override { return "Sequential"; }
 };
 

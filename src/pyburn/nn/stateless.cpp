@@ -1,10 +1,11 @@
 #include "pyburn/nn/stateless.h"
 
-#include "pyburn/ops/functions.h"
+#include "pyburn/ops/generated/activation.h"
+#include "pyburn/ops/generated/movement.h"
 
 namespace pyburn::nn {
 
-Tensor ReLU::forward(const Tensor& x) { return config_.inplace ? x.relu_() : relu(x); }
-Tensor Flatten::forward(const Tensor& x) { return flatten(x, config_.start_dim, config_.end_dim); }
+TensorHandle ReLU::forward(const TensorHandle& x) { return config_.inplace ? (fn::relu_into(x, x), x) : fn::relu(x); }
+TensorHandle Flatten::forward(const TensorHandle& x) { return fn::flatten(x, config_.start_dim, config_.end_dim); }
 
 }  // namespace pyburn::nn

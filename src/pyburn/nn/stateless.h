@@ -13,13 +13,13 @@ class ReLU : public Layer<ReLUConfig> {
  public:
   explicit ReLU(ReLUConfig config = {}) : Layer(config) {}
   ReLU(ReLUConfig config, Unfilled) : Layer(config) {}
-  Tensor forward(const Tensor& x) override;
+  TensorHandle forward(const TensorHandle& x) override;
   std::string type_name() const override { return "ReLU"; }
 };
 
 class Identity : public Module {
  public:
-  Tensor forward(const Tensor& x) override { return x; }
+  TensorHandle forward(const TensorHandle& x) override { return x; }
   std::string type_name() const override { return "Identity"; }
 };
 
@@ -32,7 +32,7 @@ class Flatten : public Layer<FlattenConfig> {
  public:
   explicit Flatten(FlattenConfig config = {}) : Layer(config) {}
   Flatten(FlattenConfig config, Unfilled) : Layer(config) {}
-  Tensor forward(const Tensor& x) override;
+  TensorHandle forward(const TensorHandle& x) override;
   std::string type_name() const override { return "Flatten"; }
 };
 

@@ -5,6 +5,14 @@
 #include <numbers>
 
 #include "pyburn/ops/elementwise.h"
+#include "pyburn/ops/generated/activation.h"
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/logic.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/pointwise.h"
+#include "pyburn/ops/generated/transcendental.h"
+#include "pyburn/ops/generated/unary.h"
 
 namespace pyburn {
 
@@ -29,9 +37,9 @@ Meta infer_hardtanh(const Hardtanh& a, Metas in) {
   return infer_number(a, in);
 }
 
-Tensor inside(const TensorHandle& x, const Scalar& low, const Scalar& high) { return logical_and(gt(x, low), lt(x, high)); }
+TensorHandle inside(const TensorHandle& x, const Scalar& low, const Scalar& high) { return logical_and(gt(x, low), lt(x, high)); }
 // NaN is neither: it passes gradients on in one function and not in the other, as in PyTorch.
-Tensor outside(const TensorHandle& x, const Scalar& low, const Scalar& high) { return logical_or(le(x, low), ge(x, high)); }
+TensorHandle outside(const TensorHandle& x, const Scalar& low, const Scalar& high) { return logical_or(le(x, low), ge(x, high)); }
 
 Grads grad_relu(const NoAttrs&, const GradContext& c) { return {where(gt(c.output(), 0), c.dy(), 0.0)}; }
 Grads grad_sigmoid(const NoAttrs&, const GradContext& c) {
@@ -42,82 +50,83 @@ Grads grad_sigmoid(const NoAttrs&, const GradContext& c) {
 // gelu(x) = x P(x), where P is the normal distribution, or with the approximation the sigmoid of a polynomial 2 u.
 constexpr double kGeluSlope = 2 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi, kGeluCubic = 0.044715;  // 2 u = slope (x + cubic x^3)
 std::string approximation(const Gelu& a) { return a.tanh ? "tanh" : "none"; }
-Tensor normal_density(const TensorHandle& x) { return exp(x * x * -0.5) * (std::numbers::inv_sqrtpi / std::numbers::sqrt2); }
+TensorHandle normal_density(const TensorHandle& x) { return exp(x * x * -0.5) * (std::numbers::inv_sqrtpi / std::numbers::sqrt2); }
 Grads grad_gelu(const Gelu& a, const GradContext& c) { return {gelu_gradient(c.dy(), c.input(0), approximation(a))}; }
-Tensor decompose_gelu(const Gelu& a, Inputs in) {
+TensorHandle decompose_gelu(const Gelu& a, Inputs in) {
   const TensorHandle& x = *in[0];
   return x * (a.tanh ? sigmoid((x + x * x * x * kGeluCubic) * kGeluSlope) : erfc(x * -std::numbers::sqrt2 / 2) * 0.5);
 }
-Tensor decompose_gelu_gradient(const Gelu& a, Inputs in) {
+TensorHandle decompose_gelu_gradient(const Gelu& a, Inputs in) {
   const TensorHandle &dy = *in[0], &x = *in[1];
   if (!a.tanh) return dy * (erfc(x * -std::numbers::sqrt2 / 2) * 0.5 + x * normal_density(x));
-  const Tensor z = x * x, s = sigmoid((x + x * z * kGeluCubic) * kGeluSlope);
+  const TensorHandle z = x * x, s = sigmoid((x + x * z * kGeluCubic) * kGeluSlope);
   return dy * (s + x * (s * (1 - s)) * ((z * (3 * kGeluCubic) + 1) * kGeluSlope));
 }
 Grads grad_gelu_gradient(const Gelu& a, const GradContext& c) {
   const TensorHandle dy = c.input(0), x = c.input(1);
-  const Tensor ddy = c.needs(0) ? gelu_gradient(c.dy(), x, approximation(a)) : Tensor();
-  if (!c.needs(1)) return {ddy, Tensor()};
-  const Tensor z = x * x, g = c.dy() * dy;
+  const TensorHandle ddy = c.needs(0) ? gelu_gradient(c.dy(), x, approximation(a)) : TensorHandle();
+  if (!c.needs(1)) return {ddy, TensorHandle()};
+  const TensorHandle z = x * x, g = c.dy() * dy;
   if (!a.tanh) return {ddy, g * (normal_density(x) * (2 - z))};
   // With s = sigmoid(w): (x s)'' = 2 s' w' + x (s'' w'^2 + s' w'')
-  const Tensor s = sigmoid((x + x * z * kGeluCubic) * kGeluSlope), first = s * (1 - s), second = first * (1 - s * 2);
-  const Tensor slope = (z * (3 * kGeluCubic) + 1) * kGeluSlope, bend = x * (6 * kGeluCubic * kGeluSlope);
+  const TensorHandle s = sigmoid((x + x * z * kGeluCubic) * kGeluSlope), first = s * (1 - s), second = first * (1 - s * 2);
+  const TensorHandle slope = (z * (3 * kGeluCubic) + 1) * kGeluSlope, bend = x * (6 * kGeluCubic * kGeluSlope);
   return {ddy, g * (first * slope * 2 + x * (second * slope * slope + first * bend))};
 }
 
 Grads grad_silu(const NoAttrs&, const GradContext& c) { return {silu_gradient(c.dy(), c.input(0))}; }
-Tensor decompose_silu(const NoAttrs&, Inputs in) { return *in[0] * sigmoid(*in[0]); }
-Tensor decompose_silu_gradient(const NoAttrs&, Inputs in) {
+TensorHandle decompose_silu(const NoAttrs&, Inputs in) { return *in[0] * sigmoid(*in[0]); }
+TensorHandle decompose_silu_gradient(const NoAttrs&, Inputs in) {
   const TensorHandle &dy = *in[0], &x = *in[1];
-  const Tensor s = sigmoid(x);
+  const TensorHandle s = sigmoid(x);
   return dy * (s * (x * (1 - s) + 1));
 }
 Grads grad_silu_gradient(const NoAttrs&, const GradContext& c) {
   const TensorHandle dy = c.input(0), x = c.input(1);
-  const Tensor s = sigmoid(x), first = s * (1 - s);
-  return {c.needs(0) ? silu_gradient(c.dy(), x) : Tensor(), c.needs(1) ? c.dy() * dy * (first * (x * (1 - s * 2) + 2)) : Tensor()};
+  const TensorHandle s = sigmoid(x), first = s * (1 - s);
+  return {
+      c.needs(0) ? silu_gradient(c.dy(), x) : TensorHandle(), c.needs(1) ? c.dy() * dy * (first * (x * (1 - s * 2) + 2)) : TensorHandle()};
 }
 
 Grads grad_mish(const NoAttrs&, const GradContext& c) {
   const TensorHandle x = c.input(0);
-  const Tensor t = tanh(softplus(x)), s = sigmoid(x);
+  const TensorHandle t = tanh(softplus(x)), s = sigmoid(x);
   return {c.dy() * (t + x * s * (1 - t * t))};
 }
-Tensor decompose_mish(const NoAttrs&, Inputs in) { return *in[0] * tanh(softplus(*in[0])); }
+TensorHandle decompose_mish(const NoAttrs&, Inputs in) { return *in[0] * tanh(softplus(*in[0])); }
 Grads grad_softplus(const Softplus& a, const GradContext& c) {
   const TensorHandle x = c.input(0);
   return {where(gt(x * a.beta, a.threshold), c.dy(), c.dy() * sigmoid(x * a.beta))};
 }
-Tensor decompose_softplus(const Softplus& a, Inputs in) {
-  const Tensor z = *in[0] * a.beta;
+TensorHandle decompose_softplus(const Softplus& a, Inputs in) {
+  const TensorHandle z = *in[0] * a.beta;
   return where(gt(z, a.threshold), *in[0], (clamp_min(z, 0) + log1p(exp(-abs(z)))) / a.beta);
 }
 Grads grad_logsigmoid(const NoAttrs&, const GradContext& c) { return {c.dy() * sigmoid(-c.input(0))}; }
-Tensor decompose_logsigmoid(const NoAttrs&, Inputs in) { return clamp_max(*in[0], 0) - log1p(exp(-abs(*in[0]))); }
+TensorHandle decompose_logsigmoid(const NoAttrs&, Inputs in) { return clamp_max(*in[0], 0) - log1p(exp(-abs(*in[0]))); }
 Grads grad_hardtanh(const Hardtanh& a, const GradContext& c) { return {where(outside(c.input(0), a.min, a.max), 0.0, c.dy())}; }
-Tensor decompose_hardtanh(const Hardtanh& a, Inputs in) { return clamp(*in[0], a.min, a.max); }
+TensorHandle decompose_hardtanh(const Hardtanh& a, Inputs in) { return clamp(*in[0], a.min, a.max); }
 Grads grad_hardswish(const NoAttrs&, const GradContext& c) {
   const TensorHandle x = c.input(0);
   return {where(le(x, -3), 0.0, where(lt(x, 3), c.dy() * (x / 3 + 0.5), c.dy()))};
 }
-Tensor decompose_hardswish(const NoAttrs&, Inputs in) { return *in[0] * clamp(*in[0] + 3, 0, 6) / 6; }
+TensorHandle decompose_hardswish(const NoAttrs&, Inputs in) { return *in[0] * clamp(*in[0] + 3, 0, 6) / 6; }
 Grads grad_hardsigmoid(const NoAttrs&, const GradContext& c) { return {where(inside(c.input(0), -3, 3), c.dy() * (1.0 / 6), 0.0)}; }
-Tensor decompose_hardsigmoid(const NoAttrs&, Inputs in) { return clamp(*in[0] + 3, 0, 6) / 6; }
+TensorHandle decompose_hardsigmoid(const NoAttrs&, Inputs in) { return clamp(*in[0] + 3, 0, 6) / 6; }
 Grads grad_leaky_relu(const LeakyRelu& a, const GradContext& c) { return {where(gt(c.input(0), 0), c.dy(), c.dy() * a.negative_slope)}; }
-Tensor decompose_leaky_relu(const LeakyRelu& a, Inputs in) { return where(gt(*in[0], 0), *in[0], *in[0] * a.negative_slope); }
+TensorHandle decompose_leaky_relu(const LeakyRelu& a, Inputs in) { return where(gt(*in[0], 0), *in[0], *in[0] * a.negative_slope); }
 Grads grad_elu(const Elu& a, const GradContext& c) {
   const TensorHandle x = c.input(0);
   return {where(le(x, 0), c.dy() * (exp(x * a.input_scale) * (a.alpha * a.scale * a.input_scale)), c.dy() * a.scale)};
 }
-Tensor decompose_elu(const Elu& a, Inputs in) {
+TensorHandle decompose_elu(const Elu& a, Inputs in) {
   return where(gt(*in[0], 0), *in[0] * a.scale, expm1(*in[0] * a.input_scale) * (a.alpha * a.scale));
 }
 Grads grad_shrink(const Shrink& a, const GradContext& c) { return {where(le(abs(c.input(0)), a.lambd), 0.0, c.dy())}; }
-Tensor decompose_softshrink(const Shrink& a, Inputs in) { return *in[0] - clamp(*in[0], -a.lambd, a.lambd); }
-Tensor decompose_hardshrink(const Shrink& a, Inputs in) { return where(le(abs(*in[0]), a.lambd), 0.0, *in[0]); }
+TensorHandle decompose_softshrink(const Shrink& a, Inputs in) { return *in[0] - clamp(*in[0], -a.lambd, a.lambd); }
+TensorHandle decompose_hardshrink(const Shrink& a, Inputs in) { return where(le(abs(*in[0]), a.lambd), 0.0, *in[0]); }
 Grads grad_threshold(const Threshold& a, const GradContext& c) { return {where(le(c.input(0), a.threshold), 0.0, c.dy())}; }
-Tensor decompose_threshold(const Threshold& a, Inputs in) { return where(le(*in[0], a.threshold), a.value, *in[0]); }
+TensorHandle decompose_threshold(const Threshold& a, Inputs in) { return where(le(*in[0], a.threshold), a.value, *in[0]); }
 
 // The lines of each function with arguments are its own.
 constexpr OpInfo activation(OpInfo row, const char* samples = kFloatingSamples) {
@@ -383,15 +392,17 @@ constinit FunctionInfo functions[] = {
 };
 }
 
-Tensor relu6(const TensorHandle& input) { return hardtanh(input, 0, 6); }
-Tensor selu(const TensorHandle& input) { return elu(input, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946); }
-Tensor celu(const TensorHandle& input, double alpha) {
+TensorHandle fn::relu6(const TensorHandle& input) { return hardtanh(input, 0, 6); }
+TensorHandle fn::selu(const TensorHandle& input) {
+  return elu(input, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946);
+}
+TensorHandle fn::celu(const TensorHandle& input, double alpha) {
   require<ValueError>(alpha != 0, "[celu] alpha must not be 0: got {}", alpha);
   return elu(input, alpha, 1, 1 / alpha);
 }
-Tensor softsign(const TensorHandle& input) { return input / (abs(input) + 1); }
-Tensor tanhshrink(const TensorHandle& input) { return input - tanh(input); }
-Tensor prelu(const TensorHandle& input, const TensorHandle& weight) {
+TensorHandle fn::softsign(const TensorHandle& input) { return input / (abs(input) + 1); }
+TensorHandle fn::tanhshrink(const TensorHandle& input) { return input - tanh(input); }
+TensorHandle fn::prelu(const TensorHandle& input, const TensorHandle& weight) {
   const int64_t channels = input.rank() > 1 ? input.shape()[1] : 1;
   require(weight.numel() == 1 || weight.shape() == Shape{channels}, "[prelu] expected one weight, or one for each channel: got {} for {}",
       weight.shape(), input.shape());
@@ -399,7 +410,7 @@ Tensor prelu(const TensorHandle& input, const TensorHandle& weight) {
   if (weight.numel() != 1) along[1] = channels;
   return where(gt(input, 0), input, input * reshape(weight, along));
 }
-Tensor glu(const TensorHandle& input, int64_t dim) {
+TensorHandle fn::glu(const TensorHandle& input, int64_t dim) {
   require(input.rank() > 0, "[glu] expected at least one axis: got {}", input.shape());
   const int64_t axis = normalise_dim(dim, input.rank()), half = input.shape()[axis] / 2;
   require(2 * half == input.shape()[axis], "[glu] expected an even extent along dim: got {}", input.shape());

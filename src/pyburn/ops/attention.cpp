@@ -4,6 +4,15 @@
 #include <cmath>
 #include <limits>
 
+#include "pyburn/ops/generated/attention.h"
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/matmul.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/reduce.h"
+#include "pyburn/ops/generated/transcendental.h"
 #include "pyburn/ops/random.h"
 #include "pyburn/ops/rules.h"
 
@@ -47,47 +56,47 @@ MetaList infer_grad(const Attention&, Metas in) {
 }
 
 // Keys or values, one set for each head of queries; and the sum back.
-Tensor repeated(const TensorHandle& x, int64_t heads) {
+TensorHandle repeated(const TensorHandle& x, int64_t heads) {
   const Shape& s = x.shape();
   if (s[1] == heads) return x;
   return reshape(expand(unsqueeze(x, 2), Dims{s[0], s[1], heads / s[1], s[2], s[3]}), Dims{s[0], heads, s[2], s[3]});
 }
-Tensor gathered(const Tensor& x, const Shape& to) {
+TensorHandle gathered(const TensorHandle& x, const Shape& to) {
   const Shape& s = x.shape();
   return s[1] == to[1] ? x : sum(reshape(x, Dims{s[0], to[1], s[1] / to[1], s[2], s[3]}), Dims{2});
 }
-Tensor turned(const TensorHandle& x) { return transpose(x, 2, 3); }
+TensorHandle turned(const TensorHandle& x) { return transpose(x, 2, 3); }
 
 // The scores, with minus infinity where a query does not see a key.
-Tensor scores(const Attention& a, const TensorHandle& q, const TensorHandle& k, const TensorHandle& mask) {
-  Tensor s = cast(matmul(q * a.scale, turned(repeated(k, q.shape()[1]))), sum_dtype(q.dtype()));
+TensorHandle scores(const Attention& a, const TensorHandle& q, const TensorHandle& k, const TensorHandle& mask) {
+  TensorHandle s = cast(matmul(q * a.scale, turned(repeated(k, q.shape()[1]))), sum_dtype(q.dtype()));
   if (mask.defined()) s = mask.dtype() == DType::boolean ? where(mask, s, -kInfinity) : s + cast(mask, s.dtype());
   if (a.is_causal) {
-    const Tensor row = arange(0, s.shape()[2], 1, DType::int64, &s.device()),
-                 column = arange(0, s.shape()[3], 1, DType::int64, &s.device());
+    const TensorHandle row = arange(0, s.shape()[2], 1, DType::int64, &s.device()),
+                       column = arange(0, s.shape()[3], 1, DType::int64, &s.device());
     s = where(le(column, unsqueeze(row, 1)), s, -kInfinity);
   }
   return s;
 }
 // Where a query sees no key the largest score and the sum are replaced, so that the row becomes 0.
-Tensor finite(const TensorHandle& x) { return where(eq(x, -kInfinity), 0.0, x); }
+TensorHandle finite(const TensorHandle& x) { return where(eq(x, -kInfinity), 0.0, x); }
 
 Tensors decompose_attention(const Attention& a, Inputs in) {
   const TensorHandle &q = *in[0], &k = *in[1], &v = *in[2];
-  const Tensor s = scores(a, q, k, *in[3]);
+  const TensorHandle s = scores(a, q, k, *in[3]);
   if (s.shape()[3] == 0) {
     const Shape& n = q.shape();
     return {zeros(Dims{n[0], n[1], n[2], v.shape()[3]}, q.dtype(), &q.device(), false),
         full(Dims{n[0], n[1], n[2]}, -kInfinity, s.dtype(), &q.device(), false)};
   }
-  const Tensor largest = finite(amax(s, Dims{3}, true)), e = exp(s - largest), total = sum(e, Dims{3}, true);
-  const Tensor p = cast(e / where(eq(total, 0.0), 1.0, total), q.dtype());
+  const TensorHandle largest = finite(amax(s, Dims{3}, true)), e = exp(s - largest), total = sum(e, Dims{3}, true);
+  const TensorHandle p = cast(e / where(eq(total, 0.0), 1.0, total), q.dtype());
   return {matmul(p, repeated(v, q.shape()[1])), reshape(largest + log(total), Dims{q.shape()[0], q.shape()[1], q.shape()[2]})};
 }
 
 // What both gradients are made of: probabilities from the scores and their log-sum-exp, and the gradient of the scores.
 struct Recomputed {
-  Tensor p, dp, ds;  // in the dtype of the sums
+  TensorHandle p, dp, ds;  // in the dtype of the sums
   Recomputed(const Attention& a, const TensorHandle& dy, const TensorHandle& q, const TensorHandle& k, const TensorHandle& v,
       const TensorHandle& mask, const TensorHandle& logsumexp, const TensorHandle& delta)
       : p(exp(scores(a, q, k, mask) - unsqueeze(finite(logsumexp), 3))),
@@ -97,32 +106,32 @@ struct Recomputed {
 Tensors decompose_grad(const Attention& a, Inputs in) {
   const TensorHandle &dy = *in[0], &q = *in[1], &k = *in[2], &v = *in[3];
   const Recomputed r(a, dy, q, k, v, *in[4], *in[5], *in[6]);
-  const Tensor ds = cast(r.ds, q.dtype()) * a.scale, p = cast(r.p, q.dtype());
+  const TensorHandle ds = cast(r.ds, q.dtype()) * a.scale, p = cast(r.p, q.dtype());
   return {matmul(ds, repeated(k, q.shape()[1])), gathered(matmul(turned(ds), q), k.shape()), gathered(matmul(turned(p), dy), v.shape())};
 }
 
 // delta is the sum of dy * y along a row, less what arrives for the log-sum-exp: with it the gradient of a score needs its own row only.
 Grads grad_attention(const Attention& a, const GradContext& c) {
   const DType wide = sum_dtype(c.meta(0).dtype);
-  Tensor delta = sum(c.dy() * c.output(), Dims{3}, false, wide);
+  TensorHandle delta = sum(c.dy() * c.output(), Dims{3}, false, wide);
   if (c.has_dy(1)) delta = delta - c.dy(1);
   const auto [dq, dk, dv] =
       attention_grad(c.dy(), c.input(0), c.input(1), c.input(2), c.input(3), c.output(1), delta, a.is_causal, a.scale);
-  return {dq, dk, dv, Tensor()};
+  return {dq, dk, dv, TensorHandle()};
 }
 Grads grad_grad(const Attention& a, const GradContext& c) {
   const TensorHandle dy = c.input(0), q = c.input(1), k = c.input(2), v = c.input(3);
   const int64_t heads = q.shape()[1];
-  const Tensor keys = repeated(k, heads), values = repeated(v, heads), gq = c.dy(0), gk = repeated(c.dy(1), heads),
-               gv = repeated(c.dy(2), heads);
+  const TensorHandle keys = repeated(k, heads), values = repeated(v, heads), gq = c.dy(0), gk = repeated(c.dy(1), heads),
+                     gv = repeated(c.dy(2), heads);
   const Recomputed r(a, dy, q, k, v, c.input(4), c.input(5), c.input(6));
   const DType narrow = q.dtype(), wide = r.p.dtype();
-  const Tensor g_ds = cast(matmul(gq, turned(keys)) + matmul(q, turned(gk)), wide) * a.scale;
-  const Tensor g_dp = g_ds * r.p;
-  const Tensor g_s = (cast(matmul(dy, turned(gv)), wide) + g_ds * (r.dp - unsqueeze(c.input(6), 3))) * r.p;
-  const Tensor s = cast(g_s, narrow) * a.scale, ds = cast(r.ds, narrow) * a.scale, dp = cast(g_dp, narrow);
+  const TensorHandle g_ds = cast(matmul(gq, turned(keys)) + matmul(q, turned(gk)), wide) * a.scale;
+  const TensorHandle g_dp = g_ds * r.p;
+  const TensorHandle g_s = (cast(matmul(dy, turned(gv)), wide) + g_ds * (r.dp - unsqueeze(c.input(6), 3))) * r.p;
+  const TensorHandle s = cast(g_s, narrow) * a.scale, ds = cast(r.ds, narrow) * a.scale, dp = cast(g_dp, narrow);
   return {matmul(cast(r.p, narrow), gv) + matmul(dp, values), matmul(s, keys) + matmul(ds, gk),
-      gathered(matmul(turned(s), q) + matmul(turned(ds), gq), k.shape()), gathered(matmul(turned(dp), dy), v.shape()), Tensor(),
+      gathered(matmul(turned(s), q) + matmul(turned(ds), gq), k.shape()), gathered(matmul(turned(dp), dy), v.shape()), TensorHandle(),
       -sum(g_s, Dims{3}), -sum(g_dp, Dims{3})};
 }
 
@@ -209,7 +218,7 @@ t(1, 2, 3, 4), t(1, 2, 3, 4), t(1, 2, 3, 4), dropout_p=2.0 ! dropout_p)"},
 };
 
 // The leading axes as (batch, head).
-Tensor four_axes(const TensorHandle& x) {
+TensorHandle four_axes(const TensorHandle& x) {
   const Shape& s = x.shape();
   if (s.rank() == 4) return x;
   if (s.rank() < 4) return four_axes(unsqueeze(x, 0));
@@ -218,7 +227,7 @@ Tensor four_axes(const TensorHandle& x) {
   return reshape(x, Dims{batch, s[s.rank() - 3], s[s.rank() - 2], s.back()});
 }
 // x with the leading axes stretched to `batch`; the last three (head, token, feature) stay.
-Tensor stretched(const TensorHandle& x, const Shape& batch) {
+TensorHandle stretched(const TensorHandle& x, const Shape& batch) {
   if (batch.empty()) return x;
   Dims size = batch;
   for (int i = std::max(0, x.rank() - 3); i < x.rank(); ++i) size.push_back(x.shape()[i]);
@@ -231,14 +240,14 @@ Shape leading(const Shape& s) {
 }
 }  // namespace
 
-Tensor scaled_dot_product_attention(const TensorHandle& query, const TensorHandle& key, const TensorHandle& value,
+TensorHandle fn::scaled_dot_product_attention(const TensorHandle& query, const TensorHandle& key, const TensorHandle& value,
     const TensorHandle& attn_mask, double dropout_p, bool is_causal, std::optional<double> scale, bool enable_gqa) {
   for (const TensorHandle* x : {&query, &key, &value}) require(x->rank() >= 2, "expected at least 2 axes: got {}", x->shape());
   require<ValueError>(!attn_mask.defined() || !is_causal, "attn_mask and is_causal exclude each other");
   require<ValueError>(dropout_p >= 0 && dropout_p <= 1, "expected a dropout_p between 0 and 1: got {}", dropout_p);
   const Shape batch = broadcast_shapes(broadcast_shapes(leading(query.shape()), leading(key.shape())), leading(value.shape()));
-  const Tensor q = four_axes(stretched(query, batch));
-  Tensor k = four_axes(stretched(key, batch)), v = four_axes(stretched(value, batch));
+  const TensorHandle q = four_axes(stretched(query, batch));
+  TensorHandle k = four_axes(stretched(key, batch)), v = four_axes(stretched(value, batch));
   const int64_t heads = q.shape()[1];
   if (!enable_gqa) {
     const Shape& s = q.shape();
@@ -247,24 +256,24 @@ Tensor scaled_dot_product_attention(const TensorHandle& query, const TensorHandl
     require(
         k.shape()[1] == heads && v.shape()[1] == heads, "heads differ: got {} and {}; enable_gqa shares them", query.shape(), key.shape());
   }
-  Tensor mask;
+  TensorHandle mask;
   if (attn_mask.defined()) {
     Dims size = batch;
     if (query.rank() > 2) size.push_back(heads);
     size.push_back(q.shape()[2]), size.push_back(k.shape()[2]);
     require<DTypeError>(attn_mask.dtype() == DType::boolean || is_floating(attn_mask.dtype()),
         "expected a mask of bool or a floating dtype: got {}", attn_mask.dtype());
-    const Tensor same =
-        attn_mask.dtype() == DType::boolean || attn_mask.dtype() == q.dtype() ? Tensor(attn_mask) : cast(attn_mask, q.dtype());
+    const TensorHandle same =
+        attn_mask.dtype() == DType::boolean || attn_mask.dtype() == q.dtype() ? TensorHandle(attn_mask) : cast(attn_mask, q.dtype());
     mask = four_axes(expand(same, size));
   }
   const Attention a{is_causal, scale.value_or(1 / std::sqrt(std::max(1.0, double(query.shape().back()))))};
-  Tensor y;
+  TensorHandle y;
   if (dropout_p > 0 || (mask.defined() && mask.requires_grad())) {  // what the kernels cannot do
-    const Tensor s = scores(a, q, k, mask), e = exp(s - finite(amax(s, Dims{3}, true))), total = sum(e, Dims{3}, true);
-    Tensor p = cast(e / where(eq(total, 0.0), 1.0, total), q.dtype());
+    const TensorHandle s = scores(a, q, k, mask), e = exp(s - finite(amax(s, Dims{3}, true))), total = sum(e, Dims{3}, true);
+    TensorHandle p = cast(e / where(eq(total, 0.0), 1.0, total), q.dtype());
     if (dropout_p > 0) {
-      const Tensor kept = draw(p.shape(), Draw::bernoulli, 1 - dropout_p, 0, p.dtype(), &p.device(), nullptr);
+      const TensorHandle kept = draw(p.shape(), Draw::bernoulli, 1 - dropout_p, 0, p.dtype(), &p.device(), nullptr);
       p = dropout_p == 1 ? p * kept : p * kept / (1 - dropout_p);
     }
     y = matmul(p, repeated(v, heads));
@@ -274,7 +283,7 @@ Tensor scaled_dot_product_attention(const TensorHandle& query, const TensorHandl
   Dims size = batch;
   if (query.rank() > 2) size.push_back(heads);
   size.push_back(q.shape()[2]), size.push_back(v.shape()[3]);
-  return query.rank() == 4 ? y : Tensor(independent(reshape(y, size)));
+  return query.rank() == 4 ? y : TensorHandle(independent(reshape(y, size)));
 }
 
 void register_attention(OpTable& table) {

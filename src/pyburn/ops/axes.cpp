@@ -1,4 +1,7 @@
 // Axes in another order, joined, taken apart or stretched: views, written with those of movement.cpp.
+#include "pyburn/ops/generated/axes.h"
+
+#include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/movement.h"
 #include "pyburn/ops/rules.h"
 
@@ -110,7 +113,7 @@ constinit FunctionInfo functions[] = {
 
 }  // namespace
 
-Tensor movedim(const TensorHandle& input, const Dims& source, const Dims& destination) {
+TensorHandle fn::movedim(const TensorHandle& input, const Dims& source, const Dims& destination) {
   require(
       source.size() == destination.size(), "[movedim] source and destination must have as many axes: got {} and {}", source, destination);
   Dims order(input.rank(), -1), moved(input.rank(), 0);
@@ -128,15 +131,17 @@ Tensor movedim(const TensorHandle& input, const Dims& source, const Dims& destin
   }
   return permute(input, order);
 }
-Tensor moveaxis(const TensorHandle& input, const Dims& source, const Dims& destination) { return movedim(input, source, destination); }
-Tensor swapaxes(const TensorHandle& input, int64_t axis0, int64_t axis1) { return transpose(input, axis0, axis1); }
-Tensor swapdims(const TensorHandle& input, int64_t dim0, int64_t dim1) { return transpose(input, dim0, dim1); }
-Tensor adjoint(const TensorHandle& input) {
+TensorHandle fn::moveaxis(const TensorHandle& input, const Dims& source, const Dims& destination) {
+  return movedim(input, source, destination);
+}
+TensorHandle fn::swapaxes(const TensorHandle& input, int64_t axis0, int64_t axis1) { return transpose(input, axis0, axis1); }
+TensorHandle fn::swapdims(const TensorHandle& input, int64_t dim0, int64_t dim1) { return transpose(input, dim0, dim1); }
+TensorHandle fn::adjoint(const TensorHandle& input) {
   require(input.rank() >= 2, "[adjoint] expected at least 2 axes: got {}", input.shape());
   return transpose(input, -2, -1);
 }
-Tensor ravel(const TensorHandle& input) { return reshape(input, Dims{input.numel()}); }
-Tensor unflatten(const TensorHandle& input, int64_t dim, const Dims& sizes) {
+TensorHandle fn::ravel(const TensorHandle& input) { return reshape(input, Dims{input.numel()}); }
+TensorHandle fn::unflatten(const TensorHandle& input, int64_t dim, const Dims& sizes) {
   require<IndexError>(input.rank() > 0, "[unflatten] needs at least one axis: got rank 0");
   require(!sizes.empty(), "[unflatten] sizes must be non-empty");
   const int axis = normalise_dim(dim, input.rank());
@@ -151,26 +156,28 @@ Tensor unflatten(const TensorHandle& input, int64_t dim, const Dims& sizes) {
   }
   return reshape(input, shape);
 }
-Tensor broadcast_to(const TensorHandle& input, const Dims& size) { return expand(input, size); }
-Tensors broadcast_tensors(const Tensors& tensors) {
+TensorHandle fn::broadcast_to(const TensorHandle& input, const Dims& size) { return expand(input, size); }
+Tensors fn::broadcast_tensors(const Tensors& tensors) {
   Shape common;
   for (const TensorHandle& t : tensors) common = broadcast_shapes(common, t.shape());
   Tensors results;
   for (const TensorHandle& t : tensors) results.push_back(expand(t, common));
   return results;
 }
-Tensor view_as(const TensorHandle& input, const TensorHandle& other) { return view(input, other.shape()); }
-Tensor reshape_as(const TensorHandle& input, const TensorHandle& other) { return reshape(input, other.shape()); }
-Tensor expand_as(const TensorHandle& input, const TensorHandle& other) { return expand(input, other.shape()); }
+TensorHandle fn::view_as(const TensorHandle& input, const TensorHandle& other) { return view(input, other.shape()); }
+TensorHandle fn::reshape_as(const TensorHandle& input, const TensorHandle& other) { return reshape(input, other.shape()); }
+TensorHandle fn::expand_as(const TensorHandle& input, const TensorHandle& other) { return expand(input, other.shape()); }
 
-Tensor atleast_1d(const TensorHandle& input) { return input.rank() ? Tensor(input) : unsqueeze(input, 0); }
-Tensor atleast_2d(const TensorHandle& input) { return input.rank() >= 2 ? Tensor(input) : unsqueeze(atleast_1d(input), 0); }
-Tensor atleast_3d(const TensorHandle& input) { return input.rank() >= 3 ? Tensor(input) : unsqueeze(atleast_2d(input), -1); }
-Tensors atleast_1d(const Tensors& tensors) { return each(tensors, atleast_1d); }
-Tensors atleast_2d(const Tensors& tensors) { return each(tensors, atleast_2d); }
-Tensors atleast_3d(const Tensors& tensors) { return each(tensors, atleast_3d); }
+TensorHandle fn::atleast_1d(const TensorHandle& input) { return input.rank() ? TensorHandle(input) : unsqueeze(input, 0); }
+TensorHandle fn::atleast_2d(const TensorHandle& input) { return input.rank() >= 2 ? TensorHandle(input) : unsqueeze(atleast_1d(input), 0); }
+TensorHandle fn::atleast_3d(const TensorHandle& input) {
+  return input.rank() >= 3 ? TensorHandle(input) : unsqueeze(atleast_2d(input), -1);
+}
+Tensors fn::atleast_1d(const Tensors& tensors) { return each(tensors, atleast_1d); }
+Tensors fn::atleast_2d(const Tensors& tensors) { return each(tensors, atleast_2d); }
+Tensors fn::atleast_3d(const Tensors& tensors) { return each(tensors, atleast_3d); }
 
-Tensors meshgrid(const Tensors& tensors, const std::optional<std::string>& indexing) {
+Tensors fn::meshgrid(const Tensors& tensors, const std::optional<std::string>& indexing) {
   require<ValueError>(!tensors.empty(), "[meshgrid] expects a non-empty list of tensors");
   const std::string order = indexing.value_or("ij");
   require<ValueError>(order == "ij" || order == "xy", "[meshgrid] indexing is 'ij' or 'xy': got '{}'", order);

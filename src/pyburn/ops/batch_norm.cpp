@@ -1,6 +1,11 @@
 // Normalisation of each channel (axis 1) over a batch.
 #include "pyburn/ops/batch_norm.h"
 
+#include "pyburn/ops/generated/batch_norm.h"
+#include "pyburn/ops/generated/moments.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/reduce.h"
+#include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -36,7 +41,7 @@ Dims all_but_channels(int rank) {
     if (i != 1) over.push_back(i);
   return over;
 }
-Tensor along(const TensorHandle& t, int rank) {
+TensorHandle along(const TensorHandle& t, int rank) {
   Dims size(rank, 1);
   size[1] = t.numel();
   return reshape(t, size);
@@ -46,9 +51,9 @@ Tensors by_moments(const NormaliseBatch& a, Inputs in) {
   const TensorHandle &x = *in[0], &weight = *in[1], &bias = *in[2];
   const Dims over = all_but_channels(x.rank());
   const auto [variance, average] = var_mean(x, over, std::optional<Scalar>(0));
-  Tensor scale = rsqrt(variance + a.eps);
+  TensorHandle scale = rsqrt(variance + a.eps);
   if (weight.defined()) scale = scale * weight;
-  const Tensor y = (x - along(average, x.rank())) * along(scale, x.rank());
+  const TensorHandle y = (x - along(average, x.rank())) * along(scale, x.rank());
   return {bias.defined() ? y + along(bias, x.rank()) : y, average, variance};
 }
 Tensors backward_by_moments(const NormaliseBatch& a, Inputs in) {
@@ -56,24 +61,24 @@ Tensors backward_by_moments(const NormaliseBatch& a, Inputs in) {
   const int rank = x.rank();
   const Dims over = all_but_channels(rank);
   const double n = double(count(x.shape(), over));
-  const Tensor rstd = rsqrt(variance + a.eps), normal = (x - along(average, rank)) * along(rstd, rank);
-  const Tensor dweight = sum(dy * normal, over), dbias = sum(dy, over);
-  const Tensor scale = weight.defined() ? rstd * weight : rstd;
-  const Tensor dx = (dy - along(dbias / n, rank) - normal * along(dweight / n, rank)) * along(scale, rank);
+  const TensorHandle rstd = rsqrt(variance + a.eps), normal = (x - along(average, rank)) * along(rstd, rank);
+  const TensorHandle dweight = sum(dy * normal, over), dbias = sum(dy, over);
+  const TensorHandle scale = weight.defined() ? rstd * weight : rstd;
+  const TensorHandle dx = (dy - along(dbias / n, rank) - normal * along(dweight / n, rank)) * along(scale, rank);
   return {dx, dweight, dbias};
 }
 Grads grad(const NormaliseBatch& a, const GradContext& c) {
   const TensorHandle x = c.input(0), weight = c.input(1), average = c.output(1), variance = c.output(2);
   const int rank = x.rank();
   const double n = double(x.numel() / x.shape()[1]);
-  Tensor dx, dweight, dbias;
+  TensorHandle dx, dweight, dbias;
   if (c.has_dy(0)) {
     auto results = normalise_batch_backward(c.dy(0), x, average, variance, weight, a.eps);
     dx = results[0];
     if (c.needs(1)) dweight = results[1];
     if (c.needs(2)) dbias = results[2];
   }
-  auto also = [&](const Tensor& more) { dx = dx.defined() ? dx + more : Tensor(expand(more, x.shape())); };
+  auto also = [&](const TensorHandle& more) { dx = dx.defined() ? dx + more : TensorHandle(expand(more, x.shape())); };
   if (c.has_dy(1)) also(along(c.dy(1) / n, rank));
   if (c.has_dy(2)) also((x - along(average, rank)) * along(c.dy(2) * (2 / n), rank));
   return {dx, dweight, dbias};

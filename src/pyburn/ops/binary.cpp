@@ -5,6 +5,13 @@
 
 #include "pyburn/ops/binary_rules.h"
 #include "pyburn/ops/elementwise.h"
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/binary_math.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/transcendental.h"
+#include "pyburn/ops/generated/unary.h"
 
 namespace pyburn {
 
@@ -49,14 +56,14 @@ Grads grad_sub(const Additive& a, const GradContext& c) {
 Grads grad_mul(const Binary& a, const GradContext& c) {
   const TensorHandle& dy = c.dy();
   if (a.scalar != Side::none) return {dy * Operand(a.value)};
-  return {c.needs(0) ? dy * c.input(1) : Tensor(), c.needs(1) ? dy * c.input(0) : Tensor()};
+  return {c.needs(0) ? dy * c.input(1) : TensorHandle(), c.needs(1) ? dy * c.input(0) : TensorHandle()};
 }
 Grads grad_div(const Binary& a, const GradContext& c) {
   const TensorHandle& dy = c.dy();
   if (a.scalar == Side::right) return {dy / Operand(a.value)};
   const TensorHandle divisor = c.input(a.scalar == Side::left ? 0 : 1);
   if (a.scalar == Side::left) return {-(dy * c.output() / divisor)};
-  return {c.needs(0) ? dy / divisor : Tensor(), c.needs(1) ? -(dy * c.output() / divisor) : Tensor()};
+  return {c.needs(0) ? dy / divisor : TensorHandle(), c.needs(1) ? -(dy * c.output() / divisor) : TensorHandle()};
 }
 Grads grad_pow(const Binary& a, const GradContext& c) {
   const TensorHandle& dy = c.dy();
@@ -68,9 +75,10 @@ Grads grad_pow(const Binary& a, const GradContext& c) {
   }
   if (a.scalar == Side::left) return {dy * c.output() * Operand(std::log(a.value.to_double()))};
   const TensorHandle x = c.input(0), e = c.input(1);
-  const Tensor left = c.needs(0) ? where(eq(e, 0), 0.0, dy * (e * pow(x, e - 1))) : Tensor();
+  const TensorHandle left = c.needs(0) ? where(eq(e, 0), 0.0, dy * (e * pow(x, e - 1))) : TensorHandle();
   // d/de x^e = x^e log x, and 0 where x is 0 and e is not negative
-  const Tensor right = c.needs(1) ? where(eq(x, 0), where(ge(e, 0), 0.0, dy * c.output() * log(x)), dy * c.output() * log(x)) : Tensor();
+  const TensorHandle right =
+      c.needs(1) ? where(eq(x, 0), where(ge(e, 0), 0.0, dy * c.output() * log(x)), dy * c.output() * log(x)) : TensorHandle();
   return {left, right};
 }
 // Equal operands share the gradient and NaN passes it on to both, as in PyTorch.
@@ -82,7 +90,7 @@ Grads grad_extremum(const Binary& a, const GradContext& c, Loses loses) {
     return {where(eq(x, a.value), dy * 0.5, where(loses(x, Operand(a.value)), 0.0, dy))};
   }
   const TensorHandle x = c.input(0), y = c.input(1);
-  const Tensor tie = eq(x, y), half = dy * 0.5;
+  const TensorHandle tie = eq(x, y), half = dy * 0.5;
   return {where(tie, half, where(loses(x, Operand(y)), 0.0, dy)), where(tie, half, where(loses(y, Operand(x)), 0.0, dy))};
 }
 Grads grad_maximum(const Binary& a, const GradContext& c) {
@@ -102,10 +110,10 @@ Meta infer_where(const Where& a, Metas in) {
 }
 Grads grad_where(const Where& a, const GradContext& c) {
   const TensorHandle condition = c.input(0), &dy = c.dy();
-  if (a.scalar == Side::both) return {Tensor()};
-  if (a.scalar == Side::left) return {Tensor(), where(condition, 0.0, dy)};
-  if (a.scalar == Side::right) return {Tensor(), where(condition, dy, 0.0)};
-  return {Tensor(), where(condition, dy, 0.0), where(condition, 0.0, dy)};
+  if (a.scalar == Side::both) return {TensorHandle()};
+  if (a.scalar == Side::left) return {TensorHandle(), where(condition, 0.0, dy)};
+  if (a.scalar == Side::right) return {TensorHandle(), where(condition, dy, 0.0)};
+  return {TensorHandle(), where(condition, dy, 0.0), where(condition, 0.0, dy)};
 }
 
 constexpr const char* kAdditive = R"(
@@ -297,7 +305,7 @@ t(2, 3), t(4, 5) ! shapes do not broadcast)",
 };
 }
 
-Tensor div(const Operand& input, const Operand& other, const std::optional<std::string>& rounding_mode) {
+TensorHandle fn::div(const Operand& input, const Operand& other, const std::optional<std::string>& rounding_mode) {
   if (!rounding_mode) return div(input, other);
   if (*rounding_mode == "floor") return floor_divide(input, other);
   require<ValueError>(*rounding_mode == "trunc", "[div] rounding_mode is None, 'trunc' or 'floor': got '{}'", *rounding_mode);
@@ -305,10 +313,10 @@ Tensor div(const Operand& input, const Operand& other, const std::optional<std::
   if (floating(input) || floating(other)) return trunc(div(input, other));
   return floor_divide(sub(input, fmod(input, other)), other);  // floor and trunc agree where nothing is left over
 }
-Tensor rsub(const TensorHandle& input, const Operand& other, const Scalar& alpha) { return sub(other, input, alpha); }
-Tensor float_power(const Operand& input, const Operand& exponent) {
-  const Tensor x = input.is_tensor() ? cast(input.tensor(), DType::float64) : Tensor();
-  const Tensor e = exponent.is_tensor() ? cast(exponent.tensor(), DType::float64) : Tensor();
+TensorHandle fn::rsub(const TensorHandle& input, const Operand& other, const Scalar& alpha) { return sub(other, input, alpha); }
+TensorHandle fn::float_power(const Operand& input, const Operand& exponent) {
+  const TensorHandle x = input.is_tensor() ? cast(input.tensor(), DType::float64) : TensorHandle();
+  const TensorHandle e = exponent.is_tensor() ? cast(exponent.tensor(), DType::float64) : TensorHandle();
   return pow(input.is_tensor() ? Operand(x) : Operand(input.value()), exponent.is_tensor() ? Operand(e) : Operand(exponent.value()));
 }
 

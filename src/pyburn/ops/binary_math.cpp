@@ -1,9 +1,18 @@
 // Divisions with a remainder, angles and lengths, logarithms of sums: functions of two operands.
+#include "pyburn/ops/generated/binary_math.h"
+
 #include <cmath>
 #include <numbers>
 
 #include "pyburn/ops/binary_rules.h"
 #include "pyburn/ops/elementwise.h"
+#include "pyburn/ops/generated/activation.h"
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/logic.h"
+#include "pyburn/ops/generated/transcendental.h"
+#include "pyburn/ops/generated/unary.h"
 
 namespace pyburn {
 namespace {
@@ -32,17 +41,17 @@ Grads grad_of_rest(const Binary& a, const GradContext& c) {  // x - y * quotient
   return gradients(
       a, c, [&] { return c.dy(); }, [&] { return -(c.dy() * quotient(o.left(), o.right())); });
 }
-Tensor floored_quotient(const Operand& x, const Operand& y) { return floor_divide(x, y); }
-Tensor truncated_quotient(const Operand& x, const Operand& y) { return trunc(div(x, y)); }
+TensorHandle floored_quotient(const Operand& x, const Operand& y) { return floor_divide(x, y); }
+TensorHandle truncated_quotient(const Operand& x, const Operand& y) { return trunc(div(x, y)); }
 
 Grads grad_atan2(const Binary& a, const GradContext& c) {
   const TensorHandle y = c.input(0), x = c.input(1);
-  const Tensor z = x * x + y * y, g = where(eq(z, 0), 0.0, c.dy() / z);  // 0 at the origin, as in PyTorch
+  const TensorHandle z = x * x + y * y, g = where(eq(z, 0), 0.0, c.dy() / z);  // 0 at the origin, as in PyTorch
   return gradients(
       a, c, [&] { return g * x; }, [&] { return -(g * y); });
 }
 Grads grad_hypot(const Binary& a, const GradContext& c) {
-  const Tensor g = c.dy() / c.output();
+  const TensorHandle g = c.dy() / c.output();
   return gradients(
       a, c, [&] { return g * c.input(0); }, [&] { return g * c.input(1); });
 }
@@ -50,13 +59,13 @@ Grads grad_xlogy(const Binary& a, const GradContext& c) {
   const BothOperands o = operands_of(a, c);
   auto left = [&] {  // 0 where x is 0 and y has no logarithm, as in PyTorch
     if (a.scalar == Side::right) return c.dy() * std::log(a.value.to_double());
-    const Tensor zero = logical_and(eq(o.left_tensor, 0), le(o.right_tensor, 0));
+    const TensorHandle zero = logical_and(eq(o.left_tensor, 0), le(o.right_tensor, 0));
     return where(zero, 0.0, c.dy() * log(o.right_tensor));
   };
   return gradients(a, c, left, [&] { return c.dy() * div(o.left(), o.right()); });
 }
 Grads shares_of_sum(const Binary& a, const GradContext& c, double log_base) {
-  const Tensor apart = (c.input(0) - c.input(1)) * log_base;
+  const TensorHandle apart = (c.input(0) - c.input(1)) * log_base;
   return gradients(
       a, c, [&] { return c.dy() * sigmoid(apart); }, [&] { return c.dy() * sigmoid(-apart); });
 }
@@ -65,7 +74,7 @@ Grads grad_logaddexp2(const Binary& a, const GradContext& c) { return shares_of_
 Grads grad_copysign(const Binary& a, const GradContext& c) {
   const BothOperands o = operands_of(a, c);
   auto left = [&] {
-    const Tensor flips = ne(signbit(o.left_tensor), signbit(c.output()));
+    const TensorHandle flips = ne(signbit(o.left_tensor), signbit(c.output()));
     return where(eq(o.left(), 0), 0.0, where(flips, -c.dy(), c.dy()));
   };
   return gradients(a, c, left, [&] { return zeros_like(c.dy()); });
@@ -74,13 +83,13 @@ Grads grad_copysign(const Binary& a, const GradContext& c) {
 template <auto wins>
 Grads grad_fextremum(const Binary& a, const GradContext& c) {
   const TensorHandle x = c.input(0), y = c.input(1), &dy = c.dy();
-  const Tensor half = where(eq(x, y), dy * 0.5, 0.0);
+  const TensorHandle half = where(eq(x, y), dy * 0.5, 0.0);
   return gradients(
       a, c, [&] { return where(logical_or(wins(x, y), isnan(y)), dy, half); },
       [&] { return where(logical_or(wins(y, x), isnan(x)), dy, half); });
 }
-Tensor is_larger(const TensorHandle& x, const TensorHandle& y) { return gt(x, y); }
-Tensor is_smaller(const TensorHandle& x, const TensorHandle& y) { return lt(x, y); }
+TensorHandle is_larger(const TensorHandle& x, const TensorHandle& y) { return gt(x, y); }
+TensorHandle is_smaller(const TensorHandle& x, const TensorHandle& y) { return lt(x, y); }
 Grads grad_nextafter(const Binary& a, const GradContext& c) {
   return gradients(
       a, c, [&] { return where(ne(c.input(0), c.input(1)), c.dy(), 0.0); }, [&] { return zeros_like(c.dy()); });
@@ -267,7 +276,7 @@ constinit FunctionInfo functions[] = {
 };
 }
 
-Tensor ldexp(const TensorHandle& input, const TensorHandle& other) { return input * pow(2.0, other); }
+TensorHandle fn::ldexp(const TensorHandle& input, const TensorHandle& other) { return input * pow(2.0, other); }
 
 void register_binary_math(OpTable& table) {
   table.add({&op::floor_divide, &op::remainder, &op::fmod, &op::atan2, &op::hypot, &op::xlogy, &op::logaddexp, &op::logaddexp2,

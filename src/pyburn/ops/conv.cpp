@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "pyburn/ops/generated/conv.h"
+#include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -68,18 +70,18 @@ Meta infer_weight(const ConvGrad& a, Metas in) {
 
 // The three operations, which are linear in both inputs: the derivatives of each are the other two.
 template <int axes>
-Tensor convolution(const auto& a, const TensorHandle& x, const TensorHandle& w, const TensorHandle& bias = {}) {
+TensorHandle convolution(const auto& a, const TensorHandle& x, const TensorHandle& w, const TensorHandle& bias = {}) {
   InputList in;
   in.add(x), in.add(w), in.add(bias);
   return call(axes == 2 ? op::conv2d : op::conv3d, Conv{a.stride, a.padding, a.dilation, a.groups}, in);
 }
 template <int axes>
-Tensor input_grad(const auto& a, const TensorHandle& dy, const TensorHandle& w, const Shape& x) {
+TensorHandle input_grad(const auto& a, const TensorHandle& dy, const TensorHandle& w, const Shape& x) {
   constexpr auto gradient = [](const auto&... given) { return axes == 2 ? conv2d_input(given...) : conv3d_input(given...); };
   return gradient(dy, w, Dims(x), a.stride, a.padding, a.dilation, a.groups);
 }
 template <int axes>
-Tensor weight_grad(const auto& a, const TensorHandle& x, const TensorHandle& dy, const Shape& w) {
+TensorHandle weight_grad(const auto& a, const TensorHandle& x, const TensorHandle& dy, const Shape& w) {
   constexpr auto gradient = [](const auto&... given) { return axes == 2 ? conv2d_weight(given...) : conv3d_weight(given...); };
   return gradient(x, dy, Dims(w), a.stride, a.padding, a.dilation, a.groups);
 }
@@ -88,21 +90,21 @@ template <int axes>
 Grads grad_conv(const Conv& a, const GradContext& c) {
   const TensorHandle& dy = c.dy();
   const Dims space = axes == 2 ? Dims{0, 2, 3} : Dims{0, 2, 3, 4};
-  return {c.needs(0) ? input_grad<axes>(a, dy, c.input(1), c.meta(0).shape) : Tensor(),
-      c.needs(1) ? weight_grad<axes>(a, c.input(0), dy, c.meta(1).shape) : Tensor(),
-      c.inputs() > 2 && c.needs(2) ? sum(dy, space) : Tensor()};
+  return {c.needs(0) ? input_grad<axes>(a, dy, c.input(1), c.meta(0).shape) : TensorHandle(),
+      c.needs(1) ? weight_grad<axes>(a, c.input(0), dy, c.meta(1).shape) : TensorHandle(),
+      c.inputs() > 2 && c.needs(2) ? sum(dy, space) : TensorHandle()};
 }
 template <int axes>
 Grads grad_input(const ConvGrad& a, const GradContext& c) {
   const TensorHandle& g = c.dy();
-  return {c.needs(0) ? convolution<axes>(a, g, c.input(1)) : Tensor(),
-      c.needs(1) ? weight_grad<axes>(a, g, c.input(0), c.meta(1).shape) : Tensor()};
+  return {c.needs(0) ? convolution<axes>(a, g, c.input(1)) : TensorHandle(),
+      c.needs(1) ? weight_grad<axes>(a, g, c.input(0), c.meta(1).shape) : TensorHandle()};
 }
 template <int axes>
 Grads grad_weight(const ConvGrad& a, const GradContext& c) {
   const TensorHandle& g = c.dy();
-  return {c.needs(0) ? input_grad<axes>(a, c.input(1), g, c.meta(0).shape) : Tensor(),
-      c.needs(1) ? convolution<axes>(a, c.input(0), g) : Tensor()};
+  return {c.needs(0) ? input_grad<axes>(a, c.input(1), g, c.meta(0).shape) : TensorHandle(),
+      c.needs(1) ? convolution<axes>(a, c.input(0), g) : TensorHandle()};
 }
 
 }  // namespace

@@ -1,8 +1,13 @@
 // What users call: convolutions and transposed convolutions of one to three dimensions, with or without a batch axis, in terms of
 // the rows of conv.cpp; and the unfolding of an image into its patches.
+#include "pyburn/ops/generated/convolutions.h"
+
 #include <algorithm>
 
 #include "pyburn/ops/conv.h"
+#include "pyburn/ops/generated/conv.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/rules.h"
 #include "pyburn/ops/spatial.h"
 
@@ -157,7 +162,7 @@ t(1, 3, 2, 3, 2), t(2, 2, 2, 2, 3) ! channels)"},
 
 // A convolution as the rows know it: with a batch axis, and at least two axes of space.
 struct Call {
-  Tensor x, w;
+  TensorHandle x, w;
   int axes;  // of space, as the user sees them
   bool batched;
   Conv attrs;
@@ -174,22 +179,22 @@ struct Call {
     attrs = {{1, attrs.stride[0]}, {0, attrs.padding[0]}, {1, attrs.dilation[0]}, groups};
   }
   // The result of a row, as the user sees it.
-  Tensor finish(Tensor y) const {
+  TensorHandle finish(TensorHandle y) const {
     if (axes == 1) y = remove_axis(y, 2);
     if (!batched) y = remove_axis(y, 0);
     return independent(y);
   }
-  Tensor run(const TensorHandle& bias) const {
+  TensorHandle run(const TensorHandle& bias) const {
     if (bias.defined()) require(bias.rank() == 1, "expected a bias of one axis: got {}", bias.shape());
     InputList in;
     in.add(x), in.add(w), in.add(bias);
     return finish(call(axes == 3 ? op::conv3d : op::conv2d, attrs, in));
   }
   // The gradient with respect to an input of extents `size`, where x is the gradient of the output.
-  Tensor run_transposed(const Dims& size, const TensorHandle& bias) const {
+  TensorHandle run_transposed(const Dims& size, const TensorHandle& bias) const {
     const auto& [stride, padding, dilation, groups] = attrs;
-    Tensor y = axes == 3 ? conv3d_input(x, w, size, stride, padding, dilation, groups)
-                         : conv2d_input(x, w, size, stride, padding, dilation, groups);
+    TensorHandle y = axes == 3 ? conv3d_input(x, w, size, stride, padding, dilation, groups)
+                               : conv2d_input(x, w, size, stride, padding, dilation, groups);
     if (bias.defined()) {
       require(bias.shape() == Shape{size[1]}, "bias does not match the weight: got {} for {}", bias.shape(), w.shape());
       Dims along(size.size(), 1);
@@ -202,7 +207,7 @@ struct Call {
 
 // 'same' may need one more element after the end than before the start: the convolution is then padded by that at both sides, and
 // its first outputs are left out.
-Tensor convolve(int axes, const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride,
+TensorHandle convolve(int axes, const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride,
     const std::string& padding, const Dims& dilation, int64_t groups) {
   require<ValueError>(padding == "same" || padding == "valid", "padding is 'same', 'valid' or numbers: got '{}'", padding);
   Dims after(axes, 0), surplus(axes, 0);
@@ -216,13 +221,13 @@ Tensor convolve(int axes, const TensorHandle& input, const TensorHandle& weight,
       surplus[i] = total % 2;
     }
   }
-  Tensor y = Call(axes, input, weight, stride, after, dilation, groups).run(bias);
+  TensorHandle y = Call(axes, input, weight, stride, after, dilation, groups).run(bias);
   for (int i = 0; i < axes; ++i)
     if (surplus[i]) y = slice(y, y.rank() - axes + i, 1);
   return contiguous(y);
 }
 
-Tensor transposed(int axes, const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride,
+TensorHandle transposed(int axes, const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride,
     const Dims& padding, const Dims& output_padding, int64_t groups, const Dims& dilation) {
   const Call c(axes, input, weight, stride, padding, dilation, groups);
   Dims extra = spread(output_padding, axes, "output_padding", 0);
@@ -242,39 +247,39 @@ Tensor transposed(int axes, const TensorHandle& input, const TensorHandle& weigh
 
 }  // namespace
 
-Tensor conv1d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const Dims& padding,
-    const Dims& dilation, int64_t groups) {
+TensorHandle fn::conv1d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride,
+    const Dims& padding, const Dims& dilation, int64_t groups) {
   return Call(1, input, weight, stride, padding, dilation, groups).run(bias);
 }
-Tensor conv2d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const Dims& padding,
-    const Dims& dilation, int64_t groups) {
+TensorHandle fn::conv2d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride,
+    const Dims& padding, const Dims& dilation, int64_t groups) {
   return Call(2, input, weight, stride, padding, dilation, groups).run(bias);
 }
-Tensor conv3d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const Dims& padding,
-    const Dims& dilation, int64_t groups) {
+TensorHandle fn::conv3d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride,
+    const Dims& padding, const Dims& dilation, int64_t groups) {
   return Call(3, input, weight, stride, padding, dilation, groups).run(bias);
 }
-Tensor conv1d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride,
+TensorHandle fn::conv1d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride,
     const std::string& padding, const Dims& dilation, int64_t groups) {
   return convolve(1, input, weight, bias, stride, padding, dilation, groups);
 }
-Tensor conv2d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride,
+TensorHandle fn::conv2d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride,
     const std::string& padding, const Dims& dilation, int64_t groups) {
   return convolve(2, input, weight, bias, stride, padding, dilation, groups);
 }
-Tensor conv3d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride,
+TensorHandle fn::conv3d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride,
     const std::string& padding, const Dims& dilation, int64_t groups) {
   return convolve(3, input, weight, bias, stride, padding, dilation, groups);
 }
-Tensor conv_transpose1d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride,
+TensorHandle fn::conv_transpose1d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride,
     const Dims& padding, const Dims& output_padding, int64_t groups, const Dims& dilation) {
   return transposed(1, input, weight, bias, stride, padding, output_padding, groups, dilation);
 }
-Tensor conv_transpose2d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride,
+TensorHandle fn::conv_transpose2d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride,
     const Dims& padding, const Dims& output_padding, int64_t groups, const Dims& dilation) {
   return transposed(2, input, weight, bias, stride, padding, output_padding, groups, dilation);
 }
-Tensor conv_transpose3d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride,
+TensorHandle fn::conv_transpose3d(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, const Dims& stride,
     const Dims& padding, const Dims& output_padding, int64_t groups, const Dims& dilation) {
   return transposed(3, input, weight, bias, stride, padding, output_padding, groups, dilation);
 }

@@ -1,6 +1,8 @@
 // Copies: to another dtype, into another tensor, into plain order.
 #include "pyburn/ops/copy.h"
 
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -68,11 +70,13 @@ constinit FunctionInfo functions[] = {
 };
 }
 
-Tensor clone(const TensorHandle& input) { return cast(input, input.dtype()); }
-Tensor contiguous(const TensorHandle& input) { return input.layout().is_contiguous() ? Tensor(input) : contiguous_copy(input); }
+TensorHandle fn::clone(const TensorHandle& input) { return cast(input, input.dtype()); }
+TensorHandle fn::contiguous(const TensorHandle& input) {
+  return input.layout().is_contiguous() ? TensorHandle(input) : contiguous_copy(input);
+}
 
-Tensor detach(const TensorHandle& input) {
-  Tensor y = alias(input, input.layout());
+TensorHandle fn::detach(const TensorHandle& input) {
+  TensorHandle y = alias(input, input.layout());
   y.set(Flag::inference, input.has(Flag::inference));
   return y;
 }
@@ -86,7 +90,7 @@ void write_result(const TensorHandle& target, const TensorHandle& result) {
 }
 
 void copy_into(const TensorHandle& target, const TensorHandle& source) {
-  const Tensor fitted = source.shape() == target.shape() ? Tensor(source) : expand(source, target.shape());
+  const TensorHandle fitted = source.shape() == target.shape() ? TensorHandle(source) : expand(source, target.shape());
   InputList in;
   in.add(fitted);
   call_into(op::cast, CastTo{target.dtype()}, in, target);

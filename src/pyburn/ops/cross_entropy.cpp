@@ -1,6 +1,15 @@
 // Cross entropy of scores and classes in one pass: softmax and the logarithm of one element of it.
 #include "pyburn/ops/cross_entropy.h"
 
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/cross_entropy.h"
+#include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/reduce.h"
+#include "pyburn/ops/generated/scatter.h"
+#include "pyburn/ops/generated/softmax.h"
+#include "pyburn/ops/generated/transcendental.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -24,27 +33,27 @@ Meta infer_backward(const ClassLoss&, Metas in) {  // dy, x, target, logsumexp
   return in[1];
 }
 
-Tensor ignored(const ClassLoss& a, const TensorHandle& target) { return eq(target, a.ignore_index); }
+TensorHandle ignored(const ClassLoss& a, const TensorHandle& target) { return eq(target, a.ignore_index); }
 // The classes as an index into x, 0 where they are ignored.
-Tensor index_of(const ClassLoss& a, const TensorHandle& target) { return unsqueeze(where(ignored(a, target), 0, target), 1); }
+TensorHandle index_of(const ClassLoss& a, const TensorHandle& target) { return unsqueeze(where(ignored(a, target), 0, target), 1); }
 
 Tensors by_gather(const ClassLoss& a, Inputs in) {
   const TensorHandle &x = *in[0], &target = *in[1];
-  const Tensor total = logsumexp(x, Dims{1});
-  const Tensor loss = total - remove_axis(gather(x, 1, index_of(a, target)), 1);
+  const TensorHandle total = logsumexp(x, Dims{1});
+  const TensorHandle loss = total - remove_axis(gather(x, 1, index_of(a, target)), 1);
   return {where(ignored(a, target), 0.0, loss), total};
 }
-Tensor backward_by_scatter(const ClassLoss& a, Inputs in) {
+TensorHandle backward_by_scatter(const ClassLoss& a, Inputs in) {
   const TensorHandle &dy = *in[0], &x = *in[1], &target = *in[2], &total = *in[3];
-  const Tensor g = unsqueeze(where(ignored(a, target), 0.0, dy), 1);
+  const TensorHandle g = unsqueeze(where(ignored(a, target), 0.0, dy), 1);
   return scatter_add(exp(x - unsqueeze(total, 1)) * g, 1, index_of(a, target), -g);
 }
 Grads grad(const ClassLoss& a, const GradContext& c) {
   const TensorHandle x = c.input(0);
-  Tensor dx;
+  TensorHandle dx;
   if (c.has_dy(0)) dx = class_loss_backward(c.dy(0), x, c.input(1), c.output(1), a.ignore_index);
   if (c.has_dy(1)) {
-    const Tensor more = exp(x - unsqueeze(c.output(1), 1)) * unsqueeze(c.dy(1), 1);
+    const TensorHandle more = exp(x - unsqueeze(c.output(1), 1)) * unsqueeze(c.dy(1), 1);
     dx = dx.defined() ? dx + more : more;
   }
   return {dx};
@@ -147,18 +156,18 @@ t(4, 3), index(3, below=3) ! does not fit)"},
 };
 
 // Sums and means of a loss per class: the mean is weighted.
-Tensor weighted_loss(
-    const ClassLoss& a, Tensor loss, const TensorHandle& target, const TensorHandle& weight, const std::string& reduction) {
+TensorHandle weighted_loss(
+    const ClassLoss& a, TensorHandle loss, const TensorHandle& target, const TensorHandle& weight, const std::string& reduction) {
   const bool by_mean = reduction == "mean";
   if (!weight.defined()) {
     if (!by_mean) return reduced_loss(loss, reduction);
     return sum(loss) / sum(ne(target, a.ignore_index));
   }
-  const Tensor skipped = ignored(a, target);
-  const Tensor flat = reshape(where(skipped, 0, target), Dims{-1});
-  const Tensor weights = where(skipped, 0.0, reshape(index_select(weight, 0, flat), target.shape()));
+  const TensorHandle skipped = ignored(a, target);
+  const TensorHandle flat = reshape(where(skipped, 0, target), Dims{-1});
+  const TensorHandle weights = where(skipped, 0.0, reshape(index_select(weight, 0, flat), target.shape()));
   loss = loss * weights;
-  return by_mean ? sum(loss) / sum(weights) : Tensor(reduced_loss(loss, reduction));
+  return by_mean ? sum(loss) / sum(weights) : TensorHandle(reduced_loss(loss, reduction));
 }
 void check_loss(const TensorHandle& input, const TensorHandle& weight, const std::string& reduction) {
   require<ValueError>(
@@ -167,9 +176,9 @@ void check_loss(const TensorHandle& input, const TensorHandle& weight, const std
   const int64_t classes = input.shape()[input.rank() > 1 ? 1 : 0];
   if (weight.defined()) require(weight.shape() == Shape{classes}, "expected a weight per class: got {} for {}", weight.shape(), classes);
 }
-Tensor batched(const TensorHandle& t, bool single) { return single ? unsqueeze(t, 0) : Tensor(t); }
+TensorHandle batched(const TensorHandle& t, bool single) { return single ? unsqueeze(t, 0) : TensorHandle(t); }
 // Of one example that came without an axis for examples.
-Tensor unbatched(const Tensor& loss, bool single) { return single && loss.rank() > 0 ? remove_axis(loss, 0) : loss; }
+TensorHandle unbatched(const TensorHandle& loss, bool single) { return single && loss.rank() > 0 ? remove_axis(loss, 0) : loss; }
 }  // namespace
 
 TensorHandle reduced_loss(const TensorHandle& loss, const std::string& reduction) {
@@ -179,45 +188,45 @@ TensorHandle reduced_loss(const TensorHandle& loss, const std::string& reduction
   return loss;
 }
 
-Tensor nll_loss(
+TensorHandle fn::nll_loss(
     const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight, int64_t ignore_index, const std::string& reduction) {
   check_loss(input, weight, reduction);
   const bool single = input.rank() == 1;
-  const Tensor x = batched(input, single), classes = batched(target, single);
+  const TensorHandle x = batched(input, single), classes = batched(target, single);
   require<DTypeError>(is_integral(target.dtype()), "expected classes of an integer dtype: got {}", target.dtype());
   require(classes.shape() == reduced_shape(x.shape(), Dims{1}, false), "target does not fit: got {} for {}", target.shape(), input.shape());
   const ClassLoss a{ignore_index};
-  const Tensor picked = remove_axis(gather(x, 1, index_of(a, classes)), 1);
-  const Tensor loss = where(ignored(a, classes), 0.0, -picked);
+  const TensorHandle picked = remove_axis(gather(x, 1, index_of(a, classes)), 1);
+  const TensorHandle loss = where(ignored(a, classes), 0.0, -picked);
   return unbatched(weighted_loss(a, loss, classes, weight, reduction), single);
 }
 
-Tensor cross_entropy(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight, int64_t ignore_index,
+TensorHandle fn::cross_entropy(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight, int64_t ignore_index,
     const std::string& reduction, double label_smoothing) {
   check_loss(input, weight, reduction);
   require<ValueError>(label_smoothing >= 0 && label_smoothing <= 1, "label_smoothing is between 0 and 1: got {}", label_smoothing);
   const bool single = input.rank() == 1;
-  const Tensor x = batched(input, single), classes = batched(target, single);
+  const TensorHandle x = batched(input, single), classes = batched(target, single);
   const double n = double(x.shape()[1]);
   Dims along(x.rank(), 1);
   along[1] = x.shape()[1];
-  auto by_class = [&](const Tensor& t) { return weight.defined() ? t * reshape(weight, along) : t; };
+  auto by_class = [&](const TensorHandle& t) { return weight.defined() ? t * reshape(weight, along) : t; };
   if (is_floating(target.dtype())) {  // probabilities
     require(classes.shape() == x.shape(), "target does not fit: got {} for {}", target.shape(), input.shape());
-    const Tensor smooth = label_smoothing > 0 ? classes * (1 - label_smoothing) + label_smoothing / n : classes;
-    const Tensor loss = -sum(by_class(log_softmax(x, 1)) * smooth, Dims{1});
+    const TensorHandle smooth = label_smoothing > 0 ? classes * (1 - label_smoothing) + label_smoothing / n : classes;
+    const TensorHandle loss = -sum(by_class(log_softmax(x, 1)) * smooth, Dims{1});
     if (reduction == "mean") return sum(loss) / double(loss.numel());
     return unbatched(reduced_loss(loss, reduction), single);
   }
   const ClassLoss a{ignore_index};
   const auto [loss, total] = class_loss(x, classes, ignore_index);
-  const Tensor exact = weighted_loss(a, loss, classes, weight, reduction);
+  const TensorHandle exact = weighted_loss(a, loss, classes, weight, reduction);
   if (label_smoothing == 0) return unbatched(exact, single);
-  const Tensor skipped = ignored(a, classes);
-  const Tensor every = where(skipped, 0.0, -sum(by_class(x - unsqueeze(total, 1)), Dims{1}));
-  Tensor smooth = every;
+  const TensorHandle skipped = ignored(a, classes);
+  const TensorHandle every = where(skipped, 0.0, -sum(by_class(x - unsqueeze(total, 1)), Dims{1}));
+  TensorHandle smooth = every;
   if (reduction == "mean") {  // over the same weights as the exact part
-    const Tensor ones = where(skipped, 0.0, 1.0 + zeros_like(total));
+    const TensorHandle ones = where(skipped, 0.0, 1.0 + zeros_like(total));
     smooth = sum(every) / sum(weighted_loss(a, ones, classes, weight, "none"));
   } else {
     smooth = reduced_loss(every, reduction);

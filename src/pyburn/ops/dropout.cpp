@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "pyburn/ops/copy.h"
+#include "pyburn/ops/generated/dropout.h"
+#include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/rules.h"
 #include "pyburn/runtime/generator.h"
 
@@ -50,7 +52,7 @@ constinit FunctionInfo functions[] = {
 
 void check_probability(double p) { require<ValueError>(p >= 0 && p <= 1, "expected a probability between 0 and 1: got {}", p); }
 // In place, the input becomes the result.
-Tensor placed(const TensorHandle& input, const Tensor& y, bool inplace) {
+TensorHandle placed(const TensorHandle& input, const TensorHandle& y, bool inplace) {
   if (!inplace) return y;
   copy_into(input, y);
   return input;
@@ -64,19 +66,19 @@ Rule alpha_rule(double p) {
   const double a = p < 1 ? 1 / std::sqrt((1 - p) * (1 + p * alpha * alpha)) : 0, b = -a * alpha * p;
   return {p, a, b, a * alpha + b};
 }
-Tensor dropped_by(const Rule& r, const TensorHandle& x) {
+TensorHandle dropped_by(const Rule& r, const TensorHandle& x) {
   const RandomState s = default_generator().reserve(x.numel());
   return seeded_dropout(x, r.p, r.scale, r.shift, r.dropped, int64_t(s.seed), int64_t(s.offset));
 }
 // One draw for all elements after the first `axes` axes.
-Tensor channels_dropped_by(const Rule& r, const TensorHandle& x, int64_t axes) {
+TensorHandle channels_dropped_by(const Rule& r, const TensorHandle& x, int64_t axes) {
   Dims size(x.rank(), 1);
   for (int64_t i = 0; i < axes; ++i) size[i] = x.shape()[i];
-  const Tensor kept = dropped_by({r.p, 1}, ones(size, x.dtype(), &x.device()));
-  const Tensor y = x * (kept * r.scale);
+  const TensorHandle kept = dropped_by({r.p, 1}, ones(size, x.dtype(), &x.device()));
+  const TensorHandle y = x * (kept * r.scale);
   return r.dropped == 0 ? y : y + (kept * (r.shift - r.dropped) + r.dropped);
 }
-Tensor dropout_of_channels(const TensorHandle& x, double p, bool training, bool inplace, int spatial) {
+TensorHandle dropout_of_channels(const TensorHandle& x, double p, bool training, bool inplace, int spatial) {
   check_probability(p);
   require(x.rank() == spatial + 1 || x.rank() == spatial + 2, "expected {} or {} axes: got {}", spatial + 1, spatial + 2, x.shape());
   if (!training || p == 0) return x;
@@ -84,27 +86,27 @@ Tensor dropout_of_channels(const TensorHandle& x, double p, bool training, bool 
 }
 }  // namespace
 
-Tensor dropout(const TensorHandle& input, double p, bool training, bool inplace) {
+TensorHandle fn::dropout(const TensorHandle& input, double p, bool training, bool inplace) {
   check_probability(p);
-  return !training || p == 0 ? Tensor(input) : placed(input, dropped_by(plain_rule(p), input), inplace);
+  return !training || p == 0 ? TensorHandle(input) : placed(input, dropped_by(plain_rule(p), input), inplace);
 }
-Tensor alpha_dropout(const TensorHandle& input, double p, bool training, bool inplace) {
+TensorHandle fn::alpha_dropout(const TensorHandle& input, double p, bool training, bool inplace) {
   check_probability(p);
-  return !training || p == 0 ? Tensor(input) : placed(input, dropped_by(alpha_rule(p), input), inplace);
+  return !training || p == 0 ? TensorHandle(input) : placed(input, dropped_by(alpha_rule(p), input), inplace);
 }
-Tensor dropout1d(const TensorHandle& input, double p, bool training, bool inplace) {
+TensorHandle fn::dropout1d(const TensorHandle& input, double p, bool training, bool inplace) {
   return dropout_of_channels(input, p, training, inplace, 1);
 }
-Tensor dropout2d(const TensorHandle& input, double p, bool training, bool inplace) {
+TensorHandle fn::dropout2d(const TensorHandle& input, double p, bool training, bool inplace) {
   return dropout_of_channels(input, p, training, inplace, 2);
 }
-Tensor dropout3d(const TensorHandle& input, double p, bool training, bool inplace) {
+TensorHandle fn::dropout3d(const TensorHandle& input, double p, bool training, bool inplace) {
   return dropout_of_channels(input, p, training, inplace, 3);
 }
-Tensor feature_alpha_dropout(const TensorHandle& input, double p, bool training, bool inplace) {
+TensorHandle fn::feature_alpha_dropout(const TensorHandle& input, double p, bool training, bool inplace) {
   check_probability(p);
   require(input.rank() >= 2, "expected at least 2 axes: got {}", input.shape());
-  return !training || p == 0 ? Tensor(input) : placed(input, channels_dropped_by(alpha_rule(p), input, 2), inplace);
+  return !training || p == 0 ? TensorHandle(input) : placed(input, channels_dropped_by(alpha_rule(p), input, 2), inplace);
 }
 
 void register_dropout(OpTable& table) {

@@ -1,8 +1,16 @@
 // Products over named or listed axes, written as batches of matrix products.
+#include "pyburn/ops/generated/einsum.h"
+
 #include <algorithm>
 #include <limits>
 #include <vector>
 
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/matmul.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -119,7 +127,7 @@ bool has(const Labels& labels, int label) { return std::find(labels.begin(), lab
 int64_t axis_of(const Labels& labels, int label) { return std::find(labels.begin(), labels.end(), label) - labels.begin(); }
 
 struct Term {
-  Tensor value;
+  TensorHandle value;
   Labels labels;  // no two are equal
 
   int64_t extent(int label) const { return value.shape()[axis_of(labels, label)]; }
@@ -131,7 +139,7 @@ struct Term {
     value = remove_axis(value, axis_of(labels, label));
     std::erase(labels, label);
   }
-  Tensor ordered(const Labels& order) const {
+  TensorHandle ordered(const Labels& order) const {
     Dims dims;
     for (int label : order) dims.push_back(axis_of(labels, label));
     return permute(value, dims);
@@ -139,7 +147,7 @@ struct Term {
 };
 
 // Axes i < j of equal extent as one, the last: a view where the axes lie next to each other.
-Tensor diagonal_of(const Tensor& x, int64_t i, int64_t j) {
+TensorHandle diagonal_of(const TensorHandle& x, int64_t i, int64_t j) {
   Dims order, size;
   for (int64_t k = 0; k < x.rank(); ++k)
     if (k != i && k != j) order.push_back(k), size.push_back(x.shape()[k]);
@@ -236,7 +244,7 @@ Term contract(Term a, Term b, const Labels& needed) {
     return x;
   };
   const Labels result = joined(batch, rows, columns);
-  Tensor left = a.ordered(joined(batch, rows, folded)), right = b.ordered(joined(batch, folded, columns));
+  TensorHandle left = a.ordered(joined(batch, rows, folded)), right = b.ordered(joined(batch, folded, columns));
   if (folded.empty()) {
     for (size_t i = 0; i < columns.size(); ++i) left = unsqueeze(left, left.rank());
     for (size_t i = 0; i < rows.size(); ++i) right = unsqueeze(right, int64_t(batch.size()));
@@ -249,7 +257,7 @@ Term contract(Term a, Term b, const Labels& needed) {
 }
 
 // Terms and result, read from an equation. Terms are multiplied from left to right.
-Tensor evaluate(std::string_view equation, const Tensors& operands) {
+TensorHandle evaluate(std::string_view equation, const Tensors& operands) {
   const size_t arrow = equation.find("->");
   std::string_view left = equation.substr(0, arrow);
   std::vector<Term> terms;
@@ -282,12 +290,12 @@ Tensor evaluate(std::string_view equation, const Tensors& operands) {
   }
   for (int label : Labels(product.labels))
     if (!has(output, label)) product.sum_out(label);
-  const Tensor y = product.ordered(output);
-  return terms.size() > 1 ? Tensor(independent(y)) : y;
+  const TensorHandle y = product.ordered(output);
+  return terms.size() > 1 ? TensorHandle(independent(y)) : y;
 }
 
 // The cheapest order of a chain of products: best[i][j] is where the part from i to j is cut.
-Tensor chained(const Tensors& matrices) {
+TensorHandle chained(const Tensors& matrices) {
   const auto n = size_t(matrices.size());
   std::vector<std::vector<double>> cost(n, std::vector<double>(n, 0.0));
   std::vector<std::vector<size_t>> best(n, std::vector<size_t>(n, 0));
@@ -302,7 +310,7 @@ Tensor chained(const Tensors& matrices) {
         if (total < cost[i][j]) cost[i][j] = total, best[i][j] = k;
       }
     }
-  auto multiply = [&](auto& self, size_t i, size_t j) -> Tensor {
+  auto multiply = [&](auto& self, size_t i, size_t j) -> TensorHandle {
     if (i == j) return matrices[int64_t(i)];
     return mm(self(self, i, best[i][j]), self(self, best[i][j] + 1, j));
   };
@@ -311,9 +319,9 @@ Tensor chained(const Tensors& matrices) {
 
 }  // namespace
 
-Tensor einsum(const std::string& equation, const Tensors& operands) { return evaluate(equation, operands); }
+TensorHandle fn::einsum(const std::string& equation, const Tensors& operands) { return evaluate(equation, operands); }
 
-Tensor tensordot(const TensorHandle& a, const TensorHandle& b, const Dims& dims_a, const Dims& dims_b) {
+TensorHandle fn::tensordot(const TensorHandle& a, const TensorHandle& b, const Dims& dims_a, const Dims& dims_b) {
   require<ValueError>(dims_a.size() == dims_b.size(), "expected as many axes of a as of b: got {} and {}", dims_a, dims_b);
   Term left{a, {}}, right{b, {}};
   for (int i = 0; i < a.rank(); ++i) left.labels.push_back(i);
@@ -326,7 +334,7 @@ Tensor tensordot(const TensorHandle& a, const TensorHandle& b, const Dims& dims_
   return independent(contract(left, right, needed).value);
 }
 
-Tensor kron(const TensorHandle& input, const TensorHandle& other) {
+TensorHandle fn::kron(const TensorHandle& input, const TensorHandle& other) {
   const int rank = std::max(input.rank(), other.rank());
   Dims left, right, size;
   for (int i = 0; i < rank; ++i) {
@@ -338,35 +346,35 @@ Tensor kron(const TensorHandle& input, const TensorHandle& other) {
   return independent(reshape(reshape(input, left) * reshape(other, right), size));
 }
 
-Tensor chain_matmul(const Tensors& matrices) {
+TensorHandle fn::chain_matmul(const Tensors& matrices) {
   require<ValueError>(!matrices.empty(), "expected at least one matrix: got none");
   for (const TensorHandle& m : matrices) require(m.rank() == 2, "expected matrices: got {}", m.shape());
   return chained(matrices);
 }
 
-Tensor linalg_multi_dot(const Tensors& tensors) {
+TensorHandle fn::linalg_multi_dot(const Tensors& tensors) {
   require<ValueError>(tensors.size() >= 2, "expected at least two tensors: got {}", tensors.size());
   Tensors matrices = tensors;
   const bool row = tensors[0].rank() == 1, column = tensors.back().rank() == 1;
   if (row) matrices[0] = unsqueeze(tensors[0], 0);
   if (column) matrices.back() = unsqueeze(tensors.back(), 1);
   for (const TensorHandle& m : matrices) require(m.rank() == 2, "expected matrices: got {}", m.shape());
-  Tensor y = chained(matrices);
+  TensorHandle y = chained(matrices);
   if (row) y = remove_axis(y, 0);
   if (column) y = remove_axis(y, y.rank() - 1);
   return independent(y);
 }
 
-Tensor cross(const TensorHandle& input, const TensorHandle& other, std::optional<int64_t> dim) {
+TensorHandle fn::cross(const TensorHandle& input, const TensorHandle& other, std::optional<int64_t> dim) {
   require(input.rank() == other.rank(), "expected as many axes of both: got {} and {}", input.shape(), other.shape());
   const Dims size = broadcast_shapes(input.shape(), other.shape());
   const auto first = std::find(size.begin(), size.end(), 3) - size.begin();
   const int64_t axis = dim ? normalise_dim(*dim, int(size.size())) : first;
   require(axis < size.size() && size[axis] == 3, "expected an axis of extent 3: got {} and {}", input.shape(), other.shape());
-  const Tensor a = expand(input, size), b = expand(other, size);
-  const Tensor i = arange(0, 3, 1, DType::int64, &input.device());
-  const Tensor next = where(lt(i, 2), i + 1, 0), previous = where(gt(i, 0), i - 1, 2);
-  auto turned = [&](const Tensor& x, const Tensor& by) { return index_select(x, axis, by); };
+  const TensorHandle a = expand(input, size), b = expand(other, size);
+  const TensorHandle i = arange(0, 3, 1, DType::int64, &input.device());
+  const TensorHandle next = where(lt(i, 2), i + 1, 0), previous = where(gt(i, 0), i - 1, 2);
+  auto turned = [&](const TensorHandle& x, const TensorHandle& by) { return index_select(x, axis, by); };
   return turned(a, next) * turned(b, previous) - turned(a, previous) * turned(b, next);
 }
 

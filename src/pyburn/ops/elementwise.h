@@ -1,5 +1,6 @@
 // What the elementwise families share: inference, gradients that are zero, and samples.
 #pragma once
+#include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {

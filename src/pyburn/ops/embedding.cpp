@@ -4,6 +4,16 @@
 #include <limits>
 
 #include "pyburn/ops/copy.h"
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/embedding.h"
+#include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/join.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/reduce.h"
+#include "pyburn/ops/generated/segment.h"
+#include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -22,10 +32,11 @@ Grads grad(const Embedding& a, const GradContext& c) {
   const TensorHandle indices = c.input(1);
   const DType dtype = c.meta(0).dtype;
   Device* device = &c.dy().device();
-  const Tensor flat = reshape(indices, Dims{indices.numel()});
-  Tensor rows = reshape(c.dy(), Dims{flat.numel(), table[1]});
+  const TensorHandle flat = reshape(indices, Dims{indices.numel()});
+  TensorHandle rows = reshape(c.dy(), Dims{flat.numel(), table[1]});
   if (a.scale_grad_by_freq) {
-    const Tensor count = index_add(zeros(Dims{table[0]}, dtype, device, false), 0, flat, ones(Dims{flat.numel()}, dtype, device, false));
+    const TensorHandle count =
+        index_add(zeros(Dims{table[0]}, dtype, device, false), 0, flat, ones(Dims{flat.numel()}, dtype, device, false));
     rows = rows / unsqueeze(index_select(count, 0, flat), 1);
   }
   if (a.padding_idx >= 0) rows = where(unsqueeze(eq(flat, a.padding_idx), 1), 0.0, rows);
@@ -107,14 +118,14 @@ index(2, 3, below=5), t(5, 3), mode='max', per_sample_weights=t(2, 3) ! per_samp
 
 // The rows that are looked up become at most max_norm long, in the table itself.
 void shorten(const TensorHandle& weight, const TensorHandle& indices, double max_norm, double norm_type) {
-  const Tensor table = detach(weight), flat = reshape(indices, Dims{indices.numel()}), rows = index_select(table, 0, flat);
-  const Tensor norm = pow(sum(pow(abs(rows), norm_type), Dims{1}, true), 1.0 / norm_type);
+  const TensorHandle table = detach(weight), flat = reshape(indices, Dims{indices.numel()}), rows = index_select(table, 0, flat);
+  const TensorHandle norm = pow(sum(pow(abs(rows), norm_type), Dims{1}, true), 1.0 / norm_type);
   index_copy_into(table, table, 0, flat, where(gt(norm, max_norm), rows * (max_norm / (norm + 1e-7)), rows));
 }
 }  // namespace
 
-Tensor embedding(const TensorHandle& input, const TensorHandle& weight, std::optional<int64_t> padding_idx, std::optional<double> max_norm,
-    double norm_type, bool scale_grad_by_freq, bool /*sparse: gradients are dense here*/) {
+TensorHandle fn::embedding(const TensorHandle& input, const TensorHandle& weight, std::optional<int64_t> padding_idx,
+    std::optional<double> max_norm, double norm_type, bool scale_grad_by_freq, bool /*sparse: gradients are dense here*/) {
   int64_t padding = -1;
   if (padding_idx) {
     const int64_t n = weight.rank() ? weight.shape()[0] : 0;
@@ -126,9 +137,9 @@ Tensor embedding(const TensorHandle& input, const TensorHandle& weight, std::opt
   return _embedding(weight, input, padding, scale_grad_by_freq);
 }
 
-Tensor embedding_bag(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& offsets, std::optional<double> max_norm,
-    double norm_type, bool scale_grad_by_freq, const std::string& mode, bool sparse, const TensorHandle& per_sample_weights,
-    bool include_last_offset, std::optional<int64_t> padding_idx) {
+TensorHandle fn::embedding_bag(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& offsets,
+    std::optional<double> max_norm, double norm_type, bool scale_grad_by_freq, const std::string& mode, bool sparse,
+    const TensorHandle& per_sample_weights, bool include_last_offset, std::optional<int64_t> padding_idx) {
   require<ValueError>(mode == "sum" || mode == "mean" || mode == "max", "[embedding_bag] mode is 'sum', 'mean' or 'max': got '{}'", mode);
   require<ValueError>(!per_sample_weights.defined() || mode == "sum",
       "[embedding_bag] per_sample_weights are only supported for mode='sum': got mode='{}'", mode);
@@ -137,24 +148,24 @@ Tensor embedding_bag(const TensorHandle& input, const TensorHandle& weight, cons
       offsets.defined() == (input.rank() == 1), "[embedding_bag] offsets are needed for an input of one axis, and only there");
   const int64_t n = input.numel();
   Device* device = &input.device();
-  const Tensor flat = reshape(input, Dims{n});
+  const TensorHandle flat = reshape(input, Dims{n});
   // Where bags begin, and where the last one ends.
-  Tensor bounds;
+  TensorHandle bounds;
   if (!offsets.defined()) bounds = arange(0, input.shape()[0] + 1, 1, DType::int64, device, false) * input.shape()[1];
   else if (include_last_offset) bounds = offsets;
   else bounds = cat({offsets, full(Dims{1}, n, offsets.dtype(), device, false)}, 0);
 
-  Tensor rows = embedding(flat, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse);
-  Tensor counted = ones(Dims{n}, weight.dtype(), device, false);  // 0 for the padding, which does not take part
+  TensorHandle rows = embedding(flat, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse);
+  TensorHandle counted = ones(Dims{n}, weight.dtype(), device, false);  // 0 for the padding, which does not take part
   if (padding_idx) {
     const int64_t padding = *padding_idx < 0 ? *padding_idx + weight.shape()[0] : *padding_idx;
-    const Tensor left_out = eq(flat, padding);
+    const TensorHandle left_out = eq(flat, padding);
     counted = where(left_out, 0.0, counted);
     rows = where(unsqueeze(left_out, 1), mode == "max" ? -std::numeric_limits<double>::infinity() : 0.0, rows);
   }
   if (per_sample_weights.defined()) rows = rows * reshape(per_sample_weights, Dims{n, 1});
   if (mode == "sum") return segment_reduce(rows, "sum", {}, bounds);
-  const Tensor count = unsqueeze(segment_reduce(counted, "sum", {}, bounds), 1);
+  const TensorHandle count = unsqueeze(segment_reduce(counted, "sum", {}, bounds), 1);
   if (mode == "mean") return segment_reduce(rows, "sum", {}, bounds) / maximum(count, 1);
   return where(eq(count, 0), 0.0, segment_reduce(rows, "max", {}, bounds));
 }

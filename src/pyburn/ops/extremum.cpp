@@ -1,14 +1,20 @@
 // Extrema along one axis, with their positions.
 #include "pyburn/ops/extremum.h"
 
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/extremum.h"
+#include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/reduce.h"
+#include "pyburn/ops/generated/scatter.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
 
 TensorHandle grad_of_picked(const TensorHandle& dy, const TensorHandle& index, int64_t dim, bool keepdim, const Meta& x) {
   if (x.shape.rank() == 0) return reshape(dy, Dims{});
-  const Tensor zero = zeros(x.shape, x.dtype, &dy.device());
-  return scatter_add(zero, dim, keepdim ? Tensor(index) : unsqueeze(index, dim), keepdim ? Tensor(dy) : unsqueeze(dy, dim));
+  const TensorHandle zero = zeros(x.shape, x.dtype, &dy.device());
+  return scatter_add(zero, dim, keepdim ? TensorHandle(index) : unsqueeze(index, dim), keepdim ? TensorHandle(dy) : unsqueeze(dy, dim));
 }
 
 namespace {
@@ -129,10 +135,10 @@ constinit FunctionInfo functions[] = {
 };
 }  // namespace
 
-Tensor max(const TensorHandle& input) { return amax(input); }
-Tensor max(const TensorHandle& input, const TensorHandle& other) { return maximum(input, other); }
-Tensor min(const TensorHandle& input) { return amin(input); }
-Tensor min(const TensorHandle& input, const TensorHandle& other) { return minimum(input, other); }
+TensorHandle fn::max(const TensorHandle& input) { return amax(input); }
+TensorHandle fn::max(const TensorHandle& input, const TensorHandle& other) { return maximum(input, other); }
+TensorHandle fn::min(const TensorHandle& input) { return amin(input); }
+TensorHandle fn::min(const TensorHandle& input, const TensorHandle& other) { return minimum(input, other); }
 
 void register_extremum(OpTable& table) {
   table.add({&op::argmax, &op::argmin, &op::max_dim, &op::min_dim});

@@ -5,6 +5,13 @@
 #include <cmath>
 
 #include "pyburn/ops/copy.h"
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/reduce.h"
+#include "pyburn/ops/generated/scatter.h"
 #include "pyburn/ops/rules.h"
 #include "pyburn/runtime/transfer.h"
 
@@ -179,62 +186,62 @@ constinit FunctionInfo functions[] = {
 };
 }
 
-Tensor zeros(const Dims& size, std::optional<DType> dtype, Device* device, bool requires_grad) {
+TensorHandle fn::zeros(const Dims& size, std::optional<DType> dtype, Device* device, bool requires_grad) {
   return full(size, 0.0, dtype.value_or(default_dtype()), device, requires_grad);
 }
-Tensor ones(const Dims& size, std::optional<DType> dtype, Device* device, bool requires_grad) {
+TensorHandle fn::ones(const Dims& size, std::optional<DType> dtype, Device* device, bool requires_grad) {
   return full(size, 1.0, dtype.value_or(default_dtype()), device, requires_grad);
 }
-Tensor empty(const Dims& size, std::optional<DType> dtype, Device* device, bool requires_grad) {
+TensorHandle fn::empty(const Dims& size, std::optional<DType> dtype, Device* device, bool requires_grad) {
   return zeros(size, dtype, device, requires_grad);
 }
-Tensor full_like(const TensorHandle& input, const Scalar& value, std::optional<DType> dtype, Device* device, bool requires_grad) {
+TensorHandle fn::full_like(const TensorHandle& input, const Scalar& value, std::optional<DType> dtype, Device* device, bool requires_grad) {
   return full(input.shape(), value, dtype.value_or(input.dtype()), device ? device : &input.device(), requires_grad);
 }
-Tensor zeros_like(const TensorHandle& input, std::optional<DType> dtype, Device* device, bool requires_grad) {
+TensorHandle fn::zeros_like(const TensorHandle& input, std::optional<DType> dtype, Device* device, bool requires_grad) {
   return full_like(input, 0, dtype, device, requires_grad);
 }
-Tensor ones_like(const TensorHandle& input, std::optional<DType> dtype, Device* device, bool requires_grad) {
+TensorHandle fn::ones_like(const TensorHandle& input, std::optional<DType> dtype, Device* device, bool requires_grad) {
   return full_like(input, 1, dtype, device, requires_grad);
 }
-Tensor empty_like(const TensorHandle& input, std::optional<DType> dtype, Device* device, bool requires_grad) {
+TensorHandle fn::empty_like(const TensorHandle& input, std::optional<DType> dtype, Device* device, bool requires_grad) {
   return full_like(input, 0, dtype, device, requires_grad);
 }
-Tensor logspace(
+TensorHandle fn::logspace(
     const Scalar& start, const Scalar& end, int64_t steps, double base, std::optional<DType> dtype, Device* device, bool requires_grad) {
-  const Tensor powers = pow(base, linspace(start, end, steps, DType::float64, device, false));
+  const TensorHandle powers = pow(base, linspace(start, end, steps, DType::float64, device, false));
   return asking_for_gradient(cast(powers, dtype.value_or(default_dtype())), requires_grad);
 }
-Tensor eye(int64_t n, std::optional<int64_t> m, std::optional<DType> dtype, Device* device, bool requires_grad) {
+TensorHandle fn::eye(int64_t n, std::optional<int64_t> m, std::optional<DType> dtype, Device* device, bool requires_grad) {
   const int64_t columns = m.value_or(n);
   require<ValueError>(n >= 0 && columns >= 0, "[eye] expected sizes that are not negative: got {} and {}", n, columns);
-  const Tensor row = unsqueeze(arange(n, {}, 1, DType::int64, device, false), 1);
-  const Tensor diagonal = eq(row, arange(columns, {}, 1, DType::int64, device, false));
+  const TensorHandle row = unsqueeze(arange(n, {}, 1, DType::int64, device, false), 1);
+  const TensorHandle diagonal = eq(row, arange(columns, {}, 1, DType::int64, device, false));
   return asking_for_gradient(cast(diagonal, dtype.value_or(default_dtype())), requires_grad);
 }
 
 namespace {
 // The positions where column - row is at least (or at most) the offset.
-Tensor triangle(int64_t row, int64_t col, int64_t offset, bool upper, std::optional<DType> dtype, Device* device) {
+TensorHandle triangle(int64_t row, int64_t col, int64_t offset, bool upper, std::optional<DType> dtype, Device* device) {
   require<ValueError>(row >= 0 && col >= 0, "expected sizes that are not negative: got {} and {}", row, col);
-  const Tensor rows = unsqueeze(arange(row, {}, 1, DType::int64, device, false), 1),
-               columns = arange(col, {}, 1, DType::int64, device, false);
-  const Tensor distance = columns - rows, mask = upper ? ge(distance, offset) : le(distance, offset);
+  const TensorHandle rows = unsqueeze(arange(row, {}, 1, DType::int64, device, false), 1),
+                     columns = arange(col, {}, 1, DType::int64, device, false);
+  const TensorHandle distance = columns - rows, mask = upper ? ge(distance, offset) : le(distance, offset);
   return cast(transpose(nonzero(mask), 0, 1), dtype.value_or(DType::int64));
 }
 }  // namespace
-Tensor tril_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype, Device* device) {
+TensorHandle fn::tril_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype, Device* device) {
   return triangle(row, col, offset, false, dtype, device);
 }
-Tensor triu_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype, Device* device) {
+TensorHandle fn::triu_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype, Device* device) {
   return triangle(row, col, offset, true, dtype, device);
 }
-Tensor fill_(const TensorHandle& input, const Scalar& value) {
+TensorHandle fn::fill_(const TensorHandle& input, const Scalar& value) {
   copy_into(input, full(Dims{}, value, input.dtype(), &input.device(), false));
   return input;
 }
-Tensor zero_(const TensorHandle& input) { return fill_(input, 0); }
-Tensor one_hot(const TensorHandle& input, int64_t num_classes) {
+TensorHandle fn::zero_(const TensorHandle& input) { return fill_(input, 0); }
+TensorHandle fn::one_hot(const TensorHandle& input, int64_t num_classes) {
   require<DTypeError>(
       is_integral(input.dtype()) && input.dtype() != DType::boolean, "[one_hot] expected an integer tensor: got {}", input.dtype());
   if (num_classes == -1) {
@@ -244,8 +251,8 @@ Tensor one_hot(const TensorHandle& input, int64_t num_classes) {
   require<ValueError>(num_classes > 0, "[one_hot] expected at least one class: got {}", num_classes);
   Dims size = input.shape();
   size.push_back(num_classes);
-  const Tensor result = zeros(size, DType::int64, &input.device(), false), index = unsqueeze(cast(input, DType::int64), -1);
-  const Tensor one = ones(Dims{}, DType::int64, &input.device(), false);
+  const TensorHandle result = zeros(size, DType::int64, &input.device(), false), index = unsqueeze(cast(input, DType::int64), -1);
+  const TensorHandle one = ones(Dims{}, DType::int64, &input.device(), false);
   scatter_into(result, result, input.rank(), index, expand(one, index.shape()));
   return result;
 }

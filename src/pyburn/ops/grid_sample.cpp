@@ -1,6 +1,15 @@
 // Images at places that a grid names, written in public operations: the corners around each place are read through their index.
+#include "pyburn/ops/generated/grid_sample.h"
+
 #include <algorithm>
 
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/pool.h"
+#include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -42,36 +51,36 @@ t(), (2, 1, 3, 4) ! theta
 t(0, 2, 3), (2, 1, 3, 4) ! theta)"},
 };
 
-Tensor floored(const Tensor& x) {
-  const Tensor whole = cast(cast(x, DType::int64), x.dtype());  // towards zero
+TensorHandle floored(const TensorHandle& x) {
+  const TensorHandle whole = cast(cast(x, DType::int64), x.dtype());  // towards zero
   return where(gt(whole, x), whole - 1.0, whole);
 }
-Tensor rounded(const Tensor& x) {  // halves to even
-  const Tensor up = floored(x + 0.5), half = floored(up / 2.0);
+TensorHandle rounded(const TensorHandle& x) {  // halves to even
+  const TensorHandle up = floored(x + 0.5), half = floored(up / 2.0);
   return where(eq(up - x, 0.5), half * 2.0, up);
 }
 // x kept between low and high, without a gradient at the ends.
-Tensor clipped(const Tensor& x, double low, double high) { return where(le(x, low), low, where(ge(x, high), high, x)); }
+TensorHandle clipped(const TensorHandle& x, double low, double high) { return where(le(x, low), low, where(ge(x, high), high, x)); }
 // x mirrored at low and high until it lies between them.
-Tensor reflected(const Tensor& x, double low, double high) {
+TensorHandle reflected(const TensorHandle& x, double low, double high) {
   const double span = high - low;
   if (span <= 0) return x * 0.0;
-  const Tensor distance = abs(x - low), turns = floored(distance / span), rest = distance - turns * span;
-  const Tensor odd = eq(turns - floored(turns / 2.0) * 2.0, 1.0);
+  const TensorHandle distance = abs(x - low), turns = floored(distance / span), rest = distance - turns * span;
+  const TensorHandle odd = eq(turns - floored(turns / 2.0) * 2.0, 1.0);
   return where(odd, high - rest, rest + low);
 }
 
 // The coordinate along an axis of `extent` elements, in elements.
-Tensor position(const Tensor& grid, int64_t extent, const std::string& padding_mode, bool align_corners) {
+TensorHandle position(const TensorHandle& grid, int64_t extent, const std::string& padding_mode, bool align_corners) {
   const double n = double(extent), last = n - 1;
-  Tensor x = align_corners ? (grid + 1.0) * (last / 2) : ((grid + 1.0) * n - 1.0) / 2.0;
+  TensorHandle x = align_corners ? (grid + 1.0) * (last / 2) : ((grid + 1.0) * n - 1.0) / 2.0;
   if (padding_mode == "reflection") x = align_corners ? reflected(x, 0, last) : reflected(x, -0.5, n - 0.5);
   return padding_mode == "zeros" ? x : clipped(x, 0, last);
 }
 
 }  // namespace
 
-Tensor grid_sample(const TensorHandle& input, const TensorHandle& grid, const std::string& mode, const std::string& padding_mode,
+TensorHandle fn::grid_sample(const TensorHandle& input, const TensorHandle& grid, const std::string& mode, const std::string& padding_mode,
     std::optional<bool> align_corners) {
   const int axes = input.rank() - 2;
   const Shape &x = input.shape(), &g = grid.shape();
@@ -88,33 +97,33 @@ Tensor grid_sample(const TensorHandle& input, const TensorHandle& grid, const st
   for (int i = 0; i < axes; ++i) {  // the last coordinate belongs to the first axis
     extents.push_back(x[2 + i]);
     require(x[2 + i] > 0, "expected extents of at least 1: got {}", x);
-    const Tensor p = position(select(grid, g.rank() - 1, axes - 1 - i), x[2 + i], padding_mode, align_corners.value_or(false));
+    const TensorHandle p = position(select(grid, g.rank() - 1, axes - 1 - i), x[2 + i], padding_mode, align_corners.value_or(false));
     positions.push_back(p);
     lower.push_back(nearest ? rounded(p) : floored(p));
   }
   Dims spread{x[0], x[1]};
   spread.append(g.begin() + 1, g.end() - 1);
-  Tensor result;
+  TensorHandle result;
   for (int corner = 0; corner < (nearest ? 1 : 1 << axes); ++corner) {
-    Tensor index, inside, weight;
+    TensorHandle index, inside, weight;
     for (int i = 0; i < axes; ++i) {
       const bool upper = corner >> i & 1;
-      const Tensor at = upper ? lower[i] + 1.0 : Tensor(lower[i]), place = cast(at, DType::int64);
-      const Tensor fits = where(ge(at, 0.0), le(at, double(extents[i] - 1)), false);
-      const Tensor fraction = positions[i] - lower[i], share = upper ? fraction : 1.0 - fraction;
+      const TensorHandle at = upper ? lower[i] + 1.0 : TensorHandle(lower[i]), place = cast(at, DType::int64);
+      const TensorHandle fits = where(ge(at, 0.0), le(at, double(extents[i] - 1)), false);
+      const TensorHandle fraction = positions[i] - lower[i], share = upper ? fraction : 1.0 - fraction;
       index = i == 0 ? place : index * extents[i] + place;
       inside = i == 0 ? fits : where(inside, fits, false);
       if (!nearest) weight = i == 0 ? share : weight * share;
     }
-    const Tensor places = expand(unsqueeze(where(inside, index, 0), 1), spread), seen = expand(unsqueeze(inside, 1), spread);
-    Tensor part = where(seen, unpool_input(input, places, extents, false), 0.0);
+    const TensorHandle places = expand(unsqueeze(where(inside, index, 0), 1), spread), seen = expand(unsqueeze(inside, 1), spread);
+    TensorHandle part = where(seen, unpool_input(input, places, extents, false), 0.0);
     if (!nearest) part = part * unsqueeze(weight, 1);
     result = corner == 0 ? part : result + part;
   }
   return result;
 }
 
-Tensor affine_grid(const TensorHandle& theta, const Dims& size, std::optional<bool> align_corners) {
+TensorHandle fn::affine_grid(const TensorHandle& theta, const Dims& size, std::optional<bool> align_corners) {
   const int64_t axes = size.size() - 2;
   require<ValueError>(axes == 2 || axes == 3, "expected a size of 4 or 5 numbers: got {}", size);
   require(theta.shape() == Shape{size[0], axes, axes + 1}, "theta does not fit the size: got {} for {}", theta.shape(), size);
@@ -128,11 +137,11 @@ Tensor affine_grid(const TensorHandle& theta, const Dims& size, std::optional<bo
   Dims all{size[0]};
   all.append(size.begin() + 2, size.end());
   all.push_back(axes);
-  Tensor grid = expand(column(axes), all);
+  TensorHandle grid = expand(column(axes), all);
   for (int64_t j = 0; j < axes; ++j) {
     const int64_t axis = axes - 1 - j, n = size[2 + axis];
-    const Tensor i = arange(0, n, 1, theta.dtype(), &theta.device());
-    const Tensor at =
+    const TensorHandle i = arange(0, n, 1, theta.dtype(), &theta.device());
+    const TensorHandle at =
         align_corners.value_or(false) ? (n > 1 ? i * (2.0 / double(n - 1)) - 1.0 : i * 0.0) : (i * 2.0 + 1.0) / double(n) - 1.0;
     Dims along(axes + 2, 1);
     along[1 + axis] = n;

@@ -1,6 +1,13 @@
 // Parts of a tensor named by an index along one axis.
 #include "pyburn/ops/index.h"
 
+#include "pyburn/ops/generated/axes.h"
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/split.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -36,21 +43,22 @@ Meta infer_add(const IndexAdd& a, Metas in) {
 }
 
 // dy at the places of the index, in the shape of the source.
-Tensor source_gradient(int64_t dim, const GradContext& c) {
-  const Tensor whole = c.dy().rank() ? Tensor(c.dy()) : reshape(c.dy(), Dims{1});
+TensorHandle source_gradient(int64_t dim, const GradContext& c) {
+  const TensorHandle whole = c.dy().rank() ? TensorHandle(c.dy()) : reshape(c.dy(), Dims{1});
   return reshape(index_select(whole, dim, c.input(1)), c.meta(2).shape);
 }
 Grads grad_select(const IndexAxis& a, const GradContext& c) {
-  const Tensor zero = zeros(c.meta(0).shape, c.meta(0).dtype, &c.dy().device(), false);
+  const TensorHandle zero = zeros(c.meta(0).shape, c.meta(0).dtype, &c.dy().device(), false);
   return {c.meta(0).shape.rank() == 0 ? reshape(c.dy(), Dims{}) : index_add(zero, a.dim, c.input(1), c.dy())};
 }
 Grads grad_add(const IndexAdd& a, const GradContext& c) {
   if (!c.needs(2)) return {c.dy()};
-  const Tensor g = source_gradient(a.dim, c);
-  return {c.dy(), Tensor(), a.alpha == Scalar(1) ? g : g * Operand(a.alpha)};
+  const TensorHandle g = source_gradient(a.dim, c);
+  return {c.dy(), TensorHandle(), a.alpha == Scalar(1) ? g : g * Operand(a.alpha)};
 }
 Grads grad_copy(const IndexAxis& a, const GradContext& c) {
-  return {c.needs(0) ? index_fill(c.dy(), a.dim, c.input(1), 0) : Tensor(), Tensor(), c.needs(2) ? source_gradient(a.dim, c) : Tensor()};
+  return {c.needs(0) ? index_fill(c.dy(), a.dim, c.input(1), 0) : TensorHandle(), TensorHandle(),
+      c.needs(2) ? source_gradient(a.dim, c) : TensorHandle()};
 }
 
 }  // namespace
@@ -175,41 +183,41 @@ constinit FunctionInfo functions[] = {
 };
 
 // The places of the true elements of mask in plain order.
-Tensor places_of(const TensorHandle& mask) {
-  const Tensor rows = nonzero(reshape(mask, Dims{mask.numel()}));
+TensorHandle places_of(const TensorHandle& mask) {
+  const TensorHandle rows = nonzero(reshape(mask, Dims{mask.numel()}));
   return reshape(rows, Dims{rows.shape()[0]});
 }
 }  // namespace
 
-Tensor index_fill(const TensorHandle& input, int64_t dim, const TensorHandle& index, const Operand& value) {
+TensorHandle fn::index_fill(const TensorHandle& input, int64_t dim, const TensorHandle& index, const Operand& value) {
   require(!value.is_tensor() || value.tensor().rank() == 0, "[index_fill] value must be a number or a 0-dimensional tensor: got {}",
       value.is_tensor() ? value.tensor().shape() : Shape());
-  const Tensor one = value.is_tensor()
-                         ? value.tensor().dtype() == input.dtype() ? Tensor(value.tensor()) : cast(value.tensor(), input.dtype())
-                         : full(Dims{}, value.value(), input.dtype(), &input.device(), false);
+  const TensorHandle one =
+      value.is_tensor() ? value.tensor().dtype() == input.dtype() ? TensorHandle(value.tensor()) : cast(value.tensor(), input.dtype())
+                        : full(Dims{}, value.value(), input.dtype(), &input.device(), false);
   Dims size = input.shape();
   if (input.rank()) size[normalise_dim(dim, input.rank())] = index.numel();
   return index_copy(input, dim, index, expand(one, size));
 }
-Tensor argwhere(const TensorHandle& input) { return nonzero(input); }
-Tensors where(const TensorHandle& condition) {
-  const Tensor x = atleast_1d(condition);
+TensorHandle fn::argwhere(const TensorHandle& input) { return nonzero(input); }
+Tensors fn::where(const TensorHandle& condition) {
+  const TensorHandle x = atleast_1d(condition);
   return unbind(nonzero(x), 1);
 }
-Tensor masked_select(const TensorHandle& input, const TensorHandle& mask) {
+TensorHandle fn::masked_select(const TensorHandle& input, const TensorHandle& mask) {
   require<DTypeError>(mask.dtype() == DType::boolean, "[masked_select] expected a bool mask: got {}", mask.dtype());
   const Tensors both = broadcast_tensors({input, mask});
   return index_select(reshape(both[0], Dims{both[0].numel()}), 0, places_of(both[1]));
 }
-Tensor masked_scatter(const TensorHandle& input, const TensorHandle& mask, const TensorHandle& source) {
+TensorHandle fn::masked_scatter(const TensorHandle& input, const TensorHandle& mask, const TensorHandle& source) {
   require<DTypeError>(mask.dtype() == DType::boolean, "[masked_scatter] expected a bool mask: got {}", mask.dtype());
   require<DTypeError>(source.dtype() == input.dtype(), "[masked_scatter] expected input and source of one dtype: got {} and {}",
       input.dtype(), source.dtype());
   const Tensors both = broadcast_tensors({input, mask});
-  const Tensor places = places_of(both[1]);
+  const TensorHandle places = places_of(both[1]);
   require(
       places.numel() <= source.numel(), "[masked_scatter] source has not enough elements: got {} for {}", source.numel(), places.numel());
-  const Tensor elements = slice(reshape(source, Dims{source.numel()}), 0, 0, places.numel());
+  const TensorHandle elements = slice(reshape(source, Dims{source.numel()}), 0, 0, places.numel());
   return reshape(index_copy(reshape(both[0], Dims{both[0].numel()}), 0, places, elements), both[0].shape());
 }
 

@@ -2,6 +2,11 @@
 #include "pyburn/ops/index_tensors.h"
 
 #include "pyburn/ops/copy.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/index_tensors.h"
+#include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -48,17 +53,17 @@ Tensors indices_of(const GradContext& c, int first) {
   return indices;
 }
 Grads grad_index(const IndexTensors& a, const GradContext& c) {
-  const Tensor zero = zeros(c.meta(0).shape, c.meta(0).dtype, &c.dy().device(), false);
+  const TensorHandle zero = zeros(c.meta(0).shape, c.meta(0).dtype, &c.dy().device(), false);
   return {_index_put(zero, c.dy(), indices_of(c, 1), a.axis, true)};
 }
 Grads grad_put(const IndexTensors& a, const GradContext& c) {
   const Tensors indices = indices_of(c, 2);
-  Tensor dx = c.dy();
+  TensorHandle dx = c.dy();
   if (!a.accumulate && c.needs(0)) {
-    const Tensor zero = expand(zeros(Dims{}, dx.dtype(), &dx.device(), false), c.meta(1).shape);
+    const TensorHandle zero = expand(zeros(Dims{}, dx.dtype(), &dx.device(), false), c.meta(1).shape);
     dx = _index_put(dx, zero, indices, a.axis, false);
   }
-  return {dx, c.needs(1) ? _index(c.dy(), indices, a.axis) : Tensor()};
+  return {dx, c.needs(1) ? _index(c.dy(), indices, a.axis) : TensorHandle()};
 }
 
 }  // namespace
@@ -161,7 +166,7 @@ constinit FunctionInfo functions[] = {
 
 // x with the indexed axes side by side: a view.
 struct SideBySide {
-  Tensor x;
+  TensorHandle x;
   Tensors indices;
   int axis;     // where they begin
   Shape named;  // what the indices name
@@ -206,7 +211,7 @@ SmallVector<AxisIndex, 4> leading(const TensorHandle& x, const Tensors& indices)
 }
 }  // namespace
 
-Tensor read_at(const TensorHandle& x, std::span<const AxisIndex> at) {
+TensorHandle read_at(const TensorHandle& x, std::span<const AxisIndex> at) {
   const SideBySide s = side_by_side(x, at);
   return _index(s.x, s.indices, s.axis);
 }
@@ -219,7 +224,7 @@ void write_at(const TensorHandle& x, std::span<const AxisIndex> at, const Tensor
     fits = n == 1 || n == s.named[s.named.rank() - i];
   }
   require(fits, "shape mismatch: value tensor of shape {} cannot be broadcast to indexing result of shape {}", value.shape(), s.named);
-  const Tensor fitted = value.dtype() == x.dtype() ? Tensor(value) : cast(value, x.dtype());
+  const TensorHandle fitted = value.dtype() == x.dtype() ? TensorHandle(value) : cast(value, x.dtype());
   _index_put_into(s.x, s.x, expand(fitted, s.named), s.indices, s.axis, accumulate);
 }
 
@@ -232,13 +237,13 @@ void check_mask(const TensorHandle& x, int axis, const TensorHandle& mask) {
 
 SmallVector<AxisIndex, 4> mask_indices(const TensorHandle& x, int axis, const TensorHandle& mask) {
   check_mask(x, axis, mask);
-  const Tensor places = nonzero(mask);
+  const TensorHandle places = nonzero(mask);
   SmallVector<AxisIndex, 4> result;
   for (int i = 0; i < mask.rank(); ++i) result.push_back({axis + i, select(places, 1, i)});
   return result;
 }
 
-Tensor index_put_(const TensorHandle& input, const Tensors& indices, const TensorHandle& values, bool accumulate) {
+TensorHandle fn::index_put_(const TensorHandle& input, const Tensors& indices, const TensorHandle& values, bool accumulate) {
   require<DTypeError>(values.dtype() == input.dtype(), "[index_put_] expected values of the dtype of the input: got {} for {}",
       values.dtype(), input.dtype());
   const SmallVector<AxisIndex, 4> at = leading(input, indices);
@@ -246,16 +251,18 @@ Tensor index_put_(const TensorHandle& input, const Tensors& indices, const Tenso
   write_at(input, {at.data(), size_t(at.size())}, values, accumulate);
   return input;
 }
-Tensor index_put(const TensorHandle& input, const Tensors& indices, const TensorHandle& values, bool accumulate) {
+TensorHandle fn::index_put(const TensorHandle& input, const Tensors& indices, const TensorHandle& values, bool accumulate) {
   return index_put_(clone(input), indices, values, accumulate);
 }
-Tensor take(const TensorHandle& input, const TensorHandle& index) { return _index(reshape(input, Dims{input.numel()}), {index}, 0); }
-Tensor put(const TensorHandle& input, const TensorHandle& index, const TensorHandle& source, bool accumulate) {
+TensorHandle fn::take(const TensorHandle& input, const TensorHandle& index) {
+  return _index(reshape(input, Dims{input.numel()}), {index}, 0);
+}
+TensorHandle fn::put(const TensorHandle& input, const TensorHandle& index, const TensorHandle& source, bool accumulate) {
   require(
       index.numel() == source.numel(), "[put] source must have as many elements as index: got {} and {}", source.shape(), index.shape());
   require<DTypeError>(
       source.dtype() == input.dtype(), "[put] expected input and source of one dtype: got {} and {}", input.dtype(), source.dtype());
-  const Tensor flat = reshape(input, Dims{input.numel()});
+  const TensorHandle flat = reshape(input, Dims{input.numel()});
   return reshape(_index_put(flat, reshape(source, index.shape()), {index}, 0, accumulate), input.shape());
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <span>
 
-#include "pyburn/ops/tensor.h"
+#include "pyburn/runtime/run.h"
 
 namespace pyburn {
 
@@ -29,7 +29,7 @@ struct AxisIndex {
 
 // The axes of the indices take the place of those that they index; in front, when these do not stand side by side. `at`
 // is in order of axes and not empty.
-Tensor read_at(const TensorHandle& x, std::span<const AxisIndex> at);
+TensorHandle read_at(const TensorHandle& x, std::span<const AxisIndex> at);
 // Overwrites what read_at() would give with `value`, which is broadcast and converted, or adds it. Of repeated indices the
 // last wins.
 void write_at(const TensorHandle& x, std::span<const AxisIndex> at, const TensorHandle& value, bool accumulate = false);

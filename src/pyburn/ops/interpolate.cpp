@@ -4,6 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/interpolate.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/pooling.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -200,8 +205,8 @@ t(1, 2, 3), 5, align_corners=True ! align_corners)"},
 };
 }  // namespace
 
-Tensor interpolate(const TensorHandle& input, const OptionalDims& size, const OptionalNumbers& scale_factor, const std::string& mode,
-    std::optional<bool> align_corners, std::optional<bool> recompute_scale_factor, bool antialias) {
+TensorHandle fn::interpolate(const TensorHandle& input, const OptionalDims& size, const OptionalNumbers& scale_factor,
+    const std::string& mode, std::optional<bool> align_corners, std::optional<bool> recompute_scale_factor, bool antialias) {
   const int axes = input.rank() - 2;
   require(axes >= 1 && axes <= 3, "expected 3 to 5 axes: got {}", input.shape());
   require<ValueError>(size.has_value() != scale_factor.has_value(), "expected either size or scale_factor");
@@ -234,7 +239,7 @@ Tensor interpolate(const TensorHandle& input, const OptionalDims& size, const Op
            : axes == 2 ? adaptive_avg_pool2d(input, extents)
                        : adaptive_avg_pool3d(input, extents);
   // From the last axis to the first: the rows that a later axis adds need not be resized along an earlier one.
-  Tensor y = input;
+  TensorHandle y = input;
   for (int i = axes - 1; i >= 0; --i) {
     const int64_t from = input.shape()[2 + i];
     if (from == extents[i] && (size || scales[i] == 0 || scales[i] == 1) && mode != "nearest-exact") continue;
@@ -256,7 +261,7 @@ int64_t images(const Shape& s) {
 }
 }  // namespace
 
-Tensor pixel_shuffle(const TensorHandle& input, int64_t upscale_factor) {
+TensorHandle fn::pixel_shuffle(const TensorHandle& input, int64_t upscale_factor) {
   const int64_t r = upscale_factor, rank = input.rank();
   require(rank >= 3, "expected at least 3 axes: got {}", input.shape());
   require<ValueError>(r > 0, "expected an upscale_factor of at least 1: got {}", r);
@@ -265,10 +270,10 @@ Tensor pixel_shuffle(const TensorHandle& input, int64_t upscale_factor) {
   Dims size = input.shape();
   size[rank - 3] = c / r / r, size[rank - 2] = h * r, size[rank - 1] = w * r;
   const int64_t batch = images(input.shape());
-  const Tensor parts = permute(reshape(input, Dims{batch, c / r / r, r, r, h, w}), Dims{0, 1, 4, 2, 5, 3});
+  const TensorHandle parts = permute(reshape(input, Dims{batch, c / r / r, r, r, h, w}), Dims{0, 1, 4, 2, 5, 3});
   return independent(reshape(parts, size));
 }
-Tensor pixel_unshuffle(const TensorHandle& input, int64_t downscale_factor) {
+TensorHandle fn::pixel_unshuffle(const TensorHandle& input, int64_t downscale_factor) {
   const int64_t r = downscale_factor, rank = input.rank();
   require(rank >= 3, "expected at least 3 axes: got {}", input.shape());
   require<ValueError>(r > 0, "expected a downscale_factor of at least 1: got {}", r);
@@ -277,10 +282,10 @@ Tensor pixel_unshuffle(const TensorHandle& input, int64_t downscale_factor) {
   Dims size = input.shape();
   size[rank - 3] = c * r * r, size[rank - 2] = h / r, size[rank - 1] = w / r;
   const int64_t batch = images(input.shape());
-  const Tensor parts = permute(reshape(input, Dims{batch, c, h / r, r, w / r, r}), Dims{0, 1, 3, 5, 2, 4});
+  const TensorHandle parts = permute(reshape(input, Dims{batch, c, h / r, r, w / r, r}), Dims{0, 1, 3, 5, 2, 4});
   return independent(reshape(parts, size));
 }
-Tensor channel_shuffle(const TensorHandle& input, int64_t groups) {
+TensorHandle fn::channel_shuffle(const TensorHandle& input, int64_t groups) {
   require(input.rank() >= 3, "expected at least 3 axes: got {}", input.shape());
   const int64_t c = input.shape()[1];
   require<ValueError>(groups > 0 && c % groups == 0, "channels are not divisible by groups: got {} and {}", c, groups);

@@ -2,6 +2,11 @@
 #include "pyburn/ops/join.h"
 
 #include "pyburn/ops/copy.h"
+#include "pyburn/ops/generated/axes.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/join.h"
+#include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -147,12 +152,12 @@ constinit FunctionInfo functions[] = {
                    "axis\n[t()] ! one axis\n[] ! non-empty"},
 };
 
-Tensor as_column(const TensorHandle& t) { return t.rank() <= 1 ? view(contiguous(t), Dims{t.numel(), 1}) : Tensor(t); }
+TensorHandle as_column(const TensorHandle& t) { return t.rank() <= 1 ? view(contiguous(t), Dims{t.numel(), 1}) : TensorHandle(t); }
 }  // namespace
 
-Tensor concat(const Tensors& tensors, int64_t dim) { return cat(tensors, dim); }
-Tensor concatenate(const Tensors& tensors, int64_t dim) { return cat(tensors, dim); }
-Tensor stack(const Tensors& tensors, int64_t dim) {
+TensorHandle fn::concat(const Tensors& tensors, int64_t dim) { return cat(tensors, dim); }
+TensorHandle fn::concatenate(const Tensors& tensors, int64_t dim) { return cat(tensors, dim); }
+TensorHandle fn::stack(const Tensors& tensors, int64_t dim) {
   require<ValueError>(!tensors.empty(), "[stack] expects a non-empty list of Tensors");
   const int axis = normalise_dim(dim, tensors[0].rank() + 1);
   Tensors rows;
@@ -163,20 +168,20 @@ Tensor stack(const Tensors& tensors, int64_t dim) {
   }
   return cat(rows, axis);
 }
-Tensor hstack(const Tensors& tensors) {
+TensorHandle fn::hstack(const Tensors& tensors) {
   const Tensors wide = each(tensors, [](const TensorHandle& t) { return atleast_1d(t); });
   return cat(wide, !wide.empty() && wide[0].rank() > 1 ? 1 : 0);
 }
-Tensor vstack(const Tensors& tensors) {
+TensorHandle fn::vstack(const Tensors& tensors) {
   return cat(each(tensors, [](const TensorHandle& t) { return atleast_2d(t); }), 0);
 }
-Tensor row_stack(const Tensors& tensors) { return vstack(tensors); }
-Tensor dstack(const Tensors& tensors) {
+TensorHandle fn::row_stack(const Tensors& tensors) { return vstack(tensors); }
+TensorHandle fn::dstack(const Tensors& tensors) {
   return cat(each(tensors, [](const TensorHandle& t) { return atleast_3d(t); }), 2);
 }
-Tensor column_stack(const Tensors& tensors) { return cat(each(tensors, as_column), 1); }
+TensorHandle fn::column_stack(const Tensors& tensors) { return cat(each(tensors, as_column), 1); }
 
-Tensor block_diag(const Tensors& tensors) {
+TensorHandle fn::block_diag(const Tensors& tensors) {
   require<ValueError>(!tensors.empty(), "[block_diag] expects a non-empty list of Tensors");
   int64_t rows = 0, columns = 0;
   DType dtype = tensors[0].dtype();
@@ -186,10 +191,10 @@ Tensor block_diag(const Tensors& tensors) {
     columns += t.rank() ? t.shape().back() : 1;
     dtype = promote(dtype, t.dtype());
   }
-  Tensor result = zeros(Dims{rows, columns}, dtype, &tensors[0].device(), false);
+  TensorHandle result = zeros(Dims{rows, columns}, dtype, &tensors[0].device(), false);
   int64_t row = 0, column = 0;
   for (const TensorHandle& t : tensors) {
-    const Tensor block = atleast_2d(t);
+    const TensorHandle block = atleast_2d(t);
     const int64_t height = block.shape()[0], width = block.shape()[1];
     copy_into(narrow(narrow(result, 0, row, height), 1, column, width), block);
     row += height;
@@ -198,7 +203,7 @@ Tensor block_diag(const Tensors& tensors) {
   return result;
 }
 
-Tensor cartesian_prod(const Tensors& tensors) {
+TensorHandle fn::cartesian_prod(const Tensors& tensors) {
   require<ValueError>(!tensors.empty(), "[cartesian_prod] expects a non-empty list of Tensors");
   for (const TensorHandle& t : tensors) require(t.rank() == 1, "[cartesian_prod] expected tensors of one axis: got {}", t.shape());
   if (tensors.size() == 1) return tensors[0];

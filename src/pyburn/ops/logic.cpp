@@ -1,7 +1,13 @@
 // Questions about elements, and operations on truth values and bits.
+#include "pyburn/ops/generated/logic.h"
+
 #include <limits>
 
 #include "pyburn/ops/binary_rules.h"
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/reduce.h"
+#include "pyburn/ops/generated/unary.h"
 #include "pyburn/runtime/transfer.h"
 
 namespace pyburn {
@@ -189,23 +195,25 @@ t(2), t(2, dtype=f64) ! dtypes)"},
 bool all_true(const TensorHandle& condition) { return read_number(sum(condition)) == double(condition.numel()); }
 }  // namespace
 
-Tensor isnan(const TensorHandle& input) { return ne(input, input); }
-Tensor isposinf(const TensorHandle& input) { return eq(input, std::numeric_limits<double>::infinity()); }
-Tensor isneginf(const TensorHandle& input) { return eq(input, -std::numeric_limits<double>::infinity()); }
-Tensor bitwise_not(const TensorHandle& input) { return input.dtype() == DType::boolean ? logical_not(input) : bitwise_xor(input, -1); }
-Tensor isclose(const TensorHandle& input, const TensorHandle& other, double rtol, double atol, bool equal_nan) {
+TensorHandle fn::isnan(const TensorHandle& input) { return ne(input, input); }
+TensorHandle fn::isposinf(const TensorHandle& input) { return eq(input, std::numeric_limits<double>::infinity()); }
+TensorHandle fn::isneginf(const TensorHandle& input) { return eq(input, -std::numeric_limits<double>::infinity()); }
+TensorHandle fn::bitwise_not(const TensorHandle& input) {
+  return input.dtype() == DType::boolean ? logical_not(input) : bitwise_xor(input, -1);
+}
+TensorHandle fn::isclose(const TensorHandle& input, const TensorHandle& other, double rtol, double atol, bool equal_nan) {
   require<DTypeError>(input.dtype() == other.dtype(), "[isclose] expected equal dtypes: got {} and {}", input.dtype(), other.dtype());
   require<ValueError>(rtol >= 0 && atol >= 0, "[isclose] expected rtol and atol of at least 0: got {} and {}", rtol, atol);
   const bool exact = !is_floating(input.dtype());
-  const Tensor a = exact ? cast(input, DType::float64) : detach(input), b = exact ? cast(other, DType::float64) : detach(other);
-  const Tensor near = logical_and(le(abs(a - b), abs(b) * rtol + atol), isfinite(b));  // no distance to an infinity
-  const Tensor close = logical_or(eq(a, b), near);
+  const TensorHandle a = exact ? cast(input, DType::float64) : detach(input), b = exact ? cast(other, DType::float64) : detach(other);
+  const TensorHandle near = logical_and(le(abs(a - b), abs(b) * rtol + atol), isfinite(b));  // no distance to an infinity
+  const TensorHandle close = logical_or(eq(a, b), near);
   return equal_nan ? logical_or(close, logical_and(isnan(a), isnan(b))) : close;
 }
-bool allclose(const TensorHandle& input, const TensorHandle& other, double rtol, double atol, bool equal_nan) {
+bool fn::allclose(const TensorHandle& input, const TensorHandle& other, double rtol, double atol, bool equal_nan) {
   return all_true(isclose(input, other, rtol, atol, equal_nan));
 }
-bool equal(const TensorHandle& input, const TensorHandle& other) {
+bool fn::equal(const TensorHandle& input, const TensorHandle& other) {
   return input.shape() == other.shape() && all_true(eq(detach(input), detach(other)));
 }
 

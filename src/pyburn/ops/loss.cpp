@@ -1,8 +1,20 @@
 // Losses of two tensors of one shape, and distances. Written in public operations: fusion makes one pass of them.
+#include "pyburn/ops/generated/loss.h"
+
 #include <cmath>
 #include <numbers>
 
 #include "pyburn/ops/cross_entropy.h"
+#include "pyburn/ops/generated/activation.h"
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/matmul.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/reduce.h"
+#include "pyburn/ops/generated/transcendental.h"
+#include "pyburn/ops/generated/unary.h"
+#include "pyburn/ops/generated/vector_norm.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -255,74 +267,74 @@ t(2, 3), t(4, 2) ! columns)"},
 };
 
 // The weighted mean divides by the weights.
-Tensor weighted(const Tensor& loss, const TensorHandle& weight, const std::string& reduction) {
+TensorHandle weighted(const TensorHandle& loss, const TensorHandle& weight, const std::string& reduction) {
   if (!weight.defined()) return reduced_loss(loss, reduction);
-  const Tensor scaled = loss * weight;
-  return reduction == "mean" ? sum(scaled) / sum(weight) : Tensor(reduced_loss(scaled, reduction));
+  const TensorHandle scaled = loss * weight;
+  return reduction == "mean" ? sum(scaled) / sum(weight) : TensorHandle(reduced_loss(scaled, reduction));
 }
 void check_shapes(const TensorHandle& input, const TensorHandle& target) {
   require(input.shape() == target.shape(), "expected input and target of equal shapes: got {} and {}", input.shape(), target.shape());
 }
-Tensor log_of_exp_plus_one(const Tensor& x) { return relu(x) + log(exp(-abs(x)) + 1.0); }
+TensorHandle log_of_exp_plus_one(const TensorHandle& x) { return relu(x) + log(exp(-abs(x)) + 1.0); }
 // Zero where x is: 0 log 0 is 0.
-Tensor x_log_x(const TensorHandle& x) {
-  const Tensor zero = eq(x, 0);
+TensorHandle x_log_x(const TensorHandle& x) {
+  const TensorHandle zero = eq(x, 0);
   return where(zero, 0.0, x * log(where(zero, 1.0, x)));
 }
 
 }  // namespace
 
-Tensor mse_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction, const TensorHandle& weight) {
-  const Tensor d = input - target;
+TensorHandle fn::mse_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction, const TensorHandle& weight) {
+  const TensorHandle d = input - target;
   return weighted(d * d, weight, reduction);
 }
-Tensor l1_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction, const TensorHandle& weight) {
+TensorHandle fn::l1_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction, const TensorHandle& weight) {
   return weighted(abs(input - target), weight, reduction);
 }
-Tensor smooth_l1_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction, double beta) {
+TensorHandle fn::smooth_l1_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction, double beta) {
   require<ValueError>(beta >= 0, "expected beta of at least 0: got {}", beta);
   if (beta == 0) return l1_loss(input, target, reduction);
-  const Tensor d = abs(input - target);
+  const TensorHandle d = abs(input - target);
   return reduced_loss(where(lt(d, beta), d * d * (0.5 / beta), d - 0.5 * beta), reduction);
 }
-Tensor huber_loss(
+TensorHandle fn::huber_loss(
     const TensorHandle& input, const TensorHandle& target, const std::string& reduction, double delta, const TensorHandle& weight) {
   require<ValueError>(delta > 0, "expected delta greater than 0: got {}", delta);
-  const Tensor d = abs(input - target);
-  const Tensor loss = where(le(d, delta), d * d * 0.5, (d - 0.5 * delta) * delta);
+  const TensorHandle d = abs(input - target);
+  const TensorHandle loss = where(le(d, delta), d * d * 0.5, (d - 0.5 * delta) * delta);
   return reduced_loss(weight.defined() ? loss * weight : loss, reduction);
 }
-Tensor binary_cross_entropy(
+TensorHandle fn::binary_cross_entropy(
     const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight, const std::string& reduction) {
   check_shapes(input, target);
   // Logarithms stop at -100, so that losses stay finite.
-  const Tensor loss = -(target * maximum(log(input), -100.0) + (1.0 - target) * maximum(log(1.0 - input), -100.0));
+  const TensorHandle loss = -(target * maximum(log(input), -100.0) + (1.0 - target) * maximum(log(1.0 - input), -100.0));
   return reduced_loss(weight.defined() ? loss * weight : loss, reduction);
 }
-Tensor binary_cross_entropy_with_logits(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight,
+TensorHandle fn::binary_cross_entropy_with_logits(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight,
     const std::string& reduction, const TensorHandle& pos_weight) {
   check_shapes(input, target);
-  const Tensor miss = log_of_exp_plus_one(-input);
-  const Tensor loss = (1.0 - target) * input + (pos_weight.defined() ? ((pos_weight - 1.0) * target + 1.0) * miss : miss);
+  const TensorHandle miss = log_of_exp_plus_one(-input);
+  const TensorHandle loss = (1.0 - target) * input + (pos_weight.defined() ? ((pos_weight - 1.0) * target + 1.0) * miss : miss);
   return reduced_loss(weight.defined() ? loss * weight : loss, reduction);
 }
-Tensor kl_div(const TensorHandle& input, const TensorHandle& target, const std::string& reduction, bool log_target) {
-  const Tensor loss = log_target ? exp(target) * (target - input) : x_log_x(target) - target * input;
+TensorHandle fn::kl_div(const TensorHandle& input, const TensorHandle& target, const std::string& reduction, bool log_target) {
+  const TensorHandle loss = log_target ? exp(target) * (target - input) : x_log_x(target) - target * input;
   if (reduction == "batchmean") return sum(loss) / double(input.rank() ? input.shape()[0] : 1);
   return reduced_loss(loss, reduction);
 }
-Tensor poisson_nll_loss(
+TensorHandle fn::poisson_nll_loss(
     const TensorHandle& input, const TensorHandle& target, bool log_input, bool full, double eps, const std::string& reduction) {
-  Tensor loss = log_input ? exp(input) - target * input : input - target * log(input + eps);
+  TensorHandle loss = log_input ? exp(input) - target * input : input - target * log(input + eps);
   if (full) {  // Stirling's approximation of log(target!)
-    const Tensor t = where(gt(target, 1), target, 1.0);
+    const TensorHandle t = where(gt(target, 1), target, 1.0);
     loss = loss + where(gt(target, 1), t * log(t) - t + log(t * (2 * std::numbers::pi)) * 0.5, 0.0);
   }
   return reduced_loss(loss, reduction);
 }
-Tensor gaussian_nll_loss(
+TensorHandle fn::gaussian_nll_loss(
     const TensorHandle& input, const TensorHandle& target, const TensorHandle& var, bool full, double eps, const std::string& reduction) {
-  Tensor variance = var;
+  TensorHandle variance = var;
   if (!(var.shape() == input.shape())) {
     const bool one_short = var.rank() + 1 == input.rank();
     if (one_short) variance = unsqueeze(var, -1);
@@ -332,53 +344,53 @@ Tensor gaussian_nll_loss(
   }
   // Held above eps; the gradient passes as if it were not, as in PyTorch.
   variance = variance + detach(maximum(variance, eps) - variance);
-  const Tensor d = input - target;
-  Tensor loss = (log(variance) + d * d / variance) * 0.5;
+  const TensorHandle d = input - target;
+  TensorHandle loss = (log(variance) + d * d / variance) * 0.5;
   if (full) loss = loss + 0.5 * std::log(2 * std::numbers::pi);
   return reduced_loss(loss, reduction);
 }
-Tensor hinge_embedding_loss(const TensorHandle& input, const TensorHandle& target, double margin, const std::string& reduction) {
+TensorHandle fn::hinge_embedding_loss(const TensorHandle& input, const TensorHandle& target, double margin, const std::string& reduction) {
   return reduced_loss(where(eq(target, 1), 0.0, relu(margin - input)) + where(eq(target, -1), 0.0, input), reduction);
 }
-Tensor margin_ranking_loss(
+TensorHandle fn::margin_ranking_loss(
     const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& target, double margin, const std::string& reduction) {
   return reduced_loss(relu(margin - target * (input1 - input2)), reduction);
 }
-Tensor cosine_embedding_loss(
+TensorHandle fn::cosine_embedding_loss(
     const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& target, double margin, const std::string& reduction) {
   require(input1.rank() == target.rank() + 1 && target.rank() <= 1 && input1.rank() == input2.rank(),
       "expected vectors and a target for each: got {}, {} and target {}", input1.shape(), input2.shape(), target.shape());
   auto dot = [](const TensorHandle& a, const TensorHandle& b) { return sum(a * b, Dims{-1}); };
   constexpr double least = 1e-12;
-  const Tensor cosine = dot(input1, input2) / sqrt((dot(input1, input1) + least) * (dot(input2, input2) + least));
+  const TensorHandle cosine = dot(input1, input2) / sqrt((dot(input1, input1) + least) * (dot(input2, input2) + least));
   return reduced_loss(where(eq(target, 1), 1.0 - cosine, 0.0) + where(eq(target, -1), relu(cosine - margin), 0.0), reduction);
 }
-Tensor triplet_margin_loss(const TensorHandle& anchor, const TensorHandle& positive, const TensorHandle& negative, double margin, double p,
-    double eps, bool swap, const std::string& reduction) {
+TensorHandle fn::triplet_margin_loss(const TensorHandle& anchor, const TensorHandle& positive, const TensorHandle& negative, double margin,
+    double p, double eps, bool swap, const std::string& reduction) {
   require<ValueError>(margin > 0, "expected a margin greater than 0: got {}", margin);
-  Tensor far = pairwise_distance(anchor, negative, p, eps);
+  TensorHandle far = pairwise_distance(anchor, negative, p, eps);
   if (swap) far = minimum(far, pairwise_distance(positive, negative, p, eps));
   return reduced_loss(relu(pairwise_distance(anchor, positive, p, eps) - far + margin), reduction);
 }
-Tensor soft_margin_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction) {
+TensorHandle fn::soft_margin_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction) {
   return reduced_loss(log_of_exp_plus_one(-(target * input)), reduction);
 }
-Tensor cosine_similarity(const TensorHandle& x1, const TensorHandle& x2, int64_t dim, double eps) {
+TensorHandle fn::cosine_similarity(const TensorHandle& x1, const TensorHandle& x2, int64_t dim, double eps) {
   const Shape shape = broadcast_shapes(x1.shape(), x2.shape());
-  const Tensor a = expand(x1, shape), b = expand(x2, shape);
+  const TensorHandle a = expand(x1, shape), b = expand(x2, shape);
   const OptionalDims along = shape.rank() ? OptionalDims(Dims{normalise_dim(dim, shape.rank())}) : std::nullopt;
   // A norm is held above eps; the gradient passes as if it were not, as in PyTorch.
-  auto scaled = [&](const Tensor& x) {
-    const Tensor length = linalg_vector_norm(x, 2, along, true);
+  auto scaled = [&](const TensorHandle& x) {
+    const TensorHandle length = linalg_vector_norm(x, 2, along, true);
     return x / (length + detach(maximum(length, eps) - length));
   };
   return sum(scaled(a) * scaled(b), along);
 }
-Tensor pairwise_distance(const TensorHandle& x1, const TensorHandle& x2, double p, double eps, bool keepdim) {
+TensorHandle fn::pairwise_distance(const TensorHandle& x1, const TensorHandle& x2, double p, double eps, bool keepdim) {
   require(x1.rank() > 0 && x2.rank() > 0, "expected at least one axis: got {} and {}", x1.shape(), x2.shape());
   return linalg_vector_norm(x1 - x2 + eps, p, Dims{-1}, keepdim);
 }
-Tensor cdist(const TensorHandle& x1, const TensorHandle& x2, double p) {
+TensorHandle fn::cdist(const TensorHandle& x1, const TensorHandle& x2, double p) {
   require(x1.rank() >= 2 && x2.rank() >= 2, "expected at least 2 axes: got {} and {}", x1.shape(), x2.shape());
   require(x1.shape().back() == x2.shape().back(), "expected equal numbers of columns: got {} and {}", x1.shape(), x2.shape());
   return linalg_vector_norm(unsqueeze(x1, -2) - unsqueeze(x2, -3), p, Dims{-1});

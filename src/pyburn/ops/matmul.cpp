@@ -1,6 +1,9 @@
 // Matrix products.
 #include "pyburn/ops/matmul.h"
 
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/matmul.h"
+#include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -20,7 +23,8 @@ Meta infer(const NoAttrs&, Metas in) {
 }
 Grads grad_bmm(const NoAttrs&, const GradContext& c) {
   const TensorHandle& dy = c.dy();
-  return {c.needs(0) ? bmm(dy, transpose(c.input(1), 1, 2)) : Tensor(), c.needs(1) ? bmm(transpose(c.input(0), 1, 2), dy) : Tensor()};
+  return {c.needs(0) ? bmm(dy, transpose(c.input(1), 1, 2)) : TensorHandle(),
+      c.needs(1) ? bmm(transpose(c.input(0), 1, 2), dy) : TensorHandle()};
 }
 
 }  // namespace
@@ -234,17 +238,17 @@ t(2, 3), t(2, 3), t(5, 3, 4) ! does not fit)"},
 };
 
 // input @ other under the name of the function that users called.
-Tensor product(const TensorHandle& input, const TensorHandle& other) {
+TensorHandle product(const TensorHandle& input, const TensorHandle& other) {
   require(input.rank() > 0 && other.rank() > 0, "both operands need at least one axis: got {} and {}", input.shape(), other.shape());
-  const Tensor a = input.rank() == 1 ? unsqueeze(input, 0) : Tensor(input);
-  const Tensor b = other.rank() == 1 ? unsqueeze(other, 1) : Tensor(other);
+  const TensorHandle a = input.rank() == 1 ? unsqueeze(input, 0) : TensorHandle(input);
+  const TensorHandle b = other.rank() == 1 ? unsqueeze(other, 1) : TensorHandle(other);
   const int64_t m = a.shape()[a.rank() - 2], k = a.shape().back(), n = b.shape().back();
   require(k == b.shape()[b.rank() - 2], "inner dimensions differ: got {} and {}", input.shape(), other.shape());
   check_dtypes(a.dtype(), b.dtype());
   Shape batch_a = a.shape(), batch_b = b.shape();
   batch_a.resize(a.rank() - 2);
   batch_b.resize(b.rank() - 2);
-  Tensor y;
+  TensorHandle y;
   if (batch_b.empty()) {  // one matrix on the right: the batch of the left is rows
     y = bmm(unsqueeze(a.rank() == 2 ? a : reshape(a, Dims{batch_a.numel() * m, k}), 0), unsqueeze(b, 0));
     Dims size = batch_a;
@@ -265,41 +269,41 @@ Tensor product(const TensorHandle& input, const TensorHandle& other) {
 }
 
 // beta * input + alpha * product. Where beta is 0 the input may hold anything, even NaN.
-Tensor combined(const TensorHandle& input, const TensorHandle& product, const Scalar& beta, const Scalar& alpha) {
+TensorHandle combined(const TensorHandle& input, const TensorHandle& product, const Scalar& beta, const Scalar& alpha) {
   const Shape &x = input.shape(), &y = product.shape();
   bool fits = x.rank() <= y.rank();
   for (int k = 1; fits && k <= x.rank(); ++k) fits = x[x.rank() - k] == 1 || x[x.rank() - k] == y[y.rank() - k];
   require(fits, "input does not fit the product: got {} for {}", x, y);
   if (!is_floating(promote(input.dtype(), product.dtype())))
     require<DTypeError>(!beta.is_floating() && !alpha.is_floating(), "expected integers for alpha and beta: got {} and {}", alpha, beta);
-  if (beta.to_double() == 0) return alpha.to_double() == 1 ? Tensor(product) : mul(product, alpha);
-  return add(beta.to_double() == 1 ? Tensor(input) : mul(input, beta), product, alpha);
+  if (beta.to_double() == 0) return alpha.to_double() == 1 ? TensorHandle(product) : mul(product, alpha);
+  return add(beta.to_double() == 1 ? TensorHandle(input) : mul(input, beta), product, alpha);
 }
-Tensor same_dtype(const TensorHandle& input, const Tensor& product) {
+TensorHandle same_dtype(const TensorHandle& input, const TensorHandle& product) {
   check_dtypes(input.dtype(), product.dtype());
   return product;
 }
 
 }  // namespace
 
-Tensor matmul(const TensorHandle& input, const TensorHandle& other) {
+TensorHandle fn::matmul(const TensorHandle& input, const TensorHandle& other) {
   return naming("matmul", [&] { return product(input, other); });
 }
-Tensor mm(const TensorHandle& input, const TensorHandle& mat2) {
+TensorHandle fn::mm(const TensorHandle& input, const TensorHandle& mat2) {
   require(input.rank() == 2 && mat2.rank() == 2, "expected two matrices: got {} and {}", input.shape(), mat2.shape());
   return product(input, mat2);
 }
-Tensor mv(const TensorHandle& input, const TensorHandle& vec) {
+TensorHandle fn::mv(const TensorHandle& input, const TensorHandle& vec) {
   require(input.rank() == 2 && vec.rank() == 1, "expected a matrix and a vector: got {} and {}", input.shape(), vec.shape());
   return product(input, vec);
 }
-Tensor dot(const TensorHandle& input, const TensorHandle& tensor) {
+TensorHandle fn::dot(const TensorHandle& input, const TensorHandle& tensor) {
   require(input.rank() == 1 && tensor.rank() == 1, "expected two vectors: got {} and {}", input.shape(), tensor.shape());
   return product(input, tensor);
 }
-Tensor vdot(const TensorHandle& input, const TensorHandle& other) { return dot(input, other); }
+TensorHandle fn::vdot(const TensorHandle& input, const TensorHandle& other) { return dot(input, other); }
 
-Tensor inner(const TensorHandle& input, const TensorHandle& other) {
+TensorHandle fn::inner(const TensorHandle& input, const TensorHandle& other) {
   if (input.rank() == 0 || other.rank() == 0) return input * other;
   const int64_t k = input.shape().back();
   require(k == other.shape().back(), "inner dimensions differ: got {} and {}", input.shape(), other.shape());
@@ -307,45 +311,50 @@ Tensor inner(const TensorHandle& input, const TensorHandle& other) {
   size.pop_back();
   const int64_t rows = Shape(size).numel(), columns = other.rank() == 1 ? 1 : other.numel() / std::max<int64_t>(k, 1);
   size.append(other.shape().begin(), other.shape().end() - 1);
-  const Tensor left = reshape(input, Dims{rows, k}), right = reshape(other, Dims{columns, k});
+  const TensorHandle left = reshape(input, Dims{rows, k}), right = reshape(other, Dims{columns, k});
   return independent(reshape(product(left, transpose(right, 0, 1)), size));
 }
 
-Tensor outer(const TensorHandle& input, const TensorHandle& vec2) {
+TensorHandle fn::outer(const TensorHandle& input, const TensorHandle& vec2) {
   require(input.rank() == 1 && vec2.rank() == 1, "expected two vectors: got {} and {}", input.shape(), vec2.shape());
   return unsqueeze(input, 1) * vec2;
 }
-Tensor ger(const TensorHandle& input, const TensorHandle& vec2) { return outer(input, vec2); }
+TensorHandle fn::ger(const TensorHandle& input, const TensorHandle& vec2) { return outer(input, vec2); }
 
-Tensor addmm(const TensorHandle& input, const TensorHandle& mat1, const TensorHandle& mat2, const Scalar& beta, const Scalar& alpha) {
+TensorHandle fn::addmm(
+    const TensorHandle& input, const TensorHandle& mat1, const TensorHandle& mat2, const Scalar& beta, const Scalar& alpha) {
   return combined(input, same_dtype(input, mm(mat1, mat2)), beta, alpha);
 }
-Tensor addmv(const TensorHandle& input, const TensorHandle& mat, const TensorHandle& vec, const Scalar& beta, const Scalar& alpha) {
+TensorHandle fn::addmv(
+    const TensorHandle& input, const TensorHandle& mat, const TensorHandle& vec, const Scalar& beta, const Scalar& alpha) {
   return combined(input, same_dtype(input, mv(mat, vec)), beta, alpha);
 }
-Tensor addr(const TensorHandle& input, const TensorHandle& vec1, const TensorHandle& vec2, const Scalar& beta, const Scalar& alpha) {
+TensorHandle fn::addr(
+    const TensorHandle& input, const TensorHandle& vec1, const TensorHandle& vec2, const Scalar& beta, const Scalar& alpha) {
   return combined(input, outer(vec1, vec2), beta, alpha);
 }
-Tensor baddbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) {
+TensorHandle fn::baddbmm(
+    const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) {
   return combined(input, same_dtype(input, bmm(batch1, batch2)), beta, alpha);
 }
 // The sum over the batch is part of the inner dimension of one product.
-Tensor addbmm(const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) {
+TensorHandle fn::addbmm(
+    const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) {
   const Shape &a = batch1.shape(), &b = batch2.shape();
   require(a.rank() == 3 && b.rank() == 3, "expected two batches of matrices: got {} and {}", a, b);
   require(a[0] == b[0], "batch sizes differ: got {} and {}", a, b);
   require(a[2] == b[1], "inner dimensions differ: got {} and {}", a, b);
-  const Tensor left = reshape(transpose(batch1, 0, 1), Dims{a[1], a[0] * a[2]}), right = reshape(batch2, Dims{b[0] * b[1], b[2]});
+  const TensorHandle left = reshape(transpose(batch1, 0, 1), Dims{a[1], a[0] * a[2]}), right = reshape(batch2, Dims{b[0] * b[1], b[2]});
   return addmm(input, left, right, beta, alpha);
 }
 
-Tensor linear(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias) {
+TensorHandle fn::linear(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias) {
   require(weight.rank() == 1 || weight.rank() == 2, "expected a weight of 1 or 2 axes: got {}", weight.shape());
-  const Tensor y = product(input, t(weight));
+  const TensorHandle y = product(input, t(weight));
   return bias.defined() ? y + bias : y;
 }
 
-Tensor bilinear(const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& weight, const TensorHandle& bias) {
+TensorHandle fn::bilinear(const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& weight, const TensorHandle& bias) {
   require(weight.rank() == 3, "expected a weight of 3 axes: got {}", weight.shape());
   const int64_t o = weight.shape()[0], i = weight.shape()[1], j = weight.shape()[2];
   Dims size = input1.shape(), other = input2.shape();
@@ -354,10 +363,10 @@ Tensor bilinear(const TensorHandle& input1, const TensorHandle& input2, const Te
   other.resize(std::max<int64_t>(0, other.size() - 1));
   require(fits && size == other, "weight does not fit the inputs: got {} for {} and {}", weight.shape(), input1.shape(), input2.shape());
   const int64_t n = Shape(size).numel();
-  const Tensor left = product(reshape(input1, Dims{n, i}), reshape(transpose(weight, 0, 1), Dims{i, o * j}));
+  const TensorHandle left = product(reshape(input1, Dims{n, i}), reshape(transpose(weight, 0, 1), Dims{i, o * j}));
   size.push_back(o);
-  const Tensor y = reshape(bmm(reshape(left, Dims{n, o, j}), reshape(input2, Dims{n, j, 1})), size);
-  return bias.defined() ? y + bias : Tensor(independent(y));
+  const TensorHandle y = reshape(bmm(reshape(left, Dims{n, o, j}), reshape(input2, Dims{n, j, 1})), size);
+  return bias.defined() ? y + bias : TensorHandle(independent(y));
 }
 
 void register_matmul(OpTable& table) {

@@ -3,6 +3,12 @@
 
 #include <algorithm>
 
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/moments.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/reduce.h"
+#include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -18,22 +24,22 @@ double divisor(const VarMean& a, const Shape& x) { return std::max(double(count(
 
 Grads grad(const VarMean& a, const GradContext& c) {
   const Shape& shape = c.meta(0).shape;
-  auto over = [&](const TensorHandle& t) { return Tensor(spread(t, a.dim, a.keepdim, shape)); };
-  Tensor dx;
+  auto over = [&](const TensorHandle& t) { return TensorHandle(spread(t, a.dim, a.keepdim, shape)); };
+  TensorHandle dx;
   if (c.has_dy(0)) {
     const TensorHandle x = c.input(0);
     dx = (x - mean(x, a.dim, true)) * over(c.dy(0) * (2 / divisor(a, shape)));  // mean(x), not the output: it has a gradient too
   }
   if (c.has_dy(1)) {
-    const Tensor share = over(c.dy(1) / double(count(shape, a.dim)));
+    const TensorHandle share = over(c.dy(1) / double(count(shape, a.dim)));
     dx = dx.defined() ? dx + share : share;
   }
   return {dx};
 }
 Tensors as_sums(const VarMean& a, Inputs in) {
   const TensorHandle& x = *in[0];
-  const Tensor average = mean(x, a.dim, true), centred = x - average;
-  const Tensor variance = sum(centred * centred, a.dim, a.keepdim) / divisor(a, x.shape());
+  const TensorHandle average = mean(x, a.dim, true), centred = x - average;
+  const TensorHandle variance = sum(centred * centred, a.dim, a.keepdim) / divisor(a, x.shape());
   return {variance, reshape(average, variance.shape())};
 }
 
@@ -151,35 +157,39 @@ constinit FunctionInfo functions[] = {
 };
 
 // A deviation of 0 is the least there is: its gradient is 0, not infinite, as in PyTorch.
-Tensor root(const Tensor& variance) {
-  const Tensor zero = eq(variance, 0);
+TensorHandle root(const TensorHandle& variance) {
+  const TensorHandle zero = eq(variance, 0);
   return where(zero, 0.0, sqrt(where(zero, 1.0, variance)));
 }
 using Correction = const std::optional<Scalar>&;
 }  // namespace
 
-Results<2> var_mean(const TensorHandle& x, const OptionalDims& dim, bool unbiased, bool keepdim) {
+Handles<2> fn::var_mean(const TensorHandle& x, const OptionalDims& dim, bool unbiased, bool keepdim) {
   return var_mean(x, dim, std::optional<Scalar>(int(unbiased)), keepdim);
 }
-Results<2> var_mean(const TensorHandle& x, bool unbiased) { return var_mean(x, std::nullopt, unbiased, false); }
-Tensor var(const TensorHandle& x, const OptionalDims& dim, Correction correction, bool keepdim) {
+Handles<2> fn::var_mean(const TensorHandle& x, bool unbiased) { return var_mean(x, std::nullopt, unbiased, false); }
+TensorHandle fn::var(const TensorHandle& x, const OptionalDims& dim, Correction correction, bool keepdim) {
   return var_mean(x, dim, correction, keepdim)[0];
 }
-Tensor var(const TensorHandle& x, const OptionalDims& dim, bool unbiased, bool keepdim) { return var_mean(x, dim, unbiased, keepdim)[0]; }
-Tensor var(const TensorHandle& x, bool unbiased) { return var_mean(x, unbiased)[0]; }
-Results<2> std_mean(const TensorHandle& x, const OptionalDims& dim, Correction correction, bool keepdim) {
+TensorHandle fn::var(const TensorHandle& x, const OptionalDims& dim, bool unbiased, bool keepdim) {
+  return var_mean(x, dim, unbiased, keepdim)[0];
+}
+TensorHandle fn::var(const TensorHandle& x, bool unbiased) { return var_mean(x, unbiased)[0]; }
+Handles<2> fn::std_mean(const TensorHandle& x, const OptionalDims& dim, Correction correction, bool keepdim) {
   const auto [variance, average] = var_mean(x, dim, correction, keepdim);
   return {root(variance), average};
 }
-Results<2> std_mean(const TensorHandle& x, const OptionalDims& dim, bool unbiased, bool keepdim) {
+Handles<2> fn::std_mean(const TensorHandle& x, const OptionalDims& dim, bool unbiased, bool keepdim) {
   return std_mean(x, dim, std::optional<Scalar>(int(unbiased)), keepdim);
 }
-Results<2> std_mean(const TensorHandle& x, bool unbiased) { return std_mean(x, std::nullopt, unbiased, false); }
-Tensor std(const TensorHandle& x, const OptionalDims& dim, Correction correction, bool keepdim) {
+Handles<2> fn::std_mean(const TensorHandle& x, bool unbiased) { return std_mean(x, std::nullopt, unbiased, false); }
+TensorHandle fn::std(const TensorHandle& x, const OptionalDims& dim, Correction correction, bool keepdim) {
   return root(var(x, dim, correction, keepdim));
 }
-Tensor std(const TensorHandle& x, const OptionalDims& dim, bool unbiased, bool keepdim) { return root(var(x, dim, unbiased, keepdim)); }
-Tensor std(const TensorHandle& x, bool unbiased) { return root(var(x, unbiased)); }
+TensorHandle fn::std(const TensorHandle& x, const OptionalDims& dim, bool unbiased, bool keepdim) {
+  return root(var(x, dim, unbiased, keepdim));
+}
+TensorHandle fn::std(const TensorHandle& x, bool unbiased) { return root(var(x, unbiased)); }
 
 void register_moments(OpTable& table) {
   table.add({&op::var_mean});

@@ -3,6 +3,10 @@
 
 #include <algorithm>
 
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/pointwise.h"
+#include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/part_gradient.h"
 
 namespace pyburn {
@@ -177,22 +181,22 @@ Grads grad_expand(const Expand& a, const GradContext& c) {
   for (int i = 0; i < a.shape.rank(); ++i)
     if (i < extra || (from[i - extra] == 1 && a.shape[i] != 1)) stretched.push_back(i);
   if (stretched.empty()) return {c.dy()};
-  const Tensor total = sum(c.dy(), stretched, true);
+  const TensorHandle total = sum(c.dy(), stretched, true);
   return {extra ? reshape(total, from) : total};
 }
 Grads grad_slice(const Slice& a, const GradContext& c) {
-  return {embedded(c, [&](const Tensor& w) { return slice(w, a.dim, a.start, a.start + a.length * a.step, a.step); })};
+  return {embedded(c, [&](const TensorHandle& w) { return slice(w, a.dim, a.start, a.start + a.length * a.step, a.step); })};
 }
 Grads grad_select(const Select& a, const GradContext& c) {
-  return {embedded(c, [&](const Tensor& w) { return select(w, a.dim, a.index); })};
+  return {embedded(c, [&](const TensorHandle& w) { return select(w, a.dim, a.index); })};
 }
 Grads grad_unsqueeze(const InsertAxis& a, const GradContext& c) { return {remove_axis(c.dy(), a.dim)}; }
 Grads grad_remove_axis(const RemoveAxis& a, const GradContext& c) { return {unsqueeze(c.dy(), a.dim)}; }
 
 Meta infer_reshape(const View& a, Metas in) { return {infer_size(a.shape, in[0].shape.numel()), in[0].dtype}; }
-Tensor decompose_reshape(const View& a, Inputs in) {
+TensorHandle decompose_reshape(const View& a, Inputs in) {
   const TensorHandle& x = *in[0];
-  return view_strides(x.layout(), a.shape) ? view(x, a.shape) : Tensor(independent(view(contiguous_copy(x), a.shape)));
+  return view_strides(x.layout(), a.shape) ? view(x, a.shape) : TensorHandle(independent(view(contiguous_copy(x), a.shape)));
 }
 
 }  // namespace
@@ -321,24 +325,24 @@ constinit FunctionInfo functions[] = {
 };
 }  // namespace
 
-Tensor transpose(const TensorHandle& input, int64_t dim0, int64_t dim1) {
+TensorHandle fn::transpose(const TensorHandle& input, int64_t dim0, int64_t dim1) {
   const int a = normalise_dim(dim0, input.rank()), b = normalise_dim(dim1, input.rank());
   Dims order;
   for (int i = 0; i < input.rank(); ++i) order.push_back(i == a ? b : i == b ? a : i);
   return permute(input, order);
 }
-Tensor t(const TensorHandle& input) {
+TensorHandle fn::t(const TensorHandle& input) {
   require(input.rank() <= 2, "[t] expected at most 2 axes: got {}", input.shape());
-  return input.rank() == 2 ? permute(input, Dims{1, 0}) : Tensor(input);
+  return input.rank() == 2 ? permute(input, Dims{1, 0}) : TensorHandle(input);
 }
-Tensor squeeze(const TensorHandle& input, const OptionalDims& dim) {
+TensorHandle fn::squeeze(const TensorHandle& input, const OptionalDims& dim) {
   const Dims axes = normalise_dims(dim, input.rank());
-  Tensor y = input;
+  TensorHandle y = input;
   for (int64_t i = axes.size() - 1; i >= 0; --i)
     if (input.shape()[axes[i]] == 1) y = remove_axis(y, axes[i]);
   return y;
 }
-Tensor flatten(const TensorHandle& input, int64_t start_dim, int64_t end_dim) {
+TensorHandle fn::flatten(const TensorHandle& input, int64_t start_dim, int64_t end_dim) {
   if (input.rank() == 0) return reshape(input, Dims{1});
   const int a = normalise_dim(start_dim, input.rank()), b = normalise_dim(end_dim, input.rank());
   require(a <= b, "[flatten] start_dim cannot come after end_dim: got {} and {}", start_dim, end_dim);
@@ -349,7 +353,7 @@ Tensor flatten(const TensorHandle& input, int64_t start_dim, int64_t end_dim) {
   }
   return reshape(input, size);
 }
-Tensor narrow(const TensorHandle& input, int64_t dim, int64_t start, int64_t length) {
+TensorHandle fn::narrow(const TensorHandle& input, int64_t dim, int64_t start, int64_t length) {
   require<IndexError>(input.rank() > 0, "[narrow] needs at least one axis: got rank 0");
   const int d = normalise_dim(dim, input.rank());
   const int64_t n = input.shape()[d], first = start < 0 ? start + n : start;

@@ -4,6 +4,19 @@
 #include <limits>
 
 #include "pyburn/ops/copy.h"
+#include "pyburn/ops/generated/batch_norm.h"
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/matmul.h"
+#include "pyburn/ops/generated/moments.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/norm.h"
+#include "pyburn/ops/generated/reduce.h"
+#include "pyburn/ops/generated/scan.h"
+#include "pyburn/ops/generated/unary.h"
+#include "pyburn/ops/generated/vector_norm.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -44,20 +57,20 @@ struct Views {
   int64_t rows, examples, channels, inner;
   Views(const NormaliseRows& a, const TensorHandle& x, int64_t rows)
       : rows(rows), examples(rows / a.groups), channels(channels_of(a, x.numel(), rows)), inner(a.inner) {}
-  Tensor by_row(const TensorHandle& t) const { return reshape(t, Dims{rows, channels * examples / rows * inner}); }
-  Tensor by_channel(const TensorHandle& t) const { return reshape(t, Dims{examples, channels, inner}); }
-  Tensor per_row(const TensorHandle& t) const { return reshape(t, Dims{rows, 1}); }
-  Tensor per_channel(const TensorHandle& t) const { return reshape(t, Dims{channels, 1}); }
+  TensorHandle by_row(const TensorHandle& t) const { return reshape(t, Dims{rows, channels * examples / rows * inner}); }
+  TensorHandle by_channel(const TensorHandle& t) const { return reshape(t, Dims{examples, channels, inner}); }
+  TensorHandle per_row(const TensorHandle& t) const { return reshape(t, Dims{rows, 1}); }
+  TensorHandle per_channel(const TensorHandle& t) const { return reshape(t, Dims{channels, 1}); }
 };
 
 Tensors by_moments(const NormaliseRows& a, Inputs in) {
   const TensorHandle &x = *in[0], &weight = *in[1], &bias = *in[2];
   const Views v(a, x, a.rows);
-  const Tensor rows = v.by_row(x);
-  const Tensor average = a.centred ? mean(rows, Dims{1}, true) : zeros(Dims{a.rows, 1}, x.dtype(), &x.device());
-  const Tensor centred = a.centred ? rows - average : rows;
-  const Tensor rstd = rsqrt(mean(centred * centred, Dims{1}, true) + a.eps);
-  Tensor y = v.by_channel(centred * rstd);
+  const TensorHandle rows = v.by_row(x);
+  const TensorHandle average = a.centred ? mean(rows, Dims{1}, true) : zeros(Dims{a.rows, 1}, x.dtype(), &x.device());
+  const TensorHandle centred = a.centred ? rows - average : rows;
+  const TensorHandle rstd = rsqrt(mean(centred * centred, Dims{1}, true) + a.eps);
+  TensorHandle y = v.by_channel(centred * rstd);
   if (weight.defined()) y = y * v.per_channel(weight);
   if (bias.defined()) y = y + v.per_channel(bias);
   return {reshape(y, x.shape()), reshape(average, Dims{a.rows}), reshape(rstd, Dims{a.rows})};
@@ -65,17 +78,17 @@ Tensors by_moments(const NormaliseRows& a, Inputs in) {
 Tensors backward_by_moments(const NormaliseRows& a, Inputs in) {
   const TensorHandle &dy = *in[0], &x = *in[1], &average = *in[2], &rstd = *in[3], &weight = *in[4];
   const Views v(a, x, average.numel());
-  const Tensor normal = (v.by_row(x) - v.per_row(average)) * v.per_row(rstd);
-  const Tensor grads = v.by_channel(dy);
-  const Tensor g = v.by_row(weight.defined() ? grads * v.per_channel(weight) : grads);
-  Tensor dx = g - normal * mean(g * normal, Dims{1}, true);
+  const TensorHandle normal = (v.by_row(x) - v.per_row(average)) * v.per_row(rstd);
+  const TensorHandle grads = v.by_channel(dy);
+  const TensorHandle g = v.by_row(weight.defined() ? grads * v.per_channel(weight) : grads);
+  TensorHandle dx = g - normal * mean(g * normal, Dims{1}, true);
   if (a.centred) dx = dx - mean(g, Dims{1}, true);
   return {reshape(dx * v.per_row(rstd), x.shape()), sum(grads * v.by_channel(normal), Dims{0, 2}), sum(grads, Dims{0, 2})};
 }
 Grads grad(const NormaliseRows& a, const GradContext& c) {
   const TensorHandle x = c.input(0), weight = c.input(1), average = c.output(1), rstd = c.output(2);
   const Views v(a, x, a.rows);
-  Tensor dx, dweight, dbias;
+  TensorHandle dx, dweight, dbias;
   if (c.has_dy(0)) {
     auto [a0, a1, a2] = normalise_rows_backward(c.dy(0), x, average, rstd, weight, a.groups, a.inner, a.centred);
     dx = a0;
@@ -83,7 +96,7 @@ Grads grad(const NormaliseRows& a, const GradContext& c) {
     if (c.needs(2)) dbias = reshape(a2, c.meta(2).shape);
   }
   const double n = double(x.numel()) / double(a.rows);
-  auto also = [&](const Tensor& more) { dx = dx.defined() ? dx + reshape(more, x.shape()) : reshape(more, x.shape()); };
+  auto also = [&](const TensorHandle& more) { dx = dx.defined() ? dx + reshape(more, x.shape()) : reshape(more, x.shape()); };
   if (c.has_dy(1) && a.centred) also(expand(v.per_row(c.dy(1) / n), v.by_row(x).shape()));
   if (c.has_dy(2)) also((v.by_row(x) - v.per_row(average)) * v.per_row(c.dy(2) * pow(rstd, 3) * (-1 / n)));
   return {dx, dweight, dbias};
@@ -264,7 +277,7 @@ void move_towards(const TensorHandle& running, const TensorHandle& value, double
   add_into(running, mul(running, 1 - momentum), mul(value, momentum));
 }
 // One number per channel, along axis 1 of x.
-Tensor along_channels(const TensorHandle& t, const TensorHandle& x) {
+TensorHandle along_channels(const TensorHandle& t, const TensorHandle& x) {
   Dims along(x.rank(), 1);
   along[1] = t.numel();
   return reshape(t, along);
@@ -274,23 +287,23 @@ void check_per_channel(const TensorHandle& x, std::initializer_list<const Tensor
     if (t->defined())
       require(t->shape() == Shape{x.shape()[1]}, "[{}] expected one number per channel: got {} for {}", op, t->shape(), x.shape());
 }
-Tensor scaled(const TensorHandle& x, const TensorHandle& average, const TensorHandle& variance, const TensorHandle& weight,
+TensorHandle scaled(const TensorHandle& x, const TensorHandle& average, const TensorHandle& variance, const TensorHandle& weight,
     const TensorHandle& bias, double eps) {
-  Tensor scale = rsqrt(variance + eps);
+  TensorHandle scale = rsqrt(variance + eps);
   if (weight.defined()) scale = scale * weight;
-  const Tensor y = (x - along_channels(average, x)) * along_channels(scale, x);
+  const TensorHandle y = (x - along_channels(average, x)) * along_channels(scale, x);
   return bias.defined() ? y + along_channels(bias, x) : y;
 }
 }  // namespace
 
-Tensor layer_norm(
+TensorHandle fn::layer_norm(
     const TensorHandle& input, const Dims& normalized_shape, const TensorHandle& weight, const TensorHandle& bias, double eps) {
   check_tail(input, normalized_shape, {&weight, &bias}, "layer_norm");
   const int64_t n = product(normalized_shape);
   if (input.numel() == 0) return clone(input);
   return normalise_rows(input, weight, bias, input.numel() / n, 1, 1, eps, true)[0];
 }
-Tensor rms_norm(const TensorHandle& input, const Dims& normalized_shape, const TensorHandle& weight, std::optional<double> eps) {
+TensorHandle fn::rms_norm(const TensorHandle& input, const Dims& normalized_shape, const TensorHandle& weight, std::optional<double> eps) {
   check_tail(input, normalized_shape, {&weight}, "rms_norm");
   if (input.numel() == 0) return clone(input);
   const double least = input.dtype() == DType::float64   ? std::numeric_limits<double>::epsilon()
@@ -299,7 +312,8 @@ Tensor rms_norm(const TensorHandle& input, const Dims& normalized_shape, const T
                                                          : 0x1p-7;
   return normalise_rows(input, weight, {}, input.numel() / product(normalized_shape), 1, 1, eps.value_or(least), false)[0];
 }
-Tensor group_norm(const TensorHandle& input, int64_t num_groups, const TensorHandle& weight, const TensorHandle& bias, double eps) {
+TensorHandle fn::group_norm(
+    const TensorHandle& input, int64_t num_groups, const TensorHandle& weight, const TensorHandle& bias, double eps) {
   require(input.rank() >= 2, "[group_norm] expected at least 2 axes: got {}", input.shape());
   const int64_t channels = input.shape()[1];
   require<ValueError>(num_groups > 0 && channels % num_groups == 0,
@@ -309,7 +323,7 @@ Tensor group_norm(const TensorHandle& input, int64_t num_groups, const TensorHan
   const int64_t examples = input.shape()[0];
   return normalise_rows(input, weight, bias, examples * num_groups, num_groups, input.numel() / examples / channels, eps, true)[0];
 }
-Tensor instance_norm(const TensorHandle& input, const TensorHandle& running_mean, const TensorHandle& running_var,
+TensorHandle fn::instance_norm(const TensorHandle& input, const TensorHandle& running_mean, const TensorHandle& running_var,
     const TensorHandle& weight, const TensorHandle& bias, bool use_input_stats, double momentum, double eps) {
   require(input.rank() >= 3, "[instance_norm] expected at least 3 axes: got {}", input.shape());
   check_per_channel(input, {&running_mean, &running_var, &weight, &bias}, "instance_norm");
@@ -327,8 +341,8 @@ Tensor instance_norm(const TensorHandle& input, const TensorHandle& running_mean
   }
   return group_norm(input, input.shape()[1], weight, bias, eps);
 }
-Tensor batch_norm(const TensorHandle& input, const TensorHandle& running_mean, const TensorHandle& running_var, const TensorHandle& weight,
-    const TensorHandle& bias, bool training, double momentum, double eps) {
+TensorHandle fn::batch_norm(const TensorHandle& input, const TensorHandle& running_mean, const TensorHandle& running_var,
+    const TensorHandle& weight, const TensorHandle& bias, bool training, double momentum, double eps) {
   require(input.rank() >= 2, "[batch_norm] expected at least 2 axes: got {}", input.shape());
   require<ValueError>(
       training || (running_mean.defined() && running_var.defined()), "[batch_norm] running statistics are needed when not training");
@@ -340,7 +354,7 @@ Tensor batch_norm(const TensorHandle& input, const TensorHandle& running_mean, c
   const int64_t n = count(input.shape(), over);
   require<ValueError>(n > 1, "[batch_norm] expected more than 1 value per channel when training: got {}", input.shape());
   constexpr int64_t kLong = 8;  // shorter pieces of a channel are faster in columns
-  Tensor y, average, variance;
+  TensorHandle y, average, variance;
   if (input.numel() / input.shape()[0] / input.shape()[1] >= kLong) {
     auto results = normalise_batch(input, weight, bias, eps);
     y = results[0], average = results[1], variance = results[2];
@@ -353,20 +367,20 @@ Tensor batch_norm(const TensorHandle& input, const TensorHandle& running_mean, c
   if (running_var.defined()) move_towards(running_var, detach(variance) * (double(n) / double(n - 1)), momentum);
   return y;
 }
-Tensor local_response_norm(const TensorHandle& input, int64_t size, double alpha, double beta, double k) {
+TensorHandle fn::local_response_norm(const TensorHandle& input, int64_t size, double alpha, double beta, double k) {
   require(input.rank() >= 3, "[local_response_norm] expected at least 3 axes: got {}", input.shape());
   require<ValueError>(size > 0, "[local_response_norm] expected a size of at least 1: got {}", size);
   if (input.numel() == 0) return clone(input);
   // A window of channels sums to a difference of two running sums.
   const int64_t channels = input.shape()[1];
-  const Tensor sums = cumsum(input * input, 1);
-  const Tensor ends = arange(channels, {}, 1, DType::int64, &input.device());
-  const Tensor last = minimum(ends + (size - 1) / 2, channels - 1), before = ends - (size / 2 + 1);
-  const Tensor low = where(along_channels(lt(before, 0), input), 0.0, index_select(sums, 1, maximum(before, 0)));
-  const Tensor squares = index_select(sums, 1, last) - low;
+  const TensorHandle sums = cumsum(input * input, 1);
+  const TensorHandle ends = arange(channels, {}, 1, DType::int64, &input.device());
+  const TensorHandle last = minimum(ends + (size - 1) / 2, channels - 1), before = ends - (size / 2 + 1);
+  const TensorHandle low = where(along_channels(lt(before, 0), input), 0.0, index_select(sums, 1, maximum(before, 0)));
+  const TensorHandle squares = index_select(sums, 1, last) - low;
   return input / pow(squares * (alpha / double(size)) + k, beta);
 }
-Tensor normalize(const TensorHandle& input, double p, int64_t dim, double eps) {
+TensorHandle fn::normalize(const TensorHandle& input, double p, int64_t dim, double eps) {
   return input / maximum(linalg_vector_norm(input, p, Dims{dim}, true), eps);
 }
 

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -23,8 +25,8 @@ MetaList infer(const A& a, Metas in) {
   return out;
 }
 
-Tensor weighted(const TensorHandle& g, const TensorHandle& p, bool maximize, double decay) {
-  Tensor d = maximize ? -g : Tensor(g);
+TensorHandle weighted(const TensorHandle& g, const TensorHandle& p, bool maximize, double decay) {
+  TensorHandle d = maximize ? -g : TensorHandle(g);
   return decay != 0 ? add(d, p, decay) : d;
 }
 
@@ -32,9 +34,9 @@ Tensors decompose_sgd(const SgdStep& a, Inputs in) {
   const int64_t n = a.tensors;
   Tensors parameters, buffers;
   for (int64_t i = 0; i < n; ++i) {
-    Tensor d = weighted(*in[size_t(n + i)], *in[size_t(i)], a.maximize, a.weight_decay);
+    TensorHandle d = weighted(*in[size_t(n + i)], *in[size_t(i)], a.maximize, a.weight_decay);
     if (a.momentum != 0) {
-      const Tensor b = a.first ? d : add(mul(*in[size_t(2 * n + i)], a.momentum), d, 1 - a.dampening);
+      const TensorHandle b = a.first ? d : add(mul(*in[size_t(2 * n + i)], a.momentum), d, 1 - a.dampening);
       buffers.push_back(b);
       d = a.nesterov ? add(d, b, a.momentum) : b;
     }
@@ -50,14 +52,14 @@ Tensors decompose_adam(const AdamStep& a, Inputs in) {
   Tensors parameters, first, second, largest;
   for (int64_t i = 0; i < n; ++i) {
     const TensorHandle& p = *in[size_t(i)];
-    const Tensor g = weighted(*in[size_t(n + i)], p, a.maximize, a.decoupled ? 0 : a.weight_decay);
-    const Tensor m = add(mul(*in[size_t(2 * n + i)], a.beta1), g, 1 - a.beta1);
-    const Tensor v = add(mul(*in[size_t(3 * n + i)], a.beta2), g * g, 1 - a.beta2);
-    Tensor top = v;
+    const TensorHandle g = weighted(*in[size_t(n + i)], p, a.maximize, a.decoupled ? 0 : a.weight_decay);
+    const TensorHandle m = add(mul(*in[size_t(2 * n + i)], a.beta1), g, 1 - a.beta1);
+    const TensorHandle v = add(mul(*in[size_t(3 * n + i)], a.beta2), g * g, 1 - a.beta2);
+    TensorHandle top = v;
     if (a.amsgrad) largest.push_back(top = maximum(*in[size_t(4 * n + i)], v));
-    const Tensor update = m / (sqrt(top) / correction2 + a.eps);
+    const TensorHandle update = m / (sqrt(top) / correction2 + a.eps);
     parameters.push_back(
-        sub(a.decoupled && a.weight_decay != 0 ? mul(p, 1 - a.lr * a.weight_decay) : Tensor(p), update, a.lr / correction1));
+        sub(a.decoupled && a.weight_decay != 0 ? mul(p, 1 - a.lr * a.weight_decay) : TensorHandle(p), update, a.lr / correction1));
     first.push_back(m);
     second.push_back(v);
   }

@@ -1,5 +1,10 @@
 // Copies of a tensor with a part of it, given as for a view, overwritten.
+#include "pyburn/ops/generated/overwrite.h"
+
 #include "pyburn/ops/copy.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/views.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -25,7 +30,7 @@ constinit FunctionInfo functions[] = {
 };
 
 // `part` is a view of `whole`, which nobody else sees yet.
-Tensor overwritten(const Tensor& whole, const Tensor& part, const TensorHandle& src, const char* op) {
+TensorHandle overwritten(const TensorHandle& whole, const TensorHandle& part, const TensorHandle& src, const char* op) {
   require(part.shape() == src.shape(), "[{}] src must fit the part that it overwrites: got {} for {}", op, src.shape(), part.shape());
   copy_into(part, src);
   return whole;
@@ -33,17 +38,17 @@ Tensor overwritten(const Tensor& whole, const Tensor& part, const TensorHandle& 
 
 }  // namespace
 
-Tensor select_scatter(const TensorHandle& input, const TensorHandle& src, int64_t dim, int64_t index) {
-  const Tensor whole = clone(input);
+TensorHandle fn::select_scatter(const TensorHandle& input, const TensorHandle& src, int64_t dim, int64_t index) {
+  const TensorHandle whole = clone(input);
   return overwritten(whole, select(whole, dim, index), src, "select_scatter");
 }
-Tensor slice_scatter(const TensorHandle& input, const TensorHandle& src, int64_t dim, std::optional<int64_t> start,
+TensorHandle fn::slice_scatter(const TensorHandle& input, const TensorHandle& src, int64_t dim, std::optional<int64_t> start,
     std::optional<int64_t> end, int64_t step) {
-  const Tensor whole = clone(input);
+  const TensorHandle whole = clone(input);
   return overwritten(whole, slice(whole, dim, start, end, step), src, "slice_scatter");
 }
-Tensor diagonal_scatter(const TensorHandle& input, const TensorHandle& src, int64_t offset, int64_t dim1, int64_t dim2) {
-  const Tensor whole = clone(input);
+TensorHandle fn::diagonal_scatter(const TensorHandle& input, const TensorHandle& src, int64_t offset, int64_t dim1, int64_t dim2) {
+  const TensorHandle whole = clone(input);
   return overwritten(whole, diagonal(whole, offset, dim1, dim2), src, "diagonal_scatter");
 }
 

@@ -3,6 +3,12 @@
 
 #include <algorithm>
 
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/pad.h"
+#include "pyburn/ops/generated/rearrange.h"
+#include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -55,24 +61,24 @@ Meta infer_border(const BorderPad& a, Metas in) {
 }
 
 // Along one axis of `part`, the elements that a border of the given width repeats, in its order.
-Tensor repeated(const Tensor& part, int axis, int64_t width, bool before, Border border) {
+TensorHandle repeated(const TensorHandle& part, int axis, int64_t width, bool before, Border border) {
   const int64_t n = part.shape()[axis];
   if (border == Border::replicate) return before ? slice(part, axis, 0, 1) : slice(part, axis, n - 1, n);
   if (border == Border::reflect) return before ? slice(part, axis, 1, width + 1) : slice(part, axis, n - 1 - width, n - 1);
   return before ? slice(part, axis, n - width, n) : slice(part, axis, 0, width);
 }
 Grads grad_border(const BorderPad& a, const GradContext& c) {
-  Tensor dy = c.dy();
+  TensorHandle dy = c.dy();
   for (int i = int(a.pad.size() / 2) - 1; i >= 0; --i) {
     const int axis = dy.rank() - 1 - i;
     const int64_t before = a.pad[2 * i], after = a.pad[2 * i + 1], n = c.meta(0).shape[axis];
     if (before == 0 && after == 0) continue;
-    const Tensor inside = clone(slice(dy, axis, before, before + n));
+    const TensorHandle inside = clone(slice(dy, axis, before, before + n));
     for (const bool first : {true, false}) {
       const int64_t width = first ? before : after;
       if (width == 0) continue;
-      const Tensor arrived = first ? slice(dy, axis, 0, before) : slice(dy, axis, before + n, before + n + after);
-      const Tensor target = repeated(inside, axis, width, first, a.border);
+      const TensorHandle arrived = first ? slice(dy, axis, 0, before) : slice(dy, axis, before + n, before + n + after);
+      const TensorHandle target = repeated(inside, axis, width, first, a.border);
       if (a.border == Border::reflect) add_into(target, target, flip(arrived, Dims{axis}));
       else add_into(target, target, a.border == Border::replicate ? sum(arrived, Dims{axis}, true) : arrived);
     }
@@ -161,13 +167,13 @@ t(4), (1, 1), 'reflect' ! axes)"},
 
 }  // namespace
 
-Tensor pad(const TensorHandle& input, const Dims& pad, const std::string& mode, std::optional<double> value) {
+TensorHandle fn::pad(const TensorHandle& input, const Dims& pad, const std::string& mode, std::optional<double> value) {
   if (mode == "constant") return constant_pad_nd(input, pad, value.value_or(0));
   require<ValueError>(!value || *value == 0, "[pad] mode '{}' takes no value: got {}", mode, value.value_or(0));
   const int64_t padded = pad.size() / 2;
   require(pad.size() % 2 == 0 && padded >= 1 && padded <= 3 && (input.rank() == padded + 1 || input.rank() == padded + 2),
       "[pad] mode '{}' pads the last 1 to 3 axes of a tensor with one or two more axes: got {} for {}", mode, pad, input.shape());
-  Tensor inside = input;  // negative widths cut off
+  TensorHandle inside = input;  // negative widths cut off
   Dims widths = pad;
   for (int64_t i = 0; i < padded; ++i) {
     const int64_t axis = input.rank() - 1 - i, n = input.shape()[axis];

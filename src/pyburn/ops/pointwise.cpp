@@ -2,6 +2,10 @@
 #include "pyburn/ops/pointwise.h"
 
 #include "pyburn/ops/elementwise.h"
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/pointwise.h"
 
 namespace pyburn {
 
@@ -21,21 +25,21 @@ Grads grad_lerp(const Lerp& a, const GradContext& c) {
   const TensorHandle& dy = c.dy();
   if (a.weight) return {dy * (1 - a.weight->to_double()), dy * Operand(*a.weight)};
   const TensorHandle weight = c.input(2);
-  return {c.needs(0) ? dy * (1 - weight) : Tensor(), c.needs(1) ? dy * weight : Tensor(),
-      c.needs(2) ? dy * (c.input(1) - c.input(0)) : Tensor()};
+  return {c.needs(0) ? dy * (1 - weight) : TensorHandle(), c.needs(1) ? dy * weight : TensorHandle(),
+      c.needs(2) ? dy * (c.input(1) - c.input(0)) : TensorHandle()};
 }
 Grads grad_addcmul(const AddProduct& a, const GradContext& c) {
-  const Tensor g = a.value == Scalar(1) ? Tensor(c.dy()) : c.dy() * Operand(a.value);
-  return {c.dy(), c.needs(1) ? g * c.input(2) : Tensor(), c.needs(2) ? g * c.input(1) : Tensor()};
+  const TensorHandle g = a.value == Scalar(1) ? TensorHandle(c.dy()) : c.dy() * Operand(a.value);
+  return {c.dy(), c.needs(1) ? g * c.input(2) : TensorHandle(), c.needs(2) ? g * c.input(1) : TensorHandle()};
 }
 Grads grad_addcdiv(const AddProduct& a, const GradContext& c) {
   const TensorHandle divisor = c.input(2);
-  const Tensor g = c.dy() * Operand(a.value) / divisor;
-  return {c.dy(), c.needs(1) ? g : Tensor(), c.needs(2) ? -(g * c.input(1) / divisor) : Tensor()};
+  const TensorHandle g = c.dy() * Operand(a.value) / divisor;
+  return {c.dy(), c.needs(1) ? g : TensorHandle(), c.needs(2) ? -(g * c.input(1) / divisor) : TensorHandle()};
 }
 Grads grad_clamp(const Clamp& a, const GradContext& c) {
   const TensorHandle x = c.input(0);
-  Tensor dx = c.dy();
+  TensorHandle dx = c.dy();
   if (a.min) dx = where(gt(x, *a.min), dx, 0.0);
   if (a.max) dx = where(lt(x, *a.max), dx, 0.0);
   return {dx};
@@ -171,17 +175,17 @@ t(2, dtype=i64), t(2, dtype=b8), t() ! converted)",
 };
 }
 
-Tensor clamp(const TensorHandle& input, const TensorHandle& min, const TensorHandle& max) {
+TensorHandle fn::clamp(const TensorHandle& input, const TensorHandle& min, const TensorHandle& max) {
   require<ValueError>(min.defined() || max.defined(), "[clamp] at least one of min and max must be given: got None");
-  Tensor y = input;
+  TensorHandle y = input;
   if (min.defined()) y = maximum(y, min);
   return max.defined() ? minimum(y, max) : y;
 }
-Tensor clamp_min(const TensorHandle& input, const Scalar& min) { return clamp(input, min, std::optional<Scalar>()); }
-Tensor clamp_min(const TensorHandle& input, const TensorHandle& min) { return clamp(input, min, TensorHandle()); }
-Tensor clamp_max(const TensorHandle& input, const Scalar& max) { return clamp(input, std::optional<Scalar>(), max); }
-Tensor clamp_max(const TensorHandle& input, const TensorHandle& max) { return clamp(input, TensorHandle(), max); }
-Tensor masked_fill(const TensorHandle& input, const TensorHandle& mask, const Operand& value) {
+TensorHandle fn::clamp_min(const TensorHandle& input, const Scalar& min) { return clamp(input, min, std::optional<Scalar>()); }
+TensorHandle fn::clamp_min(const TensorHandle& input, const TensorHandle& min) { return clamp(input, min, TensorHandle()); }
+TensorHandle fn::clamp_max(const TensorHandle& input, const Scalar& max) { return clamp(input, std::optional<Scalar>(), max); }
+TensorHandle fn::clamp_max(const TensorHandle& input, const TensorHandle& max) { return clamp(input, TensorHandle(), max); }
+TensorHandle fn::masked_fill(const TensorHandle& input, const TensorHandle& mask, const Operand& value) {
   if (!value.is_tensor()) {
     const Scalar& v = value.value();
     const DType dtype = input.dtype();

@@ -1,6 +1,7 @@
 // Pooling: one number for each window of an image.
 #include "pyburn/ops/pool.h"
 
+#include "pyburn/ops/generated/pool.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {

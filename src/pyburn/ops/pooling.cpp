@@ -1,4 +1,8 @@
 // What users call: pooling over one to three axes, in terms of the rows of pool.cpp.
+#include "pyburn/ops/generated/pooling.h"
+
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/pool.h"
 #include "pyburn/ops/pool.h"
 #include "pyburn/ops/rules.h"
 #include "pyburn/ops/spatial.h"
@@ -322,36 +326,36 @@ MaxPool max_attributes(const Dims& kernel_size, const OptionalDims& stride, cons
   return {spread(kernel_size, axes, "kernel_size", 1), spread(stride_or_kernel(stride, kernel_size), axes, "stride", 1),
       spread(padding, axes, "padding", 0), spread(dilation, axes, "dilation", 1), ceil_mode};
 }
-Tensor largest(const TensorHandle& x, const MaxPool& a) {
+TensorHandle largest(const TensorHandle& x, const MaxPool& a) {
   return max_pool(x, a.kernel_size, a.stride, a.padding, a.dilation, a.ceil_mode, a.adaptive);
 }
-Results<2> largest_with_indices(const TensorHandle& x, const MaxPool& a) {
+Handles<2> largest_with_indices(const TensorHandle& x, const MaxPool& a) {
   return max_pool_with_indices(x, a.kernel_size, a.stride, a.padding, a.dilation, a.ceil_mode, a.adaptive);
 }
 template <int axes>
-Tensor mean_of_windows(const TensorHandle& x, const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, bool ceil_mode,
-    bool count_include_pad, std::optional<int64_t> divisor) {
+TensorHandle mean_of_windows(const TensorHandle& x, const Dims& kernel_size, const OptionalDims& stride, const Dims& padding,
+    bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor) {
   require<ValueError>(!divisor || *divisor != 0, "expected a divisor other than 0: got 0");
   const Dims kernel = spread(kernel_size, axes, "kernel_size", 1), steps = spread(stride_or_kernel(stride, kernel), axes, "stride", 1);
   return avg_pool(x, kernel, steps, spread(padding, axes, "padding", 0), ceil_mode, count_include_pad, divisor.value_or(0), false);
 }
 template <int axes>
-Tensor adaptive_mean(const TensorHandle& x, const Dims& output_size) {
+TensorHandle adaptive_mean(const TensorHandle& x, const Dims& output_size) {
   return avg_pool(x, spread(output_size, axes, "output_size", 0), {}, {}, false, true, 0, true);
 }
 template <int axes>
-Results<2> adaptive_largest(const TensorHandle& x, const Dims& output_size) {
+Handles<2> adaptive_largest(const TensorHandle& x, const Dims& output_size) {
   return max_pool_with_indices(x, spread(output_size, axes, "output_size", 0), {}, {}, {}, false, true);
 }
 template <int axes>
-Tensor norm_of_windows(const TensorHandle& x, double norm_type, const Dims& kernel_size, const OptionalDims& stride, bool ceil_mode) {
-  const Tensor means = mean_of_windows<axes>(pow(x, norm_type), kernel_size, stride, Dims{0}, ceil_mode, true, {});
+TensorHandle norm_of_windows(const TensorHandle& x, double norm_type, const Dims& kernel_size, const OptionalDims& stride, bool ceil_mode) {
+  const TensorHandle means = mean_of_windows<axes>(pow(x, norm_type), kernel_size, stride, Dims{0}, ceil_mode, true, {});
   return pow(means * double(Shape(spread(kernel_size, axes, "kernel_size", 1)).numel()), 1 / norm_type);
 }
 
 // The size that a pooling with these arguments may have had; a given one must be near it.
 template <int axes>
-Tensor unpooled(const TensorHandle& x, const TensorHandle& indices, const Dims& kernel_size, const OptionalDims& stride,
+TensorHandle unpooled(const TensorHandle& x, const TensorHandle& indices, const Dims& kernel_size, const OptionalDims& stride,
     const Dims& padding, const OptionalDims& output_size) {
   require(x.rank() == axes + 1 || x.rank() == axes + 2, "expected {} or {} axes: got {}", axes + 1, axes + 2, x.shape());
   const MaxPool a = max_attributes<axes>(kernel_size, stride, padding, Dims{1}, false);
@@ -371,68 +375,71 @@ Tensor unpooled(const TensorHandle& x, const TensorHandle& indices, const Dims& 
 
 }  // namespace
 
-Tensor max_pool1d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, const Dims& dilation,
-    bool ceil_mode) {
+TensorHandle fn::max_pool1d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride, const Dims& padding,
+    const Dims& dilation, bool ceil_mode) {
   return largest(input, max_attributes<1>(kernel_size, stride, padding, dilation, ceil_mode));
 }
-Results<2> max_pool1d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride, const Dims& padding,
+Handles<2> fn::max_pool1d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride, const Dims& padding,
     const Dims& dilation, bool ceil_mode) {
   return largest_with_indices(input, max_attributes<1>(kernel_size, stride, padding, dilation, ceil_mode));
 }
-Tensor avg_pool1d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, bool ceil_mode,
-    bool count_include_pad) {
+TensorHandle fn::avg_pool1d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride, const Dims& padding,
+    bool ceil_mode, bool count_include_pad) {
   return mean_of_windows<1>(input, kernel_size, stride, padding, ceil_mode, count_include_pad, {});
 }
-Tensor adaptive_avg_pool1d(const TensorHandle& input, const Dims& output_size) { return adaptive_mean<1>(input, output_size); }
-Results<2> adaptive_max_pool1d(const TensorHandle& input, const Dims& output_size) { return adaptive_largest<1>(input, output_size); }
-Tensor lp_pool1d(const TensorHandle& input, double norm_type, const Dims& kernel_size, const OptionalDims& stride, bool ceil_mode) {
+TensorHandle fn::adaptive_avg_pool1d(const TensorHandle& input, const Dims& output_size) { return adaptive_mean<1>(input, output_size); }
+Handles<2> fn::adaptive_max_pool1d(const TensorHandle& input, const Dims& output_size) { return adaptive_largest<1>(input, output_size); }
+TensorHandle fn::lp_pool1d(
+    const TensorHandle& input, double norm_type, const Dims& kernel_size, const OptionalDims& stride, bool ceil_mode) {
   return norm_of_windows<1>(input, norm_type, kernel_size, stride, ceil_mode);
 }
-Tensor max_unpool1d(const TensorHandle& input, const TensorHandle& indices, const Dims& kernel_size, const OptionalDims& stride,
+TensorHandle fn::max_unpool1d(const TensorHandle& input, const TensorHandle& indices, const Dims& kernel_size, const OptionalDims& stride,
     const Dims& padding, const OptionalDims& output_size) {
   return unpooled<1>(input, indices, kernel_size, stride, padding, output_size);
 }
 
-Tensor max_pool2d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, const Dims& dilation,
-    bool ceil_mode) {
+TensorHandle fn::max_pool2d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride, const Dims& padding,
+    const Dims& dilation, bool ceil_mode) {
   return largest(input, max_attributes<2>(kernel_size, stride, padding, dilation, ceil_mode));
 }
-Results<2> max_pool2d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride, const Dims& padding,
+Handles<2> fn::max_pool2d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride, const Dims& padding,
     const Dims& dilation, bool ceil_mode) {
   return largest_with_indices(input, max_attributes<2>(kernel_size, stride, padding, dilation, ceil_mode));
 }
-Tensor avg_pool2d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, bool ceil_mode,
-    bool count_include_pad, std::optional<int64_t> divisor_override) {
+TensorHandle fn::avg_pool2d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride, const Dims& padding,
+    bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override) {
   return mean_of_windows<2>(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
 }
-Tensor adaptive_avg_pool2d(const TensorHandle& input, const Dims& output_size) { return adaptive_mean<2>(input, output_size); }
-Results<2> adaptive_max_pool2d(const TensorHandle& input, const Dims& output_size) { return adaptive_largest<2>(input, output_size); }
-Tensor lp_pool2d(const TensorHandle& input, double norm_type, const Dims& kernel_size, const OptionalDims& stride, bool ceil_mode) {
+TensorHandle fn::adaptive_avg_pool2d(const TensorHandle& input, const Dims& output_size) { return adaptive_mean<2>(input, output_size); }
+Handles<2> fn::adaptive_max_pool2d(const TensorHandle& input, const Dims& output_size) { return adaptive_largest<2>(input, output_size); }
+TensorHandle fn::lp_pool2d(
+    const TensorHandle& input, double norm_type, const Dims& kernel_size, const OptionalDims& stride, bool ceil_mode) {
   return norm_of_windows<2>(input, norm_type, kernel_size, stride, ceil_mode);
 }
-Tensor max_unpool2d(const TensorHandle& input, const TensorHandle& indices, const Dims& kernel_size, const OptionalDims& stride,
+TensorHandle fn::max_unpool2d(const TensorHandle& input, const TensorHandle& indices, const Dims& kernel_size, const OptionalDims& stride,
     const Dims& padding, const OptionalDims& output_size) {
   return unpooled<2>(input, indices, kernel_size, stride, padding, output_size);
 }
 
-Tensor max_pool3d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, const Dims& dilation,
-    bool ceil_mode) {
+TensorHandle fn::max_pool3d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride, const Dims& padding,
+    const Dims& dilation, bool ceil_mode) {
   return largest(input, max_attributes<3>(kernel_size, stride, padding, dilation, ceil_mode));
 }
-Results<2> max_pool3d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride, const Dims& padding,
+Handles<2> fn::max_pool3d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride, const Dims& padding,
     const Dims& dilation, bool ceil_mode) {
   return largest_with_indices(input, max_attributes<3>(kernel_size, stride, padding, dilation, ceil_mode));
 }
-Tensor avg_pool3d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, bool ceil_mode,
-    bool count_include_pad, std::optional<int64_t> divisor_override) {
+TensorHandle fn::avg_pool3d(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& stride, const Dims& padding,
+    bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override) {
   return mean_of_windows<3>(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
 }
-Tensor adaptive_avg_pool3d(const TensorHandle& input, const Dims& output_size) { return adaptive_mean<3>(input, output_size); }
-Results<2> adaptive_max_pool3d(const TensorHandle& input, const Dims& output_size) { return adaptive_largest<3>(input, output_size); }
-Tensor lp_pool3d(const TensorHandle& input, double norm_type, const Dims& kernel_size, const OptionalDims& stride, bool ceil_mode) {
+TensorHandle fn::adaptive_avg_pool3d(const TensorHandle& input, const Dims& output_size) { return adaptive_mean<3>(input, output_size); }
+Handles<2> fn::adaptive_max_pool3d(const TensorHandle& input, const Dims& output_size) { return adaptive_largest<3>(input, output_size); }
+TensorHandle fn::lp_pool3d(
+    const TensorHandle& input, double norm_type, const Dims& kernel_size, const OptionalDims& stride, bool ceil_mode) {
   return norm_of_windows<3>(input, norm_type, kernel_size, stride, ceil_mode);
 }
-Tensor max_unpool3d(const TensorHandle& input, const TensorHandle& indices, const Dims& kernel_size, const OptionalDims& stride,
+TensorHandle fn::max_unpool3d(const TensorHandle& input, const TensorHandle& indices, const Dims& kernel_size, const OptionalDims& stride,
     const Dims& padding, const OptionalDims& output_size) {
   return unpooled<3>(input, indices, kernel_size, stride, padding, output_size);
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "pyburn/ops/generated/binary.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/support/format.h"
 #include "pyburn/tensor/half.h"

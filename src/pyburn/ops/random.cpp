@@ -2,6 +2,13 @@
 #include "pyburn/ops/random.h"
 
 #include "pyburn/ops/copy.h"
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/random.h"
+#include "pyburn/ops/generated/scan.h"
+#include "pyburn/ops/generated/search.h"
+#include "pyburn/ops/generated/sort.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -106,85 +113,94 @@ constinit FunctionInfo functions[] = {
         .example = "pyburn.empty(3).exponential_(2.).shape"},
 };
 
-Tensor like(const TensorHandle& x, Draw kind, double a, double b, Generator* generator, std::optional<DType> dtype = {}) {
+TensorHandle like(const TensorHandle& x, Draw kind, double a, double b, Generator* generator, std::optional<DType> dtype = {}) {
   return draw(x.shape(), kind, a, b, dtype.value_or(x.dtype()), &x.device(), generator);
 }
 }  // namespace
 
-Tensor rand(const Dims& size, std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) {
+TensorHandle fn::rand(const Dims& size, std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) {
   return asking_for_gradient(draw(size, Draw::uniform, 0, 1, dtype.value_or(default_dtype()), device, generator), requires_grad);
 }
-Tensor randn(const Dims& size, std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) {
+TensorHandle fn::randn(const Dims& size, std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) {
   return asking_for_gradient(draw(size, Draw::normal, 0, 1, dtype.value_or(default_dtype()), device, generator), requires_grad);
 }
-Tensor randint(
+TensorHandle fn::randint(
     int64_t low, std::optional<int64_t> high, const Dims& size, std::optional<DType> dtype, Device* device, Generator* generator) {
   return draw(size, Draw::integer, high ? double(low) : 0, double(high.value_or(low)), dtype.value_or(DType::int64), device, generator);
 }
-Tensor randint(int64_t high, const Dims& size, std::optional<DType> dtype, Device* device, Generator* generator) {
+TensorHandle fn::randint(int64_t high, const Dims& size, std::optional<DType> dtype, Device* device, Generator* generator) {
   return randint(0, std::optional<int64_t>(high), size, dtype, device, generator);
 }
-Tensor rand_like(const TensorHandle& input, std::optional<DType> dtype, bool requires_grad) {
+TensorHandle fn::rand_like(const TensorHandle& input, std::optional<DType> dtype, bool requires_grad) {
   return asking_for_gradient(like(input, Draw::uniform, 0, 1, nullptr, dtype), requires_grad);
 }
-Tensor randn_like(const TensorHandle& input, std::optional<DType> dtype, bool requires_grad) {
+TensorHandle fn::randn_like(const TensorHandle& input, std::optional<DType> dtype, bool requires_grad) {
   return asking_for_gradient(like(input, Draw::normal, 0, 1, nullptr, dtype), requires_grad);
 }
-Tensor randint_like(const TensorHandle& input, int64_t low, int64_t high, std::optional<DType> dtype) {
+TensorHandle fn::randint_like(const TensorHandle& input, int64_t low, int64_t high, std::optional<DType> dtype) {
   return like(input, Draw::integer, double(low), double(high), nullptr, dtype);
 }
-Tensor randint_like(const TensorHandle& input, int64_t high, std::optional<DType> dtype) { return randint_like(input, 0, high, dtype); }
-Tensor randperm(int64_t n, std::optional<DType> dtype, Device* device, Generator* generator) {
+TensorHandle fn::randint_like(const TensorHandle& input, int64_t high, std::optional<DType> dtype) {
+  return randint_like(input, 0, high, dtype);
+}
+TensorHandle fn::randperm(int64_t n, std::optional<DType> dtype, Device* device, Generator* generator) {
   require<ValueError>(n >= 0, "expected n of at least 0: got {}", n);
-  const Tensor order = argsort(draw(Dims{n}, Draw::integer, 0, 0x1p32, DType::int64, device, generator));
+  const TensorHandle order = argsort(draw(Dims{n}, Draw::integer, 0, 0x1p32, DType::int64, device, generator));
   return dtype && *dtype != DType::int64 ? cast(order, *dtype) : order;
 }
-Tensor normal(const TensorHandle& mean, double std, Generator* generator) { return mean + like(mean, Draw::normal, 0, std, generator); }
-Tensor normal(double mean, const TensorHandle& std, Generator* generator) { return std * like(std, Draw::normal, 0, 1, generator) + mean; }
-Tensor normal(const TensorHandle& mean, const TensorHandle& std, Generator* generator) {
+TensorHandle fn::normal(const TensorHandle& mean, double std, Generator* generator) {
+  return mean + like(mean, Draw::normal, 0, std, generator);
+}
+TensorHandle fn::normal(double mean, const TensorHandle& std, Generator* generator) {
+  return std * like(std, Draw::normal, 0, 1, generator) + mean;
+}
+TensorHandle fn::normal(const TensorHandle& mean, const TensorHandle& std, Generator* generator) {
   const Shape shape = broadcast_shapes(mean.shape(), std.shape());
   return mean + std * draw(shape, Draw::normal, 0, 1, promote(mean.dtype(), std.dtype()), &mean.device(), generator);
 }
-Tensor normal(
+TensorHandle fn::normal(
     double mean, double std, const Dims& size, std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) {
   return asking_for_gradient(draw(size, Draw::normal, mean, std, dtype.value_or(default_dtype()), device, generator), requires_grad);
 }
-Tensor bernoulli(const TensorHandle& input, Generator* generator) {
+TensorHandle fn::bernoulli(const TensorHandle& input, Generator* generator) {
   require<DTypeError>(is_floating(input.dtype()), "expected probabilities of floating dtype: got {}", input.dtype());
   return cast(lt(like(input, Draw::uniform, 0, 1, generator, DType::float32), detach(input)), input.dtype());
 }
-Tensor bernoulli(const TensorHandle& input, double p, Generator* generator) { return like(input, Draw::bernoulli, p, 0, generator); }
-Tensor multinomial(const TensorHandle& input, int64_t num_samples, bool replacement, Generator* generator) {
+TensorHandle fn::bernoulli(const TensorHandle& input, double p, Generator* generator) {
+  return like(input, Draw::bernoulli, p, 0, generator);
+}
+TensorHandle fn::multinomial(const TensorHandle& input, int64_t num_samples, bool replacement, Generator* generator) {
   require(input.rank() == 1 || input.rank() == 2, "expected one or two axes: got {}", input.shape());
   require<DTypeError>(is_floating(input.dtype()), "expected a floating dtype: got {}", input.dtype());
   require<ValueError>(num_samples > 0, "expected at least one sample: got {}", num_samples);
   const int64_t n = input.shape().back();
-  const Tensor likely = detach(input);
+  const TensorHandle likely = detach(input);
   if (!replacement) {  // the first arrivals of clocks whose rates are the probabilities
     require<ValueError>(num_samples <= n, "more samples than positions, without replacement: got {} for {}", num_samples, n);
     return topk(likely / like(likely, Draw::exponential, 1, 0, generator), num_samples)[1];
   }
-  const Tensor sums = cumsum(likely, -1, DType::float64);
+  const TensorHandle sums = cumsum(likely, -1, DType::float64);
   Dims size = input.shape();
   size[input.rank() - 1] = num_samples;
-  const Tensor places = draw(size, Draw::uniform, 0, 1, DType::float64, &input.device(), generator) * Tensor(narrow(sums, -1, n - 1, 1));
+  const TensorHandle places =
+      draw(size, Draw::uniform, 0, 1, DType::float64, &input.device(), generator) * TensorHandle(narrow(sums, -1, n - 1, 1));
   return minimum(searchsorted(sums, places, false, true), n - 1);
 }
-Tensor uniform_(const TensorHandle& input, double from, double to, Generator* generator) {
+TensorHandle fn::uniform_(const TensorHandle& input, double from, double to, Generator* generator) {
   require<ValueError>(from <= to, "[uniform_] expected from <= to: got {} and {}", from, to);
   return draw(input.shape(), Draw::uniform, from, to, input.dtype(), nullptr, generator, input);
 }
-Tensor normal_(const TensorHandle& input, double mean, double std, Generator* generator) {
+TensorHandle fn::normal_(const TensorHandle& input, double mean, double std, Generator* generator) {
   return draw(input.shape(), Draw::normal, mean, std, input.dtype(), nullptr, generator, input);
 }
-Tensor bernoulli_(const TensorHandle& input, double p, Generator* generator) {
+TensorHandle fn::bernoulli_(const TensorHandle& input, double p, Generator* generator) {
   return draw(input.shape(), Draw::bernoulli, p, 0, input.dtype(), nullptr, generator, input);
 }
-Tensor bernoulli_(const TensorHandle& input, const TensorHandle& p, Generator* generator) {
+TensorHandle fn::bernoulli_(const TensorHandle& input, const TensorHandle& p, Generator* generator) {
   copy_into(input, bernoulli(expand(p, input.shape()), generator));
   return input;
 }
-Tensor exponential_(const TensorHandle& input, double lambd, Generator* generator) {
+TensorHandle fn::exponential_(const TensorHandle& input, double lambd, Generator* generator) {
   return draw(input.shape(), Draw::exponential, lambd, 0, input.dtype(), nullptr, generator, input);
 }
 

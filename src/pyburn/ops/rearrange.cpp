@@ -2,6 +2,13 @@
 #include "pyburn/ops/rearrange.h"
 
 #include "pyburn/ops/copy.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/join.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/rearrange.h"
+#include "pyburn/ops/generated/views.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -162,7 +169,7 @@ constinit FunctionInfo functions[] = {
 };
 
 // x with each axis i of extent n as (repeats[i], n), or (n, repeats[i]) where `each`, stretched and put together again.
-Tensor stretched(const TensorHandle& x, const Dims& repeats, bool each) {
+TensorHandle stretched(const TensorHandle& x, const Dims& repeats, bool each) {
   const int extra = int(repeats.size()) - x.rank();
   Dims apart, wide, together;
   for (int64_t i = 0; i < repeats.size(); ++i) {
@@ -174,24 +181,25 @@ Tensor stretched(const TensorHandle& x, const Dims& repeats, bool each) {
   }
   return reshape(expand(reshape(x, apart), wide), together);
 }
-Tensor fresh(const Tensor& y, const TensorHandle& x) { return y.storage() == x.storage() ? clone(y) : y; }
+TensorHandle fresh(const TensorHandle& y, const TensorHandle& x) { return y.storage() == x.storage() ? clone(y) : y; }
 
 }  // namespace
 
-Tensor repeat(const TensorHandle& input, const Dims& repeats) {
+TensorHandle fn::repeat(const TensorHandle& input, const Dims& repeats) {
   require(repeats.size() >= input.rank(), "[repeat] the number of repeats must not be smaller than the number of axes: got {} for {}",
       repeats, input.shape());
   for (int64_t r : repeats) require(r >= 0, "[repeat] repeats must not be negative: got {}", repeats);
   return fresh(stretched(input, repeats, false), input);
 }
-Tensor tile(const TensorHandle& input, const Dims& dims) {
+TensorHandle fn::tile(const TensorHandle& input, const Dims& dims) {
   Dims repeats(std::max<int64_t>(input.rank() - dims.size(), 0), 1);
   repeats.append(dims.begin(), dims.end());
   return repeat(input, repeats);
 }
-Tensor repeat_interleave(const TensorHandle& input, int64_t repeats, std::optional<int64_t> dim, std::optional<int64_t> output_size) {
+TensorHandle fn::repeat_interleave(
+    const TensorHandle& input, int64_t repeats, std::optional<int64_t> dim, std::optional<int64_t> output_size) {
   require(repeats >= 0, "[repeat_interleave] repeats must not be negative: got {}", repeats);
-  const Tensor x = dim ? Tensor(input) : reshape(input, Dims{input.numel()});
+  const TensorHandle x = dim ? TensorHandle(input) : reshape(input, Dims{input.numel()});
   const int axis = normalise_dim(dim.value_or(0), x.rank());
   if (x.rank() == 0) return repeat_interleave(reshape(x, Dims{1}), repeats, 0, output_size);
   require(!output_size || *output_size == x.shape()[axis] * repeats, "[repeat_interleave] output_size does not fit: got {} for {}",
@@ -200,25 +208,25 @@ Tensor repeat_interleave(const TensorHandle& input, int64_t repeats, std::option
   counts[axis] = repeats;
   return fresh(stretched(x, counts, true), input);
 }
-Tensor repeat_interleave(
+TensorHandle fn::repeat_interleave(
     const TensorHandle& input, const TensorHandle& repeats, std::optional<int64_t> dim, std::optional<int64_t> output_size) {
-  const Tensor x = dim ? Tensor(input) : reshape(input, Dims{input.numel()});
+  const TensorHandle x = dim ? TensorHandle(input) : reshape(input, Dims{input.numel()});
   const int axis = normalise_dim(dim.value_or(0), x.rank());
   const int64_t n = x.rank() ? x.shape()[axis] : 1;
   require(repeats.rank() <= 1, "[repeat_interleave] repeats must have one axis or none: got {}", repeats.shape());
   require(repeats.numel() == n || repeats.numel() == 1,
       "[repeat_interleave] repeats must have the same size as input along dim: got {} for {}", repeats.shape(), x.shape());
-  const Tensor counts = expand(repeats.rank() ? Tensor(repeats) : reshape(repeats, Dims{1}), Dims{n});
+  const TensorHandle counts = expand(repeats.rank() ? TensorHandle(repeats) : reshape(repeats, Dims{1}), Dims{n});
   return index_select(x.rank() ? x : reshape(x, Dims{1}), axis, repeat_interleave(counts, output_size));
 }
 
-Tensor roll(const TensorHandle& input, const Dims& shifts, const OptionalDims& dims) {
+TensorHandle fn::roll(const TensorHandle& input, const Dims& shifts, const OptionalDims& dims) {
   if (!dims || dims->empty()) {
     require(shifts.size() == 1, "[roll] shifts and dims must have as many numbers: got {} and none", shifts);
     return reshape(roll(reshape(input, Dims{input.numel()}), shifts, Dims{0}), input.shape());
   }
   require(shifts.size() == dims->size(), "[roll] shifts and dims must have as many numbers: got {} and {}", shifts, *dims);
-  Tensor y = input;
+  TensorHandle y = input;
   for (int64_t i = 0; i < shifts.size(); ++i) {
     const int axis = normalise_dim((*dims)[i], input.rank());
     const int64_t n = input.shape()[axis];
@@ -227,15 +235,15 @@ Tensor roll(const TensorHandle& input, const Dims& shifts, const OptionalDims& d
   }
   return y.is_same(input) ? clone(input) : y;
 }
-Tensor fliplr(const TensorHandle& input) {
+TensorHandle fn::fliplr(const TensorHandle& input) {
   require(input.rank() >= 2, "[fliplr] expected at least 2 axes: got {}", input.shape());
   return flip(input, Dims{1});
 }
-Tensor flipud(const TensorHandle& input) {
+TensorHandle fn::flipud(const TensorHandle& input) {
   require(input.rank() >= 1, "[flipud] expected at least 1 axis: got {}", input.shape());
   return flip(input, Dims{0});
 }
-Tensor rot90(const TensorHandle& input, int64_t k, const Dims& dims) {
+TensorHandle fn::rot90(const TensorHandle& input, int64_t k, const Dims& dims) {
   require(input.rank() >= 2, "[rot90] expected at least 2 axes: got {}", input.shape());
   require(dims.size() == 2, "[rot90] expected two axes of rotation: got {}", dims);
   const int a = normalise_dim(dims[0], input.rank()), b = normalise_dim(dims[1], input.rank());
@@ -252,7 +260,7 @@ Tensor rot90(const TensorHandle& input, int64_t k, const Dims& dims) {
   }
 }
 
-Tensor diag_embed(const TensorHandle& input, int64_t offset, int64_t dim1, int64_t dim2) {
+TensorHandle fn::diag_embed(const TensorHandle& input, int64_t offset, int64_t dim1, int64_t dim2) {
   require(input.rank() > 0, "[diag_embed] needs at least one axis: got rank 0");
   const int rank = input.rank() + 1, a = normalise_dim(dim1, rank), b = normalise_dim(dim2, rank);
   require(a != b, "[diag_embed] the two axes of a diagonal must differ: got {} twice", a);
@@ -260,15 +268,15 @@ Tensor diag_embed(const TensorHandle& input, int64_t offset, int64_t dim1, int64
   Dims size(rank, n);
   for (int i = 0, from = 0; i < rank; ++i)
     if (i != a && i != b) size[i] = input.shape()[from++];
-  const Tensor matrices = zeros(size, input.dtype(), &input.device(), false);
+  const TensorHandle matrices = zeros(size, input.dtype(), &input.device(), false);
   copy_into(diagonal(matrices, offset, a, b), input);
   return matrices;
 }
-Tensor diag(const TensorHandle& input, int64_t offset) {
+TensorHandle fn::diag(const TensorHandle& input, int64_t offset) {
   require(input.rank() == 1 || input.rank() == 2, "[diag] expected 1 or 2 axes: got {}", input.shape());
   return input.rank() == 1 ? diag_embed(input, offset, 0, 1) : clone(diagonal(input, offset, 0, 1));
 }
-Tensor diagflat(const TensorHandle& input, int64_t offset) { return diag(reshape(input, Dims{input.numel()}), offset); }
+TensorHandle fn::diagflat(const TensorHandle& input, int64_t offset) { return diag(reshape(input, Dims{input.numel()}), offset); }
 
 void register_rearrange(OpTable& table) {
   table.add({&op::flip, &op::tril, &op::triu, &op::repeat_interleave_indices});

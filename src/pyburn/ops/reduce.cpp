@@ -4,6 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/reduce.h"
+#include "pyburn/ops/generated/transcendental.h"
+#include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -34,13 +40,13 @@ Meta infer_truth(const Reduce& a, Metas in) {  // uint8 stands for bool, as in P
   return {reduced_shape(in[0].shape, a.dim, a.keepdim), result};
 }
 
-Tensor spread(const TensorHandle& y, const Reduce& a, const Meta& x) { return spread(y, a.dim, a.keepdim, x.shape); }
+TensorHandle spread(const TensorHandle& y, const Reduce& a, const Meta& x) { return spread(y, a.dim, a.keepdim, x.shape); }
 
 Grads grad_sum(const Reduce& a, const GradContext& c) { return {spread(c.dy(), a, c.meta(0))}; }
 Grads grad_mean(const Reduce& a, const GradContext& c) { return {spread(c.dy() / double(count(c.meta(0).shape, a.dim)), a, c.meta(0))}; }
 Grads grad_extremum(const Reduce& a, const GradContext& c) {  // equal extrema share the gradient, as in PyTorch
-  const Tensor hit = eq(c.input(0), spread(c.output(0), a, c.meta(0)));
-  const Tensor share = c.dy() / sum(hit, a.dim, a.keepdim, c.meta(0).dtype);
+  const TensorHandle hit = eq(c.input(0), spread(c.output(0), a, c.meta(0)));
+  const TensorHandle share = c.dy() / sum(hit, a.dim, a.keepdim, c.meta(0).dtype);
   return {where(hit, spread(share, a, c.meta(0)), 0.0)};
 }
 
@@ -48,7 +54,7 @@ Grads grad_nansum(const Reduce& a, const GradContext& c) {
   const TensorHandle x = c.input(0);
   return {spread(c.dy(), a, c.meta(0)) * eq(x, x)};
 }
-Tensor product_over(const TensorHandle& x, const Reduce& a) {
+TensorHandle product_over(const TensorHandle& x, const Reduce& a) {
   InputList in;
   in.add(x);
   return call(op::prod, Reduce{a.dim, true, x.dtype()}, in);
@@ -56,22 +62,22 @@ Tensor product_over(const TensorHandle& x, const Reduce& a) {
 // The product of the others, without a division by the element where it is 0.
 Grads grad_prod(const Reduce& a, const GradContext& c) {
   const TensorHandle x = c.input(0);
-  const Tensor zero = eq(x, 0), filled = where(zero, 1.0, x);
+  const TensorHandle zero = eq(x, 0), filled = where(zero, 1.0, x);
   auto over = [&](const TensorHandle& t) { return spread(t, a.dim, true, c.meta(0).shape); };
-  const Tensor zeros = over(sum(zero, a.dim, true)), others = over(product_over(filled, a));
-  const Tensor dx = where(zero, where(eq(zeros, 1), others, 0.0), where(eq(zeros, 0), others / filled, 0.0));
+  const TensorHandle zeros = over(sum(zero, a.dim, true)), others = over(product_over(filled, a));
+  const TensorHandle dx = where(zero, where(eq(zeros, 1), others, 0.0), where(eq(zeros, 0), others / filled, 0.0));
   return {spread(c.dy(), a, c.meta(0)) * dx};
 }
 Grads grad_logsumexp(const Reduce& a, const GradContext& c) {
   return {spread(c.dy(), a, c.meta(0)) * exp(c.input(0) - spread(c.output(), a, c.meta(0)))};
 }
-Tensor decompose_logsumexp(const Reduce& a, Inputs in) {
+TensorHandle decompose_logsumexp(const Reduce& a, Inputs in) {
   const TensorHandle& x = *in[0];
   if (count(x.shape(), a.dim) == 0) return log(sum(x, a.dim, a.keepdim));
-  const Tensor largest = amax(x, a.dim, true);
-  const Tensor shift = where(eq(abs(largest), HUGE_VAL), 0.0, largest);
-  const Tensor y = log(sum(exp(x - shift), a.dim, a.keepdim));
-  return y + (a.keepdim ? shift : Tensor(reshape(shift, y.shape())));
+  const TensorHandle largest = amax(x, a.dim, true);
+  const TensorHandle shift = where(eq(abs(largest), HUGE_VAL), 0.0, largest);
+  const TensorHandle y = log(sum(exp(x - shift), a.dim, a.keepdim));
+  return y + (a.keepdim ? shift : TensorHandle(reshape(shift, y.shape())));
 }
 
 constexpr const char* kSums = R"(
@@ -285,21 +291,21 @@ t(2) ! matrix)"},
 }  // namespace
 
 TensorHandle spread(const TensorHandle& y, const Dims& dim, bool keepdim, const Shape& x) {
-  Tensor full = y;
+  TensorHandle full = y;
   if (!keepdim)
     for (int64_t d : dim) full = unsqueeze(full, d);
   return expand(full, x);
 }
 
-Tensor nanmean(const TensorHandle& input, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) {
+TensorHandle fn::nanmean(const TensorHandle& input, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) {
   require<DTypeError>(is_floating(input.dtype()), "[nanmean] expected a floating dtype: got {}", input.dtype());
   return nansum(input, dim, keepdim, dtype) / sum(eq(input, input), dim, keepdim, DType::int64);
 }
-Results<2> aminmax(const TensorHandle& input, std::optional<int64_t> dim, bool keepdim) {
+Handles<2> fn::aminmax(const TensorHandle& input, std::optional<int64_t> dim, bool keepdim) {
   const OptionalDims dims = dim ? OptionalDims(Dims{*dim}) : std::nullopt;
   return {amin(input, dims, keepdim), amax(input, dims, keepdim)};
 }
-Tensor trace(const TensorHandle& input) {
+TensorHandle fn::trace(const TensorHandle& input) {
   require(input.rank() == 2, "[trace] expected a matrix: got {}", input.shape());
   const int64_t columns = input.shape()[1], n = std::min(input.shape()[0], columns);
   return sum(slice(reshape(input, Dims{-1}), 0, 0, n * (columns + 1), columns + 1));

@@ -1,4 +1,9 @@
 // Recurrent networks as PyTorch calls them: layers and directions of rnn_steps, each after one product for the inputs of all steps.
+#include "pyburn/ops/generated/rnn.h"
+
+#include "pyburn/ops/generated/matmul.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/rnn_steps.h"
 #include "pyburn/ops/random.h"
 #include "pyburn/ops/rnn_steps.h"
 #include "pyburn/ops/rules.h"
@@ -115,7 +120,7 @@ struct Weights {
 Tensors run_steps(const RnnSteps& a, const TensorHandle& x, const Weights& w, const TensorHandle& h0, const TensorHandle& c0) {
   const bool apart = a.cell == "gru";
   const TensorHandle bias = w.b_ih.defined() && w.b_hh.defined() && !apart ? TensorHandle(w.b_ih + w.b_hh) : w.b_ih;
-  const Tensor projected = linear(x, w.w_ih, bias);
+  const TensorHandle projected = linear(x, w.w_ih, bias);
   const TensorHandle recurrent = apart ? w.b_hh : TensorHandle();
   if (w.w_hr.defined()) return forward_in_time(a, projected, w.w_hh, recurrent, h0, c0, w.w_hr);
   const auto [output, cells, gates] = rnn_steps(projected, w.w_hh, recurrent, h0, c0, a.cell, a.reverse);
@@ -123,7 +128,7 @@ Tensors run_steps(const RnnSteps& a, const TensorHandle& x, const Weights& w, co
 }
 
 struct Recurrent {
-  Tensor output, hn, cn;
+  TensorHandle output, hn, cn;
 };
 Recurrent recurrent(const char* cell, const TensorHandle& input, const TensorHandle& h0, const TensorHandle& c0, const Tensors& params,
     bool has_biases, int64_t layers, double dropout, bool train, bool bidirectional, bool batch_first) {
@@ -136,7 +141,7 @@ Recurrent recurrent(const char* cell, const TensorHandle& input, const TensorHan
   for (const TensorHandle* s : {&h0, &c0})
     if (s->defined())
       require(s->rank() == 3 && s->shape()[0] == runs, "expected one state for each of {} layers and directions: got {}", runs, s->shape());
-  Tensor x = batch_first ? transpose(input, 0, 1) : Tensor(input);
+  TensorHandle x = batch_first ? transpose(input, 0, 1) : TensorHandle(input);
   const int64_t steps = x.shape()[0];
   Tensors states, cells;
   for (int64_t layer = 0; layer < layers; ++layer) {
@@ -152,13 +157,14 @@ Recurrent recurrent(const char* cell, const TensorHandle& input, const TensorHan
       states.push_back(slice(y[0], 0, last, last + 1));
       if (c0.defined()) cells.push_back(slice(y[1], 0, last, last + 1));
     }
-    x = directions == 1 ? Tensor(outputs[0]) : joined(outputs, 2);
+    x = directions == 1 ? TensorHandle(outputs[0]) : joined(outputs, 2);
     if (train && dropout > 0 && layer + 1 < layers) {
-      const Tensor kept = draw(x.shape(), Draw::bernoulli, 1 - dropout, 0, x.dtype(), &x.device(), nullptr);
+      const TensorHandle kept = draw(x.shape(), Draw::bernoulli, 1 - dropout, 0, x.dtype(), &x.device(), nullptr);
       x = dropout == 1 ? x * kept : x * kept / (1 - dropout);
     }
   }
-  return {batch_first ? Tensor(independent(transpose(x, 0, 1))) : x, joined(states, 0), c0.defined() ? joined(cells, 0) : Tensor()};
+  return {
+      batch_first ? TensorHandle(independent(transpose(x, 0, 1))) : x, joined(states, 0), c0.defined() ? joined(cells, 0) : TensorHandle()};
 }
 
 // One step: a sequence of length 1.
@@ -171,43 +177,43 @@ void check_pair(const Tensors& hx) { require<ValueError>(hx.size() == 2, "expect
 
 }  // namespace
 
-Results<3> lstm(const TensorHandle& input, const Tensors& hx, const Tensors& params, bool has_biases, int64_t num_layers, double dropout,
-    bool train, bool bidirectional, bool batch_first) {
+Handles<3> fn::lstm(const TensorHandle& input, const Tensors& hx, const Tensors& params, bool has_biases, int64_t num_layers,
+    double dropout, bool train, bool bidirectional, bool batch_first) {
   check_pair(hx);
   const Recurrent r = recurrent("lstm", input, hx[0], hx[1], params, has_biases, num_layers, dropout, train, bidirectional, batch_first);
   return {r.output, r.hn, r.cn};
 }
-Results<2> gru(const TensorHandle& input, const TensorHandle& hx, const Tensors& params, bool has_biases, int64_t num_layers,
+Handles<2> fn::gru(const TensorHandle& input, const TensorHandle& hx, const Tensors& params, bool has_biases, int64_t num_layers,
     double dropout, bool train, bool bidirectional, bool batch_first) {
   const Recurrent r = recurrent("gru", input, hx, {}, params, has_biases, num_layers, dropout, train, bidirectional, batch_first);
   return {r.output, r.hn};
 }
-Results<2> rnn_tanh(const TensorHandle& input, const TensorHandle& hx, const Tensors& params, bool has_biases, int64_t num_layers,
+Handles<2> fn::rnn_tanh(const TensorHandle& input, const TensorHandle& hx, const Tensors& params, bool has_biases, int64_t num_layers,
     double dropout, bool train, bool bidirectional, bool batch_first) {
   const Recurrent r = recurrent("tanh", input, hx, {}, params, has_biases, num_layers, dropout, train, bidirectional, batch_first);
   return {r.output, r.hn};
 }
-Results<2> rnn_relu(const TensorHandle& input, const TensorHandle& hx, const Tensors& params, bool has_biases, int64_t num_layers,
+Handles<2> fn::rnn_relu(const TensorHandle& input, const TensorHandle& hx, const Tensors& params, bool has_biases, int64_t num_layers,
     double dropout, bool train, bool bidirectional, bool batch_first) {
   const Recurrent r = recurrent("relu", input, hx, {}, params, has_biases, num_layers, dropout, train, bidirectional, batch_first);
   return {r.output, r.hn};
 }
 
-Results<2> lstm_cell(const TensorHandle& input, const Tensors& hx, const TensorHandle& w_ih, const TensorHandle& w_hh,
+Handles<2> fn::lstm_cell(const TensorHandle& input, const Tensors& hx, const TensorHandle& w_ih, const TensorHandle& w_hh,
     const TensorHandle& b_ih, const TensorHandle& b_hh) {
   check_pair(hx);
   const Tensors y = one_step("lstm", input, hx[0], hx[1], {w_ih, w_hh, b_ih, b_hh, {}});
   return {y[0], y[1]};
 }
-Tensor gru_cell(const TensorHandle& input, const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh,
+TensorHandle fn::gru_cell(const TensorHandle& input, const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh,
     const TensorHandle& b_ih, const TensorHandle& b_hh) {
   return one_step("gru", input, hx, {}, {w_ih, w_hh, b_ih, b_hh, {}})[0];
 }
-Tensor rnn_tanh_cell(const TensorHandle& input, const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh,
+TensorHandle fn::rnn_tanh_cell(const TensorHandle& input, const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh,
     const TensorHandle& b_ih, const TensorHandle& b_hh) {
   return one_step("tanh", input, hx, {}, {w_ih, w_hh, b_ih, b_hh, {}})[0];
 }
-Tensor rnn_relu_cell(const TensorHandle& input, const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh,
+TensorHandle fn::rnn_relu_cell(const TensorHandle& input, const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh,
     const TensorHandle& b_ih, const TensorHandle& b_hh) {
   return one_step("relu", input, hx, {}, {w_ih, w_hh, b_ih, b_hh, {}})[0];
 }

@@ -4,6 +4,16 @@
 
 #include <algorithm>
 
+#include "pyburn/ops/generated/activation.h"
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/matmul.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/reduce.h"
+#include "pyburn/ops/generated/rnn_steps.h"
+#include "pyburn/ops/generated/transcendental.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -46,9 +56,9 @@ MetaList infer_grad(const RnnSteps& a, Metas in) {
 }
 
 // Gate k of (..., G * H).
-Tensor gate(const TensorHandle& gates, int64_t k, int64_t n) { return slice(gates, gates.rank() - 1, k * n, (k + 1) * n); }
-Tensor at(const TensorHandle& x, int64_t t) { return select(x, 0, t); }
-Tensor no_elements(const TensorHandle& like) { return zeros(Dims{0}, like.dtype(), &like.device(), false); }
+TensorHandle gate(const TensorHandle& gates, int64_t k, int64_t n) { return slice(gates, gates.rank() - 1, k * n, (k + 1) * n); }
+TensorHandle at(const TensorHandle& x, int64_t t) { return select(x, 0, t); }
+TensorHandle no_elements(const TensorHandle& like) { return zeros(Dims{0}, like.dtype(), &like.device(), false); }
 
 Tensors decompose_steps(const RnnSteps& a, Inputs in) { return forward_in_time(a, *in[0], *in[1], *in[2], *in[3], *in[4]); }
 Tensors decompose_grad(const RnnSteps& a, Inputs in) {
@@ -63,29 +73,30 @@ Grads grad_steps(const RnnSteps& a, const GradContext& c) {
   if (y.requires_grad() || d_gates.defined()) {  // the gradient is to be differentiated itself
     d = backward_in_time(a, c.dy(), d_cells, d_gates, weight, h0, c0, y, c.output(1), c.output(2));
   } else {
-    for (const Tensor& t : rnn_steps_grad(c.dy(), d_cells, weight, h0, c0, y, c.output(1), c.output(2), a.cell, a.reverse)) d.push_back(t);
+    for (const TensorHandle& t : rnn_steps_grad(c.dy(), d_cells, weight, h0, c0, y, c.output(1), c.output(2), a.cell, a.reverse))
+      d.push_back(t);
   }
-  const Tensor recurrent = a.cell == "gru" ? d[1] : d[0];
+  const TensorHandle recurrent = a.cell == "gru" ? d[1] : d[0];
   const int64_t steps = y.shape()[0], first = a.reverse ? steps - 1 : 0, rows = recurrent.shape()[2], n = h0.shape()[1];
-  Tensor d_weight;
+  TensorHandle d_weight;
   if (c.needs(1)) {  // all steps in one product: each state meets the gradient of the step after it
     d_weight = matmul(transpose(at(recurrent, first), 0, 1), h0);
     if (steps > 1) {
-      const Tensor later = a.reverse ? slice(recurrent, 0, 0, steps - 1) : slice(recurrent, 0, 1, steps);
-      const Tensor before = a.reverse ? slice(y, 0, 1, steps) : slice(y, 0, 0, steps - 1);
+      const TensorHandle later = a.reverse ? slice(recurrent, 0, 0, steps - 1) : slice(recurrent, 0, 1, steps);
+      const TensorHandle before = a.reverse ? slice(y, 0, 1, steps) : slice(y, 0, 0, steps - 1);
       d_weight = d_weight + matmul(transpose(reshape(later, Dims{-1, rows}), 0, 1), reshape(before, Dims{-1, n}));
     }
   }
-  return {d[0], d_weight, c.needs(2) ? sum(recurrent, Dims{0, 1}) : Tensor(), d[2], c.needs(4) ? d[3] : Tensor()};
+  return {d[0], d_weight, c.needs(2) ? sum(recurrent, Dims{0, 1}) : TensorHandle(), d[2], c.needs(4) ? d[3] : TensorHandle()};
 }
 
 }  // namespace
 
-Tensor joined(const Tensors& parts, int64_t dim) {
+TensorHandle joined(const Tensors& parts, int64_t dim) {
   Dims size = parts[0].shape();
   size[dim] = 0;
   for (const TensorHandle& p : parts) size[dim] += p.shape()[dim];
-  const Tensor whole = zeros(size, parts[0].dtype(), &parts[0].device(), false);
+  const TensorHandle whole = zeros(size, parts[0].dtype(), &parts[0].device(), false);
   int64_t begin = 0;
   for (const TensorHandle& p : parts) {
     cast_into(slice(whole, dim, begin, begin + p.shape()[dim]), p, p.dtype());
@@ -98,26 +109,27 @@ Tensors forward_in_time(const RnnSteps& a, const TensorHandle& projected, const 
     const TensorHandle& h0, const TensorHandle& c0, const TensorHandle& weight_hr) {
   const int64_t steps = projected.shape()[0], n = weight.shape()[0] / a.gates();
   Tensors outputs(steps, {}), cells(steps, {}), gates(steps, {});
-  Tensor h = h0, c = c0;
+  TensorHandle h = h0, c = c0;
   for (int64_t s = 0; s < steps; ++s) {
     const int64_t t = a.reverse ? steps - 1 - s : s;
-    const Tensor x = at(projected, t), product = matmul(h, transpose(weight, 0, 1));
-    const Tensor recurrent = bias.defined() ? product + bias : product;
+    const TensorHandle x = at(projected, t), product = matmul(h, transpose(weight, 0, 1));
+    const TensorHandle recurrent = bias.defined() ? product + bias : product;
     if (a.cell == "lstm") {
-      const Tensor sum = x + recurrent;
-      const Tensor i = sigmoid(gate(sum, 0, n)), f = sigmoid(gate(sum, 1, n)), g = tanh(gate(sum, 2, n)), o = sigmoid(gate(sum, 3, n));
+      const TensorHandle sum = x + recurrent;
+      const TensorHandle i = sigmoid(gate(sum, 0, n)), f = sigmoid(gate(sum, 1, n)), g = tanh(gate(sum, 2, n)),
+                         o = sigmoid(gate(sum, 3, n));
       c = f * c + i * g;
       h = o * tanh(c);
       if (weight_hr.defined()) h = matmul(h, transpose(weight_hr, 0, 1));
       cells[t] = unsqueeze(c, 0);
       gates[t] = unsqueeze(joined({i, f, g, o}, 1), 0);
     } else if (a.cell == "gru") {
-      const Tensor r = sigmoid(gate(x, 0, n) + gate(recurrent, 0, n)), z = sigmoid(gate(x, 1, n) + gate(recurrent, 1, n));
-      const Tensor q = gate(recurrent, 2, n), fresh = tanh(gate(x, 2, n) + r * q);
+      const TensorHandle r = sigmoid(gate(x, 0, n) + gate(recurrent, 0, n)), z = sigmoid(gate(x, 1, n) + gate(recurrent, 1, n));
+      const TensorHandle q = gate(recurrent, 2, n), fresh = tanh(gate(x, 2, n) + r * q);
       h = fresh + z * (h - fresh);
       gates[t] = unsqueeze(joined({r, z, fresh, q}, 1), 0);
     } else {
-      const Tensor sum = x + recurrent;
+      const TensorHandle sum = x + recurrent;
       h = a.cell == "tanh" ? tanh(sum) : relu(sum);
     }
     outputs[t] = unsqueeze(h, 0);
@@ -131,20 +143,20 @@ Tensors backward_in_time(const RnnSteps& a, const TensorHandle& d_output, const 
     const TensorHandle& gates) {
   const int64_t steps = output.shape()[0], n = weight.shape()[1];
   Tensors projected(steps, {}), recurrent(steps, {});
-  Tensor dh = zeros_like(h0), dc = zeros_like(h0);
+  TensorHandle dh = zeros_like(h0), dc = zeros_like(h0);
   for (int64_t s = steps - 1; s >= 0; --s) {
     const int64_t t = a.reverse ? steps - 1 - s : s, before = a.reverse ? t + 1 : t - 1;
-    const Tensor h_before = s == 0 ? Tensor(h0) : at(output, before);
+    const TensorHandle h_before = s == 0 ? TensorHandle(h0) : at(output, before);
     // Gate k of this step, and what arrives for it from elsewhere.
     auto saved = [&](int64_t k) { return gate(at(gates, t), k, n); };
-    auto with_arriving = [&](int64_t k, const Tensor& d) { return d_gates.defined() ? d + gate(at(d_gates, t), k, n) : d; };
-    auto through_sigmoid = [](const Tensor& d, const Tensor& y) { return d * y * (1.0 - y); };
-    auto through_tanh = [](const Tensor& d, const Tensor& y) { return d * (1.0 - y * y); };
+    auto with_arriving = [&](int64_t k, const TensorHandle& d) { return d_gates.defined() ? d + gate(at(d_gates, t), k, n) : d; };
+    auto through_sigmoid = [](const TensorHandle& d, const TensorHandle& y) { return d * y * (1.0 - y); };
+    auto through_tanh = [](const TensorHandle& d, const TensorHandle& y) { return d * (1.0 - y * y); };
     dh = dh + at(d_output, t);
-    Tensor d, d_recurrent;
+    TensorHandle d, d_recurrent;
     if (a.cell == "lstm") {
-      const Tensor i = saved(0), f = saved(1), g = saved(2), o = saved(3), bent = tanh(at(cells, t));
-      const Tensor c_before = s == 0 ? Tensor(c0) : at(cells, before);
+      const TensorHandle i = saved(0), f = saved(1), g = saved(2), o = saved(3), bent = tanh(at(cells, t));
+      const TensorHandle c_before = s == 0 ? TensorHandle(c0) : at(cells, before);
       if (d_cells.defined()) dc = dc + at(d_cells, t);
       dc = dc + through_tanh(dh * o, bent);
       d = joined({through_sigmoid(with_arriving(0, dc * g), i), through_sigmoid(with_arriving(1, dc * c_before), f),
@@ -153,16 +165,16 @@ Tensors backward_in_time(const RnnSteps& a, const TensorHandle& d_output, const 
       dc = dc * f;
       dh = matmul(d, weight);
     } else if (a.cell == "gru") {
-      const Tensor r = saved(0), z = saved(1), fresh = saved(2), q = saved(3);
-      const Tensor d_fresh = through_tanh(with_arriving(2, dh * (1.0 - z)), fresh);
-      const Tensor d_z = through_sigmoid(with_arriving(1, dh * (h_before - fresh)), z);
-      const Tensor d_r = through_sigmoid(with_arriving(0, d_fresh * q), r);
+      const TensorHandle r = saved(0), z = saved(1), fresh = saved(2), q = saved(3);
+      const TensorHandle d_fresh = through_tanh(with_arriving(2, dh * (1.0 - z)), fresh);
+      const TensorHandle d_z = through_sigmoid(with_arriving(1, dh * (h_before - fresh)), z);
+      const TensorHandle d_r = through_sigmoid(with_arriving(0, d_fresh * q), r);
       d = joined({d_r, d_z, d_fresh}, 1);
       d_recurrent = joined({d_r, d_z, with_arriving(3, d_fresh * r)}, 1);
       dh = dh * z + matmul(d_recurrent, weight);
       recurrent[t] = unsqueeze(d_recurrent, 0);
     } else {
-      const Tensor y = at(output, t);
+      const TensorHandle y = at(output, t);
       d = a.cell == "tanh" ? through_tanh(dh, y) : where(gt(y, 0), dh, 0.0);
       dh = matmul(d, weight);
     }

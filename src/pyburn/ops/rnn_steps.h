@@ -1,7 +1,6 @@
 // Recurrent layers: the steps through time of one layer in one direction, after the inputs of all steps were projected at once.
 #pragma once
 #include "pyburn/ir/op_info.h"
-#include "pyburn/ops/tensor.h"
 #include "pyburn/runtime/run.h"
 
 namespace pyburn {
@@ -34,7 +33,7 @@ Tensors backward_in_time(const RnnSteps& a, const TensorHandle& d_output, const 
     const TensorHandle& weight, const TensorHandle& h0, const TensorHandle& c0, const TensorHandle& output, const TensorHandle& cells,
     const TensorHandle& gates);
 // Tensors one after the other along dim.
-Tensor joined(const Tensors& parts, int64_t dim);
+TensorHandle joined(const Tensors& parts, int64_t dim);
 
 namespace op {
 extern OpInfo rnn_steps, rnn_steps_grad;

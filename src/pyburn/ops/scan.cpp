@@ -5,6 +5,12 @@
 #include <cmath>
 
 #include "pyburn/ops/extremum.h"
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/scan.h"
+#include "pyburn/ops/generated/transcendental.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -25,12 +31,12 @@ MetaList infer_both(const Scan& a, Metas in) {
 }
 
 // The scan that runs the other way.
-Tensor back(const OpInfo& op, const Scan& a, const TensorHandle& x) {
+TensorHandle back(const OpInfo& op, const Scan& a, const TensorHandle& x) {
   InputList in;
   in.add(x);
   return call(op, Scan{a.dim, x.dtype(), !a.reverse}, in);
 }
-Tensor same_way(const OpInfo& op, const Scan& a, const TensorHandle& x) {
+TensorHandle same_way(const OpInfo& op, const Scan& a, const TensorHandle& x) {
   InputList in;
   in.add(x);
   return call(op, Scan{a.dim, x.dtype(), a.reverse}, in);
@@ -41,18 +47,18 @@ Grads grad_cumsum(const Scan& a, const GradContext& c) { return {back(op::cumsum
 // elements see nothing but zeros.
 Grads grad_cumprod(const Scan& a, const GradContext& c) {
   const TensorHandle x = c.input(0);
-  const Tensor zero = eq(x, 0), filled = where(zero, 1.0, x);
-  const Tensor usual = back(op::cumsum, a, c.dy() * c.output()) / filled;
-  const Tensor once = eq(same_way(op::cumsum, a, cast(zero, DType::int64)), 1);
-  const Tensor without = back(op::cumsum, a, where(once, c.dy() * same_way(op::cumprod, a, filled), 0.0));
+  const TensorHandle zero = eq(x, 0), filled = where(zero, 1.0, x);
+  const TensorHandle usual = back(op::cumsum, a, c.dy() * c.output()) / filled;
+  const TensorHandle once = eq(same_way(op::cumsum, a, cast(zero, DType::int64)), 1);
+  const TensorHandle without = back(op::cumsum, a, where(once, c.dy() * same_way(op::cumprod, a, filled), 0.0));
   return {where(zero, where(once, without, 0.0), usual)};
 }
 // Sums of dy / exp(y) in logarithms, for positive and negative dy apart.
 Grads grad_logcumsumexp(const Scan& a, const GradContext& c) {
   const TensorHandle x = c.input(0), y = c.output(), &dy = c.dy();
-  auto part = [&](const Tensor& positive) {
-    const Tensor none = le(positive, 0);
-    const Tensor terms = where(none, -HUGE_VAL, log(where(none, 1.0, positive)) - y);
+  auto part = [&](const TensorHandle& positive) {
+    const TensorHandle none = le(positive, 0);
+    const TensorHandle terms = where(none, -HUGE_VAL, log(where(none, 1.0, positive)) - y);
     return exp(back(op::logcumsumexp, a, terms) + x);
   };
   return {part(dy) - part(-dy)};
@@ -157,14 +163,14 @@ t(3), -1 ! n)",
 };
 }  // namespace
 
-Tensor diff(const TensorHandle& input, int64_t n, int64_t dim) {
+TensorHandle fn::diff(const TensorHandle& input, int64_t n, int64_t dim) {
   require(input.rank() > 0, "[diff] expected at least one axis: got rank 0");
   require<ValueError>(n >= 0, "[diff] expected n of at least 0: got {}", n);
   const int axis = normalise_dim(dim, input.rank());
-  Tensor y = input;
+  TensorHandle y = input;
   if (n == 0) return clone(y);
   for (int64_t i = 0; i < std::min(n, input.shape()[axis] + 1); ++i) {
-    const Tensor later = slice(y, axis, 1), earlier = slice(y, axis, 0, -1);
+    const TensorHandle later = slice(y, axis, 1), earlier = slice(y, axis, 0, -1);
     y = input.dtype() == DType::boolean ? ne(later, earlier) : later - earlier;
   }
   return y;

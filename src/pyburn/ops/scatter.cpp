@@ -1,6 +1,14 @@
 // Single elements named by an index: gather reads them, scatter writes them.
 #include "pyburn/ops/scatter.h"
 
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/pad.h"
+#include "pyburn/ops/generated/reduce.h"
+#include "pyburn/ops/generated/scatter.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -54,7 +62,7 @@ Meta infer_reduce(const ScatterReduce& a, Metas in) {
 }
 
 // What belongs to the elements that the index names, with 0 for the rest of src.
-Tensor spread_over_src(const Tensor& gathered, const Shape& src) {
+TensorHandle spread_over_src(const TensorHandle& gathered, const Shape& src) {
   if (gathered.shape() == src) return gathered;
   if (gathered.rank() != src.rank())
     return gathered.numel() == src.numel() ? reshape(gathered, src) : zeros(src, gathered.dtype(), &gathered.device(), false);
@@ -66,9 +74,9 @@ Tensor spread_over_src(const Tensor& gathered, const Shape& src) {
   return constant_pad_nd(gathered, after, 0);
 }
 // The part of src that the index names.
-Tensor used_of_src(const TensorHandle& src, const Shape& index) {
+TensorHandle used_of_src(const TensorHandle& src, const Shape& index) {
   if (src.rank() != index.rank()) return reshape(src, index);
-  Tensor y = src;
+  TensorHandle y = src;
   for (int i = 0; i < index.rank(); ++i) y = slice(y, i, 0, index[i]);
   return y;
 }
@@ -78,48 +86,48 @@ Grads grad_gather(const Gather& a, const GradContext& c) {
 }
 Grads grad_scatter(const Gather& a, const GradContext& c) {
   const TensorHandle index = c.input(1);
-  return {c.needs(0) ? scatter(c.dy(), a.dim, index, 0) : Tensor(), Tensor(),
-      c.needs(2) ? spread_over_src(gather(c.dy(), a.dim, index), c.meta(2).shape) : Tensor()};
+  return {c.needs(0) ? scatter(c.dy(), a.dim, index, 0) : TensorHandle(), TensorHandle(),
+      c.needs(2) ? spread_over_src(gather(c.dy(), a.dim, index), c.meta(2).shape) : TensorHandle()};
 }
 Grads grad_scatter_add(const Gather& a, const GradContext& c) {
-  return {c.dy(), Tensor(), c.needs(2) ? spread_over_src(gather(c.dy(), a.dim, c.input(1)), c.meta(2).shape) : Tensor()};
+  return {c.dy(), TensorHandle(), c.needs(2) ? spread_over_src(gather(c.dy(), a.dim, c.input(1)), c.meta(2).shape) : TensorHandle()};
 }
 
 // How d result / d element follows from the reduction; `src` has the shape of the index.
 struct ReducedGradient {
   const ScatterReduce& a;
   const TensorHandle &dy, x, index, src, y;
-  Tensor at_input, at_src;
+  TensorHandle at_input, at_src;
 
-  Tensor gathered(const Tensor& t) const { return gather(t, a.dim, index); }
-  Tensor number(const Tensor& truth) const { return cast(truth, dy.dtype()); }
+  TensorHandle gathered(const TensorHandle& t) const { return gather(t, a.dim, index); }
+  TensorHandle number(const TensorHandle& truth) const { return cast(truth, dy.dtype()); }
 
   void sum() {
     at_input = dy;
     at_src = gathered(dy);
   }
   void mean() {
-    const Tensor start = a.include_self ? ones_like(x) : zeros_like(x);
-    const Tensor count = scatter_add(start, a.dim, index, ones_like(src));
+    const TensorHandle start = a.include_self ? ones_like(x) : zeros_like(x);
+    const TensorHandle count = scatter_add(start, a.dim, index, ones_like(src));
     at_input = dy / maximum(count, 1);
     at_src = gathered(at_input);
   }
   // The extreme elements share the gradient.
   void extremum() {
-    const Tensor input_hits = number(eq(x, y)), src_hits = number(eq(src, gathered(y)));
-    const Tensor counted = a.include_self ? input_hits : scatter(input_hits, a.dim, index, 0);
-    const Tensor share = dy / maximum(scatter_add(counted, a.dim, index, src_hits), 1);
+    const TensorHandle input_hits = number(eq(x, y)), src_hits = number(eq(src, gathered(y)));
+    const TensorHandle counted = a.include_self ? input_hits : scatter(input_hits, a.dim, index, 0);
+    const TensorHandle share = dy / maximum(scatter_add(counted, a.dim, index, src_hits), 1);
     at_input = input_hits * share;
     at_src = src_hits * gathered(share);
   }
   // Other factors: the product divided by the element; an element that is the only 0 gets the product without it.
   void prod() {
-    const Tensor x1 = where(eq(x, 0), 1.0, x);
+    const TensorHandle x1 = where(eq(x, 0), 1.0, x);
     at_input = dy * scatter_reduce(x1, a.dim, index, src, "prod", a.include_self) / x1;
-    const Tensor zero = eq(src, 0);
-    const Tensor count = gathered(scatter_add(zeros_like(x), a.dim, index, number(zero)));
-    const Tensor alone = ne(number(zero) * number(eq(count, 1)), 0);
-    const Tensor without = scatter_reduce(x, a.dim, index, where(alone, 1.0, src), "prod", a.include_self);
+    const TensorHandle zero = eq(src, 0);
+    const TensorHandle count = gathered(scatter_add(zeros_like(x), a.dim, index, number(zero)));
+    const TensorHandle alone = ne(number(zero) * number(eq(count, 1)), 0);
+    const TensorHandle without = scatter_reduce(x, a.dim, index, where(alone, 1.0, src), "prod", a.include_self);
     at_src = where(alone, gathered(dy * without), gathered(dy * y) / where(zero, 1.0, src));
   }
 };
@@ -131,7 +139,7 @@ Grads grad_reduce(const ScatterReduce& a, const GradContext& c) {
   else if (a.reduce == Reduction::prod) g.prod();
   else g.extremum();
   if (!a.include_self) g.at_input = scatter(g.at_input, a.dim, index, 0);
-  return {g.at_input, Tensor(), spread_over_src(g.at_src, c.meta(2).shape)};
+  return {g.at_input, TensorHandle(), spread_over_src(g.at_src, c.meta(2).shape)};
 }
 
 constexpr const char* kScatterAdd = R"(
@@ -288,22 +296,24 @@ constinit FunctionInfo functions[] = {
         .out = true},
 };
 
-Tensor value_for(const TensorHandle& input, const TensorHandle& index, const Scalar& value) {
+TensorHandle value_for(const TensorHandle& input, const TensorHandle& index, const Scalar& value) {
   return expand(full(Dims{}, value, input.dtype(), &input.device(), false), index.shape());
 }
 }  // namespace
 
-Tensor scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value) {
+TensorHandle fn::scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value) {
   return scatter(input, dim, index, value_for(input, index, value));
 }
-Tensor scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce) {
+TensorHandle fn::scatter(
+    const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce) {
   require<ValueError>(reduce == "add" || reduce == "multiply", "[scatter] reduce is 'add' or 'multiply': got '{}'", reduce);
   return scatter_reduce(input, dim, index, src, name_of(reduce == "add" ? Reduction::sum : Reduction::prod));
 }
-Tensor scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value, const std::string& reduce) {
+TensorHandle fn::scatter(
+    const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value, const std::string& reduce) {
   return scatter(input, dim, index, value_for(input, index, value), reduce);
 }
-Tensor take_along_dim(const TensorHandle& input, const TensorHandle& indices, std::optional<int64_t> dim) {
+TensorHandle fn::take_along_dim(const TensorHandle& input, const TensorHandle& indices, std::optional<int64_t> dim) {
   if (!dim) return gather(reshape(input, Dims{input.numel()}), 0, reshape(indices, Dims{indices.numel()}));
   require(input.rank() == indices.rank(), "[take_along_dim] input and indices must have as many axes: got {} and {}", input.shape(),
       indices.shape());

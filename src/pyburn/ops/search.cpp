@@ -3,6 +3,15 @@
 
 #include <cmath>
 
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/reduce.h"
+#include "pyburn/ops/generated/scatter.h"
+#include "pyburn/ops/generated/search.h"
+#include "pyburn/ops/generated/sort.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -193,7 +202,7 @@ t(2, 1, dtype=i64).expand(2, 3), tensor([1, 2])
 };
 
 // Quantiles for shares q (one axis, or none) of x; `keep_axis` where q has one.
-Tensor quantiles(const TensorHandle& input, const TensorHandle& q, std::optional<int64_t> dim, bool keepdim,
+TensorHandle quantiles(const TensorHandle& input, const TensorHandle& q, std::optional<int64_t> dim, bool keepdim,
     const std::string& interpolation, bool ignore_nan) {
   require<DTypeError>(is_floating(input.dtype()), "expected a floating dtype: got {}", input.dtype());
   require(q.rank() <= 1, "expected q with at most one axis: got {}", q.shape());
@@ -202,27 +211,27 @@ Tensor quantiles(const TensorHandle& input, const TensorHandle& q, std::optional
   require<ValueError>(known, "interpolation is 'linear', 'lower', 'higher', 'midpoint' or 'nearest': got '{}'", interpolation);
   const int axis = dim ? normalise_dim(*dim, input.rank()) : 0;
   // The axis last; results get it back with extent 1.
-  const Tensor x = !dim || input.rank() == 0 ? reshape(input, Dims{-1}) : transpose(input, axis, input.rank() - 1);
+  const TensorHandle x = !dim || input.rank() == 0 ? reshape(input, Dims{-1}) : transpose(input, axis, input.rank() - 1);
   const int last = x.rank() - 1;
   const int64_t n = x.shape()[last];
   require<ValueError>(input.numel() > 0, "expected elements: got {}", input.shape());
-  const Tensor sorted = sort(x, last)[0], number = eq(x, x);
-  const Tensor shares = cast(q.rank() ? q : unsqueeze(q, 0), x.dtype());
+  const TensorHandle sorted = sort(x, last)[0], number = eq(x, x);
+  const TensorHandle shares = cast(q.rank() ? q : unsqueeze(q, 0), x.dtype());
   // Ranks among the numbers; where a NaN counts, it is the last.
-  const Tensor numbers = sum(number, Dims{last}, true);
-  const Tensor top = cast(maximum(numbers - 1, 0), x.dtype());
-  const Tensor rank = ignore_nan ? top * shares : where(lt(numbers, n), double(n - 1), top * shares);
-  const Tensor lower = cast(rank, DType::int64);
-  const Tensor upper = where(lt(cast(lower, x.dtype()), rank), lower + 1, lower);
-  const Tensor part = rank - cast(lower, x.dtype());
-  Tensor y;
+  const TensorHandle numbers = sum(number, Dims{last}, true);
+  const TensorHandle top = cast(maximum(numbers - 1, 0), x.dtype());
+  const TensorHandle rank = ignore_nan ? top * shares : where(lt(numbers, n), double(n - 1), top * shares);
+  const TensorHandle lower = cast(rank, DType::int64);
+  const TensorHandle upper = where(lt(cast(lower, x.dtype()), rank), lower + 1, lower);
+  const TensorHandle part = rank - cast(lower, x.dtype());
+  TensorHandle y;
   if (interpolation == "lower") y = gather(sorted, last, lower);
   else if (interpolation == "higher") y = gather(sorted, last, upper);
   else if (interpolation == "nearest") {  // ties to the even rank
-    const Tensor even = eq(cast(cast(lower, x.dtype()) * 0.5, DType::int64) * 2, lower);
+    const TensorHandle even = eq(cast(cast(lower, x.dtype()) * 0.5, DType::int64) * 2, lower);
     y = gather(sorted, last, where(eq(part, 0.5), where(even, lower, upper), where(lt(part, 0.5), lower, upper)));
   } else {
-    const Tensor a = gather(sorted, last, lower), b = gather(sorted, last, upper);
+    const TensorHandle a = gather(sorted, last, lower), b = gather(sorted, last, upper);
     y = interpolation == "midpoint" ? a + (b - a) * 0.5 : a + (b - a) * part;
   }
   // The axis of shares to the front.
@@ -248,38 +257,39 @@ Tensor quantiles(const TensorHandle& input, const TensorHandle& q, std::optional
   }
   return q.rank() ? y : select(y, 0, 0);
 }
-Tensor share(const TensorHandle& input, double q) {
+TensorHandle share(const TensorHandle& input, double q) {
   require<ValueError>(q >= 0 && q <= 1, "expected q between 0 and 1: got {}", q);
   return full(Dims{}, q, is_floating(input.dtype()) ? input.dtype() : default_dtype(), &input.device());
 }
 }  // namespace
 
-Tensor searchsorted(const TensorHandle& sorted_sequence, const Scalar& values, bool out_int32, bool right) {
+TensorHandle fn::searchsorted(const TensorHandle& sorted_sequence, const Scalar& values, bool out_int32, bool right) {
   require(sorted_sequence.rank() <= 1, "values do not fit the sequences: got a number for {}", sorted_sequence.shape());
   return searchsorted(sorted_sequence, full(Dims{}, values, {}, &sorted_sequence.device()), out_int32, right);
 }
-Tensor bucketize(const TensorHandle& input, const TensorHandle& boundaries, bool out_int32, bool right) {
+TensorHandle fn::bucketize(const TensorHandle& input, const TensorHandle& boundaries, bool out_int32, bool right) {
   require(boundaries.rank() == 1, "expected boundaries with one axis: got {}", boundaries.shape());
   return searchsorted(boundaries, input, out_int32, right);
 }
-Tensor isin(const TensorHandle& elements, const TensorHandle& test_elements, bool, bool invert) {
+TensorHandle fn::isin(const TensorHandle& elements, const TensorHandle& test_elements, bool, bool invert) {
   if (test_elements.numel() == 0) return full(elements.shape(), invert, DType::boolean, &elements.device());
-  const Tensor sorted = sort(reshape(detach(test_elements), Dims{-1}), 0)[0], flat = reshape(detach(elements), Dims{-1});
-  const Tensor place = minimum(searchsorted(sorted, flat), sorted.numel() - 1);
-  const Tensor found = index_select(sorted, 0, place);
+  const TensorHandle sorted = sort(reshape(detach(test_elements), Dims{-1}), 0)[0], flat = reshape(detach(elements), Dims{-1});
+  const TensorHandle place = minimum(searchsorted(sorted, flat), sorted.numel() - 1);
+  const TensorHandle found = index_select(sorted, 0, place);
   return reshape(invert ? ne(found, flat) : eq(found, flat), elements.shape());
 }
-Tensor quantile(const TensorHandle& input, double q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation) {
+TensorHandle fn::quantile(const TensorHandle& input, double q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation) {
   return quantiles(input, share(input, q), dim, keepdim, interpolation, false);
 }
-Tensor quantile(
+TensorHandle fn::quantile(
     const TensorHandle& input, const TensorHandle& q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation) {
   return quantiles(input, q, dim, keepdim, interpolation, false);
 }
-Tensor nanquantile(const TensorHandle& input, double q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation) {
+TensorHandle fn::nanquantile(
+    const TensorHandle& input, double q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation) {
   return quantiles(input, share(input, q), dim, keepdim, interpolation, true);
 }
-Tensor nanquantile(
+TensorHandle fn::nanquantile(
     const TensorHandle& input, const TensorHandle& q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation) {
   return quantiles(input, q, dim, keepdim, interpolation, true);
 }

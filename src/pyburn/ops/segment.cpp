@@ -1,6 +1,14 @@
 // Reductions over consecutive parts of an axis.
 #include "pyburn/ops/segment.h"
 
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/rearrange.h"
+#include "pyburn/ops/generated/reduce.h"
+#include "pyburn/ops/generated/segment.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -33,17 +41,17 @@ Meta infer(const Segments& a, Metas in) {
 struct SegmentGradient {
   const TensorHandle &dy, x, y, of;
 
-  Tensor spread(const Tensor& t) const { return index_select(t, 0, of); }
-  Tensor number(const Tensor& truth) const { return cast(truth, dy.dtype()); }
-  Tensor count(const Tensor& hits) const { return index_add(zeros_like(y), 0, of, hits); }
+  TensorHandle spread(const TensorHandle& t) const { return index_select(t, 0, of); }
+  TensorHandle number(const TensorHandle& truth) const { return cast(truth, dy.dtype()); }
+  TensorHandle count(const TensorHandle& hits) const { return index_add(zeros_like(y), 0, of, hits); }
 
-  Tensor extremum() const {  // equal elements share the gradient
-    const Tensor hits = number(eq(x, spread(y)));
+  TensorHandle extremum() const {  // equal elements share the gradient
+    const TensorHandle hits = number(eq(x, spread(y)));
     return hits * spread(dy / maximum(count(hits), 1));
   }
-  Tensor prod(const TensorHandle& lengths, const Segments& a) const {  // the only 0 of a segment gets the product of the others
-    const Tensor zero = eq(x, 0), alone = ne(number(zero) * number(eq(spread(count(number(zero))), 1)), 0);
-    const Tensor without = _segment_reduce(where(alone, 1.0, x), lengths, "prod", a.initial);
+  TensorHandle prod(const TensorHandle& lengths, const Segments& a) const {  // the only 0 of a segment gets the product of the others
+    const TensorHandle zero = eq(x, 0), alone = ne(number(zero) * number(eq(spread(count(number(zero))), 1)), 0);
+    const TensorHandle without = _segment_reduce(where(alone, 1.0, x), lengths, "prod", a.initial);
     return where(alone, spread(dy * without), spread(dy * y) / where(zero, 1.0, x));
   }
 };
@@ -116,14 +124,14 @@ t(5, 2), 'sum', lengths=tensor([1, 1]), axis=1 ! axis 0)"},
 };
 }
 
-Tensor segment_reduce(const TensorHandle& data, const std::string& reduce, const TensorHandle& lengths, const TensorHandle& offsets,
-    int64_t axis, bool, const std::optional<Scalar>& initial) {
+TensorHandle fn::segment_reduce(const TensorHandle& data, const std::string& reduce, const TensorHandle& lengths,
+    const TensorHandle& offsets, int64_t axis, bool, const std::optional<Scalar>& initial) {
   require<ValueError>(lengths.defined() != offsets.defined(), "[segment_reduce] either lengths or offsets must be given");
   require(data.rank() > 0, "[segment_reduce] needs at least one axis: got rank 0");
   require<UnsupportedOp>(normalise_dim(axis, data.rank()) == 0, "[segment_reduce] only axis 0 is supported: got {}", axis);
   if (lengths.defined()) return _segment_reduce(data, lengths, reduce, initial);
   require(offsets.rank() == 1 && offsets.numel() > 0, "[segment_reduce] expected offsets of one axis: got {}", offsets.shape());
-  const Tensor between = sub(slice(offsets, 0, 1), slice(offsets, 0, 0, offsets.numel() - 1));
+  const TensorHandle between = sub(slice(offsets, 0, 1), slice(offsets, 0, 0, offsets.numel() - 1));
   return _segment_reduce(data, between, reduce, initial);
 }
 

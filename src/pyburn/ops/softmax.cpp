@@ -1,6 +1,10 @@
 // softmax, its logarithm, and their gradients.
 #include "pyburn/ops/softmax.h"
 
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/reduce.h"
+#include "pyburn/ops/generated/softmax.h"
+#include "pyburn/ops/generated/transcendental.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -18,23 +22,23 @@ Meta infer_backward(const Softmax& a, Metas in) {
 }
 OptionalDims axis(const Softmax& a, const TensorHandle& x) { return x.rank() ? OptionalDims(Dims{a.dim}) : std::nullopt; }
 
-Tensor shifted(const Softmax& a, const TensorHandle& x) { return x - amax(x, axis(a, x), true); }
-Tensor decompose_softmax(const Softmax& a, Inputs in) {
+TensorHandle shifted(const Softmax& a, const TensorHandle& x) { return x - amax(x, axis(a, x), true); }
+TensorHandle decompose_softmax(const Softmax& a, Inputs in) {
   if (in[0]->numel() == 0) return clone(*in[0]);
-  const Tensor e = exp(shifted(a, *in[0]));
+  const TensorHandle e = exp(shifted(a, *in[0]));
   return e / sum(e, axis(a, e), true);
 }
-Tensor decompose_log_softmax(const Softmax& a, Inputs in) {
+TensorHandle decompose_log_softmax(const Softmax& a, Inputs in) {
   if (in[0]->numel() == 0) return clone(*in[0]);
-  const Tensor s = shifted(a, *in[0]);
+  const TensorHandle s = shifted(a, *in[0]);
   return s - log(sum(exp(s), axis(a, s), true));
 }
-Tensor decompose_softmax_backward(const Softmax& a, Inputs in) {
+TensorHandle decompose_softmax_backward(const Softmax& a, Inputs in) {
   const TensorHandle &dy = *in[0], &y = *in[1];
-  const Tensor g = dy * y;
+  const TensorHandle g = dy * y;
   return g - y * sum(g, axis(a, y), true);
 }
-Tensor decompose_log_softmax_backward(const Softmax& a, Inputs in) {
+TensorHandle decompose_log_softmax_backward(const Softmax& a, Inputs in) {
   const TensorHandle &dy = *in[0], &y = *in[1];
   return dy - exp(y) * sum(dy, axis(a, y), true);
 }
@@ -116,7 +120,7 @@ constinit FunctionInfo functions[] = {
 };
 }  // namespace
 
-Tensor softmin(const TensorHandle& input, int64_t dim, std::optional<DType> dtype) { return softmax(-input, dim, dtype); }
+TensorHandle fn::softmin(const TensorHandle& input, int64_t dim, std::optional<DType> dtype) { return softmax(-input, dim, dtype); }
 
 void register_softmax(OpTable& table) {
   table.add({&op::softmax, &op::log_softmax, &op::softmax_backward, &op::log_softmax_backward});

@@ -3,6 +3,9 @@
 
 #include <cmath>
 
+#include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/sort.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -210,13 +213,17 @@ t(2, 3), 2 ! dim out of range)"},
 };
 }  // namespace
 
-Tensor median(const TensorHandle& input) {
+TensorHandle fn::median(const TensorHandle& input) {
   if (input.numel() == 0) return full(Dims{}, is_floating(input.dtype()) ? Scalar(NAN) : Scalar(0), input.dtype(), &input.device());
   return median(reshape(input, Dims{-1}), 0)[0];
 }
-Tensor nanmedian(const TensorHandle& input) { return input.numel() == 0 ? median(input) : nanmedian(reshape(input, Dims{-1}), 0)[0]; }
-Tensor argsort(const TensorHandle& input, int64_t dim, bool descending, bool stable) { return sort(input, dim, descending, stable)[1]; }
-Tensor msort(const TensorHandle& input) { return sort(input, 0)[0]; }
+TensorHandle fn::nanmedian(const TensorHandle& input) {
+  return input.numel() == 0 ? median(input) : nanmedian(reshape(input, Dims{-1}), 0)[0];
+}
+TensorHandle fn::argsort(const TensorHandle& input, int64_t dim, bool descending, bool stable) {
+  return sort(input, dim, descending, stable)[1];
+}
+TensorHandle fn::msort(const TensorHandle& input) { return sort(input, 0)[0]; }
 
 void register_sort(OpTable& table) {
   table.add({&op::sort, &op::topk, &op::kthvalue, &op::median_dim, &op::nanmedian_dim, &op::mode});

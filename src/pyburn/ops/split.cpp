@@ -1,4 +1,7 @@
 // Tensors cut into pieces along an axis. The pieces are views.
+#include "pyburn/ops/generated/split.h"
+
+#include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -123,13 +126,13 @@ int down(const TensorHandle& input) {
 
 }  // namespace
 
-Tensors unbind(const TensorHandle& input, int64_t dim) {
+Tensors fn::unbind(const TensorHandle& input, int64_t dim) {
   const int axis = axis_of(input, dim, "unbind");
   Tensors parts;
   for (int64_t i = 0; i < input.shape()[axis]; ++i) parts.push_back(select(input, axis, i));
   return parts;
 }
-Tensors split(const TensorHandle& input, int64_t split_size, int64_t dim) {
+Tensors fn::split(const TensorHandle& input, int64_t split_size, int64_t dim) {
   const int axis = axis_of(input, dim, "split");
   const int64_t n = input.shape()[axis];
   require(split_size > 0 || (split_size == 0 && n == 0), "[split] split_size must be positive: got {}", split_size);
@@ -137,18 +140,18 @@ Tensors split(const TensorHandle& input, int64_t split_size, int64_t dim) {
   while (split_size > 0 && starts.back() + split_size < n) starts.push_back(starts.back() + split_size);
   return cut(input, axis, starts);
 }
-Tensors split(const TensorHandle& input, const Dims& sizes, int64_t dim) { return cut_to_sizes(input, sizes, dim, "split"); }
-Tensors split_with_sizes(const TensorHandle& input, const Dims& sizes, int64_t dim) {
+Tensors fn::split(const TensorHandle& input, const Dims& sizes, int64_t dim) { return cut_to_sizes(input, sizes, dim, "split"); }
+Tensors fn::split_with_sizes(const TensorHandle& input, const Dims& sizes, int64_t dim) {
   return cut_to_sizes(input, sizes, dim, "split_with_sizes");
 }
-Tensors chunk(const TensorHandle& input, int64_t chunks, int64_t dim) {
+Tensors fn::chunk(const TensorHandle& input, int64_t chunks, int64_t dim) {
   const int axis = axis_of(input, dim, "chunk");
   require(chunks > 0, "[chunk] chunks must be greater than 0: got {}", chunks);
   const int64_t n = input.shape()[axis];
   if (n == 0) return cut(input, axis, Dims(chunks, 0));
   return split(input, (n + chunks - 1) / chunks, axis);
 }
-Tensors tensor_split(const TensorHandle& input, int64_t sections, int64_t dim) {
+Tensors fn::tensor_split(const TensorHandle& input, int64_t sections, int64_t dim) {
   const int axis = axis_of(input, dim, "tensor_split");
   require(sections > 0, "[tensor_split] sections must be greater than 0: got {}", sections);
   const int64_t n = input.shape()[axis], least = n / sections, larger = n % sections;
@@ -156,20 +159,20 @@ Tensors tensor_split(const TensorHandle& input, int64_t sections, int64_t dim) {
   for (int64_t i = 0; i < sections; ++i) starts.push_back(i * least + std::min(i, larger));
   return cut(input, axis, starts);
 }
-Tensors tensor_split(const TensorHandle& input, const Dims& indices, int64_t dim) {
+Tensors fn::tensor_split(const TensorHandle& input, const Dims& indices, int64_t dim) {
   const int axis = axis_of(input, dim, "tensor_split");
   Dims starts{0};
   starts.append(indices.begin(), indices.end());
   return cut(input, axis, starts);
 }
-Tensors hsplit(const TensorHandle& input, int64_t sections) { return equal_pieces(input, across(input), sections, "hsplit"); }
-Tensors hsplit(const TensorHandle& input, const Dims& indices) { return tensor_split(input, indices, across(input)); }
-Tensors vsplit(const TensorHandle& input, int64_t sections) { return equal_pieces(input, down(input), sections, "vsplit"); }
-Tensors vsplit(const TensorHandle& input, const Dims& indices) { return tensor_split(input, indices, down(input)); }
-Tensors dsplit(const TensorHandle& input, int64_t sections) {
+Tensors fn::hsplit(const TensorHandle& input, int64_t sections) { return equal_pieces(input, across(input), sections, "hsplit"); }
+Tensors fn::hsplit(const TensorHandle& input, const Dims& indices) { return tensor_split(input, indices, across(input)); }
+Tensors fn::vsplit(const TensorHandle& input, int64_t sections) { return equal_pieces(input, down(input), sections, "vsplit"); }
+Tensors fn::vsplit(const TensorHandle& input, const Dims& indices) { return tensor_split(input, indices, down(input)); }
+Tensors fn::dsplit(const TensorHandle& input, int64_t sections) {
   return equal_pieces(input, direction(input, 2, "dsplit"), sections, "dsplit");
 }
-Tensors dsplit(const TensorHandle& input, const Dims& indices) { return tensor_split(input, indices, direction(input, 2, "dsplit")); }
+Tensors fn::dsplit(const TensorHandle& input, const Dims& indices) { return tensor_split(input, indices, direction(input, 2, "dsplit")); }
 
 void register_split(OpTable& table) { table.add(functions); }
 

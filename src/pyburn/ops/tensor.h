@@ -1,4 +1,5 @@
 // Tensor: the class users hold. A TensorHandle with one method per operation; the list is generated from the schemas.
+// The library itself works on handles, so that a new method compiles only what uses methods.
 #pragma once
 #include <optional>
 
@@ -12,8 +13,6 @@ class Generator;
 class Tensor;
 template <int N>
 using Results = std::array<Tensor, N>;  // auto [values, indices] = sort(x);
-template <int N>
-using Targets = std::array<TensorHandle, N>;
 
 class Tensor : public TensorHandle {
  public:

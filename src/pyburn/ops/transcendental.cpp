@@ -4,6 +4,11 @@
 #include <numbers>
 
 #include "pyburn/ops/elementwise.h"
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/pointwise.h"
+#include "pyburn/ops/generated/transcendental.h"
+#include "pyburn/ops/generated/unary.h"
 
 namespace pyburn {
 namespace {
@@ -266,12 +271,12 @@ None ! Tensor)",
 };
 }
 
-Tensor sinc(const TensorHandle& input) {
-  const Tensor zero = eq(input, 0), angle = where(zero, 1.0, input * std::numbers::pi);
+TensorHandle fn::sinc(const TensorHandle& input) {
+  const TensorHandle zero = eq(input, 0), angle = where(zero, 1.0, input * std::numbers::pi);
   return where(zero, 1.0, sin(angle) / angle);
 }
-Tensor logit(const TensorHandle& input, std::optional<double> eps) {
-  const Tensor x = eps ? clamp(input, *eps, 1 - *eps) : Tensor(input);
+TensorHandle fn::logit(const TensorHandle& input, std::optional<double> eps) {
+  const TensorHandle x = eps ? clamp(input, *eps, 1 - *eps) : TensorHandle(input);
   return log(x) - log1p(-x);
 }
 

@@ -5,6 +5,11 @@
 #include <numbers>
 
 #include "pyburn/ops/elementwise.h"
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/extremum.h"
+#include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/logic.h"
+#include "pyburn/ops/generated/unary.h"
 
 namespace pyburn {
 
@@ -151,15 +156,15 @@ constinit FunctionInfo functions[] = {
 };
 }
 
-Tensor square(const TensorHandle& input) { return pow(input, 2); }
-Tensor reciprocal(const TensorHandle& input) { return div(1, input); }
-Tensor frac(const TensorHandle& input) { return input - trunc(input); }
-Tensor positive(const TensorHandle& input) {
+TensorHandle fn::square(const TensorHandle& input) { return pow(input, 2); }
+TensorHandle fn::reciprocal(const TensorHandle& input) { return div(1, input); }
+TensorHandle fn::frac(const TensorHandle& input) { return input - trunc(input); }
+TensorHandle fn::positive(const TensorHandle& input) {
   require<DTypeError>(input.dtype() != DType::boolean, "[positive] not defined for bool: got {}", input.shape());
   return input;
 }
-Tensor deg2rad(const TensorHandle& input) { return input * (std::numbers::pi / 180); }
-Tensor rad2deg(const TensorHandle& input) { return input * (180 / std::numbers::pi); }
+TensorHandle fn::deg2rad(const TensorHandle& input) { return input * (std::numbers::pi / 180); }
+TensorHandle fn::rad2deg(const TensorHandle& input) { return input * (180 / std::numbers::pi); }
 
 void register_unary(OpTable& table) {
   table.add({&op::neg, &op::abs, &op::sign, &op::floor, &op::ceil, &op::trunc, &op::round, &op::sqrt, &op::rsqrt, &op::nan_to_num});

@@ -1,6 +1,7 @@
 // An image as the matrix of its patches: two operations that are each other's derivatives.
 #include "pyburn/ops/unfold.h"
 
+#include "pyburn/ops/generated/unfold.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {

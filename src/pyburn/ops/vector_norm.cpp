@@ -3,6 +3,12 @@
 
 #include <cmath>
 
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/reduce.h"
+#include "pyburn/ops/generated/unary.h"
+#include "pyburn/ops/generated/vector_norm.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -16,27 +22,27 @@ Meta infer(const VectorNorm& a, Metas in) {
   return {reduced_shape(in[0].shape, a.dim, a.keepdim), a.result};
 }
 
-Tensor sign_of(const TensorHandle& x) { return where(gt(x, 0), 1.0, where(lt(x, 0), -1.0, x)); }
+TensorHandle sign_of(const TensorHandle& x) { return where(gt(x, 0), 1.0, where(lt(x, 0), -1.0, x)); }
 
 Grads grad(const VectorNorm& a, const GradContext& c) {
   const TensorHandle x = c.input(0);
   const double p = a.ord;
-  auto over = [&](const TensorHandle& t) { return Tensor(spread(t, a.dim, a.keepdim, c.meta(0).shape)); };
+  auto over = [&](const TensorHandle& t) { return TensorHandle(spread(t, a.dim, a.keepdim, c.meta(0).shape)); };
   if (p == 0) return {zeros_like(x)};
   if (p == 1) return {over(c.dy()) * sign_of(x)};
-  const Tensor y = over(c.output()), dy = over(c.dy());
+  const TensorHandle y = over(c.output()), dy = over(c.dy());
   if (std::isinf(p)) {  // equal extrema share
-    const Tensor hit = eq(abs(x), y);
+    const TensorHandle hit = eq(abs(x), y);
     return {where(hit, sign_of(x) * over(c.dy() / sum(hit, a.dim, a.keepdim, x.dtype())), 0.0)};
   }
   // A vector of zeros is where the norm is least: gradient 0.
-  const Tensor zero = eq(y, 0), safe = where(zero, 1.0, y);
+  const TensorHandle zero = eq(y, 0), safe = where(zero, 1.0, y);
   if (p == 2) return {where(zero, 0.0, x * (dy / safe))};
-  const Tensor flat = eq(x, 0), size = abs(where(flat, 1.0, x));
-  const Tensor ratio = p < 2 ? where(flat, 0.0, pow(size / safe, p - 1)) : pow(abs(x) / safe, p - 1);
+  const TensorHandle flat = eq(x, 0), size = abs(where(flat, 1.0, x));
+  const TensorHandle ratio = p < 2 ? where(flat, 0.0, pow(size / safe, p - 1)) : pow(abs(x) / safe, p - 1);
   return {where(zero, 0.0, sign_of(x) * ratio * dy)};
 }
-Tensor as_sums(const VectorNorm& a, Inputs in) {
+TensorHandle as_sums(const VectorNorm& a, Inputs in) {
   const TensorHandle& x = *in[0];
   const double p = a.ord;
   if (p == 0) return sum(ne(x, 0), a.dim, a.keepdim, a.result);
@@ -125,15 +131,17 @@ t(2, 3), t(4, 5) ! shapes do not broadcast)"},
 };
 }  // namespace
 
-Tensor norm(const TensorHandle& input, const Scalar& p, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) {
+TensorHandle fn::norm(const TensorHandle& input, const Scalar& p, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) {
   return linalg_vector_norm(input, p, dim, keepdim, dtype);
 }
-Tensor norm(
+TensorHandle fn::norm(
     const TensorHandle& input, const std::optional<std::string>& p, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) {
   require<ValueError>(!p || *p == "fro", "[norm] p is a number or 'fro': got '{}'", p.value_or(""));
   return linalg_vector_norm(input, 2, dim, keepdim, dtype);
 }
-Tensor dist(const TensorHandle& input, const TensorHandle& other, const Scalar& p) { return linalg_vector_norm(input - other, p); }
+TensorHandle fn::dist(const TensorHandle& input, const TensorHandle& other, const Scalar& p) {
+  return linalg_vector_norm(input - other, p);
+}
 
 void register_vector_norm(OpTable& table) {
   table.add({&op::linalg_vector_norm});

@@ -3,6 +3,11 @@
 
 #include <algorithm>
 
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/views.h"
 #include "pyburn/ops/part_gradient.h"
 
 namespace pyburn {
@@ -21,12 +26,12 @@ Grads grad_as_strided(const AsStrided& a, const GradContext& c) {
   Device* device = &c.dy().device();
   if (from.numel() == 0 || to.numel() == 0) return {zeros(from.shape, c.meta(0).dtype, device, false)};
   const int64_t first = std::min(from.offset, to.offset), end = std::max(from.extent().second, to.extent().second);
-  const Tensor everywhere = arange(end - first, {}, 1, DType::int64, device, false);
+  const TensorHandle everywhere = arange(end - first, {}, 1, DType::int64, device, false);
   auto places = [&](const Layout& l) { return reshape(as_strided(everywhere, l.shape, l.strides, l.offset - first), Dims{l.numel()}); };
-  const Tensor nothing = zeros(Dims{end - first}, c.dy().dtype(), device, false), sources = places(from);
-  Tensor total = index_add(nothing, 0, places(to), reshape(c.dy(), Dims{to.numel()}));
+  const TensorHandle nothing = zeros(Dims{end - first}, c.dy().dtype(), device, false), sources = places(from);
+  TensorHandle total = index_add(nothing, 0, places(to), reshape(c.dy(), Dims{to.numel()}));
   if (from.has_overlap()) {  // elements that share a place share its gradient
-    const Tensor sharing = index_add(nothing, 0, sources, ones(Dims{from.numel()}, c.dy().dtype(), device, false));
+    const TensorHandle sharing = index_add(nothing, 0, sources, ones(Dims{from.numel()}, c.dy().dtype(), device, false));
     total = total / where(eq(sharing, 0), 1.0, sharing);
   }
   return {reshape(index_select(total, 0, sources), from.shape)};
@@ -51,7 +56,7 @@ Layout layout_diagonal(const Diagonal& a, const Layout& x) {
   return y;
 }
 Grads grad_diagonal(const Diagonal& a, const GradContext& c) {
-  return {embedded(c, [&](const Tensor& w) { return diagonal(w, a.offset, a.dim1, a.dim2); })};
+  return {embedded(c, [&](const TensorHandle& w) { return diagonal(w, a.offset, a.dim1, a.dim2); })};
 }
 
 Layout layout_unfold(const Windows& a, const Layout& x) {
@@ -73,11 +78,11 @@ Layout layout_unfold(const Windows& a, const Layout& x) {
 // Windows may overlap: element j of all windows at once is a slice, and these are added one after the other.
 Grads grad_unfold(const Windows& a, const GradContext& c) {
   if (c.meta(0).shape.rank() == 0) return {a.size ? reshape(c.dy(), Dims{}) : zeros(Dims{}, c.meta(0).dtype, &c.dy().device(), false)};
-  if (a.step >= a.size) return {embedded(c, [&](const Tensor& w) { return unfold(w, a.dim, a.size, a.step); })};
-  const Tensor whole = zeros(c.meta(0).shape, c.meta(0).dtype, &c.dy().device(), false);
+  if (a.step >= a.size) return {embedded(c, [&](const TensorHandle& w) { return unfold(w, a.dim, a.size, a.step); })};
+  const TensorHandle whole = zeros(c.meta(0).shape, c.meta(0).dtype, &c.dy().device(), false);
   const int64_t windows = (c.meta(0).shape[a.dim] - a.size) / a.step + 1;
   for (int64_t j = 0; j < a.size; ++j) {
-    const Tensor part = slice(whole, a.dim, j, j + (windows - 1) * a.step + 1, a.step);
+    const TensorHandle part = slice(whole, a.dim, j, j + (windows - 1) * a.step + 1, a.step);
     add_into(part, part, select(c.dy(), c.dy().rank() - 1, j));
   }
   return {whole};

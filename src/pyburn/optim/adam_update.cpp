@@ -1,7 +1,7 @@
 #include "pyburn/optim/adam_update.h"
 
 #include "pyburn/decorators/autodiff/autograd.h"
-#include "pyburn/ops/functions.h"
+#include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/optimise.h"
 #include "pyburn/optim/buckets.h"
 
@@ -16,17 +16,17 @@ void AdamOptions::check() const {
 }
 
 namespace {
-void start(AdamState& s, const Tensor& parameter, bool amsgrad) {
-  for (Tensor* t : {&s.exp_avg, &s.exp_avg_sq})
-    if (!t->defined()) *t = zeros_like(parameter);
-  if (amsgrad && !s.max_exp_avg_sq.defined()) s.max_exp_avg_sq = zeros_like(parameter);
+void start(AdamState& s, const TensorHandle& parameter, bool amsgrad) {
+  for (TensorHandle* t : {&s.exp_avg, &s.exp_avg_sq})
+    if (!t->defined()) *t = fn::zeros_like(parameter);
+  if (amsgrad && !s.max_exp_avg_sq.defined()) s.max_exp_avg_sq = fn::zeros_like(parameter);
 }
 }  // namespace
 
-void update(const AdamOptions& o, const std::vector<Tensor>& parameters, const std::vector<AdamState*>& states) {
+void update(const AdamOptions& o, const std::vector<TensorHandle>& parameters, const std::vector<AdamState*>& states) {
   autograd::NoGrad no_grad;
-  std::vector<Tensor> gradients;
-  for (const Tensor& p : parameters) gradients.push_back(autograd::grad_of(p));
+  std::vector<TensorHandle> gradients;
+  for (const TensorHandle& p : parameters) gradients.push_back(autograd::grad_of(p));
   for (const Bucket& bucket : buckets(parameters, gradients, [&](size_t i) { return states[i]->step; })) {
     Tensors p, g, first, second, largest;
     for (size_t i : bucket.members) {

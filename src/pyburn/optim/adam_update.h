@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "pyburn/ir/fields.h"
-#include "pyburn/ops/tensor.h"
+#include "pyburn/tensor/handle.h"
 
 namespace pyburn::optim {
 
@@ -26,7 +26,7 @@ struct AdamWOptions {
 // What is remembered of one parameter.
 struct AdamState {
   int64_t step = 0;
-  Tensor exp_avg, exp_avg_sq, max_exp_avg_sq;  // undefined before the first step; the last one only with amsgrad
+  TensorHandle exp_avg, exp_avg_sq, max_exp_avg_sq;  // undefined before the first step; the last one only with amsgrad
   template <class Visit>
   void visit(Visit visit) {
     visit("step", step);
@@ -37,8 +37,8 @@ struct AdamState {
 };
 
 // `states[i]` belongs to `parameters[i]`; a parameter without a gradient is left alone. One operation per dtype and device.
-void update(const AdamOptions&, const std::vector<Tensor>& parameters, const std::vector<AdamState*>& states);
-inline void update(const AdamWOptions& o, const std::vector<Tensor>& parameters, const std::vector<AdamState*>& states) {
+void update(const AdamOptions&, const std::vector<TensorHandle>& parameters, const std::vector<AdamState*>& states);
+inline void update(const AdamWOptions& o, const std::vector<TensorHandle>& parameters, const std::vector<AdamState*>& states) {
   update(o.as_adam(), parameters, states);
 }
 

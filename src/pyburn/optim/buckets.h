@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "pyburn/ops/tensor.h"
+#include "pyburn/tensor/handle.h"
 
 namespace pyburn::optim {
 
@@ -15,11 +15,11 @@ struct Bucket {
 
 // `moment(i)` of the parameters; those without a gradient are left out.
 template <class Moment>
-std::vector<Bucket> buckets(const std::vector<Tensor>& parameters, const std::vector<Tensor>& gradients, Moment moment) {
+std::vector<Bucket> buckets(const std::vector<TensorHandle>& parameters, const std::vector<TensorHandle>& gradients, Moment moment) {
   std::vector<Bucket> found;
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (!gradients[i].defined()) continue;
-    const Tensor& p = parameters[i];
+    const TensorHandle& p = parameters[i];
     const int64_t m = moment(i);
     Bucket* home = nullptr;
     for (Bucket& b : found)

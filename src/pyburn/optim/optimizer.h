@@ -3,15 +3,15 @@
 #include <map>
 #include <string>
 
-#include "pyburn/ops/functions.h"
+#include "pyburn/ops/generated/copy.h"
 #include "pyburn/optim/adam_update.h"
 #include "pyburn/optim/sgd_update.h"
 
 namespace pyburn::optim {
 
 // Refuses empty lists, tensors with a history and tensors that are in `taken` already; ValueError.
-void check_group(const std::vector<Tensor>& parameters, const std::vector<Tensor>& taken);
-void zero_gradients(const std::vector<Tensor>& parameters, bool set_to_none);
+void check_group(const std::vector<TensorHandle>& parameters, const std::vector<TensorHandle>& taken);
+void zero_gradients(const std::vector<TensorHandle>& parameters, bool set_to_none);
 
 // The layout of PyTorch's optimiser state dicts: parameters by their position, state where a step was made.
 template <class Options, class State>
@@ -28,12 +28,12 @@ template <class Options, class State>
 class Optimizer {
  public:
   struct Group {
-    std::vector<Tensor> params;
+    std::vector<TensorHandle> params;
     Options options;
   };
   using StateDict = OptimizerState<Options, State>;
 
-  explicit Optimizer(std::vector<Tensor> params, Options options = {}) { add_param_group({std::move(params), options}); }
+  explicit Optimizer(std::vector<TensorHandle> params, Options options = {}) { add_param_group({std::move(params), options}); }
   explicit Optimizer(std::vector<Group> groups) {
     require<ValueError>(!groups.empty(), "optimizer got an empty parameter list");
     for (Group& g : groups) add_param_group(std::move(g));
@@ -48,20 +48,20 @@ class Optimizer {
   void step() {
     for (Group& group : param_groups) {
       std::vector<State*> states;
-      for (const Tensor& p : group.params) states.push_back(&state_[p.impl()]);
+      for (const TensorHandle& p : group.params) states.push_back(&state_[p.impl()]);
       update(group.options, group.params, states);
     }
   }
 
   void zero_grad(bool set_to_none = true) { zero_gradients(parameters(), set_to_none); }
-  const State& state(const Tensor& parameter) { return state_[parameter.impl()]; }
+  const State& state(const TensorHandle& parameter) { return state_[parameter.impl()]; }
 
   StateDict state_dict() {
     StateDict saved;
     int64_t position = 0;
     for (const Group& group : param_groups) {
       auto& to = saved.param_groups.emplace_back(typename StateDict::Group{group.options, {}});
-      for (const Tensor& p : group.params) {
+      for (const TensorHandle& p : group.params) {
         if (const auto it = state_.find(p.impl()); it != state_.end()) saved.state[position] = it->second;
         to.params.push_back(position++);
       }
@@ -83,16 +83,16 @@ class Optimizer {
         if (it == saved.state.end()) continue;
         State copy = it->second;
         copy.visit([](const char*, auto& field) {
-          if constexpr (std::is_same_v<std::remove_cvref_t<decltype(field)>, Tensor>)
-            if (field.defined()) field = clone(field);
+          if constexpr (std::is_same_v<std::remove_cvref_t<decltype(field)>, TensorHandle>)
+            if (field.defined()) field = fn::clone(field);
         });
         state_[param_groups[i].params[k].impl()] = std::move(copy);
       }
     }
   }
 
-  std::vector<Tensor> parameters() const {
-    std::vector<Tensor> all;
+  std::vector<TensorHandle> parameters() const {
+    std::vector<TensorHandle> all;
     for (const Group& g : param_groups) all.insert(all.end(), g.params.begin(), g.params.end());
     return all;
   }

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "pyburn/ir/fields.h"
-#include "pyburn/ops/tensor.h"
+#include "pyburn/tensor/handle.h"
 
 namespace pyburn::optim {
 
@@ -16,7 +16,7 @@ struct SgdOptions {
 
 // What is remembered of one parameter.
 struct SgdState {
-  Tensor momentum_buffer;  // undefined before the first step, and without momentum
+  TensorHandle momentum_buffer;  // undefined before the first step, and without momentum
   template <class Visit>
   void visit(Visit visit) {
     visit("momentum_buffer", momentum_buffer);
@@ -24,6 +24,6 @@ struct SgdState {
 };
 
 // `states[i]` belongs to `parameters[i]`; a parameter without a gradient is left alone. One operation per dtype and device.
-void update(const SgdOptions&, const std::vector<Tensor>& parameters, const std::vector<SgdState*>& states);
+void update(const SgdOptions&, const std::vector<TensorHandle>& parameters, const std::vector<SgdState*>& states);
 
 }  // namespace pyburn::optim

@@ -7,6 +7,8 @@
 
 namespace pyburn {
 
+class Generator;
+
 // A tensor or a number, where an operation takes either. Borrowed.
 class Operand {
  public:
@@ -57,15 +59,17 @@ void call_into(const OpInfo& info, const A& attrs, const InputList& in, const Te
   dispatch({&info, &attrs}, in, {&target, 1});
 }
 // For operations whose schema names N results.
+template <int N>
+using Handles = std::array<TensorHandle, N>;
 template <int N, class A>
-std::array<TensorHandle, N> call_array(const OpInfo& info, const A& attrs, const InputList& in) {
-  std::array<TensorHandle, N> out;
+Handles<N> call_array(const OpInfo& info, const A& attrs, const InputList& in) {
+  Handles<N> out;
   dispatch({&info, &attrs}, in, out);
   return out;
 }
 template <int N, class A>
-void call_array_into(const OpInfo& info, const A& attrs, const InputList& in, const std::array<TensorHandle, N>& out) {
-  std::array<TensorHandle, N> targets = out;
+void call_array_into(const OpInfo& info, const A& attrs, const InputList& in, const Handles<N>& out) {
+  Handles<N> targets = out;
   dispatch({&info, &attrs}, in, targets);
 }
 template <class A>

@@ -3,7 +3,9 @@
 #include <atomic>
 
 #include "pyburn/decorators/autodiff/history.h"
-#include "pyburn/ops/functions.h"
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/fill.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn::autograd {
@@ -22,10 +24,10 @@ struct Roots {
       TensorHandle g = i < given.size() ? given[i] : TensorHandle();
       if (!g.defined()) {
         require<GradientError>(t.numel() == 1, "grad can be implicitly created only for scalar outputs: got {}", t.shape());
-        g = ones_like(t);
+        g = fn::ones_like(t);
       }
       require(g.shape() == t.shape(), "gradient does not fit the output: got {} for {}", g.shape(), t.shape());
-      gradients.push_back(create_graph ? g : TensorHandle(detach(g)));
+      gradients.push_back(create_graph ? g : TensorHandle(fn::detach(g)));
     }
   }
 };
@@ -43,7 +45,7 @@ class Retain final : public Hook {
  public:
   explicit Retain(Ref<GradBox> box) : box_(std::move(box)) {}
   TensorHandle call(const TensorHandle& g) override {
-    box_->grad = box_->grad.defined() ? TensorHandle(add(box_->grad, g)) : TensorHandle(detach(g));
+    box_->grad = box_->grad.defined() ? TensorHandle(fn::add(box_->grad, g)) : TensorHandle(fn::detach(g));
     return {};
   }
 

@@ -7,7 +7,9 @@
 
 #include "pyburn/decorators/autodiff/history.h"
 #include "pyburn/decorators/autodiff/modes.h"
-#include "pyburn/ops/functions.h"
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/reduce.h"
 #include "pyburn/runtime/run.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/support/error.h"
@@ -49,7 +51,7 @@ class Pass {
     Grads& slots = it->second;
     if (slots.size() <= e.output) slots.resize(e.output + 1);
     TensorHandle& slot = slots[e.output];
-    slot = slot.defined() ? TensorHandle(pyburn::add(slot, gradient)) : std::move(gradient);
+    slot = slot.defined() ? fn::add(slot, gradient) : std::move(gradient);
   }
 
   Grads run() {
@@ -125,7 +127,7 @@ class Pass {
 
   static bool has_nan(const TensorHandle& t) {
     const GradMode off(false);
-    const Tensor count = sum(cast(ne(t, t), DType::int64));
+    const TensorHandle count = fn::sum(fn::cast(fn::ne(t, t), DType::int64));
     int64_t n = 0;
     to_host(count, {&n, count.meta()});
     return n > 0;

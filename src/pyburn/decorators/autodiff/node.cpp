@@ -7,7 +7,10 @@
 #include "pyburn/decorators/autodiff/modes.h"
 #include "pyburn/ir/grad_context.h"
 #include "pyburn/ops/copy.h"
-#include "pyburn/ops/functions.h"
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/movement.h"
 #include "pyburn/runtime/run.h"
 #include "pyburn/support/error.h"
 
@@ -87,7 +90,7 @@ OpNode::OpNode(OpRef op, Inputs in, Outputs targets, Backend& inner) : op_(op) {
       for (const TensorHandle& target : targets) overwritten |= target.defined() && target.storage() && target.storage() == t.storage();
       if (overwritten) {  // keep the values from before the write
         const LevelScope below(inner);
-        saved_inputs_.push_back(SavedTensor(clone(t)));
+        saved_inputs_.push_back(SavedTensor(fn::clone(t)));
       } else {
         saved_inputs_.push_back(SavedTensor(t));
       }
@@ -119,7 +122,7 @@ class RuleContext final : public GradContext {
     TensorHandle& g = dy_[i];
     if (!g.defined()) {
       const Meta& m = node_.outputs_[i];
-      g = zeros(m.shape, m.dtype, &first_device(), false);
+      g = fn::zeros(m.shape, m.dtype, &first_device(), false);
     }
     return g;
   }
@@ -191,16 +194,16 @@ Grads AccumulateGrad::apply(Grads& dy) {
   History& h = ensure_history(leaf_);
   if (h.grad.defined()) {
     if (modes().grad) {
-      h.grad = add(h.grad, g);
+      h.grad = fn::add(h.grad, g);
     } else {
-      add_into(h.grad, h.grad, g);
+      fn::add_into(h.grad, h.grad, g);
     }
   } else if (modes().grad) {
     h.grad = g;
   } else {
     // Taken over when nobody else can see it, copied otherwise.
     const bool alone = g.impl()->use_count() == 1 && g.storage()->use_count() == 1 && g.layout().is_contiguous() && !history_of(g);
-    h.grad = alone ? g : TensorHandle(clone(detach(g)));
+    h.grad = alone ? g : TensorHandle(fn::clone(fn::detach(g)));
   }
   return {};
 }
@@ -214,8 +217,8 @@ CopySlices::CopySlices(Edge base, const TensorHandle& base_tensor, const SmallVe
 
 namespace {
 // Zeros whose axes lie in memory in the order of `layout`, which is dense.
-Tensor dense_zeros(const Layout& layout, const TensorHandle& like) {
-  if (layout.is_contiguous()) return zeros(layout.shape, like.dtype(), &like.device(), false);
+TensorHandle dense_zeros(const Layout& layout, const TensorHandle& like) {
+  if (layout.is_contiguous()) return fn::zeros(layout.shape, like.dtype(), &like.device(), false);
   Dims order, sizes, back(layout.rank(), 0);
   for (int i = 0; i < layout.rank(); ++i) order.push_back(i);
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return layout.strides[a] > layout.strides[b]; });
@@ -223,13 +226,13 @@ Tensor dense_zeros(const Layout& layout, const TensorHandle& like) {
     sizes.push_back(layout.shape[order[i]]);
     back[order[i]] = i;
   }
-  return permute(zeros(sizes, like.dtype(), &like.device(), false), back);
+  return fn::permute(fn::zeros(sizes, like.dtype(), &like.device(), false), back);
 }
 }  // namespace
 
 Grads CopySlices::apply(Grads& dy) {
   // The whole gradient, in the base's own order of axes, so that the chain of views applies to it.
-  const Tensor whole = dense_zeros(layout_, dy[0]);
+  const TensorHandle whole = dense_zeros(layout_, dy[0]);
   copy_into(whole, dy[0]);
   TensorHandle part = whole;
   for (const Operation& view : chain_) {
@@ -239,8 +242,8 @@ Grads CopySlices::apply(Grads& dy) {
     dispatch(view.ref(), in, {&next, 1});
     part = next;
   }
-  Grads written{clone(part)};
-  copy_into(part, zeros(Dims{}, part.dtype(), &part.device(), false));
+  Grads written{fn::clone(part)};
+  copy_into(part, fn::zeros(Dims{}, part.dtype(), &part.device(), false));
   Grads result{whole};
   Grads rest = write_->apply(written);
   result.append(rest.begin(), rest.end());
