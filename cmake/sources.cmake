@@ -156,7 +156,8 @@ set(PYBURN_SOURCES
   src/pyburn/nn/module_state.cpp
   src/pyburn/nn/parameter.cpp
   src/pyburn/nn/sequential.cpp
-  src/pyburn/nn/stateless.cpp
+  src/pyburn/nn/activation.cpp
+  src/pyburn/nn/shape.cpp
   src/pyburn/optim/adam_update.cpp
   src/pyburn/optim/optimizer.cpp
   src/pyburn/optim/sgd_update.cpp
@@ -178,12 +179,14 @@ set(PYBURN_BINDINGS
   python/bindings/bind_data.cpp
   python/bindings/bind_inference.cpp
   python/bindings/bind_io.cpp
+  python/bindings/bind_layers.cpp
   python/bindings/bind_nn.cpp
   python/bindings/bind_optim.cpp
   python/bindings/dlpack.cpp
   python/bindings/errors.cpp
   python/bindings/function_object.cpp
   python/bindings/module.cpp
+  python/bindings/layer_class.cpp
   python/bindings/module_class.cpp
   python/bindings/nested_data.cpp
   python/bindings/objects.cpp

@@ -3,13 +3,14 @@
 #include <string>
 
 #include "pyburn/nn/parameter.h"
-#include "pyburn/ops/generated/copy.h"
+#include "python_fields.h"
 
 namespace nb = nanobind;
 
 namespace pyburn::python {
 namespace {
 
+using nn::AnyConfig;
 using nn::Entry;
 using nn::Module;
 
@@ -63,12 +64,35 @@ Entry make_entry(std::string_view name, Entry::Kind kind, PyObject* value, bool 
 
 // ---- attributes
 
+// An option that C++ holds, such as the stride of a convolution; null if there is none of that name.
+nb::object option_of(Module& m, PyObject* name) {
+  const AnyConfig config = m.config();
+  if (config.type == &attr_type<NoAttrs>) return {};
+  const nb::dict options = fields_to_dict(*config.type, config.fields);
+  PyObject* found = PyDict_GetItemWithError(options.ptr(), name);
+  if (!found && PyErr_Occurred()) throw nb::python_error();
+  return nb::borrow(found);
+}
+void set_option(Module& m, PyObject* name, PyObject* value) {
+  nb::dict changed;
+  changed[nb::handle(name)] = nb::handle(value);
+  fields_from_dict(*m.config().type, m.config().fields, changed);
+}
+
 PyObject* get_attribute(PyObject* self, PyObject* name) {
   try {
     // A registered name is never an attribute of the instance or class as well, so the registry may go first.
-    if (Module* m = ready_module(self))
+    Module* m = ready_module(self);
+    if (m)
       if (const Entry* e = m->find(text_of(name))) return entry_object(*e).release().ptr();
-    return PyObject_GenericGetAttr(self, name);
+    PyObject* found = PyObject_GenericGetAttr(self, name);
+    if (found || !m || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
+    PyObject *type, *value, *trace;  // the error is kept, unless it is an option of the layer
+    PyErr_Fetch(&type, &value, &trace);
+    const nb::object option = option_of(*m, name);
+    if (!option.is_valid()) return PyErr_Restore(type, value, trace), nullptr;
+    for (PyObject* o : {type, value, trace}) Py_XDECREF(o);
+    return nb::object(option).release().ptr();
   } catch (...) {
     set_python_error();
     return nullptr;
@@ -132,6 +156,7 @@ int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
     if (is_module(value) && !(m && m->find(text_of(name)) && m->find(text_of(name))->kind == Entry::Kind::parameter))
       return assign_registered(self, name, Entry::Kind::module, value), 0;
     if (m && assign_to_entry(*m, text_of(name), value)) return 0;
+    if (m && option_of(*m, name).is_valid()) return set_option(*m, name, value), 0;
     if (m && text_of(name) == "forward") m->call_host(true);  // C++ must not go past it
     return PyObject_GenericSetAttr(self, name, value);
   } catch (...) {
@@ -284,7 +309,7 @@ void register_entry(nb::handle self, nb::handle name, Entry::Kind kind, nb::hand
     raise(PyExc_KeyError, what + " name can't contain \"." + (kind == Entry::Kind::module ? "\", got: " + std::string(text) : "\""));
   PyObject** dict = _PyObject_GetDictPtr(self.ptr());
   const bool taken = (old && old->kind != kind) || (dict && *dict && PyDict_Contains(*dict, name.ptr()) == 1) ||
-                     (!old && belongs_to_class(self.ptr(), name.ptr()));
+                     (!old && (belongs_to_class(self.ptr(), name.ptr()) || option_of(*m, name.ptr()).is_valid()));
   if (taken) raise(PyExc_KeyError, "attribute '" + std::string(text) + "' already exists");
   PyObject* v = value.ptr();
   if (kind == Entry::Kind::module) to_module(value);  // for its error

@@ -15,6 +15,7 @@ nn::Module& unwrap_module(PyObject* p);                    // p is a module whos
 nanobind::object module_object(const Ref<nn::Module>& m);  // the same object while it lives; None if null
 Ref<nn::Module> to_module(nanobind::handle h);             // TypeError unless a module; null for None
 void adopt(nn::Module* m, PyObject* object) noexcept;      // the Python object of m takes over its references
+void bind_layers(nanobind::module_& m);
 void install_module_host();                                // before the first module is made
 
 nanobind::object entry_object(const nn::Entry& e);

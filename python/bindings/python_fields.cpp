@@ -31,6 +31,12 @@ class ToDict final : public FieldVisitor {
   void field(std::string_view name, const Scalar& v) override { put(name, number(v)); }
   void field(std::string_view name, const std::optional<Scalar>& v) override { put(name, v ? number(*v) : nb::none()); }
   void field(std::string_view, const Ref<Graph>&) override {}  // options of layers and optimisers hold no graphs
+  void field(std::string_view name, const Sizes& v) override {
+    if (v.empty()) put(name, nb::none());
+    else if (v.size() == 1) put(name, nb::int_(v[0]));
+    else field(name, static_cast<const Dims&>(v));
+  }
+  void field(std::string_view name, const SizesOrRule& v) override { FieldVisitor::field(name, v); }
 
   nb::dict dict;
 
@@ -64,6 +70,16 @@ class FromDict final : public FieldEditor {
     else read(o, name, v.emplace());
   }
   void field(std::string_view, Ref<Graph>&) override {}
+  void field(std::string_view name, Sizes& v) override {
+    if (const nb::object o = get(name); o.is_valid()) v = o.is_none() ? Sizes() : Sizes(to_dims(o.ptr()));
+  }
+  void field(std::string_view name, SizesOrRule& v) override {
+    const nb::object o = get(name);
+    if (!o.is_valid()) return;
+    v = {};
+    if (nb::isinstance<nb::str>(o)) v.rule = nb::cast<std::string>(o);
+    else v.sizes = to_dims(o.ptr());
+  }
 
  private:
   // Null where the dict has no such key.
@@ -75,7 +91,9 @@ class FromDict final : public FieldEditor {
   }
   template <class T>
   void take(std::string_view name, T& v) const {
-    if (const nb::object o = get(name); o.is_valid()) v = nb::cast<T>(o);
+    const nb::object o = get(name);
+    if (o.is_valid() && !nb::try_cast<T>(o, v))
+      throw nb::type_error(("unfit value for " + std::string(name) + ": got " + nb::cast<std::string>(nb::repr(o))).c_str());
   }
   static void read(nb::handle o, std::string_view name, Scalar& v) {
     if (!to_scalar(o.ptr(), v)) throw nb::type_error(("expected a number for " + std::string(name)).c_str());

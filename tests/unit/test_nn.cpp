@@ -19,7 +19,7 @@ struct NN : testing::Test {
 
 Ref<nn::Sequential> small_net() {
   return nn::sequential(
-      make_ref<nn::Conv2d>(nn::Conv2dConfig{.in_channels = 3, .out_channels = 8, .kernel_size = {3}, .padding = {1}, .bias = false}),
+      make_ref<nn::Conv2d>(nn::ConvConfig<2>{.in_channels = 3, .out_channels = 8, .kernel_size = {3}, .padding = {{1}, ""}, .bias = false}),
       make_ref<nn::BatchNorm2d>(nn::BatchNormConfig{.num_features = 8}), make_ref<nn::ReLU>(), make_ref<nn::Flatten>(),
       make_ref<nn::Linear>(8 * 4 * 4, 2));
 }
@@ -49,7 +49,7 @@ TEST_F(NN, PrintsAsPyTorch) {
       "  (3): Flatten(start_dim=1, end_dim=-1)\n"
       "  (4): Linear(in_features=128, out_features=2, bias=True)\n"
       ")");
-  EXPECT_EQ(to_text(*make_ref<nn::ReLU>(nn::ReLUConfig{true})), "ReLU(inplace=True)");
+  EXPECT_EQ(to_text(*make_ref<nn::ReLU>(nn::ReLUFunction{true})), "ReLU(inplace=True)");
 }
 
 TEST_F(NN, StateDictHasPyTorchsNamesAndOrder) {
@@ -142,10 +142,11 @@ TEST_F(NN, BatchNormCountsAndAverages) {
 }
 
 TEST_F(NN, ConvTakesOneImage) {
-  auto conv = make_ref<nn::Conv2d>(nn::Conv2dConfig{.in_channels = 2, .out_channels = 3, .kernel_size = {3}, .stride = {2}});
+  auto conv = make_ref<nn::Conv2d>(nn::ConvConfig<2>{.in_channels = 2, .out_channels = 3, .kernel_size = {3}, .stride = {2}});
   EXPECT_EQ((*conv)(zeros({2, 7, 7})).shape(), (Shape{3, 3, 3}));
-  EXPECT_THROW(nn::Conv2d(nn::Conv2dConfig{.in_channels = 3, .groups = 2}), ValueError);
-  EXPECT_EQ(nn::same_padding({5}, {1}, {1}), (Dims{2, 2}));
+  EXPECT_THROW(nn::Conv2d(nn::ConvConfig<2>{.in_channels = 3, .groups = 2}), ValueError);
+  const auto same = make_ref<nn::Conv2d>(nn::ConvConfig<2>{.in_channels = 2, .kernel_size = {4, 3}, .padding = {{}, "same"}});
+  EXPECT_EQ((*same)(zeros({2, 7, 5})).shape(), (Shape{1, 7, 5}));
 }
 
 // A stand-in for Python's objects.

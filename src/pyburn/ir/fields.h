@@ -19,6 +19,18 @@ namespace pyburn {
 
 class Graph;
 
+// One number for all axes, or one per axis; none where there is nothing to say. Hosts show one number as a number.
+struct Sizes : Dims {
+  using Dims::Dims;
+  Sizes(const Dims& d) : Dims(d) {}
+};
+// Numbers, or the name of a rule that gives them: the padding of a convolution.
+struct SizesOrRule {
+  Dims sizes;
+  std::string rule;  // empty: the sizes count
+  bool operator==(const SizesOrRule&) const = default;
+};
+
 // One call per field, in order. Enumerations arrive as int64_t.
 class FieldVisitor {
  public:
@@ -32,6 +44,11 @@ class FieldVisitor {
   virtual void field(std::string_view name, const Scalar& v) = 0;
   virtual void field(std::string_view name, const std::optional<Scalar>& v) = 0;
   virtual void field(std::string_view name, const Ref<Graph>& v) = 0;
+  virtual void field(std::string_view name, const Sizes& v) { field(name, static_cast<const Dims&>(v)); }
+  virtual void field(std::string_view name, const SizesOrRule& v) {
+    if (v.rule.empty()) field(name, v.sizes);
+    else field(name, v.rule);
+  }
 };
 
 // The same, to change the fields in place: decoding, and patching extents.
@@ -47,6 +64,8 @@ class FieldEditor {
   virtual void field(std::string_view name, Scalar& v) = 0;
   virtual void field(std::string_view name, std::optional<Scalar>& v) = 0;
   virtual void field(std::string_view name, Ref<Graph>& v) = 0;
+  virtual void field(std::string_view name, Sizes& v) { field(name, static_cast<Dims&>(v)); }
+  virtual void field(std::string_view name, SizesOrRule& v) { field(name, v.sizes); }
 };
 
 // Type-erased attributes: how to copy, compare and walk them without knowing the struct.
@@ -79,7 +98,8 @@ void visit_fields(const void* attrs, FieldVisitor& v) {
         [[maybe_unused]] auto one = [&](const auto& value) {
           using F = std::remove_cvref_t<decltype(value)>;
           if constexpr (std::is_enum_v<F> && !std::is_same_v<F, DType>) v.field(next_name(names), int64_t(value));
-          else if constexpr (std::is_base_of_v<Dims, F>) v.field(next_name(names), static_cast<const Dims&>(value));
+          else if constexpr (std::is_base_of_v<Dims, F> && !std::is_same_v<Sizes, F>)
+            v.field(next_name(names), static_cast<const Dims&>(value));
           else v.field(next_name(names), value);
         };
         (one(f), ...);
@@ -98,7 +118,7 @@ void edit_fields(void* attrs, FieldEditor& v) {
             int64_t i = int64_t(value);
             v.field(next_name(names), i);
             value = F(i);
-          } else if constexpr (std::is_base_of_v<Dims, F>) {
+          } else if constexpr (std::is_base_of_v<Dims, F> && !std::is_same_v<Sizes, F>) {
             v.field(next_name(names), static_cast<Dims&>(value));
           } else {
             v.field(next_name(names), value);

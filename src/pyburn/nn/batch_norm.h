@@ -10,7 +10,7 @@ struct BatchNormConfig {
   std::optional<Scalar> momentum = 0.1;  // absent: the running statistics are plain averages over all batches
   bool affine = true, bias = true, track_running_stats = true;
   PB_FIELDS(num_features, eps, momentum, affine, bias, track_running_stats)
-  static constexpr ConfigText text{.positional = 1, .always = 6};
+  static constexpr LayerText text{.required = 1, .positional = 1, .always = 6, .keyword_only = "bias"};
 };
 
 class BatchNorm2d : public Layer<BatchNormConfig> {

@@ -3,57 +3,93 @@
 #include "pyburn/nn/init.h"
 #include "pyburn/ops/generated/convolutions.h"
 #include "pyburn/ops/generated/fill.h"
-#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/pad.h"
+#include "pyburn/support/error.h"
 
 namespace pyburn::nn {
 namespace {
 
-Dims pair_of(const Dims& v, const char* name) {
-  require<ValueError>(v.size() == 1 || v.size() == 2, "expected one or two numbers for {}: got {}", name, v);
-  return v.size() == 1 ? Dims{v[0], v[0]} : v;
-}
-
-Conv2dConfig checked(Conv2dConfig c) {
+template <int N>
+ConvConfig<N> checked(ConvConfig<N> c) {
   require<ValueError>(c.groups > 0, "groups must be a positive integer");
   require<ValueError>(c.in_channels % c.groups == 0, "in_channels must be divisible by groups");
   require<ValueError>(c.out_channels % c.groups == 0, "out_channels must be divisible by groups");
-  c.kernel_size = pair_of(c.kernel_size, "kernel_size");
-  c.stride = pair_of(c.stride, "stride");
-  c.padding = pair_of(c.padding, "padding");
-  c.dilation = pair_of(c.dilation, "dilation");
+  c.kernel_size = per_axis(c.kernel_size, N, "kernel_size");
+  c.stride = per_axis(c.stride, N, "stride");
+  c.dilation = per_axis(c.dilation, N, "dilation");
+  if (c.padding.rule.empty()) {
+    c.padding.sizes = per_axis(c.padding.sizes, N, "padding");
+  } else {
+    require<ValueError>(c.padding.rule == "valid" || c.padding.rule == "same",
+        "Invalid padding string '{}', should be one of {'valid', 'same'}", c.padding.rule);
+    for (int64_t s : c.stride)
+      require<ValueError>(c.padding.rule == "valid" || s == 1, "padding='same' is not supported for strided convolutions");
+  }
+  require<ValueError>(
+      c.padding_mode == "zeros" || c.padding_mode == "reflect" || c.padding_mode == "replicate" || c.padding_mode == "circular",
+      "padding_mode must be one of {'zeros', 'reflect', 'replicate', 'circular'}, but got padding_mode='{}'", c.padding_mode);
   return c;
+}
+
+// The amounts that fn::pad wants: of the last axis first, before and after.
+template <int N>
+Dims pad_amounts(const ConvConfig<N>& c) {
+  Dims amounts;
+  for (int i = N - 1; i >= 0; --i) {
+    int64_t before = 0, after = 0;
+    if (c.padding.rule.empty()) {
+      before = after = c.padding.sizes[i];
+    } else if (c.padding.rule == "same") {
+      const int64_t total = c.dilation[i] * (c.kernel_size[i] - 1);
+      before = total / 2;
+      after = total - before;
+    }
+    amounts.push_back(before);
+    amounts.push_back(after);
+  }
+  return amounts;
+}
+
+template <int N>
+TensorHandle convolve(
+    const ConvConfig<N>& c, const TensorHandle& x, const TensorHandle& weight, const TensorHandle& bias, const auto& padding) {
+  if constexpr (N == 1) return fn::conv1d(x, weight, bias, c.stride, padding, c.dilation, c.groups);
+  else if constexpr (N == 2) return fn::conv2d(x, weight, bias, c.stride, padding, c.dilation, c.groups);
+  else return fn::conv3d(x, weight, bias, c.stride, padding, c.dilation, c.groups);
 }
 
 }  // namespace
 
-Dims same_padding(const Dims& kernel_size, const Dims& stride, const Dims& dilation) {
-  const Dims kernel = pair_of(kernel_size, "kernel_size"), apart = pair_of(dilation, "dilation");
-  for (int64_t s : stride) require<ValueError>(s == 1, "padding='same' is not supported for strided convolutions");
-  Dims padding;
-  for (int i = 0; i < 2; ++i) {
-    const int64_t total = apart[i] * (kernel[i] - 1);
-    require<ValueError>(
-        total % 2 == 0, "padding='same' needs an even reach of the kernel: got kernel_size {} and dilation {}", kernel, apart);
-    padding.push_back(total / 2);
-  }
-  return padding;
+Dims per_axis(const Dims& v, int n, const char* name) {
+  require<ValueError>(int(v.size()) == n || v.size() == 1, "expected one or {} numbers for {}: got {}", n, name, v);
+  return int(v.size()) == n ? v : Dims(n, v[0]);
 }
 
-Conv2d::Conv2d(Conv2dConfig config, Placement p) : Layer(checked(std::move(config))) {
-  const Conv2dConfig& c = config_;
-  register_parameter(
-      "weight", Parameter(fn::empty({c.out_channels, c.in_channels / c.groups, c.kernel_size[0], c.kernel_size[1]}, p.dtype, p.device)));
-  register_parameter("bias", c.bias ? Parameter(fn::empty({c.out_channels}, p.dtype, p.device)) : TensorHandle());
+template <int N>
+Conv<N>::Conv(ConvConfig<N> config, Placement p) : Layer<ConvConfig<N>>(checked(std::move(config))) {
+  const ConvConfig<N>& c = this->config_;
+  Dims size{c.out_channels, c.in_channels / c.groups};
+  for (int64_t k : c.kernel_size) size.push_back(k);
+  this->register_parameter("weight", Parameter(fn::empty(size, p.dtype, p.device)));
+  this->register_parameter("bias", c.bias ? Parameter(fn::empty({c.out_channels}, p.dtype, p.device)) : TensorHandle());
   reset_parameters();
 }
 
-void Conv2d::reset_parameters() { init::layer_default_(tensor("weight"), tensor("bias")); }
-
-TensorHandle Conv2d::forward(const TensorHandle& x) {
-  const bool batched = x.rank() != 3;
-  const TensorHandle y = fn::conv2d(batched ? x : fn::unsqueeze(x, 0), tensor("weight"), tensor("bias"), config_.stride, config_.padding,
-      config_.dilation, config_.groups);
-  return batched ? y : fn::squeeze(y, Dims{0});
+template <int N>
+void Conv<N>::reset_parameters() {
+  init::layer_default_(this->tensor("weight"), this->tensor("bias"));
 }
+
+template <int N>
+TensorHandle Conv<N>::forward(const TensorHandle& x) {
+  const ConvConfig<N>& c = this->config_;
+  const TensorHandle &weight = this->tensor("weight"), &bias = this->tensor("bias");
+  if (c.padding_mode != "zeros") return convolve<N>(c, fn::pad(x, pad_amounts<N>(c), c.padding_mode), weight, bias, Dims{0});
+  return c.padding.rule.empty() ? convolve<N>(c, x, weight, bias, c.padding.sizes) : convolve<N>(c, x, weight, bias, c.padding.rule);
+}
+
+template class Conv<1>;
+template class Conv<2>;
+template class Conv<3>;
 
 }  // namespace pyburn::nn

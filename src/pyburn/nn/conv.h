@@ -1,29 +1,38 @@
-// Conv2d: a convolution over images (N, C, H, W), or over one image (C, H, W).
+// Conv1d, Conv2d, Conv3d: convolutions over (N, C, ...), or over (C, ...).
 #pragma once
 #include "pyburn/nn/layer.h"
 
 namespace pyburn::nn {
 
-struct Conv2dConfig {
+template <int N>
+struct ConvConfig {
+  static constexpr int axes = N;
   int64_t in_channels = 1, out_channels = 1;
-  Dims kernel_size{1, 1}, stride{1, 1}, padding{0, 0}, dilation{1, 1};
+  Dims kernel_size = Dims(N, 1), stride = Dims(N, 1);
+  SizesOrRule padding{Dims(N, 0), ""};  // numbers, 'valid' or 'same'
+  Dims dilation = Dims(N, 1);
   int64_t groups = 1;
   bool bias = true;
-  PB_FIELDS(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias)
-  static constexpr ConfigText text{.positional = 2, .always = 4};
+  std::string padding_mode = "zeros";  // or 'reflect', 'replicate', 'circular'
+  PB_FIELDS(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode)
+  static constexpr LayerText text{.required = 3, .positional = 2, .always = 4};
 };
 
-class Conv2d : public Layer<Conv2dConfig> {
+template <int N>
+class Conv : public Layer<ConvConfig<N>> {
  public:
-  // One number stands for both axes. ValueError where channels and groups do not agree.
-  explicit Conv2d(Conv2dConfig config, Placement placement = {});
-  Conv2d(Conv2dConfig config, Unfilled) : Layer(std::move(config)) {}
+  // One number stands for all axes. ValueError where channels, groups or padding do not make sense.
+  explicit Conv(ConvConfig<N> config, Placement placement = {});
+  Conv(ConvConfig<N> config, Unfilled) : Layer<ConvConfig<N>>(std::move(config)) {}
   void reset_parameters();
   TensorHandle forward(const TensorHandle& x) override;
-  std::string type_name() const override { return "Conv2d"; }
+  std::string type_name() const override { return "Conv" + std::to_string(N) + "d"; }
 };
+using Conv1d = Conv<1>;
+using Conv2d = Conv<2>;
+using Conv3d = Conv<3>;
 
-// The padding that keeps the size of an image; ValueError where it would differ between the two sides.
-Dims same_padding(const Dims& kernel_size, const Dims& stride, const Dims& dilation);
+// `v`, or its one number for each of n axes; ValueError for any other count.
+Dims per_axis(const Dims& v, int n, const char* name);
 
 }  // namespace pyburn::nn

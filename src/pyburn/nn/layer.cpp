@@ -19,6 +19,11 @@ class Printer final : public FieldVisitor {
   void field(std::string_view name, const Scalar& v) override { add(name, pyburn::to_text(v)); }
   void field(std::string_view name, const std::optional<Scalar>& v) override { add(name, v ? pyburn::to_text(*v) : "None"); }
   void field(std::string_view name, const Ref<Graph>&) override { add(name, "Graph"); }
+  void field(std::string_view name, const Sizes& v) override {
+    add(name, v.empty() ? "None" : v.size() == 1 ? pyburn::to_text(v[0]) : pyburn::to_text(static_cast<const Dims&>(v)));
+  }
+
+  void field(std::string_view name, const SizesOrRule& v) override { add(name, v.rule.empty() ? pyburn::to_text(v.sizes) : v.rule); }
 
   std::vector<std::pair<std::string, std::string>> fields;
 
@@ -34,13 +39,20 @@ Printer printed(const AttrType& type, const void* fields) {
 
 }  // namespace
 
-std::string config_text(AnyConfig config, ConfigText style) {
+bool lists(const char* names, std::string_view name) {
+  for (std::string_view rest = names; !rest.empty();)
+    if (detail::next_name(rest) == name) return true;
+  return false;
+}
+
+std::string config_text(AnyConfig config, LayerText style) {
   const Printer values = printed(*config.type, config.fields);
   const Ref<AttrBox> box = AttrBox::fresh(*config.type);
   const Printer defaults = printed(*config.type, box->get());
   std::string text;
   for (int i = 0; i < int(values.fields.size()); ++i) {
     const auto& [name, value] = values.fields[size_t(i)];
+    if (lists(style.hidden, name)) continue;
     if (i >= std::max(style.positional, style.always) && value == defaults.fields[size_t(i)].second) continue;
     text += (text.empty() ? "" : ", ") + (i < style.positional ? value : name + "=" + value);
   }

@@ -8,7 +8,7 @@ struct LinearConfig {
   int64_t in_features = 1, out_features = 1;
   bool bias = true;
   PB_FIELDS(in_features, out_features, bias)
-  static constexpr ConfigText text{.always = 3};
+  static constexpr LayerText text{.required = 2, .always = 3};
 };
 
 class Linear : public Layer<LinearConfig> {

@@ -16,30 +16,56 @@ HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
 
-// Between float and double: what a function is computed in.
+HWY_INLINE double log1p_in_double(float, double x) { return wide_log1p(x); }
+HWY_INLINE double log1p_in_double(double, double x) { return std::log1p(x); }
 HWY_INLINE double exp_in_double(float x) {
   const double e = wide_exp(x);
   return x < -200 ? 0 : e;
 }
 HWY_INLINE double exp_in_double(double x) { return std::exp(x); }
-HWY_INLINE double log1p_in_double(float, double x) { return wide_log1p(x); }
-HWY_INLINE double log1p_in_double(double, double x) { return std::log1p(x); }
 
 constexpr double kGeluSlope = 2 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi, kGeluCubic = 0.044715;  // as in ops/activation.cpp
 constexpr double kDensity = std::numbers::inv_sqrtpi / std::numbers::sqrt2;                               // of the normal distribution at 0
 
-// The normal distribution at x.
-HWY_INLINE double normal(double x) { return 0.5 * std::erfc(x * (-std::numbers::sqrt2 / 2)); }
-HWY_INLINE double normal(float x) {
-  const double a = x < 0 ? -double(x) : double(x), tail = 0.5 * wide_erfc(a * (std::numbers::sqrt2 / 2));
-  return x < 0 ? tail : 1 - tail;
+// The upper tail of the normal distribution at |x| is mantissa * scale * rest, and so is exp(-x^2 / 2) with its own mantissa. In floats:
+// what x^2 loses in rounding is carried along, because the exponential would make many units of it. The tail is P(t) t exp(-x^2 / 2)
+// with t = 2 / (2 + |x| / sqrt 2); P is a minimax fit, good to 4e-9.
+struct NormalTail {
+  float size, mantissa, bell_mantissa, scale, rest;
+};
+HWY_INLINE NormalTail normal_tail(float x) {
+  const float given = std::abs(x), a = given < 15.0f ? given : 15.0f, square = a * a, lost = std::fma(a, a, -square);
+  const ExpParts e = exp_parts(-0.5f * square);
+  const float bell = e.mantissa * (1.0f - 0.5f * lost), t = 2.0f / (2.0f + a * float(std::numbers::sqrt2 / 2));
+  const float p = polynomial(t, 0.28208852f, 0.2822524f, 0.24517916f, 0.18559494f, 0.05487794f, 0.03540582f, -0.02196f, -0.28959241f,
+      0.38142005f, -0.19103358f, 0.03576715f);
+  return {a, 0.5f * bell * (p * t), bell, e.scale, e.rest};
 }
-HWY_INLINE double logistic(double x) { return 1 / (1 + std::exp(-x)); }
-HWY_INLINE double wide_logistic(double x) { return 1 / (1 + wide_exp(-x)); }
-HWY_INLINE double gelu_gate(double x) { return logistic(kGeluSlope * (x + kGeluCubic * x * x * x)); }
-HWY_INLINE double gelu_gate(float x) {
-  const double d = x;
-  return wide_logistic(kGeluSlope * (d + kGeluCubic * d * d * d));
+
+HWY_INLINE double gelu_of(double x) { return x * 0.5 * std::erfc(x * (-std::numbers::sqrt2 / 2)); }
+HWY_INLINE float gelu_of(float x) {
+  const NormalTail tail = normal_tail(x);
+  return (x > 0 ? x : x * 0.0f) - tail.size * tail.mantissa * tail.scale * tail.rest;
+}
+// Its derivative: the distribution, and x times the density.
+HWY_INLINE double gelu_slope(double x) { return 0.5 * std::erfc(x * (-std::numbers::sqrt2 / 2)) + x * kDensity * std::exp(-0.5 * x * x); }
+HWY_INLINE float gelu_slope(float x) {
+  const NormalTail n = normal_tail(x);
+  const float tail = n.mantissa * n.scale * n.rest, bell = n.bell_mantissa * n.scale * n.rest;
+  return (x < 0 ? tail : 1.0f - tail) + x * bell * float(kDensity);
+}
+
+// The gate of the tanh approximation: logistic(slope (x + cubic x^3)).
+HWY_INLINE double tanh_gate(double x) { return 1 / (1 + std::exp(-kGeluSlope * (x + kGeluCubic * x * x * x))); }
+HWY_INLINE float tanh_gate(float x) {
+  constexpr float slope = float(kGeluSlope), cubic = float(kGeluSlope * kGeluCubic);
+  constexpr float slope_lost = float(kGeluSlope - slope), cubic_lost = float(kGeluSlope * kGeluCubic - cubic);
+  const float size = std::abs(x), a = size < 20.0f ? size : 20.0f, square = a * a, square_lost = std::fma(a, a, -square);
+  const float bent = cubic * square, bent_lost = std::fma(cubic, square, -bent) + (cubic * square_lost + cubic_lost * square);
+  const float factor = slope + bent, factor_lost = (bent - (factor - slope)) + (bent_lost + slope_lost);
+  const float e = a * factor, e_lost = std::fma(a, factor, -e) + a * factor_lost;
+  const float shut = exp_of(-e) * (1.0f - e_lost);
+  return (x < 0 ? shut : 1.0f) / (1.0f + shut);
 }
 
 template <class T>
@@ -63,11 +89,11 @@ void gelu_gradient_tile(const void* attrs, const void* const* in, void* out, int
   T* dx = static_cast<T*>(out);
   if (static_cast<const Gelu*>(attrs)->tanh) {
     for (int64_t i = 0; i < n; ++i) {
-      const double v = x[i], s = gelu_gate(x[i]);
-      dx[i] = T(dy[i] * (s + v * s * (1 - s) * kGeluSlope * (1 + 3 * kGeluCubic * v * v)));
+      const T v = x[i], s = tanh_gate(v);
+      dx[i] = dy[i] * (s + v * s * (1 - s) * T(kGeluSlope) * (1 + T(3 * kGeluCubic) * v * v));
     }
   } else {
-    for (int64_t i = 0; i < n; ++i) dx[i] = T(dy[i] * (normal(x[i]) + x[i] * (kDensity * exp_in_double(T(x[i] * x[i] * T(-0.5))))));
+    for (int64_t i = 0; i < n; ++i) dx[i] = dy[i] * gelu_slope(x[i]);
   }
 }
 template <class... T>
@@ -79,8 +105,7 @@ void add_activation(KernelTable& k) {
   unary(k, "relu", AllTypes(), []<class T>(T x) HWY_ATTR { return x < T(0) ? T(0) : x; });  // NaN stays NaN
   unary(k, "sigmoid", Floats(), [](auto x) HWY_ATTR { return sigmoid_of(x); });
   gelu(
-      k, Floats(), []<class T>(T x) HWY_ATTR { return nan_through(x, x * normal(x)); },
-      []<class T>(T x) HWY_ATTR { return nan_through(x, x * gelu_gate(x)); });
+      k, Floats(), [](auto x) HWY_ATTR { return gelu_of(x); }, [](auto x) HWY_ATTR { return x * tanh_gate(x); });
   gelu_gradient(k, Floats());
   unary(k, "silu", Floats(), [](auto x) HWY_ATTR { return x * sigmoid_of(x); });
   tensors_with<NoAttrs>(k, "silu_gradient", Floats(), []<class T>(const NoAttrs&, T) {

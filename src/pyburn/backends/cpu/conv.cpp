@@ -1,7 +1,7 @@
 // conv2d and its gradients: by planes where each group has one channel, as matrix products where the kernel has one tap, else by register
 // tiles over pixels and channels. Work is cut into tasks by the shape alone and each result is summed in one order, so the number of
 // threads does not change it.
-#include "pyburn/ops/conv.h"
+#include "pyburn/backends/cpu/conv.h"
 
 #include <algorithm>
 
@@ -118,26 +118,27 @@ void run_plan(
   convolve<T>(plan, images<const T>(x), packed->template data<T>(), bias, images<T>(y));
 }
 
+}  // namespace
+
 template <class T>
-void conv2d(const Conv& a, Inputs in, Outputs out) {
-  if (out[0].numel() == 0) return;
-  const TensorHandle w = plain_input<T>(*in[1]);
-  const TensorHandle bias = in.size() > 2 && in[2]->defined() ? plain_input<T>(*in[2]) : TensorHandle();
+void convolve_images(const Conv& a, const TensorHandle& x_, const TensorHandle& w_, const TensorHandle& bias_, const TensorHandle& y_) {
+  if (y_.numel() == 0) return;
+  const TensorHandle w = plain_input<T>(w_), bias = bias_.defined() ? plain_input<T>(bias_) : bias_;
   const T* b = bias.defined() ? bias.data<T>() : nullptr;
-  const ConvGeometry g(a, in[0]->shape(), w.shape(), out[0].shape());
+  const ConvGeometry g(a, x_.shape(), w.shape(), y_.shape());
   if (g.depthwise() || g.taps() == 1) {
-    const TensorHandle x = plain_input<T>(*in[0]), y = plain_output<T>(out[0]);
+    const TensorHandle x = plain_input<T>(x_), y = plain_output<T>(y_);
     if (g.depthwise()) convolve_depthwise<T>(ConvPlan::forward(g), x.data<T>(), w.data<T>(), b, y.data<T>());
     else forward_product(g, x.data<T>(), w.data<T>(), b, y.data<T>());
-    return deliver(y, out[0]);
+    return deliver(y, y_);
   }
-  const TensorHandle x = ordered_input<T>(*in[0]), y = ordered_output<T>(out[0]);
+  const TensorHandle x = ordered_input<T>(x_), y = ordered_output<T>(y_);
   run_plan<T>(ConvPlan::forward(g), false, x, w, b, y);
-  deliver(y, out[0]);
+  deliver(y, y_);
 }
 
 template <class T>
-void conv2d_input(const ConvGrad& a, const TensorHandle& dy_, const TensorHandle& w_, TensorHandle& dx_) {
+void convolve_images_input(const ConvGrad& a, const TensorHandle& dy_, const TensorHandle& w_, const TensorHandle& dx_) {
   if (dx_.numel() == 0) return;
   const TensorHandle w = plain_input<T>(w_);
   const ConvGeometry g(a, dx_.shape(), w.shape(), dy_.shape());
@@ -153,7 +154,7 @@ void conv2d_input(const ConvGrad& a, const TensorHandle& dy_, const TensorHandle
 }
 
 template <class T>
-void conv2d_weight(const ConvGrad& a, const TensorHandle& x_, const TensorHandle& dy_, TensorHandle& dw_) {
+void convolve_images_weight(const ConvGrad& a, const TensorHandle& x_, const TensorHandle& dy_, const TensorHandle& dw_) {
   if (dw_.numel() == 0) return;
   const TensorHandle dy = plain_input<T>(dy_), dw = plain_output<T>(dw_);
   const ConvGeometry g(a, x_.shape(), dw.shape(), dy.shape());
@@ -167,6 +168,28 @@ void conv2d_weight(const ConvGrad& a, const TensorHandle& x_, const TensorHandle
     convolve_weight(g, images<const T>(x), images<const T>(dy), dw.data<T>());
   }
   deliver(dw, dw_);
+}
+
+template void convolve_images<float>(const Conv&, const TensorHandle&, const TensorHandle&, const TensorHandle&, const TensorHandle&);
+template void convolve_images<double>(const Conv&, const TensorHandle&, const TensorHandle&, const TensorHandle&, const TensorHandle&);
+template void convolve_images_input<float>(const ConvGrad&, const TensorHandle&, const TensorHandle&, const TensorHandle&);
+template void convolve_images_input<double>(const ConvGrad&, const TensorHandle&, const TensorHandle&, const TensorHandle&);
+template void convolve_images_weight<float>(const ConvGrad&, const TensorHandle&, const TensorHandle&, const TensorHandle&);
+template void convolve_images_weight<double>(const ConvGrad&, const TensorHandle&, const TensorHandle&, const TensorHandle&);
+
+namespace {
+
+template <class T>
+void conv2d(const Conv& a, Inputs in, Outputs out) {
+  convolve_images<T>(a, *in[0], *in[1], in.size() > 2 ? *in[2] : TensorHandle(), out[0]);
+}
+template <class T>
+void conv2d_input(const ConvGrad& a, const TensorHandle& dy, const TensorHandle& w, TensorHandle& dx) {
+  convolve_images_input<T>(a, dy, w, dx);
+}
+template <class T>
+void conv2d_weight(const ConvGrad& a, const TensorHandle& x, const TensorHandle& dy, TensorHandle& dw) {
+  convolve_images_weight<T>(a, x, dy, dw);
 }
 
 }  // namespace

@@ -1,102 +1,146 @@
-// conv3d and its gradients, as matrix products of the unfolded input, a few lines of the output at a time.
+// conv3d and its gradients as convolutions of images: the planes of the input that a plane of the output meets become channels of one
+// image. They are copied next to each other, a few planes of the output at a time.
 #include <algorithm>
 
+#include "pyburn/backends/cpu/conv.h"
+#include "pyburn/backends/cpu/conv_geometry.h"
 #include "pyburn/backends/cpu/cpu_backend.h"
-#include "pyburn/backends/cpu/gemm.h"
 #include "pyburn/backends/cpu/plain_tensors.h"
-#include "pyburn/backends/cpu/scratch_buffer.h"
-#include "pyburn/backends/cpu/unfold.h"
-#include "pyburn/ops/conv.h"
 #include "pyburn/support/thread_pool.h"
 
 namespace pyburn::cpu {
 namespace {
 
-constexpr int64_t kUnfolded = 1 << 16;  // elements of the unfolded input at a time: they stay in L2
+constexpr int64_t kStacked = 1 << 22;  // elements of the copied planes at a time
+constexpr int64_t kGrainPlanes = 1 << 16;
 
-struct Geometry : Volume {
-  int64_t batch, groups, channels, outputs;  // channels and outputs: per group
-  int64_t columns, step;                     // step: lines of the output at a time
+Dims flat(const Dims& v) { return {v[1], v[2]}; }
+
+struct Geometry {
+  int64_t batch, channels;  // of all groups
+  ConvAxis z;
+  int64_t height, width, step;  // step: planes of the output at a time
 
   Geometry(const auto& a, const Shape& x, const Shape& w, const Shape& y)
-      : Volume(space(x), space(w), space(y), a.stride, a.padding, a.dilation),
-        batch(x[0]),
-        groups(a.groups),
-        channels(w[1]),
-        outputs(w[0] / a.groups),
-        columns(w[1] * taps()),
-        step(std::clamp<int64_t>(std::max<int64_t>(128, kUnfolded / std::max<int64_t>(1, columns)) / this->x.out, 1, lines())) {}
-  static Dims space(const Shape& s) { return {s[2], s[3], s[4]}; }
+      : batch(x[0]),
+        channels(x[1]),
+        z{x[2], w[2], y[2], a.stride[0], a.padding[0], a.dilation[0]},
+        height(x[3]),
+        width(x[4]),
+        step(std::clamp<int64_t>(kStacked / std::max<int64_t>(1, channels * z.kernel * plane()), 1, std::max<int64_t>(1, z.out))) {}
 
-  // body(image, group, first line, last line, pixels between): images and groups side by side where there are enough of them, else
-  // the products use all threads. Lines follow each other, so that sums have one order.
-  template <class Body>
+  int64_t plane() const { return height * width; }
+  Shape stacked(int64_t planes) const { return Dims{planes, channels * z.kernel, height, width}; }
+
+  template <class Body>  // body(image, first plane of the output, last)
   void for_parts(Body body) const {
-    const int64_t planes = batch * groups;
-    parallel_for(planes, planes < num_threads() ? planes : 1, [&](int64_t begin, int64_t end) {
-      for (int64_t plane = begin; plane < end; ++plane)
-        for (int64_t line = 0; line < lines(); line += step) {
-          const int64_t last = std::min(lines(), line + step);
-          body(plane / groups, plane % groups, line, last, (last - line) * x.out);
-        }
-    });
+    for (int64_t image = 0; image < batch; ++image)
+      for (int64_t first = 0; first < z.out; first += step) body(image, first, std::min(z.out, first + step));
   }
-  int64_t input_offset(int64_t image, int64_t group) const { return (image * groups + group) * channels * plane(); }
-  int64_t output_offset(int64_t image, int64_t group, int64_t line) const {
-    return (image * groups + group) * outputs * pixels() + line * x.out;
-  }
-  int64_t weight_offset(int64_t group) const { return group * outputs * columns; }
 };
+
+// Planes [first, last) of the output of one image, as images of their own.
+TensorHandle output_planes(const TensorHandle& y, int64_t image, int64_t first, int64_t last) {
+  const Dims& s = y.strides();
+  const Layout planes{Dims{last - first, y.shape()[1], y.shape()[3], y.shape()[4]}, Dims{s[2], s[1], s[3], s[4]},
+      y.layout().offset + image * s[0] + first * s[2]};
+  return alias(y, planes);
+}
+// The weights (outputs, channels, depth, height, width), with depth as part of the channels.
+TensorHandle flat_weight(const TensorHandle& w) {
+  const Shape& s = w.shape();
+  Layout layout = contiguous_layout(Dims{s[0], s[1] * s[2], s[3], s[4]});
+  layout.offset = w.layout().offset;
+  return alias(w, std::move(layout));
+}
+
+// For planes [first, last) of the output: the planes of the input that each meets, channel by channel; zero outside.
+template <class T>
+void stack_planes(const Geometry& g, const T* x, int64_t first, int64_t last, T* stacked) {
+  const int64_t rows = (last - first) * g.channels;
+  parallel_for(rows, std::max<int64_t>(1, kGrainPlanes / std::max<int64_t>(1, g.z.kernel * g.plane())), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t o = first + row / g.channels, channel = row % g.channels;
+      for (int64_t tap = 0; tap < g.z.kernel; ++tap) {
+        const int64_t from = g.z.position(o, tap);
+        T* to = stacked + (row * g.z.kernel + tap) * g.plane();
+        if (from < 0 || from >= g.z.in) std::fill_n(to, g.plane(), T(0));
+        else std::copy_n(x + (channel * g.z.in + from) * g.plane(), g.plane(), to);
+      }
+    }
+  });
+}
+// The reverse: adds what the planes of the output give to each plane of the input.
+template <class T>
+void add_planes(const Geometry& g, const T* stacked, int64_t first, int64_t last, T* x) {
+  parallel_for(g.channels, std::max<int64_t>(1, kGrainPlanes / std::max<int64_t>(1, (last - first) * g.z.kernel * g.plane())),
+      [&](int64_t begin, int64_t end) {
+        for (int64_t channel = begin; channel < end; ++channel)
+          for (int64_t o = first; o < last; ++o)
+            for (int64_t tap = 0; tap < g.z.kernel; ++tap) {
+              const int64_t at = g.z.position(o, tap);
+              if (at < 0 || at >= g.z.in) continue;
+              const T* from = stacked + (((o - first) * g.channels + channel) * g.z.kernel + tap) * g.plane();
+              T* to = x + (channel * g.z.in + at) * g.plane();
+              for (int64_t i = 0; i < g.plane(); ++i) to[i] += from[i];
+            }
+      });
+}
+
+template <class T>
+TensorHandle stacked_planes(const Geometry& g, const TensorHandle& x, int64_t image, int64_t first, int64_t last) {
+  const TensorHandle stacked = scratch(x.device(), g.stacked(last - first), dtype_of<T>);
+  stack_planes(g, x.data<T>() + image * g.channels * g.z.in * g.plane(), first, last, stacked.template data<T>());
+  return stacked;
+}
+
+template <class T>
+TensorHandle plain_of(const TensorHandle& x) {
+  return is_plain<T>(x) ? x : converted(x, dtype_of<T>);
+}
 
 template <class T>
 void conv3d(const Conv& a, Inputs in, Outputs out) {
-  const PlainInput<T> x(*in[0]), w(*in[1]), bias(in.size() > 2 ? *in[2] : TensorHandle());
-  const PlainOutput<T> y(out[0]);
-  if (y.numel() == 0) return;
+  if (out[0].numel() == 0) return;
+  const TensorHandle x = plain_of<T>(*in[0]), w = plain_of<T>(*in[1]), y = is_plain<T>(out[0]) ? out[0] : scratch(out[0], dtype_of<T>);
   const Geometry g(a, x.shape(), w.shape(), y.shape());
-  g.for_parts([&](int64_t image, int64_t group, int64_t line, int64_t last, int64_t n) {
-    ScratchBuffer<T> unfolded(g.columns * n);
-    unfold(g, x.data() + g.input_offset(image, group), g.channels, line, last, unfolded.data());
-    T* result = y.data() + g.output_offset(image, group, line);
-    if (bias.data())
-      for (int64_t o = 0; o < g.outputs; ++o) std::fill_n(result + o * g.pixels(), n, bias.data()[group * g.outputs + o]);
-    gemm(g.outputs, n, g.columns, Matrix<const T>{w.data() + g.weight_offset(group), g.columns, 1}, Matrix<const T>{unfolded.data(), n, 1},
-        Matrix<T>{result, g.pixels(), 1}, bias.data() != nullptr);
+  const Conv images{flat(a.stride), flat(a.padding), flat(a.dilation), a.groups};
+  const TensorHandle none;
+  g.for_parts([&](int64_t image, int64_t first, int64_t last) {
+    convolve_images<T>(images, stacked_planes<T>(g, x, image, first, last), flat_weight(w), in.size() > 2 ? *in[2] : none,
+        output_planes(y, image, first, last));
   });
+  if (!y.is_same(out[0])) convert_into(y, out[0]);
 }
 
 template <class T>
 void conv3d_input(const ConvGrad& a, const TensorHandle& dy_, const TensorHandle& w_, TensorHandle& dx_) {
-  const PlainInput<T> dy(dy_), w(w_);
+  const TensorHandle dy = plain_of<T>(dy_), w = plain_of<T>(w_);
   const PlainOutput<T> dx(dx_);
   std::fill_n(dx.data(), dx.numel(), T(0));
-  if (dx.numel() == 0) return;
+  if (dx.numel() == 0 || dy.numel() == 0) return;
   const Geometry g(a, dx.shape(), w.shape(), dy.shape());
-  g.for_parts([&](int64_t image, int64_t group, int64_t line, int64_t last, int64_t n) {
-    ScratchBuffer<T> unfolded(g.columns * n);
-    gemm(g.columns, n, g.outputs, Matrix<const T>{w.data() + g.weight_offset(group), 1, g.columns},
-        Matrix<const T>{dy.data() + g.output_offset(image, group, line), g.pixels(), 1}, Matrix<T>{unfolded.data(), n, 1});
-    fold(g, unfolded.data(), g.channels, line, last, dx.data() + g.input_offset(image, group));
+  g.for_parts([&](int64_t image, int64_t first, int64_t last) {
+    const TensorHandle stacked = scratch(dx_.device(), g.stacked(last - first), dtype_of<T>);
+    const ConvGrad images{stacked.shape(), flat(a.stride), flat(a.padding), flat(a.dilation), a.groups};
+    convolve_images_input<T>(images, output_planes(dy, image, first, last), flat_weight(w), stacked);
+    add_planes(g, stacked.data<T>(), first, last, dx.data() + image * g.channels * g.z.in * g.plane());
   });
 }
 
-// All images add to one weight: one after the other, each product on all threads.
 template <class T>
 void conv3d_weight(const ConvGrad& a, const TensorHandle& x_, const TensorHandle& dy_, TensorHandle& dw_) {
-  const PlainInput<T> x(x_), dy(dy_);
+  const TensorHandle x = plain_of<T>(x_), dy = plain_of<T>(dy_);
   const PlainOutput<T> dw(dw_);
   std::fill_n(dw.data(), dw.numel(), T(0));
-  if (dw.numel() == 0 || dy_.numel() == 0) return;
+  if (dw.numel() == 0 || dy.numel() == 0) return;
   const Geometry g(a, x.shape(), dw.shape(), dy.shape());
-  ScratchBuffer<T> unfolded(g.columns * g.step * g.x.out);
-  for (int64_t image = 0; image < g.batch; ++image)
-    for (int64_t group = 0; group < g.groups; ++group)
-      for (int64_t line = 0; line < g.lines(); line += g.step) {
-        const int64_t last = std::min(g.lines(), line + g.step), n = (last - line) * g.x.out;
-        unfold(g, x.data() + g.input_offset(image, group), g.channels, line, last, unfolded.data());
-        gemm(g.outputs, g.columns, n, Matrix<const T>{dy.data() + g.output_offset(image, group, line), g.pixels(), 1},
-            Matrix<const T>{unfolded.data(), 1, n}, Matrix<T>{dw.data() + g.weight_offset(group), g.columns, 1}, true);
-      }
+  const TensorHandle part = scratch(dw_, dtype_of<T>), flat_part = flat_weight(part);
+  const ConvGrad images{flat_part.shape(), flat(a.stride), flat(a.padding), flat(a.dilation), a.groups};
+  g.for_parts([&](int64_t image, int64_t first, int64_t last) {
+    convolve_images_weight<T>(images, stacked_planes<T>(g, x, image, first, last), output_planes(dy, image, first, last), flat_part);
+    for (int64_t i = 0; i < dw.numel(); ++i) dw.data()[i] += part.data<T>()[i];
+  });
 }
 
 }  // namespace

@@ -34,9 +34,10 @@ void convert_into(const TensorHandle& x, const TensorHandle& y) {
   run_tile({size_of(compute) == 8 ? identity : identity4}, compute, nullptr, in, y);
 }
 
-TensorHandle scratch(const TensorHandle& like, DType dtype) {
-  return make_tensor(like.device(), dtype, contiguous_layout(like.shape()), cpu_backend().allocate(dtype, like.numel()));
+TensorHandle scratch(Device& device, const Shape& shape, DType dtype) {
+  return make_tensor(device, dtype, contiguous_layout(shape), cpu_backend().allocate(dtype, shape.numel()));
 }
+TensorHandle scratch(const TensorHandle& like, DType dtype) { return scratch(like.device(), like.shape(), dtype); }
 TensorHandle converted(const TensorHandle& x, DType dtype) {
   TensorHandle y = scratch(x, dtype);
   convert_into(x, y);

@@ -23,8 +23,11 @@ inline constexpr float kRoundFloat = 12582912.0f;                           // 1
 inline constexpr double kRoundDouble = 6755399441055744.0;                  // 1.5 * 2^52
 inline constexpr float kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;  // high * n is exact for the n of a float's exponent
 
-inline double exp_of(double x) { return std::exp(x); }
-inline float exp_of(float x) {
+// exp(x) of a number is mantissa * scale * rest: powers of two in two steps, so that neither overflows before the product does.
+struct ExpParts {
+  float mantissa, scale, rest;
+};
+HWY_INLINE ExpParts exp_parts(float x) {
   const float clamped = x > 89.0f ? 89.0f : x < -104.0f ? -104.0f : x;
   const float shifted = clamped * 1.44269504088896341f + kRoundFloat;
   const float n = shifted - kRoundFloat;
@@ -35,12 +38,14 @@ inline float exp_of(float x) {
   p = p * r + 4.1665795894e-2f;
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
-  const float y = (p * (r * r) + r) + 1.0f;
-  // 2^n in two steps, so that neither overflows before the product does.
   const int32_t k = std::bit_cast<int32_t>(shifted) - std::bit_cast<int32_t>(kRoundFloat), half = k >> 1;
-  const float a = std::bit_cast<float>((half + 127) << 23), b = std::bit_cast<float>((k - half + 127) << 23);
-  const float result = y * a * b;
-  return x != x ? x : result;
+  return {(p * (r * r) + r) + 1.0f, std::bit_cast<float>((half + 127) << 23), std::bit_cast<float>((k - half + 127) << 23)};
+}
+
+inline double exp_of(double x) { return std::exp(x); }
+inline float exp_of(float x) {
+  const ExpParts e = exp_parts(x);
+  return x != x ? x : e.mantissa * e.scale * e.rest;
 }
 
 inline double log_of(double x) { return std::log(x); }

@@ -30,6 +30,7 @@ void run_tile(Tile tile, DType compute, const void* attrs, Inputs in, const Tens
 void convert_into(const TensorHandle& x, const TensorHandle& y);
 // A contiguous tensor of x's shape in another dtype: uninitialised, or with x's values.
 TensorHandle scratch(const TensorHandle& like, DType dtype);
+TensorHandle scratch(Device& device, const Shape& shape, DType dtype);
 TensorHandle converted(const TensorHandle& x, DType dtype);
 inline TensorHandle plain(const TensorHandle& x) { return x.layout().is_contiguous() ? x : converted(x, x.dtype()); }
 

@@ -9,6 +9,7 @@
 #endif
 
 #include <numbers>
+#include <type_traits>
 
 #include "pyburn/backends/cpu/math-inl.h"
 
@@ -21,9 +22,12 @@ inline constexpr double kLn2 = std::numbers::ln2, kPi = std::numbers::pi;
 // --- in double precision, good to ten digits; arguments as floats have them ---
 
 // c + c1 x + c2 x^2 + ...
-HWY_INLINE double polynomial(double, double c) { return c; }
-template <class... C>
-HWY_INLINE double polynomial(double x, double c, C... higher) {
+template <class T>
+HWY_INLINE T polynomial(T, std::type_identity_t<T> c) {
+  return c;
+}
+template <class T, class... C>
+HWY_INLINE T polynomial(T x, std::type_identity_t<T> c, C... higher) {
   return polynomial(x, higher...) * x + c;
 }
 

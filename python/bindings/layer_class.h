@@ -1,0 +1,83 @@
+// Python classes of layers, from what C++ knows of them: constructor, options, documentation, forward.
+#pragma once
+#include "module_class.h"
+#include "pyburn/nn/layer.h"
+#include "python_fields.h"
+
+namespace pyburn::python {
+
+// What the constructors of all layers ask of one class.
+struct LayerClass {
+  std::string name;
+  const AttrType* config;
+  nn::LayerText text;
+  bool placed;  // makes parameters, so that it takes device and dtype
+
+  // Reads a call: options by position and name into `options`, the rest into the placement. TypeErrors as Python's own.
+  nn::Placement read(void* options, nanobind::args args, nanobind::kwargs kwargs) const;
+  std::string documented(const char* doc) const;  // with the line that help() and inspect.signature() read
+};
+
+// Copies and pickles start from an instance with its options and nothing registered.
+using MakeUnfilled = void (*)(PyObject* self, nanobind::handle config);
+void add_unfilled_maker(nanobind::handle cls, MakeUnfilled make);
+nanobind::object unfilled(nanobind::handle cls, nanobind::handle config);
+
+template <class M>
+void make_unfilled(PyObject* self, nanobind::handle config) {
+  if constexpr (requires { typename M::Config; }) {
+    typename M::Config c;
+    fields_from_dict(attr_type<typename M::Config>, &c, config);
+    new (nanobind::inst_ptr<M>(self)) M(std::move(c), nn::Unfilled{});
+  } else {
+    new (nanobind::inst_ptr<M>(self)) M();
+  }
+}
+
+// forward() of tensors, without the GIL where the work is worth it. An input that may be absent is written "x"_a.none() = nb::none().
+template <class L, class R, class... T, class... Names>
+void bind_forward(nanobind::class_<L, nn::Module>& c, R (L::*)(T...), const Names&... names) {
+  c.def(
+      "forward",
+      [](L& self, const std::remove_cvref_t<T>&... inputs) {
+        constexpr int64_t large = 1 << 14;  // elements
+        const GilRelease released(((inputs.defined() ? inputs.numel() : 0) + ...) >= large);
+        return self.L::forward(inputs...);
+      },
+      names...);
+}
+
+// A module class: collector, attributes, calls, copies. Its constructor is the caller's.
+template <class M>
+nanobind::class_<M, nn::Module> bind_module_class(nanobind::module_& m, const char* name, const char* doc) {
+  nanobind::class_<M, nn::Module> c(
+      m, name, nanobind::type_slots(module_slots()), nanobind::dynamic_attr(), nanobind::is_weak_referenceable(), doc);
+  c.attr("__module__") = "pyburn.nn";
+  add_unfilled_maker(c, make_unfilled<M>);
+  return c;
+}
+
+// A layer: its constructor takes the fields of its Config, in their order. `doc` says what it does and ends in an example.
+// A forward of one tensor is bound here; others by bind_forward.
+template <class L>
+nanobind::class_<L, nn::Module> bind_layer(nanobind::module_& m, const char* doc) {
+  using Config = typename L::Config;
+  constexpr bool placed = std::is_constructible_v<L, Config, nn::Placement>;
+  static const LayerClass info{L(Config(), nn::Unfilled{}).type_name(), &attr_type<Config>, Config::text, placed};
+  static const std::string text = info.documented(doc);
+  auto c = bind_module_class<L>(m, info.name.c_str(), text.c_str());
+  c.def("__init__", [](L* self, nanobind::args args, nanobind::kwargs kwargs) {
+    Config config;
+    const nn::Placement placement = info.read(&config, args, kwargs);
+    if constexpr (placed) new (self) L(std::move(config), placement);
+    else new (self) L(std::move(config));
+  });
+  if constexpr (requires { static_cast<TensorHandle (L::*)(const TensorHandle&)>(&L::forward); })
+    bind_forward<L, TensorHandle, const TensorHandle&>(c, &L::forward, nanobind::arg("input"));
+  if constexpr (requires(L & l) { l.reset_parameters(); })
+    c.def(
+        "reset_parameters", [](L& self) { self.reset_parameters(); }, "Starts over with fresh values.");
+  return c;
+}
+
+}  // namespace pyburn::python
