@@ -73,6 +73,11 @@ nb::object option_of(Module& m, PyObject* name) {
   if (!found && PyErr_Occurred()) throw nb::python_error();
   return nb::borrow(found);
 }
+// A switch such as bias=True shares its name with the parameter that it switches.
+bool is_option(Module& m, PyObject* name) {
+  const nb::object option = option_of(m, name);
+  return option.is_valid() && !PyBool_Check(option.ptr());
+}
 void set_option(Module& m, PyObject* name, PyObject* value) {
   nb::dict changed;
   changed[nb::handle(name)] = nb::handle(value);
@@ -309,7 +314,7 @@ void register_entry(nb::handle self, nb::handle name, Entry::Kind kind, nb::hand
     raise(PyExc_KeyError, what + " name can't contain \"." + (kind == Entry::Kind::module ? "\", got: " + std::string(text) : "\""));
   PyObject** dict = _PyObject_GetDictPtr(self.ptr());
   const bool taken = (old && old->kind != kind) || (dict && *dict && PyDict_Contains(*dict, name.ptr()) == 1) ||
-                     (!old && (belongs_to_class(self.ptr(), name.ptr()) || option_of(*m, name.ptr()).is_valid()));
+                     (!old && (belongs_to_class(self.ptr(), name.ptr()) || is_option(*m, name.ptr())));
   if (taken) raise(PyExc_KeyError, "attribute '" + std::string(text) + "' already exists");
   PyObject* v = value.ptr();
   if (kind == Entry::Kind::module) to_module(value);  // for its error

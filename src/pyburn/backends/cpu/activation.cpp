@@ -27,31 +27,35 @@ HWY_INLINE double exp_in_double(double x) { return std::exp(x); }
 constexpr double kGeluSlope = 2 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi, kGeluCubic = 0.044715;  // as in ops/activation.cpp
 constexpr double kDensity = std::numbers::inv_sqrtpi / std::numbers::sqrt2;                               // of the normal distribution at 0
 
-// The upper tail of the normal distribution at |x| is mantissa * scale * rest, and so is exp(-x^2 / 2) with its own mantissa. In floats:
-// what x^2 loses in rounding is carried along, because the exponential would make many units of it. The tail is P(t) t exp(-x^2 / 2)
-// with t = 2 / (2 + |x| / sqrt 2); P is a minimax fit, good to 4e-9.
+// The upper tail of the normal distribution at |x|, in pieces that gelu puts together with few roundings: weight * (1 + growth) *
+// scale * rest, where (1 + growth) * scale * rest is exp(-x^2 / 2). The weight is t P(t) with t = 1 / (1 + 0.3125 |x|); P is a
+// minimax fit, good to 1e-8. What x^2 and t lose in rounding goes into the growth, or the exponential would make many units of it.
 struct NormalTail {
-  float size, mantissa, bell_mantissa, scale, rest;
+  float size, weight, growth, scale, rest;
 };
 HWY_INLINE NormalTail normal_tail(float x) {
-  const float given = std::abs(x), a = given < 15.0f ? given : 15.0f, square = a * a, lost = std::fma(a, a, -square);
+  constexpr float step = 0.3125f, sensitivity = 1.5536f;  // of the weight to t: 1 + sensitivity * t
+  const float given = std::abs(x), a = given < 15.0f ? given : 15.0f;
+  const float d = 1.0f + step * a, t = 1.0f / d, t_lost = std::fma(-t, d, 1.0f) - t * (step * a - (d - 1.0f));
+  const float p = polynomial(t, 0.1246652194f, 0.1247531551f, 0.1118597112f, 0.09020110681f, 0.05522190682f, -0.001957725898f,
+      0.07360796545f, -0.1505902847f, 0.09122700604f, -0.01898806537f);
+  const float square = a * a, square_lost = std::fma(a, a, -square);
   const ExpParts e = exp_parts(-0.5f * square);
-  const float bell = e.mantissa * (1.0f - 0.5f * lost), t = 2.0f / (2.0f + a * float(std::numbers::sqrt2 / 2));
-  const float p = polynomial(t, 0.28208852f, 0.2822524f, 0.24517916f, 0.18559494f, 0.05487794f, 0.03540582f, -0.02196f, -0.28959241f,
-      0.38142005f, -0.19103358f, 0.03576715f);
-  return {a, 0.5f * bell * (p * t), bell, e.scale, e.rest};
+  const float lost = t_lost * (1.0f + sensitivity * t) - 0.5f * square_lost;
+  return {a, p * t, lost * (1.0f + e.growth) + e.growth, e.scale, e.rest};
 }
 
 HWY_INLINE double gelu_of(double x) { return x * 0.5 * std::erfc(x * (-std::numbers::sqrt2 / 2)); }
 HWY_INLINE float gelu_of(float x) {
-  const NormalTail tail = normal_tail(x);
-  return (x > 0 ? x : x * 0.0f) - tail.size * tail.mantissa * tail.scale * tail.rest;
+  const NormalTail n = normal_tail(x);
+  const float k = n.weight * n.size;
+  return (x > 0 ? x : x * 0.0f) - (k * n.growth + k) * n.scale * n.rest;
 }
 // Its derivative: the distribution, and x times the density.
 HWY_INLINE double gelu_slope(double x) { return 0.5 * std::erfc(x * (-std::numbers::sqrt2 / 2)) + x * kDensity * std::exp(-0.5 * x * x); }
 HWY_INLINE float gelu_slope(float x) {
   const NormalTail n = normal_tail(x);
-  const float tail = n.mantissa * n.scale * n.rest, bell = n.bell_mantissa * n.scale * n.rest;
+  const float bell = (1.0f + n.growth) * n.scale * n.rest, tail = n.weight * bell;
   return (x < 0 ? tail : 1.0f - tail) + x * bell * float(kDensity);
 }
 

@@ -23,9 +23,9 @@ inline constexpr float kRoundFloat = 12582912.0f;                           // 1
 inline constexpr double kRoundDouble = 6755399441055744.0;                  // 1.5 * 2^52
 inline constexpr float kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;  // high * n is exact for the n of a float's exponent
 
-// exp(x) of a number is mantissa * scale * rest: powers of two in two steps, so that neither overflows before the product does.
+// exp(x) of a number is (1 + growth) * scale * rest: powers of two in two steps, so that neither overflows before the product does.
 struct ExpParts {
-  float mantissa, scale, rest;
+  float growth, scale, rest;
 };
 HWY_INLINE ExpParts exp_parts(float x) {
   const float clamped = x > 89.0f ? 89.0f : x < -104.0f ? -104.0f : x;
@@ -39,13 +39,13 @@ HWY_INLINE ExpParts exp_parts(float x) {
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
   const int32_t k = std::bit_cast<int32_t>(shifted) - std::bit_cast<int32_t>(kRoundFloat), half = k >> 1;
-  return {(p * (r * r) + r) + 1.0f, std::bit_cast<float>((half + 127) << 23), std::bit_cast<float>((k - half + 127) << 23)};
+  return {p * (r * r) + r, std::bit_cast<float>((half + 127) << 23), std::bit_cast<float>((k - half + 127) << 23)};
 }
 
 inline double exp_of(double x) { return std::exp(x); }
 inline float exp_of(float x) {
   const ExpParts e = exp_parts(x);
-  return x != x ? x : e.mantissa * e.scale * e.rest;
+  return x != x ? x : (e.growth + 1.0f) * e.scale * e.rest;
 }
 
 inline double log_of(double x) { return std::log(x); }
