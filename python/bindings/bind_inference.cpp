@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 
 #include "objects.h"
+#include "pyburn/graph/multiply_adds.h"
 #include "pyburn/inference/capture.h"
 #include "pyburn/inference/graph_file.h"
 #include "pyburn/inference/session.h"
@@ -71,6 +72,9 @@ void bind_inference(nb::module_& m) {
             return names;
           },
           "The names of the operations, in order.")
+      .def_prop_ro(
+          "multiply_adds", [](const GraphObject& g) { return multiply_adds(*g.graph); },
+          "How many multiplications with an addition its products, convolutions and recurrences take.")
       .def_prop_ro(
           "constants",
           [](const GraphObject& g) {

@@ -17,8 +17,12 @@ Ref<nn::Module> to_module(nanobind::handle h);             // TypeError unless a
 void adopt(nn::Module* m, PyObject* object) noexcept;      // the Python object of m takes over its references
 void install_module_host();                                // before the first module is made
 
+void use_global_hooks(bool calls, bool registrations);  // whether hooks of all modules have to be asked for
+
 nanobind::object entry_object(const nn::Entry& e);
 // Registers `value` under a name: the checks and messages of PyTorch.
 void register_entry(nanobind::handle self, nanobind::handle name, nn::Entry::Kind kind, nanobind::handle value, bool persistent);
+// The same without the checks of the name.
+void put_entry(nanobind::handle self, nanobind::handle name, nn::Entry::Kind kind, nanobind::handle value, bool persistent);
 
 }  // namespace pyburn::python

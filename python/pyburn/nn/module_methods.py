@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._core import DType, Tensor, bfloat16, float16, float32, float64
-from .._core._nn import Module, Sequential
-from .hooks import Hook, RemovableHandle, add_hook
+from .._core._nn import Module
+from .module_registry import BUFFER, MODULE, PARAMETER, RegistryView
 from .parameter import Parameter
 
 # What the methods below may ask of `self`: everything, as far as type checkers are concerned.
 _Bound: Any = object
-
-_PARAMETER, _BUFFER, _MODULE = 0, 1, 2  # nn::Entry::Kind
-
-
-class IncompatibleKeys(NamedTuple):
-    """What load_state_dict could not match."""
-
-    missing_keys: list[str]
-    unexpected_keys: list[str]
-
-    def __repr__(self) -> str:
-        if not self.missing_keys and not self.unexpected_keys:
-            return "<All keys matched successfully>"
-        return f"_IncompatibleKeys(missing_keys={self.missing_keys!r}, unexpected_keys={self.unexpected_keys!r})"
 
 
 class ModuleMethods(_Bound):
@@ -37,17 +22,39 @@ class ModuleMethods(_Bound):
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Adds a parameter under a name."""
-        self._register(name, _PARAMETER, param, True)
+        self._register(name, PARAMETER, param, True)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Adds a tensor that is part of the state but not trained."""
-        self._register(name, _BUFFER, tensor, persistent)
+        self._register(name, BUFFER, tensor, persistent)
+
+    def add_module(self, name: str, module: Any) -> None:
+        """Adds a child module under a name."""
+        self._register(name, MODULE, module, True)
 
     def register_module(self, name: str, module: Any) -> None:
-        """Adds a child module under a name."""
-        self._register(name, _MODULE, module, True)
+        """Adds a child module under a name; another name of add_module."""
+        self.add_module(name, module)
 
-    add_module = register_module
+    @property
+    def _parameters(self) -> RegistryView:
+        return RegistryView(self, PARAMETER)
+
+    @property
+    def _buffers(self) -> RegistryView:
+        return RegistryView(self, BUFFER)
+
+    @property
+    def _modules(self) -> RegistryView:
+        return RegistryView(self, MODULE)
+
+    @_modules.setter
+    def _modules(self, children: Any) -> None:
+        self._set_children(list(children.items()))
+
+    @property
+    def _non_persistent_buffers_set(self) -> set[str]:
+        return {name for name, _, _, persistent in self._entries(BUFFER) if not persistent}
 
     # ---- walks
 
@@ -57,7 +64,7 @@ class ModuleMethods(_Bound):
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """The parameters, each once."""
-        return (p for _, p in self._named_parameters("", recurse, True))
+        return (p for _, p in self.named_parameters(recurse=recurse))
 
     def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
         """The buffers with their dotted names."""
@@ -65,7 +72,7 @@ class ModuleMethods(_Bound):
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """The buffers, each once."""
-        return (b for _, b in self._named_buffers("", recurse, True))
+        return (b for _, b in self.named_buffers(recurse=recurse))
 
     def named_modules(self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
         """This module and all below it, with their dotted names."""
@@ -78,7 +85,7 @@ class ModuleMethods(_Bound):
 
     def modules(self) -> Iterator[Any]:
         """This module and all below it, each once."""
-        return (m for _, m in self._named_modules("", True))
+        return (m for _, m in self.named_modules())
 
     def named_children(self) -> Iterator[tuple[str, Any]]:
         """The direct children with their names."""
@@ -112,28 +119,30 @@ class ModuleMethods(_Bound):
                 raise AttributeError(f"`{name}` is not an nn.Module")
         return module
 
+    def set_submodule(self, target: str, module: Any, strict: bool = False) -> None:
+        """Puts a module under a dotted name; with `strict` there must be one already."""
+        if target == "":
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if hasattr(parent, name):
+            if not isinstance(getattr(parent, name), Module):
+                raise AttributeError(f"`{name}` is not an nn.Module")
+        elif strict:
+            raise AttributeError(f"{parent._get_name()} has no attribute `{name}`")
+        setattr(parent, name, module)
+
     def get_parameter(self, target: str) -> Parameter:
         """The parameter under a dotted name."""
-        return _named_tensor(self, target, _PARAMETER, "an nn.Parameter")
+        return _named_tensor(self, target, PARAMETER, "an nn.Parameter")
 
     def get_buffer(self, target: str) -> Tensor:
         """The buffer under a dotted name."""
-        return _named_tensor(self, target, _BUFFER, "a buffer")
+        return _named_tensor(self, target, BUFFER, "a buffer")
 
-    # ---- state
-
-    def state_dict(self, *, destination: dict[str, Tensor] | None = None, prefix: str = "", keep_vars: bool = False) -> dict[str, Tensor]:
-        """All parameters and persistent buffers by their dotted names."""
-        if destination is None:
-            destination = OrderedDict()
-        destination.update(self._state_dict(prefix, keep_vars))
-        return destination
-
-    def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> IncompatibleKeys:
-        """Copies tensors from a state dict into this module and those below it."""
-        if not hasattr(state_dict, "items"):
-            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
-        return IncompatibleKeys(*self._load_state_dict(state_dict, strict, assign))
+    # ---- modes
 
     def train(self, mode: bool = True) -> Any:
         """Sets training mode here and below."""
@@ -153,6 +162,14 @@ class ModuleMethods(_Bound):
 
     # ---- moves
 
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
+        """Gives parameters, their gradients and buffers new contents, here and below; parameters stay the same objects."""
+        if recurse:
+            for child in self.children():
+                child._apply(fn)
+        self._transform(fn)
+        return self
+
     def to(self, *args: Any, **kwargs: Any) -> Any:
         """Moves parameters and buffers: to(device), to(dtype), to(device, dtype) or to(tensor)."""
         device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
@@ -166,13 +183,17 @@ class ModuleMethods(_Bound):
                 dtype = value
             elif value is not None:
                 device = value
-        if dtype is not None:
-            if not dtype.is_floating_point:
-                raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
-            self._to_dtype(dtype)
+        if dtype is not None and not dtype.is_floating_point:
+            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
         if device is not None:
-            self._to_device(device)
+            self._apply(lambda t: t.to(device))
+        if dtype is not None:
+            self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
         return self
+
+    def type(self, dst_type: Any) -> Any:
+        """All parameters and buffers, integers too, as another dtype."""
+        return self._apply(lambda t: t.to(dst_type))
 
     def float(self) -> Any:
         """Floating parameters and buffers as float32."""
@@ -203,24 +224,12 @@ class ModuleMethods(_Bound):
 
     @backend.setter
     def backend(self, device: Any) -> None:
-        self._to_device(device)
+        self.to(device=device)
 
     @property
     def config(self) -> dict[str, Any]:
         """The options this layer was made with."""
         return self._config()
-
-    # ---- hooks
-
-    def register_forward_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
-    ) -> RemovableHandle:
-        """Calls hook(module, args, output) after each forward; what it returns replaces the output."""
-        return add_hook(self, "_forward_hooks", Hook(hook, with_kwargs, always_call), prepend)
-
-    def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
-        """Calls hook(module, args) before each forward; what it returns replaces the arguments."""
-        return add_hook(self, "_forward_pre_hooks", Hook(hook, with_kwargs, False), prepend)
 
     # ---- printing and copies
 
@@ -232,7 +241,9 @@ class ModuleMethods(_Bound):
         return self._extra_repr()
 
     def __repr__(self) -> str:
-        children = [(name, repr(child)) for name, child in self._named_children()]
+        children = [(name, repr(child)) for name, child in self._modules.items()]
+        if self._folds_repeated_children:
+            children = self._repeats_folded(children)
         return self._text(self._get_name(), self.extra_repr(), children)
 
     def __dir__(self) -> list[str]:
@@ -240,60 +251,23 @@ class ModuleMethods(_Bound):
         return sorted({*object.__dir__(self), *registered})
 
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = dict(self.__dict__)
-        state["training"] = self.training
-        state["_entries"] = self._entries()
-        return state
+        return {**self.__dict__, "training": self.training, "_entries": self._entries()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         state = dict(state)
-        self.training = state.pop("training")
-        for entry in state.pop("_entries"):
-            self._register(*entry)
+        if "training" in state:
+            self.training = state.pop("training")
+        for entry in state.pop("_entries", ()):
+            self._put(*entry)
         self.__dict__.update(state)
-        if state.get("_forward_hooks") or state.get("_forward_pre_hooks") or "forward" in state:
+        if "_hooks" in state or "forward" in state:
             self._call_host(True)
 
     def __reduce_ex__(self, protocol: Any) -> tuple:
-        return _unfilled, (type(self), self._config()), self.__getstate__()
-
-
-class SequentialMethods(_Bound):
-    """Copied into Sequential by install()."""
-
-    def __getitem__(self, index: int | slice) -> Any:
-        if isinstance(index, slice):
-            return type(self)(OrderedDict(list(self._named_children())[index]))
-        return self._at(index)
-
-    def __setitem__(self, index: int, module: Any) -> None:
-        setattr(self, _key(self, index), module)
-
-    def __delitem__(self, index: int | slice) -> None:
-        names = [name for name, _ in self._named_children()]
-        for name in names[index] if isinstance(index, slice) else [_key(self, index)]:
-            delattr(self, name)
-        kept = [module for _, module in self._named_children()]
-        for name, _ in self._named_children():
-            delattr(self, name)
-        for i, module in enumerate(kept):
-            self.add_module(str(i), module)
-
-    def __iter__(self) -> Iterator[Any]:
-        return (module for _, module in self._named_children())
-
-    def extend(self, modules: Any) -> Any:
-        """Adds modules at the end."""
-        for module in modules:
-            self.append(module)
-        return self
-
-
-def _key(sequential: Any, index: int) -> str:
-    names = [name for name, _ in sequential._named_children()]
-    if not -len(names) <= index < len(names):
-        raise IndexError(f"index {index} is out of range")
-    return names[index]
+        """A class with a __setstate__ of its own may know nothing of the registry, which then travels apart."""
+        apart = type(self).__setstate__ is not Module.__setstate__
+        registry = (self.training, self._entries()) if apart else (True, ())
+        return _unfilled, (type(self), self._config(), *registry), self.__getstate__()
 
 
 def _named_tensor(module: Any, target: str, kind: int, what: str) -> Any:
@@ -301,19 +275,15 @@ def _named_tensor(module: Any, target: str, kind: int, what: str) -> Any:
     owner = module.get_submodule(path)
     if not hasattr(owner, name):
         raise AttributeError(f"{owner._get_name()} has no attribute `{name}`")
-    for found, found_kind, value, _ in owner._entries():
-        if found == name and found_kind == kind:
+    for found, _, value, _ in owner._entries(kind):
+        if found == name:
             return value
     raise AttributeError(f"`{name}` is not {what}")
 
 
-def _unfilled(cls: Any, config: dict[str, Any]) -> Any:
-    return cls._unfilled(cls, config)
-
-
-def install() -> None:
-    """Gives the classes from C++ their Python methods."""
-    for source, target in ((ModuleMethods, Module), (SequentialMethods, Sequential)):
-        for name, value in vars(source).items():
-            if name not in {"__module__", "__dict__", "__weakref__", "__doc__", "__qualname__"}:
-                setattr(target, name, value)
+def _unfilled(cls: Any, config: dict[str, Any], training: bool = True, entries: Any = ()) -> Any:
+    module = cls._unfilled(cls, config)
+    module.training = training
+    for entry in entries:
+        module._put(*entry)
+    return module
