@@ -172,6 +172,7 @@ set(PYBURN_SOURCES
   src/pyburn/io/safetensors_write.cpp
   src/pyburn/inference/capture.cpp
   src/pyburn/inference/graph_file.cpp
+  src/pyburn/inference/operation_cost.cpp
   src/pyburn/inference/session.cpp
   src/pyburn/start.cpp
 )

@@ -163,7 +163,7 @@ bool assign_to_entry(Module& m, std::string_view name, PyObject* value) {
     const bool buffer = e->kind == Entry::Kind::buffer, module = e->kind == Entry::Kind::module;
     type_error("cannot assign '" + type_text(value) + "' as " + (module ? "child module" : kind_text(e->kind)) + " '" + std::string(name) +
                "' (" +
-               (buffer      ? "pyburn.Tensor"
+               (buffer      ? "pyburn.nn.Buffer, pyburn.Tensor"
                    : module ? "pyburn.nn.Module"
                             : "pyburn.nn.Parameter") +
                " or None expected)");

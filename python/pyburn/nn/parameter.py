@@ -27,8 +27,6 @@ class Parameter(Tensor):
             return memo[id(self)]
         made = _core._make_parameter(type(self), self.detach().clone(), self.requires_grad)
         memo[id(self)] = made
-        if self.grad is not None:
-            made.grad = copy.deepcopy(self.grad, memo)
         made.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return made
 

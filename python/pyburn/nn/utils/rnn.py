@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ... import _core
 from ..._core import Tensor
+from ...tensor.creation import tensor
 
 __all__ = [
     "PackedSequence",
@@ -116,7 +117,7 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
     rows = [t * len(sizes) + columns[b] for t, n in enumerate(batch_sizes) for b in range(n)]
     flat = steps_first.reshape(-1, *steps_first.shape[2:])
     indices = None if order is None else _index(order, input)
-    return PackedSequence(flat.index_select(0, _index(rows, input)), _core.tensor(batch_sizes), indices)
+    return PackedSequence(flat.index_select(0, _index(rows, input)), tensor(batch_sizes), indices)
 
 
 def pad_packed_sequence(
@@ -146,7 +147,7 @@ def pad_packed_sequence(
     padding = _core.full((1, *data.shape[1:]), padding_value, dtype=data.dtype, device=data.device)
     padded = _core.cat([data, padding]).index_select(0, _index(rows, data)).reshape(steps, batch, *data.shape[1:])
     lengths = [sum(count > column for count in counts) for column in columns]
-    return (padded.transpose(0, 1) if batch_first else padded), _core.tensor(lengths)
+    return (padded.transpose(0, 1) if batch_first else padded), tensor(lengths)
 
 
 def pad_sequence(
@@ -209,4 +210,4 @@ def _numbers(values: Any) -> list[Any]:
 
 
 def _index(rows: Sequence[int], like: Tensor) -> Tensor:
-    return _core.tensor(list(rows), dtype=_core.int64, device=like.device)
+    return tensor(list(rows), dtype=_core.int64, device=like.device)

@@ -44,9 +44,8 @@ def _joined(dicts: Any) -> dict[str, Tensor]:
         raise ValueError(f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(dicts)}")
     joined: dict[str, Tensor] = {}
     for part in dicts:
-        for key in part:
-            if key in joined:
-                raise ValueError(f"{key} appeared in multiple dictionaries; behavior of functional call is ambiguous")
+        if repeated := [key for key in part if key in joined]:
+            raise ValueError(f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous")
         joined.update(part)
     return joined
 
