@@ -20,6 +20,7 @@ sys.path.insert(0, str(ROOT / "tests" / "python"))
 
 def make() -> None:
     import torch
+    import torch.nn.utils.prune  # type: ignore[import-not-found]  # not there by itself
     from module_cases import CASES, outcome  # type: ignore[import-not-found]
 
     found = {name: outcome(function, torch) for name, function in CASES.items()}

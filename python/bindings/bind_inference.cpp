@@ -97,7 +97,9 @@ void bind_inference(nb::module_& m) {
           "Writes the graph and its constants to one file.");
   nb::class_<CostObject>(m, "_OperationCost")
       .def("__init__",
-          [](CostObject* self, nb::handle device, bool compute) { new (self) CostObject{&to_device(device.ptr()), compute, nullptr}; })
+          [](CostObject* self, nb::handle device, bool compute) {
+            new (self) CostObject{&to_device(device.ptr()), compute, nullptr};
+          })
       .def("__enter__",
           [](nb::object self) {
             CostObject& c = nb::cast<CostObject&>(self);

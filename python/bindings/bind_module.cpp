@@ -56,6 +56,11 @@ void raise_load_errors(const std::string& type_name, std::vector<std::string> mi
   load.raise_errors(type_name, strict);
 }
 
+Entry::Kind kind_of(int kind) {
+  if (kind < 0 || kind > int(Entry::Kind::module)) throw nb::value_error("no such kind of entry");
+  return Entry::Kind(kind);
+}
+
 nb::list entries(Module& self, int kind) {
   nb::list list;
   for (const Entry& e : self.entries())
@@ -124,13 +129,13 @@ void bind_module(nb::module_& m) {
       .def(
           "_register",
           [](nb::handle self, nb::handle name, int kind, nb::handle value, bool persistent) {
-            register_entry(self, name, Entry::Kind(kind), value, persistent);
+            register_entry(self, name, kind_of(kind), value, persistent);
           },
           "name"_a, "kind"_a, "value"_a.none(), "persistent"_a)
       .def(
           "_put",
           [](nb::handle self, nb::handle name, int kind, nb::handle value, bool persistent) {
-            put_entry(self, name, Entry::Kind(kind), value, persistent);
+            put_entry(self, name, kind_of(kind), value, persistent);
           },
           "name"_a, "kind"_a, "value"_a.none(), "persistent"_a)
       .def("_erase", [](Module& self, const std::string& name) { self.erase(name); })

@@ -25,7 +25,7 @@ std::string_view text_of(PyObject* name) {
 
 PyObject* interned(const char* text) { return PyUnicode_InternFromString(text); }
 
-bool has_global_call_hooks = false, has_registration_hooks = false;
+bool has_registration_hooks = false;
 
 nb::object hooks_function(const char* name) { return nb::module_::import_("pyburn.nn.hooks").attr(name); }
 
@@ -207,7 +207,7 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
     PyErr_SetString(PyExc_AttributeError, "cannot call a module before Module.__init__() call");
     return nullptr;
   }
-  if (has_global_call_hooks || dict_has(self, hooks_key)) {
+  if (Module::all_call_host || dict_has(self, hooks_key)) {
     Object hooks(PyImport_ImportModule("pyburn.nn.hooks"));
     Object function(hooks ? PyObject_GetAttrString(hooks.get(), "call_with_hooks") : nullptr);
     const Object none = kwargs ? Object::borrowed(kwargs) : Object(PyDict_New());
@@ -253,7 +253,7 @@ PyObject* object_of(const Module& m) { return static_cast<PyObject*>(m.host_obje
 
 TensorHandle call_object(Module& m, const TensorHandle& x) {
   const GilAcquire gil;
-  const nb::object result = nb::borrow(object_of(m))(nb::cast(x));
+  const nb::object result = module_object(Ref<Module>(&m))(nb::cast(x));
   if (!is_tensor(result.ptr())) type_error("a module inside a C++ module must return a Tensor: got " + type_text(result.ptr()));
   return unwrap(result.ptr());
 }
@@ -303,7 +303,10 @@ void adopt(Module* m, PyObject* object) noexcept {
   m->call_host(nb::detail::nb_inst_python_derived(object));
 }
 
-void use_global_hooks(bool calls, bool registrations) { has_global_call_hooks = calls, has_registration_hooks = registrations; }
+void use_global_hooks(bool calls, bool registrations) {
+  Module::all_call_host = calls;
+  has_registration_hooks = registrations;
+}
 
 bool is_module(PyObject* p) {
   static PyObject* const type = nb::type<Module>().ptr();

@@ -982,3 +982,45 @@ several(
     lazy_shape=lambda T: _lazy_scale(T).scale.shape,
     lazy_into_lazy=lambda T: str(_lazy_scale(T).load_state_dict(_lazy_scale(T).state_dict())),
 )
+
+
+# ---- pruning
+
+
+@case
+def pruning(T: Any) -> Any:
+    P = T.nn.utils.prune
+    m = fill(T.nn.Linear(4, 3), T)
+    P.l1_unstructured(m, "weight", amount=0.25)
+    x = ramp(T, 2, 4)
+    seen = [list(m.state_dict()), m.weight, m.weight_mask, m(x), P.is_pruned(m)]
+    m(x).sum().backward()
+    seen.append(m.weight_orig.grad)
+    P.l1_unstructured(m, "weight", amount=2)
+    seen.append(m.weight_mask)
+    P.ln_structured(m, "weight", amount=1, n=2, dim=0)
+    seen.append(m.weight_mask)
+    P.custom_from_mask(m, "bias", T.tensor([1, 0, 1]))
+    seen += [m.bias, m(x)]
+    P.remove(m, "weight")
+    P.remove(m, "bias")
+    seen += [list(m.state_dict()), m.weight, P.is_pruned(m)]
+    a, b = fill(T.nn.Linear(2, 2), T), fill(T.nn.Linear(3, 2), T)
+    P.global_unstructured([(a, "weight"), (b, "weight")], pruning_method=_l1(T), amount=4)
+    return [*seen, a.weight, b.weight, P.identity(fill(T.nn.Linear(1, 1), T), "weight").weight]
+
+
+def _l1(T: Any) -> Any:
+    return getattr(T.nn.utils.prune, "L1Unstructured", "l1_unstructured")
+
+
+several(
+    prune_counts=lambda T: [
+        int((T.nn.utils.prune.random_unstructured(T.nn.Linear(4, 5), "weight", 0.3).weight_mask == 0).sum()),
+        int((T.nn.utils.prune.random_structured(T.nn.Linear(4, 5), "weight", 2, dim=1).weight_mask.sum(0) == 0).sum()),
+    ],
+    prune_too_many=lambda T: T.nn.utils.prune.l1_unstructured(T.nn.Linear(2, 2), "weight", amount=9),
+    prune_share=lambda T: T.nn.utils.prune.l1_unstructured(T.nn.Linear(2, 2), "weight", amount=1.5),
+    prune_text=lambda T: T.nn.utils.prune.l1_unstructured(T.nn.Linear(2, 2), "weight", amount="x"),
+    prune_remove_missing=lambda T: T.nn.utils.prune.remove(T.nn.ReLU(), "weight"),
+)

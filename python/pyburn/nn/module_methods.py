@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .._core import DType, Tensor, bfloat16, float16, float32, float64
+from .._core import DType, Tensor, bfloat16, empty_like, float16, float32, float64
 from .._core._nn import Module
 from .module_registry import BUFFER, MODULE, PARAMETER, RegistryView
 from .parameter import Parameter
@@ -21,19 +21,43 @@ class ModuleMethods(_Bound):
     # ---- registration
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Adds a parameter under a name."""
+        """Adds a parameter under a name.
+
+        >>> module = pyburn.nn.Module()
+        >>> module.register_parameter("scale", pyburn.nn.Parameter(pyburn.ones(2)))
+        >>> list(module.state_dict())
+        ['scale']
+        """
         self._register(name, PARAMETER, param, True)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Adds a tensor that is part of the state but not trained."""
+        """Adds a tensor that is part of the state but not trained.
+
+        >>> module = pyburn.nn.Module()
+        >>> module.register_buffer("mean", pyburn.zeros(2))
+        >>> list(module.state_dict())
+        ['mean']
+        """
         self._register(name, BUFFER, tensor, persistent)
 
     def add_module(self, name: str, module: Any) -> None:
-        """Adds a child module under a name."""
+        """Adds a child module under a name.
+
+        >>> module = pyburn.nn.Module()
+        >>> module.add_module("layer", pyburn.nn.ReLU())
+        >>> module.layer
+        ReLU()
+        """
         self._register(name, MODULE, module, True)
 
     def register_module(self, name: str, module: Any) -> None:
-        """Adds a child module under a name; another name of add_module."""
+        """Adds a child module under a name; another name of add_module.
+
+        >>> module = pyburn.nn.Module()
+        >>> module.register_module("layer", pyburn.nn.ReLU())
+        >>> module.layer
+        ReLU()
+        """
         self.add_module(name, module)
 
     @property
@@ -59,23 +83,45 @@ class ModuleMethods(_Bound):
     # ---- walks
 
     def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
-        """The parameters with their dotted names."""
+        """The parameters with their dotted names.
+
+        >>> net = pyburn.nn.Sequential(pyburn.nn.Linear(2, 3))
+        >>> [name for name, _ in net.named_parameters()]
+        ['0.weight', '0.bias']
+        """
         return iter(self._named_parameters(prefix, recurse, remove_duplicate))
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The parameters, each once."""
+        """The parameters, each once.
+
+        >>> sum(p.numel() for p in pyburn.nn.Linear(2, 3).parameters())
+        9
+        """
         return (p for _, p in self.named_parameters(recurse=recurse))
 
     def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
-        """The buffers with their dotted names."""
+        """The buffers with their dotted names.
+
+        >>> [name for name, _ in pyburn.nn.BatchNorm2d(2).named_buffers()]
+        ['running_mean', 'running_var', 'num_batches_tracked']
+        """
         return iter(self._named_buffers(prefix, recurse, remove_duplicate))
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """The buffers, each once."""
+        """The buffers, each once.
+
+        >>> len(list(pyburn.nn.BatchNorm2d(2).buffers()))
+        3
+        """
         return (b for _, b in self.named_buffers(recurse=recurse))
 
     def named_modules(self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
-        """This module and all below it, with their dotted names."""
+        """This module and all below it, with their dotted names.
+
+        >>> net = pyburn.nn.Sequential(pyburn.nn.Linear(2, 3))
+        >>> [name for name, _ in net.named_modules()]
+        ['', '0']
+        """
         for name, module in self._named_modules(prefix, remove_duplicate):
             if memo is not None:
                 if module in memo:
@@ -84,11 +130,19 @@ class ModuleMethods(_Bound):
             yield name, module
 
     def modules(self) -> Iterator[Any]:
-        """This module and all below it, each once."""
+        """This module and all below it, each once.
+
+        >>> len(list(pyburn.nn.Sequential(pyburn.nn.ReLU(), pyburn.nn.ReLU()).modules()))
+        3
+        """
         return (m for _, m in self.named_modules())
 
     def named_children(self) -> Iterator[tuple[str, Any]]:
-        """The direct children with their names."""
+        """The direct children with their names.
+
+        >>> [name for name, _ in pyburn.nn.Sequential(pyburn.nn.ReLU()).named_children()]
+        ['0']
+        """
         seen = set()
         for name, child in self._named_children():
             if id(child) not in seen:
@@ -96,11 +150,20 @@ class ModuleMethods(_Bound):
                 yield name, child
 
     def children(self) -> Iterator[Any]:
-        """The direct children, each once."""
+        """The direct children, each once.
+
+        >>> list(pyburn.nn.Sequential(pyburn.nn.ReLU()).children())
+        [ReLU()]
+        """
         return (child for _, child in self.named_children())
 
     def apply(self, fn: Callable[[Any], Any]) -> Any:
-        """Calls fn on every module, children first."""
+        """Calls fn on every module, children first.
+
+        >>> net = pyburn.nn.Sequential(pyburn.nn.ReLU()).apply(lambda module: print(type(module).__name__))
+        ReLU
+        Sequential
+        """
         for child in self.children():
             child.apply(fn)
         fn(self)
@@ -109,7 +172,11 @@ class ModuleMethods(_Bound):
     # ---- by name
 
     def get_submodule(self, target: str) -> Any:
-        """The module under a dotted name."""
+        """The module under a dotted name.
+
+        >>> pyburn.nn.Sequential(pyburn.nn.Sequential(pyburn.nn.ReLU())).get_submodule("0.0")
+        ReLU()
+        """
         module = self
         for name in target.split(".") if target else []:
             if not hasattr(module, name):
@@ -120,7 +187,13 @@ class ModuleMethods(_Bound):
         return module
 
     def set_submodule(self, target: str, module: Any, strict: bool = False) -> None:
-        """Puts a module under a dotted name; with `strict` there must be one already."""
+        """Puts a module under a dotted name; with `strict` there must be one already.
+
+        >>> net = pyburn.nn.Sequential(pyburn.nn.ReLU())
+        >>> net.set_submodule("0", pyburn.nn.Identity())
+        >>> net[0]
+        Identity()
+        """
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Module):
@@ -135,28 +208,48 @@ class ModuleMethods(_Bound):
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter under a dotted name."""
+        """The parameter under a dotted name.
+
+        >>> pyburn.nn.Sequential(pyburn.nn.Linear(2, 3)).get_parameter("0.bias").shape
+        pyburn.Size([3])
+        """
         return _named_tensor(self, target, PARAMETER, "an nn.Parameter")
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer under a dotted name."""
+        """The buffer under a dotted name.
+
+        >>> pyburn.nn.BatchNorm2d(2).get_buffer("running_var")
+        tensor([1., 1.])
+        """
         return _named_tensor(self, target, BUFFER, "a buffer")
 
     # ---- modes
 
     def train(self, mode: bool = True) -> Any:
-        """Sets training mode here and below."""
+        """Sets training mode here and below.
+
+        >>> pyburn.nn.Linear(2, 3).train(False).training
+        False
+        """
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self._train(mode)
         return self
 
     def eval(self) -> Any:
-        """Sets evaluation mode here and below."""
+        """Sets evaluation mode here and below.
+
+        >>> pyburn.nn.Linear(2, 3).eval().training
+        False
+        """
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
-        """Whether gradients are computed for the parameters."""
+        """Whether gradients are computed for the parameters.
+
+        >>> pyburn.nn.Linear(2, 3).requires_grad_(False).weight.requires_grad
+        False
+        """
         self._requires_grad(requires_grad)
         return self
 
@@ -171,7 +264,11 @@ class ModuleMethods(_Bound):
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """Moves parameters and buffers: to(device), to(dtype), to(device, dtype) or to(tensor)."""
+        """Moves parameters and buffers: to(device), to(dtype), to(device, dtype) or to(tensor).
+
+        >>> pyburn.nn.Linear(2, 3).to(pyburn.float64).weight.dtype
+        pyburn.float64
+        """
         device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
         kwargs.pop("non_blocking", None)
         if kwargs:
@@ -191,28 +288,60 @@ class ModuleMethods(_Bound):
             self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
         return self
 
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Any:
+        """Moves parameters and buffers to a device without their values.
+
+        >>> pyburn.nn.Linear(2, 3).to_empty(device="cpu").weight.shape
+        pyburn.Size([3, 2])
+        """
+        return self._apply(lambda t: empty_like(t, device=device), recurse)
+
     def type(self, dst_type: Any) -> Any:
-        """All parameters and buffers, integers too, as another dtype."""
+        """All parameters and buffers, integers too, as another dtype.
+
+        >>> pyburn.nn.BatchNorm2d(2).type(pyburn.float16).num_batches_tracked.dtype
+        pyburn.float16
+        """
         return self._apply(lambda t: t.to(dst_type))
 
     def float(self) -> Any:
-        """Floating parameters and buffers as float32."""
+        """Floating parameters and buffers as float32.
+
+        >>> pyburn.nn.Linear(2, 3).float().weight.dtype
+        pyburn.float32
+        """
         return self.to(float32)
 
     def double(self) -> Any:
-        """Floating parameters and buffers as float64."""
+        """Floating parameters and buffers as float64.
+
+        >>> pyburn.nn.Linear(2, 3).double().weight.dtype
+        pyburn.float64
+        """
         return self.to(float64)
 
     def half(self) -> Any:
-        """Floating parameters and buffers as float16."""
+        """Floating parameters and buffers as float16.
+
+        >>> pyburn.nn.Linear(2, 3).half().weight.dtype
+        pyburn.float16
+        """
         return self.to(float16)
 
     def bfloat16(self) -> Any:
-        """Floating parameters and buffers as bfloat16."""
+        """Floating parameters and buffers as bfloat16.
+
+        >>> pyburn.nn.Linear(2, 3).bfloat16().weight.dtype
+        pyburn.bfloat16
+        """
         return self.to(bfloat16)
 
     def cpu(self) -> Any:
-        """Moves everything to the CPU."""
+        """Moves everything to the CPU.
+
+        >>> pyburn.nn.Linear(2, 3).cpu().weight.device.type
+        'cpu'
+        """
         return self.to("cpu")
 
     @property
@@ -237,7 +366,11 @@ class ModuleMethods(_Bound):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What stands in the parentheses when the module is printed."""
+        """What stands in the parentheses when the module is printed.
+
+        >>> pyburn.nn.Linear(2, 3).extra_repr()
+        'in_features=2, out_features=3, bias=True'
+        """
         return self._extra_repr()
 
     def __repr__(self) -> str:

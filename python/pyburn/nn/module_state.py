@@ -132,7 +132,17 @@ class StateMethods(_Bound):
             unexpected_keys += unexpected
 
     def get_extra_state(self) -> Any:
-        """More state than tensors, for the state dict; a class that has some overrides this and set_extra_state."""
+        """More state than tensors, for the state dict; a class that has some overrides this and set_extra_state.
+
+        >>> class Counter(pyburn.nn.Module):
+        ...     count = 0
+        ...     def get_extra_state(self):
+        ...         return self.count
+        ...     def set_extra_state(self, state):
+        ...         self.count = state
+        >>> Counter().state_dict()["_extra_state"]
+        0
+        """
         raise RuntimeError(f"{self._get_name()} has no extra state: get_extra_state is for classes that override it")
 
     def set_extra_state(self, state: Any) -> None:

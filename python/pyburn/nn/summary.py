@@ -146,6 +146,7 @@ def _watched_call(model: Any, inputs: list[Any], kwargs: dict[str, Any], cost: A
     layers: list[LayerSummary] = []
     running: list[LayerSummary] = []
     counted: set[int] = set()
+    kept = list(model.parameters())  # alive, so that an id stays with its parameter
     names = {id(module): name.rpartition(".")[2] for name, module in model.named_modules()}
 
     def before(module: Any, args: Any) -> None:
@@ -170,6 +171,7 @@ def _watched_call(model: Any, inputs: list[Any], kwargs: dict[str, Any], cost: A
         with cost:
             model(*inputs, **kwargs)
     finally:
+        del kept
         for handle in handles:
             handle.remove()
     return layers

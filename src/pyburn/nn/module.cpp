@@ -16,6 +16,7 @@ std::string joined(const std::string& prefix, const std::string& name) { return 
 }  // namespace
 
 Module::HostCalls Module::host_calls;
+bool Module::all_call_host = false;
 
 TensorHandle Module::forward(const TensorHandle&) {
   fail<UnsupportedOp>("Module [{}] is missing the required \"forward\" function", display_name());

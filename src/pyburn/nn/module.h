@@ -46,7 +46,7 @@ class Module : public Adoptable {
   explicit Module() = default;
 
   // Runs the module: forward(), or what the host makes of a call (a Python subclass, hooks).
-  TensorHandle call(const TensorHandle& x) { return calls_host_ ? host_calls.call(*this, x) : forward(x); }
+  TensorHandle call(const TensorHandle& x) { return calls_host_ || all_call_host ? host_calls.call(*this, x) : forward(x); }
   template <class T = Tensor>  // for programs: model(x).sum()
   T operator()(const TensorHandle& x) {
     return call(x);
@@ -106,6 +106,7 @@ class Module : public Adoptable {
     TensorHandle (*tensor)(const Module&, std::string_view name) = nullptr;  // undefined for None; throws when there is none
   };
   static HostCalls host_calls;
+  static bool all_call_host;  // the host wants to see the calls of every module
   void call_host(bool yes) { calls_host_ = yes; }
   bool calls_host() const { return calls_host_; }
   std::string display_name() const { return calls_host_ ? host_calls.type_name(*this) : type_name(); }

@@ -81,8 +81,8 @@ void Module::load_own(StateLoad& load, const NamedTensors& state, const std::str
       if (!is_older || !may_be_missing(e.name)) load.missing_keys.push_back(key);
     } else if (!source->defined()) {
       load.errors.push_back(
-          format("While copying the parameter named \"{}\", expected pyburn.Tensor or Tensor-like object from checkpoint but received {}", key,
-              load.type_of ? load.type_of(key) : "nothing"));
+          format("While copying the parameter named \"{}\", expected pyburn.Tensor or Tensor-like object from checkpoint but received {}",
+              key, load.type_of ? load.type_of(key) : "nothing"));
     } else if (const std::string why_not = load_tensor(e, *source, key, load.assign); !why_not.empty()) {
       load.errors.push_back(why_not);
     }

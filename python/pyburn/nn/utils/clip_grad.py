@@ -21,7 +21,14 @@ def get_total_norm(
 
 
 def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
-    """Scales gradients whose norm is `total_norm` so that it is at most `max_norm`."""
+    """Scales gradients whose norm is `total_norm` so that it is at most `max_norm`.
+
+    >>> w = pyburn.nn.Parameter(pyburn.zeros(2))
+    >>> w.grad = pyburn.tensor([3.0, 4.0])
+    >>> pyburn.nn.utils.clip_grads_with_norm_(w, 1.0, pyburn.tensor(5.0))
+    >>> w.grad
+    tensor([0.6000, 0.8000])
+    """
     _nn._clip_with_norm(_listed(parameters), float(max_norm), total_norm)
 
 

@@ -36,7 +36,13 @@ def fuse_conv_bn_weights(
     bn_b: Tensor | None,
     transpose: bool = False,
 ) -> tuple[Parameter, Parameter]:
-    """The weight and bias of that convolution; `transpose` where the weight is of a transposed one."""
+    """The weight and bias of that convolution; `transpose` where the weight is of a transposed one.
+
+    >>> one, two = pyburn.ones(3), pyburn.full((3,), 2.0)
+    >>> weight, bias = pyburn.nn.utils.fuse_conv_bn_weights(pyburn.ones(3, 2, 1, 1), None, one, one, 0.0, two, None)
+    >>> bias.tolist()
+    [-2.0, -2.0, -2.0]
+    """
     axis = 1 if transpose else 0
     shape = [-1 if i == axis else 1 for i in range(conv_w.ndim)]
     return _fused(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, shape)

@@ -174,7 +174,11 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Any
 
 
 def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
-    """Whether a module has a parametrized tensor, or one of that name."""
+    """Whether a module has a parametrized tensor, or one of that name.
+
+    >>> pyburn.nn.utils.parametrize.is_parametrized(pyburn.nn.utils.parametrizations.weight_norm(pyburn.nn.Linear(2, 3)), "weight")
+    True
+    """
     parametrizations = module._modules.get("parametrizations")
     if not isinstance(parametrizations, ModuleDict):
         return False
@@ -182,7 +186,12 @@ def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
 
 
 def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: bool = True) -> Any:
-    """Makes a tensor an ordinary one again, with the value that it has, or with leave_parametrized=False the original."""
+    """Makes a tensor an ordinary one again, with the value that it has, or with leave_parametrized=False the original.
+
+    >>> layer = pyburn.nn.utils.parametrizations.weight_norm(pyburn.nn.Linear(2, 3))
+    >>> pyburn.nn.utils.parametrize.remove_parametrizations(layer, "weight")
+    Linear(in_features=2, out_features=3, bias=True)
+    """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     parametrizations = module.parametrizations[tensor_name]
@@ -209,7 +218,12 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
 
 
 def type_before_parametrizations(module: Any) -> type:
-    """The class of a module without its parametrizations."""
+    """The class of a module without its parametrizations.
+
+    >>> layer = pyburn.nn.utils.parametrizations.weight_norm(pyburn.nn.Linear(2, 3))
+    >>> pyburn.nn.utils.parametrize.type_before_parametrizations(layer).__name__
+    'Linear'
+    """
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
 

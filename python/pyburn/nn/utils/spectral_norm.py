@@ -68,7 +68,12 @@ def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1
 
 
 def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
-    """Makes the weight one parameter again, with the value that it has."""
+    """Makes the weight one parameter again, with the value that it has.
+
+    >>> layer = pyburn.nn.utils.spectral_norm(pyburn.nn.Linear(4, 3))
+    >>> list(pyburn.nn.utils.remove_spectral_norm(layer).state_dict())
+    ['bias', 'weight']
+    """
     found = _hook_of(module, name)
     if found is None:
         raise ValueError(f"spectral_norm of '{name}' not found in {module}")

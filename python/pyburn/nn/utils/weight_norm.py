@@ -44,7 +44,12 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
 
 
 def remove_weight_norm(module: Any, name: str = "weight") -> Any:
-    """Makes the weight one parameter again."""
+    """Makes the weight one parameter again.
+
+    >>> layer = pyburn.nn.utils.weight_norm(pyburn.nn.Linear(4, 3))
+    >>> list(pyburn.nn.utils.remove_weight_norm(layer).state_dict())
+    ['bias', 'weight']
+    """
     found = _hook_of(module, name)
     if found is None:
         raise ValueError(f"weight_norm of '{name}' not found in {module}")
