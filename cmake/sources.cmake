@@ -79,6 +79,7 @@ set(PYBURN_SOURCES
   src/pyburn/ops/generated/rows.cpp
   src/pyburn/graph/free_extent.cpp
   src/pyburn/graph/integer_slots.cpp
+  src/pyburn/graph/multiply_adds.cpp
   src/pyburn/graph/replay.cpp
   src/pyburn/graph/simplify.cpp
   src/pyburn/backends/cpu/activation.cpp
@@ -148,12 +149,17 @@ set(PYBURN_SOURCES
   src/pyburn/decorators/trace/recorder.cpp
   src/pyburn/decorators/trace/trace.cpp
   src/pyburn/nn/batch_norm.cpp
+  src/pyburn/nn/clip_grad.cpp
   src/pyburn/nn/conv.cpp
   src/pyburn/nn/init.cpp
+  src/pyburn/nn/init_structured.cpp
   src/pyburn/nn/layer.cpp
   src/pyburn/nn/linear.cpp
   src/pyburn/nn/module.cpp
+  src/pyburn/nn/module_dict.cpp
+  src/pyburn/nn/module_sequence.cpp
   src/pyburn/nn/module_state.cpp
+  src/pyburn/nn/module_text.cpp
   src/pyburn/nn/parameter.cpp
   src/pyburn/nn/sequential.cpp
   src/pyburn/nn/activation.cpp
@@ -167,6 +173,7 @@ set(PYBURN_SOURCES
   src/pyburn/io/safetensors_write.cpp
   src/pyburn/inference/capture.cpp
   src/pyburn/inference/graph_file.cpp
+  src/pyburn/inference/operation_cost.cpp
   src/pyburn/inference/session.cpp
   src/pyburn/start.cpp
 )
@@ -176,10 +183,13 @@ set(PYBURN_BINDINGS
   python/bindings/arguments.cpp
   python/bindings/bind_autograd.cpp
   python/bindings/bind_backend.cpp
+  python/bindings/bind_containers.cpp
   python/bindings/bind_data.cpp
   python/bindings/bind_inference.cpp
+  python/bindings/bind_initialisers.cpp
   python/bindings/bind_io.cpp
   python/bindings/bind_layers.cpp
+  python/bindings/bind_module.cpp
   python/bindings/bind_nn.cpp
   python/bindings/bind_optim.cpp
   python/bindings/dlpack.cpp

@@ -2,8 +2,10 @@
 #include <nanobind/stl/string.h>
 
 #include "objects.h"
+#include "pyburn/graph/multiply_adds.h"
 #include "pyburn/inference/capture.h"
 #include "pyburn/inference/graph_file.h"
+#include "pyburn/inference/operation_cost.h"
 #include "pyburn/inference/session.h"
 
 namespace nb = nanobind;
@@ -14,6 +16,12 @@ namespace {
 
 struct GraphObject {
   Ref<Graph> graph;
+};
+struct CostObject {
+  Device* device;
+  bool compute;
+  std::unique_ptr<OperationCost> cost;
+  int64_t total = 0;  // of what is over
 };
 struct SessionObject {
   std::unique_ptr<Session> session;
@@ -72,6 +80,9 @@ void bind_inference(nb::module_& m) {
           },
           "The names of the operations, in order.")
       .def_prop_ro(
+          "multiply_adds", [](const GraphObject& g) { return multiply_adds(*g.graph); },
+          "How many multiplications with an addition its products, convolutions and recurrences take.")
+      .def_prop_ro(
           "constants",
           [](const GraphObject& g) {
             nb::dict result;
@@ -84,6 +95,25 @@ void bind_inference(nb::module_& m) {
       .def(
           "save", [](const GraphObject& g, const std::string& path) { save_graph(*g.graph, path); }, "path"_a,
           "Writes the graph and its constants to one file.");
+  nb::class_<CostObject>(m, "_OperationCost")
+      .def("__init__",
+          [](CostObject* self, nb::handle device, bool compute) {
+            new (self) CostObject{&to_device(device.ptr()), compute, nullptr};
+          })
+      .def("__enter__",
+          [](nb::object self) {
+            CostObject& c = nb::cast<CostObject&>(self);
+            c.cost = std::make_unique<OperationCost>(*c.device, c.compute);
+            return self;
+          })
+      .def(
+          "__exit__",
+          [](CostObject& c, nb::handle, nb::handle, nb::handle) {
+            if (c.cost) c.total += c.cost->multiply_adds();
+            c.cost.reset();
+          },
+          "type"_a.none(), "value"_a.none(), "traceback"_a.none())
+      .def_prop_ro("multiply_adds", [](const CostObject& c) { return c.total + (c.cost ? c.cost->multiply_adds() : 0); });
   m.def("_capture", capture_function);
   m.def("_load_graph", [](const std::string& path, nb::handle device) { return GraphObject{load_graph(path, to_device(device.ptr()))}; });
 

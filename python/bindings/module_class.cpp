@@ -26,6 +26,10 @@ std::string_view text_of(PyObject* name) {
 
 PyObject* interned(const char* text) { return PyUnicode_InternFromString(text); }
 
+bool has_registration_hooks = false;
+
+nb::object hooks_function(const char* name) { return nb::module_::import_("pyburn.nn.hooks").attr(name); }
+
 // "pyburn.nn.ReLU", "int"
 std::string type_text(PyObject* value) {
   const nb::handle type = reinterpret_cast<PyObject*>(Py_TYPE(value));
@@ -60,6 +64,30 @@ Entry make_entry(std::string_view name, Entry::Kind kind, PyObject* value, bool 
   if (kind == Entry::Kind::module) e.module = Ref<Module>(&unwrap_module(value));
   else e.tensor = unwrap(value);
   return e;
+}
+
+// The value to register, after the hooks that want to see it.
+nb::object hooked_value(nb::handle self, nb::handle name, Entry::Kind kind, nb::handle value) {
+  if (!has_registration_hooks) return nb::borrow(value);
+  return hooks_function("registered_value")(kind_text(kind), self, name, value);
+}
+
+void check_value(std::string_view name, Entry::Kind kind, nb::handle value) {
+  PyObject* v = value.ptr();
+  if (kind == Entry::Kind::module) to_module(value);  // for its error
+  if (kind == Entry::Kind::parameter && v != Py_None && !is_parameter(v))
+    type_error(
+        "cannot assign '" + type_text(v) + "' object to parameter '" + std::string(name) + "' (pyburn.nn.Parameter or None required)");
+  if (kind == Entry::Kind::buffer && v != Py_None && !is_tensor(v))
+    type_error("cannot assign '" + type_text(v) + "' object to buffer '" + std::string(name) + "' (pyburn Tensor or None required)");
+}
+
+// nn.Buffer(...) marks a tensor as one that registers itself. Null: not marked; else its `persistent`.
+PyObject* buffer_mark(PyObject* p) {
+  static PyObject *const mark = interned("_is_buffer"), *const persistent = interned("persistent");
+  if (!is_tensor(p)) return nullptr;
+  PyObject* dict = reinterpret_cast<TensorObject*>(p)->dict;
+  return dict && PyDict_Contains(dict, mark) == 1 ? PyDict_GetItemWithError(dict, persistent) : nullptr;
 }
 
 // ---- attributes
@@ -115,8 +143,19 @@ void remove_from_dict(PyObject* self, PyObject* name) {
   if (dict && *dict && PyDict_Contains(*dict, name) == 1) PyDict_DelItem(*dict, name);
 }
 
+bool dict_has(PyObject* self, PyObject* key) {
+  PyObject** dict = _PyObject_GetDictPtr(self);
+  return dict && *dict && PyDict_Contains(*dict, key) == 1;
+}
+
+// Hooks, or a forward of its own: C++ must not go past them.
+bool has_own_calls(PyObject* self) {
+  static PyObject *const hooks = interned("_hooks"), *const forward = interned("forward");
+  return dict_has(self, hooks) || dict_has(self, forward);
+}
+
 // self.name = value for a value that registers itself.
-void assign_registered(PyObject* self, PyObject* name, Entry::Kind kind, PyObject* value) {
+void assign_registered(PyObject* self, PyObject* name, Entry::Kind kind, PyObject* value, bool persistent = true) {
   Module* m = ready_module(self);
   const bool parameter = kind == Entry::Kind::parameter;
   if (!m)
@@ -125,8 +164,23 @@ void assign_registered(PyObject* self, PyObject* name, Entry::Kind kind, PyObjec
   const std::string_view text = text_of(name);
   remove_from_dict(self, name);
   if (const Entry* old = m->find(text); old && old->kind != kind) m->erase(text);
-  if (parameter && !m->find(text)) register_entry(self, name, kind, value, true);
-  else m->put(make_entry(text, kind, value));
+  if (!m->find(text) && kind != Entry::Kind::module) register_entry(self, name, kind, value, persistent);
+  else m->put(make_entry(text, kind, hooked_value(self, name, kind, value).ptr(), persistent));
+}
+
+// self.__class__ = cls, for another class around the same C++ layer. Python refuses it between a class that is bound and one
+// that is written in Python, though their objects have one layout.
+void change_class(PyObject* self, PyObject* cls) {
+  if (!PyType_Check(cls)) type_error("__class__ must be set to a class, not '" + type_text(cls) + "' object");
+  PyTypeObject *to = reinterpret_cast<PyTypeObject*>(cls), *from = Py_TYPE(self);
+  const bool fits = nb::type_check(cls) && PyType_IsSubtype(to, reinterpret_cast<PyTypeObject*>(nb::type<Module>().ptr())) &&
+                    nb::type_info(cls) == nb::type_info(reinterpret_cast<PyObject*>(from)) && to->tp_basicsize == from->tp_basicsize &&
+                    to->tp_dictoffset == from->tp_dictoffset && to->tp_weaklistoffset == from->tp_weaklistoffset;
+  if (!fits) type_error(std::string("__class__ assignment: '") + to->tp_name + "' object layout differs from '" + from->tp_name + "'");
+  Py_INCREF(to);
+  Py_SET_TYPE(self, to);
+  Py_DECREF(from);
+  if (Module* m = ready_module(self)) m->call_host(nb::detail::nb_inst_python_derived(self) || has_own_calls(self));
 }
 
 // self.name = value where name is registered and value does not register itself. False: not the registry's business.
@@ -138,7 +192,7 @@ bool assign_to_entry(Module& m, std::string_view name, PyObject* value) {
     const bool buffer = e->kind == Entry::Kind::buffer, module = e->kind == Entry::Kind::module;
     type_error("cannot assign '" + type_text(value) + "' as " + (module ? "child module" : kind_text(e->kind)) + " '" + std::string(name) +
                "' (" +
-               (buffer      ? "pyburn.Tensor"
+               (buffer      ? "pyburn.nn.Buffer, pyburn.Tensor"
                    : module ? "pyburn.nn.Module"
                             : "pyburn.nn.Parameter") +
                " or None expected)");
@@ -160,7 +214,11 @@ int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
     if (is_parameter(value)) return assign_registered(self, name, Entry::Kind::parameter, value), 0;
     if (is_module(value) && !(m && m->find(text_of(name)) && m->find(text_of(name))->kind == Entry::Kind::parameter))
       return assign_registered(self, name, Entry::Kind::module, value), 0;
+    if (PyObject* persistent = buffer_mark(value); persistent && m)
+      if (const Entry* e = m->find(text_of(name)); !e || e->kind == Entry::Kind::buffer)
+        return assign_registered(self, name, Entry::Kind::buffer, value, PyObject_IsTrue(persistent) == 1), 0;
     if (m && assign_to_entry(*m, text_of(name), value)) return 0;
+    if (text_of(name) == "__class__") return change_class(self, value), 0;
     if (m && option_of(*m, name).is_valid()) return set_option(*m, name, value), 0;
     if (m && text_of(name) == "forward") m->call_host(true);  // C++ must not go past it
     return PyObject_GenericSetAttr(self, name, value);
@@ -172,23 +230,14 @@ int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
 
 // ---- calls
 
-bool has_hooks(PyObject* self) {
-  static PyObject *const after = interned("_forward_hooks"), *const before = interned("_forward_pre_hooks");
-  PyObject** dict = _PyObject_GetDictPtr(self);
-  if (!dict || !*dict) return false;
-  for (PyObject* key : {before, after})
-    if (PyObject* hooks = PyDict_GetItemWithError(*dict, key); hooks && PyObject_Size(hooks) > 0) return true;
-  return false;
-}
-
 // module(...) goes straight to its forward.
 PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
-  static PyObject* const forward = interned("forward");
+  static PyObject *const forward = interned("forward"), *const hooks_key = interned("_hooks");
   if (!ready_module(self)) {
     PyErr_SetString(PyExc_AttributeError, "cannot call a module before Module.__init__() call");
     return nullptr;
   }
-  if (has_hooks(self)) {
+  if (Module::all_call_host || dict_has(self, hooks_key)) {
     Object hooks(PyImport_ImportModule("pyburn.nn.hooks"));
     Object function(hooks ? PyObject_GetAttrString(hooks.get(), "call_with_hooks") : nullptr);
     const Object none = kwargs ? Object::borrowed(kwargs) : Object(PyDict_New());
@@ -234,13 +283,20 @@ PyObject* object_of(const Module& m) { return static_cast<PyObject*>(m.host_obje
 
 TensorHandle call_object(Module& m, const TensorHandle& x) {
   const GilAcquire gil;
-  const nb::object result = nb::borrow(object_of(m))(nb::cast(x));
+  const nb::object result = module_object(Ref<Module>(&m))(nb::cast(x));
   if (!is_tensor(result.ptr())) type_error("a module inside a C++ module must return a Tensor: got " + type_text(result.ptr()));
   return unwrap(result.ptr());
 }
 void train_object(Module& m, bool mode) {
   const GilAcquire gil;
   nb::borrow(object_of(m)).attr("train")(mode);
+}
+TensorHandle tensor_of_object(const Module& m, std::string_view name) {
+  const GilAcquire gil;
+  const nb::object found = nb::borrow(object_of(m)).attr(std::string(name).c_str());
+  if (found.is_none()) return {};
+  if (!is_tensor(found.ptr())) type_error("expected a Tensor as '" + std::string(name) + "': got " + type_text(found.ptr()));
+  return unwrap(found.ptr());
 }
 std::string object_type_name(const Module& m) {
   const GilAcquire gil;
@@ -269,12 +325,17 @@ void install_module_host() {
       },
       [](void* object) noexcept { release_later(static_cast<PyObject*>(object)); },
   };
-  Module::host_calls = {call_object, train_object, object_type_name};
+  Module::host_calls = {call_object, train_object, object_type_name, tensor_of_object};
 }
 
 void adopt(Module* m, PyObject* object) noexcept {
   m->adopt_by(object);
   m->call_host(nb::detail::nb_inst_python_derived(object));
+}
+
+void use_global_hooks(bool calls, bool registrations) {
+  Module::all_call_host = calls;
+  has_registration_hooks = registrations;
 }
 
 bool is_module(PyObject* p) {
@@ -316,14 +377,14 @@ void register_entry(nb::handle self, nb::handle name, Entry::Kind kind, nb::hand
   const bool taken = (old && old->kind != kind) || (dict && *dict && PyDict_Contains(*dict, name.ptr()) == 1) ||
                      (!old && (belongs_to_class(self.ptr(), name.ptr()) || is_option(*m, name.ptr())));
   if (taken) raise(PyExc_KeyError, "attribute '" + std::string(text) + "' already exists");
-  PyObject* v = value.ptr();
-  if (kind == Entry::Kind::module) to_module(value);  // for its error
-  if (kind == Entry::Kind::parameter && v != Py_None && !is_parameter(v))
-    type_error(
-        "cannot assign '" + type_text(v) + "' object to parameter '" + std::string(text) + "' (pyburn.nn.Parameter or None required)");
-  if (kind == Entry::Kind::buffer && v != Py_None && !is_tensor(v))
-    type_error("cannot assign '" + type_text(v) + "' object to buffer '" + std::string(text) + "' (pyburn Tensor or None required)");
-  m->put(make_entry(text, kind, v, persistent));
+  check_value(text, kind, value);
+  put_entry(self, name, kind, hooked_value(self, name, kind, value), persistent);
+}
+
+void put_entry(nb::handle self, nb::handle name, Entry::Kind kind, nb::handle value, bool persistent) {
+  const std::string_view text = text_of(name.ptr());
+  check_value(text, kind, value);
+  unwrap_module(self.ptr()).put(make_entry(text, kind, value.ptr(), persistent));
 }
 
 }  // namespace pyburn::python

@@ -15,11 +15,19 @@ nn::Module& unwrap_module(PyObject* p);                    // p is a module whos
 nanobind::object module_object(const Ref<nn::Module>& m);  // the same object while it lives; None if null
 Ref<nn::Module> to_module(nanobind::handle h);             // TypeError unless a module; null for None
 void adopt(nn::Module* m, PyObject* object) noexcept;      // the Python object of m takes over its references
-void bind_layers(nanobind::module_& m);
 void install_module_host();                                // before the first module is made
+
+void use_global_hooks(bool calls, bool registrations);  // whether hooks of all modules have to be asked for
 
 nanobind::object entry_object(const nn::Entry& e);
 // Registers `value` under a name: the checks and messages of PyTorch.
 void register_entry(nanobind::handle self, nanobind::handle name, nn::Entry::Kind kind, nanobind::handle value, bool persistent);
+// The same without the checks of the name.
+void put_entry(nanobind::handle self, nanobind::handle name, nn::Entry::Kind kind, nanobind::handle value, bool persistent);
+
+void bind_module(nanobind::module_& m);
+void bind_layers(nanobind::module_& m);
+void bind_containers(nanobind::module_& m);
+void bind_initialisers(nanobind::module_& m);  // nn.init and nn.utils
 
 }  // namespace pyburn::python

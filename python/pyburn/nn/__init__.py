@@ -1,9 +1,26 @@
 """Neural network modules: layers from C++, and classes of your own that subclass `Module`."""
 
-from . import _layers, functional, module_methods
+from . import _layers, functional
 from ._layers import *  # noqa: F403
-from .parameter import Parameter
+from .install import install
+from .lazy import LazyModuleMixin
+from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
-module_methods.install()
+install()
 
-__all__ = [*_layers.__all__, "Parameter", "functional"]  # noqa: PLE0604, the names of C++
+from . import init, utils  # noqa: E402
+from .parameter_containers import ParameterDict, ParameterList  # noqa: E402
+
+__all__ = [  # noqa: PLE0604, the names of C++
+    *_layers.__all__,
+    "Buffer",
+    "LazyModuleMixin",
+    "Parameter",
+    "ParameterDict",
+    "ParameterList",
+    "UninitializedBuffer",
+    "UninitializedParameter",
+    "functional",
+    "init",
+    "utils",
+]

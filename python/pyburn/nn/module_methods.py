@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
-from .._core import DType, Tensor, bfloat16, float16, float32, float64
-from .._core._nn import Module, Sequential
-from .hooks import Hook, RemovableHandle, add_hook
+from .._core import DType, Tensor, bfloat16, empty_like, float16, float32, float64
+from .._core._nn import Module
+from .module_registry import BUFFER, MODULE, PARAMETER, RegistryView
 from .parameter import Parameter
 
 # What the methods below may ask of `self`: everything, as far as type checkers are concerned.
 _Bound: Any = object
-
-_PARAMETER, _BUFFER, _MODULE = 0, 1, 2  # nn::Entry::Kind
-
-
-class IncompatibleKeys(NamedTuple):
-    """What load_state_dict could not match."""
-
-    missing_keys: list[str]
-    unexpected_keys: list[str]
-
-    def __repr__(self) -> str:
-        if not self.missing_keys and not self.unexpected_keys:
-            return "<All keys matched successfully>"
-        return f"_IncompatibleKeys(missing_keys={self.missing_keys!r}, unexpected_keys={self.unexpected_keys!r})"
 
 
 class ModuleMethods(_Bound):
@@ -36,39 +21,107 @@ class ModuleMethods(_Bound):
     # ---- registration
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Adds a parameter under a name."""
-        self._register(name, _PARAMETER, param, True)
+        """Adds a parameter under a name.
+
+        >>> module = pyburn.nn.Module()
+        >>> module.register_parameter("scale", pyburn.nn.Parameter(pyburn.ones(2)))
+        >>> list(module.state_dict())
+        ['scale']
+        """
+        self._register(name, PARAMETER, param, True)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Adds a tensor that is part of the state but not trained."""
-        self._register(name, _BUFFER, tensor, persistent)
+        """Adds a tensor that is part of the state but not trained.
+
+        >>> module = pyburn.nn.Module()
+        >>> module.register_buffer("mean", pyburn.zeros(2))
+        >>> list(module.state_dict())
+        ['mean']
+        """
+        self._register(name, BUFFER, tensor, persistent)
+
+    def add_module(self, name: str, module: Any) -> None:
+        """Adds a child module under a name.
+
+        >>> module = pyburn.nn.Module()
+        >>> module.add_module("layer", pyburn.nn.ReLU())
+        >>> module.layer
+        ReLU()
+        """
+        self._register(name, MODULE, module, True)
 
     def register_module(self, name: str, module: Any) -> None:
-        """Adds a child module under a name."""
-        self._register(name, _MODULE, module, True)
+        """Adds a child module under a name; another name of add_module.
 
-    add_module = register_module
+        >>> module = pyburn.nn.Module()
+        >>> module.register_module("layer", pyburn.nn.ReLU())
+        >>> module.layer
+        ReLU()
+        """
+        self.add_module(name, module)
+
+    @property
+    def _parameters(self) -> RegistryView:
+        return RegistryView(self, PARAMETER)
+
+    @property
+    def _buffers(self) -> RegistryView:
+        return RegistryView(self, BUFFER)
+
+    @property
+    def _modules(self) -> RegistryView:
+        return RegistryView(self, MODULE)
+
+    @_modules.setter
+    def _modules(self, children: Any) -> None:
+        self._set_children(list(children.items()))
+
+    @property
+    def _non_persistent_buffers_set(self) -> set[str]:
+        return {name for name, _, _, persistent in self._entries(BUFFER) if not persistent}
 
     # ---- walks
 
     def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
-        """The parameters with their dotted names."""
+        """The parameters with their dotted names.
+
+        >>> net = pyburn.nn.Sequential(pyburn.nn.Linear(2, 3))
+        >>> [name for name, _ in net.named_parameters()]
+        ['0.weight', '0.bias']
+        """
         return iter(self._named_parameters(prefix, recurse, remove_duplicate))
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The parameters, each once."""
-        return (p for _, p in self._named_parameters("", recurse, True))
+        """The parameters, each once.
+
+        >>> sum(p.numel() for p in pyburn.nn.Linear(2, 3).parameters())
+        9
+        """
+        return (p for _, p in self.named_parameters(recurse=recurse))
 
     def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
-        """The buffers with their dotted names."""
+        """The buffers with their dotted names.
+
+        >>> [name for name, _ in pyburn.nn.BatchNorm2d(2).named_buffers()]
+        ['running_mean', 'running_var', 'num_batches_tracked']
+        """
         return iter(self._named_buffers(prefix, recurse, remove_duplicate))
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """The buffers, each once."""
-        return (b for _, b in self._named_buffers("", recurse, True))
+        """The buffers, each once.
+
+        >>> len(list(pyburn.nn.BatchNorm2d(2).buffers()))
+        3
+        """
+        return (b for _, b in self.named_buffers(recurse=recurse))
 
     def named_modules(self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
-        """This module and all below it, with their dotted names."""
+        """This module and all below it, with their dotted names.
+
+        >>> net = pyburn.nn.Sequential(pyburn.nn.Linear(2, 3))
+        >>> [name for name, _ in net.named_modules()]
+        ['', '0']
+        """
         for name, module in self._named_modules(prefix, remove_duplicate):
             if memo is not None:
                 if module in memo:
@@ -77,11 +130,19 @@ class ModuleMethods(_Bound):
             yield name, module
 
     def modules(self) -> Iterator[Any]:
-        """This module and all below it, each once."""
-        return (m for _, m in self._named_modules("", True))
+        """This module and all below it, each once.
+
+        >>> len(list(pyburn.nn.Sequential(pyburn.nn.ReLU(), pyburn.nn.ReLU()).modules()))
+        3
+        """
+        return (m for _, m in self.named_modules())
 
     def named_children(self) -> Iterator[tuple[str, Any]]:
-        """The direct children with their names."""
+        """The direct children with their names.
+
+        >>> [name for name, _ in pyburn.nn.Sequential(pyburn.nn.ReLU()).named_children()]
+        ['0']
+        """
         seen = set()
         for name, child in self._named_children():
             if id(child) not in seen:
@@ -89,11 +150,20 @@ class ModuleMethods(_Bound):
                 yield name, child
 
     def children(self) -> Iterator[Any]:
-        """The direct children, each once."""
+        """The direct children, each once.
+
+        >>> list(pyburn.nn.Sequential(pyburn.nn.ReLU()).children())
+        [ReLU()]
+        """
         return (child for _, child in self.named_children())
 
     def apply(self, fn: Callable[[Any], Any]) -> Any:
-        """Calls fn on every module, children first."""
+        """Calls fn on every module, children first.
+
+        >>> net = pyburn.nn.Sequential(pyburn.nn.ReLU()).apply(lambda module: print(type(module).__name__))
+        ReLU
+        Sequential
+        """
         for child in self.children():
             child.apply(fn)
         fn(self)
@@ -102,7 +172,11 @@ class ModuleMethods(_Bound):
     # ---- by name
 
     def get_submodule(self, target: str) -> Any:
-        """The module under a dotted name."""
+        """The module under a dotted name.
+
+        >>> pyburn.nn.Sequential(pyburn.nn.Sequential(pyburn.nn.ReLU())).get_submodule("0.0")
+        ReLU()
+        """
         module = self
         for name in target.split(".") if target else []:
             if not hasattr(module, name):
@@ -112,49 +186,89 @@ class ModuleMethods(_Bound):
                 raise AttributeError(f"`{name}` is not an nn.Module")
         return module
 
+    def set_submodule(self, target: str, module: Any, strict: bool = False) -> None:
+        """Puts a module under a dotted name; with `strict` there must be one already.
+
+        >>> net = pyburn.nn.Sequential(pyburn.nn.ReLU())
+        >>> net.set_submodule("0", pyburn.nn.Identity())
+        >>> net[0]
+        Identity()
+        """
+        if target == "":
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if hasattr(parent, name):
+            if not isinstance(getattr(parent, name), Module):
+                raise AttributeError(f"`{name}` is not an nn.Module")
+        elif strict:
+            raise AttributeError(f"{parent._get_name()} has no attribute `{name}`")
+        setattr(parent, name, module)
+
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter under a dotted name."""
-        return _named_tensor(self, target, _PARAMETER, "an nn.Parameter")
+        """The parameter under a dotted name.
+
+        >>> pyburn.nn.Sequential(pyburn.nn.Linear(2, 3)).get_parameter("0.bias").shape
+        pyburn.Size([3])
+        """
+        return _named_tensor(self, target, PARAMETER, "an nn.Parameter")
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer under a dotted name."""
-        return _named_tensor(self, target, _BUFFER, "a buffer")
+        """The buffer under a dotted name.
 
-    # ---- state
+        >>> pyburn.nn.BatchNorm2d(2).get_buffer("running_var")
+        tensor([1., 1.])
+        """
+        return _named_tensor(self, target, BUFFER, "a buffer")
 
-    def state_dict(self, *, destination: dict[str, Tensor] | None = None, prefix: str = "", keep_vars: bool = False) -> dict[str, Tensor]:
-        """All parameters and persistent buffers by their dotted names."""
-        if destination is None:
-            destination = OrderedDict()
-        destination.update(self._state_dict(prefix, keep_vars))
-        return destination
-
-    def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> IncompatibleKeys:
-        """Copies tensors from a state dict into this module and those below it."""
-        if not hasattr(state_dict, "items"):
-            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
-        return IncompatibleKeys(*self._load_state_dict(state_dict, strict, assign))
+    # ---- modes
 
     def train(self, mode: bool = True) -> Any:
-        """Sets training mode here and below."""
+        """Sets training mode here and below.
+
+        >>> pyburn.nn.Linear(2, 3).train(False).training
+        False
+        """
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self._train(mode)
         return self
 
     def eval(self) -> Any:
-        """Sets evaluation mode here and below."""
+        """Sets evaluation mode here and below.
+
+        >>> pyburn.nn.Linear(2, 3).eval().training
+        False
+        """
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
-        """Whether gradients are computed for the parameters."""
+        """Whether gradients are computed for the parameters.
+
+        >>> pyburn.nn.Linear(2, 3).requires_grad_(False).weight.requires_grad
+        False
+        """
         self._requires_grad(requires_grad)
         return self
 
     # ---- moves
 
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
+        """Gives parameters, their gradients and buffers new contents, here and below; parameters stay the same objects."""
+        if recurse:
+            for child in self.children():
+                child._apply(fn)
+        self._transform(fn)
+        return self
+
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """Moves parameters and buffers: to(device), to(dtype), to(device, dtype) or to(tensor)."""
+        """Moves parameters and buffers: to(device), to(dtype), to(device, dtype) or to(tensor).
+
+        >>> pyburn.nn.Linear(2, 3).to(pyburn.float64).weight.dtype
+        pyburn.float64
+        """
         device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
         kwargs.pop("non_blocking", None)
         if kwargs:
@@ -166,32 +280,68 @@ class ModuleMethods(_Bound):
                 dtype = value
             elif value is not None:
                 device = value
-        if dtype is not None:
-            if not dtype.is_floating_point:
-                raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
-            self._to_dtype(dtype)
+        if dtype is not None and not dtype.is_floating_point:
+            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
         if device is not None:
-            self._to_device(device)
+            self._apply(lambda t: t.to(device))
+        if dtype is not None:
+            self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
         return self
 
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Any:
+        """Moves parameters and buffers to a device without their values.
+
+        >>> pyburn.nn.Linear(2, 3).to_empty(device="cpu").weight.shape
+        pyburn.Size([3, 2])
+        """
+        return self._apply(lambda t: empty_like(t, device=device), recurse)
+
+    def type(self, dst_type: Any) -> Any:
+        """All parameters and buffers, integers too, as another dtype.
+
+        >>> pyburn.nn.BatchNorm2d(2).type(pyburn.float16).num_batches_tracked.dtype
+        pyburn.float16
+        """
+        return self._apply(lambda t: t.to(dst_type))
+
     def float(self) -> Any:
-        """Floating parameters and buffers as float32."""
+        """Floating parameters and buffers as float32.
+
+        >>> pyburn.nn.Linear(2, 3).float().weight.dtype
+        pyburn.float32
+        """
         return self.to(float32)
 
     def double(self) -> Any:
-        """Floating parameters and buffers as float64."""
+        """Floating parameters and buffers as float64.
+
+        >>> pyburn.nn.Linear(2, 3).double().weight.dtype
+        pyburn.float64
+        """
         return self.to(float64)
 
     def half(self) -> Any:
-        """Floating parameters and buffers as float16."""
+        """Floating parameters and buffers as float16.
+
+        >>> pyburn.nn.Linear(2, 3).half().weight.dtype
+        pyburn.float16
+        """
         return self.to(float16)
 
     def bfloat16(self) -> Any:
-        """Floating parameters and buffers as bfloat16."""
+        """Floating parameters and buffers as bfloat16.
+
+        >>> pyburn.nn.Linear(2, 3).bfloat16().weight.dtype
+        pyburn.bfloat16
+        """
         return self.to(bfloat16)
 
     def cpu(self) -> Any:
-        """Moves everything to the CPU."""
+        """Moves everything to the CPU.
+
+        >>> pyburn.nn.Linear(2, 3).cpu().weight.device.type
+        'cpu'
+        """
         return self.to("cpu")
 
     @property
@@ -203,24 +353,12 @@ class ModuleMethods(_Bound):
 
     @backend.setter
     def backend(self, device: Any) -> None:
-        self._to_device(device)
+        self.to(device=device)
 
     @property
     def config(self) -> dict[str, Any]:
         """The options this layer was made with."""
         return self._config()
-
-    # ---- hooks
-
-    def register_forward_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
-    ) -> RemovableHandle:
-        """Calls hook(module, args, output) after each forward; what it returns replaces the output."""
-        return add_hook(self, "_forward_hooks", Hook(hook, with_kwargs, always_call), prepend)
-
-    def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
-        """Calls hook(module, args) before each forward; what it returns replaces the arguments."""
-        return add_hook(self, "_forward_pre_hooks", Hook(hook, with_kwargs, False), prepend)
 
     # ---- printing and copies
 
@@ -228,11 +366,17 @@ class ModuleMethods(_Bound):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What stands in the parentheses when the module is printed."""
+        """What stands in the parentheses when the module is printed.
+
+        >>> pyburn.nn.Linear(2, 3).extra_repr()
+        'in_features=2, out_features=3, bias=True'
+        """
         return self._extra_repr()
 
     def __repr__(self) -> str:
-        children = [(name, repr(child)) for name, child in self._named_children()]
+        children = [(name, repr(child)) for name, child in self._modules.items()]
+        if self._folds_repeated_children:
+            children = self._repeats_folded(children)
         return self._text(self._get_name(), self.extra_repr(), children)
 
     def __dir__(self) -> list[str]:
@@ -240,60 +384,23 @@ class ModuleMethods(_Bound):
         return sorted({*object.__dir__(self), *registered})
 
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = dict(self.__dict__)
-        state["training"] = self.training
-        state["_entries"] = self._entries()
-        return state
+        return {**self.__dict__, "training": self.training, "_entries": self._entries()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         state = dict(state)
-        self.training = state.pop("training")
-        for entry in state.pop("_entries"):
-            self._register(*entry)
+        if "training" in state:
+            self.training = state.pop("training")
+        for entry in state.pop("_entries", ()):
+            self._put(*entry)
         self.__dict__.update(state)
-        if state.get("_forward_hooks") or state.get("_forward_pre_hooks") or "forward" in state:
+        if "_hooks" in state or "forward" in state:
             self._call_host(True)
 
     def __reduce_ex__(self, protocol: Any) -> tuple:
-        return _unfilled, (type(self), self._config()), self.__getstate__()
-
-
-class SequentialMethods(_Bound):
-    """Copied into Sequential by install()."""
-
-    def __getitem__(self, index: int | slice) -> Any:
-        if isinstance(index, slice):
-            return type(self)(OrderedDict(list(self._named_children())[index]))
-        return self._at(index)
-
-    def __setitem__(self, index: int, module: Any) -> None:
-        setattr(self, _key(self, index), module)
-
-    def __delitem__(self, index: int | slice) -> None:
-        names = [name for name, _ in self._named_children()]
-        for name in names[index] if isinstance(index, slice) else [_key(self, index)]:
-            delattr(self, name)
-        kept = [module for _, module in self._named_children()]
-        for name, _ in self._named_children():
-            delattr(self, name)
-        for i, module in enumerate(kept):
-            self.add_module(str(i), module)
-
-    def __iter__(self) -> Iterator[Any]:
-        return (module for _, module in self._named_children())
-
-    def extend(self, modules: Any) -> Any:
-        """Adds modules at the end."""
-        for module in modules:
-            self.append(module)
-        return self
-
-
-def _key(sequential: Any, index: int) -> str:
-    names = [name for name, _ in sequential._named_children()]
-    if not -len(names) <= index < len(names):
-        raise IndexError(f"index {index} is out of range")
-    return names[index]
+        """A class with a __setstate__ of its own may know nothing of the registry, which then travels apart."""
+        apart = type(self).__setstate__ is not Module.__setstate__
+        registry = (self.training, self._entries()) if apart else (True, ())
+        return _unfilled, (type(self), self._config(), *registry), self.__getstate__()
 
 
 def _named_tensor(module: Any, target: str, kind: int, what: str) -> Any:
@@ -301,19 +408,15 @@ def _named_tensor(module: Any, target: str, kind: int, what: str) -> Any:
     owner = module.get_submodule(path)
     if not hasattr(owner, name):
         raise AttributeError(f"{owner._get_name()} has no attribute `{name}`")
-    for found, found_kind, value, _ in owner._entries():
-        if found == name and found_kind == kind:
+    for found, _, value, _ in owner._entries(kind):
+        if found == name:
             return value
     raise AttributeError(f"`{name}` is not {what}")
 
 
-def _unfilled(cls: Any, config: dict[str, Any]) -> Any:
-    return cls._unfilled(cls, config)
-
-
-def install() -> None:
-    """Gives the classes from C++ their Python methods."""
-    for source, target in ((ModuleMethods, Module), (SequentialMethods, Sequential)):
-        for name, value in vars(source).items():
-            if name not in {"__module__", "__dict__", "__weakref__", "__doc__", "__qualname__"}:
-                setattr(target, name, value)
+def _unfilled(cls: Any, config: dict[str, Any], training: bool = True, entries: Any = ()) -> Any:
+    module = cls._unfilled(cls, config)
+    module.training = training
+    for entry in entries:
+        module._put(*entry)
+    return module

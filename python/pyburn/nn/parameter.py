@@ -1,4 +1,4 @@
-"""Parameter: a tensor that modules register and optimisers change."""
+"""Parameter and Buffer: tensors that modules register; and those whose shape is not known yet."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from .._core import Tensor
 class Parameter(Tensor):
     """A tensor that a module registers when it is set as an attribute.
 
-    >>> import pyburn
     >>> pyburn.nn.Parameter(pyburn.zeros(2)).requires_grad
     True
     """
@@ -28,8 +27,6 @@ class Parameter(Tensor):
             return memo[id(self)]
         made = _core._make_parameter(type(self), self.detach().clone(), self.requires_grad)
         memo[id(self)] = made
-        if self.grad is not None:
-            made.grad = copy.deepcopy(self.grad, memo)
         made.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return made
 
@@ -39,6 +36,106 @@ class Parameter(Tensor):
 
 def _rebuild(cls: type[Parameter], data: Tensor, requires_grad: bool) -> Parameter:
     return _core._make_parameter(cls, data, requires_grad)
+
+
+class _BufferMeta(type(Tensor)):  # type: ignore[misc]
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if cls is not Buffer:
+            return super().__instancecheck__(instance)
+        return isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False)
+
+
+class Buffer(Tensor, metaclass=_BufferMeta):
+    """A tensor that a module registers as a buffer when it is set as an attribute.
+
+    >>> module = pyburn.nn.Module()
+    >>> module.mean = pyburn.nn.Buffer(pyburn.zeros(2), persistent=False)
+    >>> [name for name, _ in module.named_buffers()]
+    ['mean']
+    """
+
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
+        made: Any = (_core.zeros(0) if data is None else data).detach().requires_grad_(data is not None and data.requires_grad)
+        made.persistent = persistent
+        made._is_buffer = True
+        return made
+
+
+_UNKNOWN = (
+    "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` when trying "
+    "to load an uninitialized parameter into an initialized one. Call `forward` to initialize the parameters before accessing "
+    "their attributes."
+)
+
+
+class UninitializedTensorMixin:
+    """What Uninitialized tensors share: no shape until materialize() gives one."""
+
+    cls_to_become: type = Tensor
+
+    def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Becomes a tensor of a shape, with zeros in it, on the device and of the dtype that it has or that are given."""
+        plain = self.data
+        empty = _core.empty(
+            *_core.Size(shape), device=plain.device if device is None else device, dtype=plain.dtype if dtype is None else dtype
+        )
+        self.__class__ = self.cls_to_become
+        self.data = empty
+
+    @property
+    def shape(self) -> Any:
+        raise RuntimeError(_UNKNOWN)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A parameter whose shape is found out later, by the first call of a lazy module.
+
+    >>> weight = pyburn.nn.UninitializedParameter()
+    >>> weight.materialize((2, 3))
+    >>> weight.shape
+    pyburn.Size([2, 3])
+    """
+
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        return _core._make_parameter(cls, _core.empty(0, device=device, dtype=dtype), requires_grad)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, self.data.device, self.data.dtype)
+        return memo[id(self)]
+
+    def __reduce_ex__(self, protocol: Any) -> tuple:
+        return type(self), (self.requires_grad, str(self.data.device), self.data.dtype), self.__dict__ or None
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+    """A buffer whose shape is found out later, by the first call of a lazy module."""
+
+    persistent: bool
+
+    def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True) -> Any:
+        made: Any = Tensor.__new__(cls, _core.empty(0, device=device, dtype=dtype))
+        made.persistent = persistent
+        made._is_buffer = True
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(False, self.data.device, self.data.dtype, self.persistent)
+        return memo[id(self)]
+
+    def __reduce_ex__(self, protocol: Any) -> tuple:
+        return type(self), (False, str(self.data.device), self.data.dtype, self.persistent)
+
+
+def is_lazy(tensor: Any) -> bool:
+    """Whether a parameter or buffer has no shape yet."""
+    return isinstance(tensor, UninitializedTensorMixin)
 
 
 _core._set_parameter_class(Parameter)

@@ -21,6 +21,7 @@ class BatchNorm2d : public Layer<BatchNormConfig> {
   void reset_parameters();
   TensorHandle forward(const TensorHandle& x) override;
   std::string type_name() const override { return "BatchNorm2d"; }
+  int64_t state_version() const override { return 2; }  // which added num_batches_tracked
 
  protected:
   bool may_be_missing(std::string_view key) const override { return key == "num_batches_tracked"; }

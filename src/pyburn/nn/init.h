@@ -1,8 +1,14 @@
 // Initialisers: they fill a tensor in place, without recording a gradient.
 #pragma once
 #include <cmath>
+#include <optional>
+#include <string_view>
 
 #include "pyburn/tensor/handle.h"
+
+namespace pyburn {
+class Generator;
+}
 
 namespace pyburn::nn::init {
 
@@ -10,13 +16,39 @@ enum class FanMode : uint8_t { fan_in, fan_out };
 struct Fans {
   int64_t in, out;
 };
-Fans fans(const TensorHandle& weight);  // ShapeError below two axes
+Fans fans(const TensorHandle& weight);  // ValueError below two axes
+// By how much a nonlinearity shrinks the deviation of what passes; `param` is the slope of "leaky_relu".
+double calculate_gain(std::string_view nonlinearity, std::optional<double> param = {});
 
 void constant_(const TensorHandle& x, double value);
-void uniform_(const TensorHandle& x, double low = 0, double high = 1);
-void normal_(const TensorHandle& x, double mean = 0, double std = 1);
-// Keeps the variance of activations through leaky rectifiers of slope `a`.
-void kaiming_uniform_(const TensorHandle& weight, double a = 0, FanMode mode = FanMode::fan_in);
+void uniform_(const TensorHandle& x, double low = 0, double high = 1, Generator* generator = nullptr);
+void normal_(const TensorHandle& x, double mean = 0, double std = 1, Generator* generator = nullptr);
+// Normal numbers, drawn again until they are in [low, high].
+void trunc_normal_(
+    const TensorHandle& x, double mean = 0, double std = 1, double low = -2, double high = 2, Generator* generator = nullptr);
+
+// These keep the variance of activations: xavier for symmetric functions, kaiming for leaky rectifiers of slope `a`.
+void xavier_uniform_(const TensorHandle& weight, double gain = 1, Generator* generator = nullptr);
+void xavier_normal_(const TensorHandle& weight, double gain = 1, Generator* generator = nullptr);
+void kaiming_uniform_(const TensorHandle& weight, double a = 0, FanMode mode = FanMode::fan_in,
+    std::string_view nonlinearity = "leaky_relu", Generator* generator = nullptr);
+void kaiming_normal_(const TensorHandle& weight, double a = 0, FanMode mode = FanMode::fan_in, std::string_view nonlinearity = "leaky_relu",
+    Generator* generator = nullptr);
+
+// Structured ones (init_structured.cpp).
+void eye_(const TensorHandle& matrix);
+void dirac_(const TensorHandle& weight, int64_t groups = 1);  // convolutions that give their input back
+void orthogonal_(const TensorHandle& weight, double gain = 1, Generator* generator = nullptr);
+void sparse_(const TensorHandle& matrix, double sparsity, double std = 0.01, Generator* generator = nullptr);
+
+// While one of these lives, initialisers of this thread do nothing: for layers whose values are loaded anyway.
+class Skip {
+ public:
+  Skip();
+  ~Skip();
+  Skip(const Skip&) = delete;
+};
+bool is_skipped();
 
 // PyTorch's start for linear and convolution layers: weight and bias uniform within 1 / sqrt(fan_in).
 void layer_default_(const TensorHandle& weight, const TensorHandle& bias);

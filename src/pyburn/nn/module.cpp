@@ -4,6 +4,7 @@
 
 #include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/ir/fields.h"
+#include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/support/error.h"
 
@@ -15,6 +16,7 @@ std::string joined(const std::string& prefix, const std::string& name) { return 
 }  // namespace
 
 Module::HostCalls Module::host_calls;
+bool Module::all_call_host = false;
 
 TensorHandle Module::forward(const TensorHandle&) {
   fail<UnsupportedOp>("Module [{}] is missing the required \"forward\" function", display_name());
@@ -31,9 +33,10 @@ Entry* Module::find(std::string_view name) {
   return nullptr;
 }
 
-const TensorHandle& Module::tensor(std::string_view name) const {
+TensorHandle Module::tensor(std::string_view name) const {
   for (const Entry& e : entries_)
     if (e.kind != Entry::Kind::module && e.name == name) return e.tensor;
+  if (calls_host_) return host_calls.tensor(*this, name);
   fail<ValueError>("'{}' object has no attribute '{}'", display_name(), name);
 }
 
@@ -44,6 +47,16 @@ void Module::erase(std::string_view name) {
 void Module::clear() {
   const std::vector<Entry> dying = std::move(entries_);  // their end may call back into this module
   entries_.clear();
+}
+
+void Module::set_children(NamedModules children) {
+  std::vector<Entry> dying;  // their end may call back into this module
+  std::erase_if(entries_, [&](Entry& e) {
+    if (e.kind != Entry::Kind::module) return false;
+    dying.push_back(std::move(e));
+    return true;
+  });
+  for (auto& [name, m] : children) entries_.push_back({std::move(name), Entry::Kind::module, true, {}, std::move(m)});
 }
 
 void Module::put(Entry entry) {
@@ -147,32 +160,18 @@ void Module::zero_grad(bool set_to_none) {
   for (const TensorHandle& p : parameters()) {
     const TensorHandle g = autograd::grad_of(p);
     if (!g.defined()) continue;
-    autograd::set_grad(p, set_to_none ? TensorHandle() : fn::zeros_like(g));
+    if (set_to_none) {
+      autograd::set_grad(p, {});
+      continue;
+    }
+    const TensorHandle plain = g.requires_grad() ? fn::detach(g) : g;
+    fn::zero_(plain);
+    if (!plain.is_same(g)) autograd::set_grad(p, plain);
   }
 }
 
 void Module::requires_grad_(bool requires_grad) {
   for (const TensorHandle& p : parameters()) autograd::set_requires_grad(p, requires_grad);
-}
-
-std::string module_text(
-    const std::string& type_name, const std::string& extra, const std::vector<std::pair<std::string, std::string>>& children) {
-  auto indented = [](const std::string& text) {
-    std::string out;
-    for (char c : text) out += c == '\n' ? std::string("\n  ") : std::string(1, c);
-    return out;
-  };
-  if (children.empty() && extra.find('\n') == extra.npos) return type_name + "(" + extra + ")";
-  std::string out = type_name + "(\n";
-  if (!extra.empty()) out += "  " + indented(extra) + "\n";
-  for (const auto& [name, text] : children) out += "  (" + name + "): " + indented(text) + "\n";
-  return out + ")";
-}
-
-std::string to_text(Module& m) {
-  std::vector<std::pair<std::string, std::string>> children;
-  for (const auto& [name, child] : m.named_children()) children.emplace_back(name, to_text(*child));
-  return module_text(m.display_name(), m.extra_repr(), children);
 }
 
 }  // namespace pyburn::nn

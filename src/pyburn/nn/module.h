@@ -33,6 +33,7 @@ using NamedModules = std::vector<std::pair<std::string, Ref<Module>>>;
 struct IncompatibleKeys {
   std::vector<std::string> missing_keys, unexpected_keys;
 };
+struct StateLoad;  // module_state.h
 
 // The options of a layer without their type: what PB_FIELDS of its Config lists.
 struct AnyConfig {
@@ -45,7 +46,7 @@ class Module : public Adoptable {
   explicit Module() = default;
 
   // Runs the module: forward(), or what the host makes of a call (a Python subclass, hooks).
-  TensorHandle call(const TensorHandle& x) { return calls_host_ ? host_calls.call(*this, x) : forward(x); }
+  TensorHandle call(const TensorHandle& x) { return calls_host_ || all_call_host ? host_calls.call(*this, x) : forward(x); }
   template <class T = Tensor>  // for programs: model(x).sum()
   T operator()(const TensorHandle& x) {
     return call(x);
@@ -54,6 +55,8 @@ class Module : public Adoptable {
   virtual std::string type_name() const { return "Module"; }
   virtual std::string extra_repr() const { return {}; }
   virtual AnyConfig config();
+  virtual int64_t state_version() const { return 1; }             // of the layout of its state dict
+  virtual bool folds_repeated_children() const { return false; }  // how it is printed
 
   // The registry. Names are not empty, contain no dot and are taken once; ValueError otherwise.
   void register_parameter(std::string name, const TensorHandle& parameter);  // undefined: declared, absent
@@ -64,7 +67,9 @@ class Module : public Adoptable {
   void erase(std::string_view name);
   void put(Entry entry);  // replaces the entry of that name, or appends
   void clear();
-  const TensorHandle& tensor(std::string_view name) const;  // a parameter or buffer; ValueError when there is none
+  void set_children(NamedModules children);  // in the place of those there are
+  // A parameter or buffer, or what the host computes under that name; ValueError when there is none.
+  TensorHandle tensor(std::string_view name) const;
 
   // Walks. Each module and tensor is met once, in order of registration, parents before children.
   NamedModules named_children();
@@ -77,6 +82,9 @@ class Module : public Adoptable {
 
   NamedTensors state_dict(const std::string& prefix = "", bool keep_vars = false);
   IncompatibleKeys load_state_dict(const NamedTensors& state, bool strict = true, bool assign = false);
+  // The part of this module alone; names in the dict begin with `prefix`, which ends in a dot unless it is empty.
+  virtual void save_own(NamedTensors& into, const std::string& prefix, bool keep_vars) const;
+  virtual void load_own(StateLoad& load, const NamedTensors& state, const std::string& prefix);
 
   bool training() const { return training_; }
   void set_training(bool mode) { training_ = mode; }  // of this module alone
@@ -88,20 +96,23 @@ class Module : public Adoptable {
   void to(DType dtype);  // floating parameters and buffers; DTypeError unless floating
   // Gives every parameter (its gradient too) and buffer new contents. A parameter stays the same tensor.
   void transform(const std::function<TensorHandle(const TensorHandle&)>& change);
+  void transform_own(const std::function<TensorHandle(const TensorHandle&)>& change);  // of this module alone
 
   // What a host language does in the place of C++ for modules that ask for it.
   struct HostCalls {
     TensorHandle (*call)(Module&, const TensorHandle&) = nullptr;
     void (*train)(Module&, bool mode) = nullptr;
     std::string (*type_name)(const Module&) = nullptr;
+    TensorHandle (*tensor)(const Module&, std::string_view name) = nullptr;  // undefined for None; throws when there is none
   };
   static HostCalls host_calls;
+  static bool all_call_host;  // the host wants to see the calls of every module
   void call_host(bool yes) { calls_host_ = yes; }
   bool calls_host() const { return calls_host_; }
   std::string display_name() const { return calls_host_ ? host_calls.type_name(*this) : type_name(); }
 
  protected:
-  // Keys that older checkpoints lack and that may keep their value.
+  // Names that checkpoints of older versions lack and that may keep their value.
   virtual bool may_be_missing(std::string_view) const { return false; }
 
  private:
@@ -113,8 +124,9 @@ class Module : public Adoptable {
 };
 
 // As PyTorch prints a module, from its parts.
-std::string module_text(
-    const std::string& type_name, const std::string& extra, const std::vector<std::pair<std::string, std::string>>& children);
+using ChildTexts = std::vector<std::pair<std::string, std::string>>;
+std::string module_text(const std::string& type_name, const std::string& extra, const ChildTexts& children);
+ChildTexts repeats_folded(const ChildTexts& children);  // {"0", a}, {"1", a}, {"2", b} -> {"0-1", "2 x a"}, {"2", b}
 std::string to_text(Module&);
 
 }  // namespace pyburn::nn

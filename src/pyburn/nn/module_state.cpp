@@ -1,17 +1,26 @@
 // Module: state dicts, and moves between devices and dtypes.
-#include <unordered_map>
-#include <unordered_set>
+#include "pyburn/nn/module_state.h"
 
 #include "pyburn/decorators/autodiff/autograd.h"
-#include "pyburn/nn/module.h"
 #include "pyburn/ops/copy.h"
 #include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/movement.h"
 #include "pyburn/runtime/transfer.h"
 
 namespace pyburn::nn {
 namespace {
 
+constexpr const char* kExtraState = "_extra_state";
+
 bool in_state_dict(const Entry& e) { return e.kind != Entry::Kind::module && e.persistent && e.tensor.defined(); }
+
+// Parameters come before buffers, whichever was registered first.
+template <class Entries, class Fn>
+void each_saved(Entries& entries, Fn visit) {
+  for (Entry::Kind kind : {Entry::Kind::parameter, Entry::Kind::buffer})
+    for (auto& e : entries)
+      if (e.kind == kind && in_state_dict(e)) visit(e);
+}
 
 std::string quoted_list(const std::vector<std::string>& keys) {
   std::string text;
@@ -19,96 +28,129 @@ std::string quoted_list(const std::vector<std::string>& keys) {
   return text;
 }
 
-// Copies what a checkpoint holds into one module's own tensors.
-class Loading {
- public:
-  Loading(const NamedTensors& state, bool assign) : assign_(assign) {
-    for (const auto& [name, t] : state) by_name_.emplace(name, &t);
-  }
-  bool has(const std::string& key) const { return by_name_.contains(key); }
-  void load(const std::string& key, Entry& entry) {
-    used_.insert(key);
-    const TensorHandle& source = *by_name_.at(key);
-    if (!source.defined()) {
-      errors.push_back(format("While copying the parameter named \"{}\", expected a Tensor from checkpoint but received nothing", key));
-    } else if (!(source.shape() == entry.tensor.shape())) {
-      errors.push_back(format("size mismatch for {}: copying a param with shape {} from checkpoint, the shape in current model is {}.", key,
-          source.shape(), entry.tensor.shape()));
-    } else if (!assign_) {
-      copy_into(entry.tensor, moved_to(entry.tensor.device(), source));
-    } else if (entry.kind == Entry::Kind::parameter) {
-      entry.tensor = source.has(Flag::parameter) ? source : Parameter(source, entry.tensor.requires_grad());
-    } else {
-      entry.tensor = source;
-    }
-  }
-  std::vector<std::string> unexpected(const NamedTensors& state) const {
-    std::vector<std::string> keys;
-    for (const auto& [name, t] : state)
-      if (!used_.contains(name)) keys.push_back(name);
-    return keys;
-  }
-  std::vector<std::string> errors;
+std::string size_text(const Shape& shape) {
+  std::string text;
+  for (int64_t n : shape) text += (text.empty() ? "" : ", ") + pyburn::to_text(n);
+  return "pyburn.Size([" + text + "])";
+}
 
- private:
-  std::unordered_map<std::string_view, const TensorHandle*> by_name_;
-  std::unordered_set<std::string> used_;
-  bool assign_;
-};
+std::string prefix_of(const std::string& name) { return name.empty() ? name : name + "."; }
+
+const TensorHandle* found_in(const NamedTensors& state, const std::string& key) {
+  for (const auto& [name, t] : state)
+    if (name == key) return &t;
+  return nullptr;
+}
+
+// Puts `source` where the entry's tensor is. Returns why not, or nothing.
+std::string load_tensor(Entry& entry, TensorHandle source, const std::string& key, bool assign) {
+  if (entry.tensor.rank() == 0 && source.rank() == 1 && source.numel() > 0)  // as checkpoints of long ago have it
+    source = fn::select(source, 0, 0);
+  const std::string here = size_text(entry.tensor.shape()), there = size_text(source.shape());
+  if (!(source.shape() == entry.tensor.shape()))
+    return format(
+        "size mismatch for {}: copying a param with shape {} from checkpoint, the shape in current model is {}.", key, there, here);
+  try {
+    const bool parameter = entry.kind == Entry::Kind::parameter, wanted = entry.tensor.requires_grad();
+    if (!assign) copy_into(entry.tensor, moved_to(entry.tensor.device(), source));
+    else if (!parameter) entry.tensor = source;
+    else if (!source.has(Flag::parameter)) entry.tensor = Parameter(source, wanted);
+    else autograd::set_requires_grad(source, wanted), entry.tensor = source;
+  } catch (const Error& e) {
+    return format(
+        "While copying the parameter named \"{}\", whose dimensions in the model are {} and whose dimensions in the checkpoint are {}, "
+        "an exception occurred : {}.",
+        key, here, there, std::string(e.what()));
+  }
+  return {};
+}
 
 }  // namespace
 
+void Module::save_own(NamedTensors& into, const std::string& prefix, bool keep_vars) const {
+  each_saved(entries_, [&](const Entry& e) { into.emplace_back(prefix + e.name, keep_vars ? e.tensor : fn::detach(e.tensor)); });
+}
+
+void Module::load_own(StateLoad& load, const NamedTensors& state, const std::string& prefix) {
+  autograd::NoGrad no_grad;
+  const bool is_older = !load.version || *load.version < state_version();
+  each_saved(entries_, [&](Entry& e) {
+    const std::string key = prefix + e.name;
+    const TensorHandle* source = found_in(state, key);
+    if (!source) {
+      if (!is_older || !may_be_missing(e.name)) load.missing_keys.push_back(key);
+    } else if (!source->defined()) {
+      load.errors.push_back(
+          format("While copying the parameter named \"{}\", expected pyburn.Tensor or Tensor-like object from checkpoint but received {}",
+              key, load.type_of ? load.type_of(key) : "nothing"));
+    } else if (const std::string why_not = load_tensor(e, *source, key, load.assign); !why_not.empty()) {
+      load.errors.push_back(why_not);
+    }
+  });
+  const bool extra_is_there = found_in(state, prefix + kExtraState);
+  if (load.has_extra_state && !extra_is_there) load.missing_keys.push_back(prefix + kExtraState);
+  if (!load.has_extra_state && extra_is_there) load.unexpected_keys.push_back(prefix + kExtraState);
+  for (const auto& [key, t] : state) {
+    if (!key.starts_with(prefix) || key == prefix + kExtraState) continue;
+    const std::string rest = key.substr(prefix.size());
+    const size_t dot = rest.find('.');
+    const Entry* e = find(rest.substr(0, dot));  // npos: all of it
+    const bool known = e && (dot == rest.npos ? in_state_dict(*e) : e->kind == Entry::Kind::module);
+    if (!known) load.unexpected_keys.push_back(key);
+  }
+}
+
+void StateLoad::raise_errors(const std::string& type_name, bool strict) const {
+  std::vector<std::string> all;
+  if (strict && !missing_keys.empty()) all.push_back("Missing key(s) in state_dict: " + quoted_list(missing_keys) + ". ");
+  if (strict && !unexpected_keys.empty()) all.push_back("Unexpected key(s) in state_dict: " + quoted_list(unexpected_keys) + ". ");
+  all.insert(all.end(), errors.begin(), errors.end());
+  if (all.empty()) return;
+  std::string text = "Error(s) in loading state_dict for " + type_name + ":";
+  for (const std::string& e : all) text += "\n\t" + e;
+  throw Error(text);
+}
+
 NamedTensors Module::state_dict(const std::string& prefix, bool keep_vars) {
   NamedTensors state;
-  // Shared tensors keep all their names, so duplicates stay; the prefix ends in a dot already where it is given.
-  for (const auto& [name, m] : named_modules("", false))
-    for (const Entry& e : m->entries())
-      if (in_state_dict(e))
-        state.emplace_back(prefix + (name.empty() ? e.name : name + "." + e.name), keep_vars ? e.tensor : fn::detach(e.tensor));
+  // Shared tensors keep all their names, so duplicates stay.
+  for (const auto& [name, m] : named_modules("", false)) m->save_own(state, prefix + prefix_of(name), keep_vars);
   return state;
 }
 
 IncompatibleKeys Module::load_state_dict(const NamedTensors& state, bool strict, bool assign) {
-  autograd::NoGrad no_grad;
-  Loading loading(state, assign);
-  IncompatibleKeys keys;
-  for (const auto& [name, m] : named_modules("", false))
-    for (Entry& e : m->entries_) {
-      if (!in_state_dict(e)) continue;
-      const std::string key = name.empty() ? e.name : name + "." + e.name;
-      if (loading.has(key)) loading.load(key, e);
-      else if (!m->may_be_missing(e.name)) keys.missing_keys.push_back(key);
-    }
-  keys.unexpected_keys = loading.unexpected(state);
-  std::vector<std::string> errors;
-  if (strict && !keys.missing_keys.empty()) errors.push_back("Missing key(s) in state_dict: " + quoted_list(keys.missing_keys) + ". ");
-  if (strict && !keys.unexpected_keys.empty())
-    errors.push_back("Unexpected key(s) in state_dict: " + quoted_list(keys.unexpected_keys) + ". ");
-  errors.insert(errors.end(), loading.errors.begin(), loading.errors.end());
-  if (!errors.empty()) {
-    std::string text = "Error(s) in loading state_dict for " + display_name() + ":";
-    for (const std::string& e : errors) text += "\n\t" + e;
-    throw Error(text);
+  StateLoad load{.assign = assign};
+  for (const auto& [name, m] : named_modules("", false)) {
+    const std::string prefix = prefix_of(name);
+    NamedTensors part;
+    for (const auto& item : state)
+      if (item.first.starts_with(prefix)) part.push_back(item);
+    m->load_own(load, part, prefix);
   }
-  return keys;
+  load.raise_errors(display_name(), strict);
+  return {load.missing_keys, load.unexpected_keys};
+}
+
+void Module::transform_own(const std::function<TensorHandle(const TensorHandle&)>& change) {
+  autograd::NoGrad no_grad;
+  for (size_t i = 0; i < entries_.size(); ++i) {  // by index: `change` may be the host's code
+    const TensorHandle tensor = entries_[i].tensor;
+    if (!tensor.defined()) continue;
+    const TensorHandle changed = change(tensor);
+    if (changed.is_same(tensor) || i >= entries_.size()) continue;
+    if (entries_[i].kind == Entry::Kind::buffer) {
+      entries_[i].tensor = changed;
+      continue;
+    }
+    const TensorHandle gradient = autograd::grad_of(tensor);
+    if (gradient.defined()) autograd::set_grad(tensor, {});
+    autograd::set_data(tensor, changed);  // the same tensor to everyone who holds it
+    if (gradient.defined()) autograd::set_grad(tensor, change(gradient));
+  }
 }
 
 void Module::transform(const std::function<TensorHandle(const TensorHandle&)>& change) {
-  autograd::NoGrad no_grad;
-  for (const auto& [name, m] : named_modules())
-    for (Entry& e : m->entries_) {
-      if (!e.tensor.defined()) continue;
-      const TensorHandle changed = change(e.tensor);
-      if (changed.is_same(e.tensor)) continue;
-      if (e.kind == Entry::Kind::buffer) {
-        e.tensor = changed;
-        continue;
-      }
-      const TensorHandle gradient = autograd::grad_of(e.tensor);
-      if (gradient.defined()) autograd::set_grad(e.tensor, {});
-      autograd::set_data(e.tensor, changed);  // the same tensor to everyone who holds it
-      if (gradient.defined()) autograd::set_grad(e.tensor, change(gradient));
-    }
+  for (const auto& [name, m] : named_modules()) m->transform_own(change);
 }
 
 void Module::to(Device& device) {

@@ -1,0 +1,137 @@
+// Module. Methods that need no C++ are added in python/pyburn/nn.
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "layer_class.h"
+#include "pyburn/nn/module_state.h"
+#include "pyburn/support/error.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace pyburn::python {
+namespace {
+
+using nn::Entry;
+using nn::Module;
+
+nb::list named(const nn::NamedTensors& tensors) {
+  nb::list list;
+  for (const auto& [name, t] : tensors) list.append(nb::make_tuple(name, nb::cast(t)));
+  return list;
+}
+nb::list named(const nn::NamedModules& modules) {
+  nb::list list;
+  for (const auto& [name, m] : modules) list.append(nb::make_tuple(name, module_object(m)));
+  return list;
+}
+
+std::string text_of_key(nb::handle key) {
+  if (!PyUnicode_Check(key.ptr())) throw nb::type_error("the keys of a state dict are strings");
+  return nb::cast<std::string>(key);
+}
+
+// One module's share of a checkpoint: (missing keys, unexpected keys, errors).
+nb::tuple load_own(
+    Module& self, nb::handle state, const std::string& prefix, std::optional<int64_t> version, bool assign, bool has_extra_state) {
+  nn::NamedTensors tensors;
+  for (nb::handle item : state.attr("items")()) {
+    const std::string key = text_of_key(item[0]);
+    const nb::object value = item[1];
+    if (key.starts_with(prefix)) tensors.emplace_back(key, is_tensor(value.ptr()) ? TensorHandle(unwrap(value.ptr())) : TensorHandle());
+  }
+  nn::StateLoad load{.assign = assign, .version = version, .has_extra_state = has_extra_state};
+  load.type_of = [&](const std::string& key) { return nb::cast<std::string>(nb::str(nb::object(state[key.c_str()]).type())); };
+  self.load_own(load, tensors, prefix);
+  return nb::make_tuple(load.missing_keys, load.unexpected_keys, load.errors);
+}
+
+void raise_load_errors(const std::string& type_name, std::vector<std::string> missing, std::vector<std::string> unexpected,
+    std::vector<std::string> errors, bool strict) {
+  nn::StateLoad load;
+  load.missing_keys = std::move(missing), load.unexpected_keys = std::move(unexpected), load.errors = std::move(errors);
+  load.raise_errors(type_name, strict);
+}
+
+Entry::Kind kind_of(int kind) {
+  if (kind < 0 || kind > int(Entry::Kind::module)) throw nb::value_error("no such kind of entry");
+  return Entry::Kind(kind);
+}
+
+nb::list entries(Module& self, int kind) {
+  nb::list list;
+  for (const Entry& e : self.entries())
+    if (kind < 0 || e.kind == Entry::Kind(kind)) list.append(nb::make_tuple(e.name, int(e.kind), entry_object(e), e.persistent));
+  return list;
+}
+
+void set_children(Module& self, nb::handle pairs) {
+  nn::NamedModules children;
+  for (nb::handle pair : pairs) children.emplace_back(nb::cast<std::string>(pair[0]), to_module(nb::object(pair[1])));
+  self.set_children(std::move(children));
+}
+
+}  // namespace
+
+void bind_module(nb::module_& m) {
+  install_module_host();
+  m.def("_use_global_hooks", use_global_hooks);
+  nb::class_<Module> c(m, "Module", nb::type_slots(module_slots()), nb::dynamic_attr(), nb::is_weak_referenceable(),
+      nb::intrusive_ptr<Module>([](Module* self, PyObject* object) noexcept { adopt(self, object); }),
+      "Base class of all neural network modules: parameters, buffers and modules set as attributes register themselves.");
+  c.attr("__module__") = "pyburn.nn";
+  add_unfilled_maker(c, make_unfilled<Module>);
+  c.def(nb::init<>())
+      .def(
+          "forward", [](Module& self, nb::args, nb::kwargs) { self.forward({}); }, "Computes the result of a call; subclasses define it.")
+      .def_prop_rw("training", &Module::training, &Module::set_training, "Whether the module is in training mode.")
+      .def_prop_ro("_version", &Module::state_version)
+      .def_prop_ro("_folds_repeated_children", &Module::folds_repeated_children)
+      .def("_train", &Module::train)
+      .def("_named_parameters", [](Module& self, const std::string& prefix, bool recurse,
+                                    bool once) { return named(self.named_parameters(prefix, recurse, once)); })
+      .def("_named_buffers",
+          [](Module& self, const std::string& prefix, bool recurse, bool once) { return named(self.named_buffers(prefix, recurse, once)); })
+      .def("_named_modules", [](Module& self, const std::string& prefix, bool once) { return named(self.named_modules(prefix, once)); })
+      .def("_named_children", [](Module& self) { return named(self.named_children()); })
+      .def("_save_own",
+          [](Module& self, const std::string& prefix, bool keep_vars) {
+            nn::NamedTensors state;
+            self.save_own(state, prefix, keep_vars);
+            return named(state);
+          })
+      .def("_load_own", load_own, "state"_a, "prefix"_a, "version"_a.none(), "assign"_a, "has_extra_state"_a)
+      .def_static("_raise_load_errors", raise_load_errors)
+      .def("_entries", entries, "kind"_a = -1)
+      .def("_set_children", set_children)
+      .def(
+          "_register",
+          [](nb::handle self, nb::handle name, int kind, nb::handle value, bool persistent) {
+            register_entry(self, name, kind_of(kind), value, persistent);
+          },
+          "name"_a, "kind"_a, "value"_a.none(), "persistent"_a)
+      .def(
+          "_put",
+          [](nb::handle self, nb::handle name, int kind, nb::handle value, bool persistent) {
+            put_entry(self, name, kind_of(kind), value, persistent);
+          },
+          "name"_a, "kind"_a, "value"_a.none(), "persistent"_a)
+      .def("_erase", [](Module& self, const std::string& name) { self.erase(name); })
+      .def("_call_host", &Module::call_host)
+      .def("_transform",
+          [](Module& self, nb::object change) {
+            self.transform_own([&](const TensorHandle& t) { return nb::cast<TensorHandle>(change(nb::cast(t))); });
+          })
+      .def("_extra_repr", &Module::extra_repr)
+      .def("_config", [](Module& self) { return fields_to_dict(*self.config().type, self.config().fields); })
+      .def("zero_grad", &Module::zero_grad, "set_to_none"_a = true, "Resets the gradients of all parameters.")
+      .def("_requires_grad", &Module::requires_grad_)
+      .def_static("_unfilled", unfilled)
+      .def_static("_repeats_folded", nn::repeats_folded)
+      .def_static("_text", nn::module_text);
+}
+
+}  // namespace pyburn::python

@@ -1,0 +1,106 @@
+"""Hooks in the backward pass of a module: its inputs and outputs pass through functions that see their gradients."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .._core import Tensor, is_grad_enabled
+from ..autograd import Function
+
+
+class _Watch(Function):
+    """Gives tensors on as they are, and their gradients to a function on the way back."""
+
+    @staticmethod
+    def forward(ctx: Any, on_gradients: Callable[[tuple], tuple], *tensors: Tensor) -> Any:
+        ctx.on_gradients = on_gradients
+        ctx.mark_non_differentiable(*[t for t in tensors if not t.requires_grad])
+        return tensors
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> tuple:
+        return (None, *ctx.on_gradients(gradients))
+
+
+class BackwardHooks:
+    """The backward hooks of one call of a module."""
+
+    def __init__(self, module: Any, before: Sequence[Callable[..., Any]], hooks: Sequence[Callable[..., Any]]) -> None:
+        self.module = module
+        self.before = before
+        self.hooks = hooks
+        self.grad_outputs: tuple | None = None
+        self.inputs = 0
+        self.watches_inputs = False
+
+    def watch_inputs(self, args: tuple) -> tuple:
+        self.inputs = len(args)
+        args, where = _watched(args, lambda gradients: self._on_input_gradients(gradients, where))
+        self.watches_inputs = bool(where)
+        return args
+
+    def watch_outputs(self, result: Any) -> Any:
+        if not isinstance(result, (Tensor, tuple)):
+            return result
+        outputs = result if isinstance(result, tuple) else (result,)
+        outputs, where = _watched(outputs, lambda gradients: self._on_output_gradients(gradients, where, len(outputs)))
+        return outputs if isinstance(result, tuple) else outputs[0]
+
+    def _on_output_gradients(self, gradients: tuple, where: list[int], size: int) -> tuple:
+        self.grad_outputs = _spread(gradients, where, size)
+        for hook in self.before:
+            self.grad_outputs = _replaced(self.grad_outputs, hook(self.module, self.grad_outputs), "grad_output", "pre hook")
+        result = tuple(self.grad_outputs[i] for i in where)
+        if not self.watches_inputs:
+            if self.hooks:
+                warnings.warn(
+                    "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
+                    "gradients.",
+                    stacklevel=2,
+                )
+            for hook in self.hooks:
+                found = hook(self.module, (None,) * self.inputs, self.grad_outputs)
+                if found is not None and not (isinstance(found, tuple) and all(g is None for g in found)):
+                    raise RuntimeError(
+                        "Backward hook for Modules where no input requires gradient should always return None or None for all gradients."
+                    )
+            self.grad_outputs = None
+        return result
+
+    def _on_input_gradients(self, gradients: tuple, where: list[int]) -> tuple:
+        if self.grad_outputs is None:  # the gradient came around the module's outputs
+            return gradients
+        grad_inputs = _spread(gradients, where, self.inputs)
+        for hook in self.hooks:
+            grad_inputs = _replaced(grad_inputs, hook(self.module, grad_inputs, self.grad_outputs), "grad_input", "hook")
+        self.grad_outputs = None
+        return tuple(grad_inputs[i] for i in where)
+
+
+def _watched(values: tuple, on_gradients: Callable[[tuple], tuple]) -> tuple[tuple, list[int]]:
+    """The values with the tensors among them watched, and where those are; nowhere when no gradient is asked for."""
+    where = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
+    if not is_grad_enabled() or not any(values[i].requires_grad for i in where):
+        return values, []
+    changed = list(values)
+    for i, tensor in zip(where, _Watch.apply(on_gradients, *[values[i] for i in where])):
+        changed[i] = tensor
+    return tuple(changed), where
+
+
+def _spread(gradients: tuple, where: list[int], size: int) -> tuple:
+    spread: list[Any] = [None] * size
+    for i, gradient in zip(where, gradients):
+        spread[i] = gradient
+    return tuple(spread)
+
+
+def _replaced(old: tuple, new: Any, what: str, kind: str) -> tuple:
+    if new is None:
+        return old
+    new = new if isinstance(new, tuple) else (new,)
+    if len(new) != len(old):
+        raise RuntimeError(f"Backward {kind} returned an invalid number of {what}, got {len(new)}, but expected {len(old)}")
+    return new

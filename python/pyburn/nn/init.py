@@ -1,0 +1,232 @@
+"""Initialisers: they fill a tensor in place, without recording a gradient, and return it."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from .._core import Generator, Tensor, _nn
+
+__all__ = [
+    "calculate_gain",
+    "constant_",
+    "dirac_",
+    "eye_",
+    "kaiming_normal_",
+    "kaiming_uniform_",
+    "normal_",
+    "ones_",
+    "orthogonal_",
+    "sparse_",
+    "trunc_normal_",
+    "uniform_",
+    "xavier_normal_",
+    "xavier_uniform_",
+    "zeros_",
+]
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """By how much a nonlinearity shrinks deviations; `param` is the slope of "leaky_relu".
+
+    >>> pyburn.nn.init.calculate_gain("leaky_relu", 0.0) == 2**0.5
+    True
+    """
+    if nonlinearity == "leaky_relu" and (isinstance(param, bool) or not isinstance(param, (int, float, type(None)))):
+        raise ValueError(f"negative_slope {param} not a valid number")
+    return _nn._gain(nonlinearity, param if nonlinearity == "leaky_relu" else None)
+
+
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Uniform random numbers from [a, b).
+
+    >>> pyburn.nn.init.uniform_(pyburn.empty(3), 2.0, 3.0).amin() >= 2
+    tensor(True)
+    """
+    _nn._uniform(tensor, a, b, generator)
+    return tensor
+
+
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Normally distributed random numbers.
+
+    >>> pyburn.nn.init.normal_(pyburn.empty(2, 3), std=0.1).shape
+    pyburn.Size([2, 3])
+    """
+    _nn._normal(tensor, mean, std, generator)
+    return tensor
+
+
+def trunc_normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Generator | None = None
+) -> Tensor:
+    """Normally distributed random numbers between a and b.
+
+    >>> pyburn.nn.init.trunc_normal_(pyburn.empty(100), a=-1, b=1).abs().amax() <= 1
+    tensor(True)
+    """
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.", stacklevel=2
+        )
+    _nn._trunc_normal(tensor, mean, std, a, b, generator)
+    return tensor
+
+
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """One value everywhere.
+
+    >>> pyburn.nn.init.constant_(pyburn.empty(2), 0.5)
+    tensor([0.5000, 0.5000])
+    """
+    _nn._constant(tensor, val)
+    return tensor
+
+
+def ones_(tensor: Tensor) -> Tensor:
+    """Ones.
+
+    >>> pyburn.nn.init.ones_(pyburn.empty(2))
+    tensor([1., 1.])
+    """
+    return constant_(tensor, 1.0)
+
+
+def zeros_(tensor: Tensor) -> Tensor:
+    """Zeros.
+
+    >>> pyburn.nn.init.zeros_(pyburn.ones(2))
+    tensor([0., 0.])
+    """
+    return constant_(tensor, 0.0)
+
+
+def eye_(tensor: Tensor) -> Tensor:
+    """Ones on the diagonal of a matrix, zeros elsewhere.
+
+    >>> pyburn.nn.init.eye_(pyburn.empty(1, 2))
+    tensor([[1., 0.]])
+    """
+    _nn._eye(tensor)
+    return tensor
+
+
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """The weight of a convolution that gives as many channels back as it can.
+
+    >>> pyburn.nn.init.dirac_(pyburn.empty(1, 1, 3))
+    tensor([[[0., 1., 0.]]])
+    """
+    _nn._dirac(tensor, groups)
+    return tensor
+
+
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Uniform numbers within gain * sqrt(6 / (fan_in + fan_out)) (Glorot).
+
+    >>> pyburn.nn.init.xavier_uniform_(pyburn.empty(3, 3)).abs().amax() <= 1
+    tensor(True)
+    """
+    _nn._xavier_uniform(tensor, gain, generator)
+    return tensor
+
+
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Normal numbers of deviation gain * sqrt(2 / (fan_in + fan_out)) (Glorot).
+
+    >>> pyburn.nn.init.xavier_normal_(pyburn.empty(3, 5)).shape
+    pyburn.Size([3, 5])
+    """
+    _nn._xavier_normal(tensor, gain, generator)
+    return tensor
+
+
+def kaiming_uniform_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Generator | None = None
+) -> Tensor:
+    """Uniform numbers within gain * sqrt(3 / fan) (He).
+
+    >>> pyburn.nn.init.kaiming_uniform_(pyburn.empty(2, 6), nonlinearity="relu").abs().amax() <= 1
+    tensor(True)
+    """
+    if not _warned_of_nothing(tensor):
+        _nn._kaiming_uniform(tensor, a, mode.lower(), nonlinearity, generator)
+    return tensor
+
+
+def kaiming_normal_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Generator | None = None
+) -> Tensor:
+    """Normal numbers of deviation gain / sqrt(fan) (He).
+
+    >>> pyburn.nn.init.kaiming_normal_(pyburn.empty(2, 6), mode="fan_out").shape
+    pyburn.Size([2, 6])
+    """
+    if not _warned_of_nothing(tensor):
+        _nn._kaiming_normal(tensor, a, mode.lower(), nonlinearity, generator)
+    return tensor
+
+
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
+    """A random matrix with rows (or columns, if those are fewer) of length `gain` at right angles to each other.
+
+    >>> w = pyburn.nn.init.orthogonal_(pyburn.empty(2, 3))
+    >>> pyburn.allclose(w @ w.T, pyburn.eye(2), atol=1e-6)
+    True
+    """
+    _nn._orthogonal(tensor, gain, generator)
+    return tensor
+
+
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
+    """Normal numbers, with the share `sparsity` of each column replaced by zeros.
+
+    >>> (pyburn.nn.init.sparse_(pyburn.empty(10, 4), sparsity=0.3) == 0).sum()
+    tensor(12)
+    """
+    _nn._sparse(tensor, sparsity, std, generator)
+    return tensor
+
+
+def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
+    return _nn._fans(tensor)
+
+
+def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
+    mode = mode.lower()
+    if mode not in ("fan_in", "fan_out"):
+        raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
+    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
+    return fan_in if mode == "fan_in" else fan_out
+
+
+def _warned_of_nothing(tensor: Any) -> bool:
+    if 0 not in tensor.shape:
+        return False
+    warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+    return True
+
+
+def _deprecated(name: str) -> Any:
+    function = globals()[name]
+
+    def old(*args: Any, **kwargs: Any) -> Any:
+        warnings.warn(f"`nn.init.{name[:-1]}` is now deprecated in favor of `nn.init.{name}`.", FutureWarning, stacklevel=2)
+        return function(*args, **kwargs)
+
+    old.__name__ = old.__qualname__ = name[:-1]
+    old.__doc__ = f"The old name of {name}."
+    return old
+
+
+uniform = _deprecated("uniform_")
+normal = _deprecated("normal_")
+constant = _deprecated("constant_")
+eye = _deprecated("eye_")
+dirac = _deprecated("dirac_")
+xavier_uniform = _deprecated("xavier_uniform_")
+xavier_normal = _deprecated("xavier_normal_")
+kaiming_uniform = _deprecated("kaiming_uniform_")
+kaiming_normal = _deprecated("kaiming_normal_")
+orthogonal = _deprecated("orthogonal_")
+sparse = _deprecated("sparse_")

@@ -1,0 +1,27 @@
+"""Gives the classes from C++ the methods that are written in Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core._nn import Module, ModuleDict, ModuleList, Sequential
+from .containers import ModuleDictMethods, SequenceMethods, SequentialMethods
+from .hook_methods import HookMethods
+from .module_methods import ModuleMethods
+from .module_state import StateMethods
+
+_SOURCES: dict[Any, list[type]] = {
+    Module: [ModuleMethods, StateMethods, HookMethods],
+    Sequential: [SequenceMethods, SequentialMethods],
+    ModuleList: [SequenceMethods],
+    ModuleDict: [ModuleDictMethods],
+}
+_NOT_METHODS = {"__module__", "__dict__", "__weakref__", "__doc__", "__qualname__", "__firstlineno__", "__static_attributes__"}
+
+
+def install() -> None:
+    for target, sources in _SOURCES.items():
+        for source in sources:
+            for name, value in vars(source).items():
+                if name not in _NOT_METHODS:
+                    setattr(target, name, value)

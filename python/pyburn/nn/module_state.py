@@ -1,0 +1,178 @@
+"""The methods of Module for state dicts: the walk, its hooks and what is no tensor. Tensors are loaded and saved in C++."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from .._core._nn import Module
+from .hooks import Hook, RemovableHandle, add_hook, hooks_of
+
+_Bound: Any = object
+
+
+class IncompatibleKeys(NamedTuple):
+    """What load_state_dict could not match."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return f"_IncompatibleKeys(missing_keys={self.missing_keys!r}, unexpected_keys={self.unexpected_keys!r})"
+
+    def __str__(self) -> str:
+        return repr(self)
+
+
+class StateMethods(_Bound):
+    """Copied into Module by install()."""
+
+    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
+        """All parameters and persistent buffers by their dotted names. `keep_vars` keeps them in the graph.
+
+        >>> list(pyburn.nn.Linear(2, 3).state_dict())
+        ['weight', 'bias']
+        """
+        for name, value in zip(("destination", "prefix", "keep_vars"), args):  # older code gives them by position
+            destination = value if name == "destination" else destination
+            prefix = value if name == "prefix" else prefix
+            keep_vars = value if name == "keep_vars" else keep_vars
+        if destination is None:
+            destination = OrderedDict()
+            destination._metadata = OrderedDict()
+        metadata = {"version": self._version}
+        if hasattr(destination, "_metadata"):
+            destination._metadata[prefix[:-1]] = metadata
+        hooks = hooks_of(self)
+        for hook in list(hooks.state_dict_pre.values()):
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        for name, child in self._modules.items():
+            if child is not None:
+                child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+        for hook in list(hooks.state_dict.values()):
+            result = hook(self, destination, prefix, metadata)
+            if result is not None:
+                if not hook.may_replace:
+                    raise RuntimeError("state_dict post-hook must return None")
+                destination = result
+        return destination
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        """Saves what this module itself holds; subclasses may override it."""
+        destination.update(self._save_own(prefix, keep_vars))
+        if _overrides(self, "get_extra_state"):
+            destination[prefix + "_extra_state"] = self.get_extra_state()
+
+    def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> IncompatibleKeys:
+        """Copies tensors from a state dict into this module and those below it.
+
+        `strict`: raise where names do not match. `assign`: take the tensors themselves in place of copying from them.
+
+        >>> layer = pyburn.nn.Linear(2, 3)
+        >>> layer.load_state_dict(pyburn.nn.Linear(2, 3).state_dict())
+        <All keys matched successfully>
+        """
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+        metadata = getattr(state_dict, "_metadata", None) or {}
+        missing: list[str] = []
+        unexpected: list[str] = []
+        errors: list[str] = []
+
+        def load(module: Any, state: dict[str, Any], prefix: str) -> None:
+            local = dict(metadata.get(prefix[:-1], {}))
+            if assign:
+                local["assign_to_params_buffers"] = True
+            module._load_from_state_dict(state, prefix, local, True, missing, unexpected, errors)
+            for name, child in module._modules.items():
+                if child is not None:
+                    below = f"{prefix}{name}."
+                    load(child, {key: value for key, value in state.items() if key.startswith(below)}, below)
+            keys = IncompatibleKeys(missing, unexpected)
+            for hook in list(hooks_of(module).load_post.values()):
+                if hook(module, keys) is not None:
+                    raise AssertionError(
+                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, "
+                        "if incompatible_keys need to be modified, it should be done inplace."
+                    )
+
+        state = OrderedDict(state_dict)
+        if metadata:
+            state._metadata = metadata  # type: ignore[attr-defined]
+        load(self, state, "")
+        self._raise_load_errors(self._get_name(), missing, unexpected, errors, strict)
+        return IncompatibleKeys(missing, unexpected)
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        """Loads what this module itself holds; subclasses may override it, and change state_dict first."""
+        for hook in list(hooks_of(self).load_pre.values()):
+            module = (self,) if hook.with_module else ()
+            hook(*module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        has_extra = _overrides(self, "set_extra_state")
+        assign = bool(local_metadata.get("assign_to_params_buffers", False))
+        missing, unexpected, errors = self._load_own(state_dict, prefix, local_metadata.get("version"), assign, has_extra)
+        if has_extra and prefix + "_extra_state" in state_dict:
+            self.set_extra_state(state_dict[prefix + "_extra_state"])
+        error_msgs += errors
+        if strict:
+            missing_keys += missing
+            unexpected_keys += unexpected
+
+    def get_extra_state(self) -> Any:
+        """More state than tensors, for the state dict; a class that has some overrides this and set_extra_state.
+
+        >>> class Counter(pyburn.nn.Module):
+        ...     count = 0
+        ...     def get_extra_state(self):
+        ...         return self.count
+        ...     def set_extra_state(self, state):
+        ...         self.count = state
+        >>> Counter().state_dict()["_extra_state"]
+        0
+        """
+        raise RuntimeError(f"{self._get_name()} has no extra state: get_extra_state is for classes that override it")
+
+    def set_extra_state(self, state: Any) -> None:
+        """Takes back what get_extra_state gave."""
+        raise RuntimeError(f"{self._get_name()} has no extra state: set_extra_state is for classes that override it")
+
+    # ---- hooks
+
+    def register_state_dict_pre_hook(self, hook: Any) -> RemovableHandle:
+        """Calls hook(module, prefix, keep_vars) before this module is saved."""
+        return add_hook(self, "state_dict_pre", Hook(hook))
+
+    def register_state_dict_post_hook(self, hook: Any) -> RemovableHandle:
+        """Calls hook(module, state_dict, prefix, local_metadata) after this module is saved; it may change the dict in place."""
+        return add_hook(self, "state_dict", Hook(hook))
+
+    def _register_state_dict_hook(self, hook: Any) -> RemovableHandle:
+        return add_hook(self, "state_dict", Hook(hook, may_replace=True))
+
+    def register_load_state_dict_pre_hook(self, hook: Any) -> RemovableHandle:
+        """Calls hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs) before loading."""
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
+
+    def _register_load_state_dict_pre_hook(self, hook: Any, with_module: bool = False) -> RemovableHandle:
+        return add_hook(self, "load_pre", Hook(hook, with_module=with_module))
+
+    def register_load_state_dict_post_hook(self, hook: Any) -> RemovableHandle:
+        """Calls hook(module, incompatible_keys) after loading; it may change the lists in place."""
+        return add_hook(self, "load_post", Hook(hook))
+
+
+def _overrides(module: Any, name: str) -> bool:
+    return getattr(type(module), name) is not getattr(Module, name)

@@ -1,0 +1,76 @@
+"""Gradients kept within bounds."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+from ..._core import Tensor, _nn
+
+
+def get_total_norm(
+    tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+) -> Tensor:
+    """The norm of all tensors as if they were one.
+
+    >>> pyburn.nn.utils.get_total_norm([pyburn.tensor([3.0]), pyburn.tensor([4.0])])
+    tensor(5.)
+    """
+    return _nn._total_norm(_listed(tensors), float(norm_type), error_if_nonfinite)
+
+
+def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
+    """Scales gradients whose norm is `total_norm` so that it is at most `max_norm`.
+
+    >>> w = pyburn.nn.Parameter(pyburn.zeros(2))
+    >>> w.grad = pyburn.tensor([3.0, 4.0])
+    >>> pyburn.nn.utils.clip_grads_with_norm_(w, 1.0, pyburn.tensor(5.0))
+    >>> w.grad
+    tensor([0.6000, 0.8000])
+    """
+    _nn._clip_with_norm(_listed(parameters), float(max_norm), total_norm)
+
+
+def clip_grad_norm_(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Scales the gradients so that their norm, all of them together, is at most `max_norm`; returns the norm before.
+
+    >>> w = pyburn.nn.Parameter(pyburn.zeros(2))
+    >>> w.grad = pyburn.tensor([3.0, 4.0])
+    >>> pyburn.nn.utils.clip_grad_norm_(w, 1.0)
+    tensor(5.)
+    >>> w.grad
+    tensor([0.6000, 0.8000])
+    """
+    parameters = _listed(parameters)
+    if not parameters:
+        warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2)
+    return _nn._clip_norm(parameters, float(max_norm), float(norm_type), error_if_nonfinite)
+
+
+def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
+    """The old name of clip_grad_norm_."""
+    warnings.warn("`clip_grad_norm` is now deprecated in favor of `clip_grad_norm_`.", FutureWarning, stacklevel=2)
+    return clip_grad_norm_(*args, **kwargs)
+
+
+def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
+    """Moves each element of the gradients into the range from -clip_value to clip_value.
+
+    >>> w = pyburn.nn.Parameter(pyburn.zeros(2))
+    >>> w.grad = pyburn.tensor([3.0, -0.25])
+    >>> pyburn.nn.utils.clip_grad_value_(w, 1.0)
+    >>> w.grad
+    tensor([ 1.0000, -0.2500])
+    """
+    _nn._clip_value(_listed(parameters), float(clip_value))
+
+
+def _listed(tensors: Tensor | Iterable[Tensor]) -> list[Tensor]:
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)

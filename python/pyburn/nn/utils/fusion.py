@@ -1,0 +1,88 @@
+"""A batch normalisation that is done learning, put into the weights of the layer before it."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from ... import _core
+from ..._core import Tensor
+from ..parameter import Parameter
+
+
+def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
+    """A convolution that does what `conv` and then `bn` do; both must be in evaluation mode.
+
+    >>> conv, bn = pyburn.nn.Conv2d(3, 8, 3).eval(), pyburn.nn.BatchNorm2d(8).eval()
+    >>> x = pyburn.randn(1, 3, 5, 5)
+    >>> pyburn.allclose(pyburn.nn.utils.fuse_conv_bn_eval(conv, bn)(x), bn(conv(x)), atol=1e-5)
+    True
+    """
+    _check_eval(conv, bn)
+    fused = copy.deepcopy(conv)
+    fused.weight, fused.bias = fuse_conv_bn_weights(
+        fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias, transpose
+    )
+    return fused
+
+
+def fuse_conv_bn_weights(
+    conv_w: Tensor,
+    conv_b: Tensor | None,
+    bn_rm: Tensor,
+    bn_rv: Tensor,
+    bn_eps: float,
+    bn_w: Tensor | None,
+    bn_b: Tensor | None,
+    transpose: bool = False,
+) -> tuple[Parameter, Parameter]:
+    """The weight and bias of that convolution; `transpose` where the weight is of a transposed one.
+
+    >>> one, two = pyburn.ones(3), pyburn.full((3,), 2.0)
+    >>> weight, bias = pyburn.nn.utils.fuse_conv_bn_weights(pyburn.ones(3, 2, 1, 1), None, one, one, 0.0, two, None)
+    >>> bias.tolist()
+    [-2.0, -2.0, -2.0]
+    """
+    axis = 1 if transpose else 0
+    shape = [-1 if i == axis else 1 for i in range(conv_w.ndim)]
+    return _fused(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, shape)
+
+
+def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
+    """A linear layer that does what `linear` and then `bn` do; both must be in evaluation mode."""
+    _check_eval(linear, bn)
+    if linear.out_features != bn.num_features and bn.num_features != 1:
+        raise AssertionError("To fuse, linear.out_features == bn.num_features or bn.num_features == 1")
+    fused = copy.deepcopy(linear)
+    fused.weight, fused.bias = fuse_linear_bn_weights(fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias)
+    return fused
+
+
+def fuse_linear_bn_weights(
+    linear_w: Tensor, linear_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float, bn_w: Tensor, bn_b: Tensor
+) -> tuple[Parameter, Parameter]:
+    """The weight and bias of that linear layer."""
+    return _fused(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [-1, 1])
+
+
+def _check_eval(layer: Any, bn: Any) -> None:
+    if layer.training or bn.training:
+        raise AssertionError("Fusion only for eval!")
+
+
+def _fused(
+    weight: Tensor,
+    bias: Tensor | None,
+    mean: Tensor,
+    var: Tensor,
+    eps: float,
+    scale: Tensor | None,
+    shift: Tensor | None,
+    shape: list[int],
+) -> tuple[Parameter, Parameter]:
+    factor = _core.rsqrt(var + eps) * (1.0 if scale is None else scale)
+    start = -mean if bias is None else bias - mean
+    new_bias = start * factor + (0.0 if shift is None else shift)
+    wants_bias_gradient = weight.requires_grad if bias is None else bias.requires_grad
+    new_weight = (weight * factor.reshape(shape)).to(weight.dtype).detach()
+    return Parameter(new_weight, weight.requires_grad), Parameter(new_bias.to(weight.dtype).detach(), wants_bias_gradient)

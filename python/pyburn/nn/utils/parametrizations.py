@@ -1,0 +1,192 @@
+"""Parametrizations to use: weights of a given norm, of spectral norm 1, orthogonal ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import _core
+from ..._core import Tensor
+from ..._core._nn import Module
+from ...autograd import no_grad
+from .. import functional
+from . import orthogonal_maps as maps
+from . import parametrize
+
+__all__ = ["orthogonal", "spectral_norm", "weight_norm"]
+
+
+def norm_except(v: Tensor, dim: int) -> Tensor:
+    """The norm over all axes but one, which stays; over all of them for -1."""
+    if dim == -1:
+        return _core.linalg_vector_norm(v)
+    axis = dim % v.ndim
+    return _core.linalg_vector_norm(v, dim=[i for i in range(v.ndim) if i != axis], keepdim=True) if v.ndim > 1 else v.abs()
+
+
+def _named_tensor(module: Any, name: str) -> Tensor:
+    tensor = getattr(module, name, None)
+    if not isinstance(tensor, Tensor):
+        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    return tensor
+
+
+class _WeightNorm(Module):
+    def __init__(self, dim: int | None = 0) -> None:
+        super().__init__()
+        self.dim = -1 if dim is None else dim
+
+    def forward(self, weight_g: Tensor, weight_v: Tensor) -> Tensor:
+        return weight_v * (weight_g / norm_except(weight_v, self.dim))
+
+    def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
+        return norm_except(weight, self.dim), weight
+
+
+def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
+    """A weight as its length (per entry of axis `dim`; of all of it for None) times its direction, which are trained apart.
+
+    >>> layer = pyburn.nn.utils.parametrizations.weight_norm(pyburn.nn.Linear(4, 3))
+    >>> layer.parametrizations.weight.original0.shape
+    pyburn.Size([3, 1])
+    """
+    parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
+
+    def take_old_names(module: Any, state_dict: Any, prefix: str, *_: Any) -> None:
+        for i, old in enumerate((f"{prefix}{name}_g", f"{prefix}{name}_v")):
+            if old in state_dict:
+                state_dict[f"{prefix}parametrizations.{name}.original{i}"] = state_dict.pop(old)
+
+    module.register_load_state_dict_pre_hook(take_old_names)
+    return module
+
+
+class _SpectralNorm(Module):
+    def __init__(self, weight: Tensor, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
+        super().__init__()
+        if not -weight.ndim <= dim < weight.ndim:
+            raise IndexError(f"Dimension out of range (expected to be in range of [-{weight.ndim}, {weight.ndim - 1}] but got {dim})")
+        if n_power_iterations <= 0:
+            raise ValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}")
+        self.dim = dim if dim >= 0 else dim + weight.ndim
+        self.eps = eps
+        if weight.ndim > 1:
+            self.n_power_iterations = n_power_iterations
+            matrix = self._as_matrix(weight.detach())
+            rows, columns = matrix.shape
+            for name, size in (("_u", rows), ("_v", columns)):
+                start = _core.randn(size, dtype=matrix.dtype, device=matrix.device)
+                self.register_buffer(name, functional.normalize(start, dim=0, eps=eps))
+            self._power_method(matrix, 15)
+
+    def _as_matrix(self, weight: Tensor) -> Tensor:
+        return weight.movedim(self.dim, 0).flatten(1)
+
+    def _power_method(self, matrix: Tensor, iterations: int) -> None:
+        with no_grad():
+            for _ in range(iterations):
+                self._u.copy_(functional.normalize(_core.mv(matrix, self._v), dim=0, eps=self.eps))
+                self._v.copy_(functional.normalize(_core.mv(matrix.mT, self._u), dim=0, eps=self.eps))
+
+    def forward(self, weight: Tensor) -> Tensor:
+        if weight.ndim == 1:
+            return functional.normalize(weight, dim=0, eps=self.eps)
+        matrix = self._as_matrix(weight)
+        if self.training:
+            self._power_method(matrix.detach(), self.n_power_iterations)
+        # Copies: the power method writes to the buffers, and the gradient needs them as they are.
+        return weight / _core.dot(self._u.clone(), _core.mv(matrix, self._v.clone()))
+
+    def right_inverse(self, value: Tensor) -> Tensor:
+        return value
+
+
+def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None) -> Any:
+    """A weight divided by its largest singular value, which is followed by power iterations while training.
+
+    >>> layer = pyburn.nn.utils.parametrizations.spectral_norm(pyburn.nn.Linear(4, 3))
+    >>> layer.weight.shape
+    pyburn.Size([3, 4])
+    """
+    weight = _named_tensor(module, name)
+    if dim is None:
+        dim = 1 if type(module).__name__.startswith("ConvTranspose") else 0
+    return parametrize.register_parametrization(module, name, _SpectralNorm(weight, n_power_iterations, dim, eps))
+
+
+class _Orthogonal(Module):
+    def __init__(self, weight: Tensor, orthogonal_map: str, *, use_trivialization: bool = True) -> None:
+        super().__init__()
+        self.shape = weight.shape
+        self.orthogonal_map = orthogonal_map
+        if use_trivialization:
+            self.register_buffer("base", None)
+        self.use_trivialization = use_trivialization
+
+    def forward(self, X: Tensor) -> Tensor:
+        rows, columns = X.shape[-2:]
+        is_wide = rows < columns
+        if is_wide:
+            X, rows, columns = X.mT, columns, rows
+        if self.orthogonal_map == "householder":
+            A = X.tril(-1)
+            Q = maps.householder_product(A, 2.0 / (1.0 + (A * A).sum(-2)))
+            Q = Q * X.diagonal(0, -2, -1).to(_core.int32).unsqueeze(-2)
+        else:
+            X = X.tril()
+            if rows != columns:
+                X = _core.cat([X, _core.zeros(*X.shape[:-1], rows - columns, dtype=X.dtype, device=X.device)], -1)
+            A = X - X.mT
+            Q = maps.matrix_exponential(A) if self.orthogonal_map == "matrix_exp" else maps.cayley(A)
+            Q = Q[..., :columns]
+        if self.use_trivialization:
+            Q = self.base @ Q
+        return Q.mT if is_wide else Q
+
+    def right_inverse(self, Q: Tensor) -> Tensor:
+        if Q.shape != self.shape:
+            raise ValueError(f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}.")
+        rows, columns = Q.shape[-2:]
+        is_wide = rows < columns
+        given = Q
+        if is_wide:
+            Q, rows, columns = Q.mT, columns, rows
+        if not self.use_trivialization:
+            if self.orthogonal_map != "householder":
+                raise NotImplementedError(
+                    "It is not possible to assign to the matrix exponential or the Cayley parametrizations when use_trivialization=False."
+                )
+            A, factors = maps.reflections(Q)
+            signs = _core.where(factors == 0, -A.diagonal(0, -2, -1).sign(), A.diagonal(0, -2, -1).sign())
+            A = A.clone()
+            A.diagonal(0, -2, -1).copy_(signs)
+            return A.mT if is_wide else A
+        if rows != columns:
+            more = _core.randn(*Q.shape[:-1], rows - columns, dtype=Q.dtype, device=Q.device)
+            Q = maps.orthonormal(_core.cat([Q, more], -1))
+        elif not maps.is_orthogonal(Q):
+            Q = maps.orthonormal(Q)
+        self.base = Q.clone()
+        # The parametrization starts at -1 on the diagonal, which the maps take to the identity.
+        start = _core.zeros_like(given)
+        start.diagonal(0, -2, -1).fill_(-1.0)
+        return start
+
+
+def orthogonal(module: Any, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True) -> Any:
+    """A weight with orthonormal columns, or rows where those are fewer.
+
+    `orthogonal_map`: "matrix_exp" (for square weights by default), "cayley" or "householder" (for others by default).
+
+    >>> layer = pyburn.nn.utils.parametrizations.orthogonal(pyburn.nn.Linear(4, 2))
+    >>> pyburn.allclose(layer.weight @ layer.weight.T, pyburn.eye(2), atol=1e-5)
+    True
+    """
+    weight = _named_tensor(module, name)
+    if weight.ndim < 2:
+        raise ValueError(f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions.")
+    if orthogonal_map is None:
+        orthogonal_map = "matrix_exp" if weight.shape[-2] == weight.shape[-1] else "householder"
+    if orthogonal_map not in ("matrix_exp", "cayley", "householder"):
+        raise ValueError(f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}')
+    made = _Orthogonal(weight, orthogonal_map, use_trivialization=use_trivialization)
+    return parametrize.register_parametrization(module, name, made, unsafe=True)

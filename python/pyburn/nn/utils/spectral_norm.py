@@ -1,0 +1,94 @@
+"""The older spectral normalisation: a hook that divides the weight by its largest singular value before each call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import _core
+from ..._core import Tensor
+from ...autograd import no_grad
+from .. import functional
+from ..hooks import hooks_of
+from ..parameter import Parameter
+
+
+class SpectralNorm:
+    """The hook. `name` + "_orig" is the parameter, "_u" and "_v" are the singular vectors."""
+
+    def __init__(self, name: str, n_power_iterations: int, dim: int, eps: float) -> None:
+        self.name = name
+        self.n_power_iterations = n_power_iterations
+        self.dim = dim
+        self.eps = eps
+
+    def as_matrix(self, weight: Tensor) -> Tensor:
+        return weight.movedim(self.dim, 0).flatten(1)
+
+    def compute_weight(self, module: Any, do_power_iteration: bool) -> Tensor:
+        weight, u, v = (getattr(module, self.name + part) for part in ("_orig", "_u", "_v"))
+        matrix = self.as_matrix(weight)
+        if do_power_iteration:
+            with no_grad():
+                for _ in range(self.n_power_iterations):
+                    v.copy_(functional.normalize(_core.mv(matrix.mT, u), dim=0, eps=self.eps))
+                    u.copy_(functional.normalize(_core.mv(matrix, v), dim=0, eps=self.eps))
+        # Copies: the next call writes to the buffers, and the gradient needs them as they are.
+        return weight / _core.dot(u.clone(), _core.mv(matrix, v.clone()))
+
+    def __call__(self, module: Any, inputs: Any) -> None:
+        setattr(module, self.name, self.compute_weight(module, module.training))
+
+
+def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None) -> Any:
+    """A weight divided by its largest singular value; parametrizations.spectral_norm is the newer way.
+
+    >>> layer = pyburn.nn.utils.spectral_norm(pyburn.nn.Linear(4, 3))
+    >>> list(layer.state_dict())
+    ['bias', 'weight_orig', 'weight_u', 'weight_v']
+    """
+    if dim is None:
+        dim = 1 if type(module).__name__.startswith("ConvTranspose") else 0
+    if _hook_of(module, name):
+        raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
+    if n_power_iterations <= 0:
+        raise ValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}")
+    weight = getattr(module, name)
+    if weight is None:
+        raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
+    hook = SpectralNorm(name, n_power_iterations, dim, eps)
+    sizes = hook.as_matrix(weight.detach()).shape
+    delattr(module, name)
+    module.register_parameter(name + "_orig", weight)
+    setattr(module, name, weight.detach())
+    for part, size in zip(("_u", "_v"), sizes):
+        start = _core.randn(size, dtype=weight.dtype, device=weight.device)
+        module.register_buffer(name + part, functional.normalize(start, dim=0, eps=eps))
+    module.register_forward_pre_hook(hook)
+    return module
+
+
+def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
+    """Makes the weight one parameter again, with the value that it has.
+
+    >>> layer = pyburn.nn.utils.spectral_norm(pyburn.nn.Linear(4, 3))
+    >>> list(pyburn.nn.utils.remove_spectral_norm(layer).state_dict())
+    ['bias', 'weight']
+    """
+    found = _hook_of(module, name)
+    if found is None:
+        raise ValueError(f"spectral_norm of '{name}' not found in {module}")
+    key, hook = found
+    with no_grad():
+        weight = hook.compute_weight(module, False)
+    for old in ("", "_u", "_v", "_orig"):
+        delattr(module, name + old)
+    module.register_parameter(name, Parameter(weight.detach()))
+    del hooks_of(module).forward_pre[key]
+    return module
+
+
+def _hook_of(module: Any, name: str) -> tuple[int, SpectralNorm] | None:
+    for key, hook in hooks_of(module).forward_pre.items():
+        if isinstance(hook.function, SpectralNorm) and hook.function.name == name:
+            return key, hook.function
+    return None

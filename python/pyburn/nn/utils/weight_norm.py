@@ -1,0 +1,69 @@
+"""The older weight normalisation: two parameters, and a hook that computes the weight before each call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..hooks import hooks_of
+from ..parameter import Parameter
+from .parametrizations import norm_except
+
+
+class WeightNorm:
+    """The hook."""
+
+    def __init__(self, name: str, dim: int) -> None:
+        self.name = name
+        self.dim = dim
+
+    def compute_weight(self, module: Any) -> Any:
+        g, v = getattr(module, self.name + "_g"), getattr(module, self.name + "_v")
+        return v * (g / norm_except(v, self.dim))
+
+    def __call__(self, module: Any, inputs: Any) -> None:
+        setattr(module, self.name, self.compute_weight(module))
+
+
+def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
+    """A weight as its length `weight_g` times the direction of `weight_v`; parametrizations.weight_norm is the newer way.
+
+    >>> layer = pyburn.nn.utils.weight_norm(pyburn.nn.Linear(4, 3))
+    >>> [name for name, _ in layer.named_parameters()]
+    ['bias', 'weight_g', 'weight_v']
+    """
+    if _hook_of(module, name):
+        raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
+    hook = WeightNorm(name, -1 if dim is None else dim)
+    weight = getattr(module, name)
+    delattr(module, name)
+    module.register_parameter(name + "_g", Parameter(norm_except(weight, hook.dim).detach()))
+    module.register_parameter(name + "_v", Parameter(weight.detach()))
+    setattr(module, name, hook.compute_weight(module))
+    module.register_forward_pre_hook(hook)
+    return module
+
+
+def remove_weight_norm(module: Any, name: str = "weight") -> Any:
+    """Makes the weight one parameter again.
+
+    >>> layer = pyburn.nn.utils.weight_norm(pyburn.nn.Linear(4, 3))
+    >>> list(pyburn.nn.utils.remove_weight_norm(layer).state_dict())
+    ['bias', 'weight']
+    """
+    found = _hook_of(module, name)
+    if found is None:
+        raise ValueError(f"weight_norm of '{name}' not found in {module}")
+    key, hook = found
+    weight = hook.compute_weight(module)
+    for old in (name, name + "_g", name + "_v"):
+        delattr(module, old)
+    module.register_parameter(name, Parameter(weight.detach()))
+    del hooks_of(module).forward_pre[key]
+    return module
+
+
+def _hook_of(module: Any, name: str) -> tuple[int, WeightNorm] | None:
+    for key, hook in hooks_of(module).forward_pre.items():
+        if isinstance(hook.function, WeightNorm) and hook.function.name == name:
+            return key, hook.function
+    return None

@@ -1,0 +1,35 @@
+#include "pyburn/graph/multiply_adds.h"
+
+#include "pyburn/ops/attention.h"
+#include "pyburn/ops/conv.h"
+#include "pyburn/ops/matmul.h"
+#include "pyburn/ops/rnn_steps.h"
+
+namespace pyburn {
+
+int64_t multiply_adds(const OpInfo& info, std::span<const Shape* const> in, const Shape& out) {
+  // Each output (or, seen from the other side, each input) of a convolution meets the taps of one filter.
+  const auto per_filter = [](const Shape& weight) { return weight[0] > 0 ? weight.numel() / weight[0] : 0; };
+  const auto from_end = [&](size_t i, int axis) { return (*in[i])[in[i]->rank() - axis]; };
+  const OpInfo* op = &info;
+  if (op == &op::bmm) return out.numel() * from_end(0, 1);
+  if (op == &op::conv2d || op == &op::conv3d) return out.numel() * per_filter(*in[1]);
+  if (op == &op::conv2d_input || op == &op::conv3d_input) return in[0]->numel() * per_filter(*in[1]);
+  if (op == &op::conv2d_weight || op == &op::conv3d_weight) return in[1]->numel() * per_filter(out);
+  if (op == &op::attention) return (in[0]->numel() + out.numel()) * from_end(1, 2);  // scores, and what they weigh
+  if (op == &op::rnn_steps) return in[0]->numel() * from_end(1, 1);
+  return 0;
+}
+
+int64_t multiply_adds(const Graph& graph) {
+  int64_t total = 0;
+  for (const GraphNode& n : graph.nodes) {
+    std::vector<const Shape*> in;
+    static const Shape absent{};
+    for (ValueId id : n.in) in.push_back(id < 0 ? &absent : &graph.values[size_t(id)].shape);
+    total += multiply_adds(n.op.info(), in, graph.values[size_t(n.out[0])].shape);
+  }
+  return total;
+}
+
+}  // namespace pyburn

@@ -1,0 +1,19 @@
+// Gradients kept within bounds, and parameters as one vector.
+#pragma once
+#include "pyburn/nn/module.h"
+
+namespace pyburn::nn {
+
+// The norm of all tensors as if they were one; 0 for none. Norms above two devices meet on the first one.
+TensorHandle get_total_norm(const std::vector<TensorHandle>& tensors, double norm_type = 2, bool error_if_nonfinite = false);
+// Scales the gradients so that their norm, which is `total_norm`, is at most `max_norm`.
+void clip_grads_with_norm_(const std::vector<TensorHandle>& parameters, double max_norm, const TensorHandle& total_norm);
+// Both; returns the norm before.
+TensorHandle clip_grad_norm_(
+    const std::vector<TensorHandle>& parameters, double max_norm, double norm_type = 2, bool error_if_nonfinite = false);
+void clip_grad_value_(const std::vector<TensorHandle>& parameters, double clip_value);
+
+TensorHandle parameters_to_vector(const std::vector<TensorHandle>& parameters);
+void vector_to_parameters(const TensorHandle& vector, const std::vector<TensorHandle>& parameters);
+
+}  // namespace pyburn::nn

@@ -1,0 +1,14 @@
+// ModuleList: modules in a list. It has no forward of its own.
+#pragma once
+#include "pyburn/nn/module_sequence.h"
+
+namespace pyburn::nn {
+
+class ModuleList : public ModuleSequence {
+ public:
+  using ModuleSequence::ModuleSequence;
+  std::string type_name() const override { return "ModuleList"; }
+  bool folds_repeated_children() const override { return true; }
+};
+
+}  // namespace pyburn::nn

@@ -1,0 +1,42 @@
+// Module: how it is printed.
+#include "pyburn/nn/module.h"
+#include "pyburn/support/format.h"
+
+namespace pyburn::nn {
+namespace {
+
+std::string indented(const std::string& text) {
+  std::string out;
+  for (char c : text) out += c == '\n' ? std::string("\n  ") : std::string(1, c);
+  return out;
+}
+
+}  // namespace
+
+std::string module_text(const std::string& type_name, const std::string& extra, const ChildTexts& children) {
+  if (children.empty() && extra.find('\n') == extra.npos) return type_name + "(" + extra + ")";
+  std::string out = type_name + "(\n";
+  if (!extra.empty()) out += "  " + indented(extra) + "\n";
+  for (const auto& [name, text] : children) out += "  (" + name + "): " + indented(text) + "\n";
+  return out + ")";
+}
+
+ChildTexts repeats_folded(const ChildTexts& children) {
+  ChildTexts folded;
+  for (size_t first = 0, next; first < children.size(); first = next) {
+    const auto& [name, text] = children[first];
+    for (next = first + 1; next < children.size() && children[next].second == text;) ++next;
+    if (next == first + 1) folded.emplace_back(name, text);
+    else folded.emplace_back(name + "-" + children[next - 1].first, pyburn::to_text(int64_t(next - first)) + " x " + text);
+  }
+  return folded;
+}
+
+std::string to_text(Module& m) {
+  ChildTexts children;
+  for (const Entry& e : m.entries())
+    if (e.kind == Entry::Kind::module) children.emplace_back(e.name, e.module ? to_text(*e.module) : "None");
+  return module_text(m.display_name(), m.extra_repr(), m.folds_repeated_children() ? repeats_folded(children) : children);
+}
+
+}  // namespace pyburn::nn
