@@ -12,7 +12,13 @@ namespace pyburn::python {
 void bind_schedule(nb::module_& m) {
   using optim::Schedule;
   nb::module_ o = nb::cast<nb::module_>(m.attr("_optim"));
-  nb::class_<Schedule> s(o, "Schedule");
+  nb::class_<Schedule> s(o, "Schedule",
+      "A learning rate as a function of the step. Schedules multiply, add and follow each other; ScheduledLR gives them to an "
+      "optimiser.\n\n"
+      ">>> from pyburn.lr_scheduler import Schedule\n"
+      ">>> rate = Schedule.linear(0.0, 1.0, steps=4) * Schedule.constant(0.5)\n"
+      ">>> rate(2)\n"
+      "0.25\n");
   s.def("__call__", &Schedule::operator(), "step"_a, "The learning rate at a step.");
   s.def_static("constant", &Schedule::constant, "rate"_a, "The same rate at every step.");
   s.def_static("linear", &Schedule::linear, "initial"_a, "final"_a, "steps"_a, "A straight line, and its end from there on.");

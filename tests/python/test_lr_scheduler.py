@@ -99,9 +99,10 @@ def test_plot(tmp_path, capsys):
 
 def test_closed_form_where_an_epoch_is_given():
     for name, options in optim_cases.SCHEDULERS:
-        _, scheduler = optim_cases.scheduler_setting(pyburn, name, options)
+        optimizer, scheduler = optim_cases.scheduler_setting(pyburn, name, options)
         if not hasattr(scheduler, "_get_closed_form_lr"):
             continue
+        optimizer.step()
         with pytest.warns(UserWarning, match="epoch parameter"):
             scheduler.step(4)
         whole = optim_cases.run_scheduler(pyburn, name, options, 4)

@@ -1,6 +1,7 @@
 """Optimisers: values of PyTorch's, groups, state dicts, messages."""
 
 import copy
+import doctest
 import gzip
 import json
 import math
@@ -484,3 +485,22 @@ def test_training_a_small_network():
         loss.backward()
         optimizer.step()
     assert loss.item() < 0.02
+
+
+def test_examples_run():
+    modules = [
+        optim.optimizer, optim.native, optim.descent, optim.moments, optim.scaled, optim.matrices, optim.lbfgs, optim.swa_utils,
+        optim.lr_scheduler.base, optim.lr_scheduler.factors, optim.lr_scheduler.cycles, optim.lr_scheduler.combined,
+        optim.lr_scheduler.curves, pyburn.amp.autocast_mode, pyburn.amp.grad_scaler,
+    ]  # fmt: skip
+    for module in modules:
+        result = doctest.testmod(module)
+        assert result.attempted and not result.failed, module
+
+
+def test_everything_public_has_an_example():
+    for module in (optim, optim.lr_scheduler, optim.swa_utils, pyburn.amp):
+        for name in module.__all__:
+            value = getattr(module, name)
+            if callable(value):
+                assert ">>> " in value.__doc__, name

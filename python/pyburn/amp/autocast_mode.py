@@ -68,23 +68,42 @@ class autocast:  # noqa: N801
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether autocast does something on devices of that type: always."""
+    """Whether autocast does something on devices of that type: always.
+
+    >>> import pyburn
+    >>> pyburn.amp.is_autocast_available("cpu")
+    True
+    """
     return isinstance(device_type, str)
 
 
 def is_autocast_enabled(device_type: str | None = None) -> bool:
-    """Whether autocast is on in this thread."""
+    """Whether autocast is on in this thread.
+
+    >>> import pyburn
+    >>> pyburn.is_autocast_enabled()
+    False
+    """
     return _core._amp.mode()[0]
 
 
 def get_autocast_dtype(device_type: str) -> Any:
-    """The dtype that autocast lowers to: of the region that is entered, else what one of that device type would have."""
+    """The dtype that autocast lowers to: of the region that is entered, else what one of that device type would have.
+
+    >>> import pyburn
+    >>> pyburn.get_autocast_dtype("cpu")
+    pyburn.bfloat16
+    """
     enabled, dtype, _ = _core._amp.mode()
     return dtype if enabled else default_dtype(device_type)
 
 
 def clear_autocast_cache() -> None:
-    """Forgets the casts of parameters; the end of the outermost autocast does it by itself."""
+    """Forgets the casts of parameters; the end of the outermost autocast does it by itself.
+
+    >>> import pyburn
+    >>> pyburn.clear_autocast_cache()
+    """
     _core._amp.clear_cache()
 
 
@@ -119,7 +138,12 @@ def custom_fwd(fwd: Callable[..., Any] | None = None, *, device_type: str = "cpu
 
 
 def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str = "cpu") -> Any:
-    """Decorates the backward of an autograd.Function. Gradients are never autocast here, so that it changes nothing."""
+    """Decorates the backward of an autograd.Function. Gradients are never autocast here, so that it changes nothing.
+
+    >>> import pyburn
+    >>> pyburn.amp.custom_bwd(len) is len
+    True
+    """
     return functools.partial(custom_bwd, device_type=device_type) if bwd is None else bwd
 
 

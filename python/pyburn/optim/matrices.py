@@ -57,8 +57,8 @@ class Adafactor(NativeOptimizer):
     >>> p.grad = pyburn.ones(2, 3)
     >>> optimizer = pyburn.optim.Adafactor([p], lr=0.25)
     >>> optimizer.step()
-    >>> round(p[0, 0].item(), 4), optimizer.state[p]["col_var"].shape
-    (0.75, Size([1, 3]))
+    >>> round(p[0, 0].item(), 4), tuple(optimizer.state[p]["col_var"].shape)
+    (0.75, (1, 3))
     """
 
     _core_name = "Adafactor"

@@ -21,12 +21,22 @@ _HOOKS = ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_st
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """hook(optimizer, args, kwargs) is called before the step of every optimiser; it may return changed (args, kwargs)."""
+    """hook(optimizer, args, kwargs) is called before the step of every optimiser; it may return changed (args, kwargs).
+
+    >>> from pyburn.optim.optimizer import register_optimizer_step_pre_hook
+    >>> handle = register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: None)
+    >>> handle.remove()
+    """
     return RemovableHandle(_pre_hooks, False, hook)  # type: ignore[arg-type]
 
 
 def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """hook(optimizer, args, kwargs) is called after the step of every optimiser."""
+    """hook(optimizer, args, kwargs) is called after the step of every optimiser.
+
+    >>> from pyburn.optim.optimizer import register_optimizer_step_post_hook
+    >>> handle = register_optimizer_step_post_hook(lambda optimizer, args, kwargs: None)
+    >>> handle.remove()
+    """
     return RemovableHandle(_post_hooks, False, hook)  # type: ignore[arg-type]
 
 

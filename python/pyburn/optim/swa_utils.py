@@ -18,7 +18,12 @@ __all__ = ["SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
-    """avg_fn of AveragedModel for an exponential moving average of one parameter."""
+    """avg_fn of AveragedModel for an exponential moving average of one parameter.
+
+    >>> import pyburn
+    >>> pyburn.optim.swa_utils.get_ema_avg_fn(0.75)(pyburn.ones(1), pyburn.zeros(1), 3).item()
+    0.75
+    """
     _check_decay(decay)
 
     def ema_update(ema_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
@@ -29,7 +34,12 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
 
 
 def get_swa_avg_fn() -> Callable[..., Any]:
-    """avg_fn of AveragedModel for the plain mean of one parameter."""
+    """avg_fn of AveragedModel for the plain mean of one parameter.
+
+    >>> import pyburn
+    >>> pyburn.optim.swa_utils.get_swa_avg_fn()(pyburn.ones(1), pyburn.zeros(1), 3).item()
+    0.75
+    """
 
     def swa_update(averaged_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
         with no_grad():
@@ -39,12 +49,26 @@ def get_swa_avg_fn() -> Callable[..., Any]:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
-    """multi_avg_fn of AveragedModel for exponential moving averages of lists of parameters."""
+    """multi_avg_fn of AveragedModel for exponential moving averages of lists of parameters.
+
+    >>> import pyburn
+    >>> mean = pyburn.ones(1)
+    >>> pyburn.optim.swa_utils.get_ema_multi_avg_fn(0.75)([mean], [pyburn.zeros(1)], 3)
+    >>> mean.item()
+    0.75
+    """
     return _in_place(get_ema_avg_fn(decay))
 
 
 def get_swa_multi_avg_fn() -> Callable[..., None]:
-    """multi_avg_fn of AveragedModel for the plain means of lists of parameters."""
+    """multi_avg_fn of AveragedModel for the plain means of lists of parameters.
+
+    >>> import pyburn
+    >>> mean = pyburn.ones(1)
+    >>> pyburn.optim.swa_utils.get_swa_multi_avg_fn()([mean], [pyburn.zeros(1)], 3)
+    >>> mean.item()
+    0.75
+    """
     return _in_place(get_swa_avg_fn())
 
 
@@ -127,6 +151,12 @@ def update_bn(loader: Iterable[Any], model: nn.Module, device: Any = None) -> No
     """Computes the running statistics of the model's batch norms anew, over the inputs that `loader` gives.
 
     An input may be the first item of a list or tuple.
+
+    >>> import pyburn
+    >>> model = pyburn.nn.Sequential(pyburn.nn.BatchNorm2d(1))
+    >>> pyburn.optim.swa_utils.update_bn([pyburn.full((1, 1, 2, 2), 3.0)], model)
+    >>> model[0].running_mean.item()
+    3.0
     """
     norms = [m for m in model.modules() if any("BatchNorm" in c.__name__ for c in type(m).__mro__)]
     if not norms:

@@ -19,9 +19,11 @@ class Whole {
 
   friend Whole operator+(const Whole& a, const Whole& b) { return fn::add(a.operand(), b.operand()); }
   friend Whole operator-(const Whole& a, const Whole& b) { return fn::sub(a.operand(), b.operand()); }
-  friend Whole operator*(const Whole& a, const Whole& b) { return fn::mul(a.operand(), b.operand()); }
-  friend Whole operator/(const Whole& a, const Whole& b) { return fn::div(a.operand(), b.operand()); }
-  friend Whole add(const Whole& a, const Whole& b, double factor) { return fn::add(a.operand(), b.operand(), factor); }
+  friend Whole operator*(const Whole& a, const Whole& b) { return b.is_one() ? a : Whole(fn::mul(a.operand(), b.operand())); }
+  friend Whole operator/(const Whole& a, const Whole& b) { return b.is_one() ? a : Whole(fn::div(a.operand(), b.operand())); }
+  friend Whole add(const Whole& a, const Whole& b, double factor) {
+    return factor == 0 ? a : Whole(fn::add(a.operand(), b.operand(), factor));
+  }
   friend Whole square_root(const Whole& a) { return fn::sqrt(a.tensor_); }
   friend Whole magnitude(const Whole& a) { return fn::abs(a.tensor_); }
   friend Whole signum(const Whole& a) { return fn::sign(a.tensor_); }
@@ -33,6 +35,7 @@ class Whole {
   }
 
  private:
+  bool is_one() const { return !tensor_.defined() && number_.to_double() == 1; }
   TensorHandle tensor_;
   Scalar number_;
 };

@@ -3,6 +3,7 @@
 // An optimiser is a struct: the numbers of its formula, how many tensors it remembers per parameter, and the formula. `step` is written
 // once, for any V that has arithmetic: it changes the parameter p and the state s by the gradient g. The CPU's kernel calls it with single
 // elements, the decomposition with whole tensors. All that depends on the number of steps is computed before, in double precision.
+// Options are numbers where they can be (a factor of 0 or 1, not a condition): every condition doubles the kernel's loops.
 #pragma once
 #include "pyburn/ir/op_info.h"
 
@@ -18,8 +19,7 @@ namespace formula {
 // The gradient to go down by: of minus the function where it is to grow, with the penalty of large parameters.
 template <class V>
 V downhill(const V& g, const V& p, bool maximize, double penalty) {
-  const V d = maximize ? g * -1.0 : g;
-  return penalty != 0 ? add(d, p, penalty) : d;
+  return add(g * (maximize ? -1.0 : 1.0), p, penalty);
 }
 // The running average of x, of which `rate` is new.
 template <class V>
@@ -34,9 +34,9 @@ V average_square(const V& old, const V& x, double keep) {
 }  // namespace formula
 
 struct SgdStep {
-  double lr = 1e-3, momentum = 0, dampening = 0, weight_decay = 0;
-  bool nesterov = false, maximize = false, first = false;  // first: the buffer starts as the gradient
-  PB_FIELDS(lr, momentum, dampening, weight_decay, nesterov, maximize, first)
+  double lr = 1e-3, momentum = 0, rate = 1, weight_decay = 0;  // rate: how much of the gradient the buffer takes
+  bool nesterov = false, maximize = false;
+  PB_FIELDS(lr, momentum, rate, weight_decay, nesterov, maximize)
   static constexpr const OpInfo* row = &op::sgd_step;
   static constexpr int kFewest = 0, kMost = 1;  // tensors of state
   int states() const { return momentum != 0; }
@@ -44,7 +44,7 @@ struct SgdStep {
   void step(V& p, const V& g, V* s) const {
     V d = formula::downhill(g, p, maximize, weight_decay);
     if (momentum != 0) {
-      s[0] = first ? d : add(s[0] * momentum, d, 1 - dampening);
+      s[0] = add(s[0] * momentum, d, rate);
       d = nesterov ? add(d, s[0], momentum) : s[0];
     }
     p = add(p, d, -lr);
@@ -62,7 +62,7 @@ struct AsgdStep {
   template <class V>
   void step(V& p, const V& g, V* s) const {
     p = add(p * (1 - lambd * eta), formula::downhill(g, p, maximize, weight_decay), -eta);
-    s[0] = mu == 1 ? p : formula::average(s[0], p, mu);
+    s[0] = formula::average(s[0], p, mu);
   }
 };
 
@@ -83,8 +83,8 @@ struct AdamStep {
     s[1] = formula::average_square(s[1], d, beta2);
     if (amsgrad) s[2] = larger(s[2], s[1]);
     const V change = s[0] / (square_root(amsgrad ? s[2] : s[1]) / root + eps);
-    if (keep != 1) p = cautious ? choose(change * p, p * keep, p) : p * keep;
-    p = add(p, change, -rate);
+    const V kept = p * keep;
+    p = add(cautious ? choose(change * p, kept, p) : kept, change, -rate);
   }
 };
 
@@ -161,14 +161,15 @@ struct AdanStep {
   double beta1 = 0.98, beta2 = 0.92, beta3 = 0.99, eps = 1e-8;
   double rate = 1e-3, change_rate = 1e-3, root = 1;  // lr / (1 - beta1^t), lr * beta2 / (1 - beta2^t), sqrt(1 - beta3^t)
   double keep = 1, shrink = 1;                       // weight decay before the step, or after it
-  bool first = false, maximize = false;
-  PB_FIELDS(beta1, beta2, beta3, eps, rate, change_rate, root, keep, shrink, first, maximize)
+  double changed = 1;                                // 0 in the first step
+  bool maximize = false;
+  PB_FIELDS(beta1, beta2, beta3, eps, rate, change_rate, root, keep, shrink, changed, maximize)
   static constexpr const OpInfo* row = &op::adan_step;
   static constexpr int kFewest = 4, kMost = 4;
   int states() const { return 4; }
   template <class V>
   void step(V& p, const V& g, V* s) const {
-    const V d = formula::downhill(g, p, maximize, 0), change = first ? d - d : d - s[3];
+    const V d = formula::downhill(g, p, maximize, 0), change = (d - s[3]) * changed;
     s[0] = formula::average(s[0], d, 1 - beta1);
     s[1] = formula::average_square(s[1], add(d, change, beta2), beta3);
     s[2] = formula::average(s[2], change, 1 - beta2);

@@ -13,7 +13,7 @@ void SgdOptions::check() const {
 }
 UpdateOf<SgdStep> advance(const SgdOptions& o, SgdState& s, const TensorHandle& p) {
   const bool first = o.momentum != 0 && !s.momentum_buffer.defined();
-  const SgdStep step{o.lr, o.momentum, o.dampening, o.weight_decay, o.nesterov, o.maximize, first};
+  const SgdStep step{o.lr, o.momentum, first ? 1 : 1 - o.dampening, o.weight_decay, o.nesterov, o.maximize};
   if (o.momentum == 0) return {step, {}};
   return {step, {started(s.momentum_buffer, p)}};
 }

@@ -73,10 +73,10 @@ UpdateOf<LionStep> advance(const LionOptions& o, LionState& s, const TensorHandl
 
 void AdanOptions::check() const { check_moments(*this); }
 UpdateOf<AdanStep> advance(const AdanOptions& o, AdanState& s, const TensorHandle& p) {
-  const bool first = ++s.step == 1;
+  const double changed = ++s.step == 1 ? 0 : 1;
   const double rate = o.lr / correction(o.beta1, s.step), change_rate = o.lr * o.beta2 / correction(o.beta2, s.step);
   const double keep = o.no_prox ? 1 - o.lr * o.weight_decay : 1, shrink = o.no_prox ? 1 : 1 / (1 + o.lr * o.weight_decay);
-  return {{o.beta1, o.beta2, o.beta3, o.eps, rate, change_rate, std::sqrt(correction(o.beta3, s.step)), keep, shrink, first, o.maximize},
+  return {{o.beta1, o.beta2, o.beta3, o.eps, rate, change_rate, std::sqrt(correction(o.beta3, s.step)), keep, shrink, changed, o.maximize},
       {started(s.exp_avg, p), started(s.exp_avg_sq, p), started(s.exp_avg_diff, p), started(s.pre_grad, p)}};
 }
 

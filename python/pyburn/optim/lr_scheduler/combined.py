@@ -94,7 +94,14 @@ class SequentialLR(_CombinedLR):
 
 
 class ChainedScheduler(_CombinedLR):
-    """Several schedulers that all make a step: their factors multiply."""
+    """Several schedulers that all make a step: their factors multiply.
+
+    >>> import pyburn
+    >>> from pyburn.lr_scheduler import ChainedScheduler, ConstantLR, ExponentialLR, rates
+    >>> optimizer = pyburn.optim.SGD([pyburn.nn.Parameter(pyburn.ones(1))], lr=1.0)
+    >>> rates(ChainedScheduler([ConstantLR(optimizer, 0.5, total_iters=2), ExponentialLR(optimizer, 0.5)]), 3)
+    [[0.5, 0.25, 0.25]]
+    """
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
         if not schedulers:

@@ -39,7 +39,14 @@ class _MomentumCycle:
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half a wave down to eta_min over T_0 steps, then again, each time T_mult times as long. `step` takes fractions of epochs."""
+    """Half a wave down to eta_min over T_0 steps, then again, each time T_mult times as long. `step` takes fractions of epochs.
+
+    >>> import pyburn
+    >>> from pyburn.lr_scheduler import CosineAnnealingWarmRestarts, rates
+    >>> optimizer = pyburn.optim.SGD([pyburn.nn.Parameter(pyburn.ones(1))], lr=1.0, momentum=0.9)
+    >>> rates(CosineAnnealingWarmRestarts(optimizer, T_0=2), 4)
+    [[1.0, 0.5, 1.0, 0.5]]
+    """
 
     def __init__(
         self,
@@ -96,6 +103,12 @@ class CyclicLR(LRScheduler, _MomentumCycle):
     """Up from base_lr to max_lr and down again in lines; lower each time in the modes triangular2 and exp_range.
 
     `scale_fn` takes the place of the mode: a function of the cycle, or of the step if `scale_mode` is "iterations".
+
+    >>> import pyburn
+    >>> from pyburn.lr_scheduler import CyclicLR, rates
+    >>> optimizer = pyburn.optim.SGD([pyburn.nn.Parameter(pyburn.ones(1))], lr=1.0, momentum=0.9)
+    >>> rates(CyclicLR(optimizer, 0.5, 1.0, step_size_up=2), 5)
+    [[0.5, 0.75, 1.0, 0.75, 0.5]]
     """
 
     def __init__(

@@ -61,7 +61,14 @@ class LambdaLR(_FunctionLR):
 
 
 class MultiplicativeLR(_FunctionLR):
-    """The present rate times lr_lambda(step)."""
+    """The present rate times lr_lambda(step).
+
+    >>> import pyburn
+    >>> from pyburn.lr_scheduler import MultiplicativeLR, rates
+    >>> optimizer = pyburn.optim.SGD([pyburn.nn.Parameter(pyburn.ones(1))], lr=1.0, momentum=0.9)
+    >>> rates(MultiplicativeLR(optimizer, lambda step: 0.5), 3)
+    [[1.0, 0.5, 0.25]]
+    """
 
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()
@@ -96,7 +103,14 @@ class FactorLR(LRScheduler):
 
 
 class StepLR(FactorLR):
-    """Times gamma every `step_size` steps."""
+    """Times gamma every `step_size` steps.
+
+    >>> import pyburn
+    >>> from pyburn.lr_scheduler import StepLR, rates
+    >>> optimizer = pyburn.optim.SGD([pyburn.nn.Parameter(pyburn.ones(1))], lr=1.0, momentum=0.9)
+    >>> rates(StepLR(optimizer, 2, gamma=0.5), 4)
+    [[1.0, 1.0, 0.5, 0.5]]
+    """
 
     _moves_on_resuming = True
 
@@ -109,7 +123,14 @@ class StepLR(FactorLR):
 
 
 class MultiStepLR(FactorLR):
-    """Times gamma at each of the milestones."""
+    """Times gamma at each of the milestones.
+
+    >>> import pyburn
+    >>> from pyburn.lr_scheduler import MultiStepLR, rates
+    >>> optimizer = pyburn.optim.SGD([pyburn.nn.Parameter(pyburn.ones(1))], lr=1.0, momentum=0.9)
+    >>> rates(MultiStepLR(optimizer, [1, 3], gamma=0.5), 4)
+    [[1.0, 0.5, 0.5, 0.25]]
+    """
 
     _moves_on_resuming = True
 
@@ -122,7 +143,14 @@ class MultiStepLR(FactorLR):
 
 
 class ConstantLR(FactorLR):
-    """Times `factor` for `total_iters` steps."""
+    """Times `factor` for `total_iters` steps.
+
+    >>> import pyburn
+    >>> from pyburn.lr_scheduler import ConstantLR, rates
+    >>> optimizer = pyburn.optim.SGD([pyburn.nn.Parameter(pyburn.ones(1))], lr=1.0, momentum=0.9)
+    >>> rates(ConstantLR(optimizer, 0.5, total_iters=2), 3)
+    [[0.5, 0.5, 1.0]]
+    """
 
     _moves_on_resuming = True
 
@@ -137,7 +165,14 @@ class ConstantLR(FactorLR):
 
 
 class LinearLR(FactorLR):
-    """From start_factor to end_factor in a line, over `total_iters` steps: a warm-up."""
+    """From start_factor to end_factor in a line, over `total_iters` steps: a warm-up.
+
+    >>> import pyburn
+    >>> from pyburn.lr_scheduler import LinearLR, rates
+    >>> optimizer = pyburn.optim.SGD([pyburn.nn.Parameter(pyburn.ones(1))], lr=1.0, momentum=0.9)
+    >>> rates(LinearLR(optimizer, 0.5, total_iters=2), 4)
+    [[0.5, 0.75, 1.0, 1.0]]
+    """
 
     def __init__(
         self,
@@ -159,7 +194,14 @@ class LinearLR(FactorLR):
 
 
 class ExponentialLR(FactorLR):
-    """Times gamma at every step."""
+    """Times gamma at every step.
+
+    >>> import pyburn
+    >>> from pyburn.lr_scheduler import ExponentialLR, rates
+    >>> optimizer = pyburn.optim.SGD([pyburn.nn.Parameter(pyburn.ones(1))], lr=1.0, momentum=0.9)
+    >>> rates(ExponentialLR(optimizer, 0.5), 3)
+    [[1.0, 0.5, 0.25]]
+    """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -170,7 +212,14 @@ class ExponentialLR(FactorLR):
 
 
 class PolynomialLR(FactorLR):
-    """From the first rate to zero over `total_iters` steps, along a power of what is left."""
+    """From the first rate to zero over `total_iters` steps, along a power of what is left.
+
+    >>> import pyburn
+    >>> from pyburn.lr_scheduler import PolynomialLR, rates
+    >>> optimizer = pyburn.optim.SGD([pyburn.nn.Parameter(pyburn.ones(1))], lr=1.0, momentum=0.9)
+    >>> rates(PolynomialLR(optimizer, 2), 4)
+    [[1.0, 0.5, 0.0, 0.0]]
+    """
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters, self.power = total_iters, power

@@ -65,6 +65,28 @@ class Slots {
   SmallVector<TensorHandle, 6> work_, target_;
 };
 
+// All parameters are one range of elements, which threads take parts of.
+template <class T>
+void step_all(const void* attrs, int states, Inputs in, Outputs out,
+    void (*step_elements)(const void* attrs, const Slots<T>& slots, int64_t begin, int64_t end)) {
+  const int64_t n = int64_t(in.size()) / (2 + states);
+  std::vector<Slots<T>> slots;
+  std::vector<int64_t> ends;
+  int64_t total = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    slots.emplace_back(in, out, n, i);
+    ends.push_back(total += slots.back().numel());
+  }
+  parallel_for(total, kGrain, [&](int64_t begin, int64_t end) {
+    for (size_t i = size_t(std::upper_bound(ends.begin(), ends.end(), begin) - ends.begin()); begin < end; ++i) {
+      const int64_t first = ends[i] - slots[i].numel(), stop = std::min(end, ends[i]);
+      if (begin < stop) step_elements(attrs, slots[i], begin - first, stop - first);
+      begin = stop;
+    }
+  });
+  for (const Slots<T>& s : slots) s.write_back();
+}
+
 }  // namespace pyburn::cpu
 #endif
 
@@ -74,8 +96,9 @@ namespace {
 
 // Elements [begin, end) of one parameter. The number of states is fixed, so that everything stays in registers.
 template <class T, int states, class A>
-void step_elements(const A& given, const Slots<T>& slots, int64_t begin, int64_t end) {
-  const A a = given;  // a copy that no store can reach
+void step_elements(const void* attrs, const Slots<T>& slots, int64_t begin, int64_t end) {
+  const A a = *static_cast<const A*>(attrs);  // a copy that no store can reach
+  if (a.states() != states) return;           // tells the compiler what the options are that decide it
   T* HWY_RESTRICT p = slots[0];
   const T* HWY_RESTRICT g = slots[1];
   T* state[states + 1];
@@ -89,34 +112,11 @@ void step_elements(const A& given, const Slots<T>& slots, int64_t begin, int64_t
   }
 }
 
-// All parameters are one range of elements, which threads take parts of.
-template <class T, int states, class A>
-void step_all(const A& a, Inputs in, Outputs out) {
-  const int64_t n = int64_t(in.size()) / (2 + states);
-  std::vector<Slots<T>> slots;
-  std::vector<int64_t> ends;
-  int64_t total = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    slots.emplace_back(in, out, n, i);
-    ends.push_back(total += slots.back().numel());
-  }
-  parallel_for(total, kGrain, [&](int64_t begin, int64_t end) {
-    size_t i = size_t(std::upper_bound(ends.begin(), ends.end(), begin) - ends.begin());
-    while (begin < end) {
-      const int64_t first = ends[i] - slots[i].numel(), stop = std::min(end, ends[i]);
-      step_elements<T, states>(a, slots[i], begin - first, stop - first);
-      begin = stop;
-      ++i;
-    }
-  });
-  for (const Slots<T>& s : slots) s.write_back();
-}
-
 template <class T, class A, int states = A::kFewest>
 void update(const A& a, Inputs in, Outputs out) {
   if constexpr (states < A::kMost)
     if (a.states() > states) return update<T, A, states + 1>(a, in, out);
-  step_all<T, states>(a, in, out);
+  step_all<T>(&a, states, in, out, step_elements<T, states, A>);
 }
 
 template <class... A>
