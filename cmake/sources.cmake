@@ -20,6 +20,7 @@ set(PYBURN_SOURCES
   src/pyburn/ir/wire.cpp
   src/pyburn/ir/wire_graph.cpp
   src/pyburn/runtime/allocator.cpp
+  src/pyburn/runtime/autocast.cpp
   src/pyburn/runtime/device.cpp
   src/pyburn/runtime/generator.cpp
   src/pyburn/runtime/run.cpp
@@ -165,8 +166,17 @@ set(PYBURN_SOURCES
   src/pyburn/nn/activation.cpp
   src/pyburn/nn/shape.cpp
   src/pyburn/optim/adam_update.cpp
+  src/pyburn/nn/stateless.cpp
+  src/pyburn/optim/descent_updates.cpp
+  src/pyburn/optim/gradient_clipping.cpp
+  src/pyburn/optim/lbfgs.cpp
+  src/pyburn/optim/line_search.cpp
+  src/pyburn/optim/matrix_updates.cpp
+  src/pyburn/optim/moment_updates.cpp
   src/pyburn/optim/optimizer.cpp
-  src/pyburn/optim/sgd_update.cpp
+  src/pyburn/optim/scaled_updates.cpp
+  src/pyburn/optim/schedule.cpp
+  src/pyburn/optim/update.cpp
   src/pyburn/io/atomic_file.cpp
   src/pyburn/io/mapped_file.cpp
   src/pyburn/io/safetensors_read.cpp
@@ -181,6 +191,7 @@ set(PYBURN_SOURCES
 # The Python extension. No logic: what C++ can do, made callable.
 set(PYBURN_BINDINGS
   python/bindings/arguments.cpp
+  python/bindings/bind_amp.cpp
   python/bindings/bind_autograd.cpp
   python/bindings/bind_backend.cpp
   python/bindings/bind_containers.cpp
@@ -192,6 +203,7 @@ set(PYBURN_BINDINGS
   python/bindings/bind_module.cpp
   python/bindings/bind_nn.cpp
   python/bindings/bind_optim.cpp
+  python/bindings/bind_schedule.cpp
   python/bindings/dlpack.cpp
   python/bindings/errors.cpp
   python/bindings/function_object.cpp

@@ -1,6 +1,10 @@
 // Optimiser steps for Python, where groups and state are plain dicts.
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/string.h>
+
 #include "objects.h"
 #include "pyburn/ops/generated/copy.h"
+#include "pyburn/optim/lbfgs.h"
 #include "pyburn/optim/optimizer.h"
 #include "pyburn/runtime/transfer.h"
 #include "python_fields.h"
@@ -17,60 +21,131 @@ Options options_from(nb::handle group) {
   return o;
 }
 
-void read_field(nb::handle value, TensorHandle& field) {
-  if (value.is_valid() && is_tensor(value.ptr())) field = unwrap(value.ptr());
-}
-void read_field(nb::handle value, int64_t& field) {
-  if (value.is_valid()) field = nb::cast<int64_t>(nb::int_(value));
+double number_from(nb::handle value) {
+  const double number = PyFloat_AsDouble(value.ptr());
+  if (PyErr_Occurred()) throw nb::python_error();
+  return number;
 }
 
+void read_field(nb::handle value, TensorHandle& field) {
+  if (is_tensor(value.ptr())) field = unwrap(value.ptr());
+}
+void read_field(nb::handle value, int64_t& field) { field = int64_t(number_from(value)); }
+void read_field(nb::handle value, double& field) { field = number_from(value); }
+template <class T>
+void read_field(nb::handle values, std::vector<T>& field) {
+  for (nb::handle value : values) read_field(value, field.emplace_back());
+}
+
+nb::object written_field(const TensorHandle& field) { return field.defined() ? nb::cast(field) : nb::object(); }
+nb::object written_field(int64_t field) { return nb::int_(field); }
+nb::object written_field(double field) { return nb::float_(field); }
+template <class T>
+nb::object written_field(const std::vector<T>& field) {
+  nb::list values;
+  for (const T& value : field) values.append(written_field(value));
+  return values;
+}
+
+template <class State, class Visit>
+void visit_fields(State& s, Visit visit) {
+  std::string_view names = State::field_names();
+  std::apply([&](auto&... field) { (visit(std::string(detail::next_name(names)), field), ...); }, s.fields());
+}
 // The state of a parameter: read from its dict, and what the step has made or changed written back.
 template <class State>
 State state_from(nb::handle dict) {
   State s;
-  s.visit([&](const char* name, auto& field) { read_field(PyDict_GetItemString(dict.ptr(), name), field); });
+  visit_fields(s, [&](const std::string& name, auto& field) {
+    const nb::handle value = PyDict_GetItemString(dict.ptr(), name.c_str());
+    if (value.is_valid() && !value.is_none()) read_field(value, field);
+  });
   return s;
 }
 template <class State>
 void write_state(State& s, nb::handle dict) {
-  s.visit([&](const char* name, auto& field) {
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(field)>, TensorHandle>) {
-      if (field.defined()) dict[name] = nb::cast(field);
-    } else {
-      dict[name] = field;
-    }
+  visit_fields(s, [&](const std::string& name, auto& field) {
+    if (const nb::object value = written_field(field); value.is_valid()) dict[name.c_str()] = value;
   });
+}
+
+std::vector<TensorHandle> tensors_from(nb::handle list) {
+  std::vector<TensorHandle> tensors;
+  for (nb::handle h : list) tensors.push_back(nb::cast<TensorHandle>(h));
+  return tensors;
+}
+optim::GradientClipping clipping_from(nb::handle clip) {  // None, or a kind and a limit
+  if (clip.is_none()) return {};
+  return optim::GradientClipping::named(nb::cast<std::string>(clip[0]), nb::cast<double>(clip[1]));
 }
 
 // One step of a group. `states` are dicts, one per parameter.
 template <class Options, class State>
-void step(nb::handle group, nb::list parameters, nb::list states) {
+void step(nb::handle group, nb::list parameters, nb::list states, nb::handle clip) {
   const Options options = options_from<Options>(group);
-  std::vector<TensorHandle> p;
+  const optim::GradientClipping clipping = clipping_from(clip);
+  const std::vector<TensorHandle> p = tensors_from(parameters);
   std::vector<State> s;
-  for (nb::handle h : parameters) p.push_back(nb::cast<TensorHandle>(h));
   for (nb::handle h : states) s.push_back(state_from<State>(h));
   std::vector<State*> pointers;
   for (State& one : s) pointers.push_back(&one);
   {
     const GilRelease released;
-    optim::update(options, p, pointers);
+    update(options, p, pointers, clipping);
   }
   for (size_t i = 0; i < s.size(); ++i) write_state(s[i], states[i]);
+}
+
+// What Python's class of that name calls: check(options) and step(...).
+template <class Options, class State>
+void bind(nb::module_& m, const char* name) {
+  nb::module_ o = m.def_submodule(name);
+  o.def("check", [](nb::handle group) { options_from<Options>(group).check(); });
+  o.def("step", step<Options, State>, nb::arg("group"), nb::arg("parameters"), nb::arg("states"), nb::arg("clip").none());
+}
+
+double lbfgs(nb::handle group, nb::list parameters, nb::dict state, nb::callable closure) {
+  const auto options = options_from<optim::LbfgsOptions>(group);
+  optim::LbfgsState s = state_from<optim::LbfgsState>(state);
+  auto keep = [&] { write_state(s, state); };
+  double first = 0;
+  try {
+    first = optim::lbfgs_step(options, tensors_from(parameters), s, [&] { return number_from(closure()); });
+  } catch (...) {  // the closure may raise: what was learnt until then stays
+    keep();
+    throw;
+  }
+  keep();
+  return first;
 }
 
 }  // namespace
 
 void bind_optim(nb::module_& m) {
   nb::module_ o = m.def_submodule("_optim");
-  o.def("sgd_step", step<optim::SgdOptions, optim::SgdState>);
-  o.def("adam_step", step<optim::AdamOptions, optim::AdamState>);
+  bind<optim::SgdOptions, optim::SgdState>(o, "SGD");
+  bind<optim::AsgdOptions, optim::AsgdState>(o, "ASGD");
+  bind<optim::AdamOptions, optim::AdamState>(o, "Adam");
+  bind<optim::AdamaxOptions, optim::AdamaxState>(o, "Adamax");
+  bind<optim::NAdamOptions, optim::NAdamState>(o, "NAdam");
+  bind<optim::RAdamOptions, optim::RAdamState>(o, "RAdam");
+  bind<optim::LionOptions, optim::LionState>(o, "Lion");
+  bind<optim::AdanOptions, optim::AdanState>(o, "Adan");
+  bind<optim::AdagradOptions, optim::AdagradState>(o, "Adagrad");
+  bind<optim::AdadeltaOptions, optim::AdadeltaState>(o, "Adadelta");
+  bind<optim::RmspropOptions, optim::RmspropState>(o, "RMSprop");
+  bind<optim::RpropOptions, optim::RpropState>(o, "Rprop");
+  bind<optim::MuonOptions, optim::MuonState>(o, "Muon");
+  bind<optim::AdafactorOptions, optim::AdafactorState>(o, "Adafactor");
+  nb::module_ l = o.def_submodule("LBFGS");
+  l.def("check", [](nb::handle group) { options_from<optim::LbfgsOptions>(group).check(); });
+  l.def("step", lbfgs);
+  o.def(
+      "check_clipping", [](nb::handle clip) { clipping_from(clip); }, nb::arg("clip").none());
   o.def("fitted", [](const TensorHandle& value, const TensorHandle& parameter) {
     const TensorHandle here = moved_to(parameter.device(), value);
     return is_floating(here.dtype()) ? fn::cast(here, parameter.dtype()) : fn::clone(here);
   });
-  o.def("check_sgd", [](nb::handle group) { options_from<optim::SgdOptions>(group).check(); });
-  o.def("check_adam", [](nb::handle group) { options_from<optim::AdamOptions>(group).check(); });
 }
 
 }  // namespace pyburn::python

@@ -21,6 +21,8 @@ NB_MODULE(_core, m) {
   bind_inference(m);
   bind_nn(m);
   bind_optim(m);
+  bind_schedule(m);
+  bind_amp(m);
   bind_io(m);
   bind_plugins(m);
   bind_backend(m);

@@ -26,6 +26,8 @@ void bind_dlpack(nanobind::module_& m);
 void bind_inference(nanobind::module_& m);
 void bind_nn(nanobind::module_& m);
 void bind_optim(nanobind::module_& m);
+void bind_schedule(nanobind::module_& m);  // after bind_optim
+void bind_amp(nanobind::module_& m);
 void bind_io(nanobind::module_& m);
 void bind_plugins(nanobind::module_& m);  // libraries of other packages
 

@@ -1,7 +1,9 @@
 # What `import pyburn` offers. Dtypes are called float, int and bool here, so that annotations must stand elsewhere.
+from . import amp as amp
 from . import autograd as autograd
 from . import backend as backend
 from . import linalg as linalg
+from . import lr_scheduler as lr_scheduler
 from . import return_types as return_types
 from . import special as special
 from ._cmake import cmake_dir as cmake_dir
@@ -41,6 +43,10 @@ from ._types import ShapeError as ShapeError
 from ._types import Size as Size
 from ._types import Tensor as Tensor
 from ._types import UnsupportedOp as UnsupportedOp
+from .amp.autocast_mode import autocast as autocast
+from .amp.autocast_mode import clear_autocast_cache as clear_autocast_cache
+from .amp.autocast_mode import get_autocast_dtype as get_autocast_dtype
+from .amp.autocast_mode import is_autocast_enabled as is_autocast_enabled
 from .autograd import enable_grad as enable_grad
 from .autograd import inference_mode as inference_mode
 from .autograd import no_grad as no_grad

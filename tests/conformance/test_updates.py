@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+from pathlib import Path
+
 import numpy as np
+import optim_cases
 import pytest
 from harness import DEVICES, assert_close, download, upload
 
 import pyburn
 from pyburn import _core, optim
+
+GOLDEN = json.loads(gzip.decompress((Path(__file__).parent.parent / "golden" / "optim.json.gz").read_bytes()))["optimizers"]
+# The defaults of each optimiser, and options that depend on each other: the decompositions and the kernels have one formula.
+RECORDED = [(case, row) for case, row in zip(optim_cases.optimizer_cases(), GOLDEN) if not case[1] or case in optim_cases.TOGETHER]
 
 SHAPES = [(3, 2), (), (0,), (5,)]
 STEPS = 3
@@ -70,6 +79,22 @@ def test_steps(optimiser, reference, options, dtype, device):
     for i, p in enumerate(parameters):
         assert_close(download(p), np.asarray(reference(start[i], [arrays[i] for arrays in gradients], lr=0.1, **options), dtype), dtype)
         assert p._version >= STEPS  # a decomposition writes once more
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(("case", "expected"), RECORDED, ids=[optim_cases.case_id(case) for case, _ in RECORDED])
+def test_steps_are_pytorchs(case, expected, device):
+    name, options = case
+    usual = pyburn.get_default_device()
+    pyburn.set_default_device(f"autodiff({device})")
+    try:
+        after, optimizer = optim_cases.run_optimizer(pyburn, name, options)
+    finally:
+        pyburn.set_default_device(usual)
+    tolerance = 0.5 * optimizer.param_groups[0]["lr"] if name == "Muon" else 1e-6
+    for step, values in expected["after"].items():
+        for mine, theirs in zip(after[step], values):
+            np.testing.assert_allclose(mine, theirs, rtol=0, atol=tolerance)
 
 
 def test_gradient_must_fit():

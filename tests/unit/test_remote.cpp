@@ -73,7 +73,7 @@ TEST(Remote, LayersAndOptimisers) {
     const Tensor x = numbers(d, {2, 3, 5, 5}), w = numbers(d, {4, 3, 3, 3}, 2);
     const Tensor y = softmax(flatten(relu(conv2d(x, w, {}, Dims{1}, Dims{1})), 1), 1);
     const Tensor p = numbers(d, {4}, 3), g = numbers(d, {4}, 4), b = zeros(Dims{4}, {}, &d);
-    sgd_step(SgdStep{.lr = 0.1, .momentum = 0.9, .tensors = 1}, {p}, {g}, {b});
+    run_update(SgdStep{.lr = 0.1, .momentum = 0.9}, {p}, {g}, std::vector<pyburn::Tensors>{{b}});
     return {y, p, b, zeros(Dims{0, 3}, {}, &d)};
   });
 }

@@ -71,7 +71,7 @@ TEST_F(Routed, WritesInPlace) {
     mul_into(part, part, slice(transpose(x, 0, 1), 0, 0, 5, 2));
     mul_into(y, x, x);
     const Tensor p = numbers(d, {4}, 3), b = zeros(Dims{4}, {}, &d);
-    sgd_step(SgdStep{.lr = 0.1, .momentum = 0.9, .tensors = 1}, {p}, {numbers(d, {4}, 4)}, {b});
+    run_update(SgdStep{.lr = 0.1, .momentum = 0.9}, {p}, {numbers(d, {4}, 4)}, std::vector<pyburn::Tensors>{{b}});
     return {x, part, y, p, b};
   });
 }

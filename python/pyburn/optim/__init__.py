@@ -1,7 +1,33 @@
-"""Optimisers: PyTorch's classes, one operation per step and group."""
+"""Optimisers: PyTorch's classes and more, one operation per step and group."""
 
-from .adam import Adam, AdamW
+from . import lr_scheduler, swa_utils
+from .descent import ASGD, SGD
+from .lbfgs import LBFGS
+from .matrices import Adafactor, Muon
+from .moments import Adam, Adamax, AdamW, Adan, Lion, NAdam, RAdam
+from .native import GradientClipping
 from .optimizer import Optimizer
-from .sgd import SGD
+from .scaled import Adadelta, Adagrad, RMSprop, Rprop
 
-__all__ = ["SGD", "Adam", "AdamW", "Optimizer"]
+__all__ = [
+    "ASGD",
+    "LBFGS",
+    "SGD",
+    "Adadelta",
+    "Adafactor",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "Adan",
+    "GradientClipping",
+    "Lion",
+    "Muon",
+    "NAdam",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "lr_scheduler",
+    "swa_utils",
+]

@@ -2,30 +2,72 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from .. import _core
-from .._core import Tensor, float32, full
-from ..autograd import enable_grad
+from .._core import Tensor
+from ..nn.hooks import RemovableHandle
+
+# Iterables of tensors, of (name, tensor) pairs, or of dicts with a key "params" and options of their own.
+Params = Iterable[Any]
+
+_pre_hooks: dict[int, Any] = {}
+_post_hooks: dict[int, Any] = {}
+_HOOKS = ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_state_dict_pre", "load_state_dict_post")
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """hook(optimizer, args, kwargs) is called before the step of every optimiser; it may return changed (args, kwargs).
+
+    >>> from pyburn.optim.optimizer import register_optimizer_step_pre_hook
+    >>> handle = register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: None)
+    >>> handle.remove()
+    """
+    return RemovableHandle(_pre_hooks, False, hook)  # type: ignore[arg-type]
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """hook(optimizer, args, kwargs) is called after the step of every optimiser.
+
+    >>> from pyburn.optim.optimizer import register_optimizer_step_post_hook
+    >>> handle = register_optimizer_step_post_hook(lambda optimizer, args, kwargs: None)
+    >>> handle.remove()
+    """
+    return RemovableHandle(_post_hooks, False, hook)  # type: ignore[arg-type]
 
 
 class Optimizer:
     """Base class of all optimisers; subclasses define `step`.
 
     `params` is an iterable of tensors, of (name, tensor) pairs, or of dicts with a key "params" and options of their own.
+
+    >>> import pyburn
+    >>> class Descent(pyburn.optim.Optimizer):
+    ...     def step(self, closure=None):
+    ...         with pyburn.no_grad():
+    ...             for group in self.param_groups:
+    ...                 for p in group["params"]:
+    ...                     p -= group["lr"] * p.grad
+    >>> p = pyburn.nn.Parameter(pyburn.ones(1))
+    >>> p.grad = pyburn.ones(1)
+    >>> Descent([p], {"lr": 0.25}).step()
+    >>> p.item()
+    0.75
     """
 
-    def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
+    def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
             raise TypeError(
                 f"params argument given to the optimizer should be an iterable of Tensors or dicts, but got {type(params).__name__}"
             )
         self.defaults = defaults
-        self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
+        self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
+        self._start()
         groups = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
@@ -34,19 +76,31 @@ class Optimizer:
         for group in groups:
             self.add_param_group(group)
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "step" in cls.__dict__:
+            cls.step = _with_hooks(cls.__dict__["step"])  # type: ignore[method-assign]
+
+    def _start(self) -> None:
+        self._hooks: dict[str, dict[int, Any]] = {name: {} for name in _HOOKS}
+        self._stepping = False
+        self._opt_called = False  # schedulers warn when they come first
+
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Adds parameters with options of their own."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
-        group = {"params": _parameter_list(param_group["params"])}
-        group.update({key: value for key, value in param_group.items() if key != "params"})
-        if group["params"] and isinstance(group["params"][0], tuple):
-            group["param_names"] = [name for name, _ in group["params"]]
-            group["params"] = [parameter for _, parameter in group["params"]]
+        given = _parameter_list(param_group["params"])
+        names = [p[0] for p in given if isinstance(p, tuple)]
+        group = {**param_group, "params": [p[1] if isinstance(p, tuple) else p for p in given]}
+        if names and len(names) != len(given):
+            raise ValueError("all optimizer params should be with/without names. Some param names are missing")
+        if names:
+            group["param_names"] = names
         for parameter in group["params"]:
             if not isinstance(parameter, Tensor):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(parameter).__name__}")
-            if not (parameter.is_leaf or self.defaults.get("differentiable")):
+            if not (parameter.is_leaf or getattr(parameter, "retains_grad", False)):
                 raise ValueError("can't optimize a non-leaf Tensor")
         for key, value in self.defaults.items():
             group.setdefault(key, value)
@@ -55,42 +109,53 @@ class Optimizer:
             warnings.warn("optimizer contains a parameter group with duplicate parameters", stacklevel=3)
         if any(id(p) in mine for other in self.param_groups for p in other["params"]):
             raise ValueError("some parameters appear in more than one parameter group")
+        if any(("param_names" in other) != bool(names) for other in self.param_groups):
+            raise ValueError(
+                "all optimizer param groups should be with/without names. "
+                f"cannot add param group {'with' if names else 'without'} names to the optimizer"
+            )
+        self._check_group(group)
         self.param_groups.append(group)
+
+    def _check_group(self, group: dict[str, Any]) -> None:
+        """Raises for options that make no sense."""
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Resets the gradients of all parameters."""
         for group in self.param_groups:
             for parameter in group["params"]:
-                if parameter.grad is None:
-                    continue
-                parameter.grad = None if set_to_none else _core.zeros_like(parameter.grad)
+                if parameter.grad is not None:
+                    parameter.grad = None if set_to_none else _core.zeros_like(parameter.grad)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Updates the parameters; `closure` computes the loss again and is called first."""
-        loss = None
-        if closure is not None:
-            with enable_grad():
-                loss = closure()
-        for group in self.param_groups:
-            self._step_group(group)
-        return loss
-
-    def _step_group(self, group: dict[str, Any]) -> None:
         raise NotImplementedError
 
     def state_dict(self) -> dict[str, Any]:
         """Options by group and state by the parameter's position, in PyTorch's layout."""
-        position = {id(p): i for i, p in enumerate(p for group in self.param_groups for p in group["params"])}
+        for hook in list(self._hooks["state_dict_pre"].values()):
+            hook(self)
+        position: dict[int, int] = {}
+        for parameter in (p for group in self.param_groups for p in group["params"]):
+            position.setdefault(id(parameter), len(position))
         groups = []
         for group in self.param_groups:
             packed = {key: value for key, value in group.items() if key != "params"}
             packed["params"] = [position[id(p)] for p in group["params"]]
             groups.append(packed)
-        state = {position[id(p)] if isinstance(p, Tensor) else p: _saved(values) for p, values in self.state.items()}
-        return {"state": state, "param_groups": groups}
+        state = {position[id(p)] if isinstance(p, Tensor) else p: self._saved(values) for p, values in self.state.items()}
+        result: dict[str, Any] = {"state": state, "param_groups": groups}
+        for hook in list(self._hooks["state_dict_post"].values()):
+            changed = hook(self, result)
+            result = result if changed is None else changed
+        return result
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Takes over what state_dict() of a like optimiser gave."""
+        state_dict = dict(state_dict)
+        for hook in list(self._hooks["load_state_dict_pre"].values()):
+            changed = hook(self, state_dict)
+            state_dict = state_dict if changed is None else changed
         saved_groups = state_dict["param_groups"]
         if len(saved_groups) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
@@ -102,14 +167,55 @@ class Optimizer:
         self.state = defaultdict(dict)
         for key, values in state_dict["state"].items():
             if key in parameters:
-                self.state[parameters[key]] = _loaded(values, parameters[key])
+                self.state[parameters[key]] = self._loaded(values, parameters[key])
             else:
                 self.state[key] = values
         for saved, group in zip(saved_groups, self.param_groups):
             group.update({key: value for key, value in saved.items() if key != "params"})
+        for hook in list(self._hooks["load_state_dict_post"].values()):
+            hook(self)
+
+    def _saved(self, values: dict[str, Any]) -> dict[str, Any]:
+        """The state of a parameter as it is saved."""
+        return values
+
+    def _loaded(self, values: dict[str, Any], parameter: Tensor) -> dict[str, Any]:
+        """A copy of saved state that fits the parameter's device and dtype."""
+        return {key: _fitted(value, parameter) for key, value in values.items()}
+
+    def _register(self, where: str, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        return RemovableHandle(self._hooks[where], prepend, hook)  # type: ignore[arg-type]
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """hook(optimizer, args, kwargs) is called before step; it may return changed (args, kwargs)."""
+        return self._register("step_pre", hook)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """hook(optimizer, args, kwargs) is called after step."""
+        return self._register("step_post", hook)
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """hook(optimizer) is called before state_dict."""
+        return self._register("state_dict_pre", hook, prepend)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """hook(optimizer, state_dict) is called after state_dict; it may return another dict."""
+        return self._register("state_dict_post", hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """hook(optimizer, state_dict) is called before load_state_dict; it may return another dict."""
+        return self._register("load_state_dict_pre", hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """hook(optimizer) is called after load_state_dict."""
+        return self._register("load_state_dict_post", hook, prepend)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._start()
 
     def __repr__(self) -> str:
         text = type(self).__name__ + " ("
@@ -117,6 +223,34 @@ class Optimizer:
             text += f"\nParameter Group {i}\n"
             text += "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
         return text + ")"
+
+
+def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
+    """A `step` with the hooks around it; a step that calls its base's runs them once."""
+
+    @functools.wraps(step)
+    def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        if self._stepping:
+            return step(self, *args, **kwargs)
+        all_args: tuple[Any, ...] = (self, *args)
+        for hook in [*_pre_hooks.values(), *self._hooks["step_pre"].values()]:
+            changed = hook(self, all_args, kwargs)
+            if changed is None:
+                continue
+            if not (isinstance(changed, tuple) and len(changed) == 2):
+                raise RuntimeError(f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}.")
+            all_args, kwargs = changed
+        self._stepping = True
+        try:
+            result = step(*all_args, **kwargs)
+        finally:
+            self._stepping = False
+        self._opt_called = True
+        for hook in [*self._hooks["step_post"].values(), *_post_hooks.values()]:
+            hook(self, all_args, kwargs)
+        return result
+
+    return hooked
 
 
 def _parameter_list(params: Any) -> list[Any]:
@@ -130,22 +264,11 @@ def _parameter_list(params: Any) -> list[Any]:
     return list(params)
 
 
-def _saved(values: dict[str, Any]) -> dict[str, Any]:
-    """PyTorch counts steps in a tensor; a number serves us better while training."""
-    return {key: full((), float(value), dtype=float32) if key == "step" else value for key, value in values.items()}
-
-
-def _loaded(values: dict[str, Any], parameter: Tensor) -> dict[str, Any]:
-    """A copy of saved state that fits the parameter's device and dtype."""
-    result: dict[str, Any] = {}
-    for key, value in values.items():
-        if key == "step":
-            result[key] = int(value.item() if isinstance(value, Tensor) else value)
-        else:
-            result[key] = _core._optim.fitted(value, parameter) if isinstance(value, Tensor) else value
-    return result
-
-
-def refuse_differentiable(differentiable: bool, name: str) -> None:
-    if differentiable:
-        raise NotImplementedError(f"[{name}] differentiable=True is not supported: the step is one operation without a gradient")
+def _fitted(value: Any, parameter: Tensor) -> Any:
+    if isinstance(value, Tensor):
+        return _core._optim.fitted(value, parameter)
+    if isinstance(value, dict):
+        return {key: _fitted(item, parameter) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_fitted(item, parameter) for item in value)
+    return value

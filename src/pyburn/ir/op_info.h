@@ -33,6 +33,13 @@ enum class Cast : uint8_t {
   to_result,      // to the dtype of the first output
 };
 
+// What autocast does to the floating inputs, where it is on (runtime/autocast.h).
+enum class Autocast : uint8_t {
+  none,   // nothing
+  lower,  // to its dtype
+  full,   // to float32
+};
+
 // What the gradient rule reads. `others`: input i is kept only if another input requires a gradient (products).
 // `later_outputs`: all but the first (the indices beside values), so that users may go on to write into it.
 enum Saves : uint8_t { nothing = 0, inputs = 1, outputs = 2, others = 4, later_outputs = 8 };
@@ -49,6 +56,7 @@ struct OpSpec {
   const char* doc;
   Kind kind = Kind::opaque;
   Cast cast = Cast::none;
+  Autocast autocast = Autocast::none;
   Saves saves = nothing;
   bool may_alias = false;         // the result may be a view of the input: its decomposition says
   bool in_place = false;          // has the form x.op_(), although not elementwise

@@ -216,6 +216,7 @@ constinit OpInfo mish =
 constinit OpInfo softplus = activation(define<Softplus, infer_softplus, grad_softplus, decompose_softplus>(
                                            {.schema = "softplus(Tensor input, float beta=1.0, float threshold=20.0) -> Tensor",
                                                .doc = "log(1 + exp(beta x)) / beta, and x itself where beta x is above the threshold.",
+                                               .autocast = Autocast::full,
                                                .torch = "torch.nn.functional.softplus",
                                                .example = "pyburn.softplus(pyburn.tensor([-1., 1.]))"}),
     R"(

@@ -15,6 +15,7 @@
 #include "pyburn/ops/generated/transcendental.h"
 #include "pyburn/ops/random.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/runtime/autocast.h"
 
 namespace pyburn {
 namespace {
@@ -143,6 +144,7 @@ constinit OpInfo attention = define<Attention, infer, grad_attention, decompose_
                "logsumexp)",
         .doc = "softmax(scale * query @ key.T + mask) @ value over (batch, head, token, feature), and the logarithm of each softmax's sum.",
         .kind = Kind::contract,
+        .autocast = Autocast::lower,
         .saves = inputs | outputs,
         .torch =
             "lambda q, k, v, m, c, s: (lambda x: (torch.softmax(x, -1) @ v.repeat_interleave(q.shape[1] // v.shape[1], 1), "
@@ -240,8 +242,10 @@ Shape leading(const Shape& s) {
 }
 }  // namespace
 
-TensorHandle fn::scaled_dot_product_attention(const TensorHandle& query, const TensorHandle& key, const TensorHandle& value,
-    const TensorHandle& attn_mask, double dropout_p, bool is_causal, std::optional<double> scale, bool enable_gqa) {
+TensorHandle fn::scaled_dot_product_attention(const TensorHandle& given_query, const TensorHandle& given_key,
+    const TensorHandle& given_value, const TensorHandle& attn_mask, double dropout_p, bool is_causal, std::optional<double> scale,
+    bool enable_gqa) {
+  const TensorHandle query = lowered(given_query), key = lowered(given_key), value = lowered(given_value);
   for (const TensorHandle* x : {&query, &key, &value}) require(x->rank() >= 2, "expected at least 2 axes: got {}", x->shape());
   require<ValueError>(!attn_mask.defined() || !is_causal, "attn_mask and is_causal exclude each other");
   require<ValueError>(dropout_p >= 0 && dropout_p <= 1, "expected a dropout_p between 0 and 1: got {}", dropout_p);

@@ -190,6 +190,7 @@ constinit OpInfo div =
 constinit OpInfo pow =
     elementwise(define<Binary, infer_pow, grad_pow>({.schema = "pow(Tensor|Scalar input, Tensor|Scalar exponent) -> Tensor",
                     .doc = "input to the power of exponent.",
+                    .autocast = Autocast::full,
                     .saves = inputs | outputs,
                     .example = "pyburn.pow(pyburn.tensor([1., 2.]), 2)"}),
         Cast::promote, kPowers);

@@ -10,6 +10,7 @@
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/rules.h"
 #include "pyburn/ops/spatial.h"
+#include "pyburn/runtime/autocast.h"
 
 namespace pyburn {
 namespace {
@@ -169,7 +170,7 @@ struct Call {
 
   Call(int axes, const TensorHandle& input, const TensorHandle& weight, const Dims& stride, const Dims& padding, const Dims& dilation,
       int64_t groups)
-      : x(input), w(weight), axes(axes), batched(input.rank() == axes + 2) {
+      : x(lowered(input)), w(lowered(weight)), axes(axes), batched(input.rank() == axes + 2) {
     require(weight.rank() == axes + 2, "expected a weight of {} axes: got {}", axes + 2, weight.shape());
     require(batched || input.rank() == axes + 1, "expected an input of {} or {} axes: got {}", axes + 1, axes + 2, input.shape());
     attrs = {spread(stride, axes, "stride", 1), spread(padding, axes, "padding", 0), spread(dilation, axes, "dilation", 1), groups};
@@ -187,7 +188,8 @@ struct Call {
   TensorHandle run(const TensorHandle& bias) const {
     if (bias.defined()) require(bias.rank() == 1, "expected a bias of one axis: got {}", bias.shape());
     InputList in;
-    in.add(x), in.add(w), in.add(bias);
+    const TensorHandle b = lowered(bias);
+    in.add(x), in.add(w), in.add(b);
     return finish(call(axes == 3 ? op::conv3d : op::conv2d, attrs, in));
   }
   // The gradient with respect to an input of extents `size`, where x is the gradient of the output.
@@ -199,7 +201,7 @@ struct Call {
       require(bias.shape() == Shape{size[1]}, "bias does not match the weight: got {} for {}", bias.shape(), w.shape());
       Dims along(size.size(), 1);
       along[1] = size[1];
-      y = y + reshape(bias, along);
+      y = y + reshape(lowered(bias), along);
     }
     return finish(y);
   }

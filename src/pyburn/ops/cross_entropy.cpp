@@ -66,6 +66,7 @@ constinit OpInfo class_loss = define<ClassLoss, infer, grad,
     by_gather>({.schema = "class_loss(Tensor input, Tensor target, int ignore_index=-100) -> (Tensor loss, Tensor logsumexp)",
     .doc =
         "Minus the logarithm of the softmax of scores (N, C, ...) at the classes in target, and the logarithm of the sum of exp(scores).",
+    .autocast = Autocast::full,
     .saves = inputs | later_outputs,
     .torch = "lambda x, t, ignore_index=-100: (torch.nn.functional.cross_entropy(x, t, reduction='none', ignore_index=ignore_index), "
              "torch.logsumexp(x, 1))",

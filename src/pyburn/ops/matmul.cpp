@@ -5,6 +5,7 @@
 #include "pyburn/ops/generated/matmul.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/runtime/autocast.h"
 
 namespace pyburn {
 namespace {
@@ -33,6 +34,7 @@ namespace op {
 constinit OpInfo bmm = define<NoAttrs, infer, grad_bmm>({.schema = "bmm(Tensor input, Tensor mat2) -> Tensor",
     .doc = "Products of the matrices of two batches.",
     .kind = Kind::contract,
+    .autocast = Autocast::lower,
     .saves = others,
     .example = "pyburn.bmm(pyburn.ones(2, 3, 4), pyburn.ones(2, 4, 5)).shape",
     .samples = R"(
@@ -238,7 +240,8 @@ t(2, 3), t(2, 3), t(5, 3, 4) ! does not fit)"},
 };
 
 // input @ other under the name of the function that users called.
-TensorHandle product(const TensorHandle& input, const TensorHandle& other) {
+TensorHandle product(const TensorHandle& left, const TensorHandle& right) {
+  const TensorHandle input = lowered(left), other = lowered(right);
   require(input.rank() > 0 && other.rank() > 0, "both operands need at least one axis: got {} and {}", input.shape(), other.shape());
   const TensorHandle a = input.rank() == 1 ? unsqueeze(input, 0) : TensorHandle(input);
   const TensorHandle b = other.rank() == 1 ? unsqueeze(other, 1) : TensorHandle(other);
@@ -279,9 +282,11 @@ TensorHandle combined(const TensorHandle& input, const TensorHandle& product, co
   if (beta.to_double() == 0) return alpha.to_double() == 1 ? TensorHandle(product) : mul(product, alpha);
   return add(beta.to_double() == 1 ? TensorHandle(input) : mul(input, beta), product, alpha);
 }
-TensorHandle same_dtype(const TensorHandle& input, const TensorHandle& product) {
-  check_dtypes(input.dtype(), product.dtype());
-  return product;
+// The same, where both must have one dtype.
+TensorHandle accumulated(const TensorHandle& input, const TensorHandle& product, const Scalar& beta, const Scalar& alpha) {
+  const TensorHandle start = lowered(input);
+  check_dtypes(start.dtype(), product.dtype());
+  return combined(start, product, beta, alpha);
 }
 
 }  // namespace
@@ -323,11 +328,11 @@ TensorHandle fn::ger(const TensorHandle& input, const TensorHandle& vec2) { retu
 
 TensorHandle fn::addmm(
     const TensorHandle& input, const TensorHandle& mat1, const TensorHandle& mat2, const Scalar& beta, const Scalar& alpha) {
-  return combined(input, same_dtype(input, mm(mat1, mat2)), beta, alpha);
+  return accumulated(input, mm(mat1, mat2), beta, alpha);
 }
 TensorHandle fn::addmv(
     const TensorHandle& input, const TensorHandle& mat, const TensorHandle& vec, const Scalar& beta, const Scalar& alpha) {
-  return combined(input, same_dtype(input, mv(mat, vec)), beta, alpha);
+  return accumulated(input, mv(mat, vec), beta, alpha);
 }
 TensorHandle fn::addr(
     const TensorHandle& input, const TensorHandle& vec1, const TensorHandle& vec2, const Scalar& beta, const Scalar& alpha) {
@@ -335,7 +340,7 @@ TensorHandle fn::addr(
 }
 TensorHandle fn::baddbmm(
     const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) {
-  return combined(input, same_dtype(input, bmm(batch1, batch2)), beta, alpha);
+  return accumulated(input, bmm(batch1, batch2), beta, alpha);
 }
 // The sum over the batch is part of the inner dimension of one product.
 TensorHandle fn::addbmm(
@@ -350,8 +355,8 @@ TensorHandle fn::addbmm(
 
 TensorHandle fn::linear(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias) {
   require(weight.rank() == 1 || weight.rank() == 2, "expected a weight of 1 or 2 axes: got {}", weight.shape());
-  const TensorHandle y = product(input, t(weight));
-  return bias.defined() ? y + bias : y;
+  const TensorHandle y = product(input, t(lowered(weight)));
+  return bias.defined() ? y + lowered(bias) : y;
 }
 
 TensorHandle fn::bilinear(const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& weight, const TensorHandle& bias) {
@@ -366,7 +371,7 @@ TensorHandle fn::bilinear(const TensorHandle& input1, const TensorHandle& input2
   const TensorHandle left = product(reshape(input1, Dims{n, i}), reshape(transpose(weight, 0, 1), Dims{i, o * j}));
   size.push_back(o);
   const TensorHandle y = reshape(bmm(reshape(left, Dims{n, o, j}), reshape(input2, Dims{n, j, 1})), size);
-  return bias.defined() ? y + bias : TensorHandle(independent(y));
+  return bias.defined() ? y + lowered(bias) : TensorHandle(independent(y));
 }
 
 void register_matmul(OpTable& table) {

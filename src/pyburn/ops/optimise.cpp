@@ -1,8 +1,6 @@
 // One optimiser step for many tensors at once: ordinary operations that write into their parameters.
 #include "pyburn/ops/optimise.h"
 
-#include <cmath>
-
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/rules.h"
@@ -10,12 +8,43 @@
 namespace pyburn {
 namespace {
 
-// The written tensors are those of every group but the gradients (group 1).
+// The V of a formula: a whole tensor, or a number.
+class Whole {
+ public:
+  Whole() = default;
+  Whole(double number) : number_(number) {}
+  Whole(TensorHandle tensor) : tensor_(std::move(tensor)) {}
+  const TensorHandle& tensor() const { return tensor_; }
+  Operand operand() const { return tensor_.defined() ? Operand(tensor_) : Operand(number_); }
+
+  friend Whole operator+(const Whole& a, const Whole& b) { return fn::add(a.operand(), b.operand()); }
+  friend Whole operator-(const Whole& a, const Whole& b) { return fn::sub(a.operand(), b.operand()); }
+  friend Whole operator*(const Whole& a, const Whole& b) { return b.is_one() ? a : Whole(fn::mul(a.operand(), b.operand())); }
+  friend Whole operator/(const Whole& a, const Whole& b) { return b.is_one() ? a : Whole(fn::div(a.operand(), b.operand())); }
+  friend Whole add(const Whole& a, const Whole& b, double factor) {
+    return factor == 0 ? a : Whole(fn::add(a.operand(), b.operand(), factor));
+  }
+  friend Whole square_root(const Whole& a) { return fn::sqrt(a.tensor_); }
+  friend Whole magnitude(const Whole& a) { return fn::abs(a.tensor_); }
+  friend Whole signum(const Whole& a) { return fn::sign(a.tensor_); }
+  friend Whole larger(const Whole& a, const Whole& b) { return fn::maximum(a.operand(), b.operand()); }
+  friend Whole smaller(const Whole& a, const Whole& b) { return fn::minimum(a.operand(), b.operand()); }
+  // positive where x > 0.
+  friend Whole choose(const Whole& x, const Whole& positive, const Whole& otherwise) {
+    return fn::where(fn::gt(x.operand(), 0), positive.operand(), otherwise.operand());
+  }
+
+ private:
+  bool is_one() const { return !tensor_.defined() && number_.to_double() == 1; }
+  TensorHandle tensor_;
+  Scalar number_;
+};
+
+// Inputs are n parameters, n gradients and n of each state; written are all but the gradients.
 template <class A>
 MetaList infer(const A& a, Metas in) {
-  const int64_t n = a.tensors;
-  require(n >= 0 && n <= int64_t(in.size()) && int64_t(in.size()) == n * a.groups(), "expected {} groups of {} tensors: got {}", a.groups(),
-      n, int64_t(in.size()));
+  const int64_t groups = 2 + a.states(), n = int64_t(in.size()) / groups;
+  require(n * groups == int64_t(in.size()), "expected {} groups of tensors: got {} tensors", groups, int64_t(in.size()));
   MetaList out;
   for (int64_t i = 0; i < int64_t(in.size()); ++i) {
     require(in[size_t(i)].shape == in[size_t(i % n)].shape, "state does not fit the parameter: got {} for {}", in[size_t(i)].shape,
@@ -25,84 +54,71 @@ MetaList infer(const A& a, Metas in) {
   return out;
 }
 
-TensorHandle weighted(const TensorHandle& g, const TensorHandle& p, bool maximize, double decay) {
-  TensorHandle d = maximize ? -g : TensorHandle(g);
-  return decay != 0 ? add(d, p, decay) : d;
+template <class A>
+Tensors decompose_update(const A& a, Inputs in) {
+  const int64_t states = a.states(), n = int64_t(in.size()) / (2 + states);
+  Tensors out(n * (1 + states), {});
+  for (int64_t i = 0; i < n; ++i) {
+    Whole p(*in[size_t(i)]), s[A::kMost];
+    for (int64_t k = 0; k < states; ++k) s[k] = *in[size_t((2 + k) * n + i)];
+    a.step(p, Whole(*in[size_t(n + i)]), s);
+    out[i] = p.tensor();
+    for (int64_t k = 0; k < states; ++k) out[(1 + k) * n + i] = s[k].tensor();
+  }
+  return out;
 }
 
-Tensors decompose_sgd(const SgdStep& a, Inputs in) {
-  const int64_t n = a.tensors;
-  Tensors parameters, buffers;
-  for (int64_t i = 0; i < n; ++i) {
-    TensorHandle d = weighted(*in[size_t(n + i)], *in[size_t(i)], a.maximize, a.weight_decay);
-    if (a.momentum != 0) {
-      const TensorHandle b = a.first ? d : add(mul(*in[size_t(2 * n + i)], a.momentum), d, 1 - a.dampening);
-      buffers.push_back(b);
-      d = a.nesterov ? add(d, b, a.momentum) : b;
-    }
-    parameters.push_back(sub(*in[size_t(i)], d, a.lr));
-  }
-  parameters.append(buffers.begin(), buffers.end());
-  return parameters;
-}
-
-Tensors decompose_adam(const AdamStep& a, Inputs in) {
-  const int64_t n = a.tensors;
-  const double correction1 = 1 - std::pow(a.beta1, double(a.step)), correction2 = std::sqrt(1 - std::pow(a.beta2, double(a.step)));
-  Tensors parameters, first, second, largest;
-  for (int64_t i = 0; i < n; ++i) {
-    const TensorHandle& p = *in[size_t(i)];
-    const TensorHandle g = weighted(*in[size_t(n + i)], p, a.maximize, a.decoupled ? 0 : a.weight_decay);
-    const TensorHandle m = add(mul(*in[size_t(2 * n + i)], a.beta1), g, 1 - a.beta1);
-    const TensorHandle v = add(mul(*in[size_t(3 * n + i)], a.beta2), g * g, 1 - a.beta2);
-    TensorHandle top = v;
-    if (a.amsgrad) largest.push_back(top = maximum(*in[size_t(4 * n + i)], v));
-    const TensorHandle update = m / (sqrt(top) / correction2 + a.eps);
-    parameters.push_back(
-        sub(a.decoupled && a.weight_decay != 0 ? mul(p, 1 - a.lr * a.weight_decay) : TensorHandle(p), update, a.lr / correction1));
-    first.push_back(m);
-    second.push_back(v);
-  }
-  for (const Tensors* group : {&first, &second, &largest}) parameters.append(group->begin(), group->end());
-  return parameters;
+constexpr OpInfo updating(OpInfo row) {
+  row.kind = Kind::update;
+  row.no_grad = "an update of parameters, made under no_grad";
+  return row;
 }
 
 }  // namespace
 
 namespace op {
-constinit OpInfo sgd_step = define<SgdStep, infer<SgdStep>, nullptr, decompose_sgd>({.schema = "sgd_step(Tensor[] tensors) -> Tensor[]",
-    .doc = "One step of stochastic gradient descent for many tensors.",
-    .kind = Kind::update,
-    .no_grad = "an update of parameters, made under no_grad"});
-constinit OpInfo adam_step =
-    define<AdamStep, infer<AdamStep>, nullptr, decompose_adam>({.schema = "adam_step(Tensor[] tensors) -> Tensor[]",
-        .doc = "One step of Adam or AdamW for many tensors.",
-        .kind = Kind::update,
-        .no_grad = "an update of parameters, made under no_grad"});
+constinit OpInfo sgd_step = updating(define<SgdStep, infer<SgdStep>, nullptr, decompose_update<SgdStep>>(
+    {.schema = "sgd_step(Tensor[] tensors) -> Tensor[]", .doc = "One step of stochastic gradient descent for many tensors."}));
+constinit OpInfo asgd_step = updating(define<AsgdStep, infer<AsgdStep>, nullptr, decompose_update<AsgdStep>>(
+    {.schema = "asgd_step(Tensor[] tensors) -> Tensor[]", .doc = "One step of averaged gradient descent for many tensors."}));
+constinit OpInfo adam_step = updating(define<AdamStep, infer<AdamStep>, nullptr, decompose_update<AdamStep>>(
+    {.schema = "adam_step(Tensor[] tensors) -> Tensor[]", .doc = "One step of Adam or AdamW for many tensors."}));
+constinit OpInfo adamax_step = updating(define<AdamaxStep, infer<AdamaxStep>, nullptr, decompose_update<AdamaxStep>>(
+    {.schema = "adamax_step(Tensor[] tensors) -> Tensor[]", .doc = "One step of Adamax for many tensors."}));
+constinit OpInfo nadam_step = updating(define<NAdamStep, infer<NAdamStep>, nullptr, decompose_update<NAdamStep>>(
+    {.schema = "nadam_step(Tensor[] tensors) -> Tensor[]", .doc = "One step of NAdam for many tensors."}));
+constinit OpInfo radam_step = updating(define<RAdamStep, infer<RAdamStep>, nullptr, decompose_update<RAdamStep>>(
+    {.schema = "radam_step(Tensor[] tensors) -> Tensor[]", .doc = "One step of RAdam for many tensors."}));
+constinit OpInfo lion_step = updating(define<LionStep, infer<LionStep>, nullptr, decompose_update<LionStep>>(
+    {.schema = "lion_step(Tensor[] tensors) -> Tensor[]", .doc = "One step of Lion for many tensors."}));
+constinit OpInfo adan_step = updating(define<AdanStep, infer<AdanStep>, nullptr, decompose_update<AdanStep>>(
+    {.schema = "adan_step(Tensor[] tensors) -> Tensor[]", .doc = "One step of Adan for many tensors."}));
+constinit OpInfo adagrad_step = updating(define<AdagradStep, infer<AdagradStep>, nullptr, decompose_update<AdagradStep>>(
+    {.schema = "adagrad_step(Tensor[] tensors) -> Tensor[]", .doc = "One step of Adagrad for many tensors."}));
+constinit OpInfo adadelta_step = updating(define<AdadeltaStep, infer<AdadeltaStep>, nullptr, decompose_update<AdadeltaStep>>(
+    {.schema = "adadelta_step(Tensor[] tensors) -> Tensor[]", .doc = "One step of Adadelta for many tensors."}));
+constinit OpInfo rmsprop_step = updating(define<RmspropStep, infer<RmspropStep>, nullptr, decompose_update<RmspropStep>>(
+    {.schema = "rmsprop_step(Tensor[] tensors) -> Tensor[]", .doc = "One step of RMSprop for many tensors."}));
+constinit OpInfo rprop_step = updating(define<RpropStep, infer<RpropStep>, nullptr, decompose_update<RpropStep>>(
+    {.schema = "rprop_step(Tensor[] tensors) -> Tensor[]", .doc = "One step of Rprop for many tensors."}));
 }  // namespace op
 
-namespace {
-template <class A>
-void step(const OpInfo& info, const A& attrs, std::initializer_list<const Tensors*> groups) {
+void detail::run_update(
+    const OpInfo& row, const void* attrs, int states, const Tensors& parameters, const Tensors& gradients, std::span<const Tensors> state) {
   InputList in;
-  Tensors out;
-  int i = 0;
-  for (const Tensors* group : groups) {
-    in.add(*group);
-    if (i++ != 1) out.append(group->begin(), group->end());
+  Tensors out = parameters;
+  in.add(parameters);
+  in.add(gradients);
+  for (const Tensors& s : state.first(size_t(states))) {
+    in.add(s);
+    out.append(s.begin(), s.end());
   }
-  if (!out.empty()) dispatch({&info, &attrs}, in, {out.data(), size_t(out.size())});
-}
-}  // namespace
-
-void sgd_step(const SgdStep& a, const Tensors& parameters, const Tensors& gradients, const Tensors& buffers) {
-  step(op::sgd_step, a, {&parameters, &gradients, &buffers});
-}
-void adam_step(const AdamStep& a, const Tensors& parameters, const Tensors& gradients, const Tensors& exp_avg, const Tensors& exp_avg_sq,
-    const Tensors& max_exp_avg_sq) {
-  step(op::adam_step, a, {&parameters, &gradients, &exp_avg, &exp_avg_sq, &max_exp_avg_sq});
+  if (!out.empty()) dispatch({&row, attrs}, in, {out.data(), size_t(out.size())});
 }
 
-void register_optimise(OpTable& table) { table.add({&op::sgd_step, &op::adam_step}); }
+void register_optimise(OpTable& table) {
+  table.add({&op::sgd_step, &op::asgd_step, &op::adam_step, &op::adamax_step, &op::nadam_step, &op::radam_step, &op::lion_step,
+      &op::adan_step, &op::adagrad_step, &op::adadelta_step, &op::rmsprop_step, &op::rprop_step});
+}
 
 }  // namespace pyburn

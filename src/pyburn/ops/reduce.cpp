@@ -228,6 +228,7 @@ constinit OpInfo logsumexp = define<Reduce, infer_same, grad_logsumexp, decompos
         .doc = "The logarithm of the sum of exp(input) over dim, computed without overflow.",
         .kind = Kind::reduce,
         .cast = Cast::promote_float,
+        .autocast = Autocast::full,
         .saves = inputs | outputs,
         .example = "pyburn.logsumexp(pyburn.zeros(2), 0)",
         .samples = R"(

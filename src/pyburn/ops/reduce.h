@@ -1,6 +1,7 @@
 // Reductions over axes.
 #pragma once
 #include "pyburn/ir/op_info.h"
+#include "pyburn/runtime/autocast.h"
 #include "pyburn/runtime/run.h"
 
 namespace pyburn {
@@ -15,7 +16,7 @@ struct Reduce {
 
   // sum and mean: the dtype may be chosen.
   static Reduce from(const TensorHandle& x, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) {
-    return {normalise_dims(dim, x.rank()), keepdim, dtype.value_or(accumulate_dtype(x.dtype()))};
+    return {normalise_dims(dim, x.rank()), keepdim, dtype.value_or(accumulate_dtype(full_precision(x.dtype())))};
   }
   // prod: one axis or all.
   static Reduce from(const TensorHandle& x, std::optional<int64_t> dim, bool keepdim, std::optional<DType> dtype) {

@@ -189,6 +189,7 @@ constinit OpInfo rnn_steps = define<RnnSteps, infer, grad_steps, decompose_steps
     {.schema = "rnn_steps(Tensor projected, Tensor weight, Tensor? bias, Tensor h0, Tensor? c0, str cell, bool reverse) -> (Tensor output, "
                "Tensor cells, Tensor gates)",
         .doc = "The states of a recurrent layer at all steps, from the projected inputs; cell is lstm, gru, tanh or relu.",
+        .autocast = Autocast::lower,
         .saves = inputs | outputs,
         .example = "pyburn.rnn_steps(pyburn.ones(3, 1, 2), pyburn.ones(2, 2), None, pyburn.zeros(1, 2), None, 'tanh', False)[0].shape"});
 constinit OpInfo rnn_steps_grad = define<RnnSteps, infer_grad, nullptr, decompose_grad>(

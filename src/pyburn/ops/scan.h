@@ -1,6 +1,7 @@
 // Running sums, products and extrema along one axis.
 #pragma once
 #include "pyburn/ops/reduce.h"
+#include "pyburn/runtime/autocast.h"
 
 namespace pyburn {
 
@@ -11,7 +12,7 @@ struct Scan {
   PB_FIELDS(dim, result, reverse)
 
   static Scan from(const TensorHandle& x, int64_t dim, std::optional<DType> dtype) {
-    return {normalise_dim(dim, x.rank()), dtype.value_or(accumulate_dtype(x.dtype())), false};
+    return {normalise_dim(dim, x.rank()), dtype.value_or(accumulate_dtype(full_precision(x.dtype()))), false};
   }
   static Scan from(const TensorHandle& x, int64_t dim) { return {normalise_dim(dim, x.rank()), x.dtype(), false}; }
 };

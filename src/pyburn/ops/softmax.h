@@ -1,6 +1,7 @@
 // softmax, its logarithm, and their gradients.
 #pragma once
 #include "pyburn/ir/op_info.h"
+#include "pyburn/runtime/autocast.h"
 #include "pyburn/runtime/run.h"
 
 namespace pyburn {
@@ -10,7 +11,7 @@ struct Softmax {
   DType result = DType::float32;
   PB_FIELDS(dim, result)
   static Softmax from(const TensorHandle& x, int64_t dim, std::optional<DType> dtype) {
-    return {normalise_dim(dim, x.rank()), dtype.value_or(x.dtype())};
+    return {normalise_dim(dim, x.rank()), dtype.value_or(full_precision(x.dtype()))};
   }
   // The gradients.
   static Softmax from(const TensorHandle& dy, const TensorHandle&, int64_t dim) { return {normalise_dim(dim, dy.rank()), dy.dtype()}; }

@@ -117,6 +117,7 @@ constexpr OpInfo floating(OpInfo row, const char* samples = kAnySamples) {
 namespace op {
 constinit OpInfo exp = floating(define<NoAttrs, infer_same<NoAttrs>, grad_exp>({.schema = "exp(Tensor input) -> Tensor",
     .doc = "e to the power of the elements.",
+    .autocast = Autocast::full,
     .saves = outputs,
     .example = "pyburn.exp(pyburn.tensor([0., 1.]))"}));
 constinit OpInfo exp2 = floating(define<NoAttrs, infer_same<NoAttrs>, grad_exp2>({.schema = "exp2(Tensor input) -> Tensor",
@@ -125,25 +126,30 @@ constinit OpInfo exp2 = floating(define<NoAttrs, infer_same<NoAttrs>, grad_exp2>
     .example = "pyburn.exp2(pyburn.tensor([0., 3.]))"}));
 constinit OpInfo expm1 = floating(define<NoAttrs, infer_same<NoAttrs>, grad_expm1>({.schema = "expm1(Tensor input) -> Tensor",
     .doc = "exp(x) - 1, without loss of digits where x is small.",
+    .autocast = Autocast::full,
     .saves = outputs,
     .example = "pyburn.expm1(pyburn.tensor([0., 1.]))"}));
 constinit OpInfo log = floating(define<NoAttrs, infer_same<NoAttrs>, grad_log>({.schema = "log(Tensor input) -> Tensor",
                                     .doc = "Natural logarithm of the elements.",
+                                    .autocast = Autocast::full,
                                     .saves = inputs,
                                     .example = "pyburn.log(pyburn.tensor([1., 2.]))"}),
     kPositiveSamples);
 constinit OpInfo log2 = floating(define<NoAttrs, infer_same<NoAttrs>, grad_log2>({.schema = "log2(Tensor input) -> Tensor",
                                      .doc = "Logarithm to the base 2 of the elements.",
+                                     .autocast = Autocast::full,
                                      .saves = inputs,
                                      .example = "pyburn.log2(pyburn.tensor([1., 8.]))"}),
     kPositiveSamples);
 constinit OpInfo log10 = floating(define<NoAttrs, infer_same<NoAttrs>, grad_log10>({.schema = "log10(Tensor input) -> Tensor",
                                       .doc = "Logarithm to the base 10 of the elements.",
+                                      .autocast = Autocast::full,
                                       .saves = inputs,
                                       .example = "pyburn.log10(pyburn.tensor([1., 100.]))"}),
     kPositiveSamples);
 constinit OpInfo log1p = floating(define<NoAttrs, infer_same<NoAttrs>, grad_log1p>({.schema = "log1p(Tensor input) -> Tensor",
                                       .doc = "log(1 + x), without loss of digits where x is small.",
+                                      .autocast = Autocast::full,
                                       .saves = inputs,
                                       .example = "pyburn.log1p(pyburn.tensor([0., 1.]))"}),
     kPositiveSamples);
@@ -163,15 +169,18 @@ constinit OpInfo cos = floating(define<NoAttrs, infer_same<NoAttrs>, grad_cos>({
     .example = "pyburn.cos(pyburn.tensor([0., 1.]))"}));
 constinit OpInfo tan = floating(define<NoAttrs, infer_same<NoAttrs>, grad_tan>({.schema = "tan(Tensor input) -> Tensor",
     .doc = "Tangent of the elements.",
+    .autocast = Autocast::full,
     .saves = outputs,
     .example = "pyburn.tan(pyburn.tensor([0., 1.]))"}));
 constinit OpInfo asin = floating(define<NoAttrs, infer_same<NoAttrs>, grad_asin>({.schema = "asin(Tensor input) -> Tensor",
                                      .doc = "The angles whose sine is given.",
+                                     .autocast = Autocast::full,
                                      .saves = inputs,
                                      .example = "pyburn.asin(pyburn.tensor([0., 1.]))"}),
     kUnitSamples);
 constinit OpInfo acos = floating(define<NoAttrs, infer_same<NoAttrs>, grad_acos>({.schema = "acos(Tensor input) -> Tensor",
                                      .doc = "The angles whose cosine is given.",
+                                     .autocast = Autocast::full,
                                      .saves = inputs,
                                      .example = "pyburn.acos(pyburn.tensor([0., 1.]))"}),
     kUnitSamples);
@@ -181,10 +190,12 @@ constinit OpInfo atan = floating(define<NoAttrs, infer_same<NoAttrs>, grad_atan>
     .example = "pyburn.atan(pyburn.tensor([0., 1.]))"}));
 constinit OpInfo sinh = floating(define<NoAttrs, infer_same<NoAttrs>, grad_sinh>({.schema = "sinh(Tensor input) -> Tensor",
     .doc = "Hyperbolic sine of the elements.",
+    .autocast = Autocast::full,
     .saves = inputs,
     .example = "pyburn.sinh(pyburn.tensor([0., 1.]))"}));
 constinit OpInfo cosh = floating(define<NoAttrs, infer_same<NoAttrs>, grad_cosh>({.schema = "cosh(Tensor input) -> Tensor",
     .doc = "Hyperbolic cosine of the elements.",
+    .autocast = Autocast::full,
     .saves = inputs,
     .example = "pyburn.cosh(pyburn.tensor([0., 1.]))"}));
 constinit OpInfo tanh = floating(define<NoAttrs, infer_same<NoAttrs>, grad_tanh>({.schema = "tanh(Tensor input) -> Tensor",
@@ -215,6 +226,7 @@ constinit OpInfo erfc = floating(define<NoAttrs, infer_same<NoAttrs>, grad_erfc>
     .example = "pyburn.erfc(pyburn.tensor([0., 1.]))"}));
 constinit OpInfo erfinv = floating(define<NoAttrs, infer_same<NoAttrs>, grad_erfinv>({.schema = "erfinv(Tensor input) -> Tensor",
                                        .doc = "Inverse of erf.",
+                                       .autocast = Autocast::full,
                                        .saves = outputs,
                                        .example = "pyburn.erfinv(pyburn.tensor([0., 0.5]))"}),
     kUnitSamples);

@@ -101,6 +101,7 @@ constinit OpInfo sqrt = root(define<NoAttrs, infer_same<NoAttrs>, grad_sqrt>(
     {.schema = "sqrt(Tensor input) -> Tensor", .doc = "Square root of the elements.", .example = "pyburn.sqrt(pyburn.tensor([1., 4.]))"}));
 constinit OpInfo rsqrt = root(define<NoAttrs, infer_same<NoAttrs>, grad_rsqrt>({.schema = "rsqrt(Tensor input) -> Tensor",
     .doc = "One over the square root of the elements.",
+    .autocast = Autocast::full,
     .example = "pyburn.rsqrt(pyburn.tensor([1., 4.]))"}));
 constinit OpInfo nan_to_num = define<NanToNum, infer_same<NanToNum>, grad_nan_to_num>(
     {.schema = "nan_to_num(Tensor input, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",

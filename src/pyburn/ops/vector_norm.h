@@ -12,7 +12,7 @@ struct VectorNorm {
   PB_FIELDS(ord, dim, keepdim, result)
 
   static VectorNorm from(const TensorHandle& x, const Scalar& ord, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) {
-    return {ord.to_double(), normalise_dims(dim, x.rank()), keepdim, dtype.value_or(x.dtype())};
+    return {ord.to_double(), normalise_dims(dim, x.rank()), keepdim, dtype.value_or(full_precision(x.dtype()))};
   }
   Reduce reduce() const { return {dim, keepdim, result}; }
 };

@@ -4,8 +4,10 @@
 #include <string>
 
 #include "pyburn/ops/generated/copy.h"
-#include "pyburn/optim/adam_update.h"
-#include "pyburn/optim/sgd_update.h"
+#include "pyburn/optim/descent_updates.h"
+#include "pyburn/optim/matrix_updates.h"
+#include "pyburn/optim/moment_updates.h"
+#include "pyburn/optim/scaled_updates.h"
 
 namespace pyburn::optim {
 
@@ -30,10 +32,13 @@ class Optimizer {
   struct Group {
     std::vector<TensorHandle> params;
     Options options;
+    GradientClipping clip = {};
   };
   using StateDict = OptimizerState<Options, State>;
 
-  explicit Optimizer(std::vector<TensorHandle> params, Options options = {}) { add_param_group({std::move(params), options}); }
+  explicit Optimizer(std::vector<TensorHandle> params, Options options = {}, GradientClipping clip = {}) {
+    add_param_group({std::move(params), options, clip});
+  }
   explicit Optimizer(std::vector<Group> groups) {
     require<ValueError>(!groups.empty(), "optimizer got an empty parameter list");
     for (Group& g : groups) add_param_group(std::move(g));
@@ -49,7 +54,7 @@ class Optimizer {
     for (Group& group : param_groups) {
       std::vector<State*> states;
       for (const TensorHandle& p : group.params) states.push_back(&state_[p.impl()]);
-      update(group.options, group.params, states);
+      update(group.options, group.params, states, group.clip);
     }
   }
 
@@ -82,10 +87,7 @@ class Optimizer {
         const auto it = saved.state.find(saved.param_groups[i].params[k]);
         if (it == saved.state.end()) continue;
         State copy = it->second;
-        copy.visit([](const char*, auto& field) {
-          if constexpr (std::is_same_v<std::remove_cvref_t<decltype(field)>, TensorHandle>)
-            if (field.defined()) field = fn::clone(field);
-        });
+        std::apply([](auto&... field) { (own(field), ...); }, copy.fields());
         state_[param_groups[i].params[k].impl()] = std::move(copy);
       }
     }
@@ -100,11 +102,28 @@ class Optimizer {
   std::vector<Group> param_groups;  // options may be changed between steps
 
  private:
+  static void own(TensorHandle& t) {
+    if (t.defined()) t = fn::clone(t);
+  }
+  static void own(auto&) {}  // numbers
+
   std::map<const TensorImpl*, State> state_;  // of the parameters that the groups keep alive
 };
 
 using SGD = Optimizer<SgdOptions, SgdState>;
+using ASGD = Optimizer<AsgdOptions, AsgdState>;
 using Adam = Optimizer<AdamOptions, AdamState>;
 using AdamW = Optimizer<AdamWOptions, AdamState>;
+using Adamax = Optimizer<AdamaxOptions, AdamaxState>;
+using NAdam = Optimizer<NAdamOptions, NAdamState>;
+using RAdam = Optimizer<RAdamOptions, RAdamState>;
+using Lion = Optimizer<LionOptions, LionState>;
+using Adan = Optimizer<AdanOptions, AdanState>;
+using Adagrad = Optimizer<AdagradOptions, AdagradState>;
+using Adadelta = Optimizer<AdadeltaOptions, AdadeltaState>;
+using RMSprop = Optimizer<RmspropOptions, RmspropState>;
+using Rprop = Optimizer<RpropOptions, RpropState>;
+using Muon = Optimizer<MuonOptions, MuonState>;
+using Adafactor = Optimizer<AdafactorOptions, AdafactorState>;  // LBFGS, which evaluates the function itself: lbfgs.h
 
 }  // namespace pyburn::optim

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "pyburn/runtime/autocast.h"
 #include "pyburn/runtime/door_ops.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/fault.h"
@@ -64,7 +65,7 @@ struct Prepared {
   SmallVector<const TensorHandle*, 8> list;
   SmallVector<TensorHandle, 2> owned;
   void replace(int64_t i, TensorHandle t) {
-    if (owned.empty()) owned.reserve(4 * list.size());  // addresses must stay; four changes at most per input
+    if (owned.empty()) owned.reserve(5 * list.size());  // addresses must stay; five changes at most per input
     owned.push_back(std::move(t));
     list[i] = &owned.back();
   }
@@ -74,6 +75,11 @@ struct Prepared {
 void cast_all(Prepared& in, DType dtype) {
   for (int64_t i = 0; i < in.list.size(); ++i)
     if (in.list[i]->defined() && in.list[i]->dtype() != dtype) in.replace(i, cast_to(*in.list[i], dtype));
+}
+
+void autocast_all(Prepared& in, Autocast wanted) {
+  for (int64_t i = 0; i < in.list.size(); ++i)
+    if (TensorHandle x = autocast(wanted, *in.list[i]); !x.is_same(*in.list[i])) in.replace(i, std::move(x));
 }
 
 void broadcast_all(Prepared& in) {
@@ -160,6 +166,7 @@ void dispatch_checked(OpRef op, Inputs given, Outputs out, Device* wanted) {
 
   Prepared in;
   in.list.append(given.begin(), given.end());
+  if (info.autocast != Autocast::none && autocast_active() && !out[0].defined()) autocast_all(in, info.autocast);
   if (info.cast == Cast::promote || info.cast == Cast::promote_float) {
     DType common = promoted_dtype(Inputs(in).subspan(info.key), info.scalar ? info.scalar(op.attrs) : nullptr);
     if (info.cast == Cast::promote_float && !is_floating(common)) common = default_dtype();

@@ -1,0 +1,172 @@
+"""GradScaler: losses are scaled up before backward, gradients down before the step."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from .. import _core
+from .._core import Tensor, float16
+from ..autograd import no_grad
+
+_READY, _UNSCALED, _STEPPED = range(3)
+
+
+class GradScaler:
+    """Scales losses, so that small gradients do not vanish in float16. Steps with infinite or NaN gradients are left out, and the scale
+    is lowered; after `growth_interval` good steps it is raised. With bfloat16 there is no need for it.
+
+    >>> import pyburn
+    >>> p = pyburn.nn.Parameter(pyburn.ones(1))
+    >>> optimizer = pyburn.optim.SGD([p], lr=0.25)
+    >>> scaler = pyburn.amp.GradScaler()
+    >>> scaler.scale((p * 2).sum()).backward()
+    >>> scaler.step(optimizer)
+    >>> scaler.update()
+    >>> p.item(), scaler.get_scale()
+    (0.5, 65536.0)
+    """
+
+    def __init__(
+        self,
+        device: str = "cpu",
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        self._device, self._enabled = device, enabled
+        if enabled and growth_factor <= 1:
+            raise AssertionError("The growth factor must be > 1.0.")
+        if enabled and backoff_factor >= 1:
+            raise AssertionError("The backoff factor must be < 1.0.")
+        self._scale = float(init_scale)
+        self._growth_factor, self._backoff_factor, self._growth_interval = growth_factor, backoff_factor, growth_interval
+        self._growth_tracker = 0
+        self._start_round()
+
+    def _start_round(self) -> None:
+        self._stage: defaultdict[int, int] = defaultdict(int)  # by optimiser
+        self._found_inf: dict[int, bool] = {}
+
+    def scale(self, outputs: Any) -> Any:
+        """A loss, or a list or tuple of losses, times the scale."""
+        if not self._enabled:
+            return outputs
+        if isinstance(outputs, Tensor):
+            return outputs * self._scale
+        if isinstance(outputs, (list, tuple)):
+            return type(outputs)(self.scale(output) for output in outputs)
+        if hasattr(outputs, "__iter__"):
+            return map(self.scale, outputs)
+        raise ValueError("outputs must be a Tensor or an iterable of Tensors")
+
+    def unscale_(self, optimizer: Any) -> None:
+        """Divides the gradients of an optimiser by the scale; `step` does it by itself. For clipping in between."""
+        if not self._enabled:
+            return
+        if self._stage[id(optimizer)] == _UNSCALED:
+            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+        if self._stage[id(optimizer)] == _STEPPED:
+            raise RuntimeError("unscale_() is being called after step().")
+        bad = []
+        with no_grad():
+            for gradient in (p.grad for group in optimizer.param_groups for p in group["params"]):
+                if gradient is None:
+                    continue
+                if gradient.dtype == float16:
+                    raise ValueError("Attempting to unscale FP16 gradients.")
+                gradient.mul_(1 / self._scale)
+                bad.append(_core.isfinite(gradient).all().logical_not())
+        if bad:
+            self._found_inf[id(optimizer)] = any(flag.item() for flag in bad)
+        self._stage[id(optimizer)] = _UNSCALED
+
+    def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        """optimizer.step(*args, **kwargs), unless a gradient is infinite or NaN."""
+        if not self._enabled:
+            return optimizer.step(*args, **kwargs)
+        if "closure" in kwargs:
+            raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+        if self._stage[id(optimizer)] == _STEPPED:
+            raise RuntimeError("step() has already been called since the last update().")
+        if self._stage[id(optimizer)] == _READY:
+            self.unscale_(optimizer)
+        if id(optimizer) not in self._found_inf:
+            raise AssertionError("No inf checks were recorded for this optimizer.")
+        result = None if self._found_inf[id(optimizer)] else optimizer.step(*args, **kwargs)
+        self._stage[id(optimizer)] = _STEPPED
+        return result
+
+    def update(self, new_scale: float | Tensor | None = None) -> None:
+        """Ends a round: lowers the scale after bad gradients, raises it after many good ones, or sets it."""
+        if not self._enabled:
+            return
+        if new_scale is not None:
+            self._scale = float(new_scale)
+        elif not self._found_inf:
+            raise AssertionError("No inf checks were recorded prior to update.")
+        elif any(self._found_inf.values()):
+            self._scale *= self._backoff_factor
+            self._growth_tracker = 0
+        else:
+            self._growth_tracker += 1
+            if self._growth_tracker == self._growth_interval:
+                self._scale *= self._growth_factor
+                self._growth_tracker = 0
+        self._start_round()
+
+    def get_scale(self) -> float:
+        """The present scale."""
+        return self._scale if self._enabled else 1.0
+
+    def get_growth_factor(self) -> float:
+        """By what the scale grows."""
+        return self._growth_factor
+
+    def set_growth_factor(self, new_factor: float) -> None:
+        """By what the scale grows from now on."""
+        self._growth_factor = new_factor
+
+    def get_backoff_factor(self) -> float:
+        """By what the scale shrinks."""
+        return self._backoff_factor
+
+    def set_backoff_factor(self, new_factor: float) -> None:
+        """By what the scale shrinks from now on."""
+        self._backoff_factor = new_factor
+
+    def get_growth_interval(self) -> int:
+        """After how many good steps the scale grows."""
+        return self._growth_interval
+
+    def set_growth_interval(self, new_interval: int) -> None:
+        """After how many good steps the scale grows from now on."""
+        self._growth_interval = new_interval
+
+    def is_enabled(self) -> bool:
+        """Whether it does anything."""
+        return self._enabled
+
+    def state_dict(self) -> dict[str, Any]:
+        """The scale and how it moves; empty if not enabled."""
+        if not self._enabled:
+            return {}
+        return {
+            "scale": self._scale,
+            "growth_factor": self._growth_factor,
+            "backoff_factor": self._backoff_factor,
+            "growth_interval": self._growth_interval,
+            "_growth_tracker": self._growth_tracker,
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes over what state_dict() gave."""
+        if not self._enabled:
+            return
+        if not state_dict:
+            raise RuntimeError("The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler.")
+        self._scale = float(state_dict["scale"])
+        self._growth_factor, self._backoff_factor = state_dict["growth_factor"], state_dict["backoff_factor"]
+        self._growth_interval, self._growth_tracker = state_dict["growth_interval"], state_dict["_growth_tracker"]

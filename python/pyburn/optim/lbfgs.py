@@ -1,0 +1,72 @@
+"""L-BFGS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._core import Tensor
+from ..autograd import enable_grad
+from .native import NativeOptimizer, options
+from .optimizer import Params
+
+
+class LBFGS(NativeOptimizer):
+    """Newton's method with a Hessian remembered from the last steps: for smooth functions and full batches.
+
+    `step` needs a closure that clears the gradients, computes the loss, calls backward and returns the loss: it is called several
+    times. `line_search_fn="strong_wolfe"` looks for a good step size, else it is lr.
+
+    >>> import pyburn
+    >>> p = pyburn.nn.Parameter(pyburn.tensor([3.0, -2.0]))
+    >>> optimizer = pyburn.optim.LBFGS([p], line_search_fn="strong_wolfe")
+    >>> def closure():
+    ...     optimizer.zero_grad()
+    ...     loss = ((p - 1) ** 2).sum()
+    ...     loss.backward()
+    ...     return loss
+    >>> optimizer.step(closure).item()
+    13.0
+    >>> p.detach().round().tolist()
+    [1.0, 1.0]
+    """
+
+    _core_name = "LBFGS"
+    _parts = {}
+    _counters = ()
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1,
+        max_iter: int = 20,
+        max_eval: int | None = None,
+        tolerance_grad: float = 1e-7,
+        tolerance_change: float = 1e-9,
+        history_size: int = 100,
+        line_search_fn: str | None = None,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        if max_eval is None:
+            max_eval = max_iter * 5 // 4
+        super().__init__(params, options(locals()))
+        if len(self.param_groups) != 1:
+            raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Moves the parameters; gives the first loss that `closure` returned."""
+        if closure is None:
+            raise TypeError("LBFGS.step needs a closure that computes the loss again")
+        group = self.param_groups[0]
+        losses: list[Any] = []
+
+        def loss() -> float:
+            with enable_grad():
+                value = closure()
+            if not losses:
+                losses.append(value)
+            return float(value)
+
+        self._functions.step(self._numbers(group), group["params"], self.state[group["params"][0]], loss)
+        return losses[0]

@@ -1,0 +1,44 @@
+"""Learning-rate schedulers: PyTorch's classes, and schedules as functions of the step, after Burn."""
+
+from .base import LRScheduler
+from .combined import ChainedScheduler, SequentialLR
+from .curves import plot, rates
+from .cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR, ReduceLROnPlateau
+from .factors import (
+    ConstantLR,
+    CosineAnnealingLR,
+    ExponentialLR,
+    LambdaLR,
+    LinearLR,
+    MultiplicativeLR,
+    MultiStepLR,
+    NoamLR,
+    PolynomialLR,
+    Schedule,
+    ScheduledLR,
+    StepLR,
+)
+
+__all__ = [
+    "ChainedScheduler",
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "CyclicLR",
+    "ExponentialLR",
+    "LRScheduler",
+    "LambdaLR",
+    "LinearLR",
+    "MultiStepLR",
+    "MultiplicativeLR",
+    "NoamLR",
+    "OneCycleLR",
+    "PolynomialLR",
+    "ReduceLROnPlateau",
+    "Schedule",
+    "ScheduledLR",
+    "SequentialLR",
+    "StepLR",
+    "plot",
+    "rates",
+]

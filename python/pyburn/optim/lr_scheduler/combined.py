@@ -1,0 +1,119 @@
+"""Schedulers made of schedulers."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any
+
+from ..optimizer import Optimizer
+from .base import LRScheduler, group_values, set_group_value
+from .cycles import ReduceLROnPlateau
+
+
+class _CombinedLR(LRScheduler):
+    _schedulers: list[Any]
+
+    def _check(self, schedulers: Sequence[Any], optimizer: Any) -> None:
+        name = type(self).__name__
+        for i, scheduler in enumerate(schedulers):
+            if not hasattr(scheduler, "optimizer"):
+                raise TypeError(f"{name} at index {i} should have `optimizer` as its attribute.")
+            if isinstance(scheduler, ReduceLROnPlateau):
+                raise ValueError(
+                    f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be specified when calling "
+                    f"`step`, but got one at index {i} in the given schedulers sequence."
+                )
+            if scheduler.optimizer is not optimizer:
+                raise ValueError(
+                    f"{name} expects all schedulers to belong to the same optimizer, but got scheduler {type(scheduler).__name__} at "
+                    f"index {i} has another one."
+                )
+
+    def state_dict(self) -> dict[str, Any]:
+        state = super().state_dict()
+        state["_schedulers"] = [scheduler.state_dict() for scheduler in self._schedulers]
+        return state
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        super().load_state_dict({key: value for key, value in state_dict.items() if key != "_schedulers"})
+        for scheduler, saved in zip(self._schedulers, state_dict["_schedulers"]):
+            scheduler.load_state_dict(saved)
+
+
+class SequentialLR(_CombinedLR):
+    """One scheduler after the other; the next one starts when its milestone is reached.
+
+    >>> import pyburn
+    >>> from pyburn.lr_scheduler import CosineAnnealingLR, LinearLR, SequentialLR
+    >>> optimizer = pyburn.optim.SGD([pyburn.nn.Parameter(pyburn.ones(1))], lr=1.0)
+    >>> warm_up, rest = LinearLR(optimizer, start_factor=0.25, total_iters=2), CosineAnnealingLR(optimizer, T_max=10)
+    >>> scheduler = SequentialLR(optimizer, [warm_up, rest], milestones=[2])
+    >>> scheduler.get_last_lr()
+    [0.25]
+    """
+
+    def __init__(self, optimizer: Optimizer, schedulers: list[Any], milestones: list[int], last_epoch: int = -1) -> None:
+        if not schedulers:
+            raise ValueError(f"{type(self).__name__} expects at least one scheduler, but got no scheduler.")
+        self._check(schedulers, optimizer)
+        if len(milestones) != len(schedulers) - 1:
+            raise ValueError(
+                "Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone points, but got "
+                f"number of schedulers {len(schedulers)} and the number of milestones to be equal to {len(milestones)}"
+            )
+        self._schedulers, self._milestones = list(schedulers), milestones
+        self.last_epoch = last_epoch + 1
+        self.optimizer = optimizer
+        # The constructors of all schedulers have made a step: back to the start, and only the first one again.
+        for group in optimizer.param_groups:
+            set_group_value(group, "lr", group["initial_lr"])
+        self.recursive_undo()
+        self._schedulers[0]._initial_step()
+        self._last_lr = self._schedulers[0].get_last_lr()
+
+    def recursive_undo(self, sched: Any = None) -> None:
+        """Takes back the step that constructors make."""
+        scheduler = self if sched is None else sched
+        if isinstance(scheduler, _CombinedLR):
+            for inner in scheduler._schedulers:
+                self.recursive_undo(inner)
+        elif hasattr(scheduler, "last_epoch"):
+            scheduler.last_epoch -= 1
+
+    def step(self) -> None:  # type: ignore[override]
+        """Goes one step on."""
+        self.last_epoch += 1
+        i = bisect_right(self._milestones, self.last_epoch)
+        scheduler = self._schedulers[i]
+        if i > 0 and self._milestones[i - 1] == self.last_epoch:
+            scheduler._update_lr(0)
+        else:
+            scheduler.step()
+        self._last_lr = scheduler.get_last_lr()
+
+
+class ChainedScheduler(_CombinedLR):
+    """Several schedulers that all make a step: their factors multiply.
+
+    >>> import pyburn
+    >>> from pyburn.lr_scheduler import ChainedScheduler, ConstantLR, ExponentialLR, rates
+    >>> optimizer = pyburn.optim.SGD([pyburn.nn.Parameter(pyburn.ones(1))], lr=1.0)
+    >>> rates(ChainedScheduler([ConstantLR(optimizer, 0.5, total_iters=2), ExponentialLR(optimizer, 0.5)]), 3)
+    [[0.5, 0.25, 0.25]]
+    """
+
+    def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
+        if not schedulers:
+            raise ValueError(f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler.")
+        optimizer = optimizer or schedulers[0].optimizer
+        self._check(schedulers, optimizer)
+        self._schedulers = list(schedulers)
+        self.optimizer = optimizer  # type: ignore[assignment]
+        self._last_lr = group_values(optimizer, "lr")
+
+    def step(self) -> None:  # type: ignore[override]
+        """Goes one step on with all."""
+        for scheduler in self._schedulers:
+            scheduler.step()
+        self._last_lr = group_values(self.optimizer, "lr")

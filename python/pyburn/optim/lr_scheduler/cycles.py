@@ -1,0 +1,341 @@
+"""Schedulers that go up and down between bounds, with the momentum the other way round if wanted."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ..._core._optim import Schedule
+from ..optimizer import Optimizer
+from .base import EPOCH_WARNING, LRScheduler, check_optimizer, per_group, set_group_value
+from .factors import saved_function
+
+
+class _MomentumCycle:
+    """What CyclicLR and OneCycleLR do to the momentum of a group, or to beta1."""
+
+    optimizer: Any
+    use_beta1: bool
+
+    def _start_momentum(self, base: Any, largest: Any, set_now: bool) -> tuple[list[Any], list[Any]]:
+        defaults = self.optimizer.defaults
+        if "momentum" not in defaults and "betas" not in defaults:
+            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+        self.use_beta1 = "betas" in defaults
+        bases, tops = per_group("base_momentum", self.optimizer, base), per_group("max_momentum", self.optimizer, largest)
+        if set_now:
+            for group, low, high in zip(self.optimizer.param_groups, bases, tops):
+                self._set_momentum(group, high)
+                group["max_momentum"], group["base_momentum"] = high, low
+        return bases, tops
+
+    def _set_momentum(self, group: dict[str, Any], momentum: float) -> None:
+        if self.use_beta1:
+            group["betas"] = (momentum, *group["betas"][1:])
+        else:
+            group["momentum"] = momentum
+
+
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """Half a wave down to eta_min over T_0 steps, then again, each time T_mult times as long. `step` takes fractions of epochs.
+
+    >>> import pyburn
+    >>> from pyburn.lr_scheduler import CosineAnnealingWarmRestarts, rates
+    >>> optimizer = pyburn.optim.SGD([pyburn.nn.Parameter(pyburn.ones(1))], lr=1.0, momentum=0.9)
+    >>> rates(CosineAnnealingWarmRestarts(optimizer, T_0=2), 4)
+    [[1.0, 0.5, 1.0, 0.5]]
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        T_0: int,
+        T_mult: int = 1,
+        eta_min: float = 0.0,
+        last_epoch: int = -1,
+    ) -> None:
+        if not isinstance(T_0, int) or T_0 <= 0:
+            raise ValueError(f"Expected positive integer T_0, but got {T_0}")
+        if not isinstance(T_mult, int) or T_mult < 1:
+            raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
+        if not isinstance(eta_min, (float, int)):
+            raise ValueError(f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}")
+        self.T_0, self.T_i, self.T_mult, self.eta_min = T_0, T_0, T_mult, eta_min
+        self.T_cur: float = last_epoch
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        self._warn_outside_step()
+        height = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
+        return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
+
+    def step(self, epoch: float | None = None) -> None:
+        """Goes one step on, or to `epoch`, which may be a fraction."""
+        if epoch is None and self.last_epoch >= 0:
+            self.last_epoch += 1
+            self.T_cur += 1
+            if self.T_cur >= self.T_i:
+                self.T_cur %= self.T_i
+                self.T_i *= self.T_mult
+        else:
+            self._go_to(epoch or 0)
+        self._set_rates(self._asked_lr())
+
+    def _go_to(self, epoch: float) -> None:
+        if epoch < 0:
+            raise ValueError(f"Expected non-negative epoch, but got {epoch}")
+        self.T_i, self.T_cur = self.T_0, epoch
+        if self.T_mult == 1:
+            self.T_cur = epoch % self.T_0
+        else:
+            while self.T_cur >= self.T_i:
+                self.T_cur -= self.T_i
+                self.T_i *= self.T_mult
+        self.last_epoch = math.floor(epoch)
+
+    def _update_lr(self, epoch: int | None = None) -> None:
+        self.step(epoch)
+
+
+class CyclicLR(LRScheduler, _MomentumCycle):
+    """Up from base_lr to max_lr and down again in lines; lower each time in the modes triangular2 and exp_range.
+
+    `scale_fn` takes the place of the mode: a function of the cycle, or of the step if `scale_mode` is "iterations".
+
+    >>> import pyburn
+    >>> from pyburn.lr_scheduler import CyclicLR, rates
+    >>> optimizer = pyburn.optim.SGD([pyburn.nn.Parameter(pyburn.ones(1))], lr=1.0, momentum=0.9)
+    >>> rates(CyclicLR(optimizer, 0.5, 1.0, step_size_up=2), 5)
+    [[0.5, 0.75, 1.0, 0.75, 0.5]]
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        base_lr: float | list[float],
+        max_lr: float | list[float],
+        step_size_up: int = 2000,
+        step_size_down: int | None = None,
+        mode: str = "triangular",
+        gamma: float = 1.0,
+        scale_fn: Callable[[float], float] | None = None,
+        scale_mode: str = "cycle",
+        cycle_momentum: bool = True,
+        base_momentum: float | list[float] = 0.8,
+        max_momentum: float | list[float] = 0.9,
+        last_epoch: int = -1,
+    ) -> None:
+        check_optimizer(optimizer)
+        self.optimizer = optimizer
+        base_lrs = per_group("base_lr", optimizer, base_lr)
+        if last_epoch == -1:
+            for rate, group in zip(base_lrs, optimizer.param_groups):
+                set_group_value(group, "lr", rate)
+        self.max_lrs = per_group("max_lr", optimizer, max_lr)
+        self.total_size = float(step_size_up) + float(step_size_up if step_size_down is None else step_size_down)
+        self.step_ratio = step_size_up / self.total_size
+        if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
+            raise ValueError("mode is invalid and scale_fn is None")
+        self.mode, self.gamma, self._scale_fn_custom = mode, gamma, scale_fn
+        self.scale_mode = scale_mode if scale_fn is not None else "iterations" if mode == "exp_range" else "cycle"
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            self.base_momentums, self.max_momentums = self._start_momentum(base_momentum, max_momentum, last_epoch == -1)
+        super().__init__(optimizer, last_epoch)
+        self.base_lrs = base_lrs
+
+    def _height(self) -> float:
+        """How far up between the bounds, from 0 to 1."""
+        up = round(self.total_size * self.step_ratio)
+        sizes = (up, round(self.total_size) - up)
+        if self._scale_fn_custom is None:
+            return Schedule.cyclic(0.0, 1.0, *sizes, self.mode, self.gamma)(self.last_epoch)
+        cycle = math.floor(1 + self.last_epoch / self.total_size)
+        scale = self._scale_fn_custom(cycle if self.scale_mode == "cycle" else self.last_epoch)
+        return Schedule.cyclic(0.0, 1.0, *sizes)(self.last_epoch) * scale
+
+    def get_lr(self) -> list[Any]:
+        self._warn_outside_step()
+        height = self._height()
+        if self.cycle_momentum:
+            for group, low, high in zip(self.optimizer.param_groups, self.base_momentums, self.max_momentums):
+                self._set_momentum(group, high - (high - low) * height)
+        return [low + (high - low) * height for low, high in zip(self.base_lrs, self.max_lrs)]
+
+    def state_dict(self) -> dict[str, Any]:
+        state = super().state_dict()
+        custom = state["_scale_fn_custom"]
+        state["_scale_fn_custom"] = None if custom is None else saved_function(custom)
+        return state
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        saved = state_dict["_scale_fn_custom"]
+        super().load_state_dict({key: value for key, value in state_dict.items() if key != "_scale_fn_custom"})
+        if saved is not None and self._scale_fn_custom is not None:
+            self._scale_fn_custom.__dict__.update(saved)
+
+
+class OneCycleLR(LRScheduler, _MomentumCycle):
+    """Up to max_lr once, and down far below where it started; `step` comes after every batch.
+
+    >>> import pyburn
+    >>> optimizer = pyburn.optim.SGD([pyburn.nn.Parameter(pyburn.ones(1))], momentum=0.9)
+    >>> scheduler = pyburn.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=10)
+    >>> scheduler.get_last_lr(), optimizer.param_groups[0]["momentum"]
+    ([0.04], 0.95)
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        max_lr: float | list[float],
+        total_steps: int | None = None,
+        epochs: int | None = None,
+        steps_per_epoch: int | None = None,
+        pct_start: float = 0.3,
+        anneal_strategy: str = "cos",
+        cycle_momentum: bool = True,
+        base_momentum: float | list[float] = 0.85,
+        max_momentum: float | list[float] = 0.95,
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+        three_phase: bool = False,
+        last_epoch: int = -1,
+    ) -> None:
+        check_optimizer(optimizer)
+        self.optimizer = optimizer
+        if total_steps is not None:
+            self.total_steps = _positive("total_steps", total_steps)
+        elif epochs is not None and steps_per_epoch is not None:
+            self.total_steps = _positive("epochs", epochs) * _positive("steps_per_epoch", steps_per_epoch)
+        else:
+            raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+        if not isinstance(pct_start, float) or not 0 <= pct_start <= 1:
+            raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
+        self._anneal_func_type, self._pct_start, self._three_phase = anneal_strategy, pct_start, three_phase
+        if last_epoch == -1:
+            for group, top in zip(optimizer.param_groups, per_group("max_lr", optimizer, max_lr)):
+                group["initial_lr"], group["max_lr"] = top / div_factor, top
+                group["min_lr"] = group["initial_lr"] / final_div_factor
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            self._start_momentum(base_momentum, max_momentum, last_epoch == -1)
+        super().__init__(optimizer, last_epoch)
+
+    def _value(self, first: float, top: float, last: float) -> float:
+        """Between the values at the start, at the top and at the end."""
+        shape = (self.total_steps, self._pct_start, self._anneal_func_type)
+        return Schedule.one_cycle(float(top), *shape, float(top / first), float(first / last), self._three_phase)(self.last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        self._warn_outside_step()
+        if self.last_epoch > self.total_steps:
+            raise ValueError(f"Tried to step {self.last_epoch} times. The specified number of total steps is {self.total_steps}")
+        groups = self.optimizer.param_groups
+        if self.cycle_momentum:
+            for group in groups:
+                high = group["max_momentum"]
+                self._set_momentum(group, self._value(high, group["base_momentum"], high))
+        return [self._value(group["initial_lr"], group["max_lr"], group["min_lr"]) for group in groups]
+
+
+def _positive(name: str, value: int) -> int:
+    if not isinstance(value, int) or value <= 0:
+        raise ValueError(f"Expected positive integer {name}, but got {value}")
+    return value
+
+
+class ReduceLROnPlateau(LRScheduler):
+    """Times `factor` when a metric, given to `step`, has not become better for `patience` steps.
+
+    >>> import pyburn
+    >>> optimizer = pyburn.optim.SGD([pyburn.nn.Parameter(pyburn.ones(1))], lr=1.0)
+    >>> scheduler = pyburn.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=1)
+    >>> for loss in (3.0, 3.0, 3.0):
+    ...     scheduler.step(loss)
+    >>> scheduler.get_last_lr()
+    [0.5]
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        mode: str = "min",
+        factor: float = 0.1,
+        patience: int = 10,
+        threshold: float = 1e-4,
+        threshold_mode: str = "rel",
+        cooldown: int = 0,
+        min_lr: float | list[float] = 0,
+        eps: float = 1e-8,
+    ) -> None:
+        if factor >= 1:
+            raise ValueError("Factor should be < 1.0.")
+        check_optimizer(optimizer)
+        if mode not in ("min", "max"):
+            raise ValueError(f"mode {mode} is unknown!")
+        if threshold_mode not in ("rel", "abs"):
+            raise ValueError(f"threshold mode {threshold_mode} is unknown!")
+        several = isinstance(min_lr, (list, tuple))
+        if several and len(min_lr) != len(optimizer.param_groups):  # type: ignore[arg-type]
+            raise ValueError(f"expected {len(optimizer.param_groups)} min_lrs, got {len(min_lr)}")  # type: ignore[arg-type]
+        self.optimizer = optimizer
+        self.mode, self.factor, self.patience, self.cooldown, self.eps = mode, factor, patience, cooldown, eps
+        self.threshold, self.threshold_mode = threshold, threshold_mode
+        self.default_min_lr = None if several else min_lr
+        self.min_lrs = per_group("min_lr", optimizer, min_lr)
+        self.mode_worse = math.inf if mode == "min" else -math.inf
+        self.last_epoch = 0
+        self._last_lr = [group["lr"] for group in optimizer.param_groups]
+        self._reset()
+
+    def _reset(self) -> None:
+        self.best = self.mode_worse
+        self.cooldown_counter = self.num_bad_epochs = 0
+
+    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
+        """Looks at a metric: a number, or a tensor of one element."""
+        current = float(metrics)
+        if epoch is not None:
+            warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=2)
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        if self._is_better(current, self.best):
+            self.best, self.num_bad_epochs = current, 0
+        else:
+            self.num_bad_epochs += 1
+        if self.in_cooldown:
+            self.cooldown_counter -= 1
+            self.num_bad_epochs = 0
+        if self.num_bad_epochs > self.patience:
+            self._reduce_lr()
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+        self._set_rates([group["lr"] for group in self.optimizer.param_groups])
+
+    def _reduce_lr(self) -> None:
+        groups = self.optimizer.param_groups
+        if len(groups) != len(self.min_lrs):
+            if self.default_min_lr is None:
+                raise RuntimeError(
+                    f"The number of param groups in the `optimizer` ({len(groups)}) differs from when `ReduceLROnPlateau` was initialized "
+                    f"({len(self.min_lrs)}): please modify the `min_lrs` field to match."
+                )
+            self.min_lrs = [self.default_min_lr] * len(groups)
+        for group, least in zip(groups, self.min_lrs):
+            old = float(group["lr"])
+            new = max(old * self.factor, least)
+            if old - new > self.eps:
+                set_group_value(group, "lr", new)
+
+    @property
+    def in_cooldown(self) -> bool:
+        """Whether the metric is not looked at just now."""
+        return self.cooldown_counter > 0
+
+    def _is_better(self, a: float, best: float) -> bool:
+        sign = 1 if self.mode == "min" else -1
+        goal = best * (1 - sign * self.threshold) if self.threshold_mode == "rel" else best - sign * self.threshold
+        return a < goal if self.mode == "min" else a > goal

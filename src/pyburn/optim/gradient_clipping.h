@@ -1,0 +1,28 @@
+// Gradients that are kept small on their way into a step, each parameter's for itself. The gradients themselves are not changed.
+#pragma once
+#include <string>
+
+#include "pyburn/tensor/handle.h"
+
+namespace pyburn::optim {
+
+class GradientClipping {
+ public:
+  enum class Kind : uint8_t { none, value, norm };
+
+  GradientClipping() = default;                                          // leaves gradients as they are
+  static GradientClipping by_value(double limit);                        // elements between -limit and limit; ValueError unless positive
+  static GradientClipping by_norm(double limit);                         // scaled so that the Euclidean norm of the tensor is at most limit
+  static GradientClipping named(const std::string& kind, double limit);  // "value" or "norm"
+
+  Kind kind() const { return kind_; }
+  double limit() const { return limit_; }
+  TensorHandle operator()(const TensorHandle& gradient) const;
+
+ private:
+  GradientClipping(Kind kind, double limit);
+  Kind kind_ = Kind::none;
+  double limit_ = 0;
+};
+
+}  // namespace pyburn::optim

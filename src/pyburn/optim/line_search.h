@@ -1,0 +1,19 @@
+// How far to go along a line: far enough down, where the slope has become small (the strong conditions of Wolfe).
+#pragma once
+#include <functional>
+
+#include "pyburn/tensor/handle.h"
+
+namespace pyburn::optim {
+
+struct LinePoint {
+  double at, value, slope;
+  TensorHandle gradient;
+};
+
+// `evaluate(t)` looks at the line at t; `start` is its point at 0, `first` the t that is tried first, `length` the largest component of the
+// direction. At most `limit` evaluations after the first.
+LinePoint strong_wolfe(const std::function<LinePoint(double)>& evaluate, const LinePoint& start, double first, double length,
+    double tolerance_change, int64_t limit);
+
+}  // namespace pyburn::optim
