@@ -27,7 +27,9 @@ void bind_inference(nanobind::module_& m);
 void bind_nn(nanobind::module_& m);
 void bind_optim(nanobind::module_& m);
 void bind_io(nanobind::module_& m);
-void bind_plugins(nanobind::module_& m);  // libraries of other packages
+void bind_checkpoint(nanobind::module_& io);  // PyTorch's files
+void bind_store(nanobind::module_& io);       // models in and out of files
+void bind_plugins(nanobind::module_& m);      // libraries of other packages
 
 }  // namespace pyburn::python
 

@@ -8,10 +8,11 @@ from .plugins import load_library
 
 _tensor_autograd.install()
 
-from . import autograd, inference, io, linalg, nn, optim, return_types, special, tensor  # noqa: E402
+from . import autograd, config, inference, io, linalg, nn, optim, return_types, special, tensor  # noqa: E402
 from ._device import BackendKind, backends, device, get_default_device, set_default_device  # noqa: E402
 from ._random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state  # noqa: E402
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
+from .io import load, save  # noqa: E402
 from .tensor import (  # noqa: E402
     Distribution,
     as_tensor,
