@@ -1,12 +1,15 @@
 """Records small files as other programs write them, with what they contain, in tests/golden/io.
 
 python tools/make_io_goldens.py --torch PYTHON      # one with torch, numpy and safetensors
+
+With a folder of data in PYBURN_DATA the logits of a trained model for some test images of MNIST are recorded as well.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -116,15 +119,56 @@ expected["model"] = {"x": x.flatten().tolist(), "y": model(x).detach().flatten()
 print(json.dumps({"torch": torch.__version__, "expected": expected}))
 """
 
+LOGITS = '''
+import gzip, json, sys
+import numpy as np
+import torch
+from safetensors.torch import load_file
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1, self.conv2, self.conv3 = nn.Conv2d(1, 8, 3), nn.Conv2d(8, 16, 3), nn.Conv2d(16, 24, 3)
+        self.norm1, self.norm2 = nn.BatchNorm2d(24), nn.BatchNorm1d(10)
+        self.fc1, self.fc2 = nn.Linear(24 * 22 * 22, 32), nn.Linear(32, 10)
+
+    def forward(self, x):
+        for conv in (self.conv1, self.conv2, self.conv3):
+            x = conv(x).relu()
+        return self.norm2(self.fc2(self.fc1(self.norm1(x).flatten(1)).relu())).log_softmax(1)
+
+data, count = sys.argv[1], 16
+pixels = np.frombuffer(gzip.open(data + "/mnist/t10k-images-idx3-ubyte.gz").read()[16:], np.uint8)[: count * 784]
+labels = np.frombuffer(gzip.open(data + "/mnist/t10k-labels-idx1-ubyte.gz").read()[8:], np.uint8)[:count]
+x = torch.tensor((pixels.reshape(-1, 1, 28, 28).astype(np.float32) / 255 - 0.1307) / 0.3081, dtype=torch.float32)
+result = {"labels": labels.tolist()}
+states = {"mnist.pt": torch.load(data + "/models/mnist.pt", map_location="cpu"), "mnist.safetensors": load_file(data + "/models/mnist.safetensors")}
+for name, state in states.items():  # two trainings of one model
+    model = Net()
+    model.load_state_dict(state)
+    with torch.no_grad():
+        result[name] = model.eval()(x).tolist()
+print(json.dumps(result))
+'''
+
+
+def recorded(python: str, program: str, argument: str) -> str:
+    """What a program prints as JSON, without spaces."""
+    done = subprocess.run([python, "-W", "ignore", "-c", program, argument], check=True, stdout=subprocess.PIPE, text=True)
+    return json.dumps(json.loads(done.stdout), separators=(",", ":")) + "\n"
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--torch", default=sys.executable, help="a Python with torch, numpy and safetensors")
     arguments = parser.parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run([arguments.torch, "-W", "ignore", "-c", RECORDER, FOLDER], check=True, stdout=subprocess.PIPE, text=True)
-    text = json.dumps(json.loads(done.stdout), separators=(",", ":"))
-    (FOLDER / "expected.json").write_text(text + "\n")
+    (FOLDER / "expected.json").write_text(recorded(arguments.torch, RECORDER, str(FOLDER)))
+    (FOLDER / "other.safetensors").chmod(0o644)
+    if data := os.environ.get("PYBURN_DATA"):
+        (FOLDER / "mnist_logits.json").write_text(recorded(arguments.torch, LOGITS, data))
+
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@
 #include "pyburn/io/bundle.h"
 #include "pyburn/io/npy.h"
 #include "pyburn/io/safetensors.h"
+#include "pyburn/io/safetensors_dtypes.h"
 #include "python_files.h"
 
 namespace nb = nanobind;
@@ -110,8 +111,10 @@ void bind_safetensors(nb::module_& m) {
   m.def(
       "load", [](nb::bytes data, nb::handle device) { return load_all(io::SafetensorsReader(bytes_to_read(data)).snapshots(), device); },
       "data"_a, "device"_a.none() = nb::none());
+  m.def("safetensors_dtype", [](nb::handle dtype) { return std::string(io::safetensors_name(to_dtype(dtype.ptr()))); });
   m.def(
       "load_metadata", [](const std::filesystem::path& path) { return io::SafetensorsReader(path).metadata(); }, "filename"_a);
+  m.def("safetensors_dtype", [](nb::handle dtype) { return std::string(io::safetensors_name(to_dtype(dtype.ptr()))); });
   m.def("save_file", [](nb::dict tensors, nb::handle target, const io::TextMap& metadata) {
     const io::Snapshots list = snapshots_of(tensors);
     write_to(target, [&](io::ByteSink& sink) { io::write_safetensors(list, sink, metadata); });

@@ -102,6 +102,12 @@ void bind_store(nb::module_& m) {
       .def_prop_ro("path", &io::Place::path, "The whole name: 'encoder.norm.weight'.");
   nb::class_<io::Adapter>(m, "CoreAdapter", "An adapter of the core.");
   m.def("burn_layout", io::burn_layout);
+  m.def("contiguous_indices", [](const std::vector<std::string>& names) {
+    std::vector<std::string> renamed;
+    const auto rename = io::contiguous_indices(names);
+    for (const std::string& name : names) renamed.push_back(rename(name));
+    return renamed;
+  });
   m.def("half_precision",
       [](nb::handle dtype, std::vector<std::string> except) { return io::half_precision(to_dtype(dtype.ptr()), std::move(except)); });
   bind_report(m);

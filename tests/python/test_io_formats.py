@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import io
 import json
 import struct
@@ -31,6 +32,13 @@ def every_dtype() -> dict[str, pyburn.Tensor]:
 
 def same(a: pyburn.Tensor, b: pyburn.Tensor) -> bool:
     return a.shape == b.shape and a.dtype == b.dtype and a.ne(b).sum().item() == 0
+
+
+@pytest.mark.parametrize("name", ["io.safetensors", "io.checkpoint", "io.numpy_files", "io.tensor_file", "io.bundle", "io.store", "config.config"])
+def test_examples_are_right(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = doctest.testmod(sys.modules[f"pyburn.{name}"], extraglobs={"pyburn": pyburn})
+    assert result.attempted > 0 and result.failed == 0
 
 
 # --- any format ---------------------------------------------------------------------------------------------------
@@ -91,6 +99,22 @@ def test_safetensors_of_the_other_library() -> None:
     loaded = safetensors.load_file(FOLDER / "other.safetensors", mmap=True)
     assert loaded["a"].tolist() == [[0, 1, 2], [3, 4, 5]] and loaded["b"].tolist() == [True, False] and loaded["h"].dtype is pyburn.bfloat16
     assert safetensors.load_metadata(FOLDER / "other.safetensors") == {"format": "pt"}
+
+
+def test_safe_open(tmp_path: Path) -> None:
+    path = tmp_path / "x.safetensors"
+    safetensors.save_file({"a": pyburn.arange(12.0).view(3, 4), "b": pyburn.ones(2, dtype=pyburn.bfloat16)}, path, metadata={"k": "v"})
+    for framework in ("pt", "pyburn"):
+        with safetensors.safe_open(path, framework=framework, device="cpu") as file:
+            assert sorted(file.keys()) == ["a", "b"] and file.metadata() == {"k": "v"}
+            assert file.get_tensor("a")[2, 3] == 11
+            part = file.get_slice("a")
+            assert part.get_shape() == [3, 4] and part.get_dtype() == "F32" and file.get_slice("b").get_dtype() == "BF16"
+            assert part[1:, :2].tolist() == [[4, 5], [8, 9]]
+            with pytest.raises(KeyError):
+                file.get_tensor("c")
+    with pytest.raises(ValueError, match="framework"):
+        safetensors.safe_open(path, framework="tf")
 
 
 def test_sharded_safetensors(tmp_path: Path) -> None:
@@ -245,6 +269,60 @@ def test_a_zip_that_promises_too_much() -> None:
     with pytest.raises(pyburn.FormatError, match="too short for its size"):
         pyburn.io.load_npz(io.BytesIO(data))
     assert zlib.crc32(b"") == 0
+
+
+def zip_of(entries: list[tuple[str, bytes]], *, in64: bool = False, flags: int = 0, method: int = 0, comment: bytes = b"") -> bytes:
+    """By hand, so that every number can be wrong; `in64` puts sizes and offsets where those over 4 GB go."""
+    data, directory = b"", b""
+    for name, content in entries:
+        offset, size, crc = len(data), len(content), zlib.crc32(content)
+        encoded, short = name.encode(), 0xFFFFFFFF if in64 else size
+        data += struct.pack("<IHHHIIIIHH", 0x04034B50, 20, flags, method, 0, crc, short, short, len(encoded), 0) + encoded + content
+        extra = struct.pack("<HHQQQ", 1, 24, size, size, offset) if in64 else b""
+        where = 0xFFFFFFFF if in64 else offset
+        directory += struct.pack("<IHHHHIIIIHHHHHII", 0x02014B50, 45, 45, flags, method, 0, crc, short, short, len(encoded), len(extra), 0, 0, 0, 0, where)
+        directory += encoded + extra
+    end = b""
+    if in64:
+        end = struct.pack("<IQHHIIQQQQ", 0x06064B50, 44, 45, 45, 0, 0, len(entries), len(entries), len(directory), len(data))
+        end += struct.pack("<IIQI", 0x07064B50, 0, len(data) + len(directory), 1)
+        return data + directory + end + struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF, len(comment)) + comment
+    return data + directory + struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, len(entries), len(entries), len(directory), len(data), len(comment)) + comment
+
+
+ONE = npy("{'descr': '|u1', 'fortran_order': False, 'shape': (3,), }", b"abc")
+
+
+def test_zip_files() -> None:
+    for data in (zip_of([("x.npy", ONE)]), zip_of([("x.npy", ONE)], in64=True), zip_of([("x.npy", ONE)], comment=b"PK\5\6 and more")):
+        assert pyburn.io.load_npz(io.BytesIO(data))["x"].tolist() == [97, 98, 99]
+    memory = io.BytesIO()
+    pyburn.io.save_npz(memory, **{f"x{i}": pyburn.tensor([i % 100], dtype=pyburn.uint8) for i in range(66000)})
+    with zipfile.ZipFile(memory) as file:  # more entries than the plain format can count
+        assert len(file.namelist()) == 66000 and file.read("x65999.npy")[-1] == 99
+    assert len(open_tensors(memory.getvalue())) == 66000
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (zip_of([("x.npy", ONE), ("x.npy", ONE)]), "one name"),
+        (zip_of([("x.npy", ONE)], flags=1), "encrypted"),
+        (zip_of([("x.npy", ONE)], method=12), "method 12"),
+        (zip_of([("x.npy", ONE)], method=8), "damaged"),
+        (zip_of([("x.npy", ONE)]).replace(b"PK\1\2", b"PK\1\3"), "directory is damaged"),
+        (zip_of([("x.npy", ONE)], in64=True).replace(b"PK\6\7", b"PK\6\0"), "directory is damaged"),
+        (zip_of([("x.npy", ONE)], in64=True).replace(b"PK\6\6", b"PK\6\0"), "directory is damaged"),
+        (zip_of([("x.npy", ONE)])[:-4] + b"\xff\xff\xff\0\0\0", "cut|outside"),
+        (b"PK\3\4" + b"\0" * 100, "cut"),
+        (zip_of([("x.npy", ONE)]).replace(b"x.npy", b"y.npy", 1), "two names"),
+        (zip_of([("x.npy", ONE)]).replace(b"abc", b"abd"), "checksum"),
+        (zip_of([("\xff.npy", ONE)]).replace("\xff".encode(), b"\xff\xff"), "UTF-8"),
+    ],
+)
+def test_damaged_zip_files(data: bytes, reason: str) -> None:
+    with pytest.raises(pyburn.FormatError, match=reason):
+        pyburn.io.load_npz(io.BytesIO(data))
 
 
 # --- bundles ------------------------------------------------------------------------------------------------------
@@ -473,6 +551,18 @@ def test_store(tmp_path: Path) -> None:
     assert Store(path).rename(r"^net\.", "").include("^conv", "^norm").load_into(b).skipped
     nested = Store(FOLDER / "inside.pt", key="model.state_dict")
     assert nested.load_into(b).complete
+
+
+def test_gaps_in_lists_are_closed(tmp_path: Path) -> None:
+    a = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
+    b = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 4), nn.Linear(4, 1))
+    save_module(a, tmp_path / "gaps.safetensors", rename={"^": "net."})
+    with pytest.raises(ValueError, match="net"):
+        Store(tmp_path / "gaps.safetensors").contiguous_indices().load_into(b)
+    assert Store(tmp_path / "gaps.safetensors").contiguous_indices().rename(r"^net\.", "").load_into(b).complete
+    assert pyburn.equal(a[4].weight, b[2].weight)
+    names = ["a.3.w", "a.10.w", "a.3.b.7", "b.1", "2", "x", "a.99999999999.w"]
+    assert pyburn._core._io.contiguous_indices(names) == ["a.0.w", "a.1.w", "a.0.b.0", "b.0", "0", "x", "a.99999999999.w"]
 
 
 def test_parameters_keep_their_identity(tmp_path: Path) -> None:

@@ -19,8 +19,10 @@ def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, 
     `f` is a path or an object with a method `write`. Tensors that share memory share it again after loading. A path is replaced
     when the new file is complete.
 
-    >>> pyburn.save({"weight": pyburn.ones(2), "epoch": 3}, "checkpoint.pt")
-    >>> pyburn.load("checkpoint.pt")
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> pyburn.save({"weight": pyburn.ones(2), "epoch": 3}, file)
+    >>> pyburn.load(io.BytesIO(file.getvalue()))
     {'weight': tensor([1., 1.]), 'epoch': 3}
     """
     if pickle_module is not None:
@@ -48,8 +50,10 @@ def load(
     (as a tensor of one axis) and the name of its place that gives the storage, on any device, or None. With `mmap`, tensors on
     the CPU lie in the file itself, are read when touched, and what is written to them stays in this process.
 
-    >>> pyburn.save([pyburn.zeros(1), "text"], "list.pt")
-    >>> pyburn.load("list.pt", map_location="cpu", mmap=True)
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> pyburn.save([pyburn.zeros(1), "text"], file)
+    >>> pyburn.load(io.BytesIO(file.getvalue()), map_location="cpu")
     [tensor([0.]), 'text']
     """
     if pickle_module is not None or not weights_only:

@@ -9,7 +9,7 @@ from typing import Any
 from .. import _core
 from .._core import Tensor
 
-__all__ = ["load", "load_file", "load_metadata", "save", "save_file", "save_sharded"]
+__all__ = ["load", "load_file", "load_metadata", "safe_open", "save", "save_file", "save_sharded"]
 
 
 def save_file(tensors: dict[str, Tensor], filename: str | os.PathLike[str], metadata: dict[str, str] | None = None) -> None:
@@ -69,3 +69,57 @@ def load(data: bytes, device: Any = None) -> dict[str, Tensor]:
 def load_metadata(filename: str | os.PathLike[str]) -> dict[str, str]:
     """The text that a file carries beside its tensors."""
     return _core._io.load_metadata(os.fspath(filename))
+
+
+class safe_open:  # noqa: N801  (the name of the package `safetensors`)
+    """A file whose tensors are read one by one, whole or in part.
+
+    >>> pyburn.io.safetensors.save_file({"w": pyburn.arange(6.0).view(2, 3)}, "w.safetensors")
+    >>> with pyburn.io.safetensors.safe_open("w.safetensors") as file:
+    ...     print(file.keys(), file.get_slice("w")[:, 1])
+    ['w'] tensor([1., 4.])
+    """
+
+    def __init__(self, filename: str | os.PathLike[str], framework: str = "pyburn", device: Any = None) -> None:
+        if framework not in ("pyburn", "pt", "torch", "pytorch"):
+            raise ValueError(f"[safe_open] framework must be 'pyburn' or 'pt', which means the same here: got {framework!r}")
+        snapshots, self._metadata, _ = _core._io.open_tensors(os.fspath(filename), True, True, "")
+        self._snapshots = {snapshot.name: snapshot for snapshot in snapshots}
+        self._device = device
+
+    def __enter__(self) -> safe_open:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._snapshots = {}
+
+    def keys(self) -> list[str]:
+        """The names of the tensors, in the order of the data."""
+        return list(self._snapshots)
+
+    def metadata(self) -> dict[str, str]:
+        """The text that the file carries beside its tensors."""
+        return self._metadata
+
+    def get_tensor(self, name: str) -> Tensor:
+        """The whole tensor, copied from the file."""
+        return self._snapshots[name].load(self._device).clone()
+
+    def get_slice(self, name: str) -> _Slice:
+        """The tensor to be indexed: only what is asked for is read."""
+        return _Slice(self._snapshots[name], self._device)
+
+
+class _Slice:
+    def __init__(self, snapshot: Any, device: Any) -> None:
+        self._snapshot, self._device = snapshot, device
+
+    def get_shape(self) -> list[int]:
+        return list(self._snapshot.shape)
+
+    def get_dtype(self) -> str:
+        return _core._io.safetensors_dtype(self._snapshot.dtype)
+
+    def __getitem__(self, index: Any) -> Tensor:
+        part = self._snapshot.load("cpu")[index].clone()
+        return part.to(_core._default_device() if self._device is None else self._device)

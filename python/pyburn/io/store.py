@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -152,7 +153,7 @@ class Store:
         self._exclude: list[Any] = []
         self._adapters: list[Any] = []
         self._metadata: dict[str, str] = {}
-        self._strict = True
+        self._strict, self._contiguous = True, False
 
     def rename(self, pattern: str, replacement: str) -> Store:
         """Adds a change of names; they are done in order."""
@@ -178,6 +179,11 @@ class Store:
         """Floating tensors are `dtype` in the file, those of batch normalisations excepted."""
         return self.adapt(half_precision(dtype))
 
+    def contiguous_indices(self, wanted: bool = True) -> Store:
+        """Loading: numbers of lists in the file that have gaps (0, 2, 5) become 0, 1, 2, before names are changed."""
+        self._contiguous = wanted
+        return self
+
     def allow_partial(self, allow: bool = True) -> Store:
         """Missing and unused tensors are no errors."""
         self._strict = not allow
@@ -201,10 +207,15 @@ class Store:
 
     def load_into(self, module: Module) -> LoadReport:
         """Reads the file into a model; see `pyburn.io.load_into`."""
+        file = self.open()
+        rename = _renaming(self._renames) or str
+        if self._contiguous:
+            numbers = dict(zip(file, _core._io.contiguous_indices(list(file))))
+            rename = functools.partial(lambda change, name: change(numbers[name]), rename)
         return load_into(
             module,
-            self.open(),
-            rename=self._renames or None,
+            file,
+            rename=rename,
             include=self._include or None,
             exclude=self._exclude or None,
             adapter=self._adapters,

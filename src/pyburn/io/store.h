@@ -29,6 +29,10 @@ Adapter chain(Adapter first, Adapter second);
 std::function<std::string(const std::string&)> rename_by_regex(std::vector<std::pair<std::string, std::string>> rules);
 std::function<bool(const std::string&)> match_regex(std::vector<std::string> patterns);  // does any of them occur in the name?
 
+// Layers that were left out leave gaps in the numbers of a list: 0, 2, 5 become 0, 1, 2, for each list on its own. Made from
+// all the names of a file.
+std::function<std::string(const std::string&)> contiguous_indices(const std::vector<std::string>& names);
+
 struct StoreOptions {
   std::function<std::string(const std::string&)> rename;  // a name in the file -> in the model; saving: the other way
   std::function<bool(const std::string&)> keep;           // names in the model that are loaded or saved; the others stay as they are

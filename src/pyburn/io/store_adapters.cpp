@@ -1,5 +1,7 @@
 // Adapters between layouts of files and models, and changes of names.
+#include <map>
 #include <regex>
+#include <set>
 
 #include "pyburn/io/store.h"
 #include "pyburn/ops/generated/copy.h"
@@ -35,6 +37,21 @@ Snapshot cast_to(Snapshot s, DType dtype) {
   return s;
 }
 
+// "a.0.b" -> ("", "a"), ("a.", "0"), ("a.0.", "b")
+std::vector<std::pair<std::string, std::string>> parts_of(const std::string& name) {
+  std::vector<std::pair<std::string, std::string>> parts;
+  for (size_t start = 0; start <= name.size();) {
+    const size_t dot = std::min(name.find('.', start), name.size());
+    parts.emplace_back(name.substr(0, start), name.substr(start, dot - start));
+    start = dot + 1;
+  }
+  return parts;
+}
+bool is_index(const std::string& part) {
+  constexpr size_t kMostDigits = 9;
+  return !part.empty() && part.size() <= kMostDigits && part.find_first_not_of("0123456789") == part.npos;
+}
+
 std::regex compiled(const std::string& pattern) {
   try {
     return std::regex(pattern);
@@ -44,6 +61,23 @@ std::regex compiled(const std::string& pattern) {
 }
 
 }  // namespace
+
+std::function<std::string(const std::string&)> contiguous_indices(const std::vector<std::string>& names) {
+  std::map<std::string, std::set<int64_t>> used;  // by what stands before the number
+  for (const std::string& name : names)
+    for (const auto& [before, part] : parts_of(name))
+      if (is_index(part)) used[before].insert(std::stoll(part));
+  return [used = std::move(used)](const std::string& name) {
+    std::string result;
+    for (const auto& [before, part] : parts_of(name)) {
+      const auto it = is_index(part) ? used.find(before) : used.end();
+      const auto number = it == used.end() ? std::set<int64_t>::const_iterator() : it->second.find(std::stoll(part));
+      const bool known = it != used.end() && number != it->second.end();
+      result += (result.empty() ? "" : ".") + (known ? std::to_string(std::distance(it->second.begin(), number)) : part);
+    }
+    return result;
+  };
+}
 
 Adapter burn_layout() {
   return {[](const Place& place) -> std::string {
