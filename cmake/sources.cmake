@@ -178,9 +178,33 @@ set(PYBURN_SOURCES
   src/pyburn/optim/schedule.cpp
   src/pyburn/optim/update.cpp
   src/pyburn/io/atomic_file.cpp
+  src/pyburn/io/bundle_read.cpp
+  src/pyburn/io/bundle_write.cpp
+  src/pyburn/io/byte_cursor.cpp
+  src/pyburn/io/checkpoint_read.cpp
+  src/pyburn/io/checkpoint_write.cpp
+  src/pyburn/io/crc32.cpp
+  src/pyburn/io/fields_json.cpp
+  src/pyburn/io/formats.cpp
+  src/pyburn/io/inflate.cpp
+  src/pyburn/io/json_text.cpp
+  src/pyburn/io/load_report.cpp
   src/pyburn/io/mapped_file.cpp
+  src/pyburn/io/npy_read.cpp
+  src/pyburn/io/npy_write.cpp
+  src/pyburn/io/pickle_names.cpp
+  src/pyburn/io/pickle_read.cpp
+  src/pyburn/io/pickle_write.cpp
+  src/pyburn/io/safetensors_index.cpp
   src/pyburn/io/safetensors_read.cpp
   src/pyburn/io/safetensors_write.cpp
+  src/pyburn/io/shared_bytes.cpp
+  src/pyburn/io/snapshot.cpp
+  src/pyburn/io/store.cpp
+  src/pyburn/io/store_adapters.cpp
+  src/pyburn/io/value.cpp
+  src/pyburn/io/zip_read.cpp
+  src/pyburn/io/zip_write.cpp
   src/pyburn/inference/capture.cpp
   src/pyburn/inference/graph_file.cpp
   src/pyburn/inference/operation_cost.cpp
@@ -195,6 +219,7 @@ set(PYBURN_BINDINGS
   python/bindings/bind_autograd.cpp
   python/bindings/bind_backend.cpp
   python/bindings/bind_containers.cpp
+  python/bindings/bind_checkpoint.cpp
   python/bindings/bind_data.cpp
   python/bindings/bind_inference.cpp
   python/bindings/bind_initialisers.cpp
@@ -204,6 +229,7 @@ set(PYBURN_BINDINGS
   python/bindings/bind_nn.cpp
   python/bindings/bind_optim.cpp
   python/bindings/bind_schedule.cpp
+  python/bindings/bind_store.cpp
   python/bindings/dlpack.cpp
   python/bindings/errors.cpp
   python/bindings/function_object.cpp

@@ -29,7 +29,9 @@ void bind_optim(nanobind::module_& m);
 void bind_schedule(nanobind::module_& m);  // after bind_optim
 void bind_amp(nanobind::module_& m);
 void bind_io(nanobind::module_& m);
-void bind_plugins(nanobind::module_& m);  // libraries of other packages
+void bind_checkpoint(nanobind::module_& io);  // PyTorch's files
+void bind_store(nanobind::module_& io);       // models in and out of files
+void bind_plugins(nanobind::module_& m);      // libraries of other packages
 
 }  // namespace pyburn::python
 

@@ -51,6 +51,8 @@ from .autograd import enable_grad as enable_grad
 from .autograd import inference_mode as inference_mode
 from .autograd import no_grad as no_grad
 from .autograd import set_grad_enabled as set_grad_enabled
+from .io.checkpoint import load as load
+from .io.checkpoint import save as save
 from .plugins import load_library as load_library
 from .tensor.creation import as_tensor as as_tensor
 from .tensor.creation import from_dlpack as from_dlpack

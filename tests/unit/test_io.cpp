@@ -33,7 +33,7 @@ std::string file_of(const std::string& header, size_t data_bytes) {
 
 std::string refusal(const std::string& bytes) {
   try {
-    io::SafetensorsReader reader(std::as_bytes(std::span(bytes)));
+    io::SafetensorsReader reader(io::SharedBytes::borrowed(std::as_bytes(std::span(bytes))));
     return "accepted";
   } catch (const FormatError& e) {
     return e.what();

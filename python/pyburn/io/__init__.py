@@ -1,6 +1,33 @@
-"""Files: safetensors, and writes that happen entirely or not at all."""
+"""Files: safetensors, PyTorch, numpy and pyburn's own, and models in and out of them."""
 
-from .._core._io import atomic_write
+from .._core._io import LoadReport, Place, Snapshot, atomic_write
 from . import safetensors
+from .bundle import Bundle
+from .checkpoint import load, save
+from .numpy_files import load_npy, load_npz, save_npy, save_npz
+from .store import Adapter, Store, burn_layout, half_precision, load_into, save_module
+from .tensor_file import TensorFile, open_tensors, write_tensors
 
-__all__ = ["atomic_write", "safetensors"]
+__all__ = [
+    "Adapter",
+    "Bundle",
+    "burn_layout",
+    "half_precision",
+    "LoadReport",
+    "Place",
+    "Snapshot",
+    "Store",
+    "TensorFile",
+    "atomic_write",
+    "load",
+    "load_into",
+    "load_npy",
+    "load_npz",
+    "open_tensors",
+    "safetensors",
+    "save",
+    "save_module",
+    "save_npy",
+    "save_npz",
+    "write_tensors",
+]

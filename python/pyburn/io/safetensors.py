@@ -2,29 +2,124 @@
 
 from __future__ import annotations
 
+import io
 import os
+from typing import Any
 
 from .. import _core
 from .._core import Tensor
 
-__all__ = ["load", "load_file", "load_metadata", "save_file"]
+__all__ = ["load", "load_file", "load_metadata", "safe_open", "save", "save_file", "save_sharded"]
 
 
 def save_file(tensors: dict[str, Tensor], filename: str | os.PathLike[str], metadata: dict[str, str] | None = None) -> None:
-    """Writes named tensors to a file. Readers see the old file or the new one, never a part."""
+    """Writes named tensors to a file. Readers see the old file or the new one, never a part.
+
+    >>> pyburn.io.safetensors.save_file({"w": pyburn.ones(2)}, "w.safetensors", metadata={"format": "pt"})
+    >>> pyburn.io.safetensors.load_metadata("w.safetensors")
+    {'format': 'pt'}
+    """
     _core._io.save_file(dict(tensors), os.fspath(filename), metadata or {})
 
 
-def load_file(filename: str | os.PathLike[str], device: object = None) -> dict[str, Tensor]:
-    """The tensors of a file by name. A file that is not what it should be raises FormatError."""
-    return _core._io.load_file(os.fspath(filename), device)
+def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> bytes:
+    """What save_file would write.
+
+    >>> pyburn.io.safetensors.load(pyburn.io.safetensors.save({"w": pyburn.ones(2)}))
+    {'w': tensor([1., 1.])}
+    """
+    file = io.BytesIO()
+    _core._io.save_file(dict(tensors), file, metadata or {})
+    return file.getvalue()
 
 
-def load(data: bytes, device: object = None) -> dict[str, Tensor]:
+def save_sharded(
+    tensors: dict[str, Tensor],
+    filename: str | os.PathLike[str],
+    max_shard_size: int = 5_000_000_000,
+    metadata: dict[str, str] | None = None,
+) -> None:
+    """Writes an index (`model.safetensors.index.json`) and, beside it, files of at most `max_shard_size` bytes of tensors.
+
+    >>> pyburn.io.safetensors.save_sharded({"a": pyburn.ones(2), "b": pyburn.ones(2)}, "m.safetensors.index.json", max_shard_size=8)
+    >>> sorted(pyburn.io.safetensors.load_file("m.safetensors.index.json"))
+    ['a', 'b']
+    """
+    _core._io.save_sharded(dict(tensors), os.fspath(filename), max_shard_size, metadata or {})
+
+
+def load_file(filename: str | os.PathLike[str], device: Any = None, mmap: bool = False) -> dict[str, Tensor]:
+    """The tensors of a file, or of all files that an index names. A file that is not what it should be raises FormatError.
+
+    With `mmap` tensors on the CPU lie in the mapped file: they are read when touched, and what is written to them stays in this
+    process. The file must then stay as it is; writing it anew with this package is fine, since that makes another file.
+
+    >>> pyburn.io.safetensors.save_file({"w": pyburn.ones(2)}, "w.safetensors")
+    >>> pyburn.io.safetensors.load_file("w.safetensors", mmap=True)
+    {'w': tensor([1., 1.])}
+    """
+    return _core._io.load_file(os.fspath(filename), device, mmap)
+
+
+def load(data: bytes, device: Any = None) -> dict[str, Tensor]:
     """The tensors of a safetensors file that is in memory."""
-    return _core._io.load(data, device)
+    return _core._io.load(bytes(data), device)
 
 
 def load_metadata(filename: str | os.PathLike[str]) -> dict[str, str]:
     """The text that a file carries beside its tensors."""
     return _core._io.load_metadata(os.fspath(filename))
+
+
+class safe_open:  # noqa: N801  (the name of the package `safetensors`)
+    """A file whose tensors are read one by one, whole or in part.
+
+    >>> pyburn.io.safetensors.save_file({"w": pyburn.arange(6.0).view(2, 3)}, "w.safetensors")
+    >>> with pyburn.io.safetensors.safe_open("w.safetensors") as file:
+    ...     print(file.keys(), file.get_slice("w")[:, 1])
+    ['w'] tensor([1., 4.])
+    """
+
+    def __init__(self, filename: str | os.PathLike[str], framework: str = "pyburn", device: Any = None) -> None:
+        if framework not in ("pyburn", "pt", "torch", "pytorch"):
+            raise ValueError(f"[safe_open] framework must be 'pyburn' or 'pt', which means the same here: got {framework!r}")
+        snapshots, self._metadata, _ = _core._io.open_tensors(os.fspath(filename), True, True, "")
+        self._snapshots = {snapshot.name: snapshot for snapshot in snapshots}
+        self._device = device
+
+    def __enter__(self) -> safe_open:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._snapshots = {}
+
+    def keys(self) -> list[str]:
+        """The names of the tensors, in the order of the data."""
+        return list(self._snapshots)
+
+    def metadata(self) -> dict[str, str]:
+        """The text that the file carries beside its tensors."""
+        return self._metadata
+
+    def get_tensor(self, name: str) -> Tensor:
+        """The whole tensor, copied from the file."""
+        return self._snapshots[name].load(self._device).clone()
+
+    def get_slice(self, name: str) -> _Slice:
+        """The tensor to be indexed: only what is asked for is read."""
+        return _Slice(self._snapshots[name], self._device)
+
+
+class _Slice:
+    def __init__(self, snapshot: Any, device: Any) -> None:
+        self._snapshot, self._device = snapshot, device
+
+    def get_shape(self) -> list[int]:
+        return list(self._snapshot.shape)
+
+    def get_dtype(self) -> str:
+        return _core._io.safetensors_dtype(self._snapshot.dtype)
+
+    def __getitem__(self, index: Any) -> Tensor:
+        part = self._snapshot.load("cpu")[index].clone()
+        return part.to(_core._default_device() if self._device is None else self._device)

@@ -2,20 +2,21 @@
 #pragma once
 #include <filesystem>
 #include <functional>
-#include <span>
 #include <string>
+
+#include "pyburn/io/byte_sink.h"
 
 namespace pyburn::io {
 
-class AtomicFile {
+class AtomicFile final : public ByteSink {
  public:
   // Errors of the system are std::filesystem::filesystem_error, here and below.
   explicit AtomicFile(const std::filesystem::path& path);
-  ~AtomicFile();  // without commit(): leaves what was there before
+  ~AtomicFile() override;  // without commit(): leaves what was there before
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  void write(std::span<const std::byte> bytes);
+  void write(std::span<const std::byte> bytes) override;
   void commit();  // on disk, then under its name
 
  private:

@@ -18,7 +18,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   struct stat info;
   int code = ::fstat(descriptor, &info) != 0 ? errno : S_ISDIR(info.st_mode) ? EISDIR : S_ISREG(info.st_mode) ? 0 : EINVAL;
   if (code == 0 && info.st_size > 0) {
-    data_ = ::mmap(nullptr, size_t(info.st_size), PROT_READ, MAP_PRIVATE, descriptor, 0);
+    data_ = ::mmap(nullptr, size_t(info.st_size), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, descriptor, 0);
     if (data_ == MAP_FAILED) code = errno;
     else size_ = size_t(info.st_size);
   }

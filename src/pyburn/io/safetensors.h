@@ -1,20 +1,11 @@
-// The safetensors format: named tensors and text metadata in one file. Files are untrusted; every size is checked
-// before it is used, and whatever does not fit is a FormatError.
+// The safetensors format: named tensors and text metadata in one file, or in several with an index. Files are untrusted;
+// every size is checked before it is used, and whatever does not fit is a FormatError.
 #pragma once
-#include <filesystem>
-#include <map>
-#include <memory>
-#include <span>
-#include <string>
-#include <vector>
-
-#include "pyburn/tensor/handle.h"
+#include "pyburn/io/snapshot.h"
 
 namespace pyburn::io {
 
-class MappedFile;
-using TensorList = std::vector<std::pair<std::string, TensorHandle>>;
-using TextMap = std::map<std::string, std::string>;
+class ByteSink;
 
 class SafetensorsReader {
  public:
@@ -24,23 +15,33 @@ class SafetensorsReader {
     std::span<const std::byte> bytes;
   };
   explicit SafetensorsReader(const std::filesystem::path& path);  // maps the file: tensors are read when asked for
-  explicit SafetensorsReader(std::span<const std::byte> bytes);   // borrowed: must outlive the reader
-  ~SafetensorsReader();
+  explicit SafetensorsReader(SharedBytes bytes);
 
   const std::vector<Item>& items() const { return items_; }  // in the order of the data
   const TextMap& metadata() const { return metadata_; }
-  TensorHandle tensor(const Item& item, Device* device = nullptr) const;       // a copy, on the default device unless given
-  TensorHandle tensor(std::string_view name, Device* device = nullptr) const;  // ValueError when there is none
+  // On the default device unless given. A copy, unless `mmap`: see SharedBytes::tensor.
+  TensorHandle tensor(const Item& item, Device* device = nullptr, bool mmap = false) const;
+  TensorHandle tensor(std::string_view name, Device* device = nullptr, bool mmap = false) const;  // ValueError when there is none
+  Snapshots snapshots(bool mmap = false) const;
 
  private:
-  void parse(std::span<const std::byte> bytes);
-  std::unique_ptr<MappedFile> file_;
+  SharedBytes part(const Item& item) const;
+  SharedBytes file_;
   std::vector<Item> items_;
   TextMap metadata_;
 };
 
+// An index in JSON names the file of each tensor; the files lie beside it.
+TensorFile open_safetensors_index(const std::filesystem::path& path, bool mmap = false);
+
 TensorList load_safetensors(const std::filesystem::path& path, Device* device = nullptr);
-// Atomic: a reader sees the old file or the new one. ValueError when a name is used twice.
+
+// One tensor after another: no more than one is in memory that was not there before. ValueError when a name is used twice.
+void write_safetensors(const Snapshots& tensors, ByteSink& sink, const TextMap& metadata = {});
+// Atomic: a reader sees the old file or the new one.
 void save_safetensors(const TensorList& tensors, const std::filesystem::path& path, const TextMap& metadata = {});
+// `path` names the index, e.g. model.safetensors.index.json; files of at most `largest` bytes of tensors (or one tensor)
+// are written beside it, then the index.
+void save_safetensors_sharded(const Snapshots& tensors, const std::filesystem::path& path, uint64_t largest, const TextMap& metadata = {});
 
 }  // namespace pyburn::io

@@ -1,18 +1,14 @@
 #include <algorithm>
-#include <cstring>
-#include <nlohmann/json.hpp>
 #include <set>
 
-#include "pyburn/io/mapped_file.h"
+#include "pyburn/io/json_text.h"
 #include "pyburn/io/safetensors.h"
 #include "pyburn/io/safetensors_dtypes.h"
-#include "pyburn/runtime/transfer.h"
+#include "pyburn/runtime/device.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn::io {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr uint64_t kLargestHeader = 100'000'000;  // the limit of the reference implementation
 constexpr int kDeepestHeader = 4;                 // file, tensor, list; anything deeper is not ours
@@ -28,20 +24,11 @@ void expect(bool ok, const char* pattern, const A&... values) {
 }
 
 // Later duplicates would silently win.
-Json parse_json(std::span<const std::byte> text) {
+Json parse_header(std::span<const std::byte> text) {
   std::set<std::string> names;
-  const auto* begin = reinterpret_cast<const char*>(text.data());
-  auto check = [&](int depth, Json::parse_event_t event, Json& value) {
-    expect(depth <= kDeepestHeader, "the header is nested too deeply");
-    if (event == Json::parse_event_t::key && depth == 1)
-      expect(names.insert(value.get<std::string>()).second, "a tensor is named twice: got '{}'", value.get<std::string>());
-    return true;
-  };
-  try {
-    return Json::parse(begin, begin + text.size(), check);
-  } catch (const Json::exception& e) {
-    refuse("the header is not valid JSON: {}", e.what());
-  }
+  return parse_json(text, kDeepestHeader, "safetensors", [&](int depth, const std::string& key) {
+    if (depth == 1) expect(names.insert(key).second, "a tensor is named twice: got '{}'", key);
+  });
 }
 
 const Json& member(const Json& tensor, const char* key, const std::string& name) {
@@ -51,8 +38,7 @@ const Json& member(const Json& tensor, const char* key, const std::string& name)
 }
 
 uint64_t whole_number(const Json& v, const std::string& name) {
-  expect(
-      v.is_number_unsigned(), "tensor '{}': expected a whole number: got {}", name, v.dump(-1, ' ', false, Json::error_handler_t::replace));
+  expect(v.is_number_unsigned(), "tensor '{}': expected a whole number: got {}", name, short_text(v));
   return v.get<uint64_t>();
 }
 
@@ -65,14 +51,6 @@ Shape read_shape(const Json& list, const std::string& name) {
     shape.push_back(int64_t(extent));
   }
   return shape;
-}
-
-// Bytes of the tensor; overflow is an error of the file.
-uint64_t size_in_bytes(const Meta& meta, const std::string& name) {
-  uint64_t size = uint64_t(size_of(meta.dtype));
-  for (int64_t extent : meta.shape)
-    expect(!__builtin_mul_overflow(size, uint64_t(extent), &size), "tensor '{}' is too large: got {}", name, meta.shape);
-  return size;
 }
 
 SafetensorsReader::Item read_item(const std::string& name, const Json& tensor, std::span<const std::byte> data) {
@@ -94,19 +72,17 @@ SafetensorsReader::Item read_item(const std::string& name, const Json& tensor, s
 
 }  // namespace
 
-SafetensorsReader::SafetensorsReader(const std::filesystem::path& path) : file_(std::make_unique<MappedFile>(path)) {
-  parse(file_->bytes());
-}
-SafetensorsReader::SafetensorsReader(std::span<const std::byte> bytes) { parse(bytes); }
-SafetensorsReader::~SafetensorsReader() = default;
+SafetensorsReader::SafetensorsReader(const std::filesystem::path& path) : SafetensorsReader(SharedBytes::of_file(path)) {}
 
-void SafetensorsReader::parse(std::span<const std::byte> bytes) {
+SafetensorsReader::SafetensorsReader(SharedBytes file) : file_(std::move(file)) {
+  const std::span<const std::byte> bytes = file_.view();
+  expect(!file_.starts_with("PK\3\4"), "this is a zip file, as PyTorch and numpy write them; pyburn.load() reads the former");
   expect(bytes.size() >= 8, "the file is too short for a header: got {} bytes", uint64_t(bytes.size()));
   uint64_t header = 0;
   for (int i = 7; i >= 0; --i) header = header << 8 | uint64_t(bytes[size_t(i)]);
   expect(header <= kLargestHeader, "the header is too large: got {} bytes", header);
   expect(header <= bytes.size() - 8, "the file is shorter than its header: got {} bytes for {}", uint64_t(bytes.size()) - 8, header);
-  const Json root = parse_json(bytes.subspan(8, header));
+  const Json root = parse_header(bytes.subspan(8, header));
   const std::span<const std::byte> data = bytes.subspan(8 + header);
   expect(root.is_object(), "the header is not an object");
   for (const auto& [name, value] : root.items()) {
@@ -132,22 +108,30 @@ void SafetensorsReader::parse(std::span<const std::byte> bytes) {
       next == data.data() + data.size(), "the file has bytes that belong to no tensor: got {}", int64_t(data.data() + data.size() - next));
 }
 
-TensorHandle SafetensorsReader::tensor(const Item& item, Device* device) const {
-  checked_numel(item.meta.shape);
-  return from_host(device ? *device : default_device(), {const_cast<std::byte*>(item.bytes.data()), item.meta});
+SharedBytes SafetensorsReader::part(const Item& item) const {
+  return file_.part(size_t(item.bytes.data() - file_.view().data()), item.bytes.size());
 }
 
-TensorHandle SafetensorsReader::tensor(std::string_view name, Device* device) const {
+TensorHandle SafetensorsReader::tensor(const Item& item, Device* device, bool mmap) const {
+  return part(item).tensor(item.meta, device ? *device : default_device(), mmap);
+}
+
+TensorHandle SafetensorsReader::tensor(std::string_view name, Device* device, bool mmap) const {
   for (const Item& item : items_)
-    if (item.name == name) return tensor(item, device);
+    if (item.name == name) return tensor(item, device, mmap);
   fail<ValueError>("[safetensors] there is no tensor of this name: got '{}'", name);
 }
 
-TensorList load_safetensors(const std::filesystem::path& path, Device* device) {
-  const SafetensorsReader reader(path);
-  TensorList list;
-  for (const SafetensorsReader::Item& item : reader.items()) list.emplace_back(item.name, reader.tensor(item, device));
+Snapshots SafetensorsReader::snapshots(bool mmap) const {
+  Snapshots list;
+  for (const Item& item : items_)
+    list.push_back(
+        {item.name, item.meta, [bytes = part(item), meta = item.meta, mmap](Device& device) { return bytes.tensor(meta, device, mmap); }});
   return list;
+}
+
+TensorList load_safetensors(const std::filesystem::path& path, Device* device) {
+  return load_all(SafetensorsReader(path).snapshots(), device ? *device : default_device());
 }
 
 }  // namespace pyburn::io

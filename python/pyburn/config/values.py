@@ -1,0 +1,153 @@
+"""Values of annotated fields: are they what the annotation says, and how do they look in JSON?"""
+
+from __future__ import annotations
+
+import enum
+import math
+import types
+import typing
+from typing import Any
+
+from .._core import DType
+
+_NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+
+
+class ConfigError(ValueError):
+    """A field has a value that it must not have, or there is no such field. The message says which, what was expected and what was got."""
+
+
+def describe(expected: Any) -> str:
+    """An annotation as a message should say it."""
+    if expected is None or expected is type(None):
+        return "None"
+    if typing.get_origin(expected) is typing.Literal:
+        return " or ".join(repr(value) for value in typing.get_args(expected))
+    if _is_union(expected):
+        return " or ".join(describe(option) for option in typing.get_args(expected))
+    if typing.get_origin(expected) is None and isinstance(expected, type):
+        return expected.__name__
+    return str(expected).replace("typing.", "")
+
+
+def checked(value: Any, expected: Any, where: str) -> Any:
+    """The value, converted where nothing is lost (int to float, list to tuple); ConfigError where it does not fit."""
+    fits, result = _match(value, expected, where)
+    if not fits:
+        raise ConfigError(f"{where}: expected {describe(expected)}, got {value!r} ({type(value).__name__})")
+    return result
+
+
+def _match(value: Any, expected: Any, where: str) -> tuple[bool, Any]:
+    origin, arguments = typing.get_origin(expected), typing.get_args(expected)
+    if expected is Any:
+        return True, value
+    if expected is None or expected is type(None):
+        return value is None, value
+    if origin is typing.Literal:
+        return any(value == option and type(value) is type(option) for option in arguments), value
+    if _is_union(expected):
+        return _match_any(value, arguments, where)
+    if origin in (list, tuple, dict) or expected in (list, tuple, dict):
+        return _match_container(value, origin or expected, arguments, where)
+    if expected is float:
+        return isinstance(value, int | float) and not isinstance(value, bool), float(value) if isinstance(value, int) else value
+    if expected is int:
+        return isinstance(value, int) and not isinstance(value, bool), value
+    if isinstance(expected, type):
+        return isinstance(value, expected), value
+    raise ConfigError(f"{where}: an annotation that configs do not understand: got {expected!r}")
+
+
+def _match_any(value: Any, options: tuple[Any, ...], where: str) -> tuple[bool, Any]:
+    """An exact match goes before a conversion, so that `float | int` keeps 3 an int."""
+    for option in sorted(options, key=lambda option: type(value) is not option):
+        try:
+            fits, result = _match(value, option, where)
+        except ConfigError:
+            continue
+        if fits:
+            return True, result
+    return False, value
+
+
+def _match_container(value: Any, kind: Any, arguments: tuple[Any, ...], where: str) -> tuple[bool, Any]:
+    if kind is dict:
+        if not isinstance(value, dict):
+            return False, value
+        key_type, value_type = arguments or (Any, Any)
+        return True, {checked(k, key_type, f"{where} key"): checked(v, value_type, f"{where}[{k!r}]") for k, v in value.items()}
+    if not isinstance(value, list | tuple):
+        return False, value
+    if kind is list:
+        item = arguments[0] if arguments else Any
+        return True, [checked(v, item, f"{where}[{i}]") for i, v in enumerate(value)]
+    if not arguments or arguments[-1] is Ellipsis:
+        item = arguments[0] if arguments else Any
+        return True, tuple(checked(v, item, f"{where}[{i}]") for i, v in enumerate(value))
+    if len(value) != len(arguments):
+        return False, value
+    return True, tuple(checked(v, t, f"{where}[{i}]") for i, (v, t) in enumerate(zip(value, arguments)))
+
+
+def to_plain(value: Any) -> Any:
+    """A value as JSON can hold it."""
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if isinstance(value, enum.Enum):
+        return value.name
+    if isinstance(value, DType):
+        return value.name
+    if isinstance(value, float) and not math.isfinite(value):
+        return next(text for text, number in _NON_FINITE.items() if repr(number) == repr(value))
+    if isinstance(value, list | tuple):
+        return [to_plain(v) for v in value]
+    if isinstance(value, dict):
+        return {str(k): to_plain(v) for k, v in value.items()}
+    return value
+
+
+def from_plain(value: Any, expected: Any, where: str) -> Any:
+    """The other way: what JSON holds as the annotation says it. Mistakes are left for `checked` to find."""
+    origin, arguments = typing.get_origin(expected), typing.get_args(expected)
+    if _is_union(expected):
+        return _from_plain_any(value, arguments, where)
+    if isinstance(expected, type) and hasattr(expected, "from_dict") and isinstance(value, dict):
+        return expected.from_dict(value, where)
+    if isinstance(expected, type) and issubclass(expected, enum.Enum) and isinstance(value, str):
+        return expected.__members__.get(value, value)
+    if expected is DType and isinstance(value, str):
+        import pyburn
+
+        found = getattr(pyburn, value, None)
+        return found if isinstance(found, DType) else value
+    if expected is float and isinstance(value, str):
+        return _NON_FINITE.get(value, value)
+    if origin is dict and isinstance(value, dict) and arguments:
+        keys = {k: int(k) if arguments[0] is int and k.lstrip("-").isdigit() else k for k in value}
+        return {keys[k]: from_plain(v, arguments[1], f"{where}[{k!r}]") for k, v in value.items()}
+    if origin in (list, tuple) and isinstance(value, list) and arguments:
+        same = origin is list or arguments[-1] is Ellipsis
+        if same or len(arguments) == len(value):
+            items = [arguments[0]] * len(value) if same else list(arguments)
+            return [from_plain(v, t, f"{where}[{i}]") for i, (v, t) in enumerate(zip(value, items))]
+    return value
+
+
+def _from_plain_any(value: Any, options: tuple[Any, ...], where: str) -> Any:
+    """The first option that takes the value; the error of the last where a dict fits none of several configs."""
+    problem: ConfigError | None = None
+    for option in options:
+        try:
+            result = from_plain(value, option, where)
+            if _match(result, option, where)[0]:
+                return result
+        except ConfigError as error:
+            problem = error
+    if problem is not None:
+        raise problem
+    return value
+
+
+def _is_union(expected: Any) -> bool:
+    return typing.get_origin(expected) in (typing.Union, types.UnionType)

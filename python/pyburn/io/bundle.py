@@ -1,0 +1,50 @@
+"""pyburn's own file: the options of a model, its tensors and text, and any other bytes, each with a checksum."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .. import _core
+from .._core import Tensor
+from .._core._io import Snapshot
+from .tensor_file import TensorFile
+
+
+class Bundle:
+    """A .pyburn file that was opened: `config` (as JSON gave it), `metadata`, `tensors` (not read yet) and `sections` of bytes.
+
+    >>> pyburn.io.Bundle.save("model.pyburn", {"w": pyburn.ones(2)}, config={"hidden": 2}, metadata={"note": "first"})
+    >>> bundle = pyburn.io.Bundle("model.pyburn")
+    >>> bundle.config, bundle.metadata, bundle.tensors["w"].load()
+    ({'hidden': 2}, {'note': 'first'}, tensor([1., 1.]))
+    """
+
+    def __init__(self, source: Any, *, mmap: bool = False, verify: bool = True) -> None:
+        if hasattr(source, "read"):
+            source = bytes(source.read())
+        elif not isinstance(source, bytes):
+            source = os.fspath(source)
+        import json  # not loaded with the package: importing it takes a while
+
+        config, self.metadata, snapshots, self.sections = _core._io.read_bundle(source, mmap, verify)
+        self.config: Any = json.loads(config) if config else None
+        self.tensors = TensorFile(snapshots, self.metadata, "pyburn")
+
+    @staticmethod
+    def save(
+        file: Any,
+        tensors: Mapping[str, Tensor] | Iterable[Snapshot] = (),
+        *,
+        config: Any = None,
+        metadata: dict[str, str] | None = None,
+        sections: Mapping[str, bytes] | None = None,
+    ) -> None:
+        """Writes a bundle to a path or an object with a method `write`. `config` is a Config or anything that JSON can hold."""
+        import json
+
+        snapshots = _core._io.snapshots_of(dict(tensors)) if isinstance(tensors, Mapping) else list(tensors)
+        text = "" if config is None else json.dumps(config.to_dict() if hasattr(config, "to_dict") else config)
+        target = file if hasattr(file, "write") else os.fspath(file)
+        _core._io.write_bundle(target, snapshots, text, metadata or {}, dict(sections or {}))

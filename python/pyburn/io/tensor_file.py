@@ -1,0 +1,74 @@
+"""Named tensors in a file of any format, read one by one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from .. import _core
+from .._core import Tensor
+from .._core._io import Snapshot
+
+
+class TensorFile(Mapping[str, Snapshot]):
+    """The tensors of a file by name, not read yet: `file["weight"].load()`."""
+
+    def __init__(self, snapshots: Iterable[Snapshot], metadata: dict[str, str], format: str) -> None:
+        self._snapshots = {snapshot.name: snapshot for snapshot in snapshots}
+        self.metadata = metadata
+        self.format = format
+
+    def __getitem__(self, name: str) -> Snapshot:
+        return self._snapshots[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._snapshots)
+
+    def __len__(self) -> int:
+        return len(self._snapshots)
+
+    def __repr__(self) -> str:
+        lines = "".join(f"\n  {s.name}: {s.dtype} {tuple(s.shape)}" for s in self.values())
+        return f"TensorFile({self.format!r}, {len(self)} tensors){lines}"
+
+
+def open_tensors(source: Any, *, key: str = "", mmap: bool = False, verify: bool = True) -> TensorFile:
+    """Opens a file of tensors: safetensors (also an index of several), PyTorch, .npy, .npz or .pyburn, told apart by its contents.
+
+    `source` is a path, bytes, or an object with a method `read`. `key` leads to a dict inside a PyTorch file, e.g. "state_dict".
+    `mmap` lets tensors lie in the file itself; `verify=False` leaves checksums unread.
+
+    >>> pyburn.io.save_npz("xy.npz", x=pyburn.ones(2), y=pyburn.zeros(3))
+    >>> file = pyburn.io.open_tensors("xy.npz")
+    >>> file.format, list(file), file["y"].shape
+    ('npz', ['x', 'y'], pyburn.Size([3]))
+    """
+    if hasattr(source, "read"):
+        source = bytes(source.read())
+    elif not isinstance(source, bytes):
+        source = os.fspath(source)
+    return TensorFile(*_core._io.open_tensors(source, mmap, verify, key))
+
+
+def write_tensors(
+    tensors: Mapping[str, Tensor | Snapshot] | Iterable[Snapshot],
+    path: str | os.PathLike[str],
+    *,
+    metadata: dict[str, str] | None = None,
+    format: str = "",
+) -> None:
+    """Writes tensors to a file, in the format that its name or `format` says, one after another: also from another file.
+
+    >>> pyburn.io.save_npz("x.npz", x=pyburn.ones(2))
+    >>> pyburn.io.write_tensors(pyburn.io.open_tensors("x.npz"), "x.safetensors")
+    >>> pyburn.io.safetensors.load_file("x.safetensors")
+    {'x': tensor([1., 1.])}
+    """
+    if isinstance(tensors, Mapping):
+        snapshots: list[Snapshot] = []
+        for name, value in tensors.items():
+            snapshots += [value] if isinstance(value, Snapshot) else _core._io.snapshots_of({name: value})
+    else:
+        snapshots = list(tensors)
+    _core._io.write_tensors(snapshots, os.fspath(path), metadata or {}, format)

@@ -1,0 +1,17 @@
+// numpy's files: .npy holds one array, .npz is a zip of them. Arrays of objects are pickles and refused.
+#pragma once
+#include "pyburn/io/snapshot.h"
+
+namespace pyburn::io {
+
+class ByteSink;
+
+// The array of a .npy file, of versions 1 to 3, in any byte order, in row-major or Fortran order. numpy has no name for
+// bfloat16: it stands as two bytes of no type ("V2"), as other libraries write it.
+Snapshot open_npy(SharedBytes file, std::string name, bool mmap = false);
+Snapshots open_npz(SharedBytes file, const OpenOptions& options = {});
+
+void write_npy(const Snapshot& tensor, ByteSink& sink);
+void write_npz(const Snapshots& tensors, ByteSink& sink);
+
+}  // namespace pyburn::io

@@ -1,0 +1,135 @@
+#include "pyburn/io/value.h"
+
+#include <set>
+
+#include "pyburn/support/error.h"
+
+namespace pyburn::io {
+namespace {
+
+constexpr int kDeepest = 100;  // containers of tensors inside each other
+
+void collect(const Value& v, const std::string& name, int depth, std::set<const Value*>& above,
+    std::vector<std::pair<std::string, const Value*>>& list) {
+  if (v.kind == Value::Kind::tensor) {
+    list.emplace_back(name, &v);
+    return;
+  }
+  const bool sequence = v.kind == Value::Kind::list || v.kind == Value::Kind::tuple;
+  if (!v.is_dict() && !sequence) return;
+  require<FormatError>(
+      depth < kDeepest && above.insert(&v).second, "[pytorch] containers are nested too deeply or in themselves at '{}'", name);
+  const auto below = [&](const std::string& key) { return name.empty() ? key : name + "." + key; };
+  for (size_t i = 0; sequence && i < v.items.size(); ++i) collect(*v.items[i], below(std::to_string(i)), depth + 1, above, list);
+  for (size_t i = 0; !sequence && i + 1 < v.items.size(); i += 2) {
+    const Value& key = *v.items[i];
+    if (key.kind == Value::Kind::text) collect(*v.items[i + 1], below(key.text), depth + 1, above, list);
+    else if (key.kind == Value::Kind::integer) collect(*v.items[i + 1], below(std::to_string(key.integer)), depth + 1, above, list);
+  }
+  above.erase(&v);
+}
+
+}  // namespace
+
+std::string_view name_of(Value::Kind kind) {
+  using K = Value::Kind;
+  switch (kind) {
+    case K::none:
+      return "None";
+    case K::boolean:
+      return "bool";
+    case K::integer:
+    case K::big_integer:
+      return "int";
+    case K::real:
+      return "float";
+    case K::complex:
+      return "complex";
+    case K::text:
+      return "str";
+    case K::bytes:
+      return "bytes";
+    case K::byte_array:
+      return "bytearray";
+    case K::list:
+      return "list";
+    case K::tuple:
+      return "tuple";
+    case K::size:
+      return "Size";
+    case K::dict:
+      return "dict";
+    case K::ordered_dict:
+      return "OrderedDict";
+    case K::set:
+      return "set";
+    case K::frozen_set:
+      return "frozenset";
+    case K::tensor:
+      return "Tensor";
+    case K::dtype:
+      return "dtype";
+    case K::device:
+      return "device";
+    case K::callable:
+      return "function or class";
+    case K::storage:
+      return "storage";
+  }
+  return "";
+}
+
+const Value* Value::find(std::string_view key) const {
+  if (!is_dict()) return nullptr;
+  for (size_t i = items.size(); i >= 2; i -= 2)  // what was set last counts
+    if (items[i - 2]->is_text(key)) return items[i - 1];
+  return nullptr;
+}
+const Value& Value::at(std::string_view key) const {
+  const Value* v = find(key);
+  require<ValueError>(v, "[pytorch] there is nothing under this key: got '{}' in a {}", key, name_of(kind));
+  return *v;
+}
+
+Value* Tree::none() { return none_ ? none_ : none_ = make(Value::Kind::none); }
+Value* Tree::boolean(bool v) {
+  Value*& slot = v ? true_ : false_;
+  if (!slot) slot = make(Value::Kind::boolean), slot->boolean = v;
+  return slot;
+}
+Value* Tree::integer(int64_t v) {
+  Value* made = make(Value::Kind::integer);
+  made->integer = v;
+  return made;
+}
+Value* Tree::real(double v) {
+  Value* made = make(Value::Kind::real);
+  made->real = v;
+  return made;
+}
+Value* Tree::text(std::string v, Value::Kind kind) {
+  Value* made = make(kind);
+  made->text = std::move(v);
+  return made;
+}
+Value* Tree::list(std::vector<Value*> items, Value::Kind kind) {
+  Value* made = make(kind);
+  made->items = std::move(items);
+  return made;
+}
+Value* Tree::tensor(const TensorHandle& t) {
+  Value* made = make(Value::Kind::tensor);
+  made->tensor = t;
+  made->boolean = t.requires_grad();
+  made->parameter = t.has(Flag::parameter);
+  return made;
+}
+
+std::vector<std::pair<std::string, const Value*>> named_tensors(const Value& root) {
+  std::vector<std::pair<std::string, const Value*>> list;
+  std::set<const Value*> above;
+  collect(root, "", 0, above, list);
+  return list;
+}
+
+}  // namespace pyburn::io

@@ -1,0 +1,84 @@
+// What a PyTorch file contains: numbers, text, containers and tensors. A Tree owns its values; they point at each other as
+// they like, so shared and recursive objects are no special case.
+#pragma once
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "pyburn/tensor/handle.h"
+
+namespace pyburn::io {
+
+struct StoredTensor;
+
+struct Value {
+  enum class Kind : uint8_t {
+    none,
+    boolean,
+    integer,
+    big_integer,  // `text`: two's complement, lowest byte first
+    real,
+    complex,
+    text,
+    bytes,
+    byte_array,
+    list,
+    tuple,
+    size,  // a shape
+    dict,
+    ordered_dict,
+    set,
+    frozen_set,
+    tensor,
+    dtype,
+    device,    // `text`: "cpu", "cuda:0"
+    callable,  // while reading: what an allowed name stands for
+    storage,   // while reading
+  };
+  Kind kind = Kind::none;
+  bool boolean = false;          // of tensors: asks for a gradient
+  bool parameter = false;        // of tensors
+  DType dtype = DType::float32;  // of dtypes
+  int64_t integer = 0;           // of storages and callables: their number
+  double real = 0, imaginary = 0;
+  std::string text;             // text, bytes, big integers, devices, names of callables
+  std::vector<Value*> items;    // of dicts: key, value, key, value
+  Value* attributes = nullptr;  // of ordered dicts: a dict, such as the `_metadata` of state dicts
+  TensorHandle tensor;
+  const StoredTensor* stored = nullptr;  // a tensor that lies in a file
+
+  bool is_dict() const { return kind == Kind::dict || kind == Kind::ordered_dict; }
+  bool is_text(std::string_view t) const { return kind == Kind::text && text == t; }
+  const Value* find(std::string_view key) const;  // of a dict; null when it has no such key
+  const Value& at(std::string_view key) const;    // the same; ValueError when it has not
+};
+std::string_view name_of(Value::Kind kind);  // "tuple", "Tensor": as a message should say it
+
+class Tree {
+ public:
+  Tree() = default;
+  Tree(Tree&&) = default;
+  Tree& operator=(Tree&&) = default;
+
+  Value* make(Value::Kind kind) { return &values_.emplace_back(Value{.kind = kind}); }
+  Value* none();
+  Value* boolean(bool v);
+  Value* integer(int64_t v);
+  Value* real(double v);
+  Value* text(std::string v, Value::Kind kind = Value::Kind::text);
+  Value* list(std::vector<Value*> items, Value::Kind kind = Value::Kind::list);
+  Value* tensor(const TensorHandle& t);  // its flags are remembered
+  std::deque<Value>& values() { return values_; }
+  const std::deque<Value>& values() const { return values_; }
+
+  Value* root = nullptr;
+
+ private:
+  std::deque<Value> values_;
+  Value *none_ = nullptr, *true_ = nullptr, *false_ = nullptr;
+};
+
+// The tensors below a value, named by the way to them: "encoder.weight". Dicts, and lists by position.
+std::vector<std::pair<std::string, const Value*>> named_tensors(const Value& root);
+
+}  // namespace pyburn::io
