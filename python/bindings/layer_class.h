@@ -58,6 +58,19 @@ void bind_function(nanobind::class_<L, nn::Module>& c, std::type_identity<R(T...
   bind_forward(c, static_cast<R (L::*)(T...)>(&L::forward), names...);
 }
 
+// forward() of a pool that gives indices as well when it is told to.
+template <class L>
+void bind_pool(nanobind::class_<L, nn::Module>& c) {
+  c.def(
+      "forward",
+      [](L& self, const TensorHandle& input) -> nanobind::object {
+        if (!self.options().return_indices) return nanobind::cast(self.L::forward(input));
+        const auto results = self.options().with_indices(input);
+        return nanobind::make_tuple(nanobind::cast(results[0]), nanobind::cast(results[1]));
+      },
+      nanobind::arg("input"));
+}
+
 // A module class: collector, attributes, calls, copies. Its constructor is the caller's.
 template <class M>
 nanobind::class_<M, nn::Module> bind_module_class(nanobind::module_& m, const char* name, const char* doc) {
@@ -83,7 +96,9 @@ nanobind::class_<L, nn::Module> bind_layer(nanobind::module_& m, const char* doc
     if constexpr (placed) new (self) L(std::move(config), placement);
     else new (self) L(std::move(config));
   });
-  if constexpr (!requires { typename L::Function; } && requires { static_cast<TensorHandle (L::*)(const TensorHandle&)>(&L::forward); })
+  if constexpr (requires(L & l, const TensorHandle& x) { l.options().with_indices(x); }) bind_pool(c);
+  else if constexpr (
+      !requires { typename L::Function; } && requires { static_cast<TensorHandle (L::*)(const TensorHandle&)>(&L::forward); })
     bind_forward<L, TensorHandle, const TensorHandle&>(c, &L::forward, nanobind::arg("input"));
   if constexpr (requires(L & l) { l.reset_parameters(); })
     c.def(

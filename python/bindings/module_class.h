@@ -16,6 +16,12 @@ nanobind::object module_object(const Ref<nn::Module>& m);  // the same object wh
 Ref<nn::Module> to_module(nanobind::handle h);             // TypeError unless a module; null for None
 void adopt(nn::Module* m, PyObject* object) noexcept;      // the Python object of m takes over its references
 void bind_layers(nanobind::module_& m);
+void bind_layers_activation(nanobind::module_& m);
+void bind_layers_dropout(nanobind::module_& m);
+void bind_layers_loss(nanobind::module_& m);
+void bind_layers_padding(nanobind::module_& m);
+void bind_layers_pooling(nanobind::module_& m);
+void bind_layers_shape(nanobind::module_& m);
 void install_module_host();                                // before the first module is made
 
 nanobind::object entry_object(const nn::Entry& e);

@@ -26,7 +26,7 @@ class ToDict final : public FieldVisitor {
   void field(std::string_view name, const Dims& v) override {
     nb::list items;
     for (int64_t n : v) items.append(n);
-    put(name, nb::tuple(items));
+    put(name, v.empty() ? nb::object(nb::none()) : nb::tuple(items));
   }
   void field(std::string_view name, const Scalar& v) override { put(name, number(v)); }
   void field(std::string_view name, const std::optional<Scalar>& v) override { put(name, v ? number(*v) : nb::none()); }
@@ -66,7 +66,7 @@ class FromDict final : public FieldEditor {
     if (const nb::object o = get(name); o.is_valid()) v = to_dtype(o.ptr());
   }
   void field(std::string_view name, Dims& v) override {
-    if (const nb::object o = get(name); o.is_valid()) v = to_dims(o.ptr());
+    if (const nb::object o = get(name); o.is_valid()) v = o.is_none() ? Dims() : to_dims(o.ptr());
   }
   void field(std::string_view name, Scalar& v) override {
     if (const nb::object o = get(name); o.is_valid()) read(o, name, v);

@@ -45,9 +45,7 @@ def with_legacy_arguments(function: Callable[..., Any], arguments: str) -> Calla
     """The function with `arguments` in PyTorch's order, size_average and reduce among them."""
     defaults = {name: p.default for name, p in inspect.signature(function).parameters.items()}
     names = arguments.split(", ")
-    parameters = [
-        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=defaults.get(name, None)) for name in names
-    ]
+    parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=defaults.get(name, None)) for name in names]
     signature = inspect.Signature(parameters)
 
     @functools.wraps(function)

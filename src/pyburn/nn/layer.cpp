@@ -67,7 +67,8 @@ std::string config_text(AnyConfig config, LayerText style) {
     const auto& [name, value] = values.fields[size_t(i)];
     if (lists(style.hidden, name)) continue;
     if (i >= std::max(style.positional, style.always) && value == defaults.fields[size_t(i)].second) continue;
-    text += (text.empty() ? "" : ", ") + (i < style.positional ? value : name + "=" + value);
+    const std::string shown = lists(style.quoted, name) ? "'" + value + "'" : value;
+    text += (text.empty() ? "" : ", ") + (i < style.positional ? shown : name + "=" + shown);
   }
   return text;
 }

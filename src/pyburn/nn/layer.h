@@ -14,6 +14,7 @@ struct LayerText {
   int positional = 0, always = 0;  // printed without a name, and even where they have their default; the rest where they differ
   const char* keyword_only = "";   // options that are never given by position: "bias"
   const char* hidden = "";         // options that are never printed: "inplace, return_indices"
+  const char* quoted = "";         // options printed in quotes: "mode"
   bool printed = true;             // false: none of them
 };
 std::string config_text(AnyConfig config, LayerText style);
@@ -45,6 +46,7 @@ class Layer : public Module {
     else return config_text({&attr_type<C>, const_cast<C*>(&config_)}, C::text);
   }
   AnyConfig config() override { return {&attr_type<C>, &config_}; }
+  const C& options() const { return config_; }
 
  protected:
   C config_;
