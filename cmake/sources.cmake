@@ -164,7 +164,15 @@ set(PYBURN_SOURCES
   src/pyburn/nn/parameter.cpp
   src/pyburn/nn/sequential.cpp
   src/pyburn/nn/activation.cpp
+  src/pyburn/nn/distance.cpp
+  src/pyburn/nn/dropout.cpp
+  src/pyburn/nn/loss.cpp
+  src/pyburn/nn/padding.cpp
+  src/pyburn/nn/pool.cpp
   src/pyburn/nn/shape.cpp
+  src/pyburn/nn/softmax.cpp
+  src/pyburn/nn/upsample.cpp
+  src/pyburn/nn/weighted_loss.cpp
   src/pyburn/optim/adam_update.cpp
   src/pyburn/nn/stateless.cpp
   src/pyburn/optim/descent_updates.cpp
@@ -226,6 +234,12 @@ set(PYBURN_BINDINGS
   python/bindings/bind_io.cpp
   python/bindings/bind_layers.cpp
   python/bindings/bind_module.cpp
+  python/bindings/bind_layers_activation.cpp
+  python/bindings/bind_layers_dropout.cpp
+  python/bindings/bind_layers_loss.cpp
+  python/bindings/bind_layers_padding.cpp
+  python/bindings/bind_layers_pooling.cpp
+  python/bindings/bind_layers_shape.cpp
   python/bindings/bind_nn.cpp
   python/bindings/bind_optim.cpp
   python/bindings/bind_schedule.cpp

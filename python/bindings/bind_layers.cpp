@@ -1,9 +1,8 @@
-// The layers of C++ as classes of pyburn.nn: a line each.
+// The layers of C++ as classes of pyburn.nn: a line each, in a file per family.
 #include "layer_class.h"
 #include "pyburn/nn/nn.h"
 
 namespace nb = nanobind;
-using namespace nb::literals;
 
 namespace pyburn::python {
 
@@ -19,12 +18,12 @@ void bind_layers(nb::module_& m) {
       "Each channel of (N, C, H, W) with mean 0 and variance 1 over the batch, then scaled and shifted.\n\n>>> "
       "pyburn.nn.BatchNorm2d(3)(pyburn.randn(4, 3, 2, 2)).shape")
       .def("reset_running_stats", &nn::BatchNorm2d::reset_running_stats, "Forgets the running statistics.");
-  bind_layer<nn::ReLU>(m, "The elements, with 0 in place of negative ones.\n\n>>> pyburn.nn.ReLU()(pyburn.tensor([-1.0, 1.0]))");
-  bind_layer<nn::Flatten>(m, "The axes from start_dim to end_dim as one.\n\n>>> pyburn.nn.Flatten()(pyburn.ones(2, 3, 4)).shape");
-  auto identity = bind_module_class<nn::Identity>(
-      m, "Identity", "Gives its input back; takes any arguments.\n\n>>> pyburn.nn.Identity()(pyburn.ones(2))");
-  identity.def("__init__", [](nn::Identity* self, nb::args, nb::kwargs) { new (self) nn::Identity(); });
-  bind_forward(identity, &nn::Identity::forward, "input"_a);
+  bind_layers_activation(m);
+  bind_layers_dropout(m);
+  bind_layers_loss(m);
+  bind_layers_padding(m);
+  bind_layers_pooling(m);
+  bind_layers_shape(m);
 }
 
 }  // namespace pyburn::python

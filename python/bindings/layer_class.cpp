@@ -29,10 +29,11 @@ struct Names {
 Names names(const LayerClass& layer) {
   Names n;
   std::vector<std::string> keywords;
-  for (auto [name, value] : defaults(layer)) {
-    std::string text = nb::cast<std::string>(name);
-    (nn::lists(layer.text.keyword_only, text) ? keywords : n.list).push_back(std::move(text));
-  }
+  auto add = [&](std::string name) { (nn::lists(layer.text.keyword_only, name) ? keywords : n.list).push_back(std::move(name)); };
+  if (layer.arguments)
+    for (std::string_view rest = layer.arguments; !rest.empty();) add(std::string(detail::next_name(rest)));
+  else
+    for (auto [name, value] : defaults(layer)) add(nb::cast<std::string>(name));
   if (layer.placed)
     for (const char* name : {"device", "dtype"}) n.list.emplace_back(name);
   n.positional = n.list.size();
@@ -72,6 +73,7 @@ nn::Placement LayerClass::read(void* options, nb::args args, nb::kwargs kwargs) 
   if (!missing.empty())
     type_error(function + " missing " + std::to_string(missing.size()) + " required positional argument" +
                (missing.size() > 1 ? "s: " : ": ") + quoted(missing));
+  if (arguments) nb::module_::import_("pyburn.nn.legacy").attr("translate")(given);
   fields_from_dict(*config, options, given);
   nn::Placement p;
   if (!placed) return p;

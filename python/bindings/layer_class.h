@@ -1,5 +1,7 @@
 // Python classes of layers, from what C++ knows of them: constructor, options, documentation, forward.
 #pragma once
+#include <type_traits>
+
 #include "module_class.h"
 #include "pyburn/nn/layer.h"
 #include "python_fields.h"
@@ -12,6 +14,9 @@ struct LayerClass {
   const AttrType* config;
   nn::LayerText text;
   bool placed;  // makes parameters, so that it takes device and dtype
+  // The arguments in Python's order, where it is not that of the fields: with names that are no fields, which older code may still use
+  // and which pyburn.nn.legacy translates.
+  const char* arguments = nullptr;
 
   // Reads a call: options by position and name into `options`, the rest into the placement. TypeErrors as Python's own.
   nn::Placement read(void* options, nanobind::args args, nanobind::kwargs kwargs) const;
@@ -47,6 +52,25 @@ void bind_forward(nanobind::class_<L, nn::Module>& c, R (L::*)(T...), const Name
       names...);
 }
 
+// The same for a forward that is one of several overloads.
+template <class L, class R, class... T, class... Names>
+void bind_function(nanobind::class_<L, nn::Module>& c, std::type_identity<R(T...)>, const Names&... names) {
+  bind_forward(c, static_cast<R (L::*)(T...)>(&L::forward), names...);
+}
+
+// forward() of a pool that gives indices as well when it is told to.
+template <class L>
+void bind_pool(nanobind::class_<L, nn::Module>& c) {
+  c.def(
+      "forward",
+      [](L& self, const TensorHandle& input) -> nanobind::object {
+        if (!self.options().return_indices) return nanobind::cast(self.L::forward(input));
+        const auto results = self.options().with_indices(input);
+        return nanobind::make_tuple(nanobind::cast(results[0]), nanobind::cast(results[1]));
+      },
+      nanobind::arg("input"));
+}
+
 // A module class: collector, attributes, calls, copies. Its constructor is the caller's.
 template <class M>
 nanobind::class_<M, nn::Module> bind_module_class(nanobind::module_& m, const char* name, const char* doc) {
@@ -57,13 +81,13 @@ nanobind::class_<M, nn::Module> bind_module_class(nanobind::module_& m, const ch
   return c;
 }
 
-// A layer: its constructor takes the fields of its Config, in their order. `doc` says what it does and ends in an example.
-// A forward of one tensor is bound here; others by bind_forward.
+// A layer: its constructor takes the fields of its Config, in their order or in that of `arguments`. `doc` says what it does and ends
+// in an example. A forward of one tensor is bound here; others by bind_forward.
 template <class L>
-nanobind::class_<L, nn::Module> bind_layer(nanobind::module_& m, const char* doc) {
+nanobind::class_<L, nn::Module> bind_layer(nanobind::module_& m, const char* doc, const char* arguments = nullptr) {
   using Config = typename L::Config;
   constexpr bool placed = std::is_constructible_v<L, Config, nn::Placement>;
-  static const LayerClass info{L(Config(), nn::Unfilled{}).type_name(), &attr_type<Config>, Config::text, placed};
+  static const LayerClass info{L(Config(), nn::Unfilled{}).type_name(), &attr_type<Config>, Config::text, placed, arguments};
   static const std::string text = info.documented(doc);
   auto c = bind_module_class<L>(m, info.name.c_str(), text.c_str());
   c.def("__init__", [](L* self, nanobind::args args, nanobind::kwargs kwargs) {
@@ -72,11 +96,21 @@ nanobind::class_<L, nn::Module> bind_layer(nanobind::module_& m, const char* doc
     if constexpr (placed) new (self) L(std::move(config), placement);
     else new (self) L(std::move(config));
   });
-  if constexpr (requires { static_cast<TensorHandle (L::*)(const TensorHandle&)>(&L::forward); })
+  if constexpr (requires(L & l, const TensorHandle& x) { l.options().with_indices(x); }) bind_pool(c);
+  else if constexpr (
+      !requires { typename L::Function; } && requires { static_cast<TensorHandle (L::*)(const TensorHandle&)>(&L::forward); })
     bind_forward<L, TensorHandle, const TensorHandle&>(c, &L::forward, nanobind::arg("input"));
   if constexpr (requires(L & l) { l.reset_parameters(); })
     c.def(
         "reset_parameters", [](L& self) { self.reset_parameters(); }, "Starts over with fresh values.");
+  return c;
+}
+
+// A layer of several tensors, with their names.
+template <class L, class... Names>
+nanobind::class_<L, nn::Module> bind_layer_of(nanobind::module_& m, const char* doc, const char* arguments, const Names&... names) {
+  auto c = bind_layer<L>(m, doc, arguments);
+  bind_function(c, std::type_identity<typename L::Function>(), names...);
   return c;
 }
 

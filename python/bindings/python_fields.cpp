@@ -26,22 +26,30 @@ class ToDict final : public FieldVisitor {
   void field(std::string_view name, const Dims& v) override {
     nb::list items;
     for (int64_t n : v) items.append(n);
-    put(name, nb::tuple(items));
+    put(name, v.empty() ? nb::object(nb::none()) : nb::tuple(items));
   }
   void field(std::string_view name, const Scalar& v) override { put(name, number(v)); }
   void field(std::string_view name, const std::optional<Scalar>& v) override { put(name, v ? number(*v) : nb::none()); }
   void field(std::string_view, const Ref<Graph>&) override {}  // options of layers and optimisers hold no graphs
   void field(std::string_view name, const Sizes& v) override {
-    if (v.empty()) put(name, nb::none());
-    else if (v.size() == 1) put(name, nb::int_(v[0]));
-    else field(name, static_cast<const Dims&>(v));
+    put_list(name, v, [](int64_t n) { return n == Sizes::left_open ? nb::object(nb::none()) : nb::object(nb::int_(n)); });
   }
   void field(std::string_view name, const SizesOrRule& v) override { FieldVisitor::field(name, v); }
+  void field(std::string_view name, const Numbers& v) override {
+    put_list(name, v, [](double n) { return nb::object(nb::float_(n)); });
+  }
+  void field(std::string_view name, const TensorHandle& v) override { put(name, v.defined() ? nb::cast(v) : nb::none()); }
 
   nb::dict dict;
 
  private:
   void put(std::string_view name, nb::object value) { dict[nb::cast(name)] = value; }
+  // None, one number, or a tuple of them.
+  void put_list(std::string_view name, const auto& values, auto object) {
+    nb::list items;
+    for (auto n : values) items.append(object(n));
+    put(name, values.empty() ? nb::none() : values.size() == 1 ? nb::object(items[0]) : nb::tuple(items));
+  }
 };
 
 class FromDict final : public FieldEditor {
@@ -58,7 +66,7 @@ class FromDict final : public FieldEditor {
     if (const nb::object o = get(name); o.is_valid()) v = to_dtype(o.ptr());
   }
   void field(std::string_view name, Dims& v) override {
-    if (const nb::object o = get(name); o.is_valid()) v = to_dims(o.ptr());
+    if (const nb::object o = get(name); o.is_valid()) v = o.is_none() ? Dims() : to_dims(o.ptr());
   }
   void field(std::string_view name, Scalar& v) override {
     if (const nb::object o = get(name); o.is_valid()) read(o, name, v);
@@ -71,7 +79,7 @@ class FromDict final : public FieldEditor {
   }
   void field(std::string_view, Ref<Graph>&) override {}
   void field(std::string_view name, Sizes& v) override {
-    if (const nb::object o = get(name); o.is_valid()) v = o.is_none() ? Sizes() : Sizes(to_dims(o.ptr()));
+    read_list(name, v, [](nb::handle o) { return o.is_none() ? Sizes::left_open : to_dims(o.ptr())[0]; });
   }
   void field(std::string_view name, SizesOrRule& v) override {
     const nb::object o = get(name);
@@ -79,6 +87,19 @@ class FromDict final : public FieldEditor {
     v = {};
     if (nb::isinstance<nb::str>(o)) v.rule = nb::cast<std::string>(o);
     else v.sizes = to_dims(o.ptr());
+  }
+  void field(std::string_view name, Numbers& v) override {
+    read_list(name, v, [name](nb::handle o) {
+      Scalar number;
+      read(o, name, number);
+      return number.to_double();
+    });
+  }
+  void field(std::string_view name, TensorHandle& v) override {
+    const nb::object o = get(name);
+    if (!o.is_valid()) return;
+    if (!o.is_none() && !is_tensor(o.ptr())) unfit(name, o);
+    v = o.is_none() ? TensorHandle() : unwrap(o.ptr());
   }
 
  private:
@@ -92,8 +113,20 @@ class FromDict final : public FieldEditor {
   template <class T>
   void take(std::string_view name, T& v) const {
     const nb::object o = get(name);
-    if (o.is_valid() && !nb::try_cast<T>(o, v))
-      throw nb::type_error(("unfit value for " + std::string(name) + ": got " + nb::cast<std::string>(nb::repr(o))).c_str());
+    if (o.is_valid() && !nb::try_cast<T>(o, v)) unfit(name, o);
+  }
+  // None, one item, or a sequence of them.
+  template <class List>
+  void read_list(std::string_view name, List& v, auto item) const {
+    const nb::object o = get(name);
+    if (!o.is_valid()) return;
+    v = List();
+    if (o.is_none()) return;
+    if (!PySequence_Check(o.ptr())) return v.push_back(item(o));
+    for (nb::handle i : o) v.push_back(item(i));
+  }
+  [[noreturn]] static void unfit(std::string_view name, nb::handle value) {
+    throw nb::type_error(("unfit value for " + std::string(name) + ": got " + nb::cast<std::string>(nb::repr(value))).c_str());
   }
   static void read(nb::handle o, std::string_view name, Scalar& v) {
     if (!to_scalar(o.ptr(), v)) throw nb::type_error(("expected a number for " + std::string(name)).c_str());

@@ -8,20 +8,13 @@ from .plugins import load_library
 
 _tensor_autograd.install()
 
-<<<<<<< HEAD
-from . import amp, autograd, func, inference, io, linalg, lr_scheduler, module, nn, optim, return_types, special, tensor  # noqa: E402
-=======
-from . import autograd, config, inference, io, linalg, nn, optim, return_types, special, tensor  # noqa: E402
->>>>>>> wt-io
+from . import amp, autograd, config, func, inference, io, linalg, lr_scheduler, module, nn, optim, return_types, special, tensor  # noqa: E402
 from ._device import BackendKind, backends, device, get_default_device, set_default_device  # noqa: E402
 from ._random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state  # noqa: E402
 from .amp.autocast_mode import autocast, clear_autocast_cache, get_autocast_dtype, is_autocast_enabled  # noqa: E402
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
-<<<<<<< HEAD
-from .module import summary  # noqa: E402
-=======
 from .io import load, save  # noqa: E402
->>>>>>> wt-io
+from .module import summary  # noqa: E402
 from .tensor import (  # noqa: E402
     Distribution,
     as_tensor,

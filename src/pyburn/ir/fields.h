@@ -1,6 +1,7 @@
 // PB_FIELDS lists the fields of an attribute struct once; equality, hash, printing, wire form and the view from
 // Python derive from that line.
 #pragma once
+#include <limits>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -18,9 +19,11 @@
 namespace pyburn {
 
 class Graph;
+class TensorHandle;
 
 // One number for all axes, or one per axis; none where there is nothing to say. Hosts show one number as a number.
 struct Sizes : Dims {
+  static constexpr int64_t left_open = std::numeric_limits<int64_t>::min();  // an axis about which there is nothing to say
   using Dims::Dims;
   Sizes(const Dims& d) : Dims(d) {}
 };
@@ -49,6 +52,9 @@ class FieldVisitor {
     if (v.rule.empty()) field(name, v.sizes);
     else field(name, v.rule);
   }
+  // Options of layers alone, never attributes of operations.
+  virtual void field(std::string_view, const Numbers&) {}
+  virtual void field(std::string_view, const TensorHandle&) {}
 };
 
 // The same, to change the fields in place: decoding, and patching extents.
@@ -66,6 +72,8 @@ class FieldEditor {
   virtual void field(std::string_view name, Ref<Graph>& v) = 0;
   virtual void field(std::string_view name, Sizes& v) { field(name, static_cast<Dims&>(v)); }
   virtual void field(std::string_view name, SizesOrRule& v) { field(name, v.sizes); }
+  virtual void field(std::string_view, Numbers&) {}
+  virtual void field(std::string_view, TensorHandle&) {}
 };
 
 // Type-erased attributes: how to copy, compare and walk them without knowing the struct.

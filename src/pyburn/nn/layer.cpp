@@ -8,6 +8,15 @@
 namespace pyburn::nn {
 namespace {
 
+// "None", "3" or "(3, 4)"
+std::string list_text(const auto& values, auto text) {
+  if (values.empty()) return "None";
+  if (values.size() == 1) return text(values[0]);
+  std::string all;
+  for (auto v : values) all += (all.empty() ? "(" : ", ") + text(v);
+  return all + ")";
+}
+
 class Printer final : public FieldVisitor {
  public:
   void field(std::string_view name, bool v) override { add(name, pyburn::to_text(v)); }
@@ -20,10 +29,13 @@ class Printer final : public FieldVisitor {
   void field(std::string_view name, const std::optional<Scalar>& v) override { add(name, v ? pyburn::to_text(*v) : "None"); }
   void field(std::string_view name, const Ref<Graph>&) override { add(name, "Graph"); }
   void field(std::string_view name, const Sizes& v) override {
-    add(name, v.empty() ? "None" : v.size() == 1 ? pyburn::to_text(v[0]) : pyburn::to_text(static_cast<const Dims&>(v)));
+    add(name, list_text(v, [](int64_t n) { return n == Sizes::left_open ? "None" : pyburn::to_text(n); }));
   }
-
   void field(std::string_view name, const SizesOrRule& v) override { add(name, v.rule.empty() ? pyburn::to_text(v.sizes) : v.rule); }
+  void field(std::string_view name, const Numbers& v) override {
+    add(name, list_text(v, [](double n) { return pyburn::to_text(n); }));
+  }
+  void field(std::string_view name, const TensorHandle& v) override { add(name, v.defined() ? "Tensor" : "None"); }
 
   std::vector<std::pair<std::string, std::string>> fields;
 
@@ -46,6 +58,7 @@ bool lists(const char* names, std::string_view name) {
 }
 
 std::string config_text(AnyConfig config, LayerText style) {
+  if (!style.printed) return {};
   const Printer values = printed(*config.type, config.fields);
   const Ref<AttrBox> box = AttrBox::fresh(*config.type);
   const Printer defaults = printed(*config.type, box->get());
@@ -54,7 +67,8 @@ std::string config_text(AnyConfig config, LayerText style) {
     const auto& [name, value] = values.fields[size_t(i)];
     if (lists(style.hidden, name)) continue;
     if (i >= std::max(style.positional, style.always) && value == defaults.fields[size_t(i)].second) continue;
-    text += (text.empty() ? "" : ", ") + (i < style.positional ? value : name + "=" + value);
+    const std::string shown = lists(style.quoted, name) ? "'" + value + "'" : value;
+    text += (text.empty() ? "" : ", ") + (i < style.positional ? shown : name + "=" + shown);
   }
   return text;
 }

@@ -14,6 +14,8 @@ struct LayerText {
   int positional = 0, always = 0;  // printed without a name, and even where they have their default; the rest where they differ
   const char* keyword_only = "";   // options that are never given by position: "bias"
   const char* hidden = "";         // options that are never printed: "inplace, return_indices"
+  const char* quoted = "";         // options printed in quotes: "mode"
+  bool printed = true;             // false: none of them
 };
 std::string config_text(AnyConfig config, LayerText style);
 bool lists(const char* names, std::string_view name);  // whether "a, b" lists a
@@ -27,13 +29,24 @@ struct Placement {
 // Makes a layer with its options and an empty registry, to be filled by whoever copies or loads one.
 struct Unfilled {};
 
+// A tensor that the constructor is given, and that the layer then keeps as a buffer: the weights of a loss.
+struct TensorOption : TensorHandle {
+  TensorOption() = default;
+  TensorOption(const TensorHandle& t) : TensorHandle(t) {}
+  bool operator==(const TensorOption& o) const { return is_same(o); }
+};
+
 template <class C>
 class Layer : public Module {
  public:
   using Config = C;
   explicit Layer(C config) : config_(std::move(config)) {}
-  std::string extra_repr() const override { return config_text({&attr_type<C>, const_cast<C*>(&config_)}, C::text); }
+  std::string extra_repr() const override {
+    if constexpr (requires { config_.extra_repr(); }) return config_.extra_repr();
+    else return config_text({&attr_type<C>, const_cast<C*>(&config_)}, C::text);
+  }
   AnyConfig config() override { return {&attr_type<C>, &config_}; }
+  const C& options() const { return config_; }
 
  protected:
   C config_;
@@ -46,17 +59,43 @@ struct LayerName {
   char letters[N];
 };
 
-// A layer without parameters: its Config is a function object, of the tensor and, where it matters, of whether it trains.
+// A layer without parameters: its Config is a function object, of the tensors that forward() takes and, where it matters, of whether
+// it trains. complete(), where a Config has it, makes the options whole, and throws where they do not make sense.
 template <LayerName Name, class C>
-class FunctionLayer : public Layer<C> {
+class FunctionLayerBase : public Layer<C> {
  public:
-  explicit FunctionLayer(C config = {}) : Layer<C>(std::move(config)) {}
-  FunctionLayer(C config, Unfilled) : Layer<C>(std::move(config)) {}
-  TensorHandle forward(const TensorHandle& x) override {
-    if constexpr (requires { this->config_(x, true); }) return this->config_(x, this->training());
-    else return this->config_(x);
+  explicit FunctionLayerBase(C config = {}) : Layer<C>(std::move(config)) {
+    if constexpr (requires { this->config_.complete(); }) this->config_.complete();
   }
+  FunctionLayerBase(C config, Unfilled) : Layer<C>(std::move(config)) {}
   std::string type_name() const override { return Name.letters; }
+};
+
+template <LayerName Name, class C, class Signature = decltype(&C::operator())>
+class FunctionLayer;
+
+template <LayerName Name, class C>
+class FunctionLayer<Name, C, TensorHandle (C::*)(const TensorHandle&) const> : public FunctionLayerBase<Name, C> {
+ public:
+  using FunctionLayerBase<Name, C>::FunctionLayerBase;
+  TensorHandle forward(const TensorHandle& x) override { return this->config_(x); }
+};
+
+template <LayerName Name, class C>
+class FunctionLayer<Name, C, TensorHandle (C::*)(const TensorHandle&, bool) const> : public FunctionLayerBase<Name, C> {
+ public:
+  using FunctionLayerBase<Name, C>::FunctionLayerBase;
+  TensorHandle forward(const TensorHandle& x) override { return this->config_(x, this->training()); }
+};
+
+// Several inputs: Function tells hosts which.
+template <LayerName Name, class C, class... In>
+class FunctionLayer<Name, C, TensorHandle (C::*)(In...) const> : public FunctionLayerBase<Name, C> {
+ public:
+  using Function = TensorHandle(In...);
+  using FunctionLayerBase<Name, C>::FunctionLayerBase;
+  using Module::forward;
+  TensorHandle forward(In... inputs) { return this->config_(inputs...); }
 };
 
 }  // namespace pyburn::nn

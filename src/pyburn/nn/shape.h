@@ -16,6 +16,53 @@ struct FlattenFunction {
   static constexpr LayerText text{.always = 2};
   TensorHandle operator()(const TensorHandle& x) const;
 };
+struct UnflattenFunction {
+  int64_t dim = 1;
+  Dims unflattened_size{1};
+  PB_FIELDS(dim, unflattened_size)
+  static constexpr LayerText text{.required = 2, .always = 2};
+  TensorHandle operator()(const TensorHandle& x) const;
+};
+
+// Patches of images as columns, and back.
+struct UnfoldFunction {
+  Sizes kernel_size{1}, dilation{1}, padding{0}, stride{1};
+  PB_FIELDS(kernel_size, dilation, padding, stride)
+  static constexpr LayerText text{.required = 1, .always = 4};
+  TensorHandle operator()(const TensorHandle& x) const;
+};
+struct FoldFunction {
+  Sizes output_size{1}, kernel_size{1}, dilation{1}, padding{0}, stride{1};
+  PB_FIELDS(output_size, kernel_size, dilation, padding, stride)
+  static constexpr LayerText text{.required = 2, .always = 5};
+  TensorHandle operator()(const TensorHandle& x) const;
+};
+
+struct PixelShuffleFunction {
+  int64_t upscale_factor = 1;
+  PB_FIELDS(upscale_factor)
+  static constexpr LayerText text{.required = 1, .always = 1};
+  TensorHandle operator()(const TensorHandle& x) const;
+};
+struct PixelUnshuffleFunction {
+  int64_t downscale_factor = 1;
+  PB_FIELDS(downscale_factor)
+  static constexpr LayerText text{.required = 1, .always = 1};
+  TensorHandle operator()(const TensorHandle& x) const;
+};
+struct ChannelShuffleFunction {
+  int64_t groups = 1;
+  PB_FIELDS(groups)
+  static constexpr LayerText text{.required = 1, .always = 1};
+  TensorHandle operator()(const TensorHandle& x) const;
+};
+
 using Flatten = FunctionLayer<"Flatten", FlattenFunction>;
+using Unflatten = FunctionLayer<"Unflatten", UnflattenFunction>;
+using Unfold = FunctionLayer<"Unfold", UnfoldFunction>;
+using Fold = FunctionLayer<"Fold", FoldFunction>;
+using PixelShuffle = FunctionLayer<"PixelShuffle", PixelShuffleFunction>;
+using PixelUnshuffle = FunctionLayer<"PixelUnshuffle", PixelUnshuffleFunction>;
+using ChannelShuffle = FunctionLayer<"ChannelShuffle", ChannelShuffleFunction>;
 
 }  // namespace pyburn::nn

@@ -1,0 +1,32 @@
+// Softmax and its kin as layers. Without a dim they take axis 0 of tensors with 0, 1 or 3 axes, else axis 1, as PyTorch does.
+#pragma once
+#include "pyburn/nn/activation.h"
+
+namespace pyburn::nn {
+
+struct AxisOption {
+  std::optional<Scalar> dim;
+  PB_FIELDS(dim)
+  static constexpr LayerText text{.always = 1};
+  int64_t axis_of(const TensorHandle& x) const { return dim ? dim->to_int() : x.rank() == 0 || x.rank() == 1 || x.rank() == 3 ? 0 : 1; }
+};
+
+struct SoftmaxFunction : AxisOption {
+  TensorHandle operator()(const TensorHandle& x) const;
+};
+struct LogSoftmaxFunction : AxisOption {
+  TensorHandle operator()(const TensorHandle& x) const;
+};
+struct SoftminFunction : AxisOption {
+  TensorHandle operator()(const TensorHandle& x) const;
+};
+struct Softmax2dFunction : NoOptions {  // over the channels of images
+  TensorHandle operator()(const TensorHandle& x) const;
+};
+
+using Softmax = FunctionLayer<"Softmax", SoftmaxFunction>;
+using LogSoftmax = FunctionLayer<"LogSoftmax", LogSoftmaxFunction>;
+using Softmin = FunctionLayer<"Softmin", SoftminFunction>;
+using Softmax2d = FunctionLayer<"Softmax2d", Softmax2dFunction>;
+
+}  // namespace pyburn::nn
