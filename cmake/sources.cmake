@@ -173,8 +173,6 @@ set(PYBURN_SOURCES
   src/pyburn/nn/softmax.cpp
   src/pyburn/nn/upsample.cpp
   src/pyburn/nn/weighted_loss.cpp
-  src/pyburn/optim/adam_update.cpp
-  src/pyburn/nn/stateless.cpp
   src/pyburn/optim/descent_updates.cpp
   src/pyburn/optim/gradient_clipping.cpp
   src/pyburn/optim/lbfgs.cpp
