@@ -173,7 +173,12 @@ void assign_registered(PyObject* self, PyObject* name, Entry::Kind kind, PyObjec
 void change_class(PyObject* self, PyObject* cls) {
   if (!PyType_Check(cls)) type_error("__class__ must be set to a class, not '" + type_text(cls) + "' object");
   PyTypeObject *to = reinterpret_cast<PyTypeObject*>(cls), *from = Py_TYPE(self);
-  const bool fits = nb::type_check(cls) && PyType_IsSubtype(to, reinterpret_cast<PyTypeObject*>(nb::type<Module>().ptr())) &&
+#ifdef Py_TPFLAGS_MANAGED_DICT
+  const bool same_dict = !((to->tp_flags ^ from->tp_flags) & Py_TPFLAGS_MANAGED_DICT);
+#else
+  const bool same_dict = true;
+#endif
+  const bool fits = same_dict && nb::type_check(cls) && PyType_IsSubtype(to, reinterpret_cast<PyTypeObject*>(nb::type<Module>().ptr())) &&
                     nb::type_info(cls) == nb::type_info(reinterpret_cast<PyObject*>(from)) && to->tp_basicsize == from->tp_basicsize &&
                     to->tp_dictoffset == from->tp_dictoffset && to->tp_weaklistoffset == from->tp_weaklistoffset;
   if (!fits) type_error(std::string("__class__ assignment: '") + to->tp_name + "' object layout differs from '" + from->tp_name + "'");

@@ -128,6 +128,17 @@ def test_before_init():
         nn.Sequential(Early(3))
 
 
+def test_a_module_below_itself():
+    loop = nn.Sequential(nn.Linear(1, 1))
+    loop.append(loop)
+    assert not loop.eval().training and not loop[0].training
+    assert len(list(loop.modules())) == 2
+    for endless in (repr, lambda m: m.state_dict(), lambda m: m(pyburn.ones(1)), lambda m: m.double()):
+        with pytest.raises(RecursionError):
+            endless(loop)
+    assert copy.deepcopy(loop)[1][0].weight.shape == (1, 1)
+
+
 # ---- walks and state
 
 

@@ -54,7 +54,7 @@ def test_a_lazy_layer_becomes_a_layer_of_cpp(duplicate):
     assert net(pyburn.ones(2, 5)).shape == (2, 3)
     assert type(layer) is nn.Linear and layer.weight.shape == (3, 5) and layer.weight.abs().sum().item() > 0
     assert repr(net[0]) == "Linear(in_features=5, out_features=3, bias=True)"
-    assert not layer.__dict__.get("_hooks").forward_pre
+    assert "_hooks" not in layer.__dict__
     net(pyburn.ones(2, 5)).sum().backward()
     assert layer.weight.grad.shape == (3, 5)
 
@@ -65,6 +65,29 @@ def test_a_lazy_layer_takes_shapes_from_a_state_dict_and_keeps_dtypes():
     assert layer.weight.shape == (3, 4) and layer.weight.dtype is pyburn.float64
     layer(pyburn.ones(1, 4, dtype=pyburn.float64))
     assert type(layer) is nn.Linear
+
+
+def test_lazy_buffers_of_a_layer_of_cpp():
+    class LazyBatchNorm2d(nn.LazyModuleMixin, nn.BatchNorm2d):
+        cls_to_become = nn.BatchNorm2d
+
+        def __init__(self):
+            super().__init__(0)
+            self.weight, self.bias = nn.UninitializedParameter(), nn.UninitializedParameter()
+            self.running_mean, self.running_var = nn.UninitializedBuffer(), nn.UninitializedBuffer()
+
+        def initialize_parameters(self, x):
+            self.num_features = x.shape[1]
+            for tensor in (self.weight, self.bias, self.running_mean, self.running_var):
+                tensor.materialize((self.num_features,))
+            self.reset_parameters()
+
+    layer = LazyBatchNorm2d()
+    names = list(layer.state_dict())
+    x = pyburn.randn(4, 3, 2, 2)
+    assert pyburn.allclose(layer(x), nn.BatchNorm2d(3)(x)) and type(layer) is nn.BatchNorm2d
+    assert type(layer.running_mean) is pyburn.Tensor and layer.running_mean.abs().sum().item() > 0
+    assert list(layer.state_dict()) == names == list(nn.BatchNorm2d(3).state_dict())
 
 
 def test_lazy_mistakes():
@@ -175,6 +198,41 @@ def test_the_registry_as_dicts():
         m._modules["b"] = pyburn.ones(1)
     with pytest.raises(ValueError, match="kind"):
         m._put("b", 7, 3, True)
+
+
+CONTAINERS = [
+    lambda: nn.ModuleList([nn.Linear(1, 2), nn.ReLU()]),
+    lambda: nn.ModuleDict({"b": nn.Linear(1, 2), "a": nn.Sequential(nn.ReLU())}),
+    lambda: nn.ParameterList([pyburn.ones(2), 3, pyburn.zeros(1)]),
+    lambda: nn.ParameterDict({"b": pyburn.ones(2), "a": pyburn.zeros(1)}),
+    lambda: nn.Sequential(nn.Linear(1, 2), nn.ModuleList([nn.ParameterList([pyburn.ones(1)])])),
+]
+
+
+@pytest.mark.parametrize("make", CONTAINERS)
+@pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))], ids=["copy", "deepcopy", "pickle"]
+)
+def test_copies_of_containers(make, duplicate):
+    original = make().eval()
+    other = duplicate(original)
+    assert type(other) is type(original) and repr(other) == repr(original) and len(other) == len(original) and not other.training
+    assert list(other.state_dict()) == list(original.state_dict())
+    shared = [a is b for a, b in zip(original.parameters(), other.parameters())]
+    assert shared == [duplicate is copy.copy] * len(shared) and shared
+    assert all(pyburn.equal(a, b) for a, b in zip(original.parameters(), other.parameters()))
+
+
+def test_parameters_travel():
+    weight = nn.Parameter(pyburn.ones(2), requires_grad=False)
+    weight.note = "kept"
+    for other in (copy.deepcopy(weight), pickle.loads(pickle.dumps(weight))):
+        assert type(other) is nn.Parameter and not other.requires_grad and other.note == "kept" and pyburn.equal(other, weight)
+    lazy = nn.UninitializedParameter(dtype=pyburn.float64)
+    for other in (copy.deepcopy(lazy), pickle.loads(pickle.dumps(lazy))):
+        other.materialize((2,))
+        assert type(other) is nn.Parameter and other.dtype is pyburn.float64 and other.requires_grad
+    assert repr(lazy) == "<UninitializedParameter>"
 
 
 # ---- initialisers

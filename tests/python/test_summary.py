@@ -122,3 +122,8 @@ def test_operations(function, shapes, expected):
             return function(*args)
 
     assert pyburn.summary(Call(), shapes).total_mult_adds == expected
+
+
+def test_graphs_know_their_cost():
+    graph = pyburn.inference.capture(small().eval(), pyburn.ones(2, 3, 4, 4))
+    assert graph.multiply_adds == 9472

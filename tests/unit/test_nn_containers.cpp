@@ -124,4 +124,16 @@ TEST_F(NNContainers, GradientsAreClippedTogether) {
   EXPECT_EQ(nn::parameters_to_vector({a, b}).numel(), 2);
 }
 
+TEST_F(NNContainers, WalksEndWhereAModuleIsBelowItself) {
+  auto loop = nn::sequential(make_ref<nn::ReLU>());
+  loop->append(loop);
+  loop->eval();
+  EXPECT_FALSE(loop->at(0)->training());
+  EXPECT_EQ(to_text(*loop), "Sequential(\n  (0): ReLU()\n  (1): ...\n)");
+  int visits = 0;
+  loop->apply([&](nn::Module&) { ++visits; });
+  EXPECT_EQ(visits, 2);
+  loop->pop();  // or it would keep itself
+}
+
 }  // namespace

@@ -110,6 +110,12 @@ def add_hook(module: Any, kind: str, hook: Hook, prepend: bool = False) -> Remov
     return RemovableHandle(getattr(hooks, kind), hook, prepend)
 
 
+def forget_if_empty(module: Any) -> None:
+    """Lets calls go straight to C++ again where the last hook has gone."""
+    if not any(getattr(hooks_of(module), kind) for kind in ModuleHooks.KINDS):
+        module.__dict__.pop("_hooks", None)
+
+
 def call_with_hooks(module: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Runs a module's pre-hooks, its forward, and its hooks; what a hook returns takes the place of what it was given."""
     own = hooks_of(module)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .hooks import forget_if_empty
 from .module_registry import BUFFER, PARAMETER
 from .parameter import is_lazy
 
@@ -64,6 +65,7 @@ class LazyModuleMixin:
         module._initialize_hook.remove()
         module._load_hook.remove()
         del module._initialize_hook, module._load_hook
+        forget_if_empty(module)
         if module.cls_to_become is not None:
             module.__class__ = module.cls_to_become
 

@@ -282,11 +282,12 @@ class ModuleMethods(_Bound):
                 device = value
         if dtype is not None and not dtype.is_floating_point:
             raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
-        if device is not None:
-            self._apply(lambda t: t.to(device))
-        if dtype is not None:
-            self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
-        return self
+
+        def convert(t: Tensor) -> Tensor:
+            t = t if device is None else t.to(device)
+            return t.to(dtype) if dtype is not None and t.is_floating_point() else t
+
+        return self._apply(convert)
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Any:
         """Moves parameters and buffers to a device without their values.

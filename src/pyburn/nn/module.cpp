@@ -144,12 +144,25 @@ std::vector<TensorHandle> Module::buffers(bool recurse) {
 }
 
 void Module::apply(const std::function<void(Module&)>& visit) {
-  for (const auto& [name, child] : named_children()) child->apply(visit);
-  visit(*this);
+  std::vector<const Module*> above;  // a module below itself would make the walk endless
+  auto walk = [&](auto& self, Module& m) -> void {
+    if (std::find(above.begin(), above.end(), &m) != above.end()) return;
+    above.push_back(&m);
+    for (const auto& [name, child] : m.named_children()) self(self, *child);
+    above.pop_back();
+    visit(m);
+  };
+  walk(walk, *this);
 }
 
 void Module::train(bool mode) {
   training_ = mode;
+  if (is_in_train_) return;  // below itself
+  struct Leaving {
+    bool& flag;
+    ~Leaving() { flag = false; }
+  } const leaving{is_in_train_};
+  is_in_train_ = true;
   for (const auto& [name, child] : named_children()) {
     if (child->calls_host_) host_calls.train(*child, mode);
     else child->train(mode);

@@ -120,7 +120,7 @@ class Module : public Adoptable {
   NamedTensors named_tensors(Entry::Kind kind, const std::string& prefix, bool recurse, bool remove_duplicate);
 
   std::vector<Entry> entries_;
-  bool training_ = true, calls_host_ = false;
+  bool training_ = true, calls_host_ = false, is_in_train_ = false;
 };
 
 // As PyTorch prints a module, from its parts.

@@ -1,6 +1,8 @@
 // Module: state dicts, and moves between devices and dtypes.
 #include "pyburn/nn/module_state.h"
 
+#include <unordered_map>
+
 #include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/ops/copy.h"
 #include "pyburn/ops/generated/copy.h"
@@ -36,12 +38,6 @@ std::string size_text(const Shape& shape) {
 
 std::string prefix_of(const std::string& name) { return name.empty() ? name : name + "."; }
 
-const TensorHandle* found_in(const NamedTensors& state, const std::string& key) {
-  for (const auto& [name, t] : state)
-    if (name == key) return &t;
-  return nullptr;
-}
-
 // Puts `source` where the entry's tensor is. Returns why not, or nothing.
 std::string load_tensor(Entry& entry, TensorHandle source, const std::string& key, bool assign) {
   if (entry.tensor.rank() == 0 && source.rank() == 1 && source.numel() > 0)  // as checkpoints of long ago have it
@@ -74,29 +70,35 @@ void Module::save_own(NamedTensors& into, const std::string& prefix, bool keep_v
 void Module::load_own(StateLoad& load, const NamedTensors& state, const std::string& prefix) {
   autograd::NoGrad no_grad;
   const bool is_older = !load.version || *load.version < state_version();
+  std::unordered_map<std::string_view, const TensorHandle*> by_key;
+  for (const auto& [key, t] : state) by_key.emplace(key, &t);
+  std::unordered_map<std::string_view, Entry::Kind> known;
+  for (const Entry& e : entries_)
+    if (e.kind == Entry::Kind::module || in_state_dict(e)) known.emplace(e.name, e.kind);
+
   each_saved(entries_, [&](Entry& e) {
     const std::string key = prefix + e.name;
-    const TensorHandle* source = found_in(state, key);
-    if (!source) {
+    const auto found = by_key.find(key);
+    if (found == by_key.end()) {
       if (!is_older || !may_be_missing(e.name)) load.missing_keys.push_back(key);
-    } else if (!source->defined()) {
+    } else if (!found->second->defined()) {
       load.errors.push_back(
           format("While copying the parameter named \"{}\", expected pyburn.Tensor or Tensor-like object from checkpoint but received {}",
               key, load.type_of ? load.type_of(key) : "nothing"));
-    } else if (const std::string why_not = load_tensor(e, *source, key, load.assign); !why_not.empty()) {
+    } else if (const std::string why_not = load_tensor(e, *found->second, key, load.assign); !why_not.empty()) {
       load.errors.push_back(why_not);
     }
   });
-  const bool extra_is_there = found_in(state, prefix + kExtraState);
-  if (load.has_extra_state && !extra_is_there) load.missing_keys.push_back(prefix + kExtraState);
-  if (!load.has_extra_state && extra_is_there) load.unexpected_keys.push_back(prefix + kExtraState);
+  const std::string extra = prefix + kExtraState;
+  if (load.has_extra_state && !by_key.contains(extra)) load.missing_keys.push_back(extra);
+  if (!load.has_extra_state && by_key.contains(extra)) load.unexpected_keys.push_back(extra);
   for (const auto& [key, t] : state) {
-    if (!key.starts_with(prefix) || key == prefix + kExtraState) continue;
-    const std::string rest = key.substr(prefix.size());
+    if (!key.starts_with(prefix) || key == extra) continue;
+    const std::string_view rest = std::string_view(key).substr(prefix.size());
     const size_t dot = rest.find('.');
-    const Entry* e = find(rest.substr(0, dot));  // npos: all of it
-    const bool known = e && (dot == rest.npos ? in_state_dict(*e) : e->kind == Entry::Kind::module);
-    if (!known) load.unexpected_keys.push_back(key);
+    const auto entry = known.find(rest.substr(0, dot));  // npos: all of it
+    const bool is_below = dot != rest.npos;
+    if (entry == known.end() || is_below != (entry->second == Entry::Kind::module)) load.unexpected_keys.push_back(key);
   }
 }
 

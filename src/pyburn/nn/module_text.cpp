@@ -1,4 +1,6 @@
 // Module: how it is printed.
+#include <algorithm>
+
 #include "pyburn/nn/module.h"
 #include "pyburn/support/format.h"
 
@@ -32,11 +34,18 @@ ChildTexts repeats_folded(const ChildTexts& children) {
   return folded;
 }
 
-std::string to_text(Module& m) {
-  ChildTexts children;
-  for (const Entry& e : m.entries())
-    if (e.kind == Entry::Kind::module) children.emplace_back(e.name, e.module ? to_text(*e.module) : "None");
-  return module_text(m.display_name(), m.extra_repr(), m.folds_repeated_children() ? repeats_folded(children) : children);
+std::string to_text(Module& module) {
+  std::vector<const Module*> above;  // a module below itself would make the text endless
+  auto text = [&](auto& self, Module& m) -> std::string {
+    if (std::find(above.begin(), above.end(), &m) != above.end()) return "...";
+    above.push_back(&m);
+    ChildTexts children;
+    for (const Entry& e : m.entries())
+      if (e.kind == Entry::Kind::module) children.emplace_back(e.name, e.module ? self(self, *e.module) : "None");
+    above.pop_back();
+    return module_text(m.display_name(), m.extra_repr(), m.folds_repeated_children() ? repeats_folded(children) : children);
+  };
+  return text(text, module);
 }
 
 }  // namespace pyburn::nn
