@@ -67,7 +67,10 @@ nested = {"text": "naïve", 7: [1, -1, 255, 65535, 2**31, -(2**40), 2**63, -(2**
           "bools": [True, False], "bytes": bytes(range(256)), "array": bytearray(b"ab"), "set": {1, 2}, "size": torch.Size([2, 3]),
           "dtype": torch.bfloat16, "device": torch.device("cpu"), "complex": 1 + 2j, "empty": [(), {}, [], ""],
           "deep": [[[{"a": (torch.ones(2), [torch.zeros(0, 3)])}]]], (1, "key"): "tuple"}
+labelled = torch.arange(3.0)
+labelled.label = "attributes make another kind of pickle"
 cases = {
+    "rare": {"labelled": labelled, "counter": collections.Counter("abca"), "pairs": collections.OrderedDict(a=1)},
     "dtypes": {str(t): torch.tensor([0, 1, 1, 0, 1, 1]).to(t).view(2, 3) for t in DTYPES},
     "shared": shared,
     "state_dict": model.state_dict(),
@@ -89,6 +92,7 @@ torch.save(old, folder / "dtypes.legacy.pt", _use_new_zipfile_serialization=Fals
 expected["dtypes.legacy"] = describe(old)
 torch.save({"a": torch.ones(2)}, folder / "protocol4.pt", pickle_protocol=4)
 expected["protocol4"] = describe({"a": torch.ones(2)})
+torch.save(frozenset([1, "a"]), folder / "frozen.pt")  # torch itself opens it with weights_only=False only
 torch.save(model, folder / "module.pt")  # refused: it names classes
 torch.save({"model": {"state_dict": model.state_dict()}, "epoch": 3}, folder / "inside.pt")
 
@@ -119,7 +123,7 @@ expected["model"] = {"x": x.flatten().tolist(), "y": model(x).detach().flatten()
 print(json.dumps({"torch": torch.__version__, "expected": expected}))
 """
 
-LOGITS = '''
+LOGITS = """
 import gzip, json, sys
 import numpy as np
 import torch
@@ -143,14 +147,15 @@ pixels = np.frombuffer(gzip.open(data + "/mnist/t10k-images-idx3-ubyte.gz").read
 labels = np.frombuffer(gzip.open(data + "/mnist/t10k-labels-idx1-ubyte.gz").read()[8:], np.uint8)[:count]
 x = torch.tensor((pixels.reshape(-1, 1, 28, 28).astype(np.float32) / 255 - 0.1307) / 0.3081, dtype=torch.float32)
 result = {"labels": labels.tolist()}
-states = {"mnist.pt": torch.load(data + "/models/mnist.pt", map_location="cpu"), "mnist.safetensors": load_file(data + "/models/mnist.safetensors")}
+states = {"mnist.pt": torch.load(data + "/models/mnist.pt", map_location="cpu"),
+          "mnist.safetensors": load_file(data + "/models/mnist.safetensors")}
 for name, state in states.items():  # two trainings of one model
     model = Net()
     model.load_state_dict(state)
     with torch.no_grad():
         result[name] = model.eval()(x).tolist()
 print(json.dumps(result))
-'''
+"""
 
 
 def recorded(python: str, program: str, argument: str) -> str:
@@ -168,7 +173,6 @@ def main() -> None:
     (FOLDER / "other.safetensors").chmod(0o644)
     if data := os.environ.get("PYBURN_DATA"):
         (FOLDER / "mnist_logits.json").write_text(recorded(arguments.torch, LOGITS, data))
-
 
 
 if __name__ == "__main__":

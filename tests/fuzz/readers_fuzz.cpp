@@ -15,7 +15,6 @@
 #include "pyburn/io/fields_json.h"
 #include "pyburn/io/npy.h"
 #include "pyburn/io/safetensors.h"
-#include "pyburn/nn/conv.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/start.h"
 #include "pyburn/support/error.h"
@@ -61,6 +60,18 @@ Options parse(int argc, char** argv) {
 
 using Bytes = std::vector<std::byte>;
 
+struct AnyOptions {
+  bool flag = true;
+  int64_t count = 3;
+  double rate = 0.5;
+  std::string name = "text";
+  DType dtype = DType::float16;
+  Dims sizes{1, 2};
+  Scalar value = 1.5;
+  std::optional<Scalar> maybe;
+  PB_FIELDS(flag, count, rate, name, dtype, sizes, value, maybe)
+};
+
 struct Seed {
   std::string name, format;
   Bytes bytes;
@@ -99,7 +110,7 @@ std::vector<Seed> seeds_of(const Options& o) {
   writer.finish();
   seeds.push_back({"made.pyburn", "pyburn", sink.take()});
   seeds.push_back({"made.index.json", "index", bytes_of(R"({"metadata": {"total_size": 96}, "weight_map": {"a": "other.safetensors"}})")});
-  seeds.push_back({"made.json", "config", bytes_of(io::to_json(nn::Conv2dConfig{2, 3, {3, 3}}))});
+  seeds.push_back({"made.json", "config", bytes_of(io::to_json(AnyOptions()))});
   return seeds;
 }
 
@@ -178,7 +189,7 @@ class Damage {
 void read(const std::string& format, const Bytes& bytes, const fs::path& folder) {
   const io::SharedBytes file = io::SharedBytes::borrowed(bytes);
   if (format == "config") {
-    io::from_json<nn::Conv2dConfig>({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    io::from_json<AnyOptions>({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
     return;
   }
   if (format == "index") {

@@ -49,7 +49,7 @@ def describe(value: Any) -> Any:
 
 
 def names() -> list[str]:
-    return sorted(p.name for p in FOLDER.glob("*.pt") if p.name not in ("module.pt", "inside.pt"))
+    return sorted(p.name for p in FOLDER.glob("*.pt") if p.name not in ("module.pt", "inside.pt", "frozen.pt"))
 
 
 def expected_of(name: str) -> Any:
@@ -97,6 +97,10 @@ def test_objects_that_contain_themselves(tmp_path: Path) -> None:
     pyburn.save(loop, tmp_path / "loop.pt")
     back = pyburn.load(tmp_path / "loop.pt")
     assert back[0] == 1 and back[1]["again"] is back
+
+
+def test_frozen_sets_are_read() -> None:
+    assert pyburn.load(FOLDER / "frozen.pt") == frozenset([1, "a"])
 
 
 def test_state_dicts_keep_their_versions(tmp_path: Path) -> None:

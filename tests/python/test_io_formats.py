@@ -34,7 +34,9 @@ def same(a: pyburn.Tensor, b: pyburn.Tensor) -> bool:
     return a.shape == b.shape and a.dtype == b.dtype and a.ne(b).sum().item() == 0
 
 
-@pytest.mark.parametrize("name", ["io.safetensors", "io.checkpoint", "io.numpy_files", "io.tensor_file", "io.bundle", "io.store", "config.config"])
+@pytest.mark.parametrize(
+    "name", ["io.safetensors", "io.checkpoint", "io.numpy_files", "io.tensor_file", "io.bundle", "io.store", "config.config"]
+)
 def test_examples_are_right(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     result = doctest.testmod(sys.modules[f"pyburn.{name}"], extraglobs={"pyburn": pyburn})
@@ -280,14 +282,27 @@ def zip_of(entries: list[tuple[str, bytes]], *, in64: bool = False, flags: int =
         data += struct.pack("<IHHHIIIIHH", 0x04034B50, 20, flags, method, 0, crc, short, short, len(encoded), 0) + encoded + content
         extra = struct.pack("<HHQQQ", 1, 24, size, size, offset) if in64 else b""
         where = 0xFFFFFFFF if in64 else offset
-        directory += struct.pack("<IHHHHIIIIHHHHHII", 0x02014B50, 45, 45, flags, method, 0, crc, short, short, len(encoded), len(extra), 0, 0, 0, 0, where)
+        directory += struct.pack(
+            "<IHHHHIIIIHHHHHII", 0x02014B50, 45, 45, flags, method, 0, crc, short, short, len(encoded), len(extra), 0, 0, 0, 0, where
+        )
         directory += encoded + extra
     end = b""
     if in64:
         end = struct.pack("<IQHHIIQQQQ", 0x06064B50, 44, 45, 45, 0, 0, len(entries), len(entries), len(directory), len(data))
         end += struct.pack("<IIQI", 0x07064B50, 0, len(data) + len(directory), 1)
-        return data + directory + end + struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF, len(comment)) + comment
-    return data + directory + struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, len(entries), len(entries), len(directory), len(data), len(comment)) + comment
+        return (
+            data
+            + directory
+            + end
+            + struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF, len(comment))
+            + comment
+        )
+    return (
+        data
+        + directory
+        + struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, len(entries), len(entries), len(directory), len(data), len(comment))
+        + comment
+    )
 
 
 ONE = npy("{'descr': '|u1', 'fortran_order': False, 'shape': (3,), }", b"abc")
