@@ -20,7 +20,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "layers"))
 
-from layer_cases import GOLDEN, Case, Maker, cases_of, described, families, made, run  # noqa: E402
+from layer_cases import GOLDEN, Case, Maker, cases_of, described, families, made, run
 
 
 def record(case: Case) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -59,7 +59,8 @@ def make(chosen: list[str]) -> None:
     text = json.dumps({name: signature(c) for name, c in sorted(classes.items())}, indent=0)
     (GOLDEN / "signatures.json").write_text(text + "\n")
     for family in chosen:
-        about, arrays = {}, {}
+        about: dict[str, Any] = {}
+        arrays: dict[str, Any] = {}
         for i, case in enumerate(cases_of(family)):
             about[case.line], found = record(case)
             arrays |= {f"{i} {key}": value for key, value in found.items()}

@@ -96,6 +96,11 @@ std::string LayerClass::documented(const char* doc) const {
   return signature + ")\n--\n\n" + doc;
 }
 
+nb::dict LayerClass::option_types() const {
+  const Ref<AttrBox> fresh = AttrBox::fresh(*config);
+  return field_types(*config, fresh->get());
+}
+
 void add_unfilled_maker(nb::handle cls, MakeUnfilled make) {
   unfilled_makers().emplace_back(reinterpret_cast<PyTypeObject*>(cls.ptr()), make);
 }

@@ -21,6 +21,7 @@ struct LayerClass {
   // Reads a call: options by position and name into `options`, the rest into the placement. TypeErrors as Python's own.
   nn::Placement read(void* options, nanobind::args args, nanobind::kwargs kwargs) const;
   std::string documented(const char* doc) const;  // with the line that help() and inspect.signature() read
+  nanobind::dict option_types() const;            // what the arguments may be, for type checkers
 };
 
 // Copies and pickles start from an instance with its options and nothing registered.
@@ -90,6 +91,7 @@ nanobind::class_<L, nn::Module> bind_layer(nanobind::module_& m, const char* doc
   static const LayerClass info{L(Config(), nn::Unfilled{}).type_name(), &attr_type<Config>, Config::text, placed, arguments};
   static const std::string text = info.documented(doc);
   auto c = bind_module_class<L>(m, info.name.c_str(), text.c_str());
+  c.attr("_option_types") = info.option_types();
   c.def("__init__", [](L* self, nanobind::args args, nanobind::kwargs kwargs) {
     Config config;
     const nn::Placement placement = info.read(&config, args, kwargs);

@@ -52,6 +52,28 @@ class ToDict final : public FieldVisitor {
   }
 };
 
+class TypeNames final : public FieldVisitor {
+ public:
+  void field(std::string_view name, bool) override { put(name, "bool"); }
+  void field(std::string_view name, int64_t) override { put(name, "int"); }
+  void field(std::string_view name, double) override { put(name, "float"); }
+  void field(std::string_view name, const std::string&) override { put(name, "str"); }
+  void field(std::string_view name, DType) override { put(name, "DType"); }
+  void field(std::string_view name, const Dims&) override { put(name, "int | Sequence[int]"); }
+  void field(std::string_view name, const Scalar&) override { put(name, "float"); }
+  void field(std::string_view name, const std::optional<Scalar>&) override { put(name, "float | None"); }
+  void field(std::string_view, const Ref<Graph>&) override {}
+  void field(std::string_view name, const Sizes&) override { put(name, "int | Sequence[int | None]"); }
+  void field(std::string_view name, const SizesOrRule&) override { put(name, "int | Sequence[int] | str"); }
+  void field(std::string_view name, const Numbers&) override { put(name, "float | Sequence[float]"); }
+  void field(std::string_view name, const TensorHandle&) override { put(name, "Tensor"); }
+
+  nb::dict dict;
+
+ private:
+  void put(std::string_view name, const char* type) { dict[nb::cast(name)] = nb::str(type); }
+};
+
 class FromDict final : public FieldEditor {
  public:
   explicit FromDict(nb::handle dict) : dict_(dict) {}
@@ -138,6 +160,12 @@ class FromDict final : public FieldEditor {
 
 nb::dict fields_to_dict(const AttrType& type, const void* fields) {
   ToDict visitor;
+  type.visit(fields, visitor);
+  return visitor.dict;
+}
+
+nb::dict field_types(const AttrType& type, const void* fields) {
+  TypeNames visitor;
   type.visit(fields, visitor);
   return visitor.dict;
 }

@@ -7,7 +7,7 @@ A file cases_FAMILY.py holds TABLE, a text with a case per line:
     Hardtanh(2, 1) ! ValueError                           an error, when it is made or called
     Shrink(0.5) ~ lambda x: torch.where(...) | t(4)       a layer that PyTorch lacks, and what it should compute
 
-Names are those of the framework's nn, and the makers below: t, positive, unit, signs, ints, mask, tensor, and dtypes by name. Values
+Names are those of the framework's nn, the makers below (t, positive, unit, signs, ints, mask, tensor), dtypes, and what the file defines. Values
 follow from the line alone, so that goldens hold results only. Parameters are filled with values that follow from their names.
 """
 
@@ -48,9 +48,14 @@ def families() -> list[str]:
     return sorted(path.stem.removeprefix("cases_") for path in HERE.glob("cases_*.py"))
 
 
+def module_of(family: str) -> Any:
+    if str(HERE) not in sys.path:
+        sys.path.insert(0, str(HERE))
+    return importlib.import_module(f"cases_{family}")
+
+
 def cases_of(family: str) -> list[Case]:
-    sys.path.insert(0, str(HERE))
-    table = importlib.import_module(f"cases_{family}").TABLE
+    table = module_of(family).TABLE
     return [parsed(family, line) for line in table.strip().splitlines() if line.strip() and not line.startswith("#")]
 
 
@@ -134,8 +139,8 @@ def fill(layer: Any, framework: Any) -> None:
 
 def made(case: Case, framework: Any, maker: Maker | None = None) -> Any:
     """The layer of a case, filled."""
-    names = (maker or Maker(framework, case.line)).names()
-    layer = eval(case.torch if case.torch and framework.__name__ == "torch" else case.layer, {**names, framework.__name__: framework})
+    names = (maker or Maker(framework, case.line)).names() | vars(module_of(case.family)) | {framework.__name__: framework}
+    layer = eval(case.torch if case.torch and framework.__name__ == "torch" else case.layer, names)
     if isinstance(layer, framework.nn.Module):
         fill(layer, framework)
         layer.train(case.training)

@@ -19,7 +19,7 @@ import pyburn
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "layers"))
 
-from layer_cases import GOLDEN, Case, Maker, cases_of, described, families, made, run  # noqa: E402
+from layer_cases import GOLDEN, Case, Maker, cases_of, described, families, made, run
 
 CASES = [case for family in families() for case in cases_of(family)]
 SIGNATURES = json.loads((GOLDEN / "signatures.json").read_text())

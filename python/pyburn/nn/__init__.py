@@ -8,19 +8,24 @@ from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedPara
 
 install()
 
-from . import init, utils  # noqa: E402
+from . import activation, init, loss, pool, utils  # noqa: E402
+from .loss import TripletMarginWithDistanceLoss  # noqa: E402
 from .parameter_containers import ParameterDict, ParameterList  # noqa: E402
 
-__all__ = [  # noqa: PLE0604, the names of C++
+__all__ = [
     *_layers.__all__,
     "Buffer",
     "LazyModuleMixin",
     "Parameter",
     "ParameterDict",
     "ParameterList",
+    "TripletMarginWithDistanceLoss",
     "UninitializedBuffer",
     "UninitializedParameter",
+    "activation",
     "functional",
     "init",
+    "loss",
+    "pool",
     "utils",
 ]

@@ -35,7 +35,6 @@ from .._core import (
     embedding,
     embedding_bag,
     feature_alpha_dropout,
-    gaussian_nll_loss,
     gelu,
     glu,
     grid_sample,
@@ -85,6 +84,7 @@ from .._core import (
 )
 from .._core import col2im as fold
 from .._core import im2col as unfold
+from . import legacy as _legacy
 from .pooling import adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d, max_pool1d, max_pool2d, max_pool3d
 
 if TYPE_CHECKING:
@@ -126,6 +126,22 @@ selu_ = _core.Tensor.selu_
 celu_ = _core.Tensor.celu_
 hardtanh_ = _core.Tensor.hardtanh_
 threshold_ = _core.Tensor.threshold_
+
+globals().update({name: _legacy.with_legacy_arguments(getattr(_core, name), arguments) for name, arguments in _legacy.LOSSES.items()})
+globals().update({name: _legacy.with_implicit_axis(getattr(_core, name)) for name in ("softmax", "log_softmax", "softmin")})
+
+
+def gaussian_nll_loss(
+    input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Tensor:
+    """Minus the logarithm of the normal density of target, with mean input and variance var, a tensor or a number.
+
+    >>> pyburn.nn.functional.gaussian_nll_loss(pyburn.zeros(1), pyburn.ones(1), 0.5)
+    """
+    if not isinstance(var, _core.Tensor):
+        var = _core.full_like(input, var)
+    return _core.gaussian_nll_loss(input, target, var, full, eps, reduction)
+
 
 __all__ = [
     "adaptive_avg_pool1d",

@@ -8,6 +8,24 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+# The arguments of losses in nn.functional, as PyTorch has them.
+_FLAGS = "size_average=None, reduce=None, reduction='mean'"
+LOSSES = {
+    "binary_cross_entropy": f"input, target, weight=None, {_FLAGS}",
+    "binary_cross_entropy_with_logits": f"input, target, weight=None, {_FLAGS}, pos_weight=None",
+    "cosine_embedding_loss": f"input1, input2, target, margin=0, {_FLAGS}",
+    "cross_entropy": "input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean', label_smoothing=0.0",
+    "hinge_embedding_loss": f"input, target, margin=1.0, {_FLAGS}",
+    "kl_div": f"input, target, {_FLAGS}, log_target=False",
+    "l1_loss": f"input, target, {_FLAGS}, weight=None",
+    "margin_ranking_loss": f"input1, input2, target, margin=0, {_FLAGS}",
+    "mse_loss": f"input, target, {_FLAGS}, weight=None",
+    "nll_loss": "input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean'",
+    "poisson_nll_loss": "input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction='mean'",
+    "smooth_l1_loss": f"input, target, {_FLAGS}, beta=1.0",
+    "soft_margin_loss": f"input, target, {_FLAGS}",
+    "triplet_margin_loss": f"anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, {_FLAGS}",
+}
 _RENAMED = {"min_value": "min_val", "max_value": "max_val"}
 
 
@@ -15,8 +33,9 @@ def reduction(size_average: bool | None, reduce: bool | None, stacklevel: int = 
     """The reduction that two flags of PyTorch's past stand for, with a warning.
 
     >>> import warnings
-    >>> with warnings.catch_warnings(record=True):
-    ...     pyburn.nn.legacy.reduction(False, None)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     print(pyburn.nn.legacy.reduction(False, None))
+    sum
     """
     name = "none" if reduce is False else "sum" if size_average is False else "mean"
     text = f"size_average and reduce args will be deprecated, please use reduction='{name}' instead."
@@ -30,10 +49,11 @@ def translate(given: dict[str, Any]) -> None:
     >>> given = {"min_val": -1.0}
     >>> pyburn.nn.legacy.translate(given)
     >>> given
+    {'min_val': -1.0}
     """
-    flags = [given.pop(name, None) for name in ("size_average", "reduce")]
-    if any(flag is not None for flag in flags):
-        given["reduction"] = reduction(*flags, stacklevel=3)
+    size_average, reduce = given.pop("size_average", None), given.pop("reduce", None)
+    if size_average is not None or reduce is not None:
+        given["reduction"] = reduction(size_average, reduce, stacklevel=3)
     for old, new in _RENAMED.items():
         value = given.pop(old, None)
         if value is not None:
@@ -42,11 +62,8 @@ def translate(given: dict[str, Any]) -> None:
 
 
 def with_legacy_arguments(function: Callable[..., Any], arguments: str) -> Callable[..., Any]:
-    """The function with `arguments` in PyTorch's order, size_average and reduce among them."""
-    defaults = {name: p.default for name, p in inspect.signature(function).parameters.items()}
-    names = arguments.split(", ")
-    parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=defaults.get(name, None)) for name in names]
-    signature = inspect.Signature(parameters)
+    """The function with `arguments`, size_average and reduce among them."""
+    signature = inspect.signature(eval(f"lambda {arguments}: None"))
 
     @functools.wraps(function)
     def legacy(*args: Any, **kwargs: Any) -> Any:
@@ -56,3 +73,19 @@ def with_legacy_arguments(function: Callable[..., Any], arguments: str) -> Calla
 
     legacy.__signature__ = signature  # type: ignore[attr-defined]
     return legacy
+
+
+def with_implicit_axis(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A softmax that picks an axis when it is given none, and warns, as PyTorch's does."""
+
+    @functools.wraps(function)
+    def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+        if dim is None:
+            text = (
+                f"Implicit dimension choice for {function.__name__} has been deprecated. Change the call to include dim=X as an argument."
+            )
+            warnings.warn(text, stacklevel=_stacklevel - 1)
+            dim = 0 if input.ndim in (0, 1, 3) else 1
+        return function(input, dim, dtype=dtype)
+
+    return softmax
