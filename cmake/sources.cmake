@@ -30,20 +30,26 @@ set(PYBURN_SOURCES
   src/pyburn/ops/binary_math.cpp
   src/pyburn/ops/conv.cpp
   src/pyburn/ops/einsum.cpp
+  src/pyburn/ops/linalg.cpp
+  src/pyburn/ops/solvers.cpp
   src/pyburn/ops/copy.cpp
+  src/pyburn/ops/bits.cpp
   src/pyburn/ops/grid_sample.cpp
   src/pyburn/ops/rnn.cpp
   src/pyburn/ops/rnn_steps.cpp
   src/pyburn/ops/interpolate.cpp
   src/pyburn/ops/attention.cpp
   src/pyburn/ops/pooling.cpp
+  src/pyburn/ops/fractional_pool.cpp
   src/pyburn/ops/pool.cpp
   src/pyburn/ops/unfold.cpp
   src/pyburn/ops/convolutions.cpp
   src/pyburn/ops/fill.cpp
+  src/pyburn/ops/window.cpp
   src/pyburn/ops/fused.cpp
   src/pyburn/ops/index.cpp
   src/pyburn/ops/index_tensors.cpp
+  src/pyburn/ops/selection.cpp
   src/pyburn/ops/logic.cpp
   src/pyburn/ops/matmul.cpp
   src/pyburn/ops/movement.cpp
@@ -51,14 +57,18 @@ set(PYBURN_SOURCES
   src/pyburn/ops/batch_norm.cpp
   src/pyburn/ops/softmax.cpp
   src/pyburn/ops/cross_entropy.cpp
+  src/pyburn/ops/ctc_loss.cpp
   src/pyburn/ops/loss.cpp
+  src/pyburn/ops/margin_loss.cpp
   src/pyburn/ops/optimise.cpp
   src/pyburn/ops/pointwise.cpp
   src/pyburn/ops/print.cpp
   src/pyburn/ops/random.cpp
   src/pyburn/ops/dropout.cpp
+  src/pyburn/ops/sampling.cpp
   src/pyburn/ops/reduce.cpp
   src/pyburn/ops/transcendental.cpp
+  src/pyburn/ops/special.cpp
   src/pyburn/ops/axes.cpp
   src/pyburn/ops/join.cpp
   src/pyburn/ops/pad.cpp
@@ -71,10 +81,12 @@ set(PYBURN_SOURCES
   src/pyburn/ops/segment.cpp
   src/pyburn/ops/extremum.cpp
   src/pyburn/ops/moments.cpp
+  src/pyburn/ops/calculus.cpp
   src/pyburn/ops/vector_norm.cpp
   src/pyburn/ops/scan.cpp
   src/pyburn/ops/sort.cpp
   src/pyburn/ops/search.cpp
+  src/pyburn/ops/histogram.cpp
   src/pyburn/ops/unary.cpp
   src/pyburn/ops/generated/functions.cpp
   src/pyburn/ops/generated/rows.cpp
@@ -90,6 +102,7 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/conv.cpp
   src/pyburn/backends/cpu/conv_direct.cpp
   src/pyburn/backends/cpu/copy.cpp
+  src/pyburn/backends/cpu/bits.cpp
   src/pyburn/backends/cpu/rnn_steps.cpp
   src/pyburn/backends/cpu/interpolate.cpp
   src/pyburn/backends/cpu/attention.cpp
@@ -112,6 +125,8 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/sort.cpp
   src/pyburn/backends/cpu/search.cpp
   src/pyburn/backends/cpu/matmul.cpp
+  src/pyburn/backends/cpu/linalg.cpp
+  src/pyburn/backends/cpu/linalg_spectral.cpp
   src/pyburn/backends/cpu/optimise.cpp
   src/pyburn/backends/cpu/pointwise.cpp
   src/pyburn/backends/cpu/random.cpp
@@ -127,8 +142,10 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/norm.cpp
   src/pyburn/backends/cpu/batch_norm.cpp
   src/pyburn/backends/cpu/cross_entropy.cpp
+  src/pyburn/backends/cpu/ctc_loss.cpp
   src/pyburn/backends/cpu/tiles.cpp
   src/pyburn/backends/cpu/transcendental.cpp
+  src/pyburn/backends/cpu/special.cpp
   src/pyburn/backends/cpu/unary.cpp
   src/pyburn/backends/cpu/winograd.cpp
   src/pyburn/backends/null/null_backend.cpp

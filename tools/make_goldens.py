@@ -31,6 +31,22 @@ def torch_pair(a: Any, b: Any) -> tuple[Any, Any]:
     return tuple(x if isinstance(x, torch.Tensor) else torch.tensor(x) for x in (a, b))
 
 
+def torch_ctc_loss(x: Any, y: Any, steps: Any, lengths: Any, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> Any:
+    """PyTorch's gradient has a term exp(x), which is none of the derivative and vanishes behind log_softmax; here it is taken away."""
+    import torch
+
+    loss = torch.nn.functional.ctc_loss(x, y, steps, lengths, blank, "none", zero_infinity)
+    single = x.ndim == 2
+    steps, lengths = torch.as_tensor(steps).reshape(-1), torch.as_tensor(lengths).reshape(-1)
+    every = x.unsqueeze(1) if single else x
+    counts = (torch.arange(len(x)).unsqueeze(1) < steps).unsqueeze(2) & (loss.reshape(-1) != 0).unsqueeze(1)
+    more = torch.where(counts, every.exp(), 0).sum((0, 2)).reshape(loss.shape)
+    loss = loss - (more - more.detach())
+    if reduction == "mean":
+        return (loss / lengths.clamp(min=1)).mean()
+    return loss.sum() if reduction == "sum" else loss
+
+
 def as_torch(x: Input | DTypeName, made: list[tuple[Input, Any]]) -> Any:
     import torch
 
@@ -81,7 +97,7 @@ def make(rows: list[dict[str, Any]]) -> None:
     GOLDEN.mkdir(parents=True, exist_ok=True)
     for row in rows:
         samples = [s for s in samples_of(row) if not s.error]
-        names = {"torch": torch, "torch_pair": torch_pair}
+        names = {"torch": torch, "torch_pair": torch_pair, "torch_ctc_loss": torch_ctc_loss}
         function = eval(row["torch"] or f"torch.{row['name'].split('.')[0]}", names)
         arrays: dict[str, Any] = {"lines": np.array([s.line for s in samples])}
         for i, sample in enumerate(samples):

@@ -94,12 +94,16 @@ PyTypeObject* make_result_type(const std::string& function, std::string_view res
 bool is_number(PyObject* p) { return !is_tensor(p) && !PySequence_Check(p) && PyNumber_Check(p); }
 bool is_integer(PyObject* p) { return PyIndex_Check(p) && !PyBool_Check(p) && !is_tensor(p); }
 bool is_list(PyObject* p) { return PySequence_Check(p) && !PyUnicode_Check(p) && !is_tensor(p); }
-bool is_dims(PyObject* p) {
-  if (!is_list(p)) return is_integer(p);
+// One that `is`, or a list of them.
+template <auto is>
+bool one_or_more(PyObject* p) {
+  if (!is_list(p)) return is(p);
   if (PySequence_Size(p) == 0) return true;
   const Object first(PySequence_GetItem(p, 0));
-  return first && is_integer(first.get());
+  return first && is(first.get());
 }
+bool is_dims(PyObject* p) { return one_or_more<is_integer>(p); }
+bool is_numbers(PyObject* p) { return one_or_more<is_number>(p); }
 
 bool fits(ParameterType type, PyObject* p) {
   const bool none = p == Py_None;
@@ -127,7 +131,7 @@ bool fits(ParameterType type, PyObject* p) {
     case ParameterType::optional_dims:
       return none || is_dims(p);
     case ParameterType::optional_numbers:
-      return none || is_number(p) || is_list(p);
+      return none || is_numbers(p);
     case ParameterType::boolean:
       return PyBool_Check(p);
     case ParameterType::optional_boolean:
@@ -140,7 +144,7 @@ bool fits(ParameterType type, PyObject* p) {
     case ParameterType::optional_dtype:
     case ParameterType::optional_device:
     case ParameterType::optional_generator:
-      return !is_tensor(p) && !is_number(p);
+      return !is_tensor(p) && !is_number(p) && !is_list(p);
   }
   return false;
 }

@@ -143,6 +143,18 @@ PyObject* copy_(PyObject* self, PyObject* source) {
   }
 }
 
+// Each of two objects becomes the other tensor: how an object keeps its place in lists and attributes when its shape changes.
+PyObject* swap(PyObject* self, PyObject* other) {
+  if (!is_tensor(other)) {
+    PyErr_Format(PyExc_TypeError, "[_swap] expected a Tensor: got %s", Py_TYPE(other)->tp_name);
+    return nullptr;
+  }
+  std::swap(unwrap(self), unwrap(other));
+  unwrap(self).impl()->py = self;
+  unwrap(other).impl()->py = other;
+  Py_RETURN_NONE;
+}
+
 }  // namespace
 
 PyGetSetDef* tensor_attributes() {
@@ -190,6 +202,7 @@ PyMethodDef* tensor_methods() {
       {"copy_", copy_, METH_O,
           "Overwrites the elements with those of another tensor, which is broadcast and converted.\n\n>>> "
           "pyburn.zeros(2).copy_(pyburn.ones(2))"},
+      {"_swap", swap, METH_O, "Exchanges what two objects stand for."},
       {"_download", method<download>, METH_NOARGS, "The elements in plain order, as bytes."},
       {nullptr, nullptr, 0, nullptr},
   };

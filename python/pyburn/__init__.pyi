@@ -73,6 +73,22 @@ from .tensor.unique import unique as unique
 from .tensor.unique import unique_consecutive as unique_consecutive
 from .tensor.products import einsum as einsum
 from .tensor.products import tensordot as tensordot
+from .tensor.creation import asarray as asarray
+from .tensor.queries import broadcast_shapes as broadcast_shapes
+from .tensor.queries import can_cast as can_cast
+from .tensor.queries import conj as conj
+from .tensor.creation import empty_permuted as empty_permuted
+from .tensor.creation import empty_strided as empty_strided
+from .tensor.creation import frombuffer as frombuffer
+from .tensor.queries import is_complex as is_complex
+from .tensor.queries import is_floating_point as is_floating_point
+from .tensor.queries import is_nonzero as is_nonzero
+from .tensor.queries import is_same_size as is_same_size
+from .tensor.queries import is_signed as is_signed
+from .tensor.queries import isreal as isreal
+from .tensor.queries import real as real
+from .tensor.queries import result_type as result_type
+from .tensor.creation import scalar_tensor as scalar_tensor
 
 TensorPy = Tensor
 __version__: str

@@ -251,8 +251,58 @@ def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
     """0 where input is negative, 1 where it is positive, values where it is 0."""
     ...
+def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The greatest common divisors of integers; 0 for two zeros."""
+    ...
+def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The least common multiples of integers; 0 where one of them is 0."""
+    ...
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input * 2^other."""
+    ...
+@overload
+def view(input: Tensor, dtype: DTypeLike, *, out: Tensor | None = None) -> Tensor:
+    """The bits of the elements, seen as elements of another dtype; a copy. The last extent grows or shrinks where sizes differ."""
+    ...
+@overload
+def view(input: Tensor, *size: int | Sequence[int]) -> Tensor:
+    """The same elements under another shape, without a copy; one extent may be -1."""
+    ...
+def frexp(input: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """Mantissas from [0.5, 1) with the sign of the elements, and exponents: input is mantissa * 2^exponent."""
+    ...
+@overload
+def trapezoid(y: Tensor, *, dx: Number = 1, dim: int = -1) -> Tensor:
+    """The integral along dim by the trapezoidal rule, for samples that are dx apart."""
+    ...
+@overload
+def trapezoid(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
+    """The integral along dim by the trapezoidal rule, for samples at the places x."""
+    ...
+@overload
+def cumulative_trapezoid(y: Tensor, *, dx: Number = 1, dim: int = -1) -> Tensor:
+    """Running integrals along dim by the trapezoidal rule, for samples that are dx apart."""
+    ...
+@overload
+def cumulative_trapezoid(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
+    """Running integrals along dim by the trapezoidal rule, for samples at the places x."""
+    ...
+@overload
+def gradient(input: Tensor, *, spacing: float | Sequence[float] | None = None, dim: int | Sequence[int] | None = None, edge_order: int = 1) -> tuple[Tensor, ...]:
+    """The derivatives along dim (every axis without one) by differences of second order; edge_order is that at the ends."""
+    ...
+@overload
+def gradient(input: Tensor, *, spacing: Sequence[Tensor], dim: int | Sequence[int] | None = None, edge_order: int = 1) -> tuple[Tensor, ...]:
+    """The derivatives along dim of samples at the given places, a vector for each axis."""
+    ...
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """A row for each element of a vector: its powers, the highest first unless increasing."""
+    ...
+def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
+    """The covariances of variables, which are rows; columns are observations. fweights say how often an observation occurs, aweights how much it counts."""
+    ...
+def corrcoef(input: Tensor) -> Tensor:
+    """The coefficients of correlation of variables, which are rows."""
     ...
 def conv2d_input(grad_output: Tensor, weight: Tensor, input_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], dilation: int | Sequence[int], groups: int, *, out: Tensor | None = None) -> Tensor:
     """Gradient of conv2d with respect to its input."""
@@ -325,6 +375,20 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, ignore
     ...
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean', label_smoothing: float = 0.0) -> Tensor:
     """nll_loss of log_softmax: input holds unnormalised scores (N, C, ...), target the classes, or their probabilities."""
+    ...
+def _ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int = 0, zero_infinity: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """ctc_loss of each example, for log-probabilities (T, N, C)."""
+    ...
+def _ctc_loss_backward(grad_output: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int = 0, zero_infinity: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Gradient of _ctc_loss with respect to the log-probabilities."""
+    ...
+@overload
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int = 0, reduction: str = 'mean', zero_infinity: bool = False) -> Tensor:
+    """Minus the logarithm of the probability of targets under all alignments with log_probs (T, N, C) or (T, C). targets are (N, S), or all in a row; 'mean' divides each loss by the length of its target first. zero_infinity drops targets that do not fit."""
+    ...
+@overload
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: int | Sequence[int], target_lengths: int | Sequence[int], blank: int = 0, reduction: str = 'mean', zero_infinity: bool = False) -> Tensor:
+    """ctc_loss with lengths that are numbers."""
     ...
 def seeded_dropout(input: Tensor, p: float, scale: float, shift: float, dropped: float, seed: int, offset: int, *, out: Tensor | None = None) -> Tensor:
     """scale * input + shift, with `dropped` in place of elements that a random stream picks with probability p."""
@@ -449,11 +513,25 @@ def zero_(input: Tensor) -> Tensor:
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     """A new last axis with 1 at the index that input holds and 0 elsewhere (int64); without num_classes it is as long as needed."""
     ...
+def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """The largest elements of windows of input (N, C, H, W) or (C, H, W), and where in their planes they are. The windows' places are random; there are as many as output_size says, or output_ratio times the extent."""
+    ...
+def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """fractional_max_pool2d_with_indices for volumes (N, C, D, H, W) or (C, D, H, W)."""
+    ...
 def grid_sample(input: Tensor, grid: Tensor, mode: str = 'bilinear', padding_mode: str = 'zeros', align_corners: bool | None = None) -> Tensor:
-    """input (N, C, H, W) at the places of grid (N, h, w, 2), which are (x, y) between -1 and 1; volumes likewise. mode is bilinear or nearest, padding_mode (for places outside) zeros, border or reflection."""
+    """input (N, C, H, W) at the places of grid (N, h, w, 2), which are (x, y) between -1 and 1; volumes likewise. mode is bilinear, nearest or (for images) bicubic, padding_mode (for places outside) zeros, border or reflection."""
     ...
 def affine_grid(theta: Tensor, size: int | Sequence[int], align_corners: bool | None = None) -> Tensor:
     """The grid for grid_sample that maps images of the given size (N, C, H, W) by the matrices theta (N, 2, 3); volumes likewise."""
+    ...
+@overload
+def histogram(input: Tensor, bins: int, *, range: float | Sequence[float] | None = None, weight: Tensor | None = None, density: bool = False) -> tuple[Tensor, Tensor]:
+    """How many elements (or their weights) fall into each of bins equal parts of the range, which is that of input if none is given; with density, so that the integral is 1. And the edges of the bins."""
+    ...
+@overload
+def histogram(input: Tensor, bins: Tensor, *, weight: Tensor | None = None, density: bool = False) -> tuple[Tensor, Tensor]:
+    """How many elements fall between each two edges, which rise."""
     ...
 def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The parts of input along dim that index names, in its order."""
@@ -544,6 +622,27 @@ def block_diag(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
     ...
 def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
     """All combinations of elements of the vectors, a row each."""
+    ...
+def _linalg_solve(A: Tensor, B: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """X with A @ X = B, for matrices A and B of equal batches."""
+    ...
+def linalg_slogdet(A: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """The sign of the determinant of square matrices, and the logarithm of its absolute value."""
+    ...
+def linalg_solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Tensor | None = None) -> Tensor:
+    """X with A @ X = B (X @ A = B if not left), for triangular matrices A, of which the other triangle is not read."""
+    ...
+def linalg_cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
+    """The lower triangle L with L @ L.T = A (or its transpose, with upper), for symmetric positive-definite matrices."""
+    ...
+def linalg_qr(A: Tensor, mode: str = 'reduced', *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """A = Q @ R with orthonormal columns in Q and an upper triangle R; mode is 'reduced', 'complete' (a square Q) or 'r' (an empty Q)."""
+    ...
+def linalg_eigh(A: Tensor, UPLO: str = 'L', *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """The eigenvalues of symmetric matrices, in ascending order, and eigenvectors, which are columns. The lower triangle is read, or the upper one with UPLO='U'."""
+    ...
+def linalg_svd(A: Tensor, full_matrices: bool = True, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """A = U @ diag(S) @ Vh with orthonormal columns in U and rows in Vh, and singular values in descending order. U and Vh are square unless full_matrices is False."""
     ...
 def isinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where the elements are infinite."""
@@ -650,8 +749,20 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False) -> Tensor:
     """The norm of order p of x1 - x2 + eps along the last axis."""
     ...
-def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:
     """The distance of order p of every row of x1 (..., P, M) from every row of x2 (..., R, M)."""
+    ...
+def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, reduction: str = 'mean') -> Tensor:
+    """The mean over the other classes of max(0, margin - input[target] + input[other])^p, for scores (N, C) or (C) and classes in target."""
+    ...
+def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = 'mean') -> Tensor:
+    """The sum of max(0, 1 - input[right] + input[wrong]) over all pairs of a right and a wrong class, divided by C. target (N, C) or (C) lists the right classes, ended by -1."""
+    ...
+def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = 'mean') -> Tensor:
+    """The mean over the classes (last axis) of the cross entropy of sigmoid(input) and targets between 0 and 1."""
+    ...
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """The distances of order p of all pairs of rows of a matrix: those of row 0 first."""
     ...
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Products of the matrices of two batches."""
@@ -748,9 +859,6 @@ def std_mean(input: Tensor, dim: int | Sequence[int] | None, unbiased: bool, kee
 @overload
 def std_mean(input: Tensor, unbiased: bool, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
     """Standard deviation and mean of all elements."""
-    ...
-def view(input: Tensor, *size: int | Sequence[int]) -> Tensor:
-    """The same elements under another shape, without a copy; one extent may be -1."""
     ...
 def reshape(input: Tensor, *shape: int | Sequence[int]) -> Tensor:
     """The same elements under another shape: a view where possible, else a copy."""
@@ -1139,6 +1247,24 @@ def rnn_steps(projected: Tensor, weight: Tensor, bias: Tensor | None, h0: Tensor
 def rnn_steps_grad(grad_output: Tensor, grad_cells: Tensor | None, weight: Tensor, h0: Tensor, c0: Tensor | None, output: Tensor, cells: Tensor, gates: Tensor, cell: str, reverse: bool, *, out: tuple[Tensor, Tensor, Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Gradient of rnn_steps, back through time."""
     ...
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """softmax of (logits + noise) / tau along dim: a differentiable draw of a class. With hard, a one-hot vector that has the gradient of the soft one."""
+    ...
+def rrelu(input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = False, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """leaky_relu with a slope that is drawn from [lower, upper) for each element when training, and their mean otherwise."""
+    ...
+def random_(input: Tensor, from_: int | None = None, to: int | None = None, *, generator: Generator | None = None) -> Tensor:
+    """Fills input with random integers from [from_, to), from [0, from_) if there is one number, or from all that the dtype holds exactly."""
+    ...
+def geometric_(input: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+    """Fills input with the number of trials until one succeeds, each with probability p."""
+    ...
+def cauchy_(input: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Fills input with random numbers of the Cauchy distribution."""
+    ...
+def log_normal_(input: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None) -> Tensor:
+    """Fills input with random numbers whose logarithms have the given mean and deviation."""
+    ...
 def cumsum(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
     """Running sums along dim."""
     ...
@@ -1154,8 +1280,8 @@ def cummax(input: Tensor, dim: int, *, out: tuple[Tensor, Tensor] | None = None)
 def cummin(input: Tensor, dim: int, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
     """The smallest element so far along dim, and its position."""
     ...
-def diff(input: Tensor, n: int = 1, dim: int = -1, *, out: Tensor | None = None) -> Tensor:
-    """Differences of neighbours along dim, n times."""
+def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Differences of neighbours along dim, n times; prepend and append are joined to the ends first."""
     ...
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None) -> Tensor:
     """At each place of the index, the element of input at the same place, but for dim, where the index says which."""
@@ -1185,14 +1311,6 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """gather, with input and indices stretched to each other; without dim both are flattened."""
     ...
-@overload
-def searchsorted(sorted_sequence: Tensor, values: Tensor, *, out_int32: bool = False, right: bool = False, out: Tensor | None = None) -> Tensor:
-    """Where values would have to be inserted into a sequence that is sorted along its last axis, to keep it so."""
-    ...
-@overload
-def searchsorted(sorted_sequence: Tensor, values: Number, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """Where a number would have to be inserted into a sorted vector."""
-    ...
 def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0, *, out: Tensor | None = None) -> Tensor:
     """How many elements fall into each of bins parts of [min, max], or of the range of input."""
     ...
@@ -1201,6 +1319,14 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     ...
 def distinct(input: Tensor, dim: int | None = None, consecutive: bool = False) -> tuple[Tensor, Tensor, Tensor]:
     """The distinct elements (or parts along dim) in order, where each element went, and how often they occur; with consecutive, of runs of equal neighbours."""
+    ...
+@overload
+def searchsorted(sorted_sequence: Tensor, values: Tensor, *, out_int32: bool = False, right: bool = False, side: str | None = None, sorter: Tensor | None = None) -> Tensor:
+    """Where values would have to be inserted into a sequence that is sorted along its last axis, or would be in the order that sorter gives, to keep it so: before equal elements, or after them with right or side='right'."""
+    ...
+@overload
+def searchsorted(sorted_sequence: Tensor, values: Number, *, out_int32: bool = False, right: bool = False, side: str | None = None, sorter: Tensor | None = None) -> Tensor:
+    """Where a number would have to be inserted into a sorted vector."""
     ...
 def bucketize(input: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """The number of the interval between boundaries, which are sorted, that each element falls into."""
@@ -1230,6 +1356,33 @@ def _segment_reduce(input: Tensor, lengths: Tensor, reduce: str, initial: Number
 def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, offsets: Tensor | None = None, axis: int = 0, unsafe: bool = False, initial: Number | None = None) -> Tensor:
     """The reduction ('sum', 'prod', 'mean', 'max', 'min') of consecutive parts of data along axis 0, given by their lengths, or by where they begin and the last one ends."""
     ...
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """A row for each choice of r elements of a vector, in order."""
+    ...
+def renorm(input: Tensor, p: Number, dim: int, maxnorm: Number, *, out: Tensor | None = None) -> Tensor:
+    """input, with the parts along dim whose norm of order p is above maxnorm shortened to it."""
+    ...
+def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True, out: Tensor | None = None) -> Tensor:
+    """input, with the parts of source along dim multiplied ('prod'), averaged ('mean') or compared ('amax', 'amin') into the parts that index names."""
+    ...
+def sum_to_size(input: Tensor, *size: int | Sequence[int]) -> Tensor:
+    """The sums over the axes that broadcasting to the shape of input would stretch or add."""
+    ...
+def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """A copy of the part along dim that begins at start."""
+    ...
+def fill(input: Tensor, value: Tensor | Number) -> Tensor:
+    """A tensor like input that is full of value, a number or a tensor with one element and no axes."""
+    ...
+def fill_diagonal_(input: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
+    """Writes a number on the main diagonal; with wrap, a tall matrix gets further diagonals, each a row below the last."""
+    ...
+def unravel_index(indices: Tensor, *shape: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """The index along each axis of the elements that indices count in a tensor of the given shape."""
+    ...
+def angle(input: Tensor) -> Tensor:
+    """The angle of numbers in the plane of complex numbers: 0, pi for negative ones, NaN for NaN."""
+    ...
 def softmax(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
     """exp(input), scaled to sum to 1 along dim."""
     ...
@@ -1244,6 +1397,69 @@ def log_softmax_backward(grad_output: Tensor, output: Tensor, dim: int, *, out: 
     ...
 def softmin(input: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
     """softmax of -input."""
+    ...
+def _linalg_pinv(A: Tensor, *, atol: float | None = None, rtol: float | None = None, out: Tensor | None = None) -> Tensor:
+    """The inverse of Moore and Penrose."""
+    ...
+def linalg_inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inverses of square matrices. An error if one is singular."""
+    ...
+def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The same as linalg.inv."""
+    ...
+def linalg_det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The determinants of square matrices. The gradient is that of regular ones."""
+    ...
+def det(input: Tensor) -> Tensor:
+    """The same as linalg.det."""
+    ...
+def slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
+    """The same as linalg.slogdet."""
+    ...
+def logdet(input: Tensor) -> Tensor:
+    """The logarithm of the determinants of square matrices; NaN where one is negative."""
+    ...
+def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
+    """X with A @ X = B (X @ A = B if not left), for square matrices A. B may be a vector, or a batch of vectors; batches broadcast."""
+    ...
+def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False) -> Tensor:
+    """X with A @ X = input, for the triangle L (L.T with upper) that cholesky gives of A."""
+    ...
+def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
+    """The inverse of A, for the triangle that cholesky gives of it."""
+    ...
+def linalg_eigvalsh(A: Tensor, UPLO: str = 'L') -> Tensor:
+    """The eigenvalues of symmetric matrices, in ascending order."""
+    ...
+def linalg_svdvals(A: Tensor) -> Tensor:
+    """The singular values of matrices, in descending order."""
+    ...
+def linalg_pinv(A: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False) -> Tensor:
+    """The inverse of Moore and Penrose. Singular values up to the larger of atol and rtol times the largest one count as 0."""
+    ...
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+    """The same as linalg.pinv with rtol=rcond."""
+    ...
+def linalg_matrix_rank(A: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False) -> Tensor:
+    """How many singular values are above the larger of atol and rtol times the largest one."""
+    ...
+def linalg_matrix_power(A: Tensor, n: int) -> Tensor:
+    """The product of n factors A; of its inverse where n is negative."""
+    ...
+def matrix_power(input: Tensor, n: int) -> Tensor:
+    """The same as linalg.matrix_power."""
+    ...
+def linalg_matrix_exp(A: Tensor) -> Tensor:
+    """The sum of A^k / k! over all k."""
+    ...
+def matrix_exp(input: Tensor) -> Tensor:
+    """The same as linalg.matrix_exp."""
+    ...
+def linalg_lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """X with the least squares of input @ X - b, the smallest one if there are several. All drivers compute it in the same way; all but 'gelsy', the default, give the residuals too, where there are more rows than columns and all columns count, all but 'gels' the rank, and 'gelsd' and 'gelss' the singular values."""
+    ...
+def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+    """Sums of the products of two batches of vectors along dim."""
     ...
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
     """The elements in order along dim, and where they were. Equal elements keep their order."""
@@ -1278,6 +1494,45 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
     ...
 def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements in order along the first axis."""
+    ...
+def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The modified Bessel function of the first kind of order 0."""
+    ...
+def special_i0e(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """exp(-|x|) i0(x)."""
+    ...
+def special_i1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The modified Bessel function of the first kind of order 1."""
+    ...
+def special_i1e(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """exp(-|x|) i1(x)."""
+    ...
+def special_erfcx(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """exp(x^2) erfc(x), without underflow where x is large."""
+    ...
+def special_ndtri(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of ndtr: where the standard normal distribution function has the given value."""
+    ...
+def special_zeta(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The zeta function of Hurwitz: the sum of (k + other)^-input over k from 0."""
+    ...
+def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The regularised lower incomplete gamma function: the integral of t^(input - 1) exp(-t) up to other, over all of it."""
+    ...
+def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The regularised upper incomplete gamma function: 1 - igamma(input, other)."""
+    ...
+def special_ndtr(input: Tensor) -> Tensor:
+    """The standard normal distribution function."""
+    ...
+def special_log_ndtr(input: Tensor) -> Tensor:
+    """The logarithm of ndtr, without underflow where x is very negative."""
+    ...
+def special_xlog1py(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """input * log(1 + other), and 0 where input is 0."""
+    ...
+def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of the gamma function of p variables."""
     ...
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The parts at each index along dim, which goes away; views."""
@@ -1489,6 +1744,18 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """All windows of the given size along an axis, step apart; their elements are a new last axis. A view."""
     ...
+def hann_window(window_length: int, periodic: bool = True, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
+    """0.5 - 0.5 cos(2 pi n / N) for n below window_length; N is that length, or one less if the window is not periodic."""
+    ...
+def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
+    """alpha - beta cos(2 pi n / N)."""
+    ...
+def blackman_window(window_length: int, periodic: bool = True, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
+    """0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N)."""
+    ...
+def bartlett_window(window_length: int, periodic: bool = True, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
+    """1 - |2 n / N - 1|: a triangle."""
+    ...
 absolute = abs
 arccos = acos
 arccosh = acosh
@@ -1509,4 +1776,5 @@ negative = neg
 not_equal = ne
 sgn = sign
 subtract = sub
+trapz = trapezoid
 true_divide = div

@@ -4,7 +4,7 @@
     positive(2, 3)              the same, all elements greater than 0
     unit(2, 3)                  between -1 and 1; fraction: between 0 and 1; above_one: greater than 1 (floating)
     index(4, below=3)           int64, from 0 up to below
-    tensor([1., 2.])            these elements
+    tensor([1., 2.])            these elements; .smooth where derivatives do not jump at them
     [t(2), t(2)]                a list of tensors
     .T .expand(..) .permute(..) .transpose(..) and slices make views; .constant asks for no gradient
     arguments ! words           an error whose message holds the words
@@ -55,6 +55,10 @@ class Input:
     @property
     def constant(self) -> Input:
         return replace(self, wants_gradient=False)
+
+    @property
+    def smooth(self) -> Input:
+        return replace(self, literal=False)
 
     @property
     def T(self) -> Input:

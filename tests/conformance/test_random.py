@@ -163,3 +163,65 @@ def test_like_draws_what_the_size_draws(name, device):
     assert like.requires_grad and like.dtype is pyburn.float64 and like.device == x.device
     np.testing.assert_array_equal(download(like), download(drawn))
     assert getattr(pyburn, name + "_like")(x, dtype=pyburn.float32).dtype is pyburn.float32
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_further_distributions(device):
+    n = 20_000
+    x = pyburn.zeros(n, device=device)
+    trials = download(x.clone().geometric_(0.25, generator=seeded()))
+    assert trials.min() == 1 and (trials == np.round(trials)).all() and abs(trials.mean() - 4) < 0.1
+    logs = np.log(download(x.clone().log_normal_(0.5, 0.25, generator=seeded())))
+    assert abs(logs.mean() - 0.5) < 0.02 and abs(logs.std() - 0.25) < 0.02
+    middle = np.quantile(download(x.clone().cauchy_(2.0, 0.5, generator=seeded())), [0.25, 0.5, 0.75])
+    np.testing.assert_allclose(middle, [1.5, 2, 2.5], atol=0.06)
+    assert set(download(x.clone().random_(3, generator=seeded())).tolist()) == {0, 1, 2}
+    assert set(download(x.clone().random_(-1, 2, generator=seeded())).tolist()) == {-1, 0, 1}
+    whole = download(pyburn.zeros(n, dtype=pyburn.int8, device=device).random_(generator=seeded()))
+    assert whole.min() == 0 and whole.max() == 127
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_rrelu(device):
+    x = pyburn.tensor([-2.0, -1.0, 0.0, 3.0]).to(device).requires_grad_()
+    np.testing.assert_allclose(download(pyburn.rrelu(x, 0.1, 0.3).detach()), [-0.4, -0.2, 0, 3], rtol=1e-6)
+    many = pyburn.full((5000,), -1.0, device=device, requires_grad=True)
+    y = pyburn.rrelu(many, 0.1, 0.3, training=True, generator=seeded())
+    slopes = -download(y.detach())
+    assert slopes.min() >= 0.1 and slopes.max() < 0.3 and abs(slopes.mean() - 0.2) < 0.01
+    y.sum().backward()
+    np.testing.assert_allclose(download(many.grad), slopes, rtol=1e-6)
+    plain = many.detach().clone()
+    assert pyburn.nn.functional.rrelu(plain, inplace=True) is plain and abs(float(plain[0]) + (1 / 8 + 1 / 3) / 2) < 1e-6
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_gumbel_softmax(device):
+    pyburn.manual_seed(3)
+    logits = pyburn.log(pyburn.tensor([[0.1, 0.6, 0.3]])).expand(6000, 3).to(device).requires_grad_()
+    soft = pyburn.gumbel_softmax(logits, tau=0.5)
+    np.testing.assert_allclose(download(soft.detach()).sum(1), 1, rtol=1e-5)
+    hard = pyburn.gumbel_softmax(logits, hard=True)
+    drawn = download(hard.detach())
+    assert set(np.unique(np.round(drawn, 5))) == {0, 1}
+    np.testing.assert_allclose(drawn.mean(0), [0.1, 0.6, 0.3], atol=0.03)
+    hard[:, 0].sum().backward()
+    assert (download(logits.grad)[:, 0] > 0).any()
+    along = pyburn.gumbel_softmax(pyburn.zeros(4, 5, device=device), hard=True, dim=0)
+    np.testing.assert_allclose(download(along).sum(0), 1, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("draw", "words"),
+    [
+        (lambda x: x.geometric_(1.5), "between 0 and 1"),
+        (lambda x: x.cauchy_(0, -1), "sigma"),
+        (lambda x: x.log_normal_(0, -1), "std"),
+        (lambda x: x.random_(3, 3), "from must be less"),
+        (lambda x: pyburn.rrelu(x, 0.5, 0.25), "lower"),
+        (lambda x: pyburn.gumbel_softmax(x.long()), "floating"),
+    ],
+)
+def test_errors_of_further_draws(draw, words):
+    with pytest.raises(pyburn.PyburnError, match=words):
+        draw(pyburn.zeros(3))

@@ -6,22 +6,29 @@
 #include "pyburn/ops/generated/batch_norm.h"
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/binary_math.h"
+#include "pyburn/ops/generated/bits.h"
+#include "pyburn/ops/generated/calculus.h"
 #include "pyburn/ops/generated/conv.h"
 #include "pyburn/ops/generated/convolutions.h"
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/cross_entropy.h"
+#include "pyburn/ops/generated/ctc_loss.h"
 #include "pyburn/ops/generated/dropout.h"
 #include "pyburn/ops/generated/einsum.h"
 #include "pyburn/ops/generated/embedding.h"
 #include "pyburn/ops/generated/extremum.h"
 #include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/fractional_pool.h"
 #include "pyburn/ops/generated/grid_sample.h"
+#include "pyburn/ops/generated/histogram.h"
 #include "pyburn/ops/generated/index.h"
 #include "pyburn/ops/generated/index_tensors.h"
 #include "pyburn/ops/generated/interpolate.h"
 #include "pyburn/ops/generated/join.h"
+#include "pyburn/ops/generated/linalg.h"
 #include "pyburn/ops/generated/logic.h"
 #include "pyburn/ops/generated/loss.h"
+#include "pyburn/ops/generated/margin_loss.h"
 #include "pyburn/ops/generated/matmul.h"
 #include "pyburn/ops/generated/moments.h"
 #include "pyburn/ops/generated/movement.h"
@@ -36,18 +43,23 @@
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/rnn.h"
 #include "pyburn/ops/generated/rnn_steps.h"
+#include "pyburn/ops/generated/sampling.h"
 #include "pyburn/ops/generated/scan.h"
 #include "pyburn/ops/generated/scatter.h"
 #include "pyburn/ops/generated/search.h"
 #include "pyburn/ops/generated/segment.h"
+#include "pyburn/ops/generated/selection.h"
 #include "pyburn/ops/generated/softmax.h"
+#include "pyburn/ops/generated/solvers.h"
 #include "pyburn/ops/generated/sort.h"
+#include "pyburn/ops/generated/special.h"
 #include "pyburn/ops/generated/split.h"
 #include "pyburn/ops/generated/transcendental.h"
 #include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/generated/unfold.h"
 #include "pyburn/ops/generated/vector_norm.h"
 #include "pyburn/ops/generated/views.h"
+#include "pyburn/ops/generated/window.h"
 
 namespace pyburn::python {
 namespace {
@@ -445,11 +457,62 @@ PyObject* call_heaviside(const Arguments& a) {
 void into_heaviside(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { fn::heaviside_into(out[0], x...); }, a.tensor(0), a.tensor(1));
 }
+PyObject* call_gcd(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::gcd(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_gcd(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::gcd_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_lcm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::lcm(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_lcm(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::lcm_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
 PyObject* call_ldexp(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::ldexp(x...); }, a.tensor(0), a.tensor(1)));
 }
 void into_ldexp(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { fn::ldexp_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_view_dtype(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::view(x...); }, a.tensor(0), a.dtype(1)));
+}
+void into_view_dtype(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::view_into(out[0], x...); }, a.tensor(0), a.dtype(1));
+}
+PyObject* call_frexp(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::frexp(x...); }, a.tensor(0)));
+}
+void into_frexp(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::frexp_into(Handles<2>{out[0], out[1]}, x...); }, a.tensor(0));
+}
+PyObject* call_trapezoid(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::trapezoid(x...); }, a.tensor(0), a.scalar(1), a.integer(2)));
+}
+PyObject* call_trapezoid_x(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::trapezoid(x...); }, a.tensor(0), a.tensor(1), a.integer(2)));
+}
+PyObject* call_cumulative_trapezoid(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::cumulative_trapezoid(x...); }, a.tensor(0), a.scalar(1), a.integer(2)));
+}
+PyObject* call_cumulative_trapezoid_x(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::cumulative_trapezoid(x...); }, a.tensor(0), a.tensor(1), a.integer(2)));
+}
+PyObject* call_gradient(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::gradient(x...); }, a.tensor(0), a.optional_numbers(1), a.optional_dims(2), a.integer(3)));
+}
+PyObject* call_gradient_coordinates(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::gradient(x...); }, a.tensor(0), a.tensors(1), a.optional_dims(2), a.integer(3)));
+}
+PyObject* call_vander(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::vander(x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2)));
+}
+PyObject* call_cov(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::cov(x...); }, a.tensor(0), a.integer(1), a.optional_tensor(2), a.optional_tensor(3)));
+}
+PyObject* call_corrcoef(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::corrcoef(x...); }, a.tensor(0)));
 }
 PyObject* call_conv2d_input(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::conv2d_input(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.dims(4), a.dims(5), a.integer(6)));
@@ -546,6 +609,24 @@ PyObject* call_nll_loss(const Arguments& a) {
 }
 PyObject* call_cross_entropy(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::cross_entropy(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.integer(3), a.text(4), a.number(5)));
+}
+PyObject* call__ctc_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::_ctc_loss(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.integer(4), a.boolean(5)));
+}
+void into__ctc_loss(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::_ctc_loss_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.integer(4), a.boolean(5));
+}
+PyObject* call__ctc_loss_backward(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::_ctc_loss_backward(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.tensor(4), a.integer(5), a.boolean(6)));
+}
+void into__ctc_loss_backward(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::_ctc_loss_backward_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.tensor(4), a.integer(5), a.boolean(6));
+}
+PyObject* call_ctc_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::ctc_loss(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.integer(4), a.text(5), a.boolean(6)));
+}
+PyObject* call_ctc_loss_lengths(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::ctc_loss(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.integer(4), a.text(5), a.boolean(6)));
 }
 PyObject* call_seeded_dropout(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::seeded_dropout(x...); }, a.tensor(0), a.number(1), a.number(2), a.number(3), a.number(4), a.integer(5), a.integer(6)));
@@ -715,11 +796,23 @@ PyObject* call_zero_(const Arguments& a) {
 PyObject* call_one_hot(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::one_hot(x...); }, a.tensor(0), a.integer(1)));
 }
+PyObject* call_fractional_max_pool2d_with_indices(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::fractional_max_pool2d_with_indices(x...); }, a.tensor(0), a.dims(1), a.optional_dims(2), a.optional_numbers(3), a.optional_tensor(4)));
+}
+PyObject* call_fractional_max_pool3d_with_indices(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::fractional_max_pool3d_with_indices(x...); }, a.tensor(0), a.dims(1), a.optional_dims(2), a.optional_numbers(3), a.optional_tensor(4)));
+}
 PyObject* call_grid_sample(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::grid_sample(x...); }, a.tensor(0), a.tensor(1), a.text(2), a.text(3), a.optional_boolean(4)));
 }
 PyObject* call_affine_grid(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::affine_grid(x...); }, a.tensor(0), a.dims(1), a.optional_boolean(2)));
+}
+PyObject* call_histogram(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::histogram(x...); }, a.tensor(0), a.integer(1), a.optional_numbers(2), a.optional_tensor(3), a.boolean(4)));
+}
+PyObject* call_histogram_edges(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::histogram(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.boolean(3)));
 }
 PyObject* call_nonzero(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::nonzero(x...); }, a.tensor(0)));
@@ -880,6 +973,48 @@ PyObject* call_block_diag(const Arguments& a) {
 PyObject* call_cartesian_prod(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::cartesian_prod(x...); }, a.tensors(0)));
 }
+PyObject* call__linalg_solve(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::_linalg_solve(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into__linalg_solve(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::_linalg_solve_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_linalg_slogdet(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_slogdet(x...); }, a.tensor(0)));
+}
+void into_linalg_slogdet(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_slogdet_into(Handles<2>{out[0], out[1]}, x...); }, a.tensor(0));
+}
+PyObject* call_linalg_solve_triangular(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_solve_triangular(x...); }, a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3), a.boolean(4)));
+}
+void into_linalg_solve_triangular(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_solve_triangular_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3), a.boolean(4));
+}
+PyObject* call_linalg_cholesky(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_cholesky(x...); }, a.tensor(0), a.boolean(1)));
+}
+void into_linalg_cholesky(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_cholesky_into(out[0], x...); }, a.tensor(0), a.boolean(1));
+}
+PyObject* call_linalg_qr(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_qr(x...); }, a.tensor(0), a.text(1)));
+}
+void into_linalg_qr(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_qr_into(Handles<2>{out[0], out[1]}, x...); }, a.tensor(0), a.text(1));
+}
+PyObject* call_linalg_eigh(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_eigh(x...); }, a.tensor(0), a.text(1)));
+}
+void into_linalg_eigh(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_eigh_into(Handles<2>{out[0], out[1]}, x...); }, a.tensor(0), a.text(1));
+}
+PyObject* call_linalg_svd(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_svd(x...); }, a.tensor(0), a.boolean(1)));
+}
+void into_linalg_svd(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_svd_into(Handles<3>{out[0], out[1], out[2]}, x...); }, a.tensor(0), a.boolean(1));
+}
 PyObject* call_isinf(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::isinf(x...); }, a.tensor(0)));
 }
@@ -1031,7 +1166,19 @@ PyObject* call_pairwise_distance(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::pairwise_distance(x...); }, a.tensor(0), a.tensor(1), a.number(2), a.number(3), a.boolean(4)));
 }
 PyObject* call_cdist(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::cdist(x...); }, a.tensor(0), a.tensor(1), a.number(2)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::cdist(x...); }, a.tensor(0), a.tensor(1), a.number(2), a.text(3)));
+}
+PyObject* call_multi_margin_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::multi_margin_loss(x...); }, a.tensor(0), a.tensor(1), a.integer(2), a.number(3), a.optional_tensor(4), a.text(5)));
+}
+PyObject* call_multilabel_margin_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::multilabel_margin_loss(x...); }, a.tensor(0), a.tensor(1), a.text(2)));
+}
+PyObject* call_multilabel_soft_margin_loss(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::multilabel_soft_margin_loss(x...); }, a.tensor(0), a.tensor(1), a.optional_tensor(2), a.text(3)));
+}
+PyObject* call_pdist(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::pdist(x...); }, a.tensor(0), a.number(1)));
 }
 PyObject* call_bmm(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::bmm(x...); }, a.tensor(0), a.tensor(1)));
@@ -1684,6 +1831,27 @@ PyObject* call_rnn_steps_grad(const Arguments& a) {
 void into_rnn_steps_grad(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { fn::rnn_steps_grad_into(Handles<4>{out[0], out[1], out[2], out[3]}, x...); }, a.tensor(0), a.optional_tensor(1), a.tensor(2), a.tensor(3), a.optional_tensor(4), a.tensor(5), a.tensor(6), a.tensor(7), a.text(8), a.boolean(9));
 }
+PyObject* call_gumbel_softmax(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::gumbel_softmax(x...); }, a.tensor(0), a.number(1), a.boolean(2), a.number(3), a.integer(4)));
+}
+PyObject* call_rrelu(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::rrelu(x...); }, a.tensor(0), a.number(1), a.number(2), a.boolean(3), a.optional_generator(4)));
+}
+void into_rrelu(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::rrelu_into(out[0], x...); }, a.tensor(0), a.number(1), a.number(2), a.boolean(3), a.optional_generator(4));
+}
+PyObject* call_random_(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::random_(x...); }, a.tensor(0), a.optional_integer(1), a.optional_integer(2), a.optional_generator(3)));
+}
+PyObject* call_geometric_(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::geometric_(x...); }, a.tensor(0), a.number(1), a.optional_generator(2)));
+}
+PyObject* call_cauchy_(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::cauchy_(x...); }, a.tensor(0), a.number(1), a.number(2), a.optional_generator(3)));
+}
+PyObject* call_log_normal_(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::log_normal_(x...); }, a.tensor(0), a.number(1), a.number(2), a.optional_generator(3)));
+}
 PyObject* call_cumsum(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::cumsum(x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2)));
 }
@@ -1715,10 +1883,10 @@ void into_cummin(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { fn::cummin_into(Handles<2>{out[0], out[1]}, x...); }, a.tensor(0), a.integer(1));
 }
 PyObject* call_diff(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::diff(x...); }, a.tensor(0), a.integer(1), a.integer(2)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::diff(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.optional_tensor(3), a.optional_tensor(4)));
 }
 void into_diff(const Arguments& a, std::span<const TensorHandle> out) {
-  invoke(a, [&](const auto&... x) { fn::diff_into(out[0], x...); }, a.tensor(0), a.integer(1), a.integer(2));
+  invoke(a, [&](const auto&... x) { fn::diff_into(out[0], x...); }, a.tensor(0), a.integer(1), a.integer(2), a.optional_tensor(3), a.optional_tensor(4));
 }
 PyObject* call_gather(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::gather(x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.boolean(3)));
@@ -1768,12 +1936,6 @@ PyObject* call_take_along_dim(const Arguments& a) {
 void into_take_along_dim(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { fn::take_along_dim_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.optional_integer(2));
 }
-PyObject* call_searchsorted(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::searchsorted(x...); }, a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3)));
-}
-void into_searchsorted(const Arguments& a, std::span<const TensorHandle> out) {
-  invoke(a, [&](const auto&... x) { fn::searchsorted_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3));
-}
 PyObject* call_histc(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::histc(x...); }, a.tensor(0), a.integer(1), a.scalar(2), a.scalar(3)));
 }
@@ -1786,8 +1948,11 @@ PyObject* call_bincount(const Arguments& a) {
 PyObject* call_distinct(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::distinct(x...); }, a.tensor(0), a.optional_integer(1), a.boolean(2)));
 }
+PyObject* call_searchsorted_any(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::searchsorted(x...); }, a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3), a.optional_text(4), a.optional_tensor(5)));
+}
 PyObject* call_searchsorted_number(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::searchsorted(x...); }, a.tensor(0), a.scalar(1), a.boolean(2), a.boolean(3)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::searchsorted(x...); }, a.tensor(0), a.scalar(1), a.boolean(2), a.boolean(3), a.optional_text(4), a.optional_tensor(5)));
 }
 PyObject* call_bucketize(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::bucketize(x...); }, a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3)));
@@ -1816,6 +1981,39 @@ void into__segment_reduce(const Arguments& a, std::span<const TensorHandle> out)
 PyObject* call_segment_reduce(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::segment_reduce(x...); }, a.tensor(0), a.text(1), a.optional_tensor(2), a.optional_tensor(3), a.integer(4), a.boolean(5), a.optional_scalar(6)));
 }
+PyObject* call_combinations(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::combinations(x...); }, a.tensor(0), a.integer(1), a.boolean(2)));
+}
+PyObject* call_renorm(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::renorm(x...); }, a.tensor(0), a.scalar(1), a.integer(2), a.scalar(3)));
+}
+void into_renorm(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::renorm_into(out[0], x...); }, a.tensor(0), a.scalar(1), a.integer(2), a.scalar(3));
+}
+PyObject* call_index_reduce(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::index_reduce(x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3), a.text(4), a.boolean(5)));
+}
+void into_index_reduce(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::index_reduce_into(out[0], x...); }, a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3), a.text(4), a.boolean(5));
+}
+PyObject* call_sum_to_size(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::sum_to_size(x...); }, a.tensor(0), a.dims(1)));
+}
+PyObject* call_narrow_copy(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::narrow_copy(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.integer(3)));
+}
+PyObject* call_fill(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::fill(x...); }, a.tensor(0), a.operand(1)));
+}
+PyObject* call_fill_diagonal_(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::fill_diagonal_(x...); }, a.tensor(0), a.scalar(1), a.boolean(2)));
+}
+PyObject* call_unravel_index(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::unravel_index(x...); }, a.tensor(0), a.dims(1)));
+}
+PyObject* call_angle(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::angle(x...); }, a.tensor(0)));
+}
 PyObject* call_softmax(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::softmax(x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2)));
 }
@@ -1842,6 +2040,84 @@ void into_log_softmax_backward(const Arguments& a, std::span<const TensorHandle>
 }
 PyObject* call_softmin(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::softmin(x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2)));
+}
+PyObject* call__linalg_pinv(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::_linalg_pinv(x...); }, a.tensor(0), a.optional_number(1), a.optional_number(2)));
+}
+void into__linalg_pinv(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::_linalg_pinv_into(out[0], x...); }, a.tensor(0), a.optional_number(1), a.optional_number(2));
+}
+PyObject* call_linalg_inv(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_inv(x...); }, a.tensor(0)));
+}
+void into_linalg_inv(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_inv_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_inverse(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::inverse(x...); }, a.tensor(0)));
+}
+void into_inverse(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::inverse_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_linalg_det(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_det(x...); }, a.tensor(0)));
+}
+void into_linalg_det(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_det_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_det(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::det(x...); }, a.tensor(0)));
+}
+PyObject* call_slogdet(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::slogdet(x...); }, a.tensor(0)));
+}
+PyObject* call_logdet(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::logdet(x...); }, a.tensor(0)));
+}
+PyObject* call_linalg_solve(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_solve(x...); }, a.tensor(0), a.tensor(1), a.boolean(2)));
+}
+void into_linalg_solve(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_solve_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.boolean(2));
+}
+PyObject* call_cholesky_solve(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::cholesky_solve(x...); }, a.tensor(0), a.tensor(1), a.boolean(2)));
+}
+PyObject* call_cholesky_inverse(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::cholesky_inverse(x...); }, a.tensor(0), a.boolean(1)));
+}
+PyObject* call_linalg_eigvalsh(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_eigvalsh(x...); }, a.tensor(0), a.text(1)));
+}
+PyObject* call_linalg_svdvals(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_svdvals(x...); }, a.tensor(0)));
+}
+PyObject* call_linalg_pinv(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_pinv(x...); }, a.tensor(0), a.optional_number(1), a.optional_number(2), a.boolean(3)));
+}
+PyObject* call_pinverse(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::pinverse(x...); }, a.tensor(0), a.number(1)));
+}
+PyObject* call_linalg_matrix_rank(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_matrix_rank(x...); }, a.tensor(0), a.optional_number(1), a.optional_number(2), a.boolean(3)));
+}
+PyObject* call_linalg_matrix_power(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_matrix_power(x...); }, a.tensor(0), a.integer(1)));
+}
+PyObject* call_matrix_power(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::matrix_power(x...); }, a.tensor(0), a.integer(1)));
+}
+PyObject* call_linalg_matrix_exp(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_matrix_exp(x...); }, a.tensor(0)));
+}
+PyObject* call_matrix_exp(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::matrix_exp(x...); }, a.tensor(0)));
+}
+PyObject* call_linalg_lstsq(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_lstsq(x...); }, a.tensor(0), a.tensor(1), a.optional_number(2), a.optional_text(3)));
+}
+PyObject* call_linalg_vecdot(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_vecdot(x...); }, a.tensor(0), a.tensor(1), a.integer(2)));
 }
 PyObject* call_sort(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::sort(x...); }, a.tensor(0), a.integer(1), a.boolean(2), a.boolean(3)));
@@ -1893,6 +2169,75 @@ PyObject* call_msort(const Arguments& a) {
 }
 void into_msort(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { fn::msort_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_i0(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::i0(x...); }, a.tensor(0)));
+}
+void into_i0(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::i0_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_special_i0e(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_i0e(x...); }, a.tensor(0)));
+}
+void into_special_i0e(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_i0e_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_special_i1(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_i1(x...); }, a.tensor(0)));
+}
+void into_special_i1(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_i1_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_special_i1e(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_i1e(x...); }, a.tensor(0)));
+}
+void into_special_i1e(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_i1e_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_special_erfcx(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_erfcx(x...); }, a.tensor(0)));
+}
+void into_special_erfcx(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_erfcx_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_special_ndtri(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_ndtri(x...); }, a.tensor(0)));
+}
+void into_special_ndtri(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_ndtri_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_special_zeta(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_zeta(x...); }, a.operand(0), a.operand(1)));
+}
+void into_special_zeta(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_zeta_into(out[0], x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_igamma(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::igamma(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_igamma(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::igamma_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_igammac(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::igammac(x...); }, a.tensor(0), a.tensor(1)));
+}
+void into_igammac(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::igammac_into(out[0], x...); }, a.tensor(0), a.tensor(1));
+}
+PyObject* call_special_ndtr(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_ndtr(x...); }, a.tensor(0)));
+}
+PyObject* call_special_log_ndtr(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_log_ndtr(x...); }, a.tensor(0)));
+}
+PyObject* call_special_xlog1py(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_xlog1py(x...); }, a.operand(0), a.operand(1)));
+}
+PyObject* call_mvlgamma(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::mvlgamma(x...); }, a.tensor(0), a.integer(1)));
+}
+void into_mvlgamma(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::mvlgamma_into(out[0], x...); }, a.tensor(0), a.integer(1));
 }
 PyObject* call_unbind(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::unbind(x...); }, a.tensor(0), a.integer(1)));
@@ -2236,6 +2581,18 @@ PyObject* call_diagonal(const Arguments& a) {
 PyObject* call_unfold(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::unfold(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.integer(3)));
 }
+PyObject* call_hann_window(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::hann_window(x...); }, a.integer(0), a.boolean(1), a.optional_dtype(2), a.optional_device(3), a.boolean(4)));
+}
+PyObject* call_hamming_window(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::hamming_window(x...); }, a.integer(0), a.boolean(1), a.number(2), a.number(3), a.optional_dtype(4), a.optional_device(5), a.boolean(6)));
+}
+PyObject* call_blackman_window(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::blackman_window(x...); }, a.integer(0), a.boolean(1), a.optional_dtype(2), a.optional_device(3), a.boolean(4)));
+}
+PyObject* call_bartlett_window(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::bartlett_window(x...); }, a.integer(0), a.boolean(1), a.optional_dtype(2), a.optional_device(3), a.boolean(4)));
+}
 
 }  // namespace
 
@@ -2318,7 +2675,20 @@ const FunctionEntry kFunctions[] = {
     {"fmin(Tensor input, Tensor other) -> Tensor", "The smaller of two elements; a number wins against NaN.", "pyburn.fmin(pyburn.tensor([1., float('nan')]), pyburn.tensor([0., 2.]))", call_fmin, into_fmin, kMethod | kInPlace},
     {"nextafter(Tensor input, Tensor other) -> Tensor", "The next number after input on the way to other.", "pyburn.nextafter(pyburn.tensor([1.]), pyburn.tensor([2.])) > 1", call_nextafter, into_nextafter, kMethod | kInPlace},
     {"heaviside(Tensor input, Tensor values) -> Tensor", "0 where input is negative, 1 where it is positive, values where it is 0.", "pyburn.heaviside(pyburn.tensor([-1., 0., 1.]), pyburn.tensor(0.5))", call_heaviside, into_heaviside, kMethod | kInPlace},
+    {"gcd(Tensor input, Tensor other) -> Tensor", "The greatest common divisors of integers; 0 for two zeros.", "pyburn.gcd(pyburn.tensor([12, 8]), pyburn.tensor([18, 0]))", call_gcd, into_gcd, kMethod | kInPlace},
+    {"lcm(Tensor input, Tensor other) -> Tensor", "The least common multiples of integers; 0 where one of them is 0.", "pyburn.lcm(pyburn.tensor([12, 8]), pyburn.tensor([18, 0]))", call_lcm, into_lcm, kMethod | kInPlace},
     {"ldexp(Tensor input, Tensor other) -> Tensor", "input * 2^other.", "pyburn.ldexp(pyburn.tensor([1., 3.]), pyburn.tensor([1, 2]))", call_ldexp, into_ldexp, kMethod | kInPlace},
+    {"view.dtype(Tensor input, DType dtype) -> Tensor", "The bits of the elements, seen as elements of another dtype; a copy. The last extent grows or shrinks where sizes differ.", "pyburn.tensor([1.]).view(pyburn.int32)", call_view_dtype, into_view_dtype, kMethod},
+    {"frexp(Tensor input) -> (Tensor mantissa, Tensor exponent)", "Mantissas from [0.5, 1) with the sign of the elements, and exponents: input is mantissa * 2^exponent.", "pyburn.frexp(pyburn.tensor([1., 6.]))", call_frexp, into_frexp, kMethod},
+    {"trapezoid(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", "The integral along dim by the trapezoidal rule, for samples that are dx apart.", "pyburn.trapezoid(pyburn.tensor([1., 5., 10.]))", call_trapezoid, nullptr, 0},
+    {"trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", "The integral along dim by the trapezoidal rule, for samples at the places x.", "pyburn.trapezoid(pyburn.tensor([1., 5., 10.]), pyburn.tensor([1., 3., 6.]))", call_trapezoid_x, nullptr, 0},
+    {"cumulative_trapezoid(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", "Running integrals along dim by the trapezoidal rule, for samples that are dx apart.", "pyburn.cumulative_trapezoid(pyburn.tensor([1., 5., 10.]))", call_cumulative_trapezoid, nullptr, 0},
+    {"cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", "Running integrals along dim by the trapezoidal rule, for samples at the places x.", "pyburn.cumulative_trapezoid(pyburn.tensor([1., 5., 10.]), pyburn.tensor([1., 3., 6.]))", call_cumulative_trapezoid_x, nullptr, 0},
+    {"gradient(Tensor input, *, float[]? spacing=None, int[]? dim=None, int edge_order=1) -> Tensor[]", "The derivatives along dim (every axis without one) by differences of second order; edge_order is that at the ends.", "pyburn.gradient(pyburn.tensor([1., 4., 9., 16.]))", call_gradient, nullptr, kMethod},
+    {"gradient.coordinates(Tensor input, *, Tensor[] spacing, int[]? dim=None, int edge_order=1) -> Tensor[]", "The derivatives along dim of samples at the given places, a vector for each axis.", "pyburn.gradient(pyburn.tensor([1., 4., 16.]), spacing=[pyburn.tensor([1., 2., 4.])])", call_gradient_coordinates, nullptr, kMethod},
+    {"vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", "A row for each element of a vector: its powers, the highest first unless increasing.", "pyburn.vander(pyburn.tensor([1, 2, 3]))", call_vander, nullptr, 0},
+    {"cov(Tensor input, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", "The covariances of variables, which are rows; columns are observations. fweights say how often an observation occurs, aweights how much it counts.", "pyburn.cov(pyburn.tensor([[0., 1., 2.], [2., 1., 0.]]))", call_cov, nullptr, kMethod},
+    {"corrcoef(Tensor input) -> Tensor", "The coefficients of correlation of variables, which are rows.", "pyburn.corrcoef(pyburn.tensor([[0., 1., 2.], [2., 1., 0.]]))", call_corrcoef, nullptr, kMethod},
     {"conv2d_input(Tensor grad_output, Tensor weight, int[] input_size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor", "Gradient of conv2d with respect to its input.", "pyburn.conv2d_input(pyburn.ones(1, 2, 3, 3), pyburn.ones(2, 1, 3, 3), (1, 1, 5, 5), (1, 1), (0, 0), (1, 1), 1).shape", call_conv2d_input, into_conv2d_input, 0},
     {"conv2d_weight(Tensor input, Tensor grad_output, int[] weight_size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor", "Gradient of conv2d with respect to its weight.", "pyburn.conv2d_weight(pyburn.ones(1, 1, 5, 5), pyburn.ones(1, 2, 3, 3), (2, 1, 3, 3), (1, 1), (0, 0), (1, 1), 1).shape", call_conv2d_weight, into_conv2d_weight, kMethod},
     {"conv3d_input(Tensor grad_output, Tensor weight, int[] input_size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor", "Gradient of conv3d with respect to its input.", "pyburn.conv3d_input(pyburn.ones(1, 2, 3, 3, 3), pyburn.ones(2, 1, 1, 1, 1), (1, 1, 3, 3, 3), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1).shape", call_conv3d_input, into_conv3d_input, 0},
@@ -2341,6 +2711,10 @@ const FunctionEntry kFunctions[] = {
     {"class_loss_backward(Tensor grad_output, Tensor input, Tensor target, Tensor logsumexp, int ignore_index=-100) -> Tensor", "Gradient of class_loss with respect to the scores.", "pyburn.class_loss_backward(pyburn.ones(1), pyburn.zeros(1, 2), pyburn.tensor([1]), pyburn.tensor([0.6931]))", call_class_loss_backward, into_class_loss_backward, 0},
     {"nll_loss(Tensor input, Tensor target, Tensor? weight=None, int ignore_index=-100, str reduction='mean') -> Tensor", "Minus the log-probability that input (N, C, ...) gives to the class in target, weighted by class.", "pyburn.nll_loss(pyburn.log_softmax(pyburn.zeros(2, 3), 1), pyburn.tensor([0, 2]))", call_nll_loss, nullptr, kMethod},
     {"cross_entropy(Tensor input, Tensor target, Tensor? weight=None, int ignore_index=-100, str reduction='mean', float label_smoothing=0.0) -> Tensor", "nll_loss of log_softmax: input holds unnormalised scores (N, C, ...), target the classes, or their probabilities.", "pyburn.cross_entropy(pyburn.zeros(2, 3), pyburn.tensor([0, 2]))", call_cross_entropy, nullptr, kMethod},
+    {"_ctc_loss(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, bool zero_infinity=False) -> Tensor", "ctc_loss of each example, for log-probabilities (T, N, C).", "pyburn.nn.functional.ctc_loss(pyburn.zeros(2, 1, 1), pyburn.zeros(1, 0, dtype=pyburn.int64), (2,), (0,))", call__ctc_loss, into__ctc_loss, 0},
+    {"_ctc_loss_backward(Tensor grad_output, Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, bool zero_infinity=False) -> Tensor", "Gradient of _ctc_loss with respect to the log-probabilities.", "pyburn.nn.functional.ctc_loss(pyburn.zeros(2, 1, 1), pyburn.zeros(1, 0, dtype=pyburn.int64), (2,), (0,))", call__ctc_loss_backward, into__ctc_loss_backward, 0},
+    {"ctc_loss(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, str reduction='mean', bool zero_infinity=False) -> Tensor", "Minus the logarithm of the probability of targets under all alignments with log_probs (T, N, C) or (T, C). targets are (N, S), or all in a row; 'mean' divides each loss by the length of its target first. zero_infinity drops targets that do not fit.", "pyburn.ctc_loss(pyburn.zeros(3, 1, 2).log_softmax(2), pyburn.tensor([[1]]), pyburn.tensor([3]), pyburn.tensor([1]))", call_ctc_loss, nullptr, 0},
+    {"ctc_loss.lengths(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, str reduction='mean', bool zero_infinity=False) -> Tensor", "ctc_loss with lengths that are numbers.", "pyburn.ctc_loss(pyburn.zeros(3, 1, 2).log_softmax(2), pyburn.tensor([[1]]), (3,), (1,))", call_ctc_loss_lengths, nullptr, 0},
     {"seeded_dropout(Tensor input, float p, float scale, float shift, float dropped, int seed, int offset) -> Tensor", "scale * input + shift, with `dropped` in place of elements that a random stream picks with probability p.", "pyburn.seeded_dropout(pyburn.ones(2), 0., 2., 0., 0., 1, 0)", call_seeded_dropout, into_seeded_dropout, kMethod},
     {"dropout(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor", "When training, sets elements to 0 with probability p and scales the others by 1 / (1 - p).", "pyburn.dropout(pyburn.ones(3), 0.5, training=False)", call_dropout, nullptr, kMethod},
     {"alpha_dropout(Tensor input, float p=0.5, bool training=False, bool inplace=False) -> Tensor", "Dropout for networks of selu: keeps mean and variance.", "pyburn.alpha_dropout(pyburn.ones(3))", call_alpha_dropout, nullptr, kMethod},
@@ -2382,8 +2756,12 @@ const FunctionEntry kFunctions[] = {
     {"fill_(Tensor input, Scalar value) -> Tensor", "Overwrites every element of input with value.", "pyburn.ones(2).fill_(3.)", call_fill_, nullptr, kMethod},
     {"zero_(Tensor input) -> Tensor", "Overwrites every element of input with 0.", "pyburn.ones(2).zero_()", call_zero_, nullptr, kMethod},
     {"one_hot(Tensor input, int num_classes=-1) -> Tensor", "A new last axis with 1 at the index that input holds and 0 elsewhere (int64); without num_classes it is as long as needed.", "pyburn.one_hot(pyburn.tensor([0, 2]), 3)", call_one_hot, nullptr, kMethod},
-    {"grid_sample(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None) -> Tensor", "input (N, C, H, W) at the places of grid (N, h, w, 2), which are (x, y) between -1 and 1; volumes likewise. mode is bilinear or nearest, padding_mode (for places outside) zeros, border or reflection.", "pyburn.grid_sample(pyburn.ones(1, 1, 4, 4), pyburn.zeros(1, 2, 2, 2)).shape", call_grid_sample, nullptr, kMethod},
+    {"fractional_max_pool2d_with_indices(Tensor input, int[] kernel_size, int[]? output_size=None, float[]? output_ratio=None, Tensor? _random_samples=None) -> (Tensor output, Tensor indices)", "The largest elements of windows of input (N, C, H, W) or (C, H, W), and where in their planes they are. The windows' places are random; there are as many as output_size says, or output_ratio times the extent.", "pyburn.fractional_max_pool2d_with_indices(pyburn.ones(1, 1, 5, 5), 2, 3)[0].shape", call_fractional_max_pool2d_with_indices, nullptr, kMethod},
+    {"fractional_max_pool3d_with_indices(Tensor input, int[] kernel_size, int[]? output_size=None, float[]? output_ratio=None, Tensor? _random_samples=None) -> (Tensor output, Tensor indices)", "fractional_max_pool2d_with_indices for volumes (N, C, D, H, W) or (C, D, H, W).", "pyburn.fractional_max_pool3d_with_indices(pyburn.ones(1, 1, 5, 5, 5), 2, 3)[0].shape", call_fractional_max_pool3d_with_indices, nullptr, kMethod},
+    {"grid_sample(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None) -> Tensor", "input (N, C, H, W) at the places of grid (N, h, w, 2), which are (x, y) between -1 and 1; volumes likewise. mode is bilinear, nearest or (for images) bicubic, padding_mode (for places outside) zeros, border or reflection.", "pyburn.grid_sample(pyburn.ones(1, 1, 4, 4), pyburn.zeros(1, 2, 2, 2)).shape", call_grid_sample, nullptr, kMethod},
     {"affine_grid(Tensor theta, int[] size, bool? align_corners=None) -> Tensor", "The grid for grid_sample that maps images of the given size (N, C, H, W) by the matrices theta (N, 2, 3); volumes likewise.", "pyburn.affine_grid(pyburn.tensor([[[1., 0., 0.], [0., 1., 0.]]]), (1, 1, 2, 2)).shape", call_affine_grid, nullptr, 0},
+    {"histogram(Tensor input, int bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", "How many elements (or their weights) fall into each of bins equal parts of the range, which is that of input if none is given; with density, so that the integral is 1. And the edges of the bins.", "pyburn.histogram(pyburn.tensor([1., 2., 1.]), 4, range=(0., 3.))", call_histogram, nullptr, kMethod},
+    {"histogram.edges(Tensor input, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", "How many elements fall between each two edges, which rise.", "pyburn.histogram(pyburn.tensor([1., 2., 1.]), pyburn.tensor([0., 1.5, 3.]))", call_histogram_edges, nullptr, kMethod},
     {"nonzero(Tensor input) -> Tensor", "The indices of the elements that are not zero, a row each.", "pyburn.nonzero(pyburn.tensor([0., 3., 0., 4.]))", call_nonzero, nullptr, kMethod},
     {"index_select(Tensor input, int dim, Tensor index) -> Tensor", "The parts of input along dim that index names, in its order.", "pyburn.index_select(pyburn.arange(5), 0, pyburn.tensor([4, 0]))", call_index_select, into_index_select, kMethod},
     {"index_add(Tensor input, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", "input, with alpha times the parts of source added where index says; an index may repeat.", "pyburn.index_add(pyburn.zeros(3), 0, pyburn.tensor([0, 0, 2]), pyburn.ones(3))", call_index_add, into_index_add, kMethod | kInPlace},
@@ -2416,6 +2794,13 @@ const FunctionEntry kFunctions[] = {
     {"column_stack(Tensor[] tensors) -> Tensor", "The tensors side by side; vectors are columns.", "pyburn.column_stack([pyburn.ones(2), pyburn.zeros(2)])", call_column_stack, into_column_stack, 0},
     {"block_diag(Tensor[] tensors) -> Tensor", "A matrix with the tensors along its diagonal and 0 elsewhere; vectors are rows.", "pyburn.block_diag(pyburn.ones(1, 2), pyburn.ones(2, 1))", call_block_diag, nullptr, 0},
     {"cartesian_prod(Tensor[] tensors) -> Tensor", "All combinations of elements of the vectors, a row each.", "pyburn.cartesian_prod(pyburn.arange(2), pyburn.arange(3))", call_cartesian_prod, nullptr, 0},
+    {"_linalg_solve(Tensor A, Tensor B) -> Tensor", "X with A @ X = B, for matrices A and B of equal batches.", "pyburn.linalg.solve(pyburn.tensor([[2., 0.], [0., 4.]]), pyburn.tensor([[1.], [1.]]))", call__linalg_solve, into__linalg_solve, 0},
+    {"linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", "The sign of the determinant of square matrices, and the logarithm of its absolute value.", "pyburn.linalg.slogdet(pyburn.tensor([[0., 2.], [1., 0.]]))", call_linalg_slogdet, into_linalg_slogdet, 0},
+    {"linalg_solve_triangular(Tensor A, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", "X with A @ X = B (X @ A = B if not left), for triangular matrices A, of which the other triangle is not read.", "pyburn.linalg.solve_triangular(pyburn.tensor([[2., 0.], [1., 4.]]), pyburn.ones(2, 1), upper=False)", call_linalg_solve_triangular, into_linalg_solve_triangular, 0},
+    {"linalg_cholesky(Tensor A, *, bool upper=False) -> Tensor", "The lower triangle L with L @ L.T = A (or its transpose, with upper), for symmetric positive-definite matrices.", "pyburn.linalg.cholesky(pyburn.tensor([[4., 2.], [2., 5.]]))", call_linalg_cholesky, into_linalg_cholesky, 0},
+    {"linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", "A = Q @ R with orthonormal columns in Q and an upper triangle R; mode is 'reduced', 'complete' (a square Q) or 'r' (an empty Q).", "pyburn.linalg.qr(pyburn.tensor([[3., 1.], [4., 2.]]))", call_linalg_qr, into_linalg_qr, 0},
+    {"linalg_eigh(Tensor A, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", "The eigenvalues of symmetric matrices, in ascending order, and eigenvectors, which are columns. The lower triangle is read, or the upper one with UPLO='U'.", "pyburn.linalg.eigh(pyburn.tensor([[2., 0.], [0., 1.]])).eigenvalues", call_linalg_eigh, into_linalg_eigh, 0},
+    {"linalg_svd(Tensor A, bool full_matrices=True) -> (Tensor U, Tensor S, Tensor Vh)", "A = U @ diag(S) @ Vh with orthonormal columns in U and rows in Vh, and singular values in descending order. U and Vh are square unless full_matrices is False.", "pyburn.linalg.svd(pyburn.tensor([[0., 2.], [1., 0.]])).S", call_linalg_svd, into_linalg_svd, 0},
     {"isinf(Tensor input) -> Tensor", "Where the elements are infinite.", "pyburn.isinf(pyburn.tensor([1., float('inf')]))", call_isinf, into_isinf, kMethod | kInPlace},
     {"isfinite(Tensor input) -> Tensor", "Where the elements are neither infinite nor NaN.", "pyburn.isfinite(pyburn.tensor([1., float('inf')]))", call_isfinite, into_isfinite, kMethod | kInPlace},
     {"signbit(Tensor input) -> Tensor", "Where the elements are negative, -0 included.", "pyburn.signbit(pyburn.tensor([1., -0.]))", call_signbit, into_signbit, kMethod | kInPlace},
@@ -2451,7 +2836,11 @@ const FunctionEntry kFunctions[] = {
     {"soft_margin_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor", "log(1 + exp(-target * input)), for targets 1 and -1.", "pyburn.soft_margin_loss(pyburn.zeros(1), pyburn.ones(1))", call_soft_margin_loss, nullptr, kMethod},
     {"cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", "The cosine of the angle between vectors along dim.", "pyburn.cosine_similarity(pyburn.ones(1, 2), pyburn.ones(1, 2))", call_cosine_similarity, nullptr, 0},
     {"pairwise_distance(Tensor x1, Tensor x2, float p=2.0, float eps=1e-06, bool keepdim=False) -> Tensor", "The norm of order p of x1 - x2 + eps along the last axis.", "pyburn.pairwise_distance(pyburn.zeros(1, 4), pyburn.ones(1, 4))", call_pairwise_distance, nullptr, 0},
-    {"cdist(Tensor x1, Tensor x2, float p=2.0) -> Tensor", "The distance of order p of every row of x1 (..., P, M) from every row of x2 (..., R, M).", "pyburn.cdist(pyburn.zeros(1, 4), pyburn.ones(2, 4))", call_cdist, nullptr, 0},
+    {"cdist(Tensor x1, Tensor x2, float p=2.0, str compute_mode='use_mm_for_euclid_dist_if_necessary') -> Tensor", "The distance of order p of every row of x1 (..., P, M) from every row of x2 (..., R, M).", "pyburn.cdist(pyburn.zeros(1, 4), pyburn.ones(2, 4))", call_cdist, nullptr, 0},
+    {"multi_margin_loss(Tensor input, Tensor target, int p=1, float margin=1.0, Tensor? weight=None, str reduction='mean') -> Tensor", "The mean over the other classes of max(0, margin - input[target] + input[other])^p, for scores (N, C) or (C) and classes in target.", "pyburn.multi_margin_loss(pyburn.tensor([[0.1, 0.2, 0.4, 0.8]]), pyburn.tensor([3]))", call_multi_margin_loss, nullptr, kMethod},
+    {"multilabel_margin_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor", "The sum of max(0, 1 - input[right] + input[wrong]) over all pairs of a right and a wrong class, divided by C. target (N, C) or (C) lists the right classes, ended by -1.", "pyburn.multilabel_margin_loss(pyburn.tensor([[0.1, 0.2, 0.4, 0.8]]), pyburn.tensor([[3, 0, -1, 1]]))", call_multilabel_margin_loss, nullptr, kMethod},
+    {"multilabel_soft_margin_loss(Tensor input, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor", "The mean over the classes (last axis) of the cross entropy of sigmoid(input) and targets between 0 and 1.", "pyburn.multilabel_soft_margin_loss(pyburn.zeros(1, 2), pyburn.tensor([[1., 0.]]))", call_multilabel_soft_margin_loss, nullptr, kMethod},
+    {"pdist(Tensor input, float p=2.0) -> Tensor", "The distances of order p of all pairs of rows of a matrix: those of row 0 first.", "pyburn.pdist(pyburn.tensor([[0., 0.], [3., 4.], [0., 4.]]))", call_pdist, nullptr, kMethod},
     {"bmm(Tensor input, Tensor mat2) -> Tensor", "Products of the matrices of two batches.", "pyburn.bmm(pyburn.ones(2, 3, 4), pyburn.ones(2, 4, 5)).shape", call_bmm, into_bmm, kMethod},
     {"matmul(Tensor input, Tensor other) -> Tensor", "Matrix product; vectors are rows or columns, leading axes are batches that broadcast.", "pyburn.matmul(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape", call_matmul, into_matmul, kMethod},
     {"mm(Tensor input, Tensor mat2) -> Tensor", "Product of two matrices.", "pyburn.mm(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape", call_mm, into_mm, kMethod},
@@ -2604,12 +2993,18 @@ const FunctionEntry kFunctions[] = {
     {"rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", "One step of rnn_relu for input (B, I) and a state (B, H).", "pyburn.rnn_relu_cell(pyburn.ones(1, 3), pyburn.zeros(1, 2), pyburn.ones(2, 3), pyburn.ones(2, 2)).shape", call_rnn_relu_cell, nullptr, kMethod},
     {"rnn_steps(Tensor projected, Tensor weight, Tensor? bias, Tensor h0, Tensor? c0, str cell, bool reverse) -> (Tensor output, Tensor cells, Tensor gates)", "The states of a recurrent layer at all steps, from the projected inputs; cell is lstm, gru, tanh or relu.", "pyburn.rnn_steps(pyburn.ones(3, 1, 2), pyburn.ones(2, 2), None, pyburn.zeros(1, 2), None, 'tanh', False)[0].shape", call_rnn_steps, into_rnn_steps, 0},
     {"rnn_steps_grad(Tensor grad_output, Tensor? grad_cells, Tensor weight, Tensor h0, Tensor? c0, Tensor output, Tensor cells, Tensor gates, str cell, bool reverse) -> (Tensor grad_projected, Tensor grad_recurrent, Tensor grad_h0, Tensor grad_c0)", "Gradient of rnn_steps, back through time.", "pyburn.rnn_steps_grad(pyburn.ones(3, 1, 2), None, pyburn.ones(2, 2), pyburn.zeros(1, 2), None, pyburn.ones(3, 1, 2), pyburn.zeros(0), pyburn.zeros(0), 'relu', False)[0].shape", call_rnn_steps_grad, into_rnn_steps_grad, 0},
-    {"cumsum(Tensor input, int dim, *, DType? dtype=None) -> Tensor", "Running sums along dim.", "pyburn.cumsum(pyburn.tensor([1., 2., 3.]), 0)", call_cumsum, into_cumsum, kMethod},
-    {"cumprod(Tensor input, int dim, *, DType? dtype=None) -> Tensor", "Running products along dim.", "pyburn.cumprod(pyburn.tensor([1., 2., 3.]), 0)", call_cumprod, into_cumprod, kMethod},
+    {"gumbel_softmax(Tensor logits, float tau=1, bool hard=False, float eps=1e-10, int dim=-1) -> Tensor", "softmax of (logits + noise) / tau along dim: a differentiable draw of a class. With hard, a one-hot vector that has the gradient of the soft one.", "pyburn.gumbel_softmax(pyburn.zeros(2, 3), hard=True).sum(1)", call_gumbel_softmax, nullptr, 0},
+    {"rrelu(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False, *, Generator? generator=None) -> Tensor", "leaky_relu with a slope that is drawn from [lower, upper) for each element when training, and their mean otherwise.", "pyburn.rrelu(pyburn.tensor([-48., 1.]))", call_rrelu, into_rrelu, kMethod | kInPlace},
+    {"random_(Tensor input, int? from_=None, int? to=None, *, Generator? generator=None) -> Tensor", "Fills input with random integers from [from_, to), from [0, from_) if there is one number, or from all that the dtype holds exactly.", "pyburn.empty(3).random_(10).shape", call_random_, nullptr, kMethod},
+    {"geometric_(Tensor input, float p, *, Generator? generator=None) -> Tensor", "Fills input with the number of trials until one succeeds, each with probability p.", "pyburn.empty(3).geometric_(0.5).shape", call_geometric_, nullptr, kMethod},
+    {"cauchy_(Tensor input, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor", "Fills input with random numbers of the Cauchy distribution.", "pyburn.empty(3).cauchy_().shape", call_cauchy_, nullptr, kMethod},
+    {"log_normal_(Tensor input, float mean=1, float std=2, *, Generator? generator=None) -> Tensor", "Fills input with random numbers whose logarithms have the given mean and deviation.", "pyburn.empty(3).log_normal_().shape", call_log_normal_, nullptr, kMethod},
+    {"cumsum(Tensor input, int dim, *, DType? dtype=None) -> Tensor", "Running sums along dim.", "pyburn.cumsum(pyburn.tensor([1., 2., 3.]), 0)", call_cumsum, into_cumsum, kMethod | kInPlace},
+    {"cumprod(Tensor input, int dim, *, DType? dtype=None) -> Tensor", "Running products along dim.", "pyburn.cumprod(pyburn.tensor([1., 2., 3.]), 0)", call_cumprod, into_cumprod, kMethod | kInPlace},
     {"logcumsumexp(Tensor input, int dim) -> Tensor", "The logarithm of running sums of exp(input) along dim.", "pyburn.logcumsumexp(pyburn.zeros(3), 0)", call_logcumsumexp, into_logcumsumexp, kMethod},
     {"cummax(Tensor input, int dim) -> (Tensor values, Tensor indices)", "The largest element so far along dim, and its position.", "pyburn.cummax(pyburn.tensor([1., 3., 2.]), 0)", call_cummax, into_cummax, kMethod},
     {"cummin(Tensor input, int dim) -> (Tensor values, Tensor indices)", "The smallest element so far along dim, and its position.", "pyburn.cummin(pyburn.tensor([3., 1., 2.]), 0)", call_cummin, into_cummin, kMethod},
-    {"diff(Tensor input, int n=1, int dim=-1) -> Tensor", "Differences of neighbours along dim, n times.", "pyburn.diff(pyburn.tensor([1., 3., 2.]))", call_diff, into_diff, kMethod},
+    {"diff(Tensor input, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", "Differences of neighbours along dim, n times; prepend and append are joined to the ends first.", "pyburn.diff(pyburn.tensor([1., 3., 2.]))", call_diff, into_diff, kMethod},
     {"gather(Tensor input, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", "At each place of the index, the element of input at the same place, but for dim, where the index says which.", "pyburn.gather(pyburn.tensor([[1, 2], [3, 4]]), 1, pyburn.tensor([[0, 0], [1, 0]]))", call_gather, into_gather, kMethod},
     {"scatter.src(Tensor input, int dim, Tensor index, Tensor src) -> Tensor", "input, with each element of src at its own place, but for dim, where the index says which; of several the last one stays.", "pyburn.scatter(pyburn.zeros(2, 3), 1, pyburn.tensor([[2], [0]]), pyburn.ones(2, 1))", call_scatter_src, into_scatter_src, kMethod | kInPlace},
     {"scatter_add(Tensor input, int dim, Tensor index, Tensor src) -> Tensor", "input, with each element of src added at its own place, but for dim, where the index says which.", "pyburn.scatter_add(pyburn.zeros(3), 0, pyburn.tensor([0, 0, 2]), pyburn.ones(3))", call_scatter_add, into_scatter_add, kMethod | kInPlace},
@@ -2618,11 +3013,11 @@ const FunctionEntry kFunctions[] = {
     {"scatter.src_reduce(Tensor input, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", "input, with the elements of src added ('add') or multiplied ('multiply') at the places that the index names.", "pyburn.scatter(pyburn.ones(3), 0, pyburn.tensor([0, 0]), pyburn.ones(2), reduce='add')", call_scatter_src_reduce, into_scatter_src_reduce, kMethod | kInPlace},
     {"scatter.value_reduce(Tensor input, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", "input, with value added ('add') or multiplied ('multiply') at the places that the index names.", "pyburn.scatter(pyburn.ones(3), 0, pyburn.tensor([0, 0]), 2., reduce='multiply')", call_scatter_value_reduce, into_scatter_value_reduce, kMethod | kInPlace},
     {"take_along_dim(Tensor input, Tensor indices, int? dim=None) -> Tensor", "gather, with input and indices stretched to each other; without dim both are flattened.", "pyburn.take_along_dim(pyburn.tensor([[3, 1]]), pyburn.tensor([[1], [0]]), 1)", call_take_along_dim, into_take_along_dim, kMethod},
-    {"searchsorted(Tensor sorted_sequence, Tensor values, *, bool out_int32=False, bool right=False) -> Tensor", "Where values would have to be inserted into a sequence that is sorted along its last axis, to keep it so.", "pyburn.searchsorted(pyburn.tensor([1., 3., 5.]), pyburn.tensor([3., 6.]))", call_searchsorted, into_searchsorted, 0},
     {"histc(Tensor input, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", "How many elements fall into each of bins parts of [min, max], or of the range of input.", "pyburn.histc(pyburn.tensor([1., 2., 1.]), bins=4, min=0, max=3)", call_histc, into_histc, kMethod},
     {"bincount(Tensor input, Tensor? weights=None, int minlength=0) -> Tensor", "How often each number from 0 on occurs in a vector of integers, or the sum of its weights.", "pyburn.bincount(pyburn.tensor([0, 2, 2]))", call_bincount, nullptr, kMethod},
     {"distinct(Tensor input, int? dim=None, bool consecutive=False) -> (Tensor output, Tensor inverse, Tensor counts)", "The distinct elements (or parts along dim) in order, where each element went, and how often they occur; with consecutive, of runs of equal neighbours.", "pyburn.distinct(pyburn.tensor([3, 1, 3])).output", call_distinct, nullptr, kMethod},
-    {"searchsorted.number(Tensor sorted_sequence, Scalar values, *, bool out_int32=False, bool right=False) -> Tensor", "Where a number would have to be inserted into a sorted vector.", "pyburn.searchsorted(pyburn.tensor([1., 3., 5.]), 3)", call_searchsorted_number, nullptr, 0},
+    {"searchsorted.any(Tensor sorted_sequence, Tensor values, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", "Where values would have to be inserted into a sequence that is sorted along its last axis, or would be in the order that sorter gives, to keep it so: before equal elements, or after them with right or side='right'.", "pyburn.searchsorted(pyburn.tensor([1., 3., 5.]), pyburn.tensor([3., 6.]))", call_searchsorted_any, nullptr, 0},
+    {"searchsorted.number(Tensor sorted_sequence, Scalar values, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", "Where a number would have to be inserted into a sorted vector.", "pyburn.searchsorted(pyburn.tensor([1., 3., 5.]), 3)", call_searchsorted_number, nullptr, 0},
     {"bucketize(Tensor input, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", "The number of the interval between boundaries, which are sorted, that each element falls into.", "pyburn.bucketize(pyburn.tensor([3., 6.]), pyburn.tensor([1., 3., 5.]))", call_bucketize, nullptr, kMethod},
     {"isin(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", "Which elements are among test_elements (or are not, with invert).", "pyburn.isin(pyburn.tensor([1, 2, 3]), pyburn.tensor([2, 4]))", call_isin, nullptr, 0},
     {"quantile(Tensor input, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor", "The value that the share q of the elements along dim does not exceed; NaN if there is one.", "pyburn.quantile(pyburn.tensor([1., 2., 3.]), 0.5)", call_quantile, nullptr, kMethod},
@@ -2631,11 +3026,41 @@ const FunctionEntry kFunctions[] = {
     {"nanquantile.each(Tensor input, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor", "The quantiles of the elements that are not NaN, for several shares.", "pyburn.nanquantile(pyburn.tensor([1., float('nan'), 3.]), pyburn.tensor([0., 1.]))", call_nanquantile_each, nullptr, kMethod},
     {"_segment_reduce(Tensor input, Tensor lengths, str reduce, Scalar? initial=None) -> Tensor", "The reduction of consecutive parts of input along axis 0.", "pyburn.segment_reduce(pyburn.ones(5), 'sum', lengths=pyburn.tensor([2, 3]))", call__segment_reduce, into__segment_reduce, kMethod},
     {"segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor", "The reduction ('sum', 'prod', 'mean', 'max', 'min') of consecutive parts of data along axis 0, given by their lengths, or by where they begin and the last one ends.", "pyburn.segment_reduce(pyburn.ones(5), 'sum', lengths=pyburn.tensor([2, 3]))", call_segment_reduce, nullptr, 0},
+    {"combinations(Tensor input, int r=2, bool with_replacement=False) -> Tensor", "A row for each choice of r elements of a vector, in order.", "pyburn.combinations(pyburn.tensor([1, 2, 3]))", call_combinations, nullptr, kMethod},
+    {"renorm(Tensor input, Scalar p, int dim, Scalar maxnorm) -> Tensor", "input, with the parts along dim whose norm of order p is above maxnorm shortened to it.", "pyburn.renorm(pyburn.tensor([[3., 4.], [0.3, 0.4]]), 2, 0, 1)", call_renorm, into_renorm, kMethod | kInPlace},
+    {"index_reduce(Tensor input, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", "input, with the parts of source along dim multiplied ('prod'), averaged ('mean') or compared ('amax', 'amin') into the parts that index names.", "pyburn.index_reduce(pyburn.ones(2), 0, pyburn.tensor([0, 0]), pyburn.tensor([2., 3.]), 'prod')", call_index_reduce, into_index_reduce, kMethod | kInPlace},
+    {"sum_to_size(Tensor input, int[] size) -> Tensor", "The sums over the axes that broadcasting to the shape of input would stretch or add.", "pyburn.ones(2, 3).sum_to_size(1, 3)", call_sum_to_size, nullptr, kMethod},
+    {"narrow_copy(Tensor input, int dim, int start, int length) -> Tensor", "A copy of the part along dim that begins at start.", "pyburn.narrow_copy(pyburn.arange(5), 0, 1, 2)", call_narrow_copy, nullptr, kMethod},
+    {"fill(Tensor input, Tensor|Scalar value) -> Tensor", "A tensor like input that is full of value, a number or a tensor with one element and no axes.", "pyburn.fill(pyburn.zeros(2), 7)", call_fill, nullptr, kMethod},
+    {"fill_diagonal_(Tensor input, Scalar fill_value, bool wrap=False) -> Tensor", "Writes a number on the main diagonal; with wrap, a tall matrix gets further diagonals, each a row below the last.", "pyburn.zeros(3, 3).fill_diagonal_(1)", call_fill_diagonal_, nullptr, kMethod},
+    {"unravel_index(Tensor indices, int[] shape) -> Tensor[]", "The index along each axis of the elements that indices count in a tensor of the given shape.", "pyburn.unravel_index(pyburn.tensor([4, 5]), (3, 2))", call_unravel_index, nullptr, 0},
+    {"angle(Tensor input) -> Tensor", "The angle of numbers in the plane of complex numbers: 0, pi for negative ones, NaN for NaN.", "pyburn.angle(pyburn.tensor([1., -1.]))", call_angle, nullptr, kMethod},
     {"softmax(Tensor input, int dim, *, DType? dtype=None) -> Tensor", "exp(input), scaled to sum to 1 along dim.", "pyburn.softmax(pyburn.tensor([1., 1.]), 0)", call_softmax, into_softmax, kMethod},
     {"log_softmax(Tensor input, int dim, *, DType? dtype=None) -> Tensor", "The logarithm of softmax, computed without overflow.", "pyburn.log_softmax(pyburn.tensor([1., 1.]), 0)", call_log_softmax, into_log_softmax, kMethod},
     {"softmax_backward(Tensor grad_output, Tensor output, int dim) -> Tensor", "Gradient of softmax, from its output.", "pyburn.softmax_backward(pyburn.ones(2), pyburn.tensor([0.5, 0.5]), 0)", call_softmax_backward, into_softmax_backward, 0},
     {"log_softmax_backward(Tensor grad_output, Tensor output, int dim) -> Tensor", "Gradient of log_softmax, from its output.", "pyburn.log_softmax_backward(pyburn.ones(2), pyburn.tensor([-0.5, -0.5]), 0)", call_log_softmax_backward, into_log_softmax_backward, 0},
     {"softmin(Tensor input, int dim, *, DType? dtype=None) -> Tensor", "softmax of -input.", "pyburn.softmin(pyburn.tensor([1., 1.]), 0)", call_softmin, nullptr, kMethod},
+    {"_linalg_pinv(Tensor A, *, float? atol=None, float? rtol=None) -> Tensor", "The inverse of Moore and Penrose.", "pyburn.linalg.pinv(pyburn.tensor([[2., 0.], [0., 4.], [0., 0.]]))", call__linalg_pinv, into__linalg_pinv, 0},
+    {"linalg_inv(Tensor A) -> Tensor", "The inverses of square matrices. An error if one is singular.", "pyburn.linalg.inv(pyburn.tensor([[2., 0.], [0., 4.]]))", call_linalg_inv, into_linalg_inv, 0},
+    {"inverse(Tensor input) -> Tensor", "The same as linalg.inv.", "pyburn.inverse(pyburn.tensor([[2., 0.], [0., 4.]]))", call_inverse, into_inverse, kMethod},
+    {"linalg_det(Tensor A) -> Tensor", "The determinants of square matrices. The gradient is that of regular ones.", "pyburn.linalg.det(pyburn.tensor([[2., 0.], [0., 4.]]))", call_linalg_det, into_linalg_det, 0},
+    {"det(Tensor input) -> Tensor", "The same as linalg.det.", "pyburn.det(pyburn.tensor([[2., 0.], [0., 4.]]))", call_det, nullptr, kMethod},
+    {"slogdet(Tensor input) -> (Tensor sign, Tensor logabsdet)", "The same as linalg.slogdet.", "pyburn.slogdet(pyburn.tensor([[0., 2.], [1., 0.]]))", call_slogdet, nullptr, kMethod},
+    {"logdet(Tensor input) -> Tensor", "The logarithm of the determinants of square matrices; NaN where one is negative.", "pyburn.logdet(pyburn.tensor([[2., 0.], [0., 4.]]))", call_logdet, nullptr, kMethod},
+    {"linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", "X with A @ X = B (X @ A = B if not left), for square matrices A. B may be a vector, or a batch of vectors; batches broadcast.", "pyburn.linalg.solve(pyburn.tensor([[2., 0.], [0., 4.]]), pyburn.tensor([1., 1.]))", call_linalg_solve, into_linalg_solve, 0},
+    {"cholesky_solve(Tensor input, Tensor L, bool upper=False) -> Tensor", "X with A @ X = input, for the triangle L (L.T with upper) that cholesky gives of A.", "pyburn.cholesky_solve(pyburn.ones(2, 1), pyburn.tensor([[2., 0.], [1., 2.]]))", call_cholesky_solve, nullptr, kMethod},
+    {"cholesky_inverse(Tensor input, bool upper=False) -> Tensor", "The inverse of A, for the triangle that cholesky gives of it.", "pyburn.cholesky_inverse(pyburn.tensor([[2., 0.], [1., 2.]]))", call_cholesky_inverse, nullptr, kMethod},
+    {"linalg_eigvalsh(Tensor A, str UPLO='L') -> Tensor", "The eigenvalues of symmetric matrices, in ascending order.", "pyburn.linalg.eigvalsh(pyburn.tensor([[2., 0.], [0., 1.]]))", call_linalg_eigvalsh, nullptr, 0},
+    {"linalg_svdvals(Tensor A) -> Tensor", "The singular values of matrices, in descending order.", "pyburn.linalg.svdvals(pyburn.tensor([[0., 2.], [1., 0.]]))", call_linalg_svdvals, nullptr, 0},
+    {"linalg_pinv(Tensor A, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", "The inverse of Moore and Penrose. Singular values up to the larger of atol and rtol times the largest one count as 0.", "pyburn.linalg.pinv(pyburn.tensor([[2., 0.], [0., 4.], [0., 0.]]))", call_linalg_pinv, nullptr, 0},
+    {"pinverse(Tensor input, float rcond=1e-15) -> Tensor", "The same as linalg.pinv with rtol=rcond.", "pyburn.pinverse(pyburn.tensor([[2., 0.], [0., 4.], [0., 0.]]))", call_pinverse, nullptr, kMethod},
+    {"linalg_matrix_rank(Tensor A, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", "How many singular values are above the larger of atol and rtol times the largest one.", "pyburn.linalg.matrix_rank(pyburn.tensor([[1., 2.], [2., 4.]]))", call_linalg_matrix_rank, nullptr, 0},
+    {"linalg_matrix_power(Tensor A, int n) -> Tensor", "The product of n factors A; of its inverse where n is negative.", "pyburn.linalg.matrix_power(pyburn.tensor([[1., 1.], [0., 1.]]), 5)", call_linalg_matrix_power, nullptr, 0},
+    {"matrix_power(Tensor input, int n) -> Tensor", "The same as linalg.matrix_power.", "pyburn.matrix_power(pyburn.tensor([[1., 1.], [0., 1.]]), 5)", call_matrix_power, nullptr, kMethod},
+    {"linalg_matrix_exp(Tensor A) -> Tensor", "The sum of A^k / k! over all k.", "pyburn.linalg.matrix_exp(pyburn.tensor([[0., 1.], [0., 0.]]))", call_linalg_matrix_exp, nullptr, 0},
+    {"matrix_exp(Tensor input) -> Tensor", "The same as linalg.matrix_exp.", "pyburn.matrix_exp(pyburn.tensor([[0., 1.], [0., 0.]]))", call_matrix_exp, nullptr, kMethod},
+    {"linalg_lstsq(Tensor input, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)", "X with the least squares of input @ X - b, the smallest one if there are several. All drivers compute it in the same way; all but 'gelsy', the default, give the residuals too, where there are more rows than columns and all columns count, all but 'gels' the rank, and 'gelsd' and 'gelss' the singular values.", "pyburn.linalg.lstsq(pyburn.tensor([[1., 0.], [1., 1.], [1., 2.]]), pyburn.tensor([[1.], [2.], [3.]])).solution", call_linalg_lstsq, nullptr, kMethod},
+    {"linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", "Sums of the products of two batches of vectors along dim.", "pyburn.linalg.vecdot(pyburn.ones(2, 3), pyburn.ones(3))", call_linalg_vecdot, nullptr, 0},
     {"sort(Tensor input, int dim=-1, bool descending=False, bool stable=False) -> (Tensor values, Tensor indices)", "The elements in order along dim, and where they were. Equal elements keep their order.", "pyburn.sort(pyburn.tensor([2., 3., 1.]))", call_sort, into_sort, kMethod},
     {"topk(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", "The k largest (or smallest) elements along dim, largest first, and their positions.", "pyburn.topk(pyburn.tensor([2., 3., 1.]), 2)", call_topk, into_topk, kMethod},
     {"kthvalue(Tensor input, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", "The k-th smallest element along dim (counted from 1) and its position.", "pyburn.kthvalue(pyburn.tensor([2., 3., 1.]), 2)", call_kthvalue, into_kthvalue, kMethod},
@@ -2646,6 +3071,19 @@ const FunctionEntry kFunctions[] = {
     {"nanmedian(Tensor input) -> Tensor", "The middle one of the elements that are not NaN.", "pyburn.nanmedian(pyburn.tensor([2., float('nan'), 1.]))", call_nanmedian, nullptr, kMethod},
     {"argsort(Tensor input, int dim=-1, bool descending=False, bool stable=False) -> Tensor", "The indices that sort input along dim.", "pyburn.argsort(pyburn.tensor([2., 3., 1.]))", call_argsort, nullptr, kMethod},
     {"msort(Tensor input) -> Tensor", "The elements in order along the first axis.", "pyburn.msort(pyburn.tensor([2., 3., 1.]))", call_msort, into_msort, kMethod},
+    {"i0(Tensor input) -> Tensor", "The modified Bessel function of the first kind of order 0.", "pyburn.i0(pyburn.tensor([0., 1.]))", call_i0, into_i0, kMethod | kInPlace},
+    {"special_i0e(Tensor input) -> Tensor", "exp(-|x|) i0(x).", "pyburn.special.i0e(pyburn.tensor([0., 1.]))", call_special_i0e, into_special_i0e, kMethod | kInPlace},
+    {"special_i1(Tensor input) -> Tensor", "The modified Bessel function of the first kind of order 1.", "pyburn.special.i1(pyburn.tensor([0., 1.]))", call_special_i1, into_special_i1, kMethod | kInPlace},
+    {"special_i1e(Tensor input) -> Tensor", "exp(-|x|) i1(x).", "pyburn.special.i1e(pyburn.tensor([0., 1.]))", call_special_i1e, into_special_i1e, kMethod | kInPlace},
+    {"special_erfcx(Tensor input) -> Tensor", "exp(x^2) erfc(x), without underflow where x is large.", "pyburn.special.erfcx(pyburn.tensor([0., 30.]))", call_special_erfcx, into_special_erfcx, kMethod | kInPlace},
+    {"special_ndtri(Tensor input) -> Tensor", "The inverse of ndtr: where the standard normal distribution function has the given value.", "pyburn.special.ndtri(pyburn.tensor([0.5, 0.975]))", call_special_ndtri, into_special_ndtri, kMethod | kInPlace},
+    {"special_zeta(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "The zeta function of Hurwitz: the sum of (k + other)^-input over k from 0.", "pyburn.special.zeta(2., pyburn.tensor([1., 2.]))", call_special_zeta, into_special_zeta, kMethod | kInPlace},
+    {"igamma(Tensor input, Tensor other) -> Tensor", "The regularised lower incomplete gamma function: the integral of t^(input - 1) exp(-t) up to other, over all of it.", "pyburn.igamma(pyburn.tensor([1.]), pyburn.tensor([2.]))", call_igamma, into_igamma, kMethod | kInPlace},
+    {"igammac(Tensor input, Tensor other) -> Tensor", "The regularised upper incomplete gamma function: 1 - igamma(input, other).", "pyburn.igammac(pyburn.tensor([1.]), pyburn.tensor([2.]))", call_igammac, into_igammac, kMethod | kInPlace},
+    {"special_ndtr(Tensor input) -> Tensor", "The standard normal distribution function.", "pyburn.special.ndtr(pyburn.tensor([0., 1.96]))", call_special_ndtr, nullptr, kMethod},
+    {"special_log_ndtr(Tensor input) -> Tensor", "The logarithm of ndtr, without underflow where x is very negative.", "pyburn.special.log_ndtr(pyburn.tensor([0., -40.]))", call_special_log_ndtr, nullptr, kMethod},
+    {"special_xlog1py(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "input * log(1 + other), and 0 where input is 0.", "pyburn.special.xlog1py(pyburn.tensor([0., 2.]), pyburn.tensor([-1., 1.]))", call_special_xlog1py, nullptr, kMethod},
+    {"mvlgamma(Tensor input, int p) -> Tensor", "The logarithm of the gamma function of p variables.", "pyburn.mvlgamma(pyburn.tensor([3., 4.]), 2)", call_mvlgamma, into_mvlgamma, kMethod | kInPlace},
     {"unbind(Tensor input, int dim=0) -> Tensor[]", "The parts at each index along dim, which goes away; views.", "pyburn.unbind(pyburn.tensor([[1, 2], [3, 4]]), 1)", call_unbind, nullptr, kMethod},
     {"split(Tensor input, int split_size_or_sections, int dim=0) -> Tensor[]", "Pieces of equal size along dim, the last one possibly smaller; views.", "pyburn.split(pyburn.arange(5), 2)", call_split, nullptr, kMethod},
     {"split.sizes(Tensor input, int[] split_size_or_sections, int dim=0) -> Tensor[]", "Pieces of the given sizes along dim; views.", "pyburn.split(pyburn.arange(5), [1, 4])", call_split_sizes, nullptr, kMethod},
@@ -2712,6 +3150,10 @@ const FunctionEntry kFunctions[] = {
     {"as_strided(Tensor input, int[] size, int[] stride, int? storage_offset=None) -> Tensor", "A view with any size and strides on the storage of input; the offset is the input's unless given.", "pyburn.as_strided(pyburn.arange(6), (2, 2), (1, 2))", call_as_strided, nullptr, kMethod},
     {"diagonal(Tensor input, int offset=0, int dim1=0, int dim2=1) -> Tensor", "The diagonal of two axes as a new last axis; offset shifts it to the right, or down when negative. A view.", "pyburn.diagonal(pyburn.arange(9).view(3, 3), 1)", call_diagonal, nullptr, kMethod},
     {"unfold(Tensor input, int dimension, int size, int step) -> Tensor", "All windows of the given size along an axis, step apart; their elements are a new last axis. A view.", "pyburn.arange(5).unfold(0, 3, 1)", call_unfold, nullptr, kMethod},
+    {"hann_window(int window_length, bool periodic=True, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "0.5 - 0.5 cos(2 pi n / N) for n below window_length; N is that length, or one less if the window is not periodic.", "pyburn.hann_window(4)", call_hann_window, nullptr, 0},
+    {"hamming_window(int window_length, bool periodic=True, float alpha=0.54, float beta=0.46, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "alpha - beta cos(2 pi n / N).", "pyburn.hamming_window(4)", call_hamming_window, nullptr, 0},
+    {"blackman_window(int window_length, bool periodic=True, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N).", "pyburn.blackman_window(4)", call_blackman_window, nullptr, 0},
+    {"bartlett_window(int window_length, bool periodic=True, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "1 - |2 n / N - 1|: a triangle.", "pyburn.bartlett_window(4)", call_bartlett_window, nullptr, 0},
 };
 const size_t kFunctionCount = sizeof(kFunctions) / sizeof(kFunctions[0]);
 

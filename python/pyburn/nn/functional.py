@@ -28,6 +28,7 @@ from .._core import (
     cosine_embedding_loss,
     cosine_similarity,
     cross_entropy,
+    ctc_loss,
     dropout,
     dropout1d,
     dropout2d,
@@ -35,10 +36,14 @@ from .._core import (
     embedding,
     embedding_bag,
     feature_alpha_dropout,
+    fractional_max_pool2d_with_indices,
+    fractional_max_pool3d_with_indices,
+    gaussian_nll_loss,
     gelu,
     glu,
     grid_sample,
     group_norm,
+    gumbel_softmax,
     hardshrink,
     hinge_embedding_loss,
     huber_loss,
@@ -55,15 +60,22 @@ from .._core import (
     lp_pool2d,
     lp_pool3d,
     margin_ranking_loss,
+    max_pool1d_with_indices,
+    max_pool2d_with_indices,
+    max_pool3d_with_indices,
     max_unpool1d,
     max_unpool2d,
     max_unpool3d,
     mse_loss,
+    multi_margin_loss,
+    multilabel_margin_loss,
+    multilabel_soft_margin_loss,
     nll_loss,
     normalize,
     one_hot,
     pad,
     pairwise_distance,
+    pdist,
     pixel_shuffle,
     pixel_unshuffle,
     poisson_nll_loss,
@@ -82,10 +94,26 @@ from .._core import (
     tanhshrink,
     triplet_margin_loss,
 )
+from .._core import adaptive_max_pool1d as adaptive_max_pool1d_with_indices
+from .._core import adaptive_max_pool2d as adaptive_max_pool2d_with_indices
+from .._core import adaptive_max_pool3d as adaptive_max_pool3d_with_indices
+from .._core import channel_shuffle as native_channel_shuffle
 from .._core import col2im as fold
 from .._core import im2col as unfold
 from . import legacy as _legacy
 from .pooling import adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d, max_pool1d, max_pool2d, max_pool3d
+from .losses import triplet_margin_with_distance_loss
+from .pooling import (
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+    fractional_max_pool2d,
+    fractional_max_pool3d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+)
+from .upsampling import upsample, upsample_bilinear, upsample_nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,6 +147,7 @@ elu = _with_inplace("elu", 1)
 celu = _with_inplace("celu", 1)
 hardtanh = _with_inplace("hardtanh", 2)
 threshold = _with_inplace("threshold", 2)
+rrelu = _with_inplace("rrelu", 3)
 relu_ = _core.Tensor.relu_
 leaky_relu_ = _core.Tensor.leaky_relu_
 elu_ = _core.Tensor.elu_
@@ -126,6 +155,7 @@ selu_ = _core.Tensor.selu_
 celu_ = _core.Tensor.celu_
 hardtanh_ = _core.Tensor.hardtanh_
 threshold_ = _core.Tensor.threshold_
+rrelu_ = _core.Tensor.rrelu_
 
 globals().update({name: _legacy.with_legacy_arguments(getattr(_core, name), arguments) for name, arguments in _legacy.LOSSES.items()})
 globals().update({name: _legacy.with_implicit_axis(getattr(_core, name)) for name in ("softmax", "log_softmax", "softmin")})
@@ -148,10 +178,13 @@ __all__ = [
     "adaptive_avg_pool2d",
     "adaptive_avg_pool3d",
     "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices",
     "adaptive_max_pool2d",
+    "adaptive_max_pool2d_with_indices",
     "adaptive_max_pool3d",
-    "alpha_dropout",
+    "adaptive_max_pool3d_with_indices",
     "affine_grid",
+    "alpha_dropout",
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
@@ -160,9 +193,9 @@ __all__ = [
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "celu",
+    "celu_",
     "channel_shuffle",
     "conv1d",
-    "celu_",
     "conv2d",
     "conv3d",
     "conv_transpose1d",
@@ -171,33 +204,39 @@ __all__ = [
     "cosine_embedding_loss",
     "cosine_similarity",
     "cross_entropy",
+    "ctc_loss",
     "dropout",
     "dropout1d",
     "dropout2d",
     "dropout3d",
     "elu",
+    "elu_",
     "embedding",
     "embedding_bag",
     "feature_alpha_dropout",
     "fold",
+    "fractional_max_pool2d",
+    "fractional_max_pool2d_with_indices",
+    "fractional_max_pool3d",
+    "fractional_max_pool3d_with_indices",
     "gaussian_nll_loss",
-    "elu_",
     "gelu",
     "glu",
+    "grid_sample",
     "group_norm",
+    "gumbel_softmax",
     "hardshrink",
     "hardsigmoid",
     "hardswish",
     "hardtanh",
+    "hardtanh_",
     "hinge_embedding_loss",
     "huber_loss",
     "instance_norm",
-    "grid_sample",
     "interpolate",
     "kl_div",
     "l1_loss",
     "layer_norm",
-    "hardtanh_",
     "leaky_relu",
     "leaky_relu_",
     "linear",
@@ -209,26 +248,36 @@ __all__ = [
     "lp_pool3d",
     "margin_ranking_loss",
     "max_pool1d",
+    "max_pool1d_with_indices",
     "max_pool2d",
+    "max_pool2d_with_indices",
     "max_pool3d",
+    "max_pool3d_with_indices",
     "max_unpool1d",
     "max_unpool2d",
     "max_unpool3d",
     "mish",
     "mse_loss",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
+    "native_channel_shuffle",
     "nll_loss",
     "normalize",
     "one_hot",
     "pad",
     "pairwise_distance",
+    "pdist",
     "pixel_shuffle",
     "pixel_unshuffle",
     "poisson_nll_loss",
     "prelu",
     "relu",
-    "relu_",
     "relu6",
+    "relu_",
     "rms_norm",
+    "rrelu",
+    "rrelu_",
     "scaled_dot_product_attention",
     "selu",
     "selu_",
@@ -244,7 +293,11 @@ __all__ = [
     "tanh",
     "tanhshrink",
     "threshold",
-    "triplet_margin_loss",
-    "unfold",
     "threshold_",
+    "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
+    "unfold",
+    "upsample",
+    "upsample_bilinear",
+    "upsample_nearest",
 ]

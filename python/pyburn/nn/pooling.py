@@ -40,6 +40,25 @@ def _adaptive_max_pool(axes: int) -> Callable[..., Any]:
     )
 
 
+def _fractional_max_pool(axes: int) -> Callable[..., Any]:
+    both = getattr(_core, f"fractional_max_pool{axes}d_with_indices")
+
+    def fractional_max_pool(
+        input: Any,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Any = None,
+    ) -> Any:
+        results = both(input, kernel_size, output_size, output_ratio, _random_samples)
+        return results if return_indices else results[0]
+
+    example = f">>> pyburn.nn.functional.fractional_max_pool{axes}d(pyburn.ones(1, 1{', 5' * axes}), 2, 3).shape"
+    doc = f"The largest elements of windows at random places; with return_indices also where in their planes they are.\n\n{example}"
+    return _named(fractional_max_pool, f"fractional_max_pool{axes}d", doc)
+
+
 def _named(function: Callable[..., Any], name: str, doc: str) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
@@ -48,3 +67,4 @@ def _named(function: Callable[..., Any], name: str, doc: str) -> Callable[..., A
 
 max_pool1d, max_pool2d, max_pool3d = (_max_pool(axes) for axes in (1, 2, 3))
 adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = (_adaptive_max_pool(axes) for axes in (1, 2, 3))
+fractional_max_pool2d, fractional_max_pool3d = (_fractional_max_pool(axes) for axes in (2, 3))

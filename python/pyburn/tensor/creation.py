@@ -45,6 +45,88 @@ def as_tensor(data: Any, dtype: DTypeLike | None = None, device: DeviceLike | No
     return _core._tensor(data, dtype, device, False)
 
 
+def asarray(
+    obj: Any, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, copy: bool | None = None, requires_grad: bool = False
+) -> Tensor:
+    """obj as a tensor: with a copy (copy=True), without one (copy=False; an error where that cannot be), or as needed.
+
+    >>> x = pyburn.ones(2)
+    >>> pyburn.asarray(x) is x
+    True
+    """
+    if copy:
+        made = tensor(obj, dtype=dtype, device=device)
+    else:
+        made = as_tensor(obj, dtype, device)
+        if copy is False:
+            source = obj if isinstance(obj, Tensor) else from_numpy(obj) if hasattr(obj, "__array_interface__") else None
+            if source is None or source.data_ptr() != made.data_ptr():
+                raise ValueError("[asarray] a copy is needed: got copy=False")
+    if requires_grad and not made.requires_grad:
+        made = made.detach() if made is obj else made
+        _core._set_requires_grad(made, True)
+    return made
+
+
+def scalar_tensor(s: Any, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
+    """A tensor without axes that holds one number, of the default dtype if none is given.
+
+    >>> pyburn.scalar_tensor(2)
+    tensor(2.)
+    """
+    return _core.full((), s, dtype=dtype or _core.get_default_dtype(), device=device, requires_grad=requires_grad)
+
+
+def empty_strided(
+    size: Sequence[int],
+    stride: Sequence[int],
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of the given size and strides; what it holds is not specified (here: zeros).
+
+    >>> pyburn.empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+    elements = 0 if 0 in size else 1 + sum((n - 1) * s for n, s in zip(size, stride))
+    made = _core.as_strided(_core.empty(elements, dtype=dtype, device=device), size, stride).detach()
+    if requires_grad:
+        _core._set_requires_grad(made, True)
+    return made
+
+
+def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], **options: Any) -> Tensor:
+    """A tensor of the given size whose axes lie in memory in the given order, the last one side by side.
+
+    >>> pyburn.empty_permuted((2, 3), (1, 0)).stride()
+    (1, 2)
+    """
+    stride, step = [0] * len(size), 1
+    for axis in reversed(physical_layout):
+        stride[axis] = step
+        step *= max(size[axis], 1)
+    return empty_strided(size, stride, **options)
+
+
+def frombuffer(buffer: Any, *, dtype: DTypeLike, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+    """A vector on the memory of an object that has a buffer, from the byte `offset` on. A read-only one is copied.
+
+    >>> pyburn.frombuffer(bytearray([1, 2, 3, 4]), dtype=pyburn.uint8, offset=1)
+    tensor([2, 3, 4], dtype=pyburn.uint8)
+    """
+    import numpy as np
+
+    name = dtype if isinstance(dtype, str) else dtype.name
+    made = from_numpy(np.frombuffer(buffer, np.uint16 if name == "bfloat16" else name, count, offset))
+    if name == "bfloat16":
+        made = made.view(_core.bfloat16)
+    if requires_grad:
+        _core._set_requires_grad(made, True)
+    return made
+
+
 def _may_be_shared(array: Any) -> bool:
     flags = getattr(array, "flags", None)
     return bool(getattr(array, "ndim", 0)) and bool(flags and flags.writeable and flags.aligned) and all(s >= 0 for s in array.strides)

@@ -135,6 +135,15 @@ def new_tensor(self: Tensor, data: Any, **options: Any) -> Tensor:
     return creation.tensor(data, **_like(self, options))
 
 
+def new_empty_strided(self: Tensor, size: Sequence[int], stride: Sequence[int], **options: Any) -> Tensor:
+    """A tensor of another size and strides with this dtype and device; what it holds is not specified.
+
+    >>> pyburn.zeros(2).new_empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+    return creation.empty_strided(size, stride, **_like(self, options))
+
+
 def tolist(self: Tensor) -> Any:
     """The elements as nested lists of Python numbers; one number for a tensor without axes.
 
@@ -227,6 +236,15 @@ def polygamma(self: Tensor, n: int) -> Tensor:
     return _core.polygamma(n, self)
 
 
+def polygamma_(self: Tensor, n: int) -> Tensor:
+    """The form of polygamma that changes the tensor itself.
+
+    >>> pyburn.tensor([1.0]).polygamma_(1)
+    tensor([1.6449])
+    """
+    return self.copy_(_core.polygamma(n, self))
+
+
 def where(self: Tensor, condition: Tensor, other: Tensor | Number) -> Tensor:
     """The elements where condition holds, those of other elsewhere.
 
@@ -239,9 +257,9 @@ def where(self: Tensor, condition: Tensor, other: Tensor | Number) -> Tensor:
 def install() -> None:
     """Gives the Tensor class its methods."""
     for function in (
-        to, cpu, type_as, nonzero, new_zeros, new_ones, new_empty, new_full, new_tensor, tolist, numpy,
+        to, cpu, type_as, nonzero, new_zeros, new_ones, new_empty, new_full, new_empty_strided, new_tensor, tolist, numpy,
         __array__, __dlpack__, __dlpack_device__, __format__, __reversed__, unique,
-        unique_consecutive, polygamma, where,
+        unique_consecutive, polygamma, polygamma_, where,
     ):  # fmt: skip
         setattr(Tensor, function.__name__, function)
     dtypes = {"float": "float32", "double": "float64", "half": "float16", "int": "int32", "long": "int64", "short": "int16", "char": "int8",

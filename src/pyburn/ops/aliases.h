@@ -28,6 +28,7 @@ inline constexpr Alias kAliases[] = {
     {"not_equal", "ne"},
     {"sgn", "sign"},
     {"subtract", "sub"},
+    {"trapz", "trapezoid"},
     {"true_divide", "div"},
 };
 

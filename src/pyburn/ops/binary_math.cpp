@@ -31,6 +31,11 @@ Meta infer_wide(const Binary& a, Metas in) {
   return infer_binary(a, in);
 }
 
+Meta infer_integers(const Binary& a, Metas in) {
+  require<DTypeError>(is_integral(in[0].dtype) && in[0].dtype != DType::boolean, "expected integers: got {}", in[0].dtype);
+  return infer_binary(a, in);
+}
+
 Grads grad_floor_divide(const Binary& a, const GradContext& c) {
   auto flat = [&] { return zeros_like(c.dy()); };
   return gradients(a, c, flat, flat);
@@ -159,6 +164,16 @@ t(2, 3, dtype=i64), -2
 t(5, dtype=f16), t(5, dtype=f16)
 tensor([1., -2., 0., 3.]), tensor([-0., 0., -1., nan])
 t(2, 3), t(4, 5) ! shapes do not broadcast)";
+constexpr const char* kDivisors = R"(
+t(2, 3, dtype=i64), t(2, 3, dtype=i64)
+t(2, 1, dtype=i64), t(1, 3, dtype=i64)
+t(dtype=i64), t(2, dtype=i64)
+t(0, 3, dtype=i64), t(1, 3, dtype=i64)
+t(4, 3, dtype=i64).T, t(3, 4, dtype=i64)
+t(5, dtype=u8), t(5, dtype=i32)
+tensor([12, -18, 0, 0, 7]), tensor([18, 12, 5, 0, -7])
+t(2, dtype=i64), t(3, dtype=i64) ! shapes do not broadcast
+t(2), t(2) ! integers)";
 constexpr const char* kHeaviside = R"(
 t(2, 3), t(2, 3)
 t(2, 1), t(1, 3)
@@ -261,6 +276,16 @@ constinit OpInfo heaviside = elementwise(define<Binary, infer_binary<Binary>>({.
                                              .torch = "lambda x, v: torch.heaviside(x.detach(), v.detach())",
                                              .example = "pyburn.heaviside(pyburn.tensor([-1., 0., 1.]), pyburn.tensor(0.5))"}),
     Cast::promote, kHeaviside);
+constinit OpInfo gcd = elementwise(define<Binary, infer_integers>({.schema = "gcd(Tensor input, Tensor other) -> Tensor",
+                                       .doc = "The greatest common divisors of integers; 0 for two zeros.",
+                                       .no_grad = "integers have none",
+                                       .example = "pyburn.gcd(pyburn.tensor([12, 8]), pyburn.tensor([18, 0]))"}),
+    Cast::promote, kDivisors);
+constinit OpInfo lcm = elementwise(define<Binary, infer_integers>({.schema = "lcm(Tensor input, Tensor other) -> Tensor",
+                                       .doc = "The least common multiples of integers; 0 where one of them is 0.",
+                                       .no_grad = "integers have none",
+                                       .example = "pyburn.lcm(pyburn.tensor([12, 8]), pyburn.tensor([18, 0]))"}),
+    Cast::promote, kDivisors);
 }  // namespace op
 
 namespace {
@@ -280,7 +305,7 @@ TensorHandle fn::ldexp(const TensorHandle& input, const TensorHandle& other) { r
 
 void register_binary_math(OpTable& table) {
   table.add({&op::floor_divide, &op::remainder, &op::fmod, &op::atan2, &op::hypot, &op::xlogy, &op::logaddexp, &op::logaddexp2,
-      &op::copysign, &op::fmax, &op::fmin, &op::nextafter, &op::heaviside});
+      &op::copysign, &op::fmax, &op::fmin, &op::nextafter, &op::heaviside, &op::gcd, &op::lcm});
   table.add(functions);
 }
 

@@ -18,7 +18,7 @@ namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "grid_sample(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None) -> Tensor",
         .doc = "input (N, C, H, W) at the places of grid (N, h, w, 2), which are (x, y) between -1 and 1; volumes likewise. mode is "
-               "bilinear or nearest, padding_mode (for places outside) zeros, border or reflection.",
+               "bilinear, nearest or (for images) bicubic, padding_mode (for places outside) zeros, border or reflection.",
         .torch = "torch.nn.functional.grid_sample",
         .example = "pyburn.grid_sample(pyburn.ones(1, 1, 4, 4), pyburn.zeros(1, 2, 2, 2)).shape",
         .samples = R"(
@@ -29,12 +29,17 @@ t(1, 1, 4, 5), t(1, 2, 3, 2), 'bilinear', 'reflection', True
 t(1, 1, 4, 5), t(1, 2, 3, 2), align_corners=True
 t(1, 2, 4, 5), t(1, 2, 3, 2).constant, 'nearest'
 t(1, 1, 2, 3, 4), t(1, 2, 1, 2, 3)
+t(1, 2, 4, 5), t(1, 2, 3, 2), 'bicubic'
+t(1, 1, 4, 5), t(1, 2, 3, 2), 'bicubic', 'border', True
+t(1, 1, 4, 5), t(1, 2, 3, 2), 'bicubic', 'reflection'
+t(1, 1, 4, 5), t(1, 2, 3, 2), 'bicubic', 'reflection', True
 t(0, 2, 4, 5), t(0, 2, 3, 2)
 t(1, 4, 5, 2).permute(0, 3, 1, 2), t(1, 2, 3, 2)
 t(1, 1, 4, 5).expand(1, 2, 4, 5), t(1, 2, 3, 2)
 t(1, 1, 4, 5, dtype=f64), t(1, 2, 3, 2, dtype=f64)
 t(), t(1, 2, 3, 2) ! axes
 t(1, 1, 4, 5), t(1, 2, 3, 3) ! coordinates
+t(1, 1, 2, 3, 4), t(1, 2, 1, 2, 3), 'bicubic' ! images
 t(1, 1, 4, 5), t(1, 2, 3, 2), 'cubic' ! mode)"},
     {.schema = "affine_grid(Tensor theta, int[] size, bool? align_corners=None) -> Tensor",
         .doc =
@@ -71,11 +76,46 @@ TensorHandle reflected(const TensorHandle& x, double low, double high) {
 }
 
 // The coordinate along an axis of `extent` elements, in elements.
-TensorHandle position(const TensorHandle& grid, int64_t extent, const std::string& padding_mode, bool align_corners) {
+TensorHandle position(const TensorHandle& grid, int64_t extent, bool align_corners) {
+  const double n = double(extent);
+  return align_corners ? (grid + 1.0) * ((n - 1) / 2) : ((grid + 1.0) * n - 1.0) / 2.0;
+}
+// Coordinates outside, moved inside as the padding mode says.
+TensorHandle padded(TensorHandle x, int64_t extent, const std::string& padding_mode, bool align_corners) {
   const double n = double(extent), last = n - 1;
-  TensorHandle x = align_corners ? (grid + 1.0) * (last / 2) : ((grid + 1.0) * n - 1.0) / 2.0;
   if (padding_mode == "reflection") x = align_corners ? reflected(x, 0, last) : reflected(x, -0.5, n - 0.5);
   return padding_mode == "zeros" ? x : clipped(x, 0, last);
+}
+// How much the elements at -1, 0, 1 and 2 count for a place `x` after 0: cubic pieces with slope -0.75 at distance 1.
+Tensors cubic_shares(const TensorHandle& x) {
+  constexpr double a = -0.75;
+  auto near = [](const TensorHandle& d) { return ((d * (a + 2) - (a + 3)) * d) * d + 1.0; };
+  auto far = [](const TensorHandle& d) { return ((d * a - 5 * a) * d + 8 * a) * d - 4 * a; };
+  return {far(x + 1.0), near(x), near(1.0 - x), far(2.0 - x)};
+}
+
+// The elements around a place along one axis.
+struct Tap {
+  TensorHandle place, inside, share;  // no share: it is the only one
+};
+SmallVector<Tap, 4> taps_of(
+    const TensorHandle& grid, int64_t extent, const std::string& mode, const std::string& padding_mode, bool align) {
+  const bool cubic = mode == "bicubic";
+  const TensorHandle free = position(grid, extent, align), at = cubic ? free : padded(free, extent, padding_mode, align);
+  SmallVector<Tap, 4> taps;
+  auto add = [&](TensorHandle x, const TensorHandle& share) {
+    if (cubic) x = padded(x, extent, padding_mode, align);
+    taps.push_back({cast(x, DType::int64), where(ge(x, 0.0), le(x, double(extent - 1)), false), share});
+  };
+  if (mode == "nearest") {
+    add(rounded(at), {});
+    return taps;
+  }
+  const TensorHandle lower = floored(at), fraction = at - lower;
+  const Tensors shares = cubic ? cubic_shares(fraction) : Tensors{1.0 - fraction, fraction};
+  const TensorHandle first = detach(lower);
+  for (int64_t k = 0; k < shares.size(); ++k) add(first + double(k - (cubic ? 1 : 0)), shares[k]);
+  return taps;
 }
 
 }  // namespace
@@ -86,39 +126,36 @@ TensorHandle fn::grid_sample(const TensorHandle& input, const TensorHandle& grid
   const Shape &x = input.shape(), &g = grid.shape();
   require((axes == 2 || axes == 3) && g.rank() == input.rank(), "expected 4 or 5 axes of both: got {} and {}", x, g);
   require(g[0] == x[0] && g.back() == axes, "expected as many grids as images, with {} coordinates: got {} for {}", axes, g, x);
-  require<ValueError>(mode == "bilinear" || mode == "nearest", "mode is bilinear or nearest: got '{}'", mode);
+  require<ValueError>(mode == "bilinear" || mode == "nearest" || mode == "bicubic", "mode is bilinear, nearest or bicubic: got '{}'", mode);
+  require<ValueError>(mode != "bicubic" || axes == 2, "bicubic is for images: got {}", x);
   require<ValueError>(padding_mode == "zeros" || padding_mode == "border" || padding_mode == "reflection",
       "padding_mode is zeros, border or reflection: got '{}'", padding_mode);
   require<DTypeError>(is_floating(input.dtype()) && input.dtype() == grid.dtype(), "expected one floating dtype: got {} and {}",
       input.dtype(), grid.dtype());
-  const bool nearest = mode == "nearest";
   Dims extents;
-  Tensors positions, lower;
+  SmallVector<SmallVector<Tap, 4>, 3> taps;
+  int64_t combinations = 1;
   for (int i = 0; i < axes; ++i) {  // the last coordinate belongs to the first axis
     extents.push_back(x[2 + i]);
     require(x[2 + i] > 0, "expected extents of at least 1: got {}", x);
-    const TensorHandle p = position(select(grid, g.rank() - 1, axes - 1 - i), x[2 + i], padding_mode, align_corners.value_or(false));
-    positions.push_back(p);
-    lower.push_back(nearest ? rounded(p) : floored(p));
+    taps.push_back(taps_of(select(grid, g.rank() - 1, axes - 1 - i), x[2 + i], mode, padding_mode, align_corners.value_or(false)));
+    combinations *= taps[i].size();
   }
   Dims spread{x[0], x[1]};
   spread.append(g.begin() + 1, g.end() - 1);
   TensorHandle result;
-  for (int corner = 0; corner < (nearest ? 1 : 1 << axes); ++corner) {
+  for (int64_t c = 0; c < combinations; ++c) {
     TensorHandle index, inside, weight;
-    for (int i = 0; i < axes; ++i) {
-      const bool upper = corner >> i & 1;
-      const TensorHandle at = upper ? lower[i] + 1.0 : TensorHandle(lower[i]), place = cast(at, DType::int64);
-      const TensorHandle fits = where(ge(at, 0.0), le(at, double(extents[i] - 1)), false);
-      const TensorHandle fraction = positions[i] - lower[i], share = upper ? fraction : 1.0 - fraction;
-      index = i == 0 ? place : index * extents[i] + place;
-      inside = i == 0 ? fits : where(inside, fits, false);
-      if (!nearest) weight = i == 0 ? share : weight * share;
+    for (int64_t i = 0, rest = c; i < axes; rest /= taps[i].size(), ++i) {
+      const Tap& tap = taps[i][rest % taps[i].size()];
+      index = i == 0 ? tap.place : index * extents[i] + tap.place;
+      inside = i == 0 ? tap.inside : where(inside, tap.inside, false);
+      if (tap.share.defined()) weight = i == 0 ? tap.share : weight * tap.share;
     }
     const TensorHandle places = expand(unsqueeze(where(inside, index, 0), 1), spread), seen = expand(unsqueeze(inside, 1), spread);
     TensorHandle part = where(seen, unpool_input(input, places, extents, false), 0.0);
-    if (!nearest) part = part * unsqueeze(weight, 1);
-    result = corner == 0 ? part : result + part;
+    if (weight.defined()) part = part * unsqueeze(weight, 1);
+    result = c == 0 ? part : result + part;
   }
   return result;
 }

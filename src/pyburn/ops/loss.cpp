@@ -1,6 +1,7 @@
 // Losses of two tensors of one shape, and distances. Written in public operations: fusion makes one pass of them.
 #include "pyburn/ops/generated/loss.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -251,7 +252,7 @@ t(3, 2).T, t(2, 3)
 t(1, 3).expand(2, 3), t(2, 3)
 t(), t() ! axis
 t(2, 3), t(2, 4) ! shapes do not broadcast)"},
-    {.schema = "cdist(Tensor x1, Tensor x2, float p=2.0) -> Tensor",
+    {.schema = "cdist(Tensor x1, Tensor x2, float p=2.0, str compute_mode='use_mm_for_euclid_dist_if_necessary') -> Tensor",
         .doc = "The distance of order p of every row of x1 (..., P, M) from every row of x2 (..., R, M).",
         .example = "pyburn.cdist(pyburn.zeros(1, 4), pyburn.ones(2, 4))",
         .samples = R"(
@@ -259,10 +260,12 @@ t(2, 3), t(4, 3)
 t(2, 3), t(4, 3), 1.0
 t(2, 2, 3), t(2, 4, 3), 3.0
 t(2, 3), t(4, 3), inf
+t(2, 3), t(4, 3), compute_mode='donot_use_mm_for_euclid_dist'
 t(0, 3), t(4, 3)
 t(3, 2).T, t(4, 3)
 t(1, 3).expand(2, 3), t(4, 3)
 t(), t(3) ! at least 2
+t(2, 3), t(4, 3), compute_mode='fast' ! compute_mode
 t(2, 3), t(4, 2) ! columns)"},
 };
 
@@ -390,7 +393,11 @@ TensorHandle fn::pairwise_distance(const TensorHandle& x1, const TensorHandle& x
   require(x1.rank() > 0 && x2.rank() > 0, "expected at least one axis: got {} and {}", x1.shape(), x2.shape());
   return linalg_vector_norm(x1 - x2 + eps, p, Dims{-1}, keepdim);
 }
-TensorHandle fn::cdist(const TensorHandle& x1, const TensorHandle& x2, double p) {
+TensorHandle fn::cdist(const TensorHandle& x1, const TensorHandle& x2, double p, const std::string& compute_mode) {
+  // One way of computing serves all modes: it is the exact one.
+  constexpr const char* kModes[] = {"use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"};
+  require<ValueError>(std::find(std::begin(kModes), std::end(kModes), compute_mode) != std::end(kModes),
+      "compute_mode is '{}', '{}' or '{}': got '{}'", kModes[0], kModes[1], kModes[2], compute_mode);
   require(x1.rank() >= 2 && x2.rank() >= 2, "expected at least 2 axes: got {} and {}", x1.shape(), x2.shape());
   require(x1.shape().back() == x2.shape().back(), "expected equal numbers of columns: got {} and {}", x1.shape(), x2.shape());
   return linalg_vector_norm(unsqueeze(x1, -2) - unsqueeze(x2, -3), p, Dims{-1});

@@ -6,6 +6,7 @@
 
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/join.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/transcendental.h"
@@ -54,19 +55,31 @@ Grads grad_nansum(const Reduce& a, const GradContext& c) {
   const TensorHandle x = c.input(0);
   return {spread(c.dy(), a, c.meta(0)) * eq(x, x)};
 }
-TensorHandle product_over(const TensorHandle& x, const Reduce& a) {
-  InputList in;
-  in.add(x);
-  return call(op::prod, Reduce{a.dim, true, x.dtype()}, in);
+// Of each element of the rows of x (rows, n), dy times the product of the others. Neighbours are multiplied until one product is left, and
+// on the way back each of two gets the other's: no division, so derivatives of every order hold where elements are 0.
+TensorHandle products_of_others(const TensorHandle& x, const TensorHandle& dy) {
+  const int64_t rows = x.shape()[0], n = x.shape()[1], half = n / 2;
+  if (n == 1) return dy;
+  const TensorHandle even = slice(x, 1, 0, 2 * half, 2), odd = slice(x, 1, 1, 2 * half, 2), last = slice(x, 1, 2 * half);
+  const TensorHandle outside = products_of_others(2 * half == n ? even * odd : cat({even * odd, last}, 1), dy);
+  const TensorHandle pairs = slice(outside, 1, 0, half);
+  const TensorHandle dx = reshape(stack({pairs * odd, pairs * even}, 2), Dims{rows, 2 * half});
+  return 2 * half == n ? dx : cat({dx, slice(outside, 1, half)}, 1);
 }
-// The product of the others, without a division by the element where it is 0.
 Grads grad_prod(const Reduce& a, const GradContext& c) {
   const TensorHandle x = c.input(0);
-  const TensorHandle zero = eq(x, 0), filled = where(zero, 1.0, x);
-  auto over = [&](const TensorHandle& t) { return spread(t, a.dim, true, c.meta(0).shape); };
-  const TensorHandle zeros = over(sum(zero, a.dim, true)), others = over(product_over(filled, a));
-  const TensorHandle dx = where(zero, where(eq(zeros, 1), others, 0.0), where(eq(zeros, 0), others / filled, 0.0));
-  return {spread(c.dy(), a, c.meta(0)) * dx};
+  if (x.numel() == 0 || x.rank() == 0) return {spread(c.dy(), a, c.meta(0))};
+  Dims order, back(x.rank(), 0), shape;  // the axes that go away last
+  for (bool reduced : {false, true})
+    for (int i = 0; i < x.rank(); ++i)
+      if ((std::find(a.dim.begin(), a.dim.end(), i) != a.dim.end()) == reduced) {
+        back[i] = order.size();
+        order.push_back(i);
+        shape.push_back(x.shape()[i]);
+      }
+  const int64_t n = count(x.shape(), a.dim), rows = x.numel() / n;
+  const TensorHandle dx = products_of_others(reshape(permute(x, order), Dims{rows, n}), reshape(c.dy(), Dims{rows, 1}));
+  return {permute(reshape(dx, shape), back)};
 }
 Grads grad_logsumexp(const Reduce& a, const GradContext& c) {
   return {spread(c.dy(), a, c.meta(0)) * exp(c.input(0) - spread(c.output(), a, c.meta(0)))};
@@ -181,7 +194,9 @@ t(3, 4).T, 0
 t(2, 1).expand(2, 5), dim=1
 t(2, 3, dtype=i64), dim=0
 t(2, 3, dtype=f16), dtype=f32
-tensor([[1., 0., 2.], [0., 0., 3.]]), dim=1
+tensor([[1., 0., 2.], [0., 0., 3.]]).smooth, dim=1
+tensor([[1., 0., 2., 3.5, 0.25], [0., 0., 3., -1., 0.5], [0., 2., 0., 0., 1.]]).smooth, dim=1
+tensor([[1., 0.], [2., 0.]]).smooth
 tensor([1., 0., 2.])
 t(2, 3), dim=2 ! dim out of range)"}));
 constinit OpInfo nansum = summing(define<Reduce, infer, grad_nansum>(

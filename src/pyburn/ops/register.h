@@ -9,17 +9,22 @@ void register_binary(OpTable&);
 void register_binary_math(OpTable&);
 void register_conv(OpTable&);
 void register_einsum(OpTable&);
+void register_linalg(OpTable&);
+void register_solvers(OpTable&);
 void register_copy(OpTable&);
+void register_bits(OpTable&);
 void register_grid_sample(OpTable&);
 void register_rnn(OpTable&);
 void register_rnn_steps(OpTable&);
 void register_interpolate(OpTable&);
 void register_attention(OpTable&);
 void register_pooling(OpTable&);
+void register_fractional_pool(OpTable&);
 void register_pool(OpTable&);
 void register_unfold(OpTable&);
 void register_convolutions(OpTable&);
 void register_fill(OpTable&);
+void register_window(OpTable&);
 void register_fused(OpTable&);
 void register_index(OpTable&);
 void register_logic(OpTable&);
@@ -29,13 +34,17 @@ void register_norm(OpTable&);
 void register_batch_norm(OpTable&);
 void register_softmax(OpTable&);
 void register_cross_entropy(OpTable&);
+void register_ctc_loss(OpTable&);
 void register_loss(OpTable&);
+void register_margin_loss(OpTable&);
 void register_optimise(OpTable&);
 void register_pointwise(OpTable&);
 void register_random(OpTable&);
 void register_dropout(OpTable&);
+void register_sampling(OpTable&);
 void register_reduce(OpTable&);
 void register_transcendental(OpTable&);
+void register_special(OpTable&);
 void register_axes(OpTable&);
 void register_join(OpTable&);
 void register_pad(OpTable&);
@@ -44,23 +53,28 @@ void register_split(OpTable&);
 void register_views(OpTable&);
 void register_scatter(OpTable&);
 void register_index_tensors(OpTable&);
+void register_selection(OpTable&);
 void register_overwrite(OpTable&);
 void register_embedding(OpTable&);
 void register_segment(OpTable&);
 void register_extremum(OpTable&);
 void register_moments(OpTable&);
+void register_calculus(OpTable&);
 void register_vector_norm(OpTable&);
 void register_scan(OpTable&);
 void register_sort(OpTable&);
 void register_search(OpTable&);
+void register_histogram(OpTable&);
 void register_unary(OpTable&);
 
 inline void register_operations(OpTable& table) {
   for (auto family : {
            register_copy,
            register_fill,
+           register_window,
            register_unary,
            register_transcendental,
+           register_special,
            register_activation,
            register_binary,
            register_binary_math,
@@ -69,18 +83,24 @@ inline void register_operations(OpTable& table) {
            register_reduce,
            register_extremum,
            register_moments,
+           register_calculus,
            register_vector_norm,
            register_scan,
            register_sort,
            register_search,
+           register_histogram,
            register_movement,
+           register_bits,
            register_matmul,
            register_einsum,
+           register_linalg,
+           register_solvers,
            register_conv,
            register_convolutions,
            register_unfold,
            register_pool,
            register_pooling,
+           register_fractional_pool,
            register_attention,
            register_interpolate,
            register_rnn_steps,
@@ -90,7 +110,9 @@ inline void register_operations(OpTable& table) {
            register_batch_norm,
            register_softmax,
            register_cross_entropy,
+           register_ctc_loss,
            register_loss,
+           register_margin_loss,
            register_index,
            register_axes,
            register_join,
@@ -100,11 +122,13 @@ inline void register_operations(OpTable& table) {
            register_views,
            register_scatter,
            register_index_tensors,
+           register_selection,
            register_overwrite,
            register_embedding,
            register_segment,
            register_random,
            register_dropout,
+           register_sampling,
            register_optimise,
            register_fused,
        })

@@ -8,6 +8,7 @@
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/join.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/generated/scan.h"
 #include "pyburn/ops/generated/transcendental.h"
@@ -95,7 +96,6 @@ t(2, 3), 2 ! dim out of range)";
 
 constexpr OpInfo running(OpInfo row) {
   row.cast = Cast::to_result;
-  row.in_place = true;
   row.samples = kScans;
   return row;
 }
@@ -111,11 +111,13 @@ namespace op {
 constinit OpInfo cumsum =
     running(define<Scan, infer, grad_cumsum>({.schema = "cumsum(Tensor input, int dim, *, DType? dtype=None) -> Tensor",
         .doc = "Running sums along dim.",
+        .in_place = true,
         .example = "pyburn.cumsum(pyburn.tensor([1., 2., 3.]), 0)"}));
 constinit OpInfo cumprod =
     running(define<Scan, infer, grad_cumprod>({.schema = "cumprod(Tensor input, int dim, *, DType? dtype=None) -> Tensor",
         .doc = "Running products along dim.",
         .saves = inputs | outputs,
+        .in_place = true,
         .example = "pyburn.cumprod(pyburn.tensor([1., 2., 3.]), 0)"}));
 constinit OpInfo logcumsumexp = define<Scan, infer_float, grad_logcumsumexp>({.schema = "logcumsumexp(Tensor input, int dim) -> Tensor",
     .doc = "The logarithm of running sums of exp(input) along dim.",
@@ -143,8 +145,8 @@ constinit OpInfo cummin = extremum({.schema = "cummin(Tensor input, int dim) -> 
 
 namespace {
 constinit FunctionInfo functions[] = {
-    {.schema = "diff(Tensor input, int n=1, int dim=-1) -> Tensor",
-        .doc = "Differences of neighbours along dim, n times.",
+    {.schema = "diff(Tensor input, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
+        .doc = "Differences of neighbours along dim, n times; prepend and append are joined to the ends first.",
         .example = "pyburn.diff(pyburn.tensor([1., 3., 2.]))",
         .samples = R"(
 t(2, 3)
@@ -152,6 +154,9 @@ t(2, 3), 2
 t(4, 3), dim=0
 t(2, 3), n=5
 t(2, 3), n=0
+t(2, 3), 1, -1, t(2, 1)
+t(2, 3), 2, 0, append=t(1, 3)
+t(2, 3), prepend=t(2, 2), append=t(2, 1)
 t(0, 3)
 t(3, 4).T
 t(2, 1).expand(2, 5)
@@ -163,13 +168,16 @@ t(3), -1 ! n)",
 };
 }  // namespace
 
-TensorHandle fn::diff(const TensorHandle& input, int64_t n, int64_t dim) {
+TensorHandle fn::diff(const TensorHandle& input, int64_t n, int64_t dim, const TensorHandle& prepend, const TensorHandle& append) {
   require(input.rank() > 0, "[diff] expected at least one axis: got rank 0");
   require<ValueError>(n >= 0, "[diff] expected n of at least 0: got {}", n);
   const int axis = normalise_dim(dim, input.rank());
-  TensorHandle y = input;
-  if (n == 0) return clone(y);
-  for (int64_t i = 0; i < std::min(n, input.shape()[axis] + 1); ++i) {
+  if (n == 0) return clone(input);
+  Tensors parts;
+  for (const TensorHandle* part : {&prepend, &input, &append})
+    if (part->defined()) parts.push_back(*part);
+  TensorHandle y = parts.size() == 1 ? input : cat(parts, axis);
+  for (int64_t i = 0, most = std::min(n, y.shape()[axis] + 1); i < most; ++i) {
     const TensorHandle later = slice(y, axis, 1), earlier = slice(y, axis, 0, -1);
     y = input.dtype() == DType::boolean ? ne(later, earlier) : later - earlier;
   }

@@ -145,14 +145,38 @@ t(0, 3), tensor([0.5]), 1 ! elements
 t(3), t(2, 2) ! one axis)";
 
 constinit FunctionInfo functions[] = {
-    {.schema = "searchsorted.number(Tensor sorted_sequence, Scalar values, *, bool out_int32=False, bool right=False) -> Tensor",
+    {.schema = "searchsorted.any(Tensor sorted_sequence, Tensor values, *, bool out_int32=False, bool right=False, str? side=None, Tensor? "
+               "sorter=None) -> Tensor",
+        .doc = "Where values would have to be inserted into a sequence that is sorted along its last axis, or would be in the order that "
+               "sorter gives, to keep it so: before equal elements, or after them with right or side='right'.",
+        .torch = "torch.searchsorted",
+        .example = "pyburn.searchsorted(pyburn.tensor([1., 3., 5.]), pyburn.tensor([3., 6.]))",
+        .samples = R"(
+tensor([1., 3., 5.]), tensor([[3., 6., 0.], [1., 4., 5.]])
+tensor([1., 3., 3., 5.]), tensor([3., 6., 0.]), right=True
+tensor([1., 3., 3., 5.]), tensor([3., 6., 0.]), side='right'
+tensor([1., 3., 3., 5.]), tensor([3., 6., 0.]), side='left'
+tensor([5., 1., 3.]), tensor([3., 6., 0.]), sorter=tensor([1, 2, 0])
+tensor([[1., 3., 5.], [2., 4., 6.]]), tensor([[3., 6.], [1., 4.]]), out_int32=True
+tensor([1., 3., 5.]), tensor(3.)
+tensor([[1., 2.], [3., 4.], [5., 6.]]).T, tensor([[3.], [4.]])
+tensor([1., 3., 5.]), t(2, 1).expand(2, 3)
+t(0), t(3)
+t(), t(2) ! axis
+tensor([1., 3.]), t(2), right=True, side='left' ! opposites
+tensor([1., 3.]), t(2), side='top' ! side
+tensor([1., 3.]), t(2), sorter=tensor([0]) ! sorter)"},
+    {.schema = "searchsorted.number(Tensor sorted_sequence, Scalar values, *, bool out_int32=False, bool right=False, str? side=None, "
+               "Tensor? sorter=None) -> Tensor",
         .doc = "Where a number would have to be inserted into a sorted vector.",
-        .torch = "lambda s, v, out_int32=False, right=False: torch.searchsorted(s, v, out_int32=out_int32, right=right)",
+        .torch = "torch.searchsorted",
         .example = "pyburn.searchsorted(pyburn.tensor([1., 3., 5.]), 3)",
         .samples = R"(
 tensor([1., 3., 5.]), 3
 tensor([1., 3., 5.]), 3.5, out_int32=True
 tensor([1, 3, 5]), 3, right=True
+tensor([1., 3., 3., 5.]), 3, side='right'
+tensor([5., 1., 3.]), 3, sorter=tensor([1, 2, 0])
 t(0), 1
 tensor([1., 2., 3., 4.])[::2], 3
 t(1).expand(3), 1
@@ -263,9 +287,26 @@ TensorHandle share(const TensorHandle& input, double q) {
 }
 }  // namespace
 
-TensorHandle fn::searchsorted(const TensorHandle& sorted_sequence, const Scalar& values, bool out_int32, bool right) {
+TensorHandle fn::searchsorted(const TensorHandle& sorted_sequence, const TensorHandle& values, bool out_int32, bool right,
+    const std::optional<std::string>& side, const TensorHandle& sorter) {
+  require<ValueError>(!side || *side == "left" || *side == "right", "side is 'left' or 'right': got '{}'", side.value_or(""));
+  require<ValueError>(
+      !side || !right || *side == "right", "side and right can't be set to opposites: got '{}' with right", side.value_or(""));
+  TensorHandle sequence = sorted_sequence;
+  if (sorter.defined()) {
+    require(
+        sorter.shape() == sequence.shape(), "sorter must have the shape of the sequence: got {} for {}", sorter.shape(), sequence.shape());
+    sequence = gather(sequence, -1, sorter);
+  }
+  InputList in;
+  in.add(sequence);
+  in.add(values);
+  return call(op::searchsorted, SearchSorted::from(sequence, values, out_int32, right || side == "right"), in);
+}
+TensorHandle fn::searchsorted(const TensorHandle& sorted_sequence, const Scalar& values, bool out_int32, bool right,
+    const std::optional<std::string>& side, const TensorHandle& sorter) {
   require(sorted_sequence.rank() <= 1, "values do not fit the sequences: got a number for {}", sorted_sequence.shape());
-  return searchsorted(sorted_sequence, full(Dims{}, values, {}, &sorted_sequence.device()), out_int32, right);
+  return searchsorted(sorted_sequence, full(Dims{}, values, {}, &sorted_sequence.device()), out_int32, right, side, sorter);
 }
 TensorHandle fn::bucketize(const TensorHandle& input, const TensorHandle& boundaries, bool out_int32, bool right) {
   require(boundaries.rank() == 1, "expected boundaries with one axis: got {}", boundaries.shape());

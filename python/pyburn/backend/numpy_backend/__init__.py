@@ -13,10 +13,13 @@ from ..interface import Backend
 from .activation import ActivationKernels
 from .binary import BinaryKernels
 from .binary_math import BinaryMathKernels
+from .bits import BitsKernels
 from .conv import ConvKernels
+from .ctc_loss import CtcLossKernels
 from .fill import FillKernels
 from .index import IndexKernels
 from .interpolate import InterpolateKernels
+from .linalg import LinalgKernels
 from .logic import LogicKernels
 from .pointwise import PointwiseKernels
 from .pool import PoolKernels
@@ -26,6 +29,7 @@ from .reduce import ReduceKernels
 from .scan import ScanKernels
 from .search import SearchKernels
 from .sort import SortKernels
+from .special import SpecialKernels
 from .transcendental import TranscendentalKernels
 from .unary import UnaryKernels
 
@@ -33,9 +37,11 @@ from .unary import UnaryKernels
 class NumpyBackend(
     UnaryKernels,
     TranscendentalKernels,
+    SpecialKernels,
     ActivationKernels,
     BinaryKernels,
     BinaryMathKernels,
+    BitsKernels,
     LogicKernels,
     PointwiseKernels,
     FillKernels,
@@ -45,8 +51,10 @@ class NumpyBackend(
     SearchKernels,
     IndexKernels,
     ProductsKernels,
+    LinalgKernels,
     RearrangeKernels,
     ConvKernels,
+    CtcLossKernels,
     PoolKernels,
     InterpolateKernels,
     Backend,

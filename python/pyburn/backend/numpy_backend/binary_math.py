@@ -36,6 +36,8 @@ class BinaryMathKernels:
     xlogy = binary("xlogy", xlogy)
     logaddexp = binary("logaddexp", np.logaddexp)
     logaddexp2 = binary("logaddexp2", np.logaddexp2)
+    gcd = binary("gcd", np.gcd)
+    lcm = binary("lcm", np.lcm)
     copysign = binary("copysign", np.copysign)
     fmax = binary("fmax", np.fmax)
     fmin = binary("fmin", np.fmin)

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/elementwise-inl.h"
@@ -36,6 +37,10 @@ template <class T>
 T floored_quotient(T x, T y) {
   if (std::is_signed_v<T> && y == T(-1)) return T(Unsigned<T>(0) - Unsigned<T>(x));
   return T((x - floored_rest(x, y)) / y);
+}
+template <class T>
+T magnitude(T x) {
+  return x < T(0) ? T(Unsigned<T>(0) - Unsigned<T>(x)) : x;
 }
 // Floats: by libm, which is slow but holds everywhere.
 template <std::floating_point T>
@@ -100,6 +105,11 @@ void add_binary_math(KernelTable& k) {
   binary(k, "floor_divide", Integers(), []<class T>(T x, T y) HWY_ATTR { return floored_quotient(x, y); });
   binary(k, "remainder", Integers(), []<class T>(T x, T y) HWY_ATTR { return floored_rest(x, y); });
   binary(k, "fmod", Integers(), []<class T>(T x, T y) HWY_ATTR { return truncated_rest(x, y); });
+  binary(k, "gcd", Integers(), [](auto x, auto y) HWY_ATTR { return std::gcd(x, y); });
+  binary(k, "lcm", Integers(), []<class T>(T x, T y) HWY_ATTR {
+    const T divisor = std::gcd(x, y);
+    return divisor == T(0) ? T(0) : magnitude(T(Unsigned<T>(x / divisor) * Unsigned<T>(y)));
+  });
   binary(k, "atan2", Floats(), [](auto y, auto x) HWY_ATTR { return atan2_of(y, x); });
   binary(k, "hypot", Types<float>(), [](float x, float y) HWY_ATTR {
     const double length = std::sqrt(double(x) * x + double(y) * y);

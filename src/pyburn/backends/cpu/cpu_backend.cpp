@@ -47,9 +47,11 @@ CpuBackend::CpuBackend() {
   limit_simd_by_environment();
   for (auto add : {
            register_copy,
+           register_bits,
            register_fill,
            register_unary,
            register_transcendental,
+           register_special,
            register_activation,
            register_binary,
            register_binary_math,
@@ -58,6 +60,8 @@ CpuBackend::CpuBackend() {
            register_reduce,
            register_extremum,
            register_matmul,
+           register_linalg,
+           register_linalg_spectral,
            register_conv,
            register_conv3d,
            register_unfold,
@@ -69,6 +73,7 @@ CpuBackend::CpuBackend() {
            register_norm,
            register_batch_norm,
            register_cross_entropy,
+           register_ctc_loss,
            register_random,
            register_index,
            register_rearrange,

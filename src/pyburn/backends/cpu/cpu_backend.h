@@ -29,9 +29,11 @@ Ref<Storage> wrap_host_memory(void* data, int64_t bytes, void* context, void (*r
 
 // Kernel families; one file each.
 void register_copy(KernelTable&);
+void register_bits(KernelTable&);
 void register_fill(KernelTable&);
 void register_unary(KernelTable&);
 void register_transcendental(KernelTable&);
+void register_special(KernelTable&);
 void register_activation(KernelTable&);
 void register_binary(KernelTable&);
 void register_binary_math(KernelTable&);
@@ -40,6 +42,8 @@ void register_pointwise(KernelTable&);
 void register_reduce(KernelTable&);
 void register_extremum(KernelTable&);
 void register_matmul(KernelTable&);
+void register_linalg(KernelTable&);
+void register_linalg_spectral(KernelTable&);
 void register_conv(KernelTable&);
 void register_conv3d(KernelTable&);
 void register_unfold(KernelTable&);
@@ -51,6 +55,7 @@ void register_softmax(KernelTable&);
 void register_norm(KernelTable&);
 void register_batch_norm(KernelTable&);
 void register_cross_entropy(KernelTable&);
+void register_ctc_loss(KernelTable&);
 void register_random(KernelTable&);
 void register_index(KernelTable&);
 void register_rearrange(KernelTable&);

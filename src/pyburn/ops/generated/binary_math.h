@@ -30,6 +30,10 @@ TensorHandle nextafter(const TensorHandle& input, const TensorHandle& other);  /
 void nextafter_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
 TensorHandle heaviside(const TensorHandle& input, const TensorHandle& values);  // 0 where input is negative, 1 where it is positive, values where it is 0.
 void heaviside_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& values);
+TensorHandle gcd(const TensorHandle& input, const TensorHandle& other);  // The greatest common divisors of integers; 0 for two zeros.
+void gcd_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
+TensorHandle lcm(const TensorHandle& input, const TensorHandle& other);  // The least common multiples of integers; 0 where one of them is 0.
+void lcm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
 TensorHandle ldexp(const TensorHandle& input, const TensorHandle& other);  // input * 2^other.
 void ldexp_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
 

@@ -81,7 +81,20 @@ Tensor fmax(const TensorHandle& input, const TensorHandle& other) { return fn::f
 Tensor fmin(const TensorHandle& input, const TensorHandle& other) { return fn::fmin(input, other); }
 Tensor nextafter(const TensorHandle& input, const TensorHandle& other) { return fn::nextafter(input, other); }
 Tensor heaviside(const TensorHandle& input, const TensorHandle& values) { return fn::heaviside(input, values); }
+Tensor gcd(const TensorHandle& input, const TensorHandle& other) { return fn::gcd(input, other); }
+Tensor lcm(const TensorHandle& input, const TensorHandle& other) { return fn::lcm(input, other); }
 Tensor ldexp(const TensorHandle& input, const TensorHandle& other) { return naming("ldexp", [&] { return fn::ldexp(input, other); }); }
+Tensor view(const TensorHandle& input, DType dtype) { return fn::view(input, dtype); }
+Results<2> frexp(const TensorHandle& input) { return as_tensors(fn::frexp(input)); }
+Tensor trapezoid(const TensorHandle& y, const Scalar& dx, int64_t dim) { return naming("trapezoid", [&] { return fn::trapezoid(y, dx, dim); }); }
+Tensor trapezoid(const TensorHandle& y, const TensorHandle& x, int64_t dim) { return naming("trapezoid", [&] { return fn::trapezoid(y, x, dim); }); }
+Tensor cumulative_trapezoid(const TensorHandle& y, const Scalar& dx, int64_t dim) { return naming("cumulative_trapezoid", [&] { return fn::cumulative_trapezoid(y, dx, dim); }); }
+Tensor cumulative_trapezoid(const TensorHandle& y, const TensorHandle& x, int64_t dim) { return naming("cumulative_trapezoid", [&] { return fn::cumulative_trapezoid(y, x, dim); }); }
+Tensors gradient(const TensorHandle& input, const OptionalNumbers& spacing, const OptionalDims& dim, int64_t edge_order) { return naming("gradient", [&] { return fn::gradient(input, spacing, dim, edge_order); }); }
+Tensors gradient(const TensorHandle& input, const Tensors& spacing, const OptionalDims& dim, int64_t edge_order) { return naming("gradient", [&] { return fn::gradient(input, spacing, dim, edge_order); }); }
+Tensor vander(const TensorHandle& x, std::optional<int64_t> N, bool increasing) { return naming("vander", [&] { return fn::vander(x, N, increasing); }); }
+Tensor cov(const TensorHandle& input, int64_t correction, const TensorHandle& fweights, const TensorHandle& aweights) { return naming("cov", [&] { return fn::cov(input, correction, fweights, aweights); }); }
+Tensor corrcoef(const TensorHandle& input) { return naming("corrcoef", [&] { return fn::corrcoef(input); }); }
 Tensor conv2d_input(const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) { return fn::conv2d_input(grad_output, weight, input_size, stride, padding, dilation, groups); }
 Tensor conv2d_weight(const TensorHandle& input, const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) { return fn::conv2d_weight(input, grad_output, weight_size, stride, padding, dilation, groups); }
 Tensor conv3d_input(const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) { return fn::conv3d_input(grad_output, weight, input_size, stride, padding, dilation, groups); }
@@ -104,6 +117,10 @@ Results<2> class_loss(const TensorHandle& input, const TensorHandle& target, int
 Tensor class_loss_backward(const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& target, const TensorHandle& logsumexp, int64_t ignore_index) { return fn::class_loss_backward(grad_output, input, target, logsumexp, ignore_index); }
 Tensor nll_loss(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight, int64_t ignore_index, const std::string& reduction) { return naming("nll_loss", [&] { return fn::nll_loss(input, target, weight, ignore_index, reduction); }); }
 Tensor cross_entropy(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight, int64_t ignore_index, const std::string& reduction, double label_smoothing) { return naming("cross_entropy", [&] { return fn::cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing); }); }
+Tensor _ctc_loss(const TensorHandle& log_probs, const TensorHandle& targets, const TensorHandle& input_lengths, const TensorHandle& target_lengths, int64_t blank, bool zero_infinity) { return fn::_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity); }
+Tensor _ctc_loss_backward(const TensorHandle& grad_output, const TensorHandle& log_probs, const TensorHandle& targets, const TensorHandle& input_lengths, const TensorHandle& target_lengths, int64_t blank, bool zero_infinity) { return fn::_ctc_loss_backward(grad_output, log_probs, targets, input_lengths, target_lengths, blank, zero_infinity); }
+Tensor ctc_loss(const TensorHandle& log_probs, const TensorHandle& targets, const TensorHandle& input_lengths, const TensorHandle& target_lengths, int64_t blank, const std::string& reduction, bool zero_infinity) { return naming("ctc_loss", [&] { return fn::ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity); }); }
+Tensor ctc_loss(const TensorHandle& log_probs, const TensorHandle& targets, const Dims& input_lengths, const Dims& target_lengths, int64_t blank, const std::string& reduction, bool zero_infinity) { return naming("ctc_loss", [&] { return fn::ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity); }); }
 Tensor seeded_dropout(const TensorHandle& input, double p, double scale, double shift, double dropped, int64_t seed, int64_t offset) { return fn::seeded_dropout(input, p, scale, shift, dropped, seed, offset); }
 Tensor dropout(const TensorHandle& input, double p, bool training, bool inplace) { return naming("dropout", [&] { return fn::dropout(input, p, training, inplace); }); }
 Tensor alpha_dropout(const TensorHandle& input, double p, bool training, bool inplace) { return naming("alpha_dropout", [&] { return fn::alpha_dropout(input, p, training, inplace); }); }
@@ -145,8 +162,12 @@ Tensor triu_indices(int64_t row, int64_t col, int64_t offset, std::optional<DTyp
 Tensor fill_(const TensorHandle& input, const Scalar& value) { return naming("fill_", [&] { return fn::fill_(input, value); }); }
 Tensor zero_(const TensorHandle& input) { return naming("zero_", [&] { return fn::zero_(input); }); }
 Tensor one_hot(const TensorHandle& input, int64_t num_classes) { return naming("one_hot", [&] { return fn::one_hot(input, num_classes); }); }
+Results<2> fractional_max_pool2d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& output_size, const OptionalNumbers& output_ratio, const TensorHandle& _random_samples) { return as_tensors(naming("fractional_max_pool2d_with_indices", [&] { return fn::fractional_max_pool2d_with_indices(input, kernel_size, output_size, output_ratio, _random_samples); })); }
+Results<2> fractional_max_pool3d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& output_size, const OptionalNumbers& output_ratio, const TensorHandle& _random_samples) { return as_tensors(naming("fractional_max_pool3d_with_indices", [&] { return fn::fractional_max_pool3d_with_indices(input, kernel_size, output_size, output_ratio, _random_samples); })); }
 Tensor grid_sample(const TensorHandle& input, const TensorHandle& grid, const std::string& mode, const std::string& padding_mode, std::optional<bool> align_corners) { return naming("grid_sample", [&] { return fn::grid_sample(input, grid, mode, padding_mode, align_corners); }); }
 Tensor affine_grid(const TensorHandle& theta, const Dims& size, std::optional<bool> align_corners) { return naming("affine_grid", [&] { return fn::affine_grid(theta, size, align_corners); }); }
+Results<2> histogram(const TensorHandle& input, int64_t bins, const OptionalNumbers& range, const TensorHandle& weight, bool density) { return as_tensors(naming("histogram", [&] { return fn::histogram(input, bins, range, weight, density); })); }
+Results<2> histogram(const TensorHandle& input, const TensorHandle& bins, const TensorHandle& weight, bool density) { return as_tensors(naming("histogram", [&] { return fn::histogram(input, bins, weight, density); })); }
 Tensor nonzero(const TensorHandle& input) { return fn::nonzero(input); }
 Tensor index_select(const TensorHandle& input, int64_t dim, const TensorHandle& index) { return fn::index_select(input, dim, index); }
 Tensor index_add(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source, const Scalar& alpha) { return fn::index_add(input, dim, index, source, alpha); }
@@ -179,6 +200,13 @@ Tensor dstack(const Tensors& tensors) { return naming("dstack", [&] { return fn:
 Tensor column_stack(const Tensors& tensors) { return naming("column_stack", [&] { return fn::column_stack(tensors); }); }
 Tensor block_diag(const Tensors& tensors) { return naming("block_diag", [&] { return fn::block_diag(tensors); }); }
 Tensor cartesian_prod(const Tensors& tensors) { return naming("cartesian_prod", [&] { return fn::cartesian_prod(tensors); }); }
+Tensor _linalg_solve(const TensorHandle& A, const TensorHandle& B) { return fn::_linalg_solve(A, B); }
+Results<2> linalg_slogdet(const TensorHandle& A) { return as_tensors(fn::linalg_slogdet(A)); }
+Tensor linalg_solve_triangular(const TensorHandle& A, const TensorHandle& B, bool upper, bool left, bool unitriangular) { return fn::linalg_solve_triangular(A, B, upper, left, unitriangular); }
+Tensor linalg_cholesky(const TensorHandle& A, bool upper) { return fn::linalg_cholesky(A, upper); }
+Results<2> linalg_qr(const TensorHandle& A, const std::string& mode) { return as_tensors(fn::linalg_qr(A, mode)); }
+Results<2> linalg_eigh(const TensorHandle& A, const std::string& UPLO) { return as_tensors(fn::linalg_eigh(A, UPLO)); }
+Results<3> linalg_svd(const TensorHandle& A, bool full_matrices) { return as_tensors(fn::linalg_svd(A, full_matrices)); }
 Tensor isinf(const TensorHandle& input) { return fn::isinf(input); }
 Tensor isfinite(const TensorHandle& input) { return fn::isfinite(input); }
 Tensor signbit(const TensorHandle& input) { return fn::signbit(input); }
@@ -214,7 +242,11 @@ Tensor triplet_margin_loss(const TensorHandle& anchor, const TensorHandle& posit
 Tensor soft_margin_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction) { return naming("soft_margin_loss", [&] { return fn::soft_margin_loss(input, target, reduction); }); }
 Tensor cosine_similarity(const TensorHandle& x1, const TensorHandle& x2, int64_t dim, double eps) { return naming("cosine_similarity", [&] { return fn::cosine_similarity(x1, x2, dim, eps); }); }
 Tensor pairwise_distance(const TensorHandle& x1, const TensorHandle& x2, double p, double eps, bool keepdim) { return naming("pairwise_distance", [&] { return fn::pairwise_distance(x1, x2, p, eps, keepdim); }); }
-Tensor cdist(const TensorHandle& x1, const TensorHandle& x2, double p) { return naming("cdist", [&] { return fn::cdist(x1, x2, p); }); }
+Tensor cdist(const TensorHandle& x1, const TensorHandle& x2, double p, const std::string& compute_mode) { return naming("cdist", [&] { return fn::cdist(x1, x2, p, compute_mode); }); }
+Tensor multi_margin_loss(const TensorHandle& input, const TensorHandle& target, int64_t p, double margin, const TensorHandle& weight, const std::string& reduction) { return naming("multi_margin_loss", [&] { return fn::multi_margin_loss(input, target, p, margin, weight, reduction); }); }
+Tensor multilabel_margin_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction) { return naming("multilabel_margin_loss", [&] { return fn::multilabel_margin_loss(input, target, reduction); }); }
+Tensor multilabel_soft_margin_loss(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight, const std::string& reduction) { return naming("multilabel_soft_margin_loss", [&] { return fn::multilabel_soft_margin_loss(input, target, weight, reduction); }); }
+Tensor pdist(const TensorHandle& input, double p) { return naming("pdist", [&] { return fn::pdist(input, p); }); }
 Tensor bmm(const TensorHandle& input, const TensorHandle& mat2) { return fn::bmm(input, mat2); }
 Tensor matmul(const TensorHandle& input, const TensorHandle& other) { return naming("matmul", [&] { return fn::matmul(input, other); }); }
 Tensor mm(const TensorHandle& input, const TensorHandle& mat2) { return naming("mm", [&] { return fn::mm(input, mat2); }); }
@@ -367,12 +399,18 @@ Tensor rnn_tanh_cell(const TensorHandle& input, const TensorHandle& hx, const Te
 Tensor rnn_relu_cell(const TensorHandle& input, const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih, const TensorHandle& b_hh) { return naming("rnn_relu_cell", [&] { return fn::rnn_relu_cell(input, hx, w_ih, w_hh, b_ih, b_hh); }); }
 Results<3> rnn_steps(const TensorHandle& projected, const TensorHandle& weight, const TensorHandle& bias, const TensorHandle& h0, const TensorHandle& c0, const std::string& cell, bool reverse) { return as_tensors(fn::rnn_steps(projected, weight, bias, h0, c0, cell, reverse)); }
 Results<4> rnn_steps_grad(const TensorHandle& grad_output, const TensorHandle& grad_cells, const TensorHandle& weight, const TensorHandle& h0, const TensorHandle& c0, const TensorHandle& output, const TensorHandle& cells, const TensorHandle& gates, const std::string& cell, bool reverse) { return as_tensors(fn::rnn_steps_grad(grad_output, grad_cells, weight, h0, c0, output, cells, gates, cell, reverse)); }
+Tensor gumbel_softmax(const TensorHandle& logits, double tau, bool hard, double eps, int64_t dim) { return naming("gumbel_softmax", [&] { return fn::gumbel_softmax(logits, tau, hard, eps, dim); }); }
+Tensor rrelu(const TensorHandle& input, double lower, double upper, bool training, Generator* generator) { return naming("rrelu", [&] { return fn::rrelu(input, lower, upper, training, generator); }); }
+Tensor random_(const TensorHandle& input, std::optional<int64_t> from_, std::optional<int64_t> to, Generator* generator) { return naming("random_", [&] { return fn::random_(input, from_, to, generator); }); }
+Tensor geometric_(const TensorHandle& input, double p, Generator* generator) { return naming("geometric_", [&] { return fn::geometric_(input, p, generator); }); }
+Tensor cauchy_(const TensorHandle& input, double median, double sigma, Generator* generator) { return naming("cauchy_", [&] { return fn::cauchy_(input, median, sigma, generator); }); }
+Tensor log_normal_(const TensorHandle& input, double mean, double std, Generator* generator) { return naming("log_normal_", [&] { return fn::log_normal_(input, mean, std, generator); }); }
 Tensor cumsum(const TensorHandle& input, int64_t dim, std::optional<DType> dtype) { return fn::cumsum(input, dim, dtype); }
 Tensor cumprod(const TensorHandle& input, int64_t dim, std::optional<DType> dtype) { return fn::cumprod(input, dim, dtype); }
 Tensor logcumsumexp(const TensorHandle& input, int64_t dim) { return fn::logcumsumexp(input, dim); }
 Results<2> cummax(const TensorHandle& input, int64_t dim) { return as_tensors(fn::cummax(input, dim)); }
 Results<2> cummin(const TensorHandle& input, int64_t dim) { return as_tensors(fn::cummin(input, dim)); }
-Tensor diff(const TensorHandle& input, int64_t n, int64_t dim) { return naming("diff", [&] { return fn::diff(input, n, dim); }); }
+Tensor diff(const TensorHandle& input, int64_t n, int64_t dim, const TensorHandle& prepend, const TensorHandle& append) { return naming("diff", [&] { return fn::diff(input, n, dim, prepend, append); }); }
 Tensor gather(const TensorHandle& input, int64_t dim, const TensorHandle& index, bool sparse_grad) { return fn::gather(input, dim, index, sparse_grad); }
 Tensor scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src) { return fn::scatter(input, dim, index, src); }
 Tensor scatter_add(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src) { return fn::scatter_add(input, dim, index, src); }
@@ -381,11 +419,11 @@ Tensor scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index
 Tensor scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce) { return naming("scatter", [&] { return fn::scatter(input, dim, index, src, reduce); }); }
 Tensor scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value, const std::string& reduce) { return naming("scatter", [&] { return fn::scatter(input, dim, index, value, reduce); }); }
 Tensor take_along_dim(const TensorHandle& input, const TensorHandle& indices, std::optional<int64_t> dim) { return naming("take_along_dim", [&] { return fn::take_along_dim(input, indices, dim); }); }
-Tensor searchsorted(const TensorHandle& sorted_sequence, const TensorHandle& values, bool out_int32, bool right) { return fn::searchsorted(sorted_sequence, values, out_int32, right); }
 Tensor histc(const TensorHandle& input, int64_t bins, const Scalar& min, const Scalar& max) { return fn::histc(input, bins, min, max); }
 Tensor bincount(const TensorHandle& input, const TensorHandle& weights, int64_t minlength) { return fn::bincount(input, weights, minlength); }
 Results<3> distinct(const TensorHandle& input, std::optional<int64_t> dim, bool consecutive) { return as_tensors(fn::distinct(input, dim, consecutive)); }
-Tensor searchsorted(const TensorHandle& sorted_sequence, const Scalar& values, bool out_int32, bool right) { return naming("searchsorted", [&] { return fn::searchsorted(sorted_sequence, values, out_int32, right); }); }
+Tensor searchsorted(const TensorHandle& sorted_sequence, const TensorHandle& values, bool out_int32, bool right, const std::optional<std::string>& side, const TensorHandle& sorter) { return naming("searchsorted", [&] { return fn::searchsorted(sorted_sequence, values, out_int32, right, side, sorter); }); }
+Tensor searchsorted(const TensorHandle& sorted_sequence, const Scalar& values, bool out_int32, bool right, const std::optional<std::string>& side, const TensorHandle& sorter) { return naming("searchsorted", [&] { return fn::searchsorted(sorted_sequence, values, out_int32, right, side, sorter); }); }
 Tensor bucketize(const TensorHandle& input, const TensorHandle& boundaries, bool out_int32, bool right) { return naming("bucketize", [&] { return fn::bucketize(input, boundaries, out_int32, right); }); }
 Tensor isin(const TensorHandle& elements, const TensorHandle& test_elements, bool assume_unique, bool invert) { return naming("isin", [&] { return fn::isin(elements, test_elements, assume_unique, invert); }); }
 Tensor quantile(const TensorHandle& input, double q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation) { return naming("quantile", [&] { return fn::quantile(input, q, dim, keepdim, interpolation); }); }
@@ -394,11 +432,41 @@ Tensor nanquantile(const TensorHandle& input, double q, std::optional<int64_t> d
 Tensor nanquantile(const TensorHandle& input, const TensorHandle& q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation) { return naming("nanquantile", [&] { return fn::nanquantile(input, q, dim, keepdim, interpolation); }); }
 Tensor _segment_reduce(const TensorHandle& input, const TensorHandle& lengths, const std::string& reduce, const std::optional<Scalar>& initial) { return fn::_segment_reduce(input, lengths, reduce, initial); }
 Tensor segment_reduce(const TensorHandle& data, const std::string& reduce, const TensorHandle& lengths, const TensorHandle& offsets, int64_t axis, bool unsafe, const std::optional<Scalar>& initial) { return naming("segment_reduce", [&] { return fn::segment_reduce(data, reduce, lengths, offsets, axis, unsafe, initial); }); }
+Tensor combinations(const TensorHandle& input, int64_t r, bool with_replacement) { return naming("combinations", [&] { return fn::combinations(input, r, with_replacement); }); }
+Tensor renorm(const TensorHandle& input, const Scalar& p, int64_t dim, const Scalar& maxnorm) { return naming("renorm", [&] { return fn::renorm(input, p, dim, maxnorm); }); }
+Tensor index_reduce(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source, const std::string& reduce, bool include_self) { return naming("index_reduce", [&] { return fn::index_reduce(input, dim, index, source, reduce, include_self); }); }
+Tensor sum_to_size(const TensorHandle& input, const Dims& size) { return naming("sum_to_size", [&] { return fn::sum_to_size(input, size); }); }
+Tensor narrow_copy(const TensorHandle& input, int64_t dim, int64_t start, int64_t length) { return naming("narrow_copy", [&] { return fn::narrow_copy(input, dim, start, length); }); }
+Tensor fill(const TensorHandle& input, const Operand& value) { return naming("fill", [&] { return fn::fill(input, value); }); }
+Tensor fill_diagonal_(const TensorHandle& input, const Scalar& fill_value, bool wrap) { return naming("fill_diagonal_", [&] { return fn::fill_diagonal_(input, fill_value, wrap); }); }
+Tensors unravel_index(const TensorHandle& indices, const Dims& shape) { return naming("unravel_index", [&] { return fn::unravel_index(indices, shape); }); }
+Tensor angle(const TensorHandle& input) { return naming("angle", [&] { return fn::angle(input); }); }
 Tensor softmax(const TensorHandle& input, int64_t dim, std::optional<DType> dtype) { return fn::softmax(input, dim, dtype); }
 Tensor log_softmax(const TensorHandle& input, int64_t dim, std::optional<DType> dtype) { return fn::log_softmax(input, dim, dtype); }
 Tensor softmax_backward(const TensorHandle& grad_output, const TensorHandle& output, int64_t dim) { return fn::softmax_backward(grad_output, output, dim); }
 Tensor log_softmax_backward(const TensorHandle& grad_output, const TensorHandle& output, int64_t dim) { return fn::log_softmax_backward(grad_output, output, dim); }
 Tensor softmin(const TensorHandle& input, int64_t dim, std::optional<DType> dtype) { return naming("softmin", [&] { return fn::softmin(input, dim, dtype); }); }
+Tensor _linalg_pinv(const TensorHandle& A, std::optional<double> atol, std::optional<double> rtol) { return fn::_linalg_pinv(A, atol, rtol); }
+Tensor linalg_inv(const TensorHandle& A) { return naming("linalg_inv", [&] { return fn::linalg_inv(A); }); }
+Tensor inverse(const TensorHandle& input) { return naming("inverse", [&] { return fn::inverse(input); }); }
+Tensor linalg_det(const TensorHandle& A) { return naming("linalg_det", [&] { return fn::linalg_det(A); }); }
+Tensor det(const TensorHandle& input) { return naming("det", [&] { return fn::det(input); }); }
+Results<2> slogdet(const TensorHandle& input) { return as_tensors(naming("slogdet", [&] { return fn::slogdet(input); })); }
+Tensor logdet(const TensorHandle& input) { return naming("logdet", [&] { return fn::logdet(input); }); }
+Tensor linalg_solve(const TensorHandle& A, const TensorHandle& B, bool left) { return naming("linalg_solve", [&] { return fn::linalg_solve(A, B, left); }); }
+Tensor cholesky_solve(const TensorHandle& input, const TensorHandle& L, bool upper) { return naming("cholesky_solve", [&] { return fn::cholesky_solve(input, L, upper); }); }
+Tensor cholesky_inverse(const TensorHandle& input, bool upper) { return naming("cholesky_inverse", [&] { return fn::cholesky_inverse(input, upper); }); }
+Tensor linalg_eigvalsh(const TensorHandle& A, const std::string& UPLO) { return naming("linalg_eigvalsh", [&] { return fn::linalg_eigvalsh(A, UPLO); }); }
+Tensor linalg_svdvals(const TensorHandle& A) { return naming("linalg_svdvals", [&] { return fn::linalg_svdvals(A); }); }
+Tensor linalg_pinv(const TensorHandle& A, std::optional<double> atol, std::optional<double> rtol, bool hermitian) { return naming("linalg_pinv", [&] { return fn::linalg_pinv(A, atol, rtol, hermitian); }); }
+Tensor pinverse(const TensorHandle& input, double rcond) { return naming("pinverse", [&] { return fn::pinverse(input, rcond); }); }
+Tensor linalg_matrix_rank(const TensorHandle& A, std::optional<double> atol, std::optional<double> rtol, bool hermitian) { return naming("linalg_matrix_rank", [&] { return fn::linalg_matrix_rank(A, atol, rtol, hermitian); }); }
+Tensor linalg_matrix_power(const TensorHandle& A, int64_t n) { return naming("linalg_matrix_power", [&] { return fn::linalg_matrix_power(A, n); }); }
+Tensor matrix_power(const TensorHandle& input, int64_t n) { return naming("matrix_power", [&] { return fn::matrix_power(input, n); }); }
+Tensor linalg_matrix_exp(const TensorHandle& A) { return naming("linalg_matrix_exp", [&] { return fn::linalg_matrix_exp(A); }); }
+Tensor matrix_exp(const TensorHandle& input) { return naming("matrix_exp", [&] { return fn::matrix_exp(input); }); }
+Results<4> linalg_lstsq(const TensorHandle& input, const TensorHandle& b, std::optional<double> rcond, const std::optional<std::string>& driver) { return as_tensors(naming("linalg_lstsq", [&] { return fn::linalg_lstsq(input, b, rcond, driver); })); }
+Tensor linalg_vecdot(const TensorHandle& x, const TensorHandle& y, int64_t dim) { return naming("linalg_vecdot", [&] { return fn::linalg_vecdot(x, y, dim); }); }
 Results<2> sort(const TensorHandle& input, int64_t dim, bool descending, bool stable) { return as_tensors(fn::sort(input, dim, descending, stable)); }
 Results<2> topk(const TensorHandle& input, int64_t k, int64_t dim, bool largest, bool sorted) { return as_tensors(fn::topk(input, k, dim, largest, sorted)); }
 Results<2> kthvalue(const TensorHandle& input, int64_t k, int64_t dim, bool keepdim) { return as_tensors(fn::kthvalue(input, k, dim, keepdim)); }
@@ -409,6 +477,19 @@ Tensor median(const TensorHandle& input) { return naming("median", [&] { return 
 Tensor nanmedian(const TensorHandle& input) { return naming("nanmedian", [&] { return fn::nanmedian(input); }); }
 Tensor argsort(const TensorHandle& input, int64_t dim, bool descending, bool stable) { return naming("argsort", [&] { return fn::argsort(input, dim, descending, stable); }); }
 Tensor msort(const TensorHandle& input) { return naming("msort", [&] { return fn::msort(input); }); }
+Tensor i0(const TensorHandle& input) { return fn::i0(input); }
+Tensor special_i0e(const TensorHandle& input) { return fn::special_i0e(input); }
+Tensor special_i1(const TensorHandle& input) { return fn::special_i1(input); }
+Tensor special_i1e(const TensorHandle& input) { return fn::special_i1e(input); }
+Tensor special_erfcx(const TensorHandle& input) { return fn::special_erfcx(input); }
+Tensor special_ndtri(const TensorHandle& input) { return fn::special_ndtri(input); }
+Tensor special_zeta(const Operand& input, const Operand& other) { return fn::special_zeta(input, other); }
+Tensor igamma(const TensorHandle& input, const TensorHandle& other) { return fn::igamma(input, other); }
+Tensor igammac(const TensorHandle& input, const TensorHandle& other) { return fn::igammac(input, other); }
+Tensor special_ndtr(const TensorHandle& input) { return naming("special_ndtr", [&] { return fn::special_ndtr(input); }); }
+Tensor special_log_ndtr(const TensorHandle& input) { return naming("special_log_ndtr", [&] { return fn::special_log_ndtr(input); }); }
+Tensor special_xlog1py(const Operand& input, const Operand& other) { return naming("special_xlog1py", [&] { return fn::special_xlog1py(input, other); }); }
+Tensor mvlgamma(const TensorHandle& input, int64_t p) { return naming("mvlgamma", [&] { return fn::mvlgamma(input, p); }); }
 Tensors unbind(const TensorHandle& input, int64_t dim) { return naming("unbind", [&] { return fn::unbind(input, dim); }); }
 Tensors split(const TensorHandle& input, int64_t split_size_or_sections, int64_t dim) { return naming("split", [&] { return fn::split(input, split_size_or_sections, dim); }); }
 Tensors split(const TensorHandle& input, const Dims& split_size_or_sections, int64_t dim) { return naming("split", [&] { return fn::split(input, split_size_or_sections, dim); }); }
@@ -475,6 +556,10 @@ Tensor dist(const TensorHandle& input, const TensorHandle& other, const Scalar& 
 Tensor as_strided(const TensorHandle& input, const Dims& size, const Dims& stride, std::optional<int64_t> storage_offset) { return fn::as_strided(input, size, stride, storage_offset); }
 Tensor diagonal(const TensorHandle& input, int64_t offset, int64_t dim1, int64_t dim2) { return fn::diagonal(input, offset, dim1, dim2); }
 Tensor unfold(const TensorHandle& input, int64_t dimension, int64_t size, int64_t step) { return fn::unfold(input, dimension, size, step); }
+Tensor hann_window(int64_t window_length, bool periodic, std::optional<DType> dtype, Device* device, bool requires_grad) { return naming("hann_window", [&] { return fn::hann_window(window_length, periodic, dtype, device, requires_grad); }); }
+Tensor hamming_window(int64_t window_length, bool periodic, double alpha, double beta, std::optional<DType> dtype, Device* device, bool requires_grad) { return naming("hamming_window", [&] { return fn::hamming_window(window_length, periodic, alpha, beta, dtype, device, requires_grad); }); }
+Tensor blackman_window(int64_t window_length, bool periodic, std::optional<DType> dtype, Device* device, bool requires_grad) { return naming("blackman_window", [&] { return fn::blackman_window(window_length, periodic, dtype, device, requires_grad); }); }
+Tensor bartlett_window(int64_t window_length, bool periodic, std::optional<DType> dtype, Device* device, bool requires_grad) { return naming("bartlett_window", [&] { return fn::bartlett_window(window_length, periodic, dtype, device, requires_grad); }); }
 Tensor Tensor::relu() const { return pyburn::relu(*this); }
 const Tensor& Tensor::relu_() const {
   relu_into(*this, *this);
@@ -725,11 +810,27 @@ const Tensor& Tensor::heaviside_(const TensorHandle& values) const {
   heaviside_into(*this, *this, values);
   return *this;
 }
+Tensor Tensor::gcd(const TensorHandle& other) const { return pyburn::gcd(*this, other); }
+const Tensor& Tensor::gcd_(const TensorHandle& other) const {
+  gcd_into(*this, *this, other);
+  return *this;
+}
+Tensor Tensor::lcm(const TensorHandle& other) const { return pyburn::lcm(*this, other); }
+const Tensor& Tensor::lcm_(const TensorHandle& other) const {
+  lcm_into(*this, *this, other);
+  return *this;
+}
 Tensor Tensor::ldexp(const TensorHandle& other) const { return pyburn::ldexp(*this, other); }
 const Tensor& Tensor::ldexp_(const TensorHandle& other) const {
   ldexp_into(*this, *this, other);
   return *this;
 }
+Tensor Tensor::view(DType dtype) const { return pyburn::view(*this, dtype); }
+Results<2> Tensor::frexp() const { return pyburn::frexp(*this); }
+Tensors Tensor::gradient(const OptionalNumbers& spacing, const OptionalDims& dim, int64_t edge_order) const { return pyburn::gradient(*this, spacing, dim, edge_order); }
+Tensors Tensor::gradient(const Tensors& spacing, const OptionalDims& dim, int64_t edge_order) const { return pyburn::gradient(*this, spacing, dim, edge_order); }
+Tensor Tensor::cov(int64_t correction, const TensorHandle& fweights, const TensorHandle& aweights) const { return pyburn::cov(*this, correction, fweights, aweights); }
+Tensor Tensor::corrcoef() const { return pyburn::corrcoef(*this); }
 Tensor Tensor::conv2d_weight(const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) const { return pyburn::conv2d_weight(*this, grad_output, weight_size, stride, padding, dilation, groups); }
 Tensor Tensor::conv3d_weight(const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) const { return pyburn::conv3d_weight(*this, grad_output, weight_size, stride, padding, dilation, groups); }
 Tensor Tensor::conv1d(const TensorHandle& weight, const TensorHandle& bias, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) const { return pyburn::conv1d(*this, weight, bias, stride, padding, dilation, groups); }
@@ -775,7 +876,11 @@ Tensor Tensor::empty_like(std::optional<DType> dtype, Device* device, bool requi
 Tensor Tensor::fill_(const Scalar& value) const { return pyburn::fill_(*this, value); }
 Tensor Tensor::zero_() const { return pyburn::zero_(*this); }
 Tensor Tensor::one_hot(int64_t num_classes) const { return pyburn::one_hot(*this, num_classes); }
+Results<2> Tensor::fractional_max_pool2d_with_indices(const Dims& kernel_size, const OptionalDims& output_size, const OptionalNumbers& output_ratio, const TensorHandle& _random_samples) const { return pyburn::fractional_max_pool2d_with_indices(*this, kernel_size, output_size, output_ratio, _random_samples); }
+Results<2> Tensor::fractional_max_pool3d_with_indices(const Dims& kernel_size, const OptionalDims& output_size, const OptionalNumbers& output_ratio, const TensorHandle& _random_samples) const { return pyburn::fractional_max_pool3d_with_indices(*this, kernel_size, output_size, output_ratio, _random_samples); }
 Tensor Tensor::grid_sample(const TensorHandle& grid, const std::string& mode, const std::string& padding_mode, std::optional<bool> align_corners) const { return pyburn::grid_sample(*this, grid, mode, padding_mode, align_corners); }
+Results<2> Tensor::histogram(int64_t bins, const OptionalNumbers& range, const TensorHandle& weight, bool density) const { return pyburn::histogram(*this, bins, range, weight, density); }
+Results<2> Tensor::histogram(const TensorHandle& bins, const TensorHandle& weight, bool density) const { return pyburn::histogram(*this, bins, weight, density); }
 Tensor Tensor::nonzero() const { return pyburn::nonzero(*this); }
 Tensor Tensor::index_select(int64_t dim, const TensorHandle& index) const { return pyburn::index_select(*this, dim, index); }
 Tensor Tensor::index_add(int64_t dim, const TensorHandle& index, const TensorHandle& source, const Scalar& alpha) const { return pyburn::index_add(*this, dim, index, source, alpha); }
@@ -902,6 +1007,10 @@ Tensor Tensor::poisson_nll_loss(const TensorHandle& target, bool log_input, bool
 Tensor Tensor::gaussian_nll_loss(const TensorHandle& target, const TensorHandle& var, bool full, double eps, const std::string& reduction) const { return pyburn::gaussian_nll_loss(*this, target, var, full, eps, reduction); }
 Tensor Tensor::hinge_embedding_loss(const TensorHandle& target, double margin, const std::string& reduction) const { return pyburn::hinge_embedding_loss(*this, target, margin, reduction); }
 Tensor Tensor::soft_margin_loss(const TensorHandle& target, const std::string& reduction) const { return pyburn::soft_margin_loss(*this, target, reduction); }
+Tensor Tensor::multi_margin_loss(const TensorHandle& target, int64_t p, double margin, const TensorHandle& weight, const std::string& reduction) const { return pyburn::multi_margin_loss(*this, target, p, margin, weight, reduction); }
+Tensor Tensor::multilabel_margin_loss(const TensorHandle& target, const std::string& reduction) const { return pyburn::multilabel_margin_loss(*this, target, reduction); }
+Tensor Tensor::multilabel_soft_margin_loss(const TensorHandle& target, const TensorHandle& weight, const std::string& reduction) const { return pyburn::multilabel_soft_margin_loss(*this, target, weight, reduction); }
+Tensor Tensor::pdist(double p) const { return pyburn::pdist(*this, p); }
 Tensor Tensor::bmm(const TensorHandle& mat2) const { return pyburn::bmm(*this, mat2); }
 Tensor Tensor::matmul(const TensorHandle& other) const { return pyburn::matmul(*this, other); }
 Tensor Tensor::mm(const TensorHandle& mat2) const { return pyburn::mm(*this, mat2); }
@@ -1107,12 +1216,29 @@ Results<2> Tensor::lstm_cell(const Tensors& hx, const TensorHandle& w_ih, const 
 Tensor Tensor::gru_cell(const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih, const TensorHandle& b_hh) const { return pyburn::gru_cell(*this, hx, w_ih, w_hh, b_ih, b_hh); }
 Tensor Tensor::rnn_tanh_cell(const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih, const TensorHandle& b_hh) const { return pyburn::rnn_tanh_cell(*this, hx, w_ih, w_hh, b_ih, b_hh); }
 Tensor Tensor::rnn_relu_cell(const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih, const TensorHandle& b_hh) const { return pyburn::rnn_relu_cell(*this, hx, w_ih, w_hh, b_ih, b_hh); }
+Tensor Tensor::rrelu(double lower, double upper, bool training, Generator* generator) const { return pyburn::rrelu(*this, lower, upper, training, generator); }
+const Tensor& Tensor::rrelu_(double lower, double upper, bool training, Generator* generator) const {
+  rrelu_into(*this, *this, lower, upper, training, generator);
+  return *this;
+}
+Tensor Tensor::random_(std::optional<int64_t> from_, std::optional<int64_t> to, Generator* generator) const { return pyburn::random_(*this, from_, to, generator); }
+Tensor Tensor::geometric_(double p, Generator* generator) const { return pyburn::geometric_(*this, p, generator); }
+Tensor Tensor::cauchy_(double median, double sigma, Generator* generator) const { return pyburn::cauchy_(*this, median, sigma, generator); }
+Tensor Tensor::log_normal_(double mean, double std, Generator* generator) const { return pyburn::log_normal_(*this, mean, std, generator); }
 Tensor Tensor::cumsum(int64_t dim, std::optional<DType> dtype) const { return pyburn::cumsum(*this, dim, dtype); }
+const Tensor& Tensor::cumsum_(int64_t dim, std::optional<DType> dtype) const {
+  cumsum_into(*this, *this, dim, dtype);
+  return *this;
+}
 Tensor Tensor::cumprod(int64_t dim, std::optional<DType> dtype) const { return pyburn::cumprod(*this, dim, dtype); }
+const Tensor& Tensor::cumprod_(int64_t dim, std::optional<DType> dtype) const {
+  cumprod_into(*this, *this, dim, dtype);
+  return *this;
+}
 Tensor Tensor::logcumsumexp(int64_t dim) const { return pyburn::logcumsumexp(*this, dim); }
 Results<2> Tensor::cummax(int64_t dim) const { return pyburn::cummax(*this, dim); }
 Results<2> Tensor::cummin(int64_t dim) const { return pyburn::cummin(*this, dim); }
-Tensor Tensor::diff(int64_t n, int64_t dim) const { return pyburn::diff(*this, n, dim); }
+Tensor Tensor::diff(int64_t n, int64_t dim, const TensorHandle& prepend, const TensorHandle& append) const { return pyburn::diff(*this, n, dim, prepend, append); }
 Tensor Tensor::gather(int64_t dim, const TensorHandle& index, bool sparse_grad) const { return pyburn::gather(*this, dim, index, sparse_grad); }
 Tensor Tensor::scatter(int64_t dim, const TensorHandle& index, const TensorHandle& src) const { return pyburn::scatter(*this, dim, index, src); }
 const Tensor& Tensor::scatter_(int64_t dim, const TensorHandle& index, const TensorHandle& src) const {
@@ -1154,9 +1280,35 @@ Tensor Tensor::quantile(const TensorHandle& q, std::optional<int64_t> dim, bool 
 Tensor Tensor::nanquantile(double q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation) const { return pyburn::nanquantile(*this, q, dim, keepdim, interpolation); }
 Tensor Tensor::nanquantile(const TensorHandle& q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation) const { return pyburn::nanquantile(*this, q, dim, keepdim, interpolation); }
 Tensor Tensor::_segment_reduce(const TensorHandle& lengths, const std::string& reduce, const std::optional<Scalar>& initial) const { return pyburn::_segment_reduce(*this, lengths, reduce, initial); }
+Tensor Tensor::combinations(int64_t r, bool with_replacement) const { return pyburn::combinations(*this, r, with_replacement); }
+Tensor Tensor::renorm(const Scalar& p, int64_t dim, const Scalar& maxnorm) const { return pyburn::renorm(*this, p, dim, maxnorm); }
+const Tensor& Tensor::renorm_(const Scalar& p, int64_t dim, const Scalar& maxnorm) const {
+  renorm_into(*this, *this, p, dim, maxnorm);
+  return *this;
+}
+Tensor Tensor::index_reduce(int64_t dim, const TensorHandle& index, const TensorHandle& source, const std::string& reduce, bool include_self) const { return pyburn::index_reduce(*this, dim, index, source, reduce, include_self); }
+const Tensor& Tensor::index_reduce_(int64_t dim, const TensorHandle& index, const TensorHandle& source, const std::string& reduce, bool include_self) const {
+  index_reduce_into(*this, *this, dim, index, source, reduce, include_self);
+  return *this;
+}
+Tensor Tensor::sum_to_size(const Dims& size) const { return pyburn::sum_to_size(*this, size); }
+Tensor Tensor::narrow_copy(int64_t dim, int64_t start, int64_t length) const { return pyburn::narrow_copy(*this, dim, start, length); }
+Tensor Tensor::fill(const Operand& value) const { return pyburn::fill(*this, value); }
+Tensor Tensor::fill_diagonal_(const Scalar& fill_value, bool wrap) const { return pyburn::fill_diagonal_(*this, fill_value, wrap); }
+Tensor Tensor::angle() const { return pyburn::angle(*this); }
 Tensor Tensor::softmax(int64_t dim, std::optional<DType> dtype) const { return pyburn::softmax(*this, dim, dtype); }
 Tensor Tensor::log_softmax(int64_t dim, std::optional<DType> dtype) const { return pyburn::log_softmax(*this, dim, dtype); }
 Tensor Tensor::softmin(int64_t dim, std::optional<DType> dtype) const { return pyburn::softmin(*this, dim, dtype); }
+Tensor Tensor::inverse() const { return pyburn::inverse(*this); }
+Tensor Tensor::det() const { return pyburn::det(*this); }
+Results<2> Tensor::slogdet() const { return pyburn::slogdet(*this); }
+Tensor Tensor::logdet() const { return pyburn::logdet(*this); }
+Tensor Tensor::cholesky_solve(const TensorHandle& L, bool upper) const { return pyburn::cholesky_solve(*this, L, upper); }
+Tensor Tensor::cholesky_inverse(bool upper) const { return pyburn::cholesky_inverse(*this, upper); }
+Tensor Tensor::pinverse(double rcond) const { return pyburn::pinverse(*this, rcond); }
+Tensor Tensor::matrix_power(int64_t n) const { return pyburn::matrix_power(*this, n); }
+Tensor Tensor::matrix_exp() const { return pyburn::matrix_exp(*this); }
+Results<4> Tensor::linalg_lstsq(const TensorHandle& b, std::optional<double> rcond, const std::optional<std::string>& driver) const { return pyburn::linalg_lstsq(*this, b, rcond, driver); }
 Results<2> Tensor::sort(int64_t dim, bool descending, bool stable) const { return pyburn::sort(*this, dim, descending, stable); }
 Results<2> Tensor::topk(int64_t k, int64_t dim, bool largest, bool sorted) const { return pyburn::topk(*this, k, dim, largest, sorted); }
 Results<2> Tensor::kthvalue(int64_t k, int64_t dim, bool keepdim) const { return pyburn::kthvalue(*this, k, dim, keepdim); }
@@ -1167,6 +1319,59 @@ Tensor Tensor::median() const { return pyburn::median(*this); }
 Tensor Tensor::nanmedian() const { return pyburn::nanmedian(*this); }
 Tensor Tensor::argsort(int64_t dim, bool descending, bool stable) const { return pyburn::argsort(*this, dim, descending, stable); }
 Tensor Tensor::msort() const { return pyburn::msort(*this); }
+Tensor Tensor::i0() const { return pyburn::i0(*this); }
+const Tensor& Tensor::i0_() const {
+  i0_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::special_i0e() const { return pyburn::special_i0e(*this); }
+const Tensor& Tensor::special_i0e_() const {
+  special_i0e_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::special_i1() const { return pyburn::special_i1(*this); }
+const Tensor& Tensor::special_i1_() const {
+  special_i1_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::special_i1e() const { return pyburn::special_i1e(*this); }
+const Tensor& Tensor::special_i1e_() const {
+  special_i1e_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::special_erfcx() const { return pyburn::special_erfcx(*this); }
+const Tensor& Tensor::special_erfcx_() const {
+  special_erfcx_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::special_ndtri() const { return pyburn::special_ndtri(*this); }
+const Tensor& Tensor::special_ndtri_() const {
+  special_ndtri_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::special_zeta(const Operand& other) const { return pyburn::special_zeta(*this, other); }
+const Tensor& Tensor::special_zeta_(const Operand& other) const {
+  special_zeta_into(*this, *this, other);
+  return *this;
+}
+Tensor Tensor::igamma(const TensorHandle& other) const { return pyburn::igamma(*this, other); }
+const Tensor& Tensor::igamma_(const TensorHandle& other) const {
+  igamma_into(*this, *this, other);
+  return *this;
+}
+Tensor Tensor::igammac(const TensorHandle& other) const { return pyburn::igammac(*this, other); }
+const Tensor& Tensor::igammac_(const TensorHandle& other) const {
+  igammac_into(*this, *this, other);
+  return *this;
+}
+Tensor Tensor::special_ndtr() const { return pyburn::special_ndtr(*this); }
+Tensor Tensor::special_log_ndtr() const { return pyburn::special_log_ndtr(*this); }
+Tensor Tensor::special_xlog1py(const Operand& other) const { return pyburn::special_xlog1py(*this, other); }
+Tensor Tensor::mvlgamma(int64_t p) const { return pyburn::mvlgamma(*this, p); }
+const Tensor& Tensor::mvlgamma_(int64_t p) const {
+  mvlgamma_into(*this, *this, p);
+  return *this;
+}
 Tensors Tensor::unbind(int64_t dim) const { return pyburn::unbind(*this, dim); }
 Tensors Tensor::split(int64_t split_size_or_sections, int64_t dim) const { return pyburn::split(*this, split_size_or_sections, dim); }
 Tensors Tensor::split(const Dims& split_size_or_sections, int64_t dim) const { return pyburn::split(*this, split_size_or_sections, dim); }

@@ -7,22 +7,29 @@
 #include "pyburn/ops/generated/batch_norm.h"
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/binary_math.h"
+#include "pyburn/ops/generated/bits.h"
+#include "pyburn/ops/generated/calculus.h"
 #include "pyburn/ops/generated/conv.h"
 #include "pyburn/ops/generated/convolutions.h"
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/cross_entropy.h"
+#include "pyburn/ops/generated/ctc_loss.h"
 #include "pyburn/ops/generated/dropout.h"
 #include "pyburn/ops/generated/einsum.h"
 #include "pyburn/ops/generated/embedding.h"
 #include "pyburn/ops/generated/extremum.h"
 #include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/fractional_pool.h"
 #include "pyburn/ops/generated/grid_sample.h"
+#include "pyburn/ops/generated/histogram.h"
 #include "pyburn/ops/generated/index.h"
 #include "pyburn/ops/generated/index_tensors.h"
 #include "pyburn/ops/generated/interpolate.h"
 #include "pyburn/ops/generated/join.h"
+#include "pyburn/ops/generated/linalg.h"
 #include "pyburn/ops/generated/logic.h"
 #include "pyburn/ops/generated/loss.h"
+#include "pyburn/ops/generated/margin_loss.h"
 #include "pyburn/ops/generated/matmul.h"
 #include "pyburn/ops/generated/moments.h"
 #include "pyburn/ops/generated/movement.h"
@@ -37,18 +44,23 @@
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/rnn.h"
 #include "pyburn/ops/generated/rnn_steps.h"
+#include "pyburn/ops/generated/sampling.h"
 #include "pyburn/ops/generated/scan.h"
 #include "pyburn/ops/generated/scatter.h"
 #include "pyburn/ops/generated/search.h"
 #include "pyburn/ops/generated/segment.h"
+#include "pyburn/ops/generated/selection.h"
 #include "pyburn/ops/generated/softmax.h"
+#include "pyburn/ops/generated/solvers.h"
 #include "pyburn/ops/generated/sort.h"
+#include "pyburn/ops/generated/special.h"
 #include "pyburn/ops/generated/split.h"
 #include "pyburn/ops/generated/transcendental.h"
 #include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/generated/unfold.h"
 #include "pyburn/ops/generated/vector_norm.h"
 #include "pyburn/ops/generated/views.h"
+#include "pyburn/ops/generated/window.h"
 
 namespace pyburn {
 
@@ -130,7 +142,20 @@ Tensor fmax(const TensorHandle& input, const TensorHandle& other);  // The large
 Tensor fmin(const TensorHandle& input, const TensorHandle& other);  // The smaller of two elements; a number wins against NaN.
 Tensor nextafter(const TensorHandle& input, const TensorHandle& other);  // The next number after input on the way to other.
 Tensor heaviside(const TensorHandle& input, const TensorHandle& values);  // 0 where input is negative, 1 where it is positive, values where it is 0.
+Tensor gcd(const TensorHandle& input, const TensorHandle& other);  // The greatest common divisors of integers; 0 for two zeros.
+Tensor lcm(const TensorHandle& input, const TensorHandle& other);  // The least common multiples of integers; 0 where one of them is 0.
 Tensor ldexp(const TensorHandle& input, const TensorHandle& other);  // input * 2^other.
+Tensor view(const TensorHandle& input, DType dtype);  // The bits of the elements, seen as elements of another dtype; a copy. The last extent grows or shrinks where sizes differ.
+Results<2> frexp(const TensorHandle& input);  // Mantissas from [0.5, 1) with the sign of the elements, and exponents: input is mantissa * 2^exponent.
+Tensor trapezoid(const TensorHandle& y, const Scalar& dx = 1, int64_t dim = -1);  // The integral along dim by the trapezoidal rule, for samples that are dx apart.
+Tensor trapezoid(const TensorHandle& y, const TensorHandle& x, int64_t dim = -1);  // The integral along dim by the trapezoidal rule, for samples at the places x.
+Tensor cumulative_trapezoid(const TensorHandle& y, const Scalar& dx = 1, int64_t dim = -1);  // Running integrals along dim by the trapezoidal rule, for samples that are dx apart.
+Tensor cumulative_trapezoid(const TensorHandle& y, const TensorHandle& x, int64_t dim = -1);  // Running integrals along dim by the trapezoidal rule, for samples at the places x.
+Tensors gradient(const TensorHandle& input, const OptionalNumbers& spacing = {}, const OptionalDims& dim = {}, int64_t edge_order = 1);  // The derivatives along dim (every axis without one) by differences of second order; edge_order is that at the ends.
+Tensors gradient(const TensorHandle& input, const Tensors& spacing, const OptionalDims& dim = {}, int64_t edge_order = 1);  // The derivatives along dim of samples at the given places, a vector for each axis.
+Tensor vander(const TensorHandle& x, std::optional<int64_t> N = {}, bool increasing = false);  // A row for each element of a vector: its powers, the highest first unless increasing.
+Tensor cov(const TensorHandle& input, int64_t correction = 1, const TensorHandle& fweights = {}, const TensorHandle& aweights = {});  // The covariances of variables, which are rows; columns are observations. fweights say how often an observation occurs, aweights how much it counts.
+Tensor corrcoef(const TensorHandle& input);  // The coefficients of correlation of variables, which are rows.
 Tensor conv2d_input(const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Gradient of conv2d with respect to its input.
 Tensor conv2d_weight(const TensorHandle& input, const TensorHandle& grad_output, const Dims& weight_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Gradient of conv2d with respect to its weight.
 Tensor conv3d_input(const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);  // Gradient of conv3d with respect to its input.
@@ -153,6 +178,10 @@ Results<2> class_loss(const TensorHandle& input, const TensorHandle& target, int
 Tensor class_loss_backward(const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& target, const TensorHandle& logsumexp, int64_t ignore_index = -100);  // Gradient of class_loss with respect to the scores.
 Tensor nll_loss(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight = {}, int64_t ignore_index = -100, const std::string& reduction = "mean");  // Minus the log-probability that input (N, C, ...) gives to the class in target, weighted by class.
 Tensor cross_entropy(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight = {}, int64_t ignore_index = -100, const std::string& reduction = "mean", double label_smoothing = 0.0);  // nll_loss of log_softmax: input holds unnormalised scores (N, C, ...), target the classes, or their probabilities.
+Tensor _ctc_loss(const TensorHandle& log_probs, const TensorHandle& targets, const TensorHandle& input_lengths, const TensorHandle& target_lengths, int64_t blank = 0, bool zero_infinity = false);  // ctc_loss of each example, for log-probabilities (T, N, C).
+Tensor _ctc_loss_backward(const TensorHandle& grad_output, const TensorHandle& log_probs, const TensorHandle& targets, const TensorHandle& input_lengths, const TensorHandle& target_lengths, int64_t blank = 0, bool zero_infinity = false);  // Gradient of _ctc_loss with respect to the log-probabilities.
+Tensor ctc_loss(const TensorHandle& log_probs, const TensorHandle& targets, const TensorHandle& input_lengths, const TensorHandle& target_lengths, int64_t blank = 0, const std::string& reduction = "mean", bool zero_infinity = false);  // Minus the logarithm of the probability of targets under all alignments with log_probs (T, N, C) or (T, C). targets are (N, S), or all in a row; 'mean' divides each loss by the length of its target first. zero_infinity drops targets that do not fit.
+Tensor ctc_loss(const TensorHandle& log_probs, const TensorHandle& targets, const Dims& input_lengths, const Dims& target_lengths, int64_t blank = 0, const std::string& reduction = "mean", bool zero_infinity = false);  // ctc_loss with lengths that are numbers.
 Tensor seeded_dropout(const TensorHandle& input, double p, double scale, double shift, double dropped, int64_t seed, int64_t offset);  // scale * input + shift, with `dropped` in place of elements that a random stream picks with probability p.
 Tensor dropout(const TensorHandle& input, double p = 0.5, bool training = true, bool inplace = false);  // When training, sets elements to 0 with probability p and scales the others by 1 / (1 - p).
 Tensor alpha_dropout(const TensorHandle& input, double p = 0.5, bool training = false, bool inplace = false);  // Dropout for networks of selu: keeps mean and variance.
@@ -194,8 +223,12 @@ Tensor triu_indices(int64_t row, int64_t col, int64_t offset = 0, std::optional<
 Tensor fill_(const TensorHandle& input, const Scalar& value);  // Overwrites every element of input with value.
 Tensor zero_(const TensorHandle& input);  // Overwrites every element of input with 0.
 Tensor one_hot(const TensorHandle& input, int64_t num_classes = -1);  // A new last axis with 1 at the index that input holds and 0 elsewhere (int64); without num_classes it is as long as needed.
-Tensor grid_sample(const TensorHandle& input, const TensorHandle& grid, const std::string& mode = "bilinear", const std::string& padding_mode = "zeros", std::optional<bool> align_corners = {});  // input (N, C, H, W) at the places of grid (N, h, w, 2), which are (x, y) between -1 and 1; volumes likewise. mode is bilinear or nearest, padding_mode (for places outside) zeros, border or reflection.
+Results<2> fractional_max_pool2d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& output_size = {}, const OptionalNumbers& output_ratio = {}, const TensorHandle& _random_samples = {});  // The largest elements of windows of input (N, C, H, W) or (C, H, W), and where in their planes they are. The windows' places are random; there are as many as output_size says, or output_ratio times the extent.
+Results<2> fractional_max_pool3d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& output_size = {}, const OptionalNumbers& output_ratio = {}, const TensorHandle& _random_samples = {});  // fractional_max_pool2d_with_indices for volumes (N, C, D, H, W) or (C, D, H, W).
+Tensor grid_sample(const TensorHandle& input, const TensorHandle& grid, const std::string& mode = "bilinear", const std::string& padding_mode = "zeros", std::optional<bool> align_corners = {});  // input (N, C, H, W) at the places of grid (N, h, w, 2), which are (x, y) between -1 and 1; volumes likewise. mode is bilinear, nearest or (for images) bicubic, padding_mode (for places outside) zeros, border or reflection.
 Tensor affine_grid(const TensorHandle& theta, const Dims& size, std::optional<bool> align_corners = {});  // The grid for grid_sample that maps images of the given size (N, C, H, W) by the matrices theta (N, 2, 3); volumes likewise.
+Results<2> histogram(const TensorHandle& input, int64_t bins, const OptionalNumbers& range = {}, const TensorHandle& weight = {}, bool density = false);  // How many elements (or their weights) fall into each of bins equal parts of the range, which is that of input if none is given; with density, so that the integral is 1. And the edges of the bins.
+Results<2> histogram(const TensorHandle& input, const TensorHandle& bins, const TensorHandle& weight = {}, bool density = false);  // How many elements fall between each two edges, which rise.
 Tensor nonzero(const TensorHandle& input);  // The indices of the elements that are not zero, a row each.
 Tensor index_select(const TensorHandle& input, int64_t dim, const TensorHandle& index);  // The parts of input along dim that index names, in its order.
 Tensor index_add(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source, const Scalar& alpha = 1);  // input, with alpha times the parts of source added where index says; an index may repeat.
@@ -228,6 +261,13 @@ Tensor dstack(const Tensors& tensors);  // The tensors in depth, along axis 2.
 Tensor column_stack(const Tensors& tensors);  // The tensors side by side; vectors are columns.
 Tensor block_diag(const Tensors& tensors);  // A matrix with the tensors along its diagonal and 0 elsewhere; vectors are rows.
 Tensor cartesian_prod(const Tensors& tensors);  // All combinations of elements of the vectors, a row each.
+Tensor _linalg_solve(const TensorHandle& A, const TensorHandle& B);  // X with A @ X = B, for matrices A and B of equal batches.
+Results<2> linalg_slogdet(const TensorHandle& A);  // The sign of the determinant of square matrices, and the logarithm of its absolute value.
+Tensor linalg_solve_triangular(const TensorHandle& A, const TensorHandle& B, bool upper, bool left = true, bool unitriangular = false);  // X with A @ X = B (X @ A = B if not left), for triangular matrices A, of which the other triangle is not read.
+Tensor linalg_cholesky(const TensorHandle& A, bool upper = false);  // The lower triangle L with L @ L.T = A (or its transpose, with upper), for symmetric positive-definite matrices.
+Results<2> linalg_qr(const TensorHandle& A, const std::string& mode = "reduced");  // A = Q @ R with orthonormal columns in Q and an upper triangle R; mode is 'reduced', 'complete' (a square Q) or 'r' (an empty Q).
+Results<2> linalg_eigh(const TensorHandle& A, const std::string& UPLO = "L");  // The eigenvalues of symmetric matrices, in ascending order, and eigenvectors, which are columns. The lower triangle is read, or the upper one with UPLO='U'.
+Results<3> linalg_svd(const TensorHandle& A, bool full_matrices = true);  // A = U @ diag(S) @ Vh with orthonormal columns in U and rows in Vh, and singular values in descending order. U and Vh are square unless full_matrices is False.
 Tensor isinf(const TensorHandle& input);  // Where the elements are infinite.
 Tensor isfinite(const TensorHandle& input);  // Where the elements are neither infinite nor NaN.
 Tensor signbit(const TensorHandle& input);  // Where the elements are negative, -0 included.
@@ -263,7 +303,11 @@ Tensor triplet_margin_loss(const TensorHandle& anchor, const TensorHandle& posit
 Tensor soft_margin_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean");  // log(1 + exp(-target * input)), for targets 1 and -1.
 Tensor cosine_similarity(const TensorHandle& x1, const TensorHandle& x2, int64_t dim = 1, double eps = 1e-08);  // The cosine of the angle between vectors along dim.
 Tensor pairwise_distance(const TensorHandle& x1, const TensorHandle& x2, double p = 2.0, double eps = 1e-06, bool keepdim = false);  // The norm of order p of x1 - x2 + eps along the last axis.
-Tensor cdist(const TensorHandle& x1, const TensorHandle& x2, double p = 2.0);  // The distance of order p of every row of x1 (..., P, M) from every row of x2 (..., R, M).
+Tensor cdist(const TensorHandle& x1, const TensorHandle& x2, double p = 2.0, const std::string& compute_mode = "use_mm_for_euclid_dist_if_necessary");  // The distance of order p of every row of x1 (..., P, M) from every row of x2 (..., R, M).
+Tensor multi_margin_loss(const TensorHandle& input, const TensorHandle& target, int64_t p = 1, double margin = 1.0, const TensorHandle& weight = {}, const std::string& reduction = "mean");  // The mean over the other classes of max(0, margin - input[target] + input[other])^p, for scores (N, C) or (C) and classes in target.
+Tensor multilabel_margin_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean");  // The sum of max(0, 1 - input[right] + input[wrong]) over all pairs of a right and a wrong class, divided by C. target (N, C) or (C) lists the right classes, ended by -1.
+Tensor multilabel_soft_margin_loss(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight = {}, const std::string& reduction = "mean");  // The mean over the classes (last axis) of the cross entropy of sigmoid(input) and targets between 0 and 1.
+Tensor pdist(const TensorHandle& input, double p = 2.0);  // The distances of order p of all pairs of rows of a matrix: those of row 0 first.
 Tensor bmm(const TensorHandle& input, const TensorHandle& mat2);  // Products of the matrices of two batches.
 Tensor matmul(const TensorHandle& input, const TensorHandle& other);  // Matrix product; vectors are rows or columns, leading axes are batches that broadcast.
 Tensor mm(const TensorHandle& input, const TensorHandle& mat2);  // Product of two matrices.
@@ -416,12 +460,18 @@ Tensor rnn_tanh_cell(const TensorHandle& input, const TensorHandle& hx, const Te
 Tensor rnn_relu_cell(const TensorHandle& input, const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih = {}, const TensorHandle& b_hh = {});  // One step of rnn_relu for input (B, I) and a state (B, H).
 Results<3> rnn_steps(const TensorHandle& projected, const TensorHandle& weight, const TensorHandle& bias, const TensorHandle& h0, const TensorHandle& c0, const std::string& cell, bool reverse);  // The states of a recurrent layer at all steps, from the projected inputs; cell is lstm, gru, tanh or relu.
 Results<4> rnn_steps_grad(const TensorHandle& grad_output, const TensorHandle& grad_cells, const TensorHandle& weight, const TensorHandle& h0, const TensorHandle& c0, const TensorHandle& output, const TensorHandle& cells, const TensorHandle& gates, const std::string& cell, bool reverse);  // Gradient of rnn_steps, back through time.
+Tensor gumbel_softmax(const TensorHandle& logits, double tau = 1, bool hard = false, double eps = 1e-10, int64_t dim = -1);  // softmax of (logits + noise) / tau along dim: a differentiable draw of a class. With hard, a one-hot vector that has the gradient of the soft one.
+Tensor rrelu(const TensorHandle& input, double lower = 0.125, double upper = 0.3333333333333333, bool training = false, Generator* generator = nullptr);  // leaky_relu with a slope that is drawn from [lower, upper) for each element when training, and their mean otherwise.
+Tensor random_(const TensorHandle& input, std::optional<int64_t> from_ = {}, std::optional<int64_t> to = {}, Generator* generator = nullptr);  // Fills input with random integers from [from_, to), from [0, from_) if there is one number, or from all that the dtype holds exactly.
+Tensor geometric_(const TensorHandle& input, double p, Generator* generator = nullptr);  // Fills input with the number of trials until one succeeds, each with probability p.
+Tensor cauchy_(const TensorHandle& input, double median = 0, double sigma = 1, Generator* generator = nullptr);  // Fills input with random numbers of the Cauchy distribution.
+Tensor log_normal_(const TensorHandle& input, double mean = 1, double std = 2, Generator* generator = nullptr);  // Fills input with random numbers whose logarithms have the given mean and deviation.
 Tensor cumsum(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // Running sums along dim.
 Tensor cumprod(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // Running products along dim.
 Tensor logcumsumexp(const TensorHandle& input, int64_t dim);  // The logarithm of running sums of exp(input) along dim.
 Results<2> cummax(const TensorHandle& input, int64_t dim);  // The largest element so far along dim, and its position.
 Results<2> cummin(const TensorHandle& input, int64_t dim);  // The smallest element so far along dim, and its position.
-Tensor diff(const TensorHandle& input, int64_t n = 1, int64_t dim = -1);  // Differences of neighbours along dim, n times.
+Tensor diff(const TensorHandle& input, int64_t n = 1, int64_t dim = -1, const TensorHandle& prepend = {}, const TensorHandle& append = {});  // Differences of neighbours along dim, n times; prepend and append are joined to the ends first.
 Tensor gather(const TensorHandle& input, int64_t dim, const TensorHandle& index, bool sparse_grad = false);  // At each place of the index, the element of input at the same place, but for dim, where the index says which.
 Tensor scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src);  // input, with each element of src at its own place, but for dim, where the index says which; of several the last one stays.
 Tensor scatter_add(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src);  // input, with each element of src added at its own place, but for dim, where the index says which.
@@ -430,11 +480,11 @@ Tensor scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index
 Tensor scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce);  // input, with the elements of src added ('add') or multiplied ('multiply') at the places that the index names.
 Tensor scatter(const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value, const std::string& reduce);  // input, with value added ('add') or multiplied ('multiply') at the places that the index names.
 Tensor take_along_dim(const TensorHandle& input, const TensorHandle& indices, std::optional<int64_t> dim = {});  // gather, with input and indices stretched to each other; without dim both are flattened.
-Tensor searchsorted(const TensorHandle& sorted_sequence, const TensorHandle& values, bool out_int32 = false, bool right = false);  // Where values would have to be inserted into a sequence that is sorted along its last axis, to keep it so.
 Tensor histc(const TensorHandle& input, int64_t bins = 100, const Scalar& min = 0, const Scalar& max = 0);  // How many elements fall into each of bins parts of [min, max], or of the range of input.
 Tensor bincount(const TensorHandle& input, const TensorHandle& weights = {}, int64_t minlength = 0);  // How often each number from 0 on occurs in a vector of integers, or the sum of its weights.
 Results<3> distinct(const TensorHandle& input, std::optional<int64_t> dim = {}, bool consecutive = false);  // The distinct elements (or parts along dim) in order, where each element went, and how often they occur; with consecutive, of runs of equal neighbours.
-Tensor searchsorted(const TensorHandle& sorted_sequence, const Scalar& values, bool out_int32 = false, bool right = false);  // Where a number would have to be inserted into a sorted vector.
+Tensor searchsorted(const TensorHandle& sorted_sequence, const TensorHandle& values, bool out_int32 = false, bool right = false, const std::optional<std::string>& side = {}, const TensorHandle& sorter = {});  // Where values would have to be inserted into a sequence that is sorted along its last axis, or would be in the order that sorter gives, to keep it so: before equal elements, or after them with right or side='right'.
+Tensor searchsorted(const TensorHandle& sorted_sequence, const Scalar& values, bool out_int32 = false, bool right = false, const std::optional<std::string>& side = {}, const TensorHandle& sorter = {});  // Where a number would have to be inserted into a sorted vector.
 Tensor bucketize(const TensorHandle& input, const TensorHandle& boundaries, bool out_int32 = false, bool right = false);  // The number of the interval between boundaries, which are sorted, that each element falls into.
 Tensor isin(const TensorHandle& elements, const TensorHandle& test_elements, bool assume_unique = false, bool invert = false);  // Which elements are among test_elements (or are not, with invert).
 Tensor quantile(const TensorHandle& input, double q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");  // The value that the share q of the elements along dim does not exceed; NaN if there is one.
@@ -443,11 +493,41 @@ Tensor nanquantile(const TensorHandle& input, double q, std::optional<int64_t> d
 Tensor nanquantile(const TensorHandle& input, const TensorHandle& q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");  // The quantiles of the elements that are not NaN, for several shares.
 Tensor _segment_reduce(const TensorHandle& input, const TensorHandle& lengths, const std::string& reduce, const std::optional<Scalar>& initial = {});  // The reduction of consecutive parts of input along axis 0.
 Tensor segment_reduce(const TensorHandle& data, const std::string& reduce, const TensorHandle& lengths = {}, const TensorHandle& offsets = {}, int64_t axis = 0, bool unsafe = false, const std::optional<Scalar>& initial = {});  // The reduction ('sum', 'prod', 'mean', 'max', 'min') of consecutive parts of data along axis 0, given by their lengths, or by where they begin and the last one ends.
+Tensor combinations(const TensorHandle& input, int64_t r = 2, bool with_replacement = false);  // A row for each choice of r elements of a vector, in order.
+Tensor renorm(const TensorHandle& input, const Scalar& p, int64_t dim, const Scalar& maxnorm);  // input, with the parts along dim whose norm of order p is above maxnorm shortened to it.
+Tensor index_reduce(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source, const std::string& reduce, bool include_self = true);  // input, with the parts of source along dim multiplied ('prod'), averaged ('mean') or compared ('amax', 'amin') into the parts that index names.
+Tensor sum_to_size(const TensorHandle& input, const Dims& size);  // The sums over the axes that broadcasting to the shape of input would stretch or add.
+Tensor narrow_copy(const TensorHandle& input, int64_t dim, int64_t start, int64_t length);  // A copy of the part along dim that begins at start.
+Tensor fill(const TensorHandle& input, const Operand& value);  // A tensor like input that is full of value, a number or a tensor with one element and no axes.
+Tensor fill_diagonal_(const TensorHandle& input, const Scalar& fill_value, bool wrap = false);  // Writes a number on the main diagonal; with wrap, a tall matrix gets further diagonals, each a row below the last.
+Tensors unravel_index(const TensorHandle& indices, const Dims& shape);  // The index along each axis of the elements that indices count in a tensor of the given shape.
+Tensor angle(const TensorHandle& input);  // The angle of numbers in the plane of complex numbers: 0, pi for negative ones, NaN for NaN.
 Tensor softmax(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // exp(input), scaled to sum to 1 along dim.
 Tensor log_softmax(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // The logarithm of softmax, computed without overflow.
 Tensor softmax_backward(const TensorHandle& grad_output, const TensorHandle& output, int64_t dim);  // Gradient of softmax, from its output.
 Tensor log_softmax_backward(const TensorHandle& grad_output, const TensorHandle& output, int64_t dim);  // Gradient of log_softmax, from its output.
 Tensor softmin(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // softmax of -input.
+Tensor _linalg_pinv(const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {});  // The inverse of Moore and Penrose.
+Tensor linalg_inv(const TensorHandle& A);  // The inverses of square matrices. An error if one is singular.
+Tensor inverse(const TensorHandle& input);  // The same as linalg.inv.
+Tensor linalg_det(const TensorHandle& A);  // The determinants of square matrices. The gradient is that of regular ones.
+Tensor det(const TensorHandle& input);  // The same as linalg.det.
+Results<2> slogdet(const TensorHandle& input);  // The same as linalg.slogdet.
+Tensor logdet(const TensorHandle& input);  // The logarithm of the determinants of square matrices; NaN where one is negative.
+Tensor linalg_solve(const TensorHandle& A, const TensorHandle& B, bool left = true);  // X with A @ X = B (X @ A = B if not left), for square matrices A. B may be a vector, or a batch of vectors; batches broadcast.
+Tensor cholesky_solve(const TensorHandle& input, const TensorHandle& L, bool upper = false);  // X with A @ X = input, for the triangle L (L.T with upper) that cholesky gives of A.
+Tensor cholesky_inverse(const TensorHandle& input, bool upper = false);  // The inverse of A, for the triangle that cholesky gives of it.
+Tensor linalg_eigvalsh(const TensorHandle& A, const std::string& UPLO = "L");  // The eigenvalues of symmetric matrices, in ascending order.
+Tensor linalg_svdvals(const TensorHandle& A);  // The singular values of matrices, in descending order.
+Tensor linalg_pinv(const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {}, bool hermitian = false);  // The inverse of Moore and Penrose. Singular values up to the larger of atol and rtol times the largest one count as 0.
+Tensor pinverse(const TensorHandle& input, double rcond = 1e-15);  // The same as linalg.pinv with rtol=rcond.
+Tensor linalg_matrix_rank(const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {}, bool hermitian = false);  // How many singular values are above the larger of atol and rtol times the largest one.
+Tensor linalg_matrix_power(const TensorHandle& A, int64_t n);  // The product of n factors A; of its inverse where n is negative.
+Tensor matrix_power(const TensorHandle& input, int64_t n);  // The same as linalg.matrix_power.
+Tensor linalg_matrix_exp(const TensorHandle& A);  // The sum of A^k / k! over all k.
+Tensor matrix_exp(const TensorHandle& input);  // The same as linalg.matrix_exp.
+Results<4> linalg_lstsq(const TensorHandle& input, const TensorHandle& b, std::optional<double> rcond = {}, const std::optional<std::string>& driver = {});  // X with the least squares of input @ X - b, the smallest one if there are several. All drivers compute it in the same way; all but 'gelsy', the default, give the residuals too, where there are more rows than columns and all columns count, all but 'gels' the rank, and 'gelsd' and 'gelss' the singular values.
+Tensor linalg_vecdot(const TensorHandle& x, const TensorHandle& y, int64_t dim = -1);  // Sums of the products of two batches of vectors along dim.
 Results<2> sort(const TensorHandle& input, int64_t dim = -1, bool descending = false, bool stable = false);  // The elements in order along dim, and where they were. Equal elements keep their order.
 Results<2> topk(const TensorHandle& input, int64_t k, int64_t dim = -1, bool largest = true, bool sorted = true);  // The k largest (or smallest) elements along dim, largest first, and their positions.
 Results<2> kthvalue(const TensorHandle& input, int64_t k, int64_t dim = -1, bool keepdim = false);  // The k-th smallest element along dim (counted from 1) and its position.
@@ -458,6 +538,19 @@ Tensor median(const TensorHandle& input);  // The middle element (the lower one 
 Tensor nanmedian(const TensorHandle& input);  // The middle one of the elements that are not NaN.
 Tensor argsort(const TensorHandle& input, int64_t dim = -1, bool descending = false, bool stable = false);  // The indices that sort input along dim.
 Tensor msort(const TensorHandle& input);  // The elements in order along the first axis.
+Tensor i0(const TensorHandle& input);  // The modified Bessel function of the first kind of order 0.
+Tensor special_i0e(const TensorHandle& input);  // exp(-|x|) i0(x).
+Tensor special_i1(const TensorHandle& input);  // The modified Bessel function of the first kind of order 1.
+Tensor special_i1e(const TensorHandle& input);  // exp(-|x|) i1(x).
+Tensor special_erfcx(const TensorHandle& input);  // exp(x^2) erfc(x), without underflow where x is large.
+Tensor special_ndtri(const TensorHandle& input);  // The inverse of ndtr: where the standard normal distribution function has the given value.
+Tensor special_zeta(const Operand& input, const Operand& other);  // The zeta function of Hurwitz: the sum of (k + other)^-input over k from 0.
+Tensor igamma(const TensorHandle& input, const TensorHandle& other);  // The regularised lower incomplete gamma function: the integral of t^(input - 1) exp(-t) up to other, over all of it.
+Tensor igammac(const TensorHandle& input, const TensorHandle& other);  // The regularised upper incomplete gamma function: 1 - igamma(input, other).
+Tensor special_ndtr(const TensorHandle& input);  // The standard normal distribution function.
+Tensor special_log_ndtr(const TensorHandle& input);  // The logarithm of ndtr, without underflow where x is very negative.
+Tensor special_xlog1py(const Operand& input, const Operand& other);  // input * log(1 + other), and 0 where input is 0.
+Tensor mvlgamma(const TensorHandle& input, int64_t p);  // The logarithm of the gamma function of p variables.
 Tensors unbind(const TensorHandle& input, int64_t dim = 0);  // The parts at each index along dim, which goes away; views.
 Tensors split(const TensorHandle& input, int64_t split_size_or_sections, int64_t dim = 0);  // Pieces of equal size along dim, the last one possibly smaller; views.
 Tensors split(const TensorHandle& input, const Dims& split_size_or_sections, int64_t dim = 0);  // Pieces of the given sizes along dim; views.
@@ -524,6 +617,10 @@ Tensor dist(const TensorHandle& input, const TensorHandle& other, const Scalar& 
 Tensor as_strided(const TensorHandle& input, const Dims& size, const Dims& stride, std::optional<int64_t> storage_offset = {});  // A view with any size and strides on the storage of input; the offset is the input's unless given.
 Tensor diagonal(const TensorHandle& input, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1);  // The diagonal of two axes as a new last axis; offset shifts it to the right, or down when negative. A view.
 Tensor unfold(const TensorHandle& input, int64_t dimension, int64_t size, int64_t step);  // All windows of the given size along an axis, step apart; their elements are a new last axis. A view.
+Tensor hann_window(int64_t window_length, bool periodic = true, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // 0.5 - 0.5 cos(2 pi n / N) for n below window_length; N is that length, or one less if the window is not periodic.
+Tensor hamming_window(int64_t window_length, bool periodic = true, double alpha = 0.54, double beta = 0.46, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // alpha - beta cos(2 pi n / N).
+Tensor blackman_window(int64_t window_length, bool periodic = true, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // 0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N).
+Tensor bartlett_window(int64_t window_length, bool periodic = true, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // 1 - |2 n / N - 1|: a triangle.
 using fn::relu_into;
 using fn::sigmoid_into;
 using fn::gelu_into;
@@ -576,7 +673,11 @@ using fn::fmax_into;
 using fn::fmin_into;
 using fn::nextafter_into;
 using fn::heaviside_into;
+using fn::gcd_into;
+using fn::lcm_into;
 using fn::ldexp_into;
+using fn::view_into;
+using fn::frexp_into;
 using fn::conv2d_input_into;
 using fn::conv2d_weight_into;
 using fn::conv3d_input_into;
@@ -587,6 +688,8 @@ using fn::cast_into;
 using fn::contiguous_copy_into;
 using fn::class_loss_into;
 using fn::class_loss_backward_into;
+using fn::_ctc_loss_into;
+using fn::_ctc_loss_backward_into;
 using fn::seeded_dropout_into;
 using fn::tensordot_into;
 using fn::kron_into;
@@ -619,6 +722,13 @@ using fn::vstack_into;
 using fn::row_stack_into;
 using fn::dstack_into;
 using fn::column_stack_into;
+using fn::_linalg_solve_into;
+using fn::linalg_slogdet_into;
+using fn::linalg_solve_triangular_into;
+using fn::linalg_cholesky_into;
+using fn::linalg_qr_into;
+using fn::linalg_eigh_into;
+using fn::linalg_svd_into;
 using fn::isinf_into;
 using fn::isfinite_into;
 using fn::signbit_into;
@@ -688,6 +798,7 @@ using fn::nanmean_into;
 using fn::aminmax_into;
 using fn::rnn_steps_into;
 using fn::rnn_steps_grad_into;
+using fn::rrelu_into;
 using fn::cumsum_into;
 using fn::cumprod_into;
 using fn::logcumsumexp_into;
@@ -699,13 +810,19 @@ using fn::scatter_into;
 using fn::scatter_add_into;
 using fn::scatter_reduce_into;
 using fn::take_along_dim_into;
-using fn::searchsorted_into;
 using fn::histc_into;
 using fn::_segment_reduce_into;
+using fn::renorm_into;
+using fn::index_reduce_into;
 using fn::softmax_into;
 using fn::log_softmax_into;
 using fn::softmax_backward_into;
 using fn::log_softmax_backward_into;
+using fn::_linalg_pinv_into;
+using fn::linalg_inv_into;
+using fn::inverse_into;
+using fn::linalg_det_into;
+using fn::linalg_solve_into;
 using fn::sort_into;
 using fn::topk_into;
 using fn::kthvalue_into;
@@ -713,6 +830,16 @@ using fn::median_into;
 using fn::nanmedian_into;
 using fn::mode_into;
 using fn::msort_into;
+using fn::i0_into;
+using fn::special_i0e_into;
+using fn::special_i1_into;
+using fn::special_i1e_into;
+using fn::special_erfcx_into;
+using fn::special_ndtri_into;
+using fn::special_zeta_into;
+using fn::igamma_into;
+using fn::igammac_into;
+using fn::mvlgamma_into;
 using fn::exp_into;
 using fn::exp2_into;
 using fn::expm1_into;
@@ -780,6 +907,7 @@ auto negative(const auto&... arguments) { return neg(arguments...); }
 auto not_equal(const auto&... arguments) { return ne(arguments...); }
 auto sgn(const auto&... arguments) { return sign(arguments...); }
 auto subtract(const auto&... arguments) { return sub(arguments...); }
+auto trapz(const auto&... arguments) { return trapezoid(arguments...); }
 auto true_divide(const auto&... arguments) { return div(arguments...); }
 
 }  // namespace pyburn

@@ -20,6 +20,6 @@ TensorHandle triplet_margin_loss(const TensorHandle& anchor, const TensorHandle&
 TensorHandle soft_margin_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction = "mean");  // log(1 + exp(-target * input)), for targets 1 and -1.
 TensorHandle cosine_similarity(const TensorHandle& x1, const TensorHandle& x2, int64_t dim = 1, double eps = 1e-08);  // The cosine of the angle between vectors along dim.
 TensorHandle pairwise_distance(const TensorHandle& x1, const TensorHandle& x2, double p = 2.0, double eps = 1e-06, bool keepdim = false);  // The norm of order p of x1 - x2 + eps along the last axis.
-TensorHandle cdist(const TensorHandle& x1, const TensorHandle& x2, double p = 2.0);  // The distance of order p of every row of x1 (..., P, M) from every row of x2 (..., R, M).
+TensorHandle cdist(const TensorHandle& x1, const TensorHandle& x2, double p = 2.0, const std::string& compute_mode = "use_mm_for_euclid_dist_if_necessary");  // The distance of order p of every row of x1 (..., P, M) from every row of x2 (..., R, M).
 
 }  // namespace pyburn::fn

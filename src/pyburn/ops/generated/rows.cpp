@@ -5,22 +5,29 @@
 #include "pyburn/ops/generated/batch_norm.h"
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/binary_math.h"
+#include "pyburn/ops/generated/bits.h"
+#include "pyburn/ops/generated/calculus.h"
 #include "pyburn/ops/generated/conv.h"
 #include "pyburn/ops/generated/convolutions.h"
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/cross_entropy.h"
+#include "pyburn/ops/generated/ctc_loss.h"
 #include "pyburn/ops/generated/dropout.h"
 #include "pyburn/ops/generated/einsum.h"
 #include "pyburn/ops/generated/embedding.h"
 #include "pyburn/ops/generated/extremum.h"
 #include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/fractional_pool.h"
 #include "pyburn/ops/generated/grid_sample.h"
+#include "pyburn/ops/generated/histogram.h"
 #include "pyburn/ops/generated/index.h"
 #include "pyburn/ops/generated/index_tensors.h"
 #include "pyburn/ops/generated/interpolate.h"
 #include "pyburn/ops/generated/join.h"
+#include "pyburn/ops/generated/linalg.h"
 #include "pyburn/ops/generated/logic.h"
 #include "pyburn/ops/generated/loss.h"
+#include "pyburn/ops/generated/margin_loss.h"
 #include "pyburn/ops/generated/matmul.h"
 #include "pyburn/ops/generated/moments.h"
 #include "pyburn/ops/generated/movement.h"
@@ -35,25 +42,32 @@
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/rnn.h"
 #include "pyburn/ops/generated/rnn_steps.h"
+#include "pyburn/ops/generated/sampling.h"
 #include "pyburn/ops/generated/scan.h"
 #include "pyburn/ops/generated/scatter.h"
 #include "pyburn/ops/generated/search.h"
 #include "pyburn/ops/generated/segment.h"
+#include "pyburn/ops/generated/selection.h"
 #include "pyburn/ops/generated/softmax.h"
+#include "pyburn/ops/generated/solvers.h"
 #include "pyburn/ops/generated/sort.h"
+#include "pyburn/ops/generated/special.h"
 #include "pyburn/ops/generated/split.h"
 #include "pyburn/ops/generated/transcendental.h"
 #include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/generated/unfold.h"
 #include "pyburn/ops/generated/vector_norm.h"
 #include "pyburn/ops/generated/views.h"
+#include "pyburn/ops/generated/window.h"
 #include "pyburn/ops/activation.h"
 #include "pyburn/ops/attention.h"
 #include "pyburn/ops/batch_norm.h"
 #include "pyburn/ops/binary.h"
+#include "pyburn/ops/bits.h"
 #include "pyburn/ops/conv.h"
 #include "pyburn/ops/copy.h"
 #include "pyburn/ops/cross_entropy.h"
+#include "pyburn/ops/ctc_loss.h"
 #include "pyburn/ops/dropout.h"
 #include "pyburn/ops/embedding.h"
 #include "pyburn/ops/extremum.h"
@@ -62,6 +76,7 @@
 #include "pyburn/ops/index_tensors.h"
 #include "pyburn/ops/interpolate.h"
 #include "pyburn/ops/join.h"
+#include "pyburn/ops/linalg.h"
 #include "pyburn/ops/matmul.h"
 #include "pyburn/ops/moments.h"
 #include "pyburn/ops/movement.h"
@@ -78,6 +93,7 @@
 #include "pyburn/ops/segment.h"
 #include "pyburn/ops/softmax.h"
 #include "pyburn/ops/sort.h"
+#include "pyburn/ops/special.h"
 #include "pyburn/ops/transcendental.h"
 #include "pyburn/ops/unary.h"
 #include "pyburn/ops/unfold.h"
@@ -86,7 +102,7 @@
 #include "pyburn/support/error.h"
 
 namespace pyburn::op {
-extern OpInfo relu, sigmoid, gelu, gelu_gradient, silu, silu_gradient, mish, softplus, logsigmoid, hardtanh, hardswish, hardsigmoid, leaky_relu, elu, softshrink, hardshrink, threshold, attention, attention_grad, normalise_batch, normalise_batch_backward, add, sub, mul, div, pow, maximum, minimum, eq, ne, lt, le, gt, ge, where, floor_divide, remainder, fmod, atan2, hypot, xlogy, logaddexp, logaddexp2, copysign, fmax, fmin, nextafter, heaviside, conv2d_input, conv2d_weight, conv3d_input, conv3d_weight, cast, contiguous_copy, class_loss, class_loss_backward, seeded_dropout, _embedding, argmax, argmin, max_dim, min_dim, full, arange, linspace, nonzero, index_select, index_add, index_copy, _index, _index_put, resize_axis, resize_axis_input, cat, isinf, isfinite, signbit, logical_not, logical_and, logical_or, logical_xor, bitwise_and, bitwise_or, bitwise_xor, bitwise_left_shift, bitwise_right_shift, bmm, var_mean, view, reshape, permute, expand, slice, select, unsqueeze, remove_axis, normalise_rows, normalise_rows_backward, constant_pad_nd, _border_pad, lerp, addcmul, addcdiv, clamp, max_pool, max_pool_with_indices, unpool, unpool_input, avg_pool, avg_pool_input, flip, tril, triu, repeat_interleave_indices, sum, mean, amax, amin, prod, nansum, count_nonzero, any, all, logsumexp, rnn_steps, rnn_steps_grad, cumsum, cumprod, logcumsumexp, cummax, cummin, gather, scatter_src, scatter_add, scatter_reduce, searchsorted, histc, bincount, distinct, _segment_reduce, softmax, log_softmax, softmax_backward, log_softmax_backward, sort, topk, kthvalue, median_dim, nanmedian_dim, mode, exp, exp2, expm1, log, log2, log10, log1p, special_entr, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, erf, erfc, erfinv, lgamma, digamma, polygamma, neg, abs, sign, floor, ceil, trunc, round, sqrt, rsqrt, nan_to_num, im2col, col2im, linalg_vector_norm, as_strided, diagonal, unfold;
+extern OpInfo relu, sigmoid, gelu, gelu_gradient, silu, silu_gradient, mish, softplus, logsigmoid, hardtanh, hardswish, hardsigmoid, leaky_relu, elu, softshrink, hardshrink, threshold, attention, attention_grad, normalise_batch, normalise_batch_backward, add, sub, mul, div, pow, maximum, minimum, eq, ne, lt, le, gt, ge, where, floor_divide, remainder, fmod, atan2, hypot, xlogy, logaddexp, logaddexp2, copysign, fmax, fmin, nextafter, heaviside, gcd, lcm, view_dtype, frexp, conv2d_input, conv2d_weight, conv3d_input, conv3d_weight, cast, contiguous_copy, class_loss, class_loss_backward, _ctc_loss, _ctc_loss_backward, seeded_dropout, _embedding, argmax, argmin, max_dim, min_dim, full, arange, linspace, nonzero, index_select, index_add, index_copy, _index, _index_put, resize_axis, resize_axis_input, cat, _linalg_solve, linalg_slogdet, linalg_solve_triangular, linalg_cholesky, linalg_qr, linalg_eigh, linalg_svd, isinf, isfinite, signbit, logical_not, logical_and, logical_or, logical_xor, bitwise_and, bitwise_or, bitwise_xor, bitwise_left_shift, bitwise_right_shift, bmm, var_mean, view, reshape, permute, expand, slice, select, unsqueeze, remove_axis, normalise_rows, normalise_rows_backward, constant_pad_nd, _border_pad, lerp, addcmul, addcdiv, clamp, max_pool, max_pool_with_indices, unpool, unpool_input, avg_pool, avg_pool_input, flip, tril, triu, repeat_interleave_indices, sum, mean, amax, amin, prod, nansum, count_nonzero, any, all, logsumexp, rnn_steps, rnn_steps_grad, cumsum, cumprod, logcumsumexp, cummax, cummin, gather, scatter_src, scatter_add, scatter_reduce, histc, bincount, distinct, _segment_reduce, softmax, log_softmax, softmax_backward, log_softmax_backward, _linalg_pinv, sort, topk, kthvalue, median_dim, nanmedian_dim, mode, i0, special_i0e, special_i1, special_i1e, special_erfcx, special_ndtri, special_zeta, igamma, igammac, exp, exp2, expm1, log, log2, log10, log1p, special_entr, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, erf, erfc, erfinv, lgamma, digamma, polygamma, neg, abs, sign, floor, ceil, trunc, round, sqrt, rsqrt, nan_to_num, im2col, col2im, linalg_vector_norm, as_strided, diagonal, unfold;
 }
 
 namespace pyburn::fn {
@@ -480,7 +496,39 @@ void heaviside_into(const TensorHandle& out, const TensorHandle& input, const Te
   InputList in; in.add(input); in.add(values);
   call_into(op::heaviside, naming(op::heaviside, [&] { return Binary::from(input, values); }), in, out);
 }
+TensorHandle gcd(const TensorHandle& input, const TensorHandle& other) {
+  InputList in; in.add(input); in.add(other);
+  return call(op::gcd, naming(op::gcd, [&] { return Binary::from(input, other); }), in);
+}
+void gcd_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other) {
+  InputList in; in.add(input); in.add(other);
+  call_into(op::gcd, naming(op::gcd, [&] { return Binary::from(input, other); }), in, out);
+}
+TensorHandle lcm(const TensorHandle& input, const TensorHandle& other) {
+  InputList in; in.add(input); in.add(other);
+  return call(op::lcm, naming(op::lcm, [&] { return Binary::from(input, other); }), in);
+}
+void lcm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other) {
+  InputList in; in.add(input); in.add(other);
+  call_into(op::lcm, naming(op::lcm, [&] { return Binary::from(input, other); }), in, out);
+}
 void ldexp_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other) { write_result(out, ldexp(input, other)); }
+TensorHandle view(const TensorHandle& input, DType dtype) {
+  InputList in; in.add(input);
+  return call(op::view_dtype, naming(op::view_dtype, [&] { return BitView::from(input, dtype); }), in);
+}
+void view_into(const TensorHandle& out, const TensorHandle& input, DType dtype) {
+  InputList in; in.add(input);
+  call_into(op::view_dtype, naming(op::view_dtype, [&] { return BitView::from(input, dtype); }), in, out);
+}
+Handles<2> frexp(const TensorHandle& input) {
+  InputList in; in.add(input);
+  return call_array<2>(op::frexp, naming(op::frexp, [&] { return NoAttrs{}; }), in);
+}
+void frexp_into(const Handles<2>& out, const TensorHandle& input) {
+  InputList in; in.add(input);
+  call_array_into<2>(op::frexp, naming(op::frexp, [&] { return NoAttrs{}; }), in, out);
+}
 TensorHandle conv2d_input(const TensorHandle& grad_output, const TensorHandle& weight, const Dims& input_size, const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) {
   InputList in; in.add(grad_output); in.add(weight);
   return call(op::conv2d_input, naming(op::conv2d_input, [&] { return ConvGrad::from(grad_output, weight, input_size, stride, padding, dilation, groups); }), in);
@@ -546,6 +594,22 @@ TensorHandle class_loss_backward(const TensorHandle& grad_output, const TensorHa
 void class_loss_backward_into(const TensorHandle& out, const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& target, const TensorHandle& logsumexp, int64_t ignore_index) {
   InputList in; in.add(grad_output); in.add(input); in.add(target); in.add(logsumexp);
   call_into(op::class_loss_backward, naming(op::class_loss_backward, [&] { return ClassLoss::from(grad_output, input, target, logsumexp, ignore_index); }), in, out);
+}
+TensorHandle _ctc_loss(const TensorHandle& log_probs, const TensorHandle& targets, const TensorHandle& input_lengths, const TensorHandle& target_lengths, int64_t blank, bool zero_infinity) {
+  InputList in; in.add(log_probs); in.add(targets); in.add(input_lengths); in.add(target_lengths);
+  return call(op::_ctc_loss, naming(op::_ctc_loss, [&] { return CtcLoss::from(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity); }), in);
+}
+void _ctc_loss_into(const TensorHandle& out, const TensorHandle& log_probs, const TensorHandle& targets, const TensorHandle& input_lengths, const TensorHandle& target_lengths, int64_t blank, bool zero_infinity) {
+  InputList in; in.add(log_probs); in.add(targets); in.add(input_lengths); in.add(target_lengths);
+  call_into(op::_ctc_loss, naming(op::_ctc_loss, [&] { return CtcLoss::from(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity); }), in, out);
+}
+TensorHandle _ctc_loss_backward(const TensorHandle& grad_output, const TensorHandle& log_probs, const TensorHandle& targets, const TensorHandle& input_lengths, const TensorHandle& target_lengths, int64_t blank, bool zero_infinity) {
+  InputList in; in.add(grad_output); in.add(log_probs); in.add(targets); in.add(input_lengths); in.add(target_lengths);
+  return call(op::_ctc_loss_backward, naming(op::_ctc_loss_backward, [&] { return CtcLoss::from(grad_output, log_probs, targets, input_lengths, target_lengths, blank, zero_infinity); }), in);
+}
+void _ctc_loss_backward_into(const TensorHandle& out, const TensorHandle& grad_output, const TensorHandle& log_probs, const TensorHandle& targets, const TensorHandle& input_lengths, const TensorHandle& target_lengths, int64_t blank, bool zero_infinity) {
+  InputList in; in.add(grad_output); in.add(log_probs); in.add(targets); in.add(input_lengths); in.add(target_lengths);
+  call_into(op::_ctc_loss_backward, naming(op::_ctc_loss_backward, [&] { return CtcLoss::from(grad_output, log_probs, targets, input_lengths, target_lengths, blank, zero_infinity); }), in, out);
 }
 TensorHandle seeded_dropout(const TensorHandle& input, double p, double scale, double shift, double dropped, int64_t seed, int64_t offset) {
   InputList in; in.add(input);
@@ -697,6 +761,62 @@ void vstack_into(const TensorHandle& out, const Tensors& tensors) { write_result
 void row_stack_into(const TensorHandle& out, const Tensors& tensors) { write_result(out, row_stack(tensors)); }
 void dstack_into(const TensorHandle& out, const Tensors& tensors) { write_result(out, dstack(tensors)); }
 void column_stack_into(const TensorHandle& out, const Tensors& tensors) { write_result(out, column_stack(tensors)); }
+TensorHandle _linalg_solve(const TensorHandle& A, const TensorHandle& B) {
+  InputList in; in.add(A); in.add(B);
+  return call(op::_linalg_solve, naming(op::_linalg_solve, [&] { return NoAttrs{}; }), in);
+}
+void _linalg_solve_into(const TensorHandle& out, const TensorHandle& A, const TensorHandle& B) {
+  InputList in; in.add(A); in.add(B);
+  call_into(op::_linalg_solve, naming(op::_linalg_solve, [&] { return NoAttrs{}; }), in, out);
+}
+Handles<2> linalg_slogdet(const TensorHandle& A) {
+  InputList in; in.add(A);
+  return call_array<2>(op::linalg_slogdet, naming(op::linalg_slogdet, [&] { return NoAttrs{}; }), in);
+}
+void linalg_slogdet_into(const Handles<2>& out, const TensorHandle& A) {
+  InputList in; in.add(A);
+  call_array_into<2>(op::linalg_slogdet, naming(op::linalg_slogdet, [&] { return NoAttrs{}; }), in, out);
+}
+TensorHandle linalg_solve_triangular(const TensorHandle& A, const TensorHandle& B, bool upper, bool left, bool unitriangular) {
+  InputList in; in.add(A); in.add(B);
+  return call(op::linalg_solve_triangular, naming(op::linalg_solve_triangular, [&] { return Triangular::from(A, B, upper, left, unitriangular); }), in);
+}
+void linalg_solve_triangular_into(const TensorHandle& out, const TensorHandle& A, const TensorHandle& B, bool upper, bool left, bool unitriangular) {
+  InputList in; in.add(A); in.add(B);
+  call_into(op::linalg_solve_triangular, naming(op::linalg_solve_triangular, [&] { return Triangular::from(A, B, upper, left, unitriangular); }), in, out);
+}
+TensorHandle linalg_cholesky(const TensorHandle& A, bool upper) {
+  InputList in; in.add(A);
+  return call(op::linalg_cholesky, naming(op::linalg_cholesky, [&] { return Cholesky::from(A, upper); }), in);
+}
+void linalg_cholesky_into(const TensorHandle& out, const TensorHandle& A, bool upper) {
+  InputList in; in.add(A);
+  call_into(op::linalg_cholesky, naming(op::linalg_cholesky, [&] { return Cholesky::from(A, upper); }), in, out);
+}
+Handles<2> linalg_qr(const TensorHandle& A, const std::string& mode) {
+  InputList in; in.add(A);
+  return call_array<2>(op::linalg_qr, naming(op::linalg_qr, [&] { return Qr::from(A, mode); }), in);
+}
+void linalg_qr_into(const Handles<2>& out, const TensorHandle& A, const std::string& mode) {
+  InputList in; in.add(A);
+  call_array_into<2>(op::linalg_qr, naming(op::linalg_qr, [&] { return Qr::from(A, mode); }), in, out);
+}
+Handles<2> linalg_eigh(const TensorHandle& A, const std::string& UPLO) {
+  InputList in; in.add(A);
+  return call_array<2>(op::linalg_eigh, naming(op::linalg_eigh, [&] { return Eigh::from(A, UPLO); }), in);
+}
+void linalg_eigh_into(const Handles<2>& out, const TensorHandle& A, const std::string& UPLO) {
+  InputList in; in.add(A);
+  call_array_into<2>(op::linalg_eigh, naming(op::linalg_eigh, [&] { return Eigh::from(A, UPLO); }), in, out);
+}
+Handles<3> linalg_svd(const TensorHandle& A, bool full_matrices) {
+  InputList in; in.add(A);
+  return call_array<3>(op::linalg_svd, naming(op::linalg_svd, [&] { return Svd::from(A, full_matrices); }), in);
+}
+void linalg_svd_into(const Handles<3>& out, const TensorHandle& A, bool full_matrices) {
+  InputList in; in.add(A);
+  call_array_into<3>(op::linalg_svd, naming(op::linalg_svd, [&] { return Svd::from(A, full_matrices); }), in, out);
+}
 TensorHandle isinf(const TensorHandle& input) {
   InputList in; in.add(input);
   return call(op::isinf, naming(op::isinf, [&] { return NoAttrs{}; }), in);
@@ -1132,6 +1252,7 @@ void rnn_steps_grad_into(const Handles<4>& out, const TensorHandle& grad_output,
   InputList in; in.add(grad_output); in.add(grad_cells); in.add(weight); in.add(h0); in.add(c0); in.add(output); in.add(cells); in.add(gates);
   call_array_into<4>(op::rnn_steps_grad, naming(op::rnn_steps_grad, [&] { return RnnSteps::from(grad_output, grad_cells, weight, h0, c0, output, cells, gates, cell, reverse); }), in, out);
 }
+void rrelu_into(const TensorHandle& out, const TensorHandle& input, double lower, double upper, bool training, Generator* generator) { write_result(out, rrelu(input, lower, upper, training, generator)); }
 TensorHandle cumsum(const TensorHandle& input, int64_t dim, std::optional<DType> dtype) {
   InputList in; in.add(input);
   return call(op::cumsum, naming(op::cumsum, [&] { return Scan::from(input, dim, dtype); }), in);
@@ -1172,7 +1293,7 @@ void cummin_into(const Handles<2>& out, const TensorHandle& input, int64_t dim) 
   InputList in; in.add(input);
   call_array_into<2>(op::cummin, naming(op::cummin, [&] { return Scan::from(input, dim); }), in, out);
 }
-void diff_into(const TensorHandle& out, const TensorHandle& input, int64_t n, int64_t dim) { write_result(out, diff(input, n, dim)); }
+void diff_into(const TensorHandle& out, const TensorHandle& input, int64_t n, int64_t dim, const TensorHandle& prepend, const TensorHandle& append) { write_result(out, diff(input, n, dim, prepend, append)); }
 TensorHandle gather(const TensorHandle& input, int64_t dim, const TensorHandle& index, bool sparse_grad) {
   InputList in; in.add(input); in.add(index);
   return call(op::gather, naming(op::gather, [&] { return Gather::from(input, dim, index, sparse_grad); }), in);
@@ -1209,14 +1330,6 @@ void scatter_into(const TensorHandle& out, const TensorHandle& input, int64_t di
 void scatter_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce) { write_result(out, scatter(input, dim, index, src, reduce)); }
 void scatter_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value, const std::string& reduce) { write_result(out, scatter(input, dim, index, value, reduce)); }
 void take_along_dim_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& indices, std::optional<int64_t> dim) { write_result(out, take_along_dim(input, indices, dim)); }
-TensorHandle searchsorted(const TensorHandle& sorted_sequence, const TensorHandle& values, bool out_int32, bool right) {
-  InputList in; in.add(sorted_sequence); in.add(values);
-  return call(op::searchsorted, naming(op::searchsorted, [&] { return SearchSorted::from(sorted_sequence, values, out_int32, right); }), in);
-}
-void searchsorted_into(const TensorHandle& out, const TensorHandle& sorted_sequence, const TensorHandle& values, bool out_int32, bool right) {
-  InputList in; in.add(sorted_sequence); in.add(values);
-  call_into(op::searchsorted, naming(op::searchsorted, [&] { return SearchSorted::from(sorted_sequence, values, out_int32, right); }), in, out);
-}
 TensorHandle histc(const TensorHandle& input, int64_t bins, const Scalar& min, const Scalar& max) {
   InputList in; in.add(input);
   return call(op::histc, naming(op::histc, [&] { return Histogram::from(input, bins, min, max); }), in);
@@ -1241,6 +1354,8 @@ void _segment_reduce_into(const TensorHandle& out, const TensorHandle& input, co
   InputList in; in.add(input); in.add(lengths);
   call_into(op::_segment_reduce, naming(op::_segment_reduce, [&] { return Segments::from(input, lengths, reduce, initial); }), in, out);
 }
+void renorm_into(const TensorHandle& out, const TensorHandle& input, const Scalar& p, int64_t dim, const Scalar& maxnorm) { write_result(out, renorm(input, p, dim, maxnorm)); }
+void index_reduce_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source, const std::string& reduce, bool include_self) { write_result(out, index_reduce(input, dim, index, source, reduce, include_self)); }
 TensorHandle softmax(const TensorHandle& input, int64_t dim, std::optional<DType> dtype) {
   InputList in; in.add(input);
   return call(op::softmax, naming(op::softmax, [&] { return Softmax::from(input, dim, dtype); }), in);
@@ -1273,6 +1388,18 @@ void log_softmax_backward_into(const TensorHandle& out, const TensorHandle& grad
   InputList in; in.add(grad_output); in.add(output);
   call_into(op::log_softmax_backward, naming(op::log_softmax_backward, [&] { return Softmax::from(grad_output, output, dim); }), in, out);
 }
+TensorHandle _linalg_pinv(const TensorHandle& A, std::optional<double> atol, std::optional<double> rtol) {
+  InputList in; in.add(A);
+  return call(op::_linalg_pinv, naming(op::_linalg_pinv, [&] { return Pinv::from(A, atol, rtol); }), in);
+}
+void _linalg_pinv_into(const TensorHandle& out, const TensorHandle& A, std::optional<double> atol, std::optional<double> rtol) {
+  InputList in; in.add(A);
+  call_into(op::_linalg_pinv, naming(op::_linalg_pinv, [&] { return Pinv::from(A, atol, rtol); }), in, out);
+}
+void linalg_inv_into(const TensorHandle& out, const TensorHandle& A) { write_result(out, linalg_inv(A)); }
+void inverse_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, inverse(input)); }
+void linalg_det_into(const TensorHandle& out, const TensorHandle& A) { write_result(out, linalg_det(A)); }
+void linalg_solve_into(const TensorHandle& out, const TensorHandle& A, const TensorHandle& B, bool left) { write_result(out, linalg_solve(A, B, left)); }
 Handles<2> sort(const TensorHandle& input, int64_t dim, bool descending, bool stable) {
   InputList in; in.add(input);
   return call_array<2>(op::sort, naming(op::sort, [&] { return Sort::from(input, dim, descending, stable); }), in);
@@ -1322,6 +1449,79 @@ void mode_into(const Handles<2>& out, const TensorHandle& input, int64_t dim, bo
   call_array_into<2>(op::mode, naming(op::mode, [&] { return ArgReduce::from(input, dim, keepdim); }), in, out);
 }
 void msort_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, msort(input)); }
+TensorHandle i0(const TensorHandle& input) {
+  InputList in; in.add(input);
+  return call(op::i0, naming(op::i0, [&] { return NoAttrs{}; }), in);
+}
+void i0_into(const TensorHandle& out, const TensorHandle& input) {
+  InputList in; in.add(input);
+  call_into(op::i0, naming(op::i0, [&] { return NoAttrs{}; }), in, out);
+}
+TensorHandle special_i0e(const TensorHandle& input) {
+  InputList in; in.add(input);
+  return call(op::special_i0e, naming(op::special_i0e, [&] { return NoAttrs{}; }), in);
+}
+void special_i0e_into(const TensorHandle& out, const TensorHandle& input) {
+  InputList in; in.add(input);
+  call_into(op::special_i0e, naming(op::special_i0e, [&] { return NoAttrs{}; }), in, out);
+}
+TensorHandle special_i1(const TensorHandle& input) {
+  InputList in; in.add(input);
+  return call(op::special_i1, naming(op::special_i1, [&] { return NoAttrs{}; }), in);
+}
+void special_i1_into(const TensorHandle& out, const TensorHandle& input) {
+  InputList in; in.add(input);
+  call_into(op::special_i1, naming(op::special_i1, [&] { return NoAttrs{}; }), in, out);
+}
+TensorHandle special_i1e(const TensorHandle& input) {
+  InputList in; in.add(input);
+  return call(op::special_i1e, naming(op::special_i1e, [&] { return NoAttrs{}; }), in);
+}
+void special_i1e_into(const TensorHandle& out, const TensorHandle& input) {
+  InputList in; in.add(input);
+  call_into(op::special_i1e, naming(op::special_i1e, [&] { return NoAttrs{}; }), in, out);
+}
+TensorHandle special_erfcx(const TensorHandle& input) {
+  InputList in; in.add(input);
+  return call(op::special_erfcx, naming(op::special_erfcx, [&] { return NoAttrs{}; }), in);
+}
+void special_erfcx_into(const TensorHandle& out, const TensorHandle& input) {
+  InputList in; in.add(input);
+  call_into(op::special_erfcx, naming(op::special_erfcx, [&] { return NoAttrs{}; }), in, out);
+}
+TensorHandle special_ndtri(const TensorHandle& input) {
+  InputList in; in.add(input);
+  return call(op::special_ndtri, naming(op::special_ndtri, [&] { return NoAttrs{}; }), in);
+}
+void special_ndtri_into(const TensorHandle& out, const TensorHandle& input) {
+  InputList in; in.add(input);
+  call_into(op::special_ndtri, naming(op::special_ndtri, [&] { return NoAttrs{}; }), in, out);
+}
+TensorHandle special_zeta(const Operand& input, const Operand& other) {
+  InputList in; in.add(input); in.add(other);
+  return call(op::special_zeta, naming(op::special_zeta, [&] { return Binary::from(input, other); }), in);
+}
+void special_zeta_into(const TensorHandle& out, const Operand& input, const Operand& other) {
+  InputList in; in.add(input); in.add(other);
+  call_into(op::special_zeta, naming(op::special_zeta, [&] { return Binary::from(input, other); }), in, out);
+}
+TensorHandle igamma(const TensorHandle& input, const TensorHandle& other) {
+  InputList in; in.add(input); in.add(other);
+  return call(op::igamma, naming(op::igamma, [&] { return Binary::from(input, other); }), in);
+}
+void igamma_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other) {
+  InputList in; in.add(input); in.add(other);
+  call_into(op::igamma, naming(op::igamma, [&] { return Binary::from(input, other); }), in, out);
+}
+TensorHandle igammac(const TensorHandle& input, const TensorHandle& other) {
+  InputList in; in.add(input); in.add(other);
+  return call(op::igammac, naming(op::igammac, [&] { return Binary::from(input, other); }), in);
+}
+void igammac_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other) {
+  InputList in; in.add(input); in.add(other);
+  call_into(op::igammac, naming(op::igammac, [&] { return Binary::from(input, other); }), in, out);
+}
+void mvlgamma_into(const TensorHandle& out, const TensorHandle& input, int64_t p) { write_result(out, mvlgamma(input, p)); }
 TensorHandle exp(const TensorHandle& input) {
   InputList in; in.add(input);
   return call(op::exp, naming(op::exp, [&] { return NoAttrs{}; }), in);

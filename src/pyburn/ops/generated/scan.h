@@ -14,7 +14,7 @@ Handles<2> cummax(const TensorHandle& input, int64_t dim);  // The largest eleme
 void cummax_into(const Handles<2>& out, const TensorHandle& input, int64_t dim);
 Handles<2> cummin(const TensorHandle& input, int64_t dim);  // The smallest element so far along dim, and its position.
 void cummin_into(const Handles<2>& out, const TensorHandle& input, int64_t dim);
-TensorHandle diff(const TensorHandle& input, int64_t n = 1, int64_t dim = -1);  // Differences of neighbours along dim, n times.
-void diff_into(const TensorHandle& out, const TensorHandle& input, int64_t n = 1, int64_t dim = -1);
+TensorHandle diff(const TensorHandle& input, int64_t n = 1, int64_t dim = -1, const TensorHandle& prepend = {}, const TensorHandle& append = {});  // Differences of neighbours along dim, n times; prepend and append are joined to the ends first.
+void diff_into(const TensorHandle& out, const TensorHandle& input, int64_t n = 1, int64_t dim = -1, const TensorHandle& prepend = {}, const TensorHandle& append = {});
 
 }  // namespace pyburn::fn

@@ -4,13 +4,12 @@
 
 namespace pyburn::fn {
 
-TensorHandle searchsorted(const TensorHandle& sorted_sequence, const TensorHandle& values, bool out_int32 = false, bool right = false);  // Where values would have to be inserted into a sequence that is sorted along its last axis, to keep it so.
-void searchsorted_into(const TensorHandle& out, const TensorHandle& sorted_sequence, const TensorHandle& values, bool out_int32 = false, bool right = false);
 TensorHandle histc(const TensorHandle& input, int64_t bins = 100, const Scalar& min = 0, const Scalar& max = 0);  // How many elements fall into each of bins parts of [min, max], or of the range of input.
 void histc_into(const TensorHandle& out, const TensorHandle& input, int64_t bins = 100, const Scalar& min = 0, const Scalar& max = 0);
 TensorHandle bincount(const TensorHandle& input, const TensorHandle& weights = {}, int64_t minlength = 0);  // How often each number from 0 on occurs in a vector of integers, or the sum of its weights.
 Handles<3> distinct(const TensorHandle& input, std::optional<int64_t> dim = {}, bool consecutive = false);  // The distinct elements (or parts along dim) in order, where each element went, and how often they occur; with consecutive, of runs of equal neighbours.
-TensorHandle searchsorted(const TensorHandle& sorted_sequence, const Scalar& values, bool out_int32 = false, bool right = false);  // Where a number would have to be inserted into a sorted vector.
+TensorHandle searchsorted(const TensorHandle& sorted_sequence, const TensorHandle& values, bool out_int32 = false, bool right = false, const std::optional<std::string>& side = {}, const TensorHandle& sorter = {});  // Where values would have to be inserted into a sequence that is sorted along its last axis, or would be in the order that sorter gives, to keep it so: before equal elements, or after them with right or side='right'.
+TensorHandle searchsorted(const TensorHandle& sorted_sequence, const Scalar& values, bool out_int32 = false, bool right = false, const std::optional<std::string>& side = {}, const TensorHandle& sorter = {});  // Where a number would have to be inserted into a sorted vector.
 TensorHandle bucketize(const TensorHandle& input, const TensorHandle& boundaries, bool out_int32 = false, bool right = false);  // The number of the interval between boundaries, which are sorted, that each element falls into.
 TensorHandle isin(const TensorHandle& elements, const TensorHandle& test_elements, bool assume_unique = false, bool invert = false);  // Which elements are among test_elements (or are not, with invert).
 TensorHandle quantile(const TensorHandle& input, double q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");  // The value that the share q of the elements along dim does not exceed; NaN if there is one.

@@ -1,0 +1,65 @@
+"""Factorisations of matrices and what is solved with them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ... import _core
+from ..interface import kernel
+
+REDUCED, COMPLETE, ONLY_R = 0, 1, 2  # modes of qr
+
+
+class LinalgKernels:
+    @kernel
+    def _linalg_solve(self, a, b):
+        try:
+            return np.linalg.solve(a, b)
+        except np.linalg.LinAlgError as error:
+            raise _core.ArgumentError("[_linalg_solve] the input matrix is singular") from error
+
+    @kernel
+    def linalg_slogdet(self, a):
+        sign, logarithm = np.linalg.slogdet(a)
+        return sign, logarithm
+
+    @kernel
+    def linalg_solve_triangular(self, a, b, *, upper, left, unit):
+        triangle = np.triu(a) if upper else np.tril(a)
+        if unit:
+            n = a.shape[-1]
+            triangle = np.where(np.eye(n, dtype=bool), 1, triangle)
+        if left:
+            return np.linalg.solve(triangle, b)
+        return np.linalg.solve(triangle.swapaxes(-2, -1), b.swapaxes(-2, -1)).swapaxes(-2, -1)
+
+    @kernel
+    def linalg_cholesky(self, a, *, upper):
+        try:
+            lower = np.linalg.cholesky(a.swapaxes(-2, -1) if upper else a)
+        except np.linalg.LinAlgError as error:
+            raise _core.ArgumentError("[linalg_cholesky] the input is not positive-definite") from error
+        return lower.swapaxes(-2, -1) if upper else lower
+
+    @kernel
+    def linalg_qr(self, a, *, mode):
+        if mode == ONLY_R:
+            return np.zeros(0, a.dtype), np.linalg.qr(a, "r")
+        return tuple(np.linalg.qr(a, "complete" if mode == COMPLETE else "reduced"))
+
+    @kernel
+    def linalg_eigh(self, a, *, upper):
+        finite("linalg_eigh", a)
+        values, vectors = np.linalg.eigh(a, "U" if upper else "L")
+        return values, vectors
+
+    @kernel
+    def linalg_svd(self, a, *, full):
+        finite("linalg_svd", a)
+        u, s, vh = np.linalg.svd(a, full)
+        return u, s, vh
+
+
+def finite(op: str, a: np.ndarray) -> None:
+    if not np.isfinite(a).all():
+        raise _core.ArgumentError(f"[{op}] expected finite elements: got a matrix with infinities or NaN")

@@ -1,0 +1,40 @@
+"""Losses that take a function."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .. import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .._core import Tensor
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, distance(anchor, positive) - distance(anchor, negative) + margin), with a distance of your own.
+
+    >>> a = pyburn.zeros(1, 2)
+    >>> pyburn.nn.functional.triplet_margin_with_distance_loss(a, a, a + 1, distance_function=lambda x, y: (x - y).abs().sum(-1))
+    tensor(0.)
+    """
+    if reduction not in ("mean", "sum", "none"):
+        raise _core.ArgumentError(f"[triplet_margin_with_distance_loss] reduction is 'mean', 'sum' or 'none': got {reduction!r}")
+    if margin <= 0:
+        raise _core.ArgumentError(f"[triplet_margin_with_distance_loss] margin must be greater than 0: got {margin}")
+    distance = distance_function or _core.pairwise_distance
+    far = distance(anchor, negative)
+    if swap:
+        far = _core.minimum(far, distance(positive, negative))
+    loss = _core.relu(distance(anchor, positive) - far + margin)
+    return loss.mean() if reduction == "mean" else loss.sum() if reduction == "sum" else loss

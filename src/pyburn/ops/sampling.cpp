@@ -1,0 +1,109 @@
+// Functions that draw random numbers on the way: further distributions, and layers with noise.
+#include "pyburn/ops/generated/sampling.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "pyburn/ops/copy.h"
+#include "pyburn/ops/generated/activation.h"
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/extremum.h"
+#include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/random.h"
+#include "pyburn/ops/generated/scatter.h"
+#include "pyburn/ops/generated/softmax.h"
+#include "pyburn/ops/generated/transcendental.h"
+#include "pyburn/ops/generated/unary.h"
+#include "pyburn/ops/random.h"
+#include "pyburn/ops/rules.h"
+
+namespace pyburn {
+namespace {
+
+constinit FunctionInfo functions[] = {
+    {.schema = "gumbel_softmax(Tensor logits, float tau=1, bool hard=False, float eps=1e-10, int dim=-1) -> Tensor",
+        .doc = "softmax of (logits + noise) / tau along dim: a differentiable draw of a class. With hard, a one-hot vector that has the "
+               "gradient of the soft one.",
+        .example = "pyburn.gumbel_softmax(pyburn.zeros(2, 3), hard=True).sum(1)"},
+    {.schema =
+            "rrelu(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False, *, Generator? generator=None) -> "
+            "Tensor",
+        .doc = "leaky_relu with a slope that is drawn from [lower, upper) for each element when training, and their mean otherwise.",
+        .example = "pyburn.rrelu(pyburn.tensor([-48., 1.]))",
+        .in_place = true},
+    {.schema = "random_(Tensor input, int? from_=None, int? to=None, *, Generator? generator=None) -> Tensor",
+        .doc =
+            "Fills input with random integers from [from_, to), from [0, from_) if there is one number, or from all that the dtype holds "
+            "exactly.",
+        .example = "pyburn.empty(3).random_(10).shape"},
+    {.schema = "geometric_(Tensor input, float p, *, Generator? generator=None) -> Tensor",
+        .doc = "Fills input with the number of trials until one succeeds, each with probability p.",
+        .example = "pyburn.empty(3).geometric_(0.5).shape"},
+    {.schema = "cauchy_(Tensor input, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor",
+        .doc = "Fills input with random numbers of the Cauchy distribution.",
+        .example = "pyburn.empty(3).cauchy_().shape"},
+    {.schema = "log_normal_(Tensor input, float mean=1, float std=2, *, Generator? generator=None) -> Tensor",
+        .doc = "Fills input with random numbers whose logarithms have the given mean and deviation.",
+        .example = "pyburn.empty(3).log_normal_().shape"},
+};
+
+TensorHandle like(const TensorHandle& x, Draw kind, double a, double b, Generator* generator) {
+  return draw(x.shape(), kind, a, b, x.dtype(), &x.device(), generator);
+}
+// Up to where all integers are elements of the dtype; draws are doubles, which end at 2^53.
+double integers_of(DType t) {
+  switch (t) {
+    case DType::float16:
+      return 0x1p11 + 1;
+    case DType::bfloat16:
+      return 0x1p8 + 1;
+    case DType::float32:
+      return 0x1p24 + 1;
+    case DType::boolean:
+      return 2;
+    default:
+      return is_floating(t) || size_of(t) == 8 ? 0x1p53 : std::exp2(size_of(t) * 8 - int(is_signed_integer(t)));
+  }
+}
+
+}  // namespace
+
+TensorHandle fn::gumbel_softmax(const TensorHandle& logits, double tau, bool hard, double, int64_t dim) {
+  require<DTypeError>(is_floating(logits.dtype()), "expected a floating dtype: got {}", logits.dtype());
+  const TensorHandle noise = -log(like(logits, Draw::exponential, 1, 0, nullptr));
+  const TensorHandle soft = softmax((logits + noise) / tau, dim);
+  if (!hard) return soft;
+  const TensorHandle chosen = scatter(zeros_like(soft), dim, argmax(detach(soft), dim, true), 1.0);
+  return chosen - detach(soft) + soft;
+}
+TensorHandle fn::rrelu(const TensorHandle& input, double lower, double upper, bool training, Generator* generator) {
+  require<ValueError>(lower <= upper, "lower must not be above upper: got {} and {}", lower, upper);
+  if (!training) return leaky_relu(input, (lower + upper) / 2);
+  return where(le(input, 0), input * like(input, Draw::uniform, lower, upper, generator), input);
+}
+TensorHandle fn::random_(const TensorHandle& input, std::optional<int64_t> from, std::optional<int64_t> to, Generator* generator) {
+  const double low = from && to ? double(*from) : 0, high = to ? double(*to) : from ? double(*from) : integers_of(input.dtype());
+  return draw(input.shape(), Draw::integer, low, high, input.dtype(), nullptr, generator, input);
+}
+TensorHandle fn::geometric_(const TensorHandle& input, double p, Generator* generator) {
+  require<ValueError>(p > 0 && p < 1, "expected p between 0 and 1: got {}", p);
+  const TensorHandle waiting =
+      draw(input.shape(), Draw::exponential, -std::log1p(-p), 0, DType::float32, &input.device(), generator);  // in trials
+  copy_into(input, maximum(ceil(waiting), 1.0));
+  return input;
+}
+TensorHandle fn::cauchy_(const TensorHandle& input, double median, double sigma, Generator* generator) {
+  require<ValueError>(sigma > 0, "expected sigma greater than 0: got {}", sigma);
+  copy_into(input, tan(like(input, Draw::uniform, -0.5, 0.5, generator) * std::numbers::pi) * sigma + median);
+  return input;
+}
+TensorHandle fn::log_normal_(const TensorHandle& input, double mean, double std, Generator* generator) {
+  require<ValueError>(std > 0, "expected std greater than 0: got {}", std);
+  copy_into(input, exp(like(input, Draw::normal, mean, std, generator)));
+  return input;
+}
+
+void register_sampling(OpTable& table) { table.add(functions); }
+
+}  // namespace pyburn
