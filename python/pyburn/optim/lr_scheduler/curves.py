@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .base import LRScheduler
-from .cycles import ReduceLROnPlateau
+from .plateau import ReduceLROnPlateau
 
 _COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf")
 
