@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from pathlib import Path
 from typing import Any
 
 from .base import LRScheduler
@@ -52,8 +51,9 @@ def plot(schedule: Any, steps: int = 100, file: str | None = None, metrics: list
     curves = rates(schedule, steps, metrics)
     if file is None:
         print(as_text(curves))
-    elif Path(file).suffix == ".svg":
-        Path(file).write_text(as_svg(curves), encoding="utf-8")
+    elif str(file).endswith(".svg"):
+        with open(file, "w", encoding="utf-8") as svg:
+            svg.write(as_svg(curves))
     else:
         _with_matplotlib(curves, file)
 
