@@ -8,7 +8,7 @@ from .plugins import load_library
 
 _tensor_autograd.install()
 
-from . import autograd, config, inference, io, linalg, nn, optim, return_types, special, tensor  # noqa: E402
+from . import autograd, inference, io, linalg, nn, optim, return_types, special, tensor  # noqa: E402
 from ._device import BackendKind, backends, device, get_default_device, set_default_device  # noqa: E402
 from ._random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state  # noqa: E402
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
@@ -35,3 +35,12 @@ from .tensor import (  # noqa: E402
 )
 
 TensorPy = Tensor
+
+
+def __getattr__(name: str) -> object:
+    """What most programs do not need is loaded when it is asked for."""
+    if name != "config":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return importlib.import_module(".config", __name__)
