@@ -2,7 +2,7 @@
 
 #include "pyburn/ops/generated/axes.h"
 #include "pyburn/ops/generated/movement.h"
-#include "pyburn/ops/generated/rearrange.h"
+#include "pyburn/ops/generated/interpolate.h"
 #include "pyburn/ops/generated/unfold.h"
 
 namespace pyburn::nn {
