@@ -143,11 +143,14 @@ TEST_F(Store, PyTorchFilesAreValues) {
 }
 
 TEST_F(Store, OptionsAsJson) {
-  nn::Conv2dConfig c{3, 8, {3, 5}, {2, 2}};
+  nn::ConvConfig<2> c{3, 8, {3, 5}, {2, 2}};
   const std::string text = io::to_json(c);
   EXPECT_EQ(text.substr(0, 56), R"({"in_channels":3,"out_channels":8,"kernel_size":[3,5],"s)");
-  EXPECT_EQ(io::from_json<nn::Conv2dConfig>(text).fields(), c.fields());
-  EXPECT_EQ(io::from_json<nn::Conv2dConfig>(R"({"groups": 2})").groups, 2);
+  EXPECT_EQ(io::from_json<nn::ConvConfig<2>>(text).fields(), c.fields());
+  EXPECT_EQ(io::from_json<nn::ConvConfig<2>>(R"({"groups": 2})").groups, 2);
+  const nn::ConvConfig<2> same{.padding = {{}, "same"}};
+  EXPECT_EQ(io::from_json<nn::ConvConfig<2>>(io::to_json(same)).fields(), same.fields());
+  EXPECT_EQ(io::from_json<nn::UpsampleFunction>(R"({"scale_factor": [2, 1.5]})").scale_factor, (Numbers{2, 1.5}));
   nn::BatchNormConfig b{4, std::numeric_limits<double>::infinity(), std::nullopt};
   EXPECT_EQ(io::from_json<nn::BatchNormConfig>(io::to_json(b)).fields(), b.fields());
   const std::pair<const char*, const char*> mistakes[] = {
@@ -162,7 +165,7 @@ TEST_F(Store, OptionsAsJson) {
       {"{", "not valid JSON"},
   };
   for (const auto& [json, reason] : mistakes)
-    EXPECT_NE(message_of<FormatError>([&] { io::from_json<nn::Conv2dConfig>(json); }).find(reason), std::string::npos) << json;
+    EXPECT_NE(message_of<FormatError>([&] { io::from_json<nn::ConvConfig<2>>(json); }).find(reason), std::string::npos) << json;
   EXPECT_NE(message_of<FormatError>([] { io::from_json<nn::BatchNormConfig>(R"({"momentum": "x"})"); }).find("must be a number"),
       std::string::npos);
 }

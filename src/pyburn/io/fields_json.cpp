@@ -36,6 +36,12 @@ class ToJson final : public FieldVisitor {
   void field(std::string_view name, const Ref<Graph>&) override {
     fail<ValueError>("[config] '{}' is a graph, which JSON cannot hold", name);
   }
+  void field(std::string_view name, const Numbers& v) override {
+    Json list = Json::array();
+    for (double x : v) list.push_back(number(x));
+    put(name, std::move(list));
+  }
+  using FieldVisitor::field;  // sizes, rules; tensors are saved as tensors
   Json root = Json::object();
 
  private:
@@ -81,6 +87,21 @@ class FromJson final : public FieldEditor {
     v = j->is_null() ? std::nullopt : std::optional<Scalar>(scalar(name, *j));
   }
   void field(std::string_view name, Ref<Graph>&) override { get(name); }
+  void field(std::string_view name, SizesOrRule& v) override {
+    const auto it = root_.find(std::string(name));
+    v.rule = it != root_.end() && it->is_string() ? it->get<std::string>() : "";
+    if (v.rule.empty()) field(name, v.sizes);
+    else known.emplace_back(name);
+  }
+  void field(std::string_view name, Numbers& v) override {
+    const Json* j = get(name);
+    if (!j) return;
+    expect(j->is_array(), name, "a list of numbers", *j);
+    v = Numbers();
+    for (const Json& item : *j) v.push_back(real(name, item));
+  }
+  using FieldEditor::field;
+  void field(std::string_view name, TensorHandle&) override { get(name); }  // tensors are saved as tensors
 
   std::vector<std::string> known;  // the fields that were asked for
 
