@@ -188,6 +188,7 @@ set(PYBURN_SOURCES
   src/pyburn/nn/pool.cpp
   src/pyburn/nn/shape.cpp
   src/pyburn/nn/softmax.cpp
+  src/pyburn/nn/transducer_loss.cpp
   src/pyburn/nn/upsample.cpp
   src/pyburn/nn/weighted_loss.cpp
   src/pyburn/optim/descent_updates.cpp

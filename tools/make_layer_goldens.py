@@ -41,12 +41,16 @@ def record(case: Case) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     return about, arrays
 
 
+def default_text(value: Any) -> str:
+    return "" if value is inspect.Parameter.empty else getattr(value, "__name__", repr(value))
+
+
 def signature(cls: type) -> list[list[str]] | None:
     """Names, kinds and defaults of a constructor; None where it takes anything."""
     parameters = inspect.signature(cls).parameters.values()
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
         return None
-    return [[p.name, p.kind.name, "" if p.default is p.empty else repr(p.default)] for p in parameters]
+    return [[p.name, p.kind.name, default_text(p.default)] for p in parameters]
 
 
 def make(chosen: list[str]) -> None:

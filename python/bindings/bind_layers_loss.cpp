@@ -1,6 +1,7 @@
 // Losses, with the arguments of PyTorch in its order.
 #include "layer_class.h"
 #include "pyburn/nn/loss.h"
+#include "pyburn/nn/transducer_loss.h"
 #include "pyburn/nn/weighted_loss.h"
 #include "pyburn/ops/generated/fill.h"
 
@@ -88,6 +89,10 @@ void bind_layers_loss(nb::module_& m) {
       "BCELoss of sigmoid(input), computed without overflow."
       "\n\n>>> pyburn.nn.BCEWithLogitsLoss()(pyburn.zeros(1), pyburn.ones(1))",
       "weight, size_average, reduce, reduction, pos_weight", "input"_a, "target"_a);
+  bind_layer_of<nn::RNNTLoss>(m,
+      "The loss of transducers: logits (B, T, U + 1, V), targets (B, U), and how much of each counts per sample."
+      "\n\n>>> pyburn.nn.RNNTLoss()(pyburn.zeros(1, 2, 3, 4), pyburn.tensor([[1, 2]]), pyburn.tensor([2]), pyburn.tensor([2]))",
+      nullptr, "logits"_a, "targets"_a, "logit_lengths"_a, "target_lengths"_a);
 }
 
 }  // namespace pyburn::python

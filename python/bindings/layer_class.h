@@ -66,7 +66,10 @@ void bind_pool(nanobind::class_<L, nn::Module>& c) {
       "forward",
       [](L& self, const TensorHandle& input) -> nanobind::object {
         if (!self.options().return_indices) return nanobind::cast(self.L::forward(input));
-        const auto results = self.options().with_indices(input);
+        const auto results = [&] {
+          if constexpr (requires { self.with_indices(input); }) return self.with_indices(input);
+          else return self.options().with_indices(input);
+        }();
         return nanobind::make_tuple(nanobind::cast(results[0]), nanobind::cast(results[1]));
       },
       nanobind::arg("input"));
@@ -98,7 +101,7 @@ nanobind::class_<L, nn::Module> bind_layer(nanobind::module_& m, const char* doc
     if constexpr (placed) new (self) L(std::move(config), placement);
     else new (self) L(std::move(config));
   });
-  if constexpr (requires(L & l, const TensorHandle& x) { l.options().with_indices(x); }) bind_pool(c);
+  if constexpr (requires(L & l) { l.options().return_indices; }) bind_pool(c);
   else if constexpr (
       !requires { typename L::Function; } && requires { static_cast<TensorHandle (L::*)(const TensorHandle&)>(&L::forward); })
     bind_forward<L, TensorHandle, const TensorHandle&>(c, &L::forward, nanobind::arg("input"));

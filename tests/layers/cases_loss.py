@@ -1,5 +1,27 @@
 """Losses."""
 
+from __future__ import annotations
+
+from typing import Any
+
+
+def transducer(logits: Any, targets: Any, times: Any, counts: Any, blank: int = 0) -> Any:
+    """What RNNTLoss computes, written plainly: the chance of a place from those of the two places before it, one sample after another."""
+    import torch
+
+    losses = []
+    for x, target, time, count in zip(logits.log_softmax(-1), targets.tolist(), times.tolist(), counts.tolist()):
+        reached = {(0, 0): torch.zeros(())}
+        for t in range(time):
+            for u in range(count + 1):
+                ways = [reached[t - 1, u] + x[t - 1, u, blank]] if t else []
+                ways += [reached[t, u - 1] + x[t, u - 1, target[u - 1]]] if u else []
+                if ways:
+                    reached[t, u] = torch.stack(ways).logsumexp(0)
+        losses.append(-reached[time - 1, count] - x[time - 1, count, blank])
+    return torch.stack(losses)
+
+
 TABLE = """
 L1Loss() | t(2, 3), t(2, 3)
 L1Loss(reduction='sum') | t(2, 3), t(2, 3)
@@ -66,4 +88,7 @@ TripletMarginWithDistanceLoss(margin=0) ! ValueError
 LpLoss(2) ~ torch.nn.MSELoss() | t(2, 3), t(2, 3)
 LpLoss(3, 'sum') ~ lambda x, y: (x - y).abs().pow(3).sum() | t(2, 3), t(2, 3)
 LpLoss(1.5, reduction='none') ~ lambda x, y: (x - y).abs().pow(1.5) | t(2, 3), t(2, 3)
+RNNTLoss() ~ lambda *x: transducer(*x).mean() | t(2, 3, 4, 5), ints(1, 5, 2, 3), tensor([3, 2]), tensor([3, 1])
+RNNTLoss(2, reduction='none') ~ lambda *x: transducer(*x, blank=2) | t(2, 4, 3, 4), tensor([[0, 3], [1, 0]]), tensor([4, 1]), tensor([0, 2])
+RNNTLoss(0, False, 'sum') ~ lambda *x: transducer(*x).sum() | t(1, 2, 2, 3).log_softmax(-1), tensor([[2]]), tensor([2]), tensor([1])
 """

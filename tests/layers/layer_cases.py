@@ -7,8 +7,8 @@ A file cases_FAMILY.py holds TABLE, a text with a case per line:
     Hardtanh(2, 1) ! ValueError                           an error, when it is made or called
     Shrink(0.5) ~ lambda x: torch.where(...) | t(4)       a layer that PyTorch lacks, and what it should compute
 
-Names are those of the framework's nn, the makers below (t, positive, unit, signs, ints, mask, tensor), dtypes, and what the file defines. Values
-follow from the line alone, so that goldens hold results only. Parameters are filled with values that follow from their names.
+Names are those of the framework's nn, the makers below (t, positive, unit, signs, ints, mask, tensor), dtypes, and what the file defines.
+Values follow from the line alone, so that goldens hold results only. Parameters are filled with values that follow from their names.
 """
 
 from __future__ import annotations

@@ -18,5 +18,6 @@
 #include "pyburn/nn/sequential.h"
 #include "pyburn/nn/shape.h"
 #include "pyburn/nn/softmax.h"
+#include "pyburn/nn/transducer_loss.h"
 #include "pyburn/nn/upsample.h"
 #include "pyburn/nn/weighted_loss.h"

@@ -1,8 +1,8 @@
 #include "pyburn/nn/shape.h"
 
 #include "pyburn/ops/generated/axes.h"
+#include "pyburn/ops/generated/interpolate.h"
 #include "pyburn/ops/generated/movement.h"
-#include "pyburn/ops/generated/rearrange.h"
 #include "pyburn/ops/generated/unfold.h"
 
 namespace pyburn::nn {

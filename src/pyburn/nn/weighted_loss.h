@@ -1,29 +1,30 @@
 // Losses with weights, of classes or of elements, which are buffers: they move with the loss and are part of its state.
 #pragma once
+#include <utility>
+
 #include "pyburn/nn/loss.h"
 
 namespace pyburn::nn {
 
 // The function of a Config takes the weights after input and target.
 template <LayerName Name, class C>
-class WeightedLoss : public Layer<C> {
+class WeightedLoss : public FunctionLayerBase<Name, C> {
  public:
   using Function = TensorHandle(const TensorHandle&, const TensorHandle&);
-  explicit WeightedLoss(C config = {}) : Layer<C>(std::move(config)) {
-    keep("weight", this->config_.weight);
-    if constexpr (with_positives) keep("pos_weight", this->config_.pos_weight);
-  }
-  WeightedLoss(C config, Unfilled) : WeightedLoss(std::move(config)) {}
+  explicit WeightedLoss(C config = {}) : FunctionLayerBase<Name, C>(std::move(config)) { keep_weights(); }
+  WeightedLoss(C config, Unfilled unfilled) : FunctionLayerBase<Name, C>(std::move(config), unfilled) { keep_weights(); }
   using Module::forward;
   TensorHandle forward(const TensorHandle& input, const TensorHandle& target) {
     if constexpr (with_positives) return this->config_(input, target, this->tensor("weight"), this->tensor("pos_weight"));
     else return this->config_(input, target, this->tensor("weight"));
   }
-  std::string type_name() const override { return Name.letters; }
 
  private:
   static constexpr bool with_positives = requires(C c) { c.pos_weight; };
-  void keep(const char* name, TensorOption& given) { this->register_buffer(name, std::exchange(given, {})); }
+  void keep_weights() {
+    this->register_buffer("weight", std::exchange(this->config_.weight, {}));
+    if constexpr (with_positives) this->register_buffer("pos_weight", std::exchange(this->config_.pos_weight, {}));
+  }
 };
 
 struct NLLFunction {
