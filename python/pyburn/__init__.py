@@ -8,7 +8,7 @@ from .plugins import load_library
 
 _tensor_autograd.install()
 
-from . import amp, autograd, config, func, inference, io, linalg, lr_scheduler, module, nn, optim, return_types, special, tensor  # noqa: E402
+from . import amp, autograd, func, inference, io, linalg, lr_scheduler, module, nn, optim, return_types, special, tensor  # noqa: E402
 from ._device import BackendKind, backends, device, get_default_device, set_default_device  # noqa: E402
 from ._random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state  # noqa: E402
 from .amp.autocast_mode import autocast, clear_autocast_cache, get_autocast_dtype, is_autocast_enabled  # noqa: E402
@@ -53,3 +53,12 @@ from .tensor import (  # noqa: E402
 )
 
 TensorPy = Tensor
+
+
+def __getattr__(name: str) -> object:
+    """What most programs do not need is loaded when it is asked for."""
+    if name != "config":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return importlib.import_module(".config", __name__)

@@ -932,6 +932,9 @@ def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = 
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A copy of input with src in the place of diagonal(input, offset, dim1, dim2)."""
     ...
+def as_strided_scatter(input: Tensor, src: Tensor, size: int | Sequence[int], stride: int | Sequence[int], storage_offset: int | None = None) -> Tensor:
+    """A copy of input with src in the place of as_strided(input, size, stride, storage_offset)."""
+    ...
 def constant_pad_nd(input: Tensor, pad: int | Sequence[int], value: Number = 0, *, out: Tensor | None = None) -> Tensor:
     """input with a border of value; pad is (before, after) for the last axis, then for the one before it, and so on."""
     ...
@@ -1753,6 +1756,9 @@ def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.5
 def blackman_window(window_length: int, periodic: bool = True, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
     """0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N)."""
     ...
+def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
+    """i0(beta sqrt(1 - (2 n / N - 1)^2)) / i0(beta)."""
+    ...
 def bartlett_window(window_length: int, periodic: bool = True, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
     """1 - |2 n / N - 1|: a triangle."""
     ...
@@ -1778,3 +1784,6 @@ sgn = sign
 subtract = sub
 trapz = trapezoid
 true_divide = div
+unsafe_chunk = chunk
+unsafe_split = split
+unsafe_split_with_sizes = split_with_sizes

@@ -945,6 +945,9 @@ class TensorMethods:
     def diagonal_scatter(self, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
         """A copy of input with src in the place of diagonal(input, offset, dim1, dim2)."""
         ...
+    def as_strided_scatter(self, src: Tensor, size: int | Sequence[int], stride: int | Sequence[int], storage_offset: int | None = None) -> Tensor:
+        """A copy of input with src in the place of as_strided(input, size, stride, storage_offset)."""
+        ...
     def constant_pad_nd(self, pad: int | Sequence[int], value: Number = 0) -> Tensor:
         """input with a border of value; pad is (before, after) for the last axis, then for the one before it, and so on."""
         ...
@@ -1908,6 +1911,9 @@ class TensorMethods:
     sgn = sign
     subtract = sub
     true_divide = div
+    unsafe_chunk = chunk
+    unsafe_split = split
+    unsafe_split_with_sizes = split_with_sizes
     absolute_ = abs_
     arccos_ = acos_
     arccosh_ = acosh_

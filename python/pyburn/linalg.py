@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import prod
+import math
 from typing import TYPE_CHECKING
 
 from . import _core
@@ -174,7 +174,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     if ind <= 0:
         raise _core.ArgumentError(f"[tensorinv] expected a strictly positive integer for ind: got {ind}")
     shape = tuple(A.shape)
-    return inv(A.reshape(prod(shape[:ind]), -1)).reshape(shape[ind:] + shape[:ind])
+    return inv(A.reshape(math.prod(shape[:ind]), -1)).reshape(shape[ind:] + shape[:ind])
 
 
 def tensorsolve(A: Tensor, B: Tensor, dims: tuple[int, ...] | None = None) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 import io
 import json
 import struct
@@ -39,7 +40,7 @@ def same(a: pyburn.Tensor, b: pyburn.Tensor) -> bool:
 )
 def test_examples_are_right(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    result = doctest.testmod(sys.modules[f"pyburn.{name}"], extraglobs={"pyburn": pyburn})
+    result = doctest.testmod(importlib.import_module(f"pyburn.{name}"), extraglobs={"pyburn": pyburn})
     assert result.attempted > 0 and result.failed == 0
 
 

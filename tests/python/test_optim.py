@@ -6,6 +6,7 @@ import gzip
 import json
 import math
 import pickle
+import subprocess
 import sys
 from pathlib import Path
 
@@ -491,7 +492,7 @@ def test_examples_run():
     modules = [
         optim.optimizer, optim.native, optim.descent, optim.moments, optim.scaled, optim.matrices, optim.lbfgs, optim.swa_utils,
         optim.lr_scheduler.base, optim.lr_scheduler.factors, optim.lr_scheduler.cycles, optim.lr_scheduler.combined,
-        optim.lr_scheduler.curves, pyburn.amp.autocast_mode, pyburn.amp.grad_scaler,
+        optim.lr_scheduler.plateau, optim.lr_scheduler.curves, pyburn.amp.autocast_mode, pyburn.amp.grad_scaler,
     ]  # fmt: skip
     for module in modules:
         result = doctest.testmod(module)
@@ -504,3 +505,8 @@ def test_everything_public_has_an_example():
             value = getattr(module, name)
             if callable(value):
                 assert ">>> " in value.__doc__, name
+
+
+def test_the_page_of_names_is_up_to_date():
+    script = Path(__file__).parents[2] / "tools" / "parity_optim.py"
+    subprocess.run([sys.executable, str(script), "--check"], check=True)

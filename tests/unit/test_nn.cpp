@@ -75,7 +75,8 @@ TEST_F(NN, LoadingNamesAllProblemsAtOnce) {
   EXPECT_EQ(text,
       "Error(s) in loading state_dict for Linear:\n\tMissing key(s) in state_dict: \"bias\". \n\tUnexpected key(s) in state_dict: "
       "\"extra\". "
-      "\n\tsize mismatch for weight: copying a param with shape pyburn.Size([3, 3]) from checkpoint, the shape in current model is pyburn.Size([4, 3]).");
+      "\n\tsize mismatch for weight: copying a param with shape pyburn.Size([3, 3]) from checkpoint, the shape in current model is "
+      "pyburn.Size([4, 3]).");
   const nn::IncompatibleKeys keys = layer->load_state_dict({{"extra", zeros({1})}}, false);
   EXPECT_EQ(keys.missing_keys, (std::vector<std::string>{"weight", "bias"}));
   EXPECT_EQ(keys.unexpected_keys, (std::vector<std::string>{"extra"}));

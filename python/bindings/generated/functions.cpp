@@ -1426,6 +1426,9 @@ PyObject* call_slice_scatter(const Arguments& a) {
 PyObject* call_diagonal_scatter(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::diagonal_scatter(x...); }, a.tensor(0), a.tensor(1), a.integer(2), a.integer(3), a.integer(4)));
 }
+PyObject* call_as_strided_scatter(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::as_strided_scatter(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.dims(3), a.optional_integer(4)));
+}
 PyObject* call_constant_pad_nd(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::constant_pad_nd(x...); }, a.tensor(0), a.dims(1), a.scalar(2)));
 }
@@ -2590,6 +2593,9 @@ PyObject* call_hamming_window(const Arguments& a) {
 PyObject* call_blackman_window(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::blackman_window(x...); }, a.integer(0), a.boolean(1), a.optional_dtype(2), a.optional_device(3), a.boolean(4)));
 }
+PyObject* call_kaiser_window(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::kaiser_window(x...); }, a.integer(0), a.boolean(1), a.number(2), a.optional_dtype(3), a.optional_device(4), a.boolean(5)));
+}
 PyObject* call_bartlett_window(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::bartlett_window(x...); }, a.integer(0), a.boolean(1), a.optional_dtype(2), a.optional_device(3), a.boolean(4)));
 }
@@ -2894,6 +2900,7 @@ const FunctionEntry kFunctions[] = {
     {"select_scatter(Tensor input, Tensor src, int dim, int index) -> Tensor", "A copy of input with src in the place of select(input, dim, index).", "pyburn.select_scatter(pyburn.zeros(2, 2), pyburn.ones(2), 0, 1)", call_select_scatter, nullptr, kMethod},
     {"slice_scatter(Tensor input, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor", "A copy of input with src in the place of slice(input, dim, start, end, step).", "pyburn.slice_scatter(pyburn.zeros(4), pyburn.ones(2), 0, 1, 3)", call_slice_scatter, nullptr, kMethod},
     {"diagonal_scatter(Tensor input, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", "A copy of input with src in the place of diagonal(input, offset, dim1, dim2).", "pyburn.diagonal_scatter(pyburn.zeros(2, 2), pyburn.ones(2))", call_diagonal_scatter, nullptr, kMethod},
+    {"as_strided_scatter(Tensor input, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor", "A copy of input with src in the place of as_strided(input, size, stride, storage_offset).", "pyburn.as_strided_scatter(pyburn.zeros(4), pyburn.ones(2), (2,), (2,))", call_as_strided_scatter, nullptr, kMethod},
     {"constant_pad_nd(Tensor input, int[] pad, Scalar value=0) -> Tensor", "input with a border of value; pad is (before, after) for the last axis, then for the one before it, and so on.", "pyburn.constant_pad_nd(pyburn.ones(3), (1, 2))", call_constant_pad_nd, into_constant_pad_nd, kMethod},
     {"_border_pad(Tensor input, int[] pad, str mode) -> Tensor", "input with a border of its own elements: 'reflect', 'replicate' or 'circular'.", "pyburn.nn.functional.pad(pyburn.arange(4.).view(1, 4), (1, 2), 'reflect')", call__border_pad, into__border_pad, kMethod},
     {"pad(Tensor input, int[] pad, str mode='constant', float? value=None) -> Tensor", "input with a border: of a value ('constant'), of its own elements mirrored ('reflect'), of the nearest ('replicate') or from the other end ('circular').", "pyburn.pad(pyburn.arange(3.), (1, 2))", call_pad, nullptr, kMethod},
@@ -3153,6 +3160,7 @@ const FunctionEntry kFunctions[] = {
     {"hann_window(int window_length, bool periodic=True, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "0.5 - 0.5 cos(2 pi n / N) for n below window_length; N is that length, or one less if the window is not periodic.", "pyburn.hann_window(4)", call_hann_window, nullptr, 0},
     {"hamming_window(int window_length, bool periodic=True, float alpha=0.54, float beta=0.46, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "alpha - beta cos(2 pi n / N).", "pyburn.hamming_window(4)", call_hamming_window, nullptr, 0},
     {"blackman_window(int window_length, bool periodic=True, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N).", "pyburn.blackman_window(4)", call_blackman_window, nullptr, 0},
+    {"kaiser_window(int window_length, bool periodic=True, float beta=12.0, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "i0(beta sqrt(1 - (2 n / N - 1)^2)) / i0(beta).", "pyburn.kaiser_window(4)", call_kaiser_window, nullptr, 0},
     {"bartlett_window(int window_length, bool periodic=True, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "1 - |2 n / N - 1|: a triangle.", "pyburn.bartlett_window(4)", call_bartlett_window, nullptr, 0},
 };
 const size_t kFunctionCount = sizeof(kFunctions) / sizeof(kFunctions[0]);

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import prod
+import math
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
@@ -54,7 +54,7 @@ def resize_(self: Tensor, *size: Any) -> Tensor:
     wanted = _sizes(size)
     if wanted == tuple(self.shape):
         return self
-    strides = tuple(prod(wanted[i + 1 :]) for i in range(len(wanted)))
+    strides = tuple(math.prod(wanted[i + 1 :]) for i in range(len(wanted)))
     try:
         view = _core.as_strided(self, wanted, strides)
     except _core.PyburnError:  # more elements than the memory holds

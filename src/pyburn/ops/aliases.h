@@ -30,6 +30,9 @@ inline constexpr Alias kAliases[] = {
     {"subtract", "sub"},
     {"trapz", "trapezoid"},
     {"true_divide", "div"},
+    {"unsafe_chunk", "chunk"},
+    {"unsafe_split", "split"},
+    {"unsafe_split_with_sizes", "split_with_sizes"},
 };
 
 }  // namespace pyburn

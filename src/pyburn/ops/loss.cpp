@@ -17,6 +17,7 @@
 #include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/generated/vector_norm.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/runtime/autocast.h"
 
 namespace pyburn {
 namespace {
@@ -288,22 +289,22 @@ TensorHandle x_log_x(const TensorHandle& x) {
 }  // namespace
 
 TensorHandle fn::mse_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction, const TensorHandle& weight) {
-  const TensorHandle d = input - target;
+  const TensorHandle d = widened(input) - target;
   return weighted(d * d, weight, reduction);
 }
 TensorHandle fn::l1_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction, const TensorHandle& weight) {
-  return weighted(abs(input - target), weight, reduction);
+  return weighted(abs(widened(input) - target), weight, reduction);
 }
 TensorHandle fn::smooth_l1_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction, double beta) {
   require<ValueError>(beta >= 0, "expected beta of at least 0: got {}", beta);
   if (beta == 0) return l1_loss(input, target, reduction);
-  const TensorHandle d = abs(input - target);
+  const TensorHandle d = abs(widened(input) - target);
   return reduced_loss(where(lt(d, beta), d * d * (0.5 / beta), d - 0.5 * beta), reduction);
 }
 TensorHandle fn::huber_loss(
     const TensorHandle& input, const TensorHandle& target, const std::string& reduction, double delta, const TensorHandle& weight) {
   require<ValueError>(delta > 0, "expected delta greater than 0: got {}", delta);
-  const TensorHandle d = abs(input - target);
+  const TensorHandle d = abs(widened(input) - target);
   const TensorHandle loss = where(le(d, delta), d * d * 0.5, (d - 0.5 * delta) * delta);
   return reduced_loss(weight.defined() ? loss * weight : loss, reduction);
 }
@@ -311,24 +312,24 @@ TensorHandle fn::binary_cross_entropy(
     const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight, const std::string& reduction) {
   check_shapes(input, target);
   // Logarithms stop at -100, so that losses stay finite.
-  const TensorHandle loss = -(target * maximum(log(input), -100.0) + (1.0 - target) * maximum(log(1.0 - input), -100.0));
+  const TensorHandle loss = -(target * maximum(log(input), -100.0) + (1.0 - target) * maximum(log(1.0 - widened(input)), -100.0));
   return reduced_loss(weight.defined() ? loss * weight : loss, reduction);
 }
 TensorHandle fn::binary_cross_entropy_with_logits(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight,
     const std::string& reduction, const TensorHandle& pos_weight) {
   check_shapes(input, target);
   const TensorHandle miss = log_of_exp_plus_one(-input);
-  const TensorHandle loss = (1.0 - target) * input + (pos_weight.defined() ? ((pos_weight - 1.0) * target + 1.0) * miss : miss);
+  const TensorHandle loss = (1.0 - target) * widened(input) + (pos_weight.defined() ? ((pos_weight - 1.0) * target + 1.0) * miss : miss);
   return reduced_loss(weight.defined() ? loss * weight : loss, reduction);
 }
 TensorHandle fn::kl_div(const TensorHandle& input, const TensorHandle& target, const std::string& reduction, bool log_target) {
-  const TensorHandle loss = log_target ? exp(target) * (target - input) : x_log_x(target) - target * input;
+  const TensorHandle loss = log_target ? exp(target) * (target - widened(input)) : x_log_x(target) - target * widened(input);
   if (reduction == "batchmean") return sum(loss) / double(input.rank() ? input.shape()[0] : 1);
   return reduced_loss(loss, reduction);
 }
 TensorHandle fn::poisson_nll_loss(
     const TensorHandle& input, const TensorHandle& target, bool log_input, bool full, double eps, const std::string& reduction) {
-  TensorHandle loss = log_input ? exp(input) - target * input : input - target * log(input + eps);
+  TensorHandle loss = log_input ? exp(input) - target * widened(input) : input - target * log(widened(input) + eps);
   if (full) {  // Stirling's approximation of log(target!)
     const TensorHandle t = where(gt(target, 1), target, 1.0);
     loss = loss + where(gt(target, 1), t * log(t) - t + log(t * (2 * std::numbers::pi)) * 0.5, 0.0);
@@ -347,23 +348,23 @@ TensorHandle fn::gaussian_nll_loss(
   }
   // Held above eps; the gradient passes as if it were not, as in PyTorch.
   variance = variance + detach(maximum(variance, eps) - variance);
-  const TensorHandle d = input - target;
+  const TensorHandle d = widened(input) - target;
   TensorHandle loss = (log(variance) + d * d / variance) * 0.5;
   if (full) loss = loss + 0.5 * std::log(2 * std::numbers::pi);
   return reduced_loss(loss, reduction);
 }
 TensorHandle fn::hinge_embedding_loss(const TensorHandle& input, const TensorHandle& target, double margin, const std::string& reduction) {
-  return reduced_loss(where(eq(target, 1), 0.0, relu(margin - input)) + where(eq(target, -1), 0.0, input), reduction);
+  return reduced_loss(where(eq(target, 1), 0.0, relu(margin - widened(input))) + where(eq(target, -1), 0.0, widened(input)), reduction);
 }
 TensorHandle fn::margin_ranking_loss(
     const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& target, double margin, const std::string& reduction) {
-  return reduced_loss(relu(margin - target * (input1 - input2)), reduction);
+  return reduced_loss(relu(margin - target * (widened(input1) - input2)), reduction);
 }
 TensorHandle fn::cosine_embedding_loss(
     const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& target, double margin, const std::string& reduction) {
   require(input1.rank() == target.rank() + 1 && target.rank() <= 1 && input1.rank() == input2.rank(),
       "expected vectors and a target for each: got {}, {} and target {}", input1.shape(), input2.shape(), target.shape());
-  auto dot = [](const TensorHandle& a, const TensorHandle& b) { return sum(a * b, Dims{-1}); };
+  auto dot = [](const TensorHandle& a, const TensorHandle& b) { return sum(widened(a) * b, Dims{-1}); };
   constexpr double least = 1e-12;
   const TensorHandle cosine = dot(input1, input2) / sqrt((dot(input1, input1) + least) * (dot(input2, input2) + least));
   return reduced_loss(where(eq(target, 1), 1.0 - cosine, 0.0) + where(eq(target, -1), relu(cosine - margin), 0.0), reduction);
@@ -376,7 +377,7 @@ TensorHandle fn::triplet_margin_loss(const TensorHandle& anchor, const TensorHan
   return reduced_loss(relu(pairwise_distance(anchor, positive, p, eps) - far + margin), reduction);
 }
 TensorHandle fn::soft_margin_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction) {
-  return reduced_loss(log_of_exp_plus_one(-(target * input)), reduction);
+  return reduced_loss(log_of_exp_plus_one(-(target * widened(input))), reduction);
 }
 TensorHandle fn::cosine_similarity(const TensorHandle& x1, const TensorHandle& x2, int64_t dim, double eps) {
   const Shape shape = broadcast_shapes(x1.shape(), x2.shape());
@@ -391,7 +392,7 @@ TensorHandle fn::cosine_similarity(const TensorHandle& x1, const TensorHandle& x
 }
 TensorHandle fn::pairwise_distance(const TensorHandle& x1, const TensorHandle& x2, double p, double eps, bool keepdim) {
   require(x1.rank() > 0 && x2.rank() > 0, "expected at least one axis: got {} and {}", x1.shape(), x2.shape());
-  return linalg_vector_norm(x1 - x2 + eps, p, Dims{-1}, keepdim);
+  return linalg_vector_norm(widened(x1) - x2 + eps, p, Dims{-1}, keepdim);
 }
 TensorHandle fn::cdist(const TensorHandle& x1, const TensorHandle& x2, double p, const std::string& compute_mode) {
   // One way of computing serves all modes: it is the exact one.
@@ -400,7 +401,7 @@ TensorHandle fn::cdist(const TensorHandle& x1, const TensorHandle& x2, double p,
       "compute_mode is '{}', '{}' or '{}': got '{}'", kModes[0], kModes[1], kModes[2], compute_mode);
   require(x1.rank() >= 2 && x2.rank() >= 2, "expected at least 2 axes: got {} and {}", x1.shape(), x2.shape());
   require(x1.shape().back() == x2.shape().back(), "expected equal numbers of columns: got {} and {}", x1.shape(), x2.shape());
-  return linalg_vector_norm(unsqueeze(x1, -2) - unsqueeze(x2, -3), p, Dims{-1});
+  return linalg_vector_norm(unsqueeze(widened(x1), -2) - unsqueeze(x2, -3), p, Dims{-1});
 }
 
 void register_loss(OpTable& table) { table.add(functions); }

@@ -27,6 +27,15 @@ constinit FunctionInfo functions[] = {
         .example = "pyburn.diagonal_scatter(pyburn.zeros(2, 2), pyburn.ones(2))",
         .samples = "t(3, 3), t(3)\nt(3, 4), t(3), 1\nt(2, 3, 4), t(3, 1), offset=1, dim1=-1, dim2=0\nt(0, 3), t(0)\nt(4, 3).T, t(3), 1\n"
                    "t(3, 1).expand(3, 3), t(3)\nt(3, 3), t(2) ! must fit\nt(), t() ! dim out of range"},
+    {.schema = "as_strided_scatter(Tensor input, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
+        .doc = "A copy of input with src in the place of as_strided(input, size, stride, storage_offset).",
+        .torch = "lambda x, src, size, stride, storage_offset=0: (lambda c: (c.as_strided(size, stride, storage_offset).copy_(src), "
+                 "c)[1])(x.clone())",  // the gradient of PyTorch's own is that of the other part
+        .example = "pyburn.as_strided_scatter(pyburn.zeros(4), pyburn.ones(2), (2,), (2,))",
+        .samples =
+            "t(3, 4), t(2, 2), (2, 2), (4, 1)\nt(3, 4), t(2, 3), (2, 3), (1, 2), 1\nt(6), t(2), (2,), (2,), storage_offset=3\nt(), t(), "
+            "(), ()\nt(0), t(0, 2), (0, 2), (2, 1)\nt(3, 4), t(4, 3).T, (3, 4), (4, 1)\nt(3, 4), t(2, 1).expand(2, 2), (2, 2), (4, "
+            "1)\nt(6), t(3), (2,), (2,) ! must fit\nt(4), t(4, 4), (4, 4), (4, 1) ! out of bounds"},
 };
 
 // `part` is a view of `whole`, which nobody else sees yet.
@@ -50,6 +59,12 @@ TensorHandle fn::slice_scatter(const TensorHandle& input, const TensorHandle& sr
 TensorHandle fn::diagonal_scatter(const TensorHandle& input, const TensorHandle& src, int64_t offset, int64_t dim1, int64_t dim2) {
   const TensorHandle whole = clone(input);
   return overwritten(whole, diagonal(whole, offset, dim1, dim2), src, "diagonal_scatter");
+}
+
+TensorHandle fn::as_strided_scatter(
+    const TensorHandle& input, const TensorHandle& src, const Dims& size, const Dims& stride, std::optional<int64_t> storage_offset) {
+  const TensorHandle whole = clone(input);
+  return overwritten(whole, as_strided(whole, size, stride, storage_offset), src, "as_strided_scatter");
 }
 
 void register_overwrite(OpTable& table) { table.add(functions); }

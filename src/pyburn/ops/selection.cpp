@@ -153,7 +153,7 @@ t()
 t(0)
 t(3, 2).T
 t(2, 1).expand(2, 3)
-tensor([0., -inf, nan, -0.])
+tensor([0., -inf, nan, -0.]).constant
 t(5, dtype=i64)
 t(5, dtype=f64)
 None ! Tensor)"},

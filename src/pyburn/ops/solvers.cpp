@@ -196,11 +196,12 @@ t(3, 3), t(2, 2) ! do not fit)",
         .out = true},
     {.schema = "cholesky_solve(Tensor input, Tensor L, bool upper=False) -> Tensor",
         .doc = "X with A @ X = input, for the triangle L (L.T with upper) that cholesky gives of A.",
-        .torch = "torch.cholesky_solve",
+        .torch = "lambda b, l, upper=False: torch.cholesky_solve(b, l.triu() if upper else l.tril(), upper)",
         .example = "pyburn.cholesky_solve(pyburn.ones(2, 1), pyburn.tensor([[2., 0.], [1., 2.]]))",
         .samples = kFactors},
     {.schema = "cholesky_inverse(Tensor input, bool upper=False) -> Tensor",
         .doc = "The inverse of A, for the triangle that cholesky gives of it.",
+        .torch = "lambda l, upper=False: torch.cholesky_inverse(l.triu() if upper else l.tril(), upper)",
         .example = "pyburn.cholesky_inverse(pyburn.tensor([[2., 0.], [1., 2.]]))",
         .samples = R"(
 tensor([[2., 0., 0.], [1., 3., 0.], [1., 2., 4.]])

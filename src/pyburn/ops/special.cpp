@@ -153,7 +153,7 @@ above_one(2, 1).expand(2, 3).constant, positive(3)
 above_one(5, dtype=f64).constant, positive(5, dtype=f64)
 2.5, positive(3)
 above_one(3).constant, 1.5
-positive(3, dtype=i64), positive(3)
+tensor([2, 3, 5]), positive(3)
 tensor([1., 0.5, 2., 2., 30.]).constant, tensor([1., 1., 0., -1., 2.]).constant
 t(2), t(3) ! shapes do not broadcast)");
 constinit OpInfo igamma = incomplete(define<Binary, infer_floats, grad_gamma<1>>({.schema = "igamma(Tensor input, Tensor other) -> Tensor",
@@ -178,7 +178,7 @@ constinit FunctionInfo functions[] = {
         .torch = "torch.special.log_ndtr",
         .example = "pyburn.special.log_ndtr(pyburn.tensor([0., -40.]))",
         .samples = "t(2, 3)\nt()\nt(0)\nt(3, 2).T\nt(2, 1).expand(2, 3)\nt(5, dtype=f64)\nt(5, dtype=i64)\ntensor([-8., 8., -40., 40., "
-                   "-1.])\nNone ! Tensor"},
+                   "-1.]).constant\nNone ! Tensor"},
     {.schema = "special_xlog1py(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
         .doc = "input * log(1 + other), and 0 where input is 0.",
         .torch = "torch.special.xlog1py",

@@ -5,7 +5,7 @@
 
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/fill.h"
-#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/special.h"
 #include "pyburn/ops/generated/transcendental.h"
 #include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/rules.h"
@@ -31,6 +31,11 @@ constinit FunctionInfo functions[] = {
         .doc = "0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N).",
         .example = "pyburn.blackman_window(4)",
         .samples = kWindows},
+    {.schema = "kaiser_window(int window_length, bool periodic=True, float beta=12.0, *, DType? dtype=None, Device? device=None, bool "
+               "requires_grad=False) -> Tensor",
+        .doc = "i0(beta sqrt(1 - (2 n / N - 1)^2)) / i0(beta).",
+        .example = "pyburn.kaiser_window(4)",
+        .samples = "6\n7, False\n1\n0\n6, True, 8.5\n2, periodic=True\n5, dtype=f64\n5, requires_grad=True\n-1 ! negative"},
     {.schema = "bartlett_window(int window_length, bool periodic=True, *, DType? dtype=None, Device? device=None, bool "
                "requires_grad=False) -> Tensor",
         .doc = "1 - |2 n / N - 1|: a triangle.",
@@ -62,6 +67,13 @@ TensorHandle fn::hamming_window(
 TensorHandle fn::blackman_window(int64_t window_length, bool periodic, std::optional<DType> dtype, Device* device, bool requires_grad) {
   return window(window_length, periodic, dtype, device, requires_grad,
       [](const TensorHandle& x) { return 0.42 - wave(x) * 0.5 + wave(x * 2.0) * 0.08; });
+}
+TensorHandle fn::kaiser_window(
+    int64_t window_length, bool periodic, double beta, std::optional<DType> dtype, Device* device, bool requires_grad) {
+  return window(window_length, periodic, dtype, device, requires_grad, [&](const TensorHandle& x) {
+    const TensorHandle side = x * 2.0 - 1.0, inside = maximum(1.0 - side * side, 0.0);
+    return i0(sqrt(inside) * beta) / i0(full_like(x, beta));
+  });
 }
 TensorHandle fn::bartlett_window(int64_t window_length, bool periodic, std::optional<DType> dtype, Device* device, bool requires_grad) {
   return window(window_length, periodic, dtype, device, requires_grad, [](const TensorHandle& x) { return 1.0 - abs(x * 2.0 - 1.0); });

@@ -28,6 +28,7 @@ void clear_autocast_cache();
 
 // For functions that look at dtypes before they reach the door. Without autocast: x, and d.
 TensorHandle lowered(const TensorHandle& x);
+TensorHandle widened(const TensorHandle& x);
 DType full_precision(DType d);
 
 // What the door does to an input of an operation of that class.

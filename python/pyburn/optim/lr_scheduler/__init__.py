@@ -3,7 +3,7 @@
 from .base import LRScheduler
 from .combined import ChainedScheduler, SequentialLR
 from .curves import plot, rates
-from .cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR, ReduceLROnPlateau
+from .cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
 from .factors import (
     ConstantLR,
     CosineAnnealingLR,
@@ -18,6 +18,7 @@ from .factors import (
     ScheduledLR,
     StepLR,
 )
+from .plateau import ReduceLROnPlateau
 
 __all__ = [
     "ChainedScheduler",

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..optimizer import Optimizer
 from .base import LRScheduler, group_values, set_group_value
-from .cycles import ReduceLROnPlateau
+from .plateau import ReduceLROnPlateau
 
 
 class _CombinedLR(LRScheduler):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import copy
-from pathlib import Path
 from typing import Any
 
 from .base import LRScheduler
-from .cycles import ReduceLROnPlateau
+from .plateau import ReduceLROnPlateau
 
 _COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf")
 
@@ -52,8 +51,9 @@ def plot(schedule: Any, steps: int = 100, file: str | None = None, metrics: list
     curves = rates(schedule, steps, metrics)
     if file is None:
         print(as_text(curves))
-    elif Path(file).suffix == ".svg":
-        Path(file).write_text(as_svg(curves), encoding="utf-8")
+    elif str(file).endswith(".svg"):
+        with open(file, "w", encoding="utf-8") as svg:
+            svg.write(as_svg(curves))
     else:
         _with_matplotlib(curves, file)
 

@@ -300,6 +300,7 @@ Tensor normalize(const TensorHandle& input, double p, int64_t dim, double eps) {
 Tensor select_scatter(const TensorHandle& input, const TensorHandle& src, int64_t dim, int64_t index) { return naming("select_scatter", [&] { return fn::select_scatter(input, src, dim, index); }); }
 Tensor slice_scatter(const TensorHandle& input, const TensorHandle& src, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) { return naming("slice_scatter", [&] { return fn::slice_scatter(input, src, dim, start, end, step); }); }
 Tensor diagonal_scatter(const TensorHandle& input, const TensorHandle& src, int64_t offset, int64_t dim1, int64_t dim2) { return naming("diagonal_scatter", [&] { return fn::diagonal_scatter(input, src, offset, dim1, dim2); }); }
+Tensor as_strided_scatter(const TensorHandle& input, const TensorHandle& src, const Dims& size, const Dims& stride, std::optional<int64_t> storage_offset) { return naming("as_strided_scatter", [&] { return fn::as_strided_scatter(input, src, size, stride, storage_offset); }); }
 Tensor constant_pad_nd(const TensorHandle& input, const Dims& pad, const Scalar& value) { return fn::constant_pad_nd(input, pad, value); }
 Tensor _border_pad(const TensorHandle& input, const Dims& pad, const std::string& mode) { return fn::_border_pad(input, pad, mode); }
 Tensor pad(const TensorHandle& input, const Dims& pad, const std::string& mode, std::optional<double> value) { return naming("pad", [&] { return fn::pad(input, pad, mode, value); }); }
@@ -559,6 +560,7 @@ Tensor unfold(const TensorHandle& input, int64_t dimension, int64_t size, int64_
 Tensor hann_window(int64_t window_length, bool periodic, std::optional<DType> dtype, Device* device, bool requires_grad) { return naming("hann_window", [&] { return fn::hann_window(window_length, periodic, dtype, device, requires_grad); }); }
 Tensor hamming_window(int64_t window_length, bool periodic, double alpha, double beta, std::optional<DType> dtype, Device* device, bool requires_grad) { return naming("hamming_window", [&] { return fn::hamming_window(window_length, periodic, alpha, beta, dtype, device, requires_grad); }); }
 Tensor blackman_window(int64_t window_length, bool periodic, std::optional<DType> dtype, Device* device, bool requires_grad) { return naming("blackman_window", [&] { return fn::blackman_window(window_length, periodic, dtype, device, requires_grad); }); }
+Tensor kaiser_window(int64_t window_length, bool periodic, double beta, std::optional<DType> dtype, Device* device, bool requires_grad) { return naming("kaiser_window", [&] { return fn::kaiser_window(window_length, periodic, beta, dtype, device, requires_grad); }); }
 Tensor bartlett_window(int64_t window_length, bool periodic, std::optional<DType> dtype, Device* device, bool requires_grad) { return naming("bartlett_window", [&] { return fn::bartlett_window(window_length, periodic, dtype, device, requires_grad); }); }
 Tensor Tensor::relu() const { return pyburn::relu(*this); }
 const Tensor& Tensor::relu_() const {
@@ -1082,6 +1084,7 @@ Tensor Tensor::normalize(double p, int64_t dim, double eps) const { return pybur
 Tensor Tensor::select_scatter(const TensorHandle& src, int64_t dim, int64_t index) const { return pyburn::select_scatter(*this, src, dim, index); }
 Tensor Tensor::slice_scatter(const TensorHandle& src, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) const { return pyburn::slice_scatter(*this, src, dim, start, end, step); }
 Tensor Tensor::diagonal_scatter(const TensorHandle& src, int64_t offset, int64_t dim1, int64_t dim2) const { return pyburn::diagonal_scatter(*this, src, offset, dim1, dim2); }
+Tensor Tensor::as_strided_scatter(const TensorHandle& src, const Dims& size, const Dims& stride, std::optional<int64_t> storage_offset) const { return pyburn::as_strided_scatter(*this, src, size, stride, storage_offset); }
 Tensor Tensor::constant_pad_nd(const Dims& pad, const Scalar& value) const { return pyburn::constant_pad_nd(*this, pad, value); }
 Tensor Tensor::_border_pad(const Dims& pad, const std::string& mode) const { return pyburn::_border_pad(*this, pad, mode); }
 Tensor Tensor::pad(const Dims& pad, const std::string& mode, std::optional<double> value) const { return pyburn::pad(*this, pad, mode, value); }

@@ -361,6 +361,7 @@ Tensor normalize(const TensorHandle& input, double p = 2.0, int64_t dim = 1, dou
 Tensor select_scatter(const TensorHandle& input, const TensorHandle& src, int64_t dim, int64_t index);  // A copy of input with src in the place of select(input, dim, index).
 Tensor slice_scatter(const TensorHandle& input, const TensorHandle& src, int64_t dim = 0, std::optional<int64_t> start = {}, std::optional<int64_t> end = {}, int64_t step = 1);  // A copy of input with src in the place of slice(input, dim, start, end, step).
 Tensor diagonal_scatter(const TensorHandle& input, const TensorHandle& src, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1);  // A copy of input with src in the place of diagonal(input, offset, dim1, dim2).
+Tensor as_strided_scatter(const TensorHandle& input, const TensorHandle& src, const Dims& size, const Dims& stride, std::optional<int64_t> storage_offset = {});  // A copy of input with src in the place of as_strided(input, size, stride, storage_offset).
 Tensor constant_pad_nd(const TensorHandle& input, const Dims& pad, const Scalar& value = 0);  // input with a border of value; pad is (before, after) for the last axis, then for the one before it, and so on.
 Tensor _border_pad(const TensorHandle& input, const Dims& pad, const std::string& mode);  // input with a border of its own elements: 'reflect', 'replicate' or 'circular'.
 Tensor pad(const TensorHandle& input, const Dims& pad, const std::string& mode = "constant", std::optional<double> value = {});  // input with a border: of a value ('constant'), of its own elements mirrored ('reflect'), of the nearest ('replicate') or from the other end ('circular').
@@ -620,6 +621,7 @@ Tensor unfold(const TensorHandle& input, int64_t dimension, int64_t size, int64_
 Tensor hann_window(int64_t window_length, bool periodic = true, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // 0.5 - 0.5 cos(2 pi n / N) for n below window_length; N is that length, or one less if the window is not periodic.
 Tensor hamming_window(int64_t window_length, bool periodic = true, double alpha = 0.54, double beta = 0.46, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // alpha - beta cos(2 pi n / N).
 Tensor blackman_window(int64_t window_length, bool periodic = true, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // 0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N).
+Tensor kaiser_window(int64_t window_length, bool periodic = true, double beta = 12.0, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // i0(beta sqrt(1 - (2 n / N - 1)^2)) / i0(beta).
 Tensor bartlett_window(int64_t window_length, bool periodic = true, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false);  // 1 - |2 n / N - 1|: a triangle.
 using fn::relu_into;
 using fn::sigmoid_into;
@@ -909,5 +911,8 @@ auto sgn(const auto&... arguments) { return sign(arguments...); }
 auto subtract(const auto&... arguments) { return sub(arguments...); }
 auto trapz(const auto&... arguments) { return trapezoid(arguments...); }
 auto true_divide(const auto&... arguments) { return div(arguments...); }
+auto unsafe_chunk(const auto&... arguments) { return chunk(arguments...); }
+auto unsafe_split(const auto&... arguments) { return split(arguments...); }
+auto unsafe_split_with_sizes(const auto&... arguments) { return split_with_sizes(arguments...); }
 
 }  // namespace pyburn
