@@ -63,7 +63,9 @@ class TypeNames final : public FieldVisitor {
   void field(std::string_view name, const Scalar&) override { put(name, "float"); }
   void field(std::string_view name, const std::optional<Scalar>&) override { put(name, "float | None"); }
   void field(std::string_view, const Ref<Graph>&) override {}
-  void field(std::string_view name, const Sizes&) override { put(name, "int | Sequence[int | None]"); }
+  void field(std::string_view name, const Sizes& v) override {
+    put(name, v.empty() ? "int | Sequence[int | None]" : "int | Sequence[int]");
+  }
   void field(std::string_view name, const SizesOrRule&) override { put(name, "int | Sequence[int] | str"); }
   void field(std::string_view name, const Numbers&) override { put(name, "float | Sequence[float]"); }
   void field(std::string_view name, const TensorHandle&) override { put(name, "Tensor"); }

@@ -3,7 +3,7 @@
 TABLE = """
 MaxPool1d(2) | t(2, 3, 6)
 MaxPool1d(3, 2, 1, ceil_mode=True) | t(2, 3, 6)
-MaxPool1d((3,), stride=(1,), dilation=2, return_indices=True) | t(3, 7)
+MaxPool1d(3, stride=1, dilation=2, return_indices=True) | t(3, 7)
 MaxPool2d(2) | t(1, 2, 4, 6)
 MaxPool2d((3, 2), stride=(2, 1), padding=(1, 0)) | t(1, 2, 5, 5)
 MaxPool2d(3, 2, 1, ceil_mode=True, return_indices=True) | t(1, 2, 6, 6)

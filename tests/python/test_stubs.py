@@ -49,6 +49,33 @@ pyburn.ones(2).no_such_method()
 pyburn.relu("text")
 """
 
+LAYERS = """
+from typing import assert_type
+import pyburn
+from pyburn import nn
+from pyburn.nn.loss import CrossEntropyLoss
+from pyburn.nn.pool import MaxPool2d
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.act = nn.LeakyReLU(0.1, inplace=True)
+        self.pool = MaxPool2d(2, stride=(1, 2), return_indices=True)
+
+    def forward(self, x: pyburn.Tensor) -> pyburn.Tensor:
+        return self.act(x)
+
+loss = CrossEntropyLoss(pyburn.ones(3), label_smoothing=0.1)
+assert_type(loss(pyburn.ones(2, 3), pyburn.tensor([0, 1])), pyburn.Tensor)
+nn.Sequential(nn.Upsample(scale_factor=2), nn.AdaptiveAvgPool2d((None, 1))).eval()
+"""
+WRONG_LAYERS = """
+from pyburn import nn
+nn.LeakyReLU(slope=1)
+nn.Dropout("half")
+nn.MSELoss()(1, 2)
+"""
+
 
 def check(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
     pytest.importorskip("mypy")
@@ -73,6 +100,16 @@ def test_a_script_passes_strict_checking(tmp_path: Path) -> None:
 def test_mistakes_are_found(tmp_path: Path) -> None:
     done = check(WRONG, tmp_path)
     assert "no_such_method" in done.stdout and 'incompatible type "str"' in done.stdout
+
+
+def complaints(script: str, folder: Path) -> list[str]:
+    return [line for line in check(script, folder).stdout.splitlines() if line.startswith("script.py") and "error" in line]
+
+
+def test_layers_and_their_arguments_are_known(tmp_path: Path) -> None:
+    assert complaints(LAYERS, tmp_path) == []
+    exec(LAYERS, {"__name__": "script"})
+    assert len(complaints(WRONG_LAYERS, tmp_path)) == 4  # two of them in one call
 
 
 def test_stubs_name_what_exists() -> None:

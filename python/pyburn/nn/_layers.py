@@ -1,6 +1,9 @@
 """Every layer of C++, under its name."""
 
 from .._core import _nn
+from .signature import ConstructorSignature
+
+_nn.Module.__signature__ = ConstructorSignature()
 
 __all__ = [name for name, value in vars(_nn).items() if isinstance(value, type)]
 globals().update({name: getattr(_nn, name) for name in __all__})

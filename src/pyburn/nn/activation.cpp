@@ -25,8 +25,13 @@ TensorHandle apply(bool inplace, const TensorHandle& x, auto function, auto writ
 }  // namespace
 
 TensorHandle ReLUFunction::operator()(const TensorHandle& x) const { return apply(inplace, x, fn::relu, fn::relu_into); }
-TensorHandle ReLU6Function::operator()(const TensorHandle& x) const { return apply(inplace, x, fn::relu6, fn::relu6_into); }
-TensorHandle SELUFunction::operator()(const TensorHandle& x) const { return apply(inplace, x, fn::selu, fn::selu_into); }
+TensorHandle ReLU6Function::operator()(const TensorHandle& x) const {
+  return apply(inplace, x, fn::hardtanh, fn::hardtanh_into, Scalar(0), Scalar(6));
+}
+TensorHandle SELUFunction::operator()(const TensorHandle& x) const {
+  constexpr double alpha = 1.6732632423543772, scale = 1.0507009873554805;
+  return apply(inplace, x, fn::elu, fn::elu_into, alpha, scale, 1.0);
+}
 TensorHandle SiLUFunction::operator()(const TensorHandle& x) const { return apply(inplace, x, fn::silu, fn::silu_into); }
 TensorHandle MishFunction::operator()(const TensorHandle& x) const { return apply(inplace, x, fn::mish, fn::mish_into); }
 TensorHandle HardswishFunction::operator()(const TensorHandle& x) const { return apply(inplace, x, fn::hardswish, fn::hardswish_into); }
@@ -42,7 +47,10 @@ TensorHandle SoftsignFunction::operator()(const TensorHandle& x) const { return 
 TensorHandle ELUFunction::operator()(const TensorHandle& x) const {
   return apply(inplace, x, fn::elu, fn::elu_into, alpha.to_double(), 1.0, 1.0);
 }
-TensorHandle CELUFunction::operator()(const TensorHandle& x) const { return apply(inplace, x, fn::celu, fn::celu_into, alpha.to_double()); }
+TensorHandle CELUFunction::operator()(const TensorHandle& x) const {
+  require<ValueError>(alpha.to_double() != 0, "alpha must not be 0");
+  return apply(inplace, x, fn::elu, fn::elu_into, alpha.to_double(), 1.0, 1 / alpha.to_double());
+}
 TensorHandle LeakyReLUFunction::operator()(const TensorHandle& x) const {
   return apply(inplace, x, fn::leaky_relu, fn::leaky_relu_into, negative_slope.to_double());
 }
