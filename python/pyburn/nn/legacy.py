@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -66,22 +64,20 @@ def translate(given: dict[str, Any]) -> None:
 
 def with_legacy_arguments(function: Callable[..., Any], arguments: str) -> Callable[..., Any]:
     """The function with `arguments`, size_average and reduce among them."""
-    signature = inspect.signature(eval(f"lambda {arguments}: None"))
+    read = _named_like(function, eval(f"lambda {arguments}: locals()"))
 
-    @functools.wraps(function)
     def legacy(*args: Any, **kwargs: Any) -> Any:
-        given = dict(signature.bind(*args, **kwargs).arguments)
+        given = read(*args, **kwargs)
         translate(given)
         return function(**given)
 
-    legacy.__signature__ = signature  # type: ignore[attr-defined]
-    return legacy
+    legacy.__wrapped__ = read  # type: ignore[attr-defined]  # what inspect.signature looks at
+    return _named_like(function, legacy)
 
 
 def with_implicit_axis(function: Callable[..., Any]) -> Callable[..., Any]:
     """A softmax that picks an axis when it is given none, and warns, as PyTorch's does."""
 
-    @functools.wraps(function)
     def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
         if dim is None:
             text = (
@@ -91,4 +87,10 @@ def with_implicit_axis(function: Callable[..., Any]) -> Callable[..., Any]:
             dim = 0 if input.ndim in (0, 1, 3) else 1
         return function(input, dim, dtype=dtype)
 
-    return softmax
+    return _named_like(function, softmax)
+
+
+def _named_like(other: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    function.__name__ = function.__qualname__ = other.__name__
+    function.__doc__ = other.__doc__
+    return function
