@@ -55,7 +55,9 @@ TensorHandle LeakyReLUFunction::operator()(const TensorHandle& x) const {
   return apply(inplace, x, fn::leaky_relu, fn::leaky_relu_into, negative_slope.to_double());
 }
 TensorHandle RReLUFunction::operator()(const TensorHandle& x, bool training) const {
-  return apply(inplace, x, fn::rrelu, fn::rrelu_into, lower.to_double(), upper.to_double(), training, nullptr);
+  const double low = lower.to_double(), high = upper.to_double();
+  if (!training) return LeakyReLUFunction{(low + high) / 2, inplace}(x);
+  return apply(inplace, x, fn::rrelu, fn::rrelu_into, low, high, true, nullptr);
 }
 void HardtanhFunction::complete() const {
   require<ValueError>(max_val.to_double() > min_val.to_double(), "max_val must be larger than min_val: got {} and {}", max_val, min_val);
