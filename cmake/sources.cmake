@@ -181,8 +181,10 @@ set(PYBURN_SOURCES
   src/pyburn/nn/parameter.cpp
   src/pyburn/nn/sequential.cpp
   src/pyburn/nn/activation.cpp
+  src/pyburn/nn/class_loss.cpp
   src/pyburn/nn/distance.cpp
   src/pyburn/nn/dropout.cpp
+  src/pyburn/nn/fractional_pool.cpp
   src/pyburn/nn/loss.cpp
   src/pyburn/nn/padding.cpp
   src/pyburn/nn/pool.cpp

@@ -95,7 +95,7 @@ def described(cls: type) -> str:
             "    def __init__(self) -> None: ...",
             "    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...",
         ]
-        lines += ["    def __getattr__(self, name: str) -> Any: ..."]
+        lines += ["    def __getattr__(self, name: str) -> Any: ...", "    def __setattr__(self, name: str, value: Any) -> None: ..."]
         lines += ["    def forward(self, *args: Any, **kwargs: Any) -> Any: ..."]
     lines += [f"    {name}: Any" for name in getattr(cls, "_option_types", {})]
     made = constructor(cls) if hasattr(cls, "_option_types") else None

@@ -1,5 +1,6 @@
 // Losses, with the arguments of PyTorch in its order.
 #include "layer_class.h"
+#include "pyburn/nn/class_loss.h"
 #include "pyburn/nn/loss.h"
 #include "pyburn/nn/transducer_loss.h"
 #include "pyburn/nn/weighted_loss.h"
@@ -9,6 +10,15 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace pyburn::python {
+namespace {
+
+// Lengths that are numbers as a tensor on the host.
+TensorHandle to_lengths(nb::handle lengths) {
+  if (is_tensor(lengths.ptr())) return unwrap(lengths.ptr());
+  return unwrap(nb::module_::import_("pyburn").attr("tensor")(nb::list(nb::tuple(lengths)), "dtype"_a = dtype_object(DType::int64)).ptr());
+}
+
+}  // namespace
 
 void bind_layers_loss(nb::module_& m) {
   bind_layer_of<nn::L1Loss>(m,
@@ -89,6 +99,28 @@ void bind_layers_loss(nb::module_& m) {
       "BCELoss of sigmoid(input), computed without overflow."
       "\n\n>>> pyburn.nn.BCEWithLogitsLoss()(pyburn.zeros(1), pyburn.ones(1))",
       "weight, size_average, reduce, reduction, pos_weight", "input"_a, "target"_a);
+  bind_layer_of<nn::MultiLabelMarginLoss>(m,
+      "max(0, 1 - input[right] + input[wrong]) over all pairs of a right and a wrong class; target lists the right ones, ended by -1."
+      "\n\n>>> pyburn.nn.MultiLabelMarginLoss()(pyburn.zeros(1, 3), pyburn.tensor([[2, -1, 0]]))",
+      "size_average, reduce, reduction", "input"_a, "target"_a);
+  bind_layer_of<nn::MultiLabelSoftMarginLoss>(m,
+      "The mean over the classes of the cross entropy of sigmoid(input) and targets between 0 and 1."
+      "\n\n>>> pyburn.nn.MultiLabelSoftMarginLoss()(pyburn.zeros(1, 3), pyburn.ones(1, 3))",
+      "weight, size_average, reduce, reduction", "input"_a, "target"_a);
+  bind_layer_of<nn::MultiMarginLoss>(m,
+      "The mean over the other classes of max(0, margin - input[target] + input[other])^p."
+      "\n\n>>> pyburn.nn.MultiMarginLoss()(pyburn.zeros(1, 3), pyburn.tensor([2]))",
+      "p, margin, weight, size_average, reduce, reduction", "input"_a, "target"_a);
+  bind_layer<nn::CTCLoss>(m,
+      "Minus the logarithm of the probability of targets under all alignments with log_probs (T, N, C); lengths are tensors or numbers."
+      "\n\n>>> pyburn.nn.CTCLoss()(pyburn.zeros(3, 1, 4), pyburn.tensor([[1, 2]]), (3,), (2,))")
+      .def(
+          "forward",
+          [](nn::CTCLoss& self, const TensorHandle& log_probs, const TensorHandle& targets, nb::handle input_lengths,
+              nb::handle target_lengths) {
+            return self.forward(log_probs, targets, to_lengths(input_lengths), to_lengths(target_lengths));
+          },
+          "log_probs"_a, "targets"_a, "input_lengths"_a, "target_lengths"_a);
   bind_layer_of<nn::RNNTLoss>(m,
       "The loss of transducers: logits (B, T, U + 1, V), targets (B, U), and how much of each counts per sample."
       "\n\n>>> pyburn.nn.RNNTLoss()(pyburn.zeros(1, 2, 3, 4), pyburn.tensor([[1, 2]]), pyburn.tensor([2]), pyburn.tensor([2]))",

@@ -1,5 +1,6 @@
 // Pools.
 #include "layer_class.h"
+#include "pyburn/nn/fractional_pool.h"
 #include "pyburn/nn/pool.h"
 
 namespace nb = nanobind;
@@ -66,6 +67,12 @@ void bind_layers_pooling(nb::module_& m) {
   bind_layer<nn::AdaptiveMaxPool3d>(m,
       "The largest elements of as many windows of volumes (N, C, D, H, W) as output_size says; with return_indices also where they are."
       "\n\n>>> pyburn.nn.AdaptiveMaxPool3d(3)(pyburn.ones(1, 1, 8, 8, 8)).shape");
+  bind_layer<nn::FractionalMaxPool2d>(m,
+      "The largest element of each of output_size windows at random places of images; or as many as output_ratio says."
+      "\n\n>>> pyburn.nn.FractionalMaxPool2d(2, output_size=3)(pyburn.ones(1, 1, 8, 8)).shape");
+  bind_layer<nn::FractionalMaxPool3d>(m,
+      "The largest element of each of output_size windows at random places of volumes; or as many as output_ratio says."
+      "\n\n>>> pyburn.nn.FractionalMaxPool3d(2, output_ratio=0.5)(pyburn.ones(1, 1, 8, 8, 8)).shape");
   bind_unpool<nn::MaxUnpool1d>(m,
       "The inverse of MaxPool1d: the elements where indices say, 0 elsewhere."
       "\n\n>>> y, at = pyburn.nn.MaxPool1d(2, return_indices=True)(pyburn.ones(1, 1, 8))"

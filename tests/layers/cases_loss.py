@@ -85,6 +85,21 @@ BCEWithLogitsLoss(pos_weight=tensor([1.0, 2.0, 0.5]), reduction='sum') | t(2, 3)
 TripletMarginWithDistanceLoss() | t(4, 3), t(4, 3), t(4, 3)
 TripletMarginWithDistanceLoss(distance_function=nn.CosineSimilarity(), margin=0.5, swap=True, reduction='sum') | t(4, 3), t(4, 3), t(4, 3)
 TripletMarginWithDistanceLoss(margin=0) ! ValueError
+MultiLabelMarginLoss() | t(2, 4), tensor([[3, 0, -1, 1], [1, -1, 0, 2]])
+MultiLabelMarginLoss(reduction='none') | t(2, 4), tensor([[3, 0, -1, 1], [1, -1, 0, 2]])
+MultiLabelSoftMarginLoss() | t(2, 3), unit(2, 3)
+MultiLabelSoftMarginLoss(tensor([1.0, 2.0, 0.5]), reduction='sum') | t(2, 3), unit(2, 3)
+MultiMarginLoss() | t(4, 3), ints(0, 3, 4)
+MultiMarginLoss(2, 0.5, tensor([1.0, 2.0, 0.5]), reduction='none') | t(4, 3), ints(0, 3, 4)
+MultiMarginLoss(3) ! ValueError
+CTCLoss() | t(5, 2, 4).log_softmax(-1), ints(1, 4, 2, 3), tensor([5, 4]), tensor([3, 2])
+CTCLoss(blank=3, reduction='sum', zero_infinity=True) | t(2, 2, 4).log_softmax(-1), ints(0, 3, 2, 3), (2, 2), (3, 1)
+CTCLoss(reduction='none') | t(4, 3).log_softmax(-1), ints(1, 3, 2), tensor(4), tensor(2)
+AdaptiveLogSoftmaxWithLoss(8, 10, [3, 6]) | t(5, 8), ints(0, 10, 5)
+AdaptiveLogSoftmaxWithLoss(8, 10, [2], div_value=2.0, head_bias=True) | t(4, 8), ints(0, 2, 4)
+AdaptiveLogSoftmaxWithLoss(8, 10, [3, 6]) | t(8), tensor(7)
+AdaptiveLogSoftmaxWithLoss(8, 10, [6, 3]) ! ValueError
+AdaptiveLogSoftmaxWithLoss(8, 10, [3]) | t(1, 8), tensor([10]) ! RuntimeError
 LpLoss(2) ~ torch.nn.MSELoss() | t(2, 3), t(2, 3)
 LpLoss(3, 'sum') ~ lambda x, y: (x - y).abs().pow(3).sum() | t(2, 3), t(2, 3)
 LpLoss(1.5, reduction='none') ~ lambda x, y: (x - y).abs().pow(1.5) | t(2, 3), t(2, 3)

@@ -36,6 +36,12 @@ AdaptiveMaxPool2d((3, None)) | t(1, 2, 4, 5)
 AdaptiveMaxPool2d(2, True) | t(1, 2, 4, 5)
 AdaptiveMaxPool3d(2) | t(1, 2, 3, 4, 3)
 AdaptiveMaxPool3d((1, 2, None), return_indices=True) | t(1, 1, 3, 4, 3)
+FractionalMaxPool2d(2, output_size=3, _random_samples=tensor([[[0.25, 0.5], [0.125, 0.75]]])) | t(1, 2, 6, 6)
+FractionalMaxPool2d((2, 3), None, 0.5, True, tensor([[[0.25, 0.5], [0.125, 0.75]]])) | t(1, 2, 6, 6)
+FractionalMaxPool2d(2) ! ValueError
+FractionalMaxPool2d(2, 3, 0.5) ! ValueError
+FractionalMaxPool2d(2, output_ratio=1.5) ! ValueError
+FractionalMaxPool3d(2, output_ratio=(0.5, 0.5, 0.34), _random_samples=tensor([[[0.25, 0.5, 0.1]]])) | t(1, 1, 6, 6, 6)
 MaxUnpool1d(2) | t(1, 2, 2), tensor([[[0, 3], [1, 2]]])
 MaxUnpool1d(2, stride=2, padding=0) | t(1, 1, 2), tensor([[[0, 3]]]), output_size=(1, 1, 5)
 MaxUnpool2d(2) | t(1, 1, 2, 2), tensor([[[[5, 2], [8, 15]]]])

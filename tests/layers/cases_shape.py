@@ -16,6 +16,7 @@ Fold(output_size=4, kernel_size=(2, 2), dilation=1, padding=0, stride=2) | t(1, 
 Fold((4, 5), (2, 3), padding=1, stride=(2, 1)) | t(1, 6, 15)
 PixelShuffle(2) | t(1, 8, 2, 3)
 PixelShuffle(upscale_factor=3) | t(9, 2, 2)
+PixelShuffle(2**62) | t(1, 4, 2, 2) ! ValueError
 PixelUnshuffle(2) | t(1, 2, 4, 6)
 PixelUnshuffle(3) | t(1, 3, 3)
 ChannelShuffle(2) | t(1, 4, 2, 2)

@@ -168,6 +168,7 @@ def test_functional_losses_have_pytorchs_arguments() -> None:
     assert names == ["input", "target", "weight", "size_average", "ignore_index", "reduce", "reduction", "label_smoothing"]
     with pytest.raises(TypeError, match="unexpected keyword"):
         functional.mse_loss(pyburn.zeros(1), pyburn.zeros(1), wrong=1)
+    assert list(inspect.signature(functional.softmax).parameters) == ["input", "dim", "_stacklevel", "dtype"]
     assert functional.gaussian_nll_loss(pyburn.zeros(1), pyburn.ones(1), 0.5) == nn.GaussianNLLLoss()(pyburn.zeros(1), pyburn.ones(1), 0.5)
 
 

@@ -9,11 +9,12 @@ from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedPara
 install()
 
 from . import activation, init, loss, pool, utils  # noqa: E402
-from .loss import TripletMarginWithDistanceLoss  # noqa: E402
+from .loss import AdaptiveLogSoftmaxWithLoss, TripletMarginWithDistanceLoss  # noqa: E402
 from .parameter_containers import ParameterDict, ParameterList  # noqa: E402
 
 __all__ = [
     *_layers.__all__,
+    "AdaptiveLogSoftmaxWithLoss",
     "Buffer",
     "LazyModuleMixin",
     "Parameter",

@@ -38,7 +38,6 @@ from .._core import (
     feature_alpha_dropout,
     fractional_max_pool2d_with_indices,
     fractional_max_pool3d_with_indices,
-    gaussian_nll_loss,
     gelu,
     glu,
     grid_sample,
@@ -101,7 +100,6 @@ from .._core import channel_shuffle as native_channel_shuffle
 from .._core import col2im as fold
 from .._core import im2col as unfold
 from . import legacy as _legacy
-from .pooling import adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d, max_pool1d, max_pool2d, max_pool3d
 from .losses import triplet_margin_with_distance_loss
 from .pooling import (
     adaptive_max_pool1d,

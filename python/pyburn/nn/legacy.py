@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +18,9 @@ LOSSES = {
     "l1_loss": f"input, target, {_FLAGS}, weight=None",
     "margin_ranking_loss": f"input1, input2, target, margin=0, {_FLAGS}",
     "mse_loss": f"input, target, {_FLAGS}, weight=None",
+    "multi_margin_loss": f"input, target, p=1, margin=1.0, weight=None, {_FLAGS}",
+    "multilabel_margin_loss": f"input, target, {_FLAGS}",
+    "multilabel_soft_margin_loss": f"input, target, weight=None, {_FLAGS}",
     "nll_loss": "input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean'",
     "poisson_nll_loss": "input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction='mean'",
     "smooth_l1_loss": f"input, target, {_FLAGS}, beta=1.0",
@@ -63,22 +64,20 @@ def translate(given: dict[str, Any]) -> None:
 
 def with_legacy_arguments(function: Callable[..., Any], arguments: str) -> Callable[..., Any]:
     """The function with `arguments`, size_average and reduce among them."""
-    signature = inspect.signature(eval(f"lambda {arguments}: None"))
+    read = _named_like(function, eval(f"lambda {arguments}: locals()"))
 
-    @functools.wraps(function)
     def legacy(*args: Any, **kwargs: Any) -> Any:
-        given = dict(signature.bind(*args, **kwargs).arguments)
+        given = read(*args, **kwargs)
         translate(given)
         return function(**given)
 
-    legacy.__signature__ = signature  # type: ignore[attr-defined]
-    return legacy
+    legacy.__wrapped__ = read  # type: ignore[attr-defined]  # what inspect.signature looks at
+    return _named_like(function, legacy)
 
 
 def with_implicit_axis(function: Callable[..., Any]) -> Callable[..., Any]:
     """A softmax that picks an axis when it is given none, and warns, as PyTorch's does."""
 
-    @functools.wraps(function)
     def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
         if dim is None:
             text = (
@@ -88,4 +87,10 @@ def with_implicit_axis(function: Callable[..., Any]) -> Callable[..., Any]:
             dim = 0 if input.ndim in (0, 1, 3) else 1
         return function(input, dim, dtype=dtype)
 
-    return softmax
+    return _named_like(function, softmax)
+
+
+def _named_like(other: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    function.__name__ = function.__qualname__ = other.__name__
+    function.__doc__ = other.__doc__
+    return function

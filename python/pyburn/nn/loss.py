@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import _core
 from ._layers import (
     BCELoss,
     BCEWithLogitsLoss,
     CosineEmbeddingLoss,
     CrossEntropyLoss,
+    CTCLoss,
     GaussianNLLLoss,
     HingeEmbeddingLoss,
     HuberLoss,
@@ -20,6 +20,9 @@ from ._layers import (
     MarginRankingLoss,
     Module,
     MSELoss,
+    MultiLabelMarginLoss,
+    MultiLabelSoftMarginLoss,
+    MultiMarginLoss,
     NLLLoss,
     NLLLoss2d,
     PairwiseDistance,
@@ -29,6 +32,8 @@ from ._layers import (
     SoftMarginLoss,
     TripletMarginLoss,
 )
+from .adaptive_softmax import AdaptiveLogSoftmaxWithLoss
+from .losses import triplet_margin_with_distance_loss
 
 
 class TripletMarginWithDistanceLoss(Module):
@@ -50,18 +55,22 @@ class TripletMarginWithDistanceLoss(Module):
         self.margin, self.swap, self.reduction = margin, swap, reduction
 
     def forward(self, anchor: Any, positive: Any, negative: Any) -> Any:
-        far = self.distance_function(anchor, negative)
-        if self.swap:
-            far = _core.minimum(far, self.distance_function(positive, negative))
-        loss = _core.relu(self.distance_function(anchor, positive) - far + self.margin)
-        if self.reduction not in ("mean", "sum", "none"):
-            raise ValueError(f"{self.reduction} is not a valid value for reduction")
-        return loss if self.reduction == "none" else getattr(loss, self.reduction)()
+        return triplet_margin_with_distance_loss(
+            anchor,
+            positive,
+            negative,
+            distance_function=self.distance_function,
+            margin=self.margin,
+            swap=self.swap,
+            reduction=self.reduction,
+        )
 
 
 __all__ = [
+    "AdaptiveLogSoftmaxWithLoss",
     "BCELoss",
     "BCEWithLogitsLoss",
+    "CTCLoss",
     "CosineEmbeddingLoss",
     "CrossEntropyLoss",
     "GaussianNLLLoss",
@@ -72,6 +81,9 @@ __all__ = [
     "LpLoss",
     "MSELoss",
     "MarginRankingLoss",
+    "MultiLabelMarginLoss",
+    "MultiLabelSoftMarginLoss",
+    "MultiMarginLoss",
     "NLLLoss",
     "NLLLoss2d",
     "PoissonNLLLoss",

@@ -9,6 +9,8 @@ from ._layers import AdaptiveMaxPool3d as AdaptiveMaxPool3d
 from ._layers import AvgPool1d as AvgPool1d
 from ._layers import AvgPool2d as AvgPool2d
 from ._layers import AvgPool3d as AvgPool3d
+from ._layers import FractionalMaxPool2d as FractionalMaxPool2d
+from ._layers import FractionalMaxPool3d as FractionalMaxPool3d
 from ._layers import LPPool1d as LPPool1d
 from ._layers import LPPool2d as LPPool2d
 from ._layers import LPPool3d as LPPool3d

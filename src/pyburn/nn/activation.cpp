@@ -5,7 +5,7 @@
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/pointwise.h"
-#include "pyburn/ops/generated/random.h"
+#include "pyburn/ops/generated/sampling.h"
 #include "pyburn/ops/generated/transcendental.h"
 #include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/operators.h"
@@ -57,11 +57,7 @@ TensorHandle LeakyReLUFunction::operator()(const TensorHandle& x) const {
 TensorHandle RReLUFunction::operator()(const TensorHandle& x, bool training) const {
   const double low = lower.to_double(), high = upper.to_double();
   if (!training) return LeakyReLUFunction{(low + high) / 2, inplace}(x);
-  const TensorHandle slope = fn::rand_like(x) * (high - low) + low;
-  const TensorHandle factor = fn::where(fn::ge(x, 0), 1.0, slope);
-  if (!inplace) return x * factor;
-  fn::mul_into(x, x, factor);
-  return x;
+  return apply(inplace, x, fn::rrelu, fn::rrelu_into, low, high, true, nullptr);
 }
 void HardtanhFunction::complete() const {
   require<ValueError>(max_val.to_double() > min_val.to_double(), "max_val must be larger than min_val: got {} and {}", max_val, min_val);

@@ -2,10 +2,12 @@
 #pragma once
 #include "pyburn/nn/activation.h"
 #include "pyburn/nn/batch_norm.h"
+#include "pyburn/nn/class_loss.h"
 #include "pyburn/nn/clip_grad.h"
 #include "pyburn/nn/conv.h"
 #include "pyburn/nn/distance.h"
 #include "pyburn/nn/dropout.h"
+#include "pyburn/nn/fractional_pool.h"
 #include "pyburn/nn/init.h"
 #include "pyburn/nn/linear.h"
 #include "pyburn/nn/loss.h"

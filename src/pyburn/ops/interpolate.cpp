@@ -264,7 +264,7 @@ int64_t images(const Shape& s) {
 TensorHandle fn::pixel_shuffle(const TensorHandle& input, int64_t upscale_factor) {
   const int64_t r = upscale_factor, rank = input.rank();
   require(rank >= 3, "expected at least 3 axes: got {}", input.shape());
-  require<ValueError>(r > 0, "expected an upscale_factor of at least 1: got {}", r);
+  require<ValueError>(r > 0 && r <= INT32_MAX, "expected an upscale_factor of at least 1, whose square is a number: got {}", r);
   const int64_t c = input.shape()[rank - 3], h = input.shape()[rank - 2], w = input.shape()[rank - 1];
   require(c % (r * r) == 0, "channels are not divisible by {}: got {}", r * r, input.shape());
   Dims size = input.shape();
@@ -276,7 +276,7 @@ TensorHandle fn::pixel_shuffle(const TensorHandle& input, int64_t upscale_factor
 TensorHandle fn::pixel_unshuffle(const TensorHandle& input, int64_t downscale_factor) {
   const int64_t r = downscale_factor, rank = input.rank();
   require(rank >= 3, "expected at least 3 axes: got {}", input.shape());
-  require<ValueError>(r > 0, "expected a downscale_factor of at least 1: got {}", r);
+  require<ValueError>(r > 0 && r <= INT32_MAX, "expected a downscale_factor of at least 1, whose square is a number: got {}", r);
   const int64_t c = input.shape()[rank - 3], h = input.shape()[rank - 2], w = input.shape()[rank - 1];
   require(h % r == 0 && w % r == 0, "extents are not divisible by {}: got {}", r, input.shape());
   Dims size = input.shape();
