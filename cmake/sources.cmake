@@ -147,17 +147,26 @@ set(PYBURN_SOURCES
   src/pyburn/decorators/router/router.cpp
   src/pyburn/decorators/trace/recorder.cpp
   src/pyburn/decorators/trace/trace.cpp
+  src/pyburn/nn/attention.cpp
   src/pyburn/nn/batch_norm.cpp
   src/pyburn/nn/conv.cpp
+  src/pyburn/nn/conv_transpose.cpp
+  src/pyburn/nn/dropout.cpp
+  src/pyburn/nn/embedding.cpp
   src/pyburn/nn/init.cpp
   src/pyburn/nn/layer.cpp
   src/pyburn/nn/linear.cpp
   src/pyburn/nn/module.cpp
   src/pyburn/nn/module_state.cpp
+  src/pyburn/nn/norm.cpp
   src/pyburn/nn/parameter.cpp
+  src/pyburn/nn/positional.cpp
+  src/pyburn/nn/rnn.cpp
+  src/pyburn/nn/rnn_cell.cpp
   src/pyburn/nn/sequential.cpp
   src/pyburn/nn/activation.cpp
   src/pyburn/nn/shape.cpp
+  src/pyburn/nn/transformer.cpp
   src/pyburn/optim/adam_update.cpp
   src/pyburn/optim/optimizer.cpp
   src/pyburn/optim/sgd_update.cpp
@@ -180,6 +189,11 @@ set(PYBURN_BINDINGS
   python/bindings/bind_inference.cpp
   python/bindings/bind_io.cpp
   python/bindings/bind_layers.cpp
+  python/bindings/bind_layers_attention.cpp
+  python/bindings/bind_layers_conv.cpp
+  python/bindings/bind_layers_embedding.cpp
+  python/bindings/bind_layers_norm.cpp
+  python/bindings/bind_layers_rnn.cpp
   python/bindings/bind_nn.cpp
   python/bindings/bind_optim.cpp
   python/bindings/dlpack.cpp

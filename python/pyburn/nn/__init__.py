@@ -6,4 +6,31 @@ from .parameter import Parameter
 
 module_methods.install()
 
-__all__ = [*_layers.__all__, "Parameter", "functional"]  # noqa: PLE0604, the names of C++
+from . import attention, conv, embedding, graph, gru, linear, norm, rnn, transformer  # noqa: E402
+from .transformer import (  # noqa: E402
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
+)
+
+__all__ = [
+    *_layers.__all__,
+    "Parameter",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
+    "attention",
+    "conv",
+    "embedding",
+    "functional",
+    "graph",
+    "gru",
+    "linear",
+    "norm",
+    "rnn",
+    "transformer",
+]

@@ -85,6 +85,7 @@ from .._core import (
 )
 from .._core import col2im as fold
 from .._core import im2col as unfold
+from .attention import multi_head_attention_forward
 from .pooling import adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d, max_pool1d, max_pool2d, max_pool3d
 
 if TYPE_CHECKING:
@@ -200,6 +201,7 @@ __all__ = [
     "max_unpool3d",
     "mish",
     "mse_loss",
+    "multi_head_attention_forward",
     "nll_loss",
     "normalize",
     "one_hot",

@@ -35,6 +35,16 @@ void kaiming_uniform_(const TensorHandle& weight, double a, FanMode mode) {
   init::uniform_(weight, -bound, bound);
 }
 
+void xavier_uniform_(const TensorHandle& weight, double gain) {
+  const Fans f = fans(weight);
+  const double bound = gain * std::sqrt(6 / double(f.in + f.out));
+  init::uniform_(weight, -bound, bound);
+}
+void xavier_normal_(const TensorHandle& weight, double gain) {
+  const Fans f = fans(weight);
+  init::normal_(weight, 0, gain * std::sqrt(2 / double(f.in + f.out)));
+}
+
 void layer_default_(const TensorHandle& weight, const TensorHandle& bias) {
   kaiming_uniform_(weight, std::sqrt(5.0));
   if (!bias.defined()) return;

@@ -17,6 +17,9 @@ void uniform_(const TensorHandle& x, double low = 0, double high = 1);
 void normal_(const TensorHandle& x, double mean = 0, double std = 1);
 // Keeps the variance of activations through leaky rectifiers of slope `a`.
 void kaiming_uniform_(const TensorHandle& weight, double a = 0, FanMode mode = FanMode::fan_in);
+// Keeps the variance of activations and of gradients.
+void xavier_uniform_(const TensorHandle& weight, double gain = 1);
+void xavier_normal_(const TensorHandle& weight, double gain = 1);
 
 // PyTorch's start for linear and convolution layers: weight and bias uniform within 1 / sqrt(fan_in).
 void layer_default_(const TensorHandle& weight, const TensorHandle& bias);
