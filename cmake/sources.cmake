@@ -167,6 +167,7 @@ set(PYBURN_SOURCES
   src/pyburn/nn/activation.cpp
   src/pyburn/nn/shape.cpp
   src/pyburn/nn/transformer.cpp
+  src/pyburn/nn/transformer_stack.cpp
   src/pyburn/optim/adam_update.cpp
   src/pyburn/optim/optimizer.cpp
   src/pyburn/optim/sgd_update.cpp

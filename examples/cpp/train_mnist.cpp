@@ -76,7 +76,7 @@ void train(nn::Module& model, const Set& set, int steps) {
   Tensor order;
   model.train();
   for (int step = 0; step < steps; ++step) {
-    const int64_t at = step * batch % (set.size() - batch + 1) / batch * batch;
+    const int64_t at = step % (set.size() / batch) * batch;
     if (at == 0) order = randperm(set.size());
     const Tensor chosen = narrow(order, 0, at, batch);
     const Tensor loss = cross_entropy(model(as_input(index_select(set.images, 0, chosen))), index_select(set.labels, 0, chosen));

@@ -85,6 +85,22 @@ TEST_F(ParametricLayers, CachedAttentionIsCausalAttention) {
   EXPECT_EQ(cache.length(), 5);
 }
 
+TEST_F(ParametricLayers, StacksHaveTheNamesOfPyTorch) {
+  const nn::TransformerStackConfig config{
+      .layer = {.d_model = 4, .nhead = 2, .dim_feedforward = 8, .dropout = 0, .batch_first = true}, .num_layers = 2, .norm = true};
+  const auto decoder = make_ref<nn::TransformerDecoder>(config);
+  const std::vector<std::string> all = names(*decoder);
+  EXPECT_EQ(all.front(), "layers.0.self_attn.in_proj_weight");
+  EXPECT_EQ(all.back(), "norm.bias");
+  const Tensor x = randn({2, 4, 4}), memory = randn({2, 3, 4});
+  const Tensor expected = decoder->forward(x, memory, nn::AttentionMasks{.mask = nn::square_subsequent_mask(4)});
+  nn::TransformerCache cache;
+  Tensors parts;
+  for (int64_t i = 0; i < 4; i += 2) parts.push_back(decoder->forward_cached(x.narrow(1, i, 2), memory, cache));
+  EXPECT_LT(difference(fn::cat(parts, 1), expected), 1e-5);
+  EXPECT_EQ(cache.size(), 2u);
+}
+
 TEST_F(ParametricLayers, GradientsReachEveryParameterOfADecoder) {
   const auto layer = make_ref<nn::TransformerDecoderLayer>(nn::TransformerLayerConfig{.d_model = 4, .nhead = 2, .dim_feedforward = 8});
   autograd::backward(sum(Tensor(layer->forward(randn({3, 1, 4}), randn({5, 1, 4}))) * randn({3, 1, 4})));

@@ -2,9 +2,9 @@
 
 #include <limits>
 
-#include "pyburn/nn/child.h"
 #include "pyburn/nn/init.h"
 #include "pyburn/nn/linear.h"
+#include "pyburn/nn/parts.h"
 #include "pyburn/ops/generated/attention.h"
 #include "pyburn/ops/generated/axes.h"
 #include "pyburn/ops/generated/dropout.h"
@@ -38,6 +38,14 @@ TensorHandle project(const AttentionParameters& p, const TensorHandle& x, int64_
   return fn::linear(x, p.in_proj_weight.defined() ? third(p.in_proj_weight, i) : *own[i], third(p.in_proj_bias, i));
 }
 
+// Queries, keys and values of tokens (N, L, E): in one product where all three come from the same tensor.
+Tensors project_all(const AttentionParameters& p, const TensorHandle& q, const TensorHandle& k, const TensorHandle& v, bool same) {
+  if (!same || !p.in_proj_weight.defined()) return {project(p, q, 0), project(p, k, 1), project(p, v, 2)};
+  const TensorHandle all = fn::linear(q, p.in_proj_weight, p.in_proj_bias);
+  const int64_t features = all.shape()[2] / 3;
+  return {fn::narrow(all, 2, 0, features), fn::narrow(all, 2, features, features), fn::narrow(all, 2, 2 * features, features)};
+}
+
 // (N, tokens, E) -> (N, heads, tokens, E / heads)
 TensorHandle split_heads(const TensorHandle& x, int64_t heads) {
   return fn::transpose(fn::unflatten(x, 2, {heads, x.shape()[2] / heads}), 1, 2);
@@ -61,6 +69,22 @@ TensorHandle joint_mask(const TensorHandle& attention, const TensorHandle& paddi
   if (!padding.defined()) return mask;
   const TensorHandle of_keys = fn::unsqueeze(fn::unsqueeze(padding, 1), 1);
   return mask.defined() ? mask + of_keys : of_keys;
+}
+
+// Users may put any tensor in the place of a parameter.
+void check_parameters(const AttentionParameters& p) {
+  const bool stacked = p.in_proj_weight.defined();
+  for (const TensorHandle* w : {stacked ? &p.in_proj_weight : &p.q_proj_weight, stacked ? &p.in_proj_weight : &p.k_proj_weight,
+           stacked ? &p.in_proj_weight : &p.v_proj_weight, &p.out_weight})
+    require<ValueError>(
+        w->defined() && w->rank() == 2, "expected matrices as weights of attention: got {}", w->defined() ? w->shape() : Shape());
+  if (const TensorHandle& bias = p.in_proj_bias; bias.defined())
+    require<ValueError>(bias.rank() == 1, "expected a vector as in_proj_bias: got {}", bias.shape());
+  const int64_t features = stacked ? p.in_proj_weight.shape()[0] / 3 : p.q_proj_weight.shape()[0];
+  require<ValueError>(p.bias_k.defined() == p.bias_v.defined(), "expected both of bias_k and bias_v, or neither");
+  require<ValueError>(p.num_heads > 0 && features % p.num_heads == 0, "embed_dim {} not divisible by num_heads {}", features, p.num_heads);
+  for (const TensorHandle* fixed : {&p.static_k, &p.static_v})
+    if (fixed->defined()) require<ValueError>(fixed->rank() == 3, "expected static keys and values of 3 axes: got {}", fixed->shape());
 }
 
 void check_shapes(const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const AttentionOptions& o) {
@@ -105,6 +129,7 @@ AttentionResult attend_heads(
 
 AttentionResult multi_head_attention(const AttentionParameters& p, const TensorHandle& query, const TensorHandle& key,
     const TensorHandle& value, const AttentionOptions& given) {
+  check_parameters(p);
   check_shapes(query, key, value, given);
   require(!given.is_causal || given.attn_mask.defined(), "Need attn_mask if specifying the is_causal hint.");
   AttentionOptions o = given;
@@ -122,13 +147,14 @@ AttentionResult multi_head_attention(const AttentionParameters& p, const TensorH
   const bool hint = o.is_causal && !o.key_padding_mask.defined() && !o.need_weights && !p.bias_k.defined() && !p.add_zero_attn;
   TensorHandle attention = hint ? TensorHandle() : additive(o.attn_mask, q, "attn_mask");
   TensorHandle padding = additive(o.key_padding_mask, q, "key_padding_mask");
-  TensorHandle keys = project(p, k, 1), values = project(p, v, 2);
+  const Tensors projected = project_all(p, q, k, v, query.is_same(key) && key.is_same(value));
+  TensorHandle keys = projected[1], values = projected[2];
   if (p.bias_k.defined()) {
     keys = fn::cat({keys, fn::expand(p.bias_k, {batch, 1, features})}, 1);
     values = fn::cat({values, fn::expand(p.bias_v, {batch, 1, features})}, 1);
     attention = one_more(attention), padding = one_more(padding);
   }
-  Projected x{split_heads(project(p, q, 0), heads), split_heads(keys, heads), split_heads(values, heads)};
+  Projected x{split_heads(projected[0], heads), split_heads(keys, heads), split_heads(values, heads)};
   if (p.static_k.defined()) x.k = fn::unflatten(p.static_k, 0, {batch, heads});
   if (p.static_v.defined()) x.v = fn::unflatten(p.static_v, 0, {batch, heads});
   if (p.add_zero_attn) {
@@ -196,7 +222,7 @@ AttentionResult MultiheadAttention::forward(
 
 TensorHandle MultiheadAttention::attend(
     const AttentionParameters& p, const TensorHandle& query, const AttentionCache& cache, const TensorHandle& mask) {
-  const TensorHandle q = split_heads(project(p, query, 0), p.num_heads);
+  const TensorHandle q = split_heads(query, p.num_heads);
   const TensorHandle y = join_heads(fn::scaled_dot_product_attention(q, cache.key, cache.value, mask, p.training ? p.dropout : 0));
   const TensorHandle out = fn::linear(y, p.out_weight, p.out_bias);
   return p.batch_first ? out : fn::transpose(out, 0, 1);
@@ -204,20 +230,23 @@ TensorHandle MultiheadAttention::attend(
 
 TensorHandle MultiheadAttention::forward_cached(const TensorHandle& tokens, AttentionCache& cache) {
   const AttentionParameters p = current_parameters();
+  check_parameters(p);
   require<ValueError>(!p.bias_k.defined() && !p.add_zero_attn, "attention with a cache has no add_bias_kv and no add_zero_attn");
   require(tokens.rank() == 3, "expected tokens in batches: got {}", tokens.shape());
   const TensorHandle x = p.batch_first ? tokens : fn::transpose(tokens, 0, 1);
-  const TensorHandle k = split_heads(project(p, x, 1), p.num_heads), v = split_heads(project(p, x, 2), p.num_heads);
+  const Tensors projected = project_all(p, x, x, x, true);
+  const TensorHandle k = split_heads(projected[1], p.num_heads), v = split_heads(projected[2], p.num_heads);
   const int64_t before = cache.length(), fresh = x.shape()[1];
   cache.key = before ? fn::cat({cache.key, k}, 2) : k;
   cache.value = before ? fn::cat({cache.value, v}, 2) : v;
   TensorHandle mask;  // true: may be seen
   if (fresh > 1) mask = fn::tril(fn::full({fresh, before + fresh}, true, DType::boolean, &x.device()), before);
-  return attend(p, x, cache, mask);
+  return attend(p, projected[0], cache, mask);
 }
 
 TensorHandle MultiheadAttention::forward_cached(const TensorHandle& tokens, const TensorHandle& memory, AttentionCache& cache) {
   const AttentionParameters p = current_parameters();
+  check_parameters(p);
   require<ValueError>(!p.bias_k.defined() && !p.add_zero_attn, "attention with a cache has no add_bias_kv and no add_zero_attn");
   require(tokens.rank() == 3 && memory.rank() == 3, "expected tokens and memory in batches: got {} and {}", tokens.shape(), memory.shape());
   const auto batch_first = [&](const TensorHandle& x) { return p.batch_first ? x : fn::transpose(x, 0, 1); };
@@ -225,7 +254,7 @@ TensorHandle MultiheadAttention::forward_cached(const TensorHandle& tokens, cons
     const TensorHandle m = batch_first(memory);
     cache = {split_heads(project(p, m, 1), p.num_heads), split_heads(project(p, m, 2), p.num_heads)};
   }
-  return attend(p, batch_first(tokens), cache, {});
+  return attend(p, project(p, batch_first(tokens), 0), cache, {});
 }
 
 }  // namespace pyburn::nn

@@ -1,6 +1,7 @@
 #include "pyburn/nn/conv_transpose.h"
 
 #include "pyburn/nn/init.h"
+#include "pyburn/nn/parts.h"
 #include "pyburn/ops/generated/convolutions.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/support/error.h"
@@ -62,12 +63,14 @@ Dims ConvTranspose<N>::output_padding_for(const TensorHandle& x, const Dims& out
   const int lead = x.rank() - N, given = int(output_size.size());
   require<ValueError>(given == N || given == x.rank(), "ConvTranspose{}D: for {}D input, output_size must have {} or {} elements (got {})",
       N, x.rank(), N, x.rank(), given);
+  const Dims stride = per_axis(c.stride, N, "stride"), padding = per_axis(c.padding, N, "padding");
+  const Dims kernel = per_axis(c.kernel_size, N, "kernel_size"), dilation = per_axis(c.dilation, N, "dilation");
   Dims rest, smallest, largest;
   bool fits = true;
   for (int i = 0; i < N; ++i) {
     const int64_t wanted = output_size[given - N + i];
-    smallest.push_back((x.shape()[lead + i] - 1) * c.stride[i] - 2 * c.padding[i] + c.dilation[i] * (c.kernel_size[i] - 1) + 1);
-    largest.push_back(smallest[i] + c.stride[i] - 1);
+    smallest.push_back((x.shape()[lead + i] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (kernel[i] - 1) + 1);
+    largest.push_back(smallest[i] + stride[i] - 1);
     rest.push_back(wanted - smallest[i]);
     fits = fits && smallest[i] <= wanted && wanted <= largest[i];
   }
@@ -79,7 +82,7 @@ Dims ConvTranspose<N>::output_padding_for(const TensorHandle& x, const Dims& out
 template <int N>
 TensorHandle ConvTranspose<N>::convolve(const TensorHandle& x, const Dims& output_padding) const {
   const Config& c = this->config_;
-  const TensorHandle &w = this->tensor("weight"), &b = this->tensor("bias");
+  const TensorHandle &w = needed(*this, "weight"), &b = this->tensor("bias");
   if constexpr (N == 1) return fn::conv_transpose1d(x, w, b, c.stride, c.padding, output_padding, c.groups, c.dilation);
   else if constexpr (N == 2) return fn::conv_transpose2d(x, w, b, c.stride, c.padding, output_padding, c.groups, c.dilation);
   else return fn::conv_transpose3d(x, w, b, c.stride, c.padding, output_padding, c.groups, c.dilation);

@@ -2,6 +2,7 @@
 
 #include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/nn/init.h"
+#include "pyburn/nn/parts.h"
 #include "pyburn/ops/generated/embedding.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/movement.h"
@@ -54,7 +55,8 @@ void Embedding::reset_parameters() { reset(tensor("weight"), config_); }
 
 TensorHandle Embedding::forward(const TensorHandle& input) {
   const EmbeddingConfig& c = config_;
-  return fn::embedding(input, tensor("weight"), integer(c.padding_idx), number(c.max_norm), c.norm_type.to_double(), c.scale_grad_by_freq);
+  return fn::embedding(
+      input, needed(*this, "weight"), integer(c.padding_idx), number(c.max_norm), c.norm_type.to_double(), c.scale_grad_by_freq);
 }
 
 EmbeddingBag::EmbeddingBag(EmbeddingBagConfig config, Placement p) : Layer(checked(std::move(config))) {
@@ -68,8 +70,8 @@ void EmbeddingBag::reset_parameters() { reset(tensor("weight"), config_); }
 
 TensorHandle EmbeddingBag::forward(const TensorHandle& input, const TensorHandle& offsets, const TensorHandle& per_sample_weights) {
   const EmbeddingBagConfig& c = config_;
-  return fn::embedding_bag(input, tensor("weight"), offsets, number(c.max_norm), c.norm_type.to_double(), c.scale_grad_by_freq, c.mode,
-      false, per_sample_weights, c.include_last_offset, integer(c.padding_idx));
+  return fn::embedding_bag(input, needed(*this, "weight"), offsets, number(c.max_norm), c.norm_type.to_double(), c.scale_grad_by_freq,
+      c.mode, false, per_sample_weights, c.include_last_offset, integer(c.padding_idx));
 }
 
 std::string EmbeddingBag::extra_repr() const {

@@ -1,6 +1,7 @@
 #include "pyburn/nn/linear.h"
 
 #include "pyburn/nn/init.h"
+#include "pyburn/nn/parts.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/matmul.h"
 #include "pyburn/support/error.h"
@@ -15,7 +16,7 @@ Linear::Linear(LinearConfig config, Placement p) : Layer(config) {
 
 void Linear::reset_parameters() { init::layer_default_(tensor("weight"), tensor("bias")); }
 
-TensorHandle Linear::forward(const TensorHandle& x) { return fn::linear(x, tensor("weight"), tensor("bias")); }
+TensorHandle Linear::forward(const TensorHandle& x) { return fn::linear(x, needed(*this, "weight"), tensor("bias")); }
 
 Bilinear::Bilinear(BilinearConfig config, Placement p) : Layer(config) {
   const BilinearConfig& c = config;
@@ -32,7 +33,7 @@ void Bilinear::reset_parameters() {
 }
 
 TensorHandle Bilinear::forward(const TensorHandle& input1, const TensorHandle& input2) {
-  return fn::bilinear(input1, input2, tensor("weight"), tensor("bias"));
+  return fn::bilinear(input1, input2, needed(*this, "weight"), tensor("bias"));
 }
 
 }  // namespace pyburn::nn

@@ -17,3 +17,4 @@
 #include "pyburn/nn/sequential.h"
 #include "pyburn/nn/shape.h"
 #include "pyburn/nn/transformer.h"
+#include "pyburn/nn/transformer_stack.h"

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "pyburn/nn/child.h"
+#include "pyburn/nn/parts.h"
 #include "pyburn/nn/linear.h"
 #include "pyburn/ops/generated/activation.h"
 #include "pyburn/ops/generated/copy.h"
@@ -40,6 +40,7 @@ PositionalEncoding::PositionalEncoding(PositionalEncodingConfig config, Placemen
 
 TensorHandle PositionalEncoding::forward(const TensorHandle& x) {
   const TensorHandle& table = tensor("sinusoids");
+  require<ValueError>(table.defined() && table.rank() == 2, "expected a matrix as 'sinusoids'");
   require(
       x.rank() >= 2 && x.shape()[x.rank() - 1] == table.shape()[1], "expected tokens (..., S, {}): got {}", table.shape()[1], x.shape());
   const int64_t length = x.shape()[x.rank() - 2];
@@ -56,10 +57,12 @@ RotaryEncoding::RotaryEncoding(RotaryEncodingConfig config, Placement p) : Layer
 
 TensorHandle RotaryEncoding::apply(const TensorHandle& x, int64_t start) {
   const TensorHandle &cosines = tensor("cosines"), &sines = tensor("sines");
+  require<ValueError>(cosines.defined() && sines.defined() && cosines.rank() == 2 && sines.shape() == cosines.shape(),
+      "expected matrices of the same shape as 'cosines' and 'sines'");
   const int64_t features = 2 * cosines.shape()[1];
   require(x.rank() >= 2 && x.shape()[x.rank() - 1] == features, "expected tokens (..., S, {}): got {}", features, x.shape());
   const int64_t length = x.shape()[x.rank() - 2];
-  require(start >= 0 && start + length <= cosines.shape()[0], "expected positions below max_sequence_length {}: got {} from {} on",
+  require(start >= 0 && start <= cosines.shape()[0] - length, "expected positions below max_sequence_length {}: got {} from {} on",
       cosines.shape()[0], length, start);
   const TensorHandle c = fn::slice(cosines, 0, start, start + length), s = fn::slice(sines, 0, start, start + length);
   const TensorHandle even = fn::slice(x, -1, 0, features, 2), odd = fn::slice(x, -1, 1, features, 2);

@@ -1,6 +1,7 @@
 #include "pyburn/nn/rnn.h"
 
 #include "pyburn/nn/init.h"
+#include "pyburn/nn/parts.h"
 #include "pyburn/ops/generated/dropout.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/join.h"
@@ -27,7 +28,7 @@ void check(const Recurrence& r) {
 
 Tensors parameters_of(const Module& m, const Recurrence& r, int64_t layer, int64_t direction) {
   Tensors list;
-  for (const std::string& name : parameter_names(r, layer, direction)) list.push_back(m.tensor(name));
+  for (const std::string& name : parameter_names(r, layer, direction)) list.push_back(needed(m, name));
   return list;
 }
 

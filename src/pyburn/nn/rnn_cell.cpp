@@ -1,6 +1,7 @@
 #include "pyburn/nn/rnn_cell.h"
 
 #include "pyburn/nn/init.h"
+#include "pyburn/nn/parts.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/generated/rnn.h"
@@ -53,20 +54,20 @@ RNNCell::RNNCell(RNNCellConfig config, Placement p) : RecurrentCell(std::move(co
 TensorHandle RNNCell::forward(const TensorHandle& x, const TensorHandle& h) {
   return run(x, h, {}, [this](const auto& input, const auto& state, const auto&, auto back) {
     const auto function = config_.nonlinearity == "tanh" ? fn::rnn_tanh_cell : fn::rnn_relu_cell;
-    return back(function(input, state, tensor("weight_ih"), tensor("weight_hh"), tensor("bias_ih"), tensor("bias_hh")));
+    return back(function(input, state, needed(*this, "weight_ih"), needed(*this, "weight_hh"), tensor("bias_ih"), tensor("bias_hh")));
   });
 }
 
 TensorHandle GRUCell::forward(const TensorHandle& x, const TensorHandle& h) {
   return run(x, h, {}, [this](const auto& input, const auto& state, const auto&, auto back) {
-    return back(fn::gru_cell(input, state, tensor("weight_ih"), tensor("weight_hh"), tensor("bias_ih"), tensor("bias_hh")));
+    return back(fn::gru_cell(input, state, needed(*this, "weight_ih"), needed(*this, "weight_hh"), tensor("bias_ih"), tensor("bias_hh")));
   });
 }
 
 std::pair<TensorHandle, TensorHandle> LSTMCell::forward(const TensorHandle& x, const TensorHandle& h, const TensorHandle& c) {
   return run(x, h, c, [this](const auto& input, const auto& state, const auto& cell, auto back) {
     const auto [y, next] =
-        fn::lstm_cell(input, {state, cell}, tensor("weight_ih"), tensor("weight_hh"), tensor("bias_ih"), tensor("bias_hh"));
+        fn::lstm_cell(input, {state, cell}, needed(*this, "weight_ih"), needed(*this, "weight_hh"), tensor("bias_ih"), tensor("bias_hh"));
     return std::pair(back(y), back(next));
   });
 }

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "pyburn/nn/child.h"
+#include "pyburn/nn/parts.h"
 #include "pyburn/nn/dropout.h"
 #include "pyburn/nn/linear.h"
 #include "pyburn/nn/norm.h"
