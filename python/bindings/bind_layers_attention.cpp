@@ -69,6 +69,8 @@ void bind_attention(nb::module_& m) {
           },
           "query"_a, "key"_a, "value"_a, "key_padding_mask"_a.none() = none, "need_weights"_a = true, "attn_mask"_a.none() = none,
           "average_attn_weights"_a = true, "is_causal"_a = false)
+      .def_prop_ro(
+          "head_dim", [](nb::object self) { return self.attr("embed_dim").floor_div(self.attr("num_heads")); }, "The features of one head.")
       .def(
           "forward_cached",
           [](MultiheadAttention& self, const TensorHandle& tokens, nn::AttentionCache& cache) {

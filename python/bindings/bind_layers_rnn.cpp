@@ -1,4 +1,6 @@
 // Recurrent layers as classes of pyburn.nn. Beside tensors they take packed sequences: anything with PackedSequence's four fields.
+#include <nanobind/stl/string.h>
+
 #include "layer_class.h"
 #include "pyburn/nn/rnn.h"
 #include "pyburn/nn/rnn_cell.h"
@@ -80,10 +82,18 @@ nb::list all_weights(L& self) {
   return all;
 }
 
+// PyTorch's name of the cell: LSTM, GRU, RNN_TANH or RNN_RELU.
+template <class L>
+std::string mode(L& self) {
+  const std::string_view cell = self.recurrence().cell;
+  return cell == "lstm" ? "LSTM" : cell == "gru" ? "GRU" : cell == "tanh" ? "RNN_TANH" : "RNN_RELU";
+}
+
 template <class L>
 void bind_recurrent(nb::module_& m, const char* doc) {
   bind_layer<L>(m, doc)
       .def("forward", forward<L>, "input"_a, "hx"_a.none() = nb::none())
+      .def_prop_ro("mode", mode<L>, "The name of the cell.")
       .def_prop_ro("all_weights", all_weights<L>, "The parameters of each layer and direction.")
       .def(
           "flatten_parameters", [](L&) {}, "Does nothing: the parameters need no special place in memory.");

@@ -11,7 +11,7 @@ import pyburn
 from pyburn import nn
 
 pytest.importorskip("pyburn.nn.lazy")
-from pyburn.nn import lazy_layers  # noqa: E402
+from pyburn.nn import lazy_layers
 
 CASES: list[tuple[str, tuple[Any, ...], dict[str, Any], tuple[int, ...]]] = [
     ("Linear", (2,), {}, (4, 3)),
