@@ -11,10 +11,20 @@ from .parameter import Parameter, UninitializedBuffer, UninitializedParameter, i
 __all__ = ["LazyLinear"]
 
 
+class _Signature:
+    """The arguments of the layer that a lazy one becomes, without the first."""
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        import inspect
+
+        return inspect.Signature(list(inspect.signature(owner.cls_to_become).parameters.values())[1:])
+
+
 class _Lazy(LazyModuleMixin):
     """A layer whose first argument is left out: the option `size_name`, which is found in the input."""
 
     __slots__ = ()
+    __signature__ = _Signature()
     size_name: str
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
