@@ -25,9 +25,9 @@ CASES: list[tuple[str, tuple[Any, ...], dict[str, Any], tuple[int, ...]]] = [
     ("BatchNorm1d", (), {}, (4, 3)),
     ("BatchNorm2d", (0.1,), {"affine": False}, (2, 3, 4, 4)),
     ("BatchNorm3d", (), {"track_running_stats": False}, (2, 3, 2, 2, 2)),
-    ("InstanceNorm1d", (), {"affine": True}, (3, 4)),
+    ("InstanceNorm1d", (), {"affine": True, "track_running_stats": False}, (3, 4)),
     ("InstanceNorm2d", (), {"affine": True, "track_running_stats": True}, (2, 3, 4, 4)),
-    ("InstanceNorm3d", (), {}, (2, 3, 2, 2, 2)),
+    ("InstanceNorm3d", (0.1, None, False, False), {}, (2, 3, 2, 2, 2)),
 ]
 
 
@@ -50,6 +50,12 @@ def test_a_lazy_layer_becomes_the_layer(name: str, args: Any, kwargs: Any, shape
     lazy.eval()
     assert pyburn.equal(twin(x), lazy(x))
     assert y.shape == plain(x).shape
+
+
+def test_lazy_instance_norms_scale_and_track_unless_told_otherwise() -> None:
+    layer = lazy_layers.LazyInstanceNorm1d()
+    layer(pyburn.randn(2, 3, 4))
+    assert repr(layer) == repr(nn.InstanceNorm1d(3, affine=True, track_running_stats=True))
 
 
 def test_lazy_layers_refuse_what_does_not_fit() -> None:

@@ -92,7 +92,21 @@ class _LazyNorm(_Lazy):
 
 class _LazyInstanceNorm(_LazyNorm):
     __slots__ = ()
+    __signature__ = None  # its own, whose defaults are those of BatchNorm
     axes: int  # of space; an input without an axis for the batch has one more
+
+    def __init__(
+        self,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def _axis(self: Any, input: Any) -> int:
         return 0 if input.dim() == self.axes + 1 else 1
