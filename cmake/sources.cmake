@@ -166,9 +166,13 @@ set(PYBURN_SOURCES
   src/pyburn/decorators/router/router.cpp
   src/pyburn/decorators/trace/recorder.cpp
   src/pyburn/decorators/trace/trace.cpp
+  src/pyburn/nn/attention.cpp
   src/pyburn/nn/batch_norm.cpp
   src/pyburn/nn/clip_grad.cpp
   src/pyburn/nn/conv.cpp
+  src/pyburn/nn/conv_transpose.cpp
+  src/pyburn/nn/dropout.cpp
+  src/pyburn/nn/embedding.cpp
   src/pyburn/nn/init.cpp
   src/pyburn/nn/init_structured.cpp
   src/pyburn/nn/layer.cpp
@@ -178,12 +182,15 @@ set(PYBURN_SOURCES
   src/pyburn/nn/module_sequence.cpp
   src/pyburn/nn/module_state.cpp
   src/pyburn/nn/module_text.cpp
+  src/pyburn/nn/norm.cpp
   src/pyburn/nn/parameter.cpp
+  src/pyburn/nn/positional.cpp
+  src/pyburn/nn/rnn.cpp
+  src/pyburn/nn/rnn_cell.cpp
   src/pyburn/nn/sequential.cpp
   src/pyburn/nn/activation.cpp
   src/pyburn/nn/class_loss.cpp
   src/pyburn/nn/distance.cpp
-  src/pyburn/nn/dropout.cpp
   src/pyburn/nn/fractional_pool.cpp
   src/pyburn/nn/loss.cpp
   src/pyburn/nn/padding.cpp
@@ -199,6 +206,8 @@ set(PYBURN_SOURCES
   src/pyburn/optim/line_search.cpp
   src/pyburn/optim/matrix_updates.cpp
   src/pyburn/optim/moment_updates.cpp
+  src/pyburn/nn/transformer.cpp
+  src/pyburn/nn/transformer_stack.cpp
   src/pyburn/optim/optimizer.cpp
   src/pyburn/optim/scaled_updates.cpp
   src/pyburn/optim/schedule.cpp
@@ -258,6 +267,11 @@ set(PYBURN_BINDINGS
   python/bindings/bind_layers_padding.cpp
   python/bindings/bind_layers_pooling.cpp
   python/bindings/bind_layers_shape.cpp
+  python/bindings/bind_layers_attention.cpp
+  python/bindings/bind_layers_conv.cpp
+  python/bindings/bind_layers_embedding.cpp
+  python/bindings/bind_layers_norm.cpp
+  python/bindings/bind_layers_rnn.cpp
   python/bindings/bind_nn.cpp
   python/bindings/bind_optim.cpp
   python/bindings/bind_schedule.cpp

@@ -14,16 +14,17 @@ void bind_layers(nb::module_& m) {
       m, "A convolution over images (N, C, H, W).\n\n>>> pyburn.nn.Conv2d(3, 8, 3, padding=1)(pyburn.ones(1, 3, 5, 5)).shape");
   bind_layer<nn::Conv3d>(
       m, "A convolution over volumes (N, C, D, H, W).\n\n>>> pyburn.nn.Conv3d(3, 8, 3, padding=1)(pyburn.ones(1, 3, 4, 5, 5)).shape");
-  bind_layer<nn::BatchNorm2d>(m,
-      "Each channel of (N, C, H, W) with mean 0 and variance 1 over the batch, then scaled and shifted.\n\n>>> "
-      "pyburn.nn.BatchNorm2d(3)(pyburn.randn(4, 3, 2, 2)).shape")
-      .def("reset_running_stats", &nn::BatchNorm2d::reset_running_stats, "Forgets the running statistics.");
   bind_layers_activation(m);
   bind_layers_dropout(m);
   bind_layers_loss(m);
   bind_layers_padding(m);
   bind_layers_pooling(m);
   bind_layers_shape(m);
+  bind_layers_conv(m);
+  bind_layers_norm(m);
+  bind_layers_embedding(m);
+  bind_layers_rnn(m);
+  bind_layers_attention(m);
 }
 
 }  // namespace pyburn::python

@@ -28,10 +28,15 @@ void put_entry(nanobind::handle self, nanobind::handle name, nn::Entry::Kind kin
 void bind_module(nanobind::module_& m);
 void bind_layers(nanobind::module_& m);
 void bind_layers_activation(nanobind::module_& m);
+void bind_layers_attention(nanobind::module_& m);
+void bind_layers_conv(nanobind::module_& m);
 void bind_layers_dropout(nanobind::module_& m);
+void bind_layers_embedding(nanobind::module_& m);
 void bind_layers_loss(nanobind::module_& m);
+void bind_layers_norm(nanobind::module_& m);
 void bind_layers_padding(nanobind::module_& m);
 void bind_layers_pooling(nanobind::module_& m);
+void bind_layers_rnn(nanobind::module_& m);
 void bind_layers_shape(nanobind::module_& m);
 void bind_containers(nanobind::module_& m);
 void bind_initialisers(nanobind::module_& m);  // nn.init and nn.utils

@@ -150,7 +150,8 @@ def made(case: Case, framework: Any, maker: Maker | None = None) -> Any:
 def described(layer: Any) -> dict[str, Any]:
     """Text and state of a layer."""
     state = {name: [list(t.shape), str(t.dtype).rpartition(".")[2]] for name, t in layer.state_dict().items()}
-    return {"text": repr(layer), "state": state, "parameters": [name for name, _ in layer.named_parameters()]}
+    text = repr(layer).replace("NonDynamicallyQuantizableLinear", "Linear")  # there is one Linear
+    return {"text": text, "state": state, "parameters": [name for name, _ in layer.named_parameters()]}
 
 
 def run(case: Case, framework: Any, layer: Any, maker: Maker) -> dict[str, np.ndarray]:

@@ -79,5 +79,5 @@ def arguments(parameters: list[list[str]]) -> list[list[str]]:
 @pytest.mark.parametrize("name", [n for n in SIGNATURES if SIGNATURES[n] and hasattr(getattr(pyburn.nn, n, None), "_option_types")])
 def test_arguments_are_pytorchs(name: str) -> None:
     found = inspect.signature(getattr(pyburn.nn, name)).parameters.values()
-    texts = [[p.name, p.kind.name, "" if p.default is p.empty else repr(p.default)] for p in found]
+    texts = [[p.name, p.kind.name, "" if p.default is p.empty else getattr(p.default, "__name__", repr(p.default))] for p in found]
     assert arguments(texts) == arguments(SIGNATURES[name])

@@ -13,6 +13,7 @@
 #include "pyburn/nn/conv.h"
 #include "pyburn/nn/linear.h"
 #include "pyburn/nn/sequential.h"
+#include "pyburn/nn/upsample.h"
 #include "pyburn/ops/functions.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/start.h"

@@ -112,6 +112,8 @@ from .pooling import (
     max_pool3d,
 )
 from .upsampling import upsample, upsample_bilinear, upsample_nearest
+from .attention import multi_head_attention_forward
+from .pooling import adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d, max_pool1d, max_pool2d, max_pool3d
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -260,6 +262,7 @@ __all__ = [
     "multilabel_margin_loss",
     "multilabel_soft_margin_loss",
     "native_channel_shuffle",
+    "multi_head_attention_forward",
     "nll_loss",
     "normalize",
     "one_hot",

@@ -1,4 +1,5 @@
-// BatchNorm2d: each channel of (N, C, H, W) with mean 0 and variance 1 over the batch, then scaled and shifted.
+// Layers that normalise channels by statistics of the input, and may keep running ones: BatchNorm over the examples of a batch,
+// InstanceNorm over each example for itself.
 #pragma once
 #include "pyburn/nn/layer.h"
 
@@ -13,21 +14,72 @@ struct BatchNormConfig {
   static constexpr LayerText text{.required = 1, .positional = 1, .always = 6, .keyword_only = "bias"};
 };
 
-class BatchNorm2d : public Layer<BatchNormConfig> {
+struct InstanceNormConfig {
+  int64_t num_features = 1;
+  double eps = 1e-5;
+  std::optional<Scalar> momentum = 0.1;
+  bool affine = false, bias = true, track_running_stats = false;
+  PB_FIELDS(num_features, eps, momentum, affine, bias, track_running_stats)
+  static constexpr LayerText text = BatchNormConfig::text;
+};
+
+struct SyncBatchNormConfig {
+  int64_t num_features = 1;
+  double eps = 1e-5;
+  std::optional<Scalar> momentum = 0.1;
+  bool affine = true, bias = true, track_running_stats = true;
+  std::optional<Scalar> process_group;  // must be absent: there is one process
+  PB_FIELDS(num_features, eps, momentum, affine, bias, track_running_stats, process_group)
+  static constexpr LayerText text{.required = 1, .positional = 1, .always = 6, .keyword_only = "bias", .hidden = "process_group"};
+};
+
+// What they share: scale and shift by channel, and running statistics.
+template <class C>
+class ChannelNorm : public Layer<C> {
  public:
-  explicit BatchNorm2d(BatchNormConfig config, Placement placement = {});
-  BatchNorm2d(BatchNormConfig config, Unfilled) : Layer(std::move(config)) {}
+  explicit ChannelNorm(C config, Placement placement = {});
+  ChannelNorm(C config, Unfilled) : Layer<C>(std::move(config)) {}
   void reset_running_stats();
   void reset_parameters();
-  TensorHandle forward(const TensorHandle& x) override;
-  std::string type_name() const override { return "BatchNorm2d"; }
   int64_t state_version() const override { return 2; }  // which added num_batches_tracked
 
  protected:
   bool may_be_missing(std::string_view key) const override { return key == "num_batches_tracked"; }
+  TensorHandle normalised_by_batch(const TensorHandle& x);
 
  private:
   double next_momentum();  // counts the batch, and says how much it weighs
 };
+
+template <int N>
+class BatchNorm : public ChannelNorm<BatchNormConfig> {
+ public:
+  using ChannelNorm<BatchNormConfig>::ChannelNorm;
+  TensorHandle forward(const TensorHandle& x) override;
+  std::string type_name() const override { return "BatchNorm" + std::to_string(N) + "d"; }
+};
+using BatchNorm1d = BatchNorm<1>;  // (N, C) or (N, C, L)
+using BatchNorm2d = BatchNorm<2>;
+using BatchNorm3d = BatchNorm<3>;
+
+// In PyTorch the statistics are those of all processes. There is one here, so this is BatchNorm for any number of axes.
+class SyncBatchNorm : public ChannelNorm<SyncBatchNormConfig> {
+ public:
+  explicit SyncBatchNorm(SyncBatchNormConfig config, Placement placement = {});
+  SyncBatchNorm(SyncBatchNormConfig config, Unfilled u) : ChannelNorm(std::move(config), u) {}
+  TensorHandle forward(const TensorHandle& x) override;
+  std::string type_name() const override { return "SyncBatchNorm"; }
+};
+
+template <int N>
+class InstanceNorm : public ChannelNorm<InstanceNormConfig> {
+ public:
+  using ChannelNorm<InstanceNormConfig>::ChannelNorm;
+  TensorHandle forward(const TensorHandle& x) override;
+  std::string type_name() const override { return "InstanceNorm" + std::to_string(N) + "d"; }
+};
+using InstanceNorm1d = InstanceNorm<1>;
+using InstanceNorm2d = InstanceNorm<2>;
+using InstanceNorm3d = InstanceNorm<3>;
 
 }  // namespace pyburn::nn

@@ -1,6 +1,7 @@
 #include "pyburn/nn/conv.h"
 
 #include "pyburn/nn/init.h"
+#include "pyburn/nn/parts.h"
 #include "pyburn/ops/generated/convolutions.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/pad.h"
@@ -83,7 +84,7 @@ void Conv<N>::reset_parameters() {
 template <int N>
 TensorHandle Conv<N>::forward(const TensorHandle& x) {
   const ConvConfig<N>& c = this->config_;
-  const TensorHandle &weight = this->tensor("weight"), &bias = this->tensor("bias");
+  const TensorHandle &weight = needed(*this, "weight"), &bias = this->tensor("bias");
   if (c.padding_mode != "zeros") return convolve<N>(c, fn::pad(x, pad_amounts<N>(c), c.padding_mode), weight, bias, Dims{0});
   return c.padding.rule.empty() ? convolve<N>(c, x, weight, bias, c.padding.sizes) : convolve<N>(c, x, weight, bias, c.padding.rule);
 }

@@ -1,4 +1,4 @@
-// Linear: y = x @ weight.T + bias.
+// Linear: y = x @ weight.T + bias. Bilinear: y = x1 @ weight @ x2 + bias.
 #pragma once
 #include "pyburn/nn/layer.h"
 
@@ -20,6 +20,22 @@ class Linear : public Layer<LinearConfig> {
   void reset_parameters();
   TensorHandle forward(const TensorHandle& x) override;
   std::string type_name() const override { return "Linear"; }
+};
+
+struct BilinearConfig {
+  int64_t in1_features = 1, in2_features = 1, out_features = 1;
+  bool bias = true;
+  PB_FIELDS(in1_features, in2_features, out_features, bias)
+  static constexpr LayerText text{.required = 3, .always = 4};
+};
+
+class Bilinear : public Layer<BilinearConfig> {
+ public:
+  explicit Bilinear(BilinearConfig config, Placement placement = {});
+  Bilinear(BilinearConfig config, Unfilled) : Layer(config) {}
+  void reset_parameters();
+  TensorHandle forward(const TensorHandle& input1, const TensorHandle& input2);
+  std::string type_name() const override { return "Bilinear"; }
 };
 
 }  // namespace pyburn::nn

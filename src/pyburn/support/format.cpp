@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 
 namespace pyburn {
 
@@ -12,8 +13,12 @@ std::string to_text(double v) {
   if (std::isnan(v)) return "nan";
   if (std::isinf(v)) return v > 0 ? "inf" : "-inf";
   char buffer[40];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, v).ptr;
-  std::string text(buffer, end);
+  const auto written = [&](std::chars_format format) {
+    return std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, v, format).ptr);
+  };
+  std::string text = written(std::chars_format::scientific);
+  const int exponent = std::atoi(text.c_str() + text.find('e') + 1);
+  if (exponent >= -4 && exponent < 16) text = written(std::chars_format::fixed);  // as Python chooses
   if (text.find_first_of(".en") == std::string::npos) text += ".0";
   return text;
 }

@@ -1,0 +1,15 @@
+# Runs train_mnist for a moment, where the environment's PYBURN_DATA names a folder that has MNIST in mnist/, packed or not.
+#   cmake -DPROGRAM=... -DSCRATCH=... -P test_train_mnist.cmake
+set(data "$ENV{PYBURN_DATA}/mnist")
+if("$ENV{PYBURN_DATA}" STREQUAL "" OR NOT IS_DIRECTORY "${data}")
+  message("skipped: PYBURN_DATA names no folder with mnist/")
+  return()
+endif()
+foreach(name train-images-idx3 train-labels-idx1 t10k-images-idx3 t10k-labels-idx1)
+  if(EXISTS "${data}/${name}-ubyte")
+    file(COPY "${data}/${name}-ubyte" DESTINATION "${SCRATCH}")
+  else()
+    execute_process(COMMAND gzip -dc "${data}/${name}-ubyte.gz" OUTPUT_FILE "${SCRATCH}/${name}-ubyte" COMMAND_ERROR_IS_FATAL ANY)
+  endif()
+endforeach()
+execute_process(COMMAND "${PROGRAM}" "${SCRATCH}" 60 "${SCRATCH}/mnist.safetensors" COMMAND_ERROR_IS_FATAL ANY)

@@ -1,0 +1,166 @@
+// Attention, the layers of transformers and positions as classes of pyburn.nn.
+#include "layer_class.h"
+#include "pyburn/nn/positional.h"
+#include "pyburn/nn/transformer.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace pyburn::python {
+namespace {
+
+constexpr int64_t large = 1 << 10;  // elements; each goes through many products
+
+// What a transformer asks of an attention that has hooks or is a class of the user's own.
+TensorHandle attend_by_python(
+    nn::Module& m, const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const nn::AttentionMasks& masks) {
+  const GilAcquire gil;
+  const nb::object result = module_object(Ref<nn::Module>(&m))(query, key, value, "key_padding_mask"_a = nb::cast(masks.key_padding_mask),
+      "need_weights"_a = false, "attn_mask"_a = nb::cast(masks.mask), "is_causal"_a = masks.is_causal);
+  const nb::object output = PyTuple_Check(result.ptr()) && nb::len(result) > 0 ? nb::object(result[0]) : result;
+  if (!is_tensor(output.ptr()))
+    throw nb::type_error("attention inside a transformer must return a Tensor, or a tuple that begins with one");
+  return unwrap(output.ptr());
+}
+
+nb::tuple pair(const nn::AttentionResult& r) { return nb::make_tuple(r.output, r.weights); }
+
+void bind_caches(nb::module_& m) {
+  const auto forget = [](nn::AttentionCache& c) { c = {}; };
+  nb::class_<nn::AttentionCache>(m, "AttentionCache",
+      "Keys and values of the tokens so far, (N, heads, S, E / heads), for MultiheadAttention.forward_cached.\n\n>>> cache = "
+      "pyburn.nn.AttentionCache()\n>>> len(cache)\n0")
+      .def(nb::init<>())
+      .def_ro("key", &nn::AttentionCache::key)
+      .def_ro("value", &nn::AttentionCache::value)
+      .def("__len__", &nn::AttentionCache::length)
+      .def("reset", forget, "Forgets all tokens.")
+      .attr("__module__") = "pyburn.nn";
+  nb::class_<nn::TransformerLayerCache>(m, "TransformerLayerCache",
+      "What one layer of a transformer remembers of the tokens so far, for its forward_cached.\n\n>>> cache = "
+      "pyburn.nn.TransformerLayerCache()\n>>> len(cache)\n0")
+      .def(nb::init<>())
+      .def_ro("self_attn", &nn::TransformerLayerCache::self_attn)
+      .def_ro("cross_attn", &nn::TransformerLayerCache::cross_attn)
+      .def("__len__", &nn::TransformerLayerCache::length)
+      .def(
+          "reset", [](nn::TransformerLayerCache& c) { c = {}; }, "Forgets all tokens.")
+      .attr("__module__") = "pyburn.nn";
+}
+
+void bind_attention(nb::module_& m) {
+  using nn::MultiheadAttention;
+  const nb::object none = nb::none();
+  bind_layer<MultiheadAttention>(m,
+      "Queries look at keys and take the values they match, in num_heads subspaces at once. Gives the output and the weights.\n\n>>> "
+      "attention = pyburn.nn.MultiheadAttention(4, 2)\n>>> x = pyburn.ones(5, 1, 4)\n>>> output, weights = attention(x, x, x)")
+      .def(
+          "forward",
+          [](MultiheadAttention& self, const TensorHandle& query, const TensorHandle& key, const TensorHandle& value,
+              const TensorHandle& key_padding_mask, bool need_weights, const TensorHandle& attn_mask, bool average_attn_weights,
+              bool is_causal) {
+            nn::AttentionResult r;
+            {
+              const GilRelease released(query.numel() >= large);
+              r = self.MultiheadAttention::forward(
+                  query, key, value, {key_padding_mask, attn_mask, need_weights, average_attn_weights, is_causal});
+            }
+            return pair(r);
+          },
+          "query"_a, "key"_a, "value"_a, "key_padding_mask"_a.none() = none, "need_weights"_a = true, "attn_mask"_a.none() = none,
+          "average_attn_weights"_a = true, "is_causal"_a = false)
+      .def_prop_ro(
+          "head_dim", [](nb::object self) { return self.attr("embed_dim").floor_div(self.attr("num_heads")); }, "The features of one head.")
+      .def(
+          "forward_cached",
+          [](MultiheadAttention& self, const TensorHandle& tokens, nn::AttentionCache& cache) {
+            return self.forward_cached(tokens, cache);
+          },
+          "tokens"_a, "cache"_a, "Causal self-attention of the tokens that come after those in the cache, which grows.")
+      .def(
+          "forward_cached",
+          [](MultiheadAttention& self, const TensorHandle& tokens, const TensorHandle& memory, nn::AttentionCache& cache) {
+            return self.forward_cached(tokens, memory, cache);
+          },
+          "tokens"_a, "memory"_a, "cache"_a, "Attention to a memory whose keys and values the first call keeps in the cache.");
+  m.def("_multi_head_attention_forward",
+      [](const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, int64_t num_heads, nb::kwargs rest) {
+        const auto tensor = [&](const char* name) {
+          const nb::object o = rest[name];
+          return o.is_none() ? TensorHandle() : nb::cast<TensorHandle>(o);
+        };
+        const auto flag = [&](const char* name) { return nb::cast<bool>(rest[name]); };
+        nn::AttentionParameters p;
+        p.in_proj_weight = tensor("in_proj_weight"), p.in_proj_bias = tensor("in_proj_bias");
+        p.q_proj_weight = tensor("q_proj_weight"), p.k_proj_weight = tensor("k_proj_weight"), p.v_proj_weight = tensor("v_proj_weight");
+        p.bias_k = tensor("bias_k"), p.bias_v = tensor("bias_v"), p.static_k = tensor("static_k"), p.static_v = tensor("static_v");
+        p.out_weight = tensor("out_proj_weight"), p.out_bias = tensor("out_proj_bias");
+        p.num_heads = num_heads, p.dropout = nb::cast<double>(rest["dropout_p"]);
+        p.add_zero_attn = flag("add_zero_attn"), p.training = flag("training");
+        return pair(nn::multi_head_attention(p, query, key, value,
+            {tensor("key_padding_mask"), tensor("attn_mask"), flag("need_weights"), flag("average_attn_weights"), flag("is_causal")}));
+      });
+}
+
+void bind_transformer_layers(nb::module_& m) {
+  using nn::TransformerDecoderLayer;
+  using nn::TransformerEncoderLayer;
+  const nb::object none = nb::none();
+  nn::TransformerLayer::host_attend = attend_by_python;
+  bind_layer<TransformerEncoderLayer>(m,
+      "Self-attention and a feed-forward network, each added to its input and normalised.\n\n>>> "
+      "pyburn.nn.TransformerEncoderLayer(4, 2)(pyburn.ones(5, 1, 4)).shape")
+      .def(
+          "forward",
+          [](TransformerEncoderLayer& self, const TensorHandle& src, const TensorHandle& mask, const TensorHandle& padding,
+              bool is_causal) {
+            const GilRelease released(src.numel() >= large);
+            return self.TransformerEncoderLayer::forward(src, nn::AttentionMasks{mask, padding, is_causal});
+          },
+          "src"_a, "src_mask"_a.none() = none, "src_key_padding_mask"_a.none() = none, "is_causal"_a = false)
+      .def("forward_cached", &TransformerEncoderLayer::forward_cached, "src"_a, "cache"_a,
+          "The outputs of the tokens that come after those in the cache; no token sees a later one.");
+  bind_layer<TransformerDecoderLayer>(m,
+      "Self-attention, attention to a memory and a feed-forward network, each added to its input and normalised.\n\n>>> "
+      "pyburn.nn.TransformerDecoderLayer(4, 2)(pyburn.ones(5, 1, 4), pyburn.ones(3, 1, 4)).shape")
+      .def(
+          "forward",
+          [](TransformerDecoderLayer& self, const TensorHandle& tgt, const TensorHandle& memory, const TensorHandle& tgt_mask,
+              const TensorHandle& memory_mask, const TensorHandle& tgt_padding, const TensorHandle& memory_padding, bool tgt_is_causal,
+              bool memory_is_causal) {
+            const GilRelease released(tgt.numel() >= large);
+            return self.TransformerDecoderLayer::forward(
+                tgt, memory, {tgt_mask, tgt_padding, tgt_is_causal}, {memory_mask, memory_padding, memory_is_causal});
+          },
+          "tgt"_a, "memory"_a, "tgt_mask"_a.none() = none, "memory_mask"_a.none() = none, "tgt_key_padding_mask"_a.none() = none,
+          "memory_key_padding_mask"_a.none() = none, "tgt_is_causal"_a = false, "memory_is_causal"_a = false)
+      .def("forward_cached", &TransformerDecoderLayer::forward_cached, "tgt"_a, "memory"_a, "cache"_a,
+          "The outputs of the tokens that come after those in the cache; no token sees a later one.");
+  m.def(
+      "_square_subsequent_mask",
+      [](int64_t size, nb::handle device, nb::handle dtype) {
+        nn::Placement p;
+        if (!device.is_none()) p.device = &to_device(device.ptr());
+        if (!dtype.is_none()) p.dtype = to_dtype(dtype.ptr());
+        return nn::square_subsequent_mask(size, p);
+      },
+      "size"_a, "device"_a.none(), "dtype"_a.none());
+}
+
+}  // namespace
+
+void bind_layers_attention(nb::module_& m) {
+  bind_caches(m);
+  bind_attention(m);
+  bind_transformer_layers(m);
+  bind_layer<nn::PositionalEncoding>(m,
+      "Adds sines and cosines of falling frequencies to tokens (N, S, d_model).\n\n>>> "
+      "pyburn.nn.PositionalEncoding(4)(pyburn.zeros(1, 3, 4)).shape");
+  bind_layer<nn::RotaryEncoding>(m,
+      "Turns each pair of features of tokens (..., S, d_model) by an angle that grows with the position.\n\n>>> "
+      "pyburn.nn.RotaryEncoding(8, 4)(pyburn.ones(1, 3, 4)).shape")
+      .def("apply", &nn::RotaryEncoding::apply, "input"_a, "start"_a, "The same for tokens whose first stands at position start.");
+  bind_layer<nn::SwiGLU>(m, "silu(linear_inner(x)) * linear_outer(x).\n\n>>> pyburn.nn.SwiGLU(3, 2)(pyburn.ones(4, 3)).shape");
+}
+
+}  // namespace pyburn::python

@@ -1,0 +1,36 @@
+// Transposed convolutions as classes of pyburn.nn.
+#include "layer_class.h"
+#include "pyburn/nn/conv_transpose.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace pyburn::python {
+namespace {
+
+template <int N>
+void bind_transposed(nb::module_& m, const char* doc) {
+  using L = nn::ConvTranspose<N>;
+  bind_layer<L>(m, doc).def(
+      "forward",
+      [](L& self, const TensorHandle& input, nb::handle output_size) {
+        return output_size.is_none() ? self.L::forward(input) : self.L::forward(input, to_dims(output_size.ptr()));
+      },
+      "input"_a, "output_size"_a.none());
+}
+
+}  // namespace
+
+void bind_layers_conv(nb::module_& m) {
+  bind_transposed<1>(m,
+      "A transposed convolution over sequences (N, C, L): it enlarges where a stride shrinks.\n\n>>> pyburn.nn.ConvTranspose1d(3, 8, 2, "
+      "stride=2)(pyburn.ones(1, 3, 5)).shape");
+  bind_transposed<2>(m,
+      "A transposed convolution over images (N, C, H, W).\n\n>>> pyburn.nn.ConvTranspose2d(3, 8, 2, stride=2)(pyburn.ones(1, 3, 4, "
+      "5)).shape");
+  bind_transposed<3>(m,
+      "A transposed convolution over volumes (N, C, D, H, W).\n\n>>> pyburn.nn.ConvTranspose3d(3, 8, 2, stride=2)(pyburn.ones(1, 3, 2, 4, "
+      "5)).shape");
+}
+
+}  // namespace pyburn::python

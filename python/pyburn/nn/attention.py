@@ -1,0 +1,84 @@
+"""Attention: the layer, the function under it, and caches for tokens that come one after another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core import Tensor, _nn
+from .._core._nn import AttentionCache, MultiheadAttention, TransformerLayerCache
+
+__all__ = ["AttentionCache", "MultiheadAttention", "TransformerLayerCache", "multi_head_attention_forward"]
+
+
+def multi_head_attention_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """What MultiheadAttention computes, of weights that are given: the output, and the weights of the keys if they are needed.
+
+    >>> import pyburn
+    >>> x, w = pyburn.ones(3, 1, 4), pyburn.ones(12, 4)
+    >>> pyburn.nn.functional.multi_head_attention_forward(
+    ...     x, x, x, 4, 2, w, None, None, None, False, 0.0, pyburn.ones(4, 4), None
+    ... )[0].shape
+    pyburn.Size([3, 1, 4])
+    """
+    if query.shape[-1] != embed_dim_to_check:
+        raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {query.shape[-1]}")
+    if embed_dim_to_check % num_heads != 0:
+        raise AssertionError(f"embed_dim {embed_dim_to_check} not divisible by num_heads {num_heads}")
+    given: dict[str, Any] = {
+        "in_proj_weight": None if use_separate_proj_weight else in_proj_weight,
+        "q_proj_weight": q_proj_weight if use_separate_proj_weight else None,
+        "k_proj_weight": k_proj_weight if use_separate_proj_weight else None,
+        "v_proj_weight": v_proj_weight if use_separate_proj_weight else None,
+    }
+    needed = ["q_proj_weight", "k_proj_weight", "v_proj_weight"] if use_separate_proj_weight else ["in_proj_weight"]
+    for name in needed:
+        if given[name] is None:
+            raise AssertionError(f"use_separate_proj_weight is {use_separate_proj_weight} but {name} is None")
+    return _nn._multi_head_attention_forward(
+        query,
+        key,
+        value,
+        num_heads,
+        in_proj_bias=in_proj_bias,
+        bias_k=bias_k,
+        bias_v=bias_v,
+        add_zero_attn=add_zero_attn,
+        dropout_p=dropout_p,
+        out_proj_weight=out_proj_weight,
+        out_proj_bias=out_proj_bias,
+        training=training,
+        key_padding_mask=key_padding_mask,
+        need_weights=need_weights,
+        attn_mask=attn_mask,
+        static_k=static_k,
+        static_v=static_v,
+        average_attn_weights=average_attn_weights,
+        is_causal=is_causal,
+        **given,
+    )

@@ -1,0 +1,292 @@
+"""GCNConv, SAGEConv, GATConv, GINConv."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ... import _core
+from ..._core import Tensor
+from ..._core._nn import Linear
+from ...autograd import no_grad
+from .. import functional
+from ..parameter import Parameter
+from .edges import add_remaining_self_loops, add_self_loops, node_count, remove_self_loops, scatter, softmax
+from .message_passing import MessagePassing
+
+
+def gcn_norm(
+    edge_index: Tensor,
+    edge_weight: Tensor | None = None,
+    num_nodes: int | None = None,
+    improved: bool = False,
+    add_self_loops: bool = True,
+    flow: str = "source_to_target",
+    dtype: Any = None,
+) -> tuple[Tensor, Tensor]:
+    """The edges with loops, and their weights divided by the roots of the degrees of both ends.
+
+    >>> import pyburn
+    >>> pyburn.nn.graph.gcn_norm(pyburn.tensor([[0, 1], [1, 0]]))[1]
+    tensor([0.5000, 0.5000, 0.5000, 0.5000])
+    """
+    count = node_count(edge_index, num_nodes)
+    if add_self_loops:  # without weights a loop weighs 1, improved or not
+        edge_index, edge_weight = add_remaining_self_loops(edge_index, edge_weight, 2.0 if improved else 1.0, count)
+    if edge_weight is None:
+        edge_weight = _core.ones(edge_index.size(1), dtype=dtype, device=edge_index.device)
+    source, target = edge_index[0], edge_index[1]
+    ends = target if flow == "source_to_target" else source
+    inverse_root = scatter(edge_weight, ends, 0, count).pow(-0.5)
+    inverse_root = inverse_root.masked_fill(inverse_root == float("inf"), 0.0)
+    return edge_index, inverse_root[source] * edge_weight * inverse_root[target]
+
+
+def _glorot(*tensors: Tensor | None) -> None:
+    with no_grad():
+        for t in tensors:
+            if t is not None:
+                bound = (6 / (t.size(-2) + t.size(-1))) ** 0.5
+                t.uniform_(-bound, bound)
+
+
+class GCNConv(MessagePassing):
+    """Each node becomes the weighted mean of itself and its neighbours, times a matrix.
+
+    >>> import pyburn
+    >>> edges = pyburn.tensor([[0, 1], [1, 0]])
+    >>> pyburn.nn.graph.GCNConv(3, 2)(pyburn.ones(2, 3), edges).shape
+    pyburn.Size([2, 2])
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        improved: bool = False,
+        cached: bool = False,
+        add_self_loops: bool | None = None,
+        normalize: bool = True,
+        bias: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**{"aggr": "add", **kwargs})
+        add_self_loops = normalize if add_self_loops is None else add_self_loops
+        if add_self_loops and not normalize:
+            raise ValueError(
+                f"'{type(self).__name__}' does not support adding self-loops to the graph when no on-the-fly normalization is applied"
+            )
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.improved, self.cached, self.add_self_loops, self.normalize = improved, cached, add_self_loops, normalize
+        self._cached: tuple[Tensor, Tensor] | None = None
+        self.register_parameter("bias", Parameter(_core.zeros(out_channels)) if bias else None)
+        self.lin = Linear(in_channels, out_channels, bias=False)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Starts over with fresh values."""
+        _glorot(self.lin.weight)
+        if self.bias is not None:
+            with no_grad():
+                self.bias.zero_()
+        self._cached = None
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        if self.normalize:
+            if self._cached is None:
+                edge_index, edge_weight = gcn_norm(
+                    edge_index, edge_weight, x.size(self.node_dim), self.improved, self.add_self_loops, self.flow, x.dtype
+                )
+                if self.cached:
+                    self._cached = (edge_index, edge_weight)
+            else:
+                edge_index, edge_weight = self._cached
+        out = self.propagate(edge_index, x=self.lin(x), edge_weight=edge_weight)
+        return out if self.bias is None else out + self.bias
+
+    def message(self, x_j: Tensor, edge_weight: Tensor | None) -> Tensor:  # type: ignore[override]
+        return x_j if edge_weight is None else edge_weight.view(-1, 1) * x_j
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.in_channels}, {self.out_channels})"
+
+
+class SAGEConv(MessagePassing):
+    """Each node becomes a matrix times the mean (or 'max', 'sum') of its neighbours, plus a matrix times itself.
+
+    >>> import pyburn
+    >>> edges = pyburn.tensor([[0, 1], [1, 0]])
+    >>> pyburn.nn.graph.SAGEConv(3, 2)(pyburn.ones(2, 3), edges).shape
+    pyburn.Size([2, 2])
+    """
+
+    def __init__(
+        self,
+        in_channels: int | tuple[int, int],
+        out_channels: int,
+        aggr: str = "mean",
+        normalize: bool = False,
+        root_weight: bool = True,
+        project: bool = False,
+        bias: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(aggr, **kwargs)
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.normalize, self.root_weight, self.project = normalize, root_weight, project
+        left, right = in_channels if isinstance(in_channels, tuple) else (in_channels, in_channels)
+        if project:
+            self.lin = Linear(left, left, bias=True)
+        self.lin_l = Linear(left, out_channels, bias=bias)
+        if root_weight:
+            self.lin_r = Linear(right, out_channels, bias=False)
+
+    def reset_parameters(self) -> None:
+        """Starts over with fresh values."""
+        for child in self.children():
+            child.reset_parameters()
+
+    def forward(self, x: Any, edge_index: Tensor, size: Any = None) -> Tensor:
+        x = (x, x) if isinstance(x, Tensor) else x
+        if self.project:
+            x = (functional.relu(self.lin(x[0])), x[1])
+        out = self.lin_l(self.propagate(edge_index, size=size, x=x))
+        if self.root_weight and x[1] is not None:
+            out = out + self.lin_r(x[1])
+        return functional.normalize(out, p=2.0, dim=-1) if self.normalize else out
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, aggr={self.aggr})"
+
+
+class GATConv(MessagePassing):
+    """Each node becomes a mean of itself and its neighbours, weighted by attention, in several heads.
+
+    >>> import pyburn
+    >>> edges = pyburn.tensor([[0, 1], [1, 0]])
+    >>> pyburn.nn.graph.GATConv(3, 2, heads=4)(pyburn.ones(2, 3), edges).shape
+    pyburn.Size([2, 8])
+    """
+
+    def __init__(
+        self,
+        in_channels: int | tuple[int, int],
+        out_channels: int,
+        heads: int = 1,
+        concat: bool = True,
+        negative_slope: float = 0.2,
+        dropout: float = 0.0,
+        add_self_loops: bool = True,
+        edge_dim: int | None = None,
+        fill_value: Any = "mean",
+        bias: bool = True,
+        residual: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**{"aggr": "add", "node_dim": 0, **kwargs})
+        self.in_channels, self.out_channels, self.heads, self.concat = in_channels, out_channels, heads, concat
+        self.negative_slope, self.dropout, self.add_self_loops = negative_slope, dropout, add_self_loops
+        self.edge_dim, self.fill_value, self.residual = edge_dim, fill_value, residual
+        width, total = heads * out_channels, out_channels * (heads if concat else 1)
+        for name, there in (("att_src", True), ("att_dst", True), ("att_edge", edge_dim is not None)):
+            self.register_parameter(name, Parameter(_core.empty(1, heads, out_channels)) if there else None)
+        self.register_parameter("bias", Parameter(_core.zeros(total)) if bias else None)
+        if isinstance(in_channels, tuple):
+            self.lin_src, self.lin_dst = (Linear(n, width, bias=False) for n in in_channels)
+        else:
+            self.lin = Linear(in_channels, width, bias=False)
+        if edge_dim is not None:
+            self.lin_edge = Linear(edge_dim, width, bias=False)
+        if residual:
+            self.res = Linear(in_channels[1] if isinstance(in_channels, tuple) else in_channels, total, bias=False)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Starts over with fresh values."""
+        _glorot(*(child.weight for child in self.children()), self.att_src, self.att_dst, self.att_edge)
+        if self.bias is not None:
+            with no_grad():
+                self.bias.zero_()
+
+    def forward(
+        self, x: Any, edge_index: Tensor, edge_attr: Tensor | None = None, size: Any = None, return_attention_weights: bool | None = None
+    ) -> Any:
+        given = x
+        x = self._projected(x)
+        alpha = tuple(None if side is None else (side * a).sum(-1) for side, a in zip(x, (self.att_src, self.att_dst), strict=True))
+        if self.add_self_loops:
+            count = min(side.size(0) for side in x if side is not None) if size is None else min(size)
+            edge_index, edge_attr = remove_self_loops(edge_index, edge_attr)
+            edge_index, edge_attr = add_self_loops(edge_index, edge_attr, self.fill_value, count)
+        weights = self.edge_updater(edge_index, size=size, alpha=alpha, edge_attr=edge_attr)
+        out = self.propagate(edge_index, size=size, x=x, alpha=weights)
+        out = out.flatten(1) if self.concat else out.mean(1)
+        if self.residual:
+            out = out + self.res(given[1] if isinstance(given, tuple) else given)
+        out = out if self.bias is None else out + self.bias
+        return (out, (edge_index, weights)) if return_attention_weights else out
+
+    def _projected(self, x: Any) -> tuple[Tensor, Tensor | None]:
+        """Nodes (sources, targets) as (nodes, heads, channels)."""
+        shape = (-1, self.heads, self.out_channels)
+        if isinstance(x, Tensor):
+            if isinstance(self.in_channels, tuple):
+                return self.lin_src(x).view(*shape), self.lin_dst(x).view(*shape)
+            both = self.lin(x).view(*shape)
+            return both, both
+        source, target = (self.lin_src, self.lin_dst) if isinstance(self.in_channels, tuple) else (self.lin, self.lin)
+        return source(x[0]).view(*shape), None if x[1] is None else target(x[1]).view(*shape)
+
+    def edge_update(  # type: ignore[override]
+        self, alpha_j: Tensor, alpha_i: Tensor | None, edge_attr: Tensor | None, index: Tensor, ptr: Tensor | None, dim_size: int | None
+    ) -> Tensor:
+        alpha = alpha_j if alpha_i is None else alpha_j + alpha_i
+        if index.numel() == 0:
+            return alpha
+        if edge_attr is not None and self.edge_dim is not None:
+            edges = self.lin_edge(edge_attr.view(edge_attr.size(0), -1)).view(-1, self.heads, self.out_channels)
+            alpha = alpha + (edges * self.att_edge).sum(-1)
+        alpha = functional.leaky_relu(alpha, self.negative_slope)
+        return functional.dropout(softmax(alpha, index, ptr, dim_size), p=self.dropout, training=self.training)
+
+    def message(self, x_j: Tensor, alpha: Tensor) -> Tensor:  # type: ignore[override]
+        return alpha.unsqueeze(-1) * x_j
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, heads={self.heads})"
+
+
+class GINConv(MessagePassing):
+    """Each node becomes nn((1 + eps) * itself + the sum of its neighbours).
+
+    >>> import pyburn
+    >>> edges = pyburn.tensor([[0, 1], [1, 0]])
+    >>> pyburn.nn.graph.GINConv(pyburn.nn.Linear(3, 2))(pyburn.ones(2, 3), edges).shape
+    pyburn.Size([2, 2])
+    """
+
+    def __init__(self, nn: Callable[[Tensor], Tensor], eps: float = 0.0, train_eps: bool = False, **kwargs: Any) -> None:
+        super().__init__(**{"aggr": "add", **kwargs})
+        self.nn, self.initial_eps = nn, eps
+        if train_eps:
+            self.eps = Parameter(_core.full((1,), float(eps)))
+        else:
+            self.register_buffer("eps", _core.full((1,), float(eps)))
+
+    def reset_parameters(self) -> None:
+        """Starts over with fresh values."""
+        for child in self.modules():
+            if child is not self and hasattr(child, "reset_parameters"):
+                child.reset_parameters()
+        with no_grad():
+            self.eps.fill_(self.initial_eps)
+
+    def forward(self, x: Any, edge_index: Tensor, size: Any = None) -> Tensor:
+        x = (x, x) if isinstance(x, Tensor) else x
+        out = self.propagate(edge_index, size=size, x=x)
+        if x[1] is not None:
+            out = out + (1 + self.eps) * x[1]
+        return self.nn(out)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(nn={self.nn})"

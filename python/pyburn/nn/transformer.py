@@ -1,0 +1,267 @@
+"""Transformers: stacks of the layers that are C++."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from .. import _core
+from .._core import Tensor, _nn
+from .._core._nn import LayerNorm, Module, PositionalEncoding, RotaryEncoding, SwiGLU, TransformerLayerCache
+from ..autograd import no_grad
+from . import functional
+
+__all__ = [
+    "PositionalEncoding",
+    "RotaryEncoding",
+    "SwiGLU",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
+    "TransformerLayerCache",
+]
+
+# What an activation may be: 'relu', 'gelu', a function or a module.
+Activation = Any
+_ModuleList: Any = getattr(_nn, "ModuleList", _nn.Sequential)
+
+
+class _Function(Module):
+    """A function of the user's in the place of a module."""
+
+    def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self.function(input)
+
+    def extra_repr(self) -> str:
+        return getattr(self.function, "__name__", repr(self.function))
+
+
+def _named(activation: Activation) -> tuple[str, Module | None]:
+    """The name of an activation that C++ knows, or a module that takes its place."""
+    if isinstance(activation, str):
+        return activation, None
+    if activation in (functional.relu, _core.relu):
+        return "relu", None
+    if activation in (functional.gelu, _core.gelu):
+        return "gelu", None
+    return "relu", activation if isinstance(activation, Module) else _Function(activation)
+
+
+class _WithActivation:
+    """Constructor of the layers: C++ knows two activations by name, others are modules."""
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = functional.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        name, module = _named(activation)
+        super().__init__(  # type: ignore[call-arg]
+            d_model, nhead, dim_feedforward, dropout, name, layer_norm_eps, batch_first, norm_first, bias, device, dtype
+        )
+        if module is not None:
+            self.activation = module
+
+
+class TransformerEncoderLayer(_WithActivation, _nn.TransformerEncoderLayer):
+    __doc__ = _nn.TransformerEncoderLayer.__doc__
+
+
+class TransformerDecoderLayer(_WithActivation, _nn.TransformerDecoderLayer):
+    __doc__ = _nn.TransformerDecoderLayer.__doc__
+
+
+class _Stack(Module):
+    """Copies of a layer that run one after another, and a norm after the last."""
+
+    def __init__(self, layer: Module, num_layers: int, norm: Module | None) -> None:
+        super().__init__()
+        self.layers = _ModuleList()
+        for _ in range(num_layers):
+            self.layers.append(copy.deepcopy(layer))
+        self.num_layers = num_layers
+        self.norm = norm
+
+    def new_autoregressive_cache(self) -> list[TransformerLayerCache]:
+        """An empty memory for forward_cached, one part per layer."""
+        return [TransformerLayerCache() for _ in range(self.num_layers)]
+
+    def _run(self, x: Tensor, step: Callable[[Any, int, Tensor], Tensor]) -> Tensor:
+        for i, layer in enumerate(self.layers):
+            x = step(layer, i, x)
+        return x if self.norm is None else self.norm(x)
+
+
+class TransformerEncoder(_Stack):
+    """Copies of an encoder layer, one after another.
+
+    >>> import pyburn
+    >>> layer = pyburn.nn.TransformerEncoderLayer(4, 2, batch_first=True)
+    >>> pyburn.nn.TransformerEncoder(layer, num_layers=2)(pyburn.ones(1, 5, 4)).shape
+    pyburn.Size([1, 5, 4])
+    """
+
+    def __init__(
+        self,
+        encoder_layer: Module,
+        num_layers: int,
+        norm: Module | None = None,
+        enable_nested_tensor: bool = True,
+        mask_check: bool = True,
+    ) -> None:
+        super().__init__(encoder_layer, num_layers, norm)
+        self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check  # kept, without effect
+
+    def forward(
+        self,
+        src: Tensor,
+        mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool | None = None,
+    ) -> Tensor:
+        masks = {"src_mask": mask, "src_key_padding_mask": src_key_padding_mask, "is_causal": bool(is_causal)}
+        return self._run(src, lambda layer, i, x: layer(x, **masks))
+
+    def forward_cached(self, src: Tensor, cache: list[TransformerLayerCache]) -> Tensor:
+        """The outputs of the tokens that come after those in the cache; no token sees a later one."""
+        return self._run(src, lambda layer, i, x: layer.forward_cached(x, cache[i]))
+
+
+class TransformerDecoder(_Stack):
+    """Copies of a decoder layer, one after another.
+
+    >>> import pyburn
+    >>> layer = pyburn.nn.TransformerDecoderLayer(4, 2, batch_first=True)
+    >>> pyburn.nn.TransformerDecoder(layer, num_layers=2)(pyburn.ones(1, 5, 4), pyburn.ones(1, 3, 4)).shape
+    pyburn.Size([1, 5, 4])
+    """
+
+    def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
+        super().__init__(decoder_layer, num_layers, norm)
+
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        masks = {
+            "tgt_mask": tgt_mask,
+            "memory_mask": memory_mask,
+            "tgt_key_padding_mask": tgt_key_padding_mask,
+            "memory_key_padding_mask": memory_key_padding_mask,
+            "tgt_is_causal": bool(tgt_is_causal),
+            "memory_is_causal": memory_is_causal,
+        }
+        return self._run(tgt, lambda layer, i, x: layer(x, memory, **masks))
+
+    def forward_cached(self, tgt: Tensor, memory: Tensor, cache: list[TransformerLayerCache]) -> Tensor:
+        """The outputs of the tokens that come after those in the cache; no token sees a later one."""
+        return self._run(tgt, lambda layer, i, x: layer.forward_cached(x, memory, cache[i]))
+
+
+class Transformer(Module):
+    """An encoder, and a decoder that looks at what it says.
+
+    >>> import pyburn
+    >>> model = pyburn.nn.Transformer(d_model=4, nhead=2, num_encoder_layers=1, num_decoder_layers=1, dim_feedforward=8)
+    >>> model(pyburn.ones(3, 1, 4), pyburn.ones(5, 1, 4)).shape
+    pyburn.Size([5, 1, 4])
+    """
+
+    def __init__(
+        self,
+        d_model: int = 512,
+        nhead: int = 8,
+        num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = functional.relu,
+        custom_encoder: Module | None = None,
+        custom_decoder: Module | None = None,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        options = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, device, dtype)
+
+        def norm() -> Module:
+            return LayerNorm(d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype)
+
+        self.encoder = custom_encoder or TransformerEncoder(TransformerEncoderLayer(*options), num_encoder_layers, norm())
+        self.decoder = custom_decoder or TransformerDecoder(TransformerDecoderLayer(*options), num_decoder_layers, norm())
+        self._reset_parameters()
+        self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
+
+    def forward(
+        self,
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        src_is_causal: bool | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        batch = 0 if self.batch_first else 1
+        if src.dim() == 3 and src.size(batch) != tgt.size(batch):
+            raise RuntimeError("the batch number of src and tgt must be equal")
+        if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
+            raise RuntimeError("the feature number of src and tgt must be equal to d_model")
+        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
+        return self.decoder(
+            tgt,
+            memory,
+            tgt_mask=tgt_mask,
+            memory_mask=memory_mask,
+            tgt_key_padding_mask=tgt_key_padding_mask,
+            memory_key_padding_mask=memory_key_padding_mask,
+            tgt_is_causal=tgt_is_causal,
+            memory_is_causal=memory_is_causal,
+        )
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+        """A mask with -inf above the diagonal: no token sees a later one."""
+        return _nn._square_subsequent_mask(sz, device, dtype)
+
+    def _reset_parameters(self) -> None:
+        with no_grad():
+            for p in self.parameters():
+                if p.dim() > 1:
+                    bound = (6 / (p.size(0) + p.size(1))) ** 0.5
+                    p.uniform_(-bound, bound)
+
+
+for _class in (TransformerEncoderLayer, TransformerDecoderLayer, TransformerEncoder, TransformerDecoder, Transformer):
+    _class.__module__ = "pyburn.nn"

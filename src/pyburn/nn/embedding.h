@@ -1,0 +1,49 @@
+// Embedding: rows of a table, by number. EmbeddingBag: their sums, means or maxima over bags.
+#pragma once
+#include "pyburn/nn/layer.h"
+
+namespace pyburn::nn {
+
+struct EmbeddingConfig {
+  int64_t num_embeddings = 1, embedding_dim = 1;
+  std::optional<Scalar> padding_idx;  // this row starts as zeros and gets no gradient; negative counts from the end
+  std::optional<Scalar> max_norm;     // longer rows are shortened when they are looked up
+  Scalar norm_type = 2.0;
+  bool scale_grad_by_freq = false, sparse = false;
+  PB_FIELDS(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
+  static constexpr LayerText text{.required = 2, .positional = 2};
+};
+
+class Embedding : public Layer<EmbeddingConfig> {
+ public:
+  explicit Embedding(EmbeddingConfig config, Placement placement = {});
+  Embedding(EmbeddingConfig config, Unfilled) : Layer(std::move(config)) {}
+  void reset_parameters();
+  TensorHandle forward(const TensorHandle& input) override;
+  std::string type_name() const override { return "Embedding"; }
+};
+
+struct EmbeddingBagConfig {
+  int64_t num_embeddings = 1, embedding_dim = 1;
+  std::optional<Scalar> max_norm;
+  Scalar norm_type = 2.0;
+  bool scale_grad_by_freq = false;
+  std::string mode = "mean";  // or 'sum', 'max'
+  bool sparse = false, include_last_offset = false;
+  std::optional<Scalar> padding_idx;  // rows that bags do not count
+  PB_FIELDS(num_embeddings, embedding_dim, max_norm, norm_type, scale_grad_by_freq, mode, sparse, include_last_offset, padding_idx)
+  static constexpr LayerText text{.required = 2};
+};
+
+class EmbeddingBag : public Layer<EmbeddingBagConfig> {
+ public:
+  explicit EmbeddingBag(EmbeddingBagConfig config, Placement placement = {});
+  EmbeddingBag(EmbeddingBagConfig config, Unfilled) : Layer(std::move(config)) {}
+  void reset_parameters();
+  // The rows of `input` are bags; or `input` has one axis and bags begin at `offsets`.
+  TensorHandle forward(const TensorHandle& input, const TensorHandle& offsets, const TensorHandle& per_sample_weights);
+  std::string type_name() const override { return "EmbeddingBag"; }
+  std::string extra_repr() const override;
+};
+
+}  // namespace pyburn::nn

@@ -1,0 +1,21 @@
+// How layers reach their parts: by name, and knowing that users may have replaced or removed them.
+#pragma once
+#include "pyburn/nn/module.h"
+#include "pyburn/support/error.h"
+
+namespace pyburn::nn {
+
+inline Module& child(Module& m, std::string_view name) {
+  const Entry* e = m.find(name);
+  require<ValueError>(e && e->module, "{} has lost its module '{}'", m.type_name(), name);
+  return *e->module;
+}
+
+// A parameter or buffer that the layer cannot do without.
+inline const TensorHandle& needed(const Module& m, std::string_view name) {
+  const TensorHandle& t = m.tensor(name);
+  require<ValueError>(t.defined(), "{} has lost its parameter '{}'", m.type_name(), name);
+  return t;
+}
+
+}  // namespace pyburn::nn

@@ -1,0 +1,59 @@
+// What tells a transformer where a token stands, and its gated feed-forward block; after Burn.
+#pragma once
+#include "pyburn/nn/layer.h"
+
+namespace pyburn::nn {
+
+struct PositionalEncodingConfig {
+  int64_t d_model = 2, max_sequence_size = 5000;
+  double max_timescale = 10000;
+  PB_FIELDS(d_model, max_sequence_size, max_timescale)
+  static constexpr LayerText text{.required = 1, .always = 3};
+};
+
+// Adds sines and cosines of falling frequencies to tokens (N, S, d_model).
+class PositionalEncoding : public Layer<PositionalEncodingConfig> {
+ public:
+  explicit PositionalEncoding(PositionalEncodingConfig config, Placement placement = {});
+  PositionalEncoding(PositionalEncodingConfig config, Unfilled) : Layer(std::move(config)) {}
+  TensorHandle forward(const TensorHandle& x) override;
+  std::string type_name() const override { return "PositionalEncoding"; }
+};
+
+struct RotaryEncodingConfig {
+  int64_t max_sequence_length = 1, d_model = 2;
+  double theta = 10000;
+  PB_FIELDS(max_sequence_length, d_model, theta)
+  static constexpr LayerText text{.required = 2, .always = 3};
+};
+
+// Turns each pair of features of tokens (..., S, d_model) by an angle that grows with the position.
+class RotaryEncoding : public Layer<RotaryEncodingConfig> {
+ public:
+  explicit RotaryEncoding(RotaryEncodingConfig config, Placement placement = {});
+  RotaryEncoding(RotaryEncodingConfig config, Unfilled) : Layer(std::move(config)) {}
+  TensorHandle forward(const TensorHandle& x) override { return apply(x, 0); }
+  TensorHandle apply(const TensorHandle& x, int64_t start);  // the first token stands at position `start`
+  std::string type_name() const override { return "RotaryEncoding"; }
+};
+
+struct SwiGLUConfig {
+  int64_t d_input = 1, d_output = 1;
+  bool bias = false;
+  PB_FIELDS(d_input, d_output, bias)
+  static constexpr LayerText text{.required = 2, .always = 3};
+};
+
+// silu(linear_inner(x)) * linear_outer(x)
+class SwiGLU : public Layer<SwiGLUConfig> {
+ public:
+  explicit SwiGLU(SwiGLUConfig config, Placement placement = {});
+  SwiGLU(SwiGLUConfig config, Unfilled) : Layer(config) {}
+  TensorHandle forward(const TensorHandle& x) override;
+  std::string type_name() const override { return "SwiGLU"; }
+};
+
+// (size, d_model): sines at even features, cosines at odd ones.
+TensorHandle sinusoids(int64_t size, int64_t d_model, double max_timescale, const Placement& placement = {});
+
+}  // namespace pyburn::nn
