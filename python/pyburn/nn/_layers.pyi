@@ -14,7 +14,6 @@ __all__ = [
     "Conv1d",
     "Conv2d",
     "Conv3d",
-    "BatchNorm2d",
     "ReLU",
     "ReLU6",
     "SELU",
@@ -124,6 +123,37 @@ __all__ = [
     "CosineSimilarity",
     "PairwiseDistance",
     "Identity",
+    "ConvTranspose1d",
+    "ConvTranspose2d",
+    "ConvTranspose3d",
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "SyncBatchNorm",
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
+    "LayerNorm",
+    "RMSNorm",
+    "GroupNorm",
+    "LocalResponseNorm",
+    "Bilinear",
+    "Embedding",
+    "EmbeddingBag",
+    "RNN",
+    "GRU",
+    "LSTM",
+    "RNNCell",
+    "GRUCell",
+    "LSTMCell",
+    "AttentionCache",
+    "TransformerLayerCache",
+    "MultiheadAttention",
+    "TransformerEncoderLayer",
+    "TransformerDecoderLayer",
+    "PositionalEncoding",
+    "RotaryEncoding",
+    "SwiGLU",
     "Sequential",
     "ModuleList",
     "ModuleDict",
@@ -337,24 +367,6 @@ class Conv3d(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
     def reset_parameters(self) -> None:
         """Starts over with fresh values."""
-        ...
-
-class BatchNorm2d(Module):
-    """Each channel of (N, C, H, W) with mean 0 and variance 1 over the batch, then scaled and shifted."""
-    num_features: Any
-    eps: Any
-    momentum: Any
-    affine: Any
-    bias: Any
-    track_running_stats: Any
-    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True, device: Any = None, dtype: DType | None = None, *, bias: bool = True) -> None: ...
-    def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
-    def reset_parameters(self) -> None:
-        """Starts over with fresh values."""
-        ...
-    def reset_running_stats(self) -> None:
-        """Forgets the running statistics."""
         ...
 
 class ReLU(Module):
@@ -1248,6 +1260,536 @@ class PairwiseDistance(Module):
 class Identity(Module):
     """Gives its input back; takes any arguments."""
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+
+class ConvTranspose1d(Module):
+    """A transposed convolution over sequences (N, C, L): it enlarges where a stride shrinks."""
+    in_channels: Any
+    out_channels: Any
+    kernel_size: Any
+    stride: Any
+    padding: Any
+    output_padding: Any
+    groups: Any
+    bias: Any
+    dilation: Any
+    padding_mode: Any
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = (1,), padding: int | Sequence[int] = (0,), output_padding: int | Sequence[int] = (0,), groups: int = 1, bias: bool = True, dilation: int | Sequence[int] = (1,), padding_mode: str = 'zeros', device: Any = None, dtype: DType | None = None) -> None: ...
+    @overload
+    def forward(self, input: Tensor) -> Tensor: ...
+    @overload
+    def forward(self, input: Tensor, output_size: Any | None) -> Tensor: ...
+    @overload
+    def __call__(self, input: Tensor) -> Tensor: ...
+    @overload
+    def __call__(self, input: Tensor, output_size: Any | None) -> Tensor: ...
+    def reset_parameters(self) -> None:
+        """Starts over with fresh values."""
+        ...
+
+class ConvTranspose2d(Module):
+    """A transposed convolution over images (N, C, H, W)."""
+    in_channels: Any
+    out_channels: Any
+    kernel_size: Any
+    stride: Any
+    padding: Any
+    output_padding: Any
+    groups: Any
+    bias: Any
+    dilation: Any
+    padding_mode: Any
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = (1, 1), padding: int | Sequence[int] = (0, 0), output_padding: int | Sequence[int] = (0, 0), groups: int = 1, bias: bool = True, dilation: int | Sequence[int] = (1, 1), padding_mode: str = 'zeros', device: Any = None, dtype: DType | None = None) -> None: ...
+    @overload
+    def forward(self, input: Tensor) -> Tensor: ...
+    @overload
+    def forward(self, input: Tensor, output_size: Any | None) -> Tensor: ...
+    @overload
+    def __call__(self, input: Tensor) -> Tensor: ...
+    @overload
+    def __call__(self, input: Tensor, output_size: Any | None) -> Tensor: ...
+    def reset_parameters(self) -> None:
+        """Starts over with fresh values."""
+        ...
+
+class ConvTranspose3d(Module):
+    """A transposed convolution over volumes (N, C, D, H, W)."""
+    in_channels: Any
+    out_channels: Any
+    kernel_size: Any
+    stride: Any
+    padding: Any
+    output_padding: Any
+    groups: Any
+    bias: Any
+    dilation: Any
+    padding_mode: Any
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = (1, 1, 1), padding: int | Sequence[int] = (0, 0, 0), output_padding: int | Sequence[int] = (0, 0, 0), groups: int = 1, bias: bool = True, dilation: int | Sequence[int] = (1, 1, 1), padding_mode: str = 'zeros', device: Any = None, dtype: DType | None = None) -> None: ...
+    @overload
+    def forward(self, input: Tensor) -> Tensor: ...
+    @overload
+    def forward(self, input: Tensor, output_size: Any | None) -> Tensor: ...
+    @overload
+    def __call__(self, input: Tensor) -> Tensor: ...
+    @overload
+    def __call__(self, input: Tensor, output_size: Any | None) -> Tensor: ...
+    def reset_parameters(self) -> None:
+        """Starts over with fresh values."""
+        ...
+
+class BatchNorm1d(Module):
+    """Each channel of (N, C) or (N, C, L) with mean 0 and variance 1 over the batch, then scaled and shifted."""
+    num_features: Any
+    eps: Any
+    momentum: Any
+    affine: Any
+    bias: Any
+    track_running_stats: Any
+    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True, device: Any = None, dtype: DType | None = None, *, bias: bool = True) -> None: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+    def reset_parameters(self) -> None:
+        """Starts over with fresh values."""
+        ...
+    def reset_running_stats(self) -> None:
+        """Forgets the running statistics."""
+        ...
+
+class BatchNorm2d(Module):
+    """Each channel of (N, C, H, W) with mean 0 and variance 1 over the batch, then scaled and shifted."""
+    num_features: Any
+    eps: Any
+    momentum: Any
+    affine: Any
+    bias: Any
+    track_running_stats: Any
+    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True, device: Any = None, dtype: DType | None = None, *, bias: bool = True) -> None: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+    def reset_parameters(self) -> None:
+        """Starts over with fresh values."""
+        ...
+    def reset_running_stats(self) -> None:
+        """Forgets the running statistics."""
+        ...
+
+class BatchNorm3d(Module):
+    """Each channel of (N, C, D, H, W) with mean 0 and variance 1 over the batch, then scaled and shifted."""
+    num_features: Any
+    eps: Any
+    momentum: Any
+    affine: Any
+    bias: Any
+    track_running_stats: Any
+    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True, device: Any = None, dtype: DType | None = None, *, bias: bool = True) -> None: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+    def reset_parameters(self) -> None:
+        """Starts over with fresh values."""
+        ...
+    def reset_running_stats(self) -> None:
+        """Forgets the running statistics."""
+        ...
+
+class SyncBatchNorm(Module):
+    """BatchNorm for any number of axes, under the name it has where several processes share their statistics."""
+    num_features: Any
+    eps: Any
+    momentum: Any
+    affine: Any
+    bias: Any
+    track_running_stats: Any
+    process_group: Any
+    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True, process_group: float | None | None = None, device: Any = None, dtype: DType | None = None, *, bias: bool = True) -> None: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+    def reset_parameters(self) -> None:
+        """Starts over with fresh values."""
+        ...
+    def reset_running_stats(self) -> None:
+        """Forgets the running statistics."""
+        ...
+
+class InstanceNorm1d(Module):
+    """Each channel of each example of (N, C, L) with mean 0 and variance 1."""
+    num_features: Any
+    eps: Any
+    momentum: Any
+    affine: Any
+    bias: Any
+    track_running_stats: Any
+    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = False, track_running_stats: bool = False, device: Any = None, dtype: DType | None = None, *, bias: bool = True) -> None: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+    def reset_parameters(self) -> None:
+        """Starts over with fresh values."""
+        ...
+    def reset_running_stats(self) -> None:
+        """Forgets the running statistics."""
+        ...
+
+class InstanceNorm2d(Module):
+    """Each channel of each example of (N, C, H, W) with mean 0 and variance 1."""
+    num_features: Any
+    eps: Any
+    momentum: Any
+    affine: Any
+    bias: Any
+    track_running_stats: Any
+    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = False, track_running_stats: bool = False, device: Any = None, dtype: DType | None = None, *, bias: bool = True) -> None: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+    def reset_parameters(self) -> None:
+        """Starts over with fresh values."""
+        ...
+    def reset_running_stats(self) -> None:
+        """Forgets the running statistics."""
+        ...
+
+class InstanceNorm3d(Module):
+    """Each channel of each example of (N, C, D, H, W) with mean 0 and variance 1."""
+    num_features: Any
+    eps: Any
+    momentum: Any
+    affine: Any
+    bias: Any
+    track_running_stats: Any
+    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = False, track_running_stats: bool = False, device: Any = None, dtype: DType | None = None, *, bias: bool = True) -> None: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+    def reset_parameters(self) -> None:
+        """Starts over with fresh values."""
+        ...
+    def reset_running_stats(self) -> None:
+        """Forgets the running statistics."""
+        ...
+
+class LayerNorm(Module):
+    """The last axes, which have the extents normalized_shape, with mean 0 and variance 1, then scaled and shifted."""
+    normalized_shape: Any
+    eps: Any
+    elementwise_affine: Any
+    bias: Any
+    def __init__(self, normalized_shape: int | Sequence[int], eps: float = 1e-05, elementwise_affine: bool = True, bias: bool = True, device: Any = None, dtype: DType | None = None) -> None: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+    def reset_parameters(self) -> None:
+        """Starts over with fresh values."""
+        ...
+
+class RMSNorm(Module):
+    """The last axes, divided by their root mean square, then scaled."""
+    normalized_shape: Any
+    eps: Any
+    elementwise_affine: Any
+    def __init__(self, normalized_shape: int | Sequence[int], eps: float | None | None = None, elementwise_affine: bool = True, device: Any = None, dtype: DType | None = None) -> None: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+    def reset_parameters(self) -> None:
+        """Starts over with fresh values."""
+        ...
+
+class GroupNorm(Module):
+    """Groups of channels of (N, C, ...) with mean 0 and variance 1, then scaled and shifted by channel."""
+    num_groups: Any
+    num_channels: Any
+    eps: Any
+    affine: Any
+    bias: Any
+    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-05, affine: bool = True, device: Any = None, dtype: DType | None = None, *, bias: bool = True) -> None: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+    def reset_parameters(self) -> None:
+        """Starts over with fresh values."""
+        ...
+
+class LocalResponseNorm(Module):
+    """Channels divided by the strength of their neighbours."""
+    size: Any
+    alpha: Any
+    beta: Any
+    k: Any
+    def __init__(self, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0) -> None: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+
+class Bilinear(Module):
+    """y = x1 @ weight @ x2 + bias, for each row."""
+    in1_features: Any
+    in2_features: Any
+    out_features: Any
+    bias: Any
+    def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: DType | None = None) -> None: ...
+    def reset_parameters(self) -> None:
+        """Starts over with fresh values."""
+        ...
+    def forward(self, input1: Tensor, input2: Tensor) -> Tensor: ...
+    def __call__(self, input1: Tensor, input2: Tensor) -> Tensor: ...
+
+class Embedding(Module):
+    """Rows of a table, by number."""
+    num_embeddings: Any
+    embedding_dim: Any
+    padding_idx: Any
+    max_norm: Any
+    norm_type: Any
+    scale_grad_by_freq: Any
+    sparse: Any
+    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: float | None | None = None, max_norm: float | None | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False, device: Any = None, dtype: DType | None = None) -> None: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+    def reset_parameters(self) -> None:
+        """Starts over with fresh values."""
+        ...
+
+class EmbeddingBag(Module):
+    """Sums, means or maxima of the rows of a table that each bag names."""
+    num_embeddings: Any
+    embedding_dim: Any
+    max_norm: Any
+    norm_type: Any
+    scale_grad_by_freq: Any
+    mode: Any
+    sparse: Any
+    include_last_offset: Any
+    padding_idx: Any
+    def __init__(self, num_embeddings: int, embedding_dim: int, max_norm: float | None | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = 'mean', sparse: bool = False, include_last_offset: bool = False, padding_idx: float | None | None = None, device: Any = None, dtype: DType | None = None) -> None: ...
+    def reset_parameters(self) -> None:
+        """Starts over with fresh values."""
+        ...
+    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor: ...
+    def __call__(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor: ...
+
+class RNN(Module):
+    """h = tanh(w_ih x + b_ih + w_hh h + b_hh) over sequences (T, N, C), layer by layer."""
+    input_size: Any
+    hidden_size: Any
+    num_layers: Any
+    nonlinearity: Any
+    bias: Any
+    batch_first: Any
+    dropout: Any
+    bidirectional: Any
+    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = 'tanh', bias: bool = True, batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, device: Any = None, dtype: DType | None = None) -> None: ...
+    def reset_parameters(self) -> None:
+        """Starts over with fresh values."""
+        ...
+    def forward(self, input: Any, hx: Any | None = None) -> Any: ...
+    def __call__(self, input: Any, hx: Any | None = None) -> Any: ...
+    @property
+    def mode(self) -> Any: ...
+    @property
+    def all_weights(self) -> Any: ...
+    def flatten_parameters(self) -> None:
+        """Does nothing: the parameters need no special place in memory."""
+        ...
+
+class GRU(Module):
+    """A gated recurrent unit over sequences (T, N, C)."""
+    input_size: Any
+    hidden_size: Any
+    num_layers: Any
+    bias: Any
+    batch_first: Any
+    dropout: Any
+    bidirectional: Any
+    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, device: Any = None, dtype: DType | None = None) -> None: ...
+    def reset_parameters(self) -> None:
+        """Starts over with fresh values."""
+        ...
+    def forward(self, input: Any, hx: Any | None = None) -> Any: ...
+    def __call__(self, input: Any, hx: Any | None = None) -> Any: ...
+    @property
+    def mode(self) -> Any: ...
+    @property
+    def all_weights(self) -> Any: ...
+    def flatten_parameters(self) -> None:
+        """Does nothing: the parameters need no special place in memory."""
+        ...
+
+class LSTM(Module):
+    """A long short-term memory over sequences (T, N, C)."""
+    input_size: Any
+    hidden_size: Any
+    num_layers: Any
+    bias: Any
+    batch_first: Any
+    dropout: Any
+    bidirectional: Any
+    proj_size: Any
+    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0, device: Any = None, dtype: DType | None = None) -> None: ...
+    def reset_parameters(self) -> None:
+        """Starts over with fresh values."""
+        ...
+    def forward(self, input: Any, hx: Any | None = None) -> Any: ...
+    def __call__(self, input: Any, hx: Any | None = None) -> Any: ...
+    @property
+    def mode(self) -> Any: ...
+    @property
+    def all_weights(self) -> Any: ...
+    def flatten_parameters(self) -> None:
+        """Does nothing: the parameters need no special place in memory."""
+        ...
+
+class RNNCell(Module):
+    """One step of RNN."""
+    input_size: Any
+    hidden_size: Any
+    bias: Any
+    nonlinearity: Any
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = 'tanh', device: Any = None, dtype: DType | None = None) -> None: ...
+    def reset_parameters(self) -> None:
+        """Starts over with fresh values."""
+        ...
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor: ...
+    def __call__(self, input: Tensor, hx: Tensor | None = None) -> Tensor: ...
+
+class GRUCell(Module):
+    """One step of GRU."""
+    input_size: Any
+    hidden_size: Any
+    bias: Any
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: DType | None = None) -> None: ...
+    def reset_parameters(self) -> None:
+        """Starts over with fresh values."""
+        ...
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor: ...
+    def __call__(self, input: Tensor, hx: Tensor | None = None) -> Tensor: ...
+
+class LSTMCell(Module):
+    """One step of LSTM."""
+    input_size: Any
+    hidden_size: Any
+    bias: Any
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: DType | None = None) -> None: ...
+    def reset_parameters(self) -> None:
+        """Starts over with fresh values."""
+        ...
+    def forward(self, input: Tensor, hx: Any | None = None) -> tuple: ...
+    def __call__(self, input: Tensor, hx: Any | None = None) -> tuple: ...
+
+class AttentionCache(Module):
+    """Keys and values of the tokens so far, (N, heads, S, E / heads), for MultiheadAttention.forward_cached."""
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    @property
+    def key(self) -> Any: ...
+    @property
+    def value(self) -> Any: ...
+    def __len__(self) -> int: ...
+    def reset(self) -> None:
+        """Forgets all tokens."""
+        ...
+
+class TransformerLayerCache(Module):
+    """What one layer of a transformer remembers of the tokens so far, for its forward_cached."""
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    @property
+    def self_attn(self) -> Any: ...
+    @property
+    def cross_attn(self) -> Any: ...
+    def __len__(self) -> int: ...
+    def reset(self) -> None:
+        """Forgets all tokens."""
+        ...
+
+class MultiheadAttention(Module):
+    """Queries look at keys and take the values they match, in num_heads subspaces at once. Gives the output and the weights."""
+    embed_dim: Any
+    num_heads: Any
+    dropout: Any
+    bias: Any
+    add_bias_kv: Any
+    add_zero_attn: Any
+    kdim: Any
+    vdim: Any
+    batch_first: Any
+    def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, add_bias_kv: bool = False, add_zero_attn: bool = False, kdim: float | None | None = None, vdim: float | None | None = None, batch_first: bool = False, device: Any = None, dtype: DType | None = None) -> None: ...
+    def reset_parameters(self) -> None:
+        """Starts over with fresh values."""
+        ...
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None, need_weights: bool = True, attn_mask: Tensor | None = None, average_attn_weights: bool = True, is_causal: bool = False) -> tuple: ...
+    def __call__(self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None, need_weights: bool = True, attn_mask: Tensor | None = None, average_attn_weights: bool = True, is_causal: bool = False) -> tuple: ...
+    @property
+    def head_dim(self) -> Any: ...
+    @overload
+    def forward_cached(self, tokens: Tensor, cache: pyburn.nn.AttentionCache) -> Tensor:
+        """Causal self-attention of the tokens that come after those in the cache, which grows."""
+        ...
+    @overload
+    def forward_cached(self, tokens: Tensor, memory: Tensor, cache: pyburn.nn.AttentionCache) -> Tensor:
+        """Attention to a memory whose keys and values the first call keeps in the cache."""
+        ...
+
+class TransformerEncoderLayer(Module):
+    """Self-attention and a feed-forward network, each added to its input and normalised."""
+    d_model: Any
+    nhead: Any
+    dim_feedforward: Any
+    dropout: Any
+    activation: Any
+    layer_norm_eps: Any
+    batch_first: Any
+    norm_first: Any
+    bias: Any
+    def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1, activation: str = 'relu', layer_norm_eps: float = 1e-05, batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: Any = None, dtype: DType | None = None) -> None: ...
+    @overload
+    def forward(self, input: Tensor) -> Tensor: ...
+    @overload
+    def forward(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool = False) -> Tensor: ...
+    @overload
+    def __call__(self, input: Tensor) -> Tensor: ...
+    @overload
+    def __call__(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool = False) -> Tensor: ...
+    def forward_cached(self, src: Tensor, cache: pyburn.nn.TransformerLayerCache) -> Tensor:
+        """The outputs of the tokens that come after those in the cache; no token sees a later one."""
+        ...
+
+class TransformerDecoderLayer(Module):
+    """Self-attention, attention to a memory and a feed-forward network, each added to its input and normalised."""
+    d_model: Any
+    nhead: Any
+    dim_feedforward: Any
+    dropout: Any
+    activation: Any
+    layer_norm_eps: Any
+    batch_first: Any
+    norm_first: Any
+    bias: Any
+    def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1, activation: str = 'relu', layer_norm_eps: float = 1e-05, batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: Any = None, dtype: DType | None = None) -> None: ...
+    def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None, tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Tensor: ...
+    def __call__(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None, tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Tensor: ...
+    def forward_cached(self, tgt: Tensor, memory: Tensor, cache: pyburn.nn.TransformerLayerCache) -> Tensor:
+        """The outputs of the tokens that come after those in the cache; no token sees a later one."""
+        ...
+
+class PositionalEncoding(Module):
+    """Adds sines and cosines of falling frequencies to tokens (N, S, d_model)."""
+    d_model: Any
+    max_sequence_size: Any
+    max_timescale: Any
+    def __init__(self, d_model: int, max_sequence_size: int = 5000, max_timescale: float = 10000.0, device: Any = None, dtype: DType | None = None) -> None: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+
+class RotaryEncoding(Module):
+    """Turns each pair of features of tokens (..., S, d_model) by an angle that grows with the position."""
+    max_sequence_length: Any
+    d_model: Any
+    theta: Any
+    def __init__(self, max_sequence_length: int, d_model: int, theta: float = 10000.0, device: Any = None, dtype: DType | None = None) -> None: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+    def apply(self, input: Tensor, start: int) -> Tensor:
+        """The same for tokens whose first stands at position start."""
+        ...
+
+class SwiGLU(Module):
+    """silu(linear_inner(x)) * linear_outer(x)."""
+    d_input: Any
+    d_output: Any
+    bias: Any
+    def __init__(self, d_input: int, d_output: int, bias: bool = False, device: Any = None, dtype: DType | None = None) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
 

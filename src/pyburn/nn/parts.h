@@ -12,8 +12,8 @@ inline Module& child(Module& m, std::string_view name) {
 }
 
 // A parameter or buffer that the layer cannot do without.
-inline const TensorHandle& needed(const Module& m, std::string_view name) {
-  const TensorHandle& t = m.tensor(name);
+inline TensorHandle needed(const Module& m, std::string_view name) {
+  TensorHandle t = m.tensor(name);
   require<ValueError>(t.defined(), "{} has lost its parameter '{}'", m.type_name(), name);
   return t;
 }
