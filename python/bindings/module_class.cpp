@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "pyburn/nn/layer.h"
 #include "pyburn/nn/parameter.h"
 #include "python_fields.h"
 
@@ -95,16 +96,11 @@ PyObject* buffer_mark(PyObject* p) {
 // An option that C++ holds, such as the stride of a convolution; null if there is none of that name.
 nb::object option_of(Module& m, PyObject* name) {
   const AnyConfig config = m.config();
-  if (config.type == &attr_type<NoAttrs>) return {};
+  if (config.type == &attr_type<NoAttrs> || nn::lists(config.switches, text_of(name))) return {};
   const nb::dict options = fields_to_dict(*config.type, config.fields);
   PyObject* found = PyDict_GetItemWithError(options.ptr(), name);
   if (!found && PyErr_Occurred()) throw nb::python_error();
   return nb::borrow(found);
-}
-// A switch such as bias=True shares its name with the parameter that it switches.
-bool is_option(Module& m, PyObject* name) {
-  const nb::object option = option_of(m, name);
-  return option.is_valid() && !PyBool_Check(option.ptr());
 }
 void set_option(Module& m, PyObject* name, PyObject* value) {
   nb::dict changed;
@@ -380,7 +376,7 @@ void register_entry(nb::handle self, nb::handle name, Entry::Kind kind, nb::hand
     raise(PyExc_KeyError, what + " name can't contain \"." + (kind == Entry::Kind::module ? "\", got: " + std::string(text) : "\""));
   PyObject** dict = _PyObject_GetDictPtr(self.ptr());
   const bool taken = (old && old->kind != kind) || (dict && *dict && PyDict_Contains(*dict, name.ptr()) == 1) ||
-                     (!old && (belongs_to_class(self.ptr(), name.ptr()) || is_option(*m, name.ptr())));
+                     (!old && (belongs_to_class(self.ptr(), name.ptr()) || option_of(*m, name.ptr()).is_valid()));
   if (taken) raise(PyExc_KeyError, "attribute '" + std::string(text) + "' already exists");
   check_value(text, kind, value);
   put_entry(self, name, kind, hooked_value(self, name, kind, value), persistent);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -15,8 +15,8 @@ from ..nn.hooks import RemovableHandle
 # Iterables of tensors, of (name, tensor) pairs, or of dicts with a key "params" and options of their own.
 Params = Iterable[Any]
 
-_pre_hooks: dict[int, Any] = {}
-_post_hooks: dict[int, Any] = {}
+_pre_hooks: OrderedDict[int, Any] = OrderedDict()
+_post_hooks: OrderedDict[int, Any] = OrderedDict()
 _HOOKS = ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_state_dict_pre", "load_state_dict_post")
 
 
@@ -27,7 +27,7 @@ def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
     >>> handle = register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: None)
     >>> handle.remove()
     """
-    return RemovableHandle(_pre_hooks, False, hook)  # type: ignore[arg-type]
+    return RemovableHandle(_pre_hooks, hook)
 
 
 def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -37,7 +37,7 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
     >>> handle = register_optimizer_step_post_hook(lambda optimizer, args, kwargs: None)
     >>> handle.remove()
     """
-    return RemovableHandle(_post_hooks, False, hook)  # type: ignore[arg-type]
+    return RemovableHandle(_post_hooks, hook)
 
 
 class Optimizer:
@@ -82,7 +82,7 @@ class Optimizer:
             cls.step = _with_hooks(cls.__dict__["step"])  # type: ignore[method-assign]
 
     def _start(self) -> None:
-        self._hooks: dict[str, dict[int, Any]] = {name: {} for name in _HOOKS}
+        self._hooks: dict[str, OrderedDict[int, Any]] = {name: OrderedDict() for name in _HOOKS}
         self._stepping = False
         self._opt_called = False  # schedulers warn when they come first
 
@@ -184,7 +184,7 @@ class Optimizer:
         return {key: _fitted(value, parameter) for key, value in values.items()}
 
     def _register(self, where: str, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        return RemovableHandle(self._hooks[where], prepend, hook)  # type: ignore[arg-type]
+        return RemovableHandle(self._hooks[where], hook, prepend)
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """hook(optimizer, args, kwargs) is called before step; it may return changed (args, kwargs)."""

@@ -89,9 +89,12 @@ class FromJson final : public FieldEditor {
   void field(std::string_view name, Ref<Graph>&) override { get(name); }
   void field(std::string_view name, SizesOrRule& v) override {
     const auto it = root_.find(std::string(name));
-    v.rule = it != root_.end() && it->is_string() ? it->get<std::string>() : "";
-    if (v.rule.empty()) field(name, v.sizes);
-    else known.emplace_back(name);
+    if (it != root_.end() && it->is_string()) {
+      v = {{}, it->get<std::string>()};
+      known.emplace_back(name);
+    } else {
+      field(name, v.sizes);
+    }
   }
   void field(std::string_view name, Numbers& v) override {
     const Json* j = get(name);

@@ -16,6 +16,7 @@ struct LayerText {
   const char* hidden = "";         // options that are never printed: "inplace, return_indices"
   const char* quoted = "";         // options printed in quotes: "mode"
   bool printed = true;             // false: none of them
+  const char* switches = "bias";   // options that say whether there is a parameter of their name: to be asked for as the parameter
 };
 std::string config_text(AnyConfig config, LayerText style);
 bool lists(const char* names, std::string_view name);  // whether "a, b" lists a
@@ -45,7 +46,7 @@ class Layer : public Module {
     if constexpr (requires { config_.extra_repr(); }) return config_.extra_repr();
     else return config_text({&attr_type<C>, const_cast<C*>(&config_)}, C::text);
   }
-  AnyConfig config() override { return {&attr_type<C>, &config_}; }
+  AnyConfig config() override { return {&attr_type<C>, &config_, C::text.switches}; }
   const C& options() const { return config_; }
 
  protected:

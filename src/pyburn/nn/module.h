@@ -39,6 +39,7 @@ struct StateLoad;  // module_state.h
 struct AnyConfig {
   const AttrType* type;
   void* fields;
+  const char* switches = "";  // options that are no attributes, because a parameter has their name
 };
 
 class Module : public Adoptable {

@@ -12,7 +12,7 @@ struct RNNConfig {
   double dropout = 0;  // between layers
   bool bidirectional = false;
   PB_FIELDS(input_size, hidden_size, num_layers, nonlinearity, bias, batch_first, dropout, bidirectional)
-  static constexpr LayerText text{.required = 2, .positional = 2, .hidden = "nonlinearity"};
+  static constexpr LayerText text{.required = 2, .positional = 2, .hidden = "nonlinearity", .switches = ""};
 };
 
 struct GRUConfig {
@@ -21,7 +21,7 @@ struct GRUConfig {
   double dropout = 0;
   bool bidirectional = false;
   PB_FIELDS(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional)
-  static constexpr LayerText text{.required = 2, .positional = 2};
+  static constexpr LayerText text{.required = 2, .positional = 2, .switches = ""};
 };
 
 struct LSTMConfig {
@@ -31,7 +31,7 @@ struct LSTMConfig {
   bool bidirectional = false;
   int64_t proj_size = 0;  // above 0: the states are projected to this size
   PB_FIELDS(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, proj_size)
-  static constexpr LayerText text{.required = 2};
+  static constexpr LayerText text{.required = 2, .switches = ""};
 };
 
 // What a recurrence reads from the options of any of the three.

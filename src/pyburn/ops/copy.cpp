@@ -89,6 +89,10 @@ void write_result(const TensorHandle& target, const TensorHandle& result) {
   copy_into(target, result);
 }
 
+TensorHandle before_write(const TensorHandle& target, const TensorHandle& input) {
+  return target.is_same(input) && input.requires_grad() ? clone(input) : input;
+}
+
 void copy_into(const TensorHandle& target, const TensorHandle& source) {
   const TensorHandle fitted = source.shape() == target.shape() ? TensorHandle(source) : expand(source, target.shape());
   InputList in;

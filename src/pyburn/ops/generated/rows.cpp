@@ -243,9 +243,9 @@ void threshold_into(const TensorHandle& out, const TensorHandle& input, const Sc
   InputList in; in.add(input);
   call_into(op::threshold, naming(op::threshold, [&] { return Threshold::from(input, threshold, value); }), in, out);
 }
-void relu6_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, relu6(input)); }
-void selu_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, selu(input)); }
-void celu_into(const TensorHandle& out, const TensorHandle& input, double alpha) { write_result(out, celu(input, alpha)); }
+void relu6_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, relu6(before_write(out, input))); }
+void selu_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, selu(before_write(out, input))); }
+void celu_into(const TensorHandle& out, const TensorHandle& input, double alpha) { write_result(out, celu(before_write(out, input), alpha)); }
 Handles<2> attention(const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const TensorHandle& mask, bool is_causal, double scale) {
   InputList in; in.add(query); in.add(key); in.add(value); in.add(mask);
   return call_array<2>(op::attention, naming(op::attention, [&] { return Attention::from(query, key, value, mask, is_causal, scale); }), in);
@@ -512,7 +512,7 @@ void lcm_into(const TensorHandle& out, const TensorHandle& input, const TensorHa
   InputList in; in.add(input); in.add(other);
   call_into(op::lcm, naming(op::lcm, [&] { return Binary::from(input, other); }), in, out);
 }
-void ldexp_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other) { write_result(out, ldexp(input, other)); }
+void ldexp_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other) { write_result(out, ldexp(before_write(out, input), other)); }
 TensorHandle view(const TensorHandle& input, DType dtype) {
   InputList in; in.add(input);
   return call(op::view_dtype, naming(op::view_dtype, [&] { return BitView::from(input, dtype); }), in);
@@ -708,9 +708,9 @@ void index_copy_into(const TensorHandle& out, const TensorHandle& input, int64_t
   InputList in; in.add(input); in.add(index); in.add(source);
   call_into(op::index_copy, naming(op::index_copy, [&] { return IndexAxis::from(input, dim, index, source); }), in, out);
 }
-void index_fill_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const Operand& value) { write_result(out, index_fill(input, dim, index, value)); }
+void index_fill_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const Operand& value) { write_result(out, index_fill(before_write(out, input), dim, index, value)); }
 void masked_select_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mask) { write_result(out, masked_select(input, mask)); }
-void masked_scatter_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mask, const TensorHandle& source) { write_result(out, masked_scatter(input, mask, source)); }
+void masked_scatter_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mask, const TensorHandle& source) { write_result(out, masked_scatter(before_write(out, input), mask, source)); }
 TensorHandle _index(const TensorHandle& input, const Tensors& indices, int64_t axis) {
   InputList in; in.add(input); in.add(indices);
   return call(op::_index, naming(op::_index, [&] { return IndexTensors::from(input, indices, axis); }), in);
@@ -728,7 +728,7 @@ void _index_put_into(const TensorHandle& out, const TensorHandle& input, const T
   call_into(op::_index_put, naming(op::_index_put, [&] { return IndexTensors::from(input, values, indices, axis, accumulate); }), in, out);
 }
 void take_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& index) { write_result(out, take(input, index)); }
-void put_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& index, const TensorHandle& source, bool accumulate) { write_result(out, put(input, index, source, accumulate)); }
+void put_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& index, const TensorHandle& source, bool accumulate) { write_result(out, put(before_write(out, input), index, source, accumulate)); }
 TensorHandle resize_axis(const TensorHandle& input, int64_t dim, int64_t input_size, int64_t output_size, const std::string& mode, bool align_corners, double scale, bool antialias) {
   InputList in; in.add(input);
   return call(op::resize_axis, naming(op::resize_axis, [&] { return Resize::from(input, dim, input_size, output_size, mode, align_corners, scale, antialias); }), in);
@@ -915,7 +915,7 @@ void bitwise_right_shift_into(const TensorHandle& out, const Operand& input, con
 }
 void isposinf_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, isposinf(input)); }
 void isneginf_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, isneginf(input)); }
-void bitwise_not_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, bitwise_not(input)); }
+void bitwise_not_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, bitwise_not(before_write(out, input))); }
 TensorHandle bmm(const TensorHandle& input, const TensorHandle& mat2) {
   InputList in; in.add(input); in.add(mat2);
   return call(op::bmm, naming(op::bmm, [&] { return NoAttrs{}; }), in);
@@ -932,11 +932,11 @@ void vdot_into(const TensorHandle& out, const TensorHandle& input, const TensorH
 void inner_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other) { write_result(out, inner(input, other)); }
 void outer_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& vec2) { write_result(out, outer(input, vec2)); }
 void ger_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& vec2) { write_result(out, ger(input, vec2)); }
-void addmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mat1, const TensorHandle& mat2, const Scalar& beta, const Scalar& alpha) { write_result(out, addmm(input, mat1, mat2, beta, alpha)); }
-void addmv_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mat, const TensorHandle& vec, const Scalar& beta, const Scalar& alpha) { write_result(out, addmv(input, mat, vec, beta, alpha)); }
-void addr_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& vec1, const TensorHandle& vec2, const Scalar& beta, const Scalar& alpha) { write_result(out, addr(input, vec1, vec2, beta, alpha)); }
-void addbmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) { write_result(out, addbmm(input, batch1, batch2, beta, alpha)); }
-void baddbmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) { write_result(out, baddbmm(input, batch1, batch2, beta, alpha)); }
+void addmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mat1, const TensorHandle& mat2, const Scalar& beta, const Scalar& alpha) { write_result(out, addmm(before_write(out, input), mat1, mat2, beta, alpha)); }
+void addmv_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mat, const TensorHandle& vec, const Scalar& beta, const Scalar& alpha) { write_result(out, addmv(before_write(out, input), mat, vec, beta, alpha)); }
+void addr_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& vec1, const TensorHandle& vec2, const Scalar& beta, const Scalar& alpha) { write_result(out, addr(before_write(out, input), vec1, vec2, beta, alpha)); }
+void addbmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) { write_result(out, addbmm(before_write(out, input), batch1, batch2, beta, alpha)); }
+void baddbmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) { write_result(out, baddbmm(before_write(out, input), batch1, batch2, beta, alpha)); }
 Handles<2> var_mean(const TensorHandle& input, const OptionalDims& dim, const std::optional<Scalar>& correction, bool keepdim) {
   InputList in; in.add(input);
   return call_array<2>(op::var_mean, naming(op::var_mean, [&] { return VarMean::from(input, dim, correction, keepdim); }), in);
@@ -1068,12 +1068,12 @@ void clamp_into(const TensorHandle& out, const TensorHandle& input, const std::o
   InputList in; in.add(input);
   call_into(op::clamp, naming(op::clamp, [&] { return Clamp::from(input, min, max); }), in, out);
 }
-void clamp_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& min, const TensorHandle& max) { write_result(out, clamp(input, min, max)); }
-void clamp_min_into(const TensorHandle& out, const TensorHandle& input, const Scalar& min) { write_result(out, clamp_min(input, min)); }
-void clamp_min_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& min) { write_result(out, clamp_min(input, min)); }
-void clamp_max_into(const TensorHandle& out, const TensorHandle& input, const Scalar& max) { write_result(out, clamp_max(input, max)); }
-void clamp_max_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& max) { write_result(out, clamp_max(input, max)); }
-void masked_fill_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mask, const Operand& value) { write_result(out, masked_fill(input, mask, value)); }
+void clamp_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& min, const TensorHandle& max) { write_result(out, clamp(before_write(out, input), min, max)); }
+void clamp_min_into(const TensorHandle& out, const TensorHandle& input, const Scalar& min) { write_result(out, clamp_min(before_write(out, input), min)); }
+void clamp_min_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& min) { write_result(out, clamp_min(before_write(out, input), min)); }
+void clamp_max_into(const TensorHandle& out, const TensorHandle& input, const Scalar& max) { write_result(out, clamp_max(before_write(out, input), max)); }
+void clamp_max_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& max) { write_result(out, clamp_max(before_write(out, input), max)); }
+void masked_fill_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mask, const Operand& value) { write_result(out, masked_fill(before_write(out, input), mask, value)); }
 TensorHandle max_pool(const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive) {
   InputList in; in.add(input);
   return call(op::max_pool, naming(op::max_pool, [&] { return MaxPool::from(input, kernel_size, stride, padding, dilation, ceil_mode, adaptive); }), in);
@@ -1252,7 +1252,7 @@ void rnn_steps_grad_into(const Handles<4>& out, const TensorHandle& grad_output,
   InputList in; in.add(grad_output); in.add(grad_cells); in.add(weight); in.add(h0); in.add(c0); in.add(output); in.add(cells); in.add(gates);
   call_array_into<4>(op::rnn_steps_grad, naming(op::rnn_steps_grad, [&] { return RnnSteps::from(grad_output, grad_cells, weight, h0, c0, output, cells, gates, cell, reverse); }), in, out);
 }
-void rrelu_into(const TensorHandle& out, const TensorHandle& input, double lower, double upper, bool training, Generator* generator) { write_result(out, rrelu(input, lower, upper, training, generator)); }
+void rrelu_into(const TensorHandle& out, const TensorHandle& input, double lower, double upper, bool training, Generator* generator) { write_result(out, rrelu(before_write(out, input), lower, upper, training, generator)); }
 TensorHandle cumsum(const TensorHandle& input, int64_t dim, std::optional<DType> dtype) {
   InputList in; in.add(input);
   return call(op::cumsum, naming(op::cumsum, [&] { return Scan::from(input, dim, dtype); }), in);
@@ -1326,9 +1326,9 @@ void scatter_reduce_into(const TensorHandle& out, const TensorHandle& input, int
   InputList in; in.add(input); in.add(index); in.add(src);
   call_into(op::scatter_reduce, naming(op::scatter_reduce, [&] { return ScatterReduce::from(input, dim, index, src, reduce, include_self); }), in, out);
 }
-void scatter_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value) { write_result(out, scatter(input, dim, index, value)); }
-void scatter_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce) { write_result(out, scatter(input, dim, index, src, reduce)); }
-void scatter_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value, const std::string& reduce) { write_result(out, scatter(input, dim, index, value, reduce)); }
+void scatter_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value) { write_result(out, scatter(before_write(out, input), dim, index, value)); }
+void scatter_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& src, const std::string& reduce) { write_result(out, scatter(before_write(out, input), dim, index, src, reduce)); }
+void scatter_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const Scalar& value, const std::string& reduce) { write_result(out, scatter(before_write(out, input), dim, index, value, reduce)); }
 void take_along_dim_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& indices, std::optional<int64_t> dim) { write_result(out, take_along_dim(input, indices, dim)); }
 TensorHandle histc(const TensorHandle& input, int64_t bins, const Scalar& min, const Scalar& max) {
   InputList in; in.add(input);
@@ -1354,8 +1354,8 @@ void _segment_reduce_into(const TensorHandle& out, const TensorHandle& input, co
   InputList in; in.add(input); in.add(lengths);
   call_into(op::_segment_reduce, naming(op::_segment_reduce, [&] { return Segments::from(input, lengths, reduce, initial); }), in, out);
 }
-void renorm_into(const TensorHandle& out, const TensorHandle& input, const Scalar& p, int64_t dim, const Scalar& maxnorm) { write_result(out, renorm(input, p, dim, maxnorm)); }
-void index_reduce_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source, const std::string& reduce, bool include_self) { write_result(out, index_reduce(input, dim, index, source, reduce, include_self)); }
+void renorm_into(const TensorHandle& out, const TensorHandle& input, const Scalar& p, int64_t dim, const Scalar& maxnorm) { write_result(out, renorm(before_write(out, input), p, dim, maxnorm)); }
+void index_reduce_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source, const std::string& reduce, bool include_self) { write_result(out, index_reduce(before_write(out, input), dim, index, source, reduce, include_self)); }
 TensorHandle softmax(const TensorHandle& input, int64_t dim, std::optional<DType> dtype) {
   InputList in; in.add(input);
   return call(op::softmax, naming(op::softmax, [&] { return Softmax::from(input, dim, dtype); }), in);
@@ -1521,7 +1521,7 @@ void igammac_into(const TensorHandle& out, const TensorHandle& input, const Tens
   InputList in; in.add(input); in.add(other);
   call_into(op::igammac, naming(op::igammac, [&] { return Binary::from(input, other); }), in, out);
 }
-void mvlgamma_into(const TensorHandle& out, const TensorHandle& input, int64_t p) { write_result(out, mvlgamma(input, p)); }
+void mvlgamma_into(const TensorHandle& out, const TensorHandle& input, int64_t p) { write_result(out, mvlgamma(before_write(out, input), p)); }
 TensorHandle exp(const TensorHandle& input) {
   InputList in; in.add(input);
   return call(op::exp, naming(op::exp, [&] { return NoAttrs{}; }), in);
@@ -1730,8 +1730,8 @@ void polygamma_into(const TensorHandle& out, int64_t n, const TensorHandle& inpu
   InputList in; in.add(input);
   call_into(op::polygamma, naming(op::polygamma, [&] { return Polygamma::from(n, input); }), in, out);
 }
-void sinc_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, sinc(input)); }
-void logit_into(const TensorHandle& out, const TensorHandle& input, std::optional<double> eps) { write_result(out, logit(input, eps)); }
+void sinc_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, sinc(before_write(out, input))); }
+void logit_into(const TensorHandle& out, const TensorHandle& input, std::optional<double> eps) { write_result(out, logit(before_write(out, input), eps)); }
 TensorHandle neg(const TensorHandle& input) {
   InputList in; in.add(input);
   return call(op::neg, naming(op::neg, [&] { return NoAttrs{}; }), in);
@@ -1812,11 +1812,11 @@ void nan_to_num_into(const TensorHandle& out, const TensorHandle& input, std::op
   InputList in; in.add(input);
   call_into(op::nan_to_num, naming(op::nan_to_num, [&] { return NanToNum::from(input, nan, posinf, neginf); }), in, out);
 }
-void square_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, square(input)); }
-void reciprocal_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, reciprocal(input)); }
-void frac_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, frac(input)); }
-void deg2rad_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, deg2rad(input)); }
-void rad2deg_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, rad2deg(input)); }
+void square_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, square(before_write(out, input))); }
+void reciprocal_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, reciprocal(before_write(out, input))); }
+void frac_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, frac(before_write(out, input))); }
+void deg2rad_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, deg2rad(before_write(out, input))); }
+void rad2deg_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, rad2deg(before_write(out, input))); }
 TensorHandle im2col(const TensorHandle& input, const Dims& kernel_size, const Dims& dilation, const Dims& padding, const Dims& stride) {
   InputList in; in.add(input);
   return call(op::im2col, naming(op::im2col, [&] { return Unfold::from(input, kernel_size, dilation, padding, stride); }), in);
