@@ -89,7 +89,9 @@ def rows_source(entries: list[Entry]) -> str:
                 lines.append("  for (size_t i = 0; i < results.size(); ++i) write_result(out[i], results[i]);")
                 lines.append("}")
             elif e.has_out:
-                arguments = [f"before_write(out, {n})" if i == 0 and e.has_inplace and e.parameters[0].type == "Tensor" else n for i, n in enumerate(names(e))]
+                arguments = names(e)
+                if e.has_inplace and e.parameters[0].type == "Tensor":
+                    arguments[0] = f"before_write(out, {arguments[0]})"
                 lines.append(f"void {into} {{ write_result(out, {e.function}({', '.join(arguments)})); }}")
             continue
         inputs = [p.name for p in e.parameters if p.type.startswith("Tensor")]

@@ -49,7 +49,9 @@ def constructor(cls: type) -> str | None:
 
 def bound(name: str, signature: str, doc: str | None, defaults: tuple | None) -> str:
     """A method of C++, from what nanobind says about it."""
-    text = re.sub(r"^def \w+", f"def {name}", signature).replace("-> object", "-> Any").replace(": object", ": Any")
+    text = (
+        re.sub(r"^def \w+", f"def {name}", signature).replace("-> object", "-> Any").replace(": object", ": Any").replace("pyburn.nn.", "")
+    )
     text = re.sub(r"\\(\d+)", lambda place: repr((defaults or ())[int(place.group(1))]), text)
     return "    " + text + (f':\n        """{doc}"""\n        ...' if doc else ": ...")
 

@@ -159,7 +159,8 @@ void bind_layers_attention(nb::module_& m) {
   bind_layer<nn::RotaryEncoding>(m,
       "Turns each pair of features of tokens (..., S, d_model) by an angle that grows with the position.\n\n>>> "
       "pyburn.nn.RotaryEncoding(8, 4)(pyburn.ones(1, 3, 4)).shape")
-      .def("apply", &nn::RotaryEncoding::apply, "input"_a, "start"_a, "The same for tokens whose first stands at position start.");
+      .def("forward_from", &nn::RotaryEncoding::forward_from, "input"_a, "start"_a,
+          "The same for tokens whose first stands at position start.");
   bind_layer<nn::SwiGLU>(m, "silu(linear_inner(x)) * linear_outer(x).\n\n>>> pyburn.nn.SwiGLU(3, 2)(pyburn.ones(4, 3)).shape");
 }
 

@@ -167,9 +167,9 @@ def test_rotary_encoding_turns_pairs() -> None:
     found = rotary(x).numpy()
     np.testing.assert_allclose(found[..., 0::2], expected.real, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(found[..., 1::2], expected.imag, rtol=1e-4, atol=1e-5)
-    close(rotary.apply(x[:, :, 2:], 2), rotary(x)[:, :, 2:])
+    close(rotary.forward_from(x[:, :, 2:], 2), rotary(x)[:, :, 2:])
     with pytest.raises(RuntimeError, match="max_sequence_length"):
-        rotary.apply(x, 5)
+        rotary.forward_from(x, 5)
     assert rotary.state_dict() == {}
 
 

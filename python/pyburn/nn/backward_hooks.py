@@ -6,7 +6,8 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._core import Tensor, is_grad_enabled
+from .. import _core
+from .._core import Tensor
 from ..autograd import Function
 
 
@@ -82,7 +83,7 @@ class BackwardHooks:
 def _watched(values: tuple, on_gradients: Callable[[tuple], tuple]) -> tuple[tuple, list[int]]:
     """The values with the tensors among them watched, and where those are; nowhere when no gradient is asked for."""
     where = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
-    if not is_grad_enabled() or not any(values[i].requires_grad for i in where):
+    if not _core.is_grad_enabled() or not any(values[i].requires_grad for i in where):
         return values, []
     changed = list(values)
     for i, tensor in zip(where, _Watch.apply(on_gradients, *[values[i] for i in where])):

@@ -100,6 +100,7 @@ from .._core import channel_shuffle as native_channel_shuffle
 from .._core import col2im as fold
 from .._core import im2col as unfold
 from . import legacy as _legacy
+from .attention import multi_head_attention_forward
 from .losses import triplet_margin_with_distance_loss
 from .pooling import (
     adaptive_max_pool1d,
@@ -112,8 +113,6 @@ from .pooling import (
     max_pool3d,
 )
 from .upsampling import upsample, upsample_bilinear, upsample_nearest
-from .attention import multi_head_attention_forward
-from .pooling import adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d, max_pool1d, max_pool2d, max_pool3d
 
 if TYPE_CHECKING:
     from collections.abc import Callable

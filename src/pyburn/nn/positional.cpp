@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "pyburn/nn/parts.h"
 #include "pyburn/nn/linear.h"
+#include "pyburn/nn/parts.h"
 #include "pyburn/ops/generated/activation.h"
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/fill.h"
@@ -55,7 +55,7 @@ RotaryEncoding::RotaryEncoding(RotaryEncodingConfig config, Placement p) : Layer
   register_buffer("sines", fn::sin(a), false);
 }
 
-TensorHandle RotaryEncoding::apply(const TensorHandle& x, int64_t start) {
+TensorHandle RotaryEncoding::forward_from(const TensorHandle& x, int64_t start) {
   const TensorHandle &cosines = tensor("cosines"), &sines = tensor("sines");
   require<ValueError>(cosines.defined() && sines.defined() && cosines.rank() == 2 && sines.shape() == cosines.shape(),
       "expected matrices of the same shape as 'cosines' and 'sines'");

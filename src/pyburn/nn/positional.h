@@ -32,8 +32,8 @@ class RotaryEncoding : public Layer<RotaryEncodingConfig> {
  public:
   explicit RotaryEncoding(RotaryEncodingConfig config, Placement placement = {});
   RotaryEncoding(RotaryEncodingConfig config, Unfilled) : Layer(std::move(config)) {}
-  TensorHandle forward(const TensorHandle& x) override { return apply(x, 0); }
-  TensorHandle apply(const TensorHandle& x, int64_t start);  // the first token stands at position `start`
+  TensorHandle forward(const TensorHandle& x) override { return forward_from(x, 0); }
+  TensorHandle forward_from(const TensorHandle& x, int64_t start);  // the first token stands at position `start`
   std::string type_name() const override { return "RotaryEncoding"; }
 };
 

@@ -2,10 +2,10 @@
 
 #include <limits>
 
-#include "pyburn/nn/parts.h"
 #include "pyburn/nn/dropout.h"
 #include "pyburn/nn/linear.h"
 #include "pyburn/nn/norm.h"
+#include "pyburn/nn/parts.h"
 #include "pyburn/ops/generated/activation.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/rearrange.h"

@@ -1,7 +1,7 @@
 #include "pyburn/nn/transformer_stack.h"
 
-#include "pyburn/nn/parts.h"
 #include "pyburn/nn/norm.h"
+#include "pyburn/nn/parts.h"
 #include "pyburn/nn/sequential.h"
 
 namespace pyburn::nn {
