@@ -8,13 +8,12 @@ from .plugins import load_library
 
 _tensor_autograd.install()
 
-from . import amp, autograd, func, inference, io, linalg, lr_scheduler, module, nn, optim, return_types, special, tensor  # noqa: E402
+from . import amp, autograd, inference, io, linalg, lr_scheduler, nn, optim, return_types, special, tensor  # noqa: E402
 from ._device import BackendKind, backends, device, get_default_device, set_default_device  # noqa: E402
 from ._random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state  # noqa: E402
 from .amp.autocast_mode import autocast, clear_autocast_cache, get_autocast_dtype, is_autocast_enabled  # noqa: E402
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
 from .io import load, save  # noqa: E402
-from .module import summary  # noqa: E402
 from .tensor import (  # noqa: E402
     Distribution,
     as_tensor,
@@ -57,8 +56,10 @@ TensorPy = Tensor
 
 def __getattr__(name: str) -> object:
     """What most programs do not need is loaded when it is asked for."""
-    if name != "config":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
-    return importlib.import_module(".config", __name__)
+    if name in ("config", "func", "module"):
+        return importlib.import_module(f".{name}", __name__)
+    if name == "summary":
+        return importlib.import_module(".nn.summary", __name__).summary
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

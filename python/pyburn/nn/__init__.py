@@ -1,5 +1,7 @@
 """Neural network modules: layers from C++, and classes of your own that subclass `Module`."""
 
+from typing import TYPE_CHECKING
+
 from . import _layers, functional
 from ._layers import *  # noqa: F403
 from .install import install
@@ -13,7 +15,6 @@ from . import (  # noqa: E402
     attention,
     conv,
     embedding,
-    graph,
     gru,
     init,
     lazy_layers,
@@ -35,6 +36,9 @@ from .transformer import (  # noqa: E402
     TransformerEncoder,
     TransformerEncoderLayer,
 )
+
+if TYPE_CHECKING:
+    from . import graph
 
 __all__ = [
     *_layers.__all__,
@@ -69,3 +73,12 @@ __all__ = [
     "transformer",
     "utils",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """What most programs do not need is loaded when it is asked for."""
+    if name != "graph":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return importlib.import_module(f"{__name__}.graph")

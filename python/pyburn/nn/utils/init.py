@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from ..._core import _nn
@@ -15,6 +14,6 @@ def skip_init(module_cls: type, *args: Any, **kwargs: Any) -> Any:
     >>> pyburn.nn.utils.skip_init(pyburn.nn.Linear, 2, 3)
     Linear(in_features=2, out_features=3, bias=True)
     """
-    if not (inspect.isclass(module_cls) and issubclass(module_cls, Module)):
+    if not (isinstance(module_cls, type) and issubclass(module_cls, Module)):
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     return _nn._without_init(module_cls, *args, **kwargs)
