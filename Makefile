@@ -82,8 +82,10 @@ sanitize: venv  ## ASan + UBSan build: C++ tests, then every operation from Pyth
 
 .PHONY: fuzz
 FUZZ_PROGRAMS ?= 1000000
-fuzz: build  ## A million random programs of views and writes, equal on every device (FUZZ_PROGRAMS=n)
+FUZZ_FILES ?= 2000000
+fuzz: build  ## Random programs of views and writes on every device (FUZZ_PROGRAMS=n), damaged files for every reader (FUZZ_FILES=n)
 	build/release/tests/fuzz/aliasing_fuzzer --programs $(FUZZ_PROGRAMS)
+	build/release/tests/fuzz/readers_fuzz --runs $(FUZZ_FILES) tests/golden/io
 
 .PHONY: bench
 bench: build peers  ## Everything against PyTorch and JAX: benchmarks/RESULTS.md (up to an hour)

@@ -1,10 +1,16 @@
 """pyburn: deep learning without the weight. A C++20 core with a Python face, in the spirit of Burn."""
 
-from . import _core, _tensor_autograd, backend
-from ._cmake import cmake_dir
-from ._core import *  # noqa: F403  (the operations, generated from their schemas)
-from ._core import Tensor, __version__
-from .plugins import load_library
+import gc as _gc
+
+# Importing makes many classes and no garbage: the collector would only walk them over and over.
+_collects = _gc.isenabled()
+_gc.disable()
+
+from . import _core, _tensor_autograd, backend  # noqa: E402
+from ._cmake import cmake_dir  # noqa: E402
+from ._core import *  # noqa: E402, F403  (the operations, generated from their schemas)
+from ._core import Tensor, __version__  # noqa: E402
+from .plugins import load_library  # noqa: E402
 
 _tensor_autograd.install()
 
@@ -52,6 +58,8 @@ from .tensor import (  # noqa: E402
 )
 
 TensorPy = Tensor
+if _collects:
+    _gc.enable()
 
 
 def __getattr__(name: str) -> object:
