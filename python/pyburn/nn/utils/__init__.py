@@ -1,6 +1,6 @@
 """Helpers around modules: clipping gradients, parametrizations, fusing layers, sequences of different lengths."""
 
-from . import parametrizations, parametrize, prune, rnn, stateless
+from . import parametrizations, parametrize, rnn, stateless
 from .clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from .convert_parameters import parameters_to_vector, vector_to_parameters
 from .fusion import fuse_conv_bn_eval, fuse_conv_bn_weights, fuse_linear_bn_eval, fuse_linear_bn_weights
@@ -21,7 +21,6 @@ __all__ = [
     "parameters_to_vector",
     "parametrizations",
     "parametrize",
-    "prune",
     "remove_spectral_norm",
     "remove_weight_norm",
     "rnn",
@@ -31,3 +30,12 @@ __all__ = [
     "vector_to_parameters",
     "weight_norm",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Pruning is loaded when it is asked for."""
+    if name != "prune":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return importlib.import_module(".prune", __name__)
