@@ -378,3 +378,26 @@ def test_python_module_inside_sequential_lives_as_long_as_needed():
     del net
     gc.collect()
     assert child(pyburn.ones(1, 2)).shape == (1, 4)
+
+
+def test_names_of_users():
+    class Wrapper(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.config = {"width": 2}  # a name that models like to use
+            self.inner = nn.Linear(2, 3)
+            self.add_module("level_1", nn.ReLU())
+
+        def __getattr__(self, name):
+            try:
+                return super().__getattr__(name)
+            except AttributeError:
+                return getattr(super().__getattr__("inner"), name)
+
+    wrapper = Wrapper()
+    assert wrapper.config == {"width": 2} and wrapper.out_features == 3
+    assert wrapper.__getattr__("level_1") is wrapper.level_1
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        wrapper.nothing  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        nn.Sequential(nn.ReLU()).nothing  # noqa: B018

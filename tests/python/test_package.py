@@ -56,6 +56,8 @@ start = time.process_time()
 import pyburn
 print(time.process_time() - start, "numpy" in sys.modules)
 """
-    runs = [subprocess.run([sys.executable, "-c", program], check=True, stdout=subprocess.PIPE, text=True).stdout.split() for _ in range(15)]
+    runs = [
+        subprocess.run([sys.executable, "-c", program], check=True, stdout=subprocess.PIPE, text=True).stdout.split() for _ in range(15)
+    ]
     assert min(float(seconds) for seconds, _ in runs) < 0.05
     assert all(numpy == "False" for _, numpy in runs)

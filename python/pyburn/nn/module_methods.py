@@ -11,6 +11,8 @@ from .._core._nn import Module
 from .module_registry import BUFFER, MODULE, PARAMETER, RegistryView
 from .parameter import Parameter
 
+_attribute = Module.__getattribute__  # of C++: registry, instance and class, options
+
 # What the methods below may ask of `self`: everything, as far as type checkers are concerned.
 _Bound: Any = object
 
@@ -356,10 +358,9 @@ class ModuleMethods(_Bound):
     def backend(self, device: Any) -> None:
         self.to(device=device)
 
-    @property
-    def config(self) -> dict[str, Any]:
-        """The options this layer was made with."""
-        return self._config()
+    def __getattr__(self, name: str) -> Any:
+        """What registry and options hold, for those who ask past `getattr`: subclasses that wrap a module, and indirect names."""
+        return _attribute(self, name)
 
     # ---- printing and copies
 
