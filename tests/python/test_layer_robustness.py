@@ -63,7 +63,7 @@ def call(layer: Any) -> None:
 
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: repr(make()).splitlines()[0])
 def test_nonsense_raises_or_works(make: Any) -> None:
-    for name, value in make().config.items():
+    for name, value in make()._config().items():
         tried: list[Any] = [not value] if isinstance(value, bool) else []
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             tried = NONSENSE_NUMBERS

@@ -237,7 +237,7 @@ def test_gradients_and_freezing():
 def test_options():
     conv = nn.Conv2d(2, 4, 3, padding="same")
     assert conv.padding == "same" and conv.kernel_size == (3, 3) and conv.in_channels == 2
-    assert json.loads(json.dumps(conv.config))["kernel_size"] == [3, 3]
+    assert json.loads(json.dumps(conv._config()))["kernel_size"] == [3, 3]
     norm = nn.BatchNorm2d(2)
     norm.momentum = None
     assert norm.momentum is None and "momentum=None" in repr(norm)
