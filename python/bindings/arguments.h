@@ -97,6 +97,7 @@ extern const PyType_Slot tensor_protocol_slots[];  // text, truth, length, itera
 extern const PyType_Slot tensor_index_slots[];     // x[...] and x[...] = y
 extern const PyType_Slot tensor_buffer_slots[];    // memory as other libraries see it
 PyObject* make_size(const Dims& d);                // a pyburn.Size
+bool is_size(PyObject* p);
 bool make_size_type(PyObject* module);
 // A tensor from numbers, nested sequences, arrays or a tensor; the dtype is that of the data when none is given.
 PyObject* tensor_from_data(PyObject* data, std::optional<DType> dtype, Device* device);

@@ -64,6 +64,8 @@ PyMethodDef methods[] = {
 
 }  // namespace
 
+bool is_size(PyObject* p) { return PyObject_TypeCheck(p, size_type); }
+
 PyObject* make_size(const Dims& d) {
   PyObject* size = size_type->tp_alloc(size_type, Py_ssize_t(d.size()));
   for (int64_t i = 0; size && i < d.size(); ++i) PyTuple_SET_ITEM(size, Py_ssize_t(i), PyLong_FromLongLong(d[i]));

@@ -6,6 +6,7 @@
 
 #include "arguments.h"
 #include "pyburn/decorators/autodiff/history.h"
+#include "pyburn/ops/generated/fill.h"
 
 namespace pyburn::python {
 
@@ -57,27 +58,33 @@ int clear(PyObject* self) {
   return 0;
 }
 
-// Tensor(data): as pyburn.tensor; subclasses in Python call Tensor.__new__(cls, tensor).
+// Sizes: Tensor(2, 3), Tensor(x.shape).
+bool are_sizes(PyObject* args) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i)
+    if (!PyLong_CheckExact(PyTuple_GET_ITEM(args, i))) return PyTuple_GET_SIZE(args) == 1 && is_size(PyTuple_GET_ITEM(args, 0));
+  return true;
+}
+
+// Tensor(data) and Tensor(2, 3), in the default dtype, as older PyTorch code makes tensors; subclasses in Python call
+// Tensor.__new__(cls, tensor).
 PyObject* create(PyTypeObject* type, PyObject* args, PyObject* keywords) {
-  if (type == tensor_type && (PyTuple_GET_SIZE(args) > 1 || keywords)) {  // subclasses may have parameters of their own
-    PyErr_SetString(PyExc_TypeError,
-        "Tensor() takes its data only; pyburn.tensor(data, dtype=..., device=...) takes more, pyburn.empty(...) takes sizes");
+  const Py_ssize_t count = PyTuple_GET_SIZE(args);
+  if (type == tensor_type && ((count > 1 && !are_sizes(args)) || keywords)) {  // subclasses may have parameters of their own
+    PyErr_SetString(PyExc_TypeError, "Tensor() takes data or sizes; pyburn.tensor(data, dtype=..., device=...) takes more");
     return nullptr;
   }
-  if (PyTuple_GET_SIZE(args) >= 1 && is_tensor(PyTuple_GET_ITEM(args, 0))) {
+  if (count >= 1 && is_tensor(PyTuple_GET_ITEM(args, 0))) {
     const TensorHandle& source = unwrap(PyTuple_GET_ITEM(args, 0));
     return wrap_as(type, alias(source, source.layout()));
   }
-  Object module(PyImport_ImportModule("pyburn"));
-  if (!module) return nullptr;
-  if (PyTuple_GET_SIZE(args) == 0) {
-    Object made(PyObject_CallMethod(module.get(), "zeros", "i", 0));
-    if (!made || type == tensor_type) return made.release();
-    return wrap_as(type, alias(unwrap(made.get()), unwrap(made.get()).layout()));
+  Object made;
+  try {
+    if (are_sizes(args)) made = Object(wrap(fn::empty(count ? to_dims(args) : Dims{0})));
+    else made = Object(tensor_from_data(PyTuple_GET_ITEM(args, 0), default_dtype(), nullptr));
+  } catch (...) {
+    set_python_error();
+    return nullptr;
   }
-  Object function(PyObject_GetAttrString(module.get(), "tensor"));
-  if (!function) return nullptr;
-  Object made(PyObject_CallOneArg(function.get(), PyTuple_GET_ITEM(args, 0)));
   if (!made || type == tensor_type) return made.release();
   const TensorHandle& source = unwrap(made.get());
   return wrap_as(type, alias(source, source.layout()));

@@ -110,7 +110,18 @@ class Maker:
     def names(self) -> dict[str, Any]:
         makers = {name: getattr(self, name) for name in ("t", "positive", "unit", "signs", "ints", "mask")}
         dtypes = {name: getattr(self.framework, name) for name in ("float32", "float64", "int64", "bool")}
-        return {**vars(self.framework.nn), **makers, **dtypes, "nn": self.framework.nn, "tensor": self.framework.tensor, "math": math}
+        import importlib
+
+        graph = {} if self.framework.__name__ == "torch" else {"graph": importlib.import_module("pyburn.nn.graph")}
+        return {
+            **vars(self.framework.nn),
+            **graph,
+            **makers,
+            **dtypes,
+            "nn": self.framework.nn,
+            "tensor": self.framework.tensor,
+            "math": math,
+        }
 
 
 def as_numpy(x: Any) -> np.ndarray:

@@ -401,3 +401,25 @@ def test_names_of_users():
         wrapper.nothing  # noqa: B018
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         nn.Sequential(nn.ReLU()).nothing  # noqa: B018
+
+
+def test_data_parallel_runs_the_module():
+    layer = nn.Linear(2, 3)
+    model = nn.DataParallel(layer, device_ids=[0])
+    x = pyburn.ones(4, 2)
+    assert pyburn.equal(model(x), layer(x)) and pyburn.equal(nn.parallel.data_parallel(layer, x), layer(x))
+    assert list(model.state_dict()) == ["module.weight", "module.bias"] and model.module is layer
+
+
+def test_tensors_as_older_code_makes_them():
+    assert pyburn.Tensor(2, 3).shape == (2, 3) and pyburn.Tensor(5).shape == (5,) and pyburn.Tensor().shape == (0,)
+    assert pyburn.Tensor(pyburn.ones(2, 4).shape).shape == (2, 4)
+    assert pyburn.Tensor([1, 2]).dtype == pyburn.float32 and pyburn.Tensor([1, 2]).tolist() == [1.0, 2.0]
+    with pytest.raises(TypeError, match="data or sizes"):
+        pyburn.Tensor(2, 3.5)
+
+
+def test_dropout_of_channels_takes_what_pytorch_takes():
+    assert nn.Dropout2d()(pyburn.ones(4, 8)).shape == (4, 8)
+    with pytest.raises(RuntimeError, match="axes"):
+        nn.Dropout1d()(pyburn.ones(4))

@@ -21,6 +21,7 @@ from . import (  # noqa: E402
     linear,
     loss,
     norm,
+    parallel,
     pool,
     rnn,
     transformer,
@@ -28,6 +29,7 @@ from . import (  # noqa: E402
 )
 from .lazy_layers import *  # noqa: E402, F403
 from .loss import AdaptiveLogSoftmaxWithLoss, TripletMarginWithDistanceLoss  # noqa: E402
+from .parallel import DataParallel  # noqa: E402
 from .parameter_containers import ParameterDict, ParameterList  # noqa: E402
 from .transformer import (  # noqa: E402
     Transformer,
@@ -45,6 +47,7 @@ __all__ = [
     *lazy_layers.__all__,
     "AdaptiveLogSoftmaxWithLoss",
     "Buffer",
+    "DataParallel",
     "LazyModuleMixin",
     "Parameter",
     "ParameterDict",
@@ -68,6 +71,7 @@ __all__ = [
     "linear",
     "loss",
     "norm",
+    "parallel",
     "pool",
     "rnn",
     "transformer",

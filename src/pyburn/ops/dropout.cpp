@@ -80,9 +80,11 @@ TensorHandle channels_dropped_by(const Rule& r, const TensorHandle& x, int64_t a
 }
 TensorHandle dropout_of_channels(const TensorHandle& x, double p, bool training, bool inplace, int spatial) {
   check_probability(p);
-  require(x.rank() == spatial + 1 || x.rank() == spatial + 2, "expected {} or {} axes: got {}", spatial + 1, spatial + 2, x.shape());
+  const bool fits = x.rank() == spatial + 1 || x.rank() == spatial + 2;
+  // PyTorch takes other ranks too, but for sequences, and then drops along the first two axes.
+  require(fits || (spatial > 1 && x.rank() >= 2), "expected {} or {} axes: got {}", spatial + 1, spatial + 2, x.shape());
   if (!training || p == 0) return x;
-  return placed(x, channels_dropped_by(plain_rule(p), x, x.rank() - spatial), inplace);
+  return placed(x, channels_dropped_by(plain_rule(p), x, fits ? x.rank() - spatial : 2), inplace);
 }
 }  // namespace
 
