@@ -173,6 +173,7 @@ MultiheadAttention::MultiheadAttention(MultiheadAttentionConfig config, Placemen
   require<ValueError>(c.embed_dim > 0 && c.num_heads > 0,
       "embed_dim and num_heads must be greater than 0, got embed_dim={} and num_heads={} instead", c.embed_dim, c.num_heads);
   require<ValueError>(c.embed_dim % c.num_heads == 0, "embed_dim must be divisible by num_heads: got {} and {}", c.embed_dim, c.num_heads);
+  check_size(c.embed_dim, "embed_dim");
   const int64_t e = c.embed_dim;
   if (!c.kdim) c.kdim = e;
   if (!c.vdim) c.vdim = e;

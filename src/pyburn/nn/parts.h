@@ -18,4 +18,10 @@ inline TensorHandle needed(const Module& m, std::string_view name) {
   return t;
 }
 
+// A number of features, layers or the like: positive, and small enough to be multiplied.
+inline void check_size(int64_t n, const char* name) {
+  require<ValueError>(n > 0, "{} must be greater than zero: got {}", name, n);
+  require<ValueError>(n < int64_t(1) << 32, "{} is too large: got {}", name, n);
+}
+
 }  // namespace pyburn::nn

@@ -17,9 +17,9 @@ namespace {
 bool has_cells(const Recurrence& r) { return std::string_view(r.cell) == "lstm"; }
 
 void check(const Recurrence& r) {
-  require<ValueError>(r.input_size > 0, "input_size must be greater than zero: got {}", r.input_size);
-  require<ValueError>(r.hidden_size > 0, "hidden_size must be greater than zero: got {}", r.hidden_size);
-  require<ValueError>(r.num_layers > 0, "num_layers must be greater than zero: got {}", r.num_layers);
+  check_size(r.input_size, "input_size");
+  check_size(r.hidden_size, "hidden_size");
+  check_size(r.num_layers, "num_layers");
   require<ValueError>(r.dropout >= 0 && r.dropout <= 1,
       "dropout should be a number in range [0, 1] representing the probability of an element being zeroed: got {}", r.dropout);
   require<ValueError>(r.proj_size >= 0, "proj_size should be a positive integer or zero to disable projections: got {}", r.proj_size);

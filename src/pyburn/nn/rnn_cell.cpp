@@ -12,7 +12,7 @@ namespace pyburn::nn {
 template <class C>
 RecurrentCell<C>::RecurrentCell(C config, Placement p) : Layer<C>(std::move(config)) {
   const C& c = this->config_;
-  require<ValueError>(c.hidden_size > 0, "hidden_size must be greater than zero: got {}", c.hidden_size);
+  check_size(c.hidden_size, "hidden_size");
   const int64_t rows = C::gates * c.hidden_size;
   this->register_parameter("weight_ih", Parameter(fn::empty({rows, c.input_size}, p.dtype, p.device)));
   this->register_parameter("weight_hh", Parameter(fn::empty({rows, c.hidden_size}, p.dtype, p.device)));
