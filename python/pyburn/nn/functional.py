@@ -101,8 +101,8 @@ from .._core import col2im as fold
 from .._core import im2col as unfold
 from . import legacy as _legacy
 from .attention import multi_head_attention_forward
-from .losses import triplet_margin_with_distance_loss
-from .pooling import (
+from .loss_functions import triplet_margin_with_distance_loss
+from .pool_functions import (
     adaptive_max_pool1d,
     adaptive_max_pool2d,
     adaptive_max_pool3d,

@@ -33,7 +33,7 @@ from ._layers import (
     TripletMarginLoss,
 )
 from .adaptive_softmax import AdaptiveLogSoftmaxWithLoss
-from .losses import triplet_margin_with_distance_loss
+from .loss_functions import triplet_margin_with_distance_loss
 
 
 class TripletMarginWithDistanceLoss(Module):
