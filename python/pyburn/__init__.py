@@ -14,7 +14,7 @@ from .plugins import load_library  # noqa: E402
 
 _tensor_autograd.install()
 
-from . import amp, autograd, inference, io, linalg, lr_scheduler, nn, optim, return_types, special, tensor  # noqa: E402
+from . import amp, autograd, inference, io, linalg, nn, optim, return_types, special, tensor  # noqa: E402
 from ._device import BackendKind, backends, device, get_default_device, set_default_device  # noqa: E402
 from ._random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state  # noqa: E402
 from .amp.autocast_mode import autocast, clear_autocast_cache, get_autocast_dtype, is_autocast_enabled  # noqa: E402
@@ -66,7 +66,7 @@ def __getattr__(name: str) -> object:
     """What most programs do not need is loaded when it is asked for."""
     import importlib
 
-    if name in ("config", "func", "module"):
+    if name in ("config", "func", "lr_scheduler", "module"):
         return importlib.import_module(f".{name}", __name__)
     if name == "summary":
         return importlib.import_module(".nn.summary", __name__).summary
