@@ -16,8 +16,10 @@ class CpuTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     register_operations(OpTable::global());
+    before_ = &default_device();
     set_default_device(device_of(Ref<Backend>(&cpu_backend())));
   }
+  static void TearDownTestSuite() { set_default_device(*before_); }  // other suites of the process want gradients
   ~CpuTest() override { set_num_threads(default_num_threads()); }
 
   static Tensor from_values(const Shape& shape, const std::vector<double>& v, DType dtype = DType::float32) {
@@ -38,6 +40,7 @@ class CpuTest : public testing::Test {
   }
 
  private:
+  static inline Device* before_ = nullptr;
   std::mt19937 random_{7};
 };
 
