@@ -87,6 +87,10 @@ fuzz: build  ## Random programs of views and writes on every device (FUZZ_PROGRA
 	build/release/tests/fuzz/aliasing_fuzzer --programs $(FUZZ_PROGRAMS)
 	build/release/tests/fuzz/readers_fuzz --runs $(FUZZ_FILES) tests/golden/io
 
+.PHONY: fuzz-coverage
+fuzz-coverage: build  ## How much of each file reader the fuzzer reaches
+	$(VENV)/bin/python tools/reader_coverage.py --jobs $(JOBS)
+
 .PHONY: bench
 bench: build peers  ## Everything against PyTorch and JAX: benchmarks/RESULTS.md (up to an hour)
 	$(VENV)/bin/python benchmarks/run.py

@@ -11,6 +11,8 @@
 namespace pyburn::io {
 namespace {
 
+namespace fs = std::filesystem;
+
 // Wide elements first, so that every tensor is aligned; then by name, so that equal models give equal files.
 Snapshots in_file_order(Snapshots tensors) {
   std::stable_sort(tensors.begin(), tensors.end(), [](const auto& a, const auto& b) {
@@ -38,6 +40,18 @@ std::string header_of(const Snapshots& tensors, const TextMap& metadata) {
   return text;
 }
 
+// model.safetensors.index.json -> model-00001-of-00003.safetensors
+std::string shard_name(const fs::path& index, size_t i, size_t count) {
+  std::string stem = index.filename().string();
+  for (const char* end : {".json", ".index", ".safetensors"})
+    if (stem.ends_with(end)) stem.resize(stem.size() - std::string_view(end).size());
+  const auto digits = [](size_t v) {
+    const std::string text = std::to_string(v);
+    return std::string(text.size() < 5 ? 5 - text.size() : 0, '0') + text;
+  };
+  return stem + "-" + digits(i + 1) + "-of-" + digits(count) + ".safetensors";
+}
+
 }  // namespace
 
 void write_safetensors(const Snapshots& tensors, ByteSink& sink, const TextMap& metadata) {
@@ -51,6 +65,29 @@ void write_safetensors(const Snapshots& tensors, ByteSink& sink, const TextMap& 
 void save_safetensors(const TensorList& tensors, const std::filesystem::path& path, const TextMap& metadata) {
   const Snapshots list = snapshots_of(tensors);
   atomic_write(path, [&](AtomicFile& file) { write_safetensors(list, file, metadata); });
+}
+
+void save_safetensors_sharded(const Snapshots& tensors, const fs::path& path, uint64_t largest, const TextMap& metadata) {
+  std::vector<Snapshots> shards(1);
+  uint64_t used = 0, total = 0;
+  for (const Snapshot& t : tensors) {
+    const uint64_t bytes = size_in_bytes(t.meta, t.name);
+    if (!shards.back().empty() && used + bytes > largest) shards.emplace_back(), used = 0;
+    shards.back().push_back(t);
+    used += bytes, total += bytes;
+  }
+  Json index = {{"metadata", metadata}, {"weight_map", Json::object()}};
+  index["metadata"]["total_size"] = total;
+  for (size_t i = 0; i < shards.size(); ++i) {
+    const std::string name = shard_name(path, i, shards.size());
+    for (const Snapshot& t : shards[i]) {
+      require<ValueError>(!index["weight_map"].contains(t.name), "[safetensors] a name is used twice or reserved: got '{}'", t.name);
+      index["weight_map"][t.name] = name;
+    }
+    atomic_write(path.parent_path() / name, [&](AtomicFile& file) { write_safetensors(shards[i], file, {{"format", "pt"}}); });
+  }
+  const std::string text = index.dump(2) + "\n";
+  atomic_write(path, [&](AtomicFile& file) { file.write(std::as_bytes(std::span(text))); });
 }
 
 }  // namespace pyburn::io

@@ -1,0 +1,58 @@
+"""How much of each file reader the fuzzer reaches: `make fuzz-coverage` prints a table and fails below 90 % of the lines of a reader.
+
+Only `src/pyburn/io` is compiled again, with gcc's counters, into a fuzzer of its own; the rest is the library of the release build.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+READERS = ("bundle_read", "checkpoint_read", "inflate", "npy_read", "pickle_names", "pickle_read", "safetensors_index",
+           "safetensors_read", "zip_read", "byte_cursor", "fields_json")  # fmt: skip
+LEAST = 90.0
+
+
+def compile_counted(source: Path, folder: Path) -> None:
+    command = [os.environ.get("CXX", "g++"), "-std=c++20", "-O1", "--coverage", "-fPIC", f"-I{ROOT / 'src'}", "-c", source]
+    subprocess.run([*command, "-o", folder / f"{source.stem}.o"], check=True, cwd=folder)
+
+
+def covered(name: str, folder: Path) -> float:
+    report = subprocess.run(["gcov", "--no-output", f"{name}.gcda"], check=True, cwd=folder, stdout=subprocess.PIPE, text=True).stdout
+    found = re.search(rf"io/{name}\.cpp'\nLines executed:([\d.]+)%", report)
+    return float(found[1]) if found else 0.0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--library", type=Path, default=ROOT / "build" / "release", help="the folder of libpyburn.so")
+    parser.add_argument("--runs", type=int, default=2000, help="damaged files per good file")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    arguments = parser.parse_args()
+    library = arguments.library.resolve()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        sources = [*sorted((ROOT / "src" / "pyburn" / "io").glob("*.cpp")), ROOT / "tests" / "fuzz" / "readers_fuzz.cpp"]
+        with ThreadPoolExecutor(arguments.jobs) as pool:
+            list(pool.map(lambda source: compile_counted(source, folder), sources))
+        objects = [folder / f"{source.stem}.o" for source in sources]
+        link = ["g++", "--coverage", *objects, f"-L{library}", "-lpyburn", f"-Wl,-rpath,{library}", "-o", folder / "fuzz"]
+        subprocess.run(link, check=True)
+        fuzz = [folder / "fuzz", "--runs", str(arguments.runs), ROOT / "tests" / "golden" / "io"]
+        subprocess.run(fuzz, check=True, cwd=folder, stdout=subprocess.DEVNULL)
+        shares = {reader: covered(reader, folder) for reader in READERS}
+    for reader, share in shares.items():
+        print(f"{reader:20} {share:6.1f} %{'' if share >= LEAST else '   below the aim'}")
+    return int(min(shares.values()) < LEAST)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
