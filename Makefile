@@ -66,6 +66,7 @@ demo: build  ## Train a small CNN on handwritten digits, with a picture of its p
 
 .PHONY: test
 test: build  ## Release build, C++ tests, Python tests
+	@tools/system_packages.sh test
 	ctest --preset release --parallel $(JOBS)
 	$(VENV)/bin/python -m pytest $(PYTEST_ARGS)
 

@@ -164,7 +164,7 @@ HWY_INLINE float atan2_of(float y, float x) {
   const double v = std::abs(y) == float(kInfinity) ? std::copysign(1.0, double(y)) : far ? std::copysign(0.0, double(y)) : double(y);
   const double at_zero = std::copysign(std::signbit(x) ? kPi : 0.0, double(y));
   const double angle = u == 0 && v == 0 ? at_zero : wide_angle(v, u);
-  return float((x != x) | (y != y) ? kNaN : angle);
+  return float(((x != x) | (y != y)) ? kNaN : angle);
 }
 // For moderate angles, as sin and cos.
 HWY_INLINE float tan_of(float x) {
