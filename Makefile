@@ -46,7 +46,7 @@ peers: $(PEERS)/.ready  ## PyTorch, ONNX Runtime and JAX in .venv-peers, to comp
 
 $(PEERS)/.ready:
 	$(PYTHON) -m venv $(PEERS)
-	$(PEERS)/bin/python -m pip install --quiet numpy torch onnxruntime jax
+	$(PEERS)/bin/python -m pip install --quiet numpy scipy torch torchvision onnx onnxruntime jax safetensors transformers
 	@touch $@
 
 # --- build ---------------------------------------------------------------------------------------------------------------

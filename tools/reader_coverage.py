@@ -21,8 +21,8 @@ LEAST = 90.0
 
 
 def compile_counted(source: Path, folder: Path) -> None:
-    command = [os.environ.get("CXX", "g++"), "-std=c++20", "-O1", "--coverage", "-fPIC", f"-I{ROOT / 'src'}", "-c", source]
-    subprocess.run([*command, "-o", folder / f"{source.stem}.o"], check=True, cwd=folder)
+    command = [os.environ.get("CXX", "g++"), "-std=c++20", "-O1", "--coverage", "-fPIC", f"-I{ROOT / 'src'}"]
+    subprocess.run([*command, "-c", str(source), "-o", str(folder / f"{source.stem}.o")], check=True, cwd=folder)
 
 
 def covered(name: str, folder: Path) -> float:
@@ -43,11 +43,11 @@ def main() -> int:
         sources = [*sorted((ROOT / "src" / "pyburn" / "io").glob("*.cpp")), ROOT / "tests" / "fuzz" / "readers_fuzz.cpp"]
         with ThreadPoolExecutor(arguments.jobs) as pool:
             list(pool.map(lambda source: compile_counted(source, folder), sources))
-        objects = [folder / f"{source.stem}.o" for source in sources]
-        link = ["g++", "--coverage", *objects, f"-L{library}", "-lpyburn", f"-Wl,-rpath,{library}", "-o", folder / "fuzz"]
-        subprocess.run(link, check=True)
-        fuzz = [folder / "fuzz", "--runs", str(arguments.runs), ROOT / "tests" / "golden" / "io"]
-        subprocess.run(fuzz, check=True, cwd=folder, stdout=subprocess.DEVNULL)
+        objects = [str(folder / f"{source.stem}.o") for source in sources]
+        fuzz = str(folder / "fuzz")
+        subprocess.run(["g++", "--coverage", *objects, f"-L{library}", "-lpyburn", f"-Wl,-rpath,{library}", "-o", fuzz], check=True)
+        runs = [fuzz, "--runs", str(arguments.runs), str(ROOT / "tests" / "golden" / "io")]
+        subprocess.run(runs, check=True, cwd=folder, stdout=subprocess.DEVNULL)
         shares = {reader: covered(reader, folder) for reader in READERS}
     for reader, share in shares.items():
         print(f"{reader:20} {share:6.1f} %{'' if share >= LEAST else '   below the aim'}")
