@@ -1,0 +1,209 @@
+"""Run: a folder that holds all there is to know about one training."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .append_file import AppendFile, replace_text
+from .environment import environment
+from .events import EventWriter
+from .plain_values import number, plain
+from .samples import write_samples
+from .scalar_files import KINDS, ScalarFiles
+
+FORMAT = 1
+STATES = ("running", "paused", "finished", "stopped", "failed")
+_FLUSH_SECONDS = 1.0
+_STATUS_SECONDS = 2.0
+
+
+class Run:
+    """A folder for the numbers, tables, samples and checkpoints of one training, for any loop.
+
+    A folder that holds a run already is refused unless `resume` gives the step to go on from (or True: after its last line). What
+    cannot be written because the disk is full waits in memory, is tried again, and a warning says so.
+
+    >>> with pyburn.train.Run("runs/first", config={"lr": 0.1}) as run:
+    ...     for step in range(3):
+    ...         run.log({"loss": 1 / (step + 1)}, step=step)
+    >>> pyburn.train.read_run("runs/first").series("step", "train", "loss")[:, 3].tolist()
+    [1.0, 0.5, 0.3333333333333333]
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        config: Any = None,
+        name: str | None = None,
+        tensorboard: bool = True,
+        resume: bool | int = False,
+    ) -> None:
+        self.folder = Path(folder)
+        exists = (self.folder / "run.json").exists()
+        if exists and resume is False:
+            raise FileExistsError(
+                f"[Run] {self.folder} holds a run already: resume it, choose another folder, or let Run.create find a new name"
+            )
+        (self.folder / "checkpoints").mkdir(parents=True, exist_ok=True)
+        before = json.loads((self.folder / "run.json").read_text(encoding="utf-8")) if exists else {}
+        self.status: dict[str, Any] = {
+            "format": FORMAT,
+            "name": name or before.get("name") or self.folder.resolve().name,
+            "state": "running",
+            "created": before.get("created", time.time()),
+            "updated": time.time(),
+            "finished": None,
+            "pid": os.getpid(),
+            "host": socket.gethostname(),
+            "resumes": before.get("resumes", 0) + (1 if exists else 0),
+            "epoch": 0,
+            "epochs": None,
+            "batch": 0,
+            "batches": None,
+            "step": 0,
+            "message": "",
+            "resume_with": before.get("resume_with"),
+            "metrics": before.get("metrics", {}),
+            "best": before.get("best", {}),
+        }
+        self.tell: Callable[[str], None] = lambda text: warnings.warn(text, RuntimeWarning, stacklevel=3)
+        self._scalars = ScalarFiles(self.folder)
+        self._tables = AppendFile(self.folder / "tables.jsonl")
+        self._log = AppendFile(self.folder / "log.txt")
+        if exists and resume is not True:
+            self._scalars.cut_after(resume)
+            _cut_lines(self._tables.path, resume)
+        self._events = EventWriter(self.folder, from_step=int(resume) + 1 if exists and resume is not True else None) if tensorboard else None
+        self._told = ""
+        self._flushed = self._noted = 0.0
+        if config is not None or not exists:
+            replace_text(self.folder / "config.json", json.dumps(plain(config if config is not None else {}), indent=2) + "\n")
+        replace_text(self.folder / "environment.json", json.dumps(plain(environment()), indent=2) + "\n")
+        (self.folder / "stop").unlink(missing_ok=True)
+        self.update()
+
+    @staticmethod
+    def create(root: str | os.PathLike[str] = "runs", name: str = "run", **options: Any) -> Run:
+        """A new folder below `root`, named after `name` and the time."""
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        for number_ in range(1000):
+            folder = Path(root) / (f"{name}-{stamp}" + (f"-{number_}" if number_ else ""))
+            try:
+                folder.mkdir(parents=True)
+            except FileExistsError:
+                continue
+            return Run(folder, **options)
+        raise FileExistsError(f"[Run] no free name below {root}")
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if self.status["state"] in ("running", "paused"):
+            state = "finished" if error is None else "stopped" if isinstance(error, KeyboardInterrupt) else "failed"
+            self.finish(state, "" if error is None else f"{type(error).__name__}: {error}")
+
+    def __repr__(self) -> str:
+        return f"Run({os.fspath(self.folder)!r}, state={self.status['state']!r}, step={self.status['step']})"
+
+    @property
+    def seconds(self) -> float:
+        """Since the run was created, pauses between resumes included."""
+        return time.time() - self.status["created"]
+
+    def log(self, values: Mapping[str, Any], *, step: int, epoch: int = 0, split: str = "train", kind: str = "step") -> None:
+        """Notes numbers: of one step ("step"), or over a whole pass over a split ("epoch")."""
+        if kind not in KINDS:
+            raise ValueError(f"[Run.log] kind must be 'step' or 'epoch': got {kind!r}")
+        numbers = {name: number(value) for name, value in values.items()}
+        self._scalars.add(numbers, kind=kind, split=split, epoch=epoch, step=step, time=self.seconds)
+        if self._events is not None:
+            prefix = "epoch_" if kind == "epoch" else ""
+            self._events.scalars({f"{name}/{prefix}{split}": value for name, value in numbers.items()}, step)
+        if split != "system":
+            self.status["step"], self.status["epoch"] = step, epoch
+        self.tick()
+
+    def log_table(self, name: str, table: Mapping[str, Any], *, step: int, epoch: int = 0, split: str = "valid") -> None:
+        """Notes a result that is no number, such as a confusion matrix: a dict with a "type" and what JSON can hold."""
+        line = {"name": name, "split": split, "epoch": epoch, "step": step, "time": round(self.seconds, 3), **plain(dict(table))}
+        self._tables.add(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+        self.tick()
+
+    def log_samples(self, samples: Sequence[Mapping[str, Any]], *, step: int, epoch: int = 0, split: str = "valid") -> None:
+        """Writes examples with their targets and predictions below predictions/; see `docs/runs.md`."""
+        try:
+            write_samples(self.folder / "predictions", samples, step=step, epoch=epoch, split=split)
+        except OSError as error:
+            self._complain(error)
+
+    def write(self, text: str) -> None:
+        """Adds a line to log.txt."""
+        self._log.add(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n".encode())
+        self.tick()
+
+    def update(self, **status: Any) -> None:
+        """Changes run.json at once."""
+        self.status.update(status)
+        self.status["updated"] = self._noted = time.time()
+        try:
+            replace_text(self.folder / "run.json", json.dumps(plain(self.status), indent=2) + "\n")
+        except OSError as error:
+            self._complain(error)
+
+    def tick(self) -> None:
+        """Writes what waits, at most once a second; loops that log often need not call it."""
+        now = time.time()
+        if now - self._flushed >= _FLUSH_SECONDS:
+            self.flush()
+        if now - self._noted >= _STATUS_SECONDS:
+            self.update()
+
+    def flush(self) -> bool:
+        """Writes what waits. False if the disk refused; it is kept for the next time."""
+        self._flushed = time.time()
+        errors = [self._scalars.flush(), self._tables.flush(), self._log.flush(), self._events.flush() if self._events else None]
+        error = next((e for e in errors if e is not None), None)
+        if error is not None:
+            self._complain(error)
+        else:
+            self._told = ""
+        return error is None
+
+    def stop_requested(self) -> bool:
+        """Whether somebody has put a file called `stop` into the folder."""
+        return (self.folder / "stop").exists()
+
+    def finish(self, state: str = "finished", message: str = "", *, report: bool = True) -> None:
+        """Writes everything, the report, and how it ended."""
+        if state not in STATES:
+            raise ValueError(f"[Run.finish] state must be one of {', '.join(STATES)}: got {state!r}")
+        self.flush()
+        self.update(state=state, message=message, finished=time.time())
+        if report:
+            from .report import write_report
+
+            try:
+                write_report(self.folder)
+            except OSError as error:
+                self._complain(error)
+
+    def _complain(self, error: OSError) -> None:
+        """Once per kind of trouble, not once a second."""
+        if self._told != str(error):
+            self._told = str(error)
+            self.tell(f"the run cannot be written to {self.folder}: {error}. What waits is kept in memory and tried again.")
+
+
+def _cut_lines(path: Path, step: int) -> None:
+    if path.exists():
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        replace_text(path, "".join(line for line in lines if line.endswith("\n") and json.loads(line)["step"] <= step))

@@ -1,0 +1,42 @@
+"""Values as JSON can hold them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..._core import Tensor
+from .scalar_files import json_number
+
+
+def number(value: Any) -> float:
+    """A Python float from a number, an array or a tensor with one element."""
+    return float(value.item() if hasattr(value, "item") else value)
+
+
+def plain(value: Any) -> Any:
+    """Configs, tensors, arrays, paths and containers as dicts, lists, numbers and text; anything else as its text.
+
+    >>> pyburn.train.run.plain({"size": pyburn.Size([2, 3]), "loss": float("nan"), 3: None})
+    {'size': [2, 3], 'loss': 'NaN', '3': None}
+    """
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return json_number(value)
+    if hasattr(value, "to_dict"):
+        return plain(value.to_dict())
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(item) for item in value]
+    if isinstance(value, (Tensor, np.ndarray)):
+        return plain(value.tolist()) if getattr(value, "size", 0) is not None else []
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    return str(value)

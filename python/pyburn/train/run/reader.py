@@ -1,0 +1,152 @@
+"""Reading runs: what dashboards, reports and notebooks use."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .scalar_files import read_series, series_file, series_of_file
+
+# A process that was killed says nothing; one that lives notes the time in run.json every other second, or after each step.
+SILENCE_SECONDS = 60.0
+
+
+class RunRecord:
+    """A run that was or is being written. Everything is read when asked for; damaged or missing files give empty results.
+
+    >>> with pyburn.train.Run("runs/second") as run:
+    ...     run.log({"loss": 0.5}, step=1, epoch=1, split="valid", kind="epoch")
+    >>> record = pyburn.train.read_run("runs/second")
+    >>> record.state, record.names()
+    ('finished', [('epoch', 'valid', 'loss')])
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+
+    def __repr__(self) -> str:
+        return f"RunRecord({os.fspath(self.folder)!r}, state={self.state!r})"
+
+    def _json(self, name: str, empty: Any) -> Any:
+        try:
+            found = json.loads((self.folder / name).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return empty
+        return found if isinstance(found, type(empty)) else empty
+
+    @property
+    def status(self) -> dict[str, Any]:
+        """run.json."""
+        return self._json("run.json", {})
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """config.json."""
+        return self._json("config.json", {})
+
+    @property
+    def environment(self) -> dict[str, Any]:
+        """environment.json."""
+        return self._json("environment.json", {})
+
+    @property
+    def name(self) -> str:
+        return str(self.status.get("name") or self.folder.name)
+
+    @property
+    def state(self) -> str:
+        """As in run.json, or "lost": it says that it runs, but its process is gone or has been silent for a minute."""
+        status = self.status
+        state = str(status.get("state", "lost"))
+        if state not in ("running", "paused"):
+            return state
+        if status.get("host") == socket.gethostname() and not _lives(status.get("pid")):
+            return "lost"
+        updated = status.get("updated")
+        silent = not isinstance(updated, (int, float)) or time.time() - updated > SILENCE_SECONDS
+        return "lost" if silent and status.get("host") != socket.gethostname() else state
+
+    def names(self) -> list[tuple[str, str, str]]:
+        """(kind, split, name) of every series."""
+        return sorted(series_of_file(path) for path in (self.folder / "series").glob("*/*/*.f64"))
+
+    def series(self, kind: str, split: str, name: str) -> np.ndarray:
+        """Rows of step, epoch, time and value, in the order they were noted; no rows where there is no such series."""
+        path = self.folder / series_file(kind, split, name)
+        return read_series(path) if path.exists() else np.zeros((0, 4))
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """metrics.jsonl."""
+        return self._lines("metrics.jsonl")
+
+    def tables(self) -> Iterator[dict[str, Any]]:
+        """tables.jsonl."""
+        return self._lines("tables.jsonl")
+
+    def _lines(self, name: str) -> Iterator[dict[str, Any]]:
+        try:
+            file = open(self.folder / name, encoding="utf-8", errors="replace")  # noqa: SIM115  (closed by the with below)
+        except OSError:
+            return
+        with file:
+            for line in file:
+                try:
+                    found = json.loads(line)
+                except ValueError:
+                    continue  # the end of a process that was killed
+                if isinstance(found, dict):
+                    yield found
+
+    def samples(self) -> list[dict[str, Any]]:
+        """The files of predictions/, oldest first; images are names of files in that folder."""
+        found = [self._json(f"predictions/{path.name}", {}) for path in sorted((self.folder / "predictions").glob("*.json"))]
+        return sorted((one for one in found if isinstance(one.get("samples"), list)), key=lambda one: int(one.get("step", 0)))
+
+    def checkpoints(self) -> list[dict[str, Any]]:
+        """checkpoints/index.json: what is there, oldest first."""
+        return self._json("checkpoints/index.json", {}).get("checkpoints", [])
+
+
+def read_run(folder: str | os.PathLike[str]) -> RunRecord:
+    """The run in a folder."""
+    record = RunRecord(folder)
+    if not (record.folder / "run.json").exists():
+        raise FileNotFoundError(f"[read_run] no run in {os.fspath(folder)}: it has no run.json")
+    return record
+
+
+def list_runs(root: str | os.PathLike[str], depth: int = 4) -> list[RunRecord]:
+    """The runs in a folder and below, newest first."""
+    found: list[RunRecord] = []
+    waiting = [(Path(root), 0)]
+    while waiting:
+        folder, level = waiting.pop()
+        if (folder / "run.json").is_file():
+            found.append(RunRecord(folder))
+        elif level < depth:
+            try:
+                waiting += [(child, level + 1) for child in folder.iterdir() if child.is_dir() and not child.is_symlink()]
+            except OSError:
+                continue
+    return sorted(found, key=lambda record: -float(record.status.get("created", 0)))
+
+
+def _lives(pid: Any) -> bool:
+    if os.name == "nt":  # there, signal 0 is not a question
+        return True
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except (TypeError, ValueError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True

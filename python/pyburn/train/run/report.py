@@ -1,0 +1,176 @@
+"""report.html: a run on one page that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import time
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from .append_file import replace_text
+from .reader import RunRecord
+from .svg_plots import STYLE, Curve, line_chart, matrix_chart, short
+
+_PAGE_STYLE = """
+body { background: var(--ground); color: var(--text); font: 15px/1.5 system-ui, sans-serif; max-width: 1180px; margin: 0 auto; padding: 24px 16px 60px; }
+h1 { font-size: 24px; margin: 0 0 4px; } h2 { font-size: 17px; margin: 36px 0 10px; } p { margin: 4px 0; } .faint { color: var(--faint); }
+.grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 360px), 1fr)); gap: 14px; }
+.card { background: var(--panel); border: 1px solid var(--rule); border-radius: 8px; padding: 10px; overflow: hidden; }
+.card svg { width: 100%; height: auto; display: block; }
+table { border-collapse: collapse; font-size: 14px; } td, th { text-align: left; padding: 3px 14px 3px 0; border-bottom: 1px solid var(--rule); }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; } .scroll { overflow-x: auto; }
+.good { color: var(--good); } .bad { color: var(--bad); }
+.sample img { width: 100%; image-rendering: pixelated; border-radius: 4px; } .sample { font-size: 13px; }
+.samples { grid-template-columns: repeat(auto-fill, minmax(110px, 1fr)); } pre { white-space: pre-wrap; word-break: break-word; font-size: 13px; }
+"""
+_MOST_SAMPLES = 48
+
+
+def write_report(folder: str | os.PathLike[str]) -> Path:
+    """Writes report.html of a run from its other files.
+
+    >>> with pyburn.train.Run("runs/third") as run:
+    ...     run.log({"loss": 0.5}, step=1)
+    >>> pyburn.train.write_report("runs/third").name
+    'report.html'
+    """
+    record = RunRecord(folder)
+    path = record.folder / "report.html"
+    replace_text(path, report(record))
+    return path
+
+
+def report(record: RunRecord) -> str:
+    """The page as text."""
+    status = record.status
+    sections = [
+        _head(record),
+        _results(record, status),
+        _curves(record),
+        _matrices(record),
+        _samples(record),
+        _checkpoints(record),
+        _listing("Configuration", record.config),
+        _listing("Environment", record.environment),
+    ]
+    title = escape(record.name)
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta name="color-scheme" content="light dark"><title>{title}</title><style>{STYLE}{_PAGE_STYLE}</style></head>\n<body>\n'
+        + "\n".join(section for section in sections if section)
+        + "\n</body></html>\n"
+    )
+
+
+def _head(record: RunRecord) -> str:
+    status = record.status
+    created = time.strftime("%Y-%m-%d %H:%M", time.localtime(status.get("created", 0)))
+    took = _duration((status.get("finished") or status.get("updated") or 0) - status.get("created", 0))
+    state = record.state
+    colour = "good" if state == "finished" else "bad" if state in ("failed", "lost") else "faint"
+    epochs = f"{status.get('epoch', 0)}" + (f" of {status['epochs']}" if status.get("epochs") else "")
+    lines = [
+        f"<h1>{escape(record.name)}</h1>",
+        f'<p><span class="{colour}">{escape(state)}</span> <span class="faint">· started {created} · {took} · '
+        f"epoch {epochs} · step {status.get('step', 0):,}</span></p>",
+    ]
+    if status.get("message"):
+        lines.append(f"<p>{escape(str(status['message']))}</p>")
+    return "\n".join(lines)
+
+
+def _duration(seconds: float) -> str:
+    seconds = max(0, int(seconds))
+    hours, minutes = seconds // 3600, seconds // 60 % 60
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds % 60} s" if minutes else f"{seconds} s"
+
+
+def _results(record: RunRecord, status: dict[str, Any]) -> str:
+    """Last and best value of everything that was computed over whole epochs."""
+    rows = []
+    for kind, split, name in record.names():
+        if kind != "epoch":
+            continue
+        data = record.series(kind, split, name)
+        data = data[data[:, 3] == data[:, 3]]
+        if not len(data):
+            continue
+        higher = status.get("metrics", {}).get(name, {}).get("higher_is_better")
+        cells = f'<td>{escape(split)}</td><td>{escape(name)}</td><td class="number">{data[-1, 3]:.5g}</td>'
+        if higher is None:
+            rows.append(f"<tr>{cells}<td></td><td></td></tr>")
+        else:
+            best = data[data[:, 3].argmax() if higher else data[:, 3].argmin()]
+            rows.append(f'<tr>{cells}<td class="number">{best[3]:.5g}</td><td class="number">{int(best[1])}</td></tr>')
+    head = '<tr><th>split</th><th>metric</th><th class="number">last</th><th class="number">best</th><th class="number">in epoch</th></tr>'
+    return f'<h2>Results</h2>\n<div class="scroll"><table>{head}{"".join(rows)}</table></div>' if rows else ""
+
+
+def _curves(record: RunRecord) -> str:
+    names = record.names()
+    metrics = sorted({name for _, split, name in names if split != "system"})
+    charts = []
+    for metric in metrics:
+        curves = []
+        for kind, split, name in names:
+            # A split that was noted step by step needs no second curve with a point per epoch.
+            if name == metric and split != "system" and (kind == "step" or ("step", split, name) not in names):
+                data = record.series(kind, split, name)
+                curves.append(Curve(split, data[:, 0], data[:, 3]))
+        charts.append(line_chart(metric, curves))
+    charts += [_single(record, name) for kind, split, name in names if split == "system"]
+    cards = "\n".join(f'<div class="card">{chart}</div>' for chart in charts)
+    return f'<h2>Curves</h2>\n<div class="grid">\n{cards}\n</div>' if charts else ""
+
+
+def _single(record: RunRecord, name: str) -> str:
+    data = record.series("step", "system", name)
+    return line_chart(name, [Curve(name, data[:, 2] / 60, data[:, 3])], x_label="minutes")
+
+
+def _matrices(record: RunRecord) -> str:
+    last = {(t.get("split"), t.get("name")): t for t in record.tables() if t.get("type") == "confusion_matrix"}
+    charts = []
+    for (split, name), table in last.items():
+        labels = [str(label) for label in table.get("labels") or range(len(table.get("values", [])))]
+        charts.append(matrix_chart(f"{name}, {split}, epoch {table.get('epoch')}", labels, table.get("values", [])))
+    cards = "\n".join(f'<div class="card">{chart}</div>' for chart in charts if chart)
+    return f'<h2>Confusion</h2>\n<div class="grid">\n{cards}\n</div>' if cards else ""
+
+
+def _samples(record: RunRecord) -> str:
+    sets = record.samples()
+    if not sets:
+        return ""
+    cards = []
+    for sample in sets[-1]["samples"][:_MOST_SAMPLES]:
+        picture = ""
+        if isinstance(sample.get("image"), str):
+            file = record.folder / "predictions" / Path(sample["image"]).name
+            try:
+                picture = f'<img alt="" src="data:image/png;base64,{base64.b64encode(file.read_bytes()).decode()}">'
+            except OSError:
+                picture = ""
+        right = sample.get("prediction") == sample.get("target")
+        said = f'<span class="{"good" if right else "bad"}">{escape(str(sample.get("prediction", "")))}</span>'
+        truth = "" if right or "target" not in sample else f' <span class="faint">is {escape(str(sample["target"]))}</span>'
+        text = f"<p>{escape(str(sample['text']))}</p>" if "text" in sample else ""
+        cards.append(f'<div class="card sample">{picture}{text}<p>{said}{truth}</p></div>')
+    return f'<h2>Predictions</h2>\n<div class="grid samples">\n{"".join(cards)}\n</div>'
+
+
+def _checkpoints(record: RunRecord) -> str:
+    rows = []
+    for one in record.checkpoints():
+        values = ", ".join(f"{escape(key)} {short(value)}" for key, value in one.get("metrics", {}).items() if isinstance(value, (int, float)))
+        kept = escape(", ".join(one.get("kept_by", [])))
+        rows.append(f"<tr><td>{escape(str(one.get('file')))}</td><td class=number>{one.get('epoch')}</td><td>{kept}</td><td>{values}</td></tr>")
+    head = '<tr><th>file</th><th class="number">epoch</th><th>kept as</th><th></th></tr>'
+    return f'<h2>Checkpoints</h2>\n<div class="scroll"><table>{head}{"".join(rows)}</table></div>' if rows else ""
+
+
+def _listing(title: str, values: dict[str, Any]) -> str:
+    return f'<h2>{title}</h2>\n<pre class="card">{escape(json.dumps(values, indent=2, ensure_ascii=False))}</pre>' if values else ""

@@ -1,0 +1,136 @@
+"""The numbers of a run: metrics.jsonl for people and scripts, series/ for programs that draw, metrics.csv for spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
+
+import numpy as np
+
+from .append_file import AppendFile, replace_text
+
+KINDS = ("step", "epoch")
+_RECORD = struct.Struct("<4d")  # step, epoch, time, value
+
+
+def json_number(value: float) -> float | str:
+    """JSON has no NaN and no infinity: they are text that Python's float() and JavaScript's Number() read."""
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def series_file(kind: str, split: str, name: str) -> str:
+    """The path of a series below the folder of the run. Names may hold any character."""
+    folder = quote(split, safe="").replace(".", "%2E")  # ".." would be another folder
+    return f"series/{kind}/{folder}/{quote(name, safe=' ()')}.f64"
+
+
+def series_of_file(path: Path) -> tuple[str, str, str]:
+    """(kind, split, name): the inverse of series_file."""
+    return path.parts[-3], unquote(path.parts[-2]), unquote(path.name.removesuffix(".f64"))
+
+
+class ScalarFiles:
+    """Appends numbers to the files of a run. Nothing reaches the disk before `flush`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._lines = AppendFile(folder / "metrics.jsonl")
+        self._series: dict[tuple[str, str, str], AppendFile] = {}
+        self._table = EpochTable(folder / "metrics.csv")
+
+    def add(self, values: Mapping[str, float], *, kind: str, split: str, epoch: int, step: int, time: float) -> None:
+        line: dict[str, Any] = {"kind": kind, "split": split, "epoch": epoch, "step": step, "time": round(time, 3)}
+        line["values"] = {name: json_number(value) for name, value in values.items()}
+        self._lines.add(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+        for name, value in values.items():
+            key = kind, split, name
+            if key not in self._series:
+                path = self.folder / series_file(*key)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self._series[key] = AppendFile(path)
+            self._series[key].add(_RECORD.pack(step, epoch, time, value))
+        if kind == "epoch":
+            self._table.add(epoch, step, time, {f"{split}/{name}": value for name, value in values.items()})
+
+    def flush(self) -> OSError | None:
+        """Writes what waits; gives the first error of the disk, after which the rest goes on waiting."""
+        errors = [file.flush() for file in (self._lines, *self._series.values())]
+        errors.append(self._table.flush())
+        return next((error for error in errors if error is not None), None)
+
+    def cut_after(self, step: int) -> None:
+        """Forgets what was noted after a step: a run that is resumed writes it again."""
+        path = self._lines.path
+        if path.exists():
+            kept = [line for line in path.read_bytes().splitlines(keepends=True) if _belongs(line, step)]
+            temporary = path.with_name(f".{path.name}")
+            temporary.write_bytes(b"".join(kept))
+            temporary.replace(path)
+        for path in (self.folder / "series").glob("*/*/*.f64"):
+            rows = read_series(path)
+            kept_rows = rows[rows[:, 0] <= step]
+            if kept_rows.nbytes != path.stat().st_size:
+                with open(path, "r+b") as file:
+                    file.write(kept_rows.tobytes())
+                    file.truncate()
+        self._table.cut_after(step)
+
+
+def _belongs(line: bytes, step: int) -> bool:
+    try:
+        return line.endswith(b"\n") and json.loads(line)["step"] <= step
+    except (ValueError, KeyError, TypeError):
+        return False  # the torn end of a process that was killed
+
+
+def read_series(path: Path) -> np.ndarray:
+    """The rows of a series: step, epoch, time, value. A row that a killed process left half written is not there."""
+    data = path.read_bytes()
+    return np.frombuffer(data, "<f8", count=len(data) // _RECORD.size * 4).reshape(-1, 4)
+
+
+class EpochTable:
+    """metrics.csv: a row per epoch, a column per split and metric. Small, so it is written anew when it changes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.error: OSError | None = None
+        self._rows: list[dict[str, Any]] = []
+        self._changed = False
+
+    def add(self, epoch: int, step: int, time: float, values: Mapping[str, float]) -> None:
+        if not self._rows or self._rows[-1]["epoch"] != epoch:
+            self._rows.append({"epoch": epoch})
+        self._rows[-1].update({"step": step, "time": round(time, 3), **values})
+        self._changed = True
+
+    def flush(self) -> OSError | None:
+        if self._changed:
+            columns = list(dict.fromkeys(["epoch", "step", "time", *(key for row in self._rows for key in row)]))
+            text = io.StringIO()
+            writer = csv.DictWriter(text, columns, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(self._rows)
+            try:
+                replace_text(self.path, text.getvalue())
+            except OSError as error:
+                self.error = error
+                return error
+            self._changed, self.error = False, None
+        return self.error
+
+    def cut_after(self, step: int) -> None:
+        if self.path.exists():
+            with open(self.path, newline="", encoding="utf-8") as file:
+                rows = [{key: value for key, value in row.items() if value} for row in csv.DictReader(file)]
+            self._rows = [{**row, "epoch": int(row["epoch"])} for row in rows if int(row["step"]) <= step]
+            self._changed = True
