@@ -90,7 +90,11 @@ def _float(field: int, value: float) -> bytes:
 
 def _single(value: float) -> float:
     """Numbers beyond float32 become infinite, where struct would raise."""
-    return value if not abs(value) > 3.4028234663852886e38 or value in (float("inf"), float("-inf")) else float("inf") * (1 if value > 0 else -1)
+    return (
+        value
+        if not abs(value) > 3.4028234663852886e38 or value in (float("inf"), float("-inf"))
+        else float("inf") * (1 if value > 0 else -1)
+    )
 
 
 def _message(field: int, data: bytes) -> bytes:

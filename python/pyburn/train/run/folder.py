@@ -81,7 +81,9 @@ class Run:
         if exists and resume is not True:
             self._scalars.cut_after(resume)
             _cut_lines(self._tables.path, resume)
-        self._events = EventWriter(self.folder, from_step=int(resume) + 1 if exists and resume is not True else None) if tensorboard else None
+        self._events = (
+            EventWriter(self.folder, from_step=int(resume) + 1 if exists and resume is not True else None) if tensorboard else None
+        )
         self._told = ""
         self._flushed = self._noted = 0.0
         if config is not None or not exists:

@@ -165,9 +165,13 @@ def _samples(record: RunRecord) -> str:
 def _checkpoints(record: RunRecord) -> str:
     rows = []
     for one in record.checkpoints():
-        values = ", ".join(f"{escape(key)} {short(value)}" for key, value in one.get("metrics", {}).items() if isinstance(value, (int, float)))
+        values = ", ".join(
+            f"{escape(key)} {short(value)}" for key, value in one.get("metrics", {}).items() if isinstance(value, (int, float))
+        )
         kept = escape(", ".join(one.get("kept_by", [])))
-        rows.append(f"<tr><td>{escape(str(one.get('file')))}</td><td class=number>{one.get('epoch')}</td><td>{kept}</td><td>{values}</td></tr>")
+        rows.append(
+            f"<tr><td>{escape(str(one.get('file')))}</td><td class=number>{one.get('epoch')}</td><td>{kept}</td><td>{values}</td></tr>"
+        )
     head = '<tr><th>file</th><th class="number">epoch</th><th>kept as</th><th></th></tr>'
     return f'<h2>Checkpoints</h2>\n<div class="scroll"><table>{head}{"".join(rows)}</table></div>' if rows else ""
 

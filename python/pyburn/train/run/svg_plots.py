@@ -174,7 +174,9 @@ def matrix_chart(title: str, labels: Sequence[str], values: Sequence[Sequence[fl
             )
             if written and counts[i, j] and cell >= 22:
                 ink = ' style="fill:#ffffff"' if shares[i, j] > 0.5 else ""
-                parts.append(f'<text x="{x + cell / 2:.1f}" y="{y + cell / 2 + 4:.1f}" text-anchor="middle"{ink}>{short(counts[i, j])}</text>')
+                parts.append(
+                    f'<text x="{x + cell / 2:.1f}" y="{y + cell / 2 + 4:.1f}" text-anchor="middle"{ink}>{short(counts[i, j])}</text>'
+                )
         if written:
             y = top + i * cell + cell / 2 + 4
             parts.append(f'<text x="{margin - 5}" y="{y:.1f}" text-anchor="end">{escape(labels[i][:12])}</text>')

@@ -1,0 +1,110 @@
+"""Metrics: streaming, exact over batches of any size, mergeable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .confusion import F1, ClassCounts, ConfusionMatrix, Dice, FBeta, HammingLoss, HammingScore, IoU, Precision, Recall
+from .means import Accuracy, Loss, Mean, Perplexity, TopKAccuracy
+from .metric import Metric
+from .ranking import AUPRC, AUROC
+from .regression import MAE, MSE, R2, RMSE
+from .system import CpuUse, IterationSpeed, LearningRate, MemoryUse
+from .text import CER, WER, edit_distance
+
+__all__ = [
+    "AUPRC",
+    "AUROC",
+    "Accuracy",
+    "CER",
+    "ClassCounts",
+    "ConfusionMatrix",
+    "CpuUse",
+    "Dice",
+    "F1",
+    "FBeta",
+    "HammingLoss",
+    "HammingScore",
+    "IoU",
+    "IterationSpeed",
+    "LearningRate",
+    "Loss",
+    "MAE",
+    "MSE",
+    "Mean",
+    "MemoryUse",
+    "Metric",
+    "Perplexity",
+    "Precision",
+    "R2",
+    "RMSE",
+    "Recall",
+    "TopKAccuracy",
+    "WER",
+    "edit_distance",
+    "metric_by_name",
+    "metrics_from",
+]
+
+_BY_NAME: dict[str, type[Metric]] = {
+    "accuracy": Accuracy,
+    "auprc": AUPRC,
+    "auroc": AUROC,
+    "cer": CER,
+    "confusion": ConfusionMatrix,
+    "dice": Dice,
+    "f1": F1,
+    "fbeta": FBeta,
+    "hamming_loss": HammingLoss,
+    "hamming_score": HammingScore,
+    "iou": IoU,
+    "mae": MAE,
+    "mse": MSE,
+    "perplexity": Perplexity,
+    "precision": Precision,
+    "r2": R2,
+    "recall": Recall,
+    "rmse": RMSE,
+    "top_k": TopKAccuracy,
+    "wer": WER,
+}
+
+
+def metric_by_name(name: str, **options: Any) -> Metric:
+    """A metric from its name, as configurations write it.
+
+    >>> pyburn.train.metrics.metric_by_name("f1", average="micro")
+    F1(name='f1')
+    """
+    if name not in _BY_NAME:
+        raise ValueError(f"[metrics] no metric is called {name!r}: there are {', '.join(_BY_NAME)}")
+    return _BY_NAME[name](**options)
+
+
+def metrics_from(given: Any) -> dict[str, Metric]:
+    """Metrics by name from a dict, or from a list of metrics and names.
+
+    >>> list(pyburn.train.metrics.metrics_from(["accuracy", pyburn.train.metrics.F1("f1_macro")]))
+    ['accuracy', 'f1_macro']
+    """
+    if given is None:
+        return {}
+    if isinstance(given, (str, Metric)):
+        given = [given]
+    if isinstance(given, Mapping):
+        items: Iterable[tuple[str, Any]] = given.items()
+        found = {name: metric_by_name(metric) if isinstance(metric, str) else metric for name, metric in items}
+    else:
+        listed = [metric_by_name(metric) if isinstance(metric, str) else metric for metric in given]
+        found = {}
+        for metric in listed:
+            if getattr(metric, "name", None) in found:
+                raise ValueError(f"[metrics] two metrics are called {metric.name!r}: give one of them another name")
+            found[getattr(metric, "name", "")] = metric
+    for name, metric in found.items():
+        if not isinstance(metric, Metric):
+            raise TypeError(f"[metrics] expected metrics or their names: got {metric!r} ({name!r})")
+        if name in ("loss", "lr"):
+            raise ValueError(f"[metrics] {name!r} is always there: give the metric another name")
+    return found

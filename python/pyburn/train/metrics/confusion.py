@@ -1,0 +1,315 @@
+"""What is computed from counts of right and wrong decisions per class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .metric import Metric, array, as_classes, as_rows, grown, probabilities
+
+AVERAGES = ("micro", "macro", "weighted", "none")
+TASKS = ("multiclass", "binary", "multilabel")
+
+
+class ClassCounts(Metric):
+    """Counts per class: `hits` (predicted and true), `false_alarms` (predicted, not true), `misses` (true, not predicted), `rest`.
+
+    `task` says what a target is: one class of several ("multiclass", scores have an axis of classes, or classes are given), yes or no
+    ("binary", a number per item, and the result is about class 1), or several yes or no ("multilabel", labels on the last axis). Yes is a probability above
+    `threshold`; with `logits` a sigmoid comes first. `average` is "micro" (all decisions count alike), "macro" (all classes that occur count alike),
+    "weighted" (classes count by their frequency) or "none" (an array, one value per class).
+    """
+
+    def __init__(
+        self,
+        name: str | None = None,
+        *,
+        task: str = "multiclass",
+        average: str = "macro",
+        threshold: float = 0.5,
+        logits: bool = False,
+        top_k: int = 1,
+        ignore_index: int | None = None,
+        labels: Sequence[str] | None = None,
+    ) -> None:
+        if task not in TASKS:
+            raise ValueError(f"[{type(self).__name__}] task must be one of {', '.join(TASKS)}: got {task!r}")
+        if average not in AVERAGES:
+            raise ValueError(f"[{type(self).__name__}] average must be one of {', '.join(AVERAGES)}: got {average!r}")
+        if top_k < 1 or (top_k > 1 and task != "multiclass"):
+            raise ValueError(f"[{type(self).__name__}] top_k is a positive number, for several classes: got {top_k} ({task})")
+        self.task, self.average, self.threshold, self.logits = task, average, threshold, logits
+        self.top_k, self.ignore_index, self.labels = top_k, ignore_index, labels
+        super().__init__(name)
+
+    def initial(self) -> dict[str, Any]:
+        return {key: np.zeros(0, np.int64) for key in ("hits", "false_alarms", "misses", "rest")}
+
+    def update(self, output: Any, target: Any) -> None:
+        found, truth, classes = self._decisions(output, target)
+        if self.task == "multiclass" and self.top_k == 1:
+            hits = np.bincount(truth[found == truth], minlength=classes)
+            predicted, true = np.bincount(found, minlength=classes), np.bincount(truth, minlength=classes)
+            self._add(hits, predicted, true, len(truth))
+        else:
+            self._add((found & truth).sum(axis=0), found.sum(axis=0), truth.sum(axis=0), len(truth))
+
+    def _decisions(self, output: Any, target: Any) -> tuple[np.ndarray, np.ndarray, int]:
+        """Classes of the items, or a table of yes and no with a column per class; and how many classes there are."""
+        if self.task == "multiclass":
+            scores, truth = as_rows(output, target, self.ignore_index)
+            truth = as_classes(truth, "targets")
+            if scores.ndim == 1:
+                found = as_classes(scores, "predictions")
+                return found, truth, int(max(found.max(initial=-1), truth.max(initial=-1))) + 1
+            classes = max(scores.shape[1], int(truth.max(initial=-1)) + 1)
+            if self.top_k == 1:
+                return scores.argmax(axis=1), truth, classes
+            best = np.argsort(-scores, axis=1, kind="stable")[:, : self.top_k]
+            return _table(best, classes), _table(truth[:, None], classes), classes
+        scores, truth = array(output), array(target)
+        if scores.shape != truth.shape:
+            raise ValueError(
+                f"[{type(self).__name__}] output and target need one shape for {self.task}: got {scores.shape} and {truth.shape}"
+            )
+        width = scores.shape[-1] if self.task == "multilabel" and scores.ndim else 1
+        scores, truth = scores.reshape(-1, width), truth.reshape(-1, width)
+        if self.ignore_index is not None:
+            if self.task == "multilabel":
+                raise ValueError(f"[{type(self).__name__}] ignore_index has no meaning for multilabel targets")
+            kept = truth[:, 0] != self.ignore_index
+            scores, truth = scores[kept], truth[kept]
+        return probabilities(scores, self.logits) > self.threshold, as_classes(truth, "targets") > 0, width
+
+    def _add(self, hits: np.ndarray, predicted: np.ndarray, true: np.ndarray, items: int) -> None:
+        state = self.state
+        size = max(len(state["hits"]), len(hits))
+        seen = int(sum(int(v[0]) for v in state.values())) if len(state["hits"]) else 0
+        hits, predicted, true = (grown(np.asarray(v, np.int64), (size,)) for v in (hits, predicted, true))
+        if len(state["hits"]) < size:  # a class that is met now was rightly not predicted so far
+            new = size - len(state["hits"])
+            for key in state:
+                state[key] = np.concatenate([state[key], np.full(new, seen if key == "rest" else 0, np.int64)])
+        state["hits"] = state["hits"] + hits
+        state["false_alarms"] = state["false_alarms"] + predicted - hits
+        state["misses"] = state["misses"] + true - hits
+        state["rest"] = state["rest"] + items - predicted - true + hits
+
+    def merge(self, other: Metric) -> None:
+        mine, theirs = (sum(int(v[0]) for v in m.state.values()) if len(m.state["hits"]) else 0 for m in (self, other))
+        sizes = len(self.state["hits"]), len(other.state["hits"])
+        super().merge(other)
+        # Classes that only one of the two knew: for the other one, all its items are the rest.
+        self.state["rest"][sizes[0] :] += mine
+        self.state["rest"][sizes[1] :] += theirs
+
+    def ratio(self, hits: np.ndarray, false_alarms: np.ndarray, misses: np.ndarray) -> np.ndarray:
+        """The value per class (or of the sums)."""
+        raise NotImplementedError
+
+    def per_class(self) -> np.ndarray:
+        return self.ratio(self.state["hits"], self.state["false_alarms"], self.state["misses"])
+
+    def compute(self) -> Any:
+        hits, false_alarms, misses = self.state["hits"], self.state["false_alarms"], self.state["misses"]
+        if self.average == "none":
+            return self.per_class()
+        if not len(hits):
+            return float("nan")
+        if self.task == "binary":
+            return float(self.ratio(hits, false_alarms, misses)[0])
+        if self.average == "micro":
+            return float(self.ratio(*(np.array([v.sum()]) for v in (hits, false_alarms, misses)))[0])
+        values, support = self.per_class(), hits + misses
+        if self.average == "weighted":
+            return float((values * support).sum() / support.sum()) if support.sum() else 0.0
+        occurs = hits + false_alarms + misses > 0 if self.task == "multiclass" else np.ones(len(hits), bool)
+        return float(values[occurs].mean()) if occurs.any() else float("nan")
+
+    def table(self) -> dict[str, Any] | None:
+        if self.average != "none":
+            return None
+        values = self.per_class()
+        return {"type": "per_class", "labels": label_names(self.labels, len(values)), "values": values}
+
+
+def _table(classes: np.ndarray, width: int) -> np.ndarray:
+    out = np.zeros((len(classes), width), bool)
+    np.put_along_axis(out, classes, True, axis=1)
+    return out
+
+
+def divided(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """0 where there is nothing to divide by, as scikit-learn's zero_division."""
+    return np.divide(above, below, out=np.zeros(np.shape(above), np.float64), where=np.asarray(below) != 0)
+
+
+def label_names(labels: Sequence[str] | None, count: int) -> list[str]:
+    return [str(labels[i]) if labels is not None and i < len(labels) else str(i) for i in range(count)]
+
+
+class Precision(ClassCounts):
+    """Of what was predicted, the share that is true.
+
+    >>> precision = pyburn.train.metrics.Precision(task="binary")
+    >>> precision.update([0.9, 0.8, 0.1], [1, 0, 1])
+    >>> precision.compute()
+    0.5
+    """
+
+    def ratio(self, hits: np.ndarray, false_alarms: np.ndarray, misses: np.ndarray) -> np.ndarray:
+        return divided(hits, hits + false_alarms)
+
+
+class Recall(ClassCounts):
+    """Of what is true, the share that was predicted.
+
+    >>> recall = pyburn.train.metrics.Recall(average="macro")
+    >>> recall.update([0, 0, 1], [0, 1, 1])
+    >>> recall.compute()
+    0.75
+    """
+
+    def ratio(self, hits: np.ndarray, false_alarms: np.ndarray, misses: np.ndarray) -> np.ndarray:
+        return divided(hits, hits + misses)
+
+
+class FBeta(ClassCounts):
+    """The harmonic mean of precision and recall, where recall counts `beta` times as much.
+
+    >>> f2 = pyburn.train.metrics.FBeta(2.0, task="binary")
+    >>> f2.update([0.9, 0.8, 0.1], [1, 0, 1])
+    >>> f2.compute()
+    0.5
+    """
+
+    def __init__(self, beta: float = 1.0, name: str | None = None, **options: Any) -> None:
+        if not beta >= 0:
+            raise ValueError(f"[FBeta] beta must not be negative: got {beta}")
+        self.beta = beta
+        super().__init__(name or f"f{beta:g}", **options)
+
+    def ratio(self, hits: np.ndarray, false_alarms: np.ndarray, misses: np.ndarray) -> np.ndarray:
+        square = self.beta**2
+        return divided((1 + square) * hits, (1 + square) * hits + square * misses + false_alarms)
+
+
+class F1(FBeta):
+    """The harmonic mean of precision and recall.
+
+    >>> f1 = pyburn.train.metrics.F1(average="micro")
+    >>> f1.update([0, 1, 2, 2], [0, 1, 1, 2])
+    >>> f1.compute()
+    0.75
+    """
+
+    def __init__(self, name: str | None = None, **options: Any) -> None:
+        super().__init__(1.0, name or "f1", **options)
+
+
+class IoU(ClassCounts):
+    """Intersection over union (Jaccard's index) per class, over all elements of all masks.
+
+    >>> iou = pyburn.train.metrics.IoU(task="binary")
+    >>> iou.update(pyburn.tensor([[1., 1.], [0., 0.]]), pyburn.tensor([[1, 0], [0, 0]]))
+    >>> iou.compute()
+    0.5
+    """
+
+    def ratio(self, hits: np.ndarray, false_alarms: np.ndarray, misses: np.ndarray) -> np.ndarray:
+        return divided(hits, hits + false_alarms + misses)
+
+
+class Dice(FBeta):
+    """Twice the intersection over the sum of the sizes, over all elements of all masks; F1 by another name.
+
+    >>> dice = pyburn.train.metrics.Dice(task="binary")
+    >>> dice.update(pyburn.tensor([[1., 1.], [0., 0.]]), pyburn.tensor([[1, 0], [0, 0]]))
+    >>> round(dice.compute(), 4)
+    0.6667
+    """
+
+    def __init__(self, name: str | None = None, **options: Any) -> None:
+        super().__init__(1.0, name or "dice", **options)
+
+
+class HammingLoss(ClassCounts):
+    """Of all decisions about labels, the share that is wrong; for several classes, the share of wrong items.
+
+    >>> hamming = pyburn.train.metrics.HammingLoss()
+    >>> hamming.update([[0.9, 0.2], [0.1, 0.8]], [[1, 1], [0, 1]])
+    >>> hamming.compute()
+    0.25
+    """
+
+    higher_is_better = False
+
+    def __init__(self, name: str | None = None, *, task: str = "multilabel", **options: Any) -> None:
+        super().__init__(name or "hamming_loss", task=task, average="micro", **options)
+
+    def compute(self) -> float:
+        wrong = self.state["false_alarms"] + self.state["misses"]
+        total = int(sum(int(v.sum()) for v in self.state.values()))
+        if self.task == "multiclass":  # a wrong item is a false alarm of one class and a miss of another
+            total = int((self.state["hits"] + self.state["misses"]).sum())
+            return float(self.state["misses"].sum() / total) if total else float("nan")
+        return float(wrong.sum() / total) if total else float("nan")
+
+
+class HammingScore(HammingLoss):
+    """Of all decisions about labels, the share that is right: 1 - HammingLoss."""
+
+    higher_is_better = True
+
+    def __init__(self, name: str | None = None, **options: Any) -> None:
+        super().__init__(name or "hamming_score", **options)
+
+    def compute(self) -> float:
+        return 1 - super().compute()
+
+
+class ConfusionMatrix(Metric):
+    """How often each class (rows) was taken for each (columns). Classes appear as they are met.
+
+    >>> confusion = pyburn.train.metrics.ConfusionMatrix()
+    >>> confusion.update([0, 1, 1], [0, 1, 0])
+    >>> confusion.compute().tolist()
+    [[1, 1], [0, 1]]
+    """
+
+    higher_is_better = None
+
+    def __init__(
+        self,
+        name: str = "confusion",
+        *,
+        labels: Sequence[str] | None = None,
+        threshold: float | None = None,
+        ignore_index: int | None = None,
+    ) -> None:
+        self.labels, self.threshold, self.ignore_index = labels, threshold, ignore_index
+        super().__init__(name)
+
+    def initial(self) -> dict[str, Any]:
+        size = len(self.labels) if self.labels is not None else 0
+        return {"counts": np.zeros((size, size), np.int64)}
+
+    def update(self, output: Any, target: Any) -> None:
+        if self.threshold is not None:
+            output = array(output) > self.threshold
+        scores, truth = as_rows(output, target, self.ignore_index)
+        truth = as_classes(truth, "targets")
+        found = scores.argmax(axis=1) if scores.ndim == 2 else as_classes(scores, "predictions")
+        width = scores.shape[1] if scores.ndim == 2 else 0
+        size = max(len(self.state["counts"]), width, int(found.max(initial=-1)) + 1, int(truth.max(initial=-1)) + 1)
+        counts = np.bincount(truth * size + found, minlength=size * size).reshape(size, size)
+        self.state["counts"] = grown(self.state["counts"], (size, size)) + counts
+
+    def compute(self) -> np.ndarray:
+        return self.state["counts"]
+
+    def table(self) -> dict[str, Any]:
+        counts = self.compute()
+        return {"type": "confusion_matrix", "labels": label_names(self.labels, len(counts)), "values": counts}

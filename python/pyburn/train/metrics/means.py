@@ -1,0 +1,159 @@
+"""Means, accuracy and perplexity: a sum over a count."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .metric import Metric, array, as_classes, as_rows, probabilities
+
+
+class Mean(Metric):
+    """The mean of numbers, each with a weight: of a loss, with the size of its batch.
+
+    >>> mean = pyburn.train.metrics.Mean("loss")
+    >>> mean.update(1.0, 32)
+    >>> mean.update(4.0, 16)
+    >>> mean.compute()
+    2.0
+    """
+
+    def __init__(self, name: str = "mean", *, higher_is_better: bool | None = None) -> None:
+        self.higher_is_better = higher_is_better
+        super().__init__(name)
+
+    def initial(self) -> dict[str, Any]:
+        return {"total": 0.0, "weight": 0.0}
+
+    def update(self, output: Any, target: Any = 1.0) -> None:
+        """`output` is the value, `target` its weight."""
+        weight = float(target)
+        self.state["total"] += float(output) * weight
+        self.state["weight"] += weight
+
+    def compute(self) -> float:
+        return self.state["total"] / self.state["weight"] if self.state["weight"] else math.nan
+
+
+class Loss(Mean):
+    """The mean of the loss over all items: batches count by their size."""
+
+    def __init__(self, name: str = "loss") -> None:
+        super().__init__(name, higher_is_better=False)
+
+
+class _Share(Metric):
+    """Of all items, those that are right."""
+
+    def initial(self) -> dict[str, Any]:
+        return {"right": 0, "count": 0}
+
+    def compute(self) -> float:
+        return self.state["right"] / self.state["count"] if self.state["count"] else math.nan
+
+
+class Accuracy(_Share):
+    """The share of items whose class was predicted.
+
+    `output` has scores with an axis of classes, or the classes themselves; targets equal to `ignore_index` do not count. With
+    `threshold`, both have one number per item: above it (after a sigmoid, with `logits`) the item belongs to class 1.
+
+    >>> accuracy = pyburn.train.metrics.Accuracy()
+    >>> accuracy.update([[0.1, 0.9], [0.8, 0.2], [0.6, 0.4]], [1, 0, 1])
+    >>> accuracy.update([1], [1])
+    >>> accuracy.compute()
+    0.75
+    """
+
+    def __init__(
+        self, name: str = "accuracy", *, ignore_index: int | None = None, threshold: float | None = None, logits: bool = False
+    ) -> None:
+        self.ignore_index, self.threshold, self.logits = ignore_index, threshold, logits
+        super().__init__(name)
+
+    def update(self, output: Any, target: Any) -> None:
+        if self.threshold is not None:
+            scores, truth = array(output).reshape(-1), array(target).reshape(-1)
+            if scores.shape != truth.shape:
+                raise ValueError(f"[Accuracy] with a threshold there is a number per item: got {scores.shape} and {truth.shape}")
+            kept = np.ones(len(truth), bool) if self.ignore_index is None else truth != self.ignore_index
+            found = (probabilities(scores, self.logits) > self.threshold)[kept]
+            truth = as_classes(truth[kept], "targets")
+        else:
+            scores, truth = as_rows(output, target, self.ignore_index)
+            truth = as_classes(truth, "targets")
+            found = scores.argmax(axis=1) if scores.ndim == 2 else as_classes(scores, "predictions")
+        self.state["right"] += int((found == truth).sum())
+        self.state["count"] += len(truth)
+
+
+class TopKAccuracy(_Share):
+    """The share of items whose class is among the `k` with the highest scores.
+
+    >>> top2 = pyburn.train.metrics.TopKAccuracy(2)
+    >>> top2.update([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]], [1, 0])
+    >>> top2.compute()
+    0.5
+    """
+
+    def __init__(self, k: int = 5, name: str | None = None, *, ignore_index: int | None = None) -> None:
+        if k < 1:
+            raise ValueError(f"[TopKAccuracy] k must be positive: got {k}")
+        self.k, self.ignore_index = k, ignore_index
+        super().__init__(name or f"top{k}_accuracy")
+
+    def update(self, output: Any, target: Any) -> None:
+        scores, truth = as_rows(output, target, self.ignore_index)
+        if scores.ndim != 2:
+            raise ValueError("[TopKAccuracy] expected scores with an axis of classes")
+        truth = as_classes(truth, "targets")
+        if truth.size and truth.max() >= scores.shape[1]:
+            raise ValueError(f"[TopKAccuracy] there are {scores.shape[1]} classes: got target {truth.max()}")
+        own = np.take_along_axis(scores, truth[:, None], axis=1)
+        classes = np.arange(scores.shape[1])
+        ahead = ((scores > own) | ((scores == own) & (classes < truth[:, None]))).sum(axis=1)
+        # A class whose score is NaN is ahead of nothing and behind everything.
+        self.state["right"] += int(((ahead < self.k) & ~np.isnan(own[:, 0].astype(np.float64))).sum())
+        self.state["count"] += len(truth)
+
+
+class Perplexity(Metric):
+    """exp of the mean of -log p(target), from logits (or, with `log_probabilities`, from logarithms that are normalised already).
+
+    >>> perplexity = pyburn.train.metrics.Perplexity()
+    >>> perplexity.update(pyburn.zeros(2, 5, 8), pyburn.zeros(2, 5, dtype=pyburn.int64))  # eight tokens, all as likely
+    >>> round(perplexity.compute(), 6)
+    8.0
+    """
+
+    higher_is_better = False
+
+    def __init__(self, name: str = "perplexity", *, ignore_index: int | None = -100, log_probabilities: bool = False) -> None:
+        self.ignore_index, self.log_probabilities = ignore_index, log_probabilities
+        super().__init__(name)
+
+    def initial(self) -> dict[str, Any]:
+        return {"total": 0.0, "count": 0}
+
+    def update(self, output: Any, target: Any) -> None:
+        scores, truth = as_rows(output, target, self.ignore_index)
+        if scores.ndim != 2:
+            raise ValueError("[Perplexity] expected logits with an axis of classes")
+        truth = as_classes(truth, "targets")
+        if truth.size and truth.max() >= scores.shape[1]:
+            raise ValueError(f"[Perplexity] there are {scores.shape[1]} classes: got target {truth.max()}")
+        scores = scores.astype(np.float64)
+        own = np.take_along_axis(scores, truth[:, None], axis=1)[:, 0]
+        if not self.log_probabilities and len(scores):
+            highest = scores.max(axis=1)
+            own = own - highest - np.log(np.exp(scores - highest[:, None]).sum(axis=1))
+        self.state["total"] -= float(own.sum())
+        self.state["count"] += len(truth)
+
+    def compute(self) -> float:
+        if not self.state["count"]:
+            return math.nan
+        mean = self.state["total"] / self.state["count"]
+        return math.exp(mean) if mean < 709 else math.inf

@@ -1,0 +1,129 @@
+"""Areas under curves: exact, so the scores of all items are kept until the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .metric import Metric, array, as_classes, as_rows
+
+
+class _Scores(Metric):
+    """Keeps scores (items, classes) and truth (items, classes).
+
+    `task` is "binary" (a number per item, or scores of two classes), "multiclass" (each class against the rest) or "multilabel" (labels on the last
+    axis). `average` is "macro", "weighted" (by frequency), "micro" or "none". Any increasing function of the probabilities gives
+    the same result, so logits will do; for "micro" the classes need a common scale.
+    """
+
+    def __init__(
+        self, name: str | None = None, *, task: str = "multiclass", average: str = "macro", ignore_index: int | None = None
+    ) -> None:
+        if task not in ("binary", "multiclass", "multilabel"):
+            raise ValueError(f"[{type(self).__name__}] task must be 'binary', 'multiclass' or 'multilabel': got {task!r}")
+        if average not in ("macro", "weighted", "micro", "none"):
+            raise ValueError(f"[{type(self).__name__}] average must be 'macro', 'weighted', 'micro' or 'none': got {average!r}")
+        self.task, self.average, self.ignore_index = task, average, ignore_index
+        super().__init__(name)
+
+    def initial(self) -> dict[str, Any]:
+        return {"scores": [], "truth": []}
+
+    def update(self, output: Any, target: Any) -> None:
+        scores, truth = array(output), array(target)
+        if self.task == "multiclass":
+            scores, classes = as_rows(scores, truth, self.ignore_index)
+            if scores.ndim != 2:
+                raise ValueError(f"[{type(self).__name__}] expected scores with an axis of classes: got shape {scores.shape}")
+            classes = as_classes(classes, "targets")
+            if classes.size and classes.max() >= scores.shape[1]:
+                raise ValueError(f"[{type(self).__name__}] there are {scores.shape[1]} classes: got target {classes.max()}")
+            truth = classes[:, None] == np.arange(scores.shape[1])
+        else:
+            if self.task == "binary" and scores.ndim == truth.ndim + 1 and scores.shape[-1] == 2:
+                scores = scores[..., 1].astype(np.float64) - scores[..., 0]  # logits of two classes decide by their difference
+            if scores.shape != truth.shape:
+                raise ValueError(f"[{type(self).__name__}] output and target need one shape: got {scores.shape} and {truth.shape}")
+            width = scores.shape[-1] if self.task == "multilabel" else 1
+            scores, truth = scores.reshape(-1, width), truth.reshape(-1, width)
+            if self.ignore_index is not None and self.task == "binary":
+                kept = truth[:, 0] != self.ignore_index
+                scores, truth = scores[kept], truth[kept]
+            truth = as_classes(truth, "targets") > 0
+        # Single precision stays as it is: widening would keep twice the memory and change no order.
+        self.state["scores"].append(scores.copy() if scores.dtype in (np.float32, np.float64) else scores.astype(np.float64))
+        self.state["truth"].append(np.ascontiguousarray(truth))
+
+    def area(self, scores: np.ndarray, truth: np.ndarray) -> float:
+        raise NotImplementedError
+
+    def compute(self) -> Any:
+        if not self.state["scores"]:
+            return float("nan")
+        scores, truth = np.concatenate(self.state["scores"]), np.concatenate(self.state["truth"])
+        if self.average == "micro":
+            return self.area(scores.reshape(-1), truth.reshape(-1))
+        areas = np.array([self.area(scores[:, i], truth[:, i]) for i in range(scores.shape[1])])
+        if self.average == "none":
+            return areas
+        defined = ~np.isnan(areas)
+        if not defined.any():
+            return float("nan")
+        weights = truth.sum(axis=0)[defined] if self.average == "weighted" else np.ones(int(defined.sum()))
+        return float(np.average(areas[defined], weights=weights)) if weights.sum() else float("nan")
+
+    def table(self) -> dict[str, Any] | None:
+        if self.average != "none":
+            return None
+        areas = np.atleast_1d(self.compute())
+        return {"type": "per_class", "labels": [str(i) for i in range(len(areas))], "values": areas}
+
+
+def _steps(scores: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Counts of true and false items at or above each distinct score, the highest first."""
+    order = np.argsort(-scores, kind="stable")
+    scores, truth = scores[order], truth[order]
+    last = np.r_[np.flatnonzero(np.diff(scores)), len(scores) - 1]
+    true = np.cumsum(truth)[last]
+    return true, last + 1 - true
+
+
+class AUROC(_Scores):
+    """The area under the curve of true against false positives: how likely a true item scores above a false one. Classes without true or
+    without false items are left out of averages; with none left it is NaN.
+
+    >>> auroc = pyburn.train.metrics.AUROC(task="binary")
+    >>> auroc.update([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1])
+    >>> auroc.compute()
+    0.75
+    """
+
+    def area(self, scores: np.ndarray, truth: np.ndarray) -> float:
+        true, false = _steps(scores, truth) if len(scores) else (np.zeros(1), np.zeros(1))
+        if np.isnan(scores).any() or not true[-1] or not false[-1]:
+            return float("nan")
+        true, false = np.r_[0, true], np.r_[0, false]
+        return float(np.sum(np.diff(false) * (true[1:] + true[:-1])) / (2 * true[-1] * false[-1]))
+
+    def curve(self) -> tuple[np.ndarray, np.ndarray]:
+        """(false positive rate, true positive rate) of a binary task."""
+        scores, truth = np.concatenate(self.state["scores"])[:, 0], np.concatenate(self.state["truth"])[:, 0]
+        true, false = _steps(scores, truth)
+        return np.r_[0, false / max(1, false[-1])], np.r_[0, true / max(1, true[-1])]
+
+
+class AUPRC(_Scores):
+    """The area under the curve of precision against recall, as average precision: a step per score. Classes without true items are left out of averages.
+
+    >>> auprc = pyburn.train.metrics.AUPRC(task="binary")
+    >>> auprc.update([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1])
+    >>> round(auprc.compute(), 4)
+    0.8333
+    """
+
+    def area(self, scores: np.ndarray, truth: np.ndarray) -> float:
+        if not len(scores) or not truth.any() or np.isnan(scores).any():
+            return float("nan")
+        true, false = _steps(scores, truth)
+        return float(np.sum(np.diff(np.r_[0, true]) * (true / (true + false))) / true[-1])

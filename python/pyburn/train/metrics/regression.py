@@ -1,0 +1,127 @@
+"""Distances between numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .metric import Metric, array
+
+
+def _pair(metric: Metric, output: Any, target: Any) -> tuple[np.ndarray, np.ndarray]:
+    found, truth = array(output), array(target)
+    if found.shape != truth.shape and found.size == truth.size and found.squeeze().shape == truth.squeeze().shape:
+        found = found.reshape(truth.shape)  # (n, 1) and (n)
+    if found.shape != truth.shape:
+        raise ValueError(f"[{type(metric).__name__}] output and target need one shape: got {found.shape} and {truth.shape}")
+    return found.astype(np.float64), truth.astype(np.float64)
+
+
+class _Error(Metric):
+    higher_is_better = False
+
+    def initial(self) -> dict[str, Any]:
+        return {"total": 0.0, "count": 0}
+
+    def error(self, difference: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def update(self, output: Any, target: Any) -> None:
+        found, truth = _pair(self, output, target)
+        self.state["total"] += float(self.error(found - truth).sum())
+        self.state["count"] += found.size
+
+    def compute(self) -> float:
+        return self.state["total"] / self.state["count"] if self.state["count"] else math.nan
+
+
+class MAE(_Error):
+    """The mean of the absolute errors.
+
+    >>> mae = pyburn.train.metrics.MAE()
+    >>> mae.update([1.0, 2.0], [1.0, 4.0])
+    >>> mae.compute()
+    1.0
+    """
+
+    def error(self, difference: np.ndarray) -> np.ndarray:
+        return np.abs(difference)
+
+
+class MSE(_Error):
+    """The mean of the squared errors.
+
+    >>> mse = pyburn.train.metrics.MSE()
+    >>> mse.update([1.0, 2.0], [1.0, 4.0])
+    >>> mse.compute()
+    2.0
+    """
+
+    def error(self, difference: np.ndarray) -> np.ndarray:
+        return difference * difference
+
+
+class RMSE(MSE):
+    """The root of the mean of the squared errors.
+
+    >>> rmse = pyburn.train.metrics.RMSE()
+    >>> rmse.update([1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 8.0])
+    >>> rmse.compute()
+    2.0
+    """
+
+    def compute(self) -> float:
+        return math.sqrt(super().compute())
+
+
+class R2(Metric):
+    """The share of the variance that is explained: 1 is perfect, 0 as good as the mean. Several outputs (the last axis) are averaged.
+
+    >>> r2 = pyburn.train.metrics.R2()
+    >>> r2.update([2.5, 0.0, 2.0, 8.0], [3.0, -0.5, 2.0, 7.0])
+    >>> round(r2.compute(), 4)
+    0.9486
+    """
+
+    def initial(self) -> dict[str, Any]:
+        empty = np.zeros(0)
+        return {"count": 0, "mean": empty, "spread": empty, "errors": empty}
+
+    def update(self, output: Any, target: Any) -> None:
+        found, truth = _pair(self, output, target)
+        width = truth.shape[-1] if truth.ndim > 1 else 1
+        found, truth = found.reshape(-1, width), truth.reshape(-1, width)
+        if len(truth):
+            mean = truth.mean(axis=0)
+            self._join(len(truth), mean, ((truth - mean) ** 2).sum(axis=0), ((truth - found) ** 2).sum(axis=0))
+
+    def _join(self, count: int, mean: np.ndarray, spread: np.ndarray, errors: np.ndarray) -> None:
+        """Chan's update: no difference of large squares, so means far from zero do no harm."""
+        state = self.state
+        if not count:
+            return
+        if not state["count"]:
+            self.state = {"count": count, "mean": mean, "spread": spread, "errors": errors}
+            return
+        if mean.shape != state["mean"].shape:
+            raise ValueError(f"[R2] the number of outputs changed from {len(state['mean'])} to {len(mean)}")
+        total = state["count"] + count
+        apart = mean - state["mean"]
+        state["spread"] = state["spread"] + spread + apart**2 * (state["count"] * count / total)
+        state["mean"] = state["mean"] + apart * (count / total)
+        state["errors"] = state["errors"] + errors
+        state["count"] = total
+
+    def merge(self, other: Metric) -> None:
+        if not isinstance(other, R2):
+            raise TypeError(f"[merge] expected an R2: got a {type(other).__name__}")
+        self._join(**other.state)
+
+    def compute(self) -> float:
+        if self.state["count"] < 2:
+            return math.nan
+        spread, errors = self.state["spread"], self.state["errors"]
+        flat = np.where(errors == 0, 1.0, 0.0)  # as scikit-learn: no variance, so right or wrong is all there is
+        return float(np.divide(-errors, spread, out=flat - 1, where=spread != 0).mean() + 1)

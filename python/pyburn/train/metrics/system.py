@@ -1,0 +1,133 @@
+"""What training costs: processor, memory, speed; and the learning rate."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from typing import Any
+
+from .metric import Metric
+
+
+class _Reading(Metric):
+    """The mean of readings that `update` takes from the machine."""
+
+    higher_is_better = None
+
+    def initial(self) -> dict[str, Any]:
+        return {"total": 0.0, "count": 0}
+
+    def read(self) -> float:
+        raise NotImplementedError
+
+    def update(self, output: Any = None, target: Any = None) -> None:
+        value = self.read()
+        if not math.isnan(value):
+            self.state["total"] += value
+            self.state["count"] += 1
+
+    def compute(self) -> float:
+        return self.state["total"] / self.state["count"] if self.state["count"] else math.nan
+
+
+class CpuUse(_Reading):
+    """How busy this process keeps the processors since the last reading, in percent of one.
+
+    >>> pyburn.train.metrics.CpuUse().read() >= 0
+    True
+    """
+
+    unit = "%"
+
+    def __init__(self, name: str = "cpu") -> None:
+        self._before = time.perf_counter(), time.process_time()
+        super().__init__(name)
+
+    def read(self) -> float:
+        now = time.perf_counter(), time.process_time()
+        passed = now[0] - self._before[0]
+        used = now[1] - self._before[1]
+        if passed <= 0:
+            return 0.0
+        self._before = now
+        return 100 * used / passed
+
+
+class MemoryUse(_Reading):
+    """The memory that this process holds, in MiB.
+
+    >>> pyburn.train.metrics.MemoryUse().read() > 1
+    True
+    """
+
+    unit = "MiB"
+
+    def __init__(self, name: str = "memory") -> None:
+        super().__init__(name)
+
+    def read(self) -> float:
+        try:
+            with open("/proc/self/statm", encoding="ascii") as file:
+                return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+        except (OSError, ValueError, IndexError):
+            return _peak_memory()
+
+
+def _peak_memory() -> float:
+    """Where the system does not tell the present use, the highest so far."""
+    try:
+        import resource
+        import sys
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+    except ImportError:
+        return math.nan
+
+
+class IterationSpeed(Metric):
+    """Batches per second: `update()` after each. The time before the first one does not count.
+
+    >>> speed = pyburn.train.metrics.IterationSpeed()
+    >>> for _ in range(3):
+    ...     speed.update()
+    >>> speed.compute() > 0
+    True
+    """
+
+    higher_is_better = None
+    unit = "it/s"
+
+    def __init__(self, name: str = "speed") -> None:
+        self._last: float | None = None
+        super().__init__(name)
+
+    def initial(self) -> dict[str, Any]:
+        self._last = None
+        return {"seconds": 0.0, "count": 0}
+
+    def update(self, output: Any = None, target: Any = None) -> None:
+        now = time.perf_counter()
+        if self._last is not None:
+            self.state["seconds"] += now - self._last
+            self.state["count"] += 1
+        self._last = now
+
+    def compute(self) -> float:
+        return self.state["count"] / self.state["seconds"] if self.state["seconds"] > 0 else math.nan
+
+
+class LearningRate(_Reading):
+    """The rate of the first group of an optimiser.
+
+    >>> optimizer = pyburn.optim.SGD([pyburn.nn.Parameter(pyburn.ones(1))], lr=0.5)
+    >>> pyburn.train.metrics.LearningRate(optimizer).read()
+    0.5
+    """
+
+    def __init__(self, optimizer: Any, name: str = "lr") -> None:
+        self.optimizer = optimizer
+        super().__init__(name)
+
+    def read(self) -> float:
+        return float(self.optimizer.param_groups[0]["lr"])

@@ -1,0 +1,94 @@
+"""Errors in sequences: edits between what was written and what should have been."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..._core import Tensor
+from .metric import Metric, array
+
+
+def edit_distance(found: Sequence[Hashable], truth: Sequence[Hashable]) -> int:
+    """The fewest insertions, deletions and substitutions that make one sequence the other.
+
+    >>> pyburn.train.metrics.edit_distance("kitten", "sitting")
+    3
+    """
+    if len(found) < len(truth):
+        found, truth = truth, found
+    codes: dict[Hashable, int] = {}
+    a = [codes.setdefault(item, len(codes)) for item in found]
+    b = np.array([codes.setdefault(item, len(codes)) for item in truth], np.int64)
+    places = np.arange(len(b) + 1)
+    row = places.copy()
+    for index, item in enumerate(a):
+        new = np.empty_like(row)
+        new[0] = index + 1
+        np.minimum(row[1:] + 1, row[:-1] + (b != item), out=new[1:])
+        # Insertions run along the row: the least of what came before plus the way to here.
+        row = np.minimum.accumulate(new - places) + places
+    return int(row[-1])
+
+
+class _ErrorRate(Metric):
+    higher_is_better = False
+
+    def __init__(self, name: str | None = None, *, pad: int | None = None) -> None:
+        self.pad = pad
+        super().__init__(name)
+
+    def initial(self) -> dict[str, Any]:
+        return {"edits": 0, "length": 0}
+
+    def units(self, text: str) -> Sequence[Hashable]:
+        raise NotImplementedError
+
+    def update(self, output: Any, target: Any) -> None:
+        """Texts, or lists of them; or rows of tokens, where `pad` does not count."""
+        found, truth = (self._sequences(value) for value in (output, target))
+        if len(found) != len(truth):
+            raise ValueError(f"[{type(self).__name__}] as many texts as targets are needed: got {len(found)} and {len(truth)}")
+        for one, other in zip(found, truth):
+            self.state["edits"] += edit_distance(one, other)
+            self.state["length"] += len(other)
+
+    def _sequences(self, value: Any) -> list[Sequence[Hashable]]:
+        if isinstance(value, str):
+            return [self.units(value)]
+        if isinstance(value, (Tensor, np.ndarray)):
+            value = np.atleast_2d(array(value)).tolist()
+        rows: Iterable[Any] = value
+        return [self.units(row) if isinstance(row, str) else [token for token in row if token != self.pad] for row in rows]
+
+    def compute(self) -> float:
+        return self.state["edits"] / self.state["length"] if self.state["length"] else math.nan
+
+
+class CER(_ErrorRate):
+    """The character error rate: edits per character of the target.
+
+    >>> cer = pyburn.train.metrics.CER()
+    >>> cer.update(["kitten"], ["sitting"])
+    >>> round(cer.compute(), 4)
+    0.4286
+    """
+
+    def units(self, text: str) -> Sequence[Hashable]:
+        return text
+
+
+class WER(_ErrorRate):
+    """The word error rate: edits per word of the target.
+
+    >>> wer = pyburn.train.metrics.WER()
+    >>> wer.update(["the cat sat"], ["the cat sat down"])
+    >>> wer.compute()
+    0.25
+    """
+
+    def units(self, text: str) -> Sequence[Hashable]:
+        return text.split()
