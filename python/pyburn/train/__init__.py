@@ -1,3 +1,52 @@
-"""Training: a Learner, and its parts for loops of one's own."""
+"""Training: a Learner, and its parts for loops of one's own.
 
+Metrics, checkpoints, the run folder, the progress displays, mixed precision with accumulation and clipping, and the handling of Ctrl-C are
+classes that need no Learner.
+"""
+
+from . import metrics
+from .callbacks import Callback, EarlyStopping, Samples, When
+from .checkpoints import Best, CheckpointFolder, Every, Last, Rule
+from .displays import ProgressBar, ProgressLines, Quiet
+from .errors import CheckpointError, NonFiniteLoss, TrainingError
+from .history import History
+from .interrupt import StopRequest
+from .learner import Learner, TrainingState
+from .random_state import random_state, set_random_state
 from .run import EventWriter, Run, RunRecord, environment, list_runs, read_run, write_report
+from .steps import Step
+from .updates import Updater
+
+__all__ = [
+    "Best",
+    "Callback",
+    "CheckpointError",
+    "CheckpointFolder",
+    "EarlyStopping",
+    "EventWriter",
+    "Every",
+    "History",
+    "Last",
+    "Learner",
+    "NonFiniteLoss",
+    "ProgressBar",
+    "ProgressLines",
+    "Quiet",
+    "Rule",
+    "Run",
+    "RunRecord",
+    "Samples",
+    "Step",
+    "StopRequest",
+    "TrainingError",
+    "TrainingState",
+    "Updater",
+    "When",
+    "environment",
+    "list_runs",
+    "metrics",
+    "random_state",
+    "read_run",
+    "set_random_state",
+    "write_report",
+]

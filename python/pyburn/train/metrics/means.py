@@ -47,6 +47,8 @@ class Loss(Mean):
 class _Share(Metric):
     """Of all items, those that are right."""
 
+    live = True
+
     def initial(self) -> dict[str, Any]:
         return {"right": 0, "count": 0}
 
@@ -129,6 +131,7 @@ class Perplexity(Metric):
     """
 
     higher_is_better = False
+    live = True
 
     def __init__(self, name: str = "perplexity", *, ignore_index: int | None = -100, log_probabilities: bool = False) -> None:
         self.ignore_index, self.log_probabilities = ignore_index, log_probabilities

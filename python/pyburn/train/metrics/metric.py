@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._core import Tensor, bfloat16
+from ...tensor import from_numpy
 
 
 def array(value: Any) -> np.ndarray:
@@ -42,6 +43,7 @@ class Metric:
 
     higher_is_better: bool | None = True
     unit = ""
+    live = False  # whether the value of one batch says something, so that it is worth a curve while training
 
     def __init__(self, name: str | None = None) -> None:
         self.name = name or type(self).__name__.lower()
@@ -112,8 +114,6 @@ def grown(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _saved(value: Any) -> Any:
-    from ... import from_numpy
-
     if isinstance(value, list):
         return [_saved(item) for item in value]
     if isinstance(value, np.ndarray):

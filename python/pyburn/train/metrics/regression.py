@@ -21,6 +21,7 @@ def _pair(metric: Metric, output: Any, target: Any) -> tuple[np.ndarray, np.ndar
 
 class _Error(Metric):
     higher_is_better = False
+    live = True
 
     def initial(self) -> dict[str, Any]:
         return {"total": 0.0, "count": 0}

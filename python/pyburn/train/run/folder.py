@@ -16,7 +16,7 @@ from .environment import environment
 from .events import EventWriter
 from .plain_values import number, plain
 from .samples import write_samples
-from .scalar_files import KINDS, ScalarFiles
+from .scalar_files import KINDS, ScalarFiles, stays
 
 FORMAT = 1
 STATES = ("running", "paused", "finished", "stopped", "failed")
@@ -27,8 +27,8 @@ _STATUS_SECONDS = 2.0
 class Run:
     """A folder for the numbers, tables, samples and checkpoints of one training, for any loop.
 
-    A folder that holds a run already is refused unless `resume` gives the step to go on from (or True: after its last line). What
-    cannot be written because the disk is full waits in memory, is tried again, and a warning says so.
+    A folder that holds a run already is refused unless `resume` gives the step to go on from (or True: after its last line), and
+    `resume_epoch`, if within an epoch, how many are complete: what was noted after that is cut off, since it is written again. What cannot be written because the disk is full waits in memory, is tried again, and a warning says so.
 
     >>> with pyburn.train.Run("runs/first", config={"lr": 0.1}) as run:
     ...     for step in range(3):
@@ -45,6 +45,7 @@ class Run:
         name: str | None = None,
         tensorboard: bool = True,
         resume: bool | int = False,
+        resume_epoch: int | None = None,
     ) -> None:
         self.folder = Path(folder)
         exists = (self.folder / "run.json").exists()
@@ -79,8 +80,8 @@ class Run:
         self._tables = AppendFile(self.folder / "tables.jsonl")
         self._log = AppendFile(self.folder / "log.txt")
         if exists and resume is not True:
-            self._scalars.cut_after(resume)
-            _cut_lines(self._tables.path, resume)
+            self._scalars.cut_after(int(resume), resume_epoch)
+            _cut_lines(self._tables.path, int(resume), resume_epoch)
         self._events = (
             EventWriter(self.folder, from_step=int(resume) + 1 if exists and resume is not True else None) if tensorboard else None
         )
@@ -205,7 +206,7 @@ class Run:
             self.tell(f"the run cannot be written to {self.folder}: {error}. What waits is kept in memory and tried again.")
 
 
-def _cut_lines(path: Path, step: int) -> None:
+def _cut_lines(path: Path, step: int, epoch: int | None) -> None:
     if path.exists():
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-        replace_text(path, "".join(line for line in lines if line.endswith("\n") and json.loads(line)["step"] <= step))
+        lines = path.read_bytes().splitlines(keepends=True)
+        replace_text(path, b"".join(line for line in lines if stays(line, step, epoch)).decode())

@@ -67,28 +67,32 @@ class ScalarFiles:
         errors.append(self._table.flush())
         return next((error for error in errors if error is not None), None)
 
-    def cut_after(self, step: int) -> None:
-        """Forgets what was noted after a step: a run that is resumed writes it again."""
+    def cut_after(self, step: int, epoch: int | None = None) -> None:
+        """Forgets what was noted after a step, and of whole epochs after `epoch`: a run that is resumed writes it again."""
         path = self._lines.path
         if path.exists():
-            kept = [line for line in path.read_bytes().splitlines(keepends=True) if _belongs(line, step)]
+            kept = [line for line in path.read_bytes().splitlines(keepends=True) if stays(line, step, epoch)]
             temporary = path.with_name(f".{path.name}")
             temporary.write_bytes(b"".join(kept))
             temporary.replace(path)
         for path in (self.folder / "series").glob("*/*/*.f64"):
             rows = read_series(path)
-            kept_rows = rows[rows[:, 0] <= step]
+            late = (rows[:, 1] > epoch) & (series_of_file(path)[0] == "epoch") if epoch is not None else False
+            kept_rows = rows[(rows[:, 0] <= step) & ~np.asarray(late)]
             if kept_rows.nbytes != path.stat().st_size:
                 with open(path, "r+b") as file:
                     file.write(kept_rows.tobytes())
                     file.truncate()
-        self._table.cut_after(step)
+        self._table.cut_after(step, epoch)
 
 
-def _belongs(line: bytes, step: int) -> bool:
+def stays(line: bytes, step: int, epoch: int | None) -> bool:
+    """Whether a line belongs to what comes before a step (and, if it is about a whole epoch, to one that was complete)."""
     try:
-        return line.endswith(b"\n") and json.loads(line)["step"] <= step
-    except (ValueError, KeyError, TypeError):
+        found = json.loads(line)
+        whole = found.get("kind", "epoch") == "epoch"
+        return line.endswith(b"\n") and found["step"] <= step and (epoch is None or not whole or found["epoch"] <= epoch)
+    except (ValueError, KeyError, TypeError, AttributeError):
         return False  # the torn end of a process that was killed
 
 
@@ -128,9 +132,9 @@ class EpochTable:
             self._changed, self.error = False, None
         return self.error
 
-    def cut_after(self, step: int) -> None:
+    def cut_after(self, step: int, epoch: int | None) -> None:
         if self.path.exists():
             with open(self.path, newline="", encoding="utf-8") as file:
                 rows = [{key: value for key, value in row.items() if value} for row in csv.DictReader(file)]
-            self._rows = [{**row, "epoch": int(row["epoch"])} for row in rows if int(row["step"]) <= step]
+            self._rows = [{**row, "epoch": int(row["epoch"])} for row in rows if int(row["step"]) <= step and (epoch is None or int(row["epoch"]) <= epoch)]
             self._changed = True

@@ -1,0 +1,237 @@
+"""Checkpoints: files to resume from, and rules that say when to make one and which to keep."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .. import _core
+from ..io import load, save
+from .callbacks import better
+from .errors import CheckpointError
+from .run.append_file import replace_text
+from .run.plain_values import plain
+
+FORMAT = 1
+
+
+@dataclass
+class Entry:
+    """A checkpoint that exists."""
+
+    file: str
+    epoch: int
+    batch: int
+    step: int
+    time: float
+    metrics: dict[str, float] = field(default_factory=dict)
+    kept_by: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Moment:
+    """When a rule is asked: after a step, or (`epoch_ended`) after an epoch with its validation."""
+
+    epoch: int
+    step: int
+    epoch_ended: bool
+    metrics: dict[str, float]
+    now: float
+    higher_is_better: dict[str, bool]
+
+
+class Rule:
+    """When to save, and what to keep. Rules are combined in a list: a checkpoint is made when one wants it, and lives as long as one keeps it."""
+
+    name = "rule"
+
+    def due(self, moment: Moment, entries: Sequence[Entry]) -> bool:
+        raise NotImplementedError
+
+    def kept(self, entries: Sequence[Entry], higher_is_better: dict[str, bool]) -> Sequence[Entry]:
+        raise NotImplementedError
+
+
+class Last(Rule):
+    """The last `count` checkpoints, made after each epoch."""
+
+    def __init__(self, count: int = 1) -> None:
+        if count < 1:
+            raise ValueError(f"[Last] count must be positive: got {count}")
+        self.count, self.name = count, "last" if count == 1 else f"last {count}"
+
+    def due(self, moment: Moment, entries: Sequence[Entry]) -> bool:
+        return moment.epoch_ended
+
+    def kept(self, entries: Sequence[Entry], higher_is_better: dict[str, bool]) -> Sequence[Entry]:
+        return entries[-self.count :]
+
+
+class Best(Rule):
+    """The `count` best by a metric, such as "valid/accuracy". `mode` is "min", "max", or None: as the metric says."""
+
+    def __init__(self, metric: str = "valid/loss", count: int = 1, mode: str | None = None) -> None:
+        if mode not in ("min", "max", None):
+            raise ValueError(f"[Best] mode must be 'min', 'max' or None: got {mode!r}")
+        self.metric, self.count, self.mode = metric, count, mode
+        self.name = f"best {metric}" if count == 1 else f"best {count} by {metric}"
+
+    def _higher(self, higher_is_better: dict[str, bool]) -> bool:
+        return bool(higher_is_better.get(self.metric.rpartition("/")[2])) if self.mode is None else self.mode == "max"
+
+    def _ranked(self, entries: Sequence[Entry], higher: bool) -> list[Entry]:
+        # Values of a checkpoint within an epoch are those of the epoch before, so only the first with a value counts.
+        found = [e for e in entries if e.batch == 0 and not math.isnan(e.metrics.get(self.metric, math.nan))]
+        return sorted(found, key=lambda e: e.metrics[self.metric], reverse=higher)[: self.count]
+
+    def due(self, moment: Moment, entries: Sequence[Entry]) -> bool:
+        if not moment.epoch_ended or self.metric not in moment.metrics:
+            return False
+        higher = self._higher(moment.higher_is_better)
+        best = self._ranked(entries, higher)
+        return len(best) < self.count or better(moment.metrics[self.metric], best[-1].metrics[self.metric], higher)
+
+    def kept(self, entries: Sequence[Entry], higher_is_better: dict[str, bool]) -> Sequence[Entry]:
+        return self._ranked(entries, self._higher(higher_is_better))
+
+
+class Every(Rule):
+    """One every so many epochs, steps or minutes. All are kept, or the last `keep` of them."""
+
+    def __init__(
+        self, *, epochs: int | None = None, steps: int | None = None, minutes: float | None = None, keep: int | None = None
+    ) -> None:
+        given = {"epochs": epochs, "steps": steps, "minutes": minutes}
+        chosen = {key: value for key, value in given.items() if value is not None}
+        if len(chosen) != 1 or next(iter(chosen.values())) <= 0:
+            raise ValueError(f"[Every] give one of epochs, steps and minutes, and a positive number: got {chosen}")
+        (self._unit, self._amount), self.keep = next(iter(chosen.items())), keep
+        self.name = f"every {self._amount:g} {self._unit}"
+        self._last = time.time()
+
+    def due(self, moment: Moment, entries: Sequence[Entry]) -> bool:
+        if self._unit == "epochs":
+            return moment.epoch_ended and moment.epoch % self._amount == 0
+        if self._unit == "steps":
+            return not moment.epoch_ended and moment.step % self._amount == 0
+        return not moment.epoch_ended and moment.now - self._last >= self._amount * 60
+
+    def kept(self, entries: Sequence[Entry], higher_is_better: dict[str, bool]) -> Sequence[Entry]:
+        mine = [entry for entry in entries if self.name in entry.kept_by]
+        return mine if self.keep is None else mine[-self.keep :]
+
+    def saved(self, now: float) -> None:
+        self._last = now
+
+
+class CheckpointFolder:
+    """Writes checkpoints to a folder and removes those that no rule keeps. For any loop; the Learner uses one.
+
+    >>> folder = pyburn.train.CheckpointFolder("checkpoints", [pyburn.train.Last(2)])
+    >>> for epoch in (1, 2, 3):
+    ...     _ = folder.save({"weight": pyburn.ones(2)}, epoch=epoch, step=epoch * 10)
+    >>> [entry.file for entry in folder.entries]
+    ['step-00000020.pt', 'step-00000030.pt']
+    >>> folder.load()["weight"]
+    tensor([1., 1.])
+    """
+
+    def __init__(
+        self, folder: str | os.PathLike[str], rules: Sequence[Rule] = (), *, higher_is_better: dict[str, bool] | None = None
+    ) -> None:
+        self.folder, self.rules = Path(folder), list(rules)
+        self.higher_is_better = dict(higher_is_better or {})
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.entries = self._read_index()
+
+    def due(self, *, epoch: int, step: int, epoch_ended: bool, metrics: dict[str, float] | None = None) -> list[str]:
+        """The names of the rules that want a checkpoint now."""
+        moment = Moment(epoch, step, epoch_ended, metrics or {}, time.time(), self.higher_is_better)
+        return [rule.name for rule in self.rules if rule.due(moment, self.entries)]
+
+    def save(
+        self,
+        state: dict[str, Any],
+        *,
+        epoch: int,
+        step: int,
+        batch: int = 0,
+        metrics: dict[str, float] | None = None,
+        reasons: Sequence[str] = (),
+    ) -> Entry:
+        """Writes a checkpoint: the file first, then the index, then what is not kept any more goes."""
+        same = [reason for other in self.entries if other.step == step for reason in other.kept_by]  # whose file is replaced
+        entry = Entry(f"step-{step:08d}.pt", epoch, batch, step, time.time(), dict(metrics or {}), [*reasons, *same])
+        try:
+            save(state, self.folder / entry.file)
+            others = [other for other in self.entries if other.step < step]
+            gone = self._sort_out([*others, entry])
+            gone += [other for other in self.entries if other.step > step]  # of a future that a resume has cut off
+            self._write_index()
+        except OSError as error:
+            raise CheckpointError(
+                f"the checkpoint {self.folder / entry.file} could not be written: {error}. Earlier ones are untouched"
+                + (f"; the last is {self.entries[-1].file}." if self.entries else ".")
+            ) from error
+        for other in gone:
+            if all(other.file != kept.file for kept in self.entries):
+                (self.folder / other.file).unlink(missing_ok=True)
+        for rule in self.rules:
+            if isinstance(rule, Every):
+                rule.saved(entry.time)
+        return entry
+
+    def _sort_out(self, entries: list[Entry]) -> list[Entry]:
+        """Asks the rules; gives what none keeps. The newest is always kept."""
+        keepers: dict[str, list[str]] = {entry.file: [] for entry in entries}
+        for rule in self.rules:
+            for entry in rule.kept(entries, self.higher_is_better):
+                keepers[entry.file].append(rule.name)
+        newest = entries[-1]
+        names = {rule.name for rule in self.rules}
+        keepers[newest.file] += [reason for reason in newest.kept_by if reason not in names]
+        for entry in entries:
+            entry.kept_by = list(dict.fromkeys(keepers[entry.file]))
+        self.entries = [entry for entry in entries if entry.kept_by or entry is newest]
+        return [entry for entry in entries if entry not in self.entries]
+
+    def latest(self) -> Entry | None:
+        return self.entries[-1] if self.entries else None
+
+    def best(self, metric: str = "valid/loss", mode: str | None = None) -> Entry | None:
+        found = Best(metric, 1, mode).kept(self.entries, self.higher_is_better)
+        return found[0] if found else None
+
+    def load(self, entry: Entry | None = None) -> dict[str, Any]:
+        """The state of a checkpoint, or of the newest that can be read."""
+        candidates = [entry] if entry is not None else list(reversed(self.entries))
+        problems = []
+        for one in candidates:
+            try:
+                return load(self.folder / one.file)
+            except (OSError, _core.FormatError) as error:
+                problems.append(f"{one.file}: {error}")
+        raise CheckpointError(f"no checkpoint in {self.folder} can be read" + "".join(f"\n  {problem}" for problem in problems))
+
+    def _read_index(self) -> list[Entry]:
+        try:
+            listed = json.loads((self.folder / "index.json").read_text(encoding="utf-8"))["checkpoints"]
+            names = set(Entry.__dataclass_fields__)
+            entries = [Entry(**{key: value for key, value in one.items() if key in names}) for one in listed]
+            for entry in entries:
+                entry.metrics = {key: float(value) for key, value in entry.metrics.items()}
+        except FileNotFoundError:
+            return []
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise CheckpointError(f"{self.folder / 'index.json'} is damaged: {error}") from error
+        return [entry for entry in entries if Path(entry.file).name == entry.file and (self.folder / entry.file).exists()]
+
+    def _write_index(self) -> None:
+        text = json.dumps({"format": FORMAT, "checkpoints": [plain(asdict(entry)) for entry in self.entries]}, indent=1)
+        replace_text(self.folder / "index.json", text + "\n")

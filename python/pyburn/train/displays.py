@@ -1,0 +1,197 @@
+"""What training shows: a bar on a terminal, lines in a file, nothing, or the dashboard."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+import time
+from typing import TYPE_CHECKING, Any, TextIO
+
+from .callbacks import Callback
+
+if TYPE_CHECKING:
+    from .learner import Learner
+
+_REDRAW_SECONDS = 0.1
+_LINE_SECONDS = 30.0
+_BLOCKS = " ▏▎▍▌▋▊▉█"
+NAMES = ("auto", "dashboard", "bar", "lines", "quiet")
+
+
+def display_for(wanted: Any) -> Callback | None:
+    """A display from its name. "auto": the dashboard on a terminal if `pyburn[dashboard]` is installed, a bar on a terminal without it, lines elsewhere.
+    The environment variable PYBURN_DISPLAY takes the place of "auto"."""
+    if wanted is None or isinstance(wanted, Callback):
+        return wanted
+    if wanted == "auto":
+        wanted = os.environ.get("PYBURN_DISPLAY", "auto")
+    if wanted not in NAMES:
+        raise ValueError(f"[display] expected one of {', '.join(NAMES)}, or a callback: got {wanted!r}")
+    if wanted == "auto":
+        terminal = sys.stderr.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+        wanted = "lines" if not terminal else "dashboard" if importlib.util.find_spec("textual") is not None else "bar"
+    if wanted == "dashboard":
+        from .terminal import TerminalDashboard
+
+        return TerminalDashboard()
+    return {"bar": ProgressBar, "lines": ProgressLines, "quiet": Quiet}[wanted]()
+
+
+def duration(seconds: float) -> str:
+    """A time to read.
+
+    >>> [pyburn.train.displays.duration(s) for s in (4.2, 75, 4000)]
+    ['4s', '1:15', '1:06:40']
+    """
+    whole = max(0, int(seconds))
+    if whole < 60:
+        return f"{whole}s"
+    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def value_text(name: str, value: float) -> str:
+    return f"{name} {value:.3g}" if abs(value) < 1e-3 and value else f"{name} {value:.4f}" if abs(value) < 1000 else f"{name} {value:.5g}"
+
+
+class Pace:
+    """How fast it goes and how long it takes, over this call of fit."""
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+        self._first: float | None = None
+
+    def done(self, learner: Learner) -> float | None:
+        """The share of all batches, or None where the end is not known."""
+        state = learner.state
+        if not state.epochs or not state.batches:
+            return None
+        return min(1.0, (state.epoch - 1 + state.batch / state.batches) / state.epochs)
+
+    def remaining(self, learner: Learner) -> float | None:
+        """Seconds, from the pace so far; None until something is known."""
+        done = self.done(learner)
+        if done is None:
+            return None
+        if self._first is None:
+            self._first, self._started = done, time.monotonic()
+            return None
+        made = done - self._first
+        return (time.monotonic() - self._started) * (1 - done) / made if made > 0 else None
+
+
+class Quiet(Callback):
+    """Shows messages only: how to resume, what went wrong."""
+
+    def __init__(self, file: TextIO | None = None) -> None:
+        self.file = file if file is not None else sys.stderr
+
+    def on_message(self, learner: Learner, text: str) -> None:
+        print(text, file=self.file, flush=True)
+
+
+class ProgressLines(Quiet):
+    """A line per epoch, and one every half minute in between: for logs."""
+
+    def __init__(self, file: TextIO | None = None) -> None:
+        super().__init__(file)
+        self._pace, self._last = Pace(), time.monotonic()
+
+    def on_fit_start(self, learner: Learner) -> None:
+        self._pace, self._last = Pace(), time.monotonic()
+
+    def on_batch_end(self, learner: Learner) -> None:
+        self._pace.remaining(learner)
+        if time.monotonic() - self._last >= _LINE_SECONDS:
+            self._last = time.monotonic()
+            state = learner.state
+            where = f"epoch {state.epoch} batch {state.batch}" + (f"/{state.batches}" if state.batches else "")
+            self._print(learner, where, value_text("loss", state.values["train/loss"]))
+
+    def on_epoch_end(self, learner: Learner) -> None:
+        self._last = time.monotonic()
+        state = learner.state
+        of = f"/{state.epochs}" if state.epochs else ""
+        self._print(learner, f"epoch {state.epoch}{of}", epoch_text(learner))
+
+    def _print(self, learner: Learner, where: str, text: str) -> None:
+        left = self._pace.remaining(learner)
+        print(f"{where}  {text}" + (f"  {duration(left)} left" if left else ""), file=self.file, flush=True)
+
+
+def epoch_text(learner: Learner) -> str:
+    """The numbers of the epoch: `loss 0.5 / 0.6` is training / validation."""
+    rows = learner.history.rows
+    row = {key: value for key, value in (rows[-1] if rows else {}).items() if key != "epoch"}
+    names = list(dict.fromkeys(key.partition("/")[2] for key in row))
+    parts = []
+    for name in names:
+        values = [row[f"{split}/{name}"] for split in ("train", "valid") if f"{split}/{name}" in row]
+        texts = [value_text("", value).strip() for value in values]
+        parts.append(f"{name} {' / '.join(texts)}")
+    return "  ".join(parts)
+
+
+class ProgressBar(ProgressLines):
+    """A bar for the epoch under way, and a line for each that is done."""
+
+    def __init__(self, file: TextIO | None = None) -> None:
+        super().__init__(file)
+        self._drawn = 0.0
+        self._shown = False
+
+    def on_batch_end(self, learner: Learner) -> None:
+        if time.monotonic() - self._drawn >= _REDRAW_SECONDS:
+            self._draw(learner)
+
+    def on_validation_batch_end(self, learner: Learner) -> None:
+        if time.monotonic() - self._drawn >= _REDRAW_SECONDS:
+            self._draw(learner, "validating")
+
+    def _draw(self, learner: Learner, doing: str = "") -> None:
+        self._drawn = time.monotonic()
+        state, left = learner.state, self._pace.remaining(learner)
+        of = f"/{state.epochs}" if state.epochs else ""
+        text = f" {state.batch}" + (f"/{state.batches}" if state.batches else "")
+        text += f"  {value_text('loss', state.values.get('train/loss', state.loss))}"
+        text += f"  {duration(left)} left" if left is not None else ""
+        text += f"  {doing}" if doing else ""
+        head = f"epoch {state.epoch}{of} "
+        room = min(40, shutil.get_terminal_size().columns - len(head) - len(text) - 1)
+        bar = bar_text(state.batch / state.batches, room) if state.batches and room >= 8 else ""
+        self.file.write("\r\x1b[2K" + (head + bar + text)[: shutil.get_terminal_size().columns - 1])
+        self.file.flush()
+        self._shown = True
+
+    def _clear(self) -> None:
+        if self._shown:
+            self.file.write("\r\x1b[2K")
+            self._shown = False
+
+    def _print(self, learner: Learner, where: str, text: str) -> None:
+        self._clear()
+        super()._print(learner, where, text)
+
+    def on_message(self, learner: Learner, text: str) -> None:
+        self._clear()
+        super().on_message(learner, text)
+
+    def on_error(self, learner: Learner, error: BaseException) -> None:
+        self._clear()
+
+    def on_fit_end(self, learner: Learner) -> None:
+        self._clear()
+        self.file.flush()
+
+
+def bar_text(share: float, width: int) -> str:
+    """A bar in eighths of a cell.
+
+    >>> pyburn.train.displays.bar_text(0.5, 8)
+    '████    '
+    """
+    eighths = int(max(0.0, min(1.0, share)) * width * 8)
+    full, rest = divmod(eighths, 8)
+    return ("█" * full + (_BLOCKS[rest] if rest else "")).ljust(width)

@@ -1,0 +1,15 @@
+"""What can go wrong in training, told so that something can be done about it."""
+
+from __future__ import annotations
+
+
+class TrainingError(RuntimeError):
+    """Training cannot go on."""
+
+
+class NonFiniteLoss(TrainingError, ArithmeticError):
+    """The loss became NaN or infinite. The weights are those from before the step; a checkpoint of them was made if there is a run."""
+
+
+class CheckpointError(TrainingError, OSError):
+    """A checkpoint could not be written or read."""

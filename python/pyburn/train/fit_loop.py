@@ -1,0 +1,441 @@
+"""The loop of fit: epochs of batches, with checkpoints, logs and ways to stop."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..io import load
+from .callbacks import Callback, CallbackList, better
+from .checkpoints import CheckpointFolder, Rule
+from .displays import display_for
+from .errors import CheckpointError, NonFiniteLoss
+from .history import History
+from .interrupt import StopRequest
+from .loader_position import EpochData, length_of
+from .metrics import CpuUse, Loss, MemoryUse, Metric
+from .non_finite import all_finite, bad_loss_report
+from .random_state import random_state, set_random_state
+from .run import Run
+from .run.append_file import replace_text
+from .steps import run_step, to_device
+
+if TYPE_CHECKING:
+    from .learner import Learner
+
+_SYSTEM_SECONDS = 2.0
+_MOST_BAD_LOSSES = 20  # in a row, while a scaler looks for its scale or batches are left out
+
+
+class FitLoop:
+    """One call of fit."""
+
+    def __init__(
+        self,
+        learner: Learner,
+        train_data: Iterable[Any],
+        valid_data: Iterable[Any] | None,
+        *,
+        epochs: int | None,
+        max_steps: int | None,
+        validate_every: int,
+        log_every: int,
+        resume_with: str | None,
+    ) -> None:
+        self.learner, self.train_data, self.valid_data = learner, train_data, valid_data
+        self.epochs, self.max_steps = epochs, max_steps
+        self.validate_every, self.log_every = max(1, validate_every), max(1, log_every)
+        self.resume_with = resume_with
+        self.loss = Loss()
+        self.metrics: dict[str, Metric] = {name: metric.fresh() for name, metric in learner.metrics.items()}
+        self.epoch_state: dict[str, Any] | None = None  # where the first epoch goes on
+        self.unsaved: CheckpointError | None = None
+        self._bad_losses = 0
+        self._cpu, self._memory, self._sampled = CpuUse(), MemoryUse(), 0.0
+        self._recent = Loss()  # since the last line of the log
+        self._live: dict[str, float] = {}
+        self.done = 0  # epochs that are complete
+        self._saved_at = (-1, -1)  # step and epochs of the last checkpoint
+        self.data: EpochData
+
+    # --- opening -----------------------------------------------------------------------------------------------------------
+
+    def open(self, run: Any, config: Any, rules: Sequence[Rule], resume: bool | str | os.PathLike[str]) -> None:
+        """Finds the checkpoint to go on from, and opens the folder."""
+        learner = self.learner
+        learner.stop_request = StopRequest()
+        learner.hooks = CallbackList(learner.callbacks)
+        state, name = None, ""
+        folder = run.folder if isinstance(run, Run) else Path(run) if run is not None else None
+        if resume is True and folder is not None:
+            found = CheckpointFolder(folder / "checkpoints")
+            if found.entries:
+                state, name = found.load(), os.fspath(folder)
+        elif resume:
+            state, name = load(resume), os.fspath(resume)  # type: ignore[arg-type]
+        if state is not None:
+            self._restore(state)
+        else:
+            learner.state = type(learner.state)()
+            learner.history = History()
+        learner.history.higher_is_better = learner.higher_is_better
+        learner.history.stopped = ""
+        if folder is None:
+            learner.run = learner.checkpoints = None
+        else:
+            resumed = resume is True or (folder / "run.json").exists() and bool(resume)
+            learner.run = run if isinstance(run, Run) else Run(
+                folder,
+                config=self._config(config) if state is None or config is not None else None,
+                resume=learner.state.step if resumed else False,
+                resume_epoch=self.done,
+            )
+            learner.run.tell = learner.tell
+            learner.checkpoints = CheckpointFolder(folder / "checkpoints", rules, higher_is_better=learner.higher_is_better)
+        if state is not None:
+            self._opened = f"resumed from {name} at epoch {learner.state.epoch}, step {learner.state.step}"
+        else:
+            self._opened = ""
+
+    def _config(self, config: Any) -> Any:
+        if config is not None:
+            return config
+        learner, updater = self.learner, self.learner.updater
+        group = {k: v for k, v in learner.optimizer.param_groups[0].items() if k != "params" and not callable(v)}
+        return {
+            "model": type(learner.model).__name__,
+            "parameters": sum(p.numel() for p in learner.model.parameters()),
+            "optimizer": {"type": type(learner.optimizer).__name__, **group},
+            "lr_scheduler": type(learner.lr_scheduler).__name__ if learner.lr_scheduler is not None else None,
+            "epochs": self.epochs,
+            "max_steps": self.max_steps,
+            "batches": length_of(self.train_data),
+            "accumulate": updater.accumulate,
+            "clip_norm": updater.clip_norm,
+            "clip_value": updater.clip_value,
+            "precision": str(updater.dtype) if updater.dtype is not None else "float32",
+            "ema": updater.ema is not None,
+        }
+
+    def _restore(self, saved: dict[str, Any]) -> None:
+        learner = self.learner
+        if not isinstance(saved, dict) or "position" not in saved:
+            raise CheckpointError("the file is no checkpoint of a training: it has no position")
+        learner.load_state_dict(saved)
+        position = saved["position"]
+        self.done = position["epoch"] - 1
+        self._saved_at = position["step"], self.done
+        epoch = position["epoch"] if position["batch"] else max(1, self.done)
+        learner.state = type(learner.state)(epoch=epoch, batch=position["batch"], step=position["step"])
+        learner.state.values = dict(saved["values"])
+        learner.history = History()
+        learner.history.rows = [dict(row) for row in saved["history"]]
+        self.epoch_state = saved["loader"]
+        self.loss.load_state_dict(saved["metrics"]["loss"])
+        self._recent.load_state_dict(saved["metrics"]["recent"])
+        for name, metric in self.metrics.items():
+            if name in saved["metrics"]["train"]:
+                metric.load_state_dict(saved["metrics"]["train"][name])
+        if self.epoch_state is None:
+            set_random_state(saved["random"])
+
+    # --- the loop ----------------------------------------------------------------------------------------------------------
+
+    def fit(self, display: Any) -> History:
+        learner = self.learner
+        shown = display_for(display)
+        extra: list[Callback] = [shown] if shown is not None else []
+        learner.hooks = _with(learner.hooks, extra)
+        state, started = learner.state, time.monotonic()
+        state.epochs, state.batches = self.epochs, length_of(self.train_data)
+        self._describe()
+        learner.model.train()
+        failure: BaseException | None = None
+        try:
+            with learner.stop_request:
+                learner.hooks.call("on_fit_start", learner)
+                if self._opened:
+                    learner.tell(self._opened)
+                while not self._finished():
+                    self._epoch()
+                    state.seconds = time.monotonic() - started
+                    if learner.stop_request.reason:
+                        break
+                self._end()
+        except BaseException as error:
+            failure = error
+            learner.hooks.call("on_error", learner, error)
+            raise
+        finally:
+            state.inputs = state.result = None
+            state.seconds = time.monotonic() - started
+            learner.hooks.call("on_fit_end", learner)
+            self._close(failure)
+            learner.hooks = CallbackList(learner.callbacks)
+        if self.unsaved is not None:
+            raise CheckpointError(f"training is done, but {self.unsaved} The model is whole in memory: save it elsewhere.") from self.unsaved
+        return learner.history
+
+    def _finished(self) -> bool:
+        if self.max_steps is not None and self.learner.state.step >= self.max_steps:
+            return True
+        return self.epochs is not None and self.done >= self.epochs
+
+    def _epoch(self) -> None:
+        learner, state, updater = self.learner, self.learner.state, self.learner.updater
+        state.epoch, state.split = self.done + 1, "train"
+        if self.epoch_state is None:
+            state.batch = 0
+            for metric in (self.loss, self._recent, *self.metrics.values()):
+                metric.reset()
+        learner.hooks.call("on_epoch_start", learner)
+        self.data = EpochData(self.train_data, state.epoch, self.epoch_state)
+        self.epoch_state = None
+        try:
+            for batch in self.data:
+                self._batch(batch)
+                if updater.due:
+                    self._step()
+                self._between()
+                if not updater.begun and (learner.stop_request.reason or self._out_of_steps()):
+                    return
+        finally:
+            self.data.close()
+        if state.batch == 0:
+            raise ValueError("[fit] the training data gave no batches" + (", as an iterator that is used up" if state.epoch > 1 else ""))
+        if updater.begun:  # the rest of the last group
+            self._step()
+        self._end_of_epoch()
+
+    def _out_of_steps(self) -> bool:
+        return self.max_steps is not None and self.learner.state.step >= self.max_steps
+
+    def _batch(self, batch: Any) -> None:
+        learner, state, updater = self.learner, self.learner.state, self.learner.updater
+        state.inputs = batch = to_device(batch, learner.device)
+        learner.hooks.call("on_batch_start", learner)
+        with updater.precision():
+            state.result = result = run_step(learner.step_function, learner.model, batch, need_loss=True)
+        assert result.loss is not None and result.count is not None
+        state.loss = result.loss.item()
+        state.batch = self.data.taken
+        if not math.isfinite(state.loss) and learner.on_nan != "ignore" and self._leave_out():
+            return
+        self._bad_losses = 0
+        updater.backward(result.loss, result.count)
+        learner.hooks.call("on_backward_end", learner)
+        self.loss.update(state.loss, result.count)
+        self._recent.update(state.loss, result.count)
+        logs = (state.step + 1) % self.log_every == 0 or state.step == 0
+        live = {}
+        if result.output is not None:
+            for name, metric in self.metrics.items():
+                if logs and metric.live and learner.run is not None and updater.due:
+                    live[name] = metric(result.output, result.target)
+                else:
+                    metric.update(result.output, result.target)
+        self._live = {**live, **result.values}
+        state.values["train/loss"] = self._recent.compute()
+        learner.hooks.call("on_batch_end", learner)
+
+    def _leave_out(self) -> bool:
+        """About a loss that is not finite: True if the batch is to be left out."""
+        learner, state = self.learner, self.learner.state
+        self._bad_losses += 1
+        patient = learner.on_nan == "skip" or learner.updater.scaler is not None
+        if patient and self._bad_losses <= _MOST_BAD_LOSSES:
+            if learner.on_nan == "skip":
+                learner.tell(f"the loss is {state.loss} in epoch {state.epoch}, batch {state.batch}: the batch is left out")
+                return True
+            return False  # the scaler finds the gradients and lowers its scale
+        learner.updater.drop()
+        text = bad_loss_report(learner)
+        if learner.checkpoints is not None and all_finite(learner.model):
+            self._save(["not finite"])
+            text += f"\nThe state before this batch was saved: {self._how_to_resume()}"
+        raise NonFiniteLoss(text)
+
+    def _step(self) -> None:
+        learner, state, updater = self.learner, self.learner.state, self.learner.updater
+        updater.prepare()
+        learner.hooks.call("on_step_start", learner)
+        lr = float(learner.optimizer.param_groups[0]["lr"])
+        updater.step()
+        state.step += 1
+        if learner.lr_scheduler is not None and learner.schedule == "step":
+            learner.lr_scheduler.step()
+        learner.hooks.call("on_step_end", learner)
+        state.values["lr"] = lr
+        if learner.run is not None and (state.step % self.log_every == 0 or state.step == 1):
+            values = {"loss": self._recent.compute(), "lr": lr, **self._live}
+            if updater.grad_norm is not None:
+                values["grad_norm"] = updater.grad_norm
+            learner.run.log(values, step=state.step, epoch=state.epoch)
+            self._recent.reset()
+        if learner.checkpoints is not None:
+            reasons = learner.checkpoints.due(epoch=state.epoch, step=state.step, epoch_ended=False, metrics=state.values)
+            if reasons:
+                self._save(reasons)
+
+    def _between(self) -> None:
+        """Between batches: how the machine does, whether somebody wants to stop or to pause."""
+        learner, state, run = self.learner, self.learner.state, self.learner.run
+        if run is not None:
+            run.status.update(batch=state.batch, batches=state.batches, epochs=self.epochs)
+            now = time.monotonic()
+            if now - self._sampled >= _SYSTEM_SECONDS:
+                self._sampled = now
+                values = {"cpu": self._cpu.read(), "memory": self._memory.read()}
+                run.log(values, step=state.step, epoch=state.epoch, split="system")
+                state.values.update({f"system/{name}": value for name, value in values.items()})
+                run.update()
+                if run.stop_requested():
+                    learner.stop("a file called stop in the folder of the run")
+        if learner.paused:
+            if run is not None:
+                run.update(state="paused")
+            while learner.paused and not learner.stop_request.reason:
+                time.sleep(0.05)
+            if run is not None:
+                run.update(state="running")
+
+    def _end_of_epoch(self) -> None:
+        learner, state = self.learner, self.learner.state
+        train = learner._computed(self.loss, self.metrics, "train")
+        self._log_epoch("train", train)
+        self._validate(state.epoch % self.validate_every == 0 or state.epoch == self.epochs)
+        if learner.lr_scheduler is not None and learner.schedule == "epoch":
+            self._advance_schedule()
+        learner.hooks.call("on_epoch_end", learner)
+        self.done += 1
+        if learner.checkpoints is not None:
+            reasons = learner.checkpoints.due(epoch=state.epoch, step=state.step, epoch_ended=True, metrics=state.values)
+            if reasons:
+                self._save(reasons)
+
+    def _validate(self, due: bool) -> None:
+        learner, state = self.learner, self.learner.state
+        if self.valid_data is not None and due:
+            state.split = "valid"
+            self._log_epoch("valid", learner.validate(self.valid_data))
+            state.split = "train"
+
+    def _log_epoch(self, split: str, values: dict[str, float]) -> None:
+        learner, state, run = self.learner, self.learner.state, self.learner.run
+        learner.history.add(state.epoch, {f"{split}/{name}": value for name, value in values.items()})
+        if run is None:
+            return
+        run.log(values, step=state.step, epoch=state.epoch, split=split, kind="epoch")
+        for key, table in state.tables.items():
+            if key.startswith(f"{split}/"):
+                run.log_table(key[len(split) + 1 :], table, step=state.step, epoch=state.epoch, split=split)
+        best = run.status["best"]
+        for name, value in values.items():
+            key = f"{split}/{name}"
+            if name in learner.higher_is_better and better(
+                value, float(best.get(key, {}).get("value", math.nan)), learner.higher_is_better[name]
+            ):
+                best[key] = {"value": value, "epoch": state.epoch, "step": state.step}
+
+    def _advance_schedule(self) -> None:
+        learner, values = self.learner, self.learner.state.values
+        if type(learner.lr_scheduler).__name__ != "ReduceLROnPlateau":
+            learner.lr_scheduler.step()
+            return
+        name = learner.monitor or ("valid/loss" if "valid/loss" in values else "train/loss")
+        if name not in values:
+            raise KeyError(f"[Learner] the schedule looks at {name!r}: there are {', '.join(values)}")
+        learner.lr_scheduler.step(values[name])
+
+    # --- saving and ending -------------------------------------------------------------------------------------------------
+
+    def _save(self, reasons: Sequence[str]) -> None:
+        """A checkpoint of this moment. What the disk refuses is told and tried again with the next one."""
+        learner, state, folder = self.learner, self.learner.state, self.learner.checkpoints
+        assert folder is not None
+        within = self.done < state.epoch
+        if learner.run is not None:
+            learner.run.flush()  # first, so that the log never lags behind the checkpoint
+        saved = {
+            "format": 1,
+            **learner.state_dict(),
+            "position": {"epoch": self.done + 1, "batch": state.batch if within else 0, "step": state.step},
+            "random": random_state(),
+            "loader": self.data.state_dict() if within else None,
+            "metrics": {
+                "loss": self.loss.state_dict(),
+                "recent": self._recent.state_dict(),
+                "train": {name: metric.state_dict() for name, metric in self.metrics.items()},
+            },
+            "values": dict(state.values),
+            "history": [dict(row) for row in learner.history.rows],
+        }
+        known = {key: value for key, value in state.values.items() if "/" in key and not key.startswith("system/")}
+        try:
+            state.checkpoint = folder.save(
+                saved, epoch=state.epoch, step=state.step, batch=state.batch if within else 0, metrics=known, reasons=reasons
+            )
+        except CheckpointError as error:
+            if self.unsaved is None:
+                learner.tell(f"{error} Training goes on and tries again with the next one.")
+            self.unsaved = error
+            return
+        if self.unsaved is not None:
+            learner.tell(f"checkpoints can be written again: {state.checkpoint.file}")
+        self.unsaved = None
+        self._saved_at = state.step, self.done
+        learner.hooks.call("on_checkpoint", learner)
+
+    def _how_to_resume(self) -> str:
+        assert self.learner.run is not None
+        return self.resume_with or f'fit(..., run="{self.learner.run.folder}", resume=True) goes on from there'
+
+    def _end(self) -> None:
+        """After the last epoch, or where it was stopped: a checkpoint to go on from."""
+        learner, state = self.learner, self.learner.state
+        reason = learner.stop_request.reason
+        learner.history.stopped = reason
+        if learner.checkpoints is not None and (reason or self._saved_at != (state.step, self.done) or self.unsaved is not None):
+            self._save(["interrupt" if reason else "end"])
+        if reason:
+            text = f"stopped by {reason} in epoch {state.epoch}, batch {state.batch}, step {state.step}"
+            if learner.run is not None and self.unsaved is None:
+                text += f". Everything is saved: {self._how_to_resume()}"
+            learner.tell(text)
+        elif self.done < state.epoch:  # max_steps, within an epoch
+            self._validate(True)
+
+    def _describe(self) -> None:
+        learner, run = self.learner, self.learner.run
+        if run is None:
+            return
+        known = {"loss": {"higher_is_better": False, "unit": ""}, "lr": {"higher_is_better": None, "unit": ""}}
+        known["cpu"] = {"higher_is_better": None, "unit": "%"}
+        known["memory"] = {"higher_is_better": None, "unit": "MiB"}
+        known.update({name: {"higher_is_better": m.higher_is_better, "unit": m.unit} for name, m in learner.metrics.items()})
+        try:
+            replace_text(run.folder / "model.txt", f"{learner.model}\n")
+        except OSError as error:
+            learner.tell(f"model.txt could not be written: {error}")
+        run.update(metrics=known, epochs=self.epochs, batches=learner.state.batches, resume_with=self._how_to_resume())
+
+    def _close(self, failure: BaseException | None) -> None:
+        run, reason = self.learner.run, self.learner.stop_request.reason
+        if run is None:
+            return
+        run.status["batch"] = self.learner.state.batch
+        if failure is None:
+            run.finish("stopped" if reason else "finished", reason)
+        elif isinstance(failure, KeyboardInterrupt):
+            run.finish("stopped", "Ctrl-C, at once")
+        else:
+            run.finish("failed", f"{type(failure).__name__}: {failure}")
+
+
+def _with(hooks: CallbackList, more: Sequence[Callback]) -> CallbackList:
+    """Displays come last, so that they show what other callbacks made of it."""
+    return CallbackList([*hooks.callbacks, *more])

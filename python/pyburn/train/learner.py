@@ -1,0 +1,285 @@
+"""Learner: a model with what trains it."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import _core
+from .._core import Tensor
+from ..autograd import no_grad
+from .callbacks import Callback, CallbackList
+from .checkpoints import Best, CheckpointFolder, Entry, Last, Rule
+from .errors import TrainingError
+from .history import History
+from .interrupt import StopRequest
+from .metrics import Loss, Metric, metrics_from
+from .run import Run
+from .steps import Step, StepFunction, run_step, split_batch, supervised_step, to_device
+from .updates import Updater
+
+_PER_STEP = ("OneCycleLR", "CyclicLR", "NoamLR")
+
+
+@dataclass
+class TrainingState:
+    """Where training is."""
+
+    epoch: int = 1
+    epochs: int | None = None
+    batch: int = 0  # of this epoch, those that are done
+    batches: int | None = None
+    step: int = 0  # updates of the weights
+    split: str = "train"
+    loss: float = math.nan
+    inputs: Any = None  # the batch
+    result: Step | None = None
+    values: dict[str, float] = field(default_factory=dict)  # the latest of everything, such as "valid/accuracy"
+    tables: dict[str, Any] = field(default_factory=dict)
+    checkpoint: Entry | None = None
+    seconds: float = 0.0  # of this call of fit
+
+
+class Learner:
+    """Trains, validates and uses a model.
+
+    `loss(output, target)` is called on what the model gives for all but the last item of a batch and on the last; for anything else, `step(model,
+    batch)` returns the loss or a `Step`. `metrics` are metrics or their names. Schedules advance after each epoch, OneCycleLR and CyclicLR after
+    each step, or as `schedule` ("epoch", "step") says; ReduceLROnPlateau looks at `monitor`.
+
+    `accumulate` batches make a step; gradients are clipped by `clip_norm` or `clip_value`; `precision` "bfloat16" or "float16" computes in mixed
+    precision; `ema` (a decay, or an AveragedModel) keeps an average of the weights, which validation and prediction use. `on_nan` says what to do
+    about a loss that is not finite: "raise", "skip" (leave the batch out) or "ignore".
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> x = pyburn.rand(64, 2); data = [(x[i:i + 16], x[i:i + 16].sum(1, keepdim=True)) for i in range(0, 64, 16)]
+    >>> model = pyburn.nn.Linear(2, 1)
+    >>> learner = pyburn.train.Learner(model, pyburn.optim.Adam(model.parameters(), lr=0.1), loss=pyburn.nn.MSELoss(), metrics=["mae"])
+    >>> history = learner.fit(data, data, epochs=60, display="quiet")
+    >>> learner.evaluate(data)["mae"] < 0.05
+    True
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        optimizer: Any = None,
+        lr_scheduler: Any = None,
+        loss: Callable[..., Tensor] | None = None,
+        metrics: Any = (),
+        *,
+        callbacks: Sequence[Callback] = (),
+        step: StepFunction | None = None,
+        device: Any = None,
+        schedule: str | None = None,
+        monitor: str | None = None,
+        accumulate: int = 1,
+        clip_norm: float | None = None,
+        clip_value: float | None = None,
+        precision: Any = None,
+        scaler: Any = None,
+        ema: Any = None,
+        on_nan: str = "raise",
+    ) -> None:
+        if schedule not in ("epoch", "step", None):
+            raise ValueError(f"[Learner] schedule must be 'epoch' or 'step': got {schedule!r}")
+        if on_nan not in ("raise", "skip", "ignore"):
+            raise ValueError(f"[Learner] on_nan must be 'raise', 'skip' or 'ignore': got {on_nan!r}")
+        if device is not None:
+            model.to(device)
+        self.model, self.optimizer, self.lr_scheduler, self.device = model, optimizer, lr_scheduler, device
+        per_step = schedule == "step" if schedule else type(lr_scheduler).__name__ in _PER_STEP
+        self.schedule, self.monitor, self.on_nan = "step" if per_step else "epoch", monitor, on_nan
+        self.step_function = step if step is not None else supervised_step(loss)
+        self.has_loss = step is not None or loss is not None
+        self.metrics: dict[str, Metric] = metrics_from(metrics)
+        self.callbacks = list(callbacks)
+        options = {"accumulate": accumulate, "clip_norm": clip_norm, "clip_value": clip_value}
+        self.updater = Updater(model, optimizer, precision=precision, scaler=scaler, ema=ema, **options)  # type: ignore[arg-type]
+        self.state = TrainingState()
+        self.history = History()
+        self.run: Run | None = None
+        self.checkpoints: CheckpointFolder | None = None
+        self.hooks = CallbackList(self.callbacks)
+        self.stop_request = StopRequest()
+        self.paused = False
+        self.higher_is_better = {"loss": False, **{n: bool(m.higher_is_better) for n, m in self.metrics.items() if m.higher_is_better is not None}}
+        self.history.higher_is_better = self.higher_is_better
+
+    # --- training ----------------------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        train_data: Iterable[Any],
+        valid_data: Iterable[Any] | None = None,
+        epochs: int | None = 1,
+        *,
+        max_steps: int | None = None,
+        run: str | os.PathLike[str] | Run | None = None,
+        config: Any = None,
+        checkpoints: Sequence[Rule] | None = None,
+        resume: bool | str | os.PathLike[str] = False,
+        validate_every: int = 1,
+        log_every: int = 10,
+        display: Any = "auto",
+        resume_with: str | None = None,
+    ) -> History:
+        """Trains until `epochs` or `max_steps` are done in all, and returns the history.
+
+        `run` is a folder to write to (see docs/runs.md), or a Run. Checkpoints go there: the last and the best by the loss of validation, or as the
+        rules in `checkpoints` say. With `resume=True` training goes on from the newest one of that folder, if there is any, and from
+        then on is the same bit for bit as if it had never stopped; a path resumes from that file. `display` is "auto", "dashboard", "bar",
+        "lines", "quiet" or a callback.
+
+        Ctrl-C finishes the step, saves a checkpoint and returns; `history.stopped` says so. A second one stops at once.
+        """
+        from .fit_loop import FitLoop
+
+        if self.optimizer is None:
+            raise TrainingError("[Learner] fit needs an optimizer: Learner(model, optimizer, ...)")
+        if epochs is None and max_steps is None:
+            raise ValueError("[fit] give epochs or max_steps")
+        if resume and run is None and resume is True:
+            raise ValueError("[fit] resume=True needs the folder of a run: fit(..., run='runs/name', resume=True)")
+        loop = FitLoop(
+            self,
+            train_data,
+            valid_data,
+            epochs=epochs,
+            max_steps=max_steps,
+            validate_every=validate_every,
+            log_every=log_every,
+            resume_with=resume_with,
+        )
+        rules = checkpoints if checkpoints is not None else [Last(), Best("valid/loss")]
+        loop.open(run, config, rules, resume)
+        return loop.fit(display)
+
+    def stop(self, reason: str = "stopped") -> None:
+        """Ends training after the step that is under way."""
+        self.stop_request.request(reason)
+
+    def tell(self, text: str) -> None:
+        """Something that the user should read: goes to the display and to the log of the run."""
+        self.hooks.call("on_message", self, text)
+        if self.run is not None:
+            self.run.write(text)
+
+    # --- use ---------------------------------------------------------------------------------------------------------------
+
+    @property
+    def eval_model(self) -> Any:
+        """The average of the weights, where one is kept; else the model."""
+        return self.updater.ema.module if self.updater.ema is not None else self.model
+
+    @contextmanager
+    def evaluating(self) -> Iterator[Any]:
+        """The model for evaluation, without gradients; afterwards every part is in the mode it was in."""
+        model = self.eval_model
+        modes = [(module, module.training) for module in model.modules()]
+        model.eval()
+        try:
+            with no_grad(), self.updater.precision():
+                yield model
+        finally:
+            for module, training in modes:
+                module.training = training
+
+    def validate(self, data: Iterable[Any], split: str = "valid") -> dict[str, float]:
+        """The loss and the metrics over data, exactly; results that are no numbers are in `state.tables`."""
+        state = self.state
+        loss, metrics = Loss(), {name: metric.fresh() for name, metric in self.metrics.items()}
+        self.hooks.call("on_validation_start", self)
+        with self.evaluating() as model:
+            for batch in data:
+                batch = to_device(batch, self.device)
+                result = run_step(self.step_function, model, batch, need_loss=False)
+                if result.loss is not None:
+                    loss.update(result.loss.item(), result.count)
+                if result.output is not None:
+                    for metric in metrics.values():
+                        metric.update(result.output, result.target)
+                state.result = result
+                self.hooks.call("on_validation_batch_end", self)
+                if self.stop_request.reason.startswith("Ctrl-C") and self.run is None:
+                    break
+        values = self._computed(loss, metrics, split)
+        self.hooks.call("on_validation_end", self)
+        return values
+
+    def _computed(self, loss: Loss, metrics: dict[str, Metric], split: str) -> dict[str, float]:
+        """Numbers are returned and noted in the state, tables only noted."""
+        values: dict[str, float] = {}
+        if loss.state["weight"]:
+            values["loss"] = loss.compute()
+        for name, metric in metrics.items():
+            table = metric.table()
+            if table is not None:
+                self.state.tables[f"{split}/{name}"] = table
+            else:
+                values[name] = float(metric.compute())
+        self.state.values.update({f"{split}/{name}": value for name, value in values.items()})
+        return values
+
+    def evaluate(self, data: Iterable[Any], name: str = "test") -> dict[str, float]:
+        """As `validate`, and notes the result in the run under `name`."""
+        values = self.validate(data, name)
+        if self.run is not None:
+            state = self.state
+            self.run.log(values, step=state.step, epoch=state.epoch, split=name, kind="epoch")
+            for key, table in state.tables.items():
+                if key.startswith(f"{name}/"):
+                    self.run.log_table(key[len(name) + 1 :], table, step=state.step, epoch=state.epoch, split=name)
+            self.run.flush()
+            self.run.finish(self.run.status["state"], self.run.status["message"])
+        return values
+
+    def predict(self, data: Iterable[Any] | Tensor) -> Any:
+        """What the model gives for all batches, one after the other: a tensor, or a list where outputs are no tensors.
+
+        Batches are inputs alone, or as in `fit`, whose targets are left out. A tensor is one batch.
+        """
+        outputs: list[Any] = []
+        with self.evaluating() as model:
+            for batch in [data] if isinstance(data, Tensor) else data:
+                inputs, named, _ = split_batch(to_device(batch, self.device))
+                outputs.append(model(*inputs, **named))
+        if outputs and all(isinstance(output, Tensor) and output.dim() for output in outputs):
+            return _core.cat(outputs)
+        return outputs
+
+    # --- checkpoints -------------------------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """Model, optimiser, schedule, scaler, average and callbacks."""
+        return {
+            "model": dict(self.model.state_dict()),
+            **self.updater.state_dict(),
+            "scheduler": self.lr_scheduler.state_dict() if self.lr_scheduler is not None else None,
+            "callbacks": self.hooks.state_dict(),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        if (self.lr_scheduler is None) != (state["scheduler"] is None):
+            there = "without" if state["scheduler"] is None else "with"
+            raise ValueError(f"[resume] the checkpoint was made {there} a schedule, this training is the other way round")
+        self.model.load_state_dict(state["model"])
+        self.updater.load_state_dict(state)
+        if self.lr_scheduler is not None:
+            self.lr_scheduler.load_state_dict(state["scheduler"])
+        self.hooks.load_state_dict(state["callbacks"])
+
+    def load_best(self, metric: str = "valid/loss") -> Entry:
+        """Puts the weights of the best checkpoint of the run into the model."""
+        entry = self.checkpoints.best(metric) if self.checkpoints is not None else None
+        if entry is None or self.checkpoints is None:
+            raise TrainingError(f"[load_best] no checkpoint with a value of {metric!r}: fit needs a run and the rule Best({metric!r})")
+        state = self.checkpoints.load(entry)
+        self.model.load_state_dict(state["model"])
+        if self.updater.ema is not None:
+            self.updater.ema.load_state_dict(state["ema"])
+        return entry

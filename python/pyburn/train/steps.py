@@ -1,0 +1,98 @@
+"""One step: from a batch to a loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .._core import Tensor
+
+_TARGET_KEYS = ("target", "targets", "label", "labels", "y")
+
+
+@dataclass
+class Step:
+    """What a step of one's own may return instead of the loss alone: `output` and `target` go to the metrics, `count` is the number of
+    items (else the length of the batch), `values` are logged."""
+
+    loss: Tensor | None
+    output: Any = None
+    target: Any = None
+    count: int | None = None
+    values: dict[str, float] = field(default_factory=dict)
+
+
+StepFunction = Callable[[Any, Any], Any]
+
+
+def to_device(value: Any, device: Any) -> Any:
+    """Tensors in tuples, lists and dicts on a device; arrays become tensors."""
+    if isinstance(value, Tensor):
+        return value if device is None else value.to(device=device)
+    if isinstance(value, Mapping):
+        return {key: to_device(item, device) for key, item in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(to_device(item, device) for item in value))
+    if isinstance(value, (list, tuple)):
+        return type(value)(to_device(item, device) for item in value)
+    if type(value).__module__ == "numpy" and hasattr(value, "dtype") and value.dtype.kind in "biuf":
+        from .. import as_tensor
+
+        return to_device(as_tensor(value), device)
+    return value
+
+
+def split_batch(batch: Any) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
+    """(inputs, named inputs, target): the last item of a tuple or list is the target, in a dict the one called so."""
+    if isinstance(batch, Mapping):
+        key = next((key for key in _TARGET_KEYS if key in batch), None)
+        return (), {name: value for name, value in batch.items() if name != key}, batch[key] if key is not None else None
+    if isinstance(batch, (list, tuple)):
+        if len(batch) == 0:
+            raise ValueError("[Learner] a batch is empty")
+        return (tuple(batch), {}, None) if len(batch) == 1 else (tuple(batch[:-1]), {}, batch[-1])
+    return (batch,), {}, None
+
+
+def batch_length(value: Any) -> int:
+    """The first extent of the first tensor."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        return next((n for n in (batch_length(item) for item in value) if n), 0)
+    shape = getattr(value, "shape", None)
+    if shape is not None:
+        return int(shape[0]) if len(shape) else 1
+    return 0
+
+
+def supervised_step(loss: Callable[..., Tensor] | None) -> StepFunction:
+    """The usual step: the model on the inputs, the loss on output and target. Without a loss, what the model returns is one."""
+
+    def step(model: Any, batch: Any) -> Step:
+        inputs, named, target = split_batch(batch)
+        output = model(*inputs, **named)
+        if loss is None:
+            return Step(None, output, target)
+        if target is None:
+            raise ValueError(f"[Learner] a batch with inputs and a target is needed for the loss: got {type(batch).__name__} without a target")
+        return Step(loss(output, target), output, target)
+
+    return step
+
+
+def run_step(step: StepFunction, model: Any, batch: Any, *, need_loss: bool) -> Step:
+    """Calls a step and completes what it returned."""
+    result = step(model, batch)
+    if isinstance(result, Tensor):
+        result = Step(result)
+    if not isinstance(result, Step):
+        raise TypeError(f"[Learner] a step returns the loss or a pyburn.train.Step: got {type(result).__name__}")
+    if need_loss and not isinstance(result.loss, Tensor):
+        raise TypeError("[Learner] there is no loss: give the Learner one, or a step that returns it")
+    if result.loss is not None and result.loss.numel() != 1:
+        raise ValueError(f"[Learner] the loss must be one number: got shape {tuple(result.loss.shape)}")
+    if result.count is None:
+        result.count = batch_length(result.target if result.target is not None else batch) or batch_length(batch) or 1
+    return result

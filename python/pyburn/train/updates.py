@@ -1,0 +1,162 @@
+"""From losses to new weights: accumulation, mixed precision, clipping, averages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from .. import _core
+from .._core import Tensor
+from ..amp import GradScaler, autocast
+from ..autograd import no_grad
+from ..nn.utils import clip_grad_norm_, clip_grad_value_
+
+_PRECISIONS = {"bfloat16": _core.bfloat16, "float16": _core.float16}
+
+
+class Updater:
+    """What a loop calls between the loss and the next batch; alone it is used like this:
+
+    >>> model = pyburn.nn.Linear(2, 1)
+    >>> update = pyburn.train.Updater(model, pyburn.optim.SGD(model.parameters(), lr=0.1), accumulate=2, clip_norm=1.0)
+    >>> for count in (8, 4):  # two batches make one step, with the gradient of the mean over all twelve items
+    ...     with update.precision():
+    ...         loss = model(pyburn.ones(count, 2)).mean()
+    ...     update.backward(loss, count)
+    ...     stepped = update.step_if_due()
+    >>> stepped
+    True
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        optimizer: Any,
+        *,
+        accumulate: int = 1,
+        clip_norm: float | None = None,
+        clip_value: float | None = None,
+        precision: str | Any | None = None,
+        scaler: GradScaler | None = None,
+        ema: float | Any | None = None,
+    ) -> None:
+        if accumulate < 1:
+            raise ValueError(f"[Updater] accumulate must be positive: got {accumulate}")
+        self.model, self.optimizer, self.accumulate = model, optimizer, accumulate
+        self.clip_norm, self.clip_value = clip_norm, clip_value
+        self.dtype = _dtype(precision)
+        self.scaler = scaler if scaler is not None else GradScaler() if self.dtype == _core.float16 else None
+        self.ema = _average(model, ema)
+        self.grad_norm: float | None = None  # of the last step, where clip_norm is given
+        self.skipped = False  # whether the scaler left the last step out
+        self._first = self._total = self._batches = 0
+
+    def precision(self) -> AbstractContextManager[Any]:
+        """For the forward pass and the loss."""
+        if self.dtype is None:
+            return nullcontext()
+        return autocast("cpu", dtype=self.dtype)
+
+    def parameters(self) -> Iterable[Tensor]:
+        return (p for group in self.optimizer.param_groups for p in group["params"])
+
+    @property
+    def begun(self) -> bool:
+        """Whether gradients of some batches wait for a step."""
+        return self._batches > 0
+
+    def backward(self, loss: Tensor, count: int = 1) -> None:
+        """Adds the gradients of a batch of `count` items."""
+        if self._batches == 0:
+            self._first, self._total = count, 0
+        self._total += count
+        self._batches += 1
+        if self.accumulate > 1 and count != self._first:
+            loss = loss * (count / self._first)  # so that items count alike, not batches
+        (self.scaler.scale(loss) if self.scaler is not None else loss).backward()
+
+    def drop(self) -> None:
+        """Forgets the gradients that wait."""
+        self.optimizer.zero_grad()
+        self._batches = 0
+
+    @property
+    def due(self) -> bool:
+        return self._batches >= self.accumulate
+
+    def step_if_due(self, last: bool = False) -> bool:
+        """A step if enough batches have gone in, or if there are no more."""
+        if not (self.due or (last and self.begun)):
+            return False
+        self.prepare()
+        self.step()
+        return True
+
+    def prepare(self) -> None:
+        """Makes the gradients those of the mean over all items, without the scale, clipped."""
+        if self.scaler is not None:
+            self.scaler.unscale_(self.optimizer)
+        if self._total != self._first:
+            factor = self._first / self._total
+            with no_grad():
+                for p in self.parameters():
+                    if p.grad is not None:
+                        p.grad.mul_(factor)
+        self.grad_norm = None
+        if self.clip_norm is not None:
+            self.grad_norm = float(clip_grad_norm_(list(self.parameters()), self.clip_norm))
+        if self.clip_value is not None:
+            clip_grad_value_(list(self.parameters()), self.clip_value)
+
+    def step(self) -> None:
+        """Updates the weights and their average, and forgets the gradients."""
+        if self.scaler is not None:
+            scale = self.scaler.get_scale()
+            self.scaler.step(self.optimizer)
+            self.scaler.update()
+            self.skipped = self.scaler.get_scale() < scale
+        else:
+            self.optimizer.step()
+        self.optimizer.zero_grad()
+        if self.ema is not None and not self.skipped:
+            self.ema.update_parameters(self.model)
+        self._batches = 0
+
+    def state_dict(self) -> dict[str, Any]:
+        return {
+            "optimizer": self.optimizer.state_dict(),
+            "scaler": self.scaler.state_dict() if self.scaler is not None else None,
+            "ema": dict(self.ema.state_dict()) if self.ema is not None else None,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        for part, name in ((self.scaler, "scaler"), (self.ema, "ema")):
+            if (part is None) != (state[name] is None):
+                there, here = ("without", "with") if state[name] is None else ("with", "without")
+                raise ValueError(f"[resume] the checkpoint was made {there} {name}, this training is {here}")
+        self.optimizer.load_state_dict(state["optimizer"])
+        if self.scaler is not None:
+            self.scaler.load_state_dict(state["scaler"])
+        if self.ema is not None:
+            self.ema.load_state_dict(state["ema"])
+
+
+def _dtype(precision: Any) -> Any:
+    if precision is None or precision in ("float32", "32", _core.float32):
+        return None
+    if isinstance(precision, str):
+        if precision not in _PRECISIONS:
+            raise ValueError(f"[Learner] precision must be 'float32', 'bfloat16' or 'float16': got {precision!r}")
+        return _PRECISIONS[precision]
+    if precision not in _PRECISIONS.values():
+        raise ValueError(f"[Learner] precision must be float32, bfloat16 or float16: got {precision!r}")
+    return precision
+
+
+def _average(model: Any, ema: Any) -> Any:
+    if not isinstance(ema, (int, float)) or isinstance(ema, bool):
+        return ema
+    from ..optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+
+    return AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(float(ema)))
