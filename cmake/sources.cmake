@@ -243,6 +243,7 @@ set(PYBURN_SOURCES
   src/pyburn/inference/capture.cpp
   src/pyburn/inference/graph_file.cpp
   src/pyburn/inference/operation_cost.cpp
+  src/pyburn/inference/operation_times.cpp
   src/pyburn/inference/session.cpp
   src/pyburn/start.cpp
 )

@@ -6,6 +6,7 @@
 #include "pyburn/inference/capture.h"
 #include "pyburn/inference/graph_file.h"
 #include "pyburn/inference/operation_cost.h"
+#include "pyburn/inference/operation_times.h"
 #include "pyburn/inference/session.h"
 
 namespace nb = nanobind;
@@ -22,6 +23,11 @@ struct CostObject {
   bool compute;
   std::unique_ptr<OperationCost> cost;
   int64_t total = 0;  // of what is over
+};
+struct TimesObject {
+  Device* device;
+  std::unique_ptr<OperationTimes> times;
+  std::vector<OperationTime> records;  // of what is over
 };
 struct SessionObject {
   std::unique_ptr<Session> session;
@@ -114,6 +120,27 @@ void bind_inference(nb::module_& m) {
           },
           "type"_a.none(), "value"_a.none(), "traceback"_a.none())
       .def_prop_ro("multiply_adds", [](const CostObject& c) { return c.total + (c.cost ? c.cost->multiply_adds() : 0); });
+  nb::class_<TimesObject>(m, "_OperationTimes")
+      .def("__init__", [](TimesObject* self, nb::handle device) { new (self) TimesObject{&to_device(device.ptr()), nullptr, {}}; })
+      .def("__enter__",
+          [](nb::object self) {
+            TimesObject& t = nb::cast<TimesObject&>(self);
+            t.times = std::make_unique<OperationTimes>(*t.device);
+            return self;
+          })
+      .def(
+          "__exit__",
+          [](TimesObject& t, nb::handle, nb::handle, nb::handle) {
+            if (t.times) t.records = t.times->records();
+            t.times.reset();
+          },
+          "type"_a.none(), "value"_a.none(), "traceback"_a.none())
+      .def("records", [](const TimesObject& t) {  // (name, start, end, shape of the result)
+        nb::list list;
+        for (const OperationTime& r : t.records)
+          list.append(nb::make_tuple(std::string(r.info->name()), r.start, r.end, to_text(r.shape)));
+        return list;
+      });
   m.def("_capture", capture_function);
   m.def("_load_graph", [](const std::string& path, nb::handle device) { return GraphObject{load_graph(path, to_device(device.ptr()))}; });
 

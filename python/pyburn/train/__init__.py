@@ -12,6 +12,8 @@ from .errors import CheckpointError, NonFiniteLoss, TrainingError
 from .history import History
 from .interrupt import StopRequest
 from .learner import Learner, TrainingState
+from .lr_finder import LrFinding, find_lr
+from .profiler import Profiler
 from .random_state import random_state, set_random_state
 from .run import EventWriter, Run, RunRecord, environment, list_runs, read_run, write_report
 from .steps import Step
@@ -28,7 +30,9 @@ __all__ = [
     "History",
     "Last",
     "Learner",
+    "LrFinding",
     "NonFiniteLoss",
+    "Profiler",
     "ProgressBar",
     "ProgressLines",
     "Quiet",
@@ -43,6 +47,7 @@ __all__ = [
     "Updater",
     "When",
     "environment",
+    "find_lr",
     "list_runs",
     "metrics",
     "random_state",

@@ -16,8 +16,9 @@ HOOKS = (
     "on_epoch_start",
     "on_epoch_end",
     "on_batch_start",
-    "on_batch_end",
+    "on_forward_end",
     "on_backward_end",
+    "on_batch_end",
     "on_step_start",
     "on_step_end",
     "on_validation_start",
@@ -51,11 +52,14 @@ class Callback:
     def on_batch_start(self, learner: Learner) -> None:
         """`state.inputs` is the batch."""
 
-    def on_batch_end(self, learner: Learner) -> None:
+    def on_forward_end(self, learner: Learner) -> None:
         """`state.result` is the Step, `state.loss` its loss."""
 
     def on_backward_end(self, learner: Learner) -> None:
         """Gradients of this batch were added."""
+
+    def on_batch_end(self, learner: Learner) -> None:
+        """The metrics have seen the batch; the weights may not have been updated yet."""
 
     def on_step_start(self, learner: Learner) -> None:
         """Gradients are complete and clipped."""

@@ -223,6 +223,7 @@ class FitLoop:
         assert result.loss is not None and result.count is not None
         state.loss = result.loss.item()
         state.batch = self.data.taken
+        learner.hooks.call("on_forward_end", learner)
         if not math.isfinite(state.loss) and learner.on_nan != "ignore" and self._leave_out():
             return
         self._bad_losses = 0

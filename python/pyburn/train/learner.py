@@ -169,6 +169,12 @@ class Learner:
         if self.run is not None:
             self.run.write(text)
 
+    def find_lr(self, data: Iterable[Any], **options: Any) -> Any:
+        """Tries learning rates from small to large on some batches; see `find_lr`. The model is left as it was."""
+        from .lr_finder import find_lr
+
+        return find_lr(self, data, **options)
+
     # --- use ---------------------------------------------------------------------------------------------------------------
 
     @property

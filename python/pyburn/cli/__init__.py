@@ -1,0 +1,5 @@
+"""The command `pyburn`, also `python -m pyburn`."""
+
+from .main import main
+
+__all__ = ["main"]

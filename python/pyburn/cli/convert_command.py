@@ -1,0 +1,65 @@
+"""pyburn convert INPUT OUTPUT."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+from typing import Any
+
+from .main import CommandError
+
+FORMATS = (".pt", ".pth", ".safetensors", ".npz", ".pyburn")
+
+
+def run(options: argparse.Namespace) -> int:
+    import pyburn
+
+    source, target = Path(options.input), Path(options.output)
+    if target.suffix not in FORMATS:
+        raise CommandError(f"the name of the output says the format, one of {', '.join(FORMATS)}: got {target.name}")
+    if target.exists() and not options.force:
+        raise CommandError(f"{target} exists; --force replaces it")
+    rules = [_rule(item) for item in options.rename]
+    wanted = [_pattern(item, "--include") for item in options.include]
+    unwanted = [_pattern(item, "--exclude") for item in options.exclude]
+    try:
+        file = pyburn.io.open_tensors(source, key=options.key)
+        chosen: dict[str, Any] = {}
+        for name, snapshot in file.items():
+            if (wanted and not any(p.search(name) for p in wanted)) or any(p.search(name) for p in unwanted):
+                continue
+            for pattern, new in rules:
+                name = pattern.sub(new, name)
+            if name in chosen:
+                raise CommandError(f"two tensors would be called {name!r}")
+            tensor = snapshot.load("cpu")
+            chosen[name] = tensor.to(getattr(pyburn, options.dtype)) if options.dtype and tensor.is_floating_point() else tensor
+        if not chosen:
+            raise CommandError(f"no tensors are left of the {len(file)} in {source}")
+        metadata = {str(key): str(value) for key, value in file.metadata.items()}
+        if target.suffix in (".pt", ".pth"):
+            pyburn.save(chosen, target)
+        elif target.suffix == ".pyburn":
+            config = pyburn.io.Bundle(source).config if file.format == "pyburn" else None
+            pyburn.io.Bundle.save(target, chosen, config=config, metadata=metadata)
+        else:
+            pyburn.io.write_tensors(chosen, target, metadata=metadata if target.suffix == ".safetensors" else None)
+    except (pyburn.FormatError, OSError, ValueError) as error:
+        raise CommandError(str(error)) from error
+    print(f"{target}: {len(chosen)} tensors, {target.stat().st_size / 2**20:.2f} MiB")
+    return 0
+
+
+def _rule(item: str) -> tuple[re.Pattern[str], str]:
+    pattern, equals, new = item.partition("=")
+    if not equals:
+        raise CommandError(f"--rename takes PATTERN=NEW: got {item!r}")
+    return _pattern(pattern, "--rename"), new
+
+
+def _pattern(text: str, option: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise CommandError(f"{option}: {text!r} is no regular expression: {error}") from error

@@ -1,0 +1,57 @@
+"""pyburn info."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+from typing import Any
+
+_PARTS = {
+    "dashboard": ("textual", "the dashboard in the terminal"),
+    "images": ("PIL", "reading and writing pictures"),
+    "parquet": ("pyarrow", "reading Parquet files"),
+    "torch": ("torch", "PyTorch as a backend"),
+    "wgpu": ("wgpu", "graphics processors"),
+}
+
+
+def facts() -> dict[str, Any]:
+    """What the command prints, as values."""
+    import pyburn
+    from pyburn.train.run import environment
+
+    found = environment()
+    found.pop("command")
+    found.pop("variables")
+    found["backends"] = {b.name: b.reason or "available" for b in pyburn.backends()}
+    found["extras"] = {name: importlib.util.find_spec(module) is not None for name, (module, _) in _PARTS.items()}
+    found["data"] = os.environ.get("PYBURN_DATA")
+    found["cmake"] = pyburn.cmake_dir()
+    return found
+
+
+def run(options: argparse.Namespace) -> int:
+    found = facts()
+    if options.json:
+        print(json.dumps(found, indent=2))
+        return 0
+    memory = f"{found['memory_bytes'] / 2**30:.1f} GiB" if found["memory_bytes"] else "unknown"
+    lines = [
+        ("pyburn", f"{found['pyburn']} on Python {found['python']}, numpy {found['packages'].get('numpy', '?')}"),
+        ("machine", f"{found['cpu']}, {found['cpu_count']} cores, {memory}"),
+        ("system", found["platform"]),
+        ("device", f"{found['device']}, {found['threads']} threads"),
+        ("data", found["data"] or "PYBURN_DATA is not set"),
+        ("cmake", found["cmake"]),
+    ]
+    for name, value in lines:
+        print(f"{name:10} {value}")
+    print("\nbackends")
+    for name, state in found["backends"].items():
+        print(f"  {name:12} {state}")
+    print("\noptional parts")
+    for name, (_, use) in _PARTS.items():
+        print(f"  {name:12} {use}: " + ("installed" if found["extras"][name] else f"pip install pyburn[{name}]"))
+    return 0

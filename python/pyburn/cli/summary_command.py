@@ -1,0 +1,98 @@
+"""pyburn summary TARGET."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from .main import CommandError
+from .objects import find_object, key_values
+
+
+def run(options: argparse.Namespace) -> int:
+    path = Path(options.target)
+    if path.is_dir():
+        return _run(path)
+    if path.is_file():
+        return _file(path)
+    if ":" not in options.target and "." not in options.target:
+        raise CommandError(f"{options.target!r} is neither a file, a folder, nor module:name of a model")
+    return _model(options)
+
+
+def _model(options: argparse.Namespace) -> int:
+    import pyburn
+
+    sys.path[:0] = [os.getcwd()]
+    found: Any = find_object(options.target)
+    if callable(found) and not isinstance(found, pyburn.nn.Module):
+        try:
+            found = found(**key_values(options.argument, "--argument"))
+        except (TypeError, ValueError) as error:
+            raise CommandError(f"{options.target} does not take these arguments: {error}") from error
+    if not isinstance(found, pyburn.nn.Module):
+        raise CommandError(f"{options.target} is no model: got {type(found).__name__}")
+    if not options.input:
+        print(found)
+        total = sum(p.numel() for p in found.parameters())
+        print(f"\n{total:,} parameters. --input gives shapes and multiply-adds: such as --input 3,224,224")
+        return 0
+    sizes = [(options.batch, *_size(text)) for text in options.input]
+    try:
+        print(pyburn.summary(found, sizes if len(sizes) > 1 else sizes[0]))
+    except (RuntimeError, ValueError, TypeError) as error:
+        raise CommandError(f"the model does not take an input of this size: {error}") from error
+    return 0
+
+
+def _size(text: str) -> tuple[int, ...]:
+    try:
+        size = tuple(int(part) for part in text.replace("x", ",").split(",") if part.strip())
+    except ValueError:
+        size = ()
+    if not size or min(size) < 1:
+        raise CommandError(f"--input takes sizes such as 3,224,224: got {text!r}")
+    return size
+
+
+def _file(path: Path) -> int:
+    import pyburn
+
+    try:
+        file = pyburn.io.open_tensors(path)
+    except (pyburn.FormatError, OSError) as error:
+        raise CommandError(f"{path}: {error}") from error
+    rows = [(name, str(s.dtype).removeprefix("pyburn."), str(tuple(s.shape))) for name, s in file.items()]
+    widths = [max((len(row[i]) for row in rows), default=0) for i in range(2)]
+    for row in rows:
+        print(f"{row[0].ljust(widths[0])}  {row[1].ljust(widths[1])}  {row[2]}")
+    count = sum(_numel(s.shape) for s in file.values())
+    print(f"\n{path.name}: {file.format}, {len(file)} tensors, {count:,} elements, {path.stat().st_size / 2**20:.2f} MiB")
+    for key, value in file.metadata.items():
+        print(f"{key}: {value}")
+    return 0
+
+
+def _numel(shape: Any) -> int:
+    count = 1
+    for extent in shape:
+        count *= int(extent)
+    return count
+
+
+def _run(folder: Path) -> int:
+    from pyburn.train import list_runs
+
+    records = list_runs(folder)
+    if not records:
+        raise CommandError(f"there are no runs in {folder}")
+    for record in records:
+        status = record.status
+        epochs = f"{status.get('epoch')}" + (f"/{status['epochs']}" if status.get("epochs") else "")
+        best = status.get("best") if isinstance(status.get("best"), dict) else {}
+        values = "  ".join(f"{key} {float(value['value']):.4g}" for key, value in (best or {}).items() if key.startswith("valid/"))
+        print(f"{record.folder}  {record.state}  epoch {epochs}  step {status.get('step')}  {values}")
+    return 0

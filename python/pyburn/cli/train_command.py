@@ -1,0 +1,82 @@
+"""pyburn train CONFIG."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+
+from .main import CommandError
+from .objects import parse_value
+from .train_config import make_experiment, read_config, set_value
+
+
+def run(options: argparse.Namespace) -> int:
+    from pyburn.train import CheckpointError, NonFiniteLoss, Run
+
+    path = Path(options.config)
+    config = read_config(path)
+    for item in options.set:
+        key, equals, value = item.partition("=")
+        if not equals:
+            raise CommandError(f"--set takes KEY=VALUE: got {item!r}")
+        set_value(config, key, parse_value(value))
+    if options.epochs is not None:
+        set_value(config, "train.epochs", options.epochs)
+    if options.device is not None:
+        config["device"] = options.device
+    sys.path[:0] = [str(path.resolve().parent)]
+    experiment = make_experiment(config)
+    learner, data = experiment.learner, experiment.data
+    if options.check:
+        return _check(experiment)
+    if options.resume is not None:
+        folder = Path(options.resume)
+        if not (folder / "run.json").exists():
+            raise CommandError(f"there is no run in {folder}")
+        target: Run | Path = folder
+    else:
+        target = Path(options.run) if options.run else Run.create("runs", experiment.name, config=config, name=experiment.name)
+        if isinstance(target, Path) and (target / "run.json").exists():
+            raise CommandError(f"{target} holds a run already: --resume {target} goes on with it")
+    folder = target.folder if isinstance(target, Run) else target
+    command = f"pyburn train {shlex.quote(options.config)} --resume {shlex.quote(str(folder))}"
+    try:
+        history = learner.fit(
+            data["train"],
+            data.get("valid"),
+            run=target,
+            config=config,
+            resume=options.resume is not None,
+            display=options.display,
+            resume_with=command,
+            **experiment.fit,
+        )
+        if history.stopped.startswith("Ctrl-C"):
+            return 130
+        if "test" in data:
+            results = learner.evaluate(data["test"])
+            print("test: " + "  ".join(f"{name} {value:.4f}" for name, value in results.items()))
+    except (NonFiniteLoss, CheckpointError, OSError) as error:
+        raise CommandError(str(error)) from error
+    print(f"{folder}: report.html has the curves; pyburn dashboard {shlex.quote(str(folder.parent))} shows all runs")
+    return 0
+
+
+def _check(experiment: object) -> int:
+    """One batch forward and backward, and one of validation."""
+    learner, data = experiment.learner, experiment.data  # type: ignore[attr-defined]
+    from pyburn.train.steps import run_step, to_device
+
+    batch = next(iter(data["train"]), None)
+    if batch is None:
+        raise CommandError("[data.train] gives no batches")
+    result = run_step(learner.step_function, learner.model, to_device(batch, learner.device), need_loss=True)
+    result.loss.backward()
+    if result.output is not None:
+        for metric in learner.metrics.values():
+            metric.fresh().update(result.output, result.target)
+    count = sum(p.numel() for p in learner.model.parameters())
+    print(f"fine: {type(learner.model).__name__} with {count:,} parameters, loss {result.loss.item():.4f} on a batch of {result.count}")
+    return 0

@@ -1,0 +1,116 @@
+"""Which learning rate? A short training with rates from far too small to far too large tells."""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import TrainingError
+from .random_state import random_state, set_random_state
+from .run.svg_plots import Curve, line_chart
+from .steps import run_step, to_device
+
+if TYPE_CHECKING:
+    from .learner import Learner
+
+
+@dataclass
+class LrFinding:
+    """Rates, their losses, the smoothed losses, and the rate where the loss falls fastest."""
+
+    rates: list[float]
+    losses: list[float]
+    smoothed: list[float]
+    suggestion: float
+
+    def chart(self) -> str:
+        """Loss over rate, with the suggestion marked, as SVG."""
+        curves = [Curve("loss", self.rates, self.losses), Curve("smoothed", self.rates, self.smoothed)]
+        return line_chart(f"loss by learning rate: try {self.suggestion:.2g}", curves, x_label="learning rate", log_x=True, mark=self.suggestion, alone=True)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the chart to an .svg file."""
+        Path(path).write_text(self.chart(), encoding="utf-8")
+
+
+def find_lr(
+    learner: Learner, data: Iterable[Any], *, start: float = 1e-7, end: float = 10.0, steps: int = 100, smoothing: float = 0.9
+) -> LrFinding:
+    """Trains for `steps` steps while the rate grows from `start` to `end`, and stops when the loss explodes. Data is started over when it ends.
+
+    Model, optimiser and random numbers are put back afterwards.
+
+    >>> _ = pyburn.manual_seed(0)
+    >>> x = pyburn.rand(64, 2); data = [(x, x.sum(1, keepdim=True))]
+    >>> model = pyburn.nn.Linear(2, 1)
+    >>> learner = pyburn.train.Learner(model, pyburn.optim.SGD(model.parameters(), lr=1.0), loss=pyburn.nn.MSELoss())
+    >>> found = learner.find_lr(data, start=1e-5)
+    >>> 1e-3 < found.suggestion < 10
+    True
+    """
+    if not 0 < start < end or steps < 4:
+        raise ValueError(f"[find_lr] 0 < start < end and at least 4 steps are needed: got {start}, {end}, {steps}")
+    model, optimizer, updater = learner.model, learner.optimizer, learner.updater
+    weights, options = copy.deepcopy(dict(model.state_dict())), copy.deepcopy(optimizer.state_dict())
+    numbers, training = random_state(), model.training
+    rates: list[float] = []
+    losses: list[float] = []
+    smoothed: list[float] = []
+    best, average = math.inf, 0.0
+    model.train()
+    try:
+        batches = _endless(data)
+        for index in range(steps):
+            rate = start * (end / start) ** (index / (steps - 1))
+            for group in optimizer.param_groups:
+                group["lr"] = rate
+            loss = _one_step(learner, next(batches))
+            average = smoothing * average + (1 - smoothing) * loss
+            value = average / (1 - smoothing ** (index + 1))
+            if not math.isfinite(loss) or (index > steps // 10 and value > 4 * best):
+                break
+            best = min(best, value)
+            rates.append(rate)
+            losses.append(loss)
+            smoothed.append(value)
+    finally:
+        updater.drop()
+        model.load_state_dict(weights)
+        optimizer.load_state_dict(options)
+        model.train(training)
+        set_random_state(numbers)
+    if len(rates) < 4:
+        raise TrainingError("[find_lr] the loss is not finite even with the smallest rates: look at the data and the model")
+    slope = np.gradient(np.asarray(smoothed), np.log(rates))
+    return LrFinding(rates, losses, smoothed, float(rates[int(np.argmin(slope[1:-1])) + 1]))
+
+
+def _one_step(learner: Learner, batch: Any) -> float:
+    updater = learner.updater
+    batch = to_device(batch, learner.device)
+    with updater.precision():
+        result = run_step(learner.step_function, learner.model, batch, need_loss=True)
+    assert result.loss is not None
+    loss = result.loss.item()
+    if math.isfinite(loss):
+        updater.drop()
+        result.loss.backward()  # without the scaler, whose scale is not a matter of this search
+        learner.optimizer.step()
+    return loss
+
+
+def _endless(data: Iterable[Any]) -> Iterator[Any]:
+    while True:
+        empty = True
+        for batch in data:
+            empty = False
+            yield batch
+        if empty:
+            raise TrainingError("[find_lr] the data gave no batches")

@@ -1,0 +1,29 @@
+// OperationTimes: notes which operations this thread runs while it lives, and how long each takes.
+#pragma once
+#include <vector>
+
+#include "pyburn/runtime/run.h"
+
+namespace pyburn {
+
+class TimingBackend;
+
+struct OperationTime {
+  const OpInfo* info;
+  int64_t start, end;  // nanoseconds of the steady clock
+  Shape shape;         // of the first output
+};
+
+class OperationTimes {
+ public:
+  // Operations on tensors of `device` enter its stack here. A device that queues work reports when it was queued.
+  explicit OperationTimes(Device& device);
+  ~OperationTimes();
+  const std::vector<OperationTime>& records() const;
+
+ private:
+  Ref<TimingBackend> backend_;
+  LevelScope scope_;
+};
+
+}  // namespace pyburn
