@@ -38,7 +38,7 @@ from pyburn.train.callbacks import HOOKS
 from pyburn.train.displays import display_for
 
 sys.path.insert(0, str(Path(__file__).parent))
-from training_case import BATCH, ITEMS, Batches, make_learner, problem, weights  # noqa: E402
+from training_case import BATCH, ITEMS, Batches, make_learner, problem, weights
 
 
 def linear(**options: Any) -> Learner:
@@ -133,7 +133,7 @@ def test_plateau_looks_at_validation() -> None:
 def test_average_is_used_for_validation() -> None:
     learner = linear(ema=0.5)
     seen = []
-    callback = When(on_step_end=lambda l: seen.append(l.model.weight.detach().numpy().copy()))
+    callback = When(on_step_end=lambda learner: seen.append(learner.model.weight.detach().numpy().copy()))
     learner.callbacks.append(callback)
     learner.fit(Batches(False), None, 1, display="quiet")
     expected = seen[0]
@@ -146,7 +146,7 @@ def test_average_is_used_for_validation() -> None:
 @pytest.mark.parametrize("precision", ["bfloat16", "float16"])
 def test_mixed_precision(precision: str) -> None:
     dtypes = []
-    learner = linear(precision=precision, callbacks=[When(on_forward_end=lambda l: dtypes.append(l.state.result.output.dtype))])
+    learner = linear(precision=precision, callbacks=[When(on_forward_end=lambda learner: dtypes.append(learner.state.result.output.dtype))])
     history = learner.fit(Batches(False), None, 8, display="quiet")
     assert set(dtypes) == {getattr(pyburn, precision)}
     assert learner.model.weight.dtype == pyburn.float32
@@ -171,7 +171,7 @@ def test_all_hooks_in_order() -> None:
 
 
 def test_a_callback_may_stop() -> None:
-    history = linear(callbacks=[When(on_batch_end=lambda l: l.state.batch == 3 and l.stop("enough"))]).fit(
+    history = linear(callbacks=[When(on_batch_end=lambda learner: learner.state.batch == 3 and learner.stop("enough"))]).fit(
         Batches(False), None, 5, display="quiet"
     )
     assert history.stopped == "enough"
@@ -266,7 +266,7 @@ class Poisoned(Batches):
 
 def test_nan_is_told_and_nothing_is_lost(tmp_path: Path) -> None:
     good = linear()
-    good.fit([batch for batch in Batches(False)][:4], None, 1, display="quiet")
+    good.fit(list(Batches(False))[:4], None, 1, display="quiet")
     learner = linear()
     with pytest.raises(NonFiniteLoss) as caught:
         learner.fit(Poisoned(False), None, 2, run=tmp_path, display="quiet")
@@ -287,7 +287,9 @@ def test_nan_is_told_and_nothing_is_lost(tmp_path: Path) -> None:
 
 def test_nan_of_weights_and_of_the_loss_are_told_apart() -> None:
     with pytest.raises(NonFiniteLoss, match="parameters are not finite any more, first 'weight'"):
-        linear(callbacks=[When(on_step_end=lambda l: l.model.weight.data.fill_(math.nan))]).fit(Batches(False), None, 1, display="quiet")
+        linear(callbacks=[When(on_step_end=lambda learner: learner.model.weight.data.fill_(math.nan))]).fit(
+            Batches(False), None, 1, display="quiet"
+        )
     learner = linear()
     learner.step_function = lambda model, batch: Step((model(batch[0]).sum() * 0).log() * 0, model(batch[0]))
     with pytest.raises(NonFiniteLoss, match="the loss function makes it"):

@@ -33,7 +33,9 @@ def write_some(folder: Path, steps: int = 20) -> Run:
     run.log({"loss": 0.25}, step=20, epoch=2, split="valid", kind="epoch")
     run.log({"cpu": 50.0}, step=20, epoch=2, split="system")
     run.log_table("confusion", {"type": "confusion_matrix", "labels": ["x", "y"], "values": np.eye(2)}, step=20, epoch=2)
-    run.log_samples([{"image": np.zeros((3, 5)), "target": 1, "prediction": 1}, {"text": "<b>", "prediction": "no", "target": "yes"}], step=20)
+    run.log_samples(
+        [{"image": np.zeros((3, 5)), "target": 1, "prediction": 1}, {"text": "<b>", "prediction": "no", "target": "yes"}], step=20
+    )
     run.write("a line")
     return run
 
@@ -174,7 +176,7 @@ def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
 
         from pyburn.train import CheckpointError, CheckpointFolder, Last, When
 
-        learner = make_learner(callbacks=[When(on_epoch_start=lambda l: l.state.epoch == 3 and fill(disk / "fill"))])
+        learner = make_learner(callbacks=[When(on_epoch_start=lambda learner: learner.state.epoch == 3 and fill(disk / "fill"))])
         with pytest.raises(CheckpointError, match="No space left on device"):
             learner.fit(Batches(False), None, 4, run=disk / "run", checkpoints=[Last(2)], display="quiet")
         assert len(learner.history) == 4  # training went on to the end

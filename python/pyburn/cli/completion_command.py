@@ -51,7 +51,13 @@ def bash() -> str:
     for name, parser in commands().items():
         words = " ".join([*options_of(parser), *choices_of(parser).get("", [])])
         lines.append(f'    {name}) COMPREPLY=($(compgen -W "{words}" -- "$word")) ;;')
-    lines += ["  esac", '  [[ "$word" == -* ]] || COMPREPLY+=($(compgen -f -- "$word"))', "}", "complete -o filenames -F _pyburn pyburn", ""]
+    lines += [
+        "  esac",
+        '  [[ "$word" == -* ]] || COMPREPLY+=($(compgen -f -- "$word"))',
+        "}",
+        "complete -o filenames -F _pyburn pyburn",
+        "",
+    ]
     return "\n".join(lines)
 
 
@@ -70,7 +76,9 @@ def zsh() -> str:
         specs = []
         for action in parser._actions:
             for option in (o for o in action.option_strings if o.startswith("--")):
-                values = f":value:({' '.join(map(str, action.choices))})" if action.choices else "" if action.nargs == 0 else ":value:_files"
+                values = (
+                    f":value:({' '.join(map(str, action.choices))})" if action.choices else "" if action.nargs == 0 else ":value:_files"
+                )
                 specs.append(f"'{option}[{_quoted(str(action.help or ''))}]{values}'")
         own = choices_of(parser).get("")
         specs.append(f"'*:value:({' '.join(own)})'" if own else "'*:file:_files'")

@@ -15,8 +15,8 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError(f"there is no folder {options.folder!r}: name a run, or the folder that holds runs")
     if importlib.util.find_spec("pyburn.dashboard") is None:
         raise CommandError(
-            "the dashboard in the browser is not part of this installation. Each run has a report.html, and TensorBoard reads runs as they are: "
-            f"tensorboard --logdir {options.folder}"
+            "the dashboard in the browser is not part of this installation. Each run has a report.html, and TensorBoard reads runs as "
+            f"they are: tensorboard --logdir {options.folder}"
         )
     dashboard = importlib.import_module("pyburn.dashboard")
     result = dashboard.serve(options.folder, host=options.host, port=options.port, open_browser=not options.no_browser)

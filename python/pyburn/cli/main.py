@@ -60,14 +60,17 @@ def make_parser() -> argparse.ArgumentParser:
         description="Lists the layers of a model (module:name), the tensors of a file, or the results of a run.",
     )
     summary.add_argument("target", metavar="TARGET", help="module:name of a model or a function that makes one; a file; a folder")
-    summary.add_argument("--input", action="append", default=[], metavar="SIZES", help="size of one item, such as 1,28,28; again for more inputs")
+    summary.add_argument(
+        "--input", action="append", default=[], metavar="SIZES", help="size of one item, such as 1,28,28; again for more inputs"
+    )
     summary.add_argument("--argument", action="append", default=[], metavar="KEY=VALUE", help="for the class or function")
     summary.add_argument("--batch", type=int, default=1, metavar="N", help="size of the batch (default: 1)")
 
     convert = commands.add_parser(
         "convert",
         help="from one format of weights to another",
-        description="Reads tensors from .pt, .safetensors, .npz, .npy or .pyburn (told apart by their contents) and writes what the name of OUTPUT says.",
+        description="Reads tensors from .pt, .safetensors, .npz, .npy or .pyburn (told apart by their contents) and writes the format that "
+        "the name of OUTPUT says.",
     )
     convert.add_argument("input", metavar="INPUT")
     convert.add_argument("output", metavar="OUTPUT", help="name with .pt, .safetensors, .npz or .pyburn")
@@ -78,7 +81,9 @@ def make_parser() -> argparse.ArgumentParser:
     convert.add_argument("--exclude", action="append", default=[], metavar="PATTERN", help="no names in which this occurs")
     convert.add_argument("--force", action="store_true", help="replace OUTPUT if it exists")
 
-    bench = commands.add_parser("bench", help="how fast this machine is", description="Matrix products, a convolution, a small operation and a training step.")
+    bench = commands.add_parser(
+        "bench", help="how fast this machine is", description="Matrix products, a convolution, a small operation and a training step."
+    )
     bench.add_argument("--device", metavar="NAME", help="such as cpu or fusion(cpu)")
     bench.add_argument("--threads", type=int, metavar="N")
     bench.add_argument("--seconds", type=float, default=0.3, metavar="S", help="for each measurement (default: 0.3)")

@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
             raise CommandError(f"there is no run in {folder}")
         target: Run | Path = folder
     else:
-        target = Path(options.run) if options.run else Run.create("runs", experiment.name, config=config, name=experiment.name)
+        target = Path(options.run) if options.run else Run.create("runs", experiment.name, config=config)
         if isinstance(target, Path) and (target / "run.json").exists():
             raise CommandError(f"{target} holds a run already: --resume {target} goes on with it")
     folder = target.folder if isinstance(target, Run) else target

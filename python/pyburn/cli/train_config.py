@@ -83,7 +83,9 @@ def check_keys(table: Any, known: Any, where: str) -> dict[str, Any]:
     for key in table:
         if key not in known:
             near = difflib.get_close_matches(key, known, 1)
-            raise CommandError(f"{where} has no key {key!r}" + (f"; did you mean {near[0]!r}?" if near else f": there are {', '.join(known)}"))
+            raise CommandError(
+                f"{where} has no key {key!r}" + (f"; did you mean {near[0]!r}?" if near else f": there are {', '.join(known)}")
+            )
     return table
 
 
@@ -113,9 +115,7 @@ def make_experiment(config: dict[str, Any]) -> Experiment:
             pyburn.set_default_device(config["device"])
         except (ValueError, RuntimeError) as error:
             raise CommandError(f"device {config['device']!r}: {error}") from error
-    data = {
-        split: build(spec, ("pyburn.data",), f"[data.{split}]") for split, spec in check_keys(config["data"], _DATA, "[data]").items()
-    }
+    data = {split: build(spec, ("pyburn.data",), f"[data.{split}]") for split, spec in check_keys(config["data"], _DATA, "[data]").items()}
     if "train" not in data:
         raise CommandError("[data] needs a key 'train'")
     model = build(config["model"], ("pyburn.nn", "p_vision"), "[model]")

@@ -47,7 +47,8 @@ class Moment:
 
 
 class Rule:
-    """When to save, and what to keep. Rules are combined in a list: a checkpoint is made when one wants it, and lives as long as one keeps it."""
+    """When to save, and what to keep. Rules are combined in a list: a checkpoint is made when one wants it, and lives as long as one keeps
+    it."""
 
     name = "rule"
 

@@ -88,11 +88,15 @@ class FitLoop:
             learner.run = learner.checkpoints = None
         else:
             resumed = resume is True or (folder / "run.json").exists() and bool(resume)
-            learner.run = run if isinstance(run, Run) else Run(
-                folder,
-                config=self._config(config) if state is None or config is not None else None,
-                resume=learner.state.step if resumed else False,
-                resume_epoch=self.done,
+            learner.run = (
+                run
+                if isinstance(run, Run)
+                else Run(
+                    folder,
+                    config=self._config(config) if state is None or config is not None else None,
+                    resume=learner.state.step if resumed else False,
+                    resume_epoch=self.done,
+                )
             )
             learner.run.tell = learner.tell
             learner.checkpoints = CheckpointFolder(folder / "checkpoints", rules, higher_is_better=learner.higher_is_better)
@@ -177,7 +181,9 @@ class FitLoop:
             self._close(failure)
             learner.hooks = CallbackList(learner.callbacks)
         if self.unsaved is not None:
-            raise CheckpointError(f"training is done, but {self.unsaved} The model is whole in memory: save it elsewhere.") from self.unsaved
+            raise CheckpointError(
+                f"training is done, but {self.unsaved} The model is whole in memory: save it elsewhere."
+            ) from self.unsaved
         return learner.history
 
     def _finished(self) -> bool:

@@ -47,13 +47,13 @@ class TrainingState:
 class Learner:
     """Trains, validates and uses a model.
 
-    `loss(output, target)` is called on what the model gives for all but the last item of a batch and on the last; for anything else, `step(model,
-    batch)` returns the loss or a `Step`. `metrics` are metrics or their names. Schedules advance after each epoch, OneCycleLR and CyclicLR after
-    each step, or as `schedule` ("epoch", "step") says; ReduceLROnPlateau looks at `monitor`.
+    `loss(output, target)` is called on what the model gives for all but the last item of a batch and on the last; for anything else,
+    `step(model, batch)` returns the loss or a `Step`. `metrics` are metrics or their names. Schedules advance after each epoch,
+    OneCycleLR and CyclicLR after each step, or as `schedule` ("epoch", "step") says; ReduceLROnPlateau looks at `monitor`.
 
-    `accumulate` batches make a step; gradients are clipped by `clip_norm` or `clip_value`; `precision` "bfloat16" or "float16" computes in mixed
-    precision; `ema` (a decay, or an AveragedModel) keeps an average of the weights, which validation and prediction use. `on_nan` says what to do
-    about a loss that is not finite: "raise", "skip" (leave the batch out) or "ignore".
+    `accumulate` batches make a step; gradients are clipped by `clip_norm` or `clip_value`; `precision` "bfloat16" or "float16" computes
+    in mixed precision; `ema` (a decay, or an AveragedModel) keeps an average of the weights, which validation and prediction use.
+    `on_nan` says what to do about a loss that is not finite: "raise", "skip" (leave the batch out) or "ignore".
 
     >>> _ = pyburn.manual_seed(0)
     >>> x = pyburn.rand(64, 2); data = [(x[i:i + 16], x[i:i + 16].sum(1, keepdim=True)) for i in range(0, 64, 16)]
@@ -107,7 +107,10 @@ class Learner:
         self.hooks = CallbackList(self.callbacks)
         self.stop_request = StopRequest()
         self.paused = False
-        self.higher_is_better = {"loss": False, **{n: bool(m.higher_is_better) for n, m in self.metrics.items() if m.higher_is_better is not None}}
+        self.higher_is_better = {
+            "loss": False,
+            **{n: bool(m.higher_is_better) for n, m in self.metrics.items() if m.higher_is_better is not None},
+        }
         self.history.higher_is_better = self.higher_is_better
 
     # --- training ----------------------------------------------------------------------------------------------------------
@@ -130,10 +133,10 @@ class Learner:
     ) -> History:
         """Trains until `epochs` or `max_steps` are done in all, and returns the history.
 
-        `run` is a folder to write to (see docs/runs.md), or a Run. Checkpoints go there: the last and the best by the loss of validation, or as the
-        rules in `checkpoints` say. With `resume=True` training goes on from the newest one of that folder, if there is any, and from
-        then on is the same bit for bit as if it had never stopped; a path resumes from that file. `display` is "auto", "dashboard", "bar",
-        "lines", "quiet" or a callback.
+        `run` is a folder to write to (see docs/runs.md), or a Run. Checkpoints go there: the last and the best by the loss of validation,
+        or as the rules in `checkpoints` say. With `resume=True` training goes on from the newest one of that folder, if there is any, and
+        from then on is the same bit for bit as if it had never stopped; a path resumes from that file. `display` is "auto", "dashboard",
+        "bar", "lines", "quiet" or a callback.
 
         Ctrl-C finishes the step, saves a checkpoint and returns; `history.stopped` says so. A second one stops at once.
         """

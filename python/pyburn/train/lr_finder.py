@@ -33,7 +33,14 @@ class LrFinding:
     def chart(self) -> str:
         """Loss over rate, with the suggestion marked, as SVG."""
         curves = [Curve("loss", self.rates, self.losses), Curve("smoothed", self.rates, self.smoothed)]
-        return line_chart(f"loss by learning rate: try {self.suggestion:.2g}", curves, x_label="learning rate", log_x=True, mark=self.suggestion, alone=True)
+        return line_chart(
+            f"loss by learning rate: try {self.suggestion:.2g}",
+            curves,
+            x_label="learning rate",
+            log_x=True,
+            mark=self.suggestion,
+            alone=True,
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the chart to an .svg file."""
@@ -43,7 +50,8 @@ class LrFinding:
 def find_lr(
     learner: Learner, data: Iterable[Any], *, start: float = 1e-7, end: float = 10.0, steps: int = 100, smoothing: float = 0.9
 ) -> LrFinding:
-    """Trains for `steps` steps while the rate grows from `start` to `end`, and stops when the loss explodes. Data is started over when it ends.
+    """Trains for `steps` steps while the rate grows from `start` to `end`, and stops when the loss explodes. Data is started over when it
+    ends.
 
     Model, optimiser and random numbers are put back afterwards.
 

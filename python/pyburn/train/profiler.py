@@ -114,9 +114,7 @@ class Profiler(Callback):
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """The trace as JSON."""
-        rows = [
-            {"name": "thread_name", "ph": "M", "pid": os.getpid(), "tid": row, "args": {"name": name}} for row, name in _ROWS.items()
-        ]
+        rows = [{"name": "thread_name", "ph": "M", "pid": os.getpid(), "tid": row, "args": {"name": name}} for row, name in _ROWS.items()]
         with open(path, "w", encoding="utf-8") as file:
             json.dump({"traceEvents": rows + self.events, "displayTimeUnit": "ms"}, file)
 

@@ -76,7 +76,9 @@ def supervised_step(loss: Callable[..., Tensor] | None) -> StepFunction:
         if loss is None:
             return Step(None, output, target)
         if target is None:
-            raise ValueError(f"[Learner] a batch with inputs and a target is needed for the loss: got {type(batch).__name__} without a target")
+            raise ValueError(
+                f"[Learner] a batch with inputs and a target is needed for the loss: got {type(batch).__name__} without a target"
+            )
         return Step(loss(output, target), output, target)
 
     return step

@@ -17,9 +17,9 @@ class ClassCounts(Metric):
     """Counts per class: `hits` (predicted and true), `false_alarms` (predicted, not true), `misses` (true, not predicted), `rest`.
 
     `task` says what a target is: one class of several ("multiclass", scores have an axis of classes, or classes are given), yes or no
-    ("binary", a number per item, and the result is about class 1), or several yes or no ("multilabel", labels on the last axis). Yes is a probability above
-    `threshold`; with `logits` a sigmoid comes first. `average` is "micro" (all decisions count alike), "macro" (all classes that occur count alike),
-    "weighted" (classes count by their frequency) or "none" (an array, one value per class).
+    ("binary", a number per item, and the result is about class 1), or several yes or no ("multilabel", labels on the last axis). Yes is a
+    probability above `threshold`; with `logits` a sigmoid comes first. `average` is "micro" (all decisions count alike), "macro" (all
+    classes that occur count alike), "weighted" (classes count by their frequency) or "none" (an array, one value per class).
     """
 
     def __init__(

@@ -22,9 +22,9 @@ def array(value: Any) -> np.ndarray:
 class Metric:
     """Batches go in with `update`, the value over all of them comes out of `compute`; `reset` starts over.
 
-    A subclass gives `initial()`, the names and first values of its state, and works on `self.state`. Numbers and arrays of a state
-    are sums, lists are collected: that is how `merge`, `state_dict` and `load_state_dict` know what to do. Of two metrics that saw two parts of
-    the data, `a.merge(b)` makes `a` what it would be after both.
+    A subclass gives `initial()`, the names and first values of its state, and works on `self.state`. Numbers and arrays of a state are
+    sums, lists are collected: that is how `merge`, `state_dict` and `load_state_dict` know what to do. Of two metrics that saw two parts
+    of the data, `a.merge(b)` makes `a` what it would be after both.
 
     >>> class Longest(pyburn.train.metrics.Metric):
     ...     higher_is_better = None
@@ -148,10 +148,7 @@ def as_rows(output: Any, target: Any, ignore_index: int | None) -> tuple[np.ndar
     """Scores as (items, classes), or classes as (items,), and targets as (items,), without those to be ignored."""
     scores, truth = array(output), array(target)
     axis = class_axis(scores, truth)
-    if axis is not None:
-        scores = np.moveaxis(scores, axis, -1).reshape(-1, scores.shape[axis])
-    else:
-        scores = scores.reshape(-1)
+    scores = scores.reshape(-1) if axis is None else np.moveaxis(scores, axis, -1).reshape(-1, scores.shape[axis])
     truth = truth.reshape(-1)
     if ignore_index is not None:
         kept = truth != ignore_index

@@ -12,9 +12,9 @@ from .metric import Metric, array, as_classes, as_rows
 class _Scores(Metric):
     """Keeps scores (items, classes) and truth (items, classes).
 
-    `task` is "binary" (a number per item, or scores of two classes), "multiclass" (each class against the rest) or "multilabel" (labels on the last
-    axis). `average` is "macro", "weighted" (by frequency), "micro" or "none". Any increasing function of the probabilities gives
-    the same result, so logits will do; for "micro" the classes need a common scale.
+    `task` is "binary" (a number per item, or scores of two classes), "multiclass" (each class against the rest) or "multilabel" (labels
+    on the last axis). `average` is "macro", "weighted" (by frequency), "micro" or "none". Any increasing function of the probabilities
+    gives the same result, so logits will do; for "micro" the classes need a common scale.
     """
 
     def __init__(
@@ -114,7 +114,8 @@ class AUROC(_Scores):
 
 
 class AUPRC(_Scores):
-    """The area under the curve of precision against recall, as average precision: a step per score. Classes without true items are left out of averages.
+    """The area under the curve of precision against recall, as average precision: a step per score. Classes without true items are left
+    out of averages.
 
     >>> auprc = pyburn.train.metrics.AUPRC(task="binary")
     >>> auprc.update([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1])

@@ -28,7 +28,8 @@ class Run:
     """A folder for the numbers, tables, samples and checkpoints of one training, for any loop.
 
     A folder that holds a run already is refused unless `resume` gives the step to go on from (or True: after its last line), and
-    `resume_epoch`, if within an epoch, how many are complete: what was noted after that is cut off, since it is written again. What cannot be written because the disk is full waits in memory, is tried again, and a warning says so.
+    `resume_epoch`, if within an epoch, how many are complete: what was noted after that is cut off, since it is written again. What
+    cannot be written because the disk is full waits in memory, is tried again, and a warning says so.
 
     >>> with pyburn.train.Run("runs/first", config={"lr": 0.1}) as run:
     ...     for step in range(3):

@@ -15,16 +15,19 @@ from .reader import RunRecord
 from .svg_plots import STYLE, Curve, line_chart, matrix_chart, short
 
 _PAGE_STYLE = """
-body { background: var(--ground); color: var(--text); font: 15px/1.5 system-ui, sans-serif; max-width: 1180px; margin: 0 auto; padding: 24px 16px 60px; }
+body { background: var(--ground); color: var(--text); font: 15px/1.5 system-ui, sans-serif; }
+body { max-width: 1180px; margin: 0 auto; padding: 24px 16px 60px; }
 h1 { font-size: 24px; margin: 0 0 4px; } h2 { font-size: 17px; margin: 36px 0 10px; } p { margin: 4px 0; } .faint { color: var(--faint); }
 .grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 360px), 1fr)); gap: 14px; }
 .card { background: var(--panel); border: 1px solid var(--rule); border-radius: 8px; padding: 10px; overflow: hidden; }
 .card svg { width: 100%; height: auto; display: block; }
-table { border-collapse: collapse; font-size: 14px; } td, th { text-align: left; padding: 3px 14px 3px 0; border-bottom: 1px solid var(--rule); }
+table { border-collapse: collapse; font-size: 14px; }
+td, th { text-align: left; padding: 3px 14px 3px 0; border-bottom: 1px solid var(--rule); }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; } .scroll { overflow-x: auto; }
 .good { color: var(--good); } .bad { color: var(--bad); }
 .sample img { width: 100%; image-rendering: pixelated; border-radius: 4px; } .sample { font-size: 13px; }
-.samples { grid-template-columns: repeat(auto-fill, minmax(110px, 1fr)); } pre { white-space: pre-wrap; word-break: break-word; font-size: 13px; }
+.samples { grid-template-columns: repeat(auto-fill, minmax(110px, 1fr)); }
+pre { white-space: pre-wrap; word-break: break-word; font-size: 13px; }
 """
 _MOST_SAMPLES = 48
 

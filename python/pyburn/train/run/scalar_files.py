@@ -136,5 +136,9 @@ class EpochTable:
         if self.path.exists():
             with open(self.path, newline="", encoding="utf-8") as file:
                 rows = [{key: value for key, value in row.items() if value} for row in csv.DictReader(file)]
-            self._rows = [{**row, "epoch": int(row["epoch"])} for row in rows if int(row["step"]) <= step and (epoch is None or int(row["epoch"]) <= epoch)]
+            self._rows = [
+                {**row, "epoch": int(row["epoch"])}
+                for row in rows
+                if int(row["step"]) <= step and (epoch is None or int(row["epoch"]) <= epoch)
+            ]
             self._changed = True

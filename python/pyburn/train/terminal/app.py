@@ -116,7 +116,10 @@ class DashboardApp(App[None]):
         self.query_one("#metrics", Static).update(self._table(now))
         self.query_one("#system", Static).update(self._system(now))
         box = self.query_one("#messages", Static)
-        box.update(Text("\n".join(now.messages[-max(1, box.content_size.height or 4) :]), no_wrap=True, overflow="ellipsis"))
+        size = box.content_size
+        lines = now.messages[-max(1, size.height or 4) :]
+        # Cut by hand: a line that wraps would push the newest one out of the box.
+        box.update(Text("\n".join(line if len(line) <= size.width else line[: max(0, size.width - 1)] + "…" for line in lines)))
 
     def _head(self, now: Snapshot) -> Text:
         width = max(20, self.size.width - 2)

@@ -63,7 +63,7 @@ class TerminalDashboard(Callback):
     def _show(self, ready: threading.Event) -> None:
         try:
             self.app.run()
-        except BaseException as error:  # noqa: BLE001  (a screen that fails must not end the training)
+        except BaseException as error:
             self._failure = error
         ready.set()
 

@@ -1,0 +1,308 @@
+"""The command pyburn."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyburn
+from pyburn.cli import main
+from pyburn.train import read_run
+
+MODULE = """
+import pyburn
+from pyburn import nn
+
+class Net(nn.Module):
+    def __init__(self, hidden=8, classes=3):
+        super().__init__()
+        self.first, self.second = nn.Linear(6, hidden), nn.Linear(hidden, classes)
+    def forward(self, x):
+        return self.second(self.first(x).relu())
+
+class Batches(list):
+    def __init__(self, count, delay=0.0):
+        generator = pyburn.Generator().manual_seed(3)
+        x = pyburn.randn(count * 4, 6, generator=generator)
+        super().__init__((x[i:i + 4], (x[i:i + 4, 0] > 0).long()) for i in range(0, count * 4, 4))
+        self.delay = delay
+    def __iter__(self):
+        import time
+        for batch in super().__iter__():
+            time.sleep(self.delay)
+            yield batch
+"""
+CONFIG = """
+name = "try"
+seed = 7
+metrics = ["accuracy", {type = "f1", average = "macro"}]
+loss = "CrossEntropyLoss"
+
+[model]
+object = "cli_case:Net"
+arguments = {hidden = 16}
+
+[data]
+train = {object = "cli_case:Batches", arguments = {count = 12}}
+valid = {object = "cli_case:Batches", arguments = {count = 3}}
+test = {object = "cli_case:Batches", positional = [2]}
+
+[optimizer]
+object = "AdamW"
+arguments = {lr = 0.01}
+
+[schedule]
+object = "OneCycleLR"
+arguments = {max_lr = 0.02, total_steps = 60}
+
+[train]
+epochs = 2
+clip_norm = 1.0
+log_every = 1
+checkpoints = {last = 2, best = "valid/accuracy"}
+early_stopping = {metric = "valid/loss", patience = 5}
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "cli_case.py").write_text(MODULE)
+    (tmp_path / "try.toml").write_text(CONFIG)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    sys.modules.pop("cli_case", None)
+    return tmp_path
+
+
+needs_toml = pytest.mark.skipif(sys.version_info < (3, 11), reason="TOML needs Python 3.11")
+
+
+@needs_toml
+def test_train_and_resume(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "try.toml", "--run", "runs/a", "--display", "lines"]) == 0
+    printed = capsys.readouterr()
+    assert "epoch 2/2  loss" in printed.err
+    assert "test: loss" in printed.out
+    record = read_run("runs/a")
+    assert record.state == "finished"
+    assert record.config["model"]["arguments"] == {"hidden": 16}
+    assert record.status["step"] == 24
+    assert ("epoch", "valid", "f1") in record.names()
+    assert record.status["resume_with"] == "pyburn train try.toml --resume runs/a"
+    assert main(["train", "try.toml", "--run", "runs/a"]) == 1
+    assert "--resume runs/a goes on with it" in capsys.readouterr().err
+    assert main(["train", "try.toml", "--resume", "runs/a", "--epochs", "3", "--display", "quiet"]) == 0
+    whole = ["train", "try.toml", "--run", "runs/b", "--epochs", "3", "--display", "quiet"]
+    assert main(whole) == 0
+    a, b = (pyburn.load(f"runs/{name}/checkpoints/step-00000036.pt")["model"] for name in "ab")
+    for key in a:
+        np.testing.assert_array_equal(a[key].numpy(), b[key].numpy())
+
+
+@needs_toml
+def test_train_options(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "try.toml", "--check", "--set", "model.arguments.hidden=4"]) == 0
+    assert "fine: Net with 43 parameters" in capsys.readouterr().out
+    config = {
+        "model": {"object": "nn.Sequential", "positional": [{"object": "Linear", "positional": [6, 3]}]},
+        "data": {"train": {"object": "cli_case:Batches", "arguments": {"count": 2}}},
+        "optimizer": {"object": "pyburn.optim.SGD", "arguments": {"lr": 0.1}},
+        "loss": "CrossEntropyLoss",
+    }
+    config["model"]["object"] = "Sequential"
+    Path("try.json").write_text(json.dumps(config))
+    assert main(["train", "try.json", "--display", "quiet"]) == 0
+    (folder,) = Path("runs").iterdir()
+    assert folder.name.startswith("run-")
+
+
+@needs_toml
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ('[model]\nobject = "cli_case:Nett"', "cli_case has no 'Nett'"),
+        ('[model]\nobject = "no_such_module:Net"', "No module named 'no_such_module'"),
+        ('[model]\nobject = "cli_case:Net"\narguments = {hiden = 3}', "does not take these arguments"),
+        ('[optimizer]\nobject = "Adamm"', "there is no 'Adamm' in pyburn.optim"),
+        ("[train]\nepoch = 3", "[train] has no key 'epoch'; did you mean 'epochs'?"),
+        ("seeds = 3", "the configuration has no key 'seeds'; did you mean 'seed'?"),
+        ('metrics = ["acuracy"]', "no metric is called 'acuracy'"),
+        ('device = "cuda"', "device 'cuda'"),
+        ("[train]\nprecision = 'float8'", "precision must be"),
+    ],
+)
+def test_wrong_configurations_are_told(project: Path, capsys: pytest.CaptureFixture[str], change: str, message: str) -> None:
+    import tomllib
+
+    config: dict[str, Any] = {**tomllib.loads(CONFIG), **tomllib.loads(change)}
+    Path("wrong.json").write_text(json.dumps(config))
+    assert main(["train", "wrong.json"]) == 1
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.startswith("pyburn train: ")
+
+
+def test_wrong_files_are_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("bad.json").write_text("{")
+    Path("list.json").write_text("[]")
+    Path("bad.yaml").write_text("")
+    for name, message in (
+        ("missing.json", "cannot be read: No such file"),
+        ("bad.json", "is no valid JSON"),
+        ("list.json", "must hold a table"),
+        ("bad.yaml", "a .toml or .json file"),
+    ):
+        assert main(["train", name]) == 1
+        assert message in capsys.readouterr().err
+
+
+@needs_toml
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+def test_ctrl_c_ends_with_130(project: Path) -> None:
+    options = ["--run", "runs/c", "--epochs", "1000", "--set", "data.train.arguments.delay=0.02", "--display", "lines"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pyburn", "train", "try.toml", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    for _ in range(3000):
+        if Path("runs/c/checkpoints/index.json").exists() or process.poll() is not None:
+            break
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=120)
+    assert process.returncode == 130, errors
+    assert "Everything is saved: pyburn train try.toml --resume runs/c" in errors
+
+
+def test_info(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info"]) == 0
+    text = capsys.readouterr().out
+    assert pyburn.__version__ in text and "ndarray" in text and "pip install pyburn[" in text or "installed" in text
+    assert main(["info", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["backends"]["ndarray"] == "available"
+
+
+def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    assert "pyburn train mnist.toml" in capsys.readouterr().out
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"pyburn {pyburn.__version__}\n"
+    with pytest.raises(SystemExit) as caught:
+        main(["trian"])
+    assert caught.value.code == 2
+    for command in ("info", "train", "dashboard", "summary", "convert", "bench", "completion"):
+        with pytest.raises(SystemExit) as caught:
+            main([command, "--help"])
+        assert caught.value.code == 0
+        assert f"usage: pyburn {command}" in capsys.readouterr().out
+
+
+def test_summary(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["summary", "cli_case:Net", "--argument", "hidden=5", "--input", "6", "--batch", "2"]) == 0
+    text = capsys.readouterr().out
+    assert "[2, 5]" in text and "53" in text
+    assert main(["summary", "cli_case:Net"]) == 0
+    assert "(first): Linear" in capsys.readouterr().out
+    pyburn.save({"a.weight": pyburn.ones(2, 3)}, "w.pt")
+    assert main(["summary", "w.pt"]) == 0
+    assert "a.weight  float32  (2, 3)" in capsys.readouterr().out
+    for wrong, message in (
+        ("nothing", "neither a file"),
+        ("cli_case:Batches", "does not take these arguments"),
+        ("cli_case:nn", "is no model"),
+    ):
+        assert main(["summary", wrong]) == 1
+        assert message in capsys.readouterr().err
+    assert main(["summary", "cli_case:Net", "--input", "7"]) == 1
+    assert "does not take an input of this size" in capsys.readouterr().err
+    Path("bad.pt").write_bytes(b"nonsense")
+    assert main(["summary", "bad.pt"]) == 1
+    with pyburn.train.Run("runs/x") as run:
+        run.log({"loss": 1.0}, step=3)
+    capsys.readouterr()
+    assert main(["summary", "runs"]) == 0
+    assert "finished" in capsys.readouterr().out
+
+
+def test_convert(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pyburn.save({"net.a": pyburn.arange(3.0), "net.b": pyburn.arange(4), "other": pyburn.ones(1)}, "a.pt")
+    chain = ["a.pt", "b.safetensors", "c.npz", "d.pyburn", "e.pt"]
+    for source, target in zip(chain[:-1], chain[1:]):
+        assert main(["convert", source, target]) == 0
+    found = pyburn.load("e.pt")
+    assert found["net.a"].tolist() == [0, 1, 2] and found["net.b"].dtype == pyburn.int64
+    assert main(["convert", "a.pt", "f.safetensors", "--rename", r"^net\.=", "--exclude", "other", "--dtype", "bfloat16"]) == 0
+    tensors = pyburn.io.safetensors.load_file("f.safetensors")
+    assert set(tensors) == {"a", "b"} and tensors["a"].dtype == pyburn.bfloat16 and tensors["b"].dtype == pyburn.int64
+    capsys.readouterr()
+    for arguments, message in (
+        (["a.pt", "f.safetensors"], "--force replaces it"),
+        (["a.pt", "x.txt"], "says the format"),
+        (["missing.pt", "x.pt"], "missing.pt"),
+        (["a.pt", "x.pt", "--include", "zzz"], "no tensors are left"),
+        (["a.pt", "x.pt", "--rename", "net..=same"], "two tensors would be called 'same'"),
+        (["a.pt", "x.pt", "--rename", "(=x"], "no regular expression"),
+    ):
+        assert main(["convert", *arguments]) == 1, arguments
+        assert message in capsys.readouterr().err
+
+
+def test_bench(capsys: pytest.CaptureFixture[str]) -> None:
+    threads = pyburn.get_num_threads()
+    try:
+        assert main(["bench", "--seconds", "0.001", "--json", "--threads", "1"]) == 0
+    finally:
+        pyburn.set_num_threads(threads)
+    found = json.loads(capsys.readouterr().out)
+    assert found["threads"] == 1
+    assert all(row["microseconds"] > 0 for row in found["measurements"])
+    assert main(["bench", "--seconds", "0"]) == 1
+    assert main(["bench", "--device", "nonsense"]) == 1
+
+
+def test_dashboard_says_what_is_missing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["dashboard", "nowhere"]) == 1
+    assert "there is no folder 'nowhere'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(shell: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    for word in ("summary", "resume" if shell == "fish" else "--resume", "quiet", "bfloat16"):
+        assert word in script
+    if shutil.which(shell):
+        (tmp_path / "script").write_text(script)
+        subprocess.run([shell, "-n", tmp_path / "script"], check=True)
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [(["pyburn", "tr"], "train"), (["pyburn", "train", "--res"], "--resume"), (["pyburn", "train", "--display", "q"], "quiet")],
+)
+def test_completion_in_bash(words: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["completion", "bash"])
+    script = capsys.readouterr().out
+    listed = " ".join(f"'{word}'" for word in words)
+    program = f'{script}\nCOMP_WORDS=({listed}); COMP_CWORD={len(words) - 1}; _pyburn; echo "${{COMPREPLY[@]}}"'
+    found = subprocess.run(["bash", "-c", program], check=True, capture_output=True, text=True).stdout.split()
+    assert expected in found
+
+
+def test_a_reader_that_has_seen_enough() -> None:
+    environment = {**os.environ}
+    process = subprocess.run(
+        f"{sys.executable} -m pyburn completion zsh | head -1", shell=True, check=True, capture_output=True, text=True, env=environment
+    )
+    assert process.stdout == "#compdef pyburn\n"
+    assert "Traceback" not in process.stderr
