@@ -20,7 +20,7 @@ import pyburn
 from pyburn.train import CheckpointError, EarlyStopping, Every, Last, StopRequest, When, read_run
 
 sys.path.insert(0, str(Path(__file__).parent))
-from training_case import RULES, Batches, StatefulBatches, make_learner, weights  # noqa: E402
+from training_case import RULES, Batches, StatefulBatches, make_learner, weights
 
 CASE = Path(__file__).with_name("training_case.py")
 

@@ -21,7 +21,7 @@ def median_seconds(work: Callable[[], Any], seconds: float, finish: Callable[[],
     finish()
     once = max(time.perf_counter() - start, 1e-7)
     group = max(1, int(2e-3 / once))
-    times = []
+    times: list[float] = []
     end = time.perf_counter() + seconds
     while time.perf_counter() < end or len(times) < 3:
         start = time.perf_counter()
@@ -35,7 +35,7 @@ def median_seconds(work: Callable[[], Any], seconds: float, finish: Callable[[],
 def measurements(device: Any, seconds: float) -> list[dict[str, Any]]:
     """Name, microseconds and, where it is a matter of arithmetic, GFLOP/s."""
     import pyburn
-    from pyburn import nn
+    from pyburn import nn, optim
     from pyburn.nn import functional as F
 
     rows: list[dict[str, Any]] = []
@@ -56,7 +56,7 @@ def measurements(device: Any, seconds: float) -> list[dict[str, Any]]:
         measure("conv2d 8x64x56x56, 3x3", lambda: F.conv2d(image, weight, padding=1), 2.0 * 8 * 64 * 64 * 9 * 56 * 56)
         measure("softmax 1024x1024", lambda: F.softmax(large, dim=1))
     model = nn.Sequential(nn.Conv2d(1, 16, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(16 * 13 * 13, 10))
-    optimizer = pyburn.optim.Adam(model.parameters())
+    optimizer = optim.Adam(model.parameters())
     x, y = pyburn.rand(64, 1, 28, 28), pyburn.randint(0, 10, (64,))
 
     def train() -> None:

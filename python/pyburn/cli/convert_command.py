@@ -14,6 +14,7 @@ FORMATS = (".pt", ".pth", ".safetensors", ".npz", ".pyburn")
 
 def run(options: argparse.Namespace) -> int:
     import pyburn
+    from pyburn import io
 
     source, target = Path(options.input), Path(options.output)
     if target.suffix not in FORMATS:
@@ -24,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
     wanted = [_pattern(item, "--include") for item in options.include]
     unwanted = [_pattern(item, "--exclude") for item in options.exclude]
     try:
-        file = pyburn.io.open_tensors(source, key=options.key)
+        file = io.open_tensors(source, key=options.key)
         chosen: dict[str, Any] = {}
         for name, snapshot in file.items():
             if (wanted and not any(p.search(name) for p in wanted)) or any(p.search(name) for p in unwanted):
@@ -41,10 +42,10 @@ def run(options: argparse.Namespace) -> int:
         if target.suffix in (".pt", ".pth"):
             pyburn.save(chosen, target)
         elif target.suffix == ".pyburn":
-            config = pyburn.io.Bundle(source).config if file.format == "pyburn" else None
-            pyburn.io.Bundle.save(target, chosen, config=config, metadata=metadata)
+            config = io.Bundle(source).config if file.format == "pyburn" else None
+            io.Bundle.save(target, chosen, config=config, metadata=metadata)
         else:
-            pyburn.io.write_tensors(chosen, target, metadata=metadata if target.suffix == ".safetensors" else None)
+            io.write_tensors(chosen, target, metadata=metadata if target.suffix == ".safetensors" else None)
     except (pyburn.FormatError, OSError, ValueError) as error:
         raise CommandError(str(error)) from error
     print(f"{target}: {len(chosen)} tensors, {target.stat().st_size / 2**20:.2f} MiB")

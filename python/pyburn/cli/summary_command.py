@@ -25,6 +25,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _model(options: argparse.Namespace) -> int:
     import pyburn
+    from pyburn.nn.summary import summary
 
     sys.path[:0] = [os.getcwd()]
     found: Any = find_object(options.target)
@@ -42,7 +43,7 @@ def _model(options: argparse.Namespace) -> int:
         return 0
     sizes = [(options.batch, *_size(text)) for text in options.input]
     try:
-        print(pyburn.summary(found, sizes if len(sizes) > 1 else sizes[0]))
+        print(summary(found, sizes if len(sizes) > 1 else sizes[0]))
     except (RuntimeError, ValueError, TypeError) as error:
         raise CommandError(f"the model does not take an input of this size: {error}") from error
     return 0

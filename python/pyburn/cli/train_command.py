@@ -73,6 +73,7 @@ def _check(experiment: object) -> int:
     if batch is None:
         raise CommandError("[data.train] gives no batches")
     result = run_step(learner.step_function, learner.model, to_device(batch, learner.device), need_loss=True)
+    assert result.loss is not None
     result.loss.backward()
     if result.output is not None:
         for metric in learner.metrics.values():

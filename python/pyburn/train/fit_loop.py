@@ -131,6 +131,8 @@ class FitLoop:
             raise CheckpointError("the file is no checkpoint of a training: it has no position")
         learner.load_state_dict(saved)
         position = saved["position"]
+        if position["step"]:
+            learner.optimizer._opt_called = True  # by the process before: schedules warn about the wrong order otherwise
         self.done = position["epoch"] - 1
         self._saved_at = position["step"], self.done
         epoch = position["epoch"] if position["batch"] else max(1, self.done)

@@ -18,10 +18,10 @@ class EpochData:
     def __init__(self, data: Iterable[Any], epoch: int, resume: dict[str, Any] | None = None) -> None:
         self.data, self.taken = data, 0
         self._has_state = callable(getattr(data, "state_dict", None)) and callable(getattr(data, "load_state_dict", None))
-        sampler = getattr(data, "sampler", None)
-        for part in (data, sampler):
-            if callable(getattr(part, "set_epoch", None)):
-                part.set_epoch(epoch - 1)
+        for part in (data, getattr(data, "sampler", None)):
+            set_epoch = getattr(part, "set_epoch", None)
+            if callable(set_epoch):
+                set_epoch(epoch - 1)
         if resume is None:
             self._start = random_state()
             self._batches = iter(data)

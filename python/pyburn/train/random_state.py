@@ -27,7 +27,7 @@ def random_state() -> dict[str, Any]:
         "python": {"version": version, "words": from_numpy(np.array(words, np.int64)), "gauss": gauss},
         "numpy": {
             "kind": str(kind),
-            "keys": from_numpy(keys.astype(np.int64)),
+            "keys": from_numpy(np.asarray(keys).astype(np.int64)),
             "place": int(place),
             "has_gauss": int(has_gauss),
             "cached": float(cached),

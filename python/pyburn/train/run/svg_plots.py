@@ -120,7 +120,7 @@ def line_chart(
     if mark is not None and (not log_x or mark > 0):
         at = float(place_x(math.log10(mark) if log_x else mark))
         parts.append(f'<line class="mark" x1="{at:.1f}" x2="{at:.1f}" y1="{top}" y2="{height - bottom}"/>')
-    legend = left
+    legend = float(left)
     for index, (label, x, y) in enumerate(arrays):
         colour = COLOURS[index % len(COLOURS)]
         x, y = thinned(x, y)
@@ -178,8 +178,8 @@ def matrix_chart(title: str, labels: Sequence[str], values: Sequence[Sequence[fl
                     f'<text x="{x + cell / 2:.1f}" y="{y + cell / 2 + 4:.1f}" text-anchor="middle"{ink}>{short(counts[i, j])}</text>'
                 )
         if written:
-            y = top + i * cell + cell / 2 + 4
-            parts.append(f'<text x="{margin - 5}" y="{y:.1f}" text-anchor="end">{escape(labels[i][:12])}</text>')
+            middle = top + i * cell + cell / 2 + 4
+            parts.append(f'<text x="{margin - 5}" y="{middle:.1f}" text-anchor="end">{escape(labels[i][:12])}</text>')
             parts.append(f'<text x="{margin + i * cell + cell / 2:.1f}" y="{top - 5}" text-anchor="middle">{escape(labels[i][:4])}</text>')
     parts.append(f'<text x="{margin}" y="{top + size + 16}">rows: truth, columns: prediction</text>')
     return "".join([*parts, "</svg>"])

@@ -43,7 +43,7 @@ def draw(curves: Sequence[Curve], width: int, height: int) -> list[list[Cell]]:
             for column, row in _line(px, py):
                 dots[row // 4, column // 2] |= _DOTS[row % 4, column % 2]
                 owner[row // 4, column // 2] = index
-    left = {}
+    left: dict[int, str] = {}
     for value, text in labels.items():
         row = int(round((high_y - value) / (high_y - low_y) * (rows * 4 - 1))) // 4
         left.setdefault(row, text)
