@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import doctest
 import errno
+import importlib
 import io
 import json
 import math
+import pkgutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,7 @@ import numpy as np
 import pytest
 
 import pyburn
+import pyburn.train
 from pyburn import nn
 from pyburn.nn import functional as F
 from pyburn.train import (
@@ -450,6 +454,16 @@ def test_load_best(tmp_path: Path) -> None:
     assert read_run(tmp_path).series("epoch", "test", "loss").shape == (1, 4)
     with pytest.raises(TrainingError, match="no checkpoint with a value of 'valid/f7'"):
         learner.load_best("valid/f7")
+
+
+MODULES = sorted(module.name for module in pkgutil.walk_packages(pyburn.train.__path__, "pyburn.train.") if not module.name.endswith(".app"))
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_of_docstrings(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = doctest.testmod(importlib.import_module(name), extraglobs={"pyburn": pyburn})
+    assert result.failed == 0
 
 
 def test_wrong_rules() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from .append_file import replace_text
 from .reader import RunRecord
-from .svg_plots import STYLE, Curve, line_chart, matrix_chart, short
+from .svg_plots import COLOURS, STYLE, Curve, line_chart, matrix_chart, short
 
 _PAGE_STYLE = """
 body { background: var(--ground); color: var(--text); font: 15px/1.5 system-ui, sans-serif; }
@@ -30,6 +30,13 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; } 
 pre { white-space: pre-wrap; word-break: break-word; font-size: 13px; }
 """
 _MOST_SAMPLES = 48
+_SPLITS = {split: colour for split, colour in zip(("train", "valid", "test"), COLOURS)}
+
+
+def _by_split(item: tuple[str, str, str]) -> tuple[int, str, str]:
+    """Training, validation, test, then any other."""
+    kind, split, name = item
+    return (list(_SPLITS).index(split) if split in _SPLITS else len(_SPLITS)), split, name
 
 
 def write_report(folder: str | os.PathLike[str]) -> Path:
@@ -94,7 +101,7 @@ def _duration(seconds: float) -> str:
 def _results(record: RunRecord, status: dict[str, Any]) -> str:
     """Last and best value of everything that was computed over whole epochs."""
     rows = []
-    for kind, split, name in record.names():
+    for kind, split, name in sorted(record.names(), key=_by_split):
         if kind != "epoch":
             continue
         data = record.series(kind, split, name)
@@ -113,7 +120,7 @@ def _results(record: RunRecord, status: dict[str, Any]) -> str:
 
 
 def _curves(record: RunRecord) -> str:
-    names = record.names()
+    names = sorted(record.names(), key=_by_split)
     metrics = sorted({name for _, split, name in names if split != "system"})
     charts = []
     for metric in metrics:
@@ -122,7 +129,7 @@ def _curves(record: RunRecord) -> str:
             # A split that was noted step by step needs no second curve with a point per epoch.
             if name == metric and split != "system" and (kind == "step" or ("step", split, name) not in names):
                 data = record.series(kind, split, name)
-                curves.append(Curve(split, data[:, 0], data[:, 3]))
+                curves.append(Curve(split, data[:, 0], data[:, 3], _SPLITS.get(split, "")))
         charts.append(line_chart(metric, curves))
     charts += [_single(record, name) for kind, split, name in names if split == "system"]
     cards = "\n".join(f'<div class="card">{chart}</div>' for chart in charts)

@@ -29,6 +29,7 @@ class Curve(NamedTuple):
     label: str
     x: Sequence[float] | np.ndarray
     y: Sequence[float] | np.ndarray
+    colour: str = ""  # else by its place
 
 
 def ticks(low: float, high: float, count: int = 5) -> list[float]:
@@ -87,6 +88,7 @@ def line_chart(
     """Curves over a common axis as SVG. `mark` draws an upright line; `alone` adds the style, for a file of its own."""
     left, right, top, bottom = 52, 12, 30, 34
     inner_w, inner_h = width - left - right, height - top - bottom
+    colours = [c.colour or COLOURS[index % len(COLOURS)] for index, c in enumerate(curves)]
     arrays = [(c.label, np.asarray(c.x, float), np.asarray(c.y, float)) for c in curves]
     arrays = [(label, x[keep], y[keep]) for label, x, y in arrays for keep in [np.isfinite(x) & ((x > 0) | (not log_x))]]
     xs = np.concatenate([np.log10(x) if log_x else x for _, x, _ in arrays]) if arrays else np.zeros(0)
@@ -122,7 +124,7 @@ def line_chart(
         parts.append(f'<line class="mark" x1="{at:.1f}" x2="{at:.1f}" y1="{top}" y2="{height - bottom}"/>')
     legend = float(left)
     for index, (label, x, y) in enumerate(arrays):
-        colour = COLOURS[index % len(COLOURS)]
+        colour = colours[index]
         x, y = thinned(x, y)
         parts.append(_curve(place_x(np.log10(x) if log_x else x), place_y(y), colour))
         if len(arrays) > 1:
@@ -160,7 +162,8 @@ def matrix_chart(title: str, labels: Sequence[str], values: Sequence[Sequence[fl
     cell = max(12, min(40, 400 // n))
     margin, top = 12 + int(6.5 * min(12, max(len(label) for label in labels))), 46
     size = cell * n
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {margin + size + 14} {top + size + 26}" role="img">']
+    width = max(360, margin + size + 14)  # so that small ones are not blown up
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {top + size + 26}" role="img">']
     parts.append(f'<text class="title" x="{margin}" y="16">{escape(title)}</text>')
     written = n <= 20
     for i in range(n):
