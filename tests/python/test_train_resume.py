@@ -20,7 +20,7 @@ import pyburn
 from pyburn.train import CheckpointError, EarlyStopping, Every, Last, StopRequest, When, read_run
 
 sys.path.insert(0, str(Path(__file__).parent))
-from training_case import RULES, Batches, StatefulBatches, make_learner, weights
+from training_case import RULES, Batches, EndingBatches, StatefulBatches, make_learner, weights
 
 CASE = Path(__file__).with_name("training_case.py")
 
@@ -70,15 +70,72 @@ def test_resume_is_bit_for_bit(tmp_path: Path, name: str, stop_at: int) -> None:
     assert read_run(tmp_path / "parts").status["resumes"] == 1
 
 
-def test_resume_by_the_state_of_the_loader(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stop_at", [7, 10])
+def test_resume_by_the_state_of_the_loader(tmp_path: Path, stop_at: int) -> None:
     whole = make_learner()
-    whole.fit(StatefulBatches(True), None, 2, display="quiet")
-    first = make_learner(callbacks=[When(on_step_end=lambda learner: learner.state.step == 10 and learner.stop("the test"))])
-    first.fit(StatefulBatches(True), None, 2, run=tmp_path, display="quiet")
-    second, loader = make_learner(), StatefulBatches(True)
-    second.fit(loader, None, 2, run=tmp_path, resume=True, display="quiet")
+    whole.fit(StatefulBatches(), None, 3, display="quiet")
+    stop = When(on_step_end=lambda learner: learner.state.step == stop_at and learner.stop("the test"))
+    make_learner(callbacks=[stop]).fit(StatefulBatches(), None, 3, run=tmp_path, display="quiet")
+    second, loader = make_learner(), StatefulBatches()
+    second.fit(loader, None, 3, run=tmp_path, resume=True, display="quiet")
     assert_same(weights(second), weights(whole))
-    assert loader.drawn == 4  # of 14, without the ten that were seen
+    assert loader.drawn == 21 - stop_at  # without those that were seen
+
+
+@pytest.mark.parametrize("kind", [StatefulBatches, EndingBatches])
+def test_generators_of_the_loader_between_epochs(tmp_path: Path, kind: type[StatefulBatches]) -> None:
+    whole = make_learner()
+    whole.fit(StatefulBatches(), None, 3, display="quiet")
+    make_learner().fit(StatefulBatches(), None, 1, run=tmp_path, display="quiet")
+    second = make_learner()
+    second.fit(kind(), None, 3, run=tmp_path, resume=True, display="quiet")
+    assert_same(weights(second), weights(whole))
+
+
+@pytest.mark.parametrize("data", [lambda: Batches(True), StatefulBatches], ids=["plain", "stateful"])
+def test_stopped_while_validating(tmp_path: Path, data: Any) -> None:
+    """Validation is left at once and done again later, with the random numbers that it would have had."""
+
+    def draw(learner: Any) -> None:
+        pyburn.rand(3)
+
+    whole = make_learner(callbacks=[When(on_validation_batch_end=draw)])
+    expected = whole.fit(data(), Batches(False), 3, display="quiet")
+    calls: list[int] = []
+
+    def stop(learner: Any) -> None:
+        draw(learner)
+        calls.append(learner.state.epoch)
+        if calls.count(2) == 2:
+            learner.stop("the test")
+
+    make_learner(callbacks=[When(on_validation_batch_end=stop)]).fit(data(), Batches(False), 3, run=tmp_path, display="quiet")
+    assert calls == [1] * 7 + [2] * 2
+    second = make_learner(callbacks=[When(on_validation_batch_end=draw)])
+    history = second.fit(data(), Batches(False), 3, run=tmp_path, resume=True, display="quiet")
+    assert history.rows == expected.rows
+    assert_same(weights(second), weights(whole))
+    assert [row[2] for row in numbers(tmp_path) if row[:2] == ("epoch", "train")] == [1, 2, 3]
+
+
+def test_loaders_of_the_package(tmp_path: Path) -> None:
+    """DataLoader with workers and a generator of its own, stopped within an epoch and between two."""
+    data = pytest.importorskip("pyburn.data", reason="pyburn.data is not there")
+
+    def loader() -> Any:
+        x, y = Batches(False).x, Batches(False).y
+        generator = pyburn.Generator().manual_seed(3)
+        return data.DataLoader(data.TensorDataset(x, y), batch_size=8, shuffle=True, generator=generator, num_workers=2)
+
+    whole = make_learner()
+    whole.fit(loader(), None, 3, display="quiet")
+    stop = When(on_step_end=lambda learner: learner.state.step == 10 and learner.stop("the test"))
+    make_learner(callbacks=[stop]).fit(loader(), None, 3, run=tmp_path / "a", display="quiet")
+    make_learner().fit(loader(), None, 1, run=tmp_path / "b", display="quiet")
+    for name in "ab":
+        again = make_learner()
+        again.fit(loader(), None, 3, run=tmp_path / name, resume=True, display="quiet")
+        assert_same(weights(again), weights(whole))
 
 
 def test_more_epochs_later(tmp_path: Path) -> None:

@@ -54,32 +54,46 @@ class Batches:
 
 
 class StatefulBatches(Batches):
-    """The same with the protocol of loaders that keep their own place."""
+    """With the protocol of loaders that keep their own place, and with a generator of its own."""
 
-    def __init__(self, shuffle: bool) -> None:
-        super().__init__(shuffle)
-        self.order: list[int] = []
+    def __init__(self) -> None:
+        super().__init__(True)
+        self.generator = random.Random(5)
+        self.order: list[int] | None = None  # of the epoch under way
         self.place = 0
-        self.loaded = False
         self.drawn = 0  # batches that were made in all: a resumed epoch must not make those again that were seen
 
     def state_dict(self) -> dict[str, Any]:
-        return {"order": self.order, "place": self.place}
+        return {"order": self.order, "place": self.place, "generator": self.generator.getstate()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.order, self.place, self.loaded = list(state["order"]), state["place"], True
+        self.order, self.place = state["order"], state["place"]
+        self.generator.setstate(state["generator"])
 
     def __iter__(self) -> Iterator[Any]:
-        if not self.loaded:
+        if self.order is None:
             self.order, self.place = list(range(ITEMS)), 0
-            if self.shuffle:
-                random.shuffle(self.order)
-        self.loaded = False
+            self.generator.shuffle(self.order)
         while self.place < ITEMS:
             chosen = pyburn.tensor(self.order[self.place : self.place + BATCH])
             self.place += BATCH
             self.drawn += 1
             yield self.x[chosen], self.y[chosen]
+        self.order = None
+
+
+class EndingBatches(StatefulBatches):
+    """As some loaders do: loaded with the state of an epoch that is over, it first ends that one."""
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.order is None and self.place:
+            self.place = 0
+            return
+        yield from super().__iter__()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        self.place = self.place or ITEMS
 
 
 def make_learner(**options: Any) -> Learner:

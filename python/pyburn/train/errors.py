@@ -13,3 +13,7 @@ class NonFiniteLoss(TrainingError, ArithmeticError):
 
 class CheckpointError(TrainingError, OSError):
     """A checkpoint could not be written or read."""
+
+
+class ValidationLeft(Exception):
+    """Somebody asked to stop while fit was validating; never leaves fit."""

@@ -13,10 +13,10 @@ from ..io import load
 from .callbacks import Callback, CallbackList, better
 from .checkpoints import CheckpointFolder, Rule
 from .displays import display_for
-from .errors import CheckpointError, NonFiniteLoss
+from .errors import CheckpointError, NonFiniteLoss, ValidationLeft
 from .history import History
 from .interrupt import StopRequest
-from .loader_position import EpochData, length_of
+from .loader_position import EpochData, length_of, load_loader_state, loader_state
 from .metrics import CpuUse, Loss, MemoryUse, Metric
 from .non_finite import all_finite, bad_loss_report
 from .random_state import random_state, set_random_state
@@ -60,6 +60,7 @@ class FitLoop:
         self._live: dict[str, float] = {}
         self.done = 0  # epochs that are complete
         self._saved_at = (-1, -1)  # step and epochs of the last checkpoint
+        self._before_validation: dict[str, Any] | None = None  # where to go on if validation is left
         self.data: EpochData
 
     # --- opening -----------------------------------------------------------------------------------------------------------
@@ -140,13 +141,14 @@ class FitLoop:
         learner.state.values = dict(saved["values"])
         learner.history = History()
         learner.history.rows = [dict(row) for row in saved["history"]]
-        self.epoch_state = saved["loader"]
+        self.epoch_state = saved["epoch_data"]
         self.loss.load_state_dict(saved["metrics"]["loss"])
         self._recent.load_state_dict(saved["metrics"]["recent"])
         for name, metric in self.metrics.items():
             if name in saved["metrics"]["train"]:
                 metric.load_state_dict(saved["metrics"]["train"][name])
-        if self.epoch_state is None:
+        if self.epoch_state is None:  # between epochs a loader may still have generators of its own
+            load_loader_state(self.train_data, saved["loader"])
             set_random_state(saved["random"])
 
     # --- the loop ----------------------------------------------------------------------------------------------------------
@@ -316,7 +318,10 @@ class FitLoop:
         learner, state = self.learner, self.learner.state
         train = learner._computed(self.loss, self.metrics, "train")
         self._log_epoch("train", train)
-        self._validate(state.epoch % self.validate_every == 0 or state.epoch == self.epochs)
+        try:
+            self._validate(state.epoch % self.validate_every == 0 or state.epoch == self.epochs)
+        except ValidationLeft:
+            return  # the epoch is not complete: resumed, it is validated again
         if learner.lr_scheduler is not None and learner.schedule == "epoch":
             self._advance_schedule()
         learner.hooks.call("on_epoch_end", learner)
@@ -329,9 +334,10 @@ class FitLoop:
     def _validate(self, due: bool) -> None:
         learner, state = self.learner, self.learner.state
         if self.valid_data is not None and due:
+            self._before_validation = self.data.state_dict()
             state.split = "valid"
-            self._log_epoch("valid", learner.validate(self.valid_data))
-            state.split = "train"
+            self._log_epoch("valid", learner._validated(self.valid_data, "valid", leave=True))
+            state.split, self._before_validation = "train", None
 
     def _log_epoch(self, split: str, values: dict[str, float]) -> None:
         learner, state, run = self.learner, self.learner.state, self.learner.run
@@ -374,7 +380,8 @@ class FitLoop:
             **learner.state_dict(),
             "position": {"epoch": self.done + 1, "batch": state.batch if within else 0, "step": state.step},
             "random": random_state(),
-            "loader": self.data.state_dict() if within else None,
+            "epoch_data": (self._before_validation or self.data.state_dict()) if within else None,
+            "loader": None if within else loader_state(self.train_data),
             "metrics": {
                 "loss": self.loss.state_dict(),
                 "recent": self._recent.state_dict(),

@@ -14,7 +14,7 @@ from .._core import Tensor
 from ..autograd import no_grad
 from .callbacks import Callback, CallbackList
 from .checkpoints import Best, CheckpointFolder, Entry, Last, Rule
-from .errors import TrainingError
+from .errors import TrainingError, ValidationLeft
 from .history import History
 from .interrupt import StopRequest
 from .metrics import Loss, Metric, metrics_from
@@ -200,6 +200,9 @@ class Learner:
 
     def validate(self, data: Iterable[Any], split: str = "valid") -> dict[str, float]:
         """The loss and the metrics over data, exactly; results that are no numbers are in `state.tables`."""
+        return self._validated(data, split)
+
+    def _validated(self, data: Iterable[Any], split: str, leave: bool = False) -> dict[str, float]:
         state = self.state
         loss, metrics = Loss(), {name: metric.fresh() for name, metric in self.metrics.items()}
         self.hooks.call("on_validation_start", self)
@@ -214,8 +217,8 @@ class Learner:
                         metric.update(result.output, result.target)
                 state.result = result
                 self.hooks.call("on_validation_batch_end", self)
-                if self.stop_request.reason.startswith("Ctrl-C") and self.run is None:
-                    break
+                if leave and self.stop_request.reason:
+                    raise ValidationLeft
         values = self._computed(loss, metrics, split)
         self.hooks.call("on_validation_end", self)
         return values

@@ -16,8 +16,7 @@ class EpochData:
     """
 
     def __init__(self, data: Iterable[Any], epoch: int, resume: dict[str, Any] | None = None) -> None:
-        self.data, self.taken = data, 0
-        self._has_state = callable(getattr(data, "state_dict", None)) and callable(getattr(data, "load_state_dict", None))
+        self.data, self.taken, self.finished = data, 0, False
         for part in (data, getattr(data, "sampler", None)):
             set_epoch = getattr(part, "set_epoch", None)
             if callable(set_epoch):
@@ -27,9 +26,11 @@ class EpochData:
             self._batches = iter(data)
             return
         self._start, self.taken = resume["start"], int(resume["taken"])
-        set_random_state(self._start)
-        if resume["loader"] is not None and self._has_state:
-            data.load_state_dict(resume["loader"])  # type: ignore[attr-defined]
+        if not load_loader_state(data, resume["loader"]):
+            set_random_state(self._start)
+        if resume["finished"]:  # it was left after the last batch, before the end of validation
+            self._batches = iter(())
+        elif has_state(data) and resume["loader"] is not None:
             self._batches = iter(data)
         else:
             self._batches = iter(data)
@@ -42,7 +43,16 @@ class EpochData:
         return self
 
     def __next__(self) -> Any:
-        batch = next(self._batches)
+        try:
+            batch = next(self._batches)
+        except StopIteration:
+            # A loader whose state was saved at the end of an epoch may first end that one.
+            if self.taken or self.finished or not has_state(self.data):
+                self.finished = True
+                raise
+            self._batches, self.finished = iter(self.data), True
+            batch = next(self._batches)
+            self.finished = False
         self.taken += 1
         return batch
 
@@ -53,8 +63,30 @@ class EpochData:
             close()
 
     def state_dict(self) -> dict[str, Any]:
-        loader = self.data.state_dict() if self._has_state else None  # type: ignore[attr-defined]
-        return {"start": self._start, "now": random_state(), "taken": self.taken, "loader": loader}
+        return {
+            "start": self._start,
+            "now": random_state(),
+            "taken": self.taken,
+            "finished": self.finished,
+            "loader": loader_state(self.data),
+        }
+
+
+def has_state(data: Any) -> bool:
+    return callable(getattr(data, "state_dict", None)) and callable(getattr(data, "load_state_dict", None))
+
+
+def loader_state(data: Any) -> Any:
+    """What the loader says about its place and its generators, or None."""
+    return data.state_dict() if has_state(data) else None
+
+
+def load_loader_state(data: Any, state: Any) -> bool:
+    """Gives it back; False if there is none."""
+    if state is None or not has_state(data):
+        return False
+    data.load_state_dict(state)
+    return True
 
 
 def length_of(data: Any) -> int | None:

@@ -30,7 +30,7 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; } 
 pre { white-space: pre-wrap; word-break: break-word; font-size: 13px; }
 """
 _MOST_SAMPLES = 48
-_SPLITS = {split: colour for split, colour in zip(("train", "valid", "test"), COLOURS)}
+_SPLITS = dict(zip(("train", "valid", "test"), COLOURS))
 
 
 def _by_split(item: tuple[str, str, str]) -> tuple[int, str, str]:
