@@ -121,7 +121,10 @@ void bind_inference(nb::module_& m) {
           "type"_a.none(), "value"_a.none(), "traceback"_a.none())
       .def_prop_ro("multiply_adds", [](const CostObject& c) { return c.total + (c.cost ? c.cost->multiply_adds() : 0); });
   nb::class_<TimesObject>(m, "_OperationTimes")
-      .def("__init__", [](TimesObject* self, nb::handle device) { new (self) TimesObject{&to_device(device.ptr()), nullptr, {}}; })
+      .def("__init__",
+          [](TimesObject* self, nb::handle device) {
+            new (self) TimesObject{&to_device(device.ptr()), nullptr, {}};
+          })
       .def("__enter__",
           [](nb::object self) {
             TimesObject& t = nb::cast<TimesObject&>(self);
@@ -137,8 +140,7 @@ void bind_inference(nb::module_& m) {
           "type"_a.none(), "value"_a.none(), "traceback"_a.none())
       .def("records", [](const TimesObject& t) {  // (name, start, end, shape of the result)
         nb::list list;
-        for (const OperationTime& r : t.records)
-          list.append(nb::make_tuple(std::string(r.info->name()), r.start, r.end, to_text(r.shape)));
+        for (const OperationTime& r : t.records) list.append(nb::make_tuple(std::string(r.info->name()), r.start, r.end, to_text(r.shape)));
         return list;
       });
   m.def("_capture", capture_function);

@@ -100,7 +100,7 @@ class Profiler(Callback):
     def _start_operations(self) -> None:
         from .. import _core
 
-        if self.operations and self._timer is None and hasattr(_core, "_OperationTimes"):
+        if self.operations and self._timer is None:
             self._timer = _core._OperationTimes(_core._default_device())
             self._timer.__enter__()
 

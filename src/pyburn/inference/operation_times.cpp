@@ -5,9 +5,7 @@
 namespace pyburn {
 namespace {
 
-int64_t now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+int64_t now() { return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 }  // namespace
 
@@ -29,6 +27,7 @@ class TimingBackend final : public Backend {
   std::string name() const override { return "timing(" + inner_->name() + ")"; }
   Backend* inner() const override { return inner_.get(); }
   bool owns_storage() const override { return false; }
+  bool sees_views() const override { return inner_->sees_views(); }  // autodiff records them
 
   std::vector<OperationTime> records;
 
