@@ -54,16 +54,16 @@ def test_resume_is_bit_for_bit(tmp_path: Path, name: str, stop_at: int) -> None:
     """Stopped after a step, resumed by another learner; the log comes out the same, too."""
     options = OPTIONS[name]
     whole = make_learner(**options)
-    expected = whole.fit(Batches(True), Batches(False), 3, run=tmp_path / "whole", log_every=1, display="quiet")
+    expected = whole.fit(Batches(True), Batches(False), 3, run=tmp_path / "whole", log_every=2, display="quiet")
     stop = When(on_step_end=lambda learner: learner.state.step == stop_at and learner.stop("the test"))
     first = make_learner(callbacks=[stop], **options)
-    stopped = first.fit(Batches(True), Batches(False), 3, run=tmp_path / "parts", log_every=1, display="quiet")
+    stopped = first.fit(Batches(True), Batches(False), 3, run=tmp_path / "parts", log_every=2, display="quiet")
     assert stopped.stopped == "the test"
     assert first.state.step == stop_at
     second = make_learner(**options)
     pyburn.manual_seed(99)  # whatever the new process has drawn before
     random.seed(99)
-    history = second.fit(Batches(True), Batches(False), 3, run=tmp_path / "parts", resume=True, log_every=1, display="quiet")
+    history = second.fit(Batches(True), Batches(False), 3, run=tmp_path / "parts", resume=True, log_every=2, display="quiet")
     assert_same(weights(second), weights(whole))
     assert history.rows == expected.rows
     assert numbers(tmp_path / "parts") == numbers(tmp_path / "whole")
@@ -292,6 +292,20 @@ def test_a_file_called_stop(tmp_path: Path) -> None:
         loop._SYSTEM_SECONDS = before
     assert len(history) < 9
     assert "a file called stop" in history.stopped
+
+
+def test_killed_before_the_first_checkpoint(tmp_path: Path) -> None:
+    """There is a folder, a torn run.json and some lines, but nothing to go on from: it starts over."""
+    make_learner().fit(Batches(True), None, 1, run=tmp_path, log_every=1, display="quiet")
+    for path in (tmp_path / "checkpoints").iterdir():
+        path.unlink()
+    (tmp_path / "run.json").write_text("")
+    whole = make_learner()
+    whole.fit(Batches(True), None, 1, display="quiet")
+    again = make_learner()
+    again.fit(Batches(True), None, 1, run=tmp_path, resume=True, log_every=1, display="quiet")
+    assert_same(weights(again), weights(whole))
+    assert [row[3] for row in numbers(tmp_path) if row[0] == "step"] == list(range(1, 8))
 
 
 def test_rules_keep_what_they_say(tmp_path: Path) -> None:

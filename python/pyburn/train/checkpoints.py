@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core
-from ..io import load, save
+from ..io import atomic_write, load, save
 from .callbacks import better
 from .errors import CheckpointError
-from .run.append_file import replace_text
 from .run.plain_values import plain
 
 FORMAT = 1
@@ -235,4 +234,4 @@ class CheckpointFolder:
 
     def _write_index(self) -> None:
         text = json.dumps({"format": FORMAT, "checkpoints": [plain(asdict(entry)) for entry in self.entries]}, indent=1)
-        replace_text(self.folder / "index.json", text + "\n")
+        atomic_write(os.fspath(self.folder / "index.json"), (text + "\n").encode())  # synchronised, as the checkpoints are

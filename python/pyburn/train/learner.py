@@ -18,7 +18,7 @@ from .errors import TrainingError, ValidationLeft
 from .history import History
 from .interrupt import StopRequest
 from .metrics import Loss, Metric, metrics_from
-from .run import Run
+from .run import Run, write_report
 from .steps import Step, StepFunction, run_step, split_batch, supervised_step, to_device
 from .updates import Updater
 
@@ -247,7 +247,8 @@ class Learner:
                 if key.startswith(f"{name}/"):
                     self.run.log_table(key[len(name) + 1 :], table, step=state.step, epoch=state.epoch, split=name)
             self.run.flush()
-            self.run.finish(self.run.status["state"], self.run.status["message"])
+            if self.run.status["state"] not in ("running", "paused"):  # after fit: the report gets the results, too
+                write_report(self.run.folder)
         return values
 
     def predict(self, data: Iterable[Any] | Tensor) -> Any:

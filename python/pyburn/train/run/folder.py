@@ -15,6 +15,7 @@ from .append_file import AppendFile, replace_text
 from .environment import environment
 from .events import EventWriter
 from .plain_values import number, plain
+from .reader import RunRecord
 from .samples import write_samples
 from .scalar_files import KINDS, ScalarFiles, stays
 
@@ -55,7 +56,7 @@ class Run:
                 f"[Run] {self.folder} holds a run already: resume it, choose another folder, or let Run.create find a new name"
             )
         (self.folder / "checkpoints").mkdir(parents=True, exist_ok=True)
-        before = json.loads((self.folder / "run.json").read_text(encoding="utf-8")) if exists else {}
+        before = RunRecord(self.folder).status  # empty if it is damaged: what matters is elsewhere
         self.status: dict[str, Any] = {
             "format": FORMAT,
             "name": name or before.get("name") or self.folder.resolve().name,
