@@ -219,6 +219,43 @@ def test_error_rates() -> None:
     assert tokens.compute() == 0.5
 
 
+def test_bleu_by_hand() -> None:
+    """Papineni's: clipped counts over the corpus, geometric mean, brevity penalty."""
+    found, truth = ["the the the cat sat here", "a dog"], ["the cat sat here today now", "a big dog barks"]
+    # 1-grams: the (clipped to 1), cat, sat, here of 6; a, dog of 2. 2-grams: the cat, cat sat, sat here of 5; none of 1.
+    one, two = 6 / 8, 3 / 6
+    expected = math.sqrt(one * two) * math.exp(1 - 10 / 8)
+    assert streamed(lambda: m.Bleu(max_n=2), found * 2, truth * 2) == pytest.approx(expected)
+    assert streamed(m.Bleu, found[1:] * 4, truth[1:] * 4) == 0.0
+    words = [["a b x d e f"], ["a b c d e f"]]  # 1: 5/6, 2: 3/5, 3: 1/4, 4: 0/3
+    plain, epsilon, halves = (m.Bleu(smoothing=kind) for kind in ("none", "add-epsilon", "exponential"))
+    for metric in (plain, epsilon, halves):
+        metric.update(*words)
+    assert plain.compute() == 0.0
+    assert epsilon.compute() == pytest.approx((5 / 6 * 3 / 5 * 1 / 4 * 0.1 / 3) ** 0.25)
+    assert halves.compute() == pytest.approx((5 / 6 * 3 / 5 * 1 / 4 * 0.5 / 3) ** 0.25)
+
+
+def longest(a: str, b: str) -> int:
+    """By the definition."""
+    if not a or not b:
+        return 0
+    return longest(a[1:], b[1:]) + 1 if a[0] == b[0] else max(longest(a[1:], b), longest(a, b[1:]))
+
+
+@given(st.text("ab", max_size=6), st.text("abc", max_size=6))
+@settings(max_examples=60, deadline=None)
+def test_rouge(a: str, b: str) -> None:
+    metric = m.RougeL()
+    metric.update([" ".join(a)], [" ".join(b)])
+    common = longest(a, b)
+    if common:
+        precision, recall = common / len(a), common / len(b)
+        assert metric.compute() == pytest.approx(2 * precision * recall / (precision + recall))
+    else:
+        assert metric.compute() == (0.0 if a or b else 1.0)
+
+
 @pytest.mark.parametrize("layout", ["classes second", "classes last"])
 def test_perplexity(layout: str) -> None:
     random = np.random.default_rng(6)
@@ -276,6 +313,7 @@ def test_ignored_targets() -> None:
         lambda: m.AUROC(task="binary").update([0.5], [[1], [0]]),
         lambda: m.MAE().update([1.0, 2.0], [1.0]),
         lambda: m.WER().update(["a"], ["a", "b"]),
+        lambda: m.Bleu(smoothing="much"),
         lambda: m.metric_by_name("acuracy"),
         lambda: m.metrics_from(["accuracy", "accuracy"]),
     ],

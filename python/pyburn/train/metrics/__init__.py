@@ -12,11 +12,13 @@ from .ranking import AUPRC, AUROC
 from .regression import MAE, MSE, R2, RMSE
 from .system import CpuUse, IterationSpeed, LearningRate, MemoryUse
 from .text import CER, WER, edit_distance
+from .text_scores import Bleu, RougeL
 
 __all__ = [
     "AUPRC",
     "AUROC",
     "Accuracy",
+    "Bleu",
     "CER",
     "ClassCounts",
     "ConfusionMatrix",
@@ -40,6 +42,7 @@ __all__ = [
     "R2",
     "RMSE",
     "Recall",
+    "RougeL",
     "TopKAccuracy",
     "WER",
     "edit_distance",
@@ -51,6 +54,7 @@ _BY_NAME: dict[str, type[Metric]] = {
     "accuracy": Accuracy,
     "auprc": AUPRC,
     "auroc": AUROC,
+    "bleu": Bleu,
     "cer": CER,
     "confusion": ConfusionMatrix,
     "dice": Dice,
@@ -66,6 +70,7 @@ _BY_NAME: dict[str, type[Metric]] = {
     "r2": R2,
     "recall": Recall,
     "rmse": RMSE,
+    "rouge_l": RougeL,
     "top_k": TopKAccuracy,
     "wer": WER,
 }

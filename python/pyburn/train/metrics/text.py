@@ -34,27 +34,27 @@ def edit_distance(found: Sequence[Hashable], truth: Sequence[Hashable]) -> int:
     return int(row[-1])
 
 
-class _ErrorRate(Metric):
-    higher_is_better = False
+class TextMetric(Metric):
+    """Takes texts, or lists of them; or rows of tokens, where `pad` does not count."""
 
     def __init__(self, name: str | None = None, *, pad: int | None = None) -> None:
         self.pad = pad
         super().__init__(name)
 
-    def initial(self) -> dict[str, Any]:
-        return {"edits": 0, "length": 0}
-
     def units(self, text: str) -> Sequence[Hashable]:
+        """What a text consists of."""
+        raise NotImplementedError
+
+    def add(self, found: Sequence[Hashable], truth: Sequence[Hashable]) -> None:
+        """Takes one text with its target into the state."""
         raise NotImplementedError
 
     def update(self, output: Any, target: Any) -> None:
-        """Texts, or lists of them; or rows of tokens, where `pad` does not count."""
         found, truth = (self._sequences(value) for value in (output, target))
         if len(found) != len(truth):
             raise ValueError(f"[{type(self).__name__}] as many texts as targets are needed: got {len(found)} and {len(truth)}")
         for one, other in zip(found, truth):
-            self.state["edits"] += edit_distance(one, other)
-            self.state["length"] += len(other)
+            self.add(one, other)
 
     def _sequences(self, value: Any) -> list[Sequence[Hashable]]:
         if isinstance(value, str):
@@ -63,6 +63,17 @@ class _ErrorRate(Metric):
             value = np.atleast_2d(array(value)).tolist()
         rows: Iterable[Any] = value
         return [self.units(row) if isinstance(row, str) else [token for token in row if token != self.pad] for row in rows]
+
+
+class _ErrorRate(TextMetric):
+    higher_is_better = False
+
+    def initial(self) -> dict[str, Any]:
+        return {"edits": 0, "length": 0}
+
+    def add(self, found: Sequence[Hashable], truth: Sequence[Hashable]) -> None:
+        self.state["edits"] += edit_distance(found, truth)
+        self.state["length"] += len(truth)
 
     def compute(self) -> float:
         return self.state["edits"] / self.state["length"] if self.state["length"] else math.nan
