@@ -1,0 +1,169 @@
+// Curves on a canvas: drag to zoom, double-click to see all, hover to read values. It draws what it is given and fetches nothing.
+import { element, short, ticks } from "./text.js";
+
+const LEFT = 52, RIGHT = 10, TOP = 8, BOTTOM = 24;
+const DASHES = { train: [], valid: [7, 4], test: [2, 3] };
+const MOST_IN_TIP = 12;
+
+export class Chart {
+  // onZoom([from, to]) or onZoom(null); axisText(x) writes a value of the x axis.
+  constructor({ title, onZoom, axisText = short }) {
+    Object.assign(this, { onZoom, axisText, lines: [], range: null, logarithmic: false });
+    this.canvas = element("canvas", { role: "img", "aria-label": title });
+    this.note = element("span", { class: "faint" });
+    this.wide = element("button", { class: "plain", title: "Large or small", onclick: () => this.card.classList.toggle("wide") }, "⤢");
+    this.tip = element("div", { class: "tip", hidden: true });
+    this.card = element("div", { class: "card" }, element("h3", {}, element("span", {}, title), this.note, this.wide), this.canvas, this.tip);
+    this.watch();
+  }
+
+  // lines: [{label, colour, split, dots, x, y}]; range: [from, to] of x or null for all.
+  show(lines, { range, logarithmic }) {
+    Object.assign(this, { lines, range, logarithmic });
+    this.queue();
+  }
+
+  queue() {
+    if (this.waiting) return;
+    this.waiting = requestAnimationFrame(() => { this.waiting = 0; this.draw(); });
+  }
+
+  extent() {
+    let [x0, x1, y0, y1] = [Infinity, -Infinity, Infinity, -Infinity];
+    for (const { x } of this.lines) if (x.length) { x0 = Math.min(x0, x[0]); x1 = Math.max(x1, x[x.length - 1]); }
+    if (this.range) [x0, x1] = this.range;
+    for (const { x, y } of this.lines)
+      for (let i = 0; i < x.length; ++i) {
+        const v = y[i];
+        if (x[i] < x0 || x[i] > x1 || !Number.isFinite(v) || (this.logarithmic && v <= 0)) continue;
+        if (v < y0) y0 = v;
+        if (v > y1) y1 = v;
+      }
+    if (!(x1 > x0)) [x0, x1] = Number.isFinite(x0) ? [x0 - 0.5, x0 + 0.5] : [0, 1];
+    if (!(y1 >= y0)) [y0, y1] = this.logarithmic ? [0.1, 1] : [0, 1];
+    if (this.logarithmic) [y0, y1] = [Math.log10(y0), Math.log10(y1)];
+    const margin = (y1 - y0) * 0.05 || Math.abs(y0) * 0.05 || 0.5;
+    return [x0, x1, y0 - margin, y1 + margin];
+  }
+
+  draw() {
+    const { canvas } = this, { width, height } = canvas.getBoundingClientRect(), scale = devicePixelRatio || 1;
+    if (!width) return;
+    canvas.width = Math.round(width * scale);
+    canvas.height = Math.round(height * scale);
+    const pen = canvas.getContext("2d"), style = getComputedStyle(canvas);
+    pen.scale(scale, scale);
+    const [x0, x1, y0, y1] = this.extent(), inner = [width - LEFT - RIGHT, height - TOP - BOTTOM];
+    const px = (x) => LEFT + ((x - x0) / (x1 - x0)) * inner[0];
+    const py = (y) => TOP + (1 - ((this.logarithmic ? Math.log10(y) : y) - y0) / (y1 - y0)) * inner[1];
+    this.map = { x0, x1, px, py, inner };
+    pen.font = "11px system-ui, sans-serif";
+    pen.fillStyle = style.getPropertyValue("--faint");
+    pen.strokeStyle = style.getPropertyValue("--rule");
+    pen.textAlign = "right";
+    pen.textBaseline = "middle";
+    for (const t of ticks(y0, y1, 5)) {
+      const at = TOP + (1 - (t - y0) / (y1 - y0)) * inner[1];
+      pen.beginPath(); pen.moveTo(LEFT, at); pen.lineTo(width - RIGHT, at); pen.stroke();
+      pen.fillText(short(this.logarithmic ? 10 ** t : t), LEFT - 6, at);
+    }
+    pen.textBaseline = "top";
+    for (const t of ticks(x0, x1, inner[0] / 80)) {
+      pen.textAlign = px(t) > width - 30 ? "right" : "center";
+      pen.fillText(this.axisText(t), px(t), height - BOTTOM + 6);
+    }
+    pen.save();
+    pen.beginPath(); pen.rect(LEFT, TOP, ...inner); pen.clip();
+    pen.lineJoin = "round";
+    for (const line of this.lines) this.trace(pen, line, px, py);
+    if (this.drag) {
+      pen.fillStyle = style.getPropertyValue("--accent") + "33";
+      pen.fillRect(Math.min(...this.drag), TOP, Math.abs(this.drag[1] - this.drag[0]), inner[1]);
+    } else if (this.cursor) {
+      pen.strokeStyle = style.getPropertyValue("--faint");
+      pen.setLineDash([]);
+      pen.lineWidth = 1;
+      pen.beginPath(); pen.moveTo(this.cursor, TOP); pen.lineTo(this.cursor, TOP + inner[1]); pen.stroke();
+    }
+    pen.restore();
+  }
+
+  trace(pen, { x, y, colour, split, dots }, px, py) {
+    pen.strokeStyle = pen.fillStyle = colour;
+    pen.lineWidth = 1.6;
+    pen.setLineDash(DASHES[split] ?? [5, 2, 1, 2]);
+    pen.beginPath();
+    let drawing = false;
+    for (let i = 0; i < x.length; ++i) {
+      const shown = Number.isFinite(y[i]) && (!this.logarithmic || y[i] > 0);
+      if (shown) drawing ? pen.lineTo(px(x[i]), py(y[i])) : pen.moveTo(px(x[i]), py(y[i]));
+      drawing = shown;
+    }
+    pen.stroke();
+    if (!dots || x.length > 60) return;
+    for (let i = 0; i < x.length; ++i) {
+      if (!Number.isFinite(y[i])) continue;
+      pen.beginPath(); pen.arc(px(x[i]), py(y[i]), 2.4, 0, 7); pen.fill();
+    }
+  }
+
+  watch() {
+    const at = (event) => event.clientX - this.canvas.getBoundingClientRect().left;
+    this.canvas.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      this.canvas.setPointerCapture(event.pointerId);
+      this.drag = [at(event), at(event)];
+      this.tip.hidden = true;
+    });
+    this.canvas.addEventListener("pointermove", (event) => {
+      if (this.drag) this.drag[1] = at(event);
+      else this.hover(event);
+      this.queue();
+    });
+    this.canvas.addEventListener("pointerup", () => {
+      const drag = this.drag?.sort((a, b) => a - b);
+      this.drag = null;
+      this.queue();
+      if (drag && this.map && drag[1] - drag[0] > 6) this.onZoom(drag.map((p) => this.valueAt(p)));
+    });
+    for (const name of ["pointercancel", "pointerleave"])
+      this.canvas.addEventListener(name, () => { this.drag = this.cursor = null; this.tip.hidden = true; this.queue(); });
+    this.canvas.addEventListener("dblclick", () => this.onZoom(null));
+    new ResizeObserver(() => this.queue()).observe(this.canvas);
+  }
+
+  valueAt(pixel) {
+    const { x0, x1, inner } = this.map;
+    return x0 + (Math.min(Math.max(pixel - LEFT, 0), inner[0]) / inner[0]) * (x1 - x0);
+  }
+
+  hover(event) {
+    if (!this.map) return;
+    const box = this.canvas.getBoundingClientRect(), x = this.valueAt(event.clientX - box.left), height = event.clientY - box.top;
+    this.cursor = this.map.px(x);
+    const near = this.lines.filter((line) => line.x.length).map((line) => {
+      const i = nearest(line.x, x);
+      return { line, x: line.x[i], value: line.y[i], far: Math.abs(this.map.py(line.y[i]) - height) };
+    });
+    near.sort((a, b) => (Number.isNaN(a.far) ? 1e9 : a.far) - (Number.isNaN(b.far) ? 1e9 : b.far));
+    const shown = near.slice(0, MOST_IN_TIP).sort((a, b) => b.value - a.value);
+    this.tip.hidden = !shown.length;
+    this.tip.replaceChildren(
+      element("div", { class: "faint" }, this.axisText(shown.length ? near[0].x : x)),
+      ...shown.map(({ line, value }) => element("div", {}, element("span", { class: "swatch", style: { background: line.colour } }), line.label, element("b", {}, short(value)))),
+      near.length > shown.length ? element("div", { class: "faint" }, `and ${near.length - shown.length} more`) : null,
+    );
+    const right = this.cursor < box.width / 2;
+    Object.assign(this.tip.style, { top: "40px", left: right ? `${this.cursor + 26}px` : "auto", right: right ? "auto" : `${box.width - this.cursor + 26}px` });
+  }
+}
+
+// The index of the value next to v in a growing list.
+function nearest(x, v) {
+  let low = 0, high = x.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (x[middle] < v) low = middle; else high = middle;
+  }
+  return v - x[low] < x[high] - v ? low : high;
+}

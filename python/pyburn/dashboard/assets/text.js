@@ -1,0 +1,47 @@
+// Numbers, times and elements of the page.
+
+export const element = (tag, properties = {}, ...children) => {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name === "class") made.className = value;
+    else if (name === "style") Object.assign(made.style, value);
+    else if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (name in made) made[name] = value;
+    else made.setAttribute(name, value);
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+};
+
+export function short(value) {
+  if (value === null || value === undefined) return "";
+  if (typeof value !== "number") return String(value);
+  if (!Number.isFinite(value)) return String(value);
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 1e6) return (value / 1e6).toPrecision(4).replace(/\.?0+$/, "") + "M";
+  if (size >= 1e4) return (value / 1e3).toPrecision(4).replace(/\.?0+$/, "") + "k";
+  if (size < 1e-3) return value.toExponential(2);
+  return String(Number(value.toPrecision(4)));
+}
+
+export function duration(seconds) {
+  if (!Number.isFinite(seconds)) return "";
+  if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 60 ? `${minutes} min ${Math.round(seconds % 60)} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+// Round numbers that cover a range.
+export function ticks(low, high, count) {
+  if (!(high > low)) return [low];
+  const rough = (high - low) / Math.max(1, count), power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough * 0.999999);
+  const found = [];
+  for (let i = Math.ceil(low / step - 1e-9); i <= Math.floor(high / step + 1e-9); ++i) found.push(Number((i * step).toPrecision(12)));
+  return found;
+}
+
+// Colours that stay apart: eight that everybody can tell (Okabe and Ito), then turns of the wheel.
+const FIRST = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f"];
+export const colour = (index) => (index < FIRST.length ? FIRST[index] : `hsl(${(index * 137.508) % 360} 62% ${index % 2 ? 48 : 58}%)`);

@@ -1,0 +1,112 @@
+"""Curves as a screen shows them: smoothed over all their points, then as few points as there are pixels, no peak lost."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from pathlib import Path
+
+import numpy as np
+
+from ..train.run.scalar_files import read_series, series_file
+
+AXES = {"step": 0, "epoch": 1, "time": 2}
+_VALUE = 3
+_BLOCK = 256
+_CACHED_BYTES = 512 << 20
+
+
+class CurveCache:
+    """Whole series, kept while their files do not change, so that zooming does not read them again."""
+
+    def __init__(self, limit: int = _CACHED_BYTES) -> None:
+        self._kept: OrderedDict[Path, tuple[tuple[int, int], np.ndarray]] = OrderedDict()
+        self._bytes, self._limit, self._lock = 0, limit, threading.Lock()
+
+    def rows(self, path: Path) -> np.ndarray:
+        """Rows of step, epoch, time and value; none where there is no file."""
+        try:
+            about = path.stat()
+        except OSError:
+            return np.zeros((0, 4))
+        mark = about.st_size, about.st_mtime_ns
+        with self._lock:
+            if path in self._kept and self._kept[path][0] == mark:
+                self._kept.move_to_end(path)
+                return self._kept[path][1]
+        try:
+            rows = read_series(path)
+        except OSError:
+            return np.zeros((0, 4))
+        with self._lock:
+            old = self._kept.pop(path, None)
+            self._bytes += rows.nbytes - (old[1].nbytes if old else 0)
+            self._kept[path] = mark, rows
+            while self._bytes > self._limit and len(self._kept) > 1:
+                self._bytes -= self._kept.popitem(last=False)[1][1].nbytes
+        return rows
+
+
+def smoothed(values: np.ndarray, weight: float) -> np.ndarray:
+    """The exponential moving average, corrected for its start; what is not a number is left out and stays a gap.
+
+    >>> pyburn.dashboard.curves.smoothed(np.array([1.0, 1.0, 4.0]), 0.5).round(3).tolist()
+    [1.0, 1.0, 2.714]
+    """
+    if not 0 < weight < 1 or not len(values):
+        return values
+    known = np.isfinite(values)
+    if not known.all():
+        result = np.array(values)
+        result[known] = smoothed(values[known], weight)
+        return result
+    # A block at a time: inside of one the average is a product with a triangular matrix, between two a number is carried.
+    powers = weight ** np.arange(_BLOCK + 1)
+    lags = np.arange(_BLOCK)[:, None] - np.arange(_BLOCK)[None, :]
+    triangle = np.where(lags >= 0, (1 - weight) * powers[np.clip(lags, 0, None)], 0.0)
+    result, carried = np.empty(len(values)), 0.0
+    for start in range(0, len(values), _BLOCK):
+        part = values[start : start + _BLOCK]
+        n = len(part)
+        result[start : start + n] = triangle[:n, :n] @ part + carried * powers[1 : n + 1]
+        carried = result[start + n - 1]
+    return result / -np.expm1(np.arange(1, len(values) + 1) * np.log(weight))
+
+
+def thinned(x: np.ndarray, y: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """At most `most` points (and the two ends): of each stretch of x the lowest and the highest, in their order."""
+    if len(x) <= most:
+        return x, y
+    buckets = max(1, most // 2)
+    width = -(-len(x) // buckets)
+    padded = np.full(buckets * width, np.nan)
+    padded[: len(y)] = y
+    table = padded.reshape(buckets, width)
+    unknown = np.isnan(table)
+    low = np.where(unknown, np.inf, table).argmin(axis=1)
+    high = np.where(unknown, -np.inf, table).argmax(axis=1)
+    chosen = np.sort(np.concatenate([np.minimum(low, high) + np.arange(buckets) * width, np.maximum(low, high) + np.arange(buckets) * width]))
+    chosen = np.unique(np.concatenate([[0], chosen[chosen < len(x)], [len(x) - 1]]))
+    return x[chosen], y[chosen]
+
+
+def curve(
+    cache: CurveCache,
+    folder: Path,
+    kind: str,
+    split: str,
+    name: str,
+    *,
+    axis: str = "step",
+    between: tuple[float, float] = (-np.inf, np.inf),
+    most: int = 1000,
+    weight: float = 0.0,
+) -> np.ndarray:
+    """A curve of a run as an array of two rows, x and y: the part between two values of x, and a point beyond on either side."""
+    rows = cache.rows(folder / series_file(kind, split, name))
+    if not len(rows):
+        return np.zeros((2, 0))
+    x, y = rows[:, AXES[axis]], smoothed(rows[:, _VALUE], weight)
+    first = max(0, int(np.searchsorted(x, between[0], "left")) - 1)
+    last = min(len(x), int(np.searchsorted(x, between[1], "right")) + 1)
+    return np.stack(thinned(x[first:last], y[first:last], most))
