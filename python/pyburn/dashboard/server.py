@@ -25,7 +25,12 @@ from .answers import Answers, NotFoundError
 
 ASSETS = Path(__file__).parent / "assets"
 PORT = 8420
-_TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
 _LARGEST_REQUEST = 1 << 20
 _COOKIE = "pyburn_token"
 _POLICY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'"
@@ -179,7 +184,9 @@ class Dashboard:
     True
     """
 
-    def __init__(self, folder: str | os.PathLike[str] = "runs", *, host: str = "127.0.0.1", port: int = PORT, token: str | None = None) -> None:
+    def __init__(
+        self, folder: str | os.PathLike[str] = "runs", *, host: str = "127.0.0.1", port: int = PORT, token: str | None = None
+    ) -> None:
         root = Path(folder).resolve()
         local = is_loopback(host)
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -187,7 +194,9 @@ class Dashboard:
         self._server.answers = Answers(root)
         self._server.token = token or (None if local else secrets.token_urlsafe(18))
         self._server.hosts = frozenset({"localhost", "127.0.0.1", "[::1]", host.lower()}) if local else None
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.2}, daemon=True, name="pyburn dashboard")
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.2}, daemon=True, name="pyburn dashboard"
+        )
         self._thread.start()
         self.folder = root
         self.host, self.port = host, int(self._server.server_address[1])

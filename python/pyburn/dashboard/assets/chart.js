@@ -3,7 +3,17 @@ import { element, short, ticks } from "./text.js";
 
 const LEFT = 52, RIGHT = 10, TOP = 8, BOTTOM = 24;
 const DASHES = { train: [], valid: [7, 4], test: [2, 3] };
-const MOST_IN_TIP = 12;
+const MOST_IN_TIP = 12, MANY = 20;
+
+// Charts wait here and are drawn one per frame: the page answers between two of them.
+const waiting = new Set();
+let frame = 0;
+function next() {
+  const [chart] = waiting;
+  waiting.delete(chart);
+  frame = waiting.size > 0 ? requestAnimationFrame(next) : 0;
+  chart.draw();
+}
 
 export class Chart {
   // onZoom([from, to]) or onZoom(null); axisText(x) writes a value of the x axis.
@@ -24,8 +34,8 @@ export class Chart {
   }
 
   queue() {
-    if (this.waiting) return;
-    this.waiting = requestAnimationFrame(() => { this.waiting = 0; this.draw(); });
+    waiting.add(this);
+    frame ||= requestAnimationFrame(next);
   }
 
   extent() {
@@ -62,7 +72,7 @@ export class Chart {
     pen.strokeStyle = style.getPropertyValue("--rule");
     pen.textAlign = "right";
     pen.textBaseline = "middle";
-    for (const t of ticks(y0, y1, 5)) {
+    for (const t of ticks(y0, y1, inner[1] / 34)) {
       const at = TOP + (1 - (t - y0) / (y1 - y0)) * inner[1];
       pen.beginPath(); pen.moveTo(LEFT, at); pen.lineTo(width - RIGHT, at); pen.stroke();
       pen.fillText(short(this.logarithmic ? 10 ** t : t), LEFT - 6, at);
@@ -74,7 +84,8 @@ export class Chart {
     }
     pen.save();
     pen.beginPath(); pen.rect(LEFT, TOP, ...inner); pen.clip();
-    pen.lineJoin = "round";
+    pen.lineJoin = "bevel";
+    pen.lineWidth = this.lines.length > MANY ? 1 : 1.6;  // hair lines are drawn several times faster
     for (const line of this.lines) this.trace(pen, line, px, py);
     if (this.drag) {
       pen.fillStyle = style.getPropertyValue("--accent") + "33";
@@ -90,7 +101,6 @@ export class Chart {
 
   trace(pen, { x, y, colour, split, dots }, px, py) {
     pen.strokeStyle = pen.fillStyle = colour;
-    pen.lineWidth = 1.6;
     pen.setLineDash(DASHES[split] ?? [5, 2, 1, 2]);
     pen.beginPath();
     let drawing = false;

@@ -77,7 +77,7 @@ export class CurvesView {
     const request = {
       curves: card.lines.map(({ run, kind, split, name }) => [run.id, kind, split, name]),
       axis: settings.axis, from: settings.range?.[0], to: settings.range?.[1], smoothing: settings.smoothing,
-      points: Math.min(2000, Math.max(200, Math.round(card.chart.canvas.clientWidth * (card.lines.length > 20 ? 1 : 2)))),
+      points: Math.min(2000, Math.max(200, Math.round(card.chart.canvas.clientWidth * (card.lines.length > 20 ? 0.75 : 2)))),
     };
     const asked = JSON.stringify([request, card.lines.map(({ run }) => run.status.updated)]);
     if (asked === card.asked) return;
