@@ -187,10 +187,14 @@ def test_fifty_long_runs_in_a_browser(tmp_path: Path) -> None:
 # Notes when the first curve was drawn (a canvas whose lines were stroked with many points), and the longest task.
 LONG_TASKS = """
 window.longest = 0; window.firstCurve = 0;
-new PerformanceObserver((list) => { for (const entry of list.getEntries()) window.longest = Math.max(window.longest, entry.duration); }).observe({ type: "longtask", buffered: true });
+const longest = (list) => { for (const { duration } of list.getEntries()) window.longest = Math.max(window.longest, duration); };
+new PerformanceObserver(longest).observe({ type: "longtask", buffered: true });
 const lineTo = CanvasRenderingContext2D.prototype.lineTo;
 let strokes = 0;
-CanvasRenderingContext2D.prototype.lineTo = function (...at) { if (++strokes === 5000) window.firstCurve = performance.now(); return lineTo.apply(this, at); };
+CanvasRenderingContext2D.prototype.lineTo = function (...at) {
+  if (++strokes === 5000) window.firstCurve = performance.now();
+  return lineTo.apply(this, at);
+};
 """
 
 

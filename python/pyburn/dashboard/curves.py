@@ -85,9 +85,8 @@ def thinned(x: np.ndarray, y: np.ndarray, most: int) -> tuple[np.ndarray, np.nda
     unknown = np.isnan(table)
     low = np.where(unknown, np.inf, table).argmin(axis=1)
     high = np.where(unknown, -np.inf, table).argmax(axis=1)
-    chosen = np.sort(
-        np.concatenate([np.minimum(low, high) + np.arange(buckets) * width, np.maximum(low, high) + np.arange(buckets) * width])
-    )
+    starts = np.arange(buckets) * width
+    chosen = np.concatenate([low + starts, high + starts])
     chosen = np.unique(np.concatenate([[0], chosen[chosen < len(x)], [len(x) - 1]]))
     return x[chosen], y[chosen]
 

@@ -25,12 +25,7 @@ from .answers import Answers, NotFoundError
 
 ASSETS = Path(__file__).parent / "assets"
 PORT = 8420
-_TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".svg": "image/svg+xml",
-}
+_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _LARGEST_REQUEST = 1 << 20
 _COOKIE = "pyburn_token"
 _POLICY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'"
@@ -70,10 +65,10 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         pass
 
-    def do_GET(self) -> None:  # noqa: N802  (the name that http.server calls)
+    def do_GET(self) -> None:
         self._answer(self._get)
 
-    def do_POST(self) -> None:  # noqa: N802
+    def do_POST(self) -> None:
         self._answer(self._post)
 
     def _answer(self, make: Callable[[str, dict[str, str]], None]) -> None:
@@ -146,7 +141,7 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {"Cache-Control": "no-cache"}
         if self.server.token is not None and "token" in query:
             headers["Set-Cookie"] = f"{_COOKIE}={self.server.token}; HttpOnly; SameSite=Strict; Path=/"
-        self._send(200, file.read_bytes(), _TYPES[file.suffix], headers)
+        self._send(200, file.read_bytes(), f"{_TYPES[file.suffix]}; charset=utf-8", headers)
 
     def _json(self, value: Any) -> None:
         self._send(200, json.dumps(finite(value), allow_nan=False, default=str).encode(), "application/json")
