@@ -49,7 +49,7 @@ class Failure:
             if hasattr(self.error, "add_note"):
                 self.error.add_note(f"Raised {self.where}.")
             raise self.error
-        message: str = f"Caught {self.kind.__name__} {self.where}.\nOriginal {self.text}"
+        message = f"Caught {self.kind.__name__} {self.where}.\nOriginal {self.text}"
         if issubclass(self.kind, KeyError):
             message = _Verbatim(message)
         try:
@@ -93,7 +93,9 @@ def serve(
 ) -> None:
     """The life of a worker: takes tasks until there is None, and gives (epoch, number, answer)."""
     where, keep = f"in DataLoader worker {kind} {worker}", kind == "thread"
-    dataset, unfit, fetcher, epoch = recipe.dataset, None, None, -1
+    dataset, fetcher, epoch = recipe.dataset, None, -1
+    unfit: Failure | None = None
+    is_fit = True
     if keep:
         # As a process has its own, so that worker_init_fn may set attributes of it.
         with contextlib.suppress(Exception):
@@ -103,10 +105,12 @@ def serve(
         if recipe.worker_init_fn is not None:
             recipe.worker_init_fn(worker)
     except BaseException as error:
-        unfit = Failure(error, where, keep=keep)
+        unfit, is_fit = Failure(error, where, keep=keep), False
     while (task := take()) is not None:
         answer: Any = unfit
-        if unfit is None:
+        if not is_fit:
+            answer, unfit = unfit or Failure(RuntimeError("worker_init_fn had failed"), where, keep=keep), None
+        else:
             try:
                 if task.epoch != epoch or fetcher is None:
                     epoch, fetcher = task.epoch, Fetcher(recipe, dataset, worker, stopped)
@@ -121,6 +125,8 @@ def serve(
             return
         except Exception as error:  # a batch that cannot be pickled
             give((task.epoch, task.number, Failure(error, where, keep=keep)))
+        # An exception holds on to whoever raised it last: the loader that this worker waits for, which would then never end.
+        answer = None
 
 
 class ThreadCrew:
@@ -230,6 +236,10 @@ class ProcessCrew:
 def _end_processes(process: int, tasks: list[Connection], answers: list[Connection], workers: list[Any]) -> None:
     if process != os.getpid():  # in a forked child, whose siblings these are
         return
+    for end in tasks:
+        # Closing alone may not be noticed: processes that were forked in the meantime hold the other end as well.
+        with contextlib.suppress(OSError):
+            end.send(None)
     for end in (*tasks, *answers):
         end.close()
     deadline = time.monotonic() + _PATIENCE
@@ -259,8 +269,8 @@ def _in_process(recipe: Recipe, worker: int, tasks: Connection, answers: Connect
 
     def read() -> None:
         with contextlib.suppress(EOFError, OSError):
-            while True:
-                inbox.put(tasks.recv())
+            while (task := tasks.recv()) is not None:
+                inbox.put(task)
         stop.set()
         inbox.put(None)
 

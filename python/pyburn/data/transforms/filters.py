@@ -97,29 +97,34 @@ def _step_by_step(sections: Array, x: Array, state: Array) -> tuple[Array, Array
 
 
 @functools.lru_cache(maxsize=32)
-def _block_matrices(content: bytes, length: int) -> tuple[Array, Array]:
-    """The outputs and the state after a block, as a matrix on its inputs and the state before: (length + states, length), (.., states)."""
+def _block_matrices(content: bytes) -> tuple[Array, Array]:
+    """The outputs and the state after a block, as matrices on its inputs and the state before it: (block + states, block), (.., states)."""
     sections = np.frombuffer(content).reshape(-1, 6)
     states = 2 * len(sections)
-    unit = np.eye(length + states)
-    y, after = _step_by_step(sections, unit[:, :length], unit[:, length:].reshape(-1, len(sections), 2))
+    unit = np.eye(_BLOCK + states)
+    y, after = _step_by_step(sections, unit[:, :_BLOCK], unit[:, _BLOCK:].reshape(-1, len(sections), 2))
     return y, after.reshape(-1, states)
 
 
 def sosfilt(sections: Array, x: Array, state: Array | None = None) -> Array:
     """The filter along the last axis, from a state (..., sections, 2) on."""
-    rows = np.ascontiguousarray(x, np.float64).reshape(-1, x.shape[-1])
-    states = 2 * len(sections)
-    before = np.zeros((len(rows), states)) if state is None else np.broadcast_to(state.reshape(-1, states), (len(rows), states))
-    y = np.empty_like(rows)
-    length = min(_BLOCK, rows.shape[1])
-    for start in range(0, rows.shape[1], max(length, 1)):
-        end = min(start + length, rows.shape[1])
-        outputs, after = _block_matrices(np.ascontiguousarray(sections, np.float64).tobytes(), end - start)
-        given = np.concatenate([rows[:, start:end], before], 1)
-        y[:, start:end] = given @ outputs
-        before = given @ after
-    return y.reshape(x.shape)
+    samples, states = x.shape[-1], 2 * len(sections)
+    rows = np.asarray(x, np.float64).reshape(-1, samples)
+    blocks = -(-samples // _BLOCK)
+    cut = np.zeros((len(rows), blocks * _BLOCK))
+    cut[:, :samples] = rows
+    cut = cut.reshape(len(rows), blocks, _BLOCK)
+    outputs, after = _block_matrices(np.ascontiguousarray(sections, np.float64).tobytes())
+    # Only the states go from block to block; what they do to the outputs is added for all blocks at once.
+    pushed = cut @ after[:_BLOCK]
+    before = np.empty((len(rows), blocks, states))
+    now = np.zeros((len(rows), states)) if state is None else np.broadcast_to(state.reshape(-1, states), (len(rows), states))
+    for block in range(blocks):
+        before[:, block] = now
+        now = now @ after[_BLOCK:] + pushed[:, block]
+    y = cut @ outputs[:_BLOCK]
+    y += before @ outputs[_BLOCK:]
+    return y.reshape(len(rows), -1)[:, :samples].reshape(x.shape)
 
 
 def _settled(sections: Array) -> Array:
