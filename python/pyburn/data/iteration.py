@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import warnings
 from collections.abc import Iterator
@@ -125,6 +126,7 @@ class CrewIteration(Iteration):
     def __init__(self, loader: DataLoader[Any], epoch: Epoch, places: Places, crew: Crew) -> None:
         super().__init__(loader, epoch, places)
         self._crew = crew
+        self._process = os.getpid()
         self._worker = 0
         self._ended = [False] * loader.num_workers
         self._worker_of: dict[int, int] = {}  # by the number of a batch that was sent
@@ -146,9 +148,15 @@ class CrewIteration(Iteration):
             worker = self._worker
             self._worker = (worker + 1) % len(self._ended)
         self._worker_of[task.number] = worker
-        self._crew.send(worker, task)
+        try:
+            self._crew.send(worker, task)
+        except BaseException:  # a worker that died
+            self._stop()
+            raise
 
     def _take(self) -> Any:
+        if self._process != os.getpid():
+            raise RuntimeError("this iterator of a DataLoader belongs to the parent process: make one in the child with iter(loader)")
         while self._worker_of:
             number, answer = self._answer()
             worker = self._worker_of.pop(number)

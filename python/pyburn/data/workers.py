@@ -134,7 +134,6 @@ class ThreadCrew:
     (decoding and resizing images, numpy on large arrays, reading files, operations of pyburn)."""
 
     def __init__(self, recipe: Recipe) -> None:
-        self._process = os.getpid()
         self._answers: queue.SimpleQueue[tuple[int, int, Any]] = queue.SimpleQueue()
         self._tasks: list[queue.SimpleQueue[Task | None]] = [queue.SimpleQueue() for _ in range(recipe.num_workers)]
         stop, turns = threading.Event(), Turns(recipe.num_workers)
@@ -155,7 +154,6 @@ class ThreadCrew:
         self._tasks[worker].put(task)
 
     def receive(self, timeout: float | None) -> tuple[int, int, Any]:
-        _check_process(self._process)
         return self._answers.get(timeout=timeout)
 
 
@@ -175,7 +173,6 @@ class ProcessCrew:
     """Workers with an interpreter of their own, for data sets that are slow in Python. Batches come through pipes."""
 
     def __init__(self, recipe: Recipe, context: BaseContext) -> None:
-        self._process = os.getpid()
         self._tasks: list[Connection] = []
         self._answers: list[Connection] = []
         self._workers: list[Any] = []
@@ -206,7 +203,6 @@ class ProcessCrew:
             self._mourn(worker)
 
     def receive(self, timeout: float | None) -> tuple[int, int, Any]:
-        _check_process(self._process)
         watched: list[Any] = [*self._answers, *(process.sentinel for process in self._workers)]
         ready = connection.wait(watched, timeout)
         if not ready:
@@ -276,8 +272,3 @@ def _in_process(recipe: Recipe, worker: int, tasks: Connection, answers: Connect
 
     threading.Thread(target=read, daemon=True).start()
     serve(recipe, worker, "process", inbox.get, answers.send, stop.is_set)
-
-
-def _check_process(owner: int) -> None:
-    if owner != os.getpid():
-        raise RuntimeError("this iterator of a DataLoader belongs to the parent process: make one in the child with iter(loader)")
