@@ -30,12 +30,12 @@ def plain(array: Any) -> dict[str, Any]:
 
 
 def record() -> dict[str, Any]:
-    import signal_cases
+    import signal_cases  # type: ignore[import-not-found]
     import torch
-    import torchvision
-    import transform_cases
-    from torchvision import transforms
-    from torchvision.transforms import functional
+    import torchvision  # type: ignore[import-not-found]
+    import transform_cases  # type: ignore[import-not-found]
+    from torchvision import transforms  # type: ignore[import-not-found]
+    from torchvision.transforms import functional  # type: ignore[import-not-found]
 
     warnings.simplefilter("ignore")
     images = [

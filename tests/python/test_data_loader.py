@@ -247,9 +247,7 @@ def test_processes_seed_other_random_numbers() -> None:
 
     def drawn():
         return list(
-            DataLoader(
-                Other(), num_workers=2, batch_size=None, multiprocessing_context="fork", generator=pyburn.Generator().manual_seed(1)
-            )
+            DataLoader(Other(), num_workers=2, batch_size=None, multiprocessing_context="fork", generator=pyburn.Generator().manual_seed(1))
         )
 
     first = drawn()

@@ -146,7 +146,7 @@ def test_samplers() -> None:
     assert list(SequentialSampler("abc")) == [0, 1, 2]
     assert sorted(RandomSampler(range(20))) == list(range(20))
     assert len(list(RandomSampler(range(3), num_samples=8))) == 8
-    assert Counter(list(RandomSampler(range(4), num_samples=8))) == {i: 2 for i in range(4)}
+    assert Counter(list(RandomSampler(range(4), num_samples=8))) == dict.fromkeys(range(4), 2)
     assert len(list(RandomSampler(range(3), replacement=True, num_samples=2000))) == 2000
     assert sorted(SubsetRandomSampler([7, 9, 11])) == [7, 9, 11]
     assert list(BatchSampler(range(5), 2, True)) == [[0, 1], [2, 3]]

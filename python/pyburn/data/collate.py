@@ -74,11 +74,9 @@ def default_collate(batch: Any) -> Any:
     [tensor([[1., 1.],
             [0., 0.]]), tensor([0, 1])]
     """
-    if "pyburn.nn.graph" in sys.modules:  # nobody has graphs without it
-        from ..nn.graph import Batch, Data
-
-        if isinstance(batch[0], Data):
-            return Batch.from_data_list(batch)
+    graph = sys.modules.get("pyburn.nn.graph")  # nobody has graphs without it
+    if graph is not None and isinstance(batch[0], graph.Data):
+        return graph.Batch.from_data_list(batch)
     return collate(batch, collate_fn_map=default_collate_fn_map)
 
 
@@ -90,10 +88,10 @@ def _like(original: Any, parts: Any) -> Any:
             clone.update(parts)
             return clone
         if isinstance(original, MutableSequence) and type(original) is not list:
-            clone = copy.copy(original)
+            filled = copy.copy(original)
             for i, part in enumerate(parts):
-                clone[i] = part
-            return clone
+                filled[i] = part
+            return filled
         return parts if type(original) in (dict, list) else type(original)(parts)  # type: ignore[call-arg]
     except (TypeError, IndexError):
         return parts

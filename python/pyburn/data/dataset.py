@@ -219,8 +219,6 @@ def random_split(dataset: Any, lengths: Sequence[int | float], generator: Genera
     else:
         sizes = list(lengths)  # type: ignore[arg-type]
     if sum(sizes) != len(dataset):
-        raise ValueError(
-            f"Sum of input lengths does not equal the length of the input dataset! Got {sum(sizes)} and {len(dataset)}"
-        )
+        raise ValueError(f"Sum of input lengths does not equal the length of the input dataset! Got {sum(sizes)} and {len(dataset)}")
     order = _core.randperm(len(dataset), generator=generator).tolist()
     return [Subset(dataset, order[end - size : end]) for end, size in zip(itertools.accumulate(sizes), sizes)]

@@ -124,7 +124,8 @@ class Fetcher:
         if self._stream is None:
             numbers.sample(-1 - self._worker)  # a place that no sample reaches
             self._stream = iter(self._dataset)
-        first, samples = self._count * step + self._worker, []
+        first = self._count * step + self._worker
+        samples: list[Any] = []
         while not self._ended and len(samples) < (recipe.batch_size or 1):
             if self._stopped():
                 raise Stopped

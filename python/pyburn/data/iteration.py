@@ -44,7 +44,7 @@ class Places:
         self._draw()
 
     def _draw(self) -> None:
-        self._index = next(self._indices, _NOTHING)
+        self._index: Any = next(self._indices, _NOTHING)
 
     def _count(self) -> None:
         if self._index is not _NOTHING:

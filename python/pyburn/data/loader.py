@@ -187,8 +187,8 @@ class DataLoader(Generic[T_co]):
         number = self._epoch.number + 1 if self._epoch is not None else 0
         state, self._resume = self._resume, None
         if state is None:
-            default = tuple(_core._current_generator().get_state())
-            generators = [tuple(generator.get_state()) for generator in self._generators()]
+            default = _core._current_generator().get_state()
+            generators = [generator.get_state() for generator in self._generators()]
             samplers = [sampler.state_dict() for sampler in self._stateful_samplers()]
             self._epoch = Epoch(number, draw_seed(self.generator), default, generators, samplers)
             return self._iteration(self._epoch, Places(self._epoch, self._index_sampler, self._batched, 0))
@@ -296,7 +296,9 @@ class DataLoader(Generic[T_co]):
         loaded; those of an IterableDataset are loaded and dropped."""
         missing = {"version", "in_epoch", "batches", "length", "seed", "default_generator", "generators", "samplers"} - set(state_dict)
         if missing or state_dict["version"] != _VERSION:
-            raise ValueError(f"expected a state of a DataLoader of version {_VERSION}: {sorted(missing) or state_dict['version']} does not fit")
+            raise ValueError(
+                f"expected a state of a DataLoader of version {_VERSION}: {sorted(missing) or state_dict['version']} does not fit"
+            )
         length = self._known_length()
         if state_dict["length"] != length:
             raise ValueError(f"the state was saved by a DataLoader of {state_dict['length']} batches: this one has {length}")

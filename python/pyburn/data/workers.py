@@ -213,7 +213,7 @@ class ProcessCrew:
                     return answers.recv()
                 except (EOFError, ConnectionResetError):
                     self._mourn(worker)
-        self._mourn(next(worker for worker, process in enumerate(self._workers) if process.sentinel in ready))
+        return self._mourn(next(worker for worker, process in enumerate(self._workers) if process.sentinel in ready))
 
     def _mourn(self, worker: int) -> NoReturn:
         process = self._workers[worker]

@@ -7,14 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 from ..randomness import python_random
-from . import functional as F  # noqa: N812
+from . import functional as F
 from .geometry import Fill, InterpolationMode, interpolation_mode
 from .plain import Transform
 
 Change = Callable[[Any, float, InterpolationMode, Any], Any]
 
 
-def _affine(img: Any, mode: InterpolationMode, fill: Any, *, moves: tuple[int, int] = (0, 0), slants: tuple[float, float] = (0.0, 0.0)) -> Any:
+def _affine(
+    img: Any, mode: InterpolationMode, fill: Any, *, moves: tuple[int, int] = (0, 0), slants: tuple[float, float] = (0.0, 0.0)
+) -> Any:
     # Shears keep the top left corner where it is.
     corner = [0, 0] if slants != (0.0, 0.0) else None
     return F.affine(img, 0.0, moves, 1.0, slants, interpolation=mode, fill=fill, center=corner)

@@ -179,7 +179,7 @@ def solarize(img: Any, threshold: float) -> Any:
         return _core.where(img >= threshold, invert(img), img)
     from PIL import ImageOps
 
-    return ImageOps.solarize(img, threshold)
+    return ImageOps.solarize(img, threshold)  # type: ignore[arg-type]
 
 
 def autocontrast(img: Any) -> Any:

@@ -282,7 +282,9 @@ def affine(
 
 def _bounding_size(matrix: list[float], height: int, width: int) -> tuple[int, int]:
     """The size that holds all of a turned image."""
-    corners = np.array([[-0.5 * width, -0.5 * height], [-0.5 * width, 0.5 * height], [0.5 * width, 0.5 * height], [0.5 * width, -0.5 * height]])
+    corners = np.array(
+        [[-0.5 * width, -0.5 * height], [-0.5 * width, 0.5 * height], [0.5 * width, 0.5 * height], [0.5 * width, -0.5 * height]]
+    )
     places = corners @ np.array([[matrix[0], matrix[3]], [matrix[1], matrix[4]]])
     places += [0.5 * width, 0.5 * height]
     # Cut after four digits, so that rounding errors add no pixel.
@@ -316,7 +318,7 @@ def _warped(img: Tensor, matrix: list[float], mode: InterpolationMode, fill: Fil
 def _colour(img: Any, fill: Fill) -> Any:
     """What stands where the image is not, for Pillow."""
     count = len(img.getbands())
-    values = list(fill) if isinstance(fill, Sequence) else [0 if fill is None else fill]
+    values: list[float] = list(fill) if isinstance(fill, Sequence) else [0 if fill is None else fill]
     if len(values) == 1:
         values = values * count
     if len(values) != count:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import functional as F  # noqa: N812
+from . import functional as F
 from .conversion import to_normalized_tensor
 from .geometry import InterpolationMode
 

@@ -9,7 +9,7 @@ from typing import Any
 from ... import _core
 from ..._core import Tensor
 from ..randomness import python_random
-from . import functional as F  # noqa: N812
+from . import functional as F
 from .geometry import Fill, InterpolationMode, interpolation_mode
 from .plain import Transform, both
 
