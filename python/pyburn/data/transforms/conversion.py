@@ -44,31 +44,29 @@ def _pixels(image: Any) -> np.ndarray[Any, Any]:
     return array[:, :, None] if array.ndim == 2 else array
 
 
-def _channels_first(image: Any) -> np.ndarray[Any, Any]:
-    """A new array (C, H, W): bytes as float32 from 0 to 1, other numbers as they are."""
-    if not is_pil_image(image) and not isinstance(image, np.ndarray):
-        raise TypeError(f"pic should be PIL Image or ndarray. Got {type(image)}")
-    pixels = _pixels(image).transpose(2, 0, 1)
-    if pixels.dtype != np.uint8:
-        return np.array(pixels, order="C")
-    made = np.empty(pixels.shape, np.float32)
-    return np.divide(pixels, np.float32(255), out=made)  # one pass: converts, turns and scales
-
-
 def to_tensor(pic: Any) -> Tensor:
     """An image of Pillow or an array (H, W, C) as a tensor (C, H, W): bytes become float32 from 0 to 1."""
-    return from_numpy(_channels_first(pic))
+    if not is_pil_image(pic) and not isinstance(pic, np.ndarray):
+        raise TypeError(f"pic should be PIL Image or ndarray. Got {type(pic)}")
+    pixels = _pixels(pic).transpose(2, 0, 1)
+    if pixels.dtype != np.uint8:
+        return from_numpy(np.array(pixels, order="C"))
+    # Memory of pyburn, which is used again, where numpy would ask the system for fresh pages; written in one pass.
+    made = _core.empty(pixels.shape, dtype=_core.float32, device="cpu")
+    np.divide(pixels, np.float32(255), out=made.numpy())
+    return made
 
 
 def to_normalized_tensor(pic: Any, mean: Sequence[float], std: Sequence[float]) -> Tensor:
     """normalize(to_tensor(pic), mean, std) without a copy in between."""
-    made = _channels_first(pic)
-    if not np.issubdtype(made.dtype, np.floating):
-        return normalize(from_numpy(made), mean, std)
-    shift, scale = _per_channel(mean, std, made.dtype)
-    made -= shift
-    made /= scale
-    return from_numpy(made)
+    made = to_tensor(pic)
+    if made.dtype != _core.float32:
+        return normalize(made, mean, std)
+    values = made.numpy()
+    shift, scale = _per_channel(mean, std, np.float32)
+    values -= shift
+    values /= scale
+    return made
 
 
 def _per_channel(mean: Sequence[float], std: Sequence[float], dtype: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
