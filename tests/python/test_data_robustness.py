@@ -117,6 +117,12 @@ def test_errors_of_batches_and_of_starting(options) -> None:
         list(DataLoader([object()] * 2, **options))
 
 
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_stray_stop_iteration_does_not_end_the_epoch(workers: int) -> None:
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        list(DataLoader(Failing(StopIteration()), num_workers=workers))
+
+
 @needs_fork
 def test_batches_that_cannot_be_sent() -> None:
     with pytest.raises(Exception, match="pickle"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 from collections import Counter, OrderedDict, namedtuple
 
 import numpy as np
@@ -74,9 +76,10 @@ def test_concatenated() -> None:
     assert [data[i] for i in (0, 1, 2, -1, -3)] == [1, 2, 3, 3, 1]
     assert data.cumulative_sizes == [2, 2, 3]
     assert list(InMemDataset([1]) + InMemDataset([2])) == [1, 2]
-    for index in (3, -4):
-        with pytest.raises(IndexError):
-            data[index]
+    with pytest.raises(IndexError):
+        data[3]
+    with pytest.raises(ValueError, match="absolute value"):
+        data[-4]
     with pytest.raises(AssertionError):
         ConcatDataset([])
     with pytest.raises(AssertionError, match="ChainDataset"):
@@ -151,7 +154,12 @@ def test_samplers() -> None:
     assert sorted(SubsetRandomSampler([7, 9, 11])) == [7, 9, 11]
     assert list(BatchSampler(range(5), 2, True)) == [[0, 1], [2, 3]]
     assert [len(BatchSampler(range(5), 2, last)) for last in (True, False)] == [2, 3]
-    for wrong in (lambda: RandomSampler([1], num_samples=-1), lambda: BatchSampler([1], 0, False), lambda: BatchSampler([1], 2, 1)):
+    for wrong in (
+        lambda: RandomSampler([1], num_samples=-1),
+        lambda: RandomSampler([]),
+        lambda: BatchSampler([1], 0, False),
+        lambda: BatchSampler([1], 2, 1),
+    ):
         with pytest.raises(ValueError):
             wrong()
     with pytest.raises(TypeError, match="replacement"):
@@ -229,6 +237,16 @@ def test_graphs_become_one() -> None:
     assert batches[0].edge_index.tolist() == [[0, 2], [1, 4]]
     assert batches[0].batch.tolist() == [0, 0, 1, 1, 1]
     assert batches[0].y.tolist() == [2, 3]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["dataset", "derived", "sampler", "collate", "fetching", "randomness", "loader", "image_folder"]
+    + [f"transforms.{name}" for name in ("plain", "mixing", "filters", "eeg")],
+)
+def test_examples_of_docstrings(name: str) -> None:
+    result = doctest.testmod(importlib.import_module(f"pyburn.data.{name}"), extraglobs={"pyburn": pyburn})
+    assert result.failed == 0
 
 
 def test_the_same_classes_under_the_names_of_torch() -> None:

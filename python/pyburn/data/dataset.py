@@ -145,7 +145,9 @@ class ConcatDataset(Dataset[T_co]):
         return self.cumulative_sizes[-1]
 
     def __getitem__(self, index: int) -> T_co:
-        if not -len(self) <= index < len(self):
+        if index < -len(self):
+            raise ValueError("absolute value of index should not exceed dataset length")
+        if index >= len(self):
             # An IndexError, so that iterating over it ends.
             raise IndexError(f"index {index} is out of range for {len(self)} samples")
         if index < 0:

@@ -96,10 +96,11 @@ class Fetcher:
 
     def __call__(self, task: Task) -> Any:
         """The batch, or Exhausted."""
-        with SampleStream(task.seed) as numbers:
-            if self._recipe.is_stream:
-                return self._next_of_stream(numbers)
-            return self._at_places(numbers, task)
+        try:
+            with SampleStream(task.seed) as numbers:
+                return self._next_of_stream(numbers) if self._recipe.is_stream else self._at_places(numbers, task)
+        except StopIteration as error:  # would end the loop over the loader without a word
+            raise RuntimeError("a data set or collate_fn raised StopIteration") from error
 
     def _at_places(self, numbers: SampleStream, task: Task) -> Any:
         dataset, samples = self._dataset, task.index

@@ -52,8 +52,8 @@ class RandomSampler(Sampler[int]):
         self.replacement = replacement
         self._num_samples = num_samples
         self.generator = generator
-        if not isinstance(self.num_samples, int) or self.num_samples < 0:
-            raise ValueError(f"num_samples should be a non-negative integer value, but got num_samples={self.num_samples}")
+        if not isinstance(self.num_samples, int) or self.num_samples <= 0:
+            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={self.num_samples}")
 
     @property
     def num_samples(self) -> int:
@@ -63,8 +63,6 @@ class RandomSampler(Sampler[int]):
     def __iter__(self) -> Iterator[int]:
         count, wanted = len(self.data_source), self.num_samples
         generator = self.generator or _core.Generator().manual_seed(draw_seed())
-        if wanted and not count:
-            raise ValueError(f"expected a data source with samples to draw {wanted} from: got an empty one")
         if self.replacement:
             for start in range(0, wanted, 1024):
                 yield from _core.randint(0, count, (min(1024, wanted - start),), generator=generator).tolist()
