@@ -19,7 +19,10 @@ from pyburn.data import (
     DistributedSampler,
     IterableDataset,
     RandomSampler,
+    Subset,
+    TensorDataset,
     WeightedRandomSampler,
+    default_collate,
     get_worker_info,
     numpy_random,
     python_random,
@@ -143,6 +146,25 @@ def test_batches_of_several_kinds() -> None:
     assert isinstance(loader.batch_sampler, BatchSampler)
     assert DataLoader(data, num_workers=1).prefetch_factor == 2
     assert isinstance(DataLoader(data, shuffle=True).sampler, RandomSampler)
+
+
+def test_rows_of_tensors_become_batches_at_once() -> None:
+    x, y = pyburn.arange(12).reshape(6, 2), pyburn.arange(6)
+    rows = TensorDataset(x, y)
+    for data in (rows, Subset(rows, [5, 0, -1, 2]), Subset(Subset(rows, [1, 2, 3, 4]), [0, -1])):
+        quick, slow = DataLoader(data, batch_size=4), DataLoader(data, batch_size=4, collate_fn=lambda s: default_collate(s))
+        for a, b in zip(quick, slow):
+            assert type(a) is type(b) is list
+            assert plain(a) == plain(b)
+            assert [part.dtype for part in a] == [part.dtype for part in b]
+
+    class Doubled(TensorDataset):
+        def __getitem__(self, index):
+            return tuple(2 * part for part in super().__getitem__(index))
+
+    assert next(iter(DataLoader(Doubled(y), batch_size=3)))[0].tolist() == [0, 2, 4]
+    with pytest.raises(IndexError):
+        list(DataLoader(rows, sampler=[0, 6], batch_size=2))
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,13 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
     def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
         return tuple(tensor[index] for tensor in self.tensors)
 
+    def _batch(self, indices: Sequence[int]) -> list[Tensor] | None:
+        """What default_collate makes of the samples, in one step per tensor; None where a subclass makes samples of its own."""
+        if type(self).__getitem__ is not TensorDataset.__getitem__:
+            return None
+        places = _core._tensor(list(indices), _core.int64, None, False)
+        return [tensor[places if tensor.device == places.device else places.to(tensor.device)] for tensor in self.tensors]
+
     def __len__(self) -> int:
         return self.tensors[0].size(0)
 
@@ -189,6 +196,12 @@ class Subset(Dataset[T_co]):
         if isinstance(index, list):
             return self.dataset[[self.indices[i] for i in index]]
         return self.dataset[self.indices[index]]
+
+    def _batch(self, indices: Sequence[int]) -> Any:
+        whole = getattr(self.dataset, "_batch", None)
+        if whole is None or type(self).__getitem__ is not Subset.__getitem__ or type(self).__getitems__ is not Subset.__getitems__:
+            return None
+        return whole([self.indices[i] for i in indices])
 
     def __getitems__(self, indices: list[int]) -> list[T_co]:
         together = getattr(self.dataset, "__getitems__", None)

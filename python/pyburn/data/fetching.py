@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from .collate import default_collate
 from .randomness import SampleStream
 
 
@@ -90,6 +91,8 @@ class Fetcher:
         self._dataset = dataset
         self._worker = worker
         self._stopped = stopped
+        # Rows of tensors need no samples on their way to a batch.
+        self._whole = getattr(dataset, "_batch", None) if recipe.collate_fn is default_collate else None
         self._stream: Iterator[Any] | None = None
         self._ended = False
         self._count = 0
@@ -107,6 +110,8 @@ class Fetcher:
         if not self._recipe.batched:
             numbers.sample(task.place)
             samples = dataset[task.index]
+        elif self._whole is not None and (batch := self._whole(task.index)) is not None:
+            return batch
         elif getattr(dataset, "__getitems__", None):
             numbers.sample(task.place)
             samples = dataset.__getitems__(task.index)
