@@ -277,6 +277,43 @@ def test_processes_seed_other_random_numbers() -> None:
     assert drawn() == first
 
 
+class Large(Dataset):
+    """Samples that are large enough to be sent as they lie in memory, and some that cannot be."""
+
+    def __len__(self) -> int:
+        return 3
+
+    def __getitem__(self, index):
+        x = pyburn.arange(60000) + index
+        return {
+            "tensor": x.float(),
+            "turned": x.reshape(200, 300).T,
+            "half": x.to(pyburn.bfloat16),
+            "wants": x.double().requires_grad_(),
+            "array": np.arange(60000) * index,
+            "reversed": np.arange(60000)[::-1],
+            "twice": [x] * 2,
+            "small": index,
+        }
+
+
+def test_large_batches_come_through_pipes_unchanged() -> None:
+    options = {"batch_size": None, "collate_fn": lambda sample: sample}
+    for made, expected in zip(
+        DataLoader(Large(), num_workers=2, multiprocessing_context="fork", **options), DataLoader(Large(), **options)
+    ):
+        for name, value in expected.items():
+            parts = zip(made[name], value) if name == "twice" else [(made[name], value)]
+            for a, b in parts:
+                assert type(a) is type(b)
+                if isinstance(b, pyburn.Tensor):
+                    assert (a.dtype, a.shape, a.requires_grad) == (b.dtype, b.shape, b.requires_grad)
+                    assert pyburn.equal(a, b)
+                else:
+                    assert np.array_equal(a, b)
+        made["tensor"].add_(1)  # it may be written to
+
+
 # --- stopping and going on ------------------------------------------------------------------------------------------------
 
 

@@ -175,7 +175,10 @@ class DataLoader(Generic[T_co]):
         return length
 
     def _known_length(self) -> int | None:
-        return len(self._index_sampler) if not self._is_stream and hasattr(self._index_sampler, "__len__") else None
+        try:
+            return None if self._is_stream else len(self._index_sampler)
+        except TypeError:  # a sampler that does not know
+            return None
 
     def _check_length(self, given: int) -> None:
         if self._is_stream and self._reported_length is not None and given == self._reported_length + 1:

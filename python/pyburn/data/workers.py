@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import os
 import pickle
 import queue
@@ -23,6 +24,7 @@ from multiprocessing import connection
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from .. import _core
+from . import transport
 from .fetching import Fetcher, Recipe, Stopped, Task, WorkerInfo, set_worker_info
 from .turns import Turns
 
@@ -96,7 +98,7 @@ def serve(
     dataset, fetcher, epoch = recipe.dataset, None, -1
     unfit: Failure | None = None
     is_fit = True
-    if keep:
+    if keep and hasattr(dataset, "__dict__") and not isinstance(dataset, _core.Tensor):
         # As a process has its own, so that worker_init_fn may set attributes of it.
         with contextlib.suppress(Exception):
             dataset = copy.copy(dataset)
@@ -210,8 +212,8 @@ class ProcessCrew:
         for worker, answers in enumerate(self._answers):
             if answers in ready:
                 try:
-                    return answers.recv()
-                except (EOFError, ConnectionResetError):
+                    return transport.receive(answers)
+                except (EOFError, OSError):
                     self._mourn(worker)
         return self._mourn(next(worker for worker, process in enumerate(self._workers) if process.sentinel in ready))
 
@@ -271,4 +273,4 @@ def _in_process(recipe: Recipe, worker: int, tasks: Connection, answers: Connect
         inbox.put(None)
 
     threading.Thread(target=read, daemon=True).start()
-    serve(recipe, worker, "process", inbox.get, answers.send, stop.is_set)
+    serve(recipe, worker, "process", inbox.get, functools.partial(transport.send, answers), stop.is_set)
