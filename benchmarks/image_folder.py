@@ -84,7 +84,7 @@ def make_photographs(folder: Path, count: int = 96) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--peer-python", default=os.environ.get("PYBURN_PEERS_PYTHON"), help="an interpreter that has torch and torchvision")
+    parser.add_argument("--peer-python", default=os.environ.get("PYBURN_PEERS_PYTHON"), help="an interpreter that has torchvision")
     parser.add_argument("--turns", type=int, default=5)
     options = parser.parse_args()
     if not options.peer_python:

@@ -26,6 +26,7 @@ from pyburn.data import (
     get_worker_info,
     numpy_random,
     python_random,
+    transport,
 )
 
 WORKERS = [
@@ -297,7 +298,9 @@ class Large(Dataset):
         }
 
 
-def test_large_batches_come_through_pipes_unchanged() -> None:
+@pytest.mark.parametrize("shared", [True, False])
+def test_large_batches_of_processes_are_unchanged(shared: bool, monkeypatch) -> None:
+    monkeypatch.setattr(transport, "_SHARED", transport._SHARED and shared)
     options = {"batch_size": None, "collate_fn": lambda sample: sample}
     for made, expected in zip(
         DataLoader(Large(), num_workers=2, multiprocessing_context="fork", **options), DataLoader(Large(), **options)

@@ -182,7 +182,7 @@ class ProcessCrew:
         try:
             for worker in range(recipe.num_workers):
                 tasks, to_worker = context.Pipe(duplex=False)
-                from_worker, answers = context.Pipe(duplex=False)
+                from_worker, answers = context.Pipe()  # a socket, through which memory can be handed over
                 # A forked worker holds the ends of its elders too, and closes them: else none would notice the end of this process.
                 ends = [*self._tasks, *self._answers, to_worker, from_worker] if context.get_start_method() == "fork" else []
                 process = context.Process(  # type: ignore[attr-defined]
