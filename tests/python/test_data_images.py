@@ -134,6 +134,39 @@ def test_annotations_of_burn(folder: Path) -> None:
         ImageFolderDataset.segmentation([(pictures[0], pictures[0])])[0]
 
 
+def test_boxes_of_coco(folder: Path) -> None:
+    file = folder / "boxes.json"
+    content = {
+        "images": [{"id": 7, "file_name": "cat/a.jpg"}, {"id": 9, "file_name": "dog/x.PNG"}],
+        "categories": [{"id": 30, "name": "tail"}, {"id": 4, "name": "ear"}],
+        "annotations": [
+            {"image_id": 9, "bbox": [1, 2, 3.5, 4], "category_id": 30},
+            {"image_id": 9, "bbox": [0, 0, 1, 1], "category_id": 4},
+        ],
+    }
+    file.write_text(json.dumps(content))
+    data = ImageFolderDataset.coco_detection(file, folder)
+    assert data.classes == ["ear", "tail"]
+    assert data[0][1]["boxes"].shape == (0, 4)
+    assert data[1][0].size == (12, 8)
+    assert data[1][1]["boxes"].tolist() == [[1, 2, 3.5, 4], [0, 0, 1, 1]]
+    assert data[1][1]["labels"].tolist() == [1, 0]
+    damaged = [
+        "{",
+        "[]",
+        "[" * 100000,
+        json.dumps({**content, "annotations": [{"image_id": 1, "bbox": [0, 0, 1, 1], "category_id": 4}]}),
+        json.dumps({**content, "annotations": [{"image_id": 9, "bbox": [0, 0, 1], "category_id": 4}]}),
+        json.dumps({**content, "annotations": [{"image_id": 9, "bbox": [0, 0, 1, float("nan")], "category_id": 4}]}),
+        json.dumps({**content, "images": [{"id": 7, "file_name": "../secret.jpg"}, {"id": 9, "file_name": "x"}]}),
+        json.dumps({**content, "categories": [{"id": 30}]}),
+    ]
+    for text in damaged:
+        file.write_text(text)
+        with pytest.raises(pyburn.FormatError, match="coco"):
+            ImageFolderDataset.coco_detection(file, folder)
+
+
 def test_a_missing_pillow_is_told() -> None:
     program = "import sys; sys.modules['PIL'] = None; from pyburn.data.image_files import load_image; load_image('x.png')"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

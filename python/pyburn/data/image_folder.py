@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ..tensor.creation import tensor
+from .coco import read_coco
 from .dataset import Dataset
 from .image_files import load_image, load_mask
 
@@ -129,7 +130,7 @@ class ImageFolder(DatasetFolder):
 
 
 class ImageFolderDataset(Dataset[tuple[Any, Any]]):
-    """Images with annotations of one kind: a class, several classes, or a mask. Made by one of its class methods, as in Burn.
+    """Images with annotations of one kind: a class, several classes, boxes, or a mask. Made by one of its class methods, as in Burn.
 
     `transform` sees the image alone, `transforms` sees (image, target) and returns both: what turns an image must turn its mask too.
     """
@@ -174,6 +175,13 @@ class ImageFolderDataset(Dataset[tuple[Any, Any]]):
         `PILToTensor` or `pil_to_tensor` makes a tensor of them."""
         return cls([(image, os.fspath(mask)) for image, mask in items], load_mask, classes, **options)
 
+    @classmethod
+    def coco_detection(cls, annotations: PathLike, images: PathLike, **options: Any) -> ImageFolderDataset:
+        """Boxes from a file of annotations in COCO's format, for the images of a folder. Targets are {"boxes": (n, 4) as x, y, width and
+        height, "labels": (n,) numbers of classes}; classes are the categories in the order of their ids."""
+        items, classes = read_coco(annotations, images)
+        return cls(items, _boxes, classes, **options)
+
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         path, annotation = self.items[index]
         image, target = load_image(path), self._annotate(annotation)
@@ -187,6 +195,11 @@ class ImageFolderDataset(Dataset[tuple[Any, Any]]):
     def __repr__(self) -> str:
         where = Path(os.path.commonpath([path for path, _ in self.items])) if self.items else ""
         return f"{type(self).__name__}({len(self)} images in {where}, {len(self.classes)} classes)"
+
+
+def _boxes(annotation: tuple[list[list[float]], list[int]]) -> dict[str, Tensor]:
+    boxes, labels = annotation
+    return {"boxes": tensor(boxes, dtype=_core.float32).reshape(-1, 4), "labels": tensor(labels, dtype=_core.int64)}
 
 
 class _ManyHot:

@@ -109,7 +109,7 @@ def serve(
     except BaseException as error:
         unfit, is_fit = Failure(error, where, keep=keep), False
     while (task := take()) is not None:
-        answer: Any = unfit
+        answer: Any = None
         if not is_fit:
             answer, unfit = unfit or Failure(RuntimeError("worker_init_fn had failed"), where, keep=keep), None
         else:
