@@ -97,6 +97,12 @@ def test_loading_does_not_disturb_the_program() -> None:
     assert pyburn.get_rng_state() == before
 
 
+@pytest.mark.parametrize("options", WORKERS[:4], ids=str)
+def test_workers_use_the_device_of_the_loop(options) -> None:
+    with pyburn.device("inner(ndarray)"):
+        assert {str(batch[1].device) for batch in DataLoader(Noisy(4), **options)} == {"ndarray"}
+
+
 def test_the_same_sample_twice_in_an_epoch_draws_twice() -> None:
     pyburn.manual_seed(5)
     loader = DataLoader(Noisy(), sampler=[3, 3, 3], batch_size=3)

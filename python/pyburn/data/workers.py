@@ -141,8 +141,8 @@ class ThreadCrew:
         stop, turns = threading.Event(), Turns(recipe.num_workers)
         threads = [
             threading.Thread(
-                target=serve,
-                args=(recipe, worker, "thread", tasks.get, self._answers.put, stop.is_set, turns.load),
+                target=_in_thread,
+                args=(_core._default_device(), recipe, worker, "thread", tasks.get, self._answers.put, stop.is_set, turns.load),
                 name=f"pyburn-loader-{worker}",
                 daemon=True,
             )
@@ -157,6 +157,11 @@ class ThreadCrew:
 
     def receive(self, timeout: float | None) -> tuple[int, int, Any]:
         return self._answers.get(timeout=timeout)
+
+
+def _in_thread(device: Any, *arguments: Any) -> None:
+    with device:  # `with pyburn.device(...)` around the loop holds for its workers
+        serve(*arguments)
 
 
 def _end_threads(process: int, stop: threading.Event, tasks: list[queue.SimpleQueue[Task | None]], threads: list[threading.Thread]) -> None:
