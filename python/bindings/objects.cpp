@@ -1,10 +1,12 @@
 #include "objects.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "pyburn/backends/cpu/winograd.h"
@@ -189,6 +191,14 @@ void bind_generators(nb::module_& m) {
           "new_state"_a);
   generator_class = c.ptr();
   c.attr("__module__") = "pyburn";
+  m.def(
+      "_use_generator",
+      [](std::optional<GeneratorObject> g) -> std::optional<GeneratorObject> {
+        Ref<Generator> former = use_generator(g ? g->generator : nullptr);
+        return former ? std::optional(GeneratorObject{std::move(former)}) : std::nullopt;
+      },
+      "generator"_a.none());
+  m.def("_current_generator", [] { return GeneratorObject{Ref<Generator>(&default_generator())}; });
   m.attr("default_generator") = nb::cast(GeneratorObject{Ref<Generator>(&default_generator())});
 }
 

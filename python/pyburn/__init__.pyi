@@ -2,10 +2,12 @@
 from . import amp as amp
 from . import autograd as autograd
 from . import backend as backend
+from . import data as data
 from . import linalg as linalg
 from . import lr_scheduler as lr_scheduler
 from . import return_types as return_types
 from . import special as special
+from . import utils as utils
 from ._cmake import cmake_dir as cmake_dir
 from ._core import get_default_dtype as get_default_dtype
 from ._core import get_float32_conv_precision as get_float32_conv_precision

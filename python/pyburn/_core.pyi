@@ -7,6 +7,9 @@ from ._types import DType, Generator
 
 default_generator: Generator
 
+def _current_generator() -> Generator: ...
+def _use_generator(generator: Generator | None) -> Generator | None: ...
+
 def promote_types(type1: DType, type2: DType) -> DType:
     """The dtype in which two dtypes meet."""
     ...

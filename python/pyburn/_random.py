@@ -1,8 +1,8 @@
-"""The default source of random numbers."""
+"""The default source of random numbers: the process's, or while a loader makes a sample, that of the sample."""
 
 from __future__ import annotations
 
-from ._core import Generator, default_generator
+from ._core import Generator, _current_generator, default_generator
 
 
 def manual_seed(seed: int) -> Generator:
@@ -14,7 +14,7 @@ def manual_seed(seed: int) -> Generator:
     number = int(seed)
     if not -(2**63) <= number < 2**64:
         raise ValueError(f"[manual_seed] expected a seed of 64 bits: got {seed}")
-    return default_generator.manual_seed(number % 2**64)
+    return _current_generator().manual_seed(number % 2**64)
 
 
 def seed() -> int:
@@ -23,7 +23,7 @@ def seed() -> int:
     >>> pyburn.seed() == pyburn.initial_seed()
     True
     """
-    return default_generator.seed()
+    return _current_generator().seed()
 
 
 def initial_seed() -> int:
@@ -33,7 +33,7 @@ def initial_seed() -> int:
     >>> pyburn.initial_seed()
     7
     """
-    return default_generator.initial_seed()
+    return _current_generator().initial_seed()
 
 
 def get_rng_state() -> tuple[int, int]:
@@ -45,7 +45,7 @@ def get_rng_state() -> tuple[int, int]:
     >>> pyburn.equal(pyburn.rand(3), a)
     True
     """
-    return default_generator.get_state()
+    return _current_generator().get_state()
 
 
 def set_rng_state(new_state: tuple[int, int]) -> None:
@@ -57,7 +57,7 @@ def set_rng_state(new_state: tuple[int, int]) -> None:
     >>> pyburn.equal(first, pyburn.rand(2))
     True
     """
-    default_generator.set_state(new_state)
+    _current_generator().set_state(new_state)
 
 
 __all__ = ["Generator", "default_generator", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]

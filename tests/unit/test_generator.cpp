@@ -1,6 +1,8 @@
 // Random numbers: the known answers of Random123, and streams that do not depend on how they are drawn.
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "device_fixture.h"
 #include "pyburn/ops/functions.h"
 #include "pyburn/runtime/generator.h"
@@ -47,6 +49,21 @@ TEST_F(GeneratorTest, StateIsSavedAndRestored) {
   EXPECT_EQ(values(randn(Dims{100}, {}, nullptr, false, &g)), first);
   g.manual_seed(4);
   EXPECT_NE(values(randn(Dims{100}, {}, nullptr, false, &g)), first);
+}
+
+TEST_F(GeneratorTest, AThreadUsesAGeneratorOfItsOwnForAWhile) {
+  const RandomState before = default_generator().state();
+  Ref<Generator> mine = make_ref<Generator>(5);
+  EXPECT_FALSE(use_generator(mine));
+  EXPECT_EQ(&default_generator(), mine.get());
+  const auto drawn = values(rand(Dims{3}));
+  RandomState elsewhere{};
+  std::thread([&] { elsewhere = default_generator().state(); }).join();
+  EXPECT_EQ(elsewhere.seed, before.seed);
+  EXPECT_EQ(use_generator(nullptr).get(), mine.get());
+  EXPECT_EQ(default_generator().state().offset, before.offset);
+  Generator again(5);
+  EXPECT_EQ(values(rand(Dims{3}, {}, nullptr, false, &again)), drawn);
 }
 
 TEST_F(GeneratorTest, NumbersDoNotDependOnThreads) {

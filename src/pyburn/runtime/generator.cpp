@@ -1,6 +1,7 @@
 #include "pyburn/runtime/generator.h"
 
 #include <random>
+#include <utility>
 
 namespace pyburn {
 
@@ -20,10 +21,16 @@ void Generator::set_state(RandomState s) {
   state_ = s;
 }
 
+namespace {
+thread_local Ref<Generator> of_this_thread;
+}
+
 Generator& default_generator() {
   static auto* g = new Generator;
-  return *g;
+  return of_this_thread ? *of_this_thread : *g;
 }
+
+Ref<Generator> use_generator(Ref<Generator> generator) { return std::exchange(of_this_thread, std::move(generator)); }
 
 uint64_t entropy() {
   std::random_device device;

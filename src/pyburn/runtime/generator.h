@@ -40,7 +40,11 @@ class Generator : public Counted {
   RandomState state_;
 };
 
+// What is drawn from where no generator is given: the process's own, or the one that this thread uses for a while.
 Generator& default_generator();
+// From now on this thread draws from `generator` by default (null: from the process's own). Returns what it drew from before.
+// Whoever loads a sample does so with a generator of the sample, so that neither other threads nor their number matter.
+Ref<Generator> use_generator(Ref<Generator> generator);
 uint64_t entropy();  // a seed from the system
 
 }  // namespace pyburn

@@ -1,0 +1,144 @@
+"""Data: sets of samples, loaders that make batches of them, transforms, readers of files and sets with a name.
+
+Everything is loaded when it is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from . import transforms
+    from .collate import default_collate, default_collate_fn_map, default_convert
+    from .dataset import (
+        ChainDataset,
+        ConcatDataset,
+        Dataset,
+        IterableDataset,
+        StackDataset,
+        Subset,
+        TensorDataset,
+        random_split,
+    )
+    from .derived import (
+        ComposedDataset,
+        InMemDataset,
+        MapperDataset,
+        PartialDataset,
+        SamplerDataset,
+        SelectionDataset,
+        ShuffledDataset,
+        WindowsDataset,
+    )
+    from .fetching import WorkerInfo, get_worker_info
+    from .image_folder import DatasetFolder, ImageFolder, ImageFolderDataset
+    from .loader import DataLoader
+    from .randomness import numpy_random, python_random
+    from .sampler import (
+        BatchSampler,
+        ClassBalancedSampler,
+        DistributedSampler,
+        RandomSampler,
+        Sampler,
+        SequentialSampler,
+        SubsetRandomSampler,
+        WeightedRandomSampler,
+    )
+
+_HOMES = {
+    "collate": ["default_collate", "default_collate_fn_map", "default_convert"],
+    "dataset": [
+        "ChainDataset",
+        "ConcatDataset",
+        "Dataset",
+        "IterableDataset",
+        "StackDataset",
+        "Subset",
+        "TensorDataset",
+        "random_split",
+    ],
+    "derived": [
+        "ComposedDataset",
+        "InMemDataset",
+        "MapperDataset",
+        "PartialDataset",
+        "SamplerDataset",
+        "SelectionDataset",
+        "ShuffledDataset",
+        "WindowsDataset",
+    ],
+    "fetching": ["WorkerInfo", "get_worker_info"],
+    "image_folder": ["DatasetFolder", "ImageFolder", "ImageFolderDataset"],
+    "loader": ["DataLoader"],
+    "randomness": ["numpy_random", "python_random"],
+    "sampler": [
+        "BatchSampler",
+        "ClassBalancedSampler",
+        "DistributedSampler",
+        "RandomSampler",
+        "Sampler",
+        "SequentialSampler",
+        "SubsetRandomSampler",
+        "WeightedRandomSampler",
+    ],
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+_PACKAGES = ("download", "files", "sets", "text", "transforms")
+
+__all__ = [
+    "BatchSampler",
+    "ChainDataset",
+    "ClassBalancedSampler",
+    "ComposedDataset",
+    "ConcatDataset",
+    "DataLoader",
+    "Dataset",
+    "DatasetFolder",
+    "DistributedSampler",
+    "ImageFolder",
+    "ImageFolderDataset",
+    "InMemDataset",
+    "IterableDataset",
+    "MapperDataset",
+    "PartialDataset",
+    "RandomSampler",
+    "Sampler",
+    "SamplerDataset",
+    "SelectionDataset",
+    "SequentialSampler",
+    "ShuffledDataset",
+    "StackDataset",
+    "Subset",
+    "SubsetRandomSampler",
+    "TensorDataset",
+    "WeightedRandomSampler",
+    "WindowsDataset",
+    "WorkerInfo",
+    "default_collate",
+    "default_collate_fn_map",
+    "default_convert",
+    "get_worker_info",
+    "numpy_random",
+    "python_random",
+    "random_split",
+    "transforms",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in _PACKAGES:
+        try:
+            return importlib.import_module(f".{name}", __name__)
+        except ModuleNotFoundError as error:
+            if error.name != f"{__name__}.{name}":
+                raise
+    if name in _HOME:
+        found = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+        globals()[name] = found
+        return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME, *_PACKAGES])

@@ -1,0 +1,44 @@
+"""Annotations in COCO's format: boxes of objects, in one file of JSON for all images."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from .._core import FormatError
+
+Boxes = tuple[list[list[float]], list[int]]
+
+
+def read_coco(annotations: str | os.PathLike[str], images: str | os.PathLike[str]) -> tuple[list[tuple[str, Boxes]], list[str]]:
+    """The images, each with its boxes (x, y, width, height) and the numbers of their classes, and the names of the classes."""
+    folder = Path(images)
+    try:
+        content = json.loads(Path(annotations).read_bytes())
+        categories = sorted((int(row["id"]), str(row["name"])) for row in content["categories"])
+        files = {int(row["id"]): str(row["file_name"]) for row in content["images"]}
+        found: dict[int, Boxes] = {number: ([], []) for number in files}
+        numbers = {identity: number for number, (identity, _) in enumerate(categories)}
+        for row in content["annotations"]:
+            boxes, labels = found[int(row["image_id"])]
+            boxes.append(_box(row["bbox"]))
+            labels.append(numbers[int(row["category_id"])])
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise FormatError(f"[coco] {os.fspath(annotations)} is not a file of annotations: {type(error).__name__}: {error}") from None
+    return [(str(_inside(folder, files[number])), found[number]) for number in files], [name for _, name in categories]
+
+
+def _box(values: Any) -> list[float]:
+    box = [float(value) for value in values]
+    if len(box) != 4 or not all(abs(value) < 1e9 for value in box):
+        raise ValueError(f"expected a box of four numbers, got {values}")
+    return box
+
+
+def _inside(folder: Path, name: str) -> Path:
+    """A file of the folder: a name in a file of annotations must not lead elsewhere."""
+    if os.path.isabs(name) or ".." in Path(name).parts:
+        raise FormatError(f"[coco] expected the name of a file inside {folder}: got {name!r}")
+    return folder / name

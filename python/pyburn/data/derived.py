@@ -1,0 +1,206 @@
+"""Data sets made of other data sets, under Burn's names. Nothing is loaded before it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .. import _core
+from .dataset import ConcatDataset, Dataset, Subset
+from .randomness import draw_seed
+
+if TYPE_CHECKING:
+    from .._types import Generator
+
+T = TypeVar("T")
+
+
+class InMemDataset(Dataset[T]):
+    """The samples of a sequence.
+
+    >>> InMemDataset(["a", "b"])[1]
+    'b'
+    """
+
+    def __init__(self, items: Iterable[T]) -> None:
+        self.items = list(items)
+
+    def __getitem__(self, index: int) -> T:
+        return self.items[index]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+class MapperDataset(Dataset[Any]):
+    """Every sample as a function makes it.
+
+    >>> MapperDataset([1, 2, 3], lambda x: 10 * x)[2]
+    30
+    """
+
+    def __init__(self, dataset: Any, mapper: Callable[[Any], Any]) -> None:
+        self.dataset = dataset
+        self.mapper = mapper
+
+    def __getitem__(self, index: int) -> Any:
+        return self.mapper(self.dataset[index])
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+
+class ComposedDataset(ConcatDataset[Any]):
+    """Data sets one after the other: Burn's name of ConcatDataset."""
+
+
+class SelectionDataset(Subset[Any]):
+    """The samples at chosen places, which are checked when it is made.
+
+    >>> len(SelectionDataset(range(10), [1, 1, 3]))
+    3
+    """
+
+    def __init__(self, dataset: Any, indices: Sequence[int] | None = None) -> None:
+        chosen = list(range(len(dataset)) if indices is None else indices)
+        for index in chosen:
+            if not 0 <= index < len(dataset):
+                raise IndexError(f"index {index} is out of range for {len(dataset)} samples")
+        super().__init__(dataset, chosen)
+
+    def shuffle(self, generator: Generator | None = None) -> SelectionDataset:
+        """The same places in random order."""
+        order = _core.randperm(len(self), generator=generator).tolist()
+        return SelectionDataset(self.dataset, [self.indices[i] for i in order])
+
+    def slice(self, start: int, end: int) -> SelectionDataset:
+        """The places from start up to end, which is left out."""
+        return SelectionDataset(self.dataset, self.indices[start:end])
+
+    def split(self, parts: int) -> list[SelectionDataset]:
+        """Parts of sizes as equal as can be, one after the other."""
+        return [self.slice(start, end) for start, end in _bounds(len(self), parts)]
+
+
+class ShuffledDataset(SelectionDataset):
+    """All samples, in one random order that stays.
+
+    >>> sorted(ShuffledDataset([3, 1, 2]))
+    [1, 2, 3]
+    """
+
+    def __init__(self, dataset: Any, seed: int | None = None, *, generator: Generator | None = None) -> None:
+        super().__init__(dataset, _core.randperm(len(dataset), generator=_generator(seed, generator)).tolist())
+
+
+class SamplerDataset(Dataset[Any]):
+    """`size` samples drawn at random. A float as size is a part of the data set's length.
+
+    With replacement any sample may come at any time, drawn anew whenever one is asked for, or the same ones again if a seed is given.
+    Without it every sample comes once before one comes again, in an order that stays.
+
+    >>> len(SamplerDataset(range(10), 25)), len(SamplerDataset(range(10), 0.5))
+    (25, 5)
+    """
+
+    def __init__(self, dataset: Any, size: int | float | None = None, *, replacement: bool = True, seed: int | None = None) -> None:
+        if len(dataset) == 0:
+            raise ValueError("expected a data set with at least one sample")
+        self.dataset = dataset
+        self.size = len(dataset) if size is None else round(size * len(dataset)) if isinstance(size, float) else size
+        if self.size < 0:
+            raise ValueError(f"expected a size of at least 0: got {size}")
+        self.replacement = replacement
+        self.seed = draw_seed() if seed is None and not replacement else seed
+        self._passes: dict[int, list[int]] = {}
+
+    def __getitem__(self, index: int) -> Any:
+        if not -self.size <= index < self.size:
+            raise IndexError(f"index {index} is out of range for {self.size} samples")
+        count, index = len(self.dataset), index % self.size
+        if self.replacement:
+            return self.dataset[int(_core.randint(0, count, (), generator=self._stream(index)))]
+        number, place = divmod(index, count)
+        if number not in self._passes:
+            self._passes[number] = _core.randperm(count, generator=self._stream(number * count)).tolist()
+        return self.dataset[self._passes[number][place]]
+
+    def _stream(self, place: int) -> Generator | None:
+        """Numbers that depend on a place and not on who else draws; None stands for the default generator."""
+        if self.seed is None:
+            return None
+        generator = _core.Generator()
+        generator.set_state((self.seed, place))
+        return generator
+
+    def __len__(self) -> int:
+        return self.size
+
+
+class PartialDataset(Dataset[Any]):
+    """The samples from start up to end, which is left out.
+
+    >>> list(PartialDataset("abcdef", 2, 4))
+    ['c', 'd']
+    """
+
+    def __init__(self, dataset: Any, start_index: int, end_index: int) -> None:
+        self.dataset = dataset
+        self.start_index = max(start_index, 0)
+        self.end_index = min(end_index, len(dataset))
+
+    def __getitem__(self, index: int) -> Any:
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"index {index} is out of range for {len(self)} samples")
+        return self.dataset[self.start_index + index % len(self)]
+
+    def __len__(self) -> int:
+        return max(self.end_index - self.start_index, 0)
+
+    @staticmethod
+    def split(dataset: Any, parts: int) -> list[PartialDataset]:
+        """The data set in parts of sizes as equal as can be, one after the other."""
+        return [PartialDataset(dataset, start, end) for start, end in _bounds(len(dataset), parts)]
+
+    @staticmethod
+    def split_chunks(dataset: Any, size: int) -> list[PartialDataset]:
+        """The data set in parts of the given size; the last one may be smaller."""
+        if size < 1:
+            raise ValueError(f"expected a size of at least 1: got {size}")
+        return [PartialDataset(dataset, start, start + size) for start in range(0, len(dataset), size)]
+
+
+class WindowsDataset(Dataset[list[Any]]):
+    """All windows of `size` samples that follow each other, every `step` samples.
+
+    >>> list(WindowsDataset([1, 2, 3, 4], 3))
+    [[1, 2, 3], [2, 3, 4]]
+    """
+
+    def __init__(self, dataset: Any, size: int, step: int = 1) -> None:
+        if size < 1 or step < 1:
+            raise ValueError(f"expected a size and a step of at least 1: got size={size}, step={step}")
+        self.dataset = dataset
+        self.size = size
+        self.step = step
+
+    def __getitem__(self, index: int) -> list[Any]:
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"index {index} is out of range for {len(self)} windows")
+        start = index % len(self) * self.step
+        return [self.dataset[i] for i in range(start, start + self.size)]
+
+    def __len__(self) -> int:
+        return max((len(self.dataset) - self.size) // self.step + 1, 0)
+
+
+def _bounds(count: int, parts: int) -> list[tuple[int, int]]:
+    if parts < 1:
+        raise ValueError(f"expected at least 1 part: got {parts}")
+    return [(count * i // parts, count * (i + 1) // parts) for i in range(parts)]
+
+
+def _generator(seed: int | None, generator: Generator | None) -> Generator | None:
+    if seed is not None and generator is not None:
+        raise ValueError("expected a seed or a generator: got both")
+    return generator if seed is None else _core.Generator().manual_seed(seed)

@@ -1,0 +1,283 @@
+"""Changing the values of pixels, for Pillow's images and for tensors (..., C, H, W)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..._core import Tensor
+from ...tensor.creation import from_numpy, tensor
+from ..image_files import pillow
+from .conversion import expect_image, to_pil_image
+from .geometry import get_dimensions
+
+
+def _bound(img: Tensor) -> float:
+    return 1.0 if img.is_floating_point() else 2 ** (8 * img.itemsize - bool(img.is_signed())) - 1
+
+
+def _blend(first: Tensor, second: Tensor, ratio: float) -> Tensor:
+    return (first * ratio + second * (1.0 - ratio)).clamp(0, _bound(first)).to(first.dtype)
+
+
+def _enhanced(img: Any, what: str, factor: float) -> Any:
+    from PIL import ImageEnhance
+
+    return getattr(ImageEnhance, what)(img).enhance(factor)
+
+
+def _checked(img: Any, factor: float, name: str) -> None:
+    expect_image(img)
+    if factor < 0:
+        raise ValueError(f"{name} ({factor}) is not non-negative.")
+    if isinstance(img, Tensor) and get_dimensions(img)[0] not in (1, 3):
+        raise TypeError(f"Input image tensor permitted channel values are 1 or 3, but found {get_dimensions(img)[0]}")
+
+
+def adjust_brightness(img: Any, brightness_factor: float) -> Any:
+    """0 is black, 1 the image, 2 twice as bright."""
+    _checked(img, brightness_factor, "brightness_factor")
+    if not isinstance(img, Tensor):
+        return _enhanced(img, "Brightness", brightness_factor)
+    return _blend(img, _core.zeros_like(img), brightness_factor)
+
+
+def adjust_contrast(img: Any, contrast_factor: float) -> Any:
+    """0 is grey, 1 the image, 2 twice the contrast."""
+    _checked(img, contrast_factor, "contrast_factor")
+    if not isinstance(img, Tensor):
+        return _enhanced(img, "Contrast", contrast_factor)
+    dtype = img.dtype if img.is_floating_point() else _core.float32
+    grey = img if get_dimensions(img)[0] == 1 else _grey(img)
+    return _blend(img, grey.to(dtype).mean(dim=(-3, -2, -1), keepdim=True), contrast_factor)
+
+
+def adjust_saturation(img: Any, saturation_factor: float) -> Any:
+    """0 is black and white, 1 the image, 2 twice as colourful."""
+    _checked(img, saturation_factor, "saturation_factor")
+    if not isinstance(img, Tensor):
+        return _enhanced(img, "Color", saturation_factor)
+    return img if get_dimensions(img)[0] == 1 else _blend(img, _grey(img), saturation_factor)
+
+
+def adjust_hue(img: Any, hue_factor: float) -> Any:
+    """The colours moved around the circle of hues, by -0.5 to 0.5 of it."""
+    if not -0.5 <= hue_factor <= 0.5:
+        raise ValueError(f"hue_factor ({hue_factor}) is not in [-0.5, 0.5].")
+    expect_image(img)
+    if not isinstance(img, Tensor):
+        if img.mode in {"L", "1", "I", "F"}:
+            return img
+        hue, saturation, value = img.convert("HSV").split()
+        moved = (np.asarray(hue).astype(np.int64) + int(hue_factor * 255)).astype(np.uint8)  # around the circle of 256
+        return pillow().merge("HSV", (to_pil_image(moved), saturation, value)).convert(img.mode)
+    if get_dimensions(img)[0] == 1:
+        return img
+    dtype = img.dtype
+    colours = img if img.is_floating_point() else img.to(_core.float32) / _bound(img)
+    hue, saturation, value = _to_hsv(colours)
+    made = _to_rgb((hue + hue_factor) % 1.0, saturation, value)
+    return made if dtype.is_floating_point else (made * (_bound(img) + 1.0 - 1e-3)).to(dtype)
+
+
+def _to_hsv(img: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    red, green, blue = img.unbind(-3)
+    high, low = img.amax(-3), img.amin(-3)
+    grey, spread = high == low, high - low
+    ones = _core.ones_like(high)
+    saturation = spread / _core.where(grey, ones, high)
+    divisor = _core.where(grey, ones, spread)
+    from_red, from_green, from_blue = ((high - channel) / divisor for channel in (red, green, blue))
+    is_red, is_green = (high == red).to(img.dtype), ((high == green) & (high != red)).to(img.dtype)
+    is_blue = ((high != green) & (high != red)).to(img.dtype)
+    hue = is_red * (from_blue - from_green) + is_green * (2.0 + from_red - from_blue) + is_blue * (4.0 + from_green - from_red)
+    return _core.fmod(hue / 6.0 + 1.0, 1.0), saturation, high
+
+
+def _to_rgb(hue: Tensor, saturation: Tensor, value: Tensor) -> Tensor:
+    sector = (hue * 6.0).floor()
+    rest = hue * 6.0 - sector
+    p = (value * (1.0 - saturation)).clamp(0.0, 1.0)
+    q = (value * (1.0 - saturation * rest)).clamp(0.0, 1.0)
+    t = (value * (1.0 - saturation * (1.0 - rest))).clamp(0.0, 1.0)
+    number = sector.to(_core.int32) % 6
+    channels = []
+    for choice in ((value, q, p, p, t, value), (t, value, value, q, p, p), (p, p, t, value, value, q)):
+        made = choice[5]
+        for i in range(5):
+            made = _core.where(number == i, choice[i], made)
+        channels.append(made)
+    return _core.stack(channels, -3)
+
+
+def adjust_gamma(img: Any, gamma: float, gain: float = 1) -> Any:
+    """gain * x ** gamma for values from 0 to 1: above 1 shadows become darker, below 1 lighter."""
+    expect_image(img)
+    if gamma < 0:
+        raise ValueError(f"Gamma should be a non-negative real number: got {gamma}")
+    if isinstance(img, Tensor):
+        values = img if img.is_floating_point() else img.to(_core.float32) / _bound(img)
+        made = (gain * values**gamma).clamp(0, 1)
+        return made if img.is_floating_point() else (made * (_bound(img) + 1.0 - 1e-3)).to(img.dtype)
+    table = [int((255 + 1 - 1e-3) * gain * pow(v / 255.0, gamma)) for v in range(256)]
+    mode = img.mode
+    made = img.convert("RGB").point([min(v, 255) for v in table] * 3)
+    return made.convert(mode)
+
+
+def _grey(img: Tensor) -> Tensor:
+    red, green, blue = img.unbind(-3)
+    return (red * 0.2989 + green * 0.587 + blue * 0.114).to(img.dtype).unsqueeze(-3)
+
+
+def rgb_to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
+    """The image in shades of grey, in one channel or in three that are equal."""
+    expect_image(img)
+    if num_output_channels not in (1, 3):
+        raise ValueError(f"num_output_channels should be either 1 or 3: got {num_output_channels}")
+    if isinstance(img, Tensor):
+        grey = img[..., :1, :, :] if get_dimensions(img)[0] == 1 else _grey(img)
+        return grey if num_output_channels == 1 else grey.expand(*grey.shape[:-3], 3, *grey.shape[-2:]).clone()
+    grey = img.convert("L")
+    return grey if num_output_channels == 1 else pillow().merge("RGB", (grey, grey, grey))
+
+
+to_grayscale = rgb_to_grayscale
+
+
+def invert(img: Any) -> Any:
+    """Dark and light exchanged."""
+    expect_image(img)
+    if isinstance(img, Tensor):
+        return _bound(img) - img
+    from PIL import ImageOps
+
+    return ImageOps.invert(img)
+
+
+def posterize(img: Any, bits: int) -> Any:
+    """Only the highest bits of each value."""
+    expect_image(img)
+    if isinstance(img, Tensor):
+        if img.dtype != _core.uint8:
+            raise TypeError(f"Only uint8 image tensors are supported, but found {img.dtype}")
+        return img & -int(2 ** (8 - bits)) % 256
+    from PIL import ImageOps
+
+    return ImageOps.posterize(img, bits)
+
+
+def solarize(img: Any, threshold: float) -> Any:
+    """Values from the threshold on, inverted."""
+    expect_image(img)
+    if isinstance(img, Tensor):
+        if threshold > _bound(img):
+            raise TypeError("Threshold should be less than bound of img.")
+        return _core.where(img >= threshold, invert(img), img)
+    from PIL import ImageOps
+
+    return ImageOps.solarize(img, threshold)  # type: ignore[arg-type]
+
+
+def autocontrast(img: Any) -> Any:
+    """Each channel stretched from black to white."""
+    expect_image(img)
+    if not isinstance(img, Tensor):
+        from PIL import ImageOps
+
+        return ImageOps.autocontrast(img)
+    bound, dtype = _bound(img), img.dtype if img.is_floating_point() else _core.float32
+    low, high = img.amin(dim=(-2, -1), keepdim=True).to(dtype), img.amax(dim=(-2, -1), keepdim=True).to(dtype)
+    flat = low == high
+    scale = bound / _core.where(flat, _core.ones_like(high), high - low)
+    low, scale = _core.where(flat, _core.zeros_like(low), low), _core.where(flat, _core.ones_like(scale), scale)
+    return ((img - low) * scale).clamp(0, bound).to(img.dtype)
+
+
+def equalize(img: Any) -> Any:
+    """Each channel with values that are equally frequent."""
+    expect_image(img)
+    if isinstance(img, Tensor):
+        if img.dtype != _core.uint8:
+            raise TypeError(f"Only uint8 image tensors are supported, but found {img.dtype}")
+        pixels = img.cpu().numpy()
+        made = np.empty_like(pixels)
+        for index in np.ndindex(pixels.shape[:-2]):
+            made[index] = _equalized(pixels[index])
+        return from_numpy(made).to(img.device)
+    from PIL import ImageOps
+
+    return ImageOps.equalize(img)
+
+
+def _equalized(channel: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    counts = np.bincount(channel.ravel(), minlength=256)
+    step = (counts.sum() - counts[counts > 0][-1]) // 255 if counts.any() else 0
+    if step == 0:
+        return channel
+    table = np.concatenate([[0], (np.cumsum(counts) + step // 2)[:-1] // step]).clip(0, 255)
+    return table.astype(np.uint8)[channel]
+
+
+def adjust_sharpness(img: Any, sharpness_factor: float) -> Any:
+    """0 is blurred, 1 the image, 2 twice as sharp."""
+    _checked(img, sharpness_factor, "sharpness_factor")
+    if not isinstance(img, Tensor):
+        return _enhanced(img, "Sharpness", sharpness_factor)
+    channels, height, width = get_dimensions(img)
+    if height <= 2 or width <= 2:
+        return img
+    dtype = img.dtype if img.is_floating_point() else _core.float32
+    kernel = tensor([[1.0, 1.0, 1.0], [1.0, 5.0, 1.0], [1.0, 1.0, 1.0]], dtype=dtype, device=img.device) / 13.0
+    batch = img.reshape(-1, channels, height, width).to(dtype)
+    smooth = _core.conv2d(batch, kernel.expand(channels, 1, 3, 3).contiguous(), groups=channels)
+    if not img.is_floating_point():
+        smooth = smooth.round().to(img.dtype).to(dtype)
+    blurred = batch.clone()  # the border stays
+    blurred[..., 1:-1, 1:-1] = smooth
+    return _blend(img, blurred.reshape(img.shape).to(img.dtype), sharpness_factor)
+
+
+def gaussian_blur(img: Any, kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None = None) -> Any:
+    """Each pixel as a weighted mean of those around it."""
+    expect_image(img)
+    sizes = [kernel_size] * 2 if isinstance(kernel_size, int) else list(kernel_size)
+    if any(size % 2 == 0 or size < 1 for size in sizes):
+        raise ValueError(f"kernel_size should have odd and positive integers. Got {kernel_size}")
+    if sigma is None:
+        sigmas = [size * 0.15 + 0.35 for size in sizes]
+    else:
+        sigmas = [float(sigma)] * 2 if isinstance(sigma, (int, float)) else [float(s) for s in sigma]
+    if any(s <= 0 for s in sigmas):
+        raise ValueError(f"sigma should have positive values. Got {sigma}")
+    if not isinstance(img, Tensor):
+        from .conversion import pil_to_tensor
+
+        return to_pil_image(gaussian_blur(pil_to_tensor(img), sizes, sigmas), mode=img.mode)
+    channels, height, width = get_dimensions(img)
+    dtype = img.dtype if img.is_floating_point() else _core.float32
+    from .geometry import pad
+
+    across, down = (_bell(size, s, img, dtype) for size, s in zip(sizes, sigmas))
+    padded = pad(img.reshape(-1, channels, height, width).to(dtype), [sizes[0] // 2, sizes[1] // 2], padding_mode="reflect")
+    kernel = _core.outer(down, across).expand(channels, 1, sizes[1], sizes[0]).contiguous()
+    made = _core.conv2d(padded, kernel, groups=channels).reshape(img.shape)
+    return made if img.is_floating_point() else made.round().to(img.dtype)
+
+
+def _bell(size: int, sigma: float, like: Tensor, dtype: Any) -> Tensor:
+    places = np.linspace(-(size - 1) * 0.5, (size - 1) * 0.5, size)
+    weights = np.exp(-0.5 * (places / sigma) ** 2)
+    return from_numpy(weights / weights.sum()).to(like.device, dtype)
+
+
+def erase(img: Tensor, i: int, j: int, h: int, w: int, v: Any, inplace: bool = False) -> Tensor:
+    """The image with a rectangle of the value v: top, left, height, width."""
+    if not isinstance(img, Tensor):
+        raise TypeError(f"img should be Tensor: got {type(img)}")
+    made = img if inplace else img.clone()
+    made[..., i : i + h, j : j + w] = v
+    return made

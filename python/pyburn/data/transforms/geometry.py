@@ -1,0 +1,328 @@
+"""Moving pixels: resize, crop, pad, flip, rotate, for Pillow's images and for tensors (..., C, H, W)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..._core import Tensor
+from ...tensor.creation import from_numpy
+from ..image_files import pillow
+from .conversion import expect_image, to_numbers
+
+Fill = float | Sequence[float] | None
+
+
+class InterpolationMode(Enum):
+    """How values between pixels are found."""
+
+    NEAREST = "nearest"
+    NEAREST_EXACT = "nearest-exact"
+    BILINEAR = "bilinear"
+    BICUBIC = "bicubic"
+    BOX = "box"
+    HAMMING = "hamming"
+    LANCZOS = "lanczos"
+
+
+_PILLOW = {"nearest": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "box": 4, "hamming": 5, "nearest-exact": 0}
+_BY_NUMBER = {number: InterpolationMode(name) for name, number in _PILLOW.items() if name != "nearest-exact"}
+
+
+def interpolation_mode(mode: InterpolationMode | int) -> InterpolationMode:
+    """The mode, also by the number that Pillow gives it."""
+    if isinstance(mode, InterpolationMode):
+        return mode
+    if isinstance(mode, int) and int(mode) in _BY_NUMBER:
+        return _BY_NUMBER[int(mode)]
+    raise TypeError(f"Argument interpolation should be an InterpolationMode or a corresponding Pillow integer constant: got {mode!r}")
+
+
+def get_dimensions(img: Any) -> list[int]:
+    """[channels, height, width]"""
+    expect_image(img)
+    if isinstance(img, Tensor):
+        return [1 if img.dim() == 2 else img.size(-3), img.size(-2), img.size(-1)]
+    return [len(img.getbands()), img.height, img.width]
+
+
+def get_image_size(img: Any) -> list[int]:
+    """[width, height]"""
+    return get_dimensions(img)[:0:-1]
+
+
+def get_image_num_channels(img: Any) -> int:
+    """How many channels it has."""
+    return get_dimensions(img)[0]
+
+
+def _resized(height: int, width: int, size: Sequence[int], max_size: int | None) -> tuple[int, int]:
+    if len(size) == 2:
+        return size[0], size[1]
+    short, long = min(height, width), max(height, width)
+    new_short, new_long = size[0], int(size[0] * long / short)
+    if max_size is not None:
+        if max_size <= size[0]:
+            raise ValueError(f"max_size = {max_size} must be strictly greater than the requested size for the smaller edge size = {size}")
+        if new_long > max_size:
+            new_short, new_long = int(max_size * new_short / new_long), max_size
+    return (new_long, new_short) if width <= height else (new_short, new_long)
+
+
+def _pair(size: int | Sequence[int]) -> list[int]:
+    sizes = [size] if isinstance(size, int) else list(size)
+    if len(sizes) not in (1, 2):
+        raise ValueError(f"Size must be an int or a 1 or 2 element tuple/list: got {size}")
+    return sizes
+
+
+def resize(
+    img: Any,
+    size: int | Sequence[int],
+    interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
+    max_size: int | None = None,
+    antialias: bool | None = True,
+) -> Any:
+    """The image in another size, (height, width); one number is the length of the shorter side."""
+    mode = interpolation_mode(interpolation)
+    sizes = _pair(size)
+    if max_size is not None and len(sizes) != 1:
+        raise ValueError("max_size should only be passed if size specifies the length of the smaller edge")
+    _, height, width = get_dimensions(img)
+    wanted = _resized(height, width, sizes, max_size)
+    if wanted == (height, width):
+        return img
+    if not isinstance(img, Tensor):
+        return img.resize(wanted[::-1], _PILLOW[mode.value])
+    if mode.value not in ("nearest", "nearest-exact", "bilinear", "bicubic"):
+        raise ValueError(f"This interpolation mode is unsupported with Tensor input: got {mode.value}")
+    smooth = mode.value in ("bilinear", "bicubic")
+    batch, back = _as_floats(img)
+    made = _core.interpolate(batch, wanted, mode=mode.value, align_corners=False if smooth else None, antialias=bool(antialias and smooth))
+    if mode.value == "bicubic" and img.dtype == _core.uint8:
+        made = made.clamp(0, 255)
+    return back(made)
+
+
+def _as_floats(img: Tensor) -> tuple[Tensor, Any]:
+    """An image as a batch (N, C, H, W) of floats, and the way back to what it was."""
+    dtype, leading = img.dtype, img.shape[:-2]
+    batch = img.reshape(1, 1, *img.shape) if img.dim() == 2 else img.reshape(-1, *img.shape[-3:])
+    if dtype not in (_core.float32, _core.float64):
+        batch = batch.to(_core.float32)
+
+    def back(made: Tensor) -> Tensor:
+        made = made.reshape(*leading, *made.shape[-2:])
+        if made.dtype == dtype:
+            return made
+        return made.to(dtype) if dtype.is_floating_point else made.round().to(dtype)
+
+    return batch, back
+
+
+def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
+    """A rectangle of the image; what lies outside is 0."""
+    if not isinstance(img, Tensor):
+        expect_image(img)
+        return img.crop((left, top, left + width, top + height))
+    _, rows, columns = get_dimensions(img)
+    inside = img[..., max(top, 0) : top + height, max(left, 0) : left + width]
+    if top < 0 or left < 0 or top + height > rows or left + width > columns:
+        border = [max(-left, 0), max(-top, 0), max(left + width - max(columns, left), 0), max(top + height - max(rows, top), 0)]
+        return pad(inside, border)
+    return inside
+
+
+def center_crop(img: Any, output_size: int | Sequence[int]) -> Any:
+    """The middle of the image; a smaller image is padded with 0 first."""
+    sizes = _pair(output_size)
+    wanted_h, wanted_w = (sizes[0], sizes[0]) if len(sizes) == 1 else sizes
+    _, height, width = get_dimensions(img)
+    if wanted_w > width or wanted_h > height:
+        x, y = max(wanted_w - width, 0), max(wanted_h - height, 0)
+        img = pad(img, [x // 2, y // 2, (x + 1) // 2, (y + 1) // 2])
+        _, height, width = get_dimensions(img)
+        if (wanted_h, wanted_w) == (height, width):
+            return img
+    return crop(img, round((height - wanted_h) / 2), round((width - wanted_w) / 2), wanted_h, wanted_w)
+
+
+def resized_crop(
+    img: Any,
+    top: int,
+    left: int,
+    height: int,
+    width: int,
+    size: Sequence[int],
+    interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
+    antialias: bool | None = True,
+) -> Any:
+    """A rectangle of the image, in another size."""
+    return resize(crop(img, top, left, height, width), size, interpolation, antialias=antialias)
+
+
+def pad(img: Any, padding: int | Sequence[int], fill: Any = 0, padding_mode: str = "constant") -> Any:
+    """The image with a border: one number, (left and right, top and bottom) or (left, top, right, bottom). It holds `fill`, or what the
+    mode finds in the image: edge, reflect or symmetric."""
+    expect_image(img)
+    border = [padding] if isinstance(padding, int) else list(padding)
+    if len(border) not in (1, 2, 4):
+        raise ValueError(f"Padding must be an int or a 1, 2, or 4 element tuple: got {padding}")
+    left, top, right, bottom = border * (4 // len(border))
+    if padding_mode not in ("constant", "edge", "reflect", "symmetric"):
+        raise ValueError(f"Padding mode should be either constant, edge, reflect or symmetric: got {padding_mode!r}")
+    if padding_mode != "constant":
+        return _extended(img, (left, top, right, bottom), padding_mode)
+    if isinstance(img, Tensor):
+        if isinstance(fill, (list, tuple)) and len(fill) > 1:
+            raise ValueError("fill of several numbers is for Pillow's images: a tensor takes one")
+        value = fill[0] if isinstance(fill, (list, tuple)) else fill or 0
+        if min(left, top, right, bottom) < 0:
+            rows, columns = img.shape[-2:]
+            img = img[..., max(-top, 0) : rows - max(-bottom, 0), max(-left, 0) : columns - max(-right, 0)]
+            left, top, right, bottom = (max(n, 0) for n in (left, top, right, bottom))
+        return _core.pad(img, (left, right, top, bottom), value=value) if img.dim() > 1 else img
+    from PIL import ImageOps
+
+    colour = tuple(fill) if isinstance(fill, (list, tuple)) else fill
+    if isinstance(colour, (int, float)) and len(img.getbands()) > 1:
+        colour = (colour,) * len(img.getbands())
+    return ImageOps.expand(img, border=(left, top, right, bottom), fill=colour)
+
+
+def _extended(img: Any, border: tuple[int, int, int, int], mode: Any) -> Any:
+    left, top, right, bottom = border
+    _, height, width = get_dimensions(img)
+    rows = np.pad(np.arange(height), (top, bottom), mode)
+    columns = np.pad(np.arange(width), (left, right), mode)
+    if isinstance(img, Tensor):
+        return img.index_select(-2, from_numpy(rows).to(img.device)).index_select(-1, from_numpy(columns).to(img.device))
+    pixels = np.asarray(img)[rows][:, columns]
+    made = pillow().fromarray(pixels) if img.mode != "P" else pillow().frombytes("P", (pixels.shape[1], pixels.shape[0]), pixels.tobytes())
+    if img.mode == "P":
+        made.putpalette(img.getpalette())
+    return made
+
+
+def hflip(img: Any) -> Any:
+    """Left and right exchanged."""
+    expect_image(img)
+    return img.flip(-1) if isinstance(img, Tensor) else img.transpose(0)
+
+
+def vflip(img: Any) -> Any:
+    """Top and bottom exchanged."""
+    expect_image(img)
+    return img.flip(-2) if isinstance(img, Tensor) else img.transpose(1)
+
+
+def _inverse_matrix(center: Sequence[float], angle: float, translate: Sequence[float], scale: float, shear: Sequence[float]) -> list[float]:
+    """Where a pixel of the result comes from, as (x, y) -> (m0 x + m1 y + m2, m3 x + m4 y + m5): the inverse of first shear and scale,
+    then turn about the centre, then move."""
+    turn, shear_x, shear_y = (math.radians(v) for v in (angle, *shear))
+    a = math.cos(turn - shear_y) / math.cos(shear_y)
+    b = -a * math.tan(shear_x) - math.sin(turn)
+    c = math.sin(turn - shear_y) / math.cos(shear_y)
+    d = -c * math.tan(shear_x) + math.cos(turn)
+    matrix = [d / scale, -b / scale, 0.0, -c / scale, a / scale, 0.0]
+    x, y = -center[0] - translate[0], -center[1] - translate[1]
+    matrix[2] = matrix[0] * x + matrix[1] * y + center[0]
+    matrix[5] = matrix[3] * x + matrix[4] * y + center[1]
+    return matrix
+
+
+def rotate(
+    img: Any,
+    angle: float,
+    interpolation: InterpolationMode | int = InterpolationMode.NEAREST,
+    expand: bool = False,
+    center: Sequence[float] | None = None,
+    fill: Fill = None,
+) -> Any:
+    """The image turned by an angle, in degrees against the clock; with expand in a size that holds all of it."""
+    mode = interpolation_mode(interpolation)
+    _, height, width = get_dimensions(img)
+    if not isinstance(img, Tensor):
+        return img.rotate(angle, _PILLOW[mode.value], expand, tuple(center) if center else None, fillcolor=_colour(img, fill))
+    middle = [0.0, 0.0] if center is None else [center[0] - width * 0.5, center[1] - height * 0.5]
+    matrix = _inverse_matrix(middle, -angle, (0, 0), 1.0, (0, 0))
+    size = _bounding_size(matrix, height, width) if expand else (height, width)
+    return _warped(img, matrix, mode, fill, size)
+
+
+def affine(
+    img: Any,
+    angle: float,
+    translate: Sequence[int],
+    scale: float,
+    shear: float | Sequence[float],
+    interpolation: InterpolationMode | int = InterpolationMode.NEAREST,
+    fill: Fill = None,
+    center: Sequence[float] | None = None,
+) -> Any:
+    """The image turned (in degrees with the clock) about its centre, moved, scaled and sheared."""
+    mode = interpolation_mode(interpolation)
+    if scale <= 0.0:
+        raise ValueError(f"Argument scale should be positive: got {scale}")
+    if len(translate) != 2:
+        raise ValueError(f"Argument translate should be a sequence of length 2: got {translate}")
+    slants = [shear, 0.0] if isinstance(shear, (int, float)) else list(shear) + [0.0] * (len(shear) == 1)
+    _, height, width = get_dimensions(img)
+    if not isinstance(img, Tensor):
+        matrix = _inverse_matrix(center or [width * 0.5, height * 0.5], angle, translate, scale, slants)
+        return img.transform((width, height), 0, matrix, _PILLOW[mode.value], fillcolor=_colour(img, fill))
+    middle = [0.0, 0.0] if center is None else [center[0] - width * 0.5, center[1] - height * 0.5]
+    return _warped(img, _inverse_matrix(middle, angle, translate, scale, slants), mode, fill, (height, width))
+
+
+def _bounding_size(matrix: list[float], height: int, width: int) -> tuple[int, int]:
+    """The size that holds all of a turned image."""
+    corners = np.array(
+        [[-0.5 * width, -0.5 * height], [-0.5 * width, 0.5 * height], [0.5 * width, 0.5 * height], [0.5 * width, -0.5 * height]]
+    )
+    places = corners @ np.array([[matrix[0], matrix[3]], [matrix[1], matrix[4]]])
+    places += [0.5 * width, 0.5 * height]
+    # Cut after four digits, so that rounding errors add no pixel.
+    low, high = (np.trunc(v / 1e-4) * 1e-4 for v in (places.min(0), places.max(0)))
+    size = np.ceil(high) - np.floor(low)
+    return int(size[1]), int(size[0])
+
+
+def _warped(img: Tensor, matrix: list[float], mode: InterpolationMode, fill: Fill, size: tuple[int, int]) -> Tensor:
+    if mode.value not in ("nearest", "bilinear"):
+        raise ValueError(f"This interpolation mode is unsupported with Tensor input: got {mode.value}")
+    _, height, width = get_dimensions(img)
+    rows, columns = size
+    batch, back = _as_floats(img)
+    # Pixels by their middles, counted from the middle of the image; grid_sample wants half of its size to be 1.
+    x = np.linspace(-columns * 0.5 + 0.5, columns * 0.5 - 0.5, columns, dtype=np.float32)
+    y = np.linspace(-rows * 0.5 + 0.5, rows * 0.5 - 0.5, rows, dtype=np.float32)
+    base = np.stack(np.broadcast_arrays(x[None, :], y[:, None], np.float32(1)), -1)
+    theta = np.array(matrix, np.float32).reshape(2, 3).T / np.array([0.5 * width, 0.5 * height], np.float32)
+    grid = from_numpy((base.reshape(-1, 3) @ theta).reshape(1, rows, columns, 2)).to(img.device, batch.dtype)
+    grid = grid.expand(batch.size(0), rows, columns, 2)
+    made = _core.grid_sample(batch, grid, mode=mode.value, padding_mode="zeros", align_corners=False)
+    if fill is not None:
+        inside = _core.grid_sample(_core.ones_like(batch[:, :1]), grid, mode=mode.value, padding_mode="zeros", align_corners=False)
+        colour = to_numbers(fill, img).to(batch.dtype)
+        # Nearest pixels are inside or outside; others may be a little of both.
+        made = _core.where(inside < 0.5, colour, made) if mode.value == "nearest" else made * inside + (1.0 - inside) * colour
+    return back(made)
+
+
+def _colour(img: Any, fill: Fill) -> Any:
+    """What stands where the image is not, for Pillow."""
+    count = len(img.getbands())
+    values: list[float] = list(fill) if isinstance(fill, Sequence) else [0 if fill is None else fill]
+    if len(values) == 1:
+        values = values * count
+    if len(values) != count:
+        raise ValueError(f"The number of elements in 'fill' does not match the number of channels of the image ({len(values)} != {count})")
+    if img.mode != "F":
+        values = [int(v) for v in values]
+    return tuple(values) if count > 1 else values[0]
