@@ -66,8 +66,8 @@ def molecule_from_mol_block(text: str, keep_hydrogens: bool = True, perceive: bo
     normalise_charges(molecule)
     for atom, bonds, index in zip(molecule.atoms, molecule.bonds_of, range(len(molecule))):
         atom.is_aromatic = any(bond.is_aromatic for bond in bonds)
-        if atom.number in _NONMETALS and not atom.radicals:
-            atom.hydrogens = _implied(molecule, index, bonds)
+        if atom.number in _NONMETALS:
+            atom.hydrogens = max(0, _implied(molecule, index, bonds) - atom.radicals)
     if not keep_hydrogens:
         remove_hydrogens(molecule)
     in_ring = ring_bonds(molecule)
