@@ -15,6 +15,7 @@ from .molecules import (
     molecule_from_smiles,
     molecule_to_graph,
     read_sdf,
+    valence_problems,
 )
 from .numpy_arrays import NumpyDataset
 from .parquet import ParquetDataset, read_parquet
@@ -63,6 +64,7 @@ __all__ = [
     "read_tu_folder",
     "read_wav",
     "unpack_message",
+    "valence_problems",
     "write_idx",
     "write_wav",
 ]

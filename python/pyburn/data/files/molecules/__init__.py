@@ -4,6 +4,7 @@ from .graph_features import ATOM_FEATURES, BOND_FEATURES, molecule_to_graph
 from .molecule import Atom, Bond, Molecule
 from .sdf import SDFDataset, molecule_from_mol_block, read_sdf
 from .smiles import molecule_from_smiles
+from .valence import valence_problems
 
 __all__ = [
     "ATOM_FEATURES",
@@ -16,4 +17,5 @@ __all__ = [
     "molecule_from_smiles",
     "molecule_to_graph",
     "read_sdf",
+    "valence_problems",
 ]

@@ -83,6 +83,25 @@ def _separate_phosphorus(molecule: Molecule, index: int, bonds: list[Bond], used
         _separate(molecule, index, oxygen[0])
 
 
+# Metals that form more bonds than their usual number.
+_ANY_NUMBER = (3, 11, 12, 19, 20, 37, 38, 56, 88)
+
+
+def valence_problems(molecule: Molecule) -> list[int]:
+    """The atoms with more bonds than their element and charge allow, like a carbon with five. A charged atom has the bonds of
+    the element with as many electrons."""
+    found = []
+    for index, (atom, bonds) in enumerate(zip(molecule.atoms, molecule.bonds_of)):
+        like = atom.number - atom.charge
+        allowed = VALENCES.get(like)
+        if atom.number not in VALENCES or allowed is None or atom.number in _ANY_NUMBER or like in _ANY_NUMBER:
+            continue
+        used = sum(bond.kekule for bond in bonds if not bond.is_dative) + atom.hydrogens
+        if used > allowed[-1]:
+            found.append(index)
+    return found
+
+
 def remove_hydrogens(molecule: Molecule) -> None:
     """Turns hydrogens that are plain atoms at the end of one bond into a number at their neighbour."""
     bonds_of = molecule.bonds_of
