@@ -77,7 +77,7 @@ def _test_indices(path: Path) -> np.ndarray:
 
 
 def _links(graph: dict[Any, Any], count: int) -> np.ndarray:
-    """Every link once in each direction, in order, without those from a paper to itself."""
+    """Every link once in each direction, by the paper it leads to, without those from a paper to itself."""
     ends = []
     for source, targets in graph.items():
         if not isinstance(targets, list):
@@ -89,4 +89,4 @@ def _links(graph: dict[Any, Any], count: int) -> np.ndarray:
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     both = np.concatenate([pairs, pairs[:, ::-1]])
     keys = np.unique(both[:, 0] * count + both[:, 1])
-    return np.stack([keys // count, keys % count])
+    return np.stack([keys % count, keys // count])

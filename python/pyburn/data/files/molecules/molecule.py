@@ -9,7 +9,7 @@ import numpy as np
 from .elements import SYMBOLS
 
 
-@dataclass
+@dataclass(slots=True)
 class Atom:
     """One atom. `hydrogens` counts those that are not atoms of their own."""
 
@@ -30,7 +30,7 @@ class Atom:
         return SYMBOLS[self.number]
 
 
-@dataclass
+@dataclass(slots=True)
 class Bond:
     """Two atoms and how they are bound: `kekule` is 1, 2, 3 or 4 (0 unknown), `direction` is that of / and \\ in SMILES."""
 
