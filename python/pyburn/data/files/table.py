@@ -153,7 +153,7 @@ def _typed(name: str, values: list[str], missing: frozenset[str], dtype: type | 
         if kinds[0][1] is None:
             raise TypeError(f"[csv] a column may be int, float, bool or str: got {dtype!r} for {name!r}")
     else:
-        kinds = [(int, _whole), (float, float), (bool, _truth)]
+        kinds = [(int, _whole), (float, _real), (bool, _truth)]
     present = [value for value in values if value not in missing]
     for kind, convert in kinds:
         try:
@@ -185,13 +185,19 @@ def _whole(text: str) -> int:
     return int(text)
 
 
+def _real(text: str) -> float:
+    if "_" in text:
+        raise ValueError(text)
+    return float(text)
+
+
 def _truth(text: str) -> bool:
     if text not in _TRUTH:
         raise ValueError(text)
     return _TRUTH[text]
 
 
-_CONVERTERS: dict[type, Callable[[str], Any]] = {int: _whole, float: float, bool: _truth, str: str}
+_CONVERTERS: dict[type, Callable[[str], Any]] = {int: _whole, float: _real, bool: _truth, str: str}
 
 
 def _fits(convert: Any, value: str) -> bool:
