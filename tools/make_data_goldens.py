@@ -27,7 +27,9 @@ def molecule_hash(molecule: Any) -> str:
     """Atoms as [number, charge, hydrogens, aromatic, isotope], bonds as [first, last, twice the order]; ---- for what is refused."""
     if molecule is None:
         return "----"
-    atoms = [[a.GetAtomicNum(), a.GetFormalCharge(), a.GetTotalNumHs(), int(a.GetIsAromatic()), a.GetIsotope()] for a in molecule.GetAtoms()]
+    atoms = [
+        [a.GetAtomicNum(), a.GetFormalCharge(), a.GetTotalNumHs(), int(a.GetIsAromatic()), a.GetIsotope()] for a in molecule.GetAtoms()
+    ]
     ends = [(sorted((b.GetBeginAtomIdx(), b.GetEndAtomIdx())), int(2 * b.GetBondTypeAsDouble())) for b in molecule.GetBonds()]
     bonds = sorted([*pair, order] for pair, order in ends)
     return hashlib.sha256(json.dumps([atoms, bonds]).encode()).hexdigest()[:4]

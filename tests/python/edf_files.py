@@ -26,7 +26,14 @@ def edf_bytes(
         return str(text).encode().ljust(size)[:size]
 
     head = (b"\xffBIOSEMI" if bdf else field("0", 8)) + field("patient", 80) + field("recording", 80) + field("02.03.21", 8)
-    head += field("04.05.06", 8) + field(256 * (count + 1), 8) + field(kind, 44) + field(records, 8) + field(f"{duration:g}", 8) + field(count, 4)
+    head += (
+        field("04.05.06", 8)
+        + field(256 * (count + 1), 8)
+        + field(kind, 44)
+        + field(records, 8)
+        + field(f"{duration:g}", 8)
+        + field(count, 4)
+    )
     head += b"".join(field(row[0], 16) for row in rows) + b"".join(field("", 80) for _ in rows) + b"".join(field("uV", 8) for _ in rows)
     head += b"".join(field(row[2], 8) for row in rows) + b"".join(field(row[3], 8) for row in rows)
     head += b"".join(field(low, 8) for _ in rows) + b"".join(field(high, 8) for _ in rows)

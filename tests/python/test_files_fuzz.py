@@ -23,11 +23,23 @@ from pyburn.data import files
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from edf_files import edf_bytes  # noqa: E402
+from edf_files import edf_bytes
 
 MOST_MEMORY = 16 << 20
 MOST_SECONDS = 2.0
-INTERESTING = [b"\x00", b"\xff", b"\x7f", b"\xff\xff", b"\xff\xff\xff\xff", b"\xff\xff\xff\x7f", b"\x00\x00\x00\x80", bytes(8), b"-1", b"9" * 8, b"nan "]
+INTERESTING = [
+    b"\x00",
+    b"\xff",
+    b"\x7f",
+    b"\xff\xff",
+    b"\xff\xff\xff\xff",
+    b"\xff\xff\xff\x7f",
+    b"\x00\x00\x00\x80",
+    bytes(8),
+    b"-1",
+    b"9" * 8,
+    b"nan ",
+]
 
 
 def damaged(data: bytes, rng: random.Random) -> bytes:
@@ -122,7 +134,11 @@ CASES: dict[str, tuple[Callable[[], bytes], Callable[[bytes], Any], int]] = {
     "mat": (lambda: mat_bytes(False), files.read_mat, 2000),
     "mat, compressed": (lambda: mat_bytes(True), files.read_mat, 2000),
     "pickle": (pickled, files.read_pickled_arrays, 2000),
-    "message pack": (lambda: b"\x93\xa5hello\xcb\x3f\xf8\0\0\0\0\0\0\x82\xa1a\xcd\x01\x02\xa1b\xdc\x00\x02\x01\xc0", files.unpack_message, 2000),
+    "message pack": (
+        lambda: b"\x93\xa5hello\xcb\x3f\xf8\0\0\0\0\0\0\x82\xa1a\xcd\x01\x02\xa1b\xdc\x00\x02\x01\xc0",
+        files.unpack_message,
+        2000,
+    ),
     "sdf": (lambda: SDF, files.read_sdf, 2000),
     "smiles": (lambda: SMILES, lambda data: files.molecule_from_smiles(data.decode("latin-1")), 2000),
     "graph text": (lambda: b"2\n3 1\n0 1 1\n2 2 0 2\n0 1 1\n1 0\n1 0\n", files.read_graph_text, 2000),

@@ -23,7 +23,11 @@ GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "data.json"
 @pytest.mark.parametrize("protocol", [2, 3, 4])
 def test_pickles_of_arrays_are_read(protocol: int) -> None:
     links = defaultdict(list, {0: [1, 2], 300: [70000], 5: []})
-    content = [np.arange(6.0).reshape(2, 3), np.asfortranarray(np.arange(6, dtype=">i4").reshape(2, 3)), {"a": (1, "b", None, True, 2.5, b"c")}]
+    content = [
+        np.arange(6.0).reshape(2, 3),
+        np.asfortranarray(np.arange(6, dtype=">i4").reshape(2, 3)),
+        {"a": (1, "b", None, True, 2.5, b"c")},
+    ]
     read = files.read_pickled_arrays(pickle.dumps((links, content), protocol))
     assert read[0] == dict(links) and read[1][2] == content[2]
     assert all((a == b).all() and a.dtype == b.dtype.newbyteorder("=") for a, b in zip(read[1][:2], content[:2]))

@@ -20,7 +20,7 @@ from pyburn.data import files
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from edf_files import edf_bytes  # noqa: E402
+from edf_files import edf_bytes
 
 DATA = os.environ.get("PYBURN_DATA")
 needs_data = pytest.mark.skipif(not DATA, reason="PYBURN_DATA does not name a folder with the data")
@@ -81,9 +81,14 @@ def test_wav_agrees_with_the_standard_library(tmp_path: Path) -> None:
 
 
 def wav_bytes(head: bytes, body: bytes, size: int | None = None) -> bytes:
-    return b"RIFF\0\0\0\0WAVE" + b"LIST\x03\0\0\0abc\0" + struct.pack("<4sI", b"fmt ", len(head)) + head + struct.pack(
-        "<4sI", b"data", len(body) if size is None else size
-    ) + body
+    return (
+        b"RIFF\0\0\0\0WAVE"
+        + b"LIST\x03\0\0\0abc\0"
+        + struct.pack("<4sI", b"fmt ", len(head))
+        + head
+        + struct.pack("<4sI", b"data", len(body) if size is None else size)
+        + body
+    )
 
 
 def test_wav_extensible_and_streamed_files_are_read() -> None:
@@ -112,7 +117,11 @@ def test_wav_says_what_is_wrong() -> None:
 @pytest.mark.parametrize("bdf", [False, True])
 def test_recordings_are_calibrated_and_annotated(bdf: bool) -> None:
     fast, slow = np.arange(-30, 30) * 500, np.arange(12) - 6
-    notes = [b"+0\x14\x14\x00+0.5\x150.25\x14eyes open\x14\x00", b"+1\x14\x14\x00", "+2\x14\x14\x00+2\x14Größe\x14und mehr\x14\x00".encode()]
+    notes = [
+        b"+0\x14\x14\x00+0.5\x150.25\x14eyes open\x14\x00",
+        b"+1\x14\x14\x00",
+        "+2\x14\x14\x00+2\x14Größe\x14und mehr\x14\x00".encode(),
+    ]
     data = edf_bytes([("fast", fast, 20), ("slow", slow, 4)], 3, annotations=notes, bdf=bdf, kind="BDF+C" if bdf else "EDF+C")
     recording = files.read_edf(data)
     assert recording.channels == ["fast", "slow"] and recording.header.kind == ("BDF+C" if bdf else "EDF+C")
@@ -182,8 +191,7 @@ def equal(ours: Any, theirs: Any) -> bool:
         return ours == (str(theirs[0]) if theirs.size else "")
     if isinstance(ours, np.ndarray) and ours.dtype == object:
         return ours.shape == theirs.shape and all(
-            equal(a, b.reshape(1, 1) if isinstance(a, dict) else b)
-            for a, b in zip(ours.reshape(-1), theirs.reshape(-1))
+            equal(a, b.reshape(1, 1) if isinstance(a, dict) else b) for a, b in zip(ours.reshape(-1), theirs.reshape(-1))
         )
     return ours.shape == theirs.shape and bool((ours == theirs).all())
 

@@ -117,7 +117,13 @@ def test_json_lines(tmp_path: Path) -> None:
 def test_parquet(tmp_path: Path) -> None:
     arrow = pytest.importorskip("pyarrow", reason="Parquet is read with pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
-    content = {"i": [1, None, 3, 4], "f": [0.5, 1.5, None, 2.5], "s": ["a", None, "c", "d"], "l": [[1], [], [2, 3], None], "b": [True, False, True, True]}
+    content = {
+        "i": [1, None, 3, 4],
+        "f": [0.5, 1.5, None, 2.5],
+        "s": ["a", None, "c", "d"],
+        "l": [[1], [], [2, 3], None],
+        "b": [True, False, True, True],
+    }
     parquet.write_table(arrow.table(content), tmp_path / "a.parquet", row_group_size=3)
     table = files.read_parquet(tmp_path / "a.parquet")
     assert np.isnan(table["i"][1]) and table["s"].tolist() == content["s"] and table["l"].tolist() == content["l"]
@@ -146,7 +152,10 @@ def test_sqlite_goes_there_and_back(tmp_path: Path) -> None:
     with files.SqliteDatasetWriter(path) as writer:
         assert not path.exists()
         for i in range(5):
-            assert writer.write("train", {"image": np.full((2, i), i, np.uint8), "label": i, "text": f"n{i}", "share": i / 2, "raw": b"x"}) == i
+            assert (
+                writer.write("train", {"image": np.full((2, i), i, np.uint8), "label": i, "text": f"n{i}", "share": i / 2, "raw": b"x"})
+                == i
+            )
         writer.write('odd "name"', {"t": pyburn.tensor([1.0, 2.0]), "flag": True, "none": None})
     train = files.SqliteDataset(path, "train", transform=lambda item: {**item, "more": 1})
     assert len(train) == 5 and train.columns == ["image", "label", "text", "share", "raw"]

@@ -73,7 +73,10 @@ def test_any_text_decodes_to_itself() -> None:
     bpe = text.BytePairTokeniser.train(STORY, 300, specials=["<|end|>"])
     rng = random.Random(1)
     for _ in range(50):
-        sample = "".join(chr(rng.choice([rng.randrange(32, 127), rng.randrange(0xA0, 0xD7FF), 10, 9, rng.randrange(0x10000, 0x10FFFF)])) for _ in range(40))
+        sample = "".join(
+            chr(rng.choice([rng.randrange(32, 127), rng.randrange(0xA0, 0xD7FF), 10, 9, rng.randrange(0x10000, 0x10FFFF)]))
+            for _ in range(40)
+        )
         assert bpe.decode(bpe.encode(sample)) == sample
     assert bpe.decode(bpe.encode("")) == "" and len(bpe.encode("a" * 100_000)) > 0
 
@@ -121,8 +124,18 @@ def test_tokenisers_are_saved_and_loaded(kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    ["", "{}", '{"kind": "other"}', '{"kind": "byte-pairs", "merges": [[1, 999]], "specials": [], "pattern": "."}', '{"kind": "char"}', "[1]"]
-    + ['{"kind": "byte-pairs", "merges": [[256, 256]], "specials": [], "pattern": "."}', '{"kind": "word", "tokens": [], "specials": [], "unknown": null}'],
+    [
+        "",
+        "{}",
+        '{"kind": "other"}',
+        '{"kind": "byte-pairs", "merges": [[1, 999]], "specials": [], "pattern": "."}',
+        '{"kind": "char"}',
+        "[1]",
+    ]
+    + [
+        '{"kind": "byte-pairs", "merges": [[256, 256]], "specials": [], "pattern": "."}',
+        '{"kind": "word", "tokens": [], "specials": [], "unknown": null}',
+    ],
 )
 def test_files_that_are_no_tokeniser(content: str, tmp_path: Path) -> None:
     (tmp_path / "t.json").write_text(content)
@@ -137,7 +150,7 @@ def test_a_file_cannot_make_pieces_without_end(tmp_path: Path) -> None:
 
 
 def test_vocabularies() -> None:
-    words = text.Vocabulary.from_tokens("b a c b a b".split(), specials=["<unk>"], unknown="<unk>", min_frequency=2)
+    words = text.Vocabulary.from_tokens(["b", "a", "c", "b", "a", "b"], specials=["<unk>"], unknown="<unk>", min_frequency=2)
     assert list(words) == ["<unk>", "b", "a"] and words["c"] == 0 and words.token(1) == "b" and "a" in words
     with pytest.raises(IndexError):
         words.token(3)

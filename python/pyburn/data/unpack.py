@@ -14,7 +14,9 @@ from typing import IO
 from .._core import FormatError
 
 
-def unpack_members(archive: str | os.PathLike[str], folder: str | os.PathLike[str], members: Mapping[str, str], largest: int = 1 << 30) -> None:
+def unpack_members(
+    archive: str | os.PathLike[str], folder: str | os.PathLike[str], members: Mapping[str, str], largest: int = 1 << 30
+) -> None:
     """Writes members of a zip or tar file into a folder: `members` says which becomes which file there."""
     path, into = Path(archive), Path(folder)
     into.mkdir(parents=True, exist_ok=True)
@@ -28,11 +30,11 @@ def unpack_members(archive: str | os.PathLike[str], folder: str | os.PathLike[st
             with tarfile.open(path) as packed:
                 left = dict(members)
                 for entry in packed:
-                    name = left.pop(entry.name.removeprefix("./"), None) if entry.isfile() else None
-                    stream = packed.extractfile(entry) if name is not None else None
-                    if name is not None and stream is not None:
+                    member = entry.name.removeprefix("./")
+                    stream = packed.extractfile(entry) if entry.isfile() and member in left else None
+                    if stream is not None:
                         with stream:
-                            _write(stream, into / name, largest)
+                            _write(stream, into / left.pop(member), largest)
                 if left:
                     raise KeyError(next(iter(left)))
     except KeyError as error:

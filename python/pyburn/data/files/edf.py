@@ -98,7 +98,9 @@ class EDFRecording:
 
     def __repr__(self) -> str:
         gaps = "" if self.is_continuous else f", {len(self.segments)} segments"
-        return f"EDFRecording({self.header.kind}, {len(self.signals)} signals, {self.duration:g} s, {len(self.annotations)} annotations{gaps})"
+        return (
+            f"EDFRecording({self.header.kind}, {len(self.signals)} signals, {self.duration:g} s, {len(self.annotations)} annotations{gaps})"
+        )
 
     def _index(self, channel: int | str) -> int:
         if isinstance(channel, str):
@@ -157,7 +159,8 @@ class EDFRecording:
         if not notes or not count:
             return [i * step for i in range(count)], []
         records = self._records(0, count)
-        onsets, found = [], []
+        onsets: list[float] = []
+        found: list[Annotation] = []
         width = self.header.sample_bytes
         for i in range(count):
             begin = None
@@ -187,7 +190,9 @@ def parse_annotations(data: bytes) -> list[tuple[float, float, list[str]]]:
         onset, _, duration = head.partition(b"\x15")
         if onset[:1] not in (b"+", b"-"):
             raise FormatError(f"[edf] an annotation begins with {bytes(head[:20])!r}: expected a sign and seconds")
-        lists.append((_seconds(onset), _seconds(duration) if duration else 0.0, [text.decode("utf-8", "replace") for text in texts or [b""]]))
+        lists.append(
+            (_seconds(onset), _seconds(duration) if duration else 0.0, [text.decode("utf-8", "replace") for text in texts or [b""]])
+        )
     return lists
 
 

@@ -35,7 +35,9 @@ def read_idx(file: File) -> np.ndarray:
         data = gunzip(data, "idx", reader.at + size)
     if len(data) - reader.at != size:
         found = len(data) - reader.at
-        raise reader.fail(f"the shape {shape} of {dtype.name} wants {size} bytes: got {'at least ' if packed and found > size else ''}{found}")
+        raise reader.fail(
+            f"the shape {shape} of {dtype.name} wants {size} bytes: got {'at least ' if packed and found > size else ''}{found}"
+        )
     return np.frombuffer(data, dtype, offset=reader.at).reshape(shape).astype(dtype.newbyteorder("="))
 
 

@@ -111,7 +111,7 @@ class _Matrix:
         kind, body = self.element()
         if kind not in _STORED:
             raise self.reader.fail(f"{what} are stored as type {kind}")
-        dtype = np.dtype(_STORED[kind]).newbyteorder(self.order)
+        dtype = np.dtype(self.order + _STORED[kind])
         if len(body) % dtype.itemsize:
             raise self.reader.fail(f"{what} have {len(body)} bytes, no multiple of {dtype.itemsize}")
         return np.frombuffer(body, dtype)

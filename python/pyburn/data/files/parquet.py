@@ -16,7 +16,7 @@ from .table import Table
 
 def _pyarrow() -> Any:
     try:
-        import pyarrow.parquet
+        import pyarrow.parquet  # type: ignore[import-untyped, import-not-found]
     except ImportError:
         raise ImportError("Parquet is read with pyarrow: pip install pyburn[parquet]") from None
     return pyarrow
@@ -54,7 +54,9 @@ def _table(table: Any) -> Table:
     for name in table.column_names:
         column = table.column(name)
         kind = str(column.type)
-        if kind.startswith(("int", "uint", "float", "double", "bool", "halffloat")) and not (column.null_count and not kind.startswith(("f", "d"))):
+        if kind.startswith(("int", "uint", "float", "double", "bool", "halffloat")) and not (
+            column.null_count and not kind.startswith(("f", "d"))
+        ):
             made[name] = column.to_numpy()
         elif kind.startswith(("int", "uint")):  # whole numbers with gaps
             made[name] = np.array([np.nan if value is None else value for value in column.to_pylist()], np.float64)

@@ -51,7 +51,8 @@ class _Made:
     """An object that a pickle makes in steps: of which kind, from what, and the state it is given."""
 
     def __init__(self, kind: str, arguments: tuple[Any, ...]) -> None:
-        self.kind, self.arguments, self.state = kind, arguments, None
+        self.kind, self.arguments = kind, arguments
+        self.state: Any = None
         self.items: dict[Any, Any] = {}
 
 
@@ -179,6 +180,12 @@ class _Interpreter:
         self.push(items)
 
 
+def _step_dict(machine: _Interpreter) -> None:
+    items = machine.above_mark()
+    machine.push({})
+    machine.set_items(items)
+
+
 def _step_items(machine: _Interpreter) -> None:
     machine.set_items(machine.above_mark())
 
@@ -215,7 +222,7 @@ _STEPS: dict[int, Callable[[_Interpreter], Any]] = {
     0x87: lambda m: m.tuple_of(3),
     ord("t"): lambda m: m.push(tuple(m.above_mark())),
     ord("l"): lambda m: m.push(m.above_mark()),
-    ord("d"): lambda m: (items := m.above_mark(), m.push({}), m.set_items(items)),
+    ord("d"): _step_dict,
     ord("a"): lambda m: m.extend([m.stack.pop()]),
     ord("e"): lambda m: m.extend(m.above_mark()),
     ord("s"): _step_item,
@@ -260,10 +267,10 @@ def _dtype(made: Any) -> np.dtype:
     code = made.arguments[0]
     if not isinstance(code, str) or len(code) > 4 or code[:1] not in ("i", "u", "f", "b") or not code[1:].isdigit():
         raise FormatError(f"[pickle] arrays of {code!r} are not read")
-    order = made.state[1] if isinstance(made.state, tuple) and len(made.state) > 1 else "|"
+    order: str = made.state[1] if isinstance(made.state, tuple) and len(made.state) > 1 else "|"
     if order not in ("<", ">", "|", "="):
         raise FormatError(f"[pickle] a dtype has the byte order {order!r}")
-    return np.dtype(code).newbyteorder(order)
+    return np.dtype(order + code)
 
 
 def _array(made: _Made) -> np.ndarray:
@@ -282,7 +289,7 @@ def _array(made: _Made) -> np.ndarray:
 
 
 def _sparse(made: _Made, depth: int) -> SparseRows:
-    state = made.state if isinstance(made.state, dict) else {}
+    state: dict[Any, Any] = made.state if isinstance(made.state, dict) else {}
     shape, *arrays = (_settled(state.get(name), depth + 1) for name in ("_shape", "data", "indices", "indptr"))
     if not isinstance(shape, tuple) or len(shape) != 2 or not all(isinstance(n, int) and 0 <= n < 2**40 for n in shape):
         raise FormatError(f"[pickle] a sparse matrix has the shape {shape!r}")

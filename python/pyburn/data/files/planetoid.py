@@ -78,7 +78,7 @@ def _test_indices(path: Path) -> np.ndarray:
 
 def _links(graph: dict[Any, Any], count: int) -> np.ndarray:
     """Every link once in each direction, by the paper it leads to, without those from a paper to itself."""
-    ends = []
+    ends: list[tuple[int, int]] = []
     for source, targets in graph.items():
         if not isinstance(targets, list):
             raise FormatError("[planetoid] the graph is not a dict of lists")

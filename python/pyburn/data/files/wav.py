@@ -70,7 +70,7 @@ def _samples(
         parts = np.frombuffer(body, np.uint8).reshape(-1, 3)
         wide = np.zeros((len(parts), 4), np.uint8)
         wide[:, 1:] = parts
-        values = wide.reshape(-1).view("<i4").astype(np.int32) >> 8
+        values: np.ndarray = wide.reshape(-1).view("<i4").astype(np.int32) >> 8
     else:
         values = np.frombuffer(body, kind).astype(np.dtype(kind).newbyteorder("="))
     values = np.ascontiguousarray(values.reshape(-1, channels).T)

@@ -102,7 +102,7 @@ class PhysioNetMotorImagery(TrialSet):
 
 def _physionet_files(subject: int, runs: Sequence[int]) -> Files:
     names = [f"S{subject:03d}R{run:02d}.edf" for run in runs]
-    resources = ()
+    resources: tuple[Resource, ...] = ()
     if subject == 1:
         # The address is that of mne/datasets/eegbci/eegbci.py.
         home = "https://physionet.org/files/eegmmidb/1.0.0/S001"

@@ -26,7 +26,9 @@ class CitationSet(Dataset[Data]):
     name: ClassVar[str]
     checksums: ClassVar[tuple[str, ...]]
 
-    def __init__(self, root: str | os.PathLike[str] | None = None, transform: Callable[[Data], Any] | None = None, download: bool = True) -> None:
+    def __init__(
+        self, root: str | os.PathLike[str] | None = None, transform: Callable[[Data], Any] | None = None, download: bool = True
+    ) -> None:
         self.transform = transform
         # kimiyoung/planetoid at the commit below; the checksums are of the contents that its tree names.
         repository, commit = "kimiyoung/planetoid", "af6abf468a772cc055bec88c52e4d6f51b7c37e3"
@@ -87,7 +89,9 @@ class GraphClasses(Dataset[Data]):
 
     name: ClassVar[str]
 
-    def __init__(self, root: str | os.PathLike[str] | None = None, transform: Callable[[Data], Any] | None = None, download: bool = True) -> None:
+    def __init__(
+        self, root: str | os.PathLike[str] | None = None, transform: Callable[[Data], Any] | None = None, download: bool = True
+    ) -> None:
         self.transform = transform
         name = self.name
         # weihua916/powerful-gnns at the commit below; git names the content of the archive e0ec83a.

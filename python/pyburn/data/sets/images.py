@@ -197,7 +197,12 @@ class CIFAR10(ImageSet):
         content = read_pickled_arrays(path)
         pixels = content.get("data") if isinstance(content, dict) else None
         labels = content.get("labels") if isinstance(content, dict) else None
-        if not isinstance(pixels, np.ndarray) or not isinstance(labels, list) or pixels.shape != (len(labels), 3072) or pixels.dtype != np.uint8:
+        if (
+            not isinstance(pixels, np.ndarray)
+            or not isinstance(labels, list)
+            or pixels.shape != (len(labels), 3072)
+            or pixels.dtype != np.uint8
+        ):
             raise FormatError(f"[CIFAR10] {path.name} does not hold images and labels")
         if not all(isinstance(label, int) and 0 <= label < 10 for label in labels):
             raise FormatError(f"[CIFAR10] {path.name} has a label that is no class")
@@ -237,7 +242,10 @@ class Membrane(Dataset[tuple[Any, Any]]):
             "Membrane",
             tuple((name,) for name in GIT_NAMES),
             ("membrane/train", "Membrane"),
-            tuple(Resource(name, raw_github(REPOSITORY, COMMIT, f"data/membrane/train/{name}"), f"git:{git}") for name, git in GIT_NAMES.items()),
+            tuple(
+                Resource(name, raw_github(REPOSITORY, COMMIT, f"data/membrane/train/{name}"), f"git:{git}")
+                for name, git in GIT_NAMES.items()
+            ),
         )
         paths = files.locate(root, download)
         images, masks = paths[:30], paths[30:]

@@ -30,7 +30,9 @@ class MoleculeSet(Dataset[Data]):
     resource: ClassVar[Resource]
     folders: ClassVar[tuple[str, ...]] = ("molecules", "moleculenet")
 
-    def __init__(self, root: str | os.PathLike[str] | None = None, transform: Callable[[Data], Any] | None = None, download: bool = True) -> None:
+    def __init__(
+        self, root: str | os.PathLike[str] | None = None, transform: Callable[[Data], Any] | None = None, download: bool = True
+    ) -> None:
         self.transform = transform
         files = Files(type(self).__name__, (self.wanted,), self.folders, (self.resource,), unpack=self._unpack)
         table = read_csv(files.locate(root, download)[0])
@@ -122,7 +124,9 @@ class GDB1k(Dataset[Data]):
     The file has nine more, whose atoms have more bonds than they can; the list of energies leaves them out, and so does this.
     """
 
-    def __init__(self, root: str | os.PathLike[str] | None = None, transform: Callable[[Data], Any] | None = None, download: bool = True) -> None:
+    def __init__(
+        self, root: str | os.PathLike[str] | None = None, transform: Callable[[Data], Any] | None = None, download: bool = True
+    ) -> None:
         self.transform = transform
         # deepchem/deepchem at the commit; git names the contents b09a5f5 and 34350ef.
         checksums = {

@@ -130,7 +130,7 @@ class WordTokeniser(Tokeniser):
 
     def words(self, text: str) -> list[str]:
         """The words of a text before they become numbers."""
-        found = []
+        found: list[str] = []
         for part, special in split_specials(text, self._split):
             found.extend([part] if special else self._word.findall(part.lower() if self.lowercase else part))
         return found

@@ -36,7 +36,11 @@ def perceive_aromaticity(molecule: Molecule, in_ring: list[bool]) -> None:
     beside: dict[int, set[int]] = {i: set() for i in chosen}
     for at, first in enumerate(chosen):
         for second in chosen[at + 1 :]:
-            if len(rings[first]) <= _LONGEST_FUSED and len(rings[second]) <= _LONGEST_FUSED and len(bonds_of[first] & bonds_of[second]) == 1:
+            if (
+                len(rings[first]) <= _LONGEST_FUSED
+                and len(rings[second]) <= _LONGEST_FUSED
+                and len(bonds_of[first] & bonds_of[second]) == 1
+            ):
                 beside[first].add(second)
                 beside[second].add(first)
     left = set(chosen)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-SYMBOLS = (
+_LETTERS = (
     "* H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Kr Rb Sr Y Zr Nb Mo Tc Ru Rh Pd "
     "Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu Hf Ta W Re Os Ir Pt Au Hg Tl Pb Bi Po At Rn Fr Ra Ac Th "
     "Pa U Np Pu Am Cm Bk Cf Es Fm Md No Lr Rf Db Sg Bh Hs Mt Ds Rg Cn Nh Fl Mc Lv Ts Og"
-).split()
+)
+SYMBOLS = _LETTERS.split()
 NUMBERS = {symbol: number for number, symbol in enumerate(SYMBOLS)}
 
-# Elements that stand without brackets in SMILES and then get their hydrogens by valence.
-ORGANIC = ("B", "C", "N", "O", "P", "S", "F", "Cl", "Br", "I")
+# Letters that may be aromatic atoms in SMILES.
 AROMATIC = ("b", "c", "n", "o", "p", "s", "se", "as", "te", "si")
 
 # How many bonds an element has, the usual number first. Elements that are missing here take any number.

@@ -27,13 +27,13 @@ def ring_bonds(molecule: Molecule) -> list[bool]:
         path = [(root, -1, iter(around[root]))]
         while path:
             atom, came_by, rest = path[-1]
-            for other, bond in rest:
-                if bond == came_by:
+            for other, index in rest:
+                if index == came_by:
                     continue
                 if seen[other] < 0:
                     seen[other] = low[other] = time
                     time += 1
-                    path.append((other, bond, iter(around[other])))
+                    path.append((other, index, iter(around[other])))
                     break
                 low[atom] = min(low[atom], seen[other])
             else:

@@ -109,7 +109,9 @@ class _Parser:
                 previous, bond = atom, ""
         if branches or bond or self.open_rings:
             open_ring = next(iter(self.open_rings), None)
-            raise self.fail("a branch is not closed" if branches else "a bond leads nowhere" if bond else f"the ring {open_ring} is not closed")
+            raise self.fail(
+                "a branch is not closed" if branches else "a bond leads nowhere" if bond else f"the ring {open_ring} is not closed"
+            )
         self.finish()
         return self.molecule
 

@@ -125,7 +125,7 @@ def remove_hydrogens(molecule: Molecule) -> None:
     for bond in molecule.bonds:
         bond.begin, bond.end = place[bond.begin], place[bond.end]
     if molecule.positions is not None:
-        molecule.positions = molecule.positions[[old for old in place]]
+        molecule.positions = molecule.positions[list(place)]
     molecule.atoms = [molecule.atoms[old] for old in place]
 
 
