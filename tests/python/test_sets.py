@@ -7,6 +7,7 @@ import hashlib
 import http.server
 import os
 import pickle
+import sys
 import tarfile
 import threading
 from collections.abc import Iterator
@@ -70,10 +71,22 @@ def test_the_environment_and_the_cache_are_searched(no_data: Path, tmp_path: Pat
     assert len(fashion) == 2 and fashion.classes[9] == "Ankle boot"
 
 
-def test_transforms_are_applied(no_data: Path, tmp_path: Path) -> None:
+def test_transforms_get_what_those_of_torchvision_get(no_data: Path, tmp_path: Path) -> None:
+    pytest.importorskip("PIL", reason="transforms get images of Pillow")
     write_mnist(tmp_path)
-    digits = sets.MNIST(tmp_path, transform=lambda image: image.float() / 255, target_transform=lambda label: label + 10)
-    assert digits[2][0].dtype == pyburn.float32 and digits[2][1] == 12
+    digits = sets.MNIST(
+        tmp_path, transform=lambda image: (image.mode, image.size, image.getpixel((1, 0))), target_transform=lambda label: label + 10
+    )
+    assert digits[2] == (("L", (28, 28), (2 * 784 + 1) % 256), 12)
+
+
+def test_without_pillow_transforms_name_the_extra(no_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+    write_mnist(tmp_path)
+    assert sets.MNIST(tmp_path)[0][0].shape == (1, 28, 28)
+    with pytest.raises(ImportError, match=r"pip install pyburn\[vision\]"):
+        sets.MNIST(tmp_path, transform=lambda image: image)[0]
 
 
 def test_what_is_missing_is_told(no_data: Path, tmp_path: Path) -> None:

@@ -1,15 +1,15 @@
-"""Sets of images: MNIST, Fashion-MNIST, CIFAR-10, membranes. An image is a tensor of bytes (channels, height, width)."""
+"""Sets of images: MNIST, Fashion-MNIST, CIFAR-10, membranes."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from ..._core import Tensor
 from ...tensor import from_numpy
 from ..dataset import Dataset
 from ..files import FormatError, read_idx, read_pickled_arrays
@@ -19,7 +19,11 @@ from .place import Files, Resource, raw_github, search_places
 
 
 class ImageSet(Dataset[tuple[Any, Any]]):
-    """Images and their classes: `data`, `targets`, `classes`, `class_to_idx` as in torchvision, items (image, class)."""
+    """Images and their classes: `data`, `targets`, `classes`, `class_to_idx` as in torchvision, items (image, class).
+
+    A transform gets an image of Pillow, as in torchvision. Without one an image is a tensor of bytes (channels, height, width),
+    of which a loader can make batches.
+    """
 
     classes: list[str]
     data: Any
@@ -33,8 +37,8 @@ class ImageSet(Dataset[tuple[Any, Any]]):
         """The number of each class."""
         return {name: i for i, name in enumerate(self.classes)}
 
-    def image(self, index: int) -> Tensor:
-        """One image without its transform."""
+    def pixels(self, index: int) -> np.ndarray:
+        """One image as bytes (height, width) or (height, width, channels)."""
         raise NotImplementedError
 
     def __len__(self) -> int:
@@ -42,10 +46,12 @@ class ImageSet(Dataset[tuple[Any, Any]]):
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         at = range(len(self))[index]
-        image: Any = self.image(at)
+        pixels = self.pixels(at)
         target: Any = int(self.targets[at])
         if self.transform is not None:
-            image = self.transform(image)
+            image = self.transform(_pillow().fromarray(pixels))
+        else:
+            image = from_numpy(np.ascontiguousarray(np.atleast_3d(pixels).transpose(2, 0, 1)))
         if self.target_transform is not None:
             target = self.target_transform(target)
         return image, target
@@ -98,8 +104,8 @@ class MNIST(ImageSet):
             raise FormatError(f"[{type(self).__name__}] {images.shape} images and {labels.shape} labels do not fit together")
         self.data, self.targets = from_numpy(images), from_numpy(labels.astype(np.int64))
 
-    def image(self, index: int) -> Tensor:
-        return self.data[index].unsqueeze(0)
+    def pixels(self, index: int) -> np.ndarray:
+        return self.data[index].numpy()
 
 
 class FashionMNIST(MNIST):
@@ -170,8 +176,8 @@ class CIFAR10(ImageSet):
             self.targets.extend(labels)
         self.data = np.ascontiguousarray(np.concatenate(parts).reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1))
 
-    def image(self, index: int) -> Tensor:
-        return from_numpy(np.ascontiguousarray(self.data[index].transpose(2, 0, 1)))
+    def pixels(self, index: int) -> np.ndarray:
+        return self.data[index]
 
     def _pictures(self, root: str | os.PathLike[str] | None) -> Path | None:
         part = "train" if self.train else "test"
@@ -209,16 +215,23 @@ class CIFAR10(ImageSet):
         return pixels, labels
 
 
+def _pillow() -> ModuleType:
+    try:
+        import PIL.Image
+    except ImportError:
+        raise ImportError("images are read and transformed with Pillow: pip install pyburn[vision]") from None
+    return PIL.Image
+
+
 def read_picture(path: Path, mode: str) -> np.ndarray:
     """The pixels of a picture, through Pillow."""
+    library = _pillow()
     try:
-        from PIL import Image, UnidentifiedImageError
-    except ImportError:
-        raise ImportError("pictures are read with Pillow: pip install pyburn[vision]") from None
-    try:
-        with Image.open(path) as picture:
+        with library.open(path) as picture:
             return np.array(picture.convert(mode))
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, SyntaxError, library.DecompressionBombError) as error:  # an unknown format is an OSError, too
         raise FormatError(f"[picture] {path.name}: {error}") from None
 
 
