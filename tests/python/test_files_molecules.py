@@ -13,7 +13,15 @@ import pytest
 
 import pyburn
 from pyburn import FormatError
-from pyburn.data.files import Molecule, molecule_from_mol_block, molecule_from_smiles, molecule_to_graph, read_sdf, valence_problems
+from pyburn.data.files import (
+    Molecule,
+    molecule_from_mol_block,
+    molecule_from_smiles,
+    molecule_to_graph,
+    read_sdf,
+    read_smiles,
+    valence_problems,
+)
 
 DATA = os.environ.get("PYBURN_DATA")
 needs_data = pytest.mark.skipif(not DATA, reason="PYBURN_DATA does not name a folder with the data")
@@ -103,6 +111,13 @@ def test_what_smiles_says_is_kept() -> None:
     assert molecule_from_smiles("[CH3]").atoms[0].radicals == 1
     assert str(molecule_from_smiles("CCO.[Na+].[Cl-]")) == "Molecule(C2H6ClNaO, 5 atoms, 2 bonds)"
     assert len(molecule_from_smiles("C%10CCCCC%10").bonds) == 6 and len(molecule_from_smiles("")) == 0
+
+
+def test_files_of_smiles_are_read() -> None:
+    first, second = read_smiles(b"CCO\tethanol\n\nc1ccccc1 a ring\n")
+    assert (first.name, second.name, second.formula) == ("ethanol", "a ring", "C6H6")
+    with pytest.raises(FormatError, match=r"\(line 2\)"):
+        read_smiles(b"C\nC(\n")
 
 
 def test_groups_with_two_notations_have_one_form() -> None:

@@ -100,7 +100,7 @@ def test_lines_are_read_at_once_or_one_by_one(text: str, tmp_path: Path) -> None
 
 
 def test_json_lines(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text('{"a": [1, null]}\n\n7\r\n \n"x"\n{bad\n')
+    (tmp_path / "a.jsonl").write_text('{"a": [1, null]}\n\n7\r\n   \n"x"\n{bad\n')
     values = files.JSONLinesDataset(tmp_path / "a.jsonl")
     assert [values[0], values[1]] == [{"a": [1, None]}, 7] and values[len(values) - 2] == "x"
     with pytest.raises(FormatError, match="line 6 is not JSON"):

@@ -15,6 +15,7 @@ from .molecules import (
     molecule_from_smiles,
     molecule_to_graph,
     read_sdf,
+    read_smiles,
     valence_problems,
 )
 from .numpy_arrays import NumpyDataset
@@ -61,6 +62,7 @@ __all__ = [
     "read_pickled_arrays",
     "read_planetoid",
     "read_sdf",
+    "read_smiles",
     "read_tu_folder",
     "read_wav",
     "unpack_message",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -11,6 +12,8 @@ import numpy as np
 
 from .edf_header import EDFHeader, EDFSignal, read_header
 from .source import File, FormatError, name_of, read_bytes
+
+_BLOCK = 16 << 20
 
 
 class Annotation(NamedTuple):
@@ -129,12 +132,16 @@ class EDFRecording:
             file.seek(at)
             return file.read(count)
 
-    def _records(self, first: int, count: int) -> np.ndarray:
+    def _records(self, first: int, count: int) -> Iterator[np.ndarray]:
+        """The bytes of records, some megabytes at a time, so that one channel of a long recording needs only its own memory."""
         size = self.header.record_bytes
-        data = self._bytes(self.header.bytes + first * size, count * size)
-        if len(data) != count * size:
-            raise FormatError(f"[edf] {self.file} became shorter while it was read")
-        return np.frombuffer(data, np.uint8).reshape(count, size)
+        step = max(1, _BLOCK // size)
+        for at in range(first, first + count, step):
+            records = min(step, first + count - at)
+            data = self._bytes(self.header.bytes + at * size, records * size)
+            if len(data) != records * size:
+                raise FormatError(f"[edf] {self.file} became shorter while it was read")
+            yield np.frombuffer(data, np.uint8).reshape(records, size)
 
     def _digital(self, records: np.ndarray, signal: EDFSignal) -> np.ndarray:
         width = self.header.sample_bytes
@@ -146,11 +153,13 @@ class EDFRecording:
         return wide.reshape(-1).view("<i4").astype(np.int32) >> 8
 
     def _calibrated(self, signals: list[EDFSignal], part: tuple[int, int], digital: bool) -> list[np.ndarray]:
-        records = self._records(*part)
-        values = [self._digital(records, signal) for signal in signals]
-        if digital:
-            return values
-        return [value * signal.gain + signal.offset_value for value, signal in zip(values, signals)]
+        pieces: list[list[np.ndarray]] = [[] for _ in signals]
+        for records in self._records(*part):
+            for signal, found in zip(signals, pieces):
+                value = self._digital(records, signal)
+                found.append(value if digital else value * signal.gain + signal.offset_value)
+        nothing = np.zeros(0, np.int32 if digital else np.float64)
+        return [np.concatenate(found) if found else nothing for found in pieces]
 
     def _read_annotations(self) -> tuple[list[float], list[Annotation]]:
         """When each record begins, and the annotations in order. A file without them has records one after another."""
@@ -158,14 +167,13 @@ class EDFRecording:
         count, step = self.header.records, self.header.record_duration
         if not notes or not count:
             return [i * step for i in range(count)], []
-        records = self._records(0, count)
         onsets: list[float] = []
         found: list[Annotation] = []
         width = self.header.sample_bytes
-        for i in range(count):
+        for record in (record for block in self._records(0, count) for record in block):
             begin = None
             for number, signal in enumerate(notes):
-                lists = parse_annotations(records[i, signal.offset : signal.offset + signal.samples * width].tobytes())
+                lists = parse_annotations(record[signal.offset : signal.offset + signal.samples * width].tobytes())
                 for position, (onset, duration, texts) in enumerate(lists):
                     if number == 0 and position == 0 and texts and texts[0] == "":
                         begin = onset  # the first list of a record says when the record begins

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
 import struct
 
 import numpy as np
 
-from .source import DEFLATE_RATIO, ByteReader, File, FormatError, gunzip, is_gzip, read_bytes
+from .source import DEFLATE_RATIO, ByteReader, File, gunzip, is_gzip, read_bytes
 
 _DTYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 
@@ -27,6 +28,8 @@ def read_idx(file: File) -> np.ndarray:
     if rank == 0 or rank > 32:
         raise reader.fail(f"expected 1 to 32 axes: got {rank}")
     shape = reader.unpack(f">{rank}I", "the extents")
+    if 0 in shape and math.prod(n for n in shape if n) >= 2**48:
+        raise reader.fail(f"the shape {shape} is too large, though nothing is in it")
     dtype = np.dtype(_DTYPES[code])
     size = math.prod(shape) * dtype.itemsize
     if packed:
@@ -41,7 +44,7 @@ def read_idx(file: File) -> np.ndarray:
     return np.frombuffer(data, dtype, offset=reader.at).reshape(shape).astype(dtype.newbyteorder("="))
 
 
-def write_idx(file: str, array: np.ndarray) -> None:
+def write_idx(file: str | os.PathLike[str], array: np.ndarray) -> None:
     """Writes an array as idx."""
     codes = {np.dtype(text).newbyteorder("="): code for code, text in _DTYPES.items()}
     if array.dtype not in codes or not 0 < array.ndim <= 32 or max(array.shape) >= 2**32:
@@ -49,6 +52,3 @@ def write_idx(file: str, array: np.ndarray) -> None:
     head = struct.pack(f">HBB{array.ndim}I", 0, codes[array.dtype], array.ndim, *array.shape)
     with open(file, "wb") as out:
         out.write(head + array.astype(array.dtype.newbyteorder(">")).tobytes())
-
-
-__all__ = ["FormatError", "read_idx", "write_idx"]

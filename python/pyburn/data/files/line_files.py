@@ -93,10 +93,10 @@ def _line_bounds(path: Path, skip_empty: bool) -> tuple[np.ndarray, np.ndarray, 
         starts, ends = starts[:-1], ends[:-1]
     numbers = np.arange(1, len(starts) + 1)
     if skip_empty:
-        kept = ends - starts > 1  # one character may be that of \r\n; no JSON value but a digit is so short
+        kept = ends > starts
         with open(path, "rb") as file:
-            for i in np.flatnonzero(ends - starts == 1):
+            for i in np.flatnonzero(kept & (ends - starts < 16)):  # short ones may be spaces, or the \r of \r\n
                 file.seek(int(starts[i]))
-                kept[i] = bool(file.read(1).strip())
+                kept[i] = bool(file.read(int(ends[i] - starts[i])).strip())
         starts, ends, numbers = starts[kept], ends[kept], numbers[kept]
     return starts, ends, numbers

@@ -131,7 +131,8 @@ class _Matrix:
         name = self.text(self.element(), "a name")
         if wanted is not None and name not in wanted:
             return name, _SKIPPED
-        if not 2 <= len(shape) <= 32 or min(shape) < 0:
+        # Without elements the other extents say nothing, but numpy refuses those whose product is too large.
+        if not 2 <= len(shape) <= 32 or min(shape) < 0 or math.prod(n for n in shape if n) >= 2**48:
             raise self.reader.fail(f"{name!r} has the shape {shape}")
         count = math.prod(shape)
         if kind in _NUMERIC:

@@ -87,7 +87,7 @@ class SqliteDatasetWriter:
     """Writes dicts into a new database, a table a split. The file appears under its name when the writer is closed without error.
 
     >>> with SqliteDatasetWriter("digits.db") as writer:
-    ...     writer.write("train", {"image": np.zeros((8, 8)), "label": 3})
+    ...     number = writer.write("train", {"image": np.zeros((8, 8)), "label": 3})
     >>> SqliteDataset("digits.db", "train")[0]["label"]
     3
     """

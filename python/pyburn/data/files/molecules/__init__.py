@@ -3,7 +3,7 @@
 from .graph_features import ATOM_FEATURES, BOND_FEATURES, molecule_to_graph
 from .molecule import Atom, Bond, Molecule
 from .sdf import SDFDataset, molecule_from_mol_block, read_sdf
-from .smiles import molecule_from_smiles
+from .smiles import molecule_from_smiles, read_smiles
 from .valence import valence_problems
 
 __all__ = [
@@ -17,5 +17,6 @@ __all__ = [
     "molecule_from_smiles",
     "molecule_to_graph",
     "read_sdf",
+    "read_smiles",
     "valence_problems",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..source import FormatError
+from ..source import File, FormatError, read_text
 from .aromaticity import perceive_aromaticity
 from .elements import AROMATIC, NUMBERS
 from .kekule import kekulize
@@ -47,6 +47,18 @@ def molecule_from_smiles(smiles: str, keep_hydrogens: bool = False, perceive: bo
     if perceive:
         perceive_aromaticity(molecule, in_ring)
     return molecule
+
+
+def read_smiles(file: File, keep_hydrogens: bool = False, perceive: bool = True) -> list[Molecule]:
+    """The molecules of a file with one SMILES text a line, each followed by its name or not; empty lines are left out."""
+    molecules = []
+    for number, line in enumerate(read_text(file, "smiles").splitlines(), 1):
+        if line.strip():
+            try:
+                molecules.append(molecule_from_smiles(line.replace("\t", " "), keep_hydrogens, perceive))
+            except FormatError as error:
+                raise FormatError(f"{error} (line {number})") from None
+    return molecules
 
 
 class _Parser:
