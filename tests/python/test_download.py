@@ -6,6 +6,7 @@ import hashlib
 import http.server
 import io
 import os
+import socket
 import sys
 import tarfile
 import threading
@@ -177,6 +178,19 @@ def test_without_a_network_the_error_says_what_to_do(tmp_path: Path) -> None:
         download("http://127.0.0.1:9/file.bin", tmp_path / "a.gz", SHA256, retries=1, pause=0.01)
     assert f"put the file at {tmp_path / 'a.gz'} (its checksum is {SHA256})" in str(caught.value)
     assert "http://127.0.0.1:9/file.bin: " in str(caught.value)
+
+
+def test_a_name_that_is_not_found_is_asked_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def nothing(host: str, *rest: Any, **more: Any) -> list[Any]:
+        asked.append(host)
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", nothing)
+    with pytest.raises(DownloadError, match="Name or service not known"):
+        download("http://data.invalid/file.bin", tmp_path / "a", SHA256, pause=60)
+    assert asked == ["data.invalid"] and os.listdir(tmp_path) == []
 
 
 def test_only_the_web_is_asked(tmp_path: Path) -> None:

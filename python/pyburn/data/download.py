@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import http.client
 import os
+import socket
 import sys
 import time
 import urllib.error
@@ -140,7 +141,8 @@ class _Transfer:
             except _Final:
                 raise
             except (OSError, http.client.HTTPException) as error:
-                if attempt == retries:
+                offline = isinstance(getattr(error, "reason", error), socket.gaierror)  # no name is found: waiting would not help
+                if attempt == retries or offline:
                     raise DownloadError(_reason(error)) from None
                 time.sleep(pause * 2**attempt)
             finally:

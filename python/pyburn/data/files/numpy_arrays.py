@@ -16,7 +16,8 @@ class NumpyDataset(Dataset[Any]):
     """Rows of .npy files, or of the arrays of one .npz file.
 
     One .npy gives tensors, several give tuples of them, an .npz dicts, or tuples where `names` says which arrays and in
-    which order. Files are mapped, not read, so they may be larger than memory (`mmap=False` reads them).
+    which order. With `mmap=True` files are mapped, not read, so they may be larger than memory; no other program may cut
+    them short then.
     """
 
     def __init__(
@@ -24,7 +25,7 @@ class NumpyDataset(Dataset[Any]):
         *files: str | os.PathLike[str],
         names: Sequence[str] | None = None,
         transform: Callable[[Any], Any] | None = None,
-        mmap: bool = True,
+        mmap: bool = False,
     ) -> None:
         if not files:
             raise ValueError("[numpy] expected at least one file")
