@@ -92,14 +92,15 @@ def pickled() -> bytes:
     return pickle.dumps([sparse.csr_matrix(np.eye(4)), {"a": np.arange(5), 3: [1, 2, (3, "x")]}], 2)
 
 
-def database() -> bytes:
-    connection = sqlite3.connect(":memory:")
+def database(path: Path) -> bytes:
+    connection = sqlite3.connect(path)
     out = io.BytesIO()
     np.save(out, np.eye(3))
     connection.execute("CREATE TABLE train (row_id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, a BLOB, b TEXT)")
     connection.executemany("INSERT INTO train (a, b) VALUES (?, ?)", [(out.getvalue(), "x"), (b"y", None)])
     connection.commit()
-    return connection.serialize()
+    connection.close()
+    return path.read_bytes()
 
 
 def annotated() -> bytes:
@@ -174,9 +175,9 @@ def test_damaged_files_raise_format_errors_and_nothing_else(name: str) -> None:
 
 
 def test_damaged_databases(tmp_path: Path) -> None:
-    data = database()
-    rng = random.Random(0)
     path = tmp_path / "a.db"
+    data = database(path)
+    rng = random.Random(0)
     for number in range(300):
         path.write_bytes(damaged(data, rng))
         try:
