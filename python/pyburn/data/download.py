@@ -1,0 +1,254 @@
+"""Downloads: checked, resumed where they stopped, under their name only when they are whole."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import http.client
+import os
+import socket
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+_BLOCK = 1 << 16
+_ALGORITHMS = ("sha256", "md5", "git")
+
+
+class DownloadError(OSError):
+    """A file could not be had: the network, the server or the checksum is in the way."""
+
+
+def cache_folder() -> Path:
+    """Where downloads are kept: the environment variable PYBURN_CACHE, else the user's folder for caches."""
+    chosen = os.environ.get("PYBURN_CACHE")
+    if chosen:
+        return Path(chosen).expanduser()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "pyburn" / "cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "pyburn"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pyburn"
+
+
+def checksum_of(path: str | os.PathLike[str], algorithm: str) -> str:
+    """The checksum of a file: by sha256, md5, or git, which is how git names the content of a file."""
+    if algorithm not in _ALGORITHMS:
+        raise ValueError(f"[download] a checksum is one of {', '.join(_ALGORITHMS)}: got {algorithm!r}")
+    if algorithm == "git":
+        digest = hashlib.sha1(b"blob %d\0" % os.path.getsize(path), usedforsecurity=False)
+    else:
+        digest = hashlib.new(algorithm, usedforsecurity=False)
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def verify(path: str | os.PathLike[str], checksum: str) -> bool:
+    """Whether a file has a checksum, which is written as "sha256:...", "md5:..." or "git:..."."""
+    algorithm, _, wanted = checksum.partition(":")
+    return checksum_of(path, algorithm) == wanted.lower()
+
+
+def download(
+    url: str | Sequence[str],
+    path: str | os.PathLike[str],
+    checksum: str | None = None,
+    *,
+    retries: int = 3,
+    timeout: float = 30.0,
+    pause: float = 1.0,
+    progress: bool = True,
+) -> Path:
+    """Brings a file to `path` and gives the path. A file that is there and has the checksum is left alone.
+
+    Of several addresses the next is tried when one fails. What was received before a break is kept beside the path and
+    continued, if the server can do that; `timeout` is how many seconds nothing may arrive. `checksum` is "sha256:...",
+    "md5:..." or "git:..."; a file with another one is not kept. A progress bar is drawn where stderr is a terminal.
+    """
+    target = Path(path)
+    addresses = [url] if isinstance(url, str) else list(url)
+    for address in addresses:
+        if urllib.parse.urlsplit(address).scheme not in ("http", "https"):
+            raise ValueError(f"[download] expected an address with http or https: got {address!r}")
+    if checksum is not None and checksum.partition(":")[0] not in _ALGORITHMS:
+        raise ValueError(f"[download] a checksum begins with sha256:, md5: or git:, got {checksum[:20]!r}")
+    if target.exists() and (checksum is None or verify(target, checksum)):
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    failures = []
+    with _only_one(target) as part:
+        if target.exists() and (checksum is None or verify(target, checksum)):
+            return target  # another process was quicker
+        for address in addresses:
+            try:
+                _Transfer(address, part, checksum, timeout, progress).run(retries, pause)
+            except DownloadError as error:
+                failures.append(f"{address}: {error}")
+                continue
+            os.replace(part, target)
+            return target
+    raise DownloadError(
+        f"[download] {target.name} could not be downloaded.\n  "
+        + "\n  ".join(failures)
+        + f"\nTo go on without the network, put the file at {target}"
+        + (f" (its checksum is {checksum})" if checksum else "")
+    )
+
+
+@contextlib.contextmanager
+def _only_one(target: Path) -> Iterator[Path]:
+    """The file for what is not whole yet; other processes that want the same wait here, where the system can do that."""
+    part = target.with_name(target.name + ".part")
+    with open(part, "ab") as held:
+        try:
+            import fcntl
+        except ImportError:
+            held.close()
+        else:
+            fcntl.flock(held, fcntl.LOCK_EX)
+        try:
+            yield part
+        finally:
+            if part.exists() and part.stat().st_size == 0:
+                part.unlink()
+
+
+class _Final(DownloadError):
+    """A failure that another try would not change."""
+
+
+class _Transfer:
+    """One file from one address, in as many tries as it takes."""
+
+    def __init__(self, url: str, part: Path, checksum: str | None, timeout: float, progress: bool) -> None:
+        self.url, self.part, self.checksum, self.timeout = url, part, checksum, timeout
+        self.bar = ProgressBar(part.name.removesuffix(".part")) if progress else None
+
+    def run(self, retries: int, pause: float) -> None:
+        for attempt in range(retries + 1):
+            resumed = self.part.exists() and self.part.stat().st_size > 0
+            try:
+                self.fetch()
+                self.check(resumed)
+                return
+            except _Final:
+                raise
+            except (OSError, http.client.HTTPException) as error:
+                offline = isinstance(getattr(error, "reason", error), socket.gaierror)  # no name is found: waiting would not help
+                if attempt == retries or offline:
+                    raise DownloadError(_reason(error)) from None
+                time.sleep(pause * 2**attempt)
+            finally:
+                if self.bar:
+                    self.bar.close()
+
+    def check(self, resumed: bool) -> None:
+        if self.checksum is None or verify(self.part, self.checksum):
+            return
+        algorithm = self.checksum.partition(":")[0]
+        got = checksum_of(self.part, algorithm)
+        os.truncate(self.part, 0)
+        if resumed:  # the file may have changed between the parts: once more from the start
+            raise DownloadError("the parts do not belong together")
+        raise _Final(f"the checksum is {algorithm}:{got}, expected {self.checksum}: the file at this address is another one, or damaged")
+
+    def fetch(self) -> None:
+        have = self.part.stat().st_size if self.part.exists() else 0
+        headers = {"User-Agent": "pyburn", "Accept-Encoding": "identity"}
+        if have:
+            headers["Range"] = f"bytes={have}-"
+        try:
+            response = urllib.request.urlopen(urllib.request.Request(self.url, headers=headers), timeout=self.timeout)
+        except urllib.error.HTTPError as error:
+            error.close()
+            if error.code == 416 and have:  # nothing is left to send, or the file became shorter
+                if self.checksum is not None and verify(self.part, self.checksum):
+                    return
+                os.truncate(self.part, 0)
+                raise DownloadError("the server has less than was received before") from None
+            kind = DownloadError if error.code in (408, 425, 429) or error.code >= 500 else _Final
+            raise kind(f"the server answers {error.code} {error.reason}") from None
+        with response:
+            have, total = _extent(response, have)
+            self.receive(response, have, total)
+
+    def receive(self, response: Any, have: int, total: int | None) -> None:
+        with open(self.part, "r+b" if have else "wb") as out:
+            out.seek(have)
+            out.truncate()
+            while block := response.read(_BLOCK):
+                out.write(block)
+                have += len(block)
+                if total is not None and have > total:
+                    raise DownloadError(f"the server sends more than the {total} bytes it announced")
+                if self.bar:
+                    self.bar.show(have, total)
+        if total is not None and have < total:
+            raise DownloadError(f"the connection ended after {have} of {total} bytes")
+
+
+def _extent(response: Any, have: int) -> tuple[int, int | None]:
+    """From which byte the server sends, and how many bytes the whole file has."""
+    length = response.headers.get("Content-Length")
+    if response.status == 206:
+        text = response.headers.get("Content-Range", "")
+        first, _, whole = text.removeprefix("bytes ").partition("/")
+        start = first.partition("-")[0]
+        if not start.isdigit() or int(start) != have:
+            raise DownloadError(f"the server continues at another place than asked: {text!r}")
+        return have, int(whole) if whole.isdigit() else None
+    return 0, int(length) if length and length.isdigit() else None
+
+
+def _reason(error: BaseException) -> str:
+    inner = getattr(error, "reason", None)
+    if isinstance(error, TimeoutError) or isinstance(inner, TimeoutError):
+        return "nothing arrived in time"
+    if isinstance(error, DownloadError):
+        return str(error)
+    return f"{inner or error or type(error).__name__}"
+
+
+class ProgressBar:
+    """A line on stderr that says how far a download is; nothing where there is no terminal."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.active = name, sys.stderr is not None and sys.stderr.isatty()
+        self.began, self.shown, self.first = time.monotonic(), 0.0, -1
+
+    def show(self, have: int, total: int | None) -> None:
+        """Draws the line, at most ten times a second."""
+        now = time.monotonic()
+        if self.first < 0:
+            self.first = have
+        if not self.active or (now - self.shown < 0.1 and have != total):
+            return
+        self.shown = now
+        rate = (have - self.first) / max(now - self.began, 1e-3)
+        sys.stderr.write("\r" + progress_line(self.name, have, total, rate) + "\x1b[K")
+        sys.stderr.flush()
+
+    def close(self) -> None:
+        """Leaves the line as it is."""
+        if self.active and self.shown:
+            sys.stderr.write("\n")
+            self.shown = 0.0
+
+
+def progress_line(name: str, have: int, total: int | None, rate: float) -> str:
+    """What a progress bar says."""
+    speed = f"{rate / 1e6:.1f} MB/s"
+    if not total:
+        return f"{name[:30]}  {have / 1e6:.1f} MB  {speed}"
+    filled = 24 * have // total
+    left = (total - have) / rate if rate > 0 else 0
+    remaining = f"{int(left) // 60}:{int(left) % 60:02d}"
+    share = f"{100 * have // total:3d} %  {have / 1e6:.1f}/{total / 1e6:.1f} MB"
+    return f"{name[:30]}  [{'#' * filled}{' ' * (24 - filled)}] {share}  {speed}  {remaining}"

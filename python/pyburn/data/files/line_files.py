@@ -1,0 +1,102 @@
+"""Files of lines, of which any one can be read without the others: plain text and JSON lines."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..dataset import Dataset
+from .source import File, FormatError, read_text
+
+_BLOCK = 1 << 20
+
+
+def read_lines(file: File, encoding: str = "utf-8") -> list[str]:
+    """The lines of a text without their ends; gzip is read too. Only \\n and \\r\\n end a line."""
+    text = read_text(file, "text", encoding)
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    return [line.removesuffix("\r") for line in lines]
+
+
+def read_json_lines(file: File, encoding: str = "utf-8") -> list[Any]:
+    """The values of a file with one JSON value a line; empty lines are left out."""
+    return [_parsed(line, i) for i, line in enumerate(read_lines(file, encoding), 1) if line.strip()]
+
+
+def _parsed(line: str, number: int) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"[json lines] line {number} is not JSON: {error}") from None
+
+
+class LinesDataset(Dataset[Any]):
+    """The lines of a text file. Only where they begin is kept in memory; a line is read when it is asked for."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        encoding: str = "utf-8",
+        transform: Callable[[Any], Any] | None = None,
+        skip_empty: bool = False,
+    ) -> None:
+        self.path, self.encoding, self.transform = Path(path), encoding, transform
+        self._starts, self._ends, self._numbers = _line_bounds(self.path, skip_empty)
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def __getitem__(self, index: int) -> Any:
+        at = range(len(self))[index]
+        with open(self.path, "rb") as file:
+            file.seek(int(self._starts[at]))
+            data = file.read(int(self._ends[at] - self._starts[at]))
+        try:
+            line = data.decode(self.encoding).removesuffix("\r")
+        except UnicodeDecodeError:
+            raise FormatError(f"[text] line {self._numbers[at]} of {self.path.name} is not {self.encoding} (pass encoding=...)") from None
+        item = self._item(line, int(self._numbers[at]))
+        return item if self.transform is None else self.transform(item)
+
+    def _item(self, line: str, number: int) -> Any:
+        return line
+
+
+class JSONLinesDataset(LinesDataset):
+    """The values of a file with one JSON value a line, read when they are asked for; empty lines do not count."""
+
+    def __init__(self, path: str | os.PathLike[str], encoding: str = "utf-8", transform: Callable[[Any], Any] | None = None) -> None:
+        super().__init__(path, encoding, transform, skip_empty=True)
+
+    def _item(self, line: str, number: int) -> Any:
+        return _parsed(line, number)
+
+
+def _line_bounds(path: Path, skip_empty: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where each line begins and ends in the file, and its number from 1."""
+    breaks = []
+    at = 0
+    with open(path, "rb") as file:
+        while block := file.read(_BLOCK):
+            breaks.append(np.flatnonzero(np.frombuffer(block, np.uint8) == 10).astype(np.int64) + at)
+            at += len(block)
+    ends = np.concatenate([*breaks, np.array([at], np.int64)])
+    starts = np.concatenate([np.zeros(1, np.int64), ends[:-1] + 1])
+    if starts[-1] >= at:  # nothing comes behind the last end of line
+        starts, ends = starts[:-1], ends[:-1]
+    numbers = np.arange(1, len(starts) + 1)
+    if skip_empty:
+        kept = ends > starts
+        with open(path, "rb") as file:
+            for i in np.flatnonzero(kept & (ends - starts < 16)):  # short ones may be spaces, or the \r of \r\n
+                file.seek(int(starts[i]))
+                kept[i] = bool(file.read(int(ends[i] - starts[i])).strip())
+        starts, ends, numbers = starts[kept], ends[kept], numbers[kept]
+    return starts, ends, numbers

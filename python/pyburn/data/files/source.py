@@ -1,0 +1,88 @@
+"""Where bytes come from: a path, bytes or an open file, compressed or not, read so that no claim of a file is believed."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import struct
+import zlib
+from pathlib import Path
+from typing import IO, Any, Union
+
+from ..._core import FormatError
+
+File = Union[str, "os.PathLike[str]", bytes, IO[bytes]]
+
+# One byte of deflate never becomes more than this many: what claims more is damaged, whatever it claims.
+DEFLATE_RATIO = 1032
+
+
+def read_bytes(file: File) -> bytes:
+    """All bytes of a path, of an open binary file, or the bytes themselves."""
+    if isinstance(file, (bytes, bytearray, memoryview)):
+        return bytes(file)
+    if isinstance(file, (str, os.PathLike)):
+        return Path(file).read_bytes()
+    data = file.read()
+    if not isinstance(data, bytes):
+        raise TypeError(f"expected a file opened in binary mode: got one whose read() gives {type(data).__name__}")
+    return data
+
+
+def name_of(file: Any) -> str:
+    """How a message names a file."""
+    return os.fspath(file) if isinstance(file, (str, os.PathLike)) else str(getattr(file, "name", "<bytes>"))
+
+
+def is_gzip(data: bytes) -> bool:
+    return data[:2] == b"\x1f\x8b"
+
+
+def gunzip(data: bytes, format: str, limit: int | None = None) -> bytes:
+    """The content of gzip data. With a limit, reading stops one byte behind it."""
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
+            return stream.read() if limit is None else stream.read(limit + 1)
+    except (OSError, EOFError, zlib.error, struct.error) as error:
+        raise FormatError(f"[{format}] the gzip data is damaged: {error}") from None
+
+
+def read_text(file: File, format: str, encoding: str = "utf-8") -> str:
+    """The text of a file, which may be gzip; a byte-order mark is dropped."""
+    data = read_bytes(file)
+    if is_gzip(data):
+        data = gunzip(data, format)
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise FormatError(
+            f"[{format}] {name_of(file)} is not {encoding}: byte 0x{data[error.start]:02x} at {error.start} (pass encoding=...)"
+        ) from None
+    return text.removeprefix("\ufeff")
+
+
+class ByteReader:
+    """A place in bytes. Whatever is taken is there, or FormatError says what is missing."""
+
+    def __init__(self, data: bytes | memoryview, format: str) -> None:
+        self.data = memoryview(data)
+        self.format = format
+        self.at = 0
+
+    @property
+    def left(self) -> int:
+        return len(self.data) - self.at
+
+    def fail(self, message: str) -> FormatError:
+        return FormatError(f"[{self.format}] {message}")
+
+    def take(self, count: int, what: str = "the data") -> memoryview:
+        if count < 0 or count > self.left:
+            raise self.fail(f"the file ends inside {what}: {count} bytes are wanted at {self.at}, {self.left} are left")
+        part = self.data[self.at : self.at + count]
+        self.at += count
+        return part
+
+    def unpack(self, layout: str, what: str = "the data") -> tuple[Any, ...]:
+        return struct.unpack(layout, self.take(struct.calcsize(layout), what))

@@ -1,0 +1,256 @@
+"""CSV and TSV: tables whose columns have a type."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..._core import Tensor
+from ...tensor import from_numpy
+from ..dataset import Dataset
+from .source import File, FormatError, name_of, read_text
+
+MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
+_TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+
+
+class Table:
+    """Named columns of one length: int64, float64 (missing values are nan), bool, or objects (str, missing values are None)."""
+
+    def __init__(self, columns: Mapping[str, np.ndarray]) -> None:
+        self._columns = dict(columns)
+        if len({len(column) for column in self._columns.values()}) > 1:
+            raise ValueError("[table] the columns differ in length")
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self._columns)
+
+    def __len__(self) -> int:
+        return len(next(iter(self._columns.values()), ()))
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self._columns:
+            raise KeyError(f"[table] no column {name!r}: there are {', '.join(map(repr, self.columns))}")
+        return self._columns[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns
+
+    def row(self, index: int) -> dict[str, Any]:
+        """One row by name of column, with Python's own numbers."""
+        return {name: _plain(column[index]) for name, column in self._columns.items()}
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return (self.row(i) for i in range(len(self)))
+
+    def numpy(self, columns: Sequence[str] | None = None, dtype: Any = np.float32) -> np.ndarray:
+        """Columns of numbers as one matrix (rows, columns); all that are numbers unless some are named."""
+        names = [name for name in self.columns if self[name].dtype != object] if columns is None else list(columns)
+        for name in names:
+            if self[name].dtype == object:
+                raise ValueError(f"[table] the column {name!r} is text: encode it with codes({name!r}), or leave it out")
+        return np.stack([self[name].astype(dtype) for name in names], axis=1) if names else np.zeros((len(self), 0), dtype)
+
+    def tensor(self, columns: Sequence[str] | None = None, dtype: Any = np.float32) -> Tensor:
+        """The same as a tensor."""
+        return from_numpy(self.numpy(columns, dtype))
+
+    def codes(self, name: str) -> tuple[np.ndarray, list[Any]]:
+        """A column as numbers of categories, and the categories in order; -1 stands for missing values."""
+        column = self[name]
+        present = [value for value in column.tolist() if value is not None and value == value]
+        categories = sorted(set(present))
+        number = {value: i for i, value in enumerate(categories)}
+        return np.array([number.get(value, -1) for value in column.tolist()], np.int64), categories
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(f"{name}: {'str' if column.dtype == object else column.dtype}" for name, column in self._columns.items())
+        return f"Table({len(self)} rows; {kinds})"
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def read_csv(
+    file: File,
+    *,
+    delimiter: str | None = None,
+    header: bool = True,
+    names: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    dtypes: Mapping[str, type] | None = None,
+    missing: Sequence[str] = MISSING,
+    quote: str = '"',
+    skip: int = 0,
+    encoding: str = "utf-8",
+) -> Table:
+    """The table of a CSV file, which may be gzip. A file named .tsv has tabs, another commas, unless `delimiter` says otherwise.
+
+    `header` says whether the first line (after `skip` others) has the names of the columns; without one they are given by
+    `names`, or are "0", "1", ... `columns` chooses some. The type of a column is what all its values can be: int, float,
+    bool, else str; `dtypes` gives it where that is not wanted. A value of `missing` is nan or None.
+
+    >>> read_csv(b"name,age\\nAda,36\\nAlan,\\n")
+    Table(2 rows; name: str, age: float64)
+    """
+    text = read_text(file, "csv", encoding)
+    if delimiter is None:
+        delimiter = "\t" if name_of(file).removesuffix(".gz").endswith((".tsv", ".tab")) else ","
+    rows = _rows(text, delimiter, quote)
+    del rows[:skip]
+    if header and not rows:
+        raise FormatError(f"[csv] {name_of(file)} has no line with the names of the columns")
+    width = len(rows[0][1]) if rows else len(names or ())
+    found = rows.pop(0)[1] if header else [str(i) for i in range(width)]
+    labels = list(names) if names is not None else found
+    if len(labels) != width:
+        raise ValueError(f"[csv] {len(labels)} names are given for {width} columns")
+    if len(set(labels)) != len(labels):
+        twice = next(name for name in labels if labels.count(name) > 1)
+        raise FormatError(f"[csv] two columns are called {twice!r} (give others with names=[...])")
+    for line, row in rows:
+        if len(row) != width:
+            raise FormatError(f"[csv] line {line} has {len(row)} fields: expected {width}")
+    chosen = labels if columns is None else list(columns)
+    for name in (*chosen, *(dtypes or ())):
+        if name not in labels:
+            raise KeyError(f"[csv] no column {name!r}: there are {', '.join(map(repr, labels))}")
+    absent = frozenset(missing)
+    made = {}
+    for name in chosen:
+        at = labels.index(name)
+        values = [row[at] for _, row in rows]
+        made[name] = _typed(name, values, absent, (dtypes or {}).get(name), rows)
+    return Table(made)
+
+
+def _rows(text: str, delimiter: str, quote: str) -> list[tuple[int, list[str]]]:
+    """The fields of each line that is not empty, with the number of the line. A delimiter " " means any white space."""
+    if delimiter == " ":
+        return [(i, line.split()) for i, line in enumerate(text.splitlines(), 1) if line.strip()]
+    csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quotechar=quote, strict=True)
+    rows = []
+    try:
+        for row in reader:
+            if row:
+                rows.append((reader.line_num, row))
+    except csv.Error as error:
+        raise FormatError(f"[csv] line {reader.line_num}: {error}") from None
+    return rows
+
+
+def _typed(name: str, values: list[str], missing: frozenset[str], dtype: type | None, rows: list[tuple[int, list[str]]]) -> np.ndarray:
+    if dtype is not None:
+        kinds = [(dtype, _CONVERTERS.get(dtype))]
+        if kinds[0][1] is None:
+            raise TypeError(f"[csv] a column may be int, float, bool or str: got {dtype!r} for {name!r}")
+    else:
+        kinds = [(int, _whole), (float, _real), (bool, _truth)]
+    present = [value for value in values if value not in missing]
+    for kind, convert in kinds:
+        try:
+            if present or dtype is not None:
+                return _column(kind, convert, values, missing)
+        except (ValueError, OverflowError):
+            if dtype is not None:
+                bad = next(i for i, value in enumerate(values) if value not in missing and not _fits(convert, value))
+                raise FormatError(f"[csv] line {rows[bad][0]}: {values[bad][:40]!r} in column {name!r} is no {kind.__name__}") from None
+    return _column(str, str, values, missing)
+
+
+def _column(kind: type, convert: Any, values: list[str], missing: frozenset[str]) -> np.ndarray:
+    gaps = any(value in missing for value in values)
+    if kind is int and not gaps:
+        return np.array([convert(value) for value in values], np.int64)
+    if kind in (int, float):
+        return np.array([np.nan if value in missing else convert(value) for value in values], np.float64)
+    if kind is bool and not gaps:
+        return np.array([convert(value) for value in values], bool)
+    column = np.empty(len(values), object)
+    column[:] = [None if value in missing else convert(value) for value in values]
+    return column
+
+
+def _whole(text: str) -> int:
+    if "_" in text:  # Python reads 1_000 as a number, other programs do not
+        raise ValueError(text)
+    return int(text)
+
+
+def _real(text: str) -> float:
+    if "_" in text:
+        raise ValueError(text)
+    return float(text)
+
+
+def _truth(text: str) -> bool:
+    if text not in _TRUTH:
+        raise ValueError(text)
+    return _TRUTH[text]
+
+
+_CONVERTERS: dict[type, Callable[[str], Any]] = {int: _whole, float: _real, bool: _truth, str: str}
+
+
+def _fits(convert: Any, value: str) -> bool:
+    try:
+        convert(value)
+    except (ValueError, OverflowError):
+        return False
+    return True
+
+
+class TableDataset(Dataset[Any]):
+    """The rows of a table: dicts, or (features, target) as tensors where `target` is named.
+
+    `features` are the columns of numbers beside the target unless some are named; a target of text becomes the number of
+    its category, in `classes`.
+    """
+
+    def __init__(
+        self, table: Table, target: str | None = None, features: Sequence[str] | None = None, transform: Callable[[Any], Any] | None = None
+    ) -> None:
+        self.table, self.transform = table, transform
+        self.classes: list[Any] = []
+        self._features = self._targets = None
+        if target is None:
+            return
+        chosen = [name for name in table.columns if name != target and table[name].dtype != object] if features is None else list(features)
+        self.features = chosen
+        self._features = table.tensor(chosen)
+        column = table[target]
+        if column.dtype == object:
+            column, self.classes = table.codes(target)
+        self._targets = from_numpy(column.astype(np.float32) if column.dtype.kind == "f" else column.astype(np.int64))
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __getitem__(self, index: int) -> Any:
+        if self._features is None or self._targets is None:
+            item: Any = self.table.row(index)
+        else:
+            item = self._features[index], self._targets[index]
+        return item if self.transform is None else self.transform(item)
+
+
+class CSVDataset(TableDataset):
+    """The rows of a CSV file: arguments of `read_csv`, and `target`, `features` and `transform` as for TableDataset."""
+
+    def __init__(
+        self,
+        file: File,
+        target: str | None = None,
+        features: Sequence[str] | None = None,
+        transform: Callable[[Any], Any] | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(read_csv(file, **options), target, features, transform)

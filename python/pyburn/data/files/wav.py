@@ -1,0 +1,125 @@
+"""WAV: sound as PCM of 8 to 32 bits or as floats."""
+
+from __future__ import annotations
+
+import os
+import struct
+from typing import Any
+
+import numpy as np
+
+from .source import ByteReader, File, read_bytes
+
+_PCM, _FLOAT, _EXTENSIBLE = 1, 3, 0xFFFE
+_SUBFORMAT_TAIL = bytes.fromhex("000000001000800000aa00389b71")
+
+
+def read_wav(file: File, normalize: bool = True, start: int = 0, frames: int = -1) -> tuple[np.ndarray, int]:
+    """The samples (channels, frames) and how many frames a second has.
+
+    Normalised samples are float32 between -1 and 1, whatever the file holds; otherwise integers keep their width
+    (24 bits come as int32, 8 bits as uint8). `start` and `frames` choose a part; the rest is not converted.
+    """
+    reader = ByteReader(read_bytes(file), "wav")
+    riff, _, wave = reader.unpack("<4sI4s", "the RIFF header")
+    if riff != b"RIFF" or wave != b"WAVE":
+        raise reader.fail("not a WAV file: it does not begin with RIFF....WAVE")
+    layout: tuple[str, int, int] | None = None
+    while reader.left >= 8:
+        kind, size = reader.unpack("<4sI")
+        if kind == b"fmt ":
+            layout = _layout(ByteReader(reader.take(size, "the format"), "wav"))
+        elif kind == b"data":
+            if layout is None:
+                raise reader.fail("the samples come before their format")
+            # A file that is written as a stream claims 0 or 0xFFFFFFFF bytes: all that is left.
+            body = reader.take(reader.left if size in (0, 0xFFFFFFFF) else size, "the samples")
+            return _samples(reader, body, layout, normalize, start, frames)
+        else:
+            reader.take(size, f"the part {bytes(kind)!r}")
+        if size % 2 and reader.left:
+            reader.take(1)
+    raise reader.fail("the file has no samples")
+
+
+def _layout(part: ByteReader) -> tuple[str, int, int]:
+    code, channels, rate, _, block, bits = part.unpack("<HHIIHH", "the format")
+    if code == _EXTENSIBLE:
+        _, valid, _, code = part.unpack("<HHIH", "the extensible format")
+        if bytes(part.take(14, "the extensible format")) != _SUBFORMAT_TAIL or valid > bits:
+            raise part.fail("the extensible format is not one of samples")
+    kinds = {(_PCM, 8): "u1", (_PCM, 16): "<i2", (_PCM, 24): "i3", (_PCM, 32): "<i4", (_FLOAT, 32): "<f4", (_FLOAT, 64): "<f8"}
+    if (code, bits) not in kinds:
+        raise part.fail(f"samples of format {code} with {bits} bits are not supported: PCM of 8, 16, 24, 32 bits, floats of 32, 64")
+    if channels == 0 or rate == 0 or block != channels * bits // 8:
+        raise part.fail(f"{channels} channels of {bits} bits at {rate} Hz do not fit frames of {block} bytes")
+    return kinds[code, bits], channels, rate
+
+
+def _samples(
+    reader: ByteReader, body: memoryview, layout: tuple[str, int, int], normalize: bool, start: int, frames: int
+) -> tuple[np.ndarray, int]:
+    kind, channels, rate = layout
+    width = int(kind[-1])
+    count = len(body) // (width * channels)
+    if start < 0 or start > count:
+        raise ValueError(f"[wav] start must be between 0 and the number of frames, {count}: got {start}")
+    stop = count if frames < 0 else min(count, start + frames)
+    body = body[start * width * channels : stop * width * channels]
+    if kind == "i3":
+        parts = np.frombuffer(body, np.uint8).reshape(-1, 3)
+        wide = np.zeros((len(parts), 4), np.uint8)
+        wide[:, 1:] = parts
+        values: np.ndarray = wide.reshape(-1).view("<i4").astype(np.int32) >> 8
+    else:
+        values = np.frombuffer(body, kind).astype(np.dtype(kind).newbyteorder("="))
+    values = np.ascontiguousarray(values.reshape(-1, channels).T)
+    if normalize and kind == "u1":
+        values = (values.astype(np.float32) - 128) / 128
+    elif normalize:
+        scale = {"<i2": 2.0**15, "i3": 2.0**23, "<i4": 2.0**31}.get(kind)
+        values = values.astype(np.float32) if scale is None else (values / scale).astype(np.float32)
+    return values, rate
+
+
+def write_wav(file: str | os.PathLike[str], samples: Any, rate: int, bits: int | None = None) -> None:
+    """Writes samples (channels, frames), or (frames,): floats as float32, or as PCM of `bits`; integers with their own width.
+
+    Floats that become PCM are clipped at -1 and 1.
+    """
+    values = np.asarray(samples)
+    if values.ndim == 1:
+        values = values[None]
+    if values.ndim != 2 or not 0 < values.shape[0] < 2**16:
+        raise ValueError(f"[wav] expected samples (channels, frames): got shape {values.shape}")
+    if not 0 < rate < 2**32:
+        raise ValueError(f"[wav] rate must be positive: got {rate}")
+    values, code, bits = _encodable(values, bits)
+    channels, width = values.shape[0], bits // 8
+    interleaved = np.ascontiguousarray(values.T)
+    if bits == 24:
+        body = interleaved.astype("<i4").view(np.uint8).reshape(-1, 4)[:, :3].tobytes()
+    else:
+        body = interleaved.astype(interleaved.dtype.newbyteorder("<")).tobytes()
+    if len(body) + 64 >= 2**32:
+        raise ValueError(f"[wav] a file holds less than 4 GiB: got {len(body)} bytes")
+    head = struct.pack("<HHIIHH", code, channels, rate, rate * channels * width, channels * width, bits)
+    padding = b"\0" * (len(body) % 2)
+    with open(file, "wb") as out:
+        out.write(struct.pack("<4sI4s4sI", b"RIFF", 4 + 8 + len(head) + 8 + len(body) + len(padding), b"WAVE", b"fmt ", len(head)) + head)
+        out.write(struct.pack("<4sI", b"data", len(body)) + body + padding)
+
+
+def _encodable(values: np.ndarray, bits: int | None) -> tuple[np.ndarray, int, int]:
+    if bits not in (None, 8, 16, 24, 32):
+        raise ValueError(f"[wav] bits must be 8, 16, 24 or 32: got {bits}")
+    if values.dtype.kind == "f":
+        if bits is None:
+            return values.astype(np.float64 if values.dtype == np.float64 else np.float32), _FLOAT, 64 if values.dtype == np.float64 else 32
+        top = 2.0 ** (bits - 1)
+        whole = np.clip(np.rint(values.astype(np.float64) * top), -top, top - 1)
+        return (whole + 128).astype(np.uint8) if bits == 8 else whole.astype(np.int16 if bits == 16 else np.int32), _PCM, bits
+    own = {"uint8": 8, "int16": 16, "int32": 32}.get(values.dtype.name)
+    if own is None or (bits is not None and bits != own and not (bits == 24 and own == 32)):
+        raise ValueError(f"[wav] samples of {values.dtype} cannot be written with {bits or 'their'} bits")
+    return values, _PCM, bits or own

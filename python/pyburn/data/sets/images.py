@@ -1,0 +1,279 @@
+"""Sets of images: MNIST, Fashion-MNIST, CIFAR-10, membranes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ...tensor import from_numpy
+from ..dataset import Dataset
+from ..files import FormatError, read_idx, read_pickled_arrays
+from ..unpack import unpack_members
+from .membrane_files import COMMIT, GIT_NAMES, REPOSITORY
+from .place import Files, Resource, raw_github, search_places
+
+
+class ImageSet(Dataset[tuple[Any, Any]]):
+    """Images and their classes: `data`, `targets`, `classes`, `class_to_idx` as in torchvision, items (image, class).
+
+    A transform gets an image of Pillow, as in torchvision. Without one an image is a tensor of bytes (channels, height, width),
+    of which a loader can make batches.
+    """
+
+    classes: list[str]
+    data: Any
+    targets: Any
+
+    def __init__(self, transform: Callable[[Any], Any] | None, target_transform: Callable[[Any], Any] | None) -> None:
+        self.transform, self.target_transform = transform, target_transform
+
+    @property
+    def class_to_idx(self) -> dict[str, int]:
+        """The number of each class."""
+        return {name: i for i, name in enumerate(self.classes)}
+
+    def pixels(self, index: int) -> np.ndarray:
+        """One image as bytes (height, width) or (height, width, channels)."""
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        at = range(len(self))[index]
+        pixels = self.pixels(at)
+        target: Any = int(self.targets[at])
+        if self.transform is not None:
+            image = self.transform(_pillow().fromarray(pixels))
+        else:
+            image = from_numpy(np.ascontiguousarray(np.atleast_3d(pixels).transpose(2, 0, 1)))
+        if self.target_transform is not None:
+            target = self.target_transform(target)
+        return image, target
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} images, {len(self.classes)} classes)"
+
+
+def _idx_files(name: str, folders: tuple[str, ...], mirrors: tuple[str, ...], checksums: dict[str, str], train: bool) -> Files:
+    kinds = [f"{'train' if train else 't10k'}-{part}" for part in ("images-idx3-ubyte", "labels-idx1-ubyte")]
+    resources = tuple(
+        Resource(f"{kind}.gz", tuple(f"{mirror}/{kind}.gz" for mirror in mirrors), f"sha256:{checksums[kind]}") for kind in kinds
+    )
+    return Files(name, tuple((kind, f"{kind}.gz") for kind in kinds), folders, resources)
+
+
+class MNIST(ImageSet):
+    """Handwritten digits, 28 x 28: 60,000 to train, 10,000 to test. `data` (n, 28, 28) uint8, `targets` (n,) int64.
+
+    The files are looked for in `root` (also in root/MNIST/raw, where torchvision puts them); without a root in the folder
+    of the environment variable PYBURN_DATA, then in the cache, and are downloaded to there.
+    """
+
+    classes = ["0 - zero", "1 - one", "2 - two", "3 - three", "4 - four", "5 - five", "6 - six", "7 - seven", "8 - eight", "9 - nine"]
+    folders: tuple[str, ...] = ("MNIST/raw", "mnist", "MNIST")
+    # The second of the mirrors in torchvision/datasets/mnist.py (the first answers no more).
+    mirrors: tuple[str, ...] = ("https://ossci-datasets.s3.amazonaws.com/mnist",)
+    # pytorch/vision, commit 1ec2509, torchvision/prototype/datasets/_builtin/mnist.py.
+    checksums = {
+        "train-images-idx3-ubyte": "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+        "train-labels-idx1-ubyte": "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+        "t10k-images-idx3-ubyte": "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+        "t10k-labels-idx1-ubyte": "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+    }
+    packaged: tuple[Path, ...] = ()
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] | None = None,
+        train: bool = True,
+        transform: Callable[[Any], Any] | None = None,
+        target_transform: Callable[[Any], Any] | None = None,
+        download: bool = True,
+    ) -> None:
+        super().__init__(transform, target_transform)
+        self.train = train
+        files = _idx_files(type(self).__name__, self.folders, self.mirrors, self.checksums, train)
+        images, labels = (read_idx(path) for path in files.locate(root, download, self.packaged if root is None else ()))
+        if images.ndim != 3 or labels.ndim != 1 or len(images) != len(labels) or images.dtype != np.uint8 or labels.dtype != np.uint8:
+            raise FormatError(f"[{type(self).__name__}] {images.shape} images and {labels.shape} labels do not fit together")
+        self.data, self.targets = from_numpy(images), from_numpy(labels.astype(np.int64))
+
+    def pixels(self, index: int) -> np.ndarray:
+        return self.data[index].numpy()
+
+
+class FashionMNIST(MNIST):
+    """Pictures of clothes in the form of MNIST. Debian's package dataset-fashion-mnist is used where it is installed."""
+
+    classes = ["T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"]
+    folders = ("FashionMNIST/raw", "fashion_mnist", "fashion-mnist", "FashionMNIST")
+    # torchvision/datasets/mnist.py.
+    mirrors = ("http://fashion-mnist.s3-website.eu-central-1.amazonaws.com",)
+    # pytorch/vision, commit 1ec2509, torchvision/prototype/datasets/_builtin/mnist.py.
+    checksums = {
+        "train-images-idx3-ubyte": "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
+        "train-labels-idx1-ubyte": "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
+        "t10k-images-idx3-ubyte": "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
+        "t10k-labels-idx1-ubyte": "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5",
+    }
+    packaged = (Path("/usr/share/datasets/fashion-mnist"),)
+
+
+_BATCHES = [f"data_batch_{i}" for i in range(1, 6)]
+
+
+def _unpack_cifar(folder: Path) -> None:
+    members = {f"cifar-10-batches-py/{name}": name for name in (*_BATCHES, "test_batch")}
+    unpack_members(folder / "cifar-10-python.tar.gz", folder, members, largest=64 << 20)
+
+
+class CIFAR10(ImageSet):
+    """Small colour pictures of ten classes, 32 x 32: 50,000 to train, 10,000 to test. `data` (n, 32, 32, 3) uint8, `targets` a list.
+
+    Besides the original files a folder a class of pictures (train/cat/0001.jpg) is read, for which Pillow is needed.
+    """
+
+    classes = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] | None = None,
+        train: bool = True,
+        transform: Callable[[Any], Any] | None = None,
+        target_transform: Callable[[Any], Any] | None = None,
+        download: bool = True,
+    ) -> None:
+        super().__init__(transform, target_transform)
+        self.train = train
+        pictures = self._pictures(root)
+        if pictures is not None:
+            self.data, self.targets = self._from_pictures(pictures)
+            return
+        files = Files(
+            "CIFAR10",
+            tuple((name,) for name in (_BATCHES if train else ["test_batch"])),
+            ("cifar-10-batches-py", "CIFAR10/cifar-10-batches-py"),
+            # keras-team/keras, commit 7e4b17c, keras/src/datasets/cifar10.py: address and checksum.
+            (
+                Resource(
+                    "cifar-10-python.tar.gz",
+                    ("https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz",),
+                    "sha256:6d958be074577803d12ecdefd02955f39262c83c16fe9348329d7fe0b5c001ce",
+                ),
+            ),
+            unpack=_unpack_cifar,
+        )
+        parts, self.targets = [], []
+        for path in files.locate(root, download):
+            pixels, labels = self._batch(path)
+            parts.append(pixels)
+            self.targets.extend(labels)
+        self.data = np.ascontiguousarray(np.concatenate(parts).reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1))
+
+    def pixels(self, index: int) -> np.ndarray:
+        return self.data[index]
+
+    def _pictures(self, root: str | os.PathLike[str] | None) -> Path | None:
+        part = "train" if self.train else "test"
+        for place in search_places(root):
+            for folder in (place, place / "cifar10_folder", place / "CIFAR10"):
+                if all((folder / part / name).is_dir() for name in self.classes):
+                    return folder / part
+        return None
+
+    def _from_pictures(self, folder: Path) -> tuple[np.ndarray, list[int]]:
+        pixels, targets = [], []
+        for label, name in enumerate(self.classes):
+            for path in sorted((folder / name).iterdir()):
+                picture = read_picture(path, "RGB")
+                if picture.shape != (32, 32, 3):
+                    raise FormatError(f"[CIFAR10] {path.name} has the shape {picture.shape}: expected (32, 32, 3)")
+                pixels.append(picture)
+                targets.append(label)
+        return np.stack(pixels) if pixels else np.zeros((0, 32, 32, 3), np.uint8), targets
+
+    @staticmethod
+    def _batch(path: Path) -> tuple[np.ndarray, list[int]]:
+        content = read_pickled_arrays(path)
+        pixels = content.get("data") if isinstance(content, dict) else None
+        labels = content.get("labels") if isinstance(content, dict) else None
+        if (
+            not isinstance(pixels, np.ndarray)
+            or not isinstance(labels, list)
+            or pixels.shape != (len(labels), 3072)
+            or pixels.dtype != np.uint8
+        ):
+            raise FormatError(f"[CIFAR10] {path.name} does not hold images and labels")
+        if not all(isinstance(label, int) and 0 <= label < 10 for label in labels):
+            raise FormatError(f"[CIFAR10] {path.name} has a label that is no class")
+        return pixels, labels
+
+
+def _pillow() -> ModuleType:
+    try:
+        import PIL.Image
+    except ImportError:
+        raise ImportError("images are read and transformed with Pillow: pip install pyburn[vision]") from None
+    return PIL.Image
+
+
+def read_picture(path: Path, mode: str) -> np.ndarray:
+    """The pixels of a picture, through Pillow."""
+    library = _pillow()
+    try:
+        with library.open(path) as picture:
+            return np.array(picture.convert(mode))
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, SyntaxError, library.DecompressionBombError) as error:  # an unknown format is an OSError, too
+        raise FormatError(f"[picture] {path.name}: {error}") from None
+
+
+class Membrane(Dataset[tuple[Any, Any]]):
+    """Electron microscopy of nerve cells (ISBI 2012): 30 images 512 x 512 and where membranes are not (1) or are (0).
+
+    Items are (image, mask), both (1, 512, 512) uint8. The set has no part to test with known masks: `train=True` gives the
+    first 24 images, `train=False` the last 6, `train=None` all.
+    """
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] | None = None,
+        train: bool | None = True,
+        transform: Callable[[Any], Any] | None = None,
+        target_transform: Callable[[Any], Any] | None = None,
+        download: bool = True,
+    ) -> None:
+        self.transform, self.target_transform = transform, target_transform
+        files = Files(
+            "Membrane",
+            tuple((name,) for name in GIT_NAMES),
+            ("membrane/train", "Membrane"),
+            tuple(
+                Resource(name, raw_github(REPOSITORY, COMMIT, f"data/membrane/train/{name}"), f"git:{git}")
+                for name, git in GIT_NAMES.items()
+            ),
+        )
+        paths = files.locate(root, download)
+        images, masks = paths[:30], paths[30:]
+        kept = range(30) if train is None else range(24) if train else range(24, 30)
+        self._pairs = [(images[i], masks[i]) for i in kept]
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        picture, mask = self._pairs[index]
+        image: Any = from_numpy(read_picture(picture, "L")[None])
+        target: Any = from_numpy((read_picture(mask, "L")[None] > 127).astype(np.uint8))
+        if self.transform is not None:
+            image = self.transform(image)
+        if self.target_transform is not None:
+            target = self.target_transform(target)
+        return image, target

@@ -1,0 +1,153 @@
+"""Small sets of tables: California housing, diabetes, digits, breast cancer. Items are (features, target) as tensors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...tensor import from_numpy
+from ..dataset import Dataset
+from ..files import FormatError, Table, read_csv
+from .place import Files, Resource, raw_github
+
+_SKLEARN = "scikit-learn/scikit-learn", "be5a8a8bd493747a5d52c7700dc0f1d47b645be6"
+
+
+class TableSet(Dataset[tuple[Any, Any]]):
+    """Rows of numbers: `data` (rows, features) float32, `targets`, `feature_names`.
+
+    These sets have no parts of their own: every fifth row is for testing, the others for training; `train=None` gives all.
+    """
+
+    feature_names: list[str]
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] | None = None,
+        train: bool | None = None,
+        transform: Callable[[Any], Any] | None = None,
+        target_transform: Callable[[Any], Any] | None = None,
+        download: bool = True,
+    ) -> None:
+        self.transform, self.target_transform = transform, target_transform
+        features, targets = self._load(root, download)
+        if len(features) != len(targets):
+            raise FormatError(f"[{type(self).__name__}] {len(features)} rows and {len(targets)} targets do not fit together")
+        if train is not None:
+            kept = (np.arange(len(features)) % 5 != 4) == train
+            features, targets = features[kept], targets[kept]
+        self.data, self.targets = from_numpy(np.ascontiguousarray(features, np.float32)), from_numpy(np.ascontiguousarray(targets))
+
+    def _load(self, root: str | os.PathLike[str] | None, download: bool) -> tuple[np.ndarray, np.ndarray]:
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return self.data.shape[0]
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        at = range(len(self))[index]
+        features: Any = self.data[at]
+        target: Any = self.targets[at]
+        if self.transform is not None:
+            features = self.transform(features)
+        if self.target_transform is not None:
+            target = self.target_transform(target)
+        return features, target
+
+
+def _sklearn_file(set_name: str, **checksums: str) -> Files:
+    """Files of scikit-learn's folder sklearn/datasets/data at a commit; git names their contents as the repository lists them."""
+    names = {name.replace("__", "."): checksum for name, checksum in checksums.items()}
+    resources = tuple(Resource(n, raw_github(*_SKLEARN, f"sklearn/datasets/data/{n}"), f"sha256:{c}") for n, c in names.items())
+    return Files(set_name, tuple((name,) for name in names), ("tabular", "sklearn"), resources)
+
+
+class CaliforniaHousing(TableSet):
+    """House prices of 20,640 districts in California, 1990: eight numbers each, and the median value in 100,000 dollars.
+
+    The features are those of scikit-learn. The 207 districts without a number of bedrooms get the median of the others;
+    `table` is the file as it is.
+    """
+
+    feature_names = ["MedInc", "HouseAge", "AveRooms", "AveBedrms", "Population", "AveOccup", "Latitude", "Longitude"]
+    table: Table
+
+    def _load(self, root: str | os.PathLike[str] | None, download: bool) -> tuple[np.ndarray, np.ndarray]:
+        # ageron/handson-ml2 at the commit below; git names the content d5e3fa2.
+        urls = raw_github("ageron/handson-ml2", "1e2115277b50f6c584cd668fa30e3af309a5b136", "datasets/housing/housing.csv")
+        checksum = "sha256:8a3727f4cf54ac1a327f69b1d5b4db54c5834ea81c6e4efc0d163300022a685e"
+        files = Files("CaliforniaHousing", (("housing.csv",),), ("california_housing",), (Resource("housing.csv", urls, checksum),))
+        self.table = table = read_csv(files.locate(root, download)[0])
+        households = table["households"]
+        bedrooms = table["total_bedrooms"] / households
+        columns = [
+            table["median_income"],
+            table["housing_median_age"],
+            table["total_rooms"] / households,
+            np.where(np.isnan(bedrooms), np.nanmedian(bedrooms), bedrooms),
+            table["population"],
+            table["population"] / households,
+            table["latitude"],
+            table["longitude"],
+        ]
+        return np.stack(columns, axis=1), (table["median_house_value"] / 100_000).astype(np.float32)
+
+
+class Diabetes(TableSet):
+    """442 people, ten measurements each as they were taken, and how far diabetes went on in a year (Efron et al. 2004)."""
+
+    feature_names = ["age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6"]
+
+    def _load(self, root: str | os.PathLike[str] | None, download: bool) -> tuple[np.ndarray, np.ndarray]:
+        files = _sklearn_file(
+            "Diabetes",
+            diabetes_data_raw__csv__gz="7fc0ded571454b1982210d3bb43f0aca44eae01a0b8654a3b24022bdb6b38009",
+            diabetes_target__csv__gz="8e53f65eb811df43c206f3534bb3af0e5fed213bc37ed6ba36310157d6023803",
+        )
+        data, target = (read_csv(path, delimiter=" ", header=False) for path in files.locate(root, download))
+        return data.numpy(), target.numpy()[:, 0]
+
+
+class Digits(TableSet):
+    """1,797 handwritten digits of 8 x 8 pixels from 0 to 16. `data` is (rows, 64); `images` is the same as (rows, 8, 8)."""
+
+    feature_names = [f"pixel_{row}_{column}" for row in range(8) for column in range(8)]
+    classes = [str(i) for i in range(10)]
+
+    def _load(self, root: str | os.PathLike[str] | None, download: bool) -> tuple[np.ndarray, np.ndarray]:
+        files = _sklearn_file("Digits", digits__csv__gz="09f66e6debdee2cd2b5ae59e0d6abbb73fc2b0e0185d2e1957e9ebb51e23aa22")
+        rows = read_csv(files.locate(root, download)[0], header=False).numpy()
+        if rows.shape[1] != 65:
+            raise FormatError(f"[Digits] the file has {rows.shape[1]} columns: expected 65")
+        return rows[:, :64], rows[:, 64].astype(np.int64)
+
+    @property
+    def images(self) -> Any:
+        """The rows as pictures."""
+        return self.data.reshape(-1, 8, 8)
+
+
+class BreastCancer(TableSet):
+    """569 tumours, thirty measurements of their cells each, malignant (0) or benign (1) (Wisconsin diagnostic)."""
+
+    feature_names = [
+        f"{kind} {name}"
+        for kind in ("mean", "error of", "worst")
+        for name in (
+            *("radius", "texture", "perimeter", "area", "smoothness"),
+            *("compactness", "concavity", "concave points", "symmetry", "fractal dimension"),
+        )
+    ]
+    classes = ["malignant", "benign"]
+
+    def _load(self, root: str | os.PathLike[str] | None, download: bool) -> tuple[np.ndarray, np.ndarray]:
+        files = _sklearn_file("BreastCancer", breast_cancer__csv="fed3eb72d0575ef6192293f5093c6e801b1476b577d0386bf4455504522172ed")
+        path = files.locate(root, download)[0]
+        lines = path.read_bytes().split(b"\n", 1)  # the first line counts rows and columns
+        rows = read_csv(lines[-1], header=False).numpy()
+        if rows.shape[1] != 31:
+            raise FormatError(f"[BreastCancer] the file has {rows.shape[1]} columns: expected 31")
+        return rows[:, :30], rows[:, 30].astype(np.int64)

@@ -1,0 +1,136 @@
+"""Sets of texts: tinyshakespeare, AG News, movie reviews."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from ..._core import Tensor
+from ..dataset import Dataset
+from ..files import FormatError, read_csv, read_lines
+from ..files.source import read_text
+from ..text import BlockDataset, CharTokeniser, Tokeniser
+from .place import Files, Resource, raw_github
+
+
+class TinyShakespeare(Dataset[tuple[Tensor, Tensor]]):
+    """A million characters of Shakespeare. Items are blocks of numbers and the same shifted by one, for a language model.
+
+    `text` is the chosen part: the first nine tenths to train, the rest to test, everything with `train=None`. The numbers are
+    those of `tokeniser`: characters of the whole text unless another is given.
+    """
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] | None = None,
+        train: bool | None = True,
+        block: int = 128,
+        step: int | None = None,
+        tokeniser: Tokeniser | None = None,
+        download: bool = True,
+    ) -> None:
+        # karpathy/char-rnn at the commit below, data/tinyshakespeare/input.txt; git names the content 7dcb3a2.
+        urls = raw_github("karpathy/char-rnn", "6f9487a6fe5b420b7ca9afb0d7c078e37c1d1b4e", "data/tinyshakespeare/input.txt")
+        checksum = "sha256:86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"
+        files = Files("TinyShakespeare", (("input.txt",),), ("shakespeare", "tinyshakespeare"), (Resource("input.txt", urls, checksum),))
+        whole = read_text(files.locate(root, download)[0], "tinyshakespeare")
+        cut = len(whole) * 9 // 10
+        self.text = whole if train is None else whole[:cut] if train else whole[cut:]
+        self.tokeniser = CharTokeniser.train(whole) if tokeniser is None else tokeniser
+        self._blocks = BlockDataset(self.tokeniser.encode(self.text), block, step)
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def __getitem__(self, index: int) -> tuple[Tensor, Tensor]:
+        return self._blocks[index]
+
+
+class TextSet(Dataset[tuple[Any, Any]]):
+    """Texts and their classes: `texts`, `targets`, `classes`, items (text, class)."""
+
+    classes: list[str]
+
+    def __init__(
+        self,
+        texts: list[str],
+        targets: list[int],
+        transform: Callable[[Any], Any] | None,
+        target_transform: Callable[[Any], Any] | None,
+    ) -> None:
+        self.texts, self.targets = texts, targets
+        self.transform, self.target_transform = transform, target_transform
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        text: Any = self.texts[index]
+        target: Any = self.targets[index]
+        if self.transform is not None:
+            text = self.transform(text)
+        if self.target_transform is not None:
+            target = self.target_transform(target)
+        return text, target
+
+
+class AGNews(TextSet):
+    """News of four classes: 120,000 to train, 7,600 to test. A text is the title, a space and the description."""
+
+    classes = ["World", "Sports", "Business", "Sci/Tech"]
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] | None = None,
+        train: bool = True,
+        transform: Callable[[Any], Any] | None = None,
+        target_transform: Callable[[Any], Any] | None = None,
+        download: bool = True,
+    ) -> None:
+        name = "train.csv" if train else "test.csv"
+        # mhjabreel/CharCnn_Keras at the commit below; the checksums are those of torchtext/datasets/ag_news.py.
+        urls = raw_github("mhjabreel/CharCnn_Keras", "555590db4219b1243abb1918effd6a7425a2d75f", f"data/ag_news_csv/{name}")
+        checksum = "md5:b1a00f826fdfbd249f79597b59e1dc12" if train else "md5:d52ea96a97a2d943681189a97654912d"
+        files = Files("AGNews", ((name,),), ("ag_news", "ag_news_csv", "AG_NEWS"), (Resource(name, urls, checksum),))
+        table = read_csv(files.locate(root, download)[0], header=False, names=["class", "title", "description"], missing=())
+        labels = table["class"].tolist()
+        if not all(isinstance(label, int) and 1 <= label <= 4 for label in labels):
+            raise FormatError("[AGNews] a row has a class that is not 1 to 4")
+        texts = [f"{title} {description}" for title, description in zip(table["title"], table["description"])]
+        super().__init__(texts, [label - 1 for label in labels], transform, target_transform)
+
+
+class MovieReviews(TextSet):
+    """Sentences of film reviews, 5,331 that praise and 5,331 that do not (Pang and Lee 2005).
+
+    The set has no parts of its own: every tenth sentence is for testing, the others for training; `train=None` gives all.
+    """
+
+    classes = ["negative", "positive"]
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] | None = None,
+        train: bool | None = True,
+        transform: Callable[[Any], Any] | None = None,
+        target_transform: Callable[[Any], Any] | None = None,
+        download: bool = True,
+    ) -> None:
+        # dennybritz/cnn-text-classification-tf at the commit below; git names the contents c3a8694 and 16fe138.
+        repository, commit = "dennybritz/cnn-text-classification-tf", "18762b459e21d9c70e5c242f8d43fc4e6db37a0d"
+        checksums = {
+            "rt-polarity.neg": "sha256:2d11cfbc790f1cd96d78339f41ce53ced1efa83cd22d37d6788fa3fe3d17e2fd",
+            "rt-polarity.pos": "sha256:4134882974a28d0c7b5151256f0e33a6169984ee7372c279e673f1114f475d58",
+        }
+        resources = tuple(
+            Resource(name, raw_github(repository, commit, f"data/rt-polaritydata/{name}"), checksum) for name, checksum in checksums.items()
+        )
+        files = Files("MovieReviews", tuple((name,) for name in checksums), ("rt_polarity", "rt-polaritydata"), resources)
+        texts, targets = [], []
+        for label, path in enumerate(files.locate(root, download)):
+            for i, line in enumerate(read_lines(path, "latin-1")):
+                if train is None or (i % 10 != 9) == train:
+                    texts.append(line.strip())
+                    targets.append(label)
+        super().__init__(texts, targets, transform, target_transform)

@@ -1,0 +1,200 @@
+"""Byte-pair encoding over bytes, as GPT-2 has it: any text can be encoded, and decodes to itself."""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ..._core import FormatError
+from .tokenisers import Tokeniser, special_splitter, split_specials
+
+# Contractions, a space with letters, with digits, with other marks, and white space; \w without digits and _ are letters.
+PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?[^\W\d_]+| ?\d+| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+"
+
+
+class BytePairTokeniser(Tokeniser):
+    """Pieces of bytes: the 256 bytes, then what merges make of them, then the special tokens.
+
+    Training merges the pair of neighbouring pieces that is most frequent inside of words, again and again; of equally
+    frequent pairs the one with the smaller numbers, so the same text gives the same tokeniser everywhere.
+
+    >>> bpe = BytePairTokeniser.train("low lower lowest", vocab_size=260)
+    >>> bpe.decode(bpe.encode("lower, ΩΩ"))
+    'lower, ΩΩ'
+    """
+
+    kind = "byte-pairs"
+
+    def __init__(self, merges: Sequence[tuple[int, int]], specials: Sequence[str] = (), pattern: str = PATTERN) -> None:
+        self.merges = [(int(a), int(b)) for a, b in merges]
+        self.specials, self.pattern = list(specials), pattern
+        self._pieces = [bytes([i]) for i in range(256)]
+        for first, second in self.merges:
+            if not (0 <= first < len(self._pieces) and 0 <= second < len(self._pieces)):
+                raise FormatError(f"[tokeniser] a merge names the pieces {first} and {second} of {len(self._pieces)}")
+            piece = self._pieces[first] + self._pieces[second]
+            if len(piece) > 1 << 16:
+                raise FormatError("[tokeniser] a piece has more than 65536 bytes")
+            self._pieces.append(piece)
+        self._rank = {pair: i for i, pair in enumerate(self.merges)}
+        if len(self._rank) != len(self.merges) or len(set(self.specials)) != len(self.specials):
+            raise FormatError("[tokeniser] a merge or special token occurs twice")
+        self._special_number = {token: len(self._pieces) + i for i, token in enumerate(self.specials)}
+        self._split = special_splitter(self.specials)
+        self._word = re.compile(pattern)
+        self._known: dict[str, list[int]] = {}
+
+    @classmethod
+    def train(
+        cls,
+        texts: str | Iterable[str],
+        vocab_size: int = 1256,
+        specials: Sequence[str] = (),
+        min_frequency: int = 2,
+        pattern: str = PATTERN,
+    ) -> BytePairTokeniser:
+        """Merges until there are `vocab_size` numbers with the special tokens, or no pair occurs `min_frequency` times."""
+        wanted = vocab_size - 256 - len(specials)
+        if wanted < 0:
+            raise ValueError(f"[tokeniser] vocab_size must be at least {256 + len(specials)}: got {vocab_size}")
+        splitter, word = special_splitter(specials), re.compile(pattern)
+        counts: Counter[str] = Counter()
+        for text in [texts] if isinstance(texts, str) else texts:
+            for part, special in split_specials(text, splitter):
+                if not special:
+                    counts.update(word.findall(part))
+        return cls(_train(counts, wanted, max(1, min_frequency)), specials, pattern)
+
+    def encode(self, text: str) -> list[int]:
+        numbers: list[int] = []
+        for part, special in split_specials(text, self._split):
+            if special:
+                numbers.append(self._special_number[part])
+                continue
+            for word in self._word.findall(part):
+                known = self._known.get(word)
+                if known is None:
+                    known = self._merged(list(word.encode("utf-8", "surrogatepass")))
+                    if len(self._known) < 1 << 16:
+                        self._known[word] = known
+                numbers.extend(known)
+        return numbers
+
+    def _merged(self, pieces: list[int]) -> list[int]:
+        """Merges of a word in the order in which training made them; a heap keeps long words from taking long."""
+        if len(pieces) < 2:
+            return pieces
+        after = [*range(1, len(pieces)), -1]
+        before = list(range(-1, len(pieces) - 1))
+        alive = [True] * len(pieces)
+        rank = self._rank
+        heap = [(rank[pair], i) for i, pair in enumerate(zip(pieces, pieces[1:])) if pair in rank]
+        heapq.heapify(heap)
+        while heap:
+            order, at = heapq.heappop(heap)
+            right = after[at]
+            if not alive[at] or right < 0 or rank.get((pieces[at], pieces[right])) != order:
+                continue
+            pieces[at], alive[right] = 256 + order, False
+            after[at] = after[right]
+            if after[right] >= 0:
+                before[after[right]] = at
+                self._offer(heap, pieces, at, after[at])
+            if before[at] >= 0:
+                self._offer(heap, pieces, before[at], at)
+        return [piece for piece, here in zip(pieces, alive) if here]
+
+    def _offer(self, heap: list[tuple[int, int]], pieces: list[int], left: int, right: int) -> None:
+        order = self._rank.get((pieces[left], pieces[right]))
+        if order is not None:
+            heapq.heappush(heap, (order, left))
+
+    def decode_bytes(self, numbers: Iterable[int]) -> bytes:
+        """The bytes of numbers; special tokens as their text."""
+        parts = []
+        for number in map(int, numbers):
+            if not 0 <= number < len(self):
+                raise IndexError(f"[tokeniser] there are {len(self)} pieces: got the number {number}")
+            parts.append(self._pieces[number] if number < len(self._pieces) else self.specials[number - len(self._pieces)].encode())
+        return b"".join(parts)
+
+    def decode(self, numbers: Iterable[int]) -> str:
+        """The text of numbers; bytes that are no UTF-8, as at a cut, become U+FFFD."""
+        return self.decode_bytes(numbers).decode("utf-8", "replace")
+
+    def __len__(self) -> int:
+        return len(self._pieces) + len(self.specials)
+
+    def state(self) -> dict[str, Any]:
+        return {"merges": self.merges, "specials": self.specials, "pattern": self.pattern}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> BytePairTokeniser:
+        return cls([(a, b) for a, b in state["merges"]], state["specials"], state["pattern"])
+
+
+def _train(counts: Counter[str], wanted: int, min_frequency: int) -> list[tuple[int, int]]:
+    """The merges. Pairs are counted once; a merge changes only the words that it occurs in."""
+    words = [list(word.encode("utf-8", "surrogatepass")) for word in counts]
+    times = list(counts.values())
+    pairs: Counter[tuple[int, int]] = Counter()
+    where: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
+    for i, word in enumerate(words):
+        for pair in zip(word, word[1:]):
+            pairs[pair] += times[i]
+            where[pair].add(i)
+    heap = [(-count, pair) for pair, count in pairs.items()]
+    heapq.heapify(heap)
+    merges: list[tuple[int, int]] = []
+    while heap and len(merges) < wanted:
+        count, pair = heapq.heappop(heap)
+        if pairs.get(pair, 0) != -count:  # an old entry
+            if pairs.get(pair, 0) > 0 and -count > pairs[pair]:
+                heapq.heappush(heap, (-pairs[pair], pair))
+            continue
+        if -count < min_frequency:
+            break
+        new = 256 + len(merges)
+        merges.append(pair)
+        changed: set[tuple[int, int]] = set()
+        for i in where.pop(pair):
+            words[i] = _replaced(words[i], pair, new, i, times[i], pairs, where, changed)
+        pairs.pop(pair, None)
+        for other in changed:
+            if pairs.get(other, 0) > 0:
+                heapq.heappush(heap, (-pairs[other], other))
+    return merges
+
+
+def _replaced(
+    word: list[int],
+    pair: tuple[int, int],
+    new: int,
+    number: int,
+    times: int,
+    pairs: Counter[tuple[int, int]],
+    where: defaultdict[tuple[int, int], set[int]],
+    changed: set[tuple[int, int]],
+) -> list[int]:
+    made: list[int] = []
+    at = 0
+    while at < len(word):
+        if at + 1 < len(word) and (word[at], word[at + 1]) == pair:
+            made.append(new)
+            at += 2
+        else:
+            made.append(word[at])
+            at += 1
+    if len(made) == len(word):
+        return word
+    for gone in zip(word, word[1:]):
+        pairs[gone] -= times
+    for there in zip(made, made[1:]):
+        pairs[there] += times
+        where[there].add(number)
+        if new in there:
+            changed.add(there)
+    return made

@@ -1,0 +1,186 @@
+"""Text as numbers by characters and by words. All tokenisers have `encode`, `decode`, `save`, and are read by `load_tokeniser`."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ..._core import FormatError
+from .vocabulary import Vocabulary
+
+
+class Tokeniser:
+    """What turns text into numbers and back."""
+
+    kind: ClassVar[str]
+
+    def encode(self, text: str) -> list[int]:
+        """The numbers of a text."""
+        raise NotImplementedError
+
+    def decode(self, numbers: Iterable[int]) -> str:
+        """The text of numbers."""
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def vocab_size(self) -> int:
+        """How many different numbers there are."""
+        return len(self)
+
+    def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
+        """The numbers of several texts."""
+        return [self.encode(text) for text in texts]
+
+    def state(self) -> dict[str, Any]:
+        """What a file needs to hold."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Tokeniser:
+        """The tokeniser that `state` came from."""
+        raise NotImplementedError
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the tokeniser as JSON."""
+        text = json.dumps({"kind": self.kind, **self.state()}, ensure_ascii=False, indent=1)
+        Path(path).write_text(text, encoding="utf-8")
+
+
+class CharTokeniser(Tokeniser):
+    """A number a character, those of the training text in order; special tokens, which are found whole, come first.
+
+    >>> chars = CharTokeniser.train("hello")
+    >>> chars.encode("hole")
+    [1, 3, 2, 0]
+    """
+
+    kind = "char"
+
+    def __init__(self, vocabulary: Vocabulary, specials: Sequence[str] = ()) -> None:
+        self.vocabulary, self.specials = vocabulary, list(specials)
+        self._split = special_splitter(self.specials)
+
+    @classmethod
+    def train(cls, text: str | Iterable[str], specials: Sequence[str] = (), unknown: str | None = None) -> CharTokeniser:
+        """The characters of a text, or of several."""
+        seen: set[str] = set()
+        for part in [text] if isinstance(text, str) else text:
+            seen.update(part)
+        return cls(Vocabulary([*specials, *sorted(seen - set(specials))], unknown), specials)
+
+    def encode(self, text: str) -> list[int]:
+        numbers = []
+        for part, special in split_specials(text, self._split):
+            numbers.extend([self.vocabulary[part]] if special else [self.vocabulary[letter] for letter in part])
+        return numbers
+
+    def decode(self, numbers: Iterable[int]) -> str:
+        return "".join(self.vocabulary.token(int(number)) for number in numbers)
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    def state(self) -> dict[str, Any]:
+        return {"tokens": self.vocabulary.tokens, "specials": self.specials, "unknown": self.vocabulary.unknown}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> CharTokeniser:
+        return cls(Vocabulary(state["tokens"], state["unknown"]), state["specials"])
+
+
+class WordTokeniser(Tokeniser):
+    """A number a word or mark, by frequency; unknown ones have the number of `<unk>`. Decoding joins them with spaces.
+
+    >>> words = WordTokeniser.train(["the cat", "the dog"])
+    >>> words.decode(words.encode("The bird, the dog"))
+    'the <unk> <unk> the dog'
+    """
+
+    kind = "word"
+
+    def __init__(self, vocabulary: Vocabulary, specials: Sequence[str], lowercase: bool, pattern: str) -> None:
+        self.vocabulary, self.specials, self.lowercase, self.pattern = vocabulary, list(specials), lowercase, pattern
+        self._word = re.compile(pattern)
+        self._split = special_splitter(self.specials)
+
+    @classmethod
+    def train(
+        cls,
+        texts: str | Iterable[str],
+        specials: Sequence[str] = ("<pad>", "<unk>"),
+        unknown: str | None = "<unk>",
+        min_frequency: int = 1,
+        max_size: int | None = None,
+        lowercase: bool = True,
+        pattern: str = r"\w+(?:'\w+)?|[^\w\s]",
+    ) -> WordTokeniser:
+        """The words of a text, or of several; `pattern` says what a word is."""
+        word = re.compile(pattern)
+        parts = [texts] if isinstance(texts, str) else texts
+        tokens = (found for part in parts for found in word.findall(part.lower() if lowercase else part))
+        vocabulary = Vocabulary.from_tokens(tokens, specials, unknown, min_frequency, max_size)
+        return cls(vocabulary, specials, lowercase, pattern)
+
+    def words(self, text: str) -> list[str]:
+        """The words of a text before they become numbers."""
+        found: list[str] = []
+        for part, special in split_specials(text, self._split):
+            found.extend([part] if special else self._word.findall(part.lower() if self.lowercase else part))
+        return found
+
+    def encode(self, text: str) -> list[int]:
+        return [self.vocabulary[word] for word in self.words(text)]
+
+    def decode(self, numbers: Iterable[int]) -> str:
+        return " ".join(self.vocabulary.token(int(number)) for number in numbers)
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "tokens": self.vocabulary.tokens,
+            "specials": self.specials,
+            "unknown": self.vocabulary.unknown,
+            "lowercase": self.lowercase,
+            "pattern": self.pattern,
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> WordTokeniser:
+        return cls(Vocabulary(state["tokens"], state["unknown"]), state["specials"], state["lowercase"], state["pattern"])
+
+
+def special_splitter(specials: Sequence[str]) -> re.Pattern[str] | None:
+    """What finds special tokens in a text, the longest first."""
+    if not specials:
+        return None
+    return re.compile("(" + "|".join(re.escape(token) for token in sorted(specials, key=lambda token: (-len(token), token))) + ")")
+
+
+def split_specials(text: str, splitter: re.Pattern[str] | None) -> Iterable[tuple[str, bool]]:
+    """The parts of a text, and of each whether it is a special token."""
+    if splitter is None:
+        return [(text, False)] if text else []
+    return [(part, bool(i % 2)) for i, part in enumerate(splitter.split(text)) if part]
+
+
+def load_tokeniser(path: str | os.PathLike[str]) -> Tokeniser:
+    """The tokeniser that was saved to a file."""
+    from .byte_pairs import BytePairTokeniser
+
+    kinds: dict[str, type[Tokeniser]] = {kind.kind: kind for kind in (CharTokeniser, WordTokeniser, BytePairTokeniser)}
+    try:
+        state = json.loads(Path(path).read_text(encoding="utf-8"))
+        return kinds[state["kind"]].from_state(state)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, re.error) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(f"[tokeniser] {Path(path).name} holds no tokeniser: {type(error).__name__} {error}") from None

@@ -1,0 +1,62 @@
+"""Chosen files out of archives: never a path that the archive names, never more bytes than were expected."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO
+
+from .._core import FormatError
+
+
+def unpack_members(
+    archive: str | os.PathLike[str], folder: str | os.PathLike[str], members: Mapping[str, str], largest: int = 1 << 30
+) -> None:
+    """Writes members of a zip or tar file into a folder: `members` says which becomes which file there."""
+    path, into = Path(archive), Path(folder)
+    into.mkdir(parents=True, exist_ok=True)
+    try:
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as opened:
+                for member, name in members.items():
+                    with opened.open(member) as source:
+                        _write(source, into / name, largest)
+        else:
+            with tarfile.open(path) as packed:
+                left = dict(members)
+                for entry in packed:
+                    member = entry.name.removeprefix("./")
+                    stream = packed.extractfile(entry) if entry.isfile() and member in left else None
+                    if stream is not None:
+                        with stream:
+                            _write(stream, into / left.pop(member), largest)
+                if left:
+                    raise KeyError(next(iter(left)))
+    except KeyError as error:
+        raise FormatError(f"[archive] {path.name} does not contain {error}") from None
+    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        raise FormatError(f"[archive] {path.name} is damaged: {error}") from None
+
+
+def _write(source: IO[bytes], target: Path, largest: int) -> None:
+    part = target.with_name(target.name + ".part")
+    with open(part, "wb") as out:
+        shutil.copyfileobj(_Limited(source, largest, target.name), out)  # type: ignore[misc]
+    os.replace(part, target)
+
+
+class _Limited:
+    def __init__(self, source: IO[bytes], left: int, name: str) -> None:
+        self.source, self.left, self.name = source, left, name
+
+    def read(self, size: int = -1) -> bytes:
+        block = self.source.read(size)
+        self.left -= len(block)
+        if self.left < 0:
+            raise FormatError(f"[archive] {self.name} is larger than it may be")
+        return block
