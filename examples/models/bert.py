@@ -1,8 +1,8 @@
 """BERT (Devlin et al. 2018) under the parameter names of the usual checkpoints.
 
-    from bert import BertModel
-    model = BertModel.from_file("bert-base-uncased/model.safetensors").eval()
-    states, pooled = model(tokens, attention_mask)
+from bert import BertModel
+model = BertModel.from_file("bert-base-uncased/model.safetensors").eval()
+states, pooled = model(tokens, attention_mask)
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 from typing import NamedTuple
 
 import pyburn
-from pyburn import Tensor, nn
+from pyburn import Tensor, io, nn
 
 
 class BertOutput(NamedTuple):
@@ -43,9 +43,7 @@ class BertSelfAttention(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
         batch, count, width = x.shape
-        query, key, value = (
-            layer(x).view(batch, count, self.heads, -1).transpose(1, 2) for layer in (self.query, self.key, self.value)
-        )
+        query, key, value = (layer(x).view(batch, count, self.heads, -1).transpose(1, 2) for layer in (self.query, self.key, self.value))
         dropout = self.dropout if self.training else 0.0
         x = nn.functional.scaled_dot_product_attention(query, key, value, mask, dropout)
         return x.transpose(1, 2).reshape(batch, count, width)
@@ -145,7 +143,7 @@ class BertModel(nn.Module):
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> BertModel:
         """The model of a checkpoint, whose sizes are read off its tensors. What belongs to other heads in the file is left there."""
-        file = pyburn.io.open_tensors(path)
+        file = io.open_tensors(path)
         # Checkpoints of models with a head say "bert." first; those of the first release call the scales of norms gamma and beta.
         rename = {r"^bert\.": "", r"\.gamma$": ".weight", r"\.beta$": ".bias"}
         shapes = {name.removeprefix("bert."): tensor.shape for name, tensor in file.items()}
@@ -161,7 +159,7 @@ class BertModel(nn.Module):
             shapes["embeddings.position_embeddings.weight"][0],
             shapes["embeddings.token_type_embeddings.weight"][0],
         )
-        report = pyburn.io.load_into(model, file, rename=rename, strict=False)
+        report = io.load_into(model, file, rename=rename, strict=False)
         if report.missing:
             raise ValueError(f"{os.fspath(path)} is no BERT: it has no {', '.join(report.missing)}")
         return model

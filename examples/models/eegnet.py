@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 import pyburn
-from pyburn import Tensor, nn
+from pyburn import Tensor, nn, optim
 from pyburn.nn.utils.parametrize import register_parametrization
 
 
@@ -117,7 +117,7 @@ def rhythms(count: int, channels: int = 8, times: int = 256, rate: int = 128) ->
 def main() -> None:
     pyburn.manual_seed(0)
     model = EEGNet(8, 2, 256)
-    optimizer = pyburn.optim.Adam(model.parameters(), lr=5e-3)
+    optimizer = optim.Adam(model.parameters(), lr=5e-3)
     for step in range(40):
         signal, labels = rhythms(32)
         loss = nn.functional.cross_entropy(model.train()(signal), labels)

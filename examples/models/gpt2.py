@@ -12,7 +12,7 @@ import re
 import sys
 
 import pyburn
-from pyburn import Tensor, nn
+from pyburn import Tensor, io, nn
 
 
 class Conv1D(nn.Module):
@@ -55,9 +55,7 @@ class GPT2Attention(nn.Module):
 
     def forward(self, x: Tensor, cache: Cache | None = None) -> Tensor:
         batch, count, width = x.shape
-        query, key, value = (
-            part.view(batch, count, self.heads, -1).transpose(1, 2) for part in self.c_attn(x).split(width, dim=2)
-        )
+        query, key, value = (part.view(batch, count, self.heads, -1).transpose(1, 2) for part in self.c_attn(x).split(width, dim=2))
         mask = None
         if cache is not None:
             key, value = cache.extend(self.layer, key, value)
@@ -140,14 +138,14 @@ class GPT2LMHeadModel(nn.Module):
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> GPT2LMHeadModel:
         """The model of a checkpoint, whose sizes are read off its tensors. Names may lack "transformer."; masks in it are not needed."""
-        file = pyburn.io.open_tensors(path)
+        file = io.open_tensors(path)
         names = {name if re.match(r"transformer\.|lm_head\.", name) else f"transformer.{name}": name for name in file}
         vocab_size, width = file[names["transformer.wte.weight"]].shape
         positions = file[names["transformer.wpe.weight"]].shape[0]
         layers = 1 + max(int(name.split(".")[2]) for name in names if name.startswith("transformer.h."))
         model = nn.utils.skip_init(cls, vocab_size, positions, width, layers, width // 64)
         renamed = {old: new for new, old in names.items()}
-        report = pyburn.io.load_into(model, file, rename=lambda name: renamed[name], strict=False)
+        report = io.load_into(model, file, rename=lambda name: renamed[name], strict=False)
         missing = set(report.missing) - {"lm_head.weight"}
         if missing:
             raise ValueError(f"{os.fspath(path)} is no GPT-2: it has no {', '.join(sorted(missing))}")
@@ -186,8 +184,8 @@ def _choose(logits: Tensor, temperature: float, top_k: int) -> Tensor:
     if temperature <= 0:
         return logits.argmax(-1, keepdim=True)
     if top_k:
-        smallest = logits.topk(min(top_k, logits.shape[-1])).values[:, -1:]
-        logits = logits.masked_fill(logits < smallest, float("-inf"))
+        best, _ = logits.topk(min(top_k, logits.shape[-1]))
+        logits = logits.masked_fill(logits < best[:, -1:], float("-inf"))
     return pyburn.multinomial((logits / temperature).softmax(-1), 1)
 
 

@@ -8,7 +8,7 @@ trains it on the tutorial's two sentences and tags the first one.
 from __future__ import annotations
 
 import pyburn
-from pyburn import Tensor, nn
+from pyburn import Tensor, nn, optim
 
 
 class LSTMTagger(nn.Module):
@@ -29,14 +29,14 @@ class LSTMTagger(nn.Module):
 
 def main() -> None:
     sentences = [
-        ("The dog ate the apple".split(), ["DET", "NN", "V", "DET", "NN"]),
-        ("Everybody read that book".split(), ["NN", "V", "DET", "NN"]),
+        (["The", "dog", "ate", "the", "apple"], ["DET", "NN", "V", "DET", "NN"]),
+        (["Everybody", "read", "that", "book"], ["NN", "V", "DET", "NN"]),
     ]
     words = {word: k for k, word in enumerate(dict.fromkeys(word for sentence, _ in sentences for word in sentence))}
     tags = ["DET", "NN", "V"]
     pyburn.manual_seed(1)
     model = LSTMTagger(6, 6, len(words), len(tags))
-    optimizer = pyburn.optim.SGD(model.parameters(), lr=0.1)
+    optimizer = optim.SGD(model.parameters(), lr=0.1)
     for _ in range(300):
         for sentence, named in sentences:
             scores = model(pyburn.tensor([words[word] for word in sentence]))

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import pyburn
-from pyburn import Tensor, nn
+from pyburn import Tensor, io, nn
 
 RATE, CHUNK, CONTEXT = 16000, 512, 64
 
@@ -39,7 +39,7 @@ class SileroVAD(nn.Module):
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> SileroVAD:
         model = nn.utils.skip_init(cls)
-        pyburn.io.load_into(model, path)
+        io.load_into(model, path)
         return model.eval()
 
     def forward(self, samples: Tensor, state: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
@@ -83,22 +83,22 @@ class Segments:
     min_silence: float = 0.1
     pad: float = 0.03
     step: float = CHUNK / RATE
-    now: float = 0.0
-    begun: float | None = None
-    quiet_since: float | None = None
+    chunk: int = 0
+    begun: int | None = None
+    quiet_since: int | None = None
     found: list[tuple[float, float]] = field(default_factory=list)
 
     def add(self, probability: float) -> None:
         if probability >= self.threshold:
             self.quiet_since = None
             if self.begun is None:
-                self.begun = self.now
+                self.begun = self.chunk
         elif self.begun is not None and probability < self.threshold - 0.15:
             if self.quiet_since is None:
-                self.quiet_since = self.now
-            if self.now - self.quiet_since >= self.min_silence:
-                self._end(self.quiet_since)
-        self.now += self.step
+                self.quiet_since = self.chunk
+            if (self.chunk - self.quiet_since) * self.step >= self.min_silence:
+                self._end(self.quiet_since * self.step)
+        self.chunk += 1
 
     def finish(self, duration: float) -> list[tuple[float, float]]:
         """All segments of a recording of this length."""
@@ -106,8 +106,8 @@ class Segments:
         return [(max(0.0, start - self.pad), min(duration, end + self.pad)) for start, end in self.found]
 
     def _end(self, end: float) -> None:
-        if self.begun is not None and end - self.begun >= self.min_speech:
-            self.found.append((self.begun, end))
+        if self.begun is not None and end - self.begun * self.step >= self.min_speech:
+            self.found.append((self.begun * self.step, end))
         self.begun = self.quiet_since = None
 
 

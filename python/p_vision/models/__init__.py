@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         efficientnet_v2_m,
         efficientnet_v2_s,
     )
-    from .googlenet import GoogLeNet, GoogLeNetOutputs, googlenet
+    from .inception import GoogLeNet, GoogLeNetOutputs, googlenet
     from .mobilenetv3 import MobileNetV3, mobilenet_v3_large, mobilenet_v3_small
     from .resnet import (
         ResNet,
@@ -42,30 +42,30 @@ if TYPE_CHECKING:
         wide_resnet50_2,
         wide_resnet101_2,
     )
-    from .unet import UNet, unet
+    from .u_net import UNet, unet
     from .vision_transformer import VisionTransformer, vit_b_16, vit_b_32, vit_h_14, vit_l_16, vit_l_32
 
+# No family has the name of a model: importing the file would put the module in the place of the function.
 _CLASSES = {
     "EfficientNet": "efficientnet",
-    "GoogLeNet": "googlenet",
-    "GoogLeNetOutputs": "googlenet",
+    "GoogLeNet": "inception",
+    "GoogLeNetOutputs": "inception",
     "MobileNetV3": "mobilenetv3",
     "ResNet": "resnet",
-    "UNet": "unet",
+    "UNet": "u_net",
     "VisionTransformer": "vision_transformer",
 }
 _BUILDERS = {
     **{f"efficientnet_{size}": "efficientnet" for size in (*(f"b{k}" for k in range(8)), "v2_s", "v2_m", "v2_l")},
-    "googlenet": "googlenet",
+    "googlenet": "inception",
     **{f"mobilenet_v3_{size}": "mobilenetv3" for size in ("small", "large")},
     **{f"resnet{depth}": "resnet" for depth in (18, 34, 50, 101, 152)},
-    **{name: "resnet" for name in ("resnext50_32x4d", "resnext101_32x8d", "resnext101_64x4d", "wide_resnet50_2", "wide_resnet101_2")},
-    "unet": "unet",
+    **dict.fromkeys(("resnext50_32x4d", "resnext101_32x8d", "resnext101_64x4d", "wide_resnet50_2", "wide_resnet101_2"), "resnet"),
+    "unet": "u_net",
     **{f"vit_{size}": "vision_transformer" for size in ("b_16", "b_32", "l_16", "l_32", "h_14")},
 }
-_FAMILIES = {*_BUILDERS.values()}
 
-__all__ = [*_CLASSES, *_BUILDERS, "Weights", "get_model", "get_model_builder", "list_models"]  # noqa: F822  (from __getattr__)
+__all__ = [*_CLASSES, *_BUILDERS, "Weights", "get_model", "get_model_builder", "list_models"]
 
 
 def list_models(include: str | None = None) -> list[str]:

@@ -38,7 +38,9 @@ def read_weights(weights: Weights) -> Mapping[str, pyburn.Tensor]:
     if not os.path.exists(path):
         raise FileNotFoundError(f"weights: no file {path!r}. No weights are downloaded: save a state dict of torchvision and give its path")
     if path.endswith(".safetensors"):
-        return pyburn.io.safetensors.load_file(path)
+        from pyburn.io import safetensors
+
+        return safetensors.load_file(path)
     state = pyburn.load(path)
     if not isinstance(state, Mapping):
         raise TypeError(f"weights: expected a state dict in {path!r}: got {type(state).__name__}")

@@ -80,7 +80,7 @@ class StochasticDepth(nn.Module):
         return f"p={self.p}, mode={self.mode}"
 
 
-def init_convolutions_(model: nn.Module, init_linear_: Callable[[Any], None]) -> None:
+def init_convolutions_(model: nn.Module, init_linear_: Callable[[Any], Any]) -> None:
     """The start of the mobile networks: He's for convolutions, ones and zeros for norms, and linear layers as the caller says."""
     for module in model.modules():
         if isinstance(module, nn.Conv2d):

@@ -141,9 +141,7 @@ def _configs(
             out //= 2
             inside = inside if k == len(table) - _TAIL else inside // 2  # the first one still gets what comes before the tail
         dilation = 2 if dilated and in_tail else 1
-        configs.append(
-            InvertedResidualConfig(scaled(channels), kernel, scaled(inside), scaled(out), squeeze, hardswish, stride, dilation)
-        )
+        configs.append(InvertedResidualConfig(scaled(channels), kernel, scaled(inside), scaled(out), squeeze, hardswish, stride, dilation))
         channels = out
     return configs
 

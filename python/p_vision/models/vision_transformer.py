@@ -45,7 +45,7 @@ class MLPBlock(nn.Sequential):
             for name in ("weight", "bias"):
                 if f"{prefix}{old}.{name}" in state_dict:
                     state_dict[f"{prefix}{new}.{name}"] = state_dict.pop(f"{prefix}{old}.{name}")
-        super()._load_from_state_dict(state_dict, prefix, *args)
+        super()._load_from_state_dict(state_dict, prefix, *args)  # type: ignore[misc]
 
 
 class EncoderBlock(nn.Module):
@@ -135,9 +135,7 @@ class VisionTransformer(nn.Module):
         self.conv_proj: Any = _patches(hidden_dim, patch_size) if conv_stem_configs is None else _conv_stem(conv_stem_configs, hidden_dim)
         self.class_token = nn.Parameter(pyburn.zeros(1, 1, hidden_dim))
         self.seq_length = (image_size // patch_size) ** 2 + 1
-        self.encoder = Encoder(
-            self.seq_length, num_layers, num_heads, hidden_dim, mlp_dim, dropout, attention_dropout, norm_layer
-        )
+        self.encoder = Encoder(self.seq_length, num_layers, num_heads, hidden_dim, mlp_dim, dropout, attention_dropout, norm_layer)
         self.heads = _heads(hidden_dim, representation_size, num_classes)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -193,7 +191,7 @@ def _heads(hidden_dim: int, representation_size: int | None, num_classes: int) -
 def interpolate_embeddings(
     image_size: int, patch_size: int, model_state: Mapping[str, Tensor], interpolation_mode: str = "bicubic", reset_heads: bool = False
 ) -> dict[str, Tensor]:
-    """The state of a model for pictures of another size: its positions are stretched over the new patches. `reset_heads` drops the heads."""
+    """The state for pictures of another size: its positions, stretched over the new patches. `reset_heads` drops the heads."""
     state = dict(model_state)
     positions = state["encoder.pos_embedding"]
     one, length, hidden = positions.shape
