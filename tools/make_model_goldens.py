@@ -106,7 +106,7 @@ def record(case: Any) -> dict[str, Any]:
         before = loss(model(*inputs), target, torch.nn.functional)
         before.backward()
         found["loss"] = before.item()
-        found["gradients"] = {name: p.grad.norm().item() for name, p in model.named_parameters()}
+        found["gradients"] = {name: p.grad.double().norm().item() for name, p in model.named_parameters()}
         optimizer.step()
         found["next_loss"] = loss(model(*inputs), target, torch.nn.functional).item()
     return found
