@@ -16,7 +16,7 @@ from pyburn import Tensor, io, nn
 
 class BertOutput(NamedTuple):
     last_hidden_state: Tensor  # (N, T, width)
-    pooler_output: Tensor  # (N, width): the first token's, through a linear layer and tanh
+    pooler_output: Tensor | None  # (N, width): the first token's, through a linear layer and tanh
 
 
 class BertEmbeddings(nn.Module):
@@ -128,6 +128,7 @@ class BertModel(nn.Module):
         layer_norm_eps: float = 1e-12,
         hidden_dropout_prob: float = 0.1,
         attention_probs_dropout_prob: float = 0.1,
+        add_pooling_layer: bool = True,
     ) -> None:
         super().__init__()
         width, eps, dropout = hidden_size, layer_norm_eps, hidden_dropout_prob
@@ -138,7 +139,7 @@ class BertModel(nn.Module):
                 for _ in range(num_hidden_layers)
             ]
         )
-        self.pooler = BertPooler(width)
+        self.pooler = BertPooler(width) if add_pooling_layer else None
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> BertModel:
@@ -158,6 +159,7 @@ class BertModel(nn.Module):
             shapes["encoder.layer.0.intermediate.dense.weight"][0],
             shapes["embeddings.position_embeddings.weight"][0],
             shapes["embeddings.token_type_embeddings.weight"][0],
+            add_pooling_layer="pooler.dense.weight" in shapes,
         )
         report = io.load_into(model, file, rename=rename, strict=False)
         if report.missing:
@@ -167,7 +169,7 @@ class BertModel(nn.Module):
     def forward(self, tokens: Tensor, attention_mask: Tensor | None = None, token_type_ids: Tensor | None = None) -> BertOutput:
         mask = None if attention_mask is None else attention_mask.bool()[:, None, None, :]
         states = self.encoder(self.embeddings(tokens, token_type_ids), mask)
-        return BertOutput(states, self.pooler(states))
+        return BertOutput(states, None if self.pooler is None else self.pooler(states))
 
 
 class BertForSequenceClassification(nn.Module):
@@ -175,9 +177,11 @@ class BertForSequenceClassification(nn.Module):
 
     def __init__(self, bert: BertModel, num_labels: int, dropout: float = 0.1) -> None:
         super().__init__()
+        if bert.pooler is None:
+            raise ValueError("expected a BERT with a pooling layer")
         self.bert = bert
         self.dropout = nn.Dropout(dropout)
-        self.classifier = nn.Linear(bert.pooler.dense.out_features, num_labels)
+        self.classifier = nn.Linear(bert.embeddings.word_embeddings.embedding_dim, num_labels)
 
     def forward(self, tokens: Tensor, attention_mask: Tensor | None = None, token_type_ids: Tensor | None = None) -> Tensor:
         return self.classifier(self.dropout(self.bert(tokens, attention_mask, token_type_ids).pooler_output))

@@ -293,6 +293,12 @@ def test_gpt2_and_bert_read_the_usual_files(tmp_path: Path) -> None:
     pyburn.save(old, tmp_path / "bert.bin")
     with pytest.raises(ValueError, match=r"is no BERT: it has no pooler\.dense\.bias"):
         type(bert).from_file(tmp_path / "bert.bin")
+    del old["bert.pooler.dense.weight"]
+    pyburn.save(old, tmp_path / "bert.bin")
+    headless = type(bert).from_file(tmp_path / "bert.bin")
+    assert headless(pyburn.zeros(1, 2, dtype=pyburn.int64)).pooler_output is None
+    with pytest.raises(ValueError, match="with a pooling layer"):
+        sys.modules["bert"].BertForSequenceClassification(headless, 3)
 
 
 def test_eegnet_keeps_its_filters_short() -> None:
