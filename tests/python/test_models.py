@@ -54,7 +54,7 @@ def fill(model: Any) -> None:
     with pyburn.no_grad():
         for name, tensor in model.state_dict().items():
             if name != "lm_head.weight":  # it is that of the embedding
-                tensor.copy_(pyburn.from_numpy(weight(name, tensor.shape)))
+                tensor.copy_(pyburn.from_numpy(weight(name, tensor.shape)).to(tensor.device))
 
 
 def filled(name: str) -> Any:
@@ -128,6 +128,20 @@ def test_summary(name: str) -> None:
     assert found.total_params == sum(p.numel() for p in model.parameters())
     assert found.total_mult_adds > 0
     assert model.training and len(str(found).splitlines()) > 5
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_models_run_fused_and_compiled(name: str) -> None:
+    case, recorded = CASES[name], ANSWERS[name]
+    model = filled(name).eval()
+    inputs = tuple(pyburn.from_numpy(x) for x in case.inputs)
+    compiled = pyburn.inference.compile(model, *inputs)(*inputs)
+    model.to("fusion(cpu)")
+    with pyburn.no_grad():
+        fused = model(*(x.to("fusion(cpu)") for x in inputs))
+    for output in (compiled, fused):
+        last = output if isinstance(output, pyburn.Tensor) else output[-1]
+        np.testing.assert_allclose(sampled(last.numpy()), recorded["output"], rtol=0, atol=1e-4 * recorded["scale"])
 
 
 @pytest.mark.parametrize("suffix", ["safetensors", "pt"])
