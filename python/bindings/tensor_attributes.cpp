@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "objects.h"
+#include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/ops/copy.h"
 #include "pyburn/ops/generated/axes.h"
 #include "pyburn/ops/generated/copy.h"
@@ -134,7 +135,7 @@ PyObject* copy_(PyObject* self, PyObject* source) {
     const TensorHandle &x = unwrap(self), &y = unwrap(source);
     {
       const GilRelease released(x.numel() >= (1 << 16));
-      copy_into(x, y);
+      copy_into(x, autograd::move_recorded(x.device(), y));
     }
     return Py_NewRef(self);
   } catch (...) {

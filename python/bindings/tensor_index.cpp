@@ -1,5 +1,6 @@
 // x[...] and x[...] = y. Integers, slices, None and ... give views; lists and tensors of integers or bools give copies.
 #include "objects.h"
+#include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/ops/copy.h"
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/copy.h"
@@ -174,7 +175,7 @@ int set(PyObject* self, PyObject* key, PyObject* value) {
     const Place place = locate(unwrap(self), key);
     const TensorHandle v = value_for(place.view, value);
     if (place.tensors.empty()) {
-      copy_into(place.view, v);
+      copy_into(place.view, autograd::move_recorded(place.view.device(), v));
     } else if (place.tensors.size() == 1 && is_mask(place.tensors[0].index) && v.rank() == 0) {
       fill_where(place.view, place.tensors[0], v);
     } else {

@@ -69,6 +69,17 @@ def test_moving_between_devices_is_differentiable() -> None:
         x + y
 
 
+def test_values_are_copied_from_other_devices() -> None:
+    x = pyburn.arange(3.0, device="numpy").requires_grad_()
+    y = pyburn.zeros(2, 3)
+    y[0] = x
+    y[1].copy_(x * 2)
+    assert y.device == "cpu" and y.tolist() == [[0, 1, 2], [0, 2, 4]]
+    (y * pyburn.tensor([[1.0], [10.0]])).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [21, 21, 21] and x.grad.device == "numpy"
+
+
 def test_unknown_and_unavailable_devices_are_explained() -> None:
     with pytest.raises(pyburn.DeviceError, match="ndarray.*autodiff|autodiff.*ndarray"):
         pyburn.device("nonsense")

@@ -245,6 +245,7 @@ def test_parameters_travel():
         (lambda t, g: nn.init.normal_(t, 1.0, 0.3, generator=g), 0.3),
         (lambda t, g: nn.init.trunc_normal_(t, 0.0, 1.0, -2.0, 2.0, generator=g), 0.8796),
         (lambda t, g: nn.init.trunc_normal_(t, 0.0, 2.0, -2.0, 2.0, generator=g), 1.0795),
+        (lambda t, g: nn.init.trunc_normal_(t, 0.1, 0.02, -2.0, 2.0, generator=g), 0.02),
         (lambda t, g: nn.init.xavier_uniform_(t, 2.0, generator=g), 2 * math.sqrt(2 / 500)),
         (lambda t, g: nn.init.xavier_normal_(t, generator=g), math.sqrt(2 / 500)),
         (lambda t, g: nn.init.kaiming_uniform_(t, math.sqrt(5), generator=g), math.sqrt(1 / 3 / 300)),

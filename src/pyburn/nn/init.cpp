@@ -76,6 +76,11 @@ void normal_(const TensorHandle& x, double mean, double std, Generator* generato
 void trunc_normal_(const TensorHandle& x, double mean, double std, double low, double high, Generator* generator) {
   if (is_skipped()) return;
   autograd::NoGrad no_grad;
+  if (low <= mean - 6 * std && high >= mean + 6 * std) {  // two in a billion are further out: the usual start costs a normal draw
+    fn::normal_(x, mean, std, generator);
+    copy_into(x, fn::clamp(x, Scalar(low), Scalar(high)));
+    return;
+  }
   // A uniform number between the two values of the distribution function, and back through its inverse.
   const auto below = [&](double bound) { return std::erf((bound - mean) / (std * std::numbers::sqrt2)); };
   const TensorHandle u = fn::uniform_(fn::empty_like(x), below(low), below(high), generator);

@@ -1,0 +1,53 @@
+"""How a model is built: with random weights, or with those of a file or of a state dict."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import pyburn
+from pyburn import nn
+
+Weights = str | os.PathLike[str] | Mapping[str, pyburn.Tensor]
+NormLayer = Callable[..., nn.Module]
+Model = TypeVar("Model", bound=nn.Module)
+
+
+def build(model_class: type[Model], weights: Weights | None, *args: Any, **options: Any) -> Model:
+    """A model of the class; with weights, nothing is drawn at random first.
+
+    Code for torchvision may say `progress` (nothing is downloaded, so there is none to see) and `pretrained=False`.
+    """
+    options.pop("progress", None)
+    if options.pop("pretrained", False):
+        raise ValueError(f"[{model_class.__name__}] no weights are downloaded: give weights= the path of a file that has them")
+    if weights is None:
+        return model_class(*args, **options)
+    state = read_weights(weights)
+    model = nn.utils.skip_init(model_class, *args, **options)
+    model.load_state_dict(state)
+    return model
+
+
+def read_weights(weights: Weights) -> Mapping[str, pyburn.Tensor]:
+    """The state dict that is meant: itself, or what a .safetensors or a PyTorch file contains."""
+    if isinstance(weights, Mapping):
+        return weights
+    path = os.fspath(weights)
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"weights: no file {path!r}. No weights are downloaded: save a state dict of torchvision and give its path")
+    if path.endswith(".safetensors"):
+        from pyburn.io import safetensors
+
+        return safetensors.load_file(path)
+    state = pyburn.load(path)
+    if not isinstance(state, Mapping):
+        raise TypeError(f"weights: expected a state dict in {path!r}: got {type(state).__name__}")
+    return state
+
+
+def rounded_channels(channels: float, divisor: int = 8) -> int:
+    """The nearest multiple of the divisor that is not more than a tenth below."""
+    rounded = max(divisor, int(channels + divisor / 2) // divisor * divisor)
+    return rounded + divisor if rounded < 0.9 * channels else rounded

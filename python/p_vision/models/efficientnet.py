@@ -1,0 +1,226 @@
+"""EfficientNet and EfficientNetV2 (Tan and Le 2019, 2021)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from pyburn import Tensor, nn
+
+from .building import NormLayer, Weights, build, rounded_channels
+from .mobile_blocks import Conv2dNormActivation, SqueezeExcitation, StochasticDepth, init_convolutions_
+
+
+@dataclass(frozen=True)
+class MBConvConfig:
+    """A stage: `num_layers` blocks, the first of which has the stride and changes the channels."""
+
+    expand_ratio: float
+    kernel: int
+    stride: int
+    input_channels: int
+    out_channels: int
+    num_layers: int
+    fused: bool = False
+
+    def scaled(self, width: float, depth: float) -> MBConvConfig:
+        """The stage of a wider and deeper network."""
+        return replace(
+            self,
+            input_channels=rounded_channels(self.input_channels * width),
+            out_channels=rounded_channels(self.out_channels * width),
+            num_layers=math.ceil(self.num_layers * depth),
+        )
+
+
+class ResidualBlock(nn.Module):
+    """What both kinds of blocks share: their layers are called `block`, and stand beside the identity where shapes allow."""
+
+    def __init__(self, config: MBConvConfig, stochastic_depth_prob: float, layers: Sequence[nn.Module]) -> None:
+        super().__init__()
+        if not 1 <= config.stride <= 2:
+            raise ValueError("illegal stride value")
+        self.use_res_connect = config.stride == 1 and config.input_channels == config.out_channels
+        self.block = nn.Sequential(*layers)
+        self.stochastic_depth = StochasticDepth(stochastic_depth_prob, "row")
+        self.out_channels = config.out_channels
+
+    def forward(self, x: Tensor) -> Tensor:
+        result = self.block(x)
+        return self.stochastic_depth(result) + x if self.use_res_connect else result
+
+
+class MBConv(ResidualBlock):
+    """More channels, a convolution of each by itself, squeeze and excitation, and fewer channels again."""
+
+    def __init__(self, config: MBConvConfig, stochastic_depth_prob: float, norm_layer: NormLayer) -> None:
+        conv = partial(Conv2dNormActivation, norm_layer=norm_layer)
+        expanded = rounded_channels(config.input_channels * config.expand_ratio)
+        layers: list[nn.Module] = []
+        if expanded != config.input_channels:
+            layers.append(conv(config.input_channels, expanded, 1, activation_layer=nn.SiLU))
+        layers.append(conv(expanded, expanded, config.kernel, config.stride, groups=expanded, activation_layer=nn.SiLU))
+        layers.append(SqueezeExcitation(expanded, max(1, config.input_channels // 4), activation=partial(nn.SiLU, inplace=True)))
+        layers.append(conv(expanded, config.out_channels, 1, activation_layer=None))
+        super().__init__(config, stochastic_depth_prob, layers)
+
+
+class FusedMBConv(ResidualBlock):
+    """The same with one full convolution in the place of two, which early stages run faster."""
+
+    def __init__(self, config: MBConvConfig, stochastic_depth_prob: float, norm_layer: NormLayer) -> None:
+        conv = partial(Conv2dNormActivation, norm_layer=norm_layer)
+        expanded = rounded_channels(config.input_channels * config.expand_ratio)
+        layers: list[nn.Module]
+        if expanded != config.input_channels:
+            layers = [
+                conv(config.input_channels, expanded, config.kernel, config.stride, activation_layer=nn.SiLU),
+                conv(expanded, config.out_channels, 1, activation_layer=None),
+            ]
+        else:
+            layers = [conv(config.input_channels, config.out_channels, config.kernel, config.stride, activation_layer=nn.SiLU)]
+        super().__init__(config, stochastic_depth_prob, layers)
+
+
+class EfficientNet(nn.Module):
+    """A stem, stages of blocks that are dropped more often the later they come, a last convolution, the mean, and a linear layer."""
+
+    def __init__(
+        self,
+        inverted_residual_setting: Sequence[MBConvConfig],
+        dropout: float,
+        stochastic_depth_prob: float = 0.2,
+        num_classes: int = 1000,
+        norm_layer: NormLayer | None = None,
+        last_channel: int | None = None,
+    ) -> None:
+        super().__init__()
+        if not inverted_residual_setting:
+            raise ValueError("The inverted_residual_setting should not be empty")
+        norm_layer = norm_layer or nn.BatchNorm2d
+        conv = partial(Conv2dNormActivation, norm_layer=norm_layer, activation_layer=nn.SiLU)
+        layers: list[nn.Module] = [conv(3, inverted_residual_setting[0].input_channels, 3, 2)]
+        total = sum(config.num_layers for config in inverted_residual_setting)
+        built = 0
+        for config in inverted_residual_setting:
+            make: Callable[..., nn.Module] = FusedMBConv if config.fused else MBConv
+            further = replace(config, input_channels=config.out_channels, stride=1)
+            stage = []
+            for k in range(config.num_layers):
+                stage.append(make(config if k == 0 else further, stochastic_depth_prob * built / total, norm_layer))
+                built += 1
+            layers.append(nn.Sequential(*stage))
+        last = inverted_residual_setting[-1].out_channels
+        outputs = last_channel if last_channel is not None else 4 * last
+        layers.append(conv(last, outputs, 1))
+
+        self.features = nn.Sequential(*layers)
+        self.avgpool = nn.AdaptiveAvgPool2d(1)
+        self.classifier = nn.Sequential(nn.Dropout(p=dropout, inplace=True), nn.Linear(outputs, num_classes))
+        bound = 1.0 / math.sqrt(num_classes) if num_classes else 0.0
+        init_convolutions_(self, partial(nn.init.uniform_, a=-bound, b=bound))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.classifier(self.avgpool(self.features(x)).flatten(1))
+
+
+_B0 = [
+    MBConvConfig(1, 3, 1, 32, 16, 1),
+    MBConvConfig(6, 3, 2, 16, 24, 2),
+    MBConvConfig(6, 5, 2, 24, 40, 2),
+    MBConvConfig(6, 3, 2, 40, 80, 3),
+    MBConvConfig(6, 5, 1, 80, 112, 3),
+    MBConvConfig(6, 5, 2, 112, 192, 4),
+    MBConvConfig(6, 3, 1, 192, 320, 1),
+]
+_V2_S = [
+    MBConvConfig(1, 3, 1, 24, 24, 2, fused=True),
+    MBConvConfig(4, 3, 2, 24, 48, 4, fused=True),
+    MBConvConfig(4, 3, 2, 48, 64, 4, fused=True),
+    MBConvConfig(4, 3, 2, 64, 128, 6),
+    MBConvConfig(6, 3, 1, 128, 160, 9),
+    MBConvConfig(6, 3, 2, 160, 256, 15),
+]
+_V2_M = [
+    MBConvConfig(1, 3, 1, 24, 24, 3, fused=True),
+    MBConvConfig(4, 3, 2, 24, 48, 5, fused=True),
+    MBConvConfig(4, 3, 2, 48, 80, 5, fused=True),
+    MBConvConfig(4, 3, 2, 80, 160, 7),
+    MBConvConfig(6, 3, 1, 160, 176, 14),
+    MBConvConfig(6, 3, 2, 176, 304, 18),
+    MBConvConfig(6, 3, 1, 304, 512, 5),
+]
+_V2_L = [
+    MBConvConfig(1, 3, 1, 32, 32, 4, fused=True),
+    MBConvConfig(4, 3, 2, 32, 64, 7, fused=True),
+    MBConvConfig(4, 3, 2, 64, 96, 7, fused=True),
+    MBConvConfig(4, 3, 2, 96, 192, 10),
+    MBConvConfig(6, 3, 1, 192, 224, 19),
+    MBConvConfig(6, 3, 2, 224, 384, 25),
+    MBConvConfig(6, 3, 1, 384, 640, 7),
+]
+# The large ones were trained with the norms of the original in TensorFlow.
+_TENSORFLOW_NORM = partial(nn.BatchNorm2d, eps=0.001, momentum=0.01)
+_V2_NORM = partial(nn.BatchNorm2d, eps=1e-3)
+
+
+def _scaled_b0(width: float, depth: float, weights: Weights | None, **options: Any) -> EfficientNet:
+    return build(EfficientNet, weights, [stage.scaled(width, depth) for stage in _B0], **options)
+
+
+def efficientnet_b0(*, weights: Weights | None = None, dropout: float = 0.2, **options: Any) -> EfficientNet:
+    """EfficientNet-B0: 5.3 million parameters."""
+    return _scaled_b0(1.0, 1.0, weights, dropout=dropout, **options)
+
+
+def efficientnet_b1(*, weights: Weights | None = None, dropout: float = 0.2, **options: Any) -> EfficientNet:
+    """EfficientNet-B1: 7.8 million parameters."""
+    return _scaled_b0(1.0, 1.1, weights, dropout=dropout, **options)
+
+
+def efficientnet_b2(*, weights: Weights | None = None, dropout: float = 0.3, **options: Any) -> EfficientNet:
+    """EfficientNet-B2: 9.1 million parameters."""
+    return _scaled_b0(1.1, 1.2, weights, dropout=dropout, **options)
+
+
+def efficientnet_b3(*, weights: Weights | None = None, dropout: float = 0.3, **options: Any) -> EfficientNet:
+    """EfficientNet-B3: 12.2 million parameters."""
+    return _scaled_b0(1.2, 1.4, weights, dropout=dropout, **options)
+
+
+def efficientnet_b4(*, weights: Weights | None = None, dropout: float = 0.4, **options: Any) -> EfficientNet:
+    """EfficientNet-B4: 19.3 million parameters."""
+    return _scaled_b0(1.4, 1.8, weights, dropout=dropout, **options)
+
+
+def efficientnet_b5(*, weights: Weights | None = None, dropout: float = 0.4, **options: Any) -> EfficientNet:
+    """EfficientNet-B5: 30.4 million parameters."""
+    return _scaled_b0(1.6, 2.2, weights, dropout=dropout, norm_layer=_TENSORFLOW_NORM, **options)
+
+
+def efficientnet_b6(*, weights: Weights | None = None, dropout: float = 0.5, **options: Any) -> EfficientNet:
+    """EfficientNet-B6: 43.0 million parameters."""
+    return _scaled_b0(1.8, 2.6, weights, dropout=dropout, norm_layer=_TENSORFLOW_NORM, **options)
+
+
+def efficientnet_b7(*, weights: Weights | None = None, dropout: float = 0.5, **options: Any) -> EfficientNet:
+    """EfficientNet-B7: 66.3 million parameters."""
+    return _scaled_b0(2.0, 3.1, weights, dropout=dropout, norm_layer=_TENSORFLOW_NORM, **options)
+
+
+def efficientnet_v2_s(*, weights: Weights | None = None, dropout: float = 0.2, **options: Any) -> EfficientNet:
+    """EfficientNetV2-S: 21.5 million parameters."""
+    return build(EfficientNet, weights, _V2_S, dropout=dropout, last_channel=1280, norm_layer=_V2_NORM, **options)
+
+
+def efficientnet_v2_m(*, weights: Weights | None = None, dropout: float = 0.3, **options: Any) -> EfficientNet:
+    """EfficientNetV2-M: 54.1 million parameters."""
+    return build(EfficientNet, weights, _V2_M, dropout=dropout, last_channel=1280, norm_layer=_V2_NORM, **options)
+
+
+def efficientnet_v2_l(*, weights: Weights | None = None, dropout: float = 0.4, **options: Any) -> EfficientNet:
+    """EfficientNetV2-L: 118.5 million parameters."""
+    return build(EfficientNet, weights, _V2_L, dropout=dropout, last_channel=1280, norm_layer=_V2_NORM, **options)

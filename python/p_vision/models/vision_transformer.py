@@ -1,0 +1,236 @@
+"""Vision transformers (Dosovitskiy et al. 2020)."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import pyburn
+from pyburn import Tensor, nn
+
+from .building import NormLayer, Weights, build
+from .mobile_blocks import Conv2dNormActivation
+
+_NORM = partial(nn.LayerNorm, eps=1e-6)
+
+
+class ConvStemConfig(NamedTuple):
+    """A convolution in front of the transformer, in the place of patches (Xiao et al. 2021)."""
+
+    out_channels: int
+    kernel_size: int
+    stride: int
+    norm_layer: Callable[..., nn.Module] = nn.BatchNorm2d
+    activation_layer: Callable[..., nn.Module] = nn.ReLU
+
+
+class MLPBlock(nn.Sequential):
+    """Two linear layers with a gelu between them."""
+
+    _version = 2
+
+    def __init__(self, in_dim: int, mlp_dim: int, dropout: float) -> None:
+        layers = [nn.utils.skip_init(nn.Linear, *size) for size in ((in_dim, mlp_dim), (mlp_dim, in_dim))]
+        for layer in layers:
+            nn.init.xavier_uniform_(layer.weight)
+            nn.init.normal_(layer.bias, std=1e-6)
+        super().__init__(layers[0], nn.GELU(), nn.Dropout(dropout), layers[1], nn.Dropout(dropout))
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *args: Any) -> None:
+        """The published checkpoints call the layers linear_1 and linear_2."""
+        for old, new in (("linear_1", "0"), ("linear_2", "3")):
+            for name in ("weight", "bias"):
+                if f"{prefix}{old}.{name}" in state_dict:
+                    state_dict[f"{prefix}{new}.{name}"] = state_dict.pop(f"{prefix}{old}.{name}")
+        super()._load_from_state_dict(state_dict, prefix, *args)  # type: ignore[misc]
+
+
+class EncoderBlock(nn.Module):
+    """Self-attention and two linear layers, each behind a norm and beside the identity."""
+
+    def __init__(
+        self,
+        num_heads: int,
+        hidden_dim: int,
+        mlp_dim: int,
+        dropout: float,
+        attention_dropout: float,
+        norm_layer: NormLayer = _NORM,
+    ) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.ln_1 = norm_layer(hidden_dim)
+        self.self_attention = nn.MultiheadAttention(hidden_dim, num_heads, dropout=attention_dropout, batch_first=True)
+        self.dropout = nn.Dropout(dropout)
+        self.ln_2 = norm_layer(hidden_dim)
+        self.mlp = MLPBlock(hidden_dim, mlp_dim, dropout)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        x = self.ln_1(tokens)
+        x, _ = self.self_attention(x, x, x, need_weights=False)
+        x = self.dropout(x) + tokens
+        return x + self.mlp(self.ln_2(x))
+
+
+class Encoder(nn.Module):
+    """Learned positions, the blocks, and a norm."""
+
+    def __init__(
+        self,
+        seq_length: int,
+        num_layers: int,
+        num_heads: int,
+        hidden_dim: int,
+        mlp_dim: int,
+        dropout: float,
+        attention_dropout: float,
+        norm_layer: NormLayer = _NORM,
+    ) -> None:
+        super().__init__()
+        self.pos_embedding = nn.Parameter(pyburn.empty(1, seq_length, hidden_dim))
+        nn.init.normal_(self.pos_embedding, std=0.02)
+        self.dropout = nn.Dropout(dropout)
+        self.layers = nn.Sequential(
+            OrderedDict(
+                (f"encoder_layer_{k}", EncoderBlock(num_heads, hidden_dim, mlp_dim, dropout, attention_dropout, norm_layer))
+                for k in range(num_layers)
+            )
+        )
+        self.ln = norm_layer(hidden_dim)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return self.ln(self.layers(self.dropout(tokens + self.pos_embedding)))
+
+
+class VisionTransformer(nn.Module):
+    """A picture as a sequence of patches behind a token of its own, whose last state is classified."""
+
+    def __init__(
+        self,
+        image_size: int,
+        patch_size: int,
+        num_layers: int,
+        num_heads: int,
+        hidden_dim: int,
+        mlp_dim: int,
+        dropout: float = 0.0,
+        attention_dropout: float = 0.0,
+        num_classes: int = 1000,
+        representation_size: int | None = None,
+        norm_layer: NormLayer = _NORM,
+        conv_stem_configs: Sequence[ConvStemConfig] | None = None,
+    ) -> None:
+        super().__init__()
+        if image_size % patch_size != 0:
+            raise ValueError(f"Input shape indivisible by patch size! image_size is {image_size}, patch_size {patch_size}")
+        self.image_size, self.patch_size = image_size, patch_size
+        self.hidden_dim, self.mlp_dim = hidden_dim, mlp_dim
+        self.dropout, self.attention_dropout = dropout, attention_dropout
+        self.num_classes, self.representation_size = num_classes, representation_size
+        self.norm_layer = norm_layer
+
+        self.conv_proj: Any = _patches(hidden_dim, patch_size) if conv_stem_configs is None else _conv_stem(conv_stem_configs, hidden_dim)
+        self.class_token = nn.Parameter(pyburn.zeros(1, 1, hidden_dim))
+        self.seq_length = (image_size // patch_size) ** 2 + 1
+        self.encoder = Encoder(self.seq_length, num_layers, num_heads, hidden_dim, mlp_dim, dropout, attention_dropout, norm_layer)
+        self.heads = _heads(hidden_dim, representation_size, num_classes)
+
+    def forward(self, x: Tensor) -> Tensor:
+        batch, _, height, width = x.shape
+        for name, size in (("height", height), ("width", width)):
+            if size != self.image_size:
+                raise ValueError(f"Wrong image {name}! Expected {self.image_size} but got {size}!")
+        patches = self.conv_proj(x).flatten(2).permute(0, 2, 1)
+        tokens = pyburn.cat([self.class_token.expand(batch, -1, -1), patches], dim=1)
+        return self.heads(self.encoder(tokens)[:, 0])
+
+
+def _patches(hidden_dim: int, patch_size: int) -> nn.Conv2d:
+    layer = nn.Conv2d(3, hidden_dim, kernel_size=patch_size, stride=patch_size)
+    nn.init.trunc_normal_(layer.weight, std=math.sqrt(1 / (3 * patch_size * patch_size)))
+    nn.init.zeros_(layer.bias)
+    return layer
+
+
+def _conv_stem(configs: Sequence[ConvStemConfig], hidden_dim: int) -> nn.Sequential:
+    stem = nn.Sequential()
+    channels = 3
+    for k, c in enumerate(configs):
+        block = Conv2dNormActivation(
+            channels, c.out_channels, c.kernel_size, c.stride, norm_layer=c.norm_layer, activation_layer=c.activation_layer
+        )
+        stem.add_module(f"conv_bn_relu_{k}", block)
+        channels = c.out_channels
+    last = nn.Conv2d(channels, hidden_dim, kernel_size=1)
+    nn.init.normal_(last.weight, mean=0.0, std=math.sqrt(2.0 / hidden_dim))
+    nn.init.zeros_(last.bias)
+    stem.add_module("conv_last", last)
+    return stem
+
+
+def _heads(hidden_dim: int, representation_size: int | None, num_classes: int) -> nn.Sequential:
+    """The classifier starts at zero, so that a fresh one says nothing."""
+    layers: OrderedDict[str, nn.Module] = OrderedDict()
+    inputs = hidden_dim
+    if representation_size is not None:
+        before = nn.Linear(hidden_dim, representation_size)
+        nn.init.trunc_normal_(before.weight, std=math.sqrt(1 / hidden_dim))
+        nn.init.zeros_(before.bias)
+        layers["pre_logits"], layers["act"] = before, nn.Tanh()
+        inputs = representation_size
+    head = nn.Linear(inputs, num_classes)
+    nn.init.zeros_(head.weight)
+    nn.init.zeros_(head.bias)
+    layers["head"] = head
+    return nn.Sequential(layers)
+
+
+def interpolate_embeddings(
+    image_size: int, patch_size: int, model_state: Mapping[str, Tensor], interpolation_mode: str = "bicubic", reset_heads: bool = False
+) -> dict[str, Tensor]:
+    """The state for pictures of another size: its positions, stretched over the new patches. `reset_heads` drops the heads."""
+    state = dict(model_state)
+    positions = state["encoder.pos_embedding"]
+    one, length, hidden = positions.shape
+    old, new = math.isqrt(length - 1), image_size // patch_size
+    if one != 1 or old * old != length - 1:
+        raise ValueError(f"Unexpected position embedding shape: {tuple(positions.shape)}")
+    if new != old:
+        grid = positions[:, 1:].permute(0, 2, 1).reshape(1, hidden, old, old)
+        grid = nn.functional.interpolate(grid, size=new, mode=interpolation_mode, align_corners=True)
+        state["encoder.pos_embedding"] = pyburn.cat([positions[:, :1], grid.flatten(2).permute(0, 2, 1)], dim=1)
+        if reset_heads:
+            state = {name: tensor for name, tensor in state.items() if not name.startswith("heads")}
+    return state
+
+
+def _vit(weights: Weights | None, patch_size: int, layers: int, heads: int, hidden: int, mlp: int, **options: Any) -> VisionTransformer:
+    return build(VisionTransformer, weights, options.pop("image_size", 224), patch_size, layers, heads, hidden, mlp, **options)
+
+
+def vit_b_16(*, weights: Weights | None = None, **options: Any) -> VisionTransformer:
+    """ViT-B/16: 86.6 million parameters."""
+    return _vit(weights, 16, 12, 12, 768, 3072, **options)
+
+
+def vit_b_32(*, weights: Weights | None = None, **options: Any) -> VisionTransformer:
+    """ViT-B/32: 88.2 million parameters."""
+    return _vit(weights, 32, 12, 12, 768, 3072, **options)
+
+
+def vit_l_16(*, weights: Weights | None = None, **options: Any) -> VisionTransformer:
+    """ViT-L/16: 304 million parameters."""
+    return _vit(weights, 16, 24, 16, 1024, 4096, **options)
+
+
+def vit_l_32(*, weights: Weights | None = None, **options: Any) -> VisionTransformer:
+    """ViT-L/32: 307 million parameters."""
+    return _vit(weights, 32, 24, 16, 1024, 4096, **options)
+
+
+def vit_h_14(*, weights: Weights | None = None, **options: Any) -> VisionTransformer:
+    """ViT-H/14: 632 million parameters."""
+    return _vit(weights, 14, 32, 16, 1280, 5120, **options)
