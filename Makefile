@@ -59,8 +59,8 @@ build: venv  ## Release build, installed into .venv
 		--config-settings=build-dir=build/release .
 
 .PHONY: demo
-demo: build  ## Train a small CNN on handwritten digits, with a picture of its predictions
-	$(VENV)/bin/python examples/digits.py --output demo-output
+demo: build  ## Train a network on handwritten digits with a live view, draw its predictions, save, reload and time it
+	$(VENV)/bin/python examples/demo/demo.py --output demo-output
 
 # --- tests ---------------------------------------------------------------------------------------------------------------
 

@@ -35,13 +35,17 @@ class Digits(NamedTuple):
     expected: float
 
 
-def load_digits() -> Digits:
+def load_digits(which: str) -> Digits:
     """Pictures (n, 1, height, width) between -1 and 1, and their digits."""
+    if which == "digits":
+        return small_digits()
     try:
         from pyburn.data.sets import MNIST
 
         sets = [MNIST(train=train) for train in (True, False)]
     except (OSError, pyburn.FormatError) as error:
+        if which == "mnist":
+            raise
         print(f"MNIST is not at hand ({str(error).splitlines()[0]});\nthe 8 x 8 digits of scikit-learn take its place.\n", file=sys.stderr)
         return small_digits()
     parts = [((one.data.numpy()[:, None] / np.float32(127.5) - 1).astype(np.float32), one.targets.numpy()) for one in sets]
@@ -128,6 +132,7 @@ def latency(model: nn.Module, picture: pyburn.Tensor, calls: int = 200) -> float
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], epilog=__doc__.split("\n\n", 2)[2])
+    parser.add_argument("--data", choices=("auto", "mnist", "digits"), default="auto", help="auto: MNIST, or digits where it cannot be had")
     parser.add_argument("--epochs", type=int, help="how often to see every picture (default: as often as needed, 3 for MNIST)")
     parser.add_argument("--device", help="such as cpu or fusion(cpu); the best one by default")
     parser.add_argument("--output", type=Path, default=Path("demo-output"), help="where pictures, weights and the run go (default: demo-output)")
@@ -138,7 +143,7 @@ def main() -> int:
     output = arguments.output
     output.mkdir(parents=True, exist_ok=True)
 
-    digits = load_digits()
+    digits = load_digits(arguments.data)
     epochs = arguments.epochs or digits.epochs
     pyburn.manual_seed(0)
     model = build()
