@@ -13,9 +13,9 @@
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/fold-inl.h"
 #include "pyburn/backends/cpu/gemm.h"
-#include "pyburn/backends/cpu/math-inl.h"
 #include "pyburn/backends/cpu/plain_tensors.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
+#include "pyburn/backends/cpu/vector_math-inl.h"
 #include "pyburn/ops/attention.h"
 #include "pyburn/support/thread_pool.h"
 
@@ -70,9 +70,9 @@ T exponentials_of_row(T* row, int64_t n, T& largest, double& sum) {
     std::fill_n(row, n, T(0));
     return T(1);
   }
-  for (int64_t j = 0; j < n; ++j) row[j] = exp_of(row[j] - now);
+  exp_minus(row, now, row, n);
   const T factor = std::exp(before - now);
-  sum = sum * double(factor) + double(fold_contiguous<Sum>(row, n));
+  sum = sum * double(factor) + fold_in_runs<Sum>(row, n);
   largest = now;
   return factor;
 }
@@ -84,10 +84,8 @@ void scale_row(T* row, int64_t n, T factor) {
 
 template <class T>
 void gradients_of_row(T* HWY_RESTRICT p, T* HWY_RESTRICT ds, int64_t n, T logsumexp, T delta, T scale) {
-  for (int64_t j = 0; j < n; ++j) {
-    p[j] = exp_of(p[j] - logsumexp);
-    ds[j] = p[j] * (ds[j] - delta) * scale;
-  }
+  exp_minus(p, logsumexp, p, n);
+  for (int64_t j = 0; j < n; ++j) ds[j] = p[j] * (ds[j] - delta) * scale;
 }
 
 template <class T>

@@ -9,7 +9,7 @@
 
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/gemm.h"
-#include "pyburn/backends/cpu/math-inl.h"
+#include "pyburn/backends/cpu/vector_math-inl.h"
 #include "pyburn/backends/cpu/plain_tensors.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/ops/rnn_steps.h"
@@ -45,19 +45,22 @@ namespace {
 template <class T>
 void lstm_row(T* HWY_RESTRICT gates, const T* HWY_RESTRICT c_before, T* HWY_RESTRICT c, T* HWY_RESTRICT h, int64_t n) {
   T *i = gates, *f = gates + n, *g = gates + 2 * n, *o = gates + 3 * n;
-  for (int64_t k = 0; k < 2 * n; ++k) i[k] = sigmoid_of(i[k]);
-  for (int64_t k = 0; k < n; ++k) g[k] = tanh_of(g[k]);
-  for (int64_t k = 0; k < n; ++k) o[k] = sigmoid_of(o[k]);
+  sigmoid_all(i, i, 2 * n);
+  tanh_all(g, g, n);
+  sigmoid_all(o, o, n);
   for (int64_t k = 0; k < n; ++k) c[k] = f[k] * c_before[k] + i[k] * g[k];
-  for (int64_t k = 0; k < n; ++k) h[k] = o[k] * tanh_of(c[k]);
+  tanh_all(c, h, n);
+  for (int64_t k = 0; k < n; ++k) h[k] *= o[k];
 }
 template <class T>
 void gru_row(const T* HWY_RESTRICT projected, const T* HWY_RESTRICT recurrent, const T* HWY_RESTRICT h_before, T* HWY_RESTRICT gates,
     T* HWY_RESTRICT h, int64_t n) {
   T *r = gates, *z = gates + n, *fresh = gates + 2 * n, *q = gates + 3 * n;
-  for (int64_t k = 0; k < 2 * n; ++k) r[k] = sigmoid_of(projected[k] + recurrent[k]);
+  for (int64_t k = 0; k < 2 * n; ++k) r[k] = projected[k] + recurrent[k];
+  sigmoid_all(r, r, 2 * n);
   for (int64_t k = 0; k < n; ++k) q[k] = recurrent[2 * n + k];
-  for (int64_t k = 0; k < n; ++k) fresh[k] = tanh_of(projected[2 * n + k] + r[k] * q[k]);
+  for (int64_t k = 0; k < n; ++k) fresh[k] = projected[2 * n + k] + r[k] * q[k];
+  tanh_all(fresh, fresh, n);
   for (int64_t k = 0; k < n; ++k) h[k] = fresh[k] + z[k] * (h_before[k] - fresh[k]);
 }
 template <class T>
@@ -65,15 +68,16 @@ void simple_row(bool relu, const T* HWY_RESTRICT sums, T* HWY_RESTRICT h, int64_
   if (relu)
     for (int64_t k = 0; k < n; ++k) h[k] = sums[k] > T(0) || sums[k] != sums[k] ? sums[k] : T(0);
   else
-    for (int64_t k = 0; k < n; ++k) h[k] = tanh_of(sums[k]);
+    tanh_all(sums, h, n);
 }
 
 template <class T>
 void lstm_grad_row(const T* HWY_RESTRICT dh, T* HWY_RESTRICT dc, const T* HWY_RESTRICT gates, const T* HWY_RESTRICT c_before,
     const T* HWY_RESTRICT c, T* HWY_RESTRICT d, int64_t n) {
   const T *i = gates, *f = gates + n, *g = gates + 2 * n, *o = gates + 3 * n;
+  tanh_all(c, d + 3 * n, n);
   for (int64_t k = 0; k < n; ++k) {
-    const T bent = tanh_of(c[k]), total = dc[k] + dh[k] * o[k] * (1 - bent * bent);
+    const T bent = d[3 * n + k], total = dc[k] + dh[k] * o[k] * (1 - bent * bent);
     d[k] = total * g[k] * i[k] * (1 - i[k]);
     d[n + k] = total * c_before[k] * f[k] * (1 - f[k]);
     d[2 * n + k] = total * i[k] * (1 - g[k] * g[k]);

@@ -11,7 +11,8 @@
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/dispatch_dtype.h"
 #include "pyburn/backends/cpu/fold-inl.h"
-#include "pyburn/backends/cpu/math-inl.h"
+
+#include "pyburn/backends/cpu/vector_math-inl.h"
 #include "pyburn/ops/softmax.h"
 #include "pyburn/support/thread_pool.h"
 
@@ -32,7 +33,7 @@ struct Forward {
     for (int64_t begin = 0; begin < n; begin += kTile) {
       const int64_t m = std::min(kTile, n - begin);
       T* e = logarithm ? tile : y + begin;
-      for (int64_t i = 0; i < m; ++i) e[i] = exp_of(x[begin + i] - largest);
+      exp_minus(x + begin, largest, e, m);
       sum += double(fold_contiguous<InRuns<Sum>>(e, m));
     }
     if (logarithm) {

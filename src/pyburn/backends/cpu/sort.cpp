@@ -49,28 +49,40 @@ void sort(const Sort& a, Inputs in, Outputs out) {
 }
 
 // The k smallest entries of a line, in order, in one pass: few elements get past the worst of the best so far. Those that do are
-// gathered, and thinned out to the best k whenever there are too many.
+// put in their place where k is small; else they are gathered, and thinned out to the best k whenever there are too many.
 template <class T>
 void best_few(const T* line, int64_t stride, int64_t n, bool flip, int64_t k, Entry<KeyOf<T>>* best) {
-  constexpr int64_t kBlock = 32;
-  const int64_t room = std::min(n, std::max<int64_t>(4 * k, 64));
+  constexpr int64_t kBlock = 16;
+  const int64_t room = std::min(n, 4 * k);
+  const bool ordered = k <= 32;
   const KeyOf<T> mask = flip ? KeyOf<T>(~KeyOf<T>(0)) : KeyOf<T>(0);
   make_entries(line, stride, k, flip, best);
   KeyOf<T> worst = 0;
   T bound = T(0);
   int64_t count = k;
-  auto thin_out = [&] {
-    std::nth_element(best, best + k - 1, best + count);
+  auto note_worst = [&] {
     worst = best[k - 1].key;
     bound = line[best[k - 1].at * stride];
+  };
+  auto thin_out = [&] {
+    std::nth_element(best, best + k - 1, best + count);
     count = k;
+    note_worst();
   };
   thin_out();
+  if (ordered) std::sort(best, best + k);
   auto offer = [&](int64_t i) {
     const Entry<KeyOf<T>> e{KeyOf<T>(key_of(line[i * stride]) ^ mask), uint32_t(i)};
     if (e.key >= worst) return;
-    best[count++] = e;
-    if (count == room) thin_out();
+    if (ordered) {
+      int64_t at = k - 1;
+      for (; at > 0 && e < best[at - 1]; --at) best[at] = best[at - 1];
+      best[at] = e;
+      note_worst();
+    } else {
+      best[count++] = e;
+      if (count == room) thin_out();
+    }
   };
   int64_t i = k;
   for (; i + kBlock <= n; i += kBlock) {  // most blocks hold nothing better, which a loop of comparisons finds out; NaN is always offered
@@ -84,7 +96,8 @@ void best_few(const T* line, int64_t stride, int64_t n, bool flip, int64_t k, En
     for (int64_t j = 0; hopeful && j < kBlock; ++j) offer(i + j);
   }
   for (; i < n; ++i) offer(i);
-  std::nth_element(best, best + k - 1, best + count);
+  if (ordered) return;
+  thin_out();
   std::sort(best, best + k);
 }
 
