@@ -138,6 +138,24 @@ HWY_INLINE FloatVector erf_of(FloatVector x) {
 #endif
 }
 
+// Rounded as the processor's instruction rounds it, in half the time: from an estimate of 1 / sqrt(x), by Newton's and Markstein's steps.
+HWY_INLINE FloatVector sqrt_of(FloatVector x) {
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+  const FloatTag d;
+  const auto usual = hn::And(hn::Ge(x, hn::Set(d, 0x1p-100f)), hn::Lt(x, hn::Set(d, std::numeric_limits<float>::infinity())));
+  if (HWY_LIKELY(hn::AllTrue(d, usual))) {
+    const auto half = hn::Set(d, 0.5f), estimate = FloatVector{_mm512_rsqrt14_ps(x.raw)};
+    auto root = hn::Mul(x, estimate), h = hn::Mul(half, estimate);
+    const auto error = hn::NegMulAdd(h, root, half);
+    root = hn::MulAdd(root, error, root);
+    h = hn::MulAdd(h, error, h);
+    return hn::MulAdd(hn::NegMulAdd(root, root, x), h, root);
+  }
+#endif
+  return hn::Sqrt(x);
+}
+inline double sqrt_of(double x) { return std::sqrt(x); }
+
 // y[i] = fn(x[i], more[i]...) for n floats; fn is a function of vectors. y may be one of the inputs.
 template <class Fn, class... More>
 HWY_INLINE void map_vectors(Fn fn, float* y, int64_t n, const float* x, const More*... more) {
