@@ -9,9 +9,9 @@
 
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/gemm.h"
-#include "pyburn/backends/cpu/vector_math-inl.h"
 #include "pyburn/backends/cpu/plain_tensors.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
+#include "pyburn/backends/cpu/vector_math-inl.h"
 #include "pyburn/ops/rnn_steps.h"
 #include "pyburn/support/thread_pool.h"
 
@@ -67,8 +67,7 @@ template <class T>
 void simple_row(bool relu, const T* HWY_RESTRICT sums, T* HWY_RESTRICT h, int64_t n) {
   if (relu)
     for (int64_t k = 0; k < n; ++k) h[k] = sums[k] > T(0) || sums[k] != sums[k] ? sums[k] : T(0);
-  else
-    tanh_all(sums, h, n);
+  else tanh_all(sums, h, n);
 }
 
 template <class T>

@@ -195,7 +195,7 @@ void reduce_into(const TensorHandle& x, int64_t dim, const TensorHandle& index_,
   const TensorHandle y = widened ? converted(x, compute) : out;
   auto add_rows = [&] {
     return how == Reduction::sum && include_self &&
-        with_rows(y, dim, index_, true, [&](IndexedRows& rows) { rows.add_from(used_of(src_, index_.shape(), compute), 1); });
+           with_rows(y, dim, index_, true, [&](IndexedRows& rows) { rows.add_from(used_of(src_, index_.shape(), compute), 1); });
   };
   if (index_.numel() > 0 && !add_rows()) {
     const TensorHandle index = plain_index(index_), src = used_of(src_, index.shape(), compute);

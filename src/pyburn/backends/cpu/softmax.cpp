@@ -11,7 +11,6 @@
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/dispatch_dtype.h"
 #include "pyburn/backends/cpu/fold-inl.h"
-
 #include "pyburn/backends/cpu/vector_math-inl.h"
 #include "pyburn/ops/softmax.h"
 #include "pyburn/support/thread_pool.h"
@@ -103,11 +102,11 @@ void along(int64_t dim, const TensorHandle& x_, const TensorHandle& second_, con
       for (int64_t i = begin; i < end; ++i) Kernel::row(x.data<T>() + i * n, second.data<T>() + i * n, y.template data<T>() + i * n, n);
     });
   } else {
-    const int64_t strips = (inner + kStrip - 1) / kStrip;
-    parallel_for(axis.outer * strips, std::max<int64_t>(1, kDear / n / std::min(inner, kStrip)), [&](int64_t begin, int64_t end) {
+    const int64_t width = std::clamp<int64_t>(inner / 8 / 16 * 16, 16, kStrip), strips = (inner + width - 1) / width;
+    parallel_for(axis.outer * strips, std::max<int64_t>(1, kDear / n / std::min(inner, width)), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const int64_t column = i % strips * kStrip, at = i / strips * n * inner + column;
-        Kernel::strip(x.data<T>() + at, second.data<T>() + at, y.template data<T>() + at, n, inner, std::min(kStrip, inner - column));
+        const int64_t column = i % strips * width, at = i / strips * n * inner + column;
+        Kernel::strip(x.data<T>() + at, second.data<T>() + at, y.template data<T>() + at, n, inner, std::min(width, inner - column));
       }
     });
   }

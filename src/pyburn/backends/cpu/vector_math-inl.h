@@ -39,8 +39,8 @@ HWY_INLINE ExpVectors exp_vectors(FloatVector x) {
   const auto clamped = hn::Min(hn::Set(d, 89.0f), hn::Max(hn::Set(d, -104.0f), x));
   const auto n = hn::Sub(hn::MulAdd(clamped, hn::Set(d, 1.44269504088896341f), hn::Set(d, kRoundFloat)), hn::Set(d, kRoundFloat));
   const auto r = hn::NegMulAdd(n, hn::Set(d, kLn2Low), hn::NegMulAdd(n, hn::Set(d, kLn2High), clamped));
-  const auto p = polynomial_of(
-      r, 5.0000001201e-1f, 1.6666665459e-1f, 4.1665795894e-2f, 8.3334519073e-3f, 1.3981999507e-3f, 1.9875691500e-4f);
+  const auto p =
+      polynomial_of(r, 5.0000001201e-1f, 1.6666665459e-1f, 4.1665795894e-2f, 8.3334519073e-3f, 1.3981999507e-3f, 1.9875691500e-4f);
   return {hn::MulAdd(p, hn::Mul(r, r), r), n};
 }
 // 2^n of whole numbers n from -126 to 127.
@@ -127,8 +127,7 @@ HWY_INLINE FloatVector erf_of(FloatVector x) {
   const auto one = hn::Set(d, 1.0f), a = hn::Min(hn::Set(d, 4.0f), hn::Abs(x)), z = hn::Mul(a, a);
   const auto p = polynomial_of(
       z, 1.283791658e-1f, -3.761262667e-1f, 1.128359472e-1f, -2.685421201e-2f, 5.189087423e-3f, -8.016864287e-4f, 7.875875063e-5f);
-  const auto q =
-      polynomial_of(a, 1.128475583f, 6.358463805e-1f, 1.050966945e-1f, -2.278610298e-2f, 3.183122675e-3f, -2.101827573e-4f);
+  const auto q = polynomial_of(a, 1.128475583f, 6.358463805e-1f, 1.050966945e-1f, -2.278610298e-2f, 3.183122675e-3f, -2.101827573e-4f);
   const auto near = hn::MulAdd(a, p, a), far = hn::Sub(one, exp_of(hn::Neg(hn::Mul(a, q))));
   const auto y = hn::CopySign(hn::IfThenElse(hn::Lt(a, one), near, far), x);
 #if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR
