@@ -67,13 +67,13 @@ struct NormalTails {
 HWY_INLINE NormalTails normal_tails(FloatVector x) {
   const FloatTag tag;
   const auto one = hn::Set(tag, 1.0f), half = hn::Set(tag, 0.5f), step = hn::Set(tag, 0.3125f), sensitivity = hn::Set(tag, 1.5536f);
-  const auto a = hn::Min(hn::Set(tag, 15.0f), hn::Abs(x));
+  const auto a = hn::Min(hn::Set(tag, 14.4f), hn::Abs(x));  // exp(-a^2 / 2) is 0 from here on
   const auto d = hn::MulAdd(step, a, one), t = hn::Div(one, d);
   const auto d_lost = hn::MulSub(step, a, hn::Sub(d, one)), t_lost = hn::NegMulAdd(t, d_lost, hn::NegMulAdd(t, d, one));
   const auto p = polynomial_of(t, 0.1246652194f, 0.1247531551f, 0.1118597112f, 0.09020110681f, 0.05522190682f, -0.001957725898f,
       0.07360796545f, -0.1505902847f, 0.09122700604f, -0.01898806537f);
   const auto square = hn::Mul(a, a), square_lost = hn::MulSub(a, a, square);
-  const ExpVectors e = exp_vectors(hn::Neg(hn::Mul(half, square)));
+  const ExpVectors e = exp_vectors_between(hn::Neg(hn::Mul(half, square)));
   const auto lost = hn::NegMulAdd(half, square_lost, hn::Mul(t_lost, hn::MulAdd(sensitivity, t, one)));
   return {a, hn::Mul(p, t), hn::Add(hn::MulAdd(lost, e.growth, lost), e.growth), e.n};
 }

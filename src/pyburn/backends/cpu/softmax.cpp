@@ -49,12 +49,11 @@ struct Forward {
     std::fill_n(largest, width, Amax::first<T>());
     std::fill_n(sum, width, 0.0);
     fold_block<Amax>(x, 1, width, stride, n, largest);
-    for (int64_t j = 0; j < n; ++j)
-      for (int64_t i = 0; i < width; ++i) {
-        const T e = exp_of(x[j * stride + i] - largest[i]);
-        sum[i] += double(e);
-        if (!logarithm) y[j * stride + i] = e;
-      }
+    for (int64_t j = 0; j < n; ++j) {
+      T* e = logarithm ? last : y + j * stride;
+      exp_minus(x + j * stride, largest, e, width);
+      for (int64_t i = 0; i < width; ++i) sum[i] += double(e[i]);
+    }
     for (int64_t i = 0; i < width; ++i) last[i] = T(logarithm ? std::log(sum[i]) : 1 / sum[i]);
     for (int64_t j = 0; j < n; ++j)
       for (int64_t i = 0; i < width; ++i) {
@@ -102,7 +101,7 @@ void along(int64_t dim, const TensorHandle& x_, const TensorHandle& second_, con
       for (int64_t i = begin; i < end; ++i) Kernel::row(x.data<T>() + i * n, second.data<T>() + i * n, y.template data<T>() + i * n, n);
     });
   } else {
-    const int64_t width = std::clamp<int64_t>(inner / 8 / 16 * 16, 16, kStrip), strips = (inner + width - 1) / width;
+    const int64_t width = std::clamp<int64_t>(inner / 4 / 16 * 16, 32, kStrip), strips = (inner + width - 1) / width;
     parallel_for(axis.outer * strips, std::max<int64_t>(1, kDear / n / std::min(inner, width)), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t column = i % strips * width, at = i / strips * n * inner + column;

@@ -33,15 +33,17 @@ HWY_INLINE FloatVector polynomial_of(FloatVector x, float c, C... higher) {
 struct ExpVectors {
   FloatVector growth, n;
 };
-HWY_INLINE ExpVectors exp_vectors(FloatVector x) {
+HWY_INLINE ExpVectors exp_vectors_between(FloatVector clamped) {  // for x between -104 and 89
   const FloatTag d;
-  // The order of the operands lets NaN through.
-  const auto clamped = hn::Min(hn::Set(d, 89.0f), hn::Max(hn::Set(d, -104.0f), x));
   const auto n = hn::Sub(hn::MulAdd(clamped, hn::Set(d, 1.44269504088896341f), hn::Set(d, kRoundFloat)), hn::Set(d, kRoundFloat));
   const auto r = hn::NegMulAdd(n, hn::Set(d, kLn2Low), hn::NegMulAdd(n, hn::Set(d, kLn2High), clamped));
   const auto p =
       polynomial_of(r, 5.0000001201e-1f, 1.6666665459e-1f, 4.1665795894e-2f, 8.3334519073e-3f, 1.3981999507e-3f, 1.9875691500e-4f);
   return {hn::MulAdd(p, hn::Mul(r, r), r), n};
+}
+HWY_INLINE ExpVectors exp_vectors(FloatVector x) {  // the order of the operands lets NaN through
+  const FloatTag d;
+  return exp_vectors_between(hn::Min(hn::Set(d, 89.0f), hn::Max(hn::Set(d, -104.0f), x)));
 }
 // 2^n of whole numbers n from -126 to 127.
 HWY_INLINE FloatVector power_of_two(FloatVector n) {
@@ -81,7 +83,7 @@ HWY_INLINE FloatVector sigmoid_of(FloatVector x) {
 HWY_INLINE FloatVector tanh_of(FloatVector x) {
   const FloatTag d;
   const auto one = hn::Set(d, 1.0f), size = hn::Min(hn::Set(d, 10.0f), hn::Abs(x));
-  const ExpVectors e = exp_vectors(hn::Add(size, size));
+  const ExpVectors e = exp_vectors_between(hn::Add(size, size));
   const auto power = power_of_two(e.n), m = hn::MulAdd(power, e.growth, hn::Sub(power, one));
   const auto y = hn::CopySign(hn::Div(m, hn::Add(m, hn::Set(d, 2.0f))), x);
 #if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR
@@ -189,6 +191,12 @@ inline void exp_minus(const float* x, float shift, float* y, int64_t n) {
 }
 inline void exp_minus(const double* x, double shift, double* y, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] = std::exp(x[i] - shift);
+}
+inline void exp_minus(const float* x, const float* shifts, float* y, int64_t n) {
+  map_vectors([](auto v, auto by) HWY_ATTR { return exp_of(hn::Sub(v, by)); }, y, n, x, shifts);
+}
+inline void exp_minus(const double* x, const double* shifts, double* y, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) y[i] = std::exp(x[i] - shifts[i]);
 }
 inline void sigmoid_all(const float* x, float* y, int64_t n) {
   map_vectors([](auto v) HWY_ATTR { return sigmoid_of(v); }, y, n, x);
