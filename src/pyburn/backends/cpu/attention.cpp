@@ -149,20 +149,21 @@ class Mask {
 template <class T>
 class Transposed {
  public:
-  explicit Transposed(const Heads<T>& x) : tokens_(x[2]), size_(x[2] * x[3]), heads_(x[1]), buffer_(x[0] * x[1] * size_) {
+  explicit Transposed(const Heads<T>& x)
+      : row_(x[2] + 16), size_(row_ * x[3]), heads_(x[1]), buffer_(x[0] * x[1] * size_) {  // rows no power of two apart share the cache
     parallel_for(x[0] * x[1], std::max<int64_t>(1, kGrain / std::max<int64_t>(1, size_)), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const Matrix<const T> m = x.matrix(i / heads_, i % heads_);
-        transpose_matrix(tokens_, x[3], m.data, m.row, buffer_.data() + i * size_, tokens_);
+        transpose_matrix(x[2], x[3], m.data, m.row, buffer_.data() + i * size_, row_);
       }
     });
   }
   Matrix<const T> matrix(int64_t batch, int64_t head, int64_t token) {
-    return {buffer_.data() + (batch * heads_ + head) * size_ + token, tokens_, 1};
+    return {buffer_.data() + (batch * heads_ + head) * size_ + token, row_, 1};
   }
 
  private:
-  int64_t tokens_, size_, heads_;
+  int64_t row_, size_, heads_;
   ScratchBuffer<T> buffer_;
 };
 

@@ -73,11 +73,11 @@ void multiply_packed(const Product<T>& p) {
 }
 
 // Few rows: a slice of B that fits in L1 meets all rows before the next one is read. Rows of A, B and C contiguous. Where there are
-// rows enough the slice is copied, because the lines of a matrix whose rows are a power of two apart drive each other out.
+// rows enough the slice is copied if its rows are a power of two apart, because their lines drive each other out of the cache.
 template <class T>
 void multiply_few_rows(const Product<T>& p) {
   constexpr int64_t panel = kPanel<T>, vector = kVector<T>, k_step = 128;
-  const bool copies = p.m >= kCopiedRows;
+  const bool copies = p.m > kFewRows || (p.m >= kCopiedRows && p.b.row * int64_t(sizeof(T)) % 512 == 0);
   for (int64_t j = 0; j < p.n; j += panel) {
     const int64_t width = std::min(panel, p.n - j), whole = copies ? 0 : width / vector * vector, rest = width - whole;
     HWY_ALIGN T slice[k_step * panel];  // else only the last columns, where a whole vector would reach over the end of B

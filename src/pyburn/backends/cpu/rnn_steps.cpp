@@ -137,8 +137,9 @@ void rnn_steps(const RnnSteps& a, Inputs in, Outputs out) {
   const int64_t steps = y.shape()[0], batch = y.shape()[1], n = y.shape()[2], width = a.gates() * n, step = batch * n;
   const bool is_lstm = a.cell == "lstm", is_gru = a.cell == "gru";
   const RnnFunctions<T>& f = functions<T>();
-  ScratchBuffer<T> turned(n * width), sums(is_lstm ? 0 : batch * width);  // lstm sums where its gates are kept
-  transpose_matrix(width, n, weight.data(), n, turned.data(), width);
+  const int64_t apart = width + 16;                                       // no power of two: rows of the turned weight share the cache
+  ScratchBuffer<T> turned(n * apart), sums(is_lstm ? 0 : batch * width);  // lstm sums where its gates are kept
+  transpose_matrix(width, n, weight.data(), n, turned.data(), apart);
   for (int64_t s = 0; s < steps; ++s) {
     const int64_t t = a.reverse ? steps - 1 - s : s, before = a.reverse ? t + 1 : t - 1;
     const T* h_before = s == 0 ? h0.data() : y.data() + before * step;
@@ -151,7 +152,7 @@ void rnn_steps(const RnnSteps& a, Inputs in, Outputs out) {
       if (!is_gru && bias.data())
         for (int64_t k = 0; k < width; ++k) sum[b * width + k] += bias.data()[k];
     }
-    gemm(batch, width, n, Matrix<const T>{h_before, n, 1}, Matrix<const T>{turned.data(), width, 1}, Matrix<T>{sum, width, 1},
+    gemm(batch, width, n, Matrix<const T>{h_before, n, 1}, Matrix<const T>{turned.data(), apart, 1}, Matrix<T>{sum, width, 1},
         !is_gru || bias.data());
     parallel_for(batch, std::max<int64_t>(1, kGrain / 8 / width), [&](int64_t begin, int64_t end) {
       for (int64_t b = begin; b < end; ++b) {
