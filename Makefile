@@ -70,6 +70,10 @@ test: build  ## Release build, C++ tests, Python tests
 	ctest --preset release --parallel $(JOBS)
 	$(VENV)/bin/python -m pytest $(PYTEST_ARGS)
 
+.PHONY: test-threads
+test-threads: build  ## Every operation with 1, 2 and 3 threads
+	for n in 1 2 3; do PYBURN_NUM_THREADS=$$n $(VENV)/bin/python -m pytest tests/conformance; done
+
 .PHONY: sanitize
 sanitize: venv  ## ASan + UBSan build: C++ tests, then every operation from Python
 	cmake --preset asan -DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python --log-level=NOTICE

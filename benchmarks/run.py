@@ -1,11 +1,13 @@
 """Measures pyburn against its peers and writes RESULTS.md with a table and a bar chart.
 
 Each framework runs in a process of its own, in its own environment, and blocks between its turns; the turns alternate and the medians are
-compared. A line that was measured while other processes used the machine is measured again, and left out when it stays so.
+compared. A line that was measured while other processes used the machine is measured again, and left out when it stays so. With all
+threads pyburn is measured once more while a process takes one core: no workload may take more than 2.2 times its own clean time.
 
     python benchmarks/run.py                  everything (at most an hour)
-    python benchmarks/run.py --quick          a cross-section (a few minutes)
-    python benchmarks/run.py --only conv2d    what matches; prints, writes nothing
+    python benchmarks/run.py --quick          a cross-section (at most eight minutes)
+    python benchmarks/run.py --only rows      one group, or what matches; prints, writes nothing
+    python benchmarks/run.py --core-taken     only the comparison with one core taken; prints, writes nothing
     PYBURN_SIMD=avx2 python ...               AVX2 on a machine that can do more; the peers are limited as well
 """
 
@@ -14,20 +16,18 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import re
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
+from machine import HERE, CoreTaker, avx2_only, busy_seconds, cpu_seconds, describe, measure_limits
 from report import Line, write_results
 from workloads import WORKLOADS, Workload
 
-HERE = Path(__file__).resolve().parent
 FOREIGN = 0.06  # share of a core that others may use during a line
 PEER_LIMITS = {
     "ATEN_CPU_CAPABILITY": "avx2",
@@ -38,12 +38,13 @@ PEER_LIMITS = {
 
 
 class Child:
-    """A framework that measures when asked."""
+    """A framework that measures when asked; on the first `cores` cores only where that is given."""
 
-    def __init__(self, python: str, framework: str) -> None:
+    def __init__(self, python: str, framework: str, cores: int = 0) -> None:
         environment = dict(os.environ)
-        if os.environ.get("PYBURN_SIMD", "").lower() == "avx2" and framework != "pyburn":
+        if avx2_only() and framework != "pyburn":
             environment |= PEER_LIMITS
+        allowed = sorted(os.sched_getaffinity(0))[: cores or None]
         self.process = subprocess.Popen(
             [python, str(HERE / "child.py"), framework],
             stdin=subprocess.PIPE,
@@ -51,6 +52,7 @@ class Child:
             stderr=subprocess.DEVNULL,
             text=True,
             env=environment,
+            preexec_fn=lambda: os.sched_setaffinity(0, allowed),
         )
         self.version = self.ask("version")
 
@@ -64,40 +66,12 @@ class Child:
         return json.loads(line)
 
     def cpu_seconds(self) -> float:
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return cpu_seconds(self.process.pid)
 
     def close(self) -> None:
         assert self.process.stdin
         self.process.stdin.close()
         self.process.wait()
-
-
-def busy_seconds() -> float:
-    fields = [int(f) for f in Path("/proc/stat").read_text().split("\n")[0].split()[1:]]
-    idle = fields[3] + fields[4]
-    return (sum(fields[:8]) - idle) / os.sysconf("SC_CLK_TCK")
-
-
-def cpu_name() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.machine()
-
-
-def measure_limits(threads: int) -> dict[str, Any]:
-    """Compiles and runs limits.cpp; {} where there is no compiler."""
-    compiler = os.environ.get("CXX", "c++")
-    target = "-march=haswell" if os.environ.get("PYBURN_SIMD", "").lower() == "avx2" else "-march=native"
-    with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder) / "limits"
-        try:
-            subprocess.run([compiler, "-O3", target, "-std=c++17", "-pthread", str(HERE / "limits.cpp"), "-o", str(program)], check=True)
-            return json.loads(subprocess.run([str(program), str(threads)], check=True, capture_output=True, text=True).stdout)
-        except (OSError, subprocess.CalledProcessError) as error:
-            print(f"the limits of the machine are unknown: {error}")
-            return {}
 
 
 def limit_seconds(w: Workload, threads: int, limits: dict[str, Any]) -> float:
@@ -114,64 +88,94 @@ def limit_seconds(w: Workload, threads: int, limits: dict[str, Any]) -> float:
 class Bench:
     def __init__(self, options: argparse.Namespace) -> None:
         self.seconds, self.rounds = options.seconds, options.rounds
+        self.threads: list[int] = options.threads
         self.children: dict[str, Child] = {"pyburn": Child(sys.executable, "pyburn")}
-        for name in ("torch", "jax"):
-            if options.peer_python and name not in options.without:
-                try:
+        self.accept_disturbed, self.limits = options.accept_disturbed, {}
+        self.taker = CoreTaker() if max(self.threads) > 1 and not options.no_core_taken else None
+        if options.core_taken:
+            return
+        for name in ("torch", "onnxruntime", "jax"):
+            if not options.peer_python or name in options.without:
+                continue
+            if name == "onnxruntime" and avx2_only():
+                continue  # it has no way to be limited
+            try:
+                if name == "jax":  # takes the cores that its process may use
+                    for cores in self.threads:
+                        self.children[f"jax, {cores}"] = Child(options.peer_python, name, cores)
+                else:
                     self.children[name] = Child(options.peer_python, name)
-                except ChildProcessError:
-                    print(f"{name} is not there: run `make peers` or give --peer-python")
-        self.limits = {} if options.no_limits else measure_limits(max(options.threads))
-        self.accept_disturbed = options.accept_disturbed
+            except ChildProcessError:
+                print(f"{name} is not there: run `make peers` or give --peer-python")
+        if not options.no_limits:
+            self.limits = measure_limits(max(self.threads))
 
-    def variants(self, w: Workload, threads: int) -> list[tuple[str, str]]:
-        """(framework, layout): PyTorch in each of its layouts. JAX takes the threads of its process: only where all are used."""
-        found = [("pyburn", "plain")]
+    def variants(self, w: Workload, threads: int) -> list[tuple[str, str, str]]:
+        """(framework, its process, layout): PyTorch in each of its layouts."""
+        found = [("pyburn", "pyburn", "plain")]
         if "torch" in self.children:
-            found += [("torch", layout) for layout in w.layouts]
-        if "jax" in self.children and w.jax and threads == (os.cpu_count() or 1):
-            found.append(("jax", "plain"))
+            found += [("torch", "torch", layout) for layout in w.layouts]
+        if "onnxruntime" in self.children and w.onnx:
+            found.append(("onnxruntime", "onnxruntime", "plain"))
+        if f"jax, {threads}" in self.children and w.jax:
+            found.append(("jax", f"jax, {threads}", "plain"))
         return found
 
     def measure(self, w: Workload, threads: int) -> Line:
         line = Line(w.group, w.name, threads, limit=limit_seconds(w, threads, self.limits))
-        turns: dict[tuple[str, str], list[float]] = {v: [] for v in self.variants(w, threads)}
-        last_layout: dict[str, str] = {}
-
-        def prepare(variant: tuple[str, str]) -> bool:
-            framework, layout = variant
-            if last_layout.get(framework) == layout:
-                return True
-            last_layout[framework] = layout
-            error = self.children[framework].ask("prepare", w.key, threads, layout)
+        turns: dict[tuple[str, str, str], list[float]] = {}
+        for framework, process, layout in self.variants(w, threads):
+            error = self.children[process].ask("prepare", w.key, threads, layout)
             if error:
                 line.errors[framework] = error
-                turns.pop(variant)
-            return not error
-
+            else:
+                turns[framework, process, layout] = []
         for _ in range(self.rounds):
-            for variant in list(turns):
-                if prepare(variant):
-                    turns[variant].append(self.children[variant[0]].ask("turn", self.seconds))
-                    time.sleep(0.005)  # threads that spin after their work come to rest
-        for (framework, _), values in turns.items():
+            for (_, process, layout), values in turns.items():
+                values.append(self.children[process].ask("turn", layout, self.seconds)[0])
+                time.sleep(0.005)  # threads that spin after their work come to rest
+        for (framework, _, _), values in turns.items():
             median = statistics.median(values)
             line.seconds[framework] = min(median, line.seconds.get(framework, median))
+        if "pyburn" in line.seconds and self.taker and threads == max(self.threads):
+            line.core_taken = self.slowdown()
+        for child in self.children.values():
+            child.ask("forget")
         return line
+
+    def slowdown(self) -> float:
+        """Time of the prepared workload with one core taken / its clean time; means, which hide nothing of the waiting."""
+        assert self.taker
+        clean, taken = [], []
+        for _ in range(3):
+            clean.append(self.children["pyburn"].ask("turn", "plain", 0.04)[1])
+            self.taker.take()
+            taken.append(self.children["pyburn"].ask("turn", "plain", 0.12)[1])
+            self.taker.release()
+        return statistics.median(taken) / statistics.median(clean)
 
     def line(self, w: Workload, threads: int) -> Line:
         """Measured again while others use the machine, up to three times."""
         for _ in range(3):
-            before, own = busy_seconds(), sum(c.cpu_seconds() for c in self.children.values())
+            before, own = busy_seconds(), self.own_seconds()
             start = time.perf_counter()
             line = self.measure(w, threads)
             elapsed = time.perf_counter() - start
-            used = sum(c.cpu_seconds() for c in self.children.values()) - own
-            line.disturbed = (busy_seconds() - before - used) / elapsed > FOREIGN
+            line.disturbed = (busy_seconds() - before - (self.own_seconds() - own)) / elapsed > FOREIGN
             if not line.disturbed or self.accept_disturbed:
                 break
             time.sleep(1)
         return line
+
+    def own_seconds(self) -> float:
+        spent = sum(c.cpu_seconds() for c in self.children.values()) + time.process_time()
+        return spent + (cpu_seconds(self.taker.process.pid) if self.taker else 0)
+
+    def close(self) -> None:
+        for child in self.children.values():
+            child.close()
+        if self.taker:
+            self.taker.close()
 
 
 def default_peer() -> str | None:
@@ -182,21 +186,33 @@ def default_peer() -> str | None:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a cross-section of the workloads")
-    parser.add_argument("--only", metavar="PATTERN", help="workloads whose group or name match; nothing is written")
+    parser.add_argument("--only", metavar="PATTERN", help="a group, or workloads whose group or name match; nothing is written")
     parser.add_argument("--threads", type=lambda t: [int(n) for n in t.split(",")], default=[1, 2], help="default: 1,2")
     parser.add_argument("--rounds", type=int, default=5, help="turns per framework and line (default: 5)")
     parser.add_argument("--seconds", type=float, default=0.05, help="length of a turn (default: 0.05)")
     parser.add_argument("--without", nargs="*", default=[], help="frameworks to leave out")
     parser.add_argument("--peer-python", default=default_peer(), help="a Python that has the peers (default: .venv-peers/bin/python)")
+    parser.add_argument("--core-taken", action="store_true", help="only pyburn, clean and with one core taken; nothing is written")
+    parser.add_argument("--no-core-taken", action="store_true", help="leave that comparison out")
     parser.add_argument("--no-limits", action="store_true", help="do not measure the limits of the machine")
     parser.add_argument("--accept-disturbed", action="store_true", help="keep lines that others disturbed (for trying things out)")
     parser.add_argument("--output", type=Path, default=HERE / "RESULTS.md")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.core_taken:
+        options.threads = [max(2, *options.threads)]
+    return options
+
+
+def chosen_workloads(options: argparse.Namespace) -> list[Workload]:
+    chosen = [w for w in WORKLOADS if w.quick or not options.quick]
+    if options.only in {w.group for w in chosen}:
+        return [w for w in chosen if w.group == options.only]
+    return [w for w in chosen if not options.only or re.search(options.only, w.key)]
 
 
 def main() -> int:
     options = parse()
-    chosen = [w for w in WORKLOADS if (w.quick or not options.quick) and (not options.only or re.search(options.only, w.key))]
+    chosen = chosen_workloads(options)
     if not chosen:
         print("no workload matches", file=sys.stderr)
         return 1
@@ -210,21 +226,19 @@ def main() -> int:
                 print(f"[{i + 1}/{len(chosen)}] {line.text()}", flush=True)
     except KeyboardInterrupt:
         print("\nstopped; what was measured is kept")
-    versions = {name: child.version for name, child in bench.children.items()}
-    for child in bench.children.values():
-        child.close()
-    machine = {
-        "CPU": cpu_name(),
-        "cores": str(os.cpu_count()),
-        "SIMD": os.environ.get("PYBURN_SIMD", "all"),
-        "Python": platform.python_version(),
-    }
-    if not options.only:
-        write_results(options.output, lines, machine | versions, bench.limits)
+    finally:
+        versions = {name.split(",")[0]: child.version for name, child in bench.children.items()}
+        bench.close()
+    if not options.only and not options.core_taken:
+        write_results(options.output, lines, describe() | versions, bench.limits)
         print(f"written: {options.output}")
-    ratios = [line.ratio for line in lines if line.ratio and not line.disturbed]
+    kept = [line for line in lines if not line.disturbed]
+    ratios = [line.ratio for line in kept if line.ratio]
     if ratios:
         print(f"{len(ratios)} lines, geometric mean of pyburn / torch: {statistics.geometric_mean(ratios):.2f}, worst {max(ratios):.2f}")
+    slowdowns = [line.core_taken for line in kept if line.core_taken]
+    if slowdowns:
+        print(f"with one core taken: {max(slowdowns):.2f} times the clean time at worst")
     return 0
 
 

@@ -371,3 +371,31 @@ def test_graph_of_nodes_can_be_walked():
     assert mul.name() == "MulBackward0" and output == 0
     assert mul.next_functions[0][0].name() == "AccumulateGrad"
     assert y.grad_fn == node and hash(y.grad_fn) == hash(node)
+
+
+def test_second_derivative_of_running_products_holds_between_zeros():
+    """PyTorch's values."""
+    x = pyburn.tensor([2.0, 0.0, 3.0, 0.0, 5.0], dtype=pyburn.float64, requires_grad=True)
+    weights = pyburn.tensor([1.0, -2.0, 3.0, 0.5, 2.0], dtype=pyburn.float64)
+    others = pyburn.tensor([0.5, 1.0, -1.0, 2.0, 3.0], dtype=pyburn.float64)
+    (first,) = pyburn.autograd.grad((pyburn.cumprod(x, 0) * weights).sum(), [x], create_graph=True)
+    (second,) = pyburn.autograd.grad((first * others).sum(), [x], create_graph=True)
+    (third,) = pyburn.autograd.grad((second * others).sum(), [x])
+    assert first.tolist() == [1.0, 14.0, 0.0, 0.0, 0.0]
+    assert second.tolist() == [7.0, 123.5, 6.0, 63.0, 0.0]
+    assert third.tolist() == [120.0, 120.0, 87.0, 61.5, 48.0]
+
+
+def test_parts_of_a_tensor_gather_their_gradients():
+    """Parts that overlap, that are used twice, and that meet a use of the whole."""
+    x = pyburn.arange(12, dtype=pyburn.float32).reshape(3, 4).requires_grad_()
+    a, b, c = pyburn.unbind(x, 0)
+    whole = x * 2
+    y = a * b + c[1:3].sum() * b + x[:, ::2].sum() * x[0, 1] + whole[0] + a
+    for retain in (True, False):
+        (found,) = pyburn.autograd.grad(y.sum(), [x], retain_graph=retain)
+    recorded = x.detach().requires_grad_()
+    a, b, c = pyburn.unbind(recorded, 0)
+    y = a * b + c[1:3].sum() * b + recorded[:, ::2].sum() * recorded[0, 1] + (recorded * 2)[0] + a
+    (expected,) = pyburn.autograd.grad(y.sum(), [recorded], create_graph=True)  # by zeros around each part
+    assert found.tolist() == expected.tolist()

@@ -156,6 +156,18 @@ def test_the_number_of_threads_is_checked():
             pyburn.set_num_threads(bad)
 
 
+def test_the_number_of_threads_comes_from_the_environment():
+    def ask(value: str) -> subprocess.CompletedProcess[str]:
+        program = "import pyburn; print(pyburn.get_num_threads())"
+        return subprocess.run(
+            [sys.executable, "-c", program], env={**os.environ, "PYBURN_NUM_THREADS": value}, capture_output=True, text=True, check=False
+        )
+
+    assert ask("3").stdout.strip() == "3"
+    assert "PYBURN_NUM_THREADS" in ask("many").stderr
+    assert "PYBURN_NUM_THREADS" in ask("0").stderr
+
+
 # --- Ctrl-C --------------------------------------------------------------------------------------------------------------
 
 INTERRUPTED = """

@@ -145,7 +145,7 @@ TensorHandle fn::randint_like(const TensorHandle& input, int64_t high, std::opti
 }
 TensorHandle fn::randperm(int64_t n, std::optional<DType> dtype, Device* device, Generator* generator) {
   require<ValueError>(n >= 0, "expected n of at least 0: got {}", n);
-  const TensorHandle order = argsort(draw(Dims{n}, Draw::integer, 0, 0x1p32, DType::int64, device, generator));
+  const TensorHandle order = argsort(draw(Dims{n}, Draw::integer, -0x1p31, 0x1p31, DType::int32, device, generator));
   return dtype && *dtype != DType::int64 ? cast(order, *dtype) : order;
 }
 TensorHandle fn::normal(const TensorHandle& mean, double std, Generator* generator) {

@@ -7,6 +7,7 @@
 #include "pyburn/ops/extremum.h"
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/index.h"
 #include "pyburn/ops/generated/join.h"
 #include "pyburn/ops/generated/movement.h"
@@ -44,10 +45,27 @@ TensorHandle same_way(const OpInfo& op, const Scan& a, const TensorHandle& x) {
 }
 
 Grads grad_cumsum(const Scan& a, const GradContext& c) { return {back(op::cumsum, a, c.dy())}; }
+// dx_j is the product of all before j, times dy_j + x_{j+1} (dy_{j+1} + x_{j+2} (...)): without a division, so that its own derivatives
+// hold at zeros too. One step per element: for gradients that are differentiated again.
+TensorHandle cumprod_by_steps(const Scan& a, const TensorHandle& x, const TensorHandle& y, const TensorHandle& dy) {
+  const int64_t n = x.rank() ? x.shape()[int(a.dim)] : 1;
+  if (x.rank() == 0 || n == 0) return dy;
+  auto at = [&](const TensorHandle& t, int64_t j) { return slice(t, a.dim, j, j + 1); };
+  const int64_t last = a.reverse ? 0 : n - 1, back = a.reverse ? 1 : -1;
+  Tensors steps(n, TensorHandle());
+  TensorHandle sum = at(dy, last);
+  for (int64_t k = 0, j = last; k < n; ++k, j += back) {
+    if (k) sum = at(dy, j) + at(x, j - back) * sum;
+    steps[j] = sum;
+  }
+  const TensorHandle one = fn::ones_like(at(x, last)), before = a.reverse ? slice(y, a.dim, 1, n) : slice(y, a.dim, 0, n - 1);
+  return (a.reverse ? cat({before, one}, a.dim) : cat({one, before}, a.dim)) * cat(steps, a.dim);
+}
 // Elements before the first 0 see products as usual. The first 0 itself sees the products without it, up to the second; later
 // elements see nothing but zeros.
 Grads grad_cumprod(const Scan& a, const GradContext& c) {
   const TensorHandle x = c.input(0);
+  if (x.requires_grad()) return {cumprod_by_steps(a, x, c.output(), c.dy())};
   const TensorHandle zero = eq(x, 0), filled = where(zero, 1.0, x);
   const TensorHandle usual = back(op::cumsum, a, c.dy() * c.output()) / filled;
   const TensorHandle once = eq(same_way(op::cumsum, a, cast(zero, DType::int64)), 1);

@@ -90,8 +90,13 @@ auto naming(std::string_view function, Make make) {
   }
 }
 template <class Make>
-auto naming(const OpInfo& info, Make make) {
-  return naming(info.function(), make);
+auto naming(const OpInfo& info, Make make) {  // the name is looked for only when it is wanted
+  try {
+    return make();
+  } catch (Error& e) {
+    e.prefix(info.function());
+    throw;
+  }
 }
 // Creation functions: a leaf that asks for a gradient. DTypeError unless floating.
 TensorHandle asking_for_gradient(TensorHandle t, bool requires_grad);

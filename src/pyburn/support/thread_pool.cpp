@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -136,6 +137,12 @@ std::atomic<int> threads{0};
 }  // namespace
 
 int default_num_threads() {
+  if (const char* text = std::getenv("PYBURN_NUM_THREADS"); text && *text) {
+    char* end = nullptr;
+    const long n = std::strtol(text, &end, 10);
+    require<ValueError>(!*end && n >= 1 && n <= kMaxThreads, "[PYBURN_NUM_THREADS] expected 1 to {} threads: got {}", kMaxThreads, text);
+    return int(n);
+  }
   cpu_set_t set;
   CPU_ZERO(&set);
   const int cpus = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : int(std::thread::hardware_concurrency());

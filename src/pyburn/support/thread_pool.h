@@ -8,7 +8,7 @@ namespace pyburn {
 
 int num_threads();
 void set_num_threads(int n);  // ValueError below 1
-int default_num_threads();    // from the affinity mask and the cgroup's quota
+int default_num_threads();    // PYBURN_NUM_THREADS, else from the affinity mask and the cgroup's quota
 
 namespace detail {
 using ChunkFn = void (*)(void* body, int64_t begin, int64_t end);

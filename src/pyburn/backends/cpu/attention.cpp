@@ -13,9 +13,9 @@
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/fold-inl.h"
 #include "pyburn/backends/cpu/gemm.h"
-#include "pyburn/backends/cpu/math-inl.h"
 #include "pyburn/backends/cpu/plain_tensors.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
+#include "pyburn/backends/cpu/vector_math-inl.h"
 #include "pyburn/ops/attention.h"
 #include "pyburn/support/thread_pool.h"
 
@@ -70,9 +70,9 @@ T exponentials_of_row(T* row, int64_t n, T& largest, double& sum) {
     std::fill_n(row, n, T(0));
     return T(1);
   }
-  for (int64_t j = 0; j < n; ++j) row[j] = exp_of(row[j] - now);
+  exp_minus(row, now, row, n);
   const T factor = std::exp(before - now);
-  sum = sum * double(factor) + double(fold_contiguous<Sum>(row, n));
+  sum = sum * double(factor) + fold_in_runs<Sum>(row, n);
   largest = now;
   return factor;
 }
@@ -84,10 +84,8 @@ void scale_row(T* row, int64_t n, T factor) {
 
 template <class T>
 void gradients_of_row(T* HWY_RESTRICT p, T* HWY_RESTRICT ds, int64_t n, T logsumexp, T delta, T scale) {
-  for (int64_t j = 0; j < n; ++j) {
-    p[j] = exp_of(p[j] - logsumexp);
-    ds[j] = p[j] * (ds[j] - delta) * scale;
-  }
+  exp_minus(p, logsumexp, p, n);
+  for (int64_t j = 0; j < n; ++j) ds[j] = p[j] * (ds[j] - delta) * scale;
 }
 
 template <class T>
@@ -151,20 +149,21 @@ class Mask {
 template <class T>
 class Transposed {
  public:
-  explicit Transposed(const Heads<T>& x) : tokens_(x[2]), size_(x[2] * x[3]), heads_(x[1]), buffer_(x[0] * x[1] * size_) {
+  explicit Transposed(const Heads<T>& x)
+      : row_(x[2] + 16), size_(row_ * x[3]), heads_(x[1]), buffer_(x[0] * x[1] * size_) {  // rows no power of two apart share the cache
     parallel_for(x[0] * x[1], std::max<int64_t>(1, kGrain / std::max<int64_t>(1, size_)), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const Matrix<const T> m = x.matrix(i / heads_, i % heads_);
-        transpose_matrix(tokens_, x[3], m.data, m.row, buffer_.data() + i * size_, tokens_);
+        transpose_matrix(x[2], x[3], m.data, m.row, buffer_.data() + i * size_, row_);
       }
     });
   }
   Matrix<const T> matrix(int64_t batch, int64_t head, int64_t token) {
-    return {buffer_.data() + (batch * heads_ + head) * size_ + token, tokens_, 1};
+    return {buffer_.data() + (batch * heads_ + head) * size_ + token, row_, 1};
   }
 
  private:
-  int64_t tokens_, size_, heads_;
+  int64_t row_, size_, heads_;
   ScratchBuffer<T> buffer_;
 };
 

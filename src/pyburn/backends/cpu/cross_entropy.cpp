@@ -13,7 +13,7 @@
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/dispatch_dtype.h"
 #include "pyburn/backends/cpu/fold-inl.h"
-#include "pyburn/backends/cpu/math-inl.h"
+#include "pyburn/backends/cpu/vector_math-inl.h"
 #include "pyburn/ops/cross_entropy.h"
 #include "pyburn/ops/reduce.h"
 #include "pyburn/support/error.h"
@@ -41,7 +41,7 @@ void log_sums(const T* x, int64_t n, int64_t stride, int64_t width, T* results) 
     largest[0] = finite_or_zero(fold_contiguous<Amax>(x, n));
     for (int64_t begin = 0; begin < n; begin += kTile) {
       const int64_t m = std::min(kTile, n - begin);
-      for (int64_t i = 0; i < m; ++i) tile[i] = exp_of(x[begin + i] - largest[0]);
+      exp_minus(x + begin, largest[0], tile, m);
       sum[0] += double(fold_contiguous<InRuns<Sum>>(tile, m));
     }
   } else {
@@ -137,11 +137,13 @@ void class_loss_backward(const ClassLoss& a, Inputs in, Outputs out) {
     T* HWY_RESTRICT to = dx.template data<T>() + scores;
     const int64_t* classes = target.data<int64_t>() + at;
     for (int64_t i = 0; i < width; ++i) scale[i] = classes[i] == a.ignore_index ? T(0) : dy.data<T>()[at + i];
-    if (axis.inner == 1)
-      for (int64_t j = 0; j < axis.extent; ++j) to[j] = exp_of(from[j] - shift[0]) * scale[0];
-    else
+    if (axis.inner == 1) {
+      exp_minus(from, shift[0], to, axis.extent);
+      for (int64_t j = 0; j < axis.extent; ++j) to[j] *= scale[0];
+    } else {
       for (int64_t j = 0; j < axis.extent; ++j)
         for (int64_t i = 0; i < width; ++i) to[j * axis.inner + i] = exp_of(from[j * axis.inner + i] - shift[i]) * scale[i];
+    }
     for (int64_t i = 0; i < width; ++i) {
       if (classes[i] == a.ignore_index) continue;
       check_class(classes[i], axis.extent);

@@ -9,6 +9,7 @@
 
 #include "pyburn/backends/cpu/dispatch_dtype.h"
 #include "pyburn/backends/cpu/kernel_table.h"
+#include "pyburn/backends/cpu/vector_math-inl.h"
 #include "pyburn/ops/binary.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -37,6 +38,17 @@ void unary_tile(const void*, const void* const* in, void* out, int64_t n) {
 template <class Fn, class... T>
 void unary(KernelTable& kernels, const char* op, Types<T...>, Fn) {
   (kernels.add_tile(op, dtype_of<T>, {.fn = unary_tile<T, Fn>, .boolean = std::is_same_v<decltype(Fn()(T())), bool>}), ...);
+}
+
+// fn is a function of vectors of floats, and of doubles.
+template <class Fn>
+void vector_tile(const void*, const void* const* in, void* out, int64_t n) {
+  map_vectors(Fn(), static_cast<float*>(out), n, static_cast<const float*>(in[0]));
+}
+template <class Fn>
+void by_vectors(KernelTable& kernels, const char* op, Fn) {
+  kernels.add_tile(op, DType::float32, {vector_tile<Fn>});
+  kernels.add_tile(op, DType::float64, {unary_tile<double, Fn>});
 }
 
 // With attributes: make(attributes, T()) gives fn, which holds what it needs of them as T.

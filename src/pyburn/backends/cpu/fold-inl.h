@@ -6,6 +6,7 @@
 #define PYBURN_FOLD_INL_H
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <cmath>
@@ -207,6 +208,8 @@ hn::Vec<D> load_promoted(D d, const T* p) {
   else return hn::PromoteTo(d, hn::LoadU(hn::Rebind<T, D>(), p));
 }
 
+inline constexpr int64_t kAhead = 2048;  // bytes
+
 // Contiguous elements. Floating sums are not associative, so the vectors are written out; integer loops the compiler finds itself.
 template <class Fold, class T, class A = typename Fold::template Partial<T>>
 A fold_contiguous(const T* p, int64_t n, double parameter = 0) {
@@ -220,6 +223,8 @@ A fold_contiguous(const T* p, int64_t n, double parameter = 0) {
       auto joined = [&](auto part, int64_t at)
                         HWY_ATTR { return Fold::join_vectors(part, Fold::load_vector(d, load_promoted(d, p + at), parameter)); };
       for (; i + 4 * lanes <= n; i += 4 * lanes) {
+        for (int64_t line = 0; line < 4 * lanes * int64_t(sizeof(T)); line += 64)  // the processor's own prefetching stops at pages
+          hwy::Prefetch(reinterpret_cast<const char*>(p + i) + kAhead + line);
         a = joined(a, i);
         b = joined(b, i + lanes);
         c = joined(c, i + 2 * lanes);

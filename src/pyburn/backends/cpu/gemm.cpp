@@ -20,7 +20,8 @@ HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
 
-constexpr int64_t kFewRows = 32;                    // up to here packing B costs more than it saves
+constexpr int64_t kFewRows = 64, kShallow = 1024;   // up to here B is used too rarely to be packed into panels beforehand
+constexpr int64_t kCopiedRows = 24;                 // from here on a slice of it is worth a copy in L1
 constexpr int64_t kDotRows = 32, kDotLength = 128;  // the same where B would have to be transposed, too
 constexpr int64_t kParallelWork = 1 << 18;          // multiply-adds that are worth a thread: some 5 microseconds
 constexpr int64_t kBlockBytes = 512 * 1024;         // of packed B: half of a typical L2
@@ -71,24 +72,27 @@ void multiply_packed(const Product<T>& p) {
     }
 }
 
-// Few rows: B is used too rarely to be packed. Rows of A, B and C contiguous; a slice of B stays in L1 for all rows.
+// Few rows: a slice of B that fits in L1 meets all rows before the next one is read. Rows of A, B and C contiguous. Where there are
+// rows enough the slice is copied if its rows are a power of two apart, because their lines drive each other out of the cache.
 template <class T>
 void multiply_few_rows(const Product<T>& p) {
   constexpr int64_t panel = kPanel<T>, vector = kVector<T>, k_step = 128;
+  const bool copies = p.m > kFewRows || (p.m >= kCopiedRows && p.b.row * int64_t(sizeof(T)) % 512 == 0);
   for (int64_t j = 0; j < p.n; j += panel) {
-    const int64_t width = std::min(panel, p.n - j), whole = width / vector * vector, rest = width - whole;
-    HWY_ALIGN T padded[k_step * vector];  // the last columns, where a whole vector would reach over the end of B
+    const int64_t width = std::min(panel, p.n - j), whole = copies ? 0 : width / vector * vector, rest = width - whole;
+    HWY_ALIGN T slice[k_step * panel];  // else only the last columns, where a whole vector would reach over the end of B
+    const int64_t stride = rounded_up(rest, vector);
     for (int64_t k0 = 0; k0 < p.k; k0 += k_step) {
       const int64_t depth = std::min(k_step, p.k - k0);
       const bool accumulate = p.accumulate || k0 > 0;
       const T* b = p.b.data + k0 * p.b.row + j;
-      if (rest) pack_panels<T>(depth, rest, {b + whole, p.b.row, 1}, vector, vector, padded);
+      if (rest) pack_panels<T>(depth, rest, {b + whole, p.b.row, 1}, panel, vector, slice);
       for (int64_t i = 0; i < p.m; i += kTileRows) {
         const int64_t rows = std::min<int64_t>(kTileRows, p.m - i);
         const T* a = p.a.data + i * p.a.row + k0;
         T* c = p.c.data + i * p.c.row + j;
         if (whole) multiply_tile_for<T>(rows, whole)(depth, a, p.a.row, b, p.b.row, c, p.c.row, whole, accumulate);
-        if (rest) multiply_tile_for<T>(rows, rest)(depth, a, p.a.row, padded, vector, c + whole, p.c.row, rest, accumulate);
+        if (rest) multiply_tile_for<T>(rows, rest)(depth, a, p.a.row, slice, stride, c + whole, p.c.row, rest, accumulate);
       }
     }
   }
@@ -137,7 +141,8 @@ void multiply_ordered(const Product<T>& p) {
   if (p.m <= kDotRows && dots && (p.m <= 4 || p.k >= kDotLength))
     return in_parts(p, kDotRows, 16,
         [](const Product<T>& q) { multiply_by_dots(q.m, q.n, q.k, q.a.data, q.a.row, q.b.data, q.b.column, q.c, q.accumulate); });
-  if (p.m <= kFewRows && p.b.column == 1) return in_parts(p, kFewRows, kPanel<T>, multiply_few_rows<T>);
+  const bool shallow = p.k <= kShallow;  // C is read and written again for every slice of B along k
+  if (p.m <= (shallow ? 2 * kFewRows : kFewRows) && p.b.column == 1) return in_parts(p, 8 * kTileRows, kPanel<T>, multiply_few_rows<T>);
   in_parts(p, kTileRows, kPanel<T>, multiply_packed<T>);
 }
 

@@ -39,7 +39,7 @@ void bmm(const NoAttrs&, const TensorHandle& a, const TensorHandle& b, TensorHan
       gemm(m, n, k, {left.data, left.row, left.column}, {right.data, right.row, right.column}, matrix(c, i));
     }
   };
-  if (work > kSmall) multiply(0, batch);  // each product uses all threads
+  if (work > kSmall && batch < 4 * num_threads()) multiply(0, batch);  // each product uses all threads
   else parallel_for(batch, std::max<int64_t>(1, kChunk / std::max<int64_t>(1, work)), multiply);
 }
 

@@ -94,7 +94,7 @@ struct ErasedMoments {
         }
       return;
     }
-    HWY_ALIGN double mean[256], distances[256];  // down columns, some rows at a time
+    HWY_ALIGN double mean[kResults], distances[kResults];  // down columns, some rows at a time
     for (int64_t j = 0; j < n; j += kRows) {
       const int64_t m = std::min(kRows, n - j);
       const T* rows = p + j * stride;

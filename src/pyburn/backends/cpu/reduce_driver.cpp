@@ -9,8 +9,6 @@
 namespace pyburn::cpu {
 namespace {
 
-constexpr int64_t kResults = 256;  // per block
-
 // x and y split into the axes that stay and those that are folded; each in order of memory, with as few axes as possible.
 struct Plan {
   Loop kept;                      // strides[0] of y, strides[1] of x

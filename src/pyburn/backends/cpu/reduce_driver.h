@@ -6,6 +6,7 @@
 namespace pyburn::cpu {
 
 inline constexpr int64_t kPartialBytes = 24;  // the largest partial result
+inline constexpr int64_t kResults = 1024;     // of one block: a page of each row is read before the next
 
 // One fold of one element type.
 struct FoldFunctions {

@@ -9,9 +9,9 @@
 
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/gemm.h"
-#include "pyburn/backends/cpu/math-inl.h"
 #include "pyburn/backends/cpu/plain_tensors.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
+#include "pyburn/backends/cpu/vector_math-inl.h"
 #include "pyburn/ops/rnn_steps.h"
 #include "pyburn/support/thread_pool.h"
 
@@ -45,35 +45,38 @@ namespace {
 template <class T>
 void lstm_row(T* HWY_RESTRICT gates, const T* HWY_RESTRICT c_before, T* HWY_RESTRICT c, T* HWY_RESTRICT h, int64_t n) {
   T *i = gates, *f = gates + n, *g = gates + 2 * n, *o = gates + 3 * n;
-  for (int64_t k = 0; k < 2 * n; ++k) i[k] = sigmoid_of(i[k]);
-  for (int64_t k = 0; k < n; ++k) g[k] = tanh_of(g[k]);
-  for (int64_t k = 0; k < n; ++k) o[k] = sigmoid_of(o[k]);
+  sigmoid_all(i, i, 2 * n);
+  tanh_all(g, g, n);
+  sigmoid_all(o, o, n);
   for (int64_t k = 0; k < n; ++k) c[k] = f[k] * c_before[k] + i[k] * g[k];
-  for (int64_t k = 0; k < n; ++k) h[k] = o[k] * tanh_of(c[k]);
+  tanh_all(c, h, n);
+  for (int64_t k = 0; k < n; ++k) h[k] *= o[k];
 }
 template <class T>
 void gru_row(const T* HWY_RESTRICT projected, const T* HWY_RESTRICT recurrent, const T* HWY_RESTRICT h_before, T* HWY_RESTRICT gates,
     T* HWY_RESTRICT h, int64_t n) {
   T *r = gates, *z = gates + n, *fresh = gates + 2 * n, *q = gates + 3 * n;
-  for (int64_t k = 0; k < 2 * n; ++k) r[k] = sigmoid_of(projected[k] + recurrent[k]);
+  for (int64_t k = 0; k < 2 * n; ++k) r[k] = projected[k] + recurrent[k];
+  sigmoid_all(r, r, 2 * n);
   for (int64_t k = 0; k < n; ++k) q[k] = recurrent[2 * n + k];
-  for (int64_t k = 0; k < n; ++k) fresh[k] = tanh_of(projected[2 * n + k] + r[k] * q[k]);
+  for (int64_t k = 0; k < n; ++k) fresh[k] = projected[2 * n + k] + r[k] * q[k];
+  tanh_all(fresh, fresh, n);
   for (int64_t k = 0; k < n; ++k) h[k] = fresh[k] + z[k] * (h_before[k] - fresh[k]);
 }
 template <class T>
 void simple_row(bool relu, const T* HWY_RESTRICT sums, T* HWY_RESTRICT h, int64_t n) {
   if (relu)
     for (int64_t k = 0; k < n; ++k) h[k] = sums[k] > T(0) || sums[k] != sums[k] ? sums[k] : T(0);
-  else
-    for (int64_t k = 0; k < n; ++k) h[k] = tanh_of(sums[k]);
+  else tanh_all(sums, h, n);
 }
 
 template <class T>
 void lstm_grad_row(const T* HWY_RESTRICT dh, T* HWY_RESTRICT dc, const T* HWY_RESTRICT gates, const T* HWY_RESTRICT c_before,
     const T* HWY_RESTRICT c, T* HWY_RESTRICT d, int64_t n) {
   const T *i = gates, *f = gates + n, *g = gates + 2 * n, *o = gates + 3 * n;
+  tanh_all(c, d + 3 * n, n);
   for (int64_t k = 0; k < n; ++k) {
-    const T bent = tanh_of(c[k]), total = dc[k] + dh[k] * o[k] * (1 - bent * bent);
+    const T bent = d[3 * n + k], total = dc[k] + dh[k] * o[k] * (1 - bent * bent);
     d[k] = total * g[k] * i[k] * (1 - i[k]);
     d[n + k] = total * c_before[k] * f[k] * (1 - f[k]);
     d[2 * n + k] = total * i[k] * (1 - g[k] * g[k]);
@@ -134,8 +137,9 @@ void rnn_steps(const RnnSteps& a, Inputs in, Outputs out) {
   const int64_t steps = y.shape()[0], batch = y.shape()[1], n = y.shape()[2], width = a.gates() * n, step = batch * n;
   const bool is_lstm = a.cell == "lstm", is_gru = a.cell == "gru";
   const RnnFunctions<T>& f = functions<T>();
-  ScratchBuffer<T> turned(n * width), sums(is_lstm ? 0 : batch * width);  // lstm sums where its gates are kept
-  transpose_matrix(width, n, weight.data(), n, turned.data(), width);
+  const int64_t apart = width + 16;                                       // no power of two: rows of the turned weight share the cache
+  ScratchBuffer<T> turned(n * apart), sums(is_lstm ? 0 : batch * width);  // lstm sums where its gates are kept
+  transpose_matrix(width, n, weight.data(), n, turned.data(), apart);
   for (int64_t s = 0; s < steps; ++s) {
     const int64_t t = a.reverse ? steps - 1 - s : s, before = a.reverse ? t + 1 : t - 1;
     const T* h_before = s == 0 ? h0.data() : y.data() + before * step;
@@ -148,7 +152,7 @@ void rnn_steps(const RnnSteps& a, Inputs in, Outputs out) {
       if (!is_gru && bias.data())
         for (int64_t k = 0; k < width; ++k) sum[b * width + k] += bias.data()[k];
     }
-    gemm(batch, width, n, Matrix<const T>{h_before, n, 1}, Matrix<const T>{turned.data(), width, 1}, Matrix<T>{sum, width, 1},
+    gemm(batch, width, n, Matrix<const T>{h_before, n, 1}, Matrix<const T>{turned.data(), apart, 1}, Matrix<T>{sum, width, 1},
         !is_gru || bias.data());
     parallel_for(batch, std::max<int64_t>(1, kGrain / 8 / width), [&](int64_t begin, int64_t end) {
       for (int64_t b = begin; b < end; ++b) {

@@ -1,5 +1,9 @@
 // Running sums, products and extrema: along contiguous rows, or down columns a strip at a time.
-#include "pyburn/ops/scan.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "pyburn/backends/cpu/scan.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.
+#include <hwy/highway.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,10 +12,13 @@
 #include "pyburn/backends/cpu/axis_walk.h"
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/dispatch_dtype.h"
+#include "pyburn/ops/scan.h"
 #include "pyburn/support/thread_pool.h"
 
-namespace pyburn::cpu {
+HWY_BEFORE_NAMESPACE();
+namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
+namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int64_t kStrip = 64;
 
@@ -44,6 +51,55 @@ struct RunningLogSum : RunningSum {
   }
 };
 
+// A contiguous row, one element after the other.
+template <class Step, class T, class A = typename Step::template Partial<T>>
+void scan_row(const T* x, T* y, int64_t n, bool reverse) {
+  A total = A(Step::first);
+  const int64_t step = reverse ? -1 : 1;
+  for (int64_t j = 0, at = reverse ? n - 1 : 0; j < n; ++j, at += step) {
+    total = Step::join(total, A(x[at]));
+    y[at] = T(total);
+  }
+}
+
+// Sums of floats, a vector of doubles at a time: running sums inside the vector in log2 steps, then what came before it. Doubles hold
+// any sum of floats without overflow, so the order of additions does not show.
+template <bool reverse>
+void running_sums(const float* x, float* y, int64_t n) {
+  const hn::ScalableTag<double> d;
+  const hn::Rebind<float, decltype(d)> single;
+  const hn::RebindToSigned<decltype(d)> places;
+  constexpr int64_t lanes = HWY_LANES(double);
+  const auto lane = hn::Iota(places, 0);
+  auto from_lane = [&](int64_t shift) HWY_ATTR {  // lane i reads lane i - shift; the first ones read lane 0, and are set to 0 below
+    return hn::IndicesFromVec(d, hn::Max(hn::Sub(lane, hn::Set(places, shift)), hn::Zero(places)));
+  };
+  auto has_source = [&](int64_t shift) HWY_ATTR { return hn::RebindMask(d, hn::Gt(lane, hn::Set(places, shift - 1))); };
+  const auto by1 = from_lane(1), by2 = from_lane(2), by4 = from_lane(4), last = hn::IndicesFromVec(d, hn::Set(places, lanes - 1));
+  const auto has1 = has_source(1), has2 = has_source(2), has4 = has_source(4);
+  auto before = hn::Zero(d);
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const int64_t at = reverse ? n - lanes - i : i;
+    auto v = hn::PromoteTo(d, hn::LoadU(single, x + at));
+    if constexpr (reverse) v = hn::Reverse(d, v);
+    if constexpr (lanes > 1) v = hn::Add(v, hn::IfThenElseZero(has1, hn::TableLookupLanes(v, by1)));
+    if constexpr (lanes > 2) v = hn::Add(v, hn::IfThenElseZero(has2, hn::TableLookupLanes(v, by2)));
+    if constexpr (lanes > 4) v = hn::Add(v, hn::IfThenElseZero(has4, hn::TableLookupLanes(v, by4)));
+    const auto whole = hn::TableLookupLanes(v, last);
+    v = hn::Add(v, before);
+    before = hn::Add(before, whole);
+    if constexpr (reverse) v = hn::Reverse(d, v);
+    hn::StoreU(hn::DemoteTo(single, v), single, y + at);
+  }
+  double total = hn::GetLane(before);
+  for (; i < n; ++i) {
+    const int64_t at = reverse ? n - 1 - i : i;
+    total += double(x[at]);
+    y[at] = float(total);
+  }
+}
+
 // Calls strip(offset, width) for every strip of columns of (outer, extent, inner): contiguous in memory, `inner` apart along
 // the axis.
 template <class Strip>
@@ -66,6 +122,19 @@ void scan(const Scan& a, const TensorHandle& x_, TensorHandle& y) {
   const Axis axis(x.shape(), a.dim);
   with_compute_type(compute, [&]<class T>(T*) {
     using A = typename Step::template Partial<T>;
+    if (axis.inner == 1) {
+      const int64_t n = axis.extent;
+      parallel_for(axis.outer, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, n)), [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row) {
+          const T* from = x.data<T>() + row * n;
+          T* into = to.data<T>() + row * n;
+          if constexpr (std::is_same_v<Step, RunningSum> && std::is_same_v<T, float>)
+            a.reverse ? running_sums<true>(from, into, n) : running_sums<false>(from, into, n);
+          else scan_row<Step>(from, into, n, a.reverse);
+        }
+      });
+      return;
+    }
     for_strips(axis, [&](int64_t offset, int64_t width) {
       A total[kStrip];
       std::fill_n(total, width, A(Step::first));
@@ -112,9 +181,7 @@ void scan_extremum(const Scan& a, Inputs in, Outputs out) {
   positions.finish();
 }
 
-}  // namespace
-
-void register_scan(KernelTable& kernels) {
+void add_scan(KernelTable& kernels) {
   kernels.add_for_all<scan<RunningSum>>(op::cumsum);
   kernels.add_for_all<scan<RunningProduct>>(op::cumprod);
   kernels.add<scan<RunningLogSum>>(op::logcumsumexp, {DType::float32, DType::float64, DType::float16, DType::bfloat16});
@@ -122,4 +189,15 @@ void register_scan(KernelTable& kernels) {
   kernels.add_for_all<scan_extremum<false>>(op::cummin);
 }
 
+}  // namespace
+}  // namespace pyburn::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pyburn::cpu {
+
+HWY_EXPORT(add_scan);
+void register_scan(KernelTable& kernels) { HWY_DYNAMIC_DISPATCH(add_scan)(kernels); }
+
 }  // namespace pyburn::cpu
+#endif

@@ -6,6 +6,7 @@
 
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/dispatch_dtype.h"
+#include "pyburn/backends/cpu/index_rows.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/backends/cpu/strided_copy.h"
 #include "pyburn/backends/cpu/tiles.h"
@@ -67,10 +68,40 @@ TensorHandle plain_index(const TensorHandle& index) {
   return index.dtype() == DType::int64 && index.layout().is_contiguous() ? index : converted(index, DType::int64);
 }
 
+// A row of positions stretched over all other axes names whole rows of x, which are read and written much faster. Undefined where
+// the index is not of this kind.
+TensorHandle positions_of_rows(const TensorHandle& x, int64_t dim, const TensorHandle& index) {
+  if (x.rank() == 0 || index.rank() != x.rank()) return {};
+  for (int i = 0; i < x.rank(); ++i)
+    if (i != dim && (index.shape()[i] != x.shape()[i] || (index.strides()[i] != 0 && index.shape()[i] != 1))) return {};
+  const Layout along{Shape{index.shape()[int(dim)]}, Dims{index.strides()[int(dim)]}, index.layout().offset};
+  const TensorHandle positions = plain_index(alias(index, along));
+  const Pairing pairs(x, dim, positions);
+  for (int64_t i = 0; i < positions.numel(); ++i) pairs.check(pairs.index[i]);
+  return positions;
+}
+// Calls use(rows) where the index names rows of x, and these can be used in place. Else says no.
+template <class Use>
+bool with_rows(const TensorHandle& x, int64_t dim, const TensorHandle& index, bool in_place, Use use) {
+  const TensorHandle positions = positions_of_rows(x, dim, index);
+  if (!positions.defined()) return false;
+  IndexedRows rows(x, int(dim), 1);
+  if (in_place && rows.tensor().storage() != x.storage()) return false;
+  const TensorHandle* const list[] = {&positions};
+  rows.find_places(list, positions.shape(), false);
+  use(rows);
+  return true;
+}
+
 void gather(const Gather& a, Inputs in, Outputs out) {
-  const TensorHandle &x = *in[0], index = plain_index(*in[1]);
-  if (index.numel() == 0) return;
+  const TensorHandle& x = *in[0];
+  if (in[1]->numel() == 0) return;
   const TensorHandle y = out[0].layout().is_contiguous() ? out[0] : scratch(out[0], x.dtype());
+  if (with_rows(x, a.dim, *in[1], false, [&](IndexedRows& rows) { rows.read_into(y); })) {
+    if (!y.is_same(out[0])) convert_into(y, out[0]);
+    return;
+  }
+  const TensorHandle index = plain_index(*in[1]);
   const Pairing pairs(x, a.dim, index);
   int split = 0;
   for (int i = 1; i < pairs.shape.rank(); ++i)
@@ -95,8 +126,9 @@ void visit_in_order(const Pairing& pairs, int64_t elements, Visit visit) {
     if (i != pairs.dim && (split < 0 || pairs.shape[i] > pairs.shape[split])) split = i;
   if (split >= 0 && pairs.shape[split] > 1) {
     const int64_t n = pairs.shape[split];
-    parallel_for(
-        n, std::max<int64_t>(1, kGrain * n / elements), [&](int64_t begin, int64_t end) { pairs.visit(split, begin, end, visit); });
+    int64_t grain = std::max<int64_t>(1, kGrain * n / elements);
+    if (split == pairs.last()) grain = std::max<int64_t>(grain, (n / num_threads() + 15) / 16 * 16);  // cache lines are not shared
+    parallel_for(n, grain, [&](int64_t begin, int64_t end) { pairs.visit(split, begin, end, visit); });
     return;
   }
   const int64_t parts = elements > kGrain ? num_threads() : 1, span = (pairs.extent - 1) * pairs.strides[pairs.dim] + 1;
@@ -140,10 +172,12 @@ TensorHandle used_of(const TensorHandle& src, const Shape& index, DType dtype) {
 
 // y = x with src at the places of the index. y may be x itself.
 void scatter(const Gather& a, Inputs in, Outputs out) {
-  const TensorHandle &x = *in[0], index = plain_index(*in[1]), &y = out[0];
+  const TensorHandle &x = *in[0], &y = out[0];
   if (!is_same_place(x, y)) convert_into(x, y);
-  if (index.numel() == 0) return;
-  const TensorHandle src = used_of(*in[2], index.shape(), x.dtype());
+  if (in[1]->numel() == 0) return;
+  const TensorHandle src = used_of(*in[2], in[1]->shape(), x.dtype());
+  if (with_rows(y, a.dim, *in[1], true, [&](IndexedRows& rows) { rows.write_from(src); })) return;
+  const TensorHandle index = plain_index(*in[1]);
   const Pairing pairs(y, a.dim, index);
   with_element_size(size_of(x.dtype()), [&]<class T>(T*) {
     T* to = static_cast<T*>(first_element(y));
@@ -158,9 +192,13 @@ void reduce_into(const TensorHandle& x, int64_t dim, const TensorHandle& index_,
   const DType compute = compute_dtype(x.dtype());
   const bool widened = compute != x.dtype();
   if (!widened && !is_same_place(x, out)) convert_into(x, out);
-  const TensorHandle index = plain_index(index_), y = widened ? converted(x, compute) : out;
-  if (index.numel() > 0) {
-    const TensorHandle src = used_of(src_, index.shape(), compute);
+  const TensorHandle y = widened ? converted(x, compute) : out;
+  auto add_rows = [&] {
+    return how == Reduction::sum && include_self &&
+           with_rows(y, dim, index_, true, [&](IndexedRows& rows) { rows.add_from(used_of(src_, index_.shape(), compute), 1); });
+  };
+  if (index_.numel() > 0 && !add_rows()) {
+    const TensorHandle index = plain_index(index_), src = used_of(src_, index.shape(), compute);
     const Pairing pairs(y, dim, index);
     auto visit = [&](auto body) { visit_in_order(pairs, index.numel(), body); };
     with_compute_type(compute, [&]<class T>(T*) {

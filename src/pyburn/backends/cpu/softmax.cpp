@@ -11,7 +11,7 @@
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/dispatch_dtype.h"
 #include "pyburn/backends/cpu/fold-inl.h"
-#include "pyburn/backends/cpu/math-inl.h"
+#include "pyburn/backends/cpu/vector_math-inl.h"
 #include "pyburn/ops/softmax.h"
 #include "pyburn/support/thread_pool.h"
 
@@ -32,7 +32,7 @@ struct Forward {
     for (int64_t begin = 0; begin < n; begin += kTile) {
       const int64_t m = std::min(kTile, n - begin);
       T* e = logarithm ? tile : y + begin;
-      for (int64_t i = 0; i < m; ++i) e[i] = exp_of(x[begin + i] - largest);
+      exp_minus(x + begin, largest, e, m);
       sum += double(fold_contiguous<InRuns<Sum>>(e, m));
     }
     if (logarithm) {
@@ -49,12 +49,11 @@ struct Forward {
     std::fill_n(largest, width, Amax::first<T>());
     std::fill_n(sum, width, 0.0);
     fold_block<Amax>(x, 1, width, stride, n, largest);
-    for (int64_t j = 0; j < n; ++j)
-      for (int64_t i = 0; i < width; ++i) {
-        const T e = exp_of(x[j * stride + i] - largest[i]);
-        sum[i] += double(e);
-        if (!logarithm) y[j * stride + i] = e;
-      }
+    for (int64_t j = 0; j < n; ++j) {
+      T* e = logarithm ? last : y + j * stride;
+      exp_minus(x + j * stride, largest, e, width);
+      for (int64_t i = 0; i < width; ++i) sum[i] += double(e[i]);
+    }
     for (int64_t i = 0; i < width; ++i) last[i] = T(logarithm ? std::log(sum[i]) : 1 / sum[i]);
     for (int64_t j = 0; j < n; ++j)
       for (int64_t i = 0; i < width; ++i) {
@@ -102,11 +101,11 @@ void along(int64_t dim, const TensorHandle& x_, const TensorHandle& second_, con
       for (int64_t i = begin; i < end; ++i) Kernel::row(x.data<T>() + i * n, second.data<T>() + i * n, y.template data<T>() + i * n, n);
     });
   } else {
-    const int64_t strips = (inner + kStrip - 1) / kStrip;
-    parallel_for(axis.outer * strips, std::max<int64_t>(1, kDear / n / std::min(inner, kStrip)), [&](int64_t begin, int64_t end) {
+    const int64_t width = std::clamp<int64_t>(inner / 4 / 16 * 16, 32, kStrip), strips = (inner + width - 1) / width;
+    parallel_for(axis.outer * strips, std::max<int64_t>(1, kDear / n / std::min(inner, width)), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const int64_t column = i % strips * kStrip, at = i / strips * n * inner + column;
-        Kernel::strip(x.data<T>() + at, second.data<T>() + at, y.template data<T>() + at, n, inner, std::min(kStrip, inner - column));
+        const int64_t column = i % strips * width, at = i / strips * n * inner + column;
+        Kernel::strip(x.data<T>() + at, second.data<T>() + at, y.template data<T>() + at, n, inner, std::min(width, inner - column));
       }
     });
   }

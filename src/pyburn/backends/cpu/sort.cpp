@@ -48,24 +48,62 @@ void sort(const Sort& a, Inputs in, Outputs out) {
   });
 }
 
-// The k smallest entries of a line, in order, in one pass: few elements get past the worst of the best so far.
+// The k smallest entries of a line, in order, in one pass: few elements get past the worst of the best so far. Those that do are
+// put in their place where k is small; else they are gathered, and thinned out to the best k whenever there are too many.
 template <class T>
 void best_few(const T* line, int64_t stride, int64_t n, bool flip, int64_t k, Entry<KeyOf<T>>* best) {
-  make_entries(line, stride, k, flip, best);
-  std::sort(best, best + k);
+  constexpr int64_t kBlock = 16;
+  const int64_t room = std::min(n, 4 * k);
+  const bool ordered = k <= 32;
   const KeyOf<T> mask = flip ? KeyOf<T>(~KeyOf<T>(0)) : KeyOf<T>(0);
-  for (int64_t i = k; i < n; ++i) {
+  make_entries(line, stride, k, flip, best);
+  KeyOf<T> worst = 0;
+  T bound = T(0);
+  int64_t count = k;
+  auto note_worst = [&] {
+    worst = best[k - 1].key;
+    bound = line[best[k - 1].at * stride];
+  };
+  auto thin_out = [&] {
+    std::nth_element(best, best + k - 1, best + count);
+    count = k;
+    note_worst();
+  };
+  thin_out();
+  if (ordered) std::sort(best, best + k);
+  auto offer = [&](int64_t i) {
     const Entry<KeyOf<T>> e{KeyOf<T>(key_of(line[i * stride]) ^ mask), uint32_t(i)};
-    if (e.key >= best[k - 1].key) continue;
-    int64_t at = k - 1;
-    for (; at > 0 && e < best[at - 1]; --at) best[at] = best[at - 1];
-    best[at] = e;
+    if (e.key >= worst) return;
+    if (ordered) {
+      int64_t at = k - 1;
+      for (; at > 0 && e < best[at - 1]; --at) best[at] = best[at - 1];
+      best[at] = e;
+      note_worst();
+    } else {
+      best[count++] = e;
+      if (count == room) thin_out();
+    }
+  };
+  int64_t i = k;
+  for (; i + kBlock <= n; i += kBlock) {  // most blocks hold nothing better, which a loop of comparisons finds out; NaN is always offered
+    int32_t hopeful = 0;
+    const T* p = line + i * stride;
+    if (stride == 1 && flip)
+      for (int64_t j = 0; j < kBlock; ++j) hopeful |= !(p[j] <= bound);
+    else if (stride == 1)
+      for (int64_t j = 0; j < kBlock; ++j) hopeful |= !(p[j] >= bound);
+    else hopeful = 1;
+    for (int64_t j = 0; hopeful && j < kBlock; ++j) offer(i + j);
   }
+  for (; i < n; ++i) offer(i);
+  if (ordered) return;
+  thin_out();
+  std::sort(best, best + k);
 }
 
 void topk(const TopK& a, Inputs in, Outputs out) {
   for_lines(*in[0], a.dim, a.k, out, [&](const auto* line, int64_t stride, int64_t n, auto* entries, auto*) {
-    if (a.k <= 64 && a.k * 4 <= n) return best_few(line, stride, n, a.largest, a.k, entries);
+    if (a.k * 8 <= n) return best_few(line, stride, n, a.largest, a.k, entries);
     make_entries(line, stride, n, a.largest, entries);
     if (a.k < n) std::nth_element(entries, entries + a.k - 1, entries + n);
     std::sort(entries, entries + a.k);

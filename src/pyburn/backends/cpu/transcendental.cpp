@@ -32,10 +32,10 @@ void angle(KernelTable& kernels, const char* op, Fast, Libm) {
 }
 
 void add_transcendental(KernelTable& k) {
-  unary(k, "exp", Floats(), [](auto x) HWY_ATTR { return exp_of(x); });
+  by_vectors(k, "exp", [](auto x) HWY_ATTR { return exp_of(x); });
   unary(k, "exp2", Floats(), [](auto x) HWY_ATTR { return exp2_of(x); });
   unary(k, "expm1", Floats(), [](auto x) HWY_ATTR { return expm1_of(x); });
-  unary(k, "log", Floats(), [](auto x) HWY_ATTR { return log_of(x); });
+  by_vectors(k, "log", [](auto x) HWY_ATTR { return log_of(x); });
   unary(k, "log2", Floats(), [](auto x) HWY_ATTR { return log2_of(x); });
   unary(k, "log10", Floats(), [](auto x) HWY_ATTR { return log10_of(x); });
   unary(k, "log1p", Floats(), [](auto x) HWY_ATTR { return log1p_of(x); });
@@ -51,11 +51,11 @@ void add_transcendental(KernelTable& k) {
   unary(k, "atan", Floats(), [](auto x) HWY_ATTR { return atan_of(x); });
   unary(k, "sinh", Floats(), [](auto x) HWY_ATTR { return sinh_of(x); });
   unary(k, "cosh", Floats(), [](auto x) HWY_ATTR { return cosh_of(x); });
-  unary(k, "tanh", Floats(), [](auto x) HWY_ATTR { return tanh_of(x); });
+  by_vectors(k, "tanh", [](auto x) HWY_ATTR { return tanh_of(x); });
   unary(k, "asinh", Floats(), [](auto x) HWY_ATTR { return asinh_of(x); });
   unary(k, "acosh", Floats(), [](auto x) HWY_ATTR { return acosh_of(x); });
   unary(k, "atanh", Floats(), [](auto x) HWY_ATTR { return atanh_of(x); });
-  unary(k, "erf", Floats(), [](auto x) HWY_ATTR { return erf_of(x); });
+  by_vectors(k, "erf", [](auto x) HWY_ATTR { return erf_of(x); });
   unary(k, "erfc", Floats(), [](auto x) HWY_ATTR { return erfc_of(x); });
   unary(k, "erfinv", Floats(), []<class T>(T x) HWY_ATTR { return T(inverse_erf(x)); });
   unary(k, "lgamma", Floats(), []<class T>(T x) HWY_ATTR { return T(log_gamma(x)); });

@@ -30,7 +30,7 @@ void add_unary(KernelTable& k) {
     const T up = a.decimals < 0 ? T(1) : scale, down = a.decimals < 0 ? scale : T(1);
     return [up, down](T x) HWY_ATTR { return std::nearbyint(x * up / down) / up * down; };
   });
-  unary(k, "sqrt", Floats(), [](auto x) HWY_ATTR { return std::sqrt(x); });
+  by_vectors(k, "sqrt", [](auto x) HWY_ATTR { return sqrt_of(x); });
   unary(k, "rsqrt", Floats(), []<class T>(T x) HWY_ATTR { return T(1) / std::sqrt(x); });
   unary(k, "nan_to_num", Integers(), [](auto x) HWY_ATTR { return x; });
   unary_with<NanToNum>(k, "nan_to_num", Floats(), []<class T>(const NanToNum& a, T) {

@@ -45,14 +45,16 @@ class Pass {
   }
 
   void add(const Edge& e, TensorHandle gradient) {
-    if (!e.node || !gradient.defined()) return;
-    if (!wanted_.empty() && !leading_.contains(e.node.get())) return;
-    auto [it, fresh] = pending_.try_emplace(e.node.get());
-    if (fresh) queue_.push({e.node->sequence, e.node});
-    Grads& slots = it->second;
-    if (slots.size() <= e.output) slots.resize(e.output + 1);
-    TensorHandle& slot = slots[e.output];
-    slot = slot.defined() ? fn::add(slot, gradient) : std::move(gradient);
+    if (!gradient.defined() || !is_wanted(e)) return;
+    Sum& sum = sum_for(e);
+    if (!sum.value.defined()) {
+      sum.value = std::move(gradient);
+    } else if (sum.own && sum.value.shape() == gradient.shape() && sum.value.dtype() == gradient.dtype()) {
+      fn::add_into(sum.value, sum.value, gradient);
+    } else {
+      sum.value = fn::add(sum.value, gradient);
+      sum.own = !options_.create_graph;
+    }
   }
 
   Grads run() {
@@ -61,12 +63,14 @@ class Pass {
       const Ref<Node> node = queue_.top().node;
       queue_.pop();
       const auto it = pending_.find(node.get());
-      Grads dy = std::move(it->second);
+      Grads dy;
+      for (Sum& sum : it->second) dy.push_back(std::move(sum.value));
       pending_.erase(it);
       call_hooks(*node, dy);
       capture(node, dy);
       const bool leaf = node->sequence == 0;
       if ((leaf && !options_.accumulate) || (!wanted_.empty() && is_end(*node))) continue;
+      if (add_part(*node, dy)) continue;
       Grads results = apply(*node, dy);
       dy.clear();
       for (int64_t i = 0; i < results.size() && i < node->edges.size(); ++i) add(node->edges[i], std::move(results[i]));
@@ -76,11 +80,37 @@ class Pass {
   }
 
  private:
+  // Gradients that have met so far. `own`: made by this pass and seen by nobody else, so that it may be written into.
+  struct Sum {
+    TensorHandle value;
+    bool own = false;
+  };
   struct Entry {
     uint64_t sequence;
     Ref<Node> node;
     bool operator<(const Entry& o) const { return sequence < o.sequence; }
   };
+
+  bool is_wanted(const Edge& e) const { return e.node && (wanted_.empty() || leading_.contains(e.node.get())); }
+  Sum& sum_for(const Edge& e) {
+    auto [it, fresh] = pending_.try_emplace(e.node.get());
+    if (fresh) queue_.push({e.node->sequence, e.node});
+    auto& sums = it->second;
+    if (sums.size() <= e.output) sums.resize(e.output + 1);
+    return sums[e.output];
+  }
+
+  // Parts of one tensor (those of a split, say) are gathered in one sum. Not where the way back is recorded or watched.
+  bool add_part(const Node& node, const Grads& dy) {
+    if (options_.create_graph || node.made_at || node.edges.size() != 1 || dy.size() != 1 || !is_wanted(node.edges[0])) return false;
+    const auto it = pending_.find(node.edges[0].node.get());
+    const bool meets = it != pending_.end() && node.edges[0].output < it->second.size();
+    Sum known = meets ? it->second[node.edges[0].output] : Sum();
+    if (known.value.defined() && !known.own) return false;
+    if (!node.add_part(known.value, dy)) return false;
+    sum_for(node.edges[0]) = {std::move(known.value), true};
+    return true;
+  }
 
   // A wanted node from which nothing else that is wanted can be reached.
   bool is_end(const Node& node) const {
@@ -137,7 +167,7 @@ class Pass {
   const BackwardOptions& options_;
   std::span<const Edge> wanted_;
   std::unordered_set<const Node*> leading_;
-  std::unordered_map<const Node*, Grads> pending_;
+  std::unordered_map<const Node*, SmallVector<Sum, 2>> pending_;
   std::priority_queue<Entry> queue_;
   Grads captured_;
 };

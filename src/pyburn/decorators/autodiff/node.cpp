@@ -156,6 +156,23 @@ Grads OpNode::apply(Grads& dy) {
   return op_.info().grad(op_.attrs(), RuleContext(*this, dy));
 }
 
+bool OpNode::add_part(TensorHandle& sum, const Grads& dy) const {
+  if (op_.info().kind != Kind::view || !dy[0].defined()) return false;
+  const Meta& whole = inputs_[0];
+  if (dy[0].numel() >= whole.shape.numel()) return false;
+  const Layout part = op_.info().view(op_.attrs(), contiguous_layout(whole.shape));
+  if (part.has_overlap() || part.shape != dy[0].shape() || dy[0].dtype() != whole.dtype) return false;
+  const bool first = !sum.defined();
+  if (first) sum = fn::zeros(whole.shape, whole.dtype, &dy[0].device(), false);
+  InputList in;
+  in.add(sum);
+  TensorHandle target;
+  dispatch(op_.ref(), in, {&target, 1});
+  if (first) copy_into(target, dy[0]);
+  else fn::add_into(target, target, dy[0]);
+  return true;
+}
+
 void OpNode::release_saved() {
   if (saved_inputs_.empty() && saved_outputs_.empty()) return;  // nothing kept: may be used again
   saved_inputs_.clear();

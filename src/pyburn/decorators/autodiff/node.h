@@ -34,6 +34,9 @@ class Node : public Counted, public Pooled {
   virtual Grads apply(Grads& dy) = 0;
   virtual std::string name() const = 0;  // as PyTorch names it: "AddBackward0"
   virtual void release_saved() {}        // after a backward pass that does not keep the graph
+  // A view of a part of its input adds its gradient to a sum for the whole, instead of making a whole of zeros around it. False
+  // where the node is something else. `sum` belongs to the pass alone; undefined counts as zeros.
+  virtual bool add_part(TensorHandle& sum, const Grads& dy) const { return (void)sum, (void)dy, false; }
 
   SmallVector<Edge, 3> edges;
   // Grows along every path from inputs to outputs, so that the largest first is a valid order for backward.
@@ -76,6 +79,7 @@ class OpNode final : public Node {
   Grads apply(Grads& dy) override;
   std::string name() const override;
   void release_saved() override;
+  bool add_part(TensorHandle& sum, const Grads& dy) const override;
 
  private:
   friend class RuleContext;
