@@ -70,3 +70,10 @@ class LBFGS(NativeOptimizer):
 
         self._functions.step(self._numbers(group), group["params"], self.state[group["params"][0]], loss)
         return losses[0]
+
+    def _saved(self, values: dict[str, Any]) -> dict[str, Any]:
+        # PyTorch keeps a scratch list of the last weights in the state as well, and looks for it when it goes on.
+        return {**values, "al": [None] * self.param_groups[0]["history_size"]} if "old_dirs" in values else values
+
+    def _loaded(self, values: dict[str, Any], parameter: Tensor) -> dict[str, Any]:
+        return super()._loaded({key: value for key, value in values.items() if key != "al"}, parameter)

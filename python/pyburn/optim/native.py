@@ -60,10 +60,11 @@ class NativeOptimizer(Optimizer):
     _counters: ClassVar[tuple[str, ...]] = ("step",)
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
-        if defaults.get("differentiable"):
-            raise NotImplementedError(
-                f"[{type(self).__name__}] differentiable=True is not supported: the step is one operation without a gradient"
-            )
+        if defaults.get("fused"):
+            if defaults.get("differentiable"):
+                raise RuntimeError("`fused` does not support `differentiable`")
+            if defaults.get("foreach"):
+                raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
         super().__init__(params, defaults)
 
     @property

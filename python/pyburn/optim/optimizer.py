@@ -17,6 +17,10 @@ Params = Iterable[Any]
 
 _pre_hooks: OrderedDict[int, Any] = OrderedDict()
 _post_hooks: OrderedDict[int, Any] = OrderedDict()
+_UNORDERED = (
+    "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will change between runs. "
+    "Please use a list instead."
+)
 _HOOKS = ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_state_dict_pre", "load_state_dict_post")
 
 
@@ -64,6 +68,8 @@ class Optimizer:
             raise TypeError(
                 f"params argument given to the optimizer should be an iterable of Tensors or dicts, but got {type(params).__name__}"
             )
+        if isinstance(params, (set, frozenset)):
+            warnings.warn(f"{_UNORDERED} This will be an error in a future release.", FutureWarning, stacklevel=2)
         self.defaults = defaults
         self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
@@ -100,7 +106,7 @@ class Optimizer:
         for parameter in group["params"]:
             if not isinstance(parameter, Tensor):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(parameter).__name__}")
-            if not (parameter.is_leaf or getattr(parameter, "retains_grad", False)):
+            if not (self.defaults.get("differentiable") or parameter.is_leaf or getattr(parameter, "retains_grad", False)):
                 raise ValueError("can't optimize a non-leaf Tensor")
         for key, value in self.defaults.items():
             group.setdefault(key, value)
@@ -257,10 +263,7 @@ def _parameter_list(params: Any) -> list[Any]:
     if isinstance(params, Tensor):
         return [params]
     if isinstance(params, set):
-        raise TypeError(
-            "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will change "
-            "between runs. Please use a list instead."
-        )
+        raise TypeError(_UNORDERED)
     return list(params)
 
 
