@@ -27,7 +27,9 @@ Arange Arange::from(const Scalar& start, const std::optional<Scalar>& end, const
   const bool floating = first.is_floating() || last.is_floating() || step.is_floating();
   const double n = std::ceil(span / step.to_double());
   require<ValueError>(n < 1e15, "[arange] too many elements: got {}", n);
-  return {first, step, int64_t(n), dtype.value_or(floating ? default_dtype() : DType::int64)};
+  const DType result = dtype.value_or(floating ? default_dtype() : DType::int64);
+  if (is_integral(result)) return {first.to_int(), step.to_int(), int64_t(n), result};  // as many as the bounds say, of whole numbers
+  return {first, step, int64_t(n), result};
 }
 
 namespace {

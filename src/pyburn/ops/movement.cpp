@@ -336,6 +336,7 @@ TensorHandle fn::t(const TensorHandle& input) {
   return input.rank() == 2 ? permute(input, Dims{1, 0}) : TensorHandle(input);
 }
 TensorHandle fn::squeeze(const TensorHandle& input, const OptionalDims& dim) {
+  if (dim && dim->empty()) return input;  // no axis, where None is all
   const Dims axes = normalise_dims(dim, input.rank());
   TensorHandle y = input;
   for (int64_t i = axes.size() - 1; i >= 0; --i)

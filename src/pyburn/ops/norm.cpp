@@ -283,6 +283,12 @@ TensorHandle along_channels(const TensorHandle& t, const TensorHandle& x) {
   along[1] = t.numel();
   return reshape(t, along);
 }
+// What becomes of an input without elements: nothing again, and gradients of zeros for the weight and the bias.
+TensorHandle scaled_nothing(const TensorHandle& x, const TensorHandle& weight, const TensorHandle& bias) {
+  TensorHandle y = weight.defined() ? x * weight : clone(x);
+  if (bias.defined()) y = y + bias;
+  return y;
+}
 void check_per_channel(const TensorHandle& x, std::initializer_list<const TensorHandle*> tensors, const char* op) {
   for (const TensorHandle* t : tensors)
     if (t->defined())
@@ -301,12 +307,12 @@ TensorHandle fn::layer_norm(
     const TensorHandle& input, const Dims& normalized_shape, const TensorHandle& weight, const TensorHandle& bias, double eps) {
   check_tail(input, normalized_shape, {&weight, &bias}, "layer_norm");
   const int64_t n = product(normalized_shape);
-  if (input.numel() == 0) return clone(input);
+  if (input.numel() == 0) return scaled_nothing(input, weight, bias);
   return normalise_rows(input, weight, bias, input.numel() / n, 1, 1, eps, true)[0];
 }
 TensorHandle fn::rms_norm(const TensorHandle& input, const Dims& normalized_shape, const TensorHandle& weight, std::optional<double> eps) {
   check_tail(input, normalized_shape, {&weight}, "rms_norm");
-  if (input.numel() == 0) return clone(input);
+  if (input.numel() == 0) return scaled_nothing(input, weight, {});
   const double least = input.dtype() == DType::float64   ? std::numeric_limits<double>::epsilon()
                        : input.dtype() == DType::float32 ? double(std::numeric_limits<float>::epsilon())
                        : input.dtype() == DType::float16 ? 0x1p-10
@@ -353,7 +359,11 @@ TensorHandle fn::batch_norm(const TensorHandle& input, const TensorHandle& runni
   for (int i = 0; i < input.rank(); ++i)
     if (i != 1) over.push_back(i);
   const int64_t n = count(input.shape(), over);
-  require<ValueError>(n > 1, "[batch_norm] expected more than 1 value per channel when training: got {}", input.shape());
+  require<ValueError>(n != 1, "[batch_norm] expected more than 1 value per channel when training: got {}", input.shape());
+  require<ValueError>(eps > 0, "[batch_norm] eps must be positive when training: got {}", eps);
+  if (input.numel() == 0)
+    return scaled_nothing(
+        input, weight.defined() ? along_channels(weight, input) : weight, bias.defined() ? along_channels(bias, input) : bias);
   constexpr int64_t kLong = 8;  // shorter pieces of a channel are faster in columns
   TensorHandle y, average, variance;
   if (input.numel() / input.shape()[0] / input.shape()[1] >= kLong) {

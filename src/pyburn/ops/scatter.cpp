@@ -323,7 +323,8 @@ TensorHandle fn::take_along_dim(const TensorHandle& input, const TensorHandle& i
   Shape common = broadcast_shapes(a, b), for_input = common, for_indices = common;
   for_input[axis] = input.shape()[axis];
   for_indices[axis] = indices.shape()[axis];
-  return gather(expand(input, for_input), axis, expand(indices, for_indices));
+  const TensorHandle counted = where(lt(indices, 0), indices + input.shape()[axis], indices);  // from the end where negative
+  return gather(expand(input, for_input), axis, expand(counted, for_indices));
 }
 
 void register_scatter(OpTable& table) {

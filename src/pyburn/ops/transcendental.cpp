@@ -6,6 +6,7 @@
 #include "pyburn/ops/elementwise.h"
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/pointwise.h"
 #include "pyburn/ops/generated/transcendental.h"
 #include "pyburn/ops/generated/unary.h"
@@ -288,7 +289,8 @@ TensorHandle fn::sinc(const TensorHandle& input) {
   return where(zero, 1.0, sin(angle) / angle);
 }
 TensorHandle fn::logit(const TensorHandle& input, std::optional<double> eps) {
-  const TensorHandle x = eps ? clamp(input, *eps, 1 - *eps) : TensorHandle(input);
+  TensorHandle x = is_floating(input.dtype()) ? TensorHandle(input) : cast(input, default_dtype());
+  if (eps) x = maximum(minimum(x, 1 - *eps), *eps);  // where the bounds cross, the lower one holds
   return log(x) - log1p(-x);
 }
 
