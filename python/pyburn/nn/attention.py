@@ -12,11 +12,36 @@ __all__ = [
     "AttentionCache",
     "CrossAttention",
     "MultiheadAttention",
+    "SDPBackend",
     "TransformerLayerCache",
     "generate_autoregressive_mask",
     "generate_padding_mask",
     "multi_head_attention_forward",
+    "sdpa_kernel",
 ]
+
+
+class SDPBackend:
+    """Names of PyTorch's ways to compute attention. There is one here, which needs no choice."""
+
+    ERROR, MATH, FLASH_ATTENTION, EFFICIENT_ATTENTION, CUDNN_ATTENTION, OVERRIDEABLE = range(-1, 5)
+
+
+class sdpa_kernel:  # noqa: N801, PyTorch's name
+    """A scope that changes nothing: attention is computed in one way.
+
+    >>> with pyburn.nn.attention.sdpa_kernel(pyburn.nn.attention.SDPBackend.MATH):
+    ...     pass
+    """
+
+    def __init__(self, backends: Any = None, set_priority: bool = False) -> None:
+        pass
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        pass
 
 
 def generate_autoregressive_mask(batch_size: int, seq_length: int, device: Any = None) -> Tensor:
@@ -42,6 +67,8 @@ def generate_padding_mask(
     tensor([[False, False, False],
             [False,  True,  True]])
     """
+    from ..tensor.creation import tensor
+
     longest = max((len(line) for line in tokens), default=0)
     if max_length is not None:
         longest = max_length if fixed else min(longest, max_length)
@@ -49,8 +76,8 @@ def generate_padding_mask(
         raise ValueError("a fixed length needs max_length")
     lines = [line[:longest] for line in tokens]
     filled = [line + [pad_token] * (longest - len(line)) for line in lines]
-    padded = _core.tensor(filled, dtype=_core.int64, device=device).reshape(len(tokens), longest)
-    lengths = _core.tensor([len(line) for line in lines], dtype=_core.int64, device=device).reshape(len(tokens), 1)
+    padded = tensor(filled, dtype=_core.int64, device=device).reshape(len(tokens), longest)
+    lengths = tensor([len(line) for line in lines], dtype=_core.int64, device=device).reshape(len(tokens), 1)
     return padded, _core.arange(longest, device=device) >= lengths
 
 
