@@ -79,12 +79,7 @@ class TypeNames final : public FieldVisitor {
 class FromDict final : public FieldEditor {
  public:
   explicit FromDict(nb::handle dict) : dict_(dict) {}
-  void field(std::string_view name, bool& v) override {  // anything is true or false, as in PyTorch
-    const nb::object o = get(name);
-    const int truth = o.is_valid() ? PyObject_IsTrue(o.ptr()) : v;
-    if (truth < 0) throw nb::python_error();
-    v = truth != 0;
-  }
+  void field(std::string_view name, bool& v) override { take(name, v); }
   void field(std::string_view name, int64_t& v) override { take(name, v); }
   void field(std::string_view name, double& v) override {
     if (const nb::object o = get(name); o.is_valid()) v = PyFloat_AsDouble(o.ptr());

@@ -21,6 +21,7 @@ __all__ = [
     "set_detect_anomaly", "set_grad_enabled", "Variable",
 ]  # fmt: skip
 
+
 class _AnyTensor(type):
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Tensor)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, overload
 
 from .. import _core
 from .._core import Tensor, float32, full
 from ..autograd import enable_grad
-from .optimizer import Optimizer, Params
+from .optimizer import Closure, Optimizer, Params, T
 
 # Options of pyburn's own: a group has them only where they are used, so that groups look as PyTorch's.
 _OWN = ("grad_clip", "cautious_weight_decay")
@@ -87,7 +86,11 @@ class NativeOptimizer(Optimizer):
         self._functions.check(self._numbers(group))
         _core._optim.check_clipping(group.get("grad_clip"))
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    @overload
+    def step(self, closure: None = None) -> None: ...
+    @overload
+    def step(self, closure: Closure[T]) -> T: ...
+    def step(self, closure: Closure[T] | None = None) -> T | None:
         """Updates the parameters; `closure` computes the loss again and is called first."""
         loss = None
         if closure is not None:

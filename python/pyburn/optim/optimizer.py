@@ -6,14 +6,18 @@ import functools
 import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeAlias, TypeVar, overload
 
 from .. import _core
 from .._core import Tensor
 from ..nn.hooks import RemovableHandle
 
+T = TypeVar("T")
+
 # Iterables of tensors, of (name, tensor) pairs, or of dicts with a key "params" and options of their own.
-Params = Iterable[Any]
+Params: TypeAlias = Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[dict[str, Any]]
+ParamsT = Params  # PyTorch's name
+Closure: TypeAlias = Callable[[], T]  # computes the loss again
 
 _pre_hooks: OrderedDict[int, Any] = OrderedDict()
 _post_hooks: OrderedDict[int, Any] = OrderedDict()
@@ -74,7 +78,7 @@ class Optimizer:
         self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         self._start()
-        groups = list(params)
+        groups: list[Any] = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
         if not isinstance(groups[0], dict):
@@ -133,7 +137,11 @@ class Optimizer:
                 if parameter.grad is not None:
                     parameter.grad = None if set_to_none else _core.zeros_like(parameter.grad)
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    @overload
+    def step(self, closure: None = None) -> None: ...
+    @overload
+    def step(self, closure: Closure[T]) -> T: ...
+    def step(self, closure: Closure[T] | None = None) -> T | None:
         """Updates the parameters; `closure` computes the loss again and is called first."""
         raise NotImplementedError
 
