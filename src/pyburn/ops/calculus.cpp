@@ -121,6 +121,7 @@ t(3), -1 ! negative)"},
         .samples = R"(
 t(3, 4)
 t(3, 4), correction=0
+t(1, 4)
 t(4)
 t()
 t(3, 4), fweights=tensor([1, 2, 1, 3])

@@ -80,6 +80,7 @@ constinit OpInfo arange = define<Arange, infer_arange>({.schema = "arange(Scalar
 1, 4
 1.0, 2.5, 0.5
 5, 1, -2
+-0.9, 2.1, 2.0, dtype=i64
 3, dtype=f32
 3.0, dtype=f64, requires_grad=True
 7, dtype=f16

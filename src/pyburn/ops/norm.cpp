@@ -169,6 +169,7 @@ t(2, 3), (3,)
 t(2, 3, 4), (3, 4), t(3, 4), t(3, 4)
 t(2, 3), (3,), t(3), bias=t(3), eps=0.1
 t(0, 3), (3,)
+t(0, 3), (3,), t(3), t(3)
 t(4, 3).T, (4,), t(4)
 t(1, 5).expand(2, 5), (5,), t(5)
 t(2, 3, dtype=f16), (3,)
@@ -232,6 +233,9 @@ t(2, 3, 4), None, None, t(3), bias=t(3), training=True
 t(5, 4, 3).permute(0, 2, 1), t(3).constant, positive(3).constant
 t(4, 1).expand(4, 3), t(3).constant, positive(3).constant
 t(0, 3), t(3).constant, positive(3).constant
+t(0, 3, 2), t(3).constant, positive(3).constant, t(3), t(3), True
+t(4, 3), None, None, None, None, True, 0.1, -1.0 ! eps
+t(1, 3), None, None, training=True ! more than 1
 t(), t(3).constant, positive(3).constant ! at least 2
 t(4, 3), None, None ! running)"},
     {.schema = "local_response_norm(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0) -> Tensor",

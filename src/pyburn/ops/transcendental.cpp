@@ -5,8 +5,8 @@
 
 #include "pyburn/ops/elementwise.h"
 #include "pyburn/ops/generated/binary.h"
-#include "pyburn/ops/generated/index.h"
 #include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/index.h"
 #include "pyburn/ops/generated/pointwise.h"
 #include "pyburn/ops/generated/transcendental.h"
 #include "pyburn/ops/generated/unary.h"
@@ -273,6 +273,7 @@ constinit FunctionInfo functions[] = {
 fraction(2, 3)
 fraction(2, 3), 0.2
 fraction(), eps=0.3
+fraction(2, 3), 0.6
 fraction(0, 3)
 fraction(4, 3).T
 fraction(2, 1).expand(2, 5)
@@ -290,7 +291,7 @@ TensorHandle fn::sinc(const TensorHandle& input) {
 }
 TensorHandle fn::logit(const TensorHandle& input, std::optional<double> eps) {
   TensorHandle x = is_floating(input.dtype()) ? TensorHandle(input) : cast(input, default_dtype());
-  if (eps) x = maximum(minimum(x, 1 - *eps), *eps);  // where the bounds cross, the lower one holds
+  if (eps) x = where(lt(x, *eps), *eps, where(gt(x, 1 - *eps), 1 - *eps, x));  // the bounds may cross
   return log(x) - log1p(-x);
 }
 
