@@ -111,6 +111,7 @@ from .script_names import is_storage as is_storage
 from .script_names import nan as nan
 from .script_names import newaxis as newaxis
 from .script_names import pi as pi
+from .script_names import spmm as spmm
 from .script_names import typename as typename
 
 TensorPy = Tensor

@@ -120,8 +120,9 @@ def install() -> None:
         ),
         "_base": property(_core._base, None, None, "The tensor that this one is a view of."),
         "is_inference": is_inference,
-        "is_cuda": property(lambda self: False, None, None, "False: there is no CUDA.\n\n>>> pyburn.ones(2).is_cuda\nFalse"),
         "_is_view": lambda self: self._base is not None,
     }
     for name, value in properties.items():
         setattr(Tensor, name, value)
+    for name in ("is_cuda", "is_mps", "is_sparse", "is_xpu"):  # what scripts for PyTorch ask
+        setattr(Tensor, name, property(lambda self: False, None, None, f"False.\n\n>>> pyburn.ones(2).{name}\nFalse"))

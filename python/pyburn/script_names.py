@@ -11,6 +11,7 @@ from .tensor.creation import tensor
 
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 newaxis = None
+spmm = _core.mm  # of dense matrices, as there are no sparse ones
 dtype = DType
 
 

@@ -21,6 +21,8 @@ def test_numbers_and_types():
     assert isinstance(pyburn.ones(1), pyburn.FloatTensor) and not isinstance(pyburn.ones(1), pyburn.LongTensor)
     assert pyburn.typename(pyburn.ones(1)) == "pyburn.FloatTensor" and pyburn.typename(nn.ReLU()).endswith("ReLU")
     assert isinstance(pyburn.ones(1), pyburn.autograd.Variable)
+    assert pyburn.spmm(pyburn.ones(1, 2), pyburn.ones(2, 1)).item() == 2
+    assert not pyburn.ones(1).is_xpu and not pyburn.ones(1).is_sparse
     assert not pyburn.ones(1).is_cuda and not pyburn.cuda.is_available() and pyburn.cuda.device_count() == 0
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         pyburn.nothing  # noqa: B018
