@@ -171,8 +171,11 @@ set(PYBURN_SOURCES
   src/pyburn/nn/clip_grad.cpp
   src/pyburn/nn/conv.cpp
   src/pyburn/nn/conv_transpose.cpp
+  src/pyburn/nn/cross_attention.cpp
+  src/pyburn/nn/deform_conv.cpp
   src/pyburn/nn/dropout.cpp
   src/pyburn/nn/embedding.cpp
+  src/pyburn/nn/feed_forward.cpp
   src/pyburn/nn/init.cpp
   src/pyburn/nn/init_structured.cpp
   src/pyburn/nn/layer.cpp

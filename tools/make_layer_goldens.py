@@ -20,7 +20,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "layers"))
 
-from layer_cases import GOLDEN, Case, Maker, cases_of, described, families, made, run
+from layer_cases import GOLDEN, Case, Maker, cases_of, described, families, made, run, trajectory
 
 
 def record(case: Case) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -32,6 +32,8 @@ def record(case: Case) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         layer = made(case, torch, maker)
         about = {} if case.torch else described(layer)
         arrays = run(case, torch, layer, maker) if case.inputs else {}
+        if case.inputs and not case.error and len(steps := trajectory(case, torch, layer, maker)):
+            arrays["steps"] = steps
     except Exception as error:
         if not case.error:
             raise SystemExit(f"PyTorch refuses {case.line}: {error}") from error

@@ -165,6 +165,10 @@ Operand Arguments::operand(int i) const {
 }
 Scalar Arguments::scalar(int i) const {
   Scalar s;
+  if (is_tensor(get(i)) && unwrap(get(i)).rank() == 0) {  // a number in a tensor
+    const Object number = checked(PyObject_CallMethod(get(i), "item", nullptr));
+    if (to_scalar(number.get(), s)) return s;
+  }
   if (!to_scalar(get(i), s)) refuse(i, "a number");
   return s;
 }

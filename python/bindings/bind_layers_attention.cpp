@@ -1,5 +1,7 @@
 // Attention, the layers of transformers and positions as classes of pyburn.nn.
 #include "layer_class.h"
+#include "pyburn/nn/cross_attention.h"
+#include "pyburn/nn/feed_forward.h"
 #include "pyburn/nn/positional.h"
 #include "pyburn/nn/transformer.h"
 
@@ -147,6 +149,22 @@ void bind_transformer_layers(nb::module_& m) {
       "size"_a, "device"_a.none(), "dtype"_a.none());
 }
 
+void bind_cross_attention(nb::module_& m) {
+  using nn::CrossAttention;
+  bind_layer<CrossAttention>(m,
+      "Queries (N, L, d_model) look at a context (N, S, d_context); several heads may share the keys of one (n_heads_kv).\n\n>>> "
+      "pyburn.nn.CrossAttention(6, 4, 2, 1, 3)(pyburn.ones(1, 3, 6), pyburn.ones(1, 5, 4)).shape")
+      .def(
+          "forward",
+          [](CrossAttention& self, const TensorHandle& query, const TensorHandle& context, const TensorHandle& mask) {
+            const GilRelease released(query.numel() >= large);
+            return self.CrossAttention::forward(query, context, mask);
+          },
+          "query"_a, "context"_a, "mask"_a.none() = nb::none())
+      .def("forward_cached", &CrossAttention::forward_cached, "query"_a, "context"_a, "cache"_a, "mask"_a.none() = nb::none(),
+          "The same for a context that stays: its keys and values are computed by the first call.");
+}
+
 }  // namespace
 
 void bind_layers_attention(nb::module_& m) {
@@ -162,6 +180,12 @@ void bind_layers_attention(nb::module_& m) {
       .def("forward_from", &nn::RotaryEncoding::forward_from, "input"_a, "start"_a,
           "The same for tokens whose first stands at position start.");
   bind_layer<nn::SwiGLU>(m, "silu(linear_inner(x)) * linear_outer(x).\n\n>>> pyburn.nn.SwiGLU(3, 2)(pyburn.ones(4, 3)).shape");
+  bind_layer<nn::GEGLU>(m, "gelu(linear_inner(x)) * linear_outer(x).\n\n>>> pyburn.nn.GEGLU(3, 2)(pyburn.ones(4, 3)).shape");
+  bind_layer<nn::ReGLU>(m, "relu(linear_inner(x)) * linear_outer(x).\n\n>>> pyburn.nn.ReGLU(3, 2)(pyburn.ones(4, 3)).shape");
+  bind_layer<nn::PositionWiseFeedForward>(m,
+      "linear_outer(dropout(activation(linear_inner(x)))), of each token for itself.\n\n>>> "
+      "pyburn.nn.PositionWiseFeedForward(4, 16)(pyburn.ones(1, 3, 4)).shape");
+  bind_cross_attention(m);
 }
 
 }  // namespace pyburn::python

@@ -1,6 +1,7 @@
 // Transposed convolutions as classes of pyburn.nn.
 #include "layer_class.h"
 #include "pyburn/nn/conv_transpose.h"
+#include "pyburn/nn/deform_conv.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -31,6 +32,16 @@ void bind_layers_conv(nb::module_& m) {
   bind_transposed<3>(m,
       "A transposed convolution over volumes (N, C, D, H, W).\n\n>>> pyburn.nn.ConvTranspose3d(3, 8, 2, stride=2)(pyburn.ones(1, 3, 2, 4, "
       "5)).shape");
+  bind_layer<nn::DeformConv2d>(m,
+      "A convolution over images whose taps are moved by offsets (N, 2 * offset_groups * taps, H, W).\n\n>>> "
+      "pyburn.nn.DeformConv2d(3, 8, 2)(pyburn.ones(1, 3, 4, 4), pyburn.zeros(1, 8, 3, 3)).shape")
+      .def(
+          "forward",
+          [](nn::DeformConv2d& self, const TensorHandle& input, const TensorHandle& offset, const TensorHandle& mask) {
+            const GilRelease released(input.numel() >= 1 << 10);
+            return self.nn::DeformConv2d::forward(input, offset, mask);
+          },
+          "input"_a, "offset"_a, "mask"_a.none() = nb::none());
 }
 
 }  // namespace pyburn::python

@@ -46,6 +46,8 @@ void bind_layers_norm(nb::module_& m) {
   bind_layer<nn::GroupNorm>(m,
       "Groups of channels of (N, C, ...) with mean 0 and variance 1, then scaled and shifted by channel.\n\n>>> pyburn.nn.GroupNorm(2, "
       "4)(pyburn.randn(1, 4, 5)).shape");
+  bind_layer<nn::CrossMapLRN2d>(m,
+      "Channels of images divided by the strength of their neighbours.\n\n>>> pyburn.nn.CrossMapLRN2d(3)(pyburn.ones(1, 4, 2, 2)).shape");
   bind_layer<nn::LocalResponseNorm>(
       m, "Channels divided by the strength of their neighbours.\n\n>>> pyburn.nn.LocalResponseNorm(2)(pyburn.ones(1, 4, 3)).shape");
 }

@@ -84,6 +84,8 @@ template <class Options, class State>
 void step(nb::handle group, nb::list parameters, nb::list states, nb::handle clip) {
   const Options options = options_from<Options>(group);
   const optim::GradientClipping clipping = clipping_from(clip);
+  const nb::handle recorded = PyDict_GetItemString(group.ptr(), "differentiable");
+  const bool differentiable = recorded.is_valid() && PyObject_IsTrue(recorded.ptr()) == 1;
   const std::vector<TensorHandle> p = tensors_from(parameters);
   std::vector<State> s;
   for (nb::handle h : states) s.push_back(state_from<State>(h));
@@ -91,7 +93,8 @@ void step(nb::handle group, nb::list parameters, nb::list states, nb::handle cli
   for (State& one : s) pointers.push_back(&one);
   {
     const GilRelease released;
-    update(options, p, pointers, clipping);
+    if constexpr (requires { advance(options, s[0], p[0]); }) update(options, p, pointers, clipping, differentiable);
+    else update(options, p, pointers, clipping);
   }
   for (size_t i = 0; i < s.size(); ++i) write_state(s[i], states[i]);
 }

@@ -122,7 +122,7 @@ void bind_errors(nb::module_& m) {
   m.attr("PyburnError") = nb::borrow(base_error);
   shape_error = make(m, "ShapeError", {PyExc_RuntimeError, PyExc_ValueError}, "Shapes do not fit.");
   value_error = make(m, "ArgumentError", {PyExc_RuntimeError, PyExc_ValueError}, "An argument has a value that makes no sense.");
-  index_error = make(m, "IndexOutOfRange", {PyExc_IndexError}, "An axis or an index does not exist.");
+  index_error = make(m, "IndexOutOfRange", {PyExc_IndexError, PyExc_RuntimeError}, "An axis or an index does not exist.");
   dtype_error = make(m, "DTypeError", {PyExc_RuntimeError, PyExc_TypeError}, "A dtype does not fit.");
   device_error = make(m, "DeviceError", {PyExc_RuntimeError}, "A device is unknown, unavailable, or not the one needed.");
   unsupported_op = make(m, "UnsupportedOp", {PyExc_NotImplementedError}, "A backend cannot run an operation.");

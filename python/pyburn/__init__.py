@@ -66,8 +66,12 @@ def __getattr__(name: str) -> object:
     """What most programs do not need is loaded when it is asked for."""
     import importlib
 
-    if name in ("config", "dashboard", "data", "func", "lr_scheduler", "module", "train", "utils"):
+    if name in ("config", "cuda", "dashboard", "data", "func", "jit", "lr_scheduler", "module", "train", "utils"):
         return importlib.import_module(f".{name}", __name__)
     if name == "summary":
         return importlib.import_module(".nn.summary", __name__).summary
+    if not name.startswith("_"):
+        names = importlib.import_module(".script_names", __name__)
+        if name in names.__all__:
+            return getattr(names, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

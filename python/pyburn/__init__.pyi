@@ -2,7 +2,9 @@
 from . import amp as amp
 from . import autograd as autograd
 from . import backend as backend
+from . import cuda as cuda
 from . import data as data
+from . import jit as jit
 from . import linalg as linalg
 from . import lr_scheduler as lr_scheduler
 from . import return_types as return_types
@@ -91,6 +93,26 @@ from .tensor.queries import isreal as isreal
 from .tensor.queries import real as real
 from .tensor.queries import result_type as result_type
 from .tensor.creation import scalar_tensor as scalar_tensor
+
+from .script_names import BFloat16Tensor as BFloat16Tensor
+from .script_names import BoolTensor as BoolTensor
+from .script_names import ByteTensor as ByteTensor
+from .script_names import CharTensor as CharTensor
+from .script_names import DoubleTensor as DoubleTensor
+from .script_names import FloatTensor as FloatTensor
+from .script_names import HalfTensor as HalfTensor
+from .script_names import IntTensor as IntTensor
+from .script_names import LongTensor as LongTensor
+from .script_names import ShortTensor as ShortTensor
+from .script_names import dtype as dtype
+from .script_names import e as e
+from .script_names import inf as inf
+from .script_names import is_storage as is_storage
+from .script_names import nan as nan
+from .script_names import newaxis as newaxis
+from .script_names import pi as pi
+from .script_names import spmm as spmm
+from .script_names import typename as typename
 
 TensorPy = Tensor
 __version__: str

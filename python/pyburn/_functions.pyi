@@ -1733,7 +1733,7 @@ def norm(input: Tensor, p: Number = 2, dim: int | Sequence[int] | None = None, k
     ...
 @overload
 def norm(input: Tensor, p: str | None, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
-    """The Frobenius norm over dim; p is 'fro' or None."""
+    """The Frobenius norm over dim, or the nuclear norm of matrices; p is 'fro', None or 'nuc'."""
     ...
 def dist(input: Tensor, other: Tensor, p: Number = 2) -> Tensor:
     """The norm of order p of input - other."""

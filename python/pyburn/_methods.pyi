@@ -1876,7 +1876,7 @@ class TensorMethods:
         ...
     @overload
     def norm(self, p: str | None, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
-        """The Frobenius norm over dim; p is 'fro' or None."""
+        """The Frobenius norm over dim, or the nuclear norm of matrices; p is 'fro', None or 'nuc'."""
         ...
     def dist(self, other: Tensor, p: Number = 2) -> Tensor:
         """The norm of order p of input - other."""

@@ -124,3 +124,5 @@ def install() -> None:
     }
     for name, value in properties.items():
         setattr(Tensor, name, value)
+    for name in ("is_cuda", "is_mps", "is_sparse", "is_xpu"):  # what scripts for PyTorch ask
+        setattr(Tensor, name, property(lambda self: False, None, None, f"False.\n\n>>> pyburn.ones(2).{name}\nFalse"))

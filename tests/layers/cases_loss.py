@@ -106,4 +106,15 @@ LpLoss(1.5, reduction='none') ~ lambda x, y: (x - y).abs().pow(1.5) | t(2, 3), t
 RNNTLoss() ~ lambda *x: transducer(*x).mean() | t(2, 3, 4, 5), ints(1, 5, 2, 3), tensor([3, 2]), tensor([3, 1])
 RNNTLoss(2, reduction='none') ~ lambda *x: transducer(*x, blank=2) | t(2, 4, 3, 4), tensor([[0, 3], [1, 0]]), tensor([4, 1]), tensor([0, 2])
 RNNTLoss(0, False, 'sum') ~ lambda *x: transducer(*x).sum() | t(1, 2, 2, 3).log_softmax(-1), tensor([[2]]), tensor([2]), tensor([1])
+LinearCrossEntropyLoss(3, 4) | t(5, 3), ints(0, 4, 5)
+LinearCrossEntropyLoss(3, 4, bias=True, reduction='sum', label_smoothing=0.25) | t(5, 3), ints(0, 4, 5)
+LinearCrossEntropyLoss(3, 4, ignore_index=1, reduction='none') | t(5, 3), ints(0, 4, 5)
+LinearCrossEntropyLoss(3, 4, weight=tensor([0.5, 1.0, 2.0, 0.25])) | t(5, 3), ints(0, 4, 5)
+LinearCrossEntropyLoss(3, 4, out_features=(2, 3), bias=True) | t(5, 3), ints(0, 4, 5, 2, 3)
+LinearCrossEntropyLoss(3, 4) | t(5, 3), unit(5, 4)
+LinearCrossEntropyLoss(3, 4) | t(3), ints(0, 4)
+LinearCrossEntropyLoss(3, 4) | t(2, 5, 3), ints(0, 4, 5) ! RuntimeError
+LinearCrossEntropyLoss(3, 4, weight=tensor([0.5])) ! RuntimeError
+CrossEntropyLoss(ignore_index=1) | t(4, 3), unit(4, 3) ! RuntimeError
+MultiLabelSoftMarginLoss() | t(4, 3), ints(0, 2, 4, 3)
 """

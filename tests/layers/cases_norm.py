@@ -48,6 +48,16 @@ GroupNorm(4, 4, 0.1) | t(2, 4, 3, 2)
 GroupNorm(1, 4, affine=False) | t(2, 4)
 GroupNorm(2, 4, bias=False) | t(2, 4, 3)
 GroupNorm(3, 4) ! ValueError
+BatchNorm1d(3) | t(0, 3)
+BatchNorm1d(3, affine=False) | t(0, 3, 2)
+BatchNorm1d(3, eps=-1.0) | t(4, 3) ! ValueError
+BatchNorm1d(3) | t(1, 3) ! ValueError
+BatchNorm2d(3) | t(0, 3, 2, 2)
+LayerNorm(4) | t(0, 4)
+RMSNorm(4) | t(0, 4)
+CrossMapLRN2d(3, 0.5, 0.5, 2) ~ torch.nn.LocalResponseNorm(3, 0.5, 0.5, 2) | t(2, 5, 2, 2)
+CrossMapLRN2d(4, 0.5) ~ torch.nn.LocalResponseNorm(3, 0.375) | t(1, 5, 2, 2)
+CrossMapLRN2d(3) | t(5, 2, 2) ! ValueError
 LocalResponseNorm(2) | t(1, 4, 3)
 LocalResponseNorm(3, 0.5, 0.5, 2) | t(2, 4, 2, 2)
 LocalResponseNorm(size=1, alpha=0.1, beta=1.5, k=0.5) | t(2, 4, 3)

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+STEPS = 20  # of a trajectory
 HERE = Path(__file__).resolve().parent
 GOLDEN = HERE.parent / "golden" / "layers"
 
@@ -73,15 +74,21 @@ class Maker:
         self.framework, self.line = framework, line
         self.made = 0
         self.leaves: list[Any] = []
+        self.used = 0  # leaves that the inputs being made have taken
+
+    def again(self) -> None:
+        """The inputs that are made from now on are those made before, of the same leaves."""
+        self.made = self.used = 0
 
     def random(self) -> np.random.RandomState:
         self.made += 1
         return np.random.RandomState(zlib.crc32(f"{self.made} {self.line}".encode()))
 
     def leaf(self, values: np.ndarray, dtype: Any = None) -> Any:
-        leaf = self.constant(np.asarray(values, np.float32), dtype).requires_grad_()
-        self.leaves.append(leaf)
-        return leaf * 1  # so that layers may write over it
+        if self.used == len(self.leaves):
+            self.leaves.append(self.constant(np.asarray(values, np.float32), dtype).requires_grad_())
+        self.used += 1
+        return self.leaves[self.used - 1] * 1  # so that layers may write over it
 
     def constant(self, values: Any, dtype: Any = None) -> Any:
         return self.framework.tensor(np.asarray(values).tolist(), dtype=dtype or self.framework.float32)
@@ -125,7 +132,7 @@ class Maker:
 
 
 def as_numpy(x: Any) -> np.ndarray:
-    return x.detach().contiguous().numpy()
+    return np.array(x.detach().contiguous().numpy())  # a copy: buffers change later
 
 
 def flat(value: Any, framework: Any) -> Iterator[Any]:
@@ -165,9 +172,38 @@ def described(layer: Any) -> dict[str, Any]:
     return {"text": text, "state": state, "parameters": [name for name, _ in layer.named_parameters()]}
 
 
+def inputs_of(case: Case, maker: Maker) -> tuple[Any, Any]:
+    return eval(f"_call({case.inputs})", {**maker.names(), "_call": lambda *args, **kwargs: (args, kwargs)})
+
+
+def trajectory(case: Case, framework: Any, layer: Any, maker: Maker, steps: int = STEPS) -> np.ndarray:
+    """The losses of a case while parameters and inputs go downhill, until it is refused or not finite."""
+    parameters = [p for p in layer.parameters() if p.requires_grad] if isinstance(layer, framework.nn.Module) else []
+    trained = [*parameters, *maker.leaves]
+    losses: list[float] = []
+    if not trained:
+        return np.asarray(losses, np.float32)
+    optimizer = framework.optim.SGD(trained, lr=1e-3, momentum=0.9)
+    while len(losses) < steps:
+        maker.again()
+        args, kwargs = inputs_of(case, maker)
+        try:
+            results = [y for y in flat(layer(*args, **kwargs), framework) if y.requires_grad]
+        except (RuntimeError, ValueError):
+            break  # a step has led out of what the layer takes
+        loss = sum(((y * y).mean() for y in results if y.numel()), maker.constant(0.0))
+        if not loss.requires_grad or not math.isfinite(loss.item()):
+            break
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return np.asarray(losses, np.float32)
+
+
 def run(case: Case, framework: Any, layer: Any, maker: Maker) -> dict[str, np.ndarray]:
     """out0, ...: the results; input0, ...: the gradients of inputs; grad.NAME of parameters; after.NAME: buffers after the call."""
-    args, kwargs = eval(f"_call({case.inputs})", {**maker.names(), "_call": lambda *args, **kwargs: (args, kwargs)})
+    args, kwargs = inputs_of(case, maker)
     results = list(flat(layer(*args, **kwargs), framework))
     values = {f"out{i}": as_numpy(y) for i, y in enumerate(results)}
     weighted = [

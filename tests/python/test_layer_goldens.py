@@ -20,7 +20,7 @@ import pyburn
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "layers"))
 
-from layer_cases import GOLDEN, Case, Maker, cases_of, described, families, made, run
+from layer_cases import GOLDEN, Case, Maker, cases_of, described, families, made, run, trajectory
 
 CASES = [case for family in families() for case in cases_of(family)]
 SIGNATURES = json.loads((GOLDEN / "signatures.json").read_text())
@@ -56,10 +56,13 @@ def test_a_case(case: Case) -> None:
     if about:
         assert described(layer) == about
     found = run(case, pyburn, layer, maker) if case.inputs else {}
+    steps = arrays.pop("steps", None)
     assert found.keys() == arrays.keys()
     for key, value in arrays.items():
         assert found[key].dtype == value.dtype, key
         np.testing.assert_allclose(found[key], value, rtol=1e-4, atol=2e-5, err_msg=key)
+    if steps is not None:
+        np.testing.assert_allclose(trajectory(case, pyburn, layer, maker, len(steps)), steps, rtol=1e-3, atol=1e-5)
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if not c.error and not c.torch], ids=lambda case: case.line)

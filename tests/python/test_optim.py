@@ -280,7 +280,10 @@ def test_printing():
         (lambda p: optim.Adam([p], betas=(0.5, -1)), ValueError, "Invalid beta parameter at index 1"),
         (lambda p: optim.Adam([p], eps=-1), ValueError, "Invalid epsilon value"),
         (lambda p: optim.AdamW([p], weight_decay=-1), ValueError, "Invalid weight_decay value"),
-        (lambda p: optim.Adam([p], differentiable=True), NotImplementedError, "differentiable"),
+        (lambda p: optim.Adam([p], fused=True, differentiable=True), RuntimeError, "differentiable"),
+        (lambda p: optim.SGD([p], fused=True, foreach=True), RuntimeError, "together"),
+        (lambda p: optim.Adam([p], betas=(0.9, pyburn.tensor(0.9))), ValueError, "both floats or both Tensors"),
+        (lambda p: optim.AdamW([p], lr=pyburn.tensor(0.1), foreach=True), ValueError, "lr as a Tensor"),
         (lambda p: optim.SGD([p]).load_state_dict({"state": {}, "param_groups": []}), ValueError, "different number of parameter groups"),
         (
             lambda p: optim.SGD([p]).load_state_dict({"state": {}, "param_groups": [{"params": [0, 1]}]}),
@@ -510,3 +513,62 @@ def test_everything_public_has_an_example():
 def test_the_page_of_names_is_up_to_date():
     script = Path(__file__).parents[2] / "tools" / "parity_optim.py"
     subprocess.run([sys.executable, str(script), "--check"], check=True)
+
+
+DIFFERENTIABLE = ["SGD", "ASGD", "Adam", "AdamW", "Adamax", "NAdam", "RAdam", "Adagrad", "Adadelta", "RMSprop"]
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_gradients_flow_through_differentiable_steps(name):
+    start = pyburn.tensor([0.5, -1.5, 2.0], dtype=pyburn.float64)
+    options = {"momentum": 0.9} if name in ("SGD", "RMSprop") else {}
+
+    def after(gradient, differentiable):
+        moved = start.clone().requires_grad_()
+        moved = moved * 1 if differentiable else moved
+        optimizer = getattr(optim, name)([moved], lr=0.1, differentiable=differentiable, **options)
+        for factor in (1.0, 0.5):
+            moved.grad = gradient * factor
+            optimizer.step()
+        return moved
+
+    gradient = pyburn.tensor([0.25, -0.5, 1.0], dtype=pyburn.float64, requires_grad=True)
+    result = after(gradient, True)
+    weights = pyburn.tensor([1.0, 2.0, 3.0], dtype=pyburn.float64)
+    (result * weights).sum().backward()
+    plain = gradient.detach()
+    assert pyburn.allclose(result.detach(), after(plain, False).detach())
+    for i in range(3):
+        step = pyburn.zeros(3, dtype=pyburn.float64)
+        step[i] = 1e-6
+        change = (after(plain + step, False) - after(plain - step, False)).detach()
+        assert gradient.grad[i].item() == pytest.approx((change * weights).sum().item() / 2e-6, rel=1e-4, abs=1e-7)
+
+
+def test_leaves_cannot_be_stepped_differentiably():
+    p = pyburn.nn.Parameter(pyburn.ones(2))
+    p.grad = pyburn.ones(2)
+    with pytest.raises(RuntimeError, match="leaf"):
+        optim.SGD([p], lr=0.1, differentiable=True).step()
+
+
+def test_a_set_of_parameters_is_warned_about():
+    with pytest.warns(FutureWarning, match="ordered collections"):
+        optim.SGD({pyburn.nn.Parameter(pyburn.ones(1))}, lr=0.1)
+
+
+def test_lbfgs_saves_what_pytorch_looks_for():
+    p = pyburn.nn.Parameter(pyburn.ones(2))
+    optimizer = optim.LBFGS([p], history_size=3)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (p**2).sum()
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    saved = optimizer.state_dict()
+    assert saved["state"][0]["al"] == [None] * 3
+    optimizer.load_state_dict(saved)
+    assert "al" not in optimizer.state[p]

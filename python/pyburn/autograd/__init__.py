@@ -18,8 +18,25 @@ from .modes import (
 
 __all__ = [
     "Function", "backward", "detect_anomaly", "enable_grad", "grad", "gradcheck", "gradgradcheck", "inference_mode", "no_grad",
-    "set_detect_anomaly", "set_grad_enabled",
+    "set_detect_anomaly", "set_grad_enabled", "Variable",
 ]  # fmt: skip
+
+
+class _AnyTensor(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, Tensor)
+
+
+class Variable(metaclass=_AnyTensor):
+    """A tensor, as scripts from before 2018 wrap it: `Variable(x)` is x.
+
+    >>> pyburn.autograd.Variable(pyburn.ones(2), requires_grad=True).requires_grad
+    True
+    """
+
+    def __new__(cls, data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Tensor:  # type: ignore[misc]
+        return data.requires_grad_() if requires_grad else data
+
 
 TensorOrTensors = Tensor | Sequence[Tensor]
 

@@ -1,9 +1,9 @@
 """Files: safetensors, PyTorch, numpy and pyburn's own, and models in and out of them."""
 
-from .._core._io import LoadReport, Place, Snapshot, atomic_write
 from . import safetensors
 from .bundle import Bundle
 from .checkpoint import load, save
+from .native import LoadReport, Place, Snapshot, atomic_write
 from .numpy_files import load_npy, load_npz, save_npy, save_npz
 from .store import Adapter, Store, burn_layout, half_precision, load_into, save_module
 from .tensor_file import TensorFile, open_tensors, write_tensors

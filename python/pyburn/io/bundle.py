@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .. import _core
 from .._core import Tensor
-from .._core._io import Snapshot
+from .file_types import Source, Target, readable, writable
+from .native import Snapshot
 from .tensor_file import TensorFile
 
 
@@ -21,20 +21,16 @@ class Bundle:
     ({'hidden': 2}, {'note': 'first'}, tensor([1., 1.]))
     """
 
-    def __init__(self, source: Any, *, mmap: bool = False, verify: bool = True) -> None:
-        if hasattr(source, "read"):
-            source = bytes(source.read())
-        elif not isinstance(source, bytes):
-            source = os.fspath(source)
+    def __init__(self, source: Source, *, mmap: bool = False, verify: bool = True) -> None:
         import json  # not loaded with the package: importing it takes a while
 
-        config, self.metadata, snapshots, self.sections = _core._io.read_bundle(source, mmap, verify)
+        config, self.metadata, snapshots, self.sections = _core._io.read_bundle(readable(source), mmap, verify)
         self.config: Any = json.loads(config) if config else None
         self.tensors = TensorFile(snapshots, self.metadata, "pyburn")
 
     @staticmethod
     def save(
-        file: Any,
+        file: Target,
         tensors: Mapping[str, Tensor] | Iterable[Snapshot] = (),
         *,
         config: Any = None,
@@ -46,5 +42,4 @@ class Bundle:
 
         snapshots = _core._io.snapshots_of(dict(tensors)) if isinstance(tensors, Mapping) else list(tensors)
         text = "" if config is None else json.dumps(config.to_dict() if hasattr(config, "to_dict") else config)
-        target = file if hasattr(file, "write") else os.fspath(file)
-        _core._io.write_bundle(target, snapshots, text, metadata or {}, dict(sections or {}))
+        _core._io.write_bundle(writable(file), snapshots, text, metadata or {}, dict(sections or {}))

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .. import _core
+from .._core import Tensor
+from .file_types import Path, Readable, Target, writable
+
+if TYPE_CHECKING:
+    from .._types import DeviceLike
+
+# A device for all; devices by the names of places; or a function of a storage and the name of its place.
+MapLocation: TypeAlias = "DeviceLike | Mapping[str, DeviceLike] | Callable[[Tensor, str], Tensor | None] | None"
 
 _CODE = (
     "a pickle can run any code when it is opened, so pyburn reads tensors, numbers, text and containers of them by itself and runs nothing"
 )
 
 
-def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, _use_new_zipfile_serialization: bool = True) -> None:
+def save(obj: Any, f: Target, pickle_module: Any = None, pickle_protocol: int = 2, _use_new_zipfile_serialization: bool = True) -> None:
     """Writes tensors, numbers, text, and dicts, lists, tuples and sets of them to a file that `torch.load` opens as well.
 
     `f` is a path or an object with a method `write`. Tensors that share memory share it again after loading. A path is replaced
@@ -31,12 +39,12 @@ def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, 
         raise ValueError(f"[save] files are written in pickle protocol 2: got {pickle_protocol}")
     if not _use_new_zipfile_serialization:
         raise ValueError("[save] files are written in the zip format; the one before it can be read only")
-    _core._io.save_checkpoint(obj, f if hasattr(f, "write") else os.fspath(f))
+    _core._io.save_checkpoint(obj, writable(f))
 
 
 def load(
-    f: Any,
-    map_location: Any = None,
+    f: Path | Readable,
+    map_location: MapLocation = None,
     pickle_module: Any = None,
     *,
     weights_only: bool = True,
@@ -62,14 +70,14 @@ def load(
     if pickle_load_args:
         raise TypeError(f"[load] unknown arguments: got {', '.join(pickle_load_args)}")
     place = _place(map_location)
-    if hasattr(f, "read"):
+    if not isinstance(f, (str, os.PathLike)):
         if mmap:
             raise ValueError("[load] f must be a file path in order to use the mmap argument")
         return _core._io.load_checkpoint(bytes(f.read()), place, False)
     return _core._io.load_checkpoint(os.fspath(f), place, bool(mmap))
 
 
-def _place(map_location: Any) -> Callable[[Any, str], Any] | None:
+def _place(map_location: MapLocation) -> Callable[[Tensor, str], Tensor | None] | None:
     if map_location is None or (callable(map_location) and not isinstance(map_location, _core.Device)):
         return map_location
     if isinstance(map_location, Mapping):

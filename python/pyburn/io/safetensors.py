@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import io
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Tensor
+from .native import Snapshot
+
+if TYPE_CHECKING:
+    from .._types import DeviceLike
 
 __all__ = ["load", "load_file", "load_metadata", "safe_open", "save", "save_file", "save_sharded"]
 
@@ -48,7 +52,7 @@ def save_sharded(
     _core._io.save_sharded(dict(tensors), os.fspath(filename), max_shard_size, metadata or {})
 
 
-def load_file(filename: str | os.PathLike[str], device: Any = None, mmap: bool = False) -> dict[str, Tensor]:
+def load_file(filename: str | os.PathLike[str], device: DeviceLike | None = None, mmap: bool = False) -> dict[str, Tensor]:
     """The tensors of a file, or of all files that an index names. A file that is not what it should be raises FormatError.
 
     With `mmap` tensors on the CPU lie in the mapped file: they are read when touched, and what is written to them stays in this
@@ -61,7 +65,7 @@ def load_file(filename: str | os.PathLike[str], device: Any = None, mmap: bool =
     return _core._io.load_file(os.fspath(filename), device, mmap)
 
 
-def load(data: bytes, device: Any = None) -> dict[str, Tensor]:
+def load(data: bytes, device: DeviceLike | None = None) -> dict[str, Tensor]:
     """The tensors of a safetensors file that is in memory."""
     return _core._io.load(bytes(data), device)
 
@@ -80,7 +84,7 @@ class safe_open:  # noqa: N801  (the name of the package `safetensors`)
     ['w'] tensor([1., 4.])
     """
 
-    def __init__(self, filename: str | os.PathLike[str], framework: str = "pyburn", device: Any = None) -> None:
+    def __init__(self, filename: str | os.PathLike[str], framework: str = "pyburn", device: DeviceLike | None = None) -> None:
         if framework not in ("pyburn", "pt", "torch", "pytorch"):
             raise ValueError(f"[safe_open] framework must be 'pyburn' or 'pt', which means the same here: got {framework!r}")
         snapshots, self._metadata, _ = _core._io.open_tensors(os.fspath(filename), True, True, "")
@@ -111,7 +115,7 @@ class safe_open:  # noqa: N801  (the name of the package `safetensors`)
 
 
 class _Slice:
-    def __init__(self, snapshot: Any, device: Any) -> None:
+    def __init__(self, snapshot: Snapshot, device: DeviceLike | None) -> None:
         self._snapshot, self._device = snapshot, device
 
     def get_shape(self) -> list[int]:

@@ -6,17 +6,19 @@ import functools
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from .. import _core
-from .._core import Tensor, float16
-from .._core._io import LoadReport, Place, Snapshot
+from .._core import DType, Tensor, float16
 from ..nn import Module
 from .bundle import Bundle
+from .file_types import Path, Source
+from .native import CoreAdapter, LoadReport, Place, Snapshot
 from .tensor_file import TensorFile, open_tensors
 
-Names = str | re.Pattern[str] | Callable[[str], bool] | Iterable[Any] | None
-Renames = Mapping[str, str] | Iterable[tuple[str, str]] | Callable[[str], str] | None
+Name: TypeAlias = str | re.Pattern[str] | Callable[[str], bool]
+Names: TypeAlias = Name | Iterable[Name] | None
+Renames: TypeAlias = Mapping[str, str] | Iterable[tuple[str, str]] | Callable[[str], str] | None
 
 
 class Adapter:
@@ -46,7 +48,10 @@ class Adapter:
         return tensor
 
 
-def burn_layout() -> Any:
+Adapters: TypeAlias = Adapter | CoreAdapter | Iterable[Adapter | CoreAdapter] | None
+
+
+def burn_layout() -> CoreAdapter:
     """The adapter for files of Burn: weights of linear layers are transposed, those of normalisations called gamma and beta.
 
     >>> model = pyburn.nn.Linear(3, 2)
@@ -57,7 +62,7 @@ def burn_layout() -> Any:
     return _core._io.burn_layout()
 
 
-def half_precision(dtype: Any = float16, except_modules: Iterable[str] = ("BatchNorm",)) -> Any:
+def half_precision(dtype: DType = float16, except_modules: Iterable[str] = ("BatchNorm",)) -> CoreAdapter:
     """The adapter that keeps floating tensors in `dtype` on disk, except in modules whose class begins with one of the names.
 
     >>> model = pyburn.nn.Linear(3, 2)
@@ -70,12 +75,12 @@ def half_precision(dtype: Any = float16, except_modules: Iterable[str] = ("Batch
 
 def load_into(
     module: Module,
-    source: Any,
+    source: Source | TensorFile,
     *,
     rename: Renames = None,
     include: Names = None,
     exclude: Names = None,
-    adapter: Any = None,
+    adapter: Adapters = None,
     strict: bool = True,
     dtype: str = "model",
     key: str = "",
@@ -104,12 +109,12 @@ def load_into(
 
 def save_module(
     module: Module,
-    path: str | os.PathLike[str],
+    path: Path,
     *,
     rename: Renames = None,
     include: Names = None,
     exclude: Names = None,
-    adapter: Any = None,
+    adapter: Adapters = None,
     metadata: dict[str, str] | None = None,
     config: Any = None,
     format: str = "",
@@ -145,13 +150,13 @@ class Store:
     2 applied, 0 missing, 0 unused, 0 skipped, 0 errors
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, key: str = "", format: str = "", mmap: bool = False) -> None:
+    def __init__(self, path: Path, *, key: str = "", format: str = "", mmap: bool = False) -> None:
         self.path = os.fspath(path)
         self._key, self._format, self._mmap = key, format, mmap
         self._renames: list[tuple[str, str]] = []
-        self._include: list[Any] = []
-        self._exclude: list[Any] = []
-        self._adapters: list[Any] = []
+        self._include: list[Name] = []
+        self._exclude: list[Name] = []
+        self._adapters: list[Adapter | CoreAdapter] = []
         self._metadata: dict[str, str] = {}
         self._strict, self._contiguous = True, False
 
@@ -160,22 +165,22 @@ class Store:
         self._renames.append((pattern, replacement))
         return self
 
-    def include(self, *names: Any) -> Store:
+    def include(self, *names: Name) -> Store:
         """Names to load or save: all that any of these regular expressions or functions wants. Without this call, all."""
         self._include += names
         return self
 
-    def exclude(self, *names: Any) -> Store:
+    def exclude(self, *names: Name) -> Store:
         """Names to leave out, even if included."""
         self._exclude += names
         return self
 
-    def adapt(self, adapter: Any) -> Store:
+    def adapt(self, adapter: Adapter | CoreAdapter) -> Store:
         """Adds an adapter; the first one is nearest to the file."""
         self._adapters.append(adapter)
         return self
 
-    def half_precision(self, dtype: Any = float16) -> Store:
+    def half_precision(self, dtype: DType = float16) -> Store:
         """Floating tensors are `dtype` in the file, those of batch normalisations excepted."""
         return self.adapt(half_precision(dtype))
 
@@ -250,7 +255,7 @@ def _renaming(rename: Renames) -> Callable[[str], str] | None:
     return renamed
 
 
-def _tests(names: Names) -> list[Callable[[str], Any]]:
+def _tests(names: Names) -> list[Callable[[str], object]]:
     if names is None:
         return []
     if isinstance(names, str | re.Pattern):
@@ -267,7 +272,7 @@ def _choice(include: Names, exclude: Names) -> Callable[[str], bool] | None:
     return lambda name: (include is None or any(test(name) for test in wanted)) and not any(test(name) for test in unwanted)
 
 
-def _adapters(adapter: Any) -> list[Any]:
+def _adapters(adapter: Adapters) -> list[Adapter | CoreAdapter]:
     if adapter is None:
         return []
-    return list(adapter) if isinstance(adapter, list | tuple) else [adapter]
+    return [adapter] if isinstance(adapter, (Adapter, CoreAdapter)) else list(adapter)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from .. import _core
 from .._core import Tensor
-from .._core._io import Snapshot
+from .file_types import Path, Source, readable
+from .native import Snapshot
 
 
 class TensorFile(Mapping[str, Snapshot]):
@@ -33,7 +33,7 @@ class TensorFile(Mapping[str, Snapshot]):
         return f"TensorFile({self.format!r}, {len(self)} tensors){lines}"
 
 
-def open_tensors(source: Any, *, key: str = "", mmap: bool = False, verify: bool = True) -> TensorFile:
+def open_tensors(source: Source, *, key: str = "", mmap: bool = False, verify: bool = True) -> TensorFile:
     """Opens a file of tensors: safetensors (also an index of several), PyTorch, .npy, .npz or .pyburn, told apart by its contents.
 
     `source` is a path, bytes, or an object with a method `read`. `key` leads to a dict inside a PyTorch file, e.g. "state_dict".
@@ -44,16 +44,12 @@ def open_tensors(source: Any, *, key: str = "", mmap: bool = False, verify: bool
     >>> file.format, list(file), file["y"].shape
     ('npz', ['x', 'y'], pyburn.Size([3]))
     """
-    if hasattr(source, "read"):
-        source = bytes(source.read())
-    elif not isinstance(source, bytes):
-        source = os.fspath(source)
-    return TensorFile(*_core._io.open_tensors(source, mmap, verify, key))
+    return TensorFile(*_core._io.open_tensors(readable(source), mmap, verify, key))
 
 
 def write_tensors(
     tensors: Mapping[str, Tensor | Snapshot] | Iterable[Snapshot],
-    path: str | os.PathLike[str],
+    path: Path,
     *,
     metadata: dict[str, str] | None = None,
     format: str = "",

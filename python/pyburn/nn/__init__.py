@@ -27,7 +27,10 @@ from . import (  # noqa: E402
     transformer,
     utils,
 )
+from .choice import Activation, Normalization  # noqa: E402
+from .families import RNNBase, RNNCellBase  # noqa: E402
 from .lazy_layers import *  # noqa: E402, F403
+from .linear_cross_entropy import LinearCrossEntropyLoss, LinearCrossEntropyOptions  # noqa: E402
 from .loss import AdaptiveLogSoftmaxWithLoss, TripletMarginWithDistanceLoss  # noqa: E402
 from .parallel import DataParallel  # noqa: E402
 from .parameter_containers import ParameterDict, ParameterList  # noqa: E402
@@ -40,18 +43,24 @@ from .transformer import (  # noqa: E402
 )
 
 if TYPE_CHECKING:
-    from . import graph
+    from . import graph, modules
 
 __all__ = [
     *_layers.__all__,
     *lazy_layers.__all__,
+    "Activation",
     "AdaptiveLogSoftmaxWithLoss",
     "Buffer",
     "DataParallel",
     "LazyModuleMixin",
+    "LinearCrossEntropyLoss",
+    "LinearCrossEntropyOptions",
+    "Normalization",
     "Parameter",
     "ParameterDict",
     "ParameterList",
+    "RNNBase",
+    "RNNCellBase",
     "Transformer",
     "TransformerDecoder",
     "TransformerDecoderLayer",
@@ -70,6 +79,7 @@ __all__ = [
     "init",
     "linear",
     "loss",
+    "modules",
     "norm",
     "parallel",
     "pool",
@@ -81,8 +91,8 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """What most programs do not need is loaded when it is asked for."""
-    if name != "graph":
+    if name not in ("graph", "modules"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
-    return importlib.import_module(f"{__name__}.graph")
+    return importlib.import_module(f"{__name__}.{name}")

@@ -126,6 +126,7 @@ __all__ = [
     "ConvTranspose1d",
     "ConvTranspose2d",
     "ConvTranspose3d",
+    "DeformConv2d",
     "BatchNorm1d",
     "BatchNorm2d",
     "BatchNorm3d",
@@ -136,6 +137,7 @@ __all__ = [
     "LayerNorm",
     "RMSNorm",
     "GroupNorm",
+    "CrossMapLRN2d",
     "LocalResponseNorm",
     "Bilinear",
     "Embedding",
@@ -154,6 +156,10 @@ __all__ = [
     "PositionalEncoding",
     "RotaryEncoding",
     "SwiGLU",
+    "GEGLU",
+    "ReGLU",
+    "PositionWiseFeedForward",
+    "CrossAttention",
     "Sequential",
     "ModuleList",
     "ModuleDict",
@@ -1336,6 +1342,24 @@ class ConvTranspose3d(Module):
         """Starts over with fresh values."""
         ...
 
+class DeformConv2d(Module):
+    """A convolution over images whose taps are moved by offsets (N, 2 * offset_groups * taps, H, W)."""
+    in_channels: Any
+    out_channels: Any
+    kernel_size: Any
+    stride: Any
+    padding: Any
+    dilation: Any
+    groups: Any
+    offset_groups: Any
+    bias: Any
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = (1, 1), padding: int | Sequence[int] = (0, 0), dilation: int | Sequence[int] = (1, 1), groups: int = 1, offset_groups: int = 1, bias: bool = True, device: Any = None, dtype: DType | None = None) -> None: ...
+    def reset_parameters(self) -> None:
+        """Starts over with fresh values."""
+        ...
+    def forward(self, input: Tensor, offset: Tensor, mask: Tensor | None = None) -> Tensor: ...
+    def __call__(self, input: Tensor, offset: Tensor, mask: Tensor | None = None) -> Tensor: ...
+
 class BatchNorm1d(Module):
     """Each channel of (N, C) or (N, C, L) with mean 0 and variance 1 over the batch, then scaled and shifted."""
     num_features: Any
@@ -1501,6 +1525,16 @@ class GroupNorm(Module):
     def reset_parameters(self) -> None:
         """Starts over with fresh values."""
         ...
+
+class CrossMapLRN2d(Module):
+    """Channels of images divided by the strength of their neighbours."""
+    size: Any
+    alpha: Any
+    beta: Any
+    k: Any
+    def __init__(self, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1) -> None: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
 
 class LocalResponseNorm(Module):
     """Channels divided by the strength of their neighbours."""
@@ -1790,6 +1824,51 @@ class SwiGLU(Module):
     def __init__(self, d_input: int, d_output: int, bias: bool = False, device: Any = None, dtype: DType | None = None) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
+
+class GEGLU(Module):
+    """gelu(linear_inner(x)) * linear_outer(x)."""
+    d_input: Any
+    d_output: Any
+    bias: Any
+    def __init__(self, d_input: int, d_output: int, bias: bool = False, device: Any = None, dtype: DType | None = None) -> None: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+
+class ReGLU(Module):
+    """relu(linear_inner(x)) * linear_outer(x)."""
+    d_input: Any
+    d_output: Any
+    bias: Any
+    def __init__(self, d_input: int, d_output: int, bias: bool = False, device: Any = None, dtype: DType | None = None) -> None: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+
+class PositionWiseFeedForward(Module):
+    """linear_outer(dropout(activation(linear_inner(x)))), of each token for itself."""
+    d_model: Any
+    d_ff: Any
+    dropout: Any
+    activation: Any
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.1, activation: str = 'gelu', device: Any = None, dtype: DType | None = None) -> None: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+
+class CrossAttention(Module):
+    """Queries (N, L, d_model) look at a context (N, S, d_context); several heads may share the keys of one (n_heads_kv)."""
+    d_model: Any
+    d_context: Any
+    n_heads: Any
+    n_heads_kv: Any
+    d_head: Any
+    dropout: Any
+    min_float: Any
+    quiet_softmax: Any
+    def __init__(self, d_model: int, d_context: int, n_heads: int, n_heads_kv: int, d_head: int, dropout: float = 0.1, min_float: float = -10000.0, quiet_softmax: bool = False, device: Any = None, dtype: DType | None = None) -> None: ...
+    def forward(self, query: Tensor, context: Tensor, mask: Tensor | None = None) -> Tensor: ...
+    def __call__(self, query: Tensor, context: Tensor, mask: Tensor | None = None) -> Tensor: ...
+    def forward_cached(self, query: Tensor, context: Tensor, cache: AttentionCache, mask: Tensor | None = None) -> Tensor:
+        """The same for a context that stays: its keys and values are computed by the first call."""
+        ...
 
 class Sequential(Module):
     """Modules that run one after another."""

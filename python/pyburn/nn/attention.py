@@ -4,10 +4,81 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import _core
 from .._core import Tensor, _nn
-from .._core._nn import AttentionCache, MultiheadAttention, TransformerLayerCache
+from .._core._nn import AttentionCache, CrossAttention, MultiheadAttention, TransformerLayerCache
 
-__all__ = ["AttentionCache", "MultiheadAttention", "TransformerLayerCache", "multi_head_attention_forward"]
+__all__ = [
+    "AttentionCache",
+    "CrossAttention",
+    "MultiheadAttention",
+    "SDPBackend",
+    "TransformerLayerCache",
+    "generate_autoregressive_mask",
+    "generate_padding_mask",
+    "multi_head_attention_forward",
+    "sdpa_kernel",
+]
+
+
+class SDPBackend:
+    """Names of PyTorch's ways to compute attention. There is one here, which needs no choice."""
+
+    ERROR, MATH, FLASH_ATTENTION, EFFICIENT_ATTENTION, CUDNN_ATTENTION, OVERRIDEABLE = range(-1, 5)
+
+
+class sdpa_kernel:  # noqa: N801, PyTorch's name
+    """A scope that changes nothing: attention is computed in one way.
+
+    >>> with pyburn.nn.attention.sdpa_kernel(pyburn.nn.attention.SDPBackend.MATH):
+    ...     pass
+    """
+
+    def __init__(self, backends: Any = None, set_priority: bool = False) -> None:
+        pass
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+
+def generate_autoregressive_mask(batch_size: int, seq_length: int, device: Any = None) -> Tensor:
+    """(batch_size, seq_length, seq_length), true where a token would see a later one.
+
+    >>> pyburn.nn.attention.generate_autoregressive_mask(1, 2)
+    tensor([[[False,  True],
+             [False, False]]])
+    """
+    later = _core.ones(seq_length, seq_length, dtype=_core.bool, device=device).triu(1)
+    return later.expand(batch_size, seq_length, seq_length)
+
+
+def generate_padding_mask(
+    pad_token: int, tokens: list[list[int]], max_length: int | None = None, *, fixed: bool = False, device: Any = None
+) -> tuple[Tensor, Tensor]:
+    """Lists of tokens as one tensor, filled up with pad_token, and a mask that is true where it was.
+
+    Longer lists are cut to max_length; with fixed, shorter batches are filled up to it as well.
+
+    >>> padded, mask = pyburn.nn.attention.generate_padding_mask(0, [[5, 6, 7], [8]])
+    >>> mask
+    tensor([[False, False, False],
+            [False,  True,  True]])
+    """
+    from ..tensor.creation import tensor
+
+    longest = max((len(line) for line in tokens), default=0)
+    if max_length is not None:
+        longest = max_length if fixed else min(longest, max_length)
+    elif fixed:
+        raise ValueError("a fixed length needs max_length")
+    lines = [line[:longest] for line in tokens]
+    filled = [line + [pad_token] * (longest - len(line)) for line in lines]
+    padded = tensor(filled, dtype=_core.int64, device=device).reshape(len(tokens), longest)
+    lengths = tensor([len(line) for line in lines], dtype=_core.int64, device=device).reshape(len(tokens), 1)
+    return padded, _core.arange(longest, device=device) >= lengths
 
 
 def multi_head_attention_forward(

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from .._core import (
     adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_avg_pool3d,
     affine_grid,
     alpha_dropout,
     avg_pool1d,
@@ -101,8 +99,11 @@ from .._core import col2im as fold
 from .._core import im2col as unfold
 from . import legacy as _legacy
 from .attention import multi_head_attention_forward
+from .linear_cross_entropy import linear_cross_entropy
 from .loss_functions import triplet_margin_with_distance_loss
 from .pool_functions import (
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
     adaptive_max_pool1d,
     adaptive_max_pool2d,
     adaptive_max_pool3d,
@@ -239,6 +240,7 @@ __all__ = [
     "leaky_relu",
     "leaky_relu_",
     "linear",
+    "linear_cross_entropy",
     "local_response_norm",
     "log_softmax",
     "logsigmoid",

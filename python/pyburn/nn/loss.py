@@ -33,6 +33,7 @@ from ._layers import (
     TripletMarginLoss,
 )
 from .adaptive_softmax import AdaptiveLogSoftmaxWithLoss
+from .linear_cross_entropy import LinearCrossEntropyLoss
 from .loss_functions import triplet_margin_with_distance_loss
 
 
@@ -78,6 +79,7 @@ __all__ = [
     "HuberLoss",
     "KLDivLoss",
     "L1Loss",
+    "LinearCrossEntropyLoss",
     "LpLoss",
     "MSELoss",
     "MarginRankingLoss",

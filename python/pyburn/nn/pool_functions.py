@@ -27,11 +27,31 @@ def _max_pool(axes: int) -> Callable[..., Any]:
     return _named(max_pool, f"max_pool{axes}d", doc)
 
 
+def _filled(input: Any, output_size: Any, axes: int) -> Any:
+    """output_size with the extents of the input where it says None."""
+    if output_size is None:
+        return input.shape[-axes:]
+    if isinstance(output_size, (tuple, list)) and None in output_size and len(output_size) == axes:
+        return [extent if wanted is None else wanted for wanted, extent in zip(output_size, input.shape[-axes:])]
+    return output_size
+
+
+def _adaptive_avg_pool(axes: int) -> Callable[..., Any]:
+    plain = getattr(_core, f"adaptive_avg_pool{axes}d")
+
+    def adaptive_avg_pool(input: Any, output_size: Any) -> Any:
+        return plain(input, _filled(input, output_size, axes))
+
+    example = f">>> pyburn.nn.functional.adaptive_avg_pool{axes}d(pyburn.ones(1, 1{', 4' * axes}), 2).shape"
+    doc = f"The means of as many windows as output_size says; None keeps the extent of an axis.\n\n{example}"
+    return _named(adaptive_avg_pool, f"adaptive_avg_pool{axes}d", doc)
+
+
 def _adaptive_max_pool(axes: int) -> Callable[..., Any]:
     both = getattr(_core, f"adaptive_max_pool{axes}d")
 
     def adaptive_max_pool(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-        results = both(input, output_size)
+        results = both(input, _filled(input, output_size, axes))
         return results if return_indices else results[0]
 
     example = f">>> pyburn.nn.functional.adaptive_max_pool{axes}d(pyburn.ones(1, 1{', 4' * axes}), 2).shape"
@@ -66,5 +86,6 @@ def _named(function: Callable[..., Any], name: str, doc: str) -> Callable[..., A
 
 
 max_pool1d, max_pool2d, max_pool3d = (_max_pool(axes) for axes in (1, 2, 3))
+adaptive_avg_pool2d, adaptive_avg_pool3d = (_adaptive_avg_pool(axes) for axes in (2, 3))
 adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = (_adaptive_max_pool(axes) for axes in (1, 2, 3))
 fractional_max_pool2d, fractional_max_pool3d = (_fractional_max_pool(axes) for axes in (2, 3))

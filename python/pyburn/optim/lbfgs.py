@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from .._core import Tensor
 from ..autograd import enable_grad
 from .native import NativeOptimizer, options
-from .optimizer import Params
+from .optimizer import Closure, Params, T
 
 
 class LBFGS(NativeOptimizer):
@@ -54,19 +53,26 @@ class LBFGS(NativeOptimizer):
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    def step(self, closure: Closure[T] | None = None) -> T:  # type: ignore[override]
         """Moves the parameters; gives the first loss that `closure` returned."""
         if closure is None:
             raise TypeError("LBFGS.step needs a closure that computes the loss again")
         group = self.param_groups[0]
-        losses: list[Any] = []
+        losses: list[T] = []
 
         def loss() -> float:
             with enable_grad():
                 value = closure()
             if not losses:
                 losses.append(value)
-            return float(value)
+            return float(value)  # type: ignore[arg-type]
 
         self._functions.step(self._numbers(group), group["params"], self.state[group["params"][0]], loss)
         return losses[0]
+
+    def _saved(self, values: dict[str, Any]) -> dict[str, Any]:
+        # PyTorch keeps a scratch list of the last weights in the state as well, and looks for it when it goes on.
+        return {**values, "al": [None] * self.param_groups[0]["history_size"]} if "old_dirs" in values else values
+
+    def _loaded(self, values: dict[str, Any], parameter: Tensor) -> dict[str, Any]:
+        return super()._loaded({key: value for key, value in values.items() if key != "al"}, parameter)

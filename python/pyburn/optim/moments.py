@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .._core import Tensor
 from .native import GradientClipping, NativeOptimizer, options
 from .optimizer import Params
@@ -41,6 +43,19 @@ class Adam(NativeOptimizer):
         grad_clip: GradientClipping | None = None,
     ) -> None:
         super().__init__(params, options(locals()))
+
+    def _check_group(self, group: dict[str, Any]) -> None:
+        betas = tuple(group["betas"])
+        if len({isinstance(beta, Tensor) for beta in betas}) > 1:
+            raise ValueError("betas must be either both floats or both Tensors")
+        if group["foreach"] and not group["capturable"]:
+            for name, value in [("lr", group["lr"]), *((f"betas[{i}]", beta) for i, beta in enumerate(betas))]:
+                if isinstance(value, Tensor):
+                    raise ValueError(f"{name} as a Tensor is not supported for capturable=False and foreach=True")
+        for i, beta in enumerate(betas):
+            if isinstance(beta, Tensor) and beta.numel() != 1:
+                raise ValueError(f"Tensor betas[{i}] must be 1-element")
+        super()._check_group(group)
 
 
 class AdamW(Adam):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, overload
 
 from .. import _core
 from .._core import Tensor, float32, full
 from ..autograd import enable_grad
-from .optimizer import Optimizer, Params
+from .optimizer import Closure, Optimizer, Params, T
 
 # Options of pyburn's own: a group has them only where they are used, so that groups look as PyTorch's.
 _OWN = ("grad_clip", "cautious_weight_decay")
@@ -60,10 +59,11 @@ class NativeOptimizer(Optimizer):
     _counters: ClassVar[tuple[str, ...]] = ("step",)
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
-        if defaults.get("differentiable"):
-            raise NotImplementedError(
-                f"[{type(self).__name__}] differentiable=True is not supported: the step is one operation without a gradient"
-            )
+        if defaults.get("fused"):
+            if defaults.get("differentiable"):
+                raise RuntimeError("`fused` does not support `differentiable`")
+            if defaults.get("foreach"):
+                raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
         super().__init__(params, defaults)
 
     @property
@@ -86,7 +86,11 @@ class NativeOptimizer(Optimizer):
         self._functions.check(self._numbers(group))
         _core._optim.check_clipping(group.get("grad_clip"))
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    @overload
+    def step(self, closure: None = None) -> None: ...
+    @overload
+    def step(self, closure: Closure[T]) -> T: ...
+    def step(self, closure: Closure[T] | None = None) -> T | None:
         """Updates the parameters; `closure` computes the loss again and is called first."""
         loss = None
         if closure is not None:

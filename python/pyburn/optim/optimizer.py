@@ -6,17 +6,25 @@ import functools
 import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeAlias, TypeVar, overload
 
 from .. import _core
 from .._core import Tensor
 from ..nn.hooks import RemovableHandle
 
+T = TypeVar("T")
+
 # Iterables of tensors, of (name, tensor) pairs, or of dicts with a key "params" and options of their own.
-Params = Iterable[Any]
+Params: TypeAlias = Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[dict[str, Any]]
+ParamsT = Params  # PyTorch's name
+Closure: TypeAlias = Callable[[], T]  # computes the loss again
 
 _pre_hooks: OrderedDict[int, Any] = OrderedDict()
 _post_hooks: OrderedDict[int, Any] = OrderedDict()
+_UNORDERED = (
+    "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will change between runs. "
+    "Please use a list instead."
+)
 _HOOKS = ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_state_dict_pre", "load_state_dict_post")
 
 
@@ -64,11 +72,13 @@ class Optimizer:
             raise TypeError(
                 f"params argument given to the optimizer should be an iterable of Tensors or dicts, but got {type(params).__name__}"
             )
+        if isinstance(params, (set, frozenset)):
+            warnings.warn(f"{_UNORDERED} This will be an error in a future release.", FutureWarning, stacklevel=2)
         self.defaults = defaults
         self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         self._start()
-        groups = list(params)
+        groups: list[Any] = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
         if not isinstance(groups[0], dict):
@@ -100,7 +110,7 @@ class Optimizer:
         for parameter in group["params"]:
             if not isinstance(parameter, Tensor):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(parameter).__name__}")
-            if not (parameter.is_leaf or getattr(parameter, "retains_grad", False)):
+            if not (self.defaults.get("differentiable") or parameter.is_leaf or getattr(parameter, "retains_grad", False)):
                 raise ValueError("can't optimize a non-leaf Tensor")
         for key, value in self.defaults.items():
             group.setdefault(key, value)
@@ -127,7 +137,11 @@ class Optimizer:
                 if parameter.grad is not None:
                     parameter.grad = None if set_to_none else _core.zeros_like(parameter.grad)
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    @overload
+    def step(self, closure: None = None) -> None: ...
+    @overload
+    def step(self, closure: Closure[T]) -> T: ...
+    def step(self, closure: Closure[T] | None = None) -> T | None:
         """Updates the parameters; `closure` computes the loss again and is called first."""
         raise NotImplementedError
 
@@ -257,10 +271,7 @@ def _parameter_list(params: Any) -> list[Any]:
     if isinstance(params, Tensor):
         return [params]
     if isinstance(params, set):
-        raise TypeError(
-            "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will change "
-            "between runs. Please use a list instead."
-        )
+        raise TypeError(_UNORDERED)
     return list(params)
 
 

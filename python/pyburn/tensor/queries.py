@@ -106,7 +106,7 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     """
     if not shapes:
         return _core.Size([])
-    stretched = [_core.empty(1).expand((shape,) if isinstance(shape, int) else tuple(shape)) for shape in shapes]
+    stretched = [_core.empty(()).expand((shape,) if isinstance(shape, int) else tuple(shape)) for shape in shapes]
     return _core.broadcast_tensors(*stretched)[0].shape
 
 

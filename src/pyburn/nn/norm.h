@@ -64,4 +64,14 @@ struct LocalResponseNormFunction {
 };
 using LocalResponseNorm = FunctionLayer<"LocalResponseNorm", LocalResponseNormFunction>;
 
+// The older form, for images: a window of an even size leaves out its last channel.
+struct CrossMapLRN2dFunction {
+  int64_t size = 1;
+  Scalar alpha = 1e-4, beta = 0.75, k = int64_t(1);
+  PB_FIELDS(size, alpha, beta, k)
+  static constexpr LayerText text{.required = 1, .positional = 1, .always = 4};
+  TensorHandle operator()(const TensorHandle& x) const;
+};
+using CrossMapLRN2d = FunctionLayer<"CrossMapLRN2d", CrossMapLRN2dFunction>;
+
 }  // namespace pyburn::nn

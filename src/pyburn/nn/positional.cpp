@@ -2,9 +2,7 @@
 
 #include <cmath>
 
-#include "pyburn/nn/linear.h"
 #include "pyburn/nn/parts.h"
-#include "pyburn/ops/generated/activation.h"
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/join.h"
@@ -67,15 +65,6 @@ TensorHandle RotaryEncoding::forward_from(const TensorHandle& x, int64_t start) 
   const TensorHandle c = fn::slice(cosines, 0, start, start + length), s = fn::slice(sines, 0, start, start + length);
   const TensorHandle even = fn::slice(x, -1, 0, features, 2), odd = fn::slice(x, -1, 1, features, 2);
   return interleaved(even * c - odd * s, odd * c + even * s);
-}
-
-SwiGLU::SwiGLU(SwiGLUConfig config, Placement p) : Layer(config) {
-  for (const char* name : {"linear_inner", "linear_outer"})
-    register_module(name, make_ref<Linear>(config.d_input, config.d_output, config.bias, p));
-}
-
-TensorHandle SwiGLU::forward(const TensorHandle& x) {
-  return fn::silu(child(*this, "linear_inner").call(x)) * child(*this, "linear_outer").call(x);
 }
 
 }  // namespace pyburn::nn

@@ -1,4 +1,4 @@
-// What tells a transformer where a token stands, and its gated feed-forward block; after Burn.
+// What tells a transformer where a token stands; after Burn.
 #pragma once
 #include "pyburn/nn/layer.h"
 
@@ -35,22 +35,6 @@ class RotaryEncoding : public Layer<RotaryEncodingConfig> {
   TensorHandle forward(const TensorHandle& x) override { return forward_from(x, 0); }
   TensorHandle forward_from(const TensorHandle& x, int64_t start);  // the first token stands at position `start`
   std::string type_name() const override { return "RotaryEncoding"; }
-};
-
-struct SwiGLUConfig {
-  int64_t d_input = 1, d_output = 1;
-  bool bias = false;
-  PB_FIELDS(d_input, d_output, bias)
-  static constexpr LayerText text{.required = 2, .always = 3};
-};
-
-// silu(linear_inner(x)) * linear_outer(x)
-class SwiGLU : public Layer<SwiGLUConfig> {
- public:
-  explicit SwiGLU(SwiGLUConfig config, Placement placement = {});
-  SwiGLU(SwiGLUConfig config, Unfilled) : Layer(config) {}
-  TensorHandle forward(const TensorHandle& x) override;
-  std::string type_name() const override { return "SwiGLU"; }
 };
 
 // (size, d_model): sines at even features, cosines at odd ones.

@@ -9,6 +9,7 @@
 #include "pyburn/ops/generated/rearrange.h"
 #include "pyburn/ops/generated/rnn.h"
 #include "pyburn/ops/generated/views.h"
+#include "pyburn/runtime/autocast.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn::nn {
@@ -147,6 +148,8 @@ RecurrentResult RecurrentModule::forward(Module& m, const Recurrence& r, const T
   require<ValueError>(x.rank() == 2 || x.rank() == 3, "{}: Expected input to be 2D or 3D, got {}D instead", m.type_name(), x.rank());
   require(x.shape()[x.rank() - 1] == r.input_size, "input.size(-1) must be equal to input_size. Expected {}, got {}", r.input_size,
       x.shape()[x.rank() - 1]);
+  const DType wanted = needed(m, parameter_names(r, 0, 0)[0]).dtype();
+  require<ValueError>(x.dtype() == wanted || autocast_mode().enabled, "input must have the type {}, got type {}", wanted, x.dtype());
   const bool alone = x.rank() == 2;
   if (alone) {
     for (TensorHandle* state : {&h0, &c0}) {

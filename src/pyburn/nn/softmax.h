@@ -1,6 +1,7 @@
 // Softmax and its kin as layers. Without a dim they take axis 0 of tensors with 0, 1 or 3 axes, else axis 1, as PyTorch does.
 #pragma once
 #include "pyburn/nn/activation.h"
+#include "pyburn/support/error.h"
 
 namespace pyburn::nn {
 
@@ -8,6 +9,9 @@ struct AxisOption {
   std::optional<Scalar> dim;
   PB_FIELDS(dim)
   static constexpr LayerText text{.always = 1};
+  void complete() const {
+    require<DTypeError>(!dim || dim->kind() == Scalar::Kind::integer, "dim must be an int or None: got {}", dim ? dim->to_double() : 0);
+  }
   int64_t axis_of(const TensorHandle& x) const { return dim ? dim->to_int() : x.rank() == 0 || x.rank() == 1 || x.rank() == 3 ? 0 : 1; }
 };
 

@@ -323,10 +323,10 @@ t(2, 1).expand(2, 5), 1.0
 t(5, dtype=f64)
 t(5, dtype=f16)
 t(5), -1.0 ! lambd)");
-constinit OpInfo hardshrink = activation(
-    define<Shrink, infer_shrink, grad_shrink, decompose_hardshrink>({.schema = "hardshrink(Tensor input, float lambd=0.5) -> Tensor",
-        .doc = "The elements, with 0 in place of those between -lambd and lambd.",
-        .example = "pyburn.hardshrink(pyburn.tensor([-1., 0.25]))"}),
+constinit OpInfo hardshrink = activation(define<Shrink, infer_floating<Shrink>, grad_shrink, decompose_hardshrink>(
+                                             {.schema = "hardshrink(Tensor input, float lambd=0.5) -> Tensor",
+                                                 .doc = "The elements, with 0 in place of those between -lambd and lambd.",
+                                                 .example = "pyburn.hardshrink(pyburn.tensor([-1., 0.25]))"}),
     R"(
 t(2, 3)
 t(), 0.25

@@ -121,6 +121,7 @@ t(3), -1 ! negative)"},
         .samples = R"(
 t(3, 4)
 t(3, 4), correction=0
+t(1, 4)
 t(4)
 t()
 t(3, 4), fweights=tensor([1, 2, 1, 3])
@@ -263,7 +264,7 @@ TensorHandle fn::cov(const TensorHandle& input, int64_t correction, const Tensor
     require<DTypeError>(is_floating(w->dtype()) == (w == &aweights), "fweights are integers and aweights floating: got {}", w->dtype());
     weight = weight.defined() ? weight * *w : *w;
   }
-  auto finished = [&](const TensorHandle& c) { return input.rank() == 2 ? c : reshape(c, Dims{}); };
+  auto finished = [&](const TensorHandle& c) { return c.numel() == 1 ? reshape(c, Dims{}) : c; };
   if (!weight.defined()) {
     const TensorHandle centred = x - mean(x, Dims{1}, true);
     return finished(matmul(centred, transpose(centred, 0, 1)) / double(std::max<int64_t>(observations - correction, 0)));

@@ -214,6 +214,7 @@ TensorHandle fn::cross_entropy(const TensorHandle& input, const TensorHandle& ta
   auto by_class = [&](const TensorHandle& t) { return weight.defined() ? t * reshape(weight, along) : t; };
   if (is_floating(target.dtype())) {  // probabilities
     require(classes.shape() == x.shape(), "target does not fit: got {} for {}", target.shape(), input.shape());
+    require(ignore_index < 0, "ignore_index is not supported for targets that are probabilities: got {}", ignore_index);
     const TensorHandle smooth = label_smoothing > 0 ? classes * (1 - label_smoothing) + label_smoothing / n : classes;
     const TensorHandle loss = -sum(by_class(log_softmax(x, 1)) * smooth, Dims{1});
     if (reduction == "mean") return sum(loss) / double(loss.numel());

@@ -27,7 +27,9 @@ Arange Arange::from(const Scalar& start, const std::optional<Scalar>& end, const
   const bool floating = first.is_floating() || last.is_floating() || step.is_floating();
   const double n = std::ceil(span / step.to_double());
   require<ValueError>(n < 1e15, "[arange] too many elements: got {}", n);
-  return {first, step, int64_t(n), dtype.value_or(floating ? default_dtype() : DType::int64)};
+  const DType result = dtype.value_or(floating ? default_dtype() : DType::int64);
+  if (is_integral(result)) return {first.to_int(), step.to_int(), int64_t(n), result};  // as many as the bounds say, of whole numbers
+  return {first, step, int64_t(n), result};
 }
 
 namespace {
@@ -78,6 +80,7 @@ constinit OpInfo arange = define<Arange, infer_arange>({.schema = "arange(Scalar
 1, 4
 1.0, 2.5, 0.5
 5, 1, -2
+-0.9, 2.1, 2.0, dtype=i64
 3, dtype=f32
 3.0, dtype=f64, requires_grad=True
 7, dtype=f16

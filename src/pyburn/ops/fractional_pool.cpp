@@ -85,8 +85,10 @@ Handles<2> pooled(const TensorHandle& input, const Dims& kernel_size, const Opti
     require(outputs[i] + kernel[i] - 1 <= extent, "windows of {}, {} of them, are too large: got {}", kernel[i], outputs[i], input.shape());
   }
   const int64_t n = x.shape()[0], channels = x.shape()[1];
-  const TensorHandle drawn =
-      samples.defined() ? samples : draw(Dims{n, channels, axes}, Draw::uniform, 0, 1, x.dtype(), &x.device(), nullptr);
+  const bool more = samples.defined() && !batched && samples.rank() == 3 && samples.shape()[0] > 1;  // than one example needs
+  const TensorHandle drawn = more                ? narrow(samples, 0, 0, 1)
+                             : samples.defined() ? samples
+                                                 : draw(Dims{n, channels, axes}, Draw::uniform, 0, 1, x.dtype(), &x.device(), nullptr);
   require(drawn.shape() == (Shape{n, channels, axes}), "expected random samples of shape {}: got {}", (Shape{n, channels, axes}),
       drawn.shape());
   // The index of every element of every window within its plane: axes of outputs first, then those of the window.

@@ -8,7 +8,9 @@
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/interpolate.h"
 #include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/pointwise.h"
 #include "pyburn/ops/generated/pooling.h"
+#include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -207,6 +209,11 @@ t(1, 2, 3), 5, align_corners=True ! align_corners)"},
 
 TensorHandle fn::interpolate(const TensorHandle& input, const OptionalDims& size, const OptionalNumbers& scale_factor,
     const std::string& mode, std::optional<bool> align_corners, std::optional<bool> recompute_scale_factor, bool antialias) {
+  if (input.dtype() == DType::uint8 && (mode == "bilinear" || mode == "bicubic")) {  // images: rounded once, at the end
+    const TensorHandle y =
+        interpolate(cast(input, DType::float32), size, scale_factor, mode, align_corners, recompute_scale_factor, antialias);
+    return cast(clamp(round(y), 0, 255), DType::uint8);
+  }
   const int axes = input.rank() - 2;
   require(axes >= 1 && axes <= 3, "expected 3 to 5 axes: got {}", input.shape());
   require<ValueError>(size.has_value() != scale_factor.has_value(), "expected either size or scale_factor");

@@ -150,7 +150,7 @@ TensorHandle fn::multilabel_soft_margin_loss(
     const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight, const std::string& reduction) {
   require(input.rank() > 0, "expected an axis of classes: got {}", input.shape());
   require(input.shape() == target.shape(), "expected input and target of equal shapes: got {} and {}", input.shape(), target.shape());
-  TensorHandle loss = -(target * logsigmoid(input) + (1.0 - target) * logsigmoid(-input));
+  TensorHandle loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input));
   if (weight.defined()) loss = loss * weight;
   return reduced_loss(mean(loss, Dims{-1}), reduction);
 }

@@ -311,7 +311,8 @@ constinit FunctionInfo functions[] = {
         .doc = "input without its axes of extent 1, or without those among dim; a view.",
         .torch = "lambda x, dim=None: torch.squeeze(x) if dim is None else torch.squeeze(x, dim)",
         .example = "pyburn.squeeze(pyburn.ones(1, 3, 1)).shape",
-        .samples = "t(1, 3, 1)\nt(1, 3, 1), dim=0\nt(1, 3, 1), dim=(0, -1)\nt(2, 3), dim=1\nt()\nt(0, 1)\nt(2, 1, 3).permute(2, 1, "
+        .samples = "t(1, 3, 1)\nt(1, 3, 1), dim=0\nt(1, 3, 1), dim=(0, -1)\nt(1, 3, 1), ()\nt(2, 3), dim=1\nt()\nt(0, 1)\nt(2, 1, "
+                   "3).permute(2, 1, "
                    "0)\nt(1, 1).expand(1, 3)\nt(2), dim=1 ! dim out of range"},
     {.schema = "flatten(Tensor input, int start_dim=0, int end_dim=-1) -> Tensor",
         .doc = "The axes from start_dim to end_dim as one.",
@@ -336,6 +337,7 @@ TensorHandle fn::t(const TensorHandle& input) {
   return input.rank() == 2 ? permute(input, Dims{1, 0}) : TensorHandle(input);
 }
 TensorHandle fn::squeeze(const TensorHandle& input, const OptionalDims& dim) {
+  if (dim && dim->empty()) return input;  // no axis, where None is all
   const Dims axes = normalise_dims(dim, input.rank());
   TensorHandle y = input;
   for (int64_t i = axes.size() - 1; i >= 0; --i)

@@ -169,6 +169,7 @@ t(2, 3), (3,)
 t(2, 3, 4), (3, 4), t(3, 4), t(3, 4)
 t(2, 3), (3,), t(3), bias=t(3), eps=0.1
 t(0, 3), (3,)
+t(0, 3), (3,), t(3), t(3)
 t(4, 3).T, (4,), t(4)
 t(1, 5).expand(2, 5), (5,), t(5)
 t(2, 3, dtype=f16), (3,)
@@ -232,6 +233,9 @@ t(2, 3, 4), None, None, t(3), bias=t(3), training=True
 t(5, 4, 3).permute(0, 2, 1), t(3).constant, positive(3).constant
 t(4, 1).expand(4, 3), t(3).constant, positive(3).constant
 t(0, 3), t(3).constant, positive(3).constant
+t(0, 3, 2), t(3).constant, positive(3).constant, t(3), t(3), True
+t(4, 3), None, None, None, None, True, 0.1, -1.0 ! eps
+t(1, 3), None, None, training=True ! more than 1
 t(), t(3).constant, positive(3).constant ! at least 2
 t(4, 3), None, None ! running)"},
     {.schema = "local_response_norm(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0) -> Tensor",
@@ -283,6 +287,12 @@ TensorHandle along_channels(const TensorHandle& t, const TensorHandle& x) {
   along[1] = t.numel();
   return reshape(t, along);
 }
+// What becomes of an input without elements: nothing again, and gradients of zeros for the weight and the bias.
+TensorHandle scaled_nothing(const TensorHandle& x, const TensorHandle& weight, const TensorHandle& bias) {
+  TensorHandle y = weight.defined() ? x * weight : clone(x);
+  if (bias.defined()) y = y + bias;
+  return y;
+}
 void check_per_channel(const TensorHandle& x, std::initializer_list<const TensorHandle*> tensors, const char* op) {
   for (const TensorHandle* t : tensors)
     if (t->defined())
@@ -301,12 +311,12 @@ TensorHandle fn::layer_norm(
     const TensorHandle& input, const Dims& normalized_shape, const TensorHandle& weight, const TensorHandle& bias, double eps) {
   check_tail(input, normalized_shape, {&weight, &bias}, "layer_norm");
   const int64_t n = product(normalized_shape);
-  if (input.numel() == 0) return clone(input);
+  if (input.numel() == 0) return scaled_nothing(input, weight, bias);
   return normalise_rows(input, weight, bias, input.numel() / n, 1, 1, eps, true)[0];
 }
 TensorHandle fn::rms_norm(const TensorHandle& input, const Dims& normalized_shape, const TensorHandle& weight, std::optional<double> eps) {
   check_tail(input, normalized_shape, {&weight}, "rms_norm");
-  if (input.numel() == 0) return clone(input);
+  if (input.numel() == 0) return scaled_nothing(input, weight, {});
   const double least = input.dtype() == DType::float64   ? std::numeric_limits<double>::epsilon()
                        : input.dtype() == DType::float32 ? double(std::numeric_limits<float>::epsilon())
                        : input.dtype() == DType::float16 ? 0x1p-10
@@ -353,7 +363,11 @@ TensorHandle fn::batch_norm(const TensorHandle& input, const TensorHandle& runni
   for (int i = 0; i < input.rank(); ++i)
     if (i != 1) over.push_back(i);
   const int64_t n = count(input.shape(), over);
-  require<ValueError>(n > 1, "[batch_norm] expected more than 1 value per channel when training: got {}", input.shape());
+  require<ValueError>(n != 1, "[batch_norm] expected more than 1 value per channel when training: got {}", input.shape());
+  require<ValueError>(eps > 0, "[batch_norm] eps must be positive when training: got {}", eps);
+  if (input.numel() == 0)
+    return scaled_nothing(
+        input, weight.defined() ? along_channels(weight, input) : weight, bias.defined() ? along_channels(bias, input) : bias);
   constexpr int64_t kLong = 8;  // shorter pieces of a channel are faster in columns
   TensorHandle y, average, variance;
   if (input.numel() / input.shape()[0] / input.shape()[1] >= kLong) {

@@ -2,6 +2,7 @@
 #include "pyburn/ops/optimise.h"
 
 #include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/rules.h"
 
@@ -103,8 +104,8 @@ constinit OpInfo rprop_step = updating(define<RpropStep, infer<RpropStep>, nullp
     {.schema = "rprop_step(Tensor[] tensors) -> Tensor[]", .doc = "One step of Rprop for many tensors."}));
 }  // namespace op
 
-void detail::run_update(
-    const OpInfo& row, const void* attrs, int states, const Tensors& parameters, const Tensors& gradients, std::span<const Tensors> state) {
+void detail::run_update(const OpInfo& row, const void* attrs, int states, const Tensors& parameters, const Tensors& gradients,
+    std::span<const Tensors> state, bool recorded) {
   InputList in;
   Tensors out = parameters;
   in.add(parameters);
@@ -113,7 +114,9 @@ void detail::run_update(
     in.add(s);
     out.append(s.begin(), s.end());
   }
-  if (!out.empty()) dispatch({&row, attrs}, in, {out.data(), size_t(out.size())});
+  if (!recorded && !out.empty()) return dispatch({&row, attrs}, in, {out.data(), size_t(out.size())});
+  const Tensors fresh = row.decompose(attrs, in);  // ordinary operations, each with a gradient
+  for (int64_t i = 0; i < out.size(); ++i) cast_into(out[i], fresh[i], out[i].dtype());
 }
 
 void register_optimise(OpTable& table) {

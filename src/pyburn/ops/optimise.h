@@ -250,13 +250,13 @@ struct RpropStep {
 };
 
 namespace detail {
-void run_update(
-    const OpInfo&, const void* attrs, int states, const Tensors& parameters, const Tensors& gradients, std::span<const Tensors>);
+void run_update(const OpInfo&, const void* attrs, int states, const Tensors& parameters, const Tensors& gradients, std::span<const Tensors>,
+    bool recorded);
 }
-// One step of all parameters. state[k] holds the k-th tensor of state of each.
+// One step of all parameters. state[k] holds the k-th tensor of state of each. `recorded`: gradients flow through the step.
 template <class A>
-void run_update(const A& a, const Tensors& parameters, const Tensors& gradients, std::span<const Tensors> state) {
-  detail::run_update(*A::row, &a, a.states(), parameters, gradients, state);
+void run_update(const A& a, const Tensors& parameters, const Tensors& gradients, std::span<const Tensors> state, bool recorded = false) {
+  detail::run_update(*A::row, &a, a.states(), parameters, gradients, state, recorded);
 }
 
 }  // namespace pyburn

@@ -289,10 +289,10 @@ constinit FunctionInfo functions[] = {
     {.schema = "take_along_dim(Tensor input, Tensor indices, int? dim=None) -> Tensor",
         .doc = "gather, with input and indices stretched to each other; without dim both are flattened.",
         .example = "pyburn.take_along_dim(pyburn.tensor([[3, 1]]), pyburn.tensor([[1], [0]]), 1)",
-        .samples =
-            "t(3, 4), index(1, 4, below=3), 0\nt(3, 4), index(3, 2, below=4), dim=-1\nt(3, 4), index(5, below=12)\nt(), index(2, below=1)\n"
-            "t(0, 4), index(0, 2, below=4), 1\nt(4, 3).T, index(1, 4, below=3), 0\nt(3, 1).expand(3, 4), index(3, 2, below=4), 1\n"
-            "t(3, 4), index(2, below=3), 0 ! axes\nt(3), t(2), 0 ! index",
+        .samples = "t(3, 4), index(1, 4, below=3), 0\nt(3, 4), tensor([[-1, 0], [2, -4], [3, -2]]), 1\nt(3, 4), index(3, 2, below=4), "
+                   "dim=-1\nt(3, 4), index(5, below=12)\nt(), index(2, below=1)\n"
+                   "t(0, 4), index(0, 2, below=4), 1\nt(4, 3).T, index(1, 4, below=3), 0\nt(3, 1).expand(3, 4), index(3, 2, below=4), 1\n"
+                   "t(3, 4), index(2, below=3), 0 ! axes\nt(3), t(2), 0 ! index",
         .out = true},
 };
 
@@ -323,7 +323,8 @@ TensorHandle fn::take_along_dim(const TensorHandle& input, const TensorHandle& i
   Shape common = broadcast_shapes(a, b), for_input = common, for_indices = common;
   for_input[axis] = input.shape()[axis];
   for_indices[axis] = indices.shape()[axis];
-  return gather(expand(input, for_input), axis, expand(indices, for_indices));
+  const TensorHandle counted = where(lt(indices, 0), indices + input.shape()[axis], indices);  // from the end where negative
+  return gather(expand(input, for_input), axis, expand(counted, for_indices));
 }
 
 void register_scatter(OpTable& table) {

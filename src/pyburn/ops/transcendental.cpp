@@ -5,6 +5,7 @@
 
 #include "pyburn/ops/elementwise.h"
 #include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/index.h"
 #include "pyburn/ops/generated/pointwise.h"
 #include "pyburn/ops/generated/transcendental.h"
@@ -272,6 +273,7 @@ constinit FunctionInfo functions[] = {
 fraction(2, 3)
 fraction(2, 3), 0.2
 fraction(), eps=0.3
+fraction(2, 3), 0.6
 fraction(0, 3)
 fraction(4, 3).T
 fraction(2, 1).expand(2, 5)
@@ -288,7 +290,8 @@ TensorHandle fn::sinc(const TensorHandle& input) {
   return where(zero, 1.0, sin(angle) / angle);
 }
 TensorHandle fn::logit(const TensorHandle& input, std::optional<double> eps) {
-  const TensorHandle x = eps ? clamp(input, *eps, 1 - *eps) : TensorHandle(input);
+  TensorHandle x = is_floating(input.dtype()) ? TensorHandle(input) : cast(input, default_dtype());
+  if (eps) x = where(lt(x, *eps), *eps, where(gt(x, 1 - *eps), 1 - *eps, x));  // the bounds may cross
   return log(x) - log1p(-x);
 }
 

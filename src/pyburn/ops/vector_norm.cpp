@@ -3,10 +3,14 @@
 
 #include <cmath>
 
+#include "pyburn/ops/generated/axes.h"
 #include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/generated/reduce.h"
+#include "pyburn/ops/generated/solvers.h"
 #include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/generated/vector_norm.h"
 #include "pyburn/ops/rules.h"
@@ -102,8 +106,8 @@ t(2, 3, dtype=f16), dtype=f32
 t(2, dtype=i64) ! floating)",
         .out = true},
     {.schema = "norm.named(Tensor input, str? p, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> Tensor",
-        .doc = "The Frobenius norm over dim; p is 'fro' or None.",
-        .torch = "lambda x, p, *a, **k: torch.norm(x, 'fro', *a, **k)",
+        .doc = "The Frobenius norm over dim, or the nuclear norm of matrices; p is 'fro', None or 'nuc'.",
+        .torch = "lambda x, p, *a, **k: torch.norm(x, p or 'fro', *a, **k)",
         .example = "pyburn.norm(pyburn.ones(2, 2), 'fro')",
         .samples = R"(
 t(2, 3), 'fro'
@@ -114,6 +118,9 @@ t(0, 3), 'fro'
 t(3, 4).T, 'fro', 0
 t(2, 1).expand(2, 5), 'fro'
 t(2, 3, dtype=f16), 'fro', dtype=f32
+t(4, 3), 'nuc'
+t(2, 3, 4), 'nuc', dim=(2, 0), keepdim=True
+t(3), 'nuc' ! matrices
 t(2, 3), 'all' ! 'fro')",
         .out = true},
     {.schema = "dist(Tensor input, Tensor other, Scalar p=2) -> Tensor",
@@ -136,7 +143,17 @@ TensorHandle fn::norm(const TensorHandle& input, const Scalar& p, const Optional
 }
 TensorHandle fn::norm(
     const TensorHandle& input, const std::optional<std::string>& p, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype) {
-  require<ValueError>(!p || *p == "fro", "[norm] p is a number or 'fro': got '{}'", p.value_or(""));
+  if (p && *p == "nuc") {
+    require<ValueError>(!dim || dim->size() == 2, "[norm] the nuclear norm is of matrices: got dim {}", dim.value_or(Dims{}));
+    require(input.rank() >= 2, "[norm] the nuclear norm is of matrices: got {}", input.shape());
+    const TensorHandle x = dtype ? cast(input, *dtype) : TensorHandle(input);
+    const Dims axes = dim.value_or(Dims{-2, -1});
+    const TensorHandle norms = sum(linalg_svdvals(movedim(x, axes, Dims{-2, -1})), Dims{-1});
+    if (!keepdim) return norms;
+    const int64_t one = normalise_dim(axes[0], input.rank()), other = normalise_dim(axes[1], input.rank());
+    return unsqueeze(unsqueeze(norms, std::min(one, other)), std::max(one, other));
+  }
+  require<ValueError>(!p || *p == "fro", "[norm] p is a number, 'fro' or 'nuc': got '{}'", p.value_or(""));
   return linalg_vector_norm(input, 2, dim, keepdim, dtype);
 }
 TensorHandle fn::dist(const TensorHandle& input, const TensorHandle& other, const Scalar& p) {

@@ -27,11 +27,12 @@ const TensorHandle& started(TensorHandle& state, const TensorHandle& parameter, 
 void check_not_negative(const char* what, double value);  // "Invalid {what}: {value}"
 void check_beta(int index, double beta);
 
-// `states[i]` belongs to `parameters[i]`; a parameter without a gradient is left alone.
+// `states[i]` belongs to `parameters[i]`; a parameter without a gradient is left alone. `differentiable`: the step is recorded, from the
+// gradients and the old values to the new ones, so the parameters must not be leaves.
 template <class Options, class State>
 void update(const Options& options, const std::vector<TensorHandle>& parameters, const std::vector<State*>& states,
-    const GradientClipping& clip = {}) {
-  const autograd::NoGrad no_grad;
+    const GradientClipping& clip = {}, bool differentiable = false) {
+  const autograd::GradMode mode(differentiable);
   using Step = decltype(advance(options, *states[0], parameters[0]).step);
   struct Bucket {
     Step step;
@@ -54,7 +55,7 @@ void update(const Options& options, const std::vector<TensorHandle>& parameters,
     home->gradients.push_back(clip(g));
     for (int64_t k = 0; k < next.state.size(); ++k) home->state[k].push_back(next.state[k]);
   }
-  for (const Bucket& b : buckets) run_update(b.step, b.parameters, b.gradients, {b.state.data(), size_t(b.state.size())});
+  for (const Bucket& b : buckets) run_update(b.step, b.parameters, b.gradients, {b.state.data(), size_t(b.state.size())}, differentiable);
 }
 
 }  // namespace pyburn::optim

@@ -20,6 +20,8 @@ from .factors import (
 )
 from .plateau import ReduceLROnPlateau
 
+_LRScheduler = LRScheduler  # what PyTorch called it before 2.0
+
 __all__ = [
     "ChainedScheduler",
     "ConstantLR",

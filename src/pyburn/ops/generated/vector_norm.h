@@ -8,7 +8,7 @@ TensorHandle linalg_vector_norm(const TensorHandle& input, const Scalar& ord = 2
 void linalg_vector_norm_into(const TensorHandle& out, const TensorHandle& input, const Scalar& ord = 2, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
 TensorHandle norm(const TensorHandle& input, const Scalar& p = 2, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // The norm of order p over dim: (sum of |x|^p)^(1/p).
 void norm_into(const TensorHandle& out, const TensorHandle& input, const Scalar& p = 2, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
-TensorHandle norm(const TensorHandle& input, const std::optional<std::string>& p, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // The Frobenius norm over dim; p is 'fro' or None.
+TensorHandle norm(const TensorHandle& input, const std::optional<std::string>& p, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});  // The Frobenius norm over dim, or the nuclear norm of matrices; p is 'fro', None or 'nuc'.
 void norm_into(const TensorHandle& out, const TensorHandle& input, const std::optional<std::string>& p, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
 TensorHandle dist(const TensorHandle& input, const TensorHandle& other, const Scalar& p = 2);  // The norm of order p of input - other.
 

@@ -1,0 +1,60 @@
+"""The decorators of torch.jit, which leave what they decorate as it is: code is neither scripted nor traced."""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeVar
+
+__all__ = ["Final", "annotate", "export", "ignore", "interface", "is_scripting", "is_tracing", "script", "script_if_tracing", "unused"]
+
+T = TypeVar("T")
+
+
+def script(obj: T, *args: Any, **options: Any) -> T:
+    """The object itself.
+
+    >>> pyburn.jit.script(abs)(-1)
+    1
+    """
+    return obj
+
+
+def ignore(drop: Any = False, **options: Any) -> Any:
+    """A decorator, with or without arguments.
+
+    >>> @pyburn.jit.ignore
+    ... def one():
+    ...     return 1
+    >>> one()
+    1
+    """
+    return drop if callable(drop) else script
+
+
+unused = export = interface = script_if_tracing = script
+
+
+def annotate(the_type: Any, the_value: T) -> T:
+    """The value itself.
+
+    >>> pyburn.jit.annotate(int, 3)
+    3
+    """
+    return the_value
+
+
+def is_scripting() -> bool:
+    """False.
+
+    >>> pyburn.jit.is_scripting()
+    False
+    """
+    return False
+
+
+def is_tracing() -> bool:
+    """False.
+
+    >>> pyburn.jit.is_tracing()
+    False
+    """
+    return False

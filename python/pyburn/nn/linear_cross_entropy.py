@@ -1,0 +1,123 @@
+"""The cross entropy of scores that a linear layer computes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from .. import _core
+from .._core import Tensor
+from ._layers import Linear, Module
+
+
+class LinearCrossEntropyOptions(NamedTuple):
+    """How PyTorch splits the batch to save memory. Accepted, and of no influence: the result is the same."""
+
+    allow_retain_graph: bool = False
+    batch_chunk_size: int | None = None
+    chunking_method: str | None = "auto"
+    acc_policy: str = "auto"
+    acc_dtype: Any = None
+
+
+def linear_cross_entropy(
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    *,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: LinearCrossEntropyOptions | None = None,
+) -> Tensor:
+    """cross_entropy of the scores linear(input, linear_weight); a weight (C, d1, ..., in_features) gives scores (N, C, d1, ...).
+
+    >>> pyburn.nn.functional.linear_cross_entropy(pyburn.ones(2, 3), pyburn.zeros(4, 3), pyburn.tensor([0, 3]))
+    tensor(1.3863)
+    """
+    if input.dim() not in (1, 2):
+        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.dim()}")
+    if linear_weight.dim() < 2:
+        raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {linear_weight.dim()}")
+    classes, *places, features = linear_weight.shape
+    if input.shape[-1] != features:
+        raise RuntimeError(
+            f"expected equal input and linear_weight last dimensions (in_features), got {input.shape[-1]} and {features}, respectively"
+        )
+    if linear_bias is not None and tuple(linear_bias.shape) != (classes, *places):
+        raise RuntimeError(f"expected linear_bias shape {(classes, *places)}, got {tuple(linear_bias.shape)}")
+    if places and input.dim() == 1:
+        raise RuntimeError(f"K-dimensional loss requires batched input, (N, {features}), got {tuple(input.shape)}")
+    shape = (*input.shape[:-1], classes, *places)
+    if tuple(target.shape) == shape and ignore_index is not None:
+        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
+    bias = None if linear_bias is None else linear_bias.reshape(-1)
+    scores = _core.linear(input, linear_weight.reshape(-1, features), bias).reshape(shape)
+    ignored = -100 if ignore_index is None else ignore_index
+    return _core.cross_entropy(scores, target, weight, ignored, reduction, label_smoothing)
+
+
+class LinearCrossEntropyLoss(Module):
+    """A linear layer and the cross entropy of its scores with num_classes classes, for each of the places in out_features.
+
+    >>> loss = pyburn.nn.LinearCrossEntropyLoss(3, 4)
+    >>> loss(pyburn.ones(2, 3), pyburn.tensor([0, 3])).shape
+    pyburn.Size([])
+    """
+
+    __module__ = "pyburn.nn"
+
+    def __init__(
+        self,
+        in_features: int,
+        num_classes: int,
+        *,
+        out_features: tuple[int, ...] = (),
+        bias: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        reduction: str = "mean",
+        weight: Tensor | None = None,
+        ignore_index: int | None = None,
+        label_smoothing: float = 0.0,
+        options: LinearCrossEntropyOptions | None = None,
+    ) -> None:
+        if weight is not None and tuple(weight.shape) != (num_classes,):
+            raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
+        if not 0 <= label_smoothing <= 1:
+            raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.num_classes, self.out_features = num_classes, out_features
+        self.reduction, self.ignore_index, self.label_smoothing, self.options = reduction, ignore_index, label_smoothing, options
+        self.linear = Linear(in_features, math.prod(out_features, start=num_classes), bias=bias, device=device, dtype=dtype)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        shape = (self.num_classes, *self.out_features)
+        bias = self.linear.bias
+        return linear_cross_entropy(
+            input,
+            self.linear.weight.reshape((*shape, self.linear.in_features)),
+            target,
+            linear_bias=None if bias is None else bias.reshape(shape),
+            weight=self.weight,
+            reduction=self.reduction,
+            ignore_index=self.ignore_index,
+            label_smoothing=self.label_smoothing,
+            options=self.options,
+        )
+
+    def extra_repr(self) -> str:
+        shown = {
+            "in_features": self.linear.in_features,
+            "num_classes": self.num_classes,
+            "out_features": self.out_features,
+            "bias": self.linear.bias is not None,
+            "reduction": self.reduction,
+            "ignore_index": self.ignore_index,
+            "label_smoothing": self.label_smoothing,
+            "options": self.options,
+        }
+        return ", ".join(f"{name}={value}" for name, value in shown.items())

@@ -1,0 +1,28 @@
+// DeformConv2d: a convolution whose taps are moved by offsets that another layer computes; after Burn and torchvision.
+#pragma once
+#include "pyburn/nn/layer.h"
+
+namespace pyburn::nn {
+
+struct DeformConv2dConfig {
+  int64_t in_channels = 1, out_channels = 1;
+  Dims kernel_size{1, 1}, stride{1, 1}, padding{0, 0}, dilation{1, 1};
+  int64_t groups = 1;         // of the weight
+  int64_t offset_groups = 1;  // of channels that are moved alike
+  bool bias = true;
+  PB_FIELDS(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, offset_groups, bias)
+  static constexpr LayerText text{.required = 3, .positional = 2, .always = 4};
+};
+
+class DeformConv2d : public Layer<DeformConv2dConfig> {
+ public:
+  explicit DeformConv2d(DeformConv2dConfig config, Placement placement = {});
+  DeformConv2d(DeformConv2dConfig config, Unfilled) : Layer(std::move(config)) {}
+  void reset_parameters();
+  // offset (N, 2 * offset_groups * taps, H_out, W_out): down and to the right, for each tap; mask (N, offset_groups * taps, ...) scales
+  // them.
+  TensorHandle forward(const TensorHandle& input, const TensorHandle& offset, const TensorHandle& mask = {});
+  std::string type_name() const override { return "DeformConv2d"; }
+};
+
+}  // namespace pyburn::nn

@@ -1,0 +1,135 @@
+"""Names and import paths that code written for PyTorch uses in passing."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import subprocess
+import sys
+
+import pytest
+
+import pyburn
+from pyburn import nn
+
+
+def test_numbers_and_types():
+    assert (pyburn.pi, pyburn.e, pyburn.inf) == (math.pi, math.e, math.inf) and math.isnan(pyburn.nan) and pyburn.newaxis is None
+    assert isinstance(pyburn.float32, pyburn.dtype)
+    assert pyburn.FloatTensor(2, 3).shape == (2, 3)
+    assert pyburn.LongTensor([1, 2]).dtype is pyburn.int64
+    assert isinstance(pyburn.ones(1), pyburn.FloatTensor) and not isinstance(pyburn.ones(1), pyburn.LongTensor)
+    assert pyburn.typename(pyburn.ones(1)) == "pyburn.FloatTensor" and pyburn.typename(nn.ReLU()).endswith("ReLU")
+    assert isinstance(pyburn.ones(1), pyburn.autograd.Variable)
+    assert pyburn.spmm(pyburn.ones(1, 2), pyburn.ones(2, 1)).item() == 2
+    assert not pyburn.ones(1).is_xpu and not pyburn.ones(1).is_sparse
+    assert not pyburn.ones(1).is_cuda and not pyburn.cuda.is_available() and pyburn.cuda.device_count() == 0
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        pyburn.nothing  # noqa: B018
+
+
+def test_they_are_loaded_when_asked_for():
+    program = "import sys, pyburn; assert 'pyburn.script_names' not in sys.modules; pyburn.pi; assert 'pyburn.script_names' in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_decorators_of_jit_change_nothing():
+    @pyburn.jit.script
+    def twice(x):
+        return 2 * x
+
+    @pyburn.jit.ignore(drop=True)
+    def thrice(x):
+        return 3 * x
+
+    assert (twice(2), thrice(2), pyburn.jit.annotate(int, 1)) == (4, 6, 1)
+    assert not pyburn.jit.is_scripting() and not pyburn.jit.is_tracing()
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "member", "other"),
+    [
+        ("batchnorm", "_BatchNorm", nn.BatchNorm2d(2), nn.InstanceNorm2d(2)),
+        ("batchnorm", "_NormBase", nn.InstanceNorm1d(2), nn.LayerNorm(2)),
+        ("instancenorm", "_InstanceNorm", nn.InstanceNorm1d(2), nn.BatchNorm1d(2)),
+        ("conv", "_ConvNd", nn.ConvTranspose1d(1, 1, 1), nn.Linear(1, 1)),
+        ("conv", "_ConvTransposeNd", nn.ConvTranspose3d(1, 1, 1), nn.Conv3d(1, 1, 1)),
+        ("dropout", "_DropoutNd", nn.Dropout2d(), nn.ReLU()),
+        ("pooling", "_AvgPoolNd", nn.AvgPool2d(2), nn.MaxPool2d(2)),
+        ("loss", "_Loss", nn.MSELoss(), nn.ReLU()),
+        ("rnn", "RNNBase", nn.LSTM(1, 1), nn.LSTMCell(1, 1)),
+        ("rnn", "RNNCellBase", nn.GRUCell(1, 1), nn.GRU(1, 1)),
+        ("linear", "NonDynamicallyQuantizableLinear", nn.Linear(1, 1), nn.Bilinear(1, 1, 1)),
+    ],
+)
+def test_what_is_behind_layers(place, name, member, other):
+    cls = getattr(importlib.import_module(f"pyburn.nn.modules.{place}"), name)
+    assert isinstance(member, cls) and issubclass(type(member), cls)
+    assert not isinstance(other, cls)
+
+
+def test_import_paths_hold_the_layers():
+    from pyburn.nn.modules.linear import Linear
+    from pyburn.nn.modules.utils import _ntuple, _pair
+
+    assert Linear is nn.Linear and nn.modules.Conv2d is nn.Conv2d
+    assert _pair(3) == (3, 3) and _pair([1, 2]) == (1, 2) and _ntuple(3)(1) == (1, 1, 1)
+
+
+def test_rnn_base_makes_layers():
+    assert repr(nn.RNNBase("LSTM", 3, 2, 2)) == "LSTM(3, 2, num_layers=2)"
+    assert nn.RNNBase("RNN_RELU", 3, 2, bias=False).mode == "RNN_RELU"
+    assert isinstance(nn.RNNBase("GRU", 3, 2), nn.GRU)
+    with pytest.raises(ValueError, match="Unrecognized RNN mode"):
+        nn.RNNBase("SRU", 3, 2)
+
+
+@pytest.mark.parametrize("name", ["relu", "GELU", "leaky_relu", "hard_swish", "SiLU", "identity", "thresholded_relu", "p_relu"])
+def test_activations_by_name(name):
+    assert nn.Activation(name)(pyburn.ones(3)).shape == (3,)
+
+
+def test_layers_by_name():
+    assert repr(nn.Activation("leaky_relu", negative_slope=0.5)) == "LeakyReLU(negative_slope=0.5)"
+    assert nn.Activation("gelu_approximate").approximate == "tanh"
+    assert isinstance(nn.Normalization("batch", 4, dims=3), nn.BatchNorm3d)
+    assert nn.Normalization("group", 4, num_groups=2).num_groups == 2
+    assert isinstance(nn.Normalization("RmsNorm", 4), nn.RMSNorm) and isinstance(nn.Normalization("identity", 4), nn.Identity)
+    with pytest.raises(ValueError, match="unknown activation 'tanhh'"):
+        nn.Activation("tanhh")
+    with pytest.raises(ValueError, match="unknown normalisation"):
+        nn.Normalization("weight", 4)
+    with pytest.raises(ValueError, match="unknown activation"):
+        nn.PositionWiseFeedForward(2, 2, activation="tanhh")
+
+
+def test_masks_of_burn():
+    later = nn.attention.generate_autoregressive_mask(2, 3)
+    assert later.shape == (2, 3, 3) and later[1].tolist() == [[False, True, True], [False, False, True], [False, False, False]]
+    padded, mask = nn.attention.generate_padding_mask(0, [[5, 6, 7], [8], []], 2)
+    assert padded.tolist() == [[5, 6], [8, 0], [0, 0]] and mask.tolist() == [[False, False], [False, True], [True, True]]
+    assert nn.attention.generate_padding_mask(9, [[5]], 3, fixed=True)[0].tolist() == [[5, 9, 9]]
+
+
+def test_cross_attention_keeps_its_context():
+    attention = nn.CrossAttention(6, 4, 4, 2, 3, dropout=0.0)
+    query, context, cache = pyburn.randn(2, 3, 6), pyburn.randn(2, 5, 4), nn.AttentionCache()
+    expected = attention(query, context)
+    rows = [attention.forward_cached(query[:, i : i + 1], context, cache) for i in range(3)]
+    assert pyburn.allclose(pyburn.cat(rows, 1), expected, atol=1e-6) and len(cache) == 5
+    with pytest.raises(ValueError, match="divisible"):
+        nn.CrossAttention(6, 4, 3, 2, 3)
+    with pytest.raises(RuntimeError, match="mask"):
+        attention(query, context, pyburn.zeros(2, 4, dtype=pyburn.bool))
+
+
+def test_adaptive_pools_keep_extents():
+    x = pyburn.randn(1, 2, 4, 6)
+    assert nn.functional.adaptive_avg_pool2d(x, (None, 3)).shape == (1, 2, 4, 3)
+    assert nn.functional.adaptive_max_pool2d(x, (2, None)).shape == (1, 2, 2, 6)
+
+
+def test_numbers_in_tensors():
+    assert pyburn.linspace(pyburn.tensor(0.0), pyburn.tensor(1), 3).tolist() == [0.0, 0.5, 1.0]
+    with pytest.raises(TypeError, match="'end' must be a number"):
+        pyburn.linspace(0, pyburn.ones(2), 3)
