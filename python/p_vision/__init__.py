@@ -1,10 +1,46 @@
-"""p_vision: models for pictures on top of pyburn."""
+"""p_vision: models in a few lines, in Keras's words, on every backend of pyburn.
+
+    from p_vision import Sequential, Input, Dense, googlenet, backend
+
+    model = Sequential(backend="NdArray")
+    model.add(Input(shape=(16,)))
+    model.add(Dense(8))
+    model = googlenet(backend.NDARRAY)
+    history = model.train(train_data, epochs=2)
+
+Names are loaded when they are asked for; `__init__.pyi` says where they are.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pathlib
+import re
+from typing import Any
 
 
-def __getattr__(name: str) -> object:
-    """Models are loaded when they are asked for."""
-    if name != "models":
+@functools.cache
+def _places() -> dict[str, str]:
+    """The module of each name, as the stub has it; that of the functions in it is the zoo."""
+    stub = pathlib.Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    places = {name: module for module, name in re.findall(r"^from \.(\w*) import \w+ as (\w+)$", stub, re.MULTILINE)}
+    return {**places, **dict.fromkeys(re.findall(r"^def ([a-z]\w*)\(", stub, re.MULTILINE), "zoo")}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__all__":
+        return list(_places())
+    module = _places().get(name)
+    if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
+    if not module:
+        return importlib.import_module(f".{name}", __name__)
+    holder = importlib.import_module(f".{module}", __name__)
+    found = holder.face(name) if module == "zoo" else getattr(holder, name)
+    globals()[name] = found
+    return found
 
-    return importlib.import_module(f"{__name__}.models")
+
+def __dir__() -> list[str]:
+    return sorted(_places())

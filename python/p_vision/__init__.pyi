@@ -1,0 +1,181 @@
+# The names of the package and where they are: read by type checkers, and by __init__.py, which loads a module when it is asked for.
+from typing import Any
+
+from . import activations as activations
+from . import backend as backend
+from . import callbacks as callbacks
+from . import initializers as initializers
+from . import losses as losses
+from . import metrics as metrics
+from . import models as models
+from . import optimizers as optimizers
+from . import regularizers as regularizers
+from . import schedules as schedules
+from .activation_layers import ELU as ELU
+from .activation_layers import LeakyReLU as LeakyReLU
+from .activation_layers import PReLU as PReLU
+from .activation_layers import ReLU as ReLU
+from .activation_layers import Softmax as Softmax
+from .callbacks import CSVLogger as CSVLogger
+from .callbacks import Callback as Callback
+from .callbacks import EarlyStopping as EarlyStopping
+from .callbacks import History as History
+from .callbacks import LambdaCallback as LambdaCallback
+from .callbacks import LearningRateScheduler as LearningRateScheduler
+from .callbacks import ModelCheckpoint as ModelCheckpoint
+from .callbacks import ReduceLROnPlateau as ReduceLROnPlateau
+from .callbacks import TerminateOnNaN as TerminateOnNaN
+from .convolution import Conv1D as Conv1D
+from .convolution import Conv2D as Conv2D
+from .convolution import Conv3D as Conv3D
+from .convolution import DepthwiseConv1D as DepthwiseConv1D
+from .convolution import DepthwiseConv2D as DepthwiseConv2D
+from .convolution import SeparableConv1D as SeparableConv1D
+from .convolution import SeparableConv2D as SeparableConv2D
+from .dense import Activation as Activation
+from .dense import Dense as Dense
+from .dense import Embedding as Embedding
+from .dense import Lambda as Lambda
+from .dense import Rescaling as Rescaling
+from .drawing import PlainLayer as PlainLayer
+from .dropout import Dropout as Dropout
+from .dropout import GaussianNoise as GaussianNoise
+from .dropout import SpatialDropout1D as SpatialDropout1D
+from .dropout import SpatialDropout2D as SpatialDropout2D
+from .dropout import SpatialDropout3D as SpatialDropout3D
+from .initializers import Constant as Constant
+from .initializers import GlorotNormal as GlorotNormal
+from .initializers import GlorotUniform as GlorotUniform
+from .initializers import HeNormal as HeNormal
+from .initializers import HeUniform as HeUniform
+from .initializers import Identity as Identity
+from .initializers import Initializer as Initializer
+from .initializers import LecunNormal as LecunNormal
+from .initializers import LecunUniform as LecunUniform
+from .initializers import Ones as Ones
+from .initializers import Orthogonal as Orthogonal
+from .initializers import RandomNormal as RandomNormal
+from .initializers import RandomUniform as RandomUniform
+from .initializers import TruncatedNormal as TruncatedNormal
+from .initializers import VarianceScaling as VarianceScaling
+from .initializers import Zeros as Zeros
+from .input import Input as Input
+from .input import InputLayer as InputLayer
+from .layer import Layer as Layer
+from .losses import BinaryCrossentropy as BinaryCrossentropy
+from .losses import BinaryFocalCrossentropy as BinaryFocalCrossentropy
+from .losses import CategoricalCrossentropy as CategoricalCrossentropy
+from .losses import Huber as Huber
+from .losses import Loss as Loss
+from .losses import MeanAbsoluteError as MeanAbsoluteError
+from .losses import MeanSquaredError as MeanSquaredError
+from .losses import SparseCategoricalCrossentropy as SparseCategoricalCrossentropy
+from .merging import Add as Add
+from .merging import Average as Average
+from .merging import Concatenate as Concatenate
+from .merging import Dot as Dot
+from .merging import Maximum as Maximum
+from .merging import Minimum as Minimum
+from .merging import Multiply as Multiply
+from .merging import Subtract as Subtract
+from .metrics import AUC as AUC
+from .metrics import Mean as Mean
+from .metrics import MeanMetric as MeanMetric
+from .metrics import Metric as Metric
+from .metrics import Precision as Precision
+from .metrics import Recall as Recall
+from .metrics import RootMeanSquaredError as RootMeanSquaredError
+from .model import Model as Model
+from .model import as_model as as_model
+from .normalization import BatchNormalization as BatchNormalization
+from .normalization import GroupNormalization as GroupNormalization
+from .normalization import LayerNormalization as LayerNormalization
+from .optimizers import SGD as SGD
+from .optimizers import Adadelta as Adadelta
+from .optimizers import Adagrad as Adagrad
+from .optimizers import Adam as Adam
+from .optimizers import AdamW as AdamW
+from .optimizers import Adamax as Adamax
+from .optimizers import Nadam as Nadam
+from .optimizers import Optimizer as Optimizer
+from .optimizers import RMSprop as RMSprop
+from .pooling import AveragePooling1D as AveragePooling1D
+from .pooling import AveragePooling2D as AveragePooling2D
+from .pooling import AveragePooling3D as AveragePooling3D
+from .pooling import GlobalAveragePooling1D as GlobalAveragePooling1D
+from .pooling import GlobalAveragePooling2D as GlobalAveragePooling2D
+from .pooling import GlobalAveragePooling3D as GlobalAveragePooling3D
+from .pooling import GlobalMaxPooling1D as GlobalMaxPooling1D
+from .pooling import GlobalMaxPooling2D as GlobalMaxPooling2D
+from .pooling import GlobalMaxPooling3D as GlobalMaxPooling3D
+from .pooling import MaxPooling1D as MaxPooling1D
+from .pooling import MaxPooling2D as MaxPooling2D
+from .pooling import MaxPooling3D as MaxPooling3D
+from .random_seed import set_random_seed as set_random_seed
+from .recurrent import GRU as GRU
+from .recurrent import LSTM as LSTM
+from .recurrent import Bidirectional as Bidirectional
+from .recurrent import SimpleRNN as SimpleRNN
+from .recurrent import TimeDistributed as TimeDistributed
+from .regularizers import L1 as L1
+from .regularizers import L1L2 as L1L2
+from .regularizers import L2 as L2
+from .saving import load_model as load_model
+from .schedules import CosineDecay as CosineDecay
+from .schedules import ExponentialDecay as ExponentialDecay
+from .schedules import LearningRateSchedule as LearningRateSchedule
+from .schedules import PiecewiseConstantDecay as PiecewiseConstantDecay
+from .schedules import PolynomialDecay as PolynomialDecay
+from .sequential import Sequential as Sequential
+from .shaping import Cropping1D as Cropping1D
+from .shaping import Cropping2D as Cropping2D
+from .shaping import Cropping3D as Cropping3D
+from .shaping import Flatten as Flatten
+from .shaping import Permute as Permute
+from .shaping import RepeatVector as RepeatVector
+from .shaping import Reshape as Reshape
+from .shaping import UpSampling1D as UpSampling1D
+from .shaping import UpSampling2D as UpSampling2D
+from .shaping import UpSampling3D as UpSampling3D
+from .shaping import ZeroPadding1D as ZeroPadding1D
+from .shaping import ZeroPadding2D as ZeroPadding2D
+from .shaping import ZeroPadding3D as ZeroPadding3D
+from .transposed_convolution import Conv1DTranspose as Conv1DTranspose
+from .transposed_convolution import Conv2DTranspose as Conv2DTranspose
+from .transposed_convolution import Conv3DTranspose as Conv3DTranspose
+
+__all__: list[str]
+
+def _places() -> dict[str, str]: ...
+
+# The models of p_vision.models: a backend first, then torchvision's arguments by name.
+def efficientnet_b0(backend: Any = None, **arguments: Any) -> Any: ...
+def efficientnet_b1(backend: Any = None, **arguments: Any) -> Any: ...
+def efficientnet_b2(backend: Any = None, **arguments: Any) -> Any: ...
+def efficientnet_b3(backend: Any = None, **arguments: Any) -> Any: ...
+def efficientnet_b4(backend: Any = None, **arguments: Any) -> Any: ...
+def efficientnet_b5(backend: Any = None, **arguments: Any) -> Any: ...
+def efficientnet_b6(backend: Any = None, **arguments: Any) -> Any: ...
+def efficientnet_b7(backend: Any = None, **arguments: Any) -> Any: ...
+def efficientnet_v2_l(backend: Any = None, **arguments: Any) -> Any: ...
+def efficientnet_v2_m(backend: Any = None, **arguments: Any) -> Any: ...
+def efficientnet_v2_s(backend: Any = None, **arguments: Any) -> Any: ...
+def googlenet(backend: Any = None, **arguments: Any) -> Any: ...
+def mobilenet_v3_large(backend: Any = None, **arguments: Any) -> Any: ...
+def mobilenet_v3_small(backend: Any = None, **arguments: Any) -> Any: ...
+def resnet101(backend: Any = None, **arguments: Any) -> Any: ...
+def resnet152(backend: Any = None, **arguments: Any) -> Any: ...
+def resnet18(backend: Any = None, **arguments: Any) -> Any: ...
+def resnet34(backend: Any = None, **arguments: Any) -> Any: ...
+def resnet50(backend: Any = None, **arguments: Any) -> Any: ...
+def resnext101_32x8d(backend: Any = None, **arguments: Any) -> Any: ...
+def resnext101_64x4d(backend: Any = None, **arguments: Any) -> Any: ...
+def resnext50_32x4d(backend: Any = None, **arguments: Any) -> Any: ...
+def unet(backend: Any = None, **arguments: Any) -> Any: ...
+def vit_b_16(backend: Any = None, **arguments: Any) -> Any: ...
+def vit_b_32(backend: Any = None, **arguments: Any) -> Any: ...
+def vit_h_14(backend: Any = None, **arguments: Any) -> Any: ...
+def vit_l_16(backend: Any = None, **arguments: Any) -> Any: ...
+def vit_l_32(backend: Any = None, **arguments: Any) -> Any: ...
+def wide_resnet101_2(backend: Any = None, **arguments: Any) -> Any: ...
+def wide_resnet50_2(backend: Any = None, **arguments: Any) -> Any: ...

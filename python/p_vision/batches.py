@@ -1,0 +1,178 @@
+"""Data as batches: arrays, datasets of examples, loaders and generators of batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyburn
+from pyburn import Tensor
+
+from .structure import leaves, mapped
+
+Batch = tuple[Any, Any, Any]  # inputs, targets, weights; the last two may be None
+
+
+class Batches:
+    """What `fit` walks over, once per epoch. `steps` is the number of batches where it is known."""
+
+    def __init__(self, steps: int | None = None) -> None:
+        self.steps = steps
+
+    def __iter__(self) -> Iterator[Batch]:
+        raise NotImplementedError
+
+
+class ArrayBatches(Batches):
+    """Arrays or tensors whose first axes are the examples."""
+
+    def __init__(self, x: Any, y: Any, weight: Any, batch_size: int, shuffle: bool) -> None:
+        self.data = mapped(_array, (x, y, weight))
+        counts = {len(array) for array in leaves(self.data)}
+        if len(counts) > 1:
+            raise ValueError(f"inputs, targets and weights must have as many examples: got {', '.join(map(str, sorted(counts)))}")
+        self.count = counts.pop() if counts else 0
+        self.batch_size, self.shuffle = batch_size, shuffle
+        super().__init__(-(-self.count // batch_size))
+
+    def __iter__(self) -> Iterator[Batch]:
+        order = pyburn.randperm(self.count) if self.shuffle else None
+        for start in range(0, self.count, self.batch_size):
+            end = min(start + self.batch_size, self.count)
+            chosen = slice(start, end) if order is None else order[start:end]
+            yield mapped(lambda array: _rows(array, chosen), self.data)  # noqa: B023  (called at once)
+
+    def split(self, share: float) -> tuple[ArrayBatches, ArrayBatches]:
+        """The first examples, and the last ones: a share of all."""
+        at = int(self.count * (1 - share))
+        if not 0 < at < self.count:
+            raise ValueError(f"validation_split={share} of {self.count} examples leaves nothing for one of the two parts")
+        parts = [mapped(lambda array: array[piece], self.data) for piece in (slice(0, at), slice(at, None))]  # noqa: B023
+        (x, y, weight), (x_last, y_last, weight_last) = parts
+        train = ArrayBatches(x, y, weight, self.batch_size, self.shuffle)
+        return train, ArrayBatches(x_last, y_last, weight_last, self.batch_size, shuffle=False)
+
+
+class DatasetBatches(Batches):
+    """An object with `__len__` and `__getitem__` that gives examples (x, y)."""
+
+    def __init__(self, dataset: Any, batch_size: int, shuffle: bool) -> None:
+        self.dataset, self.batch_size, self.shuffle = dataset, batch_size, shuffle
+        super().__init__(-(-len(dataset) // batch_size))
+
+    def __iter__(self) -> Iterator[Batch]:
+        count = len(self.dataset)
+        order = pyburn.randperm(count).tolist() if self.shuffle else range(count)
+        for start in range(0, count, self.batch_size):
+            yield as_batch(_stacked([self.dataset[i] for i in order[start : start + self.batch_size]]))
+
+
+class IterableBatches(Batches):
+    """A loader, a generator, any iterable of batches (x, y) or (x, y, weight)."""
+
+    def __init__(self, source: Iterable[Any]) -> None:
+        self.source = source
+        self.iterator = source if isinstance(source, Iterator) else None
+        super().__init__(len(source) if hasattr(source, "__len__") else None)  # type: ignore[arg-type]
+
+    def __iter__(self) -> Iterator[Batch]:
+        for item in self.iterator if self.iterator is not None else self.source:
+            yield as_batch(item)
+
+
+def batches(x: Any, y: Any = None, weight: Any = None, batch_size: int | None = None, shuffle: bool = False) -> Batches:
+    """The batches of whatever `fit` was given."""
+    if batch_size is not None and (isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1):
+        raise ValueError(f"batch_size must be a positive whole number: got {batch_size!r}")
+    if isinstance(x, Batches):
+        return x
+    if x is None:
+        raise ValueError("there is no data: give x, as arrays, a dataset or an iterable of batches")
+    x, y, weight = _numbers_as_array(x), _numbers_as_array(y), _numbers_as_array(weight)
+    if _is_pair_of_arrays(x) and y is None:  # data=(x, y)
+        x, y, weight = as_batch(x) if weight is None else (*as_batch(x)[:2], weight)
+    if all(_is_array(leaf) for leaf in leaves(x)) and not _is_loader(x):
+        return ArrayBatches(x, y, weight, batch_size or 32, shuffle)
+    if y is not None:
+        raise ValueError(f"y is for arrays: a dataset or an iterable of batches gives the targets itself (got x of {type(x).__name__})")
+    if not _is_loader(x) and hasattr(x, "__getitem__") and hasattr(x, "__len__"):
+        return DatasetBatches(x, batch_size or 32, shuffle)
+    if not isinstance(x, Iterable):
+        raise TypeError(f"data is arrays, a dataset or an iterable of batches: got {type(x).__name__}")
+    return IterableBatches(x)
+
+
+def _numbers_as_array(value: Any) -> Any:
+    """Nested lists of numbers are one array."""
+    numbers = isinstance(value, list) and bool(value) and all(isinstance(leaf, (int, float)) for leaf in leaves(value))
+    return pyburn.tensor(value) if numbers else value
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, Tensor) or hasattr(value, "__array__")
+
+
+def _is_pair_of_arrays(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) in (2, 3) and all(_is_array(leaf) for leaf in leaves(value))
+
+
+def _is_loader(value: Any) -> bool:
+    """PyTorch's and pyburn's loaders, and lists of batches."""
+    if hasattr(value, "dataset") and hasattr(value, "batch_size"):
+        return True
+    return isinstance(value, list) and bool(value) and all(_is_pair_of_arrays(item) or isinstance(item, dict) for item in value)
+
+
+def as_batch(item: Any) -> Batch:
+    """(x,), (x, y), (x, y, weight) or x alone."""
+    if isinstance(item, (tuple, list)) and 1 <= len(item) <= 3:
+        x, y, weight = [*item, None, None][:3]
+        return x, y, weight
+    return item, None, None
+
+
+def _array(value: Any) -> Any:
+    if isinstance(value, Tensor) or hasattr(value, "__getitem__"):
+        return value
+    return pyburn.as_tensor(value)
+
+
+def _rows(array: Any, chosen: Any) -> Any:
+    if isinstance(array, Tensor) and isinstance(chosen, Tensor):
+        return array[chosen.to(array.device)]
+    return array[chosen.numpy() if isinstance(chosen, Tensor) else chosen]
+
+
+def _stacked(examples: list[Any]) -> Any:
+    """Examples as a batch: tensors and arrays stacked, numbers as a tensor."""
+    first = examples[0]
+    if isinstance(first, (tuple, list)):
+        return tuple(_stacked(list(parts)) for parts in zip(*examples))
+    if isinstance(first, dict):
+        return {key: _stacked([example[key] for example in examples]) for key in first}
+    if isinstance(first, Tensor):
+        return pyburn.stack(examples)
+    return pyburn.stack([pyburn.as_tensor(example) for example in examples])
+
+
+def on_device(value: Any, device: Any, dtypes: Any = None) -> Any:
+    """Arrays as tensors on a device; float64 becomes float32, and inputs get the dtypes that the model says."""
+    wanted = iter(leaves(dtypes)) if dtypes is not None else None
+
+    def convert(leaf: Any) -> Tensor:
+        tensor = leaf if isinstance(leaf, Tensor) else pyburn.as_tensor(leaf)
+        dtype = next(wanted, None) if wanted is not None else None
+        if dtype is None and tensor.dtype == pyburn.float64:
+            dtype = pyburn.float32
+        return tensor.to(device=device) if dtype is None else tensor.to(device=device, dtype=dtype)
+
+    return mapped(convert, value)
+
+
+def class_weights(y: Tensor, table: dict[int, float]) -> Tensor:
+    """The weight of each example by its class."""
+    classes = y.argmax(-1) if y.ndim > 1 and y.shape[-1] > 1 else y.reshape(-1)
+    result = pyburn.ones(classes.shape[0], device=y.device)
+    for label, weight in table.items():
+        result = pyburn.where(classes == label, float(weight), result)
+    return result

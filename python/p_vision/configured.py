@@ -1,0 +1,142 @@
+"""Objects that are described by the arguments they were made with: printed, saved and made again from them.
+
+An object keeps each argument under its own name, so that nothing has to be listed twice.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pyburn
+from pyburn.nn import Module
+
+_MISSING = inspect.Parameter.empty
+
+
+def arguments(cls: Any) -> dict[str, Any]:
+    """The arguments of a class and their defaults, in order."""
+    return _arguments(cls.__init__)
+
+
+@functools.cache
+def _arguments(function: Any) -> dict[str, Any]:
+    kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    return {p.name: p.default for p in parameters if p.kind not in kinds}
+
+
+class Configured:
+    """Base of layers, initialisers, losses, optimisers and so on."""
+
+    __slots__ = ()
+
+    @classmethod
+    def config_arguments(cls) -> dict[str, Any]:
+        """The arguments that make up the config, and their defaults."""
+        return arguments(cls)
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments to make an object like this one."""
+        return {name: getattr(self, name) for name in self.config_arguments()}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Any:
+        """An object made with the arguments that get_config gave."""
+        return cls(**config)
+
+    def arguments_text(self) -> str:
+        """The arguments that are not the defaults, as they are written in a call."""
+        config = self.get_config()
+        parts = []
+        for name, default in self.config_arguments().items():
+            value = config.get(name, default)
+            if isinstance(value, Module):  # printed below
+                continue
+            if default is _MISSING:
+                parts.append(_written(value))
+            elif value != default and not (isinstance(value, tuple) and all(item == default for item in value)):
+                parts.append(f"{name}={_written(value)}")
+        return ", ".join(parts)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.arguments_text()})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and isinstance(other, Configured) and self.get_config() == other.get_config()
+
+    __hash__ = object.__hash__
+
+
+def _written(value: Any) -> str:
+    return getattr(value, "__name__", "function") if callable(value) and not isinstance(value, Configured) else repr(value)
+
+
+def to_plain(value: Any, where: str) -> Any:
+    """A value as JSON can hold it; an object that can be made again becomes its class and arguments."""
+    if isinstance(value, Configured):
+        name = type(value).__name__
+        return {"class": name, "config": {key: to_plain(item, f"{where}.{key}") for key, item in value.get_config().items()}}
+    if isinstance(value, pyburn.DType):
+        return value.name
+    if isinstance(value, (list, tuple)):
+        return [to_plain(item, where) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): to_plain(item, where) for key, item in value.items()}
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise ValueError(f"[save] {where} cannot be saved: got {value!r}; give it by name, or save the weights alone with save_weights")
+
+
+def from_plain(value: Any, custom_objects: Mapping[str, Any]) -> Any:
+    """The other way. Only classes of p_vision and those of `custom_objects` are made."""
+    if isinstance(value, list):
+        return [from_plain(item, custom_objects) for item in value]
+    if isinstance(value, dict) and set(value) == {"class", "config"}:
+        if not isinstance(value["config"], dict):
+            raise pyburn.FormatError(f"[load] the options of {value['class']!r} are not a dict")
+        options = {key: from_plain(item, custom_objects) for key, item in value["config"].items()}
+        return _made(class_of(value["class"], custom_objects).from_config, options, str(value["class"]))
+    if isinstance(value, dict):
+        return {key: from_plain(item, custom_objects) for key, item in value.items()}
+    return value
+
+
+def class_of(name: Any, custom_objects: Mapping[str, Any]) -> Any:
+    """The class of a saved object by its name."""
+    import p_vision
+
+    found = custom_objects.get(name) if isinstance(name, str) else None
+    if found is None and isinstance(name, str) and p_vision._places().get(name, "zoo") != "zoo":
+        found = getattr(p_vision, name)
+    if found is None or (name not in custom_objects and not (isinstance(found, type) and issubclass(found, Configured))):
+        raise pyburn.FormatError(f"[load] there is no class {name!r}: give it with custom_objects={{{name!r}: ...}}")
+    return found
+
+
+def _made(make: Callable[..., Any], options: dict[str, Any], name: str) -> Any:
+    try:
+        return make(options)
+    except pyburn.FormatError:
+        raise
+    except (TypeError, ValueError, ArithmeticError, AttributeError) as error:
+        raise pyburn.FormatError(f"[load] {name} cannot be made of what the file says: {error}") from None
+
+
+class Named:
+    """A table of things by name, with an error that says which there are."""
+
+    def __init__(self, what: str, table: Mapping[str, Any]) -> None:
+        self.what, self.table = what, table
+
+    def __call__(self, name: str) -> Any:
+        for key in (name, name.lower()):
+            if key in self.table:
+                return self.table[key]
+        import difflib
+
+        close = difflib.get_close_matches(name, self.table, 1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise ValueError(f"there is no {self.what} {name!r}{hint} (known: {', '.join(sorted(self.table))})")

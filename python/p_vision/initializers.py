@@ -1,0 +1,197 @@
+"""How weights start, by name or as an object with options."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyburn
+from pyburn import DType, Tensor
+from pyburn.nn import init
+
+from .configured import Configured, Named
+
+Shape = Sequence[int]
+Start = Callable[..., Tensor]  # (shape, dtype) -> Tensor
+
+
+class Initializer(Configured):
+    """Base of initialisers: called with a shape and a dtype, gives the values."""
+
+    def __call__(self, shape: Shape, dtype: DType | None = None) -> Tensor:
+        tensor = pyburn.empty(list(shape), dtype=dtype)
+        if tensor.device.type == "null":  # a model that is drawn without memory has no values to start with
+            return tensor
+        with pyburn.no_grad():
+            return self.fill(tensor)
+
+    def fill(self, tensor: Tensor) -> Tensor:
+        """Writes the values into a tensor."""
+        raise NotImplementedError(f"{type(self).__name__} defines neither fill nor __call__")
+
+
+class Zeros(Initializer):
+    def fill(self, tensor: Tensor) -> Tensor:
+        return tensor.zero_()
+
+
+class Ones(Initializer):
+    def fill(self, tensor: Tensor) -> Tensor:
+        return tensor.fill_(1)
+
+
+class Constant(Initializer):
+    def __init__(self, value: float = 0.0) -> None:
+        self.value = value
+
+    def fill(self, tensor: Tensor) -> Tensor:
+        return tensor.fill_(self.value)
+
+
+class RandomNormal(Initializer):
+    def __init__(self, mean: float = 0.0, stddev: float = 0.05) -> None:
+        self.mean, self.stddev = mean, stddev
+
+    def fill(self, tensor: Tensor) -> Tensor:
+        return tensor.normal_(self.mean, self.stddev)
+
+
+class RandomUniform(Initializer):
+    def __init__(self, minval: float = -0.05, maxval: float = 0.05) -> None:
+        self.minval, self.maxval = minval, maxval
+
+    def fill(self, tensor: Tensor) -> Tensor:
+        return tensor.uniform_(self.minval, self.maxval)
+
+
+class TruncatedNormal(Initializer):
+    """A normal distribution without what is more than two standard deviations away."""
+
+    def __init__(self, mean: float = 0.0, stddev: float = 0.05) -> None:
+        self.mean, self.stddev = mean, stddev
+
+    def fill(self, tensor: Tensor) -> Tensor:
+        return init.trunc_normal_(tensor, self.mean, self.stddev, self.mean - 2 * self.stddev, self.mean + 2 * self.stddev)
+
+
+_DEVIATION_OF_TRUNCATED = 0.87962566103423978  # of a standard normal distribution that is cut at -2 and 2
+
+
+class VarianceScaling(Initializer):
+    """A variance of scale / n, where n is the number of inputs, of outputs or their mean."""
+
+    def __init__(self, scale: float = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal") -> None:
+        if mode not in ("fan_in", "fan_out", "fan_avg"):
+            raise ValueError(f"mode must be 'fan_in', 'fan_out' or 'fan_avg': got {mode!r}")
+        if distribution not in ("truncated_normal", "untruncated_normal", "uniform"):
+            raise ValueError(f"distribution must be 'truncated_normal', 'untruncated_normal' or 'uniform': got {distribution!r}")
+        self.scale, self.mode, self.distribution = scale, mode, distribution
+
+    def fill(self, tensor: Tensor) -> Tensor:
+        inputs, outputs = fans(tensor.shape)
+        n = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2}[self.mode]
+        variance = self.scale / max(1.0, n)
+        if self.distribution == "uniform":
+            limit = math.sqrt(3 * variance)
+            return tensor.uniform_(-limit, limit)
+        deviation = math.sqrt(variance)
+        if self.distribution == "untruncated_normal":
+            return tensor.normal_(0.0, deviation)
+        return TruncatedNormal(0.0, deviation / _DEVIATION_OF_TRUNCATED).fill(tensor)
+
+
+class _Scaled(VarianceScaling):
+    """A VarianceScaling with its options chosen."""
+
+    options: tuple[float, str, str]
+
+    def __init__(self) -> None:
+        super().__init__(*self.options)
+
+
+class GlorotUniform(_Scaled):
+    options = (1.0, "fan_avg", "uniform")
+
+
+class GlorotNormal(_Scaled):
+    options = (1.0, "fan_avg", "truncated_normal")
+
+
+class HeUniform(_Scaled):
+    options = (2.0, "fan_in", "uniform")
+
+
+class HeNormal(_Scaled):
+    options = (2.0, "fan_in", "truncated_normal")
+
+
+class LecunUniform(_Scaled):
+    options = (1.0, "fan_in", "uniform")
+
+
+class LecunNormal(_Scaled):
+    options = (1.0, "fan_in", "truncated_normal")
+
+
+class Orthogonal(Initializer):
+    """Orthogonal columns; the axes before the last one are taken as one."""
+
+    def __init__(self, gain: float = 1.0) -> None:
+        self.gain = gain
+
+    def fill(self, tensor: Tensor) -> Tensor:
+        if tensor.ndim < 2:
+            raise ValueError(f"an orthogonal start needs two axes or more: got the shape {tuple(tensor.shape)}")
+        rows = pyburn.empty(math.prod(tensor.shape[:-1]), tensor.shape[-1], dtype=tensor.dtype, device=tensor.device)
+        return tensor.copy_(init.orthogonal_(rows, self.gain).reshape(tensor.shape))
+
+
+class Identity(Initializer):
+    def __init__(self, gain: float = 1.0) -> None:
+        self.gain = gain
+
+    def fill(self, tensor: Tensor) -> Tensor:
+        return tensor.copy_(self.gain * pyburn.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
+
+
+def fans(shape: Shape) -> tuple[float, float]:
+    """The numbers of inputs and outputs of a kernel (..., inputs, outputs)."""
+    if len(shape) < 2:
+        n = float(math.prod(shape))
+        return n, n
+    field = math.prod(shape[:-2])
+    return float(field * shape[-2]), float(field * shape[-1])
+
+
+_TABLE: dict[str, Callable[[], Initializer]] = {
+    "zeros": Zeros,
+    "ones": Ones,
+    "constant": Constant,
+    "normal": RandomNormal,
+    "random_normal": RandomNormal,
+    "uniform": RandomUniform,
+    "random_uniform": RandomUniform,
+    "truncated_normal": TruncatedNormal,
+    "variance_scaling": VarianceScaling,
+    "glorot_uniform": GlorotUniform,
+    "glorot_normal": GlorotNormal,
+    "he_uniform": HeUniform,
+    "he_normal": HeNormal,
+    "lecun_uniform": LecunUniform,
+    "lecun_normal": LecunNormal,
+    "orthogonal": Orthogonal,
+    "identity": Identity,
+}
+_named = Named("initializer", _TABLE)
+
+
+def get(identifier: Any) -> Start:
+    """The initialiser that a name or an object means."""
+    if isinstance(identifier, str):
+        return _named(identifier)()
+    if isinstance(identifier, type) and issubclass(identifier, Initializer):
+        return identifier()
+    if callable(identifier):
+        return identifier
+    raise TypeError(f"an initializer is a name, an Initializer or a function of a shape: got {identifier!r}")

@@ -1,0 +1,70 @@
+"""Input: where a model begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyburn
+from pyburn import DType
+
+from .layer import Layer, dtype_of
+from .symbol import Node, Symbol
+
+
+class InputLayer(Layer):
+    """The layer behind an Input; it passes on what it is given."""
+
+    def __init__(
+        self,
+        shape: Sequence[int | None] | None = None,
+        batch_size: int | None = None,
+        dtype: DType | str | None = None,
+        batch_shape: Sequence[int | None] | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(name=name)
+        if (shape is None) == (batch_shape is None):
+            raise ValueError("[Input] give either shape (without the batch) or batch_shape")
+        extents = (batch_size, *_extents(shape)) if batch_shape is None else tuple(_extents(batch_shape))
+        if any(extent is not None and extent < 0 for extent in extents):
+            raise pyburn.ShapeError(f"[Input] extents are not negative: got {extents}")
+        self.batch_shape = extents
+        self._input_dtype = dtype_of(dtype) or pyburn.float32
+        self.built = True
+        node = Node(self, (), {})
+        node.output = Symbol(extents, self._input_dtype, node, name)
+        self.output: Symbol = node.output
+
+    def call(self, inputs: Any) -> Any:
+        return inputs
+
+    def get_config(self) -> dict[str, Any]:
+        config: dict[str, Any] = {"batch_shape": list(self.batch_shape), "dtype": self._input_dtype.name}
+        return config if self._name is None else {**config, "name": self._name}
+
+    def extra_repr(self) -> str:
+        return f"shape={self.batch_shape[1:]}, dtype={self._input_dtype.name}"
+
+
+def Input(
+    shape: Sequence[int | None] | None = None,
+    batch_size: int | None = None,
+    dtype: DType | str | None = None,
+    batch_shape: Sequence[int | None] | None = None,
+    name: str | None = None,
+) -> Symbol:
+    """A symbol for data of a shape, which is that of one example: the batch is not part of it.
+
+    >>> p_vision.Input(shape=(28, 28, 1))
+    <Symbol shape=(None, 28, 28, 1), dtype=float32>
+    """
+    return InputLayer(shape, batch_size, dtype, batch_shape, name).output
+
+
+def _extents(shape: Any) -> list[int | None]:
+    if isinstance(shape, int):
+        shape = (shape,)
+    if not isinstance(shape, Sequence) or not all(extent is None or (isinstance(extent, int) and extent < 2**40) for extent in shape):
+        raise TypeError(f"[Input] a shape is a tuple of whole numbers and None: got {shape!r}")
+    return list(shape)

@@ -1,0 +1,216 @@
+"""Layer: a module that finds out the shapes of its weights from its first input."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pyburn
+from pyburn import DType, Tensor
+from pyburn.nn import Buffer, Module, Parameter
+
+from . import initializers, regularizers
+from .configured import Configured
+from .structure import leaves, mapped
+from .symbol import Shape, Symbol, has_symbol, mode, symbolic_call
+from .weights import WeightMethods
+
+
+class Layer(WeightMethods, Configured, Module):
+    """Base of all layers. A subclass makes its weights in `build(input_shape)` and computes in `call(inputs)`.
+
+    >>> class Scale(p_vision.Layer):
+    ...     def build(self, input_shape):
+    ...         self.factor = self.add_weight(shape=input_shape[-1:], initializer="ones", name="factor")
+    ...     def call(self, inputs):
+    ...         return inputs * self.factor
+    >>> Scale()(pyburn.ones(2, 3)).shape
+    pyburn.Size([2, 3])
+    """
+
+    def __init__(
+        self, *, name: str | None = None, trainable: bool = True, dtype: DType | str | None = None, input_shape: Any = None
+    ) -> None:
+        super().__init__()
+        if name is not None and (not isinstance(name, str) or not name or "." in name or "/" in name):
+            raise ValueError(f"the name of a layer is text without '.' and '/': got {name!r}")
+        self._name = name
+        self._trainable = bool(trainable)
+        self._weight_dtype = dtype_of(dtype)
+        self._input_shape = input_shape  # of a first layer, where a model has no Input
+        self._made: list[tuple[Tensor, str | None, Any]] = []  # weights that build has made, and their penalties
+        self._penalties: dict[str, Any] = {}
+        self.built = False
+
+    # ---- what subclasses define
+
+    def build(self, input_shape: Any) -> None:
+        """Makes the weights; `input_shape` has None for the batch, and is a list of shapes where there are several inputs."""
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """Computes the output."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what it computes: define call(self, inputs)")
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """PyTorch's name of `call`; a subclass may define either. A `call` with an argument `training` is told the mode."""
+        if "training" not in kwargs and _takes_training(type(self)):
+            kwargs["training"] = self.training
+        return self.call(*args, **kwargs)
+
+    # ---- building
+
+    def add_weight(
+        self,
+        shape: Any = (),
+        initializer: Any = None,
+        dtype: DType | str | None = None,
+        trainable: bool = True,
+        regularizer: Any = None,
+        name: str | None = None,
+    ) -> Any:
+        """A new weight; assign it to an attribute. Without an initializer it is drawn as `glorot_uniform` does."""
+        extents = [shape] if isinstance(shape, int) else list(shape)
+        if any(extent is None for extent in extents):
+            raise pyburn.ShapeError(
+                f"[{self._get_name()}] an extent that its weights depend on is not known: the weight would be {extents}"
+            )
+        values = initializers.get("glorot_uniform" if initializer is None else initializer)(extents, dtype_of(dtype) or self._weight_dtype)
+        weight = Parameter(values) if trainable else Buffer(values)
+        self._made.append((weight, name, regularizers.get(regularizer)))
+        return weight
+
+    def build_for(self, shapes: Any) -> None:
+        """Builds the layer once, whoever asks for it."""
+        if self.built:
+            return
+        self.build(shapes)
+        names = {id(t): name for name, t in [*self.named_parameters(recurse=False), *self.named_buffers(recurse=False)]}
+        for index, (weight, name, penalty) in enumerate(self._made):
+            if id(weight) not in names:  # one that is in a list, or nowhere
+                names[id(weight)] = name or f"weight_{index}"
+                self._register_weight(names[id(weight)], weight)
+            if penalty is not None:
+                self._penalties[names[id(weight)]] = penalty
+        self._made = []
+        self.built = True
+        if not self._trainable:
+            self.trainable = False
+
+    def _register_weight(self, name: str, weight: Tensor) -> None:
+        if isinstance(weight, Parameter):
+            self.register_parameter(name, weight)
+        else:
+            self.register_buffer(name, weight)
+
+    def __call__(self, *args: Any, training: bool | None = None, **kwargs: Any) -> Any:
+        if has_symbol(args) or has_symbol(kwargs):
+            if not self.built and args:
+                self.build_for(mapped_shapes(args[0]))
+            return symbolic_call(self, args, kwargs if training is None else {**kwargs, "training": training})
+        args = mapped(as_input, args)
+        if not self.built and args:
+            self.build_for(mapped_shapes(args[0]))
+        if training is None or training == self.training:
+            return super().__call__(*args, **kwargs)
+        with mode(self, training):
+            return super().__call__(*args, **kwargs)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """The shape of the output for the shape of an input."""
+        from .input import Input
+
+        def symbol(shape: Shape) -> Symbol:
+            return Input(batch_shape=shape)
+
+        inputs = symbol(input_shape) if is_shape(input_shape) else [symbol(shape) for shape in input_shape]
+        return mapped_shapes(self(inputs))
+
+    @property
+    def losses(self) -> list[Tensor]:
+        """The penalties of the weights of this layer and those in it."""
+        layers = [module for module in self.modules() if isinstance(module, Layer)]
+        return [penalty(getattr(layer, name)) for layer in layers for name, penalty in layer._penalties.items()]
+
+    # ---- name, arguments, text
+
+    @property
+    def name(self) -> str:
+        """What a model calls the layer: the given name, or one made of the class by the first model it is in."""
+        return self._name or snake_case(type(self).__name__)
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of the weights."""
+        return "float32" if self._weight_dtype is None else self._weight_dtype.name
+
+    @classmethod
+    def config_arguments(cls) -> dict[str, Any]:
+        return {} if cls.__init__ is Layer.__init__ else super().config_arguments()
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments to make a layer like this one, without its weights."""
+        config = super().get_config()
+        if self._name is not None:
+            config["name"] = self._name
+        if not self._trainable:
+            config["trainable"] = False
+        if self._weight_dtype is not None:
+            config["dtype"] = self._weight_dtype.name
+        return config
+
+    def extra_repr(self) -> str:
+        return self.arguments_text()
+
+    __repr__ = Module.__repr__
+    __eq__ = object.__eq__
+    __hash__ = Module.__hash__
+
+
+def _takes_training(cls: Any) -> bool:
+    if "_call_takes_training" not in cls.__dict__:
+        cls._call_takes_training = "training" in inspect.signature(cls.call).parameters
+    return cls._call_takes_training
+
+
+def snake_case(name: str) -> str:
+    """`Conv2DTranspose` as `conv2d_transpose`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+def dtype_of(dtype: DType | str | None) -> DType | None:
+    """A dtype by name."""
+    if dtype is None or isinstance(dtype, DType):
+        return dtype
+    found = getattr(pyburn, dtype, None) if isinstance(dtype, str) else None
+    if not isinstance(found, DType):
+        raise TypeError(f"there is no dtype {dtype!r}")
+    return found
+
+
+def as_input(value: Any) -> Any:
+    """An array as a tensor, float64 as float32."""
+    if isinstance(value, Tensor) or not hasattr(value, "__array__"):
+        return value
+    tensor = pyburn.as_tensor(value)
+    return tensor.float() if tensor.dtype == pyburn.float64 else tensor
+
+
+def is_shape(value: Any) -> bool:
+    """Whether something is one shape and not a list of them."""
+    return isinstance(value, (list, tuple)) and all(extent is None or isinstance(extent, int) for extent in value)
+
+
+def mapped_shapes(inputs: Any) -> Any:
+    """The shapes of tensors (the batch as None) or symbols in the same containers."""
+    if isinstance(inputs, Mapping) or (isinstance(inputs, (list, tuple)) and not is_shape(inputs)):
+        return mapped(mapped_shapes, inputs)
+    if isinstance(inputs, Symbol):
+        return inputs.shape
+    return (None, *inputs.shape[1:]) if isinstance(inputs, Tensor) else None
+
+
+def first_device(inputs: Any) -> Any:
+    """The device of the first tensor in nested inputs."""
+    return next((leaf.device for leaf in leaves(inputs) if isinstance(leaf, Tensor)), None)

@@ -1,0 +1,273 @@
+"""Model: layers drawn from inputs to outputs, or a class of your own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyburn
+from pyburn.nn import Module
+
+from . import activations
+from .input import InputLayer
+from .layer import Layer
+from .structure import leaves, mapped
+from .symbol import Node, Symbol
+from .training import TrainingMethods
+
+
+class Model(TrainingMethods, Layer):  # type: ignore[misc]
+    """`Model(inputs, outputs)` is the part of a drawing between symbols; subclasses define `call` in its place.
+
+    >>> a = p_vision.Input(shape=(4,))
+    >>> b = p_vision.Input(shape=(2,))
+    >>> shared = p_vision.Dense(3, activation="relu")
+    >>> hidden = p_vision.Concatenate()([shared(a), b])
+    >>> model = p_vision.Model(inputs=[a, b], outputs=p_vision.Dense(1)(hidden))
+    >>> len(model.weights)
+    4
+    """
+
+    def __init__(
+        self,
+        inputs: Any = None,
+        outputs: Any = None,
+        *,
+        backend: Any = None,
+        name: str | None = None,
+        trainable: bool = True,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(name=name, trainable=trainable, dtype=dtype)
+        self._inputs: Any = None
+        self._outputs: Any = None
+        self._nodes: list[Node] = []
+        if (inputs is None) != (outputs is None):
+            raise TypeError("[Model] give both inputs and outputs, or subclass Model and define call")
+        if backend is not None:
+            self.backend = backend
+        if inputs is not None:
+            self._draw(inputs, outputs)
+        if backend is not None:
+            self.backend = backend  # what was built before goes there
+
+    def _draw(self, inputs: Any, outputs: Any) -> None:
+        for what, symbols in (("inputs", inputs), ("outputs", outputs)):
+            wrong = [leaf for leaf in leaves(symbols) if not isinstance(leaf, Symbol)]
+            if wrong or not list(leaves(symbols)):
+                raise TypeError(f"[Model] {what} are symbols, from Input and from layers that were called with one: got {wrong!r}")
+        self._inputs, self._outputs = inputs, outputs
+        self._nodes = path(list(leaves(inputs)), list(leaves(outputs)))
+        for symbol in leaves(inputs):
+            self.adopt(symbol.node.layer)
+        for node in self._nodes:
+            self.adopt(node.layer)
+        self.built = True
+        if not self._trainable:
+            self.trainable = False
+
+    def adopt(self, layer: Any) -> None:
+        """Registers a layer as a part of the model, once, under a name that no other part has."""
+        if any(part is layer for part in self.children()):
+            return
+        taken = dict(self.named_children())
+        given = layer._name if isinstance(layer, Layer) else None
+        if given is not None and given in taken:
+            raise ValueError(f"[Model] two layers are called {given!r}: names are unique in a model")
+        stem = given or (layer.name if isinstance(layer, Layer) else type(layer).__name__.lower())
+        key, count = stem, 0
+        while key in taken or hasattr(type(self), key):
+            count += 1
+            key = f"{stem}_{count}"
+        self.add_module(key, layer)
+
+    # ---- running
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        if not self._nodes and self._outputs is None:
+            return super().forward(*args, **kwargs)
+        return self._run(args[0] if len(args) == 1 else args)
+
+    def _run(self, inputs: Any) -> Any:
+        given = _matched(inputs, self._inputs)
+        symbols = list(leaves(self._inputs))
+        if len(given) != len(symbols):
+            raise ValueError(f"[{self._get_name()}] expected {len(symbols)} inputs: got {len(given)}")
+        for symbol, tensor in zip(symbols, given):
+            check_shape(self._get_name(), symbol, tensor)
+        values = {id(symbol): tensor for symbol, tensor in zip(symbols, given)}
+
+        def value(leaf: Any) -> Any:
+            return values[id(leaf)] if isinstance(leaf, Symbol) else leaf
+
+        for node in self._nodes:
+            result = node.layer(*mapped(value, node.args), **mapped(value, node.kwargs))
+            values.update(zip(map(id, leaves(node.output)), leaves(result)))
+        return mapped(value, self._outputs)
+
+    def call_with(self, x: Any) -> Any:
+        return self(x)
+
+    # ---- what it is made of
+
+    @property
+    def layers(self) -> list[Any]:
+        """The layers in the order in which they run."""
+        return list(self.children())
+
+    def get_layer(self, name: str | None = None, index: int | None = None) -> Any:
+        """A layer by its name or its number."""
+        if (name is None) == (index is None):
+            raise ValueError("[get_layer] give either a name or an index")
+        if index is not None:
+            return self.layers[index]
+        found = dict(self.named_children())
+        if name not in found:
+            raise ValueError(f"[get_layer] there is no layer {name!r} (layers: {', '.join(found)})")
+        return found[name]
+
+    @property
+    def inputs(self) -> list[Symbol]:
+        """The symbols that the model begins with."""
+        return list(leaves(self._inputs))
+
+    @property
+    def outputs(self) -> list[Symbol]:
+        """The symbols that the model ends with."""
+        return list(leaves(self._outputs))
+
+    @property
+    def input(self) -> Any:
+        """The symbols that the model begins with, as they were given."""
+        return self._inputs
+
+    @property
+    def output(self) -> Any:
+        """The symbols that the model ends with, as they were given."""
+        return self._outputs
+
+    @property
+    def input_shape(self) -> Any:
+        """The shape of the input; None stands for the batch."""
+        return mapped(lambda symbol: symbol.shape, self._inputs)
+
+    @property
+    def output_shape(self) -> Any:
+        """The shape of the output; None stands for the batch."""
+        return mapped(lambda symbol: symbol.shape, self._outputs)
+
+    @property
+    def output_names(self) -> list[str]:  # type: ignore[override]
+        """The names of the layers that the outputs come from; the keys, where the outputs are a dict."""
+        if isinstance(self._outputs, Mapping):
+            return list(self._outputs)
+        names = {id(layer): name for name, layer in self.named_children()}
+        found = [names.get(id(symbol.node.layer), "output") for symbol in leaves(self._outputs)]
+        return found if len(set(found)) == len(found) else [f"{name}_{i}" if i else name for i, name in enumerate(found)]
+
+    def last_activation(self) -> str | None:
+        last = self.outputs[-1].node.layer if self._outputs is not None else None
+        while isinstance(last, Model) and last.layers:
+            last = last.layers[-1]
+        given = getattr(last, "activation", None)
+        return activations.name_of(given if given is not None else last)
+
+    def input_dtypes(self) -> Any:
+        return None if self._inputs is None else [symbol.dtype for symbol in leaves(self._inputs)]
+
+    def get_config(self) -> dict[str, Any]:
+        from .drawing import drawing_of
+
+        if self._outputs is None or not self._nodes:
+            raise NotImplementedError(
+                f"[save] {type(self).__name__} is a class of its own, which a file cannot hold: define get_config, or use save_weights"
+            )
+        return {**drawing_of(self), **self._own_options()}
+
+    def _own_options(self) -> dict[str, Any]:
+        options: dict[str, Any] = {} if self._name is None else {"name": self._name}
+        return options if self._trainable else {**options, "trainable": False}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Any:
+        from .drawing import drawn
+
+        return drawn(cls, dict(config))
+
+    @classmethod
+    def config_arguments(cls) -> dict[str, Any]:
+        return {}
+
+    def extra_repr(self) -> str:
+        return ""
+
+
+def path(inputs: list[Symbol], outputs: list[Symbol]) -> list[Node]:
+    """The calls that lead from inputs to outputs, in an order in which they can run."""
+    given, done, order = {id(symbol) for symbol in inputs}, set[int](), list[Node]()
+    stack: list[tuple[Symbol, bool]] = [(symbol, False) for symbol in reversed(outputs)]
+    while stack:
+        symbol, entered = stack.pop()
+        node = symbol.node
+        if id(symbol) in given or id(node) in done:
+            continue
+        if entered:
+            done.add(id(node))
+            order.append(node)
+            continue
+        if isinstance(node.layer, InputLayer):
+            raise ValueError(f"[Model] the outputs depend on an Input that is not among the inputs: {symbol!r}")
+        stack.append((symbol, True))
+        stack.extend((before, False) for before in reversed(node.inputs))
+    return order
+
+
+def _matched(inputs: Any, drawn: Any) -> list[Any]:
+    """The tensors for the inputs: a dict by key, or by the names of the Inputs where those are a list."""
+    if isinstance(inputs, Mapping) and not isinstance(drawn, Mapping):
+        names = [symbol.name for symbol in leaves(drawn)]
+        if all(name in inputs for name in names):
+            return [inputs[name] for name in names]
+    if isinstance(drawn, Mapping) and isinstance(inputs, Mapping):
+        missing = [key for key in drawn if key not in inputs]
+        if missing:
+            raise ValueError(f"[Model] there is no input {missing[0]!r}: got {', '.join(map(str, inputs))}")
+        return [inputs[key] for key in drawn]
+    return list(leaves(inputs))
+
+
+def check_shape(name: str, symbol: Symbol, tensor: Any) -> None:
+    """Raises unless a tensor has the shape that an Input says."""
+    shape = tuple(tensor.shape)
+    fits = len(shape) == symbol.ndim and all(wanted in (None, extent) for wanted, extent in zip(symbol.shape[1:], shape[1:]))
+    if not fits:
+        raise pyburn.ShapeError(f"[{name}] expected an input of the shape {symbol.shape}: got {shape}")
+
+
+def as_model(module: Any, backend: Any = None) -> Any:
+    """A module of pyburn with the face of a model: fit, evaluate, predict, train(data), weights, backend. It stays what it was besides.
+
+    >>> net = p_vision.as_model(pyburn.nn.Sequential(pyburn.nn.Linear(4, 2)))
+    >>> len(net.weights), net.predict(pyburn.ones(3, 4), verbose=0).shape
+    (2, (3, 2))
+    """
+    if not isinstance(module, Module):
+        raise TypeError(f"[as_model] expected a module: got {type(module).__name__}")
+    if not isinstance(module, TrainingMethods):
+        cls = type(module)
+        module.__class__ = _faced(cls)
+    if backend is not None:
+        module.backend = backend
+    return module
+
+
+_faces: dict[type, type] = {}
+
+
+def _faced(cls: Any) -> Any:
+    if cls not in _faces:
+        _faces[cls] = type(cls.__name__, (TrainingMethods, cls), {"__slots__": (), "__module__": cls.__module__, "__doc__": cls.__doc__})
+    return _faces[cls]
+
+
+__all__ = ["Model", "as_model", "check_shape", "path"]

@@ -1,0 +1,159 @@
+"""What a compiled model is trained for: the loss of its outputs, and the metrics to watch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyburn
+from pyburn import Tensor
+
+from . import losses, metrics
+from .losses import weighted_mean
+from .metrics import Mean
+from .structure import leaves
+
+_AUXILIARY = 0.3  # the weight of the losses of auxiliary classifiers, as in the paper on GoogLeNet
+
+
+class Objective:
+    """Losses, their weights and metrics, by output. What they see in an epoch becomes the logs."""
+
+    def __init__(self, loss: Any, loss_weights: Any, metric: Any, weighted_metrics: Any) -> None:
+        self.loss, self.loss_weights, self.metric, self.weighted_metrics = loss, loss_weights, metric, weighted_metrics
+        self.total = Mean("loss")
+        self._names: list[str] | None = None
+        self._losses: list[Any] = []
+        self._weights: list[float] = []
+        self._parts: list[Mean] = []
+        self._metrics: list[tuple[int, str, Any, bool]] = []  # output, name, metric, weighted
+
+    def prepare(self, names: list[str]) -> None:
+        """Gives each output its loss and metrics; called when the outputs are known."""
+        if self._names is not None and len(self._names) == len(names):
+            return
+        self._names = names
+        chosen = per_output(self.loss, names, "loss")
+        if len(names) == 1 and chosen[0] is None:
+            raise ValueError("[compile] a model is trained with a loss: give compile(loss=...)")
+        self._losses = [None if loss is None else losses.get(loss) for loss in chosen]
+        given = per_output(self.loss_weights, names, "loss_weights") if self.loss_weights is not None else [1.0] * len(names)
+        self._weights = [1.0 if weight is None else float(weight) for weight in given]
+        self._parts = [Mean(f"{name}_loss") for name in names] if len(names) > 1 else []
+        self._metrics = [*self._named_metrics(self.metric, names, False), *self._named_metrics(self.weighted_metrics, names, True)]
+
+    def _named_metrics(self, given: Any, names: list[str], weighted: bool) -> list[tuple[int, str, Any, bool]]:
+        found = []
+        for index, chosen in enumerate(_metrics_per_output(given, names)):
+            for item in chosen:
+                metric = metrics.get(item)
+                name = getattr(metric, "name", type(metric).__name__)
+                found.append((index, f"{names[index]}_{name}" if len(names) > 1 else name, metric, weighted))
+        return found
+
+    def loss_of(self, y_true: Any, output: Any, sample_weight: Any, names: list[str]) -> tuple[Tensor, list[Tensor]]:
+        """The loss to minimise, and the outputs as a list."""
+        y_pred, auxiliary = _outputs(output)
+        self.prepare(names if len(names) == len(y_pred) else [f"output_{i}" for i in range(len(y_pred))])
+        targets, weights = _listed(y_true, self._names or []), _listed(sample_weight, self._names or [])
+        if len(targets) != len(y_pred):
+            raise ValueError(f"the model has {len(y_pred)} outputs: got targets for {len(targets)}")
+        weights = weights if len(weights) == len(y_pred) else (weights or [None]) * len(y_pred)
+        total: Any = 0.0
+        for index, (loss, target, predicted) in enumerate(zip(self._losses, targets, y_pred)):
+            if loss is None:
+                continue
+            value = weighted_mean(_fitted(loss(target, predicted), self.loss), weights[index])
+            for part in auxiliary:
+                value = value + _AUXILIARY * weighted_mean(loss(target, part), weights[index])
+            if self._parts:
+                self._parts[index].add(value.detach() * len(predicted), len(predicted))
+            total = total + self._weights[index] * value
+        return total, y_pred
+
+    def update(self, loss: Tensor, y_true: Any, y_pred: list[Tensor], sample_weight: Any) -> None:
+        """Adds a batch to what the logs say."""
+        count = len(y_pred[0])
+        self.total.add(loss.detach() * count, count)
+        targets, weights = _listed(y_true, self._names or []), _listed(sample_weight, self._names or [])
+        for index, _, metric, weighted in self._metrics:
+            weight = weights[min(index, len(weights) - 1)] if weighted and weights else None
+            metric.update_state(targets[index], y_pred[index].detach(), weight)
+
+    def logs(self) -> dict[str, float]:
+        """The loss and the metrics of what was seen since reset()."""
+        found = {"loss": self.total.result()}
+        found.update((part.name, part.result()) for part in self._parts)
+        found.update((name, float(metric.result())) for _, name, metric, _ in self._metrics)
+        return found
+
+    def reset(self) -> None:
+        for metric in [self.total, *self._parts, *(metric for _, _, metric, _ in self._metrics)]:
+            metric.reset_state()
+
+
+def _fitted(value: Tensor, loss: Any) -> Tensor:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"[compile] a loss gives a tensor: {loss!r} gave {type(value).__name__}")
+    return value
+
+
+def _outputs(output: Any) -> tuple[list[Tensor], list[Tensor]]:
+    """The outputs, and those of auxiliary classifiers, which models of torchvision give in a named tuple beside `logits`."""
+    if isinstance(output, tuple) and "logits" in getattr(output, "_fields", ()):
+        logits = output.logits  # type: ignore[attr-defined]
+        return [logits], [part for part in output if part is not logits and isinstance(part, Tensor)]
+    return list(leaves(output)), []
+
+
+def _listed(value: Any, names: list[str]) -> list[Any]:
+    """Values by output: in a list as they are, in a dict by the names of the outputs."""
+    if value is None:
+        return []
+    if isinstance(value, Mapping):
+        return [value[name] for name in names] if all(name in value for name in names) else list(leaves(value))
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def per_output(value: Any, names: list[str], what: str) -> list[Any]:
+    """One value for all outputs, a list of them, or a dict by name."""
+    if isinstance(value, Mapping):
+        unknown = [name for name in value if name not in names]
+        if unknown:
+            raise ValueError(f"[compile] {what} names an output that is not there: got {unknown[0]!r} (outputs: {', '.join(names)})")
+        return [value.get(name) for name in names]
+    if isinstance(value, (list, tuple)):
+        if len(value) != len(names):
+            raise ValueError(f"[compile] expected {what} for {len(names)} outputs: got {len(value)}")
+        return list(value)
+    return [value] * len(names)
+
+
+def _metrics_per_output(given: Any, names: list[str]) -> list[list[Any]]:
+    if given is None:
+        return [[] for _ in names]
+    if isinstance(given, Mapping):
+        chosen = per_output(given, names, "metrics")
+        return [[] if item is None else list(item) if isinstance(item, (list, tuple)) else [item] for item in chosen]
+    items = list(given) if isinstance(given, (list, tuple)) else [given]
+    if len(names) > 1 and len(items) == len(names) and all(item is None or isinstance(item, (list, tuple)) for item in items):
+        return [list(item or ()) for item in items]
+    return [items for _ in names]
+
+
+def default_loss(y: Any, last: Any) -> Any:
+    """The loss of a model that was not compiled, from its targets: classes as whole numbers, or numbers to come close to.
+
+    `last` is the name of the activation that the model ends with.
+    """
+    target = next(leaves(y), None)
+    if target is None:
+        raise ValueError("training needs targets: give data with (x, y), or compile the model with a loss of your own")
+    dtype = pyburn.as_tensor(target).dtype
+    if not dtype.is_floating_point:
+        if last == "sigmoid":
+            return losses.BinaryCrossentropy()
+        return losses.SparseCategoricalCrossentropy(from_logits=last != "softmax")
+    if last == "softmax":
+        return losses.CategoricalCrossentropy()
+    return losses.BinaryCrossentropy() if last == "sigmoid" else losses.MeanSquaredError()

@@ -1,0 +1,126 @@
+"""Models in and out of files: one .pyburn bundle with the drawing, how the model is compiled, and the weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyburn
+from pyburn import Tensor
+from pyburn.io import Bundle
+
+from .backend import resolve
+from .configured import Configured, from_plain, to_plain
+from .weights import named_weights
+
+_VERSION = 1
+
+
+def save_model(model: Any, filepath: Any) -> None:
+    """Writes a model to a file."""
+    config: dict[str, Any] = {"p_vision": _VERSION}
+    recipe = getattr(model, "_recipe", None)
+    if recipe is not None:
+        config["recipe"] = recipe
+    elif isinstance(model, Configured):
+        config["model"] = to_plain(model, type(model).__name__)
+    else:
+        raise ValueError(f"[save] {type(model).__name__} is a class of its own, which a file cannot hold: use save_weights")
+    if model._objective is not None:
+        config["compile"] = _compiled(model)
+    Bundle.save(filepath, _state(model), config=config, metadata={"format": "p_vision model"})
+
+
+def save_weights(model: Any, filepath: Any) -> None:
+    """Writes the weights of a model to a file."""
+    order = "\n".join(name for name, _ in named_weights(model))
+    Bundle.save(filepath, _state(model), metadata={"format": "p_vision weights", "order": order})
+
+
+def _state(model: Any) -> dict[str, Tensor]:
+    return {name: tensor.detach() for name, tensor in model.state_dict().items()}
+
+
+def _compiled(model: Any) -> dict[str, Any] | None:
+    objective = model._objective
+    try:
+        return {
+            "optimizer": to_plain(model._optimizer, "the optimizer"),
+            "loss": to_plain(objective.loss, "the loss"),
+            "loss_weights": to_plain(objective.loss_weights, "loss_weights"),
+            "metrics": to_plain(objective.metric, "metrics"),
+            "weighted_metrics": to_plain(objective.weighted_metrics, "weighted_metrics"),
+        }
+    except ValueError:  # functions: the model is saved, and compiled anew by whoever loads it
+        return None
+
+
+def load_model(filepath: Any, custom_objects: Mapping[str, Any] | None = None, compile: bool = True, backend: Any = None) -> Any:
+    """The model of a file that `model.save` wrote.
+
+    A file is not trusted: it names layers of p_vision and of `custom_objects`, and no other code is run. The model is drawn without
+    memory first; weights get memory when the file has proved to hold them.
+    """
+    device = resolve(backend)
+    bundle = Bundle(filepath)
+    config, custom = bundle.config, dict(custom_objects or {})
+    if not isinstance(config, dict) or config.get("p_vision") != _VERSION:
+        raise pyburn.FormatError("[load_model] the file holds no model of p_vision; model.load_weights reads files of weights")
+    with pyburn.device("null"):
+        model = _drawn(config, custom)
+    _fill(model, bundle.tensors, device)
+    model.backend = device
+    if compile and config.get("compile"):
+        model.compile(**from_plain(config["compile"], custom))
+    return model
+
+
+def _drawn(config: dict[str, Any], custom: dict[str, Any]) -> Any:
+    from .model import Model, as_model
+    from .zoo import made
+
+    if "recipe" in config:
+        return as_model(made(config["recipe"]))
+    try:
+        model = from_plain(config.get("model"), custom)
+    except RecursionError:
+        raise pyburn.FormatError("[load_model] the drawing of the model is nested too deeply") from None
+    if not isinstance(model, Model):
+        raise pyburn.FormatError(f"[load_model] the file describes no model: got {type(model).__name__}")
+    return model
+
+
+def _fill(model: Any, tensors: Any, device: Any) -> None:
+    """Takes the tensors of a file in the place of those without memory."""
+    wanted = model.state_dict()
+    missing = [name for name in wanted if name not in tensors]
+    unexpected = [name for name in tensors if name not in wanted]
+    if missing or unexpected:
+        name = (missing or unexpected)[0]
+        raise pyburn.FormatError(f"[load_model] the weights of the file are not those of the model: {name!r} is on one side only")
+    for name, tensor in wanted.items():
+        if tuple(tensors[name].shape) != tuple(tensor.shape):
+            raise pyburn.FormatError(
+                f"[load_model] {name} has the shape {tuple(tensor.shape)} in the model and {tuple(tensors[name].shape)} in the file"
+            )
+    frozen = {name for name, tensor in model.named_parameters() if not tensor.requires_grad}
+    state = {name: tensors[name].load(device).to(wanted[name].dtype) for name in wanted}
+    model.load_state_dict(state, assign=True)
+    for name, tensor in model.named_parameters():
+        tensor.requires_grad_(name not in frozen)
+
+
+def load_weights(model: Any, filepath: Any) -> None:
+    """Takes over weights by name, or in the order that save_weights has noted where the names are others."""
+    tensors = pyburn.io.open_tensors(filepath)
+    mine = named_weights(model)
+    if not mine:
+        raise ValueError("[load_weights] the model has no weights yet: build it first, with an Input or by calling it")
+    names = [name for name, _ in mine]
+    floats = [name for name in tensors if tensors[name].dtype.is_floating_point]
+    if set(names) != set(floats):
+        names = [name for name in tensors.metadata.get("order", "").split("\n") if name in tensors]
+        if len(names) != len(mine):
+            odd = next(name for name in [*(name for name, _ in mine), *floats] if name not in tensors or name not in dict(mine))
+            raise pyburn.FormatError(f"[load_weights] the weights of the file are not those of the model: {odd!r} is on one side only")
+    model.set_weights([tensors[name].load() for name in names])

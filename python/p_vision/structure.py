@@ -1,0 +1,31 @@
+"""Nested lists, tuples and dicts: what models take and give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """What is in nested containers, in order."""
+    if isinstance(value, (Mapping, list, tuple)):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from leaves(item)
+    elif value is not None:
+        yield value
+
+
+def mapped(function: Callable[[Any], Any], value: Any) -> Any:
+    """The same containers around what the function makes of each leaf."""
+    if isinstance(value, Mapping):
+        return {key: mapped(function, item) for key, item in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(mapped(function, item) for item in value))
+    if isinstance(value, (list, tuple)):
+        return type(value)(mapped(function, item) for item in value)
+    return None if value is None else function(value)
+
+
+def single(items: list[Any]) -> Any:
+    """The one item of a list, or the list."""
+    return items[0] if len(items) == 1 else items

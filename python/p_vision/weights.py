@@ -1,0 +1,89 @@
+"""The weights of layers and models: what Keras calls them, over the parameters and buffers of a module."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyburn
+from pyburn import Tensor
+from pyburn.nn import Module
+
+_Bound: Any = object
+
+
+class WeightMethods(_Bound):
+    """Mixed into modules: `weights`, `trainable` and their relatives."""
+
+    __slots__ = ()
+
+    _trainable = True  # of a layer that has no weights yet
+
+    @property
+    def weights(self) -> list[Tensor]:
+        """Parameters, and buffers that are no counters, layer by layer."""
+        return [tensor for _, tensor in named_weights(self)]
+
+    @property
+    def variables(self) -> list[Tensor]:
+        """Another name of `weights`."""
+        return self.weights
+
+    @property
+    def trainable_weights(self) -> list[Tensor]:
+        """The weights that training changes."""
+        return [tensor for tensor in self.weights if tensor.requires_grad]
+
+    @property
+    def non_trainable_weights(self) -> list[Tensor]:
+        """The weights that training leaves alone: frozen ones, moving averages."""
+        return [tensor for tensor in self.weights if not tensor.requires_grad]
+
+    @property
+    def trainable(self) -> bool:
+        """Whether training changes the weights. Setting it freezes or frees this layer and everything in it."""
+        return self._trainable
+
+    @trainable.setter
+    def trainable(self, value: bool) -> None:
+        value = bool(value)
+        for module in self.modules():
+            module._trainable = value  # a layer that is built later asks for it
+        self.requires_grad_(value)
+
+    def count_params(self) -> int:
+        """The number of elements of all weights."""
+        return sum(tensor.numel() for tensor in self.weights)
+
+    def get_weights(self) -> list[Any]:
+        """Copies of the weights as numpy arrays, in the order of `weights`."""
+        return [tensor.detach().to("cpu").numpy().copy() for tensor in self.weights]
+
+    def set_weights(self, weights: Sequence[Any]) -> None:
+        """Takes over arrays or tensors in the order of `weights`."""
+        mine = named_weights(self)
+        if len(weights) != len(mine):
+            raise ValueError(f"[set_weights] expected {len(mine)} arrays, one for each weight: got {len(weights)}")
+        given = [pyburn.as_tensor(value) for value in weights]
+        for (name, tensor), value in zip(mine, given):
+            if tuple(value.shape) != tuple(tensor.shape):
+                raise pyburn.ShapeError(f"[set_weights] {name} has the shape {tuple(tensor.shape)}: got {tuple(value.shape)}")
+        with pyburn.no_grad():
+            for (_, tensor), value in zip(mine, given):
+                tensor.copy_(value.to(device=tensor.device, dtype=tensor.dtype))
+
+
+def named_weights(module: Module) -> list[tuple[str, Tensor]]:
+    """The weights of a module with their dotted names, each once; of each layer first the parameters, then the buffers."""
+    found: dict[int, tuple[str, Tensor]] = {}
+    for prefix, part in module.named_modules():
+        for name, tensor in [*part.named_parameters(recurse=False), *part.named_buffers(recurse=False)]:
+            if tensor.is_floating_point():
+                found.setdefault(id(tensor), (f"{prefix}.{name}" if prefix else name, tensor))
+    return list(found.values())
+
+
+def is_frozen(module: Module) -> bool:
+    """Whether a module has parameters of its own and none of them is trained."""
+    own = list(module.parameters(recurse=False))
+    return bool(own) and not any(parameter.requires_grad for parameter in own)

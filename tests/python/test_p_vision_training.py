@@ -1,0 +1,235 @@
+"""p_vision: fit, evaluate and predict with all kinds of data, callbacks and metrics."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import p_vision
+import pyburn
+from p_vision import Dense, Input, Sequential, callbacks, losses, metrics
+from p_vision.optimizers import Wrapped
+from pyburn import nn
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((40, 3)).astype(np.float32)
+Y = (X @ np.array([[1.0], [-2.0], [0.5]], np.float32)).astype(np.float32)
+LABELS = (Y[:, 0] > 0).astype(np.int64)
+
+
+def regression(**compiled: Any) -> Any:
+    pyburn.manual_seed(0)
+    model = Sequential([Input((3,)), Dense(1)])
+    model.compile(**{"optimizer": p_vision.SGD(0.1), "loss": "mse", **compiled})
+    return model
+
+
+class Rows:
+    """A dataset of examples."""
+
+    def __len__(self) -> int:
+        return len(X)
+
+    def __getitem__(self, index: int) -> Any:
+        return pyburn.tensor(X[index]), float(Y[index, 0])
+
+
+def generator() -> Any:
+    while True:
+        yield X[:8], Y[:8]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        ((X, Y), {}),
+        (((X, Y),), {}),
+        ((pyburn.tensor(X), pyburn.tensor(Y)), {}),
+        ((X.tolist(), Y.tolist()), {}),
+        (([(X[:20], Y[:20]), (X[20:], Y[20:])],), {}),
+        ((Rows(),), {}),
+        ((generator(),), {"steps_per_epoch": 5}),
+    ],
+    ids=["arrays", "pair", "tensors", "lists", "batches", "dataset", "generator"],
+)
+def test_data_of_all_kinds(data: Any) -> None:
+    args, options = data
+    history = regression().fit(*args, epochs=4, verbose=0, **options)
+    assert history.history["loss"][-1] < 0.5 * history.history["loss"][0]
+
+
+def test_batches_hold_every_example_once() -> None:
+    seen: list[int] = []
+
+    def spy(y_true: Any, y_pred: Any) -> Any:
+        seen.extend(int(v) for v in y_true[:, 0])
+        return y_pred.sum(-1) * 0
+
+    model = regression(loss=spy)
+    numbers = np.arange(40, dtype=np.float32)[:, None]
+    model.fit(X, numbers, batch_size=7, verbose=0)
+    assert sorted(seen) == list(range(40)) != seen
+    seen.clear()
+    model.fit(X, numbers, batch_size=7, verbose=0, shuffle=False, validation_split=0.25)
+    assert seen == list(range(40))  # the last quarter is for validation
+
+
+def test_the_logs_are_exact_over_uneven_batches() -> None:
+    model = regression(metrics=["mae", "mse", p_vision.RootMeanSquaredError()])
+    loss, mae, mse, rmse = model.evaluate(X, Y, batch_size=7, verbose=0)
+    error = model.predict(X, verbose=0) - Y
+    assert loss == pytest.approx(float((error**2).mean()), rel=1e-5) == pytest.approx(mse, rel=1e-5)
+    assert mae == pytest.approx(float(np.abs(error).mean()), rel=1e-5) and rmse == pytest.approx(math.sqrt(mse), rel=1e-5)
+    assert model.metrics_names == ["loss", "mae", "mse", "root_mean_squared_error"]
+    assert model.evaluate(X, Y, verbose=0, return_dict=True).keys() == {"loss", "mae", "mse", "root_mean_squared_error"}
+
+
+def test_a_model_that_is_not_compiled_finds_its_loss() -> None:
+    classes = Sequential([Input((3,)), Dense(2)])
+    found = classes.train((X, LABELS), epochs=5, verbose=0).history["loss"]
+    assert found[-1] < found[0]
+    assert classes._objective.loss == losses.SparseCategoricalCrossentropy(from_logits=True)
+    softmax = Sequential([Input((3,)), Dense(2, activation="softmax")])
+    softmax.train(X, LABELS, verbose=0)
+    assert softmax._objective.loss == losses.SparseCategoricalCrossentropy()
+    numbers = Sequential([Input((3,)), Dense(1), p_vision.ReLU()])
+    numbers.train(X, Y, verbose=0)
+    assert isinstance(numbers._objective.loss, losses.MeanSquaredError)
+    with pytest.raises(ValueError, match="needs targets"):
+        Sequential([Input((3,)), Dense(1)]).train(X, verbose=0)
+
+
+def test_one_batch_at_a_time() -> None:
+    model = regression(metrics=["mae"])
+    first = model.train_on_batch(X, Y)
+    assert model.test_on_batch(X, Y)[0] < first[0]
+    assert set(model.train_on_batch(X, Y, return_dict=True)) == {"loss", "mae"}
+    assert model.predict_on_batch(X).shape == (40, 1)
+
+
+def test_weights_of_examples_and_classes() -> None:
+    model = regression()
+    every, some = model.test_on_batch(X, Y), model.test_on_batch(X, Y, sample_weight=np.r_[np.ones(20), np.zeros(20)].astype(np.float32))
+    assert some == pytest.approx(model.test_on_batch(X[:20], Y[:20]) / 2, rel=1e-5) and some != every
+    pyburn.manual_seed(0)
+    model = Sequential([Input((3,)), Dense(2, activation="softmax")])
+    model.compile(p_vision.SGD(0.5), "sparse_categorical_crossentropy", weighted_metrics=["accuracy"])
+    model.fit(X, LABELS, epochs=20, verbose=0, class_weight={0: 1e-4, 1: 1.0})
+    assert model.predict(X, verbose=0).argmax(-1).mean() > LABELS.mean() + 0.1  # the class that counts
+
+
+def test_metrics_equal_what_they_mean() -> None:
+    p, y = RNG.random(200).astype(np.float32), RNG.integers(0, 2, 200)
+    found = {name: metrics.get(name) for name in ("accuracy", "precision", "recall", "auc")}
+    for start in range(0, 200, 64):
+        for metric in found.values():
+            metric.update_state(pyburn.tensor(y[start : start + 64]), pyburn.tensor(p[start : start + 64]))
+    said = p > 0.5
+    assert found["accuracy"].result() == pytest.approx((said == y).mean())
+    assert found["precision"].result() == pytest.approx(y[said].mean()) and found["recall"].result() == pytest.approx(said[y == 1].mean())
+    pairs = (p[y == 1][:, None] > p[y == 0][None]).mean()
+    assert found["auc"].result() == pytest.approx(pairs, abs=0.01)
+    scores, classes = pyburn.tensor(RNG.random((9, 6)).astype(np.float32)), pyburn.tensor(RNG.integers(0, 6, 9))
+    top = metrics.sparse_top_k_categorical_accuracy(classes, scores, 6)
+    assert top.sum() == 9
+    with pytest.raises(ValueError, match="did you mean 'accuracy'"):
+        metrics.get("acuracy")
+
+
+def test_callbacks_are_called(tmp_path: Path) -> None:
+    model = regression()
+    events: list[str] = []
+    spy = callbacks.LambdaCallback(
+        on_train_begin=lambda logs: events.append("begin"),
+        on_epoch_end=lambda epoch, logs: events.append(f"epoch {epoch} {sorted(logs)}"),
+        on_train_batch_end=lambda batch, logs: events.append(f"batch {batch}") if batch == 0 else None,
+        on_train_end=lambda logs: events.append("end"),
+    )
+    path = tmp_path / "run" / "{epoch:02d}-{val_loss:.2f}.pyburn"
+    used = [spy, callbacks.CSVLogger(tmp_path / "log.csv"), callbacks.ModelCheckpoint(path, save_best_only=True)]
+    history = model.fit(X, Y, epochs=2, validation_split=0.2, callbacks=used, verbose=0)
+    assert events == ["begin", "batch 0", "epoch 0 ['loss', 'val_loss']", "batch 0", "epoch 1 ['loss', 'val_loss']", "end"]
+    rows = list(csv.DictReader((tmp_path / "log.csv").open()))
+    assert [float(row["val_loss"]) for row in rows] == history.history["val_loss"]
+    files = sorted((tmp_path / "run").iterdir())
+    assert [file.name[:2] for file in files] == ["01", "02"]
+    again = p_vision.load_model(files[-1])
+    assert again.evaluate(X[32:], Y[32:], verbose=0) == pytest.approx(history.history["val_loss"][-1], rel=1e-5)
+    with pytest.raises(TypeError, match="on_epoch_end"):
+        callbacks.LambdaCallback(on_epoch_stop=print)
+
+
+def test_early_stopping_restores_the_best() -> None:
+    model = regression(optimizer=p_vision.SGD(2.5))  # diverges
+    stop = callbacks.EarlyStopping("loss", patience=2, restore_best_weights=True)
+    history = model.fit(X, Y, epochs=50, verbose=0, callbacks=[stop], shuffle=False)
+    assert len(history.epoch) < 10 and stop.stopped_epoch == history.epoch[-1]
+    assert model.evaluate(X, Y, verbose=0) < history.history["loss"][-1]
+    with pytest.raises(ValueError, match="no 'val_loss' to watch"):
+        model.fit(X, Y, verbose=0, callbacks=[callbacks.EarlyStopping()])
+
+
+def test_learning_rates() -> None:
+    model = regression()
+    schedule = callbacks.LearningRateScheduler(lambda epoch, rate: rate / 2)
+    assert model.fit(X, Y, epochs=3, verbose=0, callbacks=[schedule]).history["learning_rate"] == pytest.approx([0.05, 0.025, 0.0125])
+    plateau = callbacks.ReduceLROnPlateau("loss", factor=0.5, patience=1, min_delta=1e9, min_lr=0.002)
+    rates = model.fit(X, Y, epochs=4, verbose=0, callbacks=[plateau]).history["learning_rate"]
+    assert rates[0] > rates[-1] and float(model.optimizer.learning_rate) == pytest.approx(0.002)
+    model = regression(optimizer=p_vision.SGD(p_vision.ExponentialDecay(0.1, 5, 0.5)))
+    model.fit(X, Y, batch_size=8, verbose=0)
+    assert float(model.optimizer.learning_rate) == pytest.approx(0.05)
+    assert p_vision.CosineDecay(0.0, 10, warmup_target=1.0, warmup_steps=10)(5) == 0.5
+    assert p_vision.PiecewiseConstantDecay([3, 6], [1.0, 0.5, 0.1])(4) == 0.5
+    assert p_vision.PolynomialDecay(1.0, 10, 0.0)(5) == 0.5
+
+
+def test_optimizers_and_losses_of_pyburn_are_accepted() -> None:
+    model = regression(loss=nn.MSELoss())
+    model.compile(pyburn.optim.SGD(model.parameters(), lr=0.1), nn.MSELoss())
+    assert isinstance(model.optimizer, Wrapped) and len(model.weights) == 2  # the loss is no part of the model
+    found = model.fit(X, Y, epochs=3, verbose=0).history["loss"]
+    assert found[-1] < 0.5 * found[0]
+    model.compile(lambda parameters: pyburn.optim.Adam(parameters, lr=0.1), "mae")
+    model.fit(X, Y, verbose=0)
+    with pytest.raises(ValueError, match="there is no optimizer 'adm'; did you mean 'adam'"):
+        model.compile("adm")
+
+
+def test_nan_stops_when_asked() -> None:
+    model = regression(optimizer=p_vision.SGD(1e30))
+    history = model.fit(X, Y, epochs=20, verbose=0, callbacks=[callbacks.TerminateOnNaN()])
+    assert len(history.epoch) < 20
+
+
+def test_progress_is_told(capsys: Any) -> None:
+    model = regression()
+    model.fit(X, Y, epochs=2, verbose=2)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "Epoch 1/2" and "loss: " in lines[1] and lines[1].startswith("2/2") and len(lines) == 4
+    model.fit(X, Y, verbose=0)
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda m: m.fit(X, Y[:3], verbose=0), "as many examples"),
+        (lambda m: m.fit(verbose=0), "there is no data"),
+        (lambda m: m.fit(X, Y, batch_size=0), "batch_size"),
+        (lambda m: m.fit(Rows(), validation_split=0.5), "validation_data"),
+        (lambda m: m.fit(X, np.ones((40, 2), np.float32), verbose=0), "differ in shape"),
+        (lambda m: m.train(True, Y), "sets the mode"),
+        (lambda m: m.set_weights([np.ones((3, 1))]), "expected 2 arrays"),
+        (lambda m: m.set_weights([np.ones((3, 2)), np.ones(1)]), "has the shape"),
+        (lambda m: m.predict([], verbose=0), "no data|examples"),
+    ],
+)
+def test_mistakes(call: Any, message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        call(regression())

@@ -1,0 +1,220 @@
+"""Writes tests/golden/keras.npz: what layers and training runs of Keras give, for tests/python/test_p_vision_keras.py.
+
+Run it with an environment that has Keras. Its backend is JAX unless KERAS_BACKEND says otherwise: with PyTorch underneath, transposed
+convolutions and pools with padding="same" are approximations.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("KERAS_BACKEND", "jax")
+
+TARGET = Path(__file__).resolve().parents[1] / "tests" / "golden" / "keras.npz"
+
+IMAGE, FIRST, STEPS, VOLUME, ROWS = (2, 6, 7, 4), (2, 4, 6, 7), (2, 7, 4), (1, 4, 5, 4, 2), (3, 5)
+
+# The class, its arguments, the shapes of its inputs.
+LAYERS: list[Any] = [
+    ("Dense", {"units": 4}, [ROWS]),
+    ("Dense", {"units": 3, "activation": "relu", "use_bias": False}, [STEPS]),
+    *[
+        ("Dense", {"units": 4, "activation": name}, [ROWS])
+        for name in ("softmax", "gelu", "selu", "silu", "hard_sigmoid", "softplus", "elu")
+    ],
+    *[
+        ("Activation", {"activation": name}, [ROWS])
+        for name in ("tanh", "sigmoid", "leaky_relu", "exponential", "mish", "log_softmax", "relu6")
+    ],
+    ("Conv1D", {"filters": 3, "kernel_size": 3}, [STEPS]),
+    ("Conv1D", {"filters": 3, "kernel_size": 3, "padding": "causal", "dilation_rate": 2}, [STEPS]),
+    ("Conv1D", {"filters": 4, "kernel_size": 4, "padding": "same", "strides": 2, "groups": 2}, [STEPS]),
+    ("Conv2D", {"filters": 3, "kernel_size": 3, "activation": "relu"}, [IMAGE]),
+    ("Conv2D", {"filters": 3, "kernel_size": (3, 2), "strides": 2, "padding": "same"}, [IMAGE]),
+    ("Conv2D", {"filters": 4, "kernel_size": 2, "padding": "same", "dilation_rate": 2, "groups": 2}, [IMAGE]),
+    ("Conv3D", {"filters": 2, "kernel_size": 2, "strides": (1, 2, 1), "padding": "same"}, [VOLUME]),
+    ("Conv1DTranspose", {"filters": 3, "kernel_size": 3, "strides": 2}, [STEPS]),
+    ("Conv2DTranspose", {"filters": 3, "kernel_size": 3, "strides": 2, "padding": "same"}, [IMAGE]),
+    ("Conv2DTranspose", {"filters": 3, "kernel_size": 2, "strides": 3}, [IMAGE]),
+    ("Conv2DTranspose", {"filters": 2, "kernel_size": 4, "strides": 2, "padding": "same", "use_bias": False}, [IMAGE]),
+    ("Conv2DTranspose", {"filters": 2, "kernel_size": 3, "strides": 2, "padding": "same", "output_padding": 1}, [IMAGE]),
+    ("Conv3DTranspose", {"filters": 2, "kernel_size": 2, "strides": 2}, [VOLUME]),
+    ("DepthwiseConv1D", {"kernel_size": 3, "depth_multiplier": 2}, [STEPS]),
+    ("DepthwiseConv2D", {"kernel_size": 3, "depth_multiplier": 2, "padding": "same", "strides": 2}, [IMAGE]),
+    ("SeparableConv1D", {"filters": 3, "kernel_size": 3, "padding": "same"}, [STEPS]),
+    ("SeparableConv2D", {"filters": 3, "kernel_size": 3, "depth_multiplier": 2, "activation": "tanh"}, [IMAGE]),
+    ("MaxPooling1D", {}, [STEPS]),
+    ("MaxPooling2D", {"pool_size": 3, "strides": 2, "padding": "same"}, [IMAGE]),
+    ("MaxPooling3D", {"padding": "same"}, [VOLUME]),
+    ("AveragePooling1D", {"pool_size": 3, "padding": "same", "strides": 2}, [STEPS]),
+    ("AveragePooling2D", {"pool_size": (2, 3)}, [IMAGE]),
+    ("AveragePooling2D", {"pool_size": 2, "padding": "same"}, [IMAGE]),
+    ("AveragePooling3D", {"pool_size": 2}, [VOLUME]),
+    *[(f"Global{kind}Pooling{rank}D", {}, [shape]) for kind in ("Max", "Average") for rank, shape in ((1, STEPS), (2, IMAGE), (3, VOLUME))],
+    ("GlobalAveragePooling2D", {"data_format": "channels_first", "keepdims": True}, [FIRST]),
+    ("BatchNormalization", {}, [IMAGE]),
+    ("BatchNormalization", {"axis": 1, "momentum": 0.9, "scale": False}, [FIRST]),
+    ("BatchNormalization", {"epsilon": 0.01, "center": False}, [ROWS]),
+    ("LayerNormalization", {}, [STEPS]),
+    ("LayerNormalization", {"axis": [1, 2], "epsilon": 1e-5}, [STEPS]),
+    ("LayerNormalization", {"axis": 1}, [STEPS]),
+    ("GroupNormalization", {"groups": 2}, [IMAGE]),
+    ("GroupNormalization", {"groups": -1, "axis": 1}, [FIRST]),
+    ("Dropout", {"rate": 0.5}, [ROWS]),
+    *[(f"SpatialDropout{rank}D", {"rate": 0.5}, [shape]) for rank, shape in ((1, STEPS), (2, IMAGE), (3, VOLUME))],
+    ("Flatten", {}, [IMAGE]),
+    ("Flatten", {"data_format": "channels_first"}, [FIRST]),
+    ("Reshape", {"target_shape": [-1, 4]}, [IMAGE]),
+    ("Permute", {"dims": [3, 1, 2]}, [IMAGE]),
+    ("RepeatVector", {"n": 3}, [ROWS]),
+    ("Rescaling", {"scale": 0.5, "offset": 1.0}, [ROWS]),
+    ("ReLU", {"max_value": 1.0, "negative_slope": 0.1, "threshold": 0.2}, [ROWS]),
+    ("LeakyReLU", {}, [ROWS]),
+    ("PReLU", {"shared_axes": [1, 2]}, [IMAGE]),
+    ("PReLU", {}, [ROWS]),
+    ("ELU", {"alpha": 0.5}, [ROWS]),
+    ("Softmax", {"axis": 1}, [STEPS]),
+    ("ZeroPadding1D", {"padding": [1, 2]}, [STEPS]),
+    ("ZeroPadding2D", {"padding": [[1, 0], [2, 1]]}, [IMAGE]),
+    ("ZeroPadding3D", {"padding": 1}, [VOLUME]),
+    ("Cropping1D", {"cropping": 1}, [STEPS]),
+    ("Cropping2D", {"cropping": [[1, 2], [0, 1]]}, [IMAGE]),
+    ("Cropping3D", {"cropping": [1, 1, 1]}, [VOLUME]),
+    ("UpSampling1D", {"size": 3}, [STEPS]),
+    ("UpSampling2D", {"size": [2, 3]}, [IMAGE]),
+    ("UpSampling2D", {"size": 2, "interpolation": "bilinear"}, [IMAGE]),
+    ("UpSampling3D", {}, [VOLUME]),
+    ("LSTM", {"units": 3}, [STEPS]),
+    ("LSTM", {"units": 3, "return_sequences": True, "return_state": True, "go_backwards": True}, [STEPS]),
+    ("LSTM", {"units": 3, "activation": "relu", "recurrent_activation": "hard_sigmoid", "return_sequences": True}, [STEPS]),
+    ("LSTM", {"units": 3, "use_bias": False}, [STEPS]),
+    ("GRU", {"units": 3, "return_sequences": True}, [STEPS]),
+    ("GRU", {"units": 3, "reset_after": False, "return_state": True}, [STEPS]),
+    ("GRU", {"units": 3, "activation": "elu"}, [STEPS]),
+    ("SimpleRNN", {"units": 3, "return_sequences": True}, [STEPS]),
+    ("SimpleRNN", {"units": 3, "activation": "relu"}, [STEPS]),
+    *[(name, {}, [ROWS, ROWS]) for name in ("Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate")],
+    ("Add", {}, [STEPS, STEPS, STEPS]),
+    ("Concatenate", {"axis": 1}, [STEPS, STEPS]),
+    ("Dot", {"axes": 1}, [ROWS, ROWS]),
+    ("Dot", {"axes": [2, 2], "normalize": True}, [STEPS, STEPS]),
+]
+WRAPPED: list[tuple[str, dict[str, Any], str, dict[str, Any], tuple[int, ...]]] = [
+    ("Bidirectional", {}, "LSTM", {"units": 3, "return_sequences": True}, STEPS),
+    ("Bidirectional", {"merge_mode": "sum"}, "GRU", {"units": 3}, STEPS),
+    ("Bidirectional", {"merge_mode": "ave"}, "SimpleRNN", {"units": 2, "return_sequences": True}, STEPS),
+    ("TimeDistributed", {}, "Dense", {"units": 3}, STEPS),
+]
+LOSSES: list[tuple[str, dict[str, Any], str]] = [  # the name, its arguments, the kind of targets
+    *[(name, {}, "numbers") for name in ("mean_squared_error", "mean_absolute_error", "huber", "log_cosh", "cosine_similarity")],
+    *[(name, {}, "positive") for name in ("mean_absolute_percentage_error", "mean_squared_logarithmic_error", "poisson")],
+    *[(name, {}, "binary") for name in ("hinge", "squared_hinge", "categorical_hinge")],
+    ("binary_crossentropy", {}, "binary probabilities"),
+    ("binary_crossentropy", {"from_logits": True, "label_smoothing": 0.1}, "binary"),
+    ("binary_focal_crossentropy", {"apply_class_balancing": True}, "binary probabilities"),
+    ("categorical_crossentropy", {"label_smoothing": 0.1}, "probabilities"),
+    ("categorical_crossentropy", {"from_logits": True}, "one-hot"),
+    ("kl_divergence", {}, "probabilities"),
+    ("sparse_categorical_crossentropy", {}, "classes of probabilities"),
+    ("sparse_categorical_crossentropy", {"from_logits": True}, "classes"),
+]
+OPTIMIZERS: list[tuple[str, dict[str, Any]]] = [
+    ("SGD", {"learning_rate": 0.1, "momentum": 0.9}),
+    ("SGD", {"learning_rate": 0.1, "momentum": 0.9, "nesterov": True, "clipnorm": 0.5}),
+    ("Adam", {"learning_rate": 0.01}),
+    ("AdamW", {"learning_rate": 0.01, "weight_decay": 0.1}),
+    ("Adamax", {"learning_rate": 0.01}),
+    ("RMSprop", {"learning_rate": 0.01, "momentum": 0.5}),
+    ("Adagrad", {"learning_rate": 0.1}),
+    ("Adadelta", {"learning_rate": 1.0}),
+]
+
+
+def main() -> None:
+    import keras  # type: ignore[import-not-found]
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    arrays: dict[str, Any] = {}
+    index: dict[str, list[Any]] = {"layers": [], "losses": [], "training": []}
+
+    def normal(shape: Any) -> Any:
+        return rng.standard_normal(shape).astype(np.float32)
+
+    def flat(value: Any) -> list[Any]:
+        return [np.asarray(part) for part in value] if isinstance(value, (list, tuple)) else [np.asarray(value)]
+
+    def layer_case(layer: Any, entry: dict[str, Any], shapes: Any) -> None:
+        key = f"layer{len(index['layers'])}"
+        inputs = [normal(shape) for shape in shapes]
+        given = inputs[0] if len(inputs) == 1 else inputs
+        layer(given)
+        layer.set_weights([np.abs(normal(w.shape)) + 0.5 if "variance" in w.path else normal(w.shape) for w in layer.weights])
+        weights = layer.get_weights()
+        for kind, values in (("input", inputs), ("weight", weights), ("output", flat(layer(given, training=False)))):
+            arrays.update({f"{key}/{kind}{i}": value for i, value in enumerate(values)})
+        if entry["class"] == "BatchNormalization":
+            arrays.update({f"{key}/trained{i}": v for i, v in enumerate(flat(layer(given, training=True)))})
+            arrays.update({f"{key}/moved{i}": v for i, v in enumerate(layer.get_weights())})
+        index["layers"].append({"key": key, **entry})
+
+    for name, arguments, shapes in LAYERS:
+        layer_case(getattr(keras.layers, name)(**arguments), {"class": name, "arguments": arguments}, shapes)
+    for name, arguments, inner, options, shape in WRAPPED:
+        layer = getattr(keras.layers, name)(getattr(keras.layers, inner)(**options), **arguments)
+        layer_case(layer, {"class": name, "arguments": arguments, "inner": [inner, options]}, [shape])
+
+    for name, arguments, kind in LOSSES:
+        key = f"loss{len(index['losses'])}"
+        predicted, target = normal((4, 5)), normal((4, 5))
+        if "probabilities" in kind:
+            predicted = np.exp(predicted) / np.exp(predicted).sum(-1, keepdims=True)
+        if kind == "positive":
+            predicted, target = np.abs(predicted), np.abs(target)
+        elif "classes" in kind:
+            target = rng.integers(0, 5, 4)
+        elif "binary" in kind:
+            target = (target > 0).astype(np.float32)
+        elif kind in ("one-hot", "probabilities"):
+            target = np.eye(5, dtype=np.float32)[rng.integers(0, 5, 4)]
+        values = getattr(keras.losses, name)(target, predicted, **arguments)
+        arrays.update({f"{key}/target": target, f"{key}/predicted": predicted, f"{key}/values": np.asarray(values)})
+        index["losses"].append({"key": key, "name": name, "arguments": arguments})
+
+    x, y = normal((12, 6, 6, 1)), rng.integers(0, 3, 12)
+    weight = rng.random(12).astype(np.float32)
+    arrays.update({"training/x": x, "training/y": y, "training/weight": weight})
+    start: list[Any] = []
+    for name, arguments in OPTIMIZERS:
+        model = keras.Sequential(
+            [
+                keras.Input((6, 6, 1)),
+                keras.layers.Conv2D(2, 3, activation="relu", padding="same", kernel_regularizer="l2"),
+                keras.layers.BatchNormalization(momentum=0.9),
+                keras.layers.MaxPooling2D(),
+                keras.layers.Flatten(),
+                keras.layers.Dense(3, activation="softmax"),
+            ]
+        )
+        if not start:
+            start = model.get_weights()
+            arrays.update({f"training/start{i}": value for i, value in enumerate(start)})
+        model.set_weights(start)
+        optimizer = getattr(keras.optimizers, name)(**arguments)
+        model.compile(optimizer, "sparse_categorical_crossentropy", metrics=["accuracy"])
+        by_class = len(index["training"]) % 2 == 1
+        weights = {"class_weight": {0: 2.0}} if by_class else {"sample_weight": weight}
+        fitted = model.fit(x, y, batch_size=5, epochs=3, shuffle=False, verbose=0, validation_split=0.25, **weights)
+        entry = {"optimizer": name, "arguments": arguments, "by_class": by_class, "history": fitted.history}
+        index["training"].append(entry)
+
+    arrays["index"] = np.frombuffer(json.dumps(index).encode(), np.uint8)
+    np.savez_compressed(TARGET, **arrays)
+    print(f"{TARGET}: {len(index['layers'])} layers, {TARGET.stat().st_size / 1e3:.0f} kB")
+
+
+if __name__ == "__main__":
+    main()
