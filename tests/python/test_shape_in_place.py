@@ -79,7 +79,7 @@ def test_questions():
     assert x.is_same_size(pyburn.zeros(2, 3)) and not pyburn.is_same_size(x, x.T)
     assert x.is_set_to(x.detach()) and not x.is_set_to(x.clone())
     assert pyburn.isreal(x).all() and x.conj() is x and pyburn.real(x) is x and x.resolve_conj() is x
-    assert pyburn.broadcast_shapes((2, 1), (3,), 1) == (2, 3) and pyburn.broadcast_shapes() == ()
+    assert pyburn.broadcast_shapes((2, 1), (3,), 1) == (2, 3) and pyburn.broadcast_shapes() == () and pyburn.broadcast_shapes((), 2) == (2,)
     with pytest.raises(RuntimeError):
         pyburn.broadcast_shapes((2,), (3,))
 

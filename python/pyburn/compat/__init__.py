@@ -1,0 +1,53 @@
+"""Scripts written for PyTorch run on pyburn: `import torch` means pyburn.
+
+    python -m pyburn.compat script.py --epochs 2        # a script, unmodified
+
+    import pyburn.compat
+    pyburn.compat.install()                             # or from here on in a program
+    import torch
+
+Modules that pyburn has are themselves under PyTorch's name (`torch.nn is pyburn.nn`), names that only steer other devices are harmless, and
+what is missing raises an error that names it.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from .finder import TorchFinder
+from .patches import Patches
+
+__all__ = ["install", "installed", "uninstall"]
+
+_finder: TorchFinder | None = None
+_patches: Patches | None = None
+
+
+def install() -> None:
+    """Makes `import torch` and `import torchvision` resolve to pyburn in this process."""
+    global _finder, _patches
+    if _finder is not None:
+        return
+    for name in ("torch", "torchvision"):
+        if name in sys.modules:
+            raise RuntimeError(f"[compat] {name} is imported already: call pyburn.compat.install() before")
+    _finder, _patches = TorchFinder(), Patches()
+    _patches.apply()
+    sys.meta_path.insert(0, _finder)
+
+
+def uninstall() -> None:
+    """Undoes `install`: the next `import torch` finds PyTorch, if it is there."""
+    global _finder, _patches
+    if _finder is None or _patches is None:
+        return
+    sys.meta_path.remove(_finder)
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("torch", "torchvision")]:
+        del sys.modules[name]
+    _patches.undo()
+    _finder, _patches = None, None
+
+
+def installed() -> bool:
+    """Whether `import torch` means pyburn."""
+    return _finder is not None

@@ -1,0 +1,83 @@
+"""The import hook: which module of pyburn stands for which of PyTorch."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+_HERE = __package__
+
+# The longest name that fits counts; what follows it is looked for below the module of pyburn.
+_PLACES = {
+    "torch": f"{_HERE}.torch_module",
+    "torch.amp": "pyburn.amp",
+    "torch.autograd": "pyburn.autograd",
+    "torch.distributions": f"{_HERE}.distributions",
+    "torch.func": "pyburn.func",
+    "torch.linalg": "pyburn.linalg",
+    "torch.nn": "pyburn.nn",
+    "torch.optim": "pyburn.optim",
+    "torch.special": "pyburn.special",
+    "torch.utils.checkpoint": "pyburn.utils.checkpoint",
+    "torch.utils.data": "pyburn.utils.data",
+    "torchvision": f"{_HERE}.torchvision_module",
+    "torchvision.datasets": f"{_HERE}.torchvision_datasets",
+    "torchvision.models": "p_vision.models",
+    "torchvision.transforms": "pyburn.data.transforms",
+    "torchvision.utils": f"{_HERE}.torchvision_utils",
+}
+
+
+def place_of(name: str) -> str | None:
+    """The module that stands for a name, or None where it is one of the small ones of `namespaces`."""
+    from .namespaces import is_small
+
+    if is_small(name):
+        return None
+    head = name
+    while head not in _PLACES:
+        head = head.rpartition(".")[0]
+    if head in ("torch", "torchvision") and head != name:
+        raise ModuleNotFoundError(f"pyburn has nothing that stands for {name!r} (pyburn.compat)", name=name)
+    return _PLACES[head] + name[len(head) :]
+
+
+class TorchFinder(MetaPathFinder):
+    """Finds `torch`, `torchvision` and what is below them."""
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if fullname.partition(".")[0] not in ("torch", "torchvision"):
+            return None
+        place = place_of(fullname)
+        return ModuleSpec(fullname, _Loader(place), origin=place, is_package=True)
+
+
+class _Loader(Loader):
+    """Gives the module of pyburn itself, untouched."""
+
+    def __init__(self, place: str | None) -> None:
+        self.place = place
+        self.spec: Any = None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        if self.place is None:
+            from .namespaces import namespace
+
+            return namespace(spec.name)
+        try:
+            module = importlib.import_module(self.place)
+        except ModuleNotFoundError as error:
+            if error.name is None or not self.place.startswith(error.name):
+                raise
+            raise ModuleNotFoundError(f"pyburn has nothing that stands for {spec.name!r} (pyburn.compat)", name=spec.name) from None
+        self.spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        if self.spec is not None:
+            module.__spec__ = self.spec  # the import system has put the one of PyTorch's name there

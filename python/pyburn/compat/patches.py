@@ -1,0 +1,84 @@
+"""Methods of PyTorch's tensors and modules that only other devices and sparse tensors give a meaning to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _core, autograd, nn
+from ..nn import Module
+
+_MISSING = object()
+
+
+def _no_cuda(self: Any, *args: Any, **kwargs: Any) -> Any:
+    raise RuntimeError("[cuda] there is no CUDA in pyburn: torch.cuda.is_available() is False; use .to(device) with a device of pyburn")
+
+
+def _itself(self: Any, *args: Any, **kwargs: Any) -> Any:
+    return self
+
+
+def _new(self: Any, *args: Any) -> Any:
+    return _core.Tensor(*args).to(device=self.device, dtype=self.dtype)
+
+
+def _variable(data: Any, requires_grad: bool = False, volatile: bool = False) -> Any:
+    """What PyTorch had before tensors: the tensor itself."""
+    return data.requires_grad_(requires_grad) if requires_grad else data
+
+
+class _DistributedDataParallel:
+    """Is not there: a program on one device does not ask for it."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise RuntimeError("[compat] torch.nn.parallel.DistributedDataParallel is not there in pyburn")
+
+
+class Patches:
+    """Attributes that are there while `import torch` means pyburn."""
+
+    def __init__(self) -> None:
+        from .legacy_types import type_of_tensor
+        from .namespaces import LAYERS, namespace
+
+        self.added: dict[Any, dict[str, Any]] = {
+            _core.Tensor: {
+                "cuda": _no_cuda,
+                "is_cuda": False,
+                "is_sparse": False,
+                "is_quantized": False,
+                "is_mps": False,
+                "is_xpu": False,
+                "is_meta": property(lambda self: self.device.type == "null"),
+                "layout": "torch.strided",
+                "pin_memory": _itself,
+                "is_pinned": lambda self: False,
+                "share_memory_": _itself,
+                "is_shared": lambda self: False,
+                "to_dense": _itself,  # sparse tensors are kept as dense ones
+                "to_sparse": _itself,
+                "coalesce": _itself,
+                "new": _new,
+                "type": type_of_tensor(_core.Tensor.type),
+            },
+            autograd: {"Variable": _variable},
+            nn: {"modules": namespace(LAYERS)},
+            nn.parallel: {"DistributedDataParallel": _DistributedDataParallel},
+            Module: {"cuda": _no_cuda, "share_memory": _itself, "compile": lambda self, *args, **kwargs: None},
+        }
+        self.before: list[tuple[Any, str, Any]] = []
+
+    def apply(self) -> None:
+        for owner, attributes in self.added.items():
+            for name, value in attributes.items():
+                self.before.append((owner, name, owner.__dict__.get(name, _MISSING)))
+                if name == "type" or not hasattr(owner, name):
+                    setattr(owner, name, value)
+
+    def undo(self) -> None:
+        for owner, name, value in self.before:
+            if value is not _MISSING:
+                setattr(owner, name, value)
+            elif name in owner.__dict__:
+                delattr(owner, name)
+        self.before = []

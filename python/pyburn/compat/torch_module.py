@@ -1,0 +1,118 @@
+"""The module `torch`: pyburn, and the names of PyTorch that pyburn does not need."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from typing import Any
+
+import pyburn
+
+from .. import _core
+from ..amp import GradScaler
+from . import serialization
+from .legacy_types import TYPES, dtype_of
+from .namespaces import NAMES
+from .serialization import load, save
+
+__version__ = f"2.15.0+pyburn{pyburn.__version__}"
+__path__: list[str] = []  # a package: what is below it is found by the import hook
+
+inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
+dtype = _core.DType
+newaxis = None
+
+
+class layout:  # noqa: N801  (a name of PyTorch)
+    """How elements lie in memory: always strided here."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+
+class memory_format(layout):  # noqa: N801  (a name of PyTorch)
+    """The order of the axes in memory. pyburn chooses it by itself."""
+
+
+strided, sparse_coo = layout("strided"), layout("sparse_coo")
+contiguous_format, preserve_format = memory_format("contiguous_format"), memory_format("preserve_format")
+channels_last, channels_last_3d = memory_format("channels_last"), memory_format("channels_last_3d")
+
+
+def compile(model: Any = None, **options: Any) -> Any:
+    """Passes the model through: pyburn runs it as it is."""
+    return model if model is not None else lambda function: function
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """Sets the dtype of new tensors by a type such as torch.DoubleTensor."""
+    _core.set_default_dtype(dtype_of(t))
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """No effect: results of pyburn do not depend on the number of threads or the order of events."""
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """True: there are no others."""
+    return True
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """No effect: products of float32 are computed in float32."""
+
+
+def get_float32_matmul_precision() -> str:
+    return "highest"
+
+
+def set_warn_always(b: bool) -> None:
+    """No effect."""
+
+
+def set_num_interop_threads(n: int) -> None:
+    """No effect: there is one pool of threads."""
+
+
+def typename(obj: Any) -> str:
+    """The name of the class of an object."""
+    return obj.type() if isinstance(obj, _core.Tensor) else f"{type(obj).__module__}.{type(obj).__qualname__}"
+
+
+def sparse_coo_tensor(indices: Any, values: Any, size: Any = None, *, dtype: Any = None, device: Any = None, **options: Any) -> Any:
+    """A dense tensor with these values: pyburn has no sparse ones."""
+    places, numbers = pyburn.as_tensor(indices).long(), pyburn.as_tensor(values, dtype=dtype)
+    extents = list(size) if size is not None else [int(n) + 1 for n in places.amax(1)]
+    result = _core.zeros(*extents, *numbers.shape[1:], dtype=numbers.dtype, device=device)
+    return result.index_put_(tuple(places), numbers, accumulate=True)
+
+
+spmm = _core.mm
+
+
+def vmap(*args: Any, **kwargs: Any) -> Any:
+    raise NotImplementedError("[compat] pyburn has no torch.vmap")
+
+
+def _missing(name: str) -> AttributeError:
+    return AttributeError(f"pyburn has nothing that stands for torch.{name} (pyburn.compat)")
+
+
+_NOT_PYTORCHS = {"backend", "cli", "compat", "config", "dashboard", "data", "io", "module", "train"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in TYPES:
+        return TYPES[name]
+    if f"torch.{name}" in NAMES or name == "distributions":  # before pyburn's: torch.backends is another thing than pyburn.backends
+        return importlib.import_module(f"torch.{name}")
+    if not name.startswith("__") and hasattr(pyburn, name) and name not in _NOT_PYTORCHS:
+        return getattr(pyburn, name)
+    raise _missing(name)
+
+
+__all__ = [name for name in dir(pyburn) if not name.startswith("_")]
+__all__ += ["GradScaler", "compile", "load", "save", "serialization"]

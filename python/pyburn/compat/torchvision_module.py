@@ -1,0 +1,21 @@
+"""The module `torchvision`: pyburn.data and p_vision.models under its names."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.29.0+pyburn"
+__path__: list[str] = []
+_PARTS = ("datasets", "models", "transforms", "utils")
+__all__ = list(_PARTS)
+
+
+def set_image_backend(backend: str) -> None:
+    """No effect: images are read by Pillow."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PARTS:
+        return importlib.import_module(f"torchvision.{name}")
+    raise AttributeError(f"pyburn has nothing that stands for torchvision.{name} (pyburn.compat)")

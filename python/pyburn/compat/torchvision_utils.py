@@ -1,0 +1,56 @@
+"""torchvision.utils: tensors of images as one picture."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any
+
+from .. import _core
+from .._core import Tensor
+
+
+def make_grid(
+    tensor: Any,
+    nrow: int = 8,
+    padding: int = 2,
+    normalize: bool = False,
+    value_range: tuple[float, float] | None = None,
+    scale_each: bool = False,
+    pad_value: float = 0.0,
+) -> Tensor:
+    """Images (N, C, H, W), or a list of them, side by side: `nrow` in a row, with a border around each."""
+    images = _core.stack(list(tensor)) if isinstance(tensor, (list, tuple)) else tensor
+    while images.ndim < 4:
+        images = images.unsqueeze(0 if images.ndim != 3 or images.shape[0] in (1, 3) else 1)
+    if images.shape[1] == 1:
+        images = images.expand(-1, 3, -1, -1)
+    images = images.detach().to("cpu").float()
+    if normalize:
+        images = _core.stack([_scaled(image, value_range) for image in images]) if scale_each else _scaled(images, value_range)
+    count, channels, height, width = images.shape
+    if count == 1:
+        return images[0]
+    columns = min(nrow, count)
+    rows = math.ceil(count / columns)
+    high, wide = height + padding, width + padding
+    grid = _core.full((channels, rows * high + padding, columns * wide + padding), pad_value)
+    for index in range(count):
+        top, left = index // columns * high + padding, index % columns * wide + padding
+        grid[:, top : top + height, left : left + width] = images[index]
+    return grid
+
+
+def _scaled(images: Tensor, value_range: tuple[float, float] | None) -> Tensor:
+    low, high = value_range if value_range is not None else (float(images.min()), float(images.max()))
+    return (images.clamp(low, high) - low) / max(high - low, 1e-5)
+
+
+def save_image(tensor: Any, fp: str | os.PathLike[str], format: str | None = None, **options: Any) -> None:
+    """Writes images to a file, as make_grid arranges them."""
+    try:
+        from PIL import Image
+    except ImportError:
+        raise ImportError("save_image needs Pillow: pip install pyburn[demo]") from None
+    picture = (make_grid(tensor, **options) * 255 + 0.5).clamp(0, 255).permute(1, 2, 0).to(_core.uint8)
+    Image.fromarray(picture.numpy()).save(fp, format=format)
