@@ -15,22 +15,24 @@ spmm = _core.mm  # of dense matrices, as there are no sparse ones
 dtype = DType
 
 
-class _TypedTensor(type):
+class TensorType(type):
     """`FloatTensor([1, 2])` makes a tensor of that dtype, and `isinstance(x, FloatTensor)` asks for it."""
 
     of: DType
 
     def __call__(cls, *data: Any) -> Tensor:
-        if data and all(isinstance(size, int) for size in data):
-            return _core.empty(*data, dtype=cls.of)
-        return tensor(data[0] if data else [], dtype=cls.of)
+        if len(data) != 1 or isinstance(data[0], int):
+            return _core.empty(*(data or (0,)), dtype=cls.of)
+        if isinstance(data[0], _core.Size):
+            return _core.empty(*data[0], dtype=cls.of)
+        return data[0].to(cls.of) if isinstance(data[0], Tensor) else tensor(data[0], dtype=cls.of)
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, Tensor) and instance.dtype == cls.of
 
 
 def _typed(name: str, dtype: DType) -> Any:
-    return _TypedTensor(name, (), {"__module__": "pyburn", "__doc__": f"A tensor of {dtype}, as older scripts make it.", "of": dtype})
+    return TensorType(name, (), {"__module__": "pyburn", "__doc__": f"A tensor of {dtype}, as older scripts make it.", "of": dtype})
 
 
 FloatTensor = _typed("FloatTensor", _core.float32)
@@ -63,4 +65,8 @@ def is_storage(obj: Any) -> bool:
     return False
 
 
-__all__ = [name for name in dir() if not name.startswith("_") and name not in ("annotations", "math", "Any", "DType", "Tensor", "tensor")]
+__all__ = [
+    name
+    for name in dir()
+    if not name.startswith("_") and name not in ("annotations", "math", "Any", "DType", "Tensor", "TensorType", "tensor")
+]
