@@ -65,8 +65,5 @@ def is_storage(obj: Any) -> bool:
     return False
 
 
-__all__ = [
-    name
-    for name in dir()
-    if not name.startswith("_") and name not in ("annotations", "math", "Any", "DType", "Tensor", "TensorType", "tensor")
-]
+_OTHERS = ("annotations", "math", "Any", "DType", "Tensor", "TensorType", "tensor")  # what the names above are made of
+__all__ = [name for name in dir() if not name.startswith("_") and name not in _OTHERS]
