@@ -101,6 +101,7 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/binary_math.cpp
   src/pyburn/backends/cpu/conv.cpp
   src/pyburn/backends/cpu/conv_direct.cpp
+  src/pyburn/backends/cpu/conv_planes.cpp
   src/pyburn/backends/cpu/copy.cpp
   src/pyburn/backends/cpu/bits.cpp
   src/pyburn/backends/cpu/rnn_steps.cpp

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "pyburn/backends/cpu/conv_direct.h"
+#include "pyburn/backends/cpu/conv_planes.h"
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/depthwise.h"
 #include "pyburn/backends/cpu/derived_cache.h"
@@ -126,14 +127,17 @@ void convolve_images(const Conv& a, const TensorHandle& x_, const TensorHandle& 
   const TensorHandle w = plain_input<T>(w_), bias = bias_.defined() ? plain_input<T>(bias_) : bias_;
   const T* b = bias.defined() ? bias.data<T>() : nullptr;
   const ConvGeometry g(a, x_.shape(), w.shape(), y_.shape());
-  if (g.depthwise() || g.taps() == 1) {
+  const ConvPlan plan = ConvPlan::forward(g);
+  const bool planes = suits_planes(plan);
+  if (planes || g.depthwise() || g.taps() == 1) {
     const TensorHandle x = plain_input<T>(x_), y = plain_output<T>(y_);
-    if (g.depthwise()) convolve_depthwise<T>(ConvPlan::forward(g), x.data<T>(), w.data<T>(), b, y.data<T>());
+    if (g.depthwise()) convolve_depthwise<T>(plan, x.data<T>(), w.data<T>(), b, y.data<T>());
+    else if (planes) convolve_planes<T>(plan, x.data<T>(), w.data<T>(), b, y.data<T>());
     else forward_product(g, x.data<T>(), w.data<T>(), b, y.data<T>());
     return deliver(y, y_);
   }
   const TensorHandle x = ordered_input<T>(x_), y = ordered_output<T>(y_);
-  run_plan<T>(ConvPlan::forward(g), false, x, w, b, y);
+  run_plan<T>(plan, false, x, w, b, y);
   deliver(y, y_);
 }
 
@@ -142,14 +146,17 @@ void convolve_images_input(const ConvGrad& a, const TensorHandle& dy_, const Ten
   if (dx_.numel() == 0) return;
   const TensorHandle w = plain_input<T>(w_);
   const ConvGeometry g(a, dx_.shape(), w.shape(), dy_.shape());
-  if (g.depthwise() || g.taps() == 1) {
+  const ConvPlan plan = ConvPlan::input_gradient(g);
+  const bool planes = suits_planes(plan);
+  if (planes || g.depthwise() || g.taps() == 1) {
     const TensorHandle dy = plain_input<T>(dy_), dx = plain_output<T>(dx_);
-    if (g.depthwise()) convolve_depthwise<T>(ConvPlan::input_gradient(g), dy.data<T>(), w.data<T>(), nullptr, dx.data<T>());
+    if (g.depthwise()) convolve_depthwise<T>(plan, dy.data<T>(), w.data<T>(), nullptr, dx.data<T>());
+    else if (planes) convolve_planes<T>(plan, dy.data<T>(), w.data<T>(), nullptr, dx.data<T>());
     else input_product(g, dy.data<T>(), w.data<T>(), dx.data<T>());
     return deliver(dx, dx_);
   }
   const TensorHandle dy = ordered_input<T>(dy_), dx = ordered_output<T>(dx_);
-  run_plan<T>(ConvPlan::input_gradient(g), true, dy, w, nullptr, dx);
+  run_plan<T>(plan, true, dy, w, nullptr, dx);
   deliver(dx, dx_);
 }
 

@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
-#include "pyburn/backends/cpu/conv_strip-inl.h"
-#include "pyburn/backends/cpu/gemm-inl.h"
+#include "pyburn/backends/cpu/conv_planes-inl.h"
+#include "pyburn/backends/cpu/depthwise_rows-inl.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/support/thread_pool.h"
 
@@ -16,89 +16,109 @@ HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
 
-constexpr int64_t kStripBytes = 96 * 1024;  // of the source at a time
-constexpr int64_t kTasks = 8;
+constexpr int64_t kTaskWork = 1 << 18;           // multiply-adds that are worth a task
+constexpr int64_t kTogetherBytes = 12 * 1024;    // of planes that are copied before the first is used: what was just written is slow to read
 
-// Rows of results whose part of the source, `channels` at a time, stays in the cache.
-int64_t strip_rows(const PlanAxis& y, int64_t width, int64_t channels, int64_t element_size) {
-  int64_t rows = 1;
-  while (rows < y.result) {
-    const auto reach = y.reach(0, rows + 1);
-    if ((reach.last - reach.first + 1) * width * channels * element_size > kStripBytes) break;
-    ++rows;
-  }
-  return rows;
-}
-
-// Planes of one image as they lie in memory.
 template <class T>
-Images<const T> planes(const T* data, int64_t height, int64_t width) {
-  return {data, 0, height * width, width, 1};
+int64_t planes_together(const PlaneSplit<T>& split) {
+  return std::clamp<int64_t>(kTogetherBytes / (split.channel_size() * int64_t(sizeof(T))), 1, 16);
 }
 
 // --- forward, and the gradient of the input ---
 
-// `pixels` results that are result_step apart, of windows that are source_step apart.
-template <int pixels, class T>
-HWY_INLINE void sum_taps(const int64_t* taps, const T* const* weights, size_t count, const T* source, int64_t source_step, const T* start,
-    T* result, int64_t result_step) {
-  const hn::ScalableTag<T> d;
-  hn::Vec<decltype(d)> sum[pixels];
-  for (int p = 0; p < pixels; ++p) sum[p] = hn::LoadU(d, start);
-  for (size_t t = 0; t < count; ++t) {
-    const auto weight = hn::LoadU(d, weights[t]);
-    for (int p = 0; p < pixels; ++p) sum[p] = hn::MulAdd(weight, hn::LoadU(d, source + taps[t] + p * source_step), sum[p]);
+template <class T>
+class DepthwisePlan {
+ public:
+  explicit DepthwisePlan(const ConvPlan& p) : plan(p), split(p) {
+    int64_t next = 0;
+    for (size_t phase = 0; phase < plan.phases.size(); ++phase) {
+      const int64_t y = int64_t(phase) / plan.x.phases(), x = int64_t(phase) % plan.x.phases(), taps = int64_t(plan.phases[phase].size());
+      phases_.push_back({first_of_phase(plan.y, y, 0), plan_count(plan.y, y), first_of_phase(plan.x, x, 0), plan_count(plan.x, x), next, taps});
+      next += taps;
+      for (const ConvPlan::Tap& tap : plan.phases[phase]) offsets_.push_back(split.offset(int64_t(phase), tap.index));
+      for (const ConvPlan::Tap& tap : plan.phases[phase]) order_.push_back(tap.index);
+    }
+    const bool fits = plan.y.stride == 1 && plan.x.stride == 1 && plan.y.dilation == 1;
+    column_rows_ = fits && (plan.y.kernel == 3 || plan.y.kernel == 5) ? plan.y.kernel : 0;
+    apart_width_ = divided_up(divided_up(plan.x.result, plan.x.phases()), kVector<T>) * kVector<T>;
   }
-  for (int p = 0; p < pixels; ++p) hn::StoreU(sum[p], d, result + p * result_step);
-}
+  int64_t apart_size() const { return plan.x.phases() * apart_width_; }
+
+  // Rows [row, row_end) of each phase of one channel. `weights` and `apart` are room for numbers.
+  void run(const T* planes, const T* weight, T start, int64_t row, int64_t row_end, T* weights, T* apart, T* result) const {
+    for (size_t i = 0; i < order_.size(); ++i) weights[i] = weight[order_[i]];
+    if (column_rows_ == 3) return run_columns<3>(planes, weights, start, row, row_end, result);
+    if (column_rows_ == 5) return run_columns<5>(planes, weights, start, row, row_end, result);
+    const int64_t across = plan.x.phases(), width = plan.x.result;
+    for (size_t first = 0; first < phases_.size(); first += size_t(across)) {
+      const Phase* phases = &phases_[first];
+      const int64_t rows = std::min(row_end, phases->rows) - row;
+      T* to = result + (phases->row + row * plan.y.phases()) * width;
+      for (int64_t r = 0; r < rows; ++r, to += plan.y.phases() * width) {
+        const T* from = planes + r * split.width;
+        if (across == 1) {
+          sum_row(&offsets_[size_t(phases->tap)], weights + phases->tap, phases->taps, from, start, to, width);
+          continue;
+        }
+        for (const Phase* p = phases; p < phases + across; ++p)  // whole vectors, which are quick to read again
+          sum_row(offsets_.data() + p->tap, weights + p->tap, p->taps, from, start, apart + p->column * apart_width_,
+              p->columns == 0 ? 0 : apart_width_);
+        interleave_row(apart, apart_width_, across, width, to);
+      }
+    }
+  }
+
+  const ConvPlan& plan;
+  const PlaneSplit<T> split;
+
+ private:
+  // Results of a phase: the first row and column, how many, and which taps they meet.
+  struct Phase {
+    int64_t row, rows, column, columns, tap, taps;
+  };
+
+  // Results below each other share what they read.
+  template <int ky>
+  void run_columns(const T* planes, const T* weights, T start, int64_t row, int64_t row_end, T* result) const {
+    for (int64_t r = row; r < row_end; r += kColumnRows) {
+      const auto sum = sum_column_for<ky, T>(std::min<int64_t>(kColumnRows, row_end - r));
+      for (int64_t column = 0; column < plan.x.result; column += kVector<T>)
+        sum(planes + (r - row) * split.width + column, split.width, offsets_.data(), plan.x.kernel, weights, start,
+            result + r * plan.x.result + column, plan.x.result, plan.x.result - column);
+    }
+  }
+
+  std::vector<Phase> phases_;
+  std::vector<int64_t> offsets_, order_;  // of the taps of all phases: in the planes, in the kernel
+  int64_t column_rows_, apart_width_;
+};
 
 template <class T>
 void convolve_of(const ConvPlan& plan, const T* source, const T* weight, const T* bias, T* result) {
-  constexpr int64_t lanes = kVector<T>, together = 6;
-  const PlanAxis &y = plan.y, &x = plan.x;
-  const auto columns = x.reach(0, x.result);
-  const int64_t width = columns.last - columns.first, blocks = divided_up(plan.groups, lanes), taps = plan.taps();
-  const int64_t rows = strip_rows(y, width, lanes, sizeof(T)), plane = y.result * x.result;
-  parallel_for(plan.images * blocks, std::max<int64_t>(1, (1 << 16) / (plane * lanes)), [&](int64_t begin, int64_t end) {
-    const auto most = y.reach(0, rows);
-    ScratchBuffer<T> strip((most.last - most.first + 1) * width * lanes + lanes), tile(rows * x.result * lanes),
-        weights((taps + 1) * lanes);
-    std::vector<int64_t> offsets;
-    std::vector<const T*> vectors;
-    for (int64_t task = begin; task < end; ++task) {
-      const int64_t image = task / blocks, channel = task % blocks * lanes, channels = std::min(lanes, plan.groups - channel);
-      std::fill_n(weights.data(), (taps + 1) * lanes, T(0));
-      transpose(channels, taps, weight + channel * taps, taps, weights.data(), lanes);
-      T* start = weights.data() + taps * lanes;
-      if (bias) std::copy_n(bias + channel, channels, start);
-      const auto from = planes(source + (image * plan.groups + channel) * y.source * x.source, y.source, x.source);
-      for (int64_t row = 0; row < y.result; row += rows) {
-        const int64_t row_end = std::min(y.result, row + rows);
-        const auto reach = y.reach(row, row_end);
-        copy_strip(from, channels, reach, columns, y.source, x.source, strip.data());
-        for (int64_t i = row; i < row_end; ++i)
-          for (int64_t phase = 0; phase < x.phases(); ++phase) {
-            offsets.clear(), vectors.clear();
-            for (const ConvPlan::Tap& tap : plan.phases[size_t(y.phase(i) * x.phases() + phase)]) {
-              offsets.push_back((tap.y * width + tap.x) * channels);
-              vectors.push_back(weights.data() + tap.index * lanes);
-            }
-            int64_t j = 0;  // the first column of the phase
-            while (j < x.result && x.phase(j) != phase) ++j;
-            const int64_t step = x.phases(), count = j < x.result ? divided_up(x.result - j, step) : 0;
-            const int64_t source_step = (x.transposed ? 1 : x.stride) * channels;
-            const T* window = strip.data() + ((y.base(i) - reach.first) * width + x.base(j) - columns.first) * channels;
-            T* to = tile.data() + ((i - row) * x.result + j) * lanes;
-            int64_t k = 0;
-            for (; k + together <= count; k += together)
-              sum_taps<together>(offsets.data(), vectors.data(), offsets.size(), window + k * source_step, source_step, start,
-                  to + k * step * lanes, step * lanes);
-            for (; k < count; ++k)
-              sum_taps<1>(offsets.data(), vectors.data(), offsets.size(), window + k * source_step, source_step, start,
-                  to + k * step * lanes, step * lanes);
-          }
-        transpose((row_end - row) * x.result, channels, tile.data(), lanes,
-            result + (image * plan.groups + channel) * plane + row * x.result, plane);
+  const DepthwisePlan<T> depthwise(plan);
+  const PlaneSplit<T>& split = depthwise.split;
+  const int64_t strips = divided_up(split.most_rows(), split.rows), taps = plan.taps(), together = planes_together(split);
+  const int64_t from_plane = plan.y.source * plan.x.source, to_plane = plan.y.result * plan.x.result;
+  const int64_t work = divided_up(to_plane, strips) * (taps / int64_t(plan.phases.size()) + 8);
+  parallel_for(plan.images * plan.groups * strips, std::max<int64_t>(1, kTaskWork / work), [&](int64_t begin, int64_t end) {
+    const int64_t size = split.channel_size(), room = together * size + 4 * kVector<T>;
+    ScratchBuffer<T> planes(room), weights(taps), apart(depthwise.apart_size());
+    std::fill_n(planes.data(), room, T(0));
+    auto rows = [&](int64_t task) {
+      const int64_t row = task % strips * split.rows;
+      return ConvAxis::Range{row, std::min(split.most_rows(), row + split.rows)};
+    };
+    for (int64_t first = begin; first < end; first += together) {
+      const int64_t last = std::min(end, first + together);
+      for (int64_t task = first; task < last; ++task) {
+        const auto [row, row_end] = rows(task);
+        split.copy(source + task / strips * from_plane, row, row_end, planes.data() + (task - first) * size);
+      }
+      for (int64_t task = first; task < last; ++task) {
+        const auto [row, row_end] = rows(task);
+        const int64_t plane = task / strips, channel = plane % plan.groups;
+        depthwise.run(planes.data() + (task - first) * size, weight + channel * taps, bias ? bias[channel] : T(0), row, row_end,
+            weights.data(), apart.data(), result + plane * to_plane);
       }
     }
   });
@@ -106,66 +126,58 @@ void convolve_of(const ConvPlan& plan, const T* source, const T* weight, const T
 
 // --- the gradient of the weights ---
 
-// sums[tap] += x * dy over the rows of a strip, for `taps` taps from `first` on; partial sums of a strip are joined in double.
-template <int taps, class T>
-void weight_taps(
-    const ConvGeometry& g, int64_t rows, int64_t channels, const T* x, int64_t width, const T* dy, int64_t first, double* sums) {
-  const hn::ScalableTag<T> d;
-  constexpr int64_t lanes = kVector<T>;
-  hn::Vec<decltype(d)> sum[taps];
-  int64_t offsets[taps];
-  for (int t = 0; t < taps; ++t) {
-    sum[t] = hn::Zero(d);
-    offsets[t] = ((first + t) / g.x.kernel * g.y.dilation * width + (first + t) % g.x.kernel * g.x.dilation) * channels;
-  }
-  for (int64_t y = 0; y < rows; ++y)
-    for (int64_t c = 0; c < g.x.out; ++c, dy += channels) {
-      const auto gradient = hn::LoadU(d, dy);
-      const T* window = x + (y * g.y.stride * width + c * g.x.stride) * channels;
-      for (int t = 0; t < taps; ++t) sum[t] = hn::MulAdd(gradient, hn::LoadU(d, window + offsets[t]), sum[t]);
-    }
-  HWY_ALIGN T last[lanes];
-  for (int t = 0; t < taps; ++t) {
-    hn::Store(sum[t], d, last);
-    for (int64_t l = 0; l < lanes; ++l) sums[(first + t) * lanes + l] += double(last[l]);
-  }
-}
-
 template <class T>
 void weight_of(const ConvGeometry& g, const T* x, const T* dy, T* dw) {
-  constexpr int64_t lanes = kVector<T>;
-  const int64_t blocks = divided_up(g.groups, lanes), taps = g.taps(), parts = std::clamp<int64_t>(kTasks / blocks, 1, g.batch);
-  const ConvAxis::Range columns{-g.x.padding, g.x.position(g.x.out - 1, g.x.kernel - 1) + 1};
-  const int64_t width = columns.last - columns.first, size = taps * lanes;
+  constexpr int64_t lanes = kVector<T>, at_once = 9, kVectorsInSum = 256;
   const ConvPlan plan = ConvPlan::forward(g);
-  const int64_t rows = strip_rows(plan.y, width, lanes, sizeof(T));
-  ScratchBuffer<double> sums(parts * blocks * size);
-  std::fill_n(sums.data(), parts * blocks * size, 0.0);
-  parallel_for(parts * blocks, 1, [&](int64_t begin, int64_t end) {
-    const auto most = plan.y.reach(0, rows);
-    ScratchBuffer<T> strip((most.last - most.first) * width * lanes + lanes), gradient(rows * g.x.out * lanes + lanes);
+  const PlaneSplit<T> split(plan);
+  const int64_t taps = g.taps(), parts = std::clamp<int64_t>(divided_up(8, g.groups), 1, g.batch), together = planes_together(split);
+  const bool rolls = g.y.kernel == 3 && g.x.kernel == 3 && g.y.stride == 1 && g.x.stride == 1 && g.y.dilation == 1;
+  std::vector<int64_t> offsets;
+  for (int64_t tap = 0; tap < taps; ++tap) offsets.push_back(split.offset(0, tap));
+  ScratchBuffer<double> sums(parts * g.groups * taps);
+  std::fill_n(sums.data(), parts * g.groups * taps, 0.0);
+  const int64_t strips = divided_up(g.y.out, split.rows), work = g.pixels() * (taps + 8) * divided_up(g.batch, parts);
+  parallel_for(parts * g.groups, std::max<int64_t>(1, kTaskWork / work), [&](int64_t begin, int64_t end) {
+    const int64_t size = split.channel_size(), room = together * size + 4 * lanes;
+    ScratchBuffer<T> planes(room), partial(taps * lanes);
+    std::fill_n(planes.data(), room, T(0));
     for (int64_t task = begin; task < end; ++task) {
-      const int64_t part = task / blocks, channel = task % blocks * lanes, channels = std::min(lanes, g.groups - channel);
-      double* sum = sums.data() + task * size;
-      for (int64_t image = g.batch * part / parts; image < g.batch * (part + 1) / parts; ++image)
-        for (int64_t row = 0; row < g.y.out; row += rows) {
-          const int64_t row_end = std::min(g.y.out, row + rows), at = image * g.groups + channel;
-          copy_strip(
-              planes(x + at * g.plane(), g.y.in, g.x.in), channels, plan.y.reach(row, row_end), columns, g.y.in, g.x.in, strip.data());
-          copy_strip(
-              planes(dy + at * g.pixels(), g.y.out, g.x.out), channels, {row, row_end}, {0, g.x.out}, g.y.out, g.x.out, gradient.data());
-          int64_t tap = 0;
-          for (; tap + 9 <= taps; tap += 9) weight_taps<9>(g, row_end - row, channels, strip.data(), width, gradient.data(), tap, sum);
-          for (; tap < taps; ++tap) weight_taps<1>(g, row_end - row, channels, strip.data(), width, gradient.data(), tap, sum);
+      const int64_t part = task / g.groups, group = task % g.groups;
+      int64_t summed = 0;  // vectors in the partial sums, which are joined in double before rounding errors grow
+      std::fill_n(partial.data(), taps * lanes, T(0));
+      const auto join = [&] {
+        for (int64_t tap = 0; tap < taps; ++tap) sums.data()[task * taps + tap] += double(sum_of_lanes(partial.data() + tap * lanes));
+        std::fill_n(partial.data(), taps * lanes, T(0));
+        summed = 0;
+      };
+      const auto plane = [&](int64_t item) { return item / strips * g.groups + group; };
+      const int64_t item_end = g.batch * (part + 1) / parts * strips;
+      for (int64_t first = g.batch * part / parts * strips; first < item_end; first += together) {
+        const int64_t last = std::min(item_end, first + together);
+        for (int64_t item = first; item < last; ++item) {
+          const int64_t row = item % strips * split.rows;
+          split.copy(x + plane(item) * g.plane(), row, std::min(g.y.out, row + split.rows), planes.data() + (item - first) * size);
         }
+        for (int64_t item = first; item < last; ++item) {
+          const int64_t row = item % strips * split.rows, rows = std::min(g.y.out - row, split.rows);
+          const T *from = planes.data() + (item - first) * size, *gradient = dy + plane(item) * g.pixels() + row * g.x.out;
+          if (rolls) roll_weight_rows(rows, g.x.out, from, split.width, offsets.data(), gradient, partial.data());
+          else
+            for (int64_t tap = 0; tap < taps; tap += at_once)
+              weight_rows_for<T>(std::min(at_once, taps - tap))(
+                  rows, g.x.out, from, split.width, offsets.data() + tap, gradient, partial.data() + tap * lanes);
+          if ((summed += rows * divided_up(g.x.out, lanes)) >= kVectorsInSum) join();
+        }
+      }
+      join();
     }
   });
-  for (int64_t c = 0; c < g.groups; ++c)
-    for (int64_t t = 0; t < taps; ++t) {
-      double total = 0;
-      for (int64_t part = 0; part < parts; ++part) total += sums.data()[(part * blocks + c / lanes) * size + t * lanes + c % lanes];
-      dw[c * taps + t] = T(total);
-    }
+  for (int64_t i = 0; i < g.groups * taps; ++i) {
+    double total = 0;
+    for (int64_t part = 0; part < parts; ++part) total += sums.data()[part * g.groups * taps + i];
+    dw[i] = T(total);
+  }
 }
 
 // One set of functions per element type, so that each is exported once.

@@ -1,5 +1,4 @@
-// Convolution in which each channel has a kernel of its own: a vector holds as many channels of one pixel, so that neither strides nor
-// narrow images leave it half empty. Tensors are contiguous.
+// Convolution in which each channel has a kernel of its own, with columns in vectors (see conv_planes.h). Tensors are plain.
 #pragma once
 #include "pyburn/backends/cpu/conv_plan.h"
 

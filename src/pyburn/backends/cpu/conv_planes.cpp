@@ -1,0 +1,165 @@
+#include "pyburn/backends/cpu/conv_planes.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "pyburn/backends/cpu/conv_planes.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "pyburn/backends/cpu/conv_planes-inl.h"
+#include "pyburn/backends/cpu/gemm-inl.h"
+#include "pyburn/backends/cpu/scratch_buffer.h"
+#include "pyburn/support/thread_pool.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace pyburn::cpu::HWY_NAMESPACE {
+namespace {
+
+constexpr int64_t kTaskWork = 1 << 18;  // multiply-adds that are worth a task
+
+// The products that a result of one phase is the sum of.
+template <class T>
+std::vector<Step> steps_of_phase(const ConvPlan& plan, const PlaneSplit<T>& split, size_t phase) {
+  std::vector<Step> steps;
+  const int64_t taps = plan.taps();
+  for (int64_t source = 0; source < plan.sources; ++source)
+    for (const ConvPlan::Tap& tap : plan.phases[phase]) {
+      const int64_t weight = plan.y.transposed ? source * plan.results * taps + tap.index : source * taps + tap.index;
+      steps.push_back({source * split.channel_size() + split.offset(int64_t(phase), tap.index), weight});
+    }
+  return steps;
+}
+
+// Some rows of one group of one image.
+template <class T>
+struct PlaneTask {
+  const ConvPlan& plan;
+  const PlaneSplit<T>& split;
+  const std::vector<std::vector<Step>>& steps;
+  const T* planes;  // of the source
+  const T* weight;  // of the group
+  const T* bias;
+  T* result;  // of the group
+  int64_t row, row_end;
+
+  int64_t rows_of_phase(int64_t phase) const { return std::max<int64_t>(0, std::min(row_end, plan_count(plan.y, phase)) - row); }
+  int64_t plane() const { return plan.y.result * plan.x.result; }
+
+  // Sums of all results of a group, a few vectors of pixels at a time, to where place(output, row, column) says.
+  template <class Place>
+  void sum_phase(int64_t phase_y, int64_t phase_x, Place place) const {
+    constexpr int64_t lanes = kVector<T>;
+    const auto& list = steps[size_t(phase_y * plan.x.phases() + phase_x)];
+    const int64_t columns = plan_count(plan.x, phase_x), across = divided_up(columns, lanes), count = rows_of_phase(phase_y) * across;
+    const int64_t weight_row = plan.y.transposed ? plan.taps() : plan.sources * plan.taps();
+    for (int64_t slot = 0; slot < count; slot += kTileVectors) {
+      const int64_t slots = std::min<int64_t>(kTileVectors, count - slot);
+      Slots<T> at;
+      for (int64_t s = 0; s < slots; ++s) {
+        const int64_t r = (slot + s) / across, column = (slot + s) % across * lanes;
+        at.source[s] = r * split.width + column;
+        at.row[s] = r, at.column[s] = column, at.lanes[s] = std::min(lanes, columns - column);
+      }
+      for (int64_t output = 0; output < plan.results; output += kTileRows) {
+        const int64_t rows = std::min<int64_t>(kTileRows, plan.results - output);
+        for (int64_t s = 0; s < slots; ++s) at.result[s] = place(output, at.row[s], at.column[s]);
+        sum_steps_for<T>(rows, slots)(list.data(), int64_t(list.size()), planes, at, weight + output * weight_row, weight_row,
+            bias ? bias + output : nullptr, place(1, 0, 0) - place(0, 0, 0));
+      }
+    }
+  }
+
+  // Rows of results are contiguous.
+  void run_whole() const {
+    for (int64_t phase = 0; phase < plan.y.phases(); ++phase) {
+      T* to = result + first_of_phase(plan.y, phase, row) * plan.x.result;
+      sum_phase(phase, 0, [&](int64_t output, int64_t r, int64_t column) {
+        return to + output * plane() + r * plan.y.phases() * plan.x.result + column;
+      });
+    }
+  }
+
+  // Columns of results belong to different phases: each phase is summed apart, then they are put together.
+  void run_interleaved(T* apart) const {
+    const int64_t phases = plan.x.phases(), width = divided_up(plan.x.result, phases) + kVector<T>, height = row_end - row;
+    for (int64_t phase_y = 0; phase_y < plan.y.phases(); ++phase_y) {
+      const int64_t rows = rows_of_phase(phase_y);
+      for (int64_t phase_x = 0; phase_x < phases; ++phase_x) {
+        const int64_t first = first_of_phase(plan.x, phase_x, 0);
+        sum_phase(phase_y, phase_x, [&](int64_t output, int64_t r, int64_t column) {
+          return apart + ((output * height + r) * phases + first) * width + column;
+        });
+      }
+      for (int64_t output = 0; output < plan.results; ++output)
+        for (int64_t r = 0; r < rows; ++r)
+          interleave_row(apart + (output * height + r) * phases * width, width, phases, plan.x.result,
+              result + output * plane() + first_of_phase(plan.y, phase_y, row + r) * plan.x.result);
+    }
+  }
+
+  int64_t apart_size() const {
+    return plan.x.phases() == 1 ? 0 : plan.results * (row_end - row) * plan.x.phases() * (divided_up(plan.x.result, plan.x.phases()) + kVector<T>);
+  }
+};
+
+template <class T>
+void convolve_of(const ConvPlan& plan, const T* source, const T* weight, const T* bias, T* result) {
+  const PlaneSplit<T> split(plan);
+  std::vector<std::vector<Step>> steps;
+  for (size_t phase = 0; phase < plan.phases.size(); ++phase) steps.push_back(steps_of_phase(plan, split, phase));
+  const int64_t strips = divided_up(split.most_rows(), split.rows), plane = plan.y.result * plan.x.result;
+  const int64_t work = divided_up(plane, strips) * plan.results * (plan.sources * plan.taps() + 8) / int64_t(plan.phases.size());
+  parallel_for(plan.images * plan.groups * strips, std::max<int64_t>(1, kTaskWork / work), [&](int64_t begin, int64_t end) {
+    const int64_t size = plan.sources * split.channel_size() + kTileVectors * kVector<T>;
+    ScratchBuffer<T> planes(size);
+    std::fill_n(planes.data(), size, T(0));
+    PlaneTask<T> task{plan, split, steps, planes.data(), nullptr, nullptr, nullptr, 0, split.rows};
+    ScratchBuffer<T> apart(task.apart_size());
+    for (int64_t at = begin; at < end; ++at) {
+      const int64_t strip = at % strips, group = at / strips % plan.groups, image = at / strips / plan.groups;
+      task.row = strip * split.rows, task.row_end = std::min(split.most_rows(), task.row + split.rows);
+      const T* from = source + (image * plan.groups + group) * plan.sources * plan.y.source * plan.x.source;
+      for (int64_t c = 0; c < plan.sources; ++c)
+        split.copy(from + c * plan.y.source * plan.x.source, task.row, task.row_end, planes.data() + c * split.channel_size());
+      task.weight = weight + group * plan.results * plan.sources * plan.taps();
+      task.bias = bias ? bias + group * plan.results : nullptr;
+      task.result = result + (image * plan.groups + group) * plan.results * plane;
+      if (plan.x.phases() == 1) task.run_whole();
+      else task.run_interleaved(apart.data());
+    }
+  });
+}
+
+// One set of functions per element type, so that each is exported once.
+void convolve_float(const ConvPlan& plan, const float* x, const float* w, const float* b, float* y) { convolve_of(plan, x, w, b, y); }
+void convolve_double(const ConvPlan& plan, const double* x, const double* w, const double* b, double* y) { convolve_of(plan, x, w, b, y); }
+
+}  // namespace
+}  // namespace pyburn::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pyburn::cpu {
+
+HWY_EXPORT(convolve_float);
+HWY_EXPORT(convolve_double);
+
+bool suits_planes(const ConvPlan& p) {
+  if (p.taps() == 1) return false;
+  if (p.groups > 1) return p.sources <= 8 && p.results <= 16;
+  const bool wide = p.x.result >= 16;
+  return wide && (p.sources <= 4 || p.y.kernel == 1);
+}
+
+template <>
+void convolve_planes(const ConvPlan& plan, const float* x, const float* w, const float* b, float* y) {
+  HWY_DYNAMIC_DISPATCH(convolve_float)(plan, x, w, b, y);
+}
+template <>
+void convolve_planes(const ConvPlan& plan, const double* x, const double* w, const double* b, double* y) {
+  HWY_DYNAMIC_DISPATCH(convolve_double)(plan, x, w, b, y);
+}
+
+}  // namespace pyburn::cpu
+#endif
