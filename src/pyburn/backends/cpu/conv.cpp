@@ -72,6 +72,7 @@ void forward_product(const ConvGeometry& g, const T* x, const T* w, const T* bia
   });
 }
 
+// `w` is transposed: one row per channel.
 template <class T>
 void input_product(const ConvGeometry& g, const T* dy, const T* w, T* dx) {
   const int64_t pixels = g.pixels();
@@ -79,13 +80,51 @@ void input_product(const ConvGeometry& g, const T* dy, const T* w, T* dx) {
     ScratchBuffer<T> thinned(g.pointwise() ? 0 : g.channels * pixels);
     for (int64_t plane = begin; plane < end; ++plane) {
       T* image = dx + plane * g.channels * g.plane();
-      gemm(g.channels, pixels, g.outputs, {w + plane % g.groups * g.outputs * g.channels, 1, g.channels},
+      gemm(g.channels, pixels, g.outputs, {w + plane % g.groups * g.outputs * g.channels, g.outputs, 1},
           {dy + plane * g.outputs * pixels, pixels, 1}, {g.pointwise() ? image : thinned.data(), pixels, 1});
       if (g.pointwise()) continue;
       std::fill_n(image, g.channels * g.plane(), T(0));
       col2im(g, thinned.data(), g.channels, image);
     }
   });
+}
+
+// The weights of each group with channels as rows.
+template <class T>
+Ref<Derived> transposed_weights(const ConvGeometry& g, const TensorHandle& w) {
+  return derived_from<T>(w, Dims{int64_t(sizeof(T)), g.groups}, w.numel(), [&](T* to) {
+    const int64_t size = g.outputs * g.channels;
+    for (int64_t group = 0; group < g.groups; ++group)
+      transpose_matrix(g.outputs, g.channels, w.data<T>() + group * size, g.channels, to + group * size, g.outputs);
+  });
+}
+
+// Images so small that a product per image would leave vectors half empty: all of them side by side.
+constexpr int64_t kSmallImage = 128;  // pixels
+inline bool joins_images(const ConvGeometry& g) { return g.pointwise() && g.batch > 1 && g.pixels() <= kSmallImage; }
+
+// One product for all images: to (rows, images * pixels) = weights (rows, depth) x from, in both of which images come first.
+template <class T>
+void joint_product(const ConvGeometry& g, int64_t rows, int64_t depth, const T* weights, const T* from, const T* bias, T* to) {
+  const int64_t pixels = g.pixels(), all = g.batch * pixels;
+  ScratchBuffer<T> source(depth * all), result(rows * all);
+  for (int64_t group = 0; group < g.groups; ++group) {
+    parallel_for(depth, std::max<int64_t>(1, (1 << 14) / all), [&](int64_t begin, int64_t end) {
+      for (int64_t d = begin; d < end; ++d)
+        for (int64_t image = 0; image < g.batch; ++image)
+          std::copy_n(from + ((image * g.groups + group) * depth + d) * pixels, pixels, source.data() + d * all + image * pixels);
+    });
+    gemm(rows, all, depth, {weights + group * rows * depth, depth, 1}, {source.data(), all, 1}, {result.data(), all, 1});
+    parallel_for(rows, std::max<int64_t>(1, (1 << 14) / all), [&](int64_t begin, int64_t end) {
+      for (int64_t image = 0; image < g.batch; ++image)
+        for (int64_t r = begin; r < end; ++r) {
+          const T* line = result.data() + r * all + image * pixels;
+          const T start = bias ? bias[group * rows + r] : T(0);
+          T* target = to + ((image * g.groups + group) * rows + r) * pixels;
+          for (int64_t i = 0; i < pixels; ++i) target[i] = line[i] + start;
+        }
+    });
+  }
 }
 
 // --- tensors ---
@@ -133,6 +172,7 @@ void convolve_images(const Conv& a, const TensorHandle& x_, const TensorHandle& 
     const TensorHandle x = plain_input<T>(x_), y = plain_output<T>(y_);
     if (g.depthwise()) convolve_depthwise<T>(plan, x.data<T>(), w.data<T>(), b, y.data<T>());
     else if (planes) convolve_planes<T>(plan, x.data<T>(), w.data<T>(), b, y.data<T>());
+    else if (joins_images(g)) joint_product(g, g.outputs, g.channels, w.data<T>(), x.data<T>(), b, y.data<T>());
     else forward_product(g, x.data<T>(), w.data<T>(), b, y.data<T>());
     return deliver(y, y_);
   }
@@ -152,7 +192,12 @@ void convolve_images_input(const ConvGrad& a, const TensorHandle& dy_, const Ten
     const TensorHandle dy = plain_input<T>(dy_), dx = plain_output<T>(dx_);
     if (g.depthwise()) convolve_depthwise<T>(plan, dy.data<T>(), w.data<T>(), nullptr, dx.data<T>());
     else if (planes) convolve_planes<T>(plan, dy.data<T>(), w.data<T>(), nullptr, dx.data<T>());
-    else input_product(g, dy.data<T>(), w.data<T>(), dx.data<T>());
+    else {
+      const auto transposed = transposed_weights<T>(g, w);
+      const T* rows = transposed->template data<T>();
+      if (joins_images(g)) joint_product<T>(g, g.channels, g.outputs, rows, dy.data<T>(), nullptr, dx.data<T>());
+      else input_product(g, dy.data<T>(), rows, dx.data<T>());
+    }
     return deliver(dx, dx_);
   }
   const TensorHandle dy = ordered_input<T>(dy_), dx = ordered_output<T>(dx_);

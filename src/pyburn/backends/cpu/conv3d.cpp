@@ -46,6 +46,17 @@ TensorHandle output_planes(const TensorHandle& y, int64_t image, int64_t first, 
       y.layout().offset + image * s[0] + first * s[2]};
   return alias(y, planes);
 }
+// A kernel of one tap that meets every element: depth and height are one axis of an image.
+bool is_pointwise(const auto& a, const Shape& w) {
+  const auto all = [](const Dims& v, int64_t n) { return std::all_of(v.begin(), v.end(), [n](int64_t i) { return i == n; }); };
+  return w[2] * w[3] * w[4] == 1 && all(a.stride, 1) && all(a.padding, 0);
+}
+TensorHandle as_images(const TensorHandle& x) {
+  const Shape& s = x.shape();
+  Layout layout = contiguous_layout(Dims{s[0], s[1], s[2] * s[3], s[4]});
+  layout.offset = x.layout().offset;
+  return alias(x, std::move(layout));
+}
 // The weights (outputs, channels, depth, height, width), with depth as part of the channels.
 TensorHandle flat_weight(const TensorHandle& w) {
   const Shape& s = w.shape();
@@ -106,16 +117,22 @@ void conv3d(const Conv& a, Inputs in, Outputs out) {
   const Geometry g(a, x.shape(), w.shape(), y.shape());
   const Conv images{flat(a.stride), flat(a.padding), flat(a.dilation), a.groups};
   const TensorHandle none;
-  g.for_parts([&](int64_t image, int64_t first, int64_t last) {
-    convolve_images<T>(images, stacked_planes<T>(g, x, image, first, last), flat_weight(w), in.size() > 2 ? *in[2] : none,
-        output_planes(y, image, first, last));
-  });
+  if (is_pointwise(a, w.shape())) convolve_images<T>(images, as_images(x), flat_weight(w), in.size() > 2 ? *in[2] : none, as_images(y));
+  else
+    g.for_parts([&](int64_t image, int64_t first, int64_t last) {
+      convolve_images<T>(images, stacked_planes<T>(g, x, image, first, last), flat_weight(w), in.size() > 2 ? *in[2] : none,
+          output_planes(y, image, first, last));
+    });
   if (!y.is_same(out[0])) convert_into(y, out[0]);
 }
 
 template <class T>
 void conv3d_input(const ConvGrad& a, const TensorHandle& dy_, const TensorHandle& w_, TensorHandle& dx_) {
   const TensorHandle dy = plain_of<T>(dy_), w = plain_of<T>(w_);
+  if (is_pointwise(a, w.shape()) && is_plain<T>(dx_)) {
+    const ConvGrad images{as_images(dx_).shape(), flat(a.stride), flat(a.padding), flat(a.dilation), a.groups};
+    return convolve_images_input<T>(images, as_images(dy), flat_weight(w), as_images(dx_));
+  }
   const PlainOutput<T> dx(dx_);
   std::fill_n(dx.data(), dx.numel(), T(0));
   if (dx.numel() == 0 || dy.numel() == 0) return;
@@ -137,6 +154,11 @@ void conv3d_weight(const ConvGrad& a, const TensorHandle& x_, const TensorHandle
   const Geometry g(a, x.shape(), dw.shape(), dy.shape());
   const TensorHandle part = scratch(dw_, dtype_of<T>), flat_part = flat_weight(part);
   const ConvGrad images{flat_part.shape(), flat(a.stride), flat(a.padding), flat(a.dilation), a.groups};
+  if (is_pointwise(a, dw.shape())) {
+    convolve_images_weight<T>(images, as_images(x), as_images(dy), flat_part);
+    std::copy_n(part.data<T>(), dw.numel(), dw.data());
+    return;
+  }
   g.for_parts([&](int64_t image, int64_t first, int64_t last) {
     convolve_images_weight<T>(images, stacked_planes<T>(g, x, image, first, last), output_planes(dy, image, first, last), flat_part);
     for (int64_t i = 0; i < dw.numel(); ++i) dw.data()[i] += part.data<T>()[i];

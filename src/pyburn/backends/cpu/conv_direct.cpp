@@ -191,15 +191,18 @@ void convolve_of(const ConvPlan& plan, Images<const T> source, const T* packed, 
 template <class T>
 void convolve_weight_of(const ConvGeometry& g, Images<const T> x, Images<const T> dy, T* dw) {
   const int64_t taps = g.taps(), out = g.x.out;
-  // Channels are shared out in whole panels; where they are few, so are the images, and the parts are added up in the end.
+  // Channels are shared out in whole panels; where they are few, so are the strips of the images, and the parts are added up in the end.
   const int64_t step = g.channels >= 2 * kPanel<T> ? rounded_up(divided_up(g.channels, kTasks), kPanel<T>) : g.channels;
-  const int64_t blocks = divided_up(g.channels, step), parts = std::clamp<int64_t>(kTasks / (g.groups * blocks), 1, g.batch);
+  const int64_t blocks = divided_up(g.channels, step);
   const ConvAxis::Range columns{-g.x.padding, g.x.position(out - 1, g.x.kernel - 1) + 1};
   const int64_t width = columns.last - columns.first;
   const bool joined = g.x.dilation == 1;  // the taps of a kernel row are neighbours
   int64_t rows = 1;                       // of dy at a time
   while (rows < g.y.out && ((rows * g.y.stride + (g.y.kernel - 1) * g.y.dilation + 1) * width * step * int64_t(sizeof(T))) <= kStripBytes)
     ++rows;
+  const int64_t wanted = std::max<int64_t>(1, kTasks / (g.groups * blocks));
+  if (wanted > g.batch) rows = std::min(rows, divided_up(g.y.out, divided_up(wanted, g.batch)));
+  const int64_t strips = divided_up(g.y.out, rows), parts = std::min(wanted, g.batch * strips);
   const int64_t size = g.outputs * taps * step;  // of one block of one group
   ScratchBuffer<T> sums(parts * g.groups * blocks * size);
   parallel_for(parts * g.groups * blocks, 1, [&](int64_t begin, int64_t end) {
@@ -210,38 +213,38 @@ void convolve_weight_of(const ConvGeometry& g, Images<const T> x, Images<const T
       const int64_t channel = task % blocks * step, channels = std::min(step, g.channels - channel);
       T* sum = sums.data() + task * size;  // [output][kernel row][kernel column][channel]
       bool first = true;
-      for (int64_t image = g.batch * part / parts; image < g.batch * (part + 1) / parts; ++image)
-        for (int64_t row = 0; row < g.y.out; row += rows, first = false) {
-          const int64_t row_end = std::min(g.y.out, row + rows);
-          Images<const T> from = x;
-          from.data += image * x.image + (group * g.channels + channel) * x.channel;
-          copy_strip(
-              from, channels, {g.y.position(row, 0), g.y.position(row_end - 1, g.y.kernel - 1) + 1}, columns, g.y.in, g.x.in, copy.data());
-          const T* gradient = dy.data + image * dy.image + group * g.outputs * dy.channel;
-          for (int64_t i = 0; i < g.y.kernel; ++i)
-            for (int64_t j = 0; j < g.x.kernel; j += joined ? g.x.kernel : 1) {
-              const int64_t total = joined ? g.x.kernel * channels : channels;
-              for (int64_t k = 0; k < total; k += kPanel<T>) {
-                stretches.clear();
-                for (int64_t y = row; y < row_end; ++y)
-                  stretches.push_back(
-                      {y * dy.row, copy.data() + (((y - row) * g.y.stride + i * g.y.dilation) * width + j * g.x.dilation) * channels + k,
-                          out, g.x.stride * channels});
-                const int64_t panel = std::min(kPanel<T>, total - k);
-                for (int64_t o = 0; o < g.outputs; o += kTileRows) {
-                  const int64_t tile_rows = std::min<int64_t>(kTileRows, g.outputs - o);
-                  const T* a[kTileRows];
-                  T* c[kTileRows];
-                  for (int64_t r = 0; r < tile_rows; ++r) {
-                    a[r] = gradient + (o + r) * dy.channel;
-                    c[r] = sum + ((o + r) * taps + i * g.x.kernel + j) * channels + k;
-                  }
-                  stretch_tile_for<T>(tile_rows, panel)(stretches.data(), int64_t(stretches.size()), a, c, panel,
-                      first ? Start::zero : Start::result, static_cast<const T*>(nullptr));
+      const int64_t item_end = g.batch * strips * (part + 1) / parts;
+      for (int64_t item = g.batch * strips * part / parts; item < item_end; ++item, first = false) {
+        const int64_t image = item / strips, row = item % strips * rows, row_end = std::min(g.y.out, row + rows);
+        Images<const T> from = x;
+        from.data += image * x.image + (group * g.channels + channel) * x.channel;
+        copy_strip(
+            from, channels, {g.y.position(row, 0), g.y.position(row_end - 1, g.y.kernel - 1) + 1}, columns, g.y.in, g.x.in, copy.data());
+        const T* gradient = dy.data + image * dy.image + group * g.outputs * dy.channel;
+        for (int64_t i = 0; i < g.y.kernel; ++i)
+          for (int64_t j = 0; j < g.x.kernel; j += joined ? g.x.kernel : 1) {
+            const int64_t total = joined ? g.x.kernel * channels : channels;
+            for (int64_t k = 0; k < total; k += kPanel<T>) {
+              stretches.clear();
+              for (int64_t y = row; y < row_end; ++y)
+                stretches.push_back(
+                    {y * dy.row, copy.data() + (((y - row) * g.y.stride + i * g.y.dilation) * width + j * g.x.dilation) * channels + k, out,
+                        g.x.stride * channels});
+              const int64_t panel = std::min(kPanel<T>, total - k);
+              for (int64_t o = 0; o < g.outputs; o += kTileRows) {
+                const int64_t tile_rows = std::min<int64_t>(kTileRows, g.outputs - o);
+                const T* a[kTileRows];
+                T* c[kTileRows];
+                for (int64_t r = 0; r < tile_rows; ++r) {
+                  a[r] = gradient + (o + r) * dy.channel;
+                  c[r] = sum + ((o + r) * taps + i * g.x.kernel + j) * channels + k;
                 }
+                stretch_tile_for<T>(tile_rows, panel)(stretches.data(), int64_t(stretches.size()), a, c, panel,
+                    first ? Start::zero : Start::result, static_cast<const T*>(nullptr));
               }
             }
-        }
+          }
+      }
     }
   });
   parallel_for(g.groups * g.outputs, std::max<int64_t>(1, (1 << 15) / (taps * g.channels)), [&](int64_t begin, int64_t end) {

@@ -237,7 +237,9 @@ SumSteps<T> sum_steps_for(int64_t rows, int64_t slots) {
     return std::array<SumSteps<T>, kTileRows>{
         sum_steps<1, s, T>, sum_steps<2, s, T>, sum_steps<3, s, T>, sum_steps<4, s, T>, sum_steps<5, s, T>, sum_steps<6, s, T>};
   };
-  static constexpr auto table = []<int... s>(std::integer_sequence<int, s...>) { return std::array{row(std::integral_constant<int, s + 1>())...}; }
+  static constexpr auto table = []<int... s>(std::integer_sequence<int, s...>) {
+    return std::array{row(std::integral_constant<int, s + 1>())...};
+  }
   (std::make_integer_sequence<int, kTileVectors>());
   return table[size_t(slots - 1)][size_t(rows - 1)];
 }

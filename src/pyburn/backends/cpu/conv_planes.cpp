@@ -74,9 +74,8 @@ struct PlaneTask {
   void run_whole() const {
     for (int64_t phase = 0; phase < plan.y.phases(); ++phase) {
       T* to = result + first_of_phase(plan.y, phase, row) * plan.x.result;
-      sum_phase(phase, 0, [&](int64_t output, int64_t r, int64_t column) {
-        return to + output * plane() + r * plan.y.phases() * plan.x.result + column;
-      });
+      sum_phase(phase, 0,
+          [&](int64_t output, int64_t r, int64_t column) { return to + output * plane() + r * plan.y.phases() * plan.x.result + column; });
     }
   }
 
@@ -87,9 +86,8 @@ struct PlaneTask {
       const int64_t rows = rows_of_phase(phase_y);
       for (int64_t phase_x = 0; phase_x < phases; ++phase_x) {
         const int64_t first = first_of_phase(plan.x, phase_x, 0);
-        sum_phase(phase_y, phase_x, [&](int64_t output, int64_t r, int64_t column) {
-          return apart + ((output * height + r) * phases + first) * width + column;
-        });
+        sum_phase(phase_y, phase_x,
+            [&](int64_t output, int64_t r, int64_t column) { return apart + ((output * height + r) * phases + first) * width + column; });
       }
       for (int64_t output = 0; output < plan.results; ++output)
         for (int64_t r = 0; r < rows; ++r)
@@ -99,7 +97,9 @@ struct PlaneTask {
   }
 
   int64_t apart_size() const {
-    return plan.x.phases() == 1 ? 0 : plan.results * (row_end - row) * plan.x.phases() * (divided_up(plan.x.result, plan.x.phases()) + kVector<T>);
+    return plan.x.phases() == 1
+               ? 0
+               : plan.results * (row_end - row) * plan.x.phases() * (divided_up(plan.x.result, plan.x.phases()) + kVector<T>);
   }
 };
 

@@ -16,8 +16,8 @@ HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
 
-constexpr int64_t kTaskWork = 1 << 18;           // multiply-adds that are worth a task
-constexpr int64_t kTogetherBytes = 12 * 1024;    // of planes that are copied before the first is used: what was just written is slow to read
+constexpr int64_t kTaskWork = 1 << 18;         // multiply-adds that are worth a task
+constexpr int64_t kTogetherBytes = 12 * 1024;  // of planes that are copied before the first is used: what was just written is slow to read
 
 template <class T>
 int64_t planes_together(const PlaneSplit<T>& split) {
@@ -33,7 +33,8 @@ class DepthwisePlan {
     int64_t next = 0;
     for (size_t phase = 0; phase < plan.phases.size(); ++phase) {
       const int64_t y = int64_t(phase) / plan.x.phases(), x = int64_t(phase) % plan.x.phases(), taps = int64_t(plan.phases[phase].size());
-      phases_.push_back({first_of_phase(plan.y, y, 0), plan_count(plan.y, y), first_of_phase(plan.x, x, 0), plan_count(plan.x, x), next, taps});
+      phases_.push_back(
+          {first_of_phase(plan.y, y, 0), plan_count(plan.y, y), first_of_phase(plan.x, x, 0), plan_count(plan.x, x), next, taps});
       next += taps;
       for (const ConvPlan::Tap& tap : plan.phases[phase]) offsets_.push_back(split.offset(int64_t(phase), tap.index));
       for (const ConvPlan::Tap& tap : plan.phases[phase]) order_.push_back(tap.index);

@@ -95,8 +95,7 @@ void weight_rows(int64_t rows, int64_t columns, const T* planes, int64_t width, 
     for (int64_t y = 0; y < rows; ++y) {
       const auto gradient = load_first(d, dy + y * columns + c, count);
       const T* window = planes + y * width + c;
-      for (int t = 0; t < taps; ++t)
-        sum[t] = hn::MulAdd(gradient, hn::IfThenElseZero(inside, hn::LoadU(d, window + offsets[t])), sum[t]);
+      for (int t = 0; t < taps; ++t) sum[t] = hn::MulAdd(gradient, hn::IfThenElseZero(inside, hn::LoadU(d, window + offsets[t])), sum[t]);
     }
   }
   for (int t = 0; t < taps; ++t) hn::StoreU(sum[t], d, sums + t * lanes);

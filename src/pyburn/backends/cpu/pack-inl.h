@@ -9,6 +9,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "pyburn/backends/cpu/gemm.h"
 
@@ -48,9 +49,9 @@ inline void transpose_square(const double* from, int64_t from_row, double* to, i
 }
 #endif
 
-// to[c][r] = from[r][c]; the rows of both are contiguous.
+// By such squares, and one by one where none fits.
 template <class T>
-void transpose(int64_t rows, int64_t columns, const T* from, int64_t from_row, T* to, int64_t to_row) {
+void transpose_rest(int64_t rows, int64_t columns, const T* from, int64_t from_row, T* to, int64_t to_row) {
   constexpr int64_t line = 64 / int64_t(sizeof(T));  // a cache line of each source row is used up before the next is touched
   for (int64_t c0 = 0; c0 < columns; c0 += line) {
     const int64_t c_end = std::min(columns, c0 + line), c_whole = c0 + (c_end - c0) / kSquare * kSquare;
@@ -60,6 +61,56 @@ void transpose(int64_t rows, int64_t columns, const T* from, int64_t from_row, T
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t c = r < r_whole ? c_whole : c0; c < c_end; ++c) to[c * to_row + r] = from[r * from_row + c];
   }
+}
+
+#if HWY_TARGET <= HWY_AVX2
+// The same for 8 x 8 floats, with half as many loads and stores.
+inline void transpose_eight(const float* from, int64_t from_row, float* to, int64_t to_row) {
+  const hn::FixedTag<float, 8> d;
+  const hn::FixedTag<double, 4> pairs;
+  using Vec = hn::Vec<decltype(d)>;
+  using Pairs = hn::Vec<decltype(pairs)>;
+  Vec row[8], out[8];
+  Pairs low[4], high[4];  // rows 2 i and 2 i + 1 interleaved
+  HWY_UNROLL(8)
+  for (int i = 0; i < 8; ++i) row[i] = hn::LoadU(d, from + i * from_row);
+  HWY_UNROLL(4)
+  for (int i = 0; i < 4; ++i) {
+    low[i] = hn::BitCast(pairs, hn::InterleaveLower(d, row[2 * i], row[2 * i + 1]));
+    high[i] = hn::BitCast(pairs, hn::InterleaveUpper(d, row[2 * i], row[2 * i + 1]));
+  }
+  HWY_UNROLL(2)
+  for (int i = 0; i < 2; ++i) {  // columns 0 to 3 (and 4 to 7 in the upper half) of four rows
+    out[4 * i] = hn::BitCast(d, hn::InterleaveLower(pairs, low[2 * i], low[2 * i + 1]));
+    out[4 * i + 1] = hn::BitCast(d, hn::InterleaveUpper(pairs, low[2 * i], low[2 * i + 1]));
+    out[4 * i + 2] = hn::BitCast(d, hn::InterleaveLower(pairs, high[2 * i], high[2 * i + 1]));
+    out[4 * i + 3] = hn::BitCast(d, hn::InterleaveUpper(pairs, high[2 * i], high[2 * i + 1]));
+  }
+  HWY_UNROLL(4)
+  for (int i = 0; i < 4; ++i) {
+    hn::StoreU(hn::ConcatLowerLower(d, out[4 + i], out[i]), d, to + i * to_row);
+    hn::StoreU(hn::ConcatUpperUpper(d, out[4 + i], out[i]), d, to + (4 + i) * to_row);
+  }
+}
+#endif
+
+// to[c][r] = from[r][c]; the rows of both are contiguous.
+template <class T>
+void transpose(int64_t rows, int64_t columns, const T* from, int64_t from_row, T* to, int64_t to_row) {
+#if HWY_TARGET <= HWY_AVX2
+  if constexpr (std::is_same_v<T, float>) {
+    if (rows >= 8 && columns >= 8) {  // what is left over is transposed below
+      const int64_t r_whole = rows / 8 * 8, c_whole = columns / 8 * 8;
+      for (int64_t c = 0; c < c_whole; c += 16)  // a cache line of each source row is used up before the next is touched
+        for (int64_t r = 0; r < r_whole; r += 8)
+          for (int64_t half = c; half < std::min(c + 16, c_whole); half += 8)
+            transpose_eight(from + r * from_row + half, from_row, to + half * to_row + r, to_row);
+      transpose_rest(rows, columns - c_whole, from + c_whole, from_row, to + c_whole * to_row, to_row);
+      return transpose_rest(rows - r_whole, c_whole, from + r_whole * from_row, from_row, to + r_whole, to_row);
+    }
+  }
+#endif
+  transpose_rest(rows, columns, from, from_row, to, to_row);
 }
 
 // to (contiguous rows) = from, whatever its strides.

@@ -20,7 +20,8 @@ using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 constexpr int64_t kLanes = kVector<float>, kWidth = kPanel<float>;
 constexpr int64_t kTile = 4, kWindow = 6, kPoints = kWindow * kWindow;  // a tile of results sees a window of the source
-constexpr int64_t kBlock = 48;                                          // tiles at a time: weights are read once for all of them
+constexpr int64_t kBlock = 48;                                          // most tiles at a time: weights are read once for all of them
+constexpr int64_t kTasks = 8;                                           // where there are fewer blocks, panels are shared out as well
 
 // --- the three transforms, each applied along both axes ---
 
@@ -105,13 +106,31 @@ struct Tiles {
   int64_t padded_size() const { return padded_height * padded_width * plan.sources; }
 };
 
-// transformed[point][tile][channel] of tiles [first, last); rows are `row_size` long.
-void transform_sources(const Tiles& t, const float* padded, int64_t first, int64_t last, int64_t row_size, float* transformed) {
+// Tiles [first, last) of a block that is computed at a time.
+struct Block {
+  int64_t first, last;
+  int64_t tiles() const { return last - first; }
+};
+
+// How the tiles are cut into blocks: of equal size, more of them where there would be little to share out. Never by the number of threads.
+struct Blocks {
+  int64_t tiles, size, count;
+  Blocks(int64_t tiles, int64_t panels) : tiles(tiles) {
+    const int64_t least = divided_up(tiles, kBlock), wanted = divided_up(kTasks, panels);
+    size = divided_up(divided_up(tiles, std::max(least, std::min(wanted, tiles / (kBlock / 2)))), kTileRows) * kTileRows;
+    count = divided_up(tiles, size);
+  }
+  Block operator[](int64_t i) const { return {i * size, std::min(tiles, (i + 1) * size)}; }
+};
+
+// transformed[point][tile of the block][channel] of tiles [first, last); rows are `row_size` long.
+void transform_sources(
+    const Tiles& t, const float* padded, Block block, int64_t first, int64_t last, int64_t row_size, float* transformed) {
   const D tag;
-  const int64_t channels = t.plan.sources, plane = (last - first) * row_size;
+  const int64_t channels = t.plan.sources, plane = block.tiles() * row_size;
   for (int64_t tile = first; tile < last; ++tile) {
     const float* window = padded + t.image(tile) * t.padded_size() + (t.row(tile) * t.padded_width + t.column(tile)) * channels;
-    float* to = transformed + (tile - first) * row_size;
+    float* to = transformed + (tile - block.first) * row_size;
     for (int64_t c = 0; c < channels; c += kLanes) {  // the last vector may read the next pixel: what it makes is not used
       V d[kPoints], rows[kPoints], v[kPoints];
       for (int64_t y = 0; y < kWindow; ++y)
@@ -124,13 +143,12 @@ void transform_sources(const Tiles& t, const float* padded, int64_t first, int64
 }
 
 // The results of a panel of channels from products[point][tile][kWidth].
-void write_results(
-    const Tiles& t, const float* products, int64_t first, int64_t last, int64_t columns, const float* bias, Images<float> result) {
+void write_results(const Tiles& t, const float* products, Block tiles, int64_t columns, const float* bias, Images<float> result) {
   const D tag;
-  const int64_t plane = (last - first) * kWidth, width = divided_up(columns, kLanes) * kLanes;
+  const int64_t plane = tiles.tiles() * kWidth, width = divided_up(columns, kLanes) * kLanes;
   HWY_ALIGN float block[kTile * kTile * kWidth];
-  for (int64_t tile = first; tile < last; ++tile) {
-    const float* from = products + (tile - first) * kWidth;
+  for (int64_t tile = tiles.first; tile < tiles.last; ++tile) {
+    const float* from = products + (tile - tiles.first) * kWidth;
     for (int64_t c = 0; c < width; c += kLanes) {
       V m[kPoints], rows[kTile * kWindow], y[kTile * kTile];
       for (int64_t point = 0; point < kPoints; ++point) m[point] = hn::LoadU(tag, from + point * plane + c);
@@ -154,6 +172,7 @@ void write_results(
 void convolve_of(const ConvPlan& plan, Images<const float> source, const float* packed, const float* bias, Images<float> result) {
   const Tiles t(plan);
   const int64_t panels = divided_up(plan.results, kWidth), row_size = divided_up(plan.sources, kLanes) * kLanes;
+  const Blocks blocks(t.count(), panels);
   const int64_t top = plan.y.reach(0, 1).first, left = plan.x.reach(0, 1).first;  // of the first window
   ScratchBuffer<float> padded(plan.images * t.padded_size() + kLanes);
   for (int64_t group = 0; group < plan.groups; ++group) {
@@ -167,28 +186,45 @@ void convolve_of(const ConvPlan& plan, Images<const float> source, const float* 
                 padded.data() + i * t.padded_width * plan.sources);
           }
         });
-    parallel_for(divided_up(t.count(), kBlock), 1, [&](int64_t begin, int64_t end) {
-      ScratchBuffer<float> transformed(kPoints * kBlock * row_size), products(kPoints * kBlock * kWidth);
-      HWY_ALIGN float start[kWidth] = {};
-      for (int64_t block = begin; block < end; ++block) {
-        const int64_t first = block * kBlock, last = std::min(t.count(), first + kBlock), tiles = last - first;
-        transform_sources(t, padded.data(), first, last, row_size, transformed.data());
-        for (int64_t panel = 0; panel < panels; ++panel) {
-          const int64_t columns = std::min(kWidth, plan.results - panel * kWidth), width = divided_up(columns, kLanes) * kLanes;
-          const float* weights = packed + (group * panels + panel) * kPoints * plan.sources * kWidth;
-          for (int64_t point = 0; point < kPoints; ++point, weights += plan.sources * width)
-            for (int64_t i = 0; i < tiles; i += kTileRows) {
-              const int64_t rows = std::min<int64_t>(kTileRows, tiles - i);
-              multiply_tile_for<float>(rows, width)(plan.sources, transformed.data() + (point * tiles + i) * row_size, row_size, weights,
-                  width, products.data() + (point * tiles + i) * kWidth, kWidth, width, false);
-            }
-          const int64_t channel = group * plan.results + panel * kWidth;
-          if (bias) std::copy_n(bias + channel, columns, start);
-          Images<float> to = result;
-          to.data += channel * result.channel;
-          write_results(t, products.data(), first, last, columns, bias ? start : nullptr, to);
+    // The results of one panel of channels of a block, whose sources are transformed.
+    const auto run_panel = [&](Block block, int64_t panel, const float* transformed, float* products) {
+      const int64_t columns = std::min(kWidth, plan.results - panel * kWidth), width = divided_up(columns, kLanes) * kLanes;
+      const float* weights = packed + (group * panels + panel) * kPoints * plan.sources * kWidth;
+      for (int64_t point = 0; point < kPoints; ++point, weights += plan.sources * width)
+        for (int64_t i = 0; i < block.tiles(); i += kTileRows) {
+          const int64_t rows = std::min<int64_t>(kTileRows, block.tiles() - i), at = point * block.tiles() + i;
+          multiply_tile_for<float>(rows, width)(
+              plan.sources, transformed + at * row_size, row_size, weights, width, products + at * kWidth, kWidth, width, false);
         }
+      const int64_t channel = group * plan.results + panel * kWidth;
+      HWY_ALIGN float start[kWidth] = {};
+      if (bias) std::copy_n(bias + channel, columns, start);
+      Images<float> to = result;
+      to.data += channel * result.channel;
+      write_results(t, products, block, columns, bias ? start : nullptr, to);
+    };
+    const int64_t transformed_size = kPoints * blocks.size * row_size, products_size = kPoints * blocks.size * kWidth;
+    if (blocks.count >= kTasks) {
+      parallel_for(blocks.count, 1, [&](int64_t begin, int64_t end) {
+        ScratchBuffer<float> transformed(transformed_size), products(products_size);
+        for (int64_t i = begin; i < end; ++i) {
+          transform_sources(t, padded.data(), blocks[i], blocks[i].first, blocks[i].last, row_size, transformed.data());
+          for (int64_t panel = 0; panel < panels; ++panel) run_panel(blocks[i], panel, transformed.data(), products.data());
+        }
+      });
+      continue;
+    }
+    ScratchBuffer<float> transformed(blocks.count * transformed_size);
+    parallel_for(t.count(), std::max<int64_t>(1, (1 << 12) / plan.sources), [&](int64_t begin, int64_t end) {
+      for (int64_t tile = begin; tile < end; ++tile) {
+        const int64_t i = tile / blocks.size;
+        transform_sources(t, padded.data(), blocks[i], tile, tile + 1, row_size, transformed.data() + i * transformed_size);
       }
+    });
+    parallel_for(blocks.count * panels, 1, [&](int64_t begin, int64_t end) {
+      ScratchBuffer<float> products(products_size);
+      for (int64_t item = begin; item < end; ++item)
+        run_panel(blocks[item / panels], item % panels, transformed.data() + item / panels * transformed_size, products.data());
     });
   }
 }
