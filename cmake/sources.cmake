@@ -102,6 +102,7 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/conv.cpp
   src/pyburn/backends/cpu/conv_direct.cpp
   src/pyburn/backends/cpu/conv_planes.cpp
+  src/pyburn/backends/cpu/conv_thin.cpp
   src/pyburn/backends/cpu/copy.cpp
   src/pyburn/backends/cpu/bits.cpp
   src/pyburn/backends/cpu/rnn_steps.cpp
@@ -112,6 +113,7 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/conv3d.cpp
   src/pyburn/backends/cpu/cpu_backend.cpp
   src/pyburn/backends/cpu/depthwise.cpp
+  src/pyburn/backends/cpu/depthwise_channels.cpp
   src/pyburn/backends/cpu/fill.cpp
   src/pyburn/backends/cpu/fused.cpp
   src/pyburn/backends/cpu/fused_program.cpp

@@ -74,7 +74,7 @@ class ConvKernels : public CpuTest {
     ASSERT_EQ(bits.size(), expected.size()) << what;
     double scale = 1;
     for (double v : expected) scale = std::max(scale, std::abs(v));
-    const double unit = dtype == DType::float64 ? 1e-13 : dtype == DType::float32 ? 1e-5 : 2e-3;
+    const double unit = dtype == DType::float64 ? 1e-13 : dtype == DType::float32 ? 1e-5 : dtype == DType::float16 ? 2e-3 : 1e-2;
     for (size_t k = 0; k < bits.size(); ++k) ASSERT_NEAR(bits[k], expected[k], unit * scale) << what << " at " << k;
   }
 };
@@ -107,6 +107,66 @@ TEST_F(ConvKernels, Depthwise) {
   check({1, 3, 9, 9, 3, 3, 3, {1, 1}, {4, 4}, {2, 2}, 3});
 }
 
+TEST_F(ConvKernels, DepthwiseAtTheEndsOfVectors) {
+  for (int64_t width : {7, 15, 16, 17, 33})
+    for (int64_t kernel : {2, 3, 5, 7})
+      for (int64_t stride : {1, 2, 3}) {
+        const Dims middle{kernel / 2, kernel / 2};
+        check({2, 3, 9, width, 3, kernel, kernel, {stride, stride}, middle, {1, 1}, 3});
+      }
+  check({2, 3, 10, 18, 3, 3, 3, {1, 2}, {1, 1}, {1, 1}, 3});
+  check({2, 3, 10, 18, 3, 3, 3, {2, 1}, {1, 0}, {1, 2}, 3});
+  check({1, 2, 3, 4, 2, 3, 3, {2, 2}, {6, 7}, {1, 1}, 2});
+  check({1, 2, 250, 150, 2, 3, 3, {1, 1}, {1, 1}, {1, 1}, 2});  // several strips
+  check({1, 2, 250, 150, 2, 5, 3, {2, 2}, {2, 1}, {1, 1}, 2});
+}
+
+TEST_F(ConvKernels, DepthwiseWithShortRows) {
+  for (int64_t channels : {16, 37})
+    for (int64_t stride : {1, 2, 3})
+      for (int64_t kernel : {3, 5}) {
+        const Dims middle{kernel / 2, kernel / 2};
+        check({2, channels, 7, 7, channels, kernel, kernel, {stride, stride}, middle, {1, 1}, channels});
+        check({2, channels, 14, 14, channels, kernel, kernel, {stride, stride}, middle, {1, 1}, channels});
+      }
+  check({1, 20, 6, 5, 20, 3, 3, {1, 1}, {4, 4}, {2, 2}, 20});
+  check({1, 16, 300, 8, 16, 3, 3, {1, 1}, {1, 1}, {1, 1}, 16});
+}
+
+TEST_F(ConvKernels, FewChannelsInAGroup) {
+  check({2, 12, 9, 17, 12, 3, 3, {1, 1}, {1, 1}, {1, 1}, 3});
+  check({2, 12, 9, 33, 30, 3, 3, {2, 2}, {1, 1}, {1, 1}, 6});
+  check({1, 12, 8, 20, 12, 3, 2, {3, 3}, {2, 1}, {2, 2}, 4});
+  check({2, 3, 40, 37, 20, 7, 7, {2, 2}, {3, 3}});
+  check({1, 3, 120, 70, 7, 3, 3, {1, 1}, {1, 1}});
+  check({2, 4, 5, 18, 13, 3, 3, {2, 1}, {0, 2}, {1, 3}});
+}
+
+TEST_F(ConvKernels, OneRow) {
+  check({2, 16, 1, 100, 20, 1, 3, {1, 1}, {0, 1}});
+  check({2, 20, 1, 65, 33, 1, 7, {1, 2}, {0, 3}});
+  check({1, 6, 1, 40, 8, 1, 3, {1, 1}, {0, 4}, {1, 4}, 2});
+}
+
+TEST_F(ConvKernels, PointwiseInSteps) {
+  check({2, 20, 15, 33, 40, 1, 1, {2, 2}});
+  check({2, 5, 16, 64, 7, 1, 1, {2, 2}});
+  check({3, 6, 10, 11, 9, 1, 1, {3, 2}, {0, 0}, {1, 1}, 3});
+  check({2, 6, 10, 11, 9, 1, 1, {2, 2}, {1, 1}});
+}
+
+TEST_F(ConvKernels, PointwiseOfSmallImages) {
+  check({8, 33, 7, 7, 70, 1, 1});
+  check({3, 12, 2, 3, 9, 1, 1, {1, 1}, {0, 0}, {1, 1}, 3});
+}
+
+TEST_F(ConvKernels, WinogradWithFewBlocksAndMany) {
+  check({1, 20, 17, 18, 140, 3, 3, {1, 1}, {1, 1}});
+  check({1, 16, 40, 38, 33, 3, 3, {1, 1}, {1, 1}});
+  check({4, 17, 40, 41, 32, 3, 3, {1, 1}, {0, 2}});
+  check({2, 40, 16, 12, 64, 3, 3, {1, 1}, {1, 1}, {1, 1}, 2});
+}
+
 TEST_F(ConvKernels, LargeEnoughForSeveralTasks) {
   check({1, 40, 30, 30, 70, 3, 3, {1, 1}, {1, 1}});
   check({9, 3, 33, 31, 16, 3, 3, {1, 1}, {1, 1}});
@@ -114,7 +174,12 @@ TEST_F(ConvKernels, LargeEnoughForSeveralTasks) {
 }
 
 TEST_F(ConvKernels, Dtypes) {
-  for (DType dtype : {DType::float64, DType::float16}) {
+  for (DType dtype : {DType::float64, DType::float16, DType::bfloat16}) {
+    check({2, 3, 9, 20, 6, 3, 3, {2, 2}, {1, 1}}, dtype);
+    check({2, 5, 9, 20, 5, 3, 3, {2, 2}, {1, 1}, {1, 1}, 5}, dtype);
+    check({2, 18, 7, 7, 18, 3, 3, {1, 1}, {1, 1}, {1, 1}, 18}, dtype);
+    check({2, 6, 7, 6, 4, 1, 1, {2, 2}}, dtype);
+    check({2, 6, 7, 6, 4, 1, 1}, dtype);
     check({2, 4, 7, 6, 6, 3, 3, {1, 1}, {1, 1}, {1, 1}, 2}, dtype);
     check({2, 4, 7, 6, 4, 3, 3, {1, 1}, {1, 1}, {1, 1}, 4}, dtype);
   }

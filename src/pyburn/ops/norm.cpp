@@ -13,6 +13,7 @@
 #include "pyburn/ops/generated/moments.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/generated/norm.h"
+#include "pyburn/ops/generated/pointwise.h"
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/scan.h"
 #include "pyburn/ops/generated/unary.h"
@@ -358,7 +359,12 @@ TensorHandle fn::batch_norm(const TensorHandle& input, const TensorHandle& runni
   require<ValueError>(
       training || (running_mean.defined() && running_var.defined()), "[batch_norm] running statistics are needed when not training");
   check_per_channel(input, {&running_mean, &running_var, &weight, &bias}, "batch_norm");
-  if (!training) return scaled(input, running_mean, running_var, weight, bias, eps);
+  if (!training) {  // one pass over the input
+    TensorHandle scale = rsqrt(running_var + eps);
+    if (weight.defined()) scale = scale * weight;
+    const TensorHandle shift = bias.defined() ? bias - running_mean * scale : -(running_mean * scale);
+    return addcmul(along_channels(shift, input), input, along_channels(scale, input), Scalar(1));
+  }
   Dims over;
   for (int i = 0; i < input.rank(); ++i)
     if (i != 1) over.push_back(i);

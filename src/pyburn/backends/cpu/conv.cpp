@@ -7,6 +7,7 @@
 
 #include "pyburn/backends/cpu/conv_direct.h"
 #include "pyburn/backends/cpu/conv_planes.h"
+#include "pyburn/backends/cpu/conv_thin.h"
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/depthwise.h"
 #include "pyburn/backends/cpu/derived_cache.h"
@@ -62,7 +63,10 @@ void forward_product(const ConvGeometry& g, const T* x, const T* w, const T* bia
     for (int64_t plane = begin; plane < end; ++plane) {  // image * groups + group
       const int64_t group = plane % g.groups;
       const T* image = x + plane * g.channels * g.plane();
-      if (!g.pointwise()) im2col(g, image, g.channels, 0, g.y.out, thinned.data());
+      if (!g.pointwise()) {
+        if (g.unpadded()) thin_planes<T>(g, image, g.channels, thinned.data());
+        else im2col(g, image, g.channels, 0, g.y.out, thinned.data());
+      }
       T* result = y + plane * g.outputs * pixels;
       if (bias)
         for (int64_t o = 0; o < g.outputs; ++o) std::fill_n(result + o * pixels, pixels, bias[group * g.outputs + o]);
@@ -83,6 +87,10 @@ void input_product(const ConvGeometry& g, const T* dy, const T* w, T* dx) {
       gemm(g.channels, pixels, g.outputs, {w + plane % g.groups * g.outputs * g.channels, g.outputs, 1},
           {dy + plane * g.outputs * pixels, pixels, 1}, {g.pointwise() ? image : thinned.data(), pixels, 1});
       if (g.pointwise()) continue;
+      if (g.unpadded()) {
+        spread_planes<T>(g, thinned.data(), g.channels, image);
+        continue;
+      }
       std::fill_n(image, g.channels * g.plane(), T(0));
       col2im(g, thinned.data(), g.channels, image);
     }

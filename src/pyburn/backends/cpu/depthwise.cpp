@@ -24,6 +24,12 @@ int64_t planes_together(const PlaneSplit<T>& split) {
   return std::clamp<int64_t>(kTogetherBytes / (split.channel_size() * int64_t(sizeof(T))), 1, 16);
 }
 
+// Rows so short that vectors would be half empty, and channels enough to fill them.
+template <class T>
+bool has_short_rows(int64_t channels, int64_t source, int64_t result) {
+  return channels >= kVector<T> && 2 * std::min(source, result) <= kVector<T>;
+}
+
 // --- forward, and the gradient of the input ---
 
 template <class T>
@@ -96,6 +102,8 @@ class DepthwisePlan {
 
 template <class T>
 void convolve_of(const ConvPlan& plan, const T* source, const T* weight, const T* bias, T* result) {
+  if (has_short_rows<T>(plan.groups, plan.x.source, plan.x.result))
+    return convolve_depthwise_channels<T>(plan, source, weight, bias, result);
   const DepthwisePlan<T> depthwise(plan);
   const PlaneSplit<T>& split = depthwise.split;
   const int64_t strips = divided_up(split.most_rows(), split.rows), taps = plan.taps(), together = planes_together(split);
@@ -129,6 +137,7 @@ void convolve_of(const ConvPlan& plan, const T* source, const T* weight, const T
 
 template <class T>
 void weight_of(const ConvGeometry& g, const T* x, const T* dy, T* dw) {
+  if (has_short_rows<T>(g.groups, g.x.in, g.x.out)) return convolve_depthwise_channels_weight<T>(g, x, dy, dw);
   constexpr int64_t lanes = kVector<T>, at_once = 9, kVectorsInSum = 256;
   const ConvPlan plan = ConvPlan::forward(g);
   const PlaneSplit<T> split(plan);
