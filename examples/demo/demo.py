@@ -2,8 +2,8 @@
 
 python examples/demo/demo.py [--epochs 3] [--device cpu] [--output demo-output]
 
-MNIST comes from the folder of the environment variable PYBURN_DATA, from the cache or from the network; where none of these has it, the smaller
-digits of scikit-learn serve. Ctrl-C stops and saves; the same command goes on from there.
+MNIST comes from the folder of the environment variable PYBURN_DATA, from the cache or from the network; where none of these has it, the
+smaller digits of scikit-learn serve. Ctrl-C stops and saves; the same command goes on from there.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def small_digits() -> Digits:
     found = of_sklearn()
     order = np.random.default_rng(1).permutation(len(found.target))
     pictures, labels = (found.images[order][:, None] / 8 - 1).astype(np.float32), found.target[order].astype(np.int64)
-    return Digits("the digits of scikit-learn", (pictures[:1437], labels[:1437]), (pictures[1437:], labels[1437:]), epochs=12, expected=0.97)
+    return Digits(
+        "the digits of scikit-learn", (pictures[:1437], labels[:1437]), (pictures[1437:], labels[1437:]), epochs=12, expected=0.97
+    )
 
 
 def build(channels: int = 16) -> nn.Sequential:
@@ -135,7 +137,9 @@ def main() -> int:
     parser.add_argument("--data", choices=("auto", "mnist", "digits"), default="auto", help="auto: MNIST, or digits where it cannot be had")
     parser.add_argument("--epochs", type=int, help="how often to see every picture (default: as often as needed, 3 for MNIST)")
     parser.add_argument("--device", help="such as cpu or fusion(cpu); the best one by default")
-    parser.add_argument("--output", type=Path, default=Path("demo-output"), help="where pictures, weights and the run go (default: demo-output)")
+    parser.add_argument(
+        "--output", type=Path, default=Path("demo-output"), help="where pictures, weights and the run go (default: demo-output)"
+    )
     parser.add_argument("--display", default="auto", help="dashboard, bar, lines or quiet (default: what fits the terminal)")
     arguments = parser.parse_args()
     if arguments.device:

@@ -206,12 +206,14 @@ class _RMSprop(optim.Optimizer):
     def __init__(self, parameters: list[Tensor], rho: float, momentum: float, epsilon: float, centered: bool) -> None:
         super().__init__(parameters, {"lr": 1.0, "rho": rho, "momentum": momentum, "epsilon": epsilon, "centered": centered})
 
-    def step(self, closure: Any = None) -> None:
+    def step(self, closure: Any = None) -> Any:
+        result = None if closure is None else closure()
         with pyburn.no_grad():
             for group in self.param_groups:
                 for parameter in group["params"]:
                     if parameter.grad is not None:
                         self._update(parameter, parameter.grad, self.state[parameter], group)
+        return result
 
     def _update(self, parameter: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         rate, rho = group["lr"], group["rho"]
