@@ -46,7 +46,7 @@ class Crops(Dataset[Pair]):
 
     def __getitem__(self, index: int) -> Pair:
         random = numpy_random()
-        image, mask = self.pairs[random.integers(len(self.pairs))]
+        image, mask = self.pairs[int(random.integers(len(self.pairs)))]
         top, left = (int(random.integers(extent - self.size + 1)) for extent in image.shape)
         turns, mirrored = int(random.integers(4)), random.random() < 0.5
         pieces = []

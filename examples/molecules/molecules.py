@@ -119,7 +119,7 @@ def run_esol(arguments: argparse.Namespace) -> None:
 
 def run_mutag(arguments: argparse.Namespace) -> None:
     data = MUTAG()
-    parts = folds_of(np.array([int(graph.y) for graph in data]), 10)
+    parts = folds_of(np.array([int(data[index].y) for index in range(len(data))]), 10)
     curves = []
     for number, part in enumerate(parts[: arguments.folds]):
         others = np.concatenate([other for other in parts if other is not part])

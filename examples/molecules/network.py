@@ -22,7 +22,7 @@ class BondConv(MessagePassing):
         return self.combine(x + self.propagate(edge_index, x=x, edge_attr=edge_attr))
 
     def message(self, x_j: Tensor, edge_attr: Tensor | None) -> Tensor:  # type: ignore[override]
-        return x_j if self.bond is None else (x_j + self.bond(edge_attr)).relu()
+        return x_j if self.bond is None or edge_attr is None else (x_j + self.bond(edge_attr)).relu()
 
 
 class MoleculeNetwork(nn.Module):
