@@ -29,8 +29,8 @@ Pair = tuple[np.ndarray, np.ndarray]
 
 def load(train: bool) -> list[Pair]:
     """Images around zero and masks that are 1 on membranes, (512, 512) float32 each."""
-    pairs = []
-    for image, elsewhere in Membrane(train=train):
+    data, pairs = Membrane(train=train), []
+    for image, elsewhere in map(data.__getitem__, range(len(data))):
         pairs.append((image.numpy()[0].astype(np.float32) / 64 - 2, 1 - elsewhere.numpy()[0].astype(np.float32)))
     return pairs
 
