@@ -472,3 +472,20 @@ def test_wrong_rules() -> None:
         with pytest.raises(ValueError, match=r"^\["):
             wrong()
     assert BATCH == 8
+
+
+def test_a_batch_of_graphs_goes_to_the_device_of_the_learner() -> None:
+    from pyburn.nn.graph import Batch, Data, global_add_pool
+
+    graph = Data(x=pyburn.ones(2, 3), edge_index=pyburn.tensor([[0], [1]]), y=pyburn.zeros(1, 1))
+    batch = Batch.from_data_list([graph, graph])
+    seen: list[str] = []
+
+    class Pooled(nn.Linear):
+        def forward(self, graphs: Any) -> Any:
+            seen.append(str(graphs.x.device))
+            return super().forward(global_add_pool(graphs.x, graphs.batch, graphs.num_graphs))
+
+    device = pyburn.ones(1).to("numpy").device
+    Learner(Pooled(3, 1), loss=nn.MSELoss(), device=device).validate([(batch, batch.y)])
+    assert seen == [str(device)]

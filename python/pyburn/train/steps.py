@@ -27,7 +27,7 @@ StepFunction = Callable[[Any, Any], Any]
 
 
 def to_device(value: Any, device: Any) -> Any:
-    """Tensors in tuples, lists and dicts on a device; arrays become tensors."""
+    """Tensors in tuples, lists and dicts on a device; arrays become tensors; what else can be moved is, such as a batch of graphs."""
     if isinstance(value, Tensor):
         return value if device is None else value.to(device=device)
     if isinstance(value, Mapping):
@@ -40,6 +40,8 @@ def to_device(value: Any, device: Any) -> Any:
         from .. import as_tensor
 
         return to_device(as_tensor(value), device)
+    if device is not None and callable(getattr(value, "to", None)):
+        return value.to(device)
     return value
 
 
