@@ -160,7 +160,10 @@ bool OpNode::add_part(TensorHandle& sum, const Grads& dy) const {
   if (op_.info().kind != Kind::view || !dy[0].defined()) return false;
   const Meta& whole = inputs_[0];
   if (dy[0].numel() >= whole.shape.numel()) return false;
-  const Layout part = op_.info().view(op_.attrs(), contiguous_layout(whole.shape));
+  Layout plain = contiguous_layout(whole.shape);
+  const Layout part = op_.info().view(op_.attrs(), plain);
+  ++plain.offset;  // a view that does not move with its input (as_strided) names places of the storage, not parts of the input
+  if (op_.info().view(op_.attrs(), plain).offset != part.offset + 1) return false;
   if (part.has_overlap() || part.shape != dy[0].shape() || dy[0].dtype() != whole.dtype) return false;
   const bool first = !sum.defined();
   if (first) sum = fn::zeros(whole.shape, whole.dtype, &dy[0].device(), false);
