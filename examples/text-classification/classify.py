@@ -58,8 +58,13 @@ class NewsClassifier(nn.Module):
 
     def __init__(self, config: NewsConfig) -> None:
         super().__init__()
-        self.words = nn.Embedding(config.vocab, config.width, padding_idx=0)
+        self.words = nn.Embedding(config.vocab, config.width)
         self.places = nn.Embedding(config.length, config.width)
+        for embedding in (
+            self.words,
+            self.places,
+        ):  # small, so that words that are seen a few times only move most of their way by learning
+            nn.init.normal_(embedding.weight, std=0.05)
         layer = nn.TransformerEncoderLayer(
             config.width, config.heads, config.hidden, config.dropout, nn.functional.gelu, batch_first=True, norm_first=True
         )

@@ -30,7 +30,7 @@ class GptConfig(Config):
     layers: int = 3
     block: int = 64  # how far the model looks back
     dropout: float = 0.1
-    epochs: int = 5
+    epochs: int = 4
     items: int = 3200  # blocks drawn for an epoch
     batch_size: int = 16
     accumulate: int = 1  # batches a step
@@ -139,7 +139,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     training = commands.add_parser("train", help="train and save")
-    training.add_argument("--epochs", type=int, help="how many times 3200 blocks of text (default: 5)")
+    training.add_argument("--epochs", type=int, help="how many times 3200 blocks of text (default: 4)")
     training.add_argument("--items", type=int, help="blocks an epoch (default: 3200)")
     training.add_argument("--width", type=int, help="numbers that stand for a token inside the model (default: 96)")
     training.add_argument("--pieces", type=int, default=0, help="so many byte pairs as tokens, at least 256 (default: characters)")

@@ -86,11 +86,10 @@ def test_custom_image_dataset(tmp_path: Path) -> None:
             found = sorted((Path(str(DATA)) / "cifar10_folder" / part / name).iterdir())[:count]
             for picture in found:
                 (folder / picture.name).symlink_to(picture)
-    output = run(
-        "custom-image-dataset/cifar.py", "--data", "pictures", "--epochs", 3, "--batch-size", 16, "--display", "quiet", cwd=tmp_path
-    )
+    small = ("--data", "pictures", "--epochs", 5, "--batch-size", 8, "--display", "quiet")
+    output = run("custom-image-dataset/cifar.py", *small, cwd=tmp_path)
     assert "48 pictures of 2 classes" in output
-    assert number(r"not seen: ([\d.]+)%", output) >= 50
+    assert number(r"not seen: ([\d.]+)%", output) > 50
     assert (tmp_path / "cifar-output" / "model.pyburn").exists()
 
 
@@ -111,7 +110,7 @@ def test_text_classification(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("pieces", [0, 300])
 def test_text_generation(tmp_path: Path, pieces: int) -> None:
-    small = ("--epochs", 1, "--items", 160, "--width", 32, "--pieces", pieces, "--display", "quiet")
+    small = ("--epochs", 1, "--items", 640, "--width", 32, "--pieces", pieces, "--display", "quiet")
     output = run("text-generation/generate.py", "train", *small, cwd=tmp_path)
     assert number(r"not seen: ([\d.]+) a token", output) < (300 if pieces else 65)  # less than guessing
     first, again = (run("text-generation/generate.py", "sample", "KING:", "--count", 20, cwd=tmp_path) for _ in range(2))
