@@ -66,7 +66,7 @@ class NewsClassifier(nn.Module):
         ):  # small, so that words that are seen a few times only move most of their way by learning
             nn.init.normal_(embedding.weight, std=0.05)
         layer = nn.TransformerEncoderLayer(
-            config.width, config.heads, config.hidden, config.dropout, nn.functional.gelu, batch_first=True, norm_first=True
+            config.width, config.heads, config.hidden, config.dropout, "gelu", batch_first=True, norm_first=True
         )
         self.transformer = nn.TransformerEncoder(layer, config.layers, nn.LayerNorm(config.width), enable_nested_tensor=False)
         self.output = nn.Linear(config.width, config.classes)
@@ -98,7 +98,7 @@ def load_news(whole: bool, limit: int | None) -> tuple[list[tuple[str, int]], li
     return list(zip((news := AGNews(train=True)).texts, news.targets))[:limit], small
 
 
-def train(changes: dict[str, object], whole: bool, limit: int | None, output: Path, display: str) -> int:
+def train(changes: dict[str, float], whole: bool, limit: int | None, output: Path, display: str) -> int:
     texts, held_out = load_news(whole, limit)
     tokeniser = WordTokeniser.train((text for text, _ in texts), specials=SPECIALS, max_size=30_000 if whole else 10_000, min_frequency=2)
     config = NewsConfig(vocab=len(tokeniser), **changes)

@@ -52,8 +52,10 @@ class Gpt(nn.Module):
         self.block = config.block
         self.tokens = nn.Embedding(config.vocab, config.width)
         self.places = nn.Embedding(config.block, config.width)
+        for embedding in (self.tokens, self.places):  # small, so that what the layers add to them counts from the start
+            nn.init.normal_(embedding.weight, std=0.05)
         layer = nn.TransformerEncoderLayer(
-            config.width, config.heads, 4 * config.width, config.dropout, nn.functional.gelu, batch_first=True, norm_first=True
+            config.width, config.heads, 4 * config.width, config.dropout, "gelu", batch_first=True, norm_first=True
         )
         self.transformer = nn.TransformerEncoder(layer, config.layers, nn.LayerNorm(config.width))
         self.output = nn.Linear(config.width, config.vocab)
