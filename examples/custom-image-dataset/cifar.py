@@ -19,6 +19,7 @@ from pyburn.data import DataLoader, ImageFolder
 from pyburn.data import transforms as T
 from pyburn.io import save_module
 from pyburn.train import Learner
+from pyburn.train.metrics import ConfusionMatrix
 
 MEAN, DEVIATION = (0.4914, 0.48216, 0.44653), (0.24703, 0.24349, 0.26159)
 
@@ -67,7 +68,8 @@ def main() -> int:
 
     model = build(len(training.classes))
     optimizer = optim.SGD(model.parameters(), lr=lr, momentum=0.9)
-    learner = Learner(model, optimizer, loss=nn.CrossEntropyLoss(), metrics=["accuracy", "confusion"])
+    metrics = ["accuracy", ConfusionMatrix(labels=training.classes)]
+    learner = Learner(model, optimizer, loss=nn.CrossEntropyLoss(), metrics=metrics)
     started = time.perf_counter()
     config = {"epochs": epochs, "batch_size": batch_size, "lr": lr, "data": str(arguments.data)}
     history = learner.fit(batches, validation, epochs, run=arguments.output, config=config, resume=True, display=arguments.display)
