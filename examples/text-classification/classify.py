@@ -19,6 +19,7 @@ from pyburn.data.text import WordTokeniser, load_tokeniser, pad_batch
 from pyburn.io import load_into, save_module
 from pyburn.optim.lr_scheduler import NoamLR
 from pyburn.train import Learner
+from pyburn.train.metrics import ConfusionMatrix
 
 SPECIALS = ("<pad>", "<unk>", "<class>")  # the class is read off at a token of its own, in front of the text
 EXAMPLES = (
@@ -115,7 +116,7 @@ def train(changes: dict[str, float], whole: bool, limit: int | None, output: Pat
     print(f"{len(texts):,} texts to learn from, {len(held_out):,} to validate with")
     optimizer = optim.Adam(model.parameters(), weight_decay=config.weight_decay)
     schedule = NoamLR(optimizer, config.width, config.warmup, config.factor)
-    learner = Learner(model, optimizer, schedule, nn.CrossEntropyLoss(), ["accuracy", "confusion"])
+    learner = Learner(model, optimizer, schedule, nn.CrossEntropyLoss(), ["accuracy", ConfusionMatrix(labels=AGNews.classes)])
     history = learner.fit(batches, validation, config.epochs, run=output, config=config, resume=True, display=display)
     if history.stopped:
         return 130
