@@ -102,8 +102,8 @@ def test_custom_csv_dataset(tmp_path: Path) -> None:
 
 
 def test_text_classification(tmp_path: Path) -> None:
-    output = run("text-classification/classify.py", "train", "--limit", 400, "--epochs", 1, "--display", "quiet", cwd=tmp_path)
-    assert 0 < number(r"not seen: ([\d.]+)%", output) <= 100
+    output = run("text-classification/classify.py", "train", "--limit", 1200, "--display", "quiet", cwd=tmp_path)
+    assert number(r"not seen: ([\d.]+)%", output) > 40  # of four classes
     told = run("text-classification/classify.py", "infer", "Rates rise", "A goal in the last minute", cwd=tmp_path).splitlines()
     assert [line.split("  ")[-1] for line in told] == ["Rates rise", "A goal in the last minute"]
 
@@ -119,8 +119,9 @@ def test_text_generation(tmp_path: Path, pieces: int) -> None:
 
 
 def test_modern_lstm(tmp_path: Path) -> None:
-    output = run("modern-lstm/lstm.py", "--epochs", 5, "--sequences", 96, "--hidden", 16, cwd=tmp_path)
-    assert number(r"epoch   5: mean squared error ([\d.]+)", output) < 8000
+    output = run("modern-lstm/lstm.py", "--epochs", 10, "--sequences", 320, cwd=tmp_path)
+    early, late = (float(error) for error in re.findall(r"has not seen ([\d.]+)", output))
+    assert late < 0.9 * early
     assert len(re.findall(r"^ +-?[\d.]+ +-?[\d.]+$", output, re.MULTILINE)) == 10
 
 
