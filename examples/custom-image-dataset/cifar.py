@@ -31,7 +31,7 @@ def build(classes: int, dropout: float = 0.3) -> nn.Sequential:
         layers += [nn.Conv2d(width, wide, 3, padding="same"), nn.ReLU(), nn.Conv2d(wide, wide, 3, padding="same"), nn.ReLU()]
         layers += [nn.MaxPool2d(2), nn.Dropout(dropout)]
     layers += [nn.Flatten(), nn.Linear(128 * 4 * 4, 128), nn.ReLU(), nn.Dropout(dropout), nn.Linear(128, classes)]
-    for layer in layers:  # He's initialisation: with the usual one, seven layers without norms take many epochs to get going
+    for layer in layers[:-1]:  # He's initialisation: with the usual one, seven layers without norms take many epochs to get going
         if isinstance(layer, (nn.Conv2d, nn.Linear)):
             nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
             nn.init.zeros_(layer.bias)
@@ -58,6 +58,7 @@ def main() -> int:
         parser.error(f"{arguments.data} is no folder: name one with --data, or set PYBURN_DATA")
     epochs = arguments.epochs or (30 if arguments.burn else 10)
     batch_size = arguments.batch_size or (128 if arguments.burn else 32)
+    lr = 0.02 * batch_size / 128  # Burn's for its batches, and smaller steps where there are more of them
 
     pyburn.manual_seed(42)
     training, held_out = load_pictures(arguments.data / "train", flip=not arguments.burn), load_pictures(arguments.data / "test")
@@ -66,11 +67,11 @@ def main() -> int:
     validation = DataLoader(held_out, 250, num_workers=arguments.workers)
 
     model = build(len(training.classes))
-    optimizer = optim.SGD(model.parameters(), lr=0.02, momentum=0.9)
-    metrics = ["accuracy", ConfusionMatrix(len(training.classes))]
+    optimizer = optim.SGD(model.parameters(), lr=lr, momentum=0.9)
+    metrics = ["accuracy", ConfusionMatrix(labels=training.classes)]
     learner = Learner(model, optimizer, loss=nn.CrossEntropyLoss(), metrics=metrics)
     started = time.perf_counter()
-    config = {"epochs": epochs, "batch_size": batch_size, "lr": 0.02, "data": str(arguments.data)}
+    config = {"epochs": epochs, "batch_size": batch_size, "lr": lr, "data": str(arguments.data)}
     history = learner.fit(batches, validation, epochs, run=arguments.output, config=config, resume=True, display=arguments.display)
     if history.stopped:
         return 130

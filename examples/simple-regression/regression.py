@@ -51,7 +51,8 @@ def scatter(expected: np.ndarray, predicted: np.ndarray, path: Path) -> None:
         f'<rect width="{size}" height="{size}" style="fill: var(--ground)"/><text class="title" x="{edge}" y="16">median house value, '
         f'in 100,000 dollars</text>{"".join(marks)}<line class="mark" x1="{place(0)}" y1="{size - place(0)}" x2="{place(most)}" '
         f'y2="{size - place(most)}"/><g style="fill:{COLOURS[0]};fill-opacity:0.45">{"".join(dots)}</g>'
-        f'<text x="{size - 12}" y="{size - 8}" text-anchor="end">expected</text><text x="6" y="{edge - 14}">predicted</text></svg>'
+        f'<text x="{size - 12}" y="{size - 8}" text-anchor="end">expected</text><text x="14" y="{size / 2}" '
+        f'text-anchor="middle" transform="rotate(-90 14 {size / 2})">predicted</text></svg>'
     )
 
 

@@ -30,7 +30,7 @@ class GptConfig(Config):
     layers: int = 3
     block: int = 64  # how far the model looks back
     dropout: float = 0.1
-    epochs: int = 5
+    epochs: int = 4
     items: int = 3200  # blocks drawn for an epoch
     batch_size: int = 16
     accumulate: int = 1  # batches a step
@@ -52,8 +52,10 @@ class Gpt(nn.Module):
         self.block = config.block
         self.tokens = nn.Embedding(config.vocab, config.width)
         self.places = nn.Embedding(config.block, config.width)
+        for embedding in (self.tokens, self.places):  # small, so that what the layers add to them counts from the start
+            nn.init.normal_(embedding.weight, std=0.05)
         layer = nn.TransformerEncoderLayer(
-            config.width, config.heads, 4 * config.width, config.dropout, nn.functional.gelu, batch_first=True, norm_first=True
+            config.width, config.heads, 4 * config.width, config.dropout, "gelu", batch_first=True, norm_first=True
         )
         self.transformer = nn.TransformerEncoder(layer, config.layers, nn.LayerNorm(config.width))
         self.output = nn.Linear(config.width, config.vocab)
@@ -139,7 +141,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     training = commands.add_parser("train", help="train and save")
-    training.add_argument("--epochs", type=int, help="how many times 3200 blocks of text (default: 5)")
+    training.add_argument("--epochs", type=int, help="how many times 3200 blocks of text (default: 4)")
     training.add_argument("--items", type=int, help="blocks an epoch (default: 3200)")
     training.add_argument("--width", type=int, help="numbers that stand for a token inside the model (default: 96)")
     training.add_argument("--pieces", type=int, default=0, help="so many byte pairs as tokens, at least 256 (default: characters)")

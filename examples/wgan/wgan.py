@@ -21,9 +21,9 @@ from pyburn.train import StopRequest
 
 class GanConfig(Config):
     latent: int = 100
-    epochs: int = 15
-    batch_size: int = 128
-    lr: float = 3e-4
+    epochs: int = 5
+    batch_size: int = 64
+    lr: float = 5e-4
     critic_steps: int = 5
     clip: float = 0.01
     seed: int = 5
@@ -115,10 +115,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     training = commands.add_parser("train", help="train and save")
-    training.add_argument("--epochs", type=int, help="how often to see every picture (default: 15)")
+    training.add_argument("--epochs", type=int, help="how often to see every picture (default: 5)")
     training.add_argument("--items", type=int, help="learn from the first so many pictures only")
-    training.add_argument("--burn", action="store_true", help="Burn's settings: batches of 512, 200 epochs")
-    training.add_argument("--draw-every", type=int, default=5, help="a sheet every so many epochs (default: 5)")
+    training.add_argument("--burn", action="store_true", help="Burn's settings: batches of 512, 200 epochs, a rate of 3e-4")
+    training.add_argument("--draw-every", type=int, default=1, help="a sheet every so many epochs (default: 1)")
     drawing = commands.add_parser("generate", help="draw with a saved generator")
     drawing.add_argument("target", type=Path, nargs="?", default=Path("drawings.png"))
     drawing.add_argument("--seed", type=int, default=0, help="other seeds give other drawings")
@@ -127,7 +127,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.command == "generate":
         return generate(arguments.output / "generator.pyburn", arguments.target, arguments.seed)
-    config = GanConfig(epochs=200, batch_size=512) if arguments.burn else GanConfig()
+    config = GanConfig(epochs=200, batch_size=512, lr=3e-4) if arguments.burn else GanConfig()
     if arguments.epochs:
         config = config.with_epochs(arguments.epochs)
     return train(config, arguments.output, arguments.items, arguments.draw_every)

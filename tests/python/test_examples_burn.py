@@ -86,11 +86,10 @@ def test_custom_image_dataset(tmp_path: Path) -> None:
             found = sorted((Path(str(DATA)) / "cifar10_folder" / part / name).iterdir())[:count]
             for picture in found:
                 (folder / picture.name).symlink_to(picture)
-    output = run(
-        "custom-image-dataset/cifar.py", "--data", "pictures", "--epochs", 3, "--batch-size", 16, "--display", "quiet", cwd=tmp_path
-    )
+    small = ("--data", "pictures", "--epochs", 5, "--batch-size", 8, "--display", "quiet")
+    output = run("custom-image-dataset/cifar.py", *small, cwd=tmp_path)
     assert "48 pictures of 2 classes" in output
-    assert number(r"not seen: ([\d.]+)%", output) >= 50
+    assert number(r"not seen: ([\d.]+)%", output) > 50
     assert (tmp_path / "cifar-output" / "model.pyburn").exists()
 
 
@@ -103,15 +102,15 @@ def test_custom_csv_dataset(tmp_path: Path) -> None:
 
 
 def test_text_classification(tmp_path: Path) -> None:
-    output = run("text-classification/classify.py", "train", "--limit", 400, "--epochs", 1, "--display", "quiet", cwd=tmp_path)
-    assert 0 < number(r"not seen: ([\d.]+)%", output) <= 100
+    output = run("text-classification/classify.py", "train", "--limit", 1200, "--display", "quiet", cwd=tmp_path)
+    assert number(r"not seen: ([\d.]+)%", output) > 40  # of four classes
     told = run("text-classification/classify.py", "infer", "Rates rise", "A goal in the last minute", cwd=tmp_path).splitlines()
     assert [line.split("  ")[-1] for line in told] == ["Rates rise", "A goal in the last minute"]
 
 
 @pytest.mark.parametrize("pieces", [0, 300])
 def test_text_generation(tmp_path: Path, pieces: int) -> None:
-    small = ("--epochs", 1, "--items", 160, "--width", 32, "--pieces", pieces, "--display", "quiet")
+    small = ("--epochs", 1, "--items", 640, "--width", 32, "--pieces", pieces, "--display", "quiet")
     output = run("text-generation/generate.py", "train", *small, cwd=tmp_path)
     assert number(r"not seen: ([\d.]+) a token", output) < (300 if pieces else 65)  # less than guessing
     first, again = (run("text-generation/generate.py", "sample", "KING:", "--count", 20, cwd=tmp_path) for _ in range(2))
@@ -120,8 +119,9 @@ def test_text_generation(tmp_path: Path, pieces: int) -> None:
 
 
 def test_modern_lstm(tmp_path: Path) -> None:
-    output = run("modern-lstm/lstm.py", "--epochs", 5, "--sequences", 96, "--hidden", 16, cwd=tmp_path)
-    assert number(r"epoch   5: mean squared error ([\d.]+)", output) < 8000
+    output = run("modern-lstm/lstm.py", "--epochs", 10, "--sequences", 320, cwd=tmp_path)
+    early, late = (float(error) for error in re.findall(r"has not seen ([\d.]+)", output))
+    assert late < 0.9 * early
     assert len(re.findall(r"^ +-?[\d.]+ +-?[\d.]+$", output, re.MULTILINE)) == 10
 
 
