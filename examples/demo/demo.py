@@ -158,7 +158,14 @@ def main() -> int:
 
     run = output / "run"
     samples = Samples(some_predictions(*digits.held_out))
-    learner = Learner(model, optimizer, schedule, nn.CrossEntropyLoss(), ["accuracy", ConfusionMatrix(10)], callbacks=[samples])
+    learner = Learner(
+        model,
+        optimizer,
+        schedule,
+        nn.CrossEntropyLoss(),
+        ["accuracy", ConfusionMatrix(labels=[str(digit) for digit in range(10)])],
+        callbacks=[samples],
+    )
     started = time.perf_counter()
     config = {"data": digits.name, "epochs": epochs, "lr": 1e-2, "batch_size": 128}
     history = learner.fit(training, held_out, epochs, run=run, config=config, resume=True, display=arguments.display)

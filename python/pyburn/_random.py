@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from ._core import Generator, _current_generator, default_generator
+from ._core import Generator, _use_generator, default_generator
+
+
+def _current() -> Generator:
+    own = _use_generator(None)  # of this thread, if it uses one
+    if own is None:
+        return default_generator
+    _use_generator(own)
+    return own
 
 
 def manual_seed(seed: int) -> Generator:
@@ -14,7 +22,7 @@ def manual_seed(seed: int) -> Generator:
     number = int(seed)
     if not -(2**63) <= number < 2**64:
         raise ValueError(f"[manual_seed] expected a seed of 64 bits: got {seed}")
-    return _current_generator().manual_seed(number % 2**64)
+    return _current().manual_seed(number % 2**64)
 
 
 def seed() -> int:
@@ -23,7 +31,7 @@ def seed() -> int:
     >>> pyburn.seed() == pyburn.initial_seed()
     True
     """
-    return _current_generator().seed()
+    return _current().seed()
 
 
 def initial_seed() -> int:
@@ -33,7 +41,7 @@ def initial_seed() -> int:
     >>> pyburn.initial_seed()
     7
     """
-    return _current_generator().initial_seed()
+    return _current().initial_seed()
 
 
 def get_rng_state() -> tuple[int, int]:
@@ -45,7 +53,7 @@ def get_rng_state() -> tuple[int, int]:
     >>> pyburn.equal(pyburn.rand(3), a)
     True
     """
-    return _current_generator().get_state()
+    return _current().get_state()
 
 
 def set_rng_state(new_state: tuple[int, int]) -> None:
@@ -57,7 +65,7 @@ def set_rng_state(new_state: tuple[int, int]) -> None:
     >>> pyburn.equal(first, pyburn.rand(2))
     True
     """
-    _current_generator().set_state(new_state)
+    _current().set_state(new_state)
 
 
 __all__ = ["Generator", "default_generator", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]

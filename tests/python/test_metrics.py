@@ -338,3 +338,8 @@ def test_use_of_the_machine() -> None:
     assert 1 < memory.compute() < 2**24
     sum(range(200_000))
     assert cpu.read() > 0
+
+
+def test_names_are_text() -> None:
+    with pytest.raises(TypeError, match="the name of a metric is text: got 10"):
+        metrics.ConfusionMatrix(10)  # type: ignore[arg-type]

@@ -66,8 +66,9 @@ def filled(name: str) -> Any:
     return model
 
 
-def answer(model: Any, case: Case) -> Any:
-    output = model(*(pyburn.from_numpy(x) for x in case.inputs))
+def answer(model: Any, case: Case, dtype: pyburn.DType = pyburn.float32) -> Any:
+    inputs = (pyburn.from_numpy(x) for x in case.inputs)
+    output = model(*(x.to(dtype) if x.is_floating_point() else x for x in inputs))
     return output.pooler_output if hasattr(output, "pooler_output") else output
 
 
@@ -95,24 +96,19 @@ def test_answers_are_those_of_pytorch(name: str) -> None:
         assert model.generate(pyburn.from_numpy(case.inputs[0]), 6).tolist() == recorded["generated"]
 
 
-# Fast convolutions round more, and where a rectifier is near zero that turns a gradient on or off.
-@pytest.mark.parametrize(("precision", "tolerance"), [("highest", 2e-4), ("high", 5e-3)])
+# Rounding turns gradients on or off where a rectifier is near zero: in float32 a few norms move by thousandths.
+@pytest.mark.parametrize(("dtype", "tolerance"), [(pyburn.float64, 2e-4), (pyburn.float32, 5e-3)], ids=["float64", "float32"])
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.train])
-def test_a_training_step_is_that_of_pytorch(name: str, precision: str, tolerance: float) -> None:
+def test_a_training_step_is_that_of_pytorch(name: str, dtype: pyburn.DType, tolerance: float) -> None:
     case, recorded = CASES[name], ANSWERS[name]
-    default = pyburn.get_float32_conv_precision()
-    pyburn.set_float32_conv_precision(precision)
-    try:
-        model = filled(name).train()
-        target = pyburn.from_numpy(labels(case, recorded["shape"][-1]))
-        optimizer = pyburn.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-        before = loss(answer(model, case), target, nn.functional)
-        before.backward()
-        norms = {key: p.grad.norm().item() for key, p in model.named_parameters()}
-        optimizer.step()
-        after = loss(answer(model, case), target, nn.functional)
-    finally:
-        pyburn.set_float32_conv_precision(default)
+    model = filled(name).to(dtype).train()
+    target = pyburn.from_numpy(labels(case, recorded["shape"][-1]))
+    optimizer = pyburn.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    before = loss(answer(model, case, dtype), target, nn.functional)
+    before.backward()
+    norms = {key: p.grad.norm().item() for key, p in model.named_parameters()}
+    optimizer.step()
+    after = loss(answer(model, case, dtype), target, nn.functional)
     assert before.item() == pytest.approx(recorded["loss"], rel=1e-5)
     assert norms == pytest.approx(recorded["gradients"], rel=tolerance, abs=1e-5 * max(recorded["gradients"].values()))
     assert after.item() == pytest.approx(recorded["next_loss"], rel=tolerance)

@@ -46,6 +46,8 @@ class Metric:
     live = False  # whether the value of one batch says something, so that it is worth a curve while training
 
     def __init__(self, name: str | None = None) -> None:
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"[{type(self).__name__}] the name of a metric is text: got {name!r}")
         self.name = name or type(self).__name__.lower()
         self.state: dict[str, Any] = {}
         self.reset()
