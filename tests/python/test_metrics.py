@@ -342,4 +342,4 @@ def test_use_of_the_machine() -> None:
 
 def test_names_are_text() -> None:
     with pytest.raises(TypeError, match="the name of a metric is text: got 10"):
-        metrics.ConfusionMatrix(10)  # type: ignore[arg-type]
+        m.ConfusionMatrix(10)  # type: ignore[arg-type]
