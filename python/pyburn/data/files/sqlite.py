@@ -18,6 +18,7 @@ from .message_pack import unpack_message
 from .source import FormatError
 
 _ARRAY = b"\x93NUMPY"
+_ARRAYS = threading.Lock()  # numpy reads headers with ast, in which two threads of Python 3.11 disturb each other
 
 
 def _quoted(name: str) -> str:
@@ -174,7 +175,8 @@ def _stored(name: str, value: Any) -> Any:
 def _restored(value: Any) -> Any:
     if isinstance(value, bytes) and value.startswith(_ARRAY):
         try:
-            return np.load(io.BytesIO(value), allow_pickle=False)
+            with _ARRAYS:
+                return np.load(io.BytesIO(value), allow_pickle=False)
         except (ValueError, EOFError, OSError, SyntaxError, MemoryError, TypeError, OverflowError, RecursionError) as error:
             raise FormatError(f"[sqlite] an array is damaged: {error}") from None
     return value
