@@ -40,7 +40,7 @@ export class RunView {
       element("p", { class: "faint" }, [`epoch ${status.epoch ?? "–"}${status.epochs ? ` of ${status.epochs}` : ""}`, `step ${status.step ?? "–"}`, duration(seconds), live && done > 0.01 ? `about ${duration(seconds / done - seconds)} left` : "",
         new Date(status.created * 1000).toLocaleString()].filter(Boolean).join(" · ")),
       done === null ? null : element("progress", { value: state === "finished" ? 1 : done, max: 1 }),
-      status.resume_with ? element("p", { class: "faint" }, "resume with ", element("code", {}, status.resume_with)) : null,
+      status.resume_with && state !== "finished" ? element("p", { class: "faint" }, element("code", {}, status.resume_with)) : null,
       this.best(status.best ?? {}));
   }
 
