@@ -306,3 +306,11 @@ def test_a_reader_that_has_seen_enough() -> None:
     )
     assert process.stdout == "#compdef pyburn\n"
     assert "Traceback" not in process.stderr
+
+
+def test_info_names_extras_of_the_package() -> None:
+    from importlib.metadata import metadata
+
+    from pyburn.cli.info_command import _PARTS
+
+    assert set(_PARTS) <= set(metadata("pyburn").get_all("Provides-Extra") or [])

@@ -8,12 +8,10 @@ import json
 import os
 from typing import Any
 
-_PARTS = {
+_PARTS = {  # the extras of the package: what each brings, and what for
     "dashboard": ("textual", "the dashboard in the terminal"),
-    "images": ("PIL", "reading and writing pictures"),
+    "vision": ("PIL", "reading and writing pictures"),
     "parquet": ("pyarrow", "reading Parquet files"),
-    "torch": ("torch", "PyTorch as a backend"),
-    "wgpu": ("wgpu", "graphics processors"),
 }
 
 
