@@ -40,7 +40,7 @@ class Arguments {
   bool is_large() const { return large_; }       // worth releasing the GIL for
 
   // The result as Python sees it; several results are a named tuple.
-  PyObject* wrapped(const TensorHandle& t) const { return wrap(t); }
+  PyObject* wrapped(TensorHandle t) const { return wrap(std::move(t)); }
   PyObject* wrapped(const Tensors& ts) const { return wrap(ts); }
   PyObject* wrapped(bool b) const { return PyBool_FromLong(b); }
   template <class Tensor, size_t N>

@@ -30,7 +30,7 @@ PyObject* binary(PyObject* a, PyObject* b, Fn function) {
           const GilRelease released(x.numel() >= kLarge);
           result = function(Operand(x), Operand(unwrap(b)));
         }
-        return wrap(result);
+        return wrap(std::move(result));
       }
       if (to_scalar(b, s)) return wrap(function(Operand(x), Operand(s)));
       if (const TensorHandle y = array_beside(x, b); y.defined()) return wrap(function(Operand(x), Operand(y)));
@@ -79,7 +79,7 @@ PyObject* matrix_multiply(PyObject* a, PyObject* b) {
       const GilRelease released(unwrap(a).numel() + unwrap(b).numel() >= kLarge / 8);
       result = fn::matmul(unwrap(a), unwrap(b));
     }
-    return wrap(result);
+    return wrap(std::move(result));
   } catch (...) {
     set_python_error();
     return nullptr;

@@ -27,6 +27,24 @@ void forget_python(void* py) {
 
 TensorObject* as_tensor(PyObject* p) { return reinterpret_cast<TensorObject*>(p); }
 
+// Objects of dead tensors, for the next ones: every operation makes one. Guarded by the GIL.
+constexpr int kSpareObjects = 64;
+PyObject* spare_objects[kSpareObjects];
+int spare_count = 0;
+
+PyObject* allocate(PyTypeObject* type) {
+  if (type != tensor_type || spare_count == 0) return type->tp_alloc(type, 0);
+  PyObject* self = PyObject_Init(spare_objects[--spare_count], type);
+  as_tensor(self)->dict = as_tensor(self)->weakrefs = nullptr;
+  PyObject_GC_Track(self);
+  return self;
+}
+void release(PyObject* self, PyTypeObject* type) {
+  if (type == tensor_type && spare_count < kSpareObjects) spare_objects[spare_count++] = self;
+  else type->tp_free(self);
+  Py_DECREF(type);
+}
+
 void dealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
@@ -44,8 +62,7 @@ void dealloc(PyObject* self) {
   }
   Py_CLEAR(t->dict);
   t->handle.~TensorHandle();
-  type->tp_free(self);
-  Py_DECREF(type);
+  release(self, type);
 }
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
@@ -98,19 +115,18 @@ PyMemberDef members[] = {
 
 }  // namespace
 
-PyObject* wrap_as(PyTypeObject* type, const TensorHandle& t) {
-  PyObject* self = type->tp_alloc(type, 0);
+PyObject* wrap_as(PyTypeObject* type, TensorHandle t) {
+  PyObject* self = allocate(type);
   if (!self) return nullptr;
-  new (&as_tensor(self)->handle) TensorHandle(t);
   t.impl()->py = self;
+  new (&as_tensor(self)->handle) TensorHandle(std::move(t));
   return self;
 }
 
 PyObject* wrap(const TensorHandle& t) {
   if (!t.defined()) Py_RETURN_NONE;
   TensorImpl* impl = t.impl();
-  if (!impl->py)
-    return wrap_as(t.has(Flag::parameter) && parameter_type ? reinterpret_cast<PyTypeObject*>(parameter_type) : tensor_type, t);
+  if (!impl->py) return wrap(TensorHandle(t));
   if (!is_kept(impl->py)) return Py_NewRef(static_cast<PyObject*>(impl->py));
   const Object tuple(kept_tuple(impl->py));
   PyObject* self = wrap_as(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(tuple.get(), 0)), t);
@@ -120,6 +136,12 @@ PyObject* wrap(const TensorHandle& t) {
   }
   if (PyObject* dict = PyTuple_GET_ITEM(tuple.get(), 1); dict != Py_None) as_tensor(self)->dict = Py_NewRef(dict);
   return self;
+}
+
+PyObject* wrap(TensorHandle&& t) {
+  if (!t.defined() || t.impl()->py) return wrap(std::as_const(t));
+  const bool parameter = t.has(Flag::parameter) && parameter_type;
+  return wrap_as(parameter ? reinterpret_cast<PyTypeObject*>(parameter_type) : tensor_type, std::move(t));
 }
 
 PyObject* wrap(const Tensors& ts) {

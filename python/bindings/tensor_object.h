@@ -24,9 +24,10 @@ inline TensorHandle& unwrap(PyObject* p) { return reinterpret_cast<TensorObject*
 
 // The Python object of a tensor: the same one while it lives; its class and attributes survive it. None if undefined.
 PyObject* wrap(const TensorHandle& t);
+PyObject* wrap(TensorHandle&& t);   // a result: the object takes the reference over
 PyObject* wrap(const Tensors& ts);  // a tuple
 // A fresh object of class `type` for a tensor that has none yet.
-PyObject* wrap_as(PyTypeObject* type, const TensorHandle& t);
+PyObject* wrap_as(PyTypeObject* type, TensorHandle t);
 // For garbage collection: visits what only C++ keeps of the Python object of t, and its hooks.
 int visit_kept(const TensorHandle& t, visitproc visit, void* arg);
 

@@ -1,5 +1,6 @@
 #include "pyburn/runtime/run.h"
 
+#include <algorithm>
 #include <array>
 
 #include "pyburn/runtime/autocast.h"
@@ -37,6 +38,8 @@ Device& common_device(Inputs in, Outputs out, Device* device) {
 // PyTorch's rule: tensors with axes decide, then 0-d tensors, then numbers; a later class only counts when its
 // category (bool < integer < floating) is higher.
 DType promoted_dtype(Inputs in, const Scalar* number) {
+  auto like_first = [&](const TensorHandle* t) { return t->defined() && t->dtype() == in[0]->dtype(); };
+  if (!number && !in.empty() && std::all_of(in.begin(), in.end(), like_first)) return in[0]->dtype();  // most calls
   std::array<std::optional<DType>, 3> by_class;
   for (const TensorHandle* t : in) {
     if (!t->defined()) continue;

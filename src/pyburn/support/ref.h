@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 namespace pyburn {
@@ -23,6 +24,8 @@ class Counted {
       if (count_.compare_exchange_weak(n, n + 1, std::memory_order_acq_rel)) return true;
     return false;
   }
+  // The first reference to an object that no other thread knows yet: spares the locked instruction.
+  void retain_alone() const noexcept { count_.store(count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
   uint32_t use_count() const noexcept { return count_.load(std::memory_order_relaxed); }
 
  protected:
@@ -77,7 +80,10 @@ class Ref {
 
 template <class T, class... A>
 Ref<T> make_ref(A&&... a) {
-  return Ref<T>(new T(std::forward<A>(a)...));
+  T* fresh = new T(std::forward<A>(a)...);
+  if constexpr (std::is_base_of_v<Counted, T>) fresh->retain_alone();
+  else fresh->retain();
+  return Ref<T>::adopt(fresh);
 }
 
 }  // namespace pyburn

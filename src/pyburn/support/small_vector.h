@@ -20,13 +20,15 @@ class SmallVector {
   SmallVector(std::initializer_list<T> v) { append(v.begin(), v.end()); }
   explicit SmallVector(std::span<const T> v) { append(v.data(), v.data() + v.size()); }
   SmallVector(int64_t n, const T& value) { resize(n, value); }
-  SmallVector(const SmallVector& o) { append(o.begin(), o.end()); }
+  SmallVector(const SmallVector& o) {
+    if (!copy_inline(o)) append(o.begin(), o.end());
+  }
   SmallVector(SmallVector&& o) noexcept { take(o); }
   ~SmallVector() { reset(); }
   SmallVector& operator=(const SmallVector& o) {
     if (this != &o) {
       clear();
-      append(o.begin(), o.end());
+      if (heap_ || !copy_inline(o)) append(o.begin(), o.end());
     }
     return *this;
   }
@@ -84,7 +86,7 @@ class SmallVector {
   void resize(int64_t n, const T& value = T()) {
     while (size_ > n) pop_back();
     reserve(n);
-    while (size_ < n) push_back(value);
+    for (T* p = data(); size_ < n; ++size_) new (p + size_) T(value);
   }
   void clear() {
     if constexpr (std::is_trivially_destructible_v<T>) size_ = 0;
@@ -123,9 +125,22 @@ class SmallVector {
       heap_ = std::exchange(o.heap_, nullptr);
       capacity_ = std::exchange(o.capacity_, N);
       size_ = std::exchange(o.size_, 0);
-    } else {
+    } else if (!copy_inline(o)) {
       for (T& v : o) push_back(std::move(v));
       o.clear();
+    } else {
+      o.size_ = 0;
+    }
+  }
+  // Short lists of plain values are copied whole: cheaper than a copy of the right length. False: not one of them.
+  bool copy_inline(const SmallVector& o) {  // this is empty and inline
+    if constexpr (std::is_trivially_copyable_v<T> && N * sizeof(T) <= 64) {
+      if (o.heap_) return false;
+      std::memcpy(inline_, o.inline_, sizeof(inline_));
+      size_ = o.size_;
+      return true;
+    } else {
+      return false;
     }
   }
 

@@ -7,24 +7,20 @@
 namespace pyburn {
 namespace {
 
-struct Row {
-  std::string_view name;
-  int8_t bytes;
-};
-constexpr Row kRows[kDTypes] = {
-    {"float64", 8},
-    {"float32", 4},
-    {"float16", 2},
-    {"bfloat16", 2},
-    {"int8", 1},
-    {"int16", 2},
-    {"int32", 4},
-    {"int64", 8},
-    {"uint8", 1},
-    {"uint16", 2},
-    {"uint32", 4},
-    {"uint64", 8},
-    {"bool", 1},
+constexpr std::string_view kNames[kDTypes] = {
+    "float64",
+    "float32",
+    "float16",
+    "bfloat16",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "bool",
 };
 constexpr std::pair<std::string_view, DType> kAliases[] = {
     {"double", DType::float64},
@@ -40,13 +36,12 @@ std::atomic<DType> the_default{DType::float32};
 
 }  // namespace
 
-int64_t size_of(DType t) { return kRows[int(t)].bytes; }
-std::string_view name_of(DType t) { return kRows[int(t)].name; }
+std::string_view name_of(DType t) { return kNames[int(t)]; }
 std::string to_text(DType t) { return std::string(name_of(t)); }
 
 DType dtype_from_name(std::string_view name) {
   for (int i = 0; i < kDTypes; ++i)
-    if (kRows[i].name == name) return DType(i);
+    if (kNames[i] == name) return DType(i);
   for (auto [alias, dtype] : kAliases)
     if (alias == name) return dtype;
   fail<DTypeError>("unknown dtype: got '{}'", name);

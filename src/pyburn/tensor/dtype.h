@@ -23,7 +23,8 @@ enum class DType : uint8_t {
 };
 inline constexpr int kDTypes = 13;
 
-int64_t size_of(DType);
+inline constexpr int8_t kDTypeBytes[kDTypes] = {8, 4, 2, 2, 1, 2, 4, 8, 1, 2, 4, 8, 1};
+constexpr int64_t size_of(DType t) { return kDTypeBytes[int(t)]; }
 std::string_view name_of(DType);  // "float32", "bool"
 std::string to_text(DType);
 DType dtype_from_name(std::string_view name);  // accepts PyTorch's aliases; DTypeError otherwise

@@ -79,7 +79,7 @@ class TensorHandle {
 };
 
 inline TensorHandle make_tensor(Device& device, DType dtype, Layout layout, Ref<Storage> storage = {}) {
-  return TensorHandle(Ref<TensorImpl>(new TensorImpl(&device, dtype, std::move(layout), std::move(storage))));
+  return TensorHandle(make_ref<TensorImpl>(&device, dtype, std::move(layout), std::move(storage)));
 }
 // Another tensor on the same storage.
 inline TensorHandle alias(const TensorHandle& x, Layout layout) {

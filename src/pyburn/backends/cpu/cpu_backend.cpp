@@ -98,7 +98,7 @@ void CpuBackend::execute(OpRef op, Inputs in, Outputs out) {
   kernels_.find(*op.info, key)(op.attrs, in, out);
 }
 
-Ref<Storage> CpuBackend::allocate(DType dtype, int64_t elements) { return Ref<Storage>(new CpuStorage(this, elements * size_of(dtype))); }
+Ref<Storage> CpuBackend::allocate(DType dtype, int64_t elements) { return make_ref<CpuStorage>(this, elements * size_of(dtype)); }
 
 void CpuBackend::upload(const HostArray& from, const TensorHandle& to) {
   if (from.bytes() > 0) std::memcpy(to.data<std::byte>(), from.data, size_t(from.bytes()));
