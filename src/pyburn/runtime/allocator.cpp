@@ -65,6 +65,7 @@ struct Block {
 struct SmallBins {  // plain data: outlives every destructor of the thread
   Block* head[kSmallBins];
   uint32_t count[kSmallBins];
+  int64_t unreported;  // bytes in use that in_use does not know of yet
   bool guarded, closed;
 };
 thread_local constinit SmallBins small{};
@@ -78,12 +79,38 @@ void empty_small_bins() {
     small.count[i] = 0;
   }
 }
+
+void note_use(int64_t bytes) {
+  const int64_t now = in_use.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  int64_t seen = peak.load(std::memory_order_relaxed);
+  while (now > seen && !peak.compare_exchange_weak(seen, now, std::memory_order_relaxed)) {
+  }
+}
+void report_small() {
+  note_use(small.unreported);
+  small.unreported = 0;
+}
+// Small blocks are reported in sums: a locked instruction per block would be felt. The statistics miss this much per thread.
+constexpr int64_t kReported = 64 << 10;
+void note_small(int64_t bytes) {
+  small.unreported += bytes;
+  if (small.unreported >= kReported || small.unreported <= -kReported || small.closed) [[unlikely]]
+    report_small();
+}
+
 struct SmallGuard {
   ~SmallGuard() {
     small.closed = true;
+    report_small();
     empty_small_bins();
   }
 };
+void guard_this_thread() {
+  if (small.guarded) return;
+  thread_local SmallGuard guard;
+  (void)guard;
+  small.guarded = true;
+}
 
 struct LargeBins {
   std::mutex mutex;
@@ -125,29 +152,27 @@ int64_t machine_memory() {
 }
 int64_t cache_limit() { return machine_memory() / 2; }
 
-void note_use(int64_t size) {
-  const int64_t now = in_use.fetch_add(size, std::memory_order_relaxed) + size;
-  int64_t seen = peak.load(std::memory_order_relaxed);
-  while (now > seen && !peak.compare_exchange_weak(seen, now, std::memory_order_relaxed)) {
-  }
-}
-
 }  // namespace
 
 void* host_allocate(int64_t bytes) {
-  require<OutOfMemoryError>(
-      bytes <= machine_memory(), "more than the memory of this machine ({} bytes): got a request for {} bytes", machine_memory(), bytes);
-  const int64_t size = rounded(bytes > 0 ? bytes : 1);
   void* p = nullptr;
-  if (size <= kSmall) {
-    const int64_t bin = size / kSmallStep - 1;
+  if (bytes <= kSmall) {
+    const int64_t size = rounded(bytes > 0 ? bytes : 1), bin = size / kSmallStep - 1;
+    note_small(size);
     if (Block* b = small.head[bin]) {
       small.head[bin] = b->next;
       --small.count[bin];
-      note_use(size);
       return b;
     }
-  } else {
+    guard_this_thread();
+    p = system_allocate(size);
+    require<OutOfMemoryError>(p, "cannot allocate host memory: got a request for {} bytes", bytes);
+    return p;
+  }
+  require<OutOfMemoryError>(
+      bytes <= machine_memory(), "more than the memory of this machine ({} bytes): got a request for {} bytes", machine_memory(), bytes);
+  const int64_t size = rounded(bytes);
+  {
     std::lock_guard lock(large().mutex);
     Block*& head = large().head[large_bin(size)];
     if (Block* b = head) {
@@ -169,21 +194,18 @@ void* host_allocate(int64_t bytes) {
 void host_free(void* p, int64_t bytes) noexcept {
   if (!p) return;
   const int64_t size = rounded(bytes > 0 ? bytes : 1);
-  in_use.fetch_sub(size, std::memory_order_relaxed);
   auto* block = static_cast<Block*>(p);
   if (size <= kSmall) {
+    note_small(-size);
     const int64_t bin = size / kSmallStep - 1;
     if (small.closed || small.count[bin] >= kSmallCap) return system_free(p, size);
-    if (!small.guarded) {
-      thread_local SmallGuard guard;
-      (void)guard;
-      small.guarded = true;
-    }
+    guard_this_thread();
     block->next = small.head[bin];
     small.head[bin] = block;
     ++small.count[bin];
     return;
   }
+  in_use.fetch_sub(size, std::memory_order_relaxed);
   {
     std::lock_guard lock(large().mutex);
     if (large().cached + size <= cache_limit()) {
@@ -197,7 +219,10 @@ void host_free(void* p, int64_t bytes) noexcept {
   system_free(p, size);
 }
 
-MemoryStatistics host_memory() { return {in_use, reserved, peak}; }
+MemoryStatistics host_memory() {
+  report_small();
+  return {in_use, reserved, peak};
+}
 
 void empty_host_cache() {
   empty_small_bins();
