@@ -17,7 +17,8 @@ foreach(linker mold lld)
 endforeach()
 
 add_library(pyburn_toolchain INTERFACE)
-target_compile_options(pyburn_toolchain INTERFACE -Wall -Wextra -Wno-missing-field-initializers)
+target_compile_options(pyburn_toolchain INTERFACE -Wall -Wextra -Wno-missing-field-initializers
+  -Wno-overloaded-virtual)  # layers of several inputs have a forward of their own
 if(PYBURN_NATIVE)  # one copy of each kernel instead of one per instruction set
   target_compile_options(pyburn_toolchain INTERFACE -march=native)
   target_compile_definitions(pyburn_toolchain INTERFACE HWY_COMPILE_ONLY_STATIC)

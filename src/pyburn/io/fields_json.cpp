@@ -155,12 +155,13 @@ size_t distance(std::string_view a, std::string_view b) {
 }
 
 void refuse_unknown_keys(const Json& root, const std::vector<std::string>& known) {
-  for (const auto& [key, value] : root.items()) {
-    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    const auto best = std::min_element(known.begin(), known.end(),
-        [&](const auto& a, const auto& b) { return distance(key.substr(0, 100), a) < distance(key.substr(0, 100), b); });
-    const bool close = best != known.end() && distance(key.substr(0, 100), *best) <= 1 + best->size() / 3;
-    fail<FormatError>("[config] there is no field '{}'{}", key.substr(0, 100), close ? "; did you mean '" + *best + "'?" : "");
+  for (const auto& field : root.items()) {
+    if (std::find(known.begin(), known.end(), field.key()) != known.end()) continue;
+    const std::string key = field.key().substr(0, 100);
+    const auto best =
+        std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) { return distance(key, a) < distance(key, b); });
+    const bool close = best != known.end() && distance(key, *best) <= 1 + best->size() / 3;
+    fail<FormatError>("[config] there is no field '{}'{}", key, close ? "; did you mean '" + *best + "'?" : "");
   }
 }
 

@@ -67,7 +67,7 @@ HWY_INLINE float fast_rest(float x, float y) {
 }
 HWY_INLINE float fast_quotient(float x, float y) {
   const double quotient = double(x) / y, down = std::floor(quotient);
-  const bool holds = (std::abs(quotient) < kLargestQuotient) & (std::abs(y) < float(kInfinity));
+  const bool holds = int(std::abs(quotient) < kLargestQuotient) & int(std::abs(y) < float(kInfinity));  // no branch: a vector loop
   return float(holds ? std::copysign(down, quotient) : kNaN);
 }
 

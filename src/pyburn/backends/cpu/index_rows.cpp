@@ -29,7 +29,7 @@ TensorHandle stretched(const TensorHandle& x, const Shape& shape) {
 
 }  // namespace
 
-IndexedRows::IndexedRows(const TensorHandle& x, int axis, int count) : x_(x), axis_(axis), taken_(count) {
+IndexedRows::IndexedRows(const TensorHandle& x, int axis, int count) : x_(x), axis_(axis) {
   if (!is_plain_from(x.layout(), axis + count)) x_ = plain(x);
   for (int i = 0; i < x.rank(); ++i) {
     if (i < axis) outer_ *= x.shape()[i];

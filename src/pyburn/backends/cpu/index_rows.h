@@ -28,7 +28,7 @@ class IndexedRows {
   int64_t offset_of_outer(int64_t o) const;
 
   TensorHandle x_;
-  int axis_, taken_;
+  int axis_;
   int64_t outer_ = 1, row_ = 1, span_ = 1, count_ = 0;  // span: one more than the largest place
   std::optional<ScratchBuffer<int64_t>> offsets_;
 };
