@@ -16,11 +16,13 @@
 #include <thread>
 
 #include "pyburn/support/error.h"
+#include "pyburn/support/parallel_region.h"
 
 namespace pyburn {
 namespace {
 
 constexpr int kMaxThreads = 256;
+thread_local constinit int regions_entered = 0;  // by this thread
 constexpr auto kSpin = std::chrono::microseconds(100);  // a time, not a count: a pause lasts 40 to 140 cycles
 
 void pause() {
@@ -52,6 +54,7 @@ struct Job {
   std::exception_ptr error;
 
   void work() {
+    ++regions_entered;
     for (int64_t begin; (begin = next.fetch_add(chunk, std::memory_order_relaxed)) < n;) {
       try {
         fn(body, begin, std::min(n, begin + chunk));
@@ -60,6 +63,7 @@ struct Job {
         next.store(n, std::memory_order_relaxed);
       }
     }
+    --regions_entered;
   }
 };
 
@@ -154,6 +158,8 @@ int num_threads() {
   if (n == 0) threads = n = default_num_threads();
   return n;
 }
+
+bool in_parallel_for() { return regions_entered > 0; }
 
 void set_num_threads(int n) {
   require<ValueError>(n >= 1 && n <= kMaxThreads, "[set_num_threads] expected 1 to {} threads: got {}", kMaxThreads, n);

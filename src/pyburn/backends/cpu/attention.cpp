@@ -13,6 +13,7 @@
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/fold-inl.h"
 #include "pyburn/backends/cpu/gemm.h"
+#include "pyburn/backends/cpu/partial_vector-inl.h"
 #include "pyburn/backends/cpu/plain_tensors.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/backends/cpu/vector_math-inl.h"
@@ -32,11 +33,11 @@ struct MaskRow {
 };
 template <class T>
 struct AttentionFunctions {
-  // Scores of one row: scaled, masked.
-  void (*mask)(T* row, int64_t n, T scale, MaskRow<T> mask);
+  // Scores of one row, masked.
+  void (*mask)(T* row, int64_t n, MaskRow<T> mask);
   // The row becomes exp(row - largest), where largest counts those before; gives the factor for what was summed before.
   T (*exponentials)(T* row, int64_t n, T& largest, double& sum);
-  void (*scale)(T* row, int64_t n, T factor);
+  void (*scale)(const T* from, T* to, int64_t n, T factor);
   // p = exp(p - logsumexp), ds = p * (ds - delta) * scale.
   void (*gradients)(T* p, T* ds, int64_t n, T logsumexp, T delta, T scale);
 };
@@ -53,14 +54,39 @@ namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
 
 template <class T>
-void mask_row(T* row, int64_t n, T scale, MaskRow<T> mask) {
+void mask_row(T* row, int64_t n, MaskRow<T> mask) {
   constexpr T hidden = -std::numeric_limits<T>::infinity();
   if (mask.numbers)
-    for (int64_t j = 0; j < n; ++j) row[j] = row[j] * scale + mask.numbers[j * mask.stride];
+    for (int64_t j = 0; j < n; ++j) row[j] += mask.numbers[j * mask.stride];
   else if (mask.seen)
-    for (int64_t j = 0; j < n; ++j) row[j] = mask.seen[j * mask.stride] ? row[j] * scale : hidden;
-  else
-    for (int64_t j = 0; j < n; ++j) row[j] *= scale;
+    for (int64_t j = 0; j < n; ++j) row[j] = mask.seen[j * mask.stride] ? row[j] : hidden;
+}
+
+// row = exp(row - shift); the sum of the row.
+inline double exponentials(double* row, int64_t n, double shift) {
+  exp_minus(row, shift, row, n);
+  return fold_in_runs<Sum>(row, n);
+}
+inline double exponentials(float* row, int64_t n, float shift) {
+  const FloatTag d;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  const auto by = hn::Set(d, shift);
+  auto sum = hn::Zero(d), other = hn::Zero(d);
+  int64_t j = 0;
+  for (; j + 2 * lanes <= n; j += 2 * lanes) {
+    const auto first = exp_of(hn::Sub(hn::LoadU(d, row + j), by)), second = exp_of(hn::Sub(hn::LoadU(d, row + j + lanes), by));
+    hn::StoreU(first, d, row + j);
+    hn::StoreU(second, d, row + j + lanes);
+    sum = hn::Add(sum, first);
+    other = hn::Add(other, second);
+  }
+  for (; j < n; j += lanes) {
+    const int64_t rest = std::min(lanes, n - j);
+    const auto last = hn::IfThenElseZero(hn::FirstN(d, size_t(rest)), exp_of(hn::Sub(load_first(d, row + j, rest), by)));
+    store_first(last, d, row + j, rest);
+    sum = hn::Add(sum, last);
+  }
+  return double(hn::GetLane(hn::SumOfLanes(d, hn::Add(sum, other))));
 }
 
 template <class T>
@@ -70,27 +96,36 @@ T exponentials_of_row(T* row, int64_t n, T& largest, double& sum) {
     std::fill_n(row, n, T(0));
     return T(1);
   }
-  exp_minus(row, now, row, n);
   const T factor = std::exp(before - now);
-  sum = sum * double(factor) + fold_in_runs<Sum>(row, n);
+  sum = sum * double(factor) + exponentials(row, n, now);
   largest = now;
   return factor;
 }
 
 template <class T>
-void scale_row(T* row, int64_t n, T factor) {
-  for (int64_t j = 0; j < n; ++j) row[j] *= factor;
+void scale_row(const T* from, T* to, int64_t n, T factor) {
+  for (int64_t j = 0; j < n; ++j) to[j] = from[j] * factor;
 }
 
-template <class T>
-void gradients_of_row(T* HWY_RESTRICT p, T* HWY_RESTRICT ds, int64_t n, T logsumexp, T delta, T scale) {
+inline void gradients_of_row(double* p, double* ds, int64_t n, double logsumexp, double delta, double scale) {
   exp_minus(p, logsumexp, p, n);
   for (int64_t j = 0; j < n; ++j) ds[j] = p[j] * (ds[j] - delta) * scale;
+}
+inline void gradients_of_row(float* p, float* ds, int64_t n, float logsumexp, float delta, float scale) {
+  const FloatTag d;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  const auto by = hn::Set(d, logsumexp), less = hn::Set(d, delta), factor = hn::Set(d, scale);
+  for (int64_t j = 0; j < n; j += lanes) {
+    const int64_t rest = n - j;
+    const auto probability = exp_of(hn::Sub(load_first(d, p + j, rest), by));
+    store_first(probability, d, p + j, rest);
+    store_first(hn::Mul(probability, hn::Mul(hn::Sub(load_first(d, ds + j, rest), less), factor)), d, ds + j, rest);
+  }
 }
 
 template <class T>
 AttentionFunctions<T> functions_for() {
-  return {mask_row<T>, exponentials_of_row<T>, scale_row<T>, gradients_of_row<T>};
+  return {mask_row<T>, exponentials_of_row<T>, scale_row<T>, gradients_of_row};
 }
 AttentionTable make_attention() { return {functions_for<float>(), functions_for<double>()}; }
 
@@ -145,25 +180,29 @@ class Mask {
   TensorHandle tensor_;
 };
 
-// Each head's matrix (tokens, features) transposed: as the right factor of a product its rows are then contiguous.
+// Each head's matrix as the right factor of products: (tokens x features) or, turned, (features x tokens).
 template <class T>
-class Transposed {
+class PackedHeads {
  public:
-  explicit Transposed(const Heads<T>& x)
-      : row_(x[2] + 16), size_(row_ * x[3]), heads_(x[1]), buffer_(x[0] * x[1] * size_) {  // rows no power of two apart share the cache
+  PackedHeads(const Heads<T>& x, bool turned)
+      : depth_(x[turned ? 3 : 2]),
+        columns_(x[turned ? 2 : 3]),
+        size_(packed_size(depth_, columns_)),
+        heads_(x[1]),
+        buffer_(x[0] * x[1] * size_) {
     parallel_for(x[0] * x[1], std::max<int64_t>(1, kGrain / std::max<int64_t>(1, size_)), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const Matrix<const T> m = x.matrix(i / heads_, i % heads_);
-        transpose_matrix(x[2], x[3], m.data, m.row, buffer_.data() + i * size_, row_);
+        pack_right(depth_, columns_, turned ? Matrix<const T>{m.data, 1, m.row} : m, buffer_.data() + i * size_);
       }
     });
   }
-  Matrix<const T> matrix(int64_t batch, int64_t head, int64_t token) {
-    return {buffer_.data() + (batch * heads_ + head) * size_ + token, row_, 1};
+  Packed<T> matrix(int64_t batch, int64_t head, int64_t k0, int64_t j0) {
+    return {buffer_.data() + (batch * heads_ + head) * size_, depth_, columns_, k0, j0};
   }
 
  private:
-  int64_t row_, size_, heads_;
+  int64_t depth_, columns_, size_, heads_;
   ScratchBuffer<T> buffer_;
 };
 
@@ -181,38 +220,42 @@ void for_tasks(int64_t tasks, Body body) {
 
 template <class T>
 void attention(const Attention& a, Inputs in, Outputs out) {
-  constexpr int64_t kQueries = 32, kKeys = 512;  // up to 32 rows a product reads its right factor in place
+  constexpr int64_t kQueries = 48, kKeys = 512;
   const Heads<T> q(*in[0]), k(*in[1]), v(*in[2]);
   const Mask<T> mask(*in[3]);
   const PlainOutput<T> y(out[0]), logsumexp(out[1]);
   if (logsumexp.numel() == 0) return;
-  Transposed<T> keys(k);
+  PackedHeads<T> keys(k, true), values(v, false);
   const AttentionFunctions<T>& f = functions<T>();
   const int64_t heads = q[1], tokens = q[2], features = q[3], width = v[3], length = k[2], share = heads / k[1];
   const int64_t blocks = (tokens + kQueries - 1) / kQueries;
   for_tasks(q[0] * heads * blocks, [&](int64_t task) {
     const int64_t plane = task / blocks, n = plane / heads, h = plane % heads, i0 = task % blocks * kQueries;
     const int64_t rows = std::min(kQueries, tokens - i0), end = a.is_causal ? std::min(length, i0 + rows) : length;
-    ScratchBuffer<T> scores(kQueries * std::min(kKeys, std::max<int64_t>(1, end)));
+    ScratchBuffer<T> queries(rows * features), scores(rows * std::min(kKeys, std::max<int64_t>(1, end)));
     T largest[kQueries], *result = y.data() + (plane * tokens + i0) * width;
     double sums[kQueries] = {};
     std::fill_n(largest, kQueries, -std::numeric_limits<T>::infinity());
-    std::fill_n(result, rows * width, T(0));
+    if (end == 0) std::fill_n(result, rows * width, T(0));
+    const Matrix<const T> unscaled = q.matrix(n, h, i0);
+    for (int64_t i = 0; i < rows; ++i) f.scale(unscaled.data + i * unscaled.row, queries.data() + i * features, features, T(a.scale));
     for (int64_t j0 = 0; j0 < end; j0 += kKeys) {
       const int64_t columns = std::min(kKeys, end - j0);
-      gemm(rows, columns, features, q.matrix(n, h, i0), keys.matrix(n, h / share, j0), Matrix<T>{scores.data(), columns, 1});
+      gemm_packed(rows, columns, features, Matrix<const T>{queries.data(), features, 1}, keys.matrix(n, h / share, 0, j0),
+          Matrix<T>{scores.data(), columns, 1});
       for (int64_t i = 0; i < rows; ++i) {
         T* row = scores.data() + i * columns;
         const int64_t seen = visible(a, i0 + i, j0, columns);
-        f.mask(row, seen, T(a.scale), mask.row(n, h, i0 + i, j0));
+        f.mask(row, seen, mask.row(n, h, i0 + i, j0));
         const T factor = f.exponentials(row, seen, largest[i], sums[i]);
         std::fill_n(row + seen, columns - seen, T(0));
-        if (factor != T(1)) f.scale(result + i * width, width, factor);
+        if (j0 > 0 && factor != T(1)) f.scale(result + i * width, result + i * width, width, factor);
       }
-      gemm(rows, width, columns, Matrix<const T>{scores.data(), columns, 1}, v.matrix(n, h / share, j0), Matrix<T>{result, width, 1}, true);
+      gemm_packed(rows, width, columns, Matrix<const T>{scores.data(), columns, 1}, values.matrix(n, h / share, j0, 0),
+          Matrix<T>{result, width, 1}, j0 > 0);
     }
     for (int64_t i = 0; i < rows; ++i) {
-      if (sums[i] > 0) f.scale(result + i * width, width, T(1 / sums[i]));
+      if (sums[i] > 0) f.scale(result + i * width, result + i * width, width, T(1 / sums[i]));
       logsumexp.data()[plane * tokens + i0 + i] = T(double(largest[i]) + std::log(sums[i]));
     }
   });
@@ -221,43 +264,47 @@ void attention(const Attention& a, Inputs in, Outputs out) {
 // One task per head of keys: its heads of queries add to the same gradients, in order.
 template <class T>
 void attention_grad(const Attention& a, Inputs in, Outputs out) {
-  constexpr int64_t kQueries = 128, kKeys = 256;
+  constexpr int64_t kQueries = 128, kKeys = 256, kRow = kKeys + 16;  // rows no power of two apart share the cache
   const Heads<T> dy(*in[0]), q(*in[1]), k(*in[2]), v(*in[3]);
   const Mask<T> mask(*in[4]);
   const PlainInput<T> logsumexp(*in[5]), delta(*in[6]);
   const PlainOutput<T> dq(out[0]), dk(out[1]), dv(out[2]);
   for (const PlainOutput<T>* d : {&dq, &dk, &dv}) std::fill_n(d->data(), d->numel(), T(0));
   if (dq.numel() == 0 || dk.numel() == 0) return;
-  Transposed<T> keys(k), values(v);
+  PackedHeads<T> turned_keys(k, true), turned_values(v, true), keys(k, false);
   const AttentionFunctions<T>& f = functions<T>();
   const int64_t heads = q[1], tokens = q[2], features = q[3], width = v[3], length = k[2], share = heads / k[1];
-  auto block = [&](int64_t n, int64_t h, int64_t i0, int64_t j0, T* p, T* ds) {
-    const int64_t plane = n * heads + h, group = h / share, rows = std::min(kQueries, tokens - i0), columns = std::min(kKeys, length - j0);
-    const Matrix<const T> queries = q.matrix(n, h, i0), entering = dy.matrix(n, h, i0);
-    gemm(rows, columns, features, queries, keys.matrix(n, group, j0), Matrix<T>{p, columns, 1});
-    gemm(rows, columns, width, entering, values.matrix(n, group, j0), Matrix<T>{ds, columns, 1});
+  auto block = [&](int64_t n, int64_t h, int64_t i0, int64_t rows, int64_t j0, int64_t columns, const T* queries, T* p, T* ds) {
+    const int64_t plane = n * heads + h, group = h / share, key = (n * k[1] + group) * length + j0;
+    const Matrix<const T> entering = dy.matrix(n, h, i0);
+    gemm_packed(rows, columns, features, Matrix<const T>{queries, features, 1}, turned_keys.matrix(n, group, 0, j0), Matrix<T>{p, kRow, 1});
+    gemm_packed(rows, columns, width, entering, turned_values.matrix(n, group, 0, j0), Matrix<T>{ds, kRow, 1});
     for (int64_t i = 0; i < rows; ++i) {
-      T *p_row = p + i * columns, *ds_row = ds + i * columns;
+      T *p_row = p + i * kRow, *ds_row = ds + i * kRow;
       const int64_t at = plane * tokens + i0 + i;
       const T sum = logsumexp.data()[at];
       const int64_t seen = sum == -std::numeric_limits<T>::infinity() ? 0 : visible(a, i0 + i, j0, columns);
-      f.mask(p_row, seen, T(a.scale), mask.row(n, h, i0 + i, j0));
+      f.mask(p_row, seen, mask.row(n, h, i0 + i, j0));
       f.gradients(p_row, ds_row, seen, sum, delta.data()[at], T(a.scale));
       std::fill_n(p_row + seen, columns - seen, T(0));
       std::fill_n(ds_row + seen, columns - seen, T(0));
     }
-    const int64_t key = (n * k[1] + group) * length + j0;
-    gemm(columns, width, rows, Matrix<const T>{p, 1, columns}, entering, Matrix<T>{dv.data() + key * width, width, 1}, true);
-    gemm(columns, features, rows, Matrix<const T>{ds, 1, columns}, queries, Matrix<T>{dk.data() + key * features, features, 1}, true);
-    gemm(rows, features, columns, Matrix<const T>{ds, columns, 1}, k.matrix(n, group, j0),
+    gemm(columns, width, rows, Matrix<const T>{p, 1, kRow}, entering, Matrix<T>{dv.data() + key * width, width, 1}, true);
+    gemm(columns, features, rows, Matrix<const T>{ds, 1, kRow}, q.matrix(n, h, i0), Matrix<T>{dk.data() + key * features, features, 1}, true);
+    gemm_packed(rows, features, columns, Matrix<const T>{ds, kRow, 1}, keys.matrix(n, group, j0, 0),
         Matrix<T>{dq.data() + (plane * tokens + i0) * features, features, 1}, true);
   };
   for_tasks(k[0] * k[1], [&](int64_t task) {
-    ScratchBuffer<T> p(kQueries * std::min(kKeys, length)), ds(kQueries * std::min(kKeys, length));
+    ScratchBuffer<T> p(kQueries * kRow), ds(kQueries * kRow), queries(kQueries * features);
     for (int64_t h = task % k[1] * share; h < (task % k[1] + 1) * share; ++h)
-      for (int64_t i0 = 0; i0 < tokens; i0 += kQueries)
-        for (int64_t j0 = 0; j0 < (a.is_causal ? std::min(length, i0 + kQueries) : length); j0 += kKeys)
-          block(task / k[1], h, i0, j0, p.data(), ds.data());
+      for (int64_t i0 = 0; i0 < tokens; i0 += kQueries) {
+        const int64_t rows = std::min(kQueries, tokens - i0), end = a.is_causal ? std::min(length, i0 + rows) : length;
+        const Matrix<const T> unscaled = q.matrix(task / k[1], h, i0);
+        for (int64_t i = 0; i < rows; ++i)
+          f.scale(unscaled.data + i * unscaled.row, queries.data() + i * features, features, T(a.scale));
+        for (int64_t j0 = 0; j0 < end; j0 += kKeys)
+          block(task / k[1], h, i0, rows, j0, std::min(kKeys, end - j0), queries.data(), p.data(), ds.data());
+      }
   });
 }
 
