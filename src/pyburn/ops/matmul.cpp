@@ -28,7 +28,6 @@ Grads grad_bmm(const NoAttrs&, const GradContext& c) {
       c.needs(1) ? bmm(transpose(c.input(0), 1, 2), dy) : TensorHandle()};
 }
 
-
 Meta infer_plus(const NoAttrs& none, Metas in) {
   const Meta product = infer(none, in.subspan(1));
   require(in[0].shape == product.shape, "start does not fit the product: got {} for {}", in[0].shape, product.shape);
@@ -66,8 +65,8 @@ t(), t(2, 4, 5) ! batches
 t(2, 3), t(3, 4) ! batches
 t(2, 3, 4, dtype=b8), t(2, 4, 5, dtype=b8) ! bool
 t(2, 3, 4), t(2, 5, 6) ! inner dimensions differ)"});
-constinit OpInfo bmm_plus = define<NoAttrs, infer_plus, grad_plus, decompose_plus>(
-    {.schema = "bmm_plus(Tensor start, Tensor input, Tensor mat2) -> Tensor",
+constinit OpInfo bmm_plus =
+    define<NoAttrs, infer_plus, grad_plus, decompose_plus>({.schema = "bmm_plus(Tensor start, Tensor input, Tensor mat2) -> Tensor",
         .doc = "start + bmm(input, mat2), written once. Stretched axes of start (a bias) cost nothing.",
         .kind = Kind::contract,
         .autocast = Autocast::lower,
@@ -396,7 +395,7 @@ TensorHandle fn::linear(const TensorHandle& input, const TensorHandle& weight, c
   require(weight.rank() == 1 || weight.rank() == 2, "expected a weight of 1 or 2 axes: got {}", weight.shape());
   const TensorHandle turned = t(lowered(weight)), start = bias.defined() ? lowered(bias) : bias;
   const bool one_pass = start.defined() && start.rank() == 1 && weight.rank() == 2 && start.shape()[0] == weight.shape()[0] &&
-      start.dtype() == turned.dtype();
+                        start.dtype() == turned.dtype();
   if (one_pass) return product(input, turned, start);
   const TensorHandle y = product(input, turned);
   return bias.defined() ? y + start : y;

@@ -22,6 +22,7 @@ namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
 
 constexpr int64_t kFewRows = 256;                   // up to here the rows of A stay in L2 while one panel of B after the other meets them
+constexpr int64_t kSliceRows = 64;                  // up to here slices of B are so small that they stay in L1
 constexpr int64_t kDotRows = 32, kDotLength = 128;  // up to that many rows dot products are quicker than transposing B
 constexpr int64_t kParallelWork = 1 << 18;          // multiply-adds that are worth a thread: some 5 microseconds
 constexpr int64_t kBlockBytes = 512 * 1024;         // of packed B: half of a typical L2
@@ -42,8 +43,8 @@ struct Product {
         {c.data + i * c.row + j * c.column, c.row, c.column}};
   }
   Product transposed() const {
-    return {n, m, k, {b.data, b.column, b.row}, {a.data, a.column, a.row}, {start.data, start.column, start.row},
-        {c.data, c.column, c.row}};
+    return {
+        n, m, k, {b.data, b.column, b.row}, {a.data, a.column, a.row}, {start.data, start.column, start.row}, {c.data, c.column, c.row}};
   }
   int64_t work() const { return m * n * k; }
   bool accumulates() const { return start.data == c.data; }
@@ -104,6 +105,27 @@ void multiply_slice(const Product<T>& p, const Slice<T>& s) {
   }
 }
 
+template <class T>
+bool is_near(const Product<T>& p) {
+  return p.k * p.b.row * int64_t(sizeof(T)) <= kNearBytes;
+}
+
+// Few rows: a slice of B that fits in L1 meets all of them before the next one is read. Rows of B and C contiguous.
+template <LeftOrder order, class T>
+void multiply_in_slices(const Product<T>& p) {
+  constexpr int64_t panel = kPanel<T>, depth = 128;
+  HWY_ALIGN T slice[depth * panel];  // kept there if its lines are a power of two apart, because they drive each other out of the cache
+  const bool keeps = p.m > kTileRows && p.b.row * int64_t(sizeof(T)) % 512 == 0 && !is_near(p);
+  for (int64_t j = 0; j < p.n; j += panel)
+    for (int64_t k0 = 0; k0 < p.k; k0 += depth) {
+      const int64_t width = std::min(panel, p.n - j);
+      Product<T> q = (k0 > 0 ? p.accumulating() : p).part(0, p.m, j, width);
+      q.a.data += k0 * p.a.column;
+      q.b.data += k0 * p.b.row;
+      multiply_slice<order, T>(q, {std::min(depth, p.k - k0), width, 1, keeps ? slice : nullptr, false});
+    }
+}
+
 // Rows of C contiguous, rows or columns of A (as `order` says), any B.
 template <LeftOrder order, class T>
 void multiply_blocks(const Product<T>& p) {
@@ -111,19 +133,17 @@ void multiply_blocks(const Product<T>& p) {
   const int64_t k_blocks = (p.k + depth - 1) / depth, k_step = (p.k + k_blocks - 1) / k_blocks;
   const int64_t n_step = p.m <= kFewRows ? panel : std::max(panel, kBlockBytes / int64_t(sizeof(T)) / k_step / panel * panel);
   const bool rows_of_b = p.b.column == 1;
-  const bool in_place = rows_of_b && (p.m <= kTileRows || p.b.row * p.k * int64_t(sizeof(T)) <= kNearBytes);
-  ScratchBuffer<T> packed(in_place ? 0 : k_step * rounded_up(std::min(n_step, p.n), kVector<T>));
+  ScratchBuffer<T> packed(k_step * rounded_up(std::min(n_step, p.n), kVector<T>));
   for (int64_t j0 = 0; j0 < p.n; j0 += n_step)
     for (int64_t k0 = 0; k0 < p.k; k0 += k_step) {
       const int64_t columns = std::min(n_step, p.n - j0), k = std::min(k_step, p.k - k0), panels = columns / panel;
       Product<T> q = (k0 > 0 ? p.accumulating() : p).part(0, p.m, j0, columns);
       q.a.data += k0 * p.a.column;
       q.b.data += k0 * p.b.row;
-      T* to = in_place ? nullptr : packed.data();
-      if (!rows_of_b) pack_panels(k, columns, q.b, panel, kVector<T>, to);
-      if (panels) multiply_slice<order, T>(q, {k, panel, panels, to, !rows_of_b});
+      if (!rows_of_b) pack_panels(k, columns, q.b, panel, kVector<T>, packed.data());
+      if (panels) multiply_slice<order, T>(q, {k, panel, panels, packed.data(), !rows_of_b});
       if (const int64_t rest = columns - panels * panel)
-        multiply_slice<order, T>(q.part(0, p.m, panels * panel, rest), {k, rest, 1, to ? to + panels * panel * k : nullptr, !rows_of_b});
+        multiply_slice<order, T>(q.part(0, p.m, panels * panel, rest), {k, rest, 1, packed.data() + panels * panel * k, !rows_of_b});
     }
 }
 
@@ -170,9 +190,11 @@ void in_parts(const Product<T>& p, int64_t row_unit, int64_t column_unit, Multip
 // A as a matrix of contiguous rows, then what is to be done with it.
 template <class T, class Multiply>
 void with_left_rows(const Product<T>& p, Multiply multiply) {
+  constexpr int64_t kCopied = 64;   // of k at a time: lines that follow each other are read soon after each other
   const int64_t stride = p.k + 16;  // no power of two: lines of several rows share the cache
   ScratchBuffer<T> rows(p.m * stride);
-  copy_matrix(p.m, p.k, p.a, rows.data(), stride);
+  for (int64_t k0 = 0; k0 < p.k; k0 += kCopied)
+    copy_matrix(p.m, std::min(kCopied, p.k - k0), {p.a.data + k0 * p.a.column, p.a.row, p.a.column}, rows.data() + k0, stride);
   Product<T> q = p;
   q.a = {rows.data(), stride, 1};
   multiply(q);
@@ -185,22 +207,23 @@ void multiply_ordered(const Product<T>& p) {
   const bool dots = p.m <= kDotRows && p.b.row == 1 && p.b.column != 1 && (p.m <= 4 || p.k >= kDotLength);
   if ((one_row || dots) && !left_rows) return with_left_rows(p, multiply_ordered<T>);
   if (one_row)
-    return in_parts(p.started(), 1, 64, [](const Product<T>& q) {
-      row_times_matrix(q.n, q.k, q.a.data, q.b.data, q.b.row, q.c.data, q.accumulates());
-    });
+    return in_parts(p.started(), 1, 64,
+        [](const Product<T>& q) { row_times_matrix(q.n, q.k, q.a.data, q.b.data, q.b.row, q.c.data, q.accumulates()); });
   if (dots)
-    return in_parts(p.started(), kDotRows, 16, [](const Product<T>& q) {
-      multiply_by_dots(q.m, q.n, q.k, q.a.data, q.a.row, q.b.data, q.b.column, q.c, q.accumulates());
-    });
-  const int64_t row_unit = p.m <= 2 * kThin ? 8 * kTileRows : kTileRows;
-  if (left_rows) return in_parts(p, row_unit, kPanel<T>, multiply_blocks<LeftOrder::rows, T>);
-  // Lines that are a power of two apart drive each other out of L1.
+    return in_parts(p.started(), kDotRows, 16,
+        [](const Product<T>& q) { multiply_by_dots(q.m, q.n, q.k, q.a.data, q.a.row, q.b.data, q.b.column, q.c, q.accumulates()); });
+  const int64_t row_unit = p.m <= kFewRows ? 8 * kTileRows : kTileRows;
+  const bool few = p.m <= kSliceRows && p.b.column == 1;  // decided for the whole: its parts must be summed alike
+  const auto by_rows = few ? multiply_in_slices<LeftOrder::rows, T> : multiply_blocks<LeftOrder::rows, T>;
+  if (left_rows) return in_parts(p, row_unit, kPanel<T>, by_rows);
   if constexpr (std::is_same_v<T, float>) {
-    if (p.a.row == 1 && p.n <= kThin && p.a.column * int64_t(sizeof(T)) % 1024 != 0)
-      return in_parts(p, row_unit, kPanel<T>, multiply_blocks<LeftOrder::columns, T>);
+    const auto by_columns = few ? multiply_in_slices<LeftOrder::columns, T> : multiply_blocks<LeftOrder::columns, T>;
+    // Lines that are a power of two apart drive each other out of L1.
+    if (p.a.row == 1 && p.n <= kThin && p.a.column * int64_t(sizeof(T)) % 1024 != 0) return in_parts(p, row_unit, kPanel<T>, by_columns);
   }
   // Parts of whole rows, so that no part of A is copied twice.
-  in_parts(p, kTileRows, kPanel<T>, [](const Product<T>& q) { with_left_rows(q, multiply_blocks<LeftOrder::rows, T>); }, true);
+  in_parts(
+      p, kTileRows, kPanel<T>, [&](const Product<T>& q) { with_left_rows(q, by_rows); }, true);
 }
 
 // C = start + nothing.
@@ -219,6 +242,9 @@ void multiply(Product<T> p) {
   if (p.n == 1) p.c.column = p.b.column = p.start.column = 1;
   if (p.k == 1) p.a.column = 1;
   if (p.start.column != 1) p = p.started();
+  // A small one, all rows of which are contiguous, needs no further thought.
+  if (p.c.column == 1 && p.a.column == 1 && p.b.column == 1 && p.n <= kPanel<T> && p.m > 1 && is_near(p))
+    return multiply_slice<LeftOrder::rows, T>(p, {p.k, p.n, 1, nullptr, false});
   if (p.c.column == 1) return multiply_ordered(p);
   p = p.started();
   ScratchBuffer<T> result(p.m * p.n);  // C has no contiguous axis: by way of a matrix that has one
@@ -281,8 +307,7 @@ HWY_EXPORT(pack_double);
 HWY_EXPORT(transpose_float);
 HWY_EXPORT(transpose_double);
 
-void gemm_plus(
-    int64_t m, int64_t n, int64_t k, Matrix<const float> a, Matrix<const float> b, Matrix<const float> start, Matrix<float> c) {
+void gemm_plus(int64_t m, int64_t n, int64_t k, Matrix<const float> a, Matrix<const float> b, Matrix<const float> start, Matrix<float> c) {
   HWY_DYNAMIC_DISPATCH(multiply_float)(m, n, k, a, b, start, c);
 }
 void gemm_plus(

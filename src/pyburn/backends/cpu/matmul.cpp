@@ -12,8 +12,8 @@ namespace pyburn::cpu {
 namespace {
 
 // Integers: no vectors, but rows of C in parallel.
-void gemm_plus(int64_t m, int64_t n, int64_t k, Matrix<const int64_t> a, Matrix<const int64_t> b, Matrix<const int64_t> start,
-    Matrix<int64_t> c) {
+void gemm_plus(
+    int64_t m, int64_t n, int64_t k, Matrix<const int64_t> a, Matrix<const int64_t> b, Matrix<const int64_t> start, Matrix<int64_t> c) {
   parallel_for(m, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, n * k)), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t* row = c.data + i * c.row;
@@ -60,9 +60,7 @@ void converted_products(const TensorHandle* start, const TensorHandle& a, const 
   compute == DType::float32 ? products<float>(start ? &sc : nullptr, ac, bc, cc) : products<int64_t>(start ? &sc : nullptr, ac, bc, cc);
   convert_into(cc, c);
 }
-void bmm_converted(const NoAttrs&, const TensorHandle& a, const TensorHandle& b, TensorHandle& c) {
-  converted_products(nullptr, a, b, c);
-}
+void bmm_converted(const NoAttrs&, const TensorHandle& a, const TensorHandle& b, TensorHandle& c) { converted_products(nullptr, a, b, c); }
 void bmm_plus_converted(const NoAttrs&, const TensorHandle& start, const TensorHandle& a, const TensorHandle& b, TensorHandle& c) {
   converted_products(&start, a, b, c);
 }

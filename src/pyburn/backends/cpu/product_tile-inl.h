@@ -31,8 +31,8 @@ struct TileOfProduct {
   int64_t a_stride;  // between the rows of A; between its columns where those are contiguous
   const T* b;
   int64_t b_row;
-  T* kept;           // where B lies in place: its rows are copied there on the way, whole vectors, unless this is null
-  const T* start;    // null: nothing is added
+  T* kept;         // where B lies in place: its rows are copied there on the way, whole vectors, unless this is null
+  const T* start;  // null: nothing is added
   int64_t start_row;
   T* c;
   int64_t c_row, columns;
@@ -49,7 +49,7 @@ template <int rows, int vectors, LeftOrder order, RightPlace place, class T>
 void product_tile(const TileOfProduct<T>& t) {
   constexpr bool by_rows = order == LeftOrder::rows, in_place = place == RightPlace::in_place;
   constexpr int groups = by_rows ? (rows + 2) / 3 : 1;  // three rows per pointer: processors add a stride once or twice on their own
-  constexpr int64_t lanes = kVector<T>, kAhead = 16;
+  constexpr int64_t lanes = kVector<T>;
   const hn::ScalableTag<T> d;
   const int64_t rest = t.columns - (vectors - 1) * lanes;  // columns in the last vector
   const int64_t a_stride = t.a_stride, b_row = t.b_row;
@@ -69,8 +69,6 @@ void product_tile(const TileOfProduct<T>& t) {
     for (int v = 0; v < vectors; ++v)
       right[v] = in_place && v + 1 == vectors ? load_first(d, b + v * lanes, rest) : hn::LoadU(d, b + v * lanes);
     if constexpr (in_place) {
-      HWY_UNROLL(4)
-      for (int v = 0; v < vectors; ++v) hwy::Prefetch(b + kAhead * b_row + v * lanes);
       if (kept) {
         HWY_UNROLL(4)
         for (int v = 0; v < vectors; ++v, kept += lanes) hn::StoreU(right[v], d, kept);
