@@ -26,7 +26,7 @@ constexpr int64_t kSliceRows = 64;                  // up to here slices of B ar
 constexpr int64_t kDotRows = 32, kDotLength = 128;  // up to that many rows dot products are quicker than transposing B
 constexpr int64_t kParallelWork = 1 << 18;          // multiply-adds that are worth a thread: some 5 microseconds
 constexpr int64_t kBlockBytes = 512 * 1024;         // of packed B: half of a typical L2
-constexpr int64_t kDepthBytes = 2048;               // of k per block: 6 rows of A stay in L1
+constexpr int64_t kDepthBytes = 4096;               // of k per block: 6 rows of A stay in L1
 constexpr int64_t kNearBytes = 16 * 1024;           // a B that is read from L1 wherever it lies
 constexpr int64_t kThin = 128;                      // columns of C up to which A is not worth a copy
 
