@@ -7,6 +7,7 @@
 #include <hwy/highway.h>
 
 #include <array>
+#include <new>
 #include <utility>
 
 #include "pyburn/backends/cpu/gemm.h"
@@ -64,6 +65,25 @@ struct Product {
 };
 
 int64_t rounded_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
+
+// Room for packed B that stays with its thread, and so in the cache of its core: from the allocator it would come from another one.
+template <class T>
+T* packing_room(int64_t elements) {
+  struct Room {
+    std::align_val_t line{64};
+    int64_t bytes = 0;
+    void* data = nullptr;
+    ~Room() { ::operator delete(data, line); }
+  };
+  thread_local Room room;
+  if (const int64_t bytes = elements * int64_t(sizeof(T)); bytes > room.bytes) {
+    ::operator delete(std::exchange(room.data, nullptr), room.line);
+    room.bytes = 0;
+    room.data = ::operator new(size_t(bytes), room.line);
+    room.bytes = bytes;
+  }
+  return static_cast<T*>(room.data);
+}
 
 // A slice of B along k, for panels side by side of `width` columns each: packed already, or packed on the way, while the first rows of A
 // meet it, or (null) read in place by all rows.
@@ -133,17 +153,17 @@ void multiply_blocks(const Product<T>& p) {
   const int64_t k_blocks = (p.k + depth - 1) / depth, k_step = (p.k + k_blocks - 1) / k_blocks;
   const int64_t n_step = p.m <= kFewRows ? panel : std::max(panel, kBlockBytes / int64_t(sizeof(T)) / k_step / panel * panel);
   const bool rows_of_b = p.b.column == 1;
-  ScratchBuffer<T> packed(k_step * rounded_up(std::min(n_step, p.n), kVector<T>));
+  T* packed = packing_room<T>(k_step * rounded_up(std::min(n_step, p.n), kVector<T>));
   for (int64_t j0 = 0; j0 < p.n; j0 += n_step)
     for (int64_t k0 = 0; k0 < p.k; k0 += k_step) {
       const int64_t columns = std::min(n_step, p.n - j0), k = std::min(k_step, p.k - k0), panels = columns / panel;
       Product<T> q = (k0 > 0 ? p.accumulating() : p).part(0, p.m, j0, columns);
       q.a.data += k0 * p.a.column;
       q.b.data += k0 * p.b.row;
-      if (!rows_of_b) pack_panels(k, columns, q.b, panel, kVector<T>, packed.data());
-      if (panels) multiply_slice<order, T>(q, {k, panel, panels, packed.data(), !rows_of_b});
+      if (!rows_of_b) pack_panels(k, columns, q.b, panel, kVector<T>, packed);
+      if (panels) multiply_slice<order, T>(q, {k, panel, panels, packed, !rows_of_b});
       if (const int64_t rest = columns - panels * panel)
-        multiply_slice<order, T>(q.part(0, p.m, panels * panel, rest), {k, rest, 1, packed.data() + panels * panel * k, !rows_of_b});
+        multiply_slice<order, T>(q.part(0, p.m, panels * panel, rest), {k, rest, 1, packed + panels * panel * k, !rows_of_b});
     }
 }
 
@@ -221,6 +241,16 @@ void multiply_ordered(const Product<T>& p) {
     // Lines that are a power of two apart drive each other out of L1.
     if (p.a.row == 1 && p.n <= kThin && p.a.column * int64_t(sizeof(T)) % 1024 != 0) return in_parts(p, row_unit, kPanel<T>, by_columns);
   }
+  // Both turned: the turned product needs no copy of its factors, only its parts are turned at the end.
+  if (p.a.row == 1 && p.b.row == 1 && !p.start.data && p.b.column != 1)
+    return in_parts(p.transposed(), kTileRows, kPanel<T>, [](const Product<T>& q) {
+      const int64_t stride = q.n + 16;
+      ScratchBuffer<T> result(q.m * stride);
+      Product<T> r = q;
+      r.c = {result.data(), stride, 1};
+      multiply_blocks<LeftOrder::rows, T>(r);
+      transpose(q.m, q.n, result.data(), stride, q.c.data, q.c.column);
+    });
   // Parts of whole rows, so that no part of A is copied twice.
   in_parts(
       p, kTileRows, kPanel<T>, [&](const Product<T>& q) { with_left_rows(q, by_rows); }, true);
