@@ -22,8 +22,9 @@ HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
 
-constexpr int64_t kFewRows = 256;                   // up to here the rows of A stay in L2 while one panel of B after the other meets them
-constexpr int64_t kSliceRows = 64;                  // up to here slices of B are so small that they stay in L1
+constexpr int64_t kFewRows = 256;   // up to here the rows of A stay in L2 while one panel of B after the other meets them
+constexpr int64_t kSliceRows = 64;  // up to here slices of B are so small that they stay in L1
+constexpr int64_t kSliceBytes = 32 * 1024;
 constexpr int64_t kDotRows = 32, kDotLength = 128;  // up to that many rows dot products are quicker than transposing B
 constexpr int64_t kParallelWork = 1 << 18;          // multiply-adds that are worth a thread: some 5 microseconds
 constexpr int64_t kBlockBytes = 512 * 1024;         // of packed B: half of a typical L2
@@ -133,7 +134,7 @@ bool is_near(const Product<T>& p) {
 // Few rows: a slice of B that fits in L1 meets all of them before the next one is read. Rows of B and C contiguous.
 template <LeftOrder order, class T>
 void multiply_in_slices(const Product<T>& p) {
-  constexpr int64_t panel = kPanel<T>, depth = 128;
+  constexpr int64_t panel = kPanel<T>, depth = kSliceBytes / (panel * int64_t(sizeof(T)));
   HWY_ALIGN T slice[depth * panel];  // kept there if its lines are a power of two apart, because they drive each other out of the cache
   const bool keeps = p.m > kTileRows && p.b.row * int64_t(sizeof(T)) % 512 == 0 && !is_near(p);
   for (int64_t j = 0; j < p.n; j += panel)
