@@ -106,6 +106,66 @@ TEST_F(Gemm, FewRowsAndVectors) {
     }
 }
 
+// Starts: a matrix of its own, one row for all (a bias), one column for all; any order of C.
+TEST_F(Gemm, AddsWhatItStartsFrom) {
+  std::mt19937 random(3);
+  for (auto [m, n, k] :
+      {std::array<int64_t, 3>{1, 7, 5}, {7, 1, 5}, {9, 70, 30}, {20, 100, 600}, {150, 130, 700}, {3, 4, 0}, {5, 300, 200}})
+    for (Order b_order : kOrders)
+      for (Order c_order : kOrders) {
+        Room<float> a(m, k, Order::rows), b(k, n, b_order), start(m, n, Order::rows);
+        for (Room<float>* room : {&a, &b, &start}) room->fill(random);
+        for (const Matrix<const float> from :
+            {start.input(), Matrix<const float>{start.values.data(), 0, 1}, {start.values.data(), 1, 0}}) {
+          Room<float> c(m, n, c_order), first = c;
+          for (int threads : {1, 2, 3}) {
+            set_num_threads(threads);
+            gemm_plus(m, n, k, a.input(), b.input(), from, c.output());
+            if (threads == 1) first = c;
+            else ASSERT_EQ(c.values, first.values) << threads << " threads give other bits";
+          }
+          for (int64_t i = 0; i < m; ++i)
+            for (int64_t j = 0; j < n; ++j) {
+              double sum = from.data[i * from.row + j * from.column];
+              for (int64_t p = 0; p < k; ++p) sum += double(a.at(i, p)) * b.at(p, j);
+              ASSERT_NEAR(c.at(i, j), sum, 1e-6 * (2 + std::sqrt(double(k)) * 2)) << m << "x" << n << "x" << k << " at " << i << ", " << j;
+            }
+        }
+      }
+}
+
+TEST_F(Gemm, PartsOfAPackedFactor) {
+  std::mt19937 random(5);
+  for (auto [m, n, k] : {std::array<int64_t, 3>{1, 5, 3}, {13, 100, 40}, {64, 300, 70}, {40, 130, 1200}})
+    for (Order order : {Order::rows, Order::columns}) {
+      Room<float> a(m, k, Order::rows), b(k, n, order);
+      a.fill(random), b.fill(random);
+      std::vector<float> packed(size_t(packed_size(k, n)));
+      pack_right(k, n, b.input(), packed.data());
+      for (const int64_t k0 : {int64_t(0), k / 3})
+        for (int64_t j0 = 0; j0 < n; j0 += kPackedUnit)
+          for (const int64_t columns : {n - j0, (n - j0 + 1) / 2})
+            for (bool accumulate : {false, true}) {
+              Room<float> c(m, columns, Order::rows), first = c;
+              for (int threads : {1, 3}) {
+                set_num_threads(threads);
+                std::fill(c.values.begin(), c.values.end(), 2.0f);
+                gemm_packed(m, columns, k - k0, Matrix<const float>{a.values.data() + k0, a.row, 1},
+                    Packed<float>{packed.data(), k, n, k0, j0}, c.output(), accumulate);
+                if (threads == 1) first = c;
+                else ASSERT_EQ(c.values, first.values);
+              }
+              for (int64_t i = 0; i < m; ++i)
+                for (int64_t j = 0; j < columns; ++j) {
+                  double sum = accumulate ? 2 : 0;
+                  for (int64_t p = k0; p < k; ++p) sum += double(a.at(i, p)) * b.at(p, j0 + j);
+                  ASSERT_NEAR(c.at(i, j), sum, 1e-6 * (2 + std::sqrt(double(k)) * 2))
+                      << "at " << i << ", " << j << " from " << k0 << ", " << j0;
+                }
+            }
+    }
+}
+
 TEST_F(Gemm, BatchesOfAnySizeMatchSingleProducts) {
   for (auto [batch, m, n, k] : {std::array<int64_t, 4>{7, 5, 9, 3}, {300, 8, 8, 8}, {3, 110, 120, 100}, {0, 2, 2, 2}, {2, 3, 4, 0}}) {
     const Tensor a = random(Shape{batch, m, k}), b = transpose(random(Shape{batch, n, k}), 1, 2);

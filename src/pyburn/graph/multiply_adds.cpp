@@ -13,6 +13,7 @@ int64_t multiply_adds(const OpInfo& info, std::span<const Shape* const> in, cons
   const auto from_end = [&](size_t i, int axis) { return (*in[i])[in[i]->rank() - axis]; };
   const OpInfo* op = &info;
   if (op == &op::bmm) return out.numel() * from_end(0, 1);
+  if (op == &op::bmm_plus) return out.numel() * from_end(1, 1);
   if (op == &op::conv2d || op == &op::conv3d) return out.numel() * per_filter(*in[1]);
   if (op == &op::conv2d_input || op == &op::conv3d_input) return in[0]->numel() * per_filter(*in[1]);
   if (op == &op::conv2d_weight || op == &op::conv3d_weight) return in[1]->numel() * per_filter(out);

@@ -28,6 +28,19 @@ Grads grad_bmm(const NoAttrs&, const GradContext& c) {
       c.needs(1) ? bmm(transpose(c.input(0), 1, 2), dy) : TensorHandle()};
 }
 
+Meta infer_plus(const NoAttrs& none, Metas in) {
+  const Meta product = infer(none, in.subspan(1));
+  require(in[0].shape == product.shape, "start does not fit the product: got {} for {}", in[0].shape, product.shape);
+  require<DTypeError>(in[0].dtype == product.dtype, "expected equal dtypes: got {} and {}", in[0].dtype, product.dtype);
+  return product;
+}
+Grads grad_plus(const NoAttrs&, const GradContext& c) {
+  const TensorHandle& dy = c.dy();
+  return {c.needs(0) ? TensorHandle(dy) : TensorHandle(), c.needs(1) ? bmm(dy, transpose(c.input(2), 1, 2)) : TensorHandle(),
+      c.needs(2) ? bmm(transpose(c.input(1), 1, 2), dy) : TensorHandle()};
+}
+Tensors decompose_plus(const NoAttrs&, Inputs in) { return {*in[0] + bmm(*in[1], *in[2])}; }
+
 }  // namespace
 
 namespace op {
@@ -52,6 +65,29 @@ t(), t(2, 4, 5) ! batches
 t(2, 3), t(3, 4) ! batches
 t(2, 3, 4, dtype=b8), t(2, 4, 5, dtype=b8) ! bool
 t(2, 3, 4), t(2, 5, 6) ! inner dimensions differ)"});
+constinit OpInfo bmm_plus =
+    define<NoAttrs, infer_plus, grad_plus, decompose_plus>({.schema = "bmm_plus(Tensor start, Tensor input, Tensor mat2) -> Tensor",
+        .doc = "start + bmm(input, mat2), written once. Stretched axes of start (a bias) cost nothing.",
+        .kind = Kind::contract,
+        .autocast = Autocast::lower,
+        .saves = others,
+        .torch = "torch.baddbmm",
+        .example = "pyburn.bmm_plus(pyburn.ones(1, 1, 5).expand(2, 3, 5), pyburn.ones(2, 3, 4), pyburn.ones(2, 4, 5)).shape",
+        .samples = R"(
+t(2, 3, 5), t(2, 3, 4), t(2, 4, 5)
+t(1, 1, 5).expand(2, 3, 5), t(2, 3, 4), t(2, 4, 5)
+t(1, 3, 1).expand(2, 3, 5), t(2, 3, 4), t(2, 4, 5)
+t(1, 1, 1), t(1, 1, 1), t(1, 1, 1)
+t(0, 3, 5), t(0, 3, 4), t(0, 4, 5)
+t(2, 3, 5), t(2, 3, 0), t(2, 0, 5)
+t(2, 5, 3).transpose(1, 2), t(2, 4, 3).transpose(1, 2), t(2, 5, 4).transpose(1, 2)
+t(2, 3, 5, dtype=f64), t(2, 3, 4, dtype=f64), t(2, 4, 5, dtype=f64)
+t(2, 3, 5, dtype=f16), t(2, 3, 4, dtype=f16), t(2, 4, 5, dtype=f16)
+t(2, 3, 5, dtype=i64), t(2, 3, 4, dtype=i64), t(2, 4, 5, dtype=i64)
+t(1, 70, 90), t(1, 70, 130), t(1, 130, 90)
+t(), t(2, 3, 4), t(2, 4, 5) ! does not fit
+t(2, 3, 5, dtype=f64), t(2, 3, 4), t(2, 4, 5) ! dtypes
+t(2, 3, 5), t(2, 3, 4), t(2, 5, 6) ! inner dimensions differ)"});
 }  // namespace op
 
 namespace {
@@ -239,8 +275,8 @@ t(), t(4), t(5, 3, 4) ! does not fit
 t(2, 3), t(2, 3), t(5, 3, 4) ! does not fit)"},
 };
 
-// input @ other under the name of the function that users called.
-TensorHandle product(const TensorHandle& left, const TensorHandle& right) {
+// input @ other under the name of the function that users called, plus `start`: a vector along the last axis, or undefined.
+TensorHandle product(const TensorHandle& left, const TensorHandle& right, const TensorHandle& start = {}) {
   const TensorHandle input = lowered(left), other = lowered(right);
   require(input.rank() > 0 && other.rank() > 0, "both operands need at least one axis: got {} and {}", input.shape(), other.shape());
   const TensorHandle a = input.rank() == 1 ? unsqueeze(input, 0) : TensorHandle(input);
@@ -253,7 +289,9 @@ TensorHandle product(const TensorHandle& left, const TensorHandle& right) {
   batch_b.resize(b.rank() - 2);
   TensorHandle y;
   if (batch_b.empty()) {  // one matrix on the right: the batch of the left is rows
-    y = bmm(unsqueeze(a.rank() == 2 ? a : reshape(a, Dims{batch_a.numel() * m, k}), 0), unsqueeze(b, 0));
+    const int64_t rows = batch_a.numel() * m;
+    const TensorHandle rows_of_a = unsqueeze(a.rank() == 2 ? a : reshape(a, Dims{rows, k}), 0);
+    y = start.defined() ? bmm_plus(expand(start, Dims{1, rows, n}), rows_of_a, unsqueeze(b, 0)) : bmm(rows_of_a, unsqueeze(b, 0));
     Dims size = batch_a;
     size.push_back(m), size.push_back(n);
     y = batch_a.empty() ? remove_axis(y, 0) : reshape(y, size);
@@ -355,8 +393,12 @@ TensorHandle fn::addbmm(
 
 TensorHandle fn::linear(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias) {
   require(weight.rank() == 1 || weight.rank() == 2, "expected a weight of 1 or 2 axes: got {}", weight.shape());
-  const TensorHandle y = product(input, t(lowered(weight)));
-  return bias.defined() ? y + lowered(bias) : y;
+  const TensorHandle turned = t(lowered(weight)), start = bias.defined() ? lowered(bias) : bias;
+  const bool one_pass = start.defined() && start.rank() == 1 && weight.rank() == 2 && start.shape()[0] == weight.shape()[0] &&
+                        start.dtype() == turned.dtype();
+  if (one_pass) return product(input, turned, start);
+  const TensorHandle y = product(input, turned);
+  return bias.defined() ? y + start : y;
 }
 
 TensorHandle fn::bilinear(const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& weight, const TensorHandle& bias) {
@@ -375,7 +417,7 @@ TensorHandle fn::bilinear(const TensorHandle& input1, const TensorHandle& input2
 }
 
 void register_matmul(OpTable& table) {
-  table.add({&op::bmm});
+  table.add({&op::bmm, &op::bmm_plus});
   table.add(functions);
 }
 

@@ -16,11 +16,13 @@
 #include <thread>
 
 #include "pyburn/support/error.h"
+#include "pyburn/support/parallel_region.h"
 
 namespace pyburn {
 namespace {
 
 constexpr int kMaxThreads = 256;
+thread_local constinit int regions_entered = 0;         // by this thread
 constexpr auto kSpin = std::chrono::microseconds(100);  // a time, not a count: a pause lasts 40 to 140 cycles
 
 void pause() {
@@ -42,24 +44,45 @@ int cgroup_limit() {  // whole CPUs that the quota allows, or a large number
   return quota > 0 && period > 0 ? int(std::max(1L, (quota + period - 1) / period)) : kMaxThreads;
 }
 
-// A region of work. It lives on the caller's stack; `inside` says how many workers may still look at it.
+// A region of work. It lives on the caller's stack; `inside` says how many workers may still look at it. Each thread has a share of the
+// chunks and claims from it first, then from those of the others: a region that is run again finds what it read and wrote in the caches
+// of the same cores.
 struct Job {
+  static constexpr int kMostShares = 16;
+  struct alignas(64) Share {
+    std::atomic<int64_t> next;
+    int64_t end;
+  };
   detail::ChunkFn fn;
   void* body;
   int64_t n, chunk;
-  std::atomic<int64_t> next{0};
+  int shares;
+  Share share[kMostShares];
   std::atomic<int> error_set{0};
   std::exception_ptr error;
 
-  void work() {
-    for (int64_t begin; (begin = next.fetch_add(chunk, std::memory_order_relaxed)) < n;) {
-      try {
-        fn(body, begin, std::min(n, begin + chunk));
-      } catch (...) {
-        if (!error_set.exchange(1)) error = std::current_exception();
-        next.store(n, std::memory_order_relaxed);
+  Job(detail::ChunkFn f, void* b, int64_t items, int64_t per_chunk, int threads)
+      : fn(f), body(b), n(items), chunk(per_chunk), shares(std::min(threads, kMostShares)) {
+    const int64_t chunks = (n + chunk - 1) / chunk;
+    for (int i = 0; i < shares; ++i) {
+      share[i].next.store(chunks * i / shares * chunk, std::memory_order_relaxed);
+      share[i].end = std::min(n, chunks * (i + 1) / shares * chunk);
+    }
+  }
+  void work(int thread) {
+    ++regions_entered;
+    for (int i = 0; i < shares; ++i) {
+      Share& from = share[(thread + i) % shares];
+      for (int64_t begin; (begin = from.next.fetch_add(chunk, std::memory_order_relaxed)) < from.end;) {
+        try {
+          fn(body, begin, std::min(from.end, begin + chunk));
+        } catch (...) {
+          if (!error_set.exchange(1)) error = std::current_exception();
+          for (int k = 0; k < shares; ++k) share[k].next.store(share[k].end, std::memory_order_relaxed);
+        }
       }
     }
+    --regions_entered;
   }
 };
 
@@ -73,7 +96,7 @@ class Pool {
     job_.store(&job, std::memory_order_release);
     generation_.fetch_add(1, std::memory_order_seq_cst);
     if (sleeping_.load(std::memory_order_seq_cst) > 0) wake(threads - 1);
-    job.work();
+    job.work(0);
     job_.store(nullptr, std::memory_order_seq_cst);
     for (int spins = 0; inside_.load(std::memory_order_seq_cst) != 0; ++spins) spins < 1000 ? pause() : (void)sched_yield();
     busy_.store(false, std::memory_order_release);
@@ -112,7 +135,7 @@ class Pool {
       seen = generation_.load(std::memory_order_acquire);
       if (id >= wanted_.load(std::memory_order_relaxed)) continue;
       inside_.fetch_add(1, std::memory_order_seq_cst);  // before the look at job_: the caller waits for us
-      if (Job* job = job_.load(std::memory_order_seq_cst)) job->work();
+      if (Job* job = job_.load(std::memory_order_seq_cst)) job->work(id + 1);
       inside_.fetch_sub(1, std::memory_order_seq_cst);
     }
   }
@@ -155,16 +178,18 @@ int num_threads() {
   return n;
 }
 
+bool in_parallel_for() { return regions_entered > 0; }
+
 void set_num_threads(int n) {
   require<ValueError>(n >= 1 && n <= kMaxThreads, "[set_num_threads] expected 1 to {} threads: got {}", kMaxThreads, n);
   threads = n;
 }
 
 void detail::parallel_chunks(int64_t n, int64_t chunk, ChunkFn fn, void* body) {
-  Job job{fn, body, n, std::max<int64_t>(chunk, 1)};
-  const int64_t chunks = (n + job.chunk - 1) / job.chunk;
-  const int k = int(std::min<int64_t>(num_threads(), chunks));
-  if (k <= 1 || !pool().run(job, k)) job.work();
+  chunk = std::max<int64_t>(chunk, 1);
+  const int k = int(std::min<int64_t>(num_threads(), (n + chunk - 1) / chunk));
+  Job job(fn, body, n, chunk, k);
+  if (k <= 1 || !pool().run(job, k)) job.work(0);
   if (job.error) std::rethrow_exception(job.error);
 }
 

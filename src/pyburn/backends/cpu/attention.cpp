@@ -9,10 +9,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/fold-inl.h"
 #include "pyburn/backends/cpu/gemm.h"
+#include "pyburn/backends/cpu/partial_vector-inl.h"
 #include "pyburn/backends/cpu/plain_tensors.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/backends/cpu/vector_math-inl.h"
@@ -32,13 +34,13 @@ struct MaskRow {
 };
 template <class T>
 struct AttentionFunctions {
-  // Scores of one row: scaled, masked.
+  // Scores of one row: scaled and masked.
   void (*mask)(T* row, int64_t n, T scale, MaskRow<T> mask);
-  // The row becomes exp(row - largest), where largest counts those before; gives the factor for what was summed before.
-  T (*exponentials)(T* row, int64_t n, T& largest, double& sum);
+  // The row becomes exp(scale * (row - largest)), where largest counts those before; gives the factor for what was summed before.
+  T (*exponentials)(T* row, int64_t n, T scale, T& largest, double& sum);
   void (*scale)(T* row, int64_t n, T factor);
-  // p = exp(p - logsumexp), ds = p * (ds - delta) * scale.
-  void (*gradients)(T* p, T* ds, int64_t n, T logsumexp, T delta, T scale);
+  // p = exp(p * factor - logsumexp), ds = p * (ds - delta) * scale.
+  void (*gradients)(T* p, T* ds, int64_t n, T factor, T logsumexp, T delta, T scale);
 };
 struct AttentionTable {
   AttentionFunctions<float> single;
@@ -63,16 +65,44 @@ void mask_row(T* row, int64_t n, T scale, MaskRow<T> mask) {
     for (int64_t j = 0; j < n; ++j) row[j] *= scale;
 }
 
+// row = exp(scale * (row - shift)); the sum of the row.
+inline double exponentials(double* row, int64_t n, double scale, double shift) {
+  for (int64_t j = 0; j < n; ++j) row[j] = std::exp(scale * (row[j] - shift));
+  return fold_in_runs<Sum>(row, n);
+}
+inline double exponentials(float* row, int64_t n, float scale, float shift) {
+  const FloatTag d;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  const auto by = hn::Set(d, shift), factor = hn::Set(d, scale);
+  const auto of = [&](auto x) HWY_ATTR { return exp_of(hn::Mul(hn::Sub(x, by), factor)); };
+  auto sum = hn::Zero(d), other = hn::Zero(d);
+  int64_t j = 0;
+  for (; j + 2 * lanes <= n; j += 2 * lanes) {
+    const auto first = of(hn::LoadU(d, row + j)), second = of(hn::LoadU(d, row + j + lanes));
+    hn::StoreU(first, d, row + j);
+    hn::StoreU(second, d, row + j + lanes);
+    sum = hn::Add(sum, first);
+    other = hn::Add(other, second);
+  }
+  for (; j < n; j += lanes) {
+    const int64_t rest = std::min(lanes, n - j);
+    const auto last = hn::IfThenElseZero(hn::FirstN(d, size_t(rest)), of(load_first(d, row + j, rest)));
+    store_first(last, d, row + j, rest);
+    sum = hn::Add(sum, last);
+  }
+  return double(hn::GetLane(hn::SumOfLanes(d, hn::Add(sum, other))));
+}
+
 template <class T>
-T exponentials_of_row(T* row, int64_t n, T& largest, double& sum) {
+T exponentials_of_row(T* row, int64_t n, T scale, T& largest, double& sum) {
+  constexpr T none = -std::numeric_limits<T>::infinity();
   const T before = largest, now = std::max(before, fold_contiguous<Amax>(row, n));
-  if (now == -std::numeric_limits<T>::infinity()) {  // the query sees no key yet
+  if (now == none) {  // the query sees no key yet
     std::fill_n(row, n, T(0));
     return T(1);
   }
-  exp_minus(row, now, row, n);
-  const T factor = std::exp(before - now);
-  sum = sum * double(factor) + fold_in_runs<Sum>(row, n);
+  const T factor = before == none ? T(0) : before == now ? T(1) : std::exp(scale * (before - now));
+  sum = sum * double(factor) + exponentials(row, n, scale, now);
   largest = now;
   return factor;
 }
@@ -82,15 +112,27 @@ void scale_row(T* row, int64_t n, T factor) {
   for (int64_t j = 0; j < n; ++j) row[j] *= factor;
 }
 
-template <class T>
-void gradients_of_row(T* HWY_RESTRICT p, T* HWY_RESTRICT ds, int64_t n, T logsumexp, T delta, T scale) {
-  exp_minus(p, logsumexp, p, n);
-  for (int64_t j = 0; j < n; ++j) ds[j] = p[j] * (ds[j] - delta) * scale;
+inline void gradients_of_row(double* p, double* ds, int64_t n, double factor, double logsumexp, double delta, double scale) {
+  for (int64_t j = 0; j < n; ++j) {
+    p[j] = std::exp(p[j] * factor - logsumexp);
+    ds[j] = p[j] * (ds[j] - delta) * scale;
+  }
+}
+inline void gradients_of_row(float* p, float* ds, int64_t n, float factor, float logsumexp, float delta, float scale) {
+  const FloatTag d;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  const auto by = hn::Set(d, logsumexp), less = hn::Set(d, delta), p_factor = hn::Set(d, factor), ds_factor = hn::Set(d, scale);
+  for (int64_t j = 0; j < n; j += lanes) {
+    const int64_t rest = n - j;
+    const auto probability = exp_of(hn::MulSub(load_first(d, p + j, rest), p_factor, by));
+    store_first(probability, d, p + j, rest);
+    store_first(hn::Mul(probability, hn::Mul(hn::Sub(load_first(d, ds + j, rest), less), ds_factor)), d, ds + j, rest);
+  }
 }
 
 template <class T>
 AttentionFunctions<T> functions_for() {
-  return {mask_row<T>, exponentials_of_row<T>, scale_row<T>, gradients_of_row<T>};
+  return {mask_row<T>, exponentials_of_row<T>, scale_row<T>, gradients_of_row};
 }
 AttentionTable make_attention() { return {functions_for<float>(), functions_for<double>()}; }
 
@@ -131,6 +173,7 @@ class Heads {
 template <class T>
 class Mask {
  public:
+  bool defined() const { return tensor_.defined(); }
   explicit Mask(const TensorHandle& x)
       : tensor_(!x.defined() || x.dtype() == DType::boolean || x.dtype() == dtype_of<T> ? x : converted(x, dtype_of<T>)) {}
   MaskRow<T> row(int64_t batch, int64_t head, int64_t query, int64_t key) const {
@@ -145,25 +188,18 @@ class Mask {
   TensorHandle tensor_;
 };
 
-// Each head's matrix (tokens, features) transposed: as the right factor of a product its rows are then contiguous.
+// The matrix of a head, turned: (features x tokens), as the right factor of several products.
 template <class T>
-class Transposed {
+class TurnedHead {
  public:
-  explicit Transposed(const Heads<T>& x)
-      : row_(x[2] + 16), size_(row_ * x[3]), heads_(x[1]), buffer_(x[0] * x[1] * size_) {  // rows no power of two apart share the cache
-    parallel_for(x[0] * x[1], std::max<int64_t>(1, kGrain / std::max<int64_t>(1, size_)), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const Matrix<const T> m = x.matrix(i / heads_, i % heads_);
-        transpose_matrix(x[2], x[3], m.data, m.row, buffer_.data() + i * size_, row_);
-      }
-    });
+  TurnedHead(const Heads<T>& x, int64_t batch, int64_t head) : features_(x[3]), tokens_(x[2]), buffer_(packed_size(features_, tokens_)) {
+    const Matrix<const T> m = x.matrix(batch, head);
+    pack_right(features_, tokens_, Matrix<const T>{m.data, 1, m.row}, buffer_.data());
   }
-  Matrix<const T> matrix(int64_t batch, int64_t head, int64_t token) {
-    return {buffer_.data() + (batch * heads_ + head) * size_ + token, row_, 1};
-  }
+  Packed<T> from(int64_t token) { return {buffer_.data(), features_, tokens_, 0, token}; }
 
  private:
-  int64_t row_, size_, heads_;
+  int64_t features_, tokens_;
   ScratchBuffer<T> buffer_;
 };
 
@@ -181,83 +217,97 @@ void for_tasks(int64_t tasks, Body body) {
 
 template <class T>
 void attention(const Attention& a, Inputs in, Outputs out) {
-  constexpr int64_t kQueries = 32, kKeys = 512;  // up to 32 rows a product reads its right factor in place
+  constexpr int64_t kQueries = 48, kKeys = 512, kFewQueries = 4;  // up to those, reading the keys as they are costs less than turning them
   const Heads<T> q(*in[0]), k(*in[1]), v(*in[2]);
   const Mask<T> mask(*in[3]);
   const PlainOutput<T> y(out[0]), logsumexp(out[1]);
   if (logsumexp.numel() == 0) return;
-  Transposed<T> keys(k);
   const AttentionFunctions<T>& f = functions<T>();
   const int64_t heads = q[1], tokens = q[2], features = q[3], width = v[3], length = k[2], share = heads / k[1];
-  const int64_t blocks = (tokens + kQueries - 1) / kQueries;
-  for_tasks(q[0] * heads * blocks, [&](int64_t task) {
-    const int64_t plane = task / blocks, n = plane / heads, h = plane % heads, i0 = task % blocks * kQueries;
-    const int64_t rows = std::min(kQueries, tokens - i0), end = a.is_causal ? std::min(length, i0 + rows) : length;
-    ScratchBuffer<T> scores(kQueries * std::min(kKeys, std::max<int64_t>(1, end)));
+  const bool scales_later = !mask.defined() && a.scale > 0;  // the largest score is the same before and after
+  const T late = scales_later ? T(a.scale) : T(1);
+  auto block = [&](int64_t n, int64_t h, int64_t i0, std::optional<TurnedHead<T>>& keys, T* scores) {
+    const int64_t plane = n * heads + h, rows = std::min(kQueries, tokens - i0), end = a.is_causal ? std::min(length, i0 + rows) : length;
     T largest[kQueries], *result = y.data() + (plane * tokens + i0) * width;
     double sums[kQueries] = {};
     std::fill_n(largest, kQueries, -std::numeric_limits<T>::infinity());
-    std::fill_n(result, rows * width, T(0));
+    if (end == 0) std::fill_n(result, rows * width, T(0));
     for (int64_t j0 = 0; j0 < end; j0 += kKeys) {
       const int64_t columns = std::min(kKeys, end - j0);
-      gemm(rows, columns, features, q.matrix(n, h, i0), keys.matrix(n, h / share, j0), Matrix<T>{scores.data(), columns, 1});
+      const Matrix<const T> key = k.matrix(n, h / share, j0);
+      if (keys) gemm_packed(rows, columns, features, q.matrix(n, h, i0), keys->from(j0), Matrix<T>{scores, columns, 1});
+      else gemm(rows, columns, features, q.matrix(n, h, i0), Matrix<const T>{key.data, 1, key.row}, Matrix<T>{scores, columns, 1});
       for (int64_t i = 0; i < rows; ++i) {
-        T* row = scores.data() + i * columns;
+        T* row = scores + i * columns;
         const int64_t seen = visible(a, i0 + i, j0, columns);
-        f.mask(row, seen, T(a.scale), mask.row(n, h, i0 + i, j0));
-        const T factor = f.exponentials(row, seen, largest[i], sums[i]);
+        if (!scales_later) f.mask(row, seen, T(a.scale), mask.row(n, h, i0 + i, j0));
+        const T factor = f.exponentials(row, seen, late, largest[i], sums[i]);
         std::fill_n(row + seen, columns - seen, T(0));
-        if (factor != T(1)) f.scale(result + i * width, width, factor);
+        if (j0 > 0 && factor != T(1)) f.scale(result + i * width, width, factor);
       }
-      gemm(rows, width, columns, Matrix<const T>{scores.data(), columns, 1}, v.matrix(n, h / share, j0), Matrix<T>{result, width, 1}, true);
+      gemm(rows, width, columns, Matrix<const T>{scores, columns, 1}, v.matrix(n, h / share, j0), Matrix<T>{result, width, 1}, j0 > 0);
     }
     for (int64_t i = 0; i < rows; ++i) {
       if (sums[i] > 0) f.scale(result + i * width, width, T(1 / sums[i]));
-      logsumexp.data()[plane * tokens + i0 + i] = T(double(largest[i]) + std::log(sums[i]));
+      logsumexp.data()[plane * tokens + i0 + i] = T(double(largest[i]) * double(late) + std::log(sums[i]));
     }
+  };
+  // A head of keys is turned once for all of its queries, or for a part of them where there are too few heads.
+  const int64_t blocks = (tokens + kQueries - 1) / kQueries, shared = k[0] * k[1];
+  const int64_t parts = std::min(blocks, (4 * num_threads() + shared - 1) / shared);
+  for_tasks(shared * parts, [&](int64_t task) {
+    const int64_t n = task / parts / k[1], group = task / parts % k[1], part = task % parts;
+    std::optional<TurnedHead<T>> keys;
+    if (tokens * share > kFewQueries) keys.emplace(k, n, group);
+    ScratchBuffer<T> scores(std::min(kQueries, tokens) * std::min(kKeys, length));
+    for (int64_t h = group * share; h < (group + 1) * share; ++h)
+      for (int64_t i = blocks * part / parts; i < blocks * (part + 1) / parts; ++i) block(n, h, i * kQueries, keys, scores.data());
   });
 }
 
 // One task per head of keys: its heads of queries add to the same gradients, in order.
 template <class T>
 void attention_grad(const Attention& a, Inputs in, Outputs out) {
-  constexpr int64_t kQueries = 128, kKeys = 256;
+  constexpr int64_t kQueries = 128, kKeys = 256, kRow = kKeys + 16;  // rows no power of two apart share the cache
   const Heads<T> dy(*in[0]), q(*in[1]), k(*in[2]), v(*in[3]);
   const Mask<T> mask(*in[4]);
   const PlainInput<T> logsumexp(*in[5]), delta(*in[6]);
   const PlainOutput<T> dq(out[0]), dk(out[1]), dv(out[2]);
   for (const PlainOutput<T>* d : {&dq, &dk, &dv}) std::fill_n(d->data(), d->numel(), T(0));
   if (dq.numel() == 0 || dk.numel() == 0) return;
-  Transposed<T> keys(k), values(v);
   const AttentionFunctions<T>& f = functions<T>();
   const int64_t heads = q[1], tokens = q[2], features = q[3], width = v[3], length = k[2], share = heads / k[1];
-  auto block = [&](int64_t n, int64_t h, int64_t i0, int64_t j0, T* p, T* ds) {
-    const int64_t plane = n * heads + h, group = h / share, rows = std::min(kQueries, tokens - i0), columns = std::min(kKeys, length - j0);
+  const T late = mask.defined() ? T(1) : T(a.scale);
+  auto block = [&](int64_t n, int64_t h, int64_t i0, int64_t rows, int64_t j0, int64_t columns, TurnedHead<T>& keys, TurnedHead<T>& values,
+                   T* p, T* ds) {
+    const int64_t plane = n * heads + h, group = h / share, key = (n * k[1] + group) * length + j0;
     const Matrix<const T> queries = q.matrix(n, h, i0), entering = dy.matrix(n, h, i0);
-    gemm(rows, columns, features, queries, keys.matrix(n, group, j0), Matrix<T>{p, columns, 1});
-    gemm(rows, columns, width, entering, values.matrix(n, group, j0), Matrix<T>{ds, columns, 1});
+    gemm_packed(rows, columns, features, queries, keys.from(j0), Matrix<T>{p, kRow, 1});
+    gemm_packed(rows, columns, width, entering, values.from(j0), Matrix<T>{ds, kRow, 1});
     for (int64_t i = 0; i < rows; ++i) {
-      T *p_row = p + i * columns, *ds_row = ds + i * columns;
+      T *p_row = p + i * kRow, *ds_row = ds + i * kRow;
       const int64_t at = plane * tokens + i0 + i;
       const T sum = logsumexp.data()[at];
       const int64_t seen = sum == -std::numeric_limits<T>::infinity() ? 0 : visible(a, i0 + i, j0, columns);
-      f.mask(p_row, seen, T(a.scale), mask.row(n, h, i0 + i, j0));
-      f.gradients(p_row, ds_row, seen, sum, delta.data()[at], T(a.scale));
+      if (mask.defined()) f.mask(p_row, seen, T(a.scale), mask.row(n, h, i0 + i, j0));
+      f.gradients(p_row, ds_row, seen, late, sum, delta.data()[at], T(a.scale));
       std::fill_n(p_row + seen, columns - seen, T(0));
       std::fill_n(ds_row + seen, columns - seen, T(0));
     }
-    const int64_t key = (n * k[1] + group) * length + j0;
-    gemm(columns, width, rows, Matrix<const T>{p, 1, columns}, entering, Matrix<T>{dv.data() + key * width, width, 1}, true);
-    gemm(columns, features, rows, Matrix<const T>{ds, 1, columns}, queries, Matrix<T>{dk.data() + key * features, features, 1}, true);
-    gemm(rows, features, columns, Matrix<const T>{ds, columns, 1}, k.matrix(n, group, j0),
+    gemm(columns, width, rows, Matrix<const T>{p, 1, kRow}, entering, Matrix<T>{dv.data() + key * width, width, 1}, true);
+    gemm(columns, features, rows, Matrix<const T>{ds, 1, kRow}, queries, Matrix<T>{dk.data() + key * features, features, 1}, true);
+    gemm(rows, features, columns, Matrix<const T>{ds, kRow, 1}, k.matrix(n, group, j0),
         Matrix<T>{dq.data() + (plane * tokens + i0) * features, features, 1}, true);
   };
   for_tasks(k[0] * k[1], [&](int64_t task) {
-    ScratchBuffer<T> p(kQueries * std::min(kKeys, length)), ds(kQueries * std::min(kKeys, length));
-    for (int64_t h = task % k[1] * share; h < (task % k[1] + 1) * share; ++h)
-      for (int64_t i0 = 0; i0 < tokens; i0 += kQueries)
-        for (int64_t j0 = 0; j0 < (a.is_causal ? std::min(length, i0 + kQueries) : length); j0 += kKeys)
-          block(task / k[1], h, i0, j0, p.data(), ds.data());
+    const int64_t n = task / k[1], group = task % k[1];
+    TurnedHead<T> keys(k, n, group), values(v, n, group);
+    ScratchBuffer<T> p(kQueries * kRow), ds(kQueries * kRow);
+    for (int64_t h = group * share; h < (group + 1) * share; ++h)
+      for (int64_t i0 = 0; i0 < tokens; i0 += kQueries) {
+        const int64_t rows = std::min(kQueries, tokens - i0), end = a.is_causal ? std::min(length, i0 + rows) : length;
+        for (int64_t j0 = 0; j0 < end; j0 += kKeys) block(n, h, i0, rows, j0, std::min(kKeys, end - j0), keys, values, p.data(), ds.data());
+      }
   });
 }
 

@@ -12,6 +12,26 @@ struct Matrix {
 
 void gemm(int64_t m, int64_t n, int64_t k, Matrix<const float> a, Matrix<const float> b, Matrix<float> c, bool accumulate = false);
 void gemm(int64_t m, int64_t n, int64_t k, Matrix<const double> a, Matrix<const double> b, Matrix<double> c, bool accumulate = false);
+// C = start + A B, where rows of `start` may be one and the same (stride 0: a bias).
+void gemm_plus(int64_t m, int64_t n, int64_t k, Matrix<const float> a, Matrix<const float> b, Matrix<const float> start, Matrix<float> c);
+void gemm_plus(
+    int64_t m, int64_t n, int64_t k, Matrix<const double> a, Matrix<const double> b, Matrix<const double> start, Matrix<double> c);
+
+// A right factor (depth x columns) of many products, packed once, and the part of it that one product uses: from row k0 and column j0 on,
+// where j0 is a multiple of kPackedUnit.
+template <class T>
+struct Packed {
+  const T* data;
+  int64_t depth, columns;
+  int64_t k0 = 0, j0 = 0;
+};
+inline constexpr int64_t kPackedUnit = 64;
+inline int64_t packed_size(int64_t depth, int64_t columns) { return depth * ((columns + 15) / 16 * 16); }  // elements
+void pack_right(int64_t k, int64_t n, Matrix<const float> b, float* to);
+void pack_right(int64_t k, int64_t n, Matrix<const double> b, double* to);
+// Rows of A and C are contiguous.
+void gemm_packed(int64_t m, int64_t n, int64_t k, Matrix<const float> a, Packed<float> b, Matrix<float> c, bool accumulate = false);
+void gemm_packed(int64_t m, int64_t n, int64_t k, Matrix<const double> a, Packed<double> b, Matrix<double> c, bool accumulate = false);
 
 // to[c][r] = from[r][c] for a matrix of rows x columns; the rows of both are contiguous, `from_row` and `to_row` apart.
 void transpose_matrix(int64_t rows, int64_t columns, const float* from, int64_t from_row, float* to, int64_t to_row);

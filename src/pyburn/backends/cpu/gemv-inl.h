@@ -99,12 +99,13 @@ void dot_tile(int64_t rows, int64_t k, const T* a, int64_t a_row, const T* b, in
 template <class T>
 void multiply_by_dots(
     int64_t m, int64_t n, int64_t k, const T* a, int64_t a_row, const T* b, int64_t b_column, Matrix<T> c, bool accumulate) {
-  constexpr int wide = kTileVectors;  // 4 x 4 or 4 x 2 accumulators
+  constexpr int wide = 4;                                   // A is read again for so many columns
+  constexpr int64_t most_rows = kTileVectors == 4 ? 4 : 3;  // 16 or 12 sums
   for (int64_t j = 0; j < n;) {
     const bool whole = j + wide <= n;
-    for (int64_t i = 0; i < m; i += 4) {
+    for (int64_t i = 0; i < m; i += most_rows) {
       const Matrix<T> to{c.data + i * c.row + j * c.column, c.row, c.column};
-      const int64_t rows = std::min<int64_t>(4, m - i);
+      const int64_t rows = std::min(most_rows, m - i);
       if (whole) dot_tile<wide>(rows, k, a + i * a_row, a_row, b + j * b_column, b_column, to, accumulate);
       else dot_tile<1>(rows, k, a + i * a_row, a_row, b + j * b_column, b_column, to, accumulate);
     }

@@ -1,4 +1,5 @@
-// The steps of a recurrent layer: per step one small product with the state, then the gates of each row in one pass.
+// The steps of a recurrent layer: per step one small product with the state, then the gates of each row in one pass. The weights are packed
+// once for all steps. Rows of the batch know nothing of each other, so that threads share them out and meet at the end only.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pyburn/backends/cpu/rnn_steps.cpp"
 #include <hwy/foreach_target.h>
@@ -9,6 +10,7 @@
 
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/gemm.h"
+#include "pyburn/backends/cpu/partial_vector-inl.h"
 #include "pyburn/backends/cpu/plain_tensors.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/backends/cpu/vector_math-inl.h"
@@ -19,12 +21,12 @@
 #define PYBURN_RNN_TYPES
 namespace pyburn::cpu {
 
-// One row of the batch at one step; n is the size of the state. `gates` of the forward functions hold sums before, values after.
+// One row of the batch at one step; n is the size of the state. `gates` of lstm hold the recurrent sums before, values after.
 template <class T>
 struct RnnFunctions {
-  void (*lstm)(T* gates, const T* c_before, T* c, T* h, int64_t n);
+  void (*lstm)(const T* projected, T* gates, const T* c_before, T* c, T* h, int64_t n);
   void (*gru)(const T* projected, const T* recurrent, const T* h_before, T* gates, T* h, int64_t n);
-  void (*simple)(bool relu, const T* sums, T* h, int64_t n);
+  void (*simple)(bool relu, const T* projected, T* sums, T* h, int64_t n);
   // dc: of the cell after the step, then of the one before. dh of gru: likewise, without the part that goes through the weight.
   void (*lstm_grad)(const T* dh, T* dc, const T* gates, const T* c_before, const T* c, T* d, int64_t n);
   void (*gru_grad)(T* dh, const T* gates, const T* h_before, T* d, T* d_recurrent, int64_t n);
@@ -43,14 +45,33 @@ namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
 
 template <class T>
-void lstm_row(T* HWY_RESTRICT gates, const T* HWY_RESTRICT c_before, T* HWY_RESTRICT c, T* HWY_RESTRICT h, int64_t n) {
-  T *i = gates, *f = gates + n, *g = gates + 2 * n, *o = gates + 3 * n;
-  sigmoid_all(i, i, 2 * n);
-  tanh_all(g, g, n);
-  sigmoid_all(o, o, n);
-  for (int64_t k = 0; k < n; ++k) c[k] = f[k] * c_before[k] + i[k] * g[k];
-  tanh_all(c, h, n);
-  for (int64_t k = 0; k < n; ++k) h[k] *= o[k];
+void lstm_row(const T* HWY_RESTRICT projected, T* HWY_RESTRICT gates, const T* HWY_RESTRICT c_before, T* HWY_RESTRICT c, T* HWY_RESTRICT h,
+    int64_t n) {
+  if constexpr (std::is_same_v<T, float>) {
+    const FloatTag d;
+    const int64_t lanes = int64_t(hn::Lanes(d));
+    for (int64_t k = 0; k < n; k += lanes) {
+      const int64_t rest = n - k;
+      const auto sum = [&](int64_t at) HWY_ATTR { return hn::Add(load_first(d, gates + at, rest), load_first(d, projected + at, rest)); };
+      const auto i = sigmoid_of(sum(k)), f = sigmoid_of(sum(n + k)), g = tanh_of(sum(2 * n + k)), o = sigmoid_of(sum(3 * n + k));
+      const auto cell = hn::MulAdd(f, load_first(d, c_before + k, rest), hn::Mul(i, g));
+      store_first(i, d, gates + k, rest);
+      store_first(f, d, gates + n + k, rest);
+      store_first(g, d, gates + 2 * n + k, rest);
+      store_first(o, d, gates + 3 * n + k, rest);
+      store_first(cell, d, c + k, rest);
+      store_first(hn::Mul(o, tanh_of(cell)), d, h + k, rest);
+    }
+  } else {
+    T *i = gates, *f = gates + n, *g = gates + 2 * n, *o = gates + 3 * n;
+    for (int64_t k = 0; k < 4 * n; ++k) gates[k] += projected[k];
+    sigmoid_all(i, i, 2 * n);
+    tanh_all(g, g, n);
+    sigmoid_all(o, o, n);
+    for (int64_t k = 0; k < n; ++k) c[k] = f[k] * c_before[k] + i[k] * g[k];
+    tanh_all(c, h, n);
+    for (int64_t k = 0; k < n; ++k) h[k] *= o[k];
+  }
 }
 template <class T>
 void gru_row(const T* HWY_RESTRICT projected, const T* HWY_RESTRICT recurrent, const T* HWY_RESTRICT h_before, T* HWY_RESTRICT gates,
@@ -64,7 +85,8 @@ void gru_row(const T* HWY_RESTRICT projected, const T* HWY_RESTRICT recurrent, c
   for (int64_t k = 0; k < n; ++k) h[k] = fresh[k] + z[k] * (h_before[k] - fresh[k]);
 }
 template <class T>
-void simple_row(bool relu, const T* HWY_RESTRICT sums, T* HWY_RESTRICT h, int64_t n) {
+void simple_row(bool relu, const T* HWY_RESTRICT projected, T* HWY_RESTRICT sums, T* HWY_RESTRICT h, int64_t n) {
+  for (int64_t k = 0; k < n; ++k) sums[k] += projected[k];
   if (relu)
     for (int64_t k = 0; k < n; ++k) h[k] = sums[k] > T(0) || sums[k] != sums[k] ? sums[k] : T(0);
   else tanh_all(sums, h, n);
@@ -129,40 +151,60 @@ const RnnFunctions<T>& functions() {
   else return table.twofold;
 }
 
+// The recurrent weights (k x n) of all steps.
+template <class T>
+class StepProduct {
+ public:
+  StepProduct(int64_t k, int64_t n, Matrix<const T> weight) : k_(k), n_(n), packed_(packed_size(k, n)) {
+    pack_right(k, n, weight, packed_.data());
+  }
+  // C (rows x n) = A (rows x k) weight, or += when accumulating.
+  void operator()(int64_t rows, const T* a, T* c, bool accumulate) {
+    gemm_packed(rows, n_, k_, Matrix<const T>{a, k_, 1}, Packed<T>{packed_.data(), k_, n_}, Matrix<T>{c, n_, 1}, accumulate);
+  }
+
+ private:
+  int64_t k_, n_;
+  ScratchBuffer<T> packed_;
+};
+
+// Calls body(first, rows) for the rows of a batch; few rows stay together, and each of their products is shared out.
+template <class Body>
+void for_rows(int64_t batch, Body body) {
+  constexpr int64_t kRows = 6;
+  const int64_t threads = num_threads(), chunk = batch < kRows * threads ? batch : (batch + 2 * threads - 1) / (2 * threads);
+  parallel_for(batch, threads == 1 ? batch : std::max(kRows, chunk), [&](int64_t begin, int64_t end) { body(begin, end - begin); });
+}
+
 template <class T>
 void rnn_steps(const RnnSteps& a, Inputs in, Outputs out) {
   const PlainInput<T> projected(*in[0]), weight(*in[1]), bias(*in[2]), h0(*in[3]), c0(*in[4]);
   const PlainOutput<T> y(out[0]), cells(out[1]), gates(out[2]);
   if (y.numel() == 0) return;
   const int64_t steps = y.shape()[0], batch = y.shape()[1], n = y.shape()[2], width = a.gates() * n, step = batch * n;
-  const bool is_lstm = a.cell == "lstm", is_gru = a.cell == "gru";
+  const bool is_lstm = a.cell == "lstm", is_gru = a.cell == "gru", is_relu = a.cell == "relu";
   const RnnFunctions<T>& f = functions<T>();
-  const int64_t apart = width + 16;                                       // no power of two: rows of the turned weight share the cache
-  ScratchBuffer<T> turned(n * apart), sums(is_lstm ? 0 : batch * width);  // lstm sums where its gates are kept
-  transpose_matrix(width, n, weight.data(), n, turned.data(), apart);
-  for (int64_t s = 0; s < steps; ++s) {
-    const int64_t t = a.reverse ? steps - 1 - s : s, before = a.reverse ? t + 1 : t - 1;
-    const T* h_before = s == 0 ? h0.data() : y.data() + before * step;
-    const T* c_before = !is_lstm ? nullptr : s == 0 ? c0.data() : cells.data() + before * step;
-    const T* x = projected.data() + t * batch * width;
-    T* sum = is_lstm ? gates.data() + t * batch * width : sums.data();
-    for (int64_t b = 0; b < batch; ++b) {  // what the product is added to
-      if (!is_gru) std::copy_n(x + b * width, width, sum + b * width);
-      else if (bias.data()) std::copy_n(bias.data(), width, sum + b * width);
-      if (!is_gru && bias.data())
-        for (int64_t k = 0; k < width; ++k) sum[b * width + k] += bias.data()[k];
-    }
-    gemm(batch, width, n, Matrix<const T>{h_before, n, 1}, Matrix<const T>{turned.data(), apart, 1}, Matrix<T>{sum, width, 1},
-        !is_gru || bias.data());
-    parallel_for(batch, std::max<int64_t>(1, kGrain / 8 / width), [&](int64_t begin, int64_t end) {
-      for (int64_t b = begin; b < end; ++b) {
-        T* h = y.data() + t * step + b * n;
-        if (is_lstm) f.lstm(sum + b * width, c_before + b * n, cells.data() + t * step + b * n, h, n);
-        else if (is_gru) f.gru(x + b * width, sum + b * width, h_before + b * n, gates.data() + (t * batch + b) * 4 * n, h, n);
-        else f.simple(a.cell == "relu", sum + b * width, h, n);
+  StepProduct<T> product(n, width, {weight.data(), 1, n});
+  for_rows(batch, [&](int64_t first, int64_t rows) {
+    ScratchBuffer<T> sums(is_lstm ? 0 : rows * width);  // lstm sums where its gates are kept
+    for (int64_t s = 0; s < steps; ++s) {
+      const int64_t t = a.reverse ? steps - 1 - s : s, before = a.reverse ? t + 1 : t - 1;
+      const T* h_before = (s == 0 ? h0.data() : y.data() + before * step) + first * n;
+      const T* c_before = !is_lstm ? nullptr : (s == 0 ? c0.data() : cells.data() + before * step) + first * n;
+      T* sum = is_lstm ? gates.data() + (t * batch + first) * width : sums.data();
+      product(rows, h_before, sum, false);
+      for (int64_t b = 0; b < rows; ++b, sum += width) {
+        const T* x = projected.data() + (t * batch + first + b) * width;
+        const int64_t at = t * step + (first + b) * n;
+        T* h = y.data() + at;
+        if (bias.data())
+          for (int64_t k = 0; k < width; ++k) sum[k] += bias.data()[k];
+        if (is_lstm) f.lstm(x, sum, c_before + b * n, cells.data() + at, h, n);
+        else if (is_gru) f.gru(x, sum, h_before + b * n, gates.data() + 4 * at, h, n);
+        else f.simple(is_relu, x, sum, h, n);
       }
-    });
-  }
+    }
+  });
 }
 
 template <class T>
@@ -173,28 +215,29 @@ void rnn_steps_grad(const RnnSteps& a, Inputs in, Outputs out) {
   std::fill_n(dc.data(), dc.numel(), T(0));
   if (dh.numel() == 0) return;
   const int64_t steps = y.shape()[0], batch = y.shape()[1], n = y.shape()[2], width = a.gates() * n, step = batch * n;
-  const bool is_lstm = a.cell == "lstm", is_gru = a.cell == "gru";
+  const bool is_lstm = a.cell == "lstm", is_gru = a.cell == "gru", is_relu = a.cell == "relu";
   const RnnFunctions<T>& f = functions<T>();
-  for (int64_t s = steps - 1; s >= 0; --s) {
-    const int64_t t = a.reverse ? steps - 1 - s : s, before = a.reverse ? t + 1 : t - 1;
-    const T* h_before = s == 0 ? h0.data() : y.data() + before * step;
-    const T* c_before = !is_lstm ? nullptr : s == 0 ? c0.data() : cells.data() + before * step;
-    parallel_for(batch, std::max<int64_t>(1, kGrain / 8 / width), [&](int64_t begin, int64_t end) {
-      for (int64_t b = begin; b < end; ++b) {
+  StepProduct<T> product(width, n, {weight.data(), n, 1});
+  for_rows(batch, [&](int64_t first, int64_t rows) {
+    for (int64_t s = steps - 1; s >= 0; --s) {
+      const int64_t t = a.reverse ? steps - 1 - s : s, before = a.reverse ? t + 1 : t - 1;
+      const T* h_before = s == 0 ? h0.data() : y.data() + before * step;
+      const T* c_before = !is_lstm ? nullptr : s == 0 ? c0.data() : cells.data() + before * step;
+      for (int64_t b = first; b < first + rows; ++b) {
         T *dh_row = dh.data() + b * n, *dc_row = dc.data() + b * n, *d_row = d.data() + (t * batch + b) * width;
         const int64_t at = t * step + b * n;
         for (int64_t k = 0; k < n; ++k) dh_row[k] += dy.data()[at + k];
         if (d_cells.data())
           for (int64_t k = 0; k < n; ++k) dc_row[k] += d_cells.data()[at + k];
-        const T* gate_row = gates.data() + (t * batch + b) * 4 * n;
+        const T* gate_row = gates.data() + 4 * at;
         if (is_lstm) f.lstm_grad(dh_row, dc_row, gate_row, c_before + b * n, cells.data() + at, d_row, n);
         else if (is_gru) f.gru_grad(dh_row, gate_row, h_before + b * n, d_row, d_recurrent.data() + (t * batch + b) * width, n);
-        else f.simple_grad(a.cell == "relu", dh_row, y.data() + at, d_row, n);
+        else f.simple_grad(is_relu, dh_row, y.data() + at, d_row, n);
       }
-    });
-    const T* through = (is_gru ? d_recurrent.data() : d.data()) + t * batch * width;
-    gemm(batch, n, width, Matrix<const T>{through, width, 1}, Matrix<const T>{weight.data(), n, 1}, Matrix<T>{dh.data(), n, 1}, is_gru);
-  }
+      const T* through = (is_gru ? d_recurrent.data() : d.data()) + (t * batch + first) * width;
+      product(rows, through, dh.data() + first * n, is_gru);
+    }
+  });
 }
 
 }  // namespace
