@@ -9,10 +9,12 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <thread>
 
 #include "pyburn/support/error.h"
@@ -42,22 +44,36 @@ int cgroup_limit() {  // whole CPUs that the quota allows, or a large number
   return quota > 0 && period > 0 ? int(std::max(1L, (quota + period - 1) / period)) : kMaxThreads;
 }
 
-// A region of work. It lives on the caller's stack; `inside` says how many workers may still look at it.
+// A region of work. It lives on the caller's stack; `inside` says how many workers may still look at it. Each thread has a share, the
+// same one in every region of the same size, so that it finds in its own cache what it wrote before; whoever is done with his helps
+// the others.
 struct Job {
+  struct alignas(64) Share {
+    std::atomic<int64_t> next;
+    int64_t end;
+  };
   detail::ChunkFn fn;
   void* body;
   int64_t n, chunk;
-  std::atomic<int64_t> next{0};
+  int threads;
+  Share* shares;
   std::atomic<int> error_set{0};
-  std::exception_ptr error;
+  std::exception_ptr error{};
 
-  void work() {
-    for (int64_t begin; (begin = next.fetch_add(chunk, std::memory_order_relaxed)) < n;) {
-      try {
-        fn(body, begin, std::min(n, begin + chunk));
-      } catch (...) {
-        if (!error_set.exchange(1)) error = std::current_exception();
-        next.store(n, std::memory_order_relaxed);
+  void share_out() {  // only as many as there are threads: small operations come here as well
+    const int64_t chunks = (n + chunk - 1) / chunk;
+    for (int t = 0; t < threads; ++t) new (shares + t) Share{chunks * t / threads * chunk, std::min(n, chunks * (t + 1) / threads * chunk)};
+  }
+  void work(int thread) {
+    for (int i = 0; i < threads; ++i) {
+      Share& share = shares[(thread + i) % threads];
+      for (int64_t begin; (begin = share.next.fetch_add(chunk, std::memory_order_relaxed)) < share.end;) {
+        try {
+          fn(body, begin, std::min(n, begin + chunk));
+        } catch (...) {
+          if (!error_set.exchange(1)) error = std::current_exception();
+          for (int t = 0; t < threads; ++t) shares[t].next.store(n, std::memory_order_relaxed);
+        }
       }
     }
   }
@@ -73,7 +89,7 @@ class Pool {
     job_.store(&job, std::memory_order_release);
     generation_.fetch_add(1, std::memory_order_seq_cst);
     if (sleeping_.load(std::memory_order_seq_cst) > 0) wake(threads - 1);
-    job.work();
+    job.work(0);
     job_.store(nullptr, std::memory_order_seq_cst);
     for (int spins = 0; inside_.load(std::memory_order_seq_cst) != 0; ++spins) spins < 1000 ? pause() : (void)sched_yield();
     busy_.store(false, std::memory_order_release);
@@ -112,7 +128,7 @@ class Pool {
       seen = generation_.load(std::memory_order_acquire);
       if (id >= wanted_.load(std::memory_order_relaxed)) continue;
       inside_.fetch_add(1, std::memory_order_seq_cst);  // before the look at job_: the caller waits for us
-      if (Job* job = job_.load(std::memory_order_seq_cst)) job->work();
+      if (Job* job = job_.load(std::memory_order_seq_cst)) job->work(id + 1);
       inside_.fetch_sub(1, std::memory_order_seq_cst);
     }
   }
@@ -161,10 +177,12 @@ void set_num_threads(int n) {
 }
 
 void detail::parallel_chunks(int64_t n, int64_t chunk, ChunkFn fn, void* body) {
-  Job job{fn, body, n, std::max<int64_t>(chunk, 1)};
-  const int64_t chunks = (n + job.chunk - 1) / job.chunk;
-  const int k = int(std::min<int64_t>(num_threads(), chunks));
-  if (k <= 1 || !pool().run(job, k)) job.work();
+  chunk = std::max<int64_t>(chunk, 1);
+  const int k = int(std::min<int64_t>(num_threads(), (n + chunk - 1) / chunk));
+  alignas(Job::Share) std::byte shares[kMaxThreads * sizeof(Job::Share)];
+  Job job{fn, body, n, chunk, k, reinterpret_cast<Job::Share*>(shares)};
+  job.share_out();
+  if (k <= 1 || !pool().run(job, k)) job.work(0);
   if (job.error) std::rethrow_exception(job.error);
 }
 
