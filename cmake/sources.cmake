@@ -120,7 +120,8 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/fused_reduce.cpp
   src/pyburn/backends/cpu/gamma.cpp
   src/pyburn/backends/cpu/gemm.cpp
-  src/pyburn/backends/cpu/half_convert.cpp
+  src/pyburn/backends/cpu/conversion.cpp
+  src/pyburn/backends/cpu/streaming.cpp
   src/pyburn/backends/cpu/im2col.cpp
   src/pyburn/backends/cpu/index.cpp
   src/pyburn/backends/cpu/logic.cpp

@@ -48,3 +48,22 @@ def test_results_larger_than_the_caches(dtype) -> None:
         assert np.array_equal(pyburn.add(x, 1, out=out).numpy(), expected)
     assert np.array_equal((x + 1).numpy(), expected)
     assert np.array_equal(x.add_(1).numpy(), expected)
+
+
+@pytest.mark.parametrize("n", [5, 1000, 9 * 2**20 + 5])
+@pytest.mark.parametrize("dtype", [np.float64, np.float16, np.int32, np.int64, np.uint8, np.int8, np.bool_])
+def test_casts_of_floats(dtype, n: int) -> None:
+    x = (np.random.default_rng(0).random(n, dtype=np.float32) * 120).astype(np.float32)
+    y = pyburn.from_numpy(x).to(getattr(pyburn, np.dtype(dtype).name))
+    assert np.array_equal(y.numpy(), x.astype(dtype))
+    assert np.array_equal(y.float().numpy(), x.astype(dtype).astype(np.float32))
+    assert np.array_equal(y.double().to(pyburn.int16).numpy(), x.astype(dtype).astype(np.int16))
+
+
+def test_numbers_that_do_not_fit_an_integer_leave_the_others_alone() -> None:
+    x = np.linspace(-100, 100, 5000, dtype=np.float32)
+    expected = x.astype(np.int64)
+    x[[3, 4000]] = 1e30, np.nan
+    fits = np.abs(x) < 1e9
+    for dtype in (pyburn.int32, pyburn.int64):
+        assert np.array_equal(pyburn.from_numpy(x).to(dtype).numpy()[fits], expected[fits])

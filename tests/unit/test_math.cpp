@@ -86,6 +86,7 @@ TEST_F(Math, WholeNumberLine) {
 TEST_F(Math, OrdinaryArguments) {
   for (const auto& f : kFunctions) {
     check(f.name, f.fn, f.expected, range(-2, 2, 400000));
+    check(f.name, f.fn, f.expected, range(-9, 9, 1000000));
     check(f.name, f.fn, f.expected, range(-110, 110, 1000000));
   }
 }
@@ -98,6 +99,29 @@ TEST_F(Math, AnglesNearMultiplesOfHalfPi) {
   }
   check("sin", sin, std::sin, angles);
   check("cos", cos, std::cos, angles);
+}
+
+// What is computed for a number does not depend on its neighbours, of which some take a longer way.
+TEST_F(Math, NeighboursDoNotCount) {
+  for (const auto& f : kFunctions) {
+    if (f.fn != exact_gelu && f.expected != static_cast<double (*)(double)>(std::sin)) continue;
+    const std::vector<double> alone = range(-7, 7, 4095);
+    std::vector<double> mixed;
+    for (double x : alone) mixed.insert(mixed.end(), {x, -30, 2e5, -2e6});
+    const Tensor y = f.fn(from_values(Shape{int64_t(alone.size())}, alone)), z = f.fn(from_values(Shape{int64_t(mixed.size())}, mixed));
+    for (size_t i = 0; i < alone.size(); ++i) ASSERT_EQ(y.data<float>()[i], z.data<float>()[4 * i]) << f.name << " at " << alone[i];
+  }
+}
+
+TEST_F(Math, GeluGradient) {
+  const auto inputs = range(-12, 12, 200000);
+  const Tensor x = from_values(Shape{int64_t(inputs.size())}, inputs);
+  const auto slope = values(gelu_gradient(ones_like(x), x));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const double v = inputs[i], density = std::exp(-0.5 * v * v) / std::sqrt(2 * M_PI);
+    const double expected = 0.5 * std::erfc(-v / std::sqrt(2.0)) + v * density;
+    ASSERT_NEAR(slope[i], expected, 4e-7 * std::abs(expected) + 2e-7 * density) << v;
+  }
 }
 
 TEST_F(Math, LogNearOne) { check("log", log, std::log, range(0.999, 1.001, 20000)); }

@@ -16,12 +16,16 @@ namespace {
 
 Meta infer(const Random& a, Metas) {
   checked_numel(a.size);
-  require<ValueError>(a.draw <= Draw::exponential, "unknown distribution: got {}", int64_t(a.draw));
+  require<ValueError>(a.draw <= Draw::permutation, "unknown distribution: got {}", int64_t(a.draw));
   if (a.draw == Draw::uniform || a.draw == Draw::normal || a.draw == Draw::exponential)
     require<DTypeError>(is_floating(a.dtype), "expected a floating dtype: got {}", a.dtype);
   if (a.draw == Draw::normal) require<ValueError>(a.b >= 0, "expected a deviation of at least 0: got {}", a.b);
   if (a.draw == Draw::bernoulli) require<ValueError>(a.a >= 0 && a.a <= 1, "expected a probability between 0 and 1: got {}", a.a);
   if (a.draw == Draw::integer) require<ValueError>(a.a < a.b, "from must be less than to: got {} and {}", a.a, a.b);
+  if (a.draw == Draw::permutation) {
+    require<DTypeError>(a.dtype == DType::int64, "expected int64: got {}", a.dtype);
+    require<ValueError>(a.size.rank() == 1 && a.size[0] <= int64_t(1) << 32, "expected a size of at most 2^32: got {}", a.size);
+  }
   if (a.draw == Draw::exponential) require<ValueError>(a.a > 0, "expected a rate greater than 0: got {}", a.a);
   return {a.size, a.dtype};
 }
@@ -145,7 +149,7 @@ TensorHandle fn::randint_like(const TensorHandle& input, int64_t high, std::opti
 }
 TensorHandle fn::randperm(int64_t n, std::optional<DType> dtype, Device* device, Generator* generator) {
   require<ValueError>(n >= 0, "expected n of at least 0: got {}", n);
-  const TensorHandle order = argsort(draw(Dims{n}, Draw::integer, -0x1p31, 0x1p31, DType::int32, device, generator));
+  const TensorHandle order = draw(Dims{n}, Draw::permutation, 0, 1, DType::int64, device, generator);
   return dtype && *dtype != DType::int64 ? cast(order, *dtype) : order;
 }
 TensorHandle fn::normal(const TensorHandle& mean, double std, Generator* generator) {

@@ -6,7 +6,7 @@
 
 namespace pyburn {
 
-enum class Draw : uint8_t { uniform, normal, bernoulli, integer, exponential };
+enum class Draw : uint8_t { uniform, normal, bernoulli, integer, exponential, permutation };
 
 struct Random {
   Shape size;

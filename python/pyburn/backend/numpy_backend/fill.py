@@ -8,7 +8,7 @@ from ... import _core
 from ..interface import compute_dtype, kernel
 from .arrays import wide
 
-UNIFORM, NORMAL, BERNOULLI, INTEGER, EXPONENTIAL = range(5)  # what random draws
+UNIFORM, NORMAL, BERNOULLI, INTEGER, EXPONENTIAL, PERMUTATION = range(6)  # what random draws
 
 
 class FillKernels:
@@ -35,6 +35,11 @@ class FillKernels:
         elif draw == INTEGER:
             below = words * np.uint64(b - a) >> 32 if b - a <= 2.0**32 else words * 2.0**-32 * (b - a)
             return (np.int64(a) + below.astype(np.int64))[:n].reshape(size)
+        elif draw == PERMUTATION:  # Fisher and Yates: number i changes places with one that is not yet placed
+            order = np.arange(n)
+            for i, place in enumerate(np.arange(n) + (words[:n] * np.arange(n, 0, -1, dtype=np.uint64) >> 32).astype(np.int64)):
+                order[i], order[place] = order[place], order[i]
+            return order
         elif draw == EXPONENTIAL:
             y = -np.log(1 - unit) / a
         else:

@@ -9,6 +9,7 @@
 
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/elementwise-inl.h"
+#include "pyburn/backends/cpu/piecewise-inl.h"
 #include "pyburn/backends/cpu/wide_math-inl.h"
 #include "pyburn/ops/activation.h"
 
@@ -77,23 +78,71 @@ HWY_INLINE NormalTails normal_tails(FloatVector x) {
   const auto lost = hn::NegMulAdd(half, square_lost, hn::Mul(t_lost, hn::MulAdd(sensitivity, t, one)));
   return {a, hn::Mul(p, t), hn::Add(hn::MulAdd(lost, e.growth, lost), e.growth), e.n};
 }
-HWY_INLINE FloatVector gelu_of(FloatVector x) {
+HWY_NOINLINE FloatVector gelu_of(FloatVector x) {
   const FloatTag tag;
   const NormalTails n = normal_tails(x);
   const auto k = hn::Mul(n.weight, n.size), zero = hn::Zero(tag);
   const auto linear = hn::IfThenElse(hn::Gt(x, zero), x, hn::Mul(x, zero));
   return hn::Sub(linear, scaled(hn::MulAdd(k, n.growth, k), n.n));
 }
-HWY_INLINE FloatVector gelu_slope(FloatVector x) {
+HWY_NOINLINE FloatVector gelu_slope(FloatVector x) {
   const FloatTag tag;
   const NormalTails n = normal_tails(x);
   const auto one = hn::Set(tag, 1.0f), bell = scaled(hn::Add(one, n.growth), n.n), tail = hn::Mul(n.weight, bell);
   const auto distribution = hn::IfThenElse(hn::Lt(x, hn::Zero(tag)), tail, hn::Sub(one, tail));
   return hn::MulAdd(hn::Mul(x, bell), hn::Set(tag, float(kDensity)), distribution);
 }
-inline constexpr bool kGeluByVectors = true;
+#endif
+
+#if PYBURN_PIECEWISE
+// Where polynomials do: not far out on the negative side, where the result falls below them; far out on the positive side the tail
+// does not count any more, if they reach far enough.
+HWY_INLINE auto near_centre(FloatVector x) {
+  const auto end = hn::Set(FloatTag(), float(Piecewise::kEnd));
+  return Piecewise::kEnd >= 8 ? hn::Gt(x, hn::Neg(end)) : hn::Lt(hn::Abs(x), end);
+}
+HWY_INLINE FloatVector size_near_centre(FloatVector x) { return hn::Min(hn::Abs(x), hn::Set(FloatTag(), float(Piecewise::kEnd))); }
+
+void gelu_floats(const float* x, float* y, int64_t n) {
+  static const Piecewise tail([](double a) { return 0.5 * std::erfc(a * (std::numbers::sqrt2 / 2)); });
+  const FloatTag d;
+  map_vectors(
+      [&](FloatVector v) HWY_ATTR {
+        const auto near = near_centre(v);
+        const auto a = size_near_centre(v), linear = hn::Max(hn::Set(d, -0.0f), v);  // of two zeros the second, which keeps its sign
+        const auto result = hn::NegMulAdd(a, tail(a), linear);
+        return HWY_LIKELY(hn::AllTrue(d, near)) ? result : hn::IfThenElse(near, result, gelu_of(v));
+      },
+      y, n, x);
+}
+void gelu_gradient_floats(const float* dy, const float* x, float* dx, int64_t n) {
+  static const Piecewise below(
+      [](double a) { return 0.5 * std::erfc(a * (std::numbers::sqrt2 / 2)) - a * kDensity * std::exp(-0.5 * a * a); });
+  const FloatTag d;
+  map_vectors(
+      [&](FloatVector given, FloatVector v) HWY_ATTR {
+        const auto near = near_centre(v);
+        const auto left = below(size_near_centre(v));
+        auto slope = hn::IfThenElse(hn::Lt(v, hn::Zero(d)), left, hn::Sub(hn::Set(d, 1.0f), left));
+        if (HWY_UNLIKELY(!hn::AllTrue(d, near))) slope = hn::IfThenElse(near, slope, gelu_slope(v));
+        return hn::Mul(given, slope);
+      },
+      dx, n, dy, x);
+}
+#elif HWY_ARCH_ARM_A64
+void gelu_floats(const float* x, float* y, int64_t n) {
+  map_vectors([](auto v) HWY_ATTR { return gelu_of(v); }, y, n, x);
+}
+void gelu_gradient_floats(const float* dy, const float* x, float* dx, int64_t n) {
+  map_vectors([](auto d, auto v) HWY_ATTR { return hn::Mul(d, gelu_slope(v)); }, dx, n, dy, x);
+}
 #else
-inline constexpr bool kGeluByVectors = false;
+void gelu_floats(const float* x, float* y, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) y[i] = gelu_of(x[i]);
+}
+void gelu_gradient_floats(const float* dy, const float* x, float* dx, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) dx[i] = dy[i] * gelu_slope(x[i]);
+}
 #endif
 
 // The gate of the tanh approximation: logistic(slope (x + cubic x^3)).
@@ -115,15 +164,15 @@ HWY_INLINE T nan_through(T x, double y) {  // wide functions make numbers of NaN
 }
 
 // Two functions in one operation: the tile chooses.
-template <class T, class Exact, class Tanh>
+template <class T>
 void gelu_tile(const void* attrs, const void* const* in, void* out, int64_t n) {
-  if (static_cast<const Gelu*>(attrs)->tanh) return unary_tile<T, Tanh>(attrs, in, out, n);
-  if constexpr (kGeluByVectors && std::is_same_v<T, float>) vector_tile<Exact>(attrs, in, out, n);
-  else unary_tile<T, Exact>(attrs, in, out, n);
-}
-template <class Exact, class Tanh, class... T>
-void gelu(KernelTable& k, Types<T...>, Exact, Tanh) {
-  (k.add_tile("gelu", dtype_of<T>, {.fn = gelu_tile<T, Exact, Tanh>}), ...);
+  const T* x = static_cast<const T*>(in[0]);
+  T* y = static_cast<T*>(out);
+  if (static_cast<const Gelu*>(attrs)->tanh)
+    for (int64_t i = 0; i < n; ++i) y[i] = x[i] * tanh_gate(x[i]);
+  else if constexpr (std::is_same_v<T, float>) gelu_floats(x, y, n);
+  else
+    for (int64_t i = 0; i < n; ++i) y[i] = gelu_of(x[i]);
 }
 template <class T>
 void gelu_gradient_tile(const void* attrs, const void* const* in, void* out, int64_t n) {
@@ -134,24 +183,56 @@ void gelu_gradient_tile(const void* attrs, const void* const* in, void* out, int
       const T v = x[i], s = tanh_gate(v);
       dx[i] = dy[i] * (s + v * s * (1 - s) * T(kGeluSlope) * (1 + T(3 * kGeluCubic) * v * v));
     }
-  } else if constexpr (kGeluByVectors && std::is_same_v<T, float>) {
-    map_vectors([](auto d, auto v) HWY_ATTR { return hn::Mul(d, gelu_slope(v)); }, dx, n, dy, x);
+  } else if constexpr (std::is_same_v<T, float>) {
+    gelu_gradient_floats(dy, x, dx, n);
   } else {
     for (int64_t i = 0; i < n; ++i) dx[i] = dy[i] * gelu_slope(x[i]);
   }
 }
 template <class... T>
-void gelu_gradient(KernelTable& k, Types<T...>) {
+void gelu(KernelTable& k, Types<T...>) {
+  (k.add_tile("gelu", dtype_of<T>, {.fn = gelu_tile<T>}), ...);
   (k.add_tile("gelu_gradient", dtype_of<T>, {.fn = gelu_gradient_tile<T>}), ...);
+}
+
+HWY_INLINE double silu_of(double x) { return x * sigmoid_of(x); }
+HWY_INLINE FloatVector silu_of(FloatVector x) { return hn::Mul(x, sigmoid_of(x)); }
+
+// log(1 + exp(-|x|)): what 1 + e loses in rounding is added to the logarithm.
+HWY_INLINE FloatVector log1p_of_decay(FloatVector x) {
+  const auto one = hn::Set(FloatTag(), 1.0f), e = exp_of(hn::Neg(hn::Abs(x))), u = hn::Add(one, e);
+  return hn::Add(log_of_usual(u), hn::Div(hn::Sub(e, hn::Sub(u, one)), u));
+}
+HWY_INLINE double logsigmoid_of(double x) { return (x < 0 ? x : 0.0) - std::log1p(std::exp(x < 0 ? x : -x)); }
+HWY_INLINE FloatVector logsigmoid_of(FloatVector x) { return hn::Sub(hn::Min(hn::Zero(FloatTag()), x), log1p_of_decay(x)); }
+
+template <class T>
+void softplus_tile(const void* attrs, const void* const* in, void* out, int64_t n) {
+  const Softplus& a = *static_cast<const Softplus*>(attrs);
+  const T* x = static_cast<const T*>(in[0]);
+  T* y = static_cast<T*>(out);
+  const double beta = a.beta, threshold = a.threshold;
+  if constexpr (std::is_same_v<T, float>) {
+    if (beta == 1) {
+      const FloatTag d;
+      const auto last = hn::Set(d, float(threshold));
+      return map_vectors([&](FloatVector v)
+                             HWY_ATTR { return hn::IfThenElse(hn::Gt(v, last), v, hn::Add(hn::Max(hn::Zero(d), v), log1p_of_decay(v))); },
+          y, n, x);
+    }
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    const double z = x[i] * beta, small = log1p_in_double(x[i], exp_in_double(T(z < 0 ? z : -z)));
+    const T above = nan_through(x[i], ((z < 0 ? 0 : z) + small) / beta);
+    y[i] = z > threshold ? x[i] : above;
+  }
 }
 
 void add_activation(KernelTable& k) {
   unary(k, "relu", AllTypes(), []<class T>(T x) HWY_ATTR { return x < T(0) ? T(0) : x; });  // NaN stays NaN
   by_vectors(k, "sigmoid", [](auto x) HWY_ATTR { return sigmoid_of(x); });
-  gelu(
-      k, Floats(), [](auto x) HWY_ATTR { return gelu_of(x); }, [](auto x) HWY_ATTR { return x * tanh_gate(x); });
-  gelu_gradient(k, Floats());
-  unary(k, "silu", Floats(), [](auto x) HWY_ATTR { return x * sigmoid_of(x); });
+  gelu(k, Floats());
+  by_vectors(k, "silu", [](auto x) HWY_ATTR { return silu_of(x); });
   tensors_with<NoAttrs>(k, "silu_gradient", Floats(), []<class T>(const NoAttrs&, T) {
     return [](T dy, T x) HWY_ATTR {
       const T s = sigmoid_of(x);
@@ -162,17 +243,9 @@ void add_activation(KernelTable& k) {
     const double e = exp_in_double(x < T(40) ? x : T(40)), p = e * (e + 2);
     return nan_through(x, x * (p / (p + 2)));
   });
-  unary_with<Softplus>(k, "softplus", Floats(), []<class T>(const Softplus& a, T) {
-    return [beta = a.beta, threshold = a.threshold](T x) HWY_ATTR {
-      const double z = x * beta, small = log1p_in_double(x, exp_in_double(T(z < 0 ? z : -z)));
-      const T y = nan_through(x, ((z < 0 ? 0 : z) + small) / beta);
-      return z > threshold ? x : y;
-    };
-  });
-  unary(k, "logsigmoid", Floats(), []<class T>(T x) HWY_ATTR {
-    const double small = log1p_in_double(x, exp_in_double(x < T(0) ? x : -x));
-    return nan_through(x, (x < T(0) ? x : T(0)) - small);
-  });
+  k.add_tile("softplus", DType::float32, {softplus_tile<float>});
+  k.add_tile("softplus", DType::float64, {softplus_tile<double>});
+  by_vectors(k, "logsigmoid", [](auto x) HWY_ATTR { return logsigmoid_of(x); });
   unary_with<Hardtanh>(k, "hardtanh", AllTypes(), []<class T>(const Hardtanh& a, T) {
     return [low = a.min.to<T>(), high = a.max.to<T>()](T x) HWY_ATTR { return x < low ? low : x > high ? high : x; };
   });

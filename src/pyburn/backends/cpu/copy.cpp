@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "pyburn/backends/cpu/conversion.h"
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/strided_copy.h"
 #include "pyburn/backends/cpu/tiles.h"
@@ -29,6 +30,7 @@ void identity4(const void*, const void* const* in, void* out, int64_t n) {
 
 void convert_into(const TensorHandle& x, const TensorHandle& y) {
   if (x.dtype() == y.dtype()) return copy_strided(size_of(x.dtype()), x.shape(), place_of(x), place_of(y));
+  if (x.layout().is_contiguous() && y.layout().is_contiguous()) return convert_plain(x, y);
   const DType compute = conversion_dtype(x.dtype(), y.dtype());
   const TensorHandle* in[] = {&x};
   run_tile({size_of(compute) == 8 ? identity : identity4}, compute, nullptr, in, y);

@@ -13,6 +13,7 @@
 #include "pyburn/backends/cpu/dispatch_dtype.h"
 #include "pyburn/backends/cpu/fold-inl.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
+#include "pyburn/backends/cpu/streaming-inl.h"
 #include "pyburn/ops/norm.h"
 #include "pyburn/support/thread_pool.h"
 
@@ -35,10 +36,10 @@ void normalise(const NormaliseRows& a, Inputs in, Outputs out) {
   const PlainTarget y(out[0], dtype), means(out[1], dtype), rstds(out[2], dtype);
   const Rows r{a.rows, x.numel() / a.rows, a.groups, a.inner};
   const int64_t n = r.length;
+  const RowWriter<T> rows(y.template data<T>(), a.rows, n);
   parallel_for(a.rows, std::max<int64_t>(1, kGrain / 2 / std::max<int64_t>(1, n)), [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
+    rows.write(begin, end, [&](int64_t row, T* HWY_RESTRICT to) HWY_ATTR {
       const T* HWY_RESTRICT from = x.data<T>() + row * n;
-      T* HWY_RESTRICT to = y.template data<T>() + row * n;
       const double mean = a.centred ? fold_in_runs<Sum>(from, n) / double(n) : 0;
       const double rstd = 1 / std::sqrt(fold_in_runs<SquaredDistance>(from, n, mean) / double(n) + a.eps);
       means.template data<T>()[row] = T(mean);
@@ -58,7 +59,7 @@ void normalise(const NormaliseRows& a, Inputs in, Outputs out) {
           const T scale = w ? s * w[c] : s, shift = b ? b[c] : T(0);
           for (int64_t i = c * r.inner; i < (c + 1) * r.inner; ++i) to[i] = (from[i] - m) * scale + shift;
         }
-    }
+    });
   });
   for (const PlainTarget* t : {&y, &means, &rstds}) t->finish();
 }

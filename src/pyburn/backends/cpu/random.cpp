@@ -13,6 +13,8 @@
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/dispatch_dtype.h"
 #include "pyburn/backends/cpu/math-inl.h"
+#include "pyburn/backends/cpu/scratch_buffer.h"
+#include "pyburn/backends/cpu/streaming-inl.h"
 #include "pyburn/ops/dropout.h"
 #include "pyburn/ops/random.h"
 #include "pyburn/support/thread_pool.h"
@@ -79,6 +81,7 @@ void for_words(int64_t count, int64_t seed, int64_t offset, Body body) {
       make_words(uint64_t(seed), uint64_t(offset) + uint64_t(chunk * (kWords / 4)), words);
       body(chunk * kWords, std::min(kWords, count - chunk * kWords), words);
     }
+    hwy::FlushStream();
   });
 }
 
@@ -149,29 +152,60 @@ void fill(const Random& a, T* to, int64_t count) {
         break;
       }
       case Draw::integer:
-        break;  // fill_integers
+      case Draw::permutation:
+        break;  // fill_integers(), fill_permutation()
     }
   });
 }
 
-void fill_integers(const Random& a, int64_t* to, int64_t count) {
+template <class T>
+void fill_integers(const Random& a, T* to, int64_t count) {
   const int64_t low = int64_t(a.a);
   const double range = a.b - a.a;
   for_words(count, a.seed, a.offset, [&](int64_t begin, int64_t n, const uint32_t* words) {
     if (range <= 0x1p32) {
       const uint64_t extent = uint64_t(range);
-      for (int64_t i = 0; i < n; ++i) to[begin + i] = low + int64_t(words[i] * extent >> 32);
+      for (int64_t i = 0; i < n; ++i) to[begin + i] = T(low + int64_t(words[i] * extent >> 32));
     } else {
-      for (int64_t i = 0; i < n; ++i) to[begin + i] = low + int64_t(double(words[i]) * 0x1p-32 * range);
+      for (int64_t i = 0; i < n; ++i) to[begin + i] = T(low + int64_t(double(words[i]) * 0x1p-32 * range));
     }
   });
 }
 
+// Fisher and Yates: number i changes places with one that is drawn from those not yet placed. One after the other, and therefore on one
+// thread; what waits for memory is asked for in time, because the draws are known in advance.
+void fill_permutation(const Random& a, int64_t* to, int64_t count) {
+  constexpr int64_t kAhead = 32;
+  ScratchBuffer<uint32_t> numbers(count);
+  uint32_t* left = numbers.data();
+  for (int64_t i = 0; i < count; ++i) left[i] = uint32_t(i);
+  HWY_ALIGN uint32_t words[kWords];
+  HWY_ALIGN int64_t places[kWords + kAhead];
+  for (int64_t begin = 0; begin < count; begin += kWords) {
+    const int64_t n = std::min(kWords, count - begin);
+    make_words(uint64_t(a.seed), uint64_t(a.offset) + uint64_t(begin / 4), words);
+    for (int64_t i = 0; i < n; ++i) places[i] = begin + i + int64_t(words[i] * uint64_t(count - begin - i) >> 32);
+    std::fill_n(places + n, kAhead, begin);
+    for (int64_t i = 0; i < kAhead; ++i) hwy::Prefetch(left + places[i]);
+    for (int64_t i = 0; i < n; ++i) {
+      hwy::Prefetch(left + places[i + kAhead]);
+      to[begin + i] = left[places[i]];
+      left[places[i]] = left[begin + i];
+    }
+  }
+}
+
 void random(const Random& a, TensorHandle& out) {
-  const DType dtype = a.draw == Draw::integer ? DType::int64 : out.dtype() == DType::float32 ? DType::float32 : DType::float64;
+  const DType integer = out.dtype() == DType::int32 ? DType::int32 : DType::int64;
+  const DType dtype = a.draw == Draw::permutation     ? DType::int64
+                      : a.draw == Draw::integer       ? integer
+                      : out.dtype() == DType::float32 ? DType::float32
+                                                      : DType::float64;
   const PlainTarget to(out, dtype);
   const int64_t n = out.numel();
-  if (dtype == DType::int64) fill_integers(a, to.data<int64_t>(), n);
+  if (a.draw == Draw::permutation) fill_permutation(a, to.data<int64_t>(), n);
+  else if (dtype == DType::int64) fill_integers(a, to.data<int64_t>(), n);
+  else if (dtype == DType::int32) fill_integers(a, to.data<int32_t>(), n);
   else if (dtype == DType::float32) fill(a, to.data<float>(), n);
   else fill(a, to.data<double>(), n);
   to.finish();
@@ -182,12 +216,28 @@ void seeded_dropout(const Dropout& a, const TensorHandle& x_, TensorHandle& y) {
   constexpr DType dtype = dtype_of<T>;
   const TensorHandle x = plain(x_, dtype);
   const PlainTarget to(y, dtype);
-  const uint32_t threshold = uint32_t(std::ceil(a.p * 0x1p24));
+  const int32_t threshold = int32_t(std::ceil(a.p * 0x1p24));
   const T scale = T(a.scale), shift = T(a.shift), dropped = T(a.dropped);
-  for_words(x.numel(), a.seed, a.offset, [&](int64_t begin, int64_t n, const uint32_t* words) {
-    const T* from = x.data<T>() + begin;
-    T* into = to.template data<T>() + begin;
-    for (int64_t i = 0; i < n; ++i) into[i] = (words[i] >> 8) < threshold ? dropped : from[i] * scale + shift;
+  const T* const inputs = x.data<T>();
+  T* const outputs = to.template data<T>();
+  const bool streamed = x.numel() * int64_t(sizeof(T)) >= kStreamed;
+  for_words(x.numel(), a.seed, a.offset, [=](int64_t begin, int64_t n, const uint32_t* words) {
+    const T* from = inputs + begin;
+    HWY_ALIGN T line[kWords];
+    int64_t i = 0;
+    if constexpr (std::is_same_v<T, float>) {  // written out, because the compiler branches instead of choosing
+      const hn::ScalableTag<float> d;
+      const hn::RebindToSigned<decltype(d)> whole;
+      const int64_t lanes = int64_t(hn::Lanes(d));
+      for (; i + lanes <= n; i += lanes) {
+        const auto word = hn::ShiftRight<8>(hn::Load(hn::RebindToUnsigned<decltype(d)>(), words + i));
+        const auto drops = hn::RebindMask(d, hn::Lt(hn::BitCast(whole, word), hn::Set(whole, threshold)));
+        const auto kept = hn::MulAdd(hn::LoadU(d, from + i), hn::Set(d, scale), hn::Set(d, shift));
+        hn::Store(hn::IfThenElse(drops, hn::Set(d, dropped), kept), d, line + i);
+      }
+    }
+    for (; i < n; ++i) line[i] = int32_t(words[i] >> 8) < threshold ? dropped : from[i] * scale + shift;
+    streamed ? stream_bytes(line, outputs + begin, n * int64_t(sizeof(T))) : (void)std::copy_n(line, n, outputs + begin);
   });
   to.finish();
 }

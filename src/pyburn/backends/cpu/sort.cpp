@@ -1,6 +1,8 @@
 // Sorting, the largest few, the k-th element, medians and modes: a line along the axis at a time, lines in parallel.
 #include "pyburn/ops/sort.h"
 
+#include <utility>
+
 #include "pyburn/backends/cpu/axis_walk.h"
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/dispatch_dtype.h"
@@ -40,8 +42,77 @@ void for_lines(const TensorHandle& x_, int64_t dim, int64_t results, Outputs out
   indices.finish();
 }
 
+// A line that no cache of a core holds: put into buckets by the first digit in which keys differ, by all threads; a bucket then fits.
+template <class T>
+void sort_long_line(const T* line, int64_t n, bool flip, T* values, int64_t* positions) {
+  using K = KeyOf<T>;
+  constexpr int64_t kParts = 32;  // of the line: what is counted and moved together
+  constexpr int kBits = 8, kBuckets = 1 << kBits;
+  const K mask = flip ? K(~K(0)) : K(0);
+  auto key_at = [&](int64_t i) { return K(key_of(line[i]) ^ mask); };
+  auto for_parts = [&](auto body) {
+    parallel_for(kParts, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t part = begin; part < end; ++part) body(part, n * part / kParts, n * (part + 1) / kParts);
+    });
+  };
+  K differences[kParts];
+  for_parts([&](int64_t part, int64_t begin, int64_t end) {
+    const K first = key_at(0);
+    K different = 0;
+    for (int64_t i = begin; i < end; ++i) different |= key_at(i) ^ first;
+    differences[part] = different;
+  });
+  K different = 0;
+  for (K d : differences) different |= d;
+  const int shift = std::max(int(std::bit_width(different)) - kBits, 0);
+  std::vector<uint32_t> places(kParts * kBuckets);
+  for_parts([&](int64_t part, int64_t begin, int64_t end) {
+    uint32_t* count = places.data() + part * kBuckets;
+    for (int64_t i = begin; i < end; ++i) ++count[key_at(i) >> shift & (kBuckets - 1)];
+  });
+  uint32_t first[kBuckets + 1], sum = 0;
+  for (int bucket = 0; bucket < kBuckets; ++bucket) {
+    first[bucket] = sum;
+    for (int64_t part = 0; part < kParts; ++part) sum += std::exchange(places[size_t(part * kBuckets + bucket)], sum);
+  }
+  first[kBuckets] = sum;
+  ScratchBuffer<Entry<K>> entries(n), spare(n);
+  for_parts([&](int64_t part, int64_t begin, int64_t end) {
+    uint32_t* place = places.data() + part * kBuckets;
+    for (int64_t i = begin; i < end; ++i) {
+      const K key = key_at(i);
+      entries.data()[place[key >> shift & (kBuckets - 1)]++] = {key, uint32_t(i)};
+    }
+  });
+  parallel_for(kBuckets, 1, [&](int64_t bucket, int64_t) {
+    const int64_t begin = first[bucket], count = first[bucket + 1] - begin;
+    if (!count) return;
+    Entry<K>* sorted = entries.data() + begin;
+    if (count < kFewEntries<K>) std::sort(sorted, sorted + count);
+    else sorted = sort_by_digits(sorted, spare.data() + begin, count, shift);
+    for (int64_t i = 0; i < count; ++i) {
+      const Entry<K> e = sorted[i];
+      const K key = e.key ^ mask;
+      values[begin + i] = is_unique<T>(key) ? value_of_key<T>(key) : line[e.at];
+      positions[begin + i] = e.at;
+    }
+  });
+}
+
 void sort(const Sort& a, Inputs in, Outputs out) {
-  const int64_t n = Axis(in[0]->shape(), a.dim).extent;
+  const Axis axis(in[0]->shape(), a.dim);
+  const int64_t n = axis.extent;
+  if (n >= (1 << 17) && axis.inner == 1) {
+    const DType compute = compute_dtype(in[0]->dtype());
+    const TensorHandle x = plain(*in[0], compute);
+    const PlainTarget values(out[0], compute), positions(out[1], DType::int64);
+    with_compute_type(compute, [&]<class T>(T*) {
+      for (int64_t at = 0; at < x.numel(); at += n)
+        sort_long_line(x.data<T>() + at, n, a.descending, values.data<T>() + at, positions.data<int64_t>() + at);
+    });
+    values.finish();
+    return positions.finish();
+  }
   for_lines(*in[0], a.dim, n, out, [&](const auto* line, int64_t stride, int64_t count, auto* entries, auto* spare) {
     make_entries(line, stride, count, a.descending, entries);
     sort_entries(entries, spare, count);

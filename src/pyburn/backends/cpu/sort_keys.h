@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace pyburn::cpu {
@@ -28,6 +29,19 @@ KeyOf<T> key_of(T x) {
   }
 }
 
+// Whether value_of_key() gives the number back: many NaN share a key, and the two zeros.
+template <class T>
+bool is_unique(KeyOf<T> key) {
+  return !std::is_floating_point_v<T> || (key != std::numeric_limits<KeyOf<T>>::max() && key != key_of(T(0)));
+}
+template <class T>
+T value_of_key(KeyOf<T> key) {
+  using K = KeyOf<T>;
+  constexpr K sign = K(1) << (8 * sizeof(K) - 1);
+  if constexpr (std::is_floating_point_v<T>) return std::bit_cast<T>(key & sign ? key ^ sign : ~key);
+  else return std::is_signed_v<T> ? T(key ^ sign) : T(key);
+}
+
 // An element of a line and where it was. Equal keys are in order of position, so that every sort is stable.
 template <class K>
 struct Entry {
@@ -43,31 +57,33 @@ void make_entries(const T* p, int64_t stride, int64_t n, bool flip, Entry<KeyOf<
   for (int64_t i = 0; i < n; ++i) entries[i] = {KeyOf<T>(key_of(p[i * stride]) ^ mask), uint32_t(i)};
 }
 
-// Sorts entries whose positions grow. Digits of 11 bits, from the lowest; a digit that all keys share costs nothing.
-// `spare` has room for n more. The result is in `entries`.
+// Sorts entries whose positions grow by the low `bits` bits of their keys, and gives the place of the result: `entries`, or `spare`, which
+// has room for n more. Digits of at most 12 bits, or 8 where there are few entries, from the lowest; one that all keys share costs nothing.
+template <class K>
+Entry<K>* sort_by_digits(Entry<K>* entries, Entry<K>* spare, int64_t n, int bits) {
+  const int most = n < 1024 ? 8 : 12, digits = (bits + most - 1) / most, width = digits ? (bits + digits - 1) / digits : 0;
+  const K mask = (K(1) << width) - 1;
+  std::vector<uint32_t> counts(size_t(mask) + 1);
+  for (int shift = 0; shift < bits; shift += width) {
+    std::fill(counts.begin(), counts.end(), 0);
+    for (int64_t i = 0; i < n; ++i) ++counts[size_t(entries[i].key >> shift & mask)];
+    if (int64_t(counts[size_t(entries[0].key >> shift & mask)]) == n) continue;
+    uint32_t sum = 0;
+    for (uint32_t& count : counts) sum += std::exchange(count, sum);
+    for (int64_t i = 0; i < n; ++i) spare[counts[size_t(entries[i].key >> shift & mask)]++] = entries[i];
+    std::swap(entries, spare);
+  }
+  return entries;
+}
+
+template <class K>
+inline constexpr int64_t kFewEntries = sizeof(K) == 4 ? 64 : 256;  // below, digits do not pay
+
+// The same by whole keys; the result is in `entries`.
 template <class K>
 void sort_entries(Entry<K>* entries, Entry<K>* spare, int64_t n) {
-  constexpr int64_t kSmall = 512;
-  if (n < kSmall) return std::sort(entries, entries + n);
-  constexpr int kBits = 11, kDigits = (8 * int(sizeof(K)) + kBits - 1) / kBits;
-  constexpr K kMask = (1 << kBits) - 1;
-  std::vector<uint32_t> counts(size_t(kDigits) << kBits);
-  for (int64_t i = 0; i < n; ++i)
-    for (int d = 0; d < kDigits; ++d) ++counts[size_t(d << kBits) + size_t(entries[i].key >> (d * kBits) & kMask)];
-  Entry<K>*from = entries, *to = spare;
-  for (int d = 0; d < kDigits; ++d) {
-    uint32_t* count = counts.data() + (d << kBits);
-    if (int64_t(count[from[0].key >> (d * kBits) & kMask]) == n) continue;
-    uint32_t sum = 0;
-    for (size_t k = 0; k <= kMask; ++k) {
-      const uint32_t here = count[k];
-      count[k] = sum;
-      sum += here;
-    }
-    for (int64_t i = 0; i < n; ++i) to[count[from[i].key >> (d * kBits) & kMask]++] = from[i];
-    std::swap(from, to);
-  }
-  if (from != entries) std::copy_n(from, n, entries);
+  if (n < kFewEntries<K>) return std::sort(entries, entries + n);
+  if (sort_by_digits(entries, spare, n, 8 * int(sizeof(K))) != entries) std::copy_n(spare, n, entries);
 }
 
 }  // namespace pyburn::cpu

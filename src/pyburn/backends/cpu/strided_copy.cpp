@@ -7,28 +7,16 @@
 #include <algorithm>
 #include <cstring>
 #include <utility>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 #include "pyburn/backends/cpu/dispatch_dtype.h"
+#include "pyburn/backends/cpu/streaming.h"
 #include "pyburn/backends/cpu/tiles.h"
 #include "pyburn/support/thread_pool.h"
 
 namespace pyburn::cpu {
 namespace {
 
-// 16 bytes to memory, past the cache where the processor can.
-inline void stream(const void* from, void* to) {
-#ifdef __SSE2__
-  _mm_stream_si128(static_cast<__m128i*>(to), _mm_load_si128(static_cast<const __m128i*>(from)));
-#else
-  std::memcpy(to, from, 16);
-#endif
-}
-
 constexpr int kFrom = 0, kTo = 1;
-constexpr int64_t kStreamed = 8 << 20;  // bytes: more than a core's own cache
 
 // The places of some axes of a loop, one after the other.
 class Walk {
@@ -102,6 +90,7 @@ struct Copy {
     int64_t n = inner;
     for (int axis : outer) n *= loop.shape[axis];
     const bool plain = f == 1 && t == 1 && inner * int64_t(sizeof(T)) >= 32;
+    const bool streamed = plain && n * int64_t(sizeof(T)) >= kStreamed && inner * int64_t(sizeof(T)) >= 1024;
     parallel_for(n, 4 * kGrain / int64_t(sizeof(T)), [&](int64_t begin, int64_t end) {
       Walk row(loop, outer, begin / inner);
       int64_t at = begin % inner;
@@ -109,7 +98,8 @@ struct Copy {
         const int64_t count = std::min(inner - at, end - begin);
         const T* x = from + row.from + at * f;
         T* y = to + row.to + at * t;
-        if (plain) std::memcpy(y, x, size_t(count) * sizeof(T));
+        if (streamed) write_around_caches(x, y, count * int64_t(sizeof(T)));
+        else if (plain) std::memcpy(y, x, size_t(count) * sizeof(T));
         else if (f == 0 && t == 1) std::fill_n(y, count, *x);
         else if (f == -1 && t == 1) std::reverse_copy(x - count + 1, x + 1, y);
         else
@@ -118,6 +108,7 @@ struct Copy {
         at = 0;
         row.next();
       }
+      if (streamed) hwy::FlushStream();
     });
   }
 
@@ -137,7 +128,7 @@ struct Copy {
   bool is_streamed(int64_t n) const {
     bool whole_lines = reinterpret_cast<uintptr_t>(to) % 64 == 0;
     for (int i = 0; i < last(); ++i) whole_lines &= stride(kTo, i) % kLine == 0;
-    return whole_lines && n * int64_t(sizeof(T)) >= kStreamed;
+    return whole_lines && n * int64_t(sizeof(T)) >= kStreamed / 4;
   }
 
   void exchange(int row) const {
@@ -147,22 +138,30 @@ struct Copy {
     for (int axis : outer) matrices *= loop.shape[axis];
     const bool streamed = is_streamed(matrices * rows * columns);
     const int64_t across = streamed ? columns : rows, along = streamed ? rows : columns;
-    const int64_t strips = (across + kLine - 1) / kLine;
-    parallel_for(matrices * strips, std::max<int64_t>(1, kGrain / (kLine * along)), [&](int64_t begin, int64_t end) {
+    const int64_t span = streamed ? kLine : 4 * kLine;  // in the caches, squares of several lines: both sides find them there again
+    const int64_t strips = (across + span - 1) / span;
+    const SquareTranspose by_registers = sizeof(T) == 4 ? square_transpose() : nullptr;
+    parallel_for(matrices * strips, std::max<int64_t>(1, kGrain / (span * along)), [&](int64_t begin, int64_t end) {
       Walk matrix(loop, outer, begin / strips);
-      for (int64_t strip = begin; strip < end; ++strip) {
-        const int64_t a = strip % strips * kLine;
-        if (strip > begin && a == 0) matrix.next();
-        for (int64_t b = 0; b < along; b += kLine) {
-          const int64_t column = streamed ? a : b, i = streamed ? b : a;
-          const T* x = from + matrix.from + column * f + i;
-          T* y = to + matrix.to + i * t + column;
-          const int64_t width = std::min(kLine, columns - column), height = std::min(kLine, rows - i);
-          if (width == kLine && height == kLine) exchange_block(x, f, y, t, streamed);
-          else
-            for (int64_t k = 0; k < height; ++k)
-              for (int64_t c = 0; c < width; ++c) y[k * t + c] = x[c * f + k];
+      auto block = [&](int64_t column, int64_t i) {
+        const T* x = from + matrix.from + column * f + i;
+        T* y = to + matrix.to + i * t + column;
+        const int64_t width = std::min(kLine, columns - column), height = std::min(kLine, rows - i);
+        if (width < kLine || height < kLine) {
+          for (int64_t k = 0; k < height; ++k)
+            for (int64_t c = 0; c < width; ++c) y[k * t + c] = x[c * f + k];
+        } else if (by_registers) {
+          by_registers(reinterpret_cast<const uint32_t*>(x), f, reinterpret_cast<uint32_t*>(y), t, streamed);
+        } else {
+          exchange_block(x, f, y, t, streamed);
         }
+      };
+      for (int64_t strip = begin; strip < end; ++strip) {
+        const int64_t first = strip % strips * span, last = std::min(across, first + span);
+        if (strip > begin && first == 0) matrix.next();
+        for (int64_t square = 0; square < along; square += span)
+          for (int64_t a = first; a < last; a += kLine)
+            for (int64_t b = square; b < std::min(along, square + span); b += kLine) streamed ? block(a, b) : block(b, a);
       }
       if (streamed) hwy::FlushStream();
     });
@@ -178,12 +177,8 @@ struct Copy {
         transpose(square);
         for (int64_t i = 0; i < kSide; ++i) std::memcpy(&block[k + i][c], &square[i], 16);
       }
-    if (!streamed) {
-      for (int64_t k = 0; k < kLine; ++k) std::memcpy(y + k * t, block[k], 64);
-      return;
-    }
     for (int64_t k = 0; k < kLine; ++k)
-      for (int64_t c = 0; c < kLine; c += kSide) stream(&block[k][c], y + k * t + c);
+      streamed ? write_around_caches(block[k], y + k * t, 64) : (void)std::memcpy(y + k * t, block[k], 64);
   }
 
   typedef T Lanes __attribute__((vector_size(16)));

@@ -1,13 +1,13 @@
 #include "pyburn/backends/cpu/tiles.h"
 
 #include <hwy/cache_control.h>
-#include <hwy/highway.h>
 
 #include <algorithm>
 #include <cstring>
 
+#include "pyburn/backends/cpu/conversion.h"
 #include "pyburn/backends/cpu/dispatch_dtype.h"
-#include "pyburn/backends/cpu/half_convert.h"
+#include "pyburn/backends/cpu/streaming.h"
 #include "pyburn/support/insertion_sort.h"
 #include "pyburn/support/thread_pool.h"
 
@@ -41,9 +41,6 @@ void convert_run(const From* from, int64_t from_stride, To* to, int64_t to_strid
       return;
     }
   }
-  if constexpr (requires { convert_many(from, to, n); }) {
-    if (from_stride == 1 && to_stride == 1) return convert_many(from, to, n);
-  }
   if (from_stride == 1 && to_stride == 1)
     for (int64_t i = 0; i < n; ++i) to[i] = convert<To>(from[i]);
   else if (from_stride == 0 && to_stride == 1) std::fill_n(to, n, convert<To>(*from));
@@ -71,7 +68,15 @@ DType compute_dtype(DType t) {
   }
 }
 
+// Whether it was done by vectors.
+static bool convert_by_vectors(DType from, const void* x, DType to, void* y, int64_t stride, int64_t n) {
+  if (stride != 1 || from == to || n < 8) return false;
+  const Conversion conversion = find_conversion(from, to);
+  return conversion && conversion(x, y, n);
+}
+
 void load_tile(DType from, const void* p, int64_t stride, DType to, void* tile, int64_t n) {
+  if (convert_by_vectors(from, p, to, tile, stride, n)) return;
   with_compute_type(to, [&]<class C>(C*) {
     with_storage_type(from, [&]<class S>(S*) { convert_run(static_cast<const S*>(p), stride, static_cast<C*>(tile), 1, n); });
   });
@@ -82,6 +87,7 @@ void store_tile(DType from, const void* tile, DType to, void* p, int64_t stride,
     convert_run(static_cast<const bool*>(tile), 1, static_cast<bool*>(p), stride, n);
     return;
   }
+  if (convert_by_vectors(from, tile, to, p, stride, n)) return;
   with_compute_type(from, [&]<class C>(C*) {
     with_storage_type(to, [&]<class S>(S*) { convert_run(static_cast<const C*>(tile), 1, static_cast<S*>(p), stride, n); });
   });
@@ -181,40 +187,54 @@ struct StridedRun {
   bool tile_reads_bool(int k) const { return tile.condition && k == 0; }
 };
 
-// Results that no cache can hold are written around the caches: memory need not be read before it is overwritten.
-bool passes_caches(Inputs in, const TensorHandle& out) {
-  constexpr int64_t largest_cache = 32 << 20;  // of the cores that share one; systems tell the sum over all
-  if (out.numel() * size_of(out.dtype()) < largest_cache) return false;
+// Whether the result is to be written around the caches.
+bool is_streamed(Inputs in, const TensorHandle& out) {
+  if (out.numel() * size_of(out.dtype()) < kStreamed) return false;
   return std::none_of(in.begin(), in.end(), [&](const TensorHandle* t) { return t->storage() == out.storage(); });
 }
-void write_around_caches(const std::byte* from, char* to, int64_t bytes) {
-  namespace hn = hwy::HWY_NAMESPACE;
-  const hn::ScalableTag<uint8_t> d;
-  const int64_t step = int64_t(hn::Lanes(d)), whole = reinterpret_cast<uintptr_t>(to) % size_t(step) ? 0 : bytes / step * step;
-  for (int64_t i = 0; i < whole; i += step)
-    hn::Stream(hn::Load(d, reinterpret_cast<const uint8_t*>(from) + i), d, reinterpret_cast<uint8_t*>(to) + i);
-  std::memcpy(to + whole, from + whole, size_t(bytes - whole));
-}
 
-// Everything in plain order and in the dtype of the tile.
-void run_plain(Tile tile, const void* attrs, Inputs in, const TensorHandle& out) {
-  const bool streams = passes_caches(in, out);
+// Calls make(at, n, to) for every part of the plain result `out`; it writes n elements, from `at` on, to `to`.
+template <class Make>
+void write_plain(const TensorHandle& out, bool streams, Make make) {
   const int64_t size = size_of(out.dtype());
   parallel_for(out.numel(), kGrain, [&](int64_t begin, int64_t end) {
     alignas(64) std::byte buffer[kTile * 8];
     for (int64_t at = begin, step = streams ? kTile : end - begin; at < end; at += step) {
       const int64_t n = std::min(step, end - at);
-      const void* operands[3];
-      for (size_t k = 0; k < in.size(); ++k) operands[k] = bytes_at(*in[k]) + at * size_of(in[k]->dtype());
       char* to = const_cast<char*>(bytes_at(out)) + at * size;
-      tile.fn(attrs, operands, streams ? static_cast<void*>(buffer) : to, n);
+      make(at, n, streams ? static_cast<void*>(buffer) : to);
       if (streams) write_around_caches(buffer, to, n * size);
     }
     if (streams) hwy::FlushStream();
   });
 }
 
+// Everything in plain order and in the dtype of the tile.
+void run_plain(Tile tile, const void* attrs, Inputs in, const TensorHandle& out) {
+  write_plain(out, is_streamed(in, out), [&](int64_t at, int64_t n, void* to) {
+    const void* operands[3];
+    for (size_t k = 0; k < in.size(); ++k) operands[k] = bytes_at(*in[k]) + at * size_of(in[k]->dtype());
+    tile.fn(attrs, operands, to, n);
+  });
+}
+
 }  // namespace
+
+void convert_plain(const TensorHandle& x, const TensorHandle& y) {
+  const DType from = x.dtype(), to = y.dtype(), between = conversion_dtype(from, to);
+  const TensorHandle* in[] = {&x};
+  write_plain(y, is_streamed(in, y), [&](int64_t at, int64_t n, void* target) {
+    const char* p = bytes_at(x) + at * size_of(from);
+    if (compute_dtype(to) == to) return load_tile(from, p, 1, to, target, n);
+    if (compute_dtype(from) == from) return store_tile(from, p, to, target, 1, n);
+    alignas(64) std::byte tile[kTile * 8];
+    for (int64_t i = 0; i < n; i += kTile) {
+      const int64_t m = std::min(kTile, n - i);
+      load_tile(from, p + i * size_of(from), 1, between, tile, m);
+      store_tile(between, tile, to, static_cast<char*>(target) + i * size_of(to), 1, m);
+    }
+  });
+}
 
 void run_tile(Tile tile, DType compute, const void* attrs, Inputs in, const TensorHandle& out) {
   const int64_t n = out.numel();

@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "pyburn/backends/cpu/angle-inl.h"
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/elementwise-inl.h"
 #include "pyburn/backends/cpu/gamma.h"
@@ -40,10 +41,8 @@ void add_transcendental(KernelTable& k) {
   unary(k, "log10", Floats(), [](auto x) HWY_ATTR { return log10_of(x); });
   unary(k, "log1p", Floats(), [](auto x) HWY_ATTR { return log1p_of(x); });
   unary(k, "special_entr", Floats(), []<class T>(T x) HWY_ATTR { return x == T(0) ? T(0) : x < T(0) ? -T(INFINITY) : -x * log_of(x); });
-  angle(
-      k, "sin", [](float x) HWY_ATTR { return sin_of(x); }, [](auto x) HWY_ATTR { return std::sin(x); });
-  angle(
-      k, "cos", [](float x) HWY_ATTR { return cos_of(x); }, [](auto x) HWY_ATTR { return std::cos(x); });
+  by_vectors(k, "sin", [](auto x) HWY_ATTR { return sin_of(x); });
+  by_vectors(k, "cos", [](auto x) HWY_ATTR { return cos_of(x); });
   angle(
       k, "tan", [](float x) HWY_ATTR { return tan_of(x); }, [](auto x) HWY_ATTR { return std::tan(x); });
   unary(k, "asin", Floats(), [](auto x) HWY_ATTR { return asin_of(x); });

@@ -64,12 +64,24 @@ HWY_INLINE FloatVector scaled(FloatVector y, FloatVector n) {
 
 HWY_INLINE FloatVector exp_of(FloatVector x) {
   const FloatTag d;
+  const auto one = hn::Set(d, 1.0f);
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
   const ExpVectors e = exp_vectors(x);
-  const auto y = scaled(hn::Add(e.growth, hn::Set(d, 1.0f)), e.n);
+  return scaled(hn::Add(e.growth, one), e.n);
+#else
+  if (HWY_LIKELY(hn::AllTrue(d, hn::And(hn::Gt(x, hn::Set(d, -87.0f)), hn::Lt(x, hn::Set(d, 88.0f)))))) {  // n goes into the exponent
+    const ExpVectors e = exp_vectors_between(x);
+    const hn::RebindToSigned<FloatTag> whole;
+    const auto n = hn::ShiftLeft<23>(hn::BitCast(whole, hn::Add(e.n, hn::Set(d, kRoundFloat))));
+    return hn::BitCast(d, hn::Add(hn::BitCast(whole, hn::Add(e.growth, one)), n));
+  }
+  const ExpVectors e = exp_vectors(x);
+  const auto y = scaled(hn::Add(e.growth, one), e.n);
 #if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR
   return hn::IfThenElse(hn::IsNaN(x), x, y);
 #else
   return y;
+#endif
 #endif
 }
 
@@ -93,34 +105,44 @@ HWY_INLINE FloatVector tanh_of(FloatVector x) {
 #endif
 }
 
-HWY_INLINE FloatVector log_of(FloatVector x) {
+// Of x = 2^n * (1 + f) with 1 + f between sqrt(1/2) and sqrt(2).
+HWY_INLINE FloatVector log_of_parts(FloatVector n, FloatVector f) {
   const FloatTag d;
-  constexpr float infinity = std::numeric_limits<float>::infinity();
-  // x = 2^n * (1 + f) with 1 + f between sqrt(1/2) and sqrt(2)
+  const auto z = hn::Mul(f, f);
+  const auto p = polynomial_of(f, 3.3333331174e-1f, -2.4999993993e-1f, 2.0000714765e-1f, -1.6668057665e-1f, 1.4249322787e-1f,
+      -1.2420140846e-1f, 1.1676998740e-1f, -1.1514610310e-1f, 7.0376836292e-2f);
+  auto tail = hn::MulAdd(hn::Mul(p, f), z, hn::Mul(n, hn::Set(d, kLn2Low)));
+  tail = hn::NegMulAdd(hn::Set(d, 0.5f), z, tail);
+  return hn::MulAdd(n, hn::Set(d, kLn2High), hn::Add(f, tail));
+}
+// Of positive numbers that are neither infinite nor subnormal, unless the processor knows about these.
+HWY_INLINE FloatVector log_of_usual(FloatVector x) {
+  const FloatTag d;
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
   const auto mantissa = FloatVector{_mm512_getmant_ps(x.raw, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src)};
   const auto high = hn::Gt(mantissa, hn::Set(d, 1.41421354f));
   const auto exponent = FloatVector{_mm512_getexp_ps(x.raw)};
   const auto n = hn::IfThenElse(high, hn::Add(exponent, hn::Set(d, 1.0f)), exponent);
   const auto f = hn::Sub(hn::IfThenElse(high, hn::Mul(mantissa, hn::Set(d, 0.5f)), mantissa), hn::Set(d, 1.0f));
+  return log_of_parts(n, f);
 #else
   const hn::RebindToSigned<FloatTag> whole;
-  const auto subnormal = hn::Lt(x, hn::Set(d, std::numeric_limits<float>::min()));
-  const auto bits = hn::BitCast(whole, hn::IfThenElse(subnormal, hn::Mul(x, hn::Set(d, 8388608.0f)), x));
-  const auto exponent = hn::ShiftRight<23>(hn::Sub(bits, hn::Set(whole, 0x3f3504f3)));
+  const auto bits = hn::BitCast(whole, x), exponent = hn::ShiftRight<23>(hn::Sub(bits, hn::Set(whole, 0x3f3504f3)));
   const auto f = hn::Sub(hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<23>(exponent))), hn::Set(d, 1.0f));
-  const auto n = hn::Sub(hn::ConvertTo(d, exponent), hn::IfThenElseZero(subnormal, hn::Set(d, 23.0f)));
+  return log_of_parts(hn::ConvertTo(d, exponent), f);
 #endif
-  const auto z = hn::Mul(f, f);
-  const auto p = polynomial_of(f, 3.3333331174e-1f, -2.4999993993e-1f, 2.0000714765e-1f, -1.6668057665e-1f, 1.4249322787e-1f,
-      -1.2420140846e-1f, 1.1676998740e-1f, -1.1514610310e-1f, 7.0376836292e-2f);
-  auto tail = hn::MulAdd(hn::Mul(p, f), z, hn::Mul(n, hn::Set(d, kLn2Low)));
-  tail = hn::NegMulAdd(hn::Set(d, 0.5f), z, tail);
-  const auto y = hn::MulAdd(n, hn::Set(d, kLn2High), hn::Add(f, tail));
-  const auto usual = hn::And(hn::Gt(x, hn::Zero(d)), hn::Lt(x, hn::Set(d, infinity)));
+}
+HWY_INLINE FloatVector log_of(FloatVector x) {
+  const FloatTag d;
+  constexpr float infinity = std::numeric_limits<float>::infinity(), smallest = std::numeric_limits<float>::min();
+  const auto usual = hn::And(hn::Ge(x, hn::Set(d, smallest)), hn::Lt(x, hn::Set(d, infinity)));
+  const auto y = log_of_usual(x);
   if (HWY_LIKELY(hn::AllTrue(d, usual))) return y;
+  const auto subnormal = hn::And(hn::Gt(x, hn::Zero(d)), hn::Lt(x, hn::Set(d, smallest)));
+  const auto small = hn::Sub(log_of_usual(hn::Mul(x, hn::Set(d, 8388608.0f))), hn::Set(d, 15.9423847f));  // 23 log(2)
   const auto negative = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Set(d, std::numeric_limits<float>::quiet_NaN()), x);
-  return hn::IfThenElse(usual, y, hn::IfThenElse(hn::Eq(x, hn::Zero(d)), hn::Set(d, -infinity), negative));
+  const auto special = hn::IfThenElse(hn::Eq(x, hn::Zero(d)), hn::Set(d, -infinity), negative);
+  return hn::IfThenElse(usual, y, hn::IfThenElse(subnormal, small, special));
 }
 
 // Near 0: a + a P(a^2), else 1 - exp(-a Q(a)).
