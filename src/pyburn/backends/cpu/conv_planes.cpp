@@ -40,11 +40,11 @@ struct PlaneTask {
   const T* planes;  // of the source
   const T* weight;  // of the group
   const T* bias;
-  T* result;  // of the group
+  T* result;       // of the group
+  int64_t channel; // from one result channel to the next
   int64_t row, row_end;
 
   int64_t rows_of_phase(int64_t phase) const { return std::max<int64_t>(0, std::min(row_end, plan_count(plan.y, phase)) - row); }
-  int64_t plane() const { return plan.y.result * plan.x.result; }
 
   // Sums of all results of a group, a few vectors of pixels at a time, to where place(output, row, column) says.
   template <class Place>
@@ -75,7 +75,7 @@ struct PlaneTask {
     for (int64_t phase = 0; phase < plan.y.phases(); ++phase) {
       T* to = result + first_of_phase(plan.y, phase, row) * plan.x.result;
       sum_phase(phase, 0,
-          [&](int64_t output, int64_t r, int64_t column) { return to + output * plane() + r * plan.y.phases() * plan.x.result + column; });
+          [&](int64_t output, int64_t r, int64_t column) { return to + output * channel + r * plan.y.phases() * plan.x.result + column; });
     }
   }
 
@@ -92,7 +92,7 @@ struct PlaneTask {
       for (int64_t output = 0; output < plan.results; ++output)
         for (int64_t r = 0; r < rows; ++r)
           interleave_row(apart + (output * height + r) * phases * width, width, phases, plan.x.result,
-              result + output * plane() + first_of_phase(plan.y, phase_y, row + r) * plan.x.result);
+              result + output * channel + first_of_phase(plan.y, phase_y, row + r) * plan.x.result);
     }
   }
 
@@ -104,7 +104,7 @@ struct PlaneTask {
 };
 
 template <class T>
-void convolve_of(const ConvPlan& plan, const T* source, const T* weight, const T* bias, T* result) {
+void convolve_of(const ConvPlan& plan, const Planes<T>& all, const T* weight, const T* bias) {
   const PlaneSplit<T> split(plan);
   std::vector<std::vector<Step>> steps;
   for (size_t phase = 0; phase < plan.phases.size(); ++phase) steps.push_back(steps_of_phase(plan, split, phase));
@@ -114,17 +114,20 @@ void convolve_of(const ConvPlan& plan, const T* source, const T* weight, const T
     const int64_t size = plan.sources * split.channel_size() + kTileVectors * kVector<T>;
     ScratchBuffer<T> planes(size);
     std::fill_n(planes.data(), size, T(0));
-    PlaneTask<T> task{plan, split, steps, planes.data(), nullptr, nullptr, nullptr, 0, split.rows};
+    PlaneTask<T> task{plan, split, steps, planes.data(), nullptr, nullptr, nullptr, all.channel, 0, split.rows};
     ScratchBuffer<T> apart(task.apart_size());
     for (int64_t at = begin; at < end; ++at) {
       const int64_t strip = at % strips, group = at / strips % plan.groups, image = at / strips / plan.groups;
       task.row = strip * split.rows, task.row_end = std::min(split.most_rows(), task.row + split.rows);
-      const T* from = source + (image * plan.groups + group) * plan.sources * plan.y.source * plan.x.source;
-      for (int64_t c = 0; c < plan.sources; ++c)
-        split.copy(from + c * plan.y.source * plan.x.source, task.row, task.row_end, planes.data() + c * split.channel_size());
+      for (int64_t c = 0; c < plan.sources; ++c) {
+        const T* from = all.source[size_t((image * plan.groups + group) * plan.sources + c)];
+        T* target = planes.data() + c * split.channel_size();
+        if (from) split.copy(from, task.row, task.row_end, target);
+        else std::fill_n(target, split.channel_size(), T(0));
+      }
       task.weight = weight + group * plan.results * plan.sources * plan.taps();
       task.bias = bias ? bias + group * plan.results : nullptr;
-      task.result = result + (image * plan.groups + group) * plan.results * plane;
+      task.result = all.result + image * all.image + group * plan.results * all.channel;
       if (plan.x.phases() == 1) task.run_whole();
       else task.run_interleaved(apart.data());
     }
@@ -132,8 +135,8 @@ void convolve_of(const ConvPlan& plan, const T* source, const T* weight, const T
 }
 
 // One set of functions per element type, so that each is exported once.
-void convolve_float(const ConvPlan& plan, const float* x, const float* w, const float* b, float* y) { convolve_of(plan, x, w, b, y); }
-void convolve_double(const ConvPlan& plan, const double* x, const double* w, const double* b, double* y) { convolve_of(plan, x, w, b, y); }
+void convolve_float(const ConvPlan& plan, const Planes<float>& p, const float* w, const float* b) { convolve_of(plan, p, w, b); }
+void convolve_double(const ConvPlan& plan, const Planes<double>& p, const double* w, const double* b) { convolve_of(plan, p, w, b); }
 
 }  // namespace
 }  // namespace pyburn::cpu::HWY_NAMESPACE
@@ -149,16 +152,16 @@ bool suits_planes(const ConvPlan& p) {
   if (p.taps() == 1) return false;
   if (p.groups > 1) return p.sources <= 8 && p.results <= 16;
   const bool wide = p.x.result >= 16;
-  return wide && (p.sources <= 4 || p.y.kernel == 1);
+  return wide && (p.sources <= 12 || p.y.kernel == 1);
 }
 
 template <>
-void convolve_planes(const ConvPlan& plan, const float* x, const float* w, const float* b, float* y) {
-  HWY_DYNAMIC_DISPATCH(convolve_float)(plan, x, w, b, y);
+void convolve_planes(const ConvPlan& plan, const Planes<float>& planes, const float* w, const float* b) {
+  HWY_DYNAMIC_DISPATCH(convolve_float)(plan, planes, w, b);
 }
 template <>
-void convolve_planes(const ConvPlan& plan, const double* x, const double* w, const double* b, double* y) {
-  HWY_DYNAMIC_DISPATCH(convolve_double)(plan, x, w, b, y);
+void convolve_planes(const ConvPlan& plan, const Planes<double>& planes, const double* w, const double* b) {
+  HWY_DYNAMIC_DISPATCH(convolve_double)(plan, planes, w, b);
 }
 
 }  // namespace pyburn::cpu
