@@ -71,12 +71,13 @@ class DepthwisePlan {
   };
   PhaseLines lines_of_phase(int64_t phase) const {
     PhaseLines found{0, 1, 0};
+    int64_t last = 0;
     for (int64_t tap = 0; tap < plan.y.kernel; ++tap) {
       if (!plan.y.meets(phase, tap)) continue;
       const int64_t at = plan.y.offset(phase, tap);
-      if (found.count) found.step = std::abs(at - found.first);
+      if (found.count) found.step = std::abs(at - last);
       found.first = found.count ? std::min(found.first, at) : at;
-      ++found.count;
+      last = at, ++found.count;
     }
     return found;
   }
