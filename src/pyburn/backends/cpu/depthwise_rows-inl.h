@@ -71,6 +71,21 @@ class InsideColumns {
   int64_t step_, at_, size_;
 };
 
+// The same in steps of two for at most half a vector of results: even lanes hold them, the others zeros.
+template <class T>
+class EvenColumns {
+ public:
+  EvenColumns() = default;
+  EvenColumns(int64_t at, int64_t size) : inside_(hn::ScalableTag<T>(), at, size) {}
+  HWY_INLINE Lanes<T> operator()(const T* from) const {
+    const hn::ScalableTag<T> d;
+    return hn::OddEven(hn::Zero(d), inside_.load(d, from));
+  }
+
+ private:
+  LanesInside<hn::ScalableTag<T>> inside_;
+};
+
 // From lane order to the order of memory, and back.
 template <int stride, class T>
 HWY_INLINE Lanes<T> in_order(Lanes<T> v) {
@@ -128,8 +143,8 @@ void sum_column(const T* const* lines, int64_t at, int64_t size, int64_t kx, int
   for (int64_t j = 0; j < kx; ++j, at += dilation) {
     if (at >= 0 && at + WholeColumns<stride, T>::reach(stride) <= size)
       add_column<ky, rows, stride>(lines, at, WholeColumns<stride, T>(stride), weights + j, kx, sum);
-    else if (stride == 2 && 2 * columns <= kVector<T>)  // even lanes are enough
-      add_column<ky, rows, stride>(lines, at, InsideColumns<1, T>(1, at, size), weights + j, kx, sum);
+    else if (stride == 2 && 2 * columns <= kVector<T>)
+      add_column<ky, rows, stride>(lines, at, EvenColumns<T>(at, size), weights + j, kx, sum);
     else add_column<ky, rows, stride>(lines, at, InsideColumns<stride, T>(stride, at, size), weights + j, kx, sum);
   }
   HWY_UNROLL(8)
@@ -377,6 +392,10 @@ void roll_weight(const T* const* lines, int64_t at, int64_t size, int64_t dilati
     if (count == lanes && at >= 0 && places[2] + reach <= size) {
       const Whole whole[3];
       roll_weight_column<stride>(lines, places, whole, dy + c, columns, rows, count, sum);
+    } else if (stride == 2 && 2 * count <= lanes) {
+      EvenColumns<T> even[3];
+      for (int j = 0; j < 3; ++j) even[j] = EvenColumns<T>(places[j], std::min(size, places[j] + reach));
+      roll_weight_column<stride>(lines, places, even, dy + c, columns, rows, count, sum);
     } else {  // what lies behind the last result must not meet the zeros of dy: it may be infinite
       Inside inside[3];
       for (int j = 0; j < 3; ++j) inside[j] = Inside(stride, places[j], std::min(size, places[j] + reach));
