@@ -138,7 +138,7 @@ void conv3d(const Conv& a, Inputs in, Outputs out) {
   const TensorHandle x = plain_of<T>(*in[0]), w = plain_of<T>(*in[1]), y = is_plain<T>(out[0]) ? out[0] : scratch(out[0], dtype_of<T>);
   const Geometry g(a, x.shape(), w.shape(), y.shape());
   const Conv images{flat(a.stride), flat(a.padding), flat(a.dilation), a.groups};
-  const TensorHandle bias = in.size() > 2 ? plain_of<T>(*in[2]) : TensorHandle();
+  const TensorHandle bias = in.size() > 2 && in[2]->defined() ? plain_of<T>(*in[2]) : TensorHandle();
   if (is_pointwise(a, w.shape())) convolve_images<T>(images, as_images(x), flat_weight(w), bias, as_images(y));
   else if (!convolve_in_place(g, images, x, w, bias.defined() ? bias.data<T>() : nullptr, y))
     g.for_parts([&](int64_t image, int64_t first, int64_t last) {
