@@ -157,6 +157,9 @@ void convolve_images_weight(const ConvGrad& a, const TensorHandle& x_, const Ten
   } else if (g.depthwise()) {
     const TensorHandle x = plain_input<T>(x_);
     convolve_depthwise_weight<T>(g, x.data<T>(), dy.data<T>(), dw.data<T>());
+  } else if (suits_planes_weight(g)) {
+    const TensorHandle x = plain_input<T>(x_);
+    convolve_planes_weight<T>(g, x.data<T>(), dy.data<T>(), dw.data<T>());
   } else {
     const TensorHandle x = ordered_input<T>(x_);
     convolve_weight(g, images<const T>(x), images<const T>(dy), dw.data<T>());

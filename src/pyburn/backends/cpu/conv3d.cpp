@@ -108,8 +108,8 @@ TensorHandle stacked_planes(const Geometry& g, const TensorHandle& x, int64_t im
 
 // Few channels: the planes are read where they lie. False where this does not pay.
 template <class T>
-bool convolve_in_place(const Geometry& g, const Conv& images, const TensorHandle& x, const TensorHandle& w, const T* bias,
-    const TensorHandle& y) {
+bool convolve_in_place(
+    const Geometry& g, const Conv& images, const TensorHandle& x, const TensorHandle& w, const T* bias, const TensorHandle& y) {
   const int64_t outputs = y.shape()[1], pixels = y.shape()[3] * y.shape()[4];
   const Shape planes = g.stacked(g.z.out), result = Dims{g.z.out, outputs, y.shape()[3], y.shape()[4]};
   const ConvPlan plan = ConvPlan::forward(ConvGeometry(images, planes, flat_weight(w).shape(), result));

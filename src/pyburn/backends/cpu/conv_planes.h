@@ -30,4 +30,9 @@ Planes<T> plain_planes(const ConvPlan& plan, const T* source, T* result) {
 template <class T>
 void convolve_planes(const ConvPlan& plan, const Planes<T>& planes, const T* weight, const T* bias);
 
+// The gradient of the weights in the same way; for one group. Tensors are plain.
+bool suits_planes_weight(const ConvGeometry& g);
+template <class T>
+void convolve_planes_weight(const ConvGeometry& g, const T* x, const T* dy, T* dw);
+
 }  // namespace pyburn::cpu

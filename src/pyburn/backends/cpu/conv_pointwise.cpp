@@ -18,8 +18,8 @@ HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
 
-constexpr int64_t kTasks = 8;           // where there are fewer slices of pixels, rows of results are shared out as well
-constexpr int64_t kTaskWork = 1 << 18;  // multiply-adds that are worth a task
+constexpr int64_t kTasks = 8;               // where there are fewer slices of pixels, rows of results are shared out as well
+constexpr int64_t kTaskWork = 1 << 18;      // multiply-adds that are worth a task
 constexpr int64_t kSliceBytes = 64 * 1024;  // of the source at a time: near, and long enough runs of memory
 constexpr int64_t kDepth = 128;             // channels at a time, at most
 constexpr int64_t kLeastPixels = 64, kMostPixels = 1024;

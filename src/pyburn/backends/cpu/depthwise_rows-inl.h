@@ -184,8 +184,8 @@ HWY_INLINE void sum_taps(
   }
 }
 template <int stride, class T>
-HWY_INLINE Lanes<T> sum_taps_inside(const T* const* lines, const RowTap* taps, const T* weights, int64_t count, int64_t first, int64_t step,
-    int64_t size, T start) {
+HWY_INLINE Lanes<T> sum_taps_inside(
+    const T* const* lines, const RowTap* taps, const T* weights, int64_t count, int64_t first, int64_t step, int64_t size, T start) {
   const hn::ScalableTag<T> d;
   auto sum = hn::Set(d, start);
   for (int64_t t = 0; t < count; ++t) {
@@ -345,8 +345,8 @@ T sum_of_lanes(const T* p) {
 
 // A vector of columns of dy, `rows` rows, with all taps of a 3x3 kernel; each vector of the source is read once for the rows it meets.
 template <int stride, class T, class Load>
-HWY_INLINE void roll_weight_column(const T* const* lines, const int64_t* at, const Load* load, const T* dy, int64_t dy_row, int64_t rows,
-    int64_t columns, Lanes<T>* sum) {
+HWY_INLINE void roll_weight_column(
+    const T* const* lines, const int64_t* at, const Load* load, const T* dy, int64_t dy_row, int64_t rows, int64_t columns, Lanes<T>* sum) {
   const hn::ScalableTag<T> d;
   auto above = hn::Zero(d), two_above = hn::Zero(d);
   for (int64_t y = 0; y < rows; ++y) {
@@ -376,7 +376,8 @@ HWY_INLINE void roll_weight_column(const T* const* lines, const int64_t* at, con
   }
 }
 
-// sums[tap][lane] += x * dy for a plane, kernel 3x3 with both strides equal; `at` is where the first column of the kernel lies for the first result.
+// sums[tap][lane] += x * dy for a plane, kernel 3x3 with both strides equal; `at` is where the first column of the kernel lies for the
+// first result.
 template <int stride, class T>
 void roll_weight(const T* const* lines, int64_t at, int64_t size, int64_t dilation, const T* dy, int64_t rows, int64_t columns, T* sums) {
   const hn::ScalableTag<T> d;
@@ -408,8 +409,8 @@ void roll_weight(const T* const* lines, int64_t at, int64_t size, int64_t dilati
 
 // The same for `taps` neighbours in a row of any kernel: results of row y meet lines[y].
 template <int taps, int stride, class T, class Load>
-HWY_INLINE void add_weight_column(const T* const* lines, const int64_t* at, const Load* load, const T* dy, int64_t dy_row,
-    int64_t rows, int64_t columns, Lanes<T>* sum) {
+HWY_INLINE void add_weight_column(
+    const T* const* lines, const int64_t* at, const Load* load, const T* dy, int64_t dy_row, int64_t rows, int64_t columns, Lanes<T>* sum) {
   const hn::ScalableTag<T> d;
   for (int64_t y = 0; y < rows; ++y) {
     const auto gradient = out_of_order<stride, T>(load_first(d, dy + y * dy_row, columns));
@@ -420,8 +421,8 @@ HWY_INLINE void add_weight_column(const T* const* lines, const int64_t* at, cons
 }
 
 template <int taps, int stride, class T>
-void add_weight(const T* const* lines, int64_t at, int64_t size, int64_t step, int64_t dilation, const T* dy,
-    int64_t rows, int64_t columns, T* sums) {
+void add_weight(
+    const T* const* lines, int64_t at, int64_t size, int64_t step, int64_t dilation, const T* dy, int64_t rows, int64_t columns, T* sums) {
   using Whole = WholeColumns<stride, T>;
   using Inside = InsideColumns<stride, T>;
   const hn::ScalableTag<T> d;

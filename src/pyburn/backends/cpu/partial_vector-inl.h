@@ -48,7 +48,8 @@ class LanesInside {
   using T = hn::TFromD<D>;
   LanesInside() = default;
   LanesInside(D d, int64_t at, int64_t size) {
-    const int64_t lanes = int64_t(hn::Lanes(d)), first = std::clamp<int64_t>(-at, 0, lanes), last = std::clamp<int64_t>(size - at, 0, lanes);
+    const int64_t lanes = int64_t(hn::Lanes(d)), first = std::clamp<int64_t>(-at, 0, lanes),
+                  last = std::clamp<int64_t>(size - at, 0, lanes);
 #if HWY_TARGET <= HWY_AVX2  // elsewhere a masked load reads the whole vector
     mask_ = hn::AndNot(hn::FirstN(d, size_t(first)), hn::FirstN(d, size_t(last)));
 #else
