@@ -52,10 +52,10 @@ HWY_INLINE void zero_row(T* to, int64_t count) {
 // to[i * step] = from[i], zero elsewhere; `width` elements. Whole vectors of `from` may be read.
 template <class T>
 HWY_INLINE void spread_row(const T* from, int64_t step, int64_t count, T* to, int64_t width) {
-  const hn::ScalableTag<T> d;
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
   if constexpr (std::is_same_v<T, float>) {
     if (step == 2) {  // a number and a zero: a number of twice the width
+      const hn::ScalableTag<T> d;
       const hn::Repartition<uint64_t, decltype(d)> pairs;
       const hn::Rebind<uint32_t, decltype(pairs)> halves;
       for (int64_t i = 0; 2 * i < width; i += kVector<T> / 2) {
