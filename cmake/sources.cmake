@@ -102,7 +102,7 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/conv.cpp
   src/pyburn/backends/cpu/conv_direct.cpp
   src/pyburn/backends/cpu/conv_planes.cpp
-  src/pyburn/backends/cpu/conv_thin.cpp
+  src/pyburn/backends/cpu/conv_pointwise.cpp
   src/pyburn/backends/cpu/copy.cpp
   src/pyburn/backends/cpu/bits.cpp
   src/pyburn/backends/cpu/rnn_steps.cpp
@@ -113,7 +113,6 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/conv3d.cpp
   src/pyburn/backends/cpu/cpu_backend.cpp
   src/pyburn/backends/cpu/depthwise.cpp
-  src/pyburn/backends/cpu/depthwise_channels.cpp
   src/pyburn/backends/cpu/fill.cpp
   src/pyburn/backends/cpu/fused.cpp
   src/pyburn/backends/cpu/fused_program.cpp
@@ -122,7 +121,6 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/gemm.cpp
   src/pyburn/backends/cpu/conversion.cpp
   src/pyburn/backends/cpu/streaming.cpp
-  src/pyburn/backends/cpu/im2col.cpp
   src/pyburn/backends/cpu/index.cpp
   src/pyburn/backends/cpu/logic.cpp
   src/pyburn/backends/cpu/scan.cpp

@@ -1,5 +1,6 @@
 // conv2d and its two gradients against seven plain loops; equal bits for any number of threads.
 #include <cmath>
+#include <limits>
 
 #include "cpu_test.h"
 
@@ -121,6 +122,34 @@ TEST_F(ConvKernels, DepthwiseAtTheEndsOfVectors) {
   check({1, 2, 250, 150, 2, 5, 3, {2, 2}, {2, 1}, {1, 1}, 2});
 }
 
+TEST_F(ConvKernels, DepthwiseOddShapes) {
+  check({2, 3, 1, 1, 3, 3, 3, {1, 1}, {1, 1}, {1, 1}, 3});
+  check({2, 3, 1, 1, 3, 3, 3, {2, 2}, {1, 1}, {1, 1}, 3});
+  check({1, 3, 2, 3, 3, 7, 7, {1, 1}, {3, 3}, {1, 1}, 3});  // a kernel larger than the image
+  check({1, 3, 2, 3, 3, 5, 7, {2, 2}, {4, 3}, {1, 1}, 3});
+  check({1, 3, 1, 70, 3, 1, 31, {1, 1}, {0, 15}, {1, 1}, 3});  // one row
+  check({1, 3, 70, 1, 3, 31, 1, {1, 1}, {15, 0}, {1, 1}, 3});
+  check({2, 3, 11, 40, 3, 3, 3, {1, 1}, {2, 2}, {1, 2}, 3});
+  check({2, 3, 11, 40, 3, 3, 3, {3, 2}, {1, 1}, {1, 1}, 3});
+  check({2, 3, 11, 40, 3, 3, 3, {2, 3}, {1, 1}, {2, 1}, 3});
+  for (int64_t padding : {0, 1, 2, 3})  // the gradient of a 3x3 kernel in steps of two, in each phase
+    for (int64_t width : {5, 16, 33, 64}) check({1, 2, 19, width, 2, 3, 3, {2, 2}, {padding, padding}, {1, 1}, 2});
+}
+
+TEST_F(ConvKernels, WhatATapDoesNotMeetStaysOutOfItsGradient) {
+  for (int64_t channels : {1, 3})  // by planes; each channel with a kernel of its own
+    for (int64_t stride : {1, 2}) {
+      const int64_t height = 5, width = 42, groups = channels;
+      std::vector<double> v(size_t(channels * height * width), 1.0);
+      for (size_t i = size_t(width) - 1; i < v.size(); i += size_t(width)) v[i] = std::numeric_limits<double>::infinity();
+      const Shape w{channels, 1, 3, 3}, y{1, channels, (height - 3) / stride + 1, (width - 3) / stride + 1};
+      const Tensor x = from_values({1, channels, height, width}, v);
+      const auto dw = values(conv2d_weight(x, random(y), w, Dims{stride, stride}, Dims{0, 0}, Dims{1, 1}, groups));
+      for (size_t i = 0; i < dw.size(); ++i)  // the last column is met by the last tap only, in steps of two by none
+        if (stride == 2 || i % 3 < 2) EXPECT_TRUE(std::isfinite(dw[i])) << channels << " channels, stride " << stride << ", weight " << i;
+    }
+}
+
 TEST_F(ConvKernels, DepthwiseWithShortRows) {
   for (int64_t channels : {16, 37})
     for (int64_t stride : {1, 2, 3})
@@ -142,6 +171,15 @@ TEST_F(ConvKernels, FewChannelsInAGroup) {
   check({2, 4, 5, 18, 13, 3, 3, {2, 1}, {0, 2}, {1, 3}});
 }
 
+TEST_F(ConvKernels, FewChannelsOrFewResults) {
+  check({2, 3, 40, 37, 20, 3, 3, {2, 2}, {1, 1}});
+  check({9, 2, 20, 33, 7, 5, 3, {1, 2}, {2, 1}});
+  check({1, 4, 19, 48, 5, 3, 3, {1, 1}, {1, 1}, {2, 2}});
+  check({2, 32, 20, 34, 3, 3, 3, {2, 2}, {1, 1}});
+  check({2, 3, 33, 34, 24, 3, 3, {2, 2}, {1, 1}});  // its input gradient has three results
+  check({1, 11, 18, 20, 9, 3, 3, {1, 1}, {1, 1}});
+}
+
 TEST_F(ConvKernels, OneRow) {
   check({2, 16, 1, 100, 20, 1, 3, {1, 1}, {0, 1}});
   check({2, 20, 1, 65, 33, 1, 7, {1, 2}, {0, 3}});
@@ -153,11 +191,18 @@ TEST_F(ConvKernels, PointwiseInSteps) {
   check({2, 5, 16, 64, 7, 1, 1, {2, 2}});
   check({3, 6, 10, 11, 9, 1, 1, {3, 2}, {0, 0}, {1, 1}, 3});
   check({2, 6, 10, 11, 9, 1, 1, {2, 2}, {1, 1}});
+  check({3, 130, 9, 9, 70, 1, 1, {2, 2}});  // channels in two parts, slices over several images
+  check({2, 20, 8, 7, 5, 1, 1, {1, 2}});
+  check({2, 20, 8, 7, 5, 1, 1, {4, 1}});
+  check({1, 8, 50, 60, 6, 1, 1, {3, 3}});
 }
 
 TEST_F(ConvKernels, PointwiseOfSmallImages) {
   check({8, 33, 7, 7, 70, 1, 1});
   check({3, 12, 2, 3, 9, 1, 1, {1, 1}, {0, 0}, {1, 1}, 3});
+  check({1, 40, 1, 1, 30, 1, 1});
+  check({20, 40, 1, 1, 30, 1, 1});
+  check({2, 300, 9, 8, 13, 1, 1});
 }
 
 TEST_F(ConvKernels, WinogradWithFewBlocksAndMany) {

@@ -16,7 +16,6 @@
 #include <thread>
 
 #include "pyburn/support/error.h"
-#include "pyburn/support/parallel_region.h"
 
 namespace pyburn {
 namespace {

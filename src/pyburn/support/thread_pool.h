@@ -10,6 +10,9 @@ int num_threads();
 void set_num_threads(int n);  // ValueError below 1
 int default_num_threads();    // PYBURN_NUM_THREADS, else from the affinity mask and the cgroup's quota
 
+// Is the caller inside of a region of work already? What it starts then runs on its own thread, and need not be cut up.
+bool in_parallel_for();
+
 namespace detail {
 using ChunkFn = void (*)(void* body, int64_t begin, int64_t end);
 void parallel_chunks(int64_t n, int64_t chunk, ChunkFn fn, void* body);

@@ -7,21 +7,16 @@
 
 #include "pyburn/backends/cpu/conv_direct.h"
 #include "pyburn/backends/cpu/conv_planes.h"
-#include "pyburn/backends/cpu/conv_thin.h"
+#include "pyburn/backends/cpu/conv_pointwise.h"
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/depthwise.h"
 #include "pyburn/backends/cpu/derived_cache.h"
 #include "pyburn/backends/cpu/gemm.h"
-#include "pyburn/backends/cpu/im2col.h"
-#include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/backends/cpu/tiles.h"
 #include "pyburn/backends/cpu/winograd.h"
-#include "pyburn/support/thread_pool.h"
 
 namespace pyburn::cpu {
 namespace {
-
-constexpr int64_t kTaskWork = 1 << 18;  // multiply-adds that are worth a task
 
 template <class T>
 constexpr DType kDType = std::is_same_v<T, float> ? DType::float32 : DType::float64;
@@ -48,55 +43,6 @@ void deliver(const TensorHandle& from, const TensorHandle& to) {
   if (!from.is_same(to)) convert_into(from, to);
 }
 
-// Few tasks run one after the other, and each uses all threads inside; many run side by side.
-template <class Body>
-void for_tasks(int64_t tasks, int64_t work_of_task, Body body) {
-  parallel_for(tasks, tasks < num_threads() ? tasks : std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, work_of_task)), body);
-}
-
-// A kernel of one tap: the (perhaps thinned out) input is a matrix.
-template <class T>
-void forward_product(const ConvGeometry& g, const T* x, const T* w, const T* bias, T* y) {
-  const int64_t columns = g.columns(), pixels = g.pixels();
-  for_tasks(g.batch * g.groups, g.outputs * columns * pixels, [&](int64_t begin, int64_t end) {
-    ScratchBuffer<T> thinned(g.pointwise() ? 0 : columns * pixels);
-    for (int64_t plane = begin; plane < end; ++plane) {  // image * groups + group
-      const int64_t group = plane % g.groups;
-      const T* image = x + plane * g.channels * g.plane();
-      if (!g.pointwise()) {
-        if (g.unpadded()) thin_planes<T>(g, image, g.channels, thinned.data());
-        else im2col(g, image, g.channels, 0, g.y.out, thinned.data());
-      }
-      T* result = y + plane * g.outputs * pixels;
-      if (bias)
-        for (int64_t o = 0; o < g.outputs; ++o) std::fill_n(result + o * pixels, pixels, bias[group * g.outputs + o]);
-      gemm(g.outputs, pixels, columns, {w + group * g.outputs * columns, columns, 1}, {g.pointwise() ? image : thinned.data(), pixels, 1},
-          {result, pixels, 1}, bias != nullptr);
-    }
-  });
-}
-
-// `w` is transposed: one row per channel.
-template <class T>
-void input_product(const ConvGeometry& g, const T* dy, const T* w, T* dx) {
-  const int64_t pixels = g.pixels();
-  for_tasks(g.batch * g.groups, g.channels * pixels * g.outputs, [&](int64_t begin, int64_t end) {
-    ScratchBuffer<T> thinned(g.pointwise() ? 0 : g.channels * pixels);
-    for (int64_t plane = begin; plane < end; ++plane) {
-      T* image = dx + plane * g.channels * g.plane();
-      gemm(g.channels, pixels, g.outputs, {w + plane % g.groups * g.outputs * g.channels, g.outputs, 1},
-          {dy + plane * g.outputs * pixels, pixels, 1}, {g.pointwise() ? image : thinned.data(), pixels, 1});
-      if (g.pointwise()) continue;
-      if (g.unpadded()) {
-        spread_planes<T>(g, thinned.data(), g.channels, image);
-        continue;
-      }
-      std::fill_n(image, g.channels * g.plane(), T(0));
-      col2im(g, thinned.data(), g.channels, image);
-    }
-  });
-}
-
 // The weights of each group with channels as rows.
 template <class T>
 Ref<Derived> transposed_weights(const ConvGeometry& g, const TensorHandle& w) {
@@ -107,33 +53,21 @@ Ref<Derived> transposed_weights(const ConvGeometry& g, const TensorHandle& w) {
   });
 }
 
-// Images so small that a product per image would leave vectors half empty: all of them side by side.
-constexpr int64_t kSmallImage = 128;  // pixels
-inline bool joins_images(const ConvGeometry& g) { return g.pointwise() && g.batch > 1 && g.pixels() <= kSmallImage; }
-
-// One product for all images: to (rows, images * pixels) = weights (rows, depth) x from, in both of which images come first.
+// A kernel of one tap for so few pixels that they do not fill a vector: rows (a, rows x depth) times an image.
+constexpr int64_t kFewPixels = 8;
 template <class T>
-void joint_product(const ConvGeometry& g, int64_t rows, int64_t depth, const T* weights, const T* from, const T* bias, T* to) {
-  const int64_t pixels = g.pixels(), all = g.batch * pixels;
-  ScratchBuffer<T> source(depth * all), result(rows * all);
-  for (int64_t group = 0; group < g.groups; ++group) {
-    parallel_for(depth, std::max<int64_t>(1, (1 << 14) / all), [&](int64_t begin, int64_t end) {
-      for (int64_t d = begin; d < end; ++d)
-        for (int64_t image = 0; image < g.batch; ++image)
-          std::copy_n(from + ((image * g.groups + group) * depth + d) * pixels, pixels, source.data() + d * all + image * pixels);
-    });
-    gemm(rows, all, depth, {weights + group * rows * depth, depth, 1}, {source.data(), all, 1}, {result.data(), all, 1});
-    parallel_for(rows, std::max<int64_t>(1, (1 << 14) / all), [&](int64_t begin, int64_t end) {
-      for (int64_t image = 0; image < g.batch; ++image)
-        for (int64_t r = begin; r < end; ++r) {
-          const T* line = result.data() + r * all + image * pixels;
-          const T start = bias ? bias[group * rows + r] : T(0);
-          T* target = to + ((image * g.groups + group) * rows + r) * pixels;
-          for (int64_t i = 0; i < pixels; ++i) target[i] = line[i] + start;
-        }
-    });
+void product_per_image(const ConvGeometry& g, int64_t rows, int64_t depth, const T* a, const T* from, const T* bias, T* to) {
+  const int64_t pixels = g.pixels();
+  for (int64_t plane = 0; plane < g.batch * g.groups; ++plane) {
+    const int64_t group = plane % g.groups;
+    T* result = to + plane * rows * pixels;
+    if (bias)
+      for (int64_t r = 0; r < rows; ++r) std::fill_n(result + r * pixels, pixels, bias[group * rows + r]);
+    gemm(rows, pixels, depth, {a + group * rows * depth, depth, 1}, {from + plane * depth * pixels, pixels, 1}, {result, pixels, 1},
+        bias != nullptr);
   }
 }
+inline bool has_few_pixels(const ConvGeometry& g) { return g.pointwise() && g.batch * g.pixels() <= kFewPixels; }
 
 // --- tensors ---
 
@@ -176,12 +110,12 @@ void convolve_images(const Conv& a, const TensorHandle& x_, const TensorHandle& 
   const ConvGeometry g(a, x_.shape(), w.shape(), y_.shape());
   const ConvPlan plan = ConvPlan::forward(g);
   const bool planes = suits_planes(plan);
-  if (planes || g.depthwise() || g.taps() == 1) {
+  if (planes || g.depthwise() || g.one_tap()) {
     const TensorHandle x = plain_input<T>(x_), y = plain_output<T>(y_);
     if (g.depthwise()) convolve_depthwise<T>(plan, x.data<T>(), w.data<T>(), b, y.data<T>());
-    else if (planes) convolve_planes<T>(plan, x.data<T>(), w.data<T>(), b, y.data<T>());
-    else if (joins_images(g)) joint_product(g, g.outputs, g.channels, w.data<T>(), x.data<T>(), b, y.data<T>());
-    else forward_product(g, x.data<T>(), w.data<T>(), b, y.data<T>());
+    else if (planes) convolve_planes<T>(plan, plain_planes<T>(plan, x.data<T>(), y.data<T>()), w.data<T>(), b);
+    else if (has_few_pixels(g)) product_per_image(g, g.outputs, g.channels, w.data<T>(), x.data<T>(), b, y.data<T>());
+    else convolve_pointwise<T>(g, x.data<T>(), w.data<T>(), b, y.data<T>());
     return deliver(y, y_);
   }
   const TensorHandle x = ordered_input<T>(x_), y = ordered_output<T>(y_);
@@ -196,15 +130,15 @@ void convolve_images_input(const ConvGrad& a, const TensorHandle& dy_, const Ten
   const ConvGeometry g(a, dx_.shape(), w.shape(), dy_.shape());
   const ConvPlan plan = ConvPlan::input_gradient(g);
   const bool planes = suits_planes(plan);
-  if (planes || g.depthwise() || g.taps() == 1) {
+  if (planes || g.depthwise() || g.one_tap()) {
     const TensorHandle dy = plain_input<T>(dy_), dx = plain_output<T>(dx_);
     if (g.depthwise()) convolve_depthwise<T>(plan, dy.data<T>(), w.data<T>(), nullptr, dx.data<T>());
-    else if (planes) convolve_planes<T>(plan, dy.data<T>(), w.data<T>(), nullptr, dx.data<T>());
+    else if (planes) convolve_planes<T>(plan, plain_planes<T>(plan, dy.data<T>(), dx.data<T>()), w.data<T>(), nullptr);
     else {
       const auto transposed = transposed_weights<T>(g, w);
       const T* rows = transposed->template data<T>();
-      if (joins_images(g)) joint_product<T>(g, g.channels, g.outputs, rows, dy.data<T>(), nullptr, dx.data<T>());
-      else input_product(g, dy.data<T>(), rows, dx.data<T>());
+      if (has_few_pixels(g)) product_per_image<T>(g, g.channels, g.outputs, rows, dy.data<T>(), nullptr, dx.data<T>());
+      else convolve_pointwise_input<T>(g, dy.data<T>(), rows, dx.data<T>());
     }
     return deliver(dx, dx_);
   }
@@ -223,6 +157,9 @@ void convolve_images_weight(const ConvGrad& a, const TensorHandle& x_, const Ten
   } else if (g.depthwise()) {
     const TensorHandle x = plain_input<T>(x_);
     convolve_depthwise_weight<T>(g, x.data<T>(), dy.data<T>(), dw.data<T>());
+  } else if (suits_planes_weight(g)) {
+    const TensorHandle x = plain_input<T>(x_);
+    convolve_planes_weight<T>(g, x.data<T>(), dy.data<T>(), dw.data<T>());
   } else {
     const TensorHandle x = ordered_input<T>(x_);
     convolve_weight(g, images<const T>(x), images<const T>(dy), dw.data<T>());

@@ -1,9 +1,10 @@
 // conv3d and its gradients as convolutions of images: the planes of the input that a plane of the output meets become channels of one
-// image. They are copied next to each other, a few planes of the output at a time.
+// image. They are copied next to each other, a few planes of the output at a time, or read where they lie where there are few.
 #include <algorithm>
 
 #include "pyburn/backends/cpu/conv.h"
 #include "pyburn/backends/cpu/conv_geometry.h"
+#include "pyburn/backends/cpu/conv_planes.h"
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/plain_tensors.h"
 #include "pyburn/support/thread_pool.h"
@@ -105,6 +106,27 @@ TensorHandle stacked_planes(const Geometry& g, const TensorHandle& x, int64_t im
   return stacked;
 }
 
+// Few channels: the planes are read where they lie. False where this does not pay.
+template <class T>
+bool convolve_in_place(
+    const Geometry& g, const Conv& images, const TensorHandle& x, const TensorHandle& w, const T* bias, const TensorHandle& y) {
+  const int64_t outputs = y.shape()[1], pixels = y.shape()[3] * y.shape()[4];
+  const Shape planes = g.stacked(g.z.out), result = Dims{g.z.out, outputs, y.shape()[3], y.shape()[4]};
+  const ConvPlan plan = ConvPlan::forward(ConvGeometry(images, planes, flat_weight(w).shape(), result));
+  if (!suits_planes(plan)) return false;
+  for (int64_t image = 0; image < g.batch; ++image) {
+    Planes<T> all{{}, y.data<T>() + image * outputs * g.z.out * pixels, pixels, g.z.out * pixels};
+    for (int64_t o = 0; o < g.z.out; ++o)
+      for (int64_t channel = image * g.channels; channel < (image + 1) * g.channels; ++channel)
+        for (int64_t tap = 0; tap < g.z.kernel; ++tap) {
+          const int64_t at = g.z.position(o, tap);
+          all.source.push_back(at < 0 || at >= g.z.in ? nullptr : x.data<T>() + (channel * g.z.in + at) * g.plane());
+        }
+    convolve_planes<T>(plan, all, w.data<T>(), bias);
+  }
+  return true;
+}
+
 template <class T>
 TensorHandle plain_of(const TensorHandle& x) {
   return is_plain<T>(x) ? x : converted(x, dtype_of<T>);
@@ -116,12 +138,11 @@ void conv3d(const Conv& a, Inputs in, Outputs out) {
   const TensorHandle x = plain_of<T>(*in[0]), w = plain_of<T>(*in[1]), y = is_plain<T>(out[0]) ? out[0] : scratch(out[0], dtype_of<T>);
   const Geometry g(a, x.shape(), w.shape(), y.shape());
   const Conv images{flat(a.stride), flat(a.padding), flat(a.dilation), a.groups};
-  const TensorHandle none;
-  if (is_pointwise(a, w.shape())) convolve_images<T>(images, as_images(x), flat_weight(w), in.size() > 2 ? *in[2] : none, as_images(y));
-  else
+  const TensorHandle bias = in.size() > 2 && in[2]->defined() ? plain_of<T>(*in[2]) : TensorHandle();
+  if (is_pointwise(a, w.shape())) convolve_images<T>(images, as_images(x), flat_weight(w), bias, as_images(y));
+  else if (!convolve_in_place(g, images, x, w, bias.defined() ? bias.data<T>() : nullptr, y))
     g.for_parts([&](int64_t image, int64_t first, int64_t last) {
-      convolve_images<T>(images, stacked_planes<T>(g, x, image, first, last), flat_weight(w), in.size() > 2 ? *in[2] : none,
-          output_planes(y, image, first, last));
+      convolve_images<T>(images, stacked_planes<T>(g, x, image, first, last), flat_weight(w), bias, output_planes(y, image, first, last));
     });
   if (!y.is_same(out[0])) convert_into(y, out[0]);
 }

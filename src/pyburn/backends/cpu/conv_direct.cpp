@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
 
-constexpr int64_t kStripBytes = 192 * 1024;   // of the source at a time
+constexpr int64_t kStripBytes = 384 * 1024;   // of the source at a time
 constexpr int64_t kWeightBytes = 320 * 1024;  // of a panel of weights at a time: strip, weights and results share L2
 constexpr int64_t kTasks = 8;                 // where there are fewer strips, channels are shared out as well
 constexpr int64_t kTaskWork = 1 << 18;        // multiply-adds that are worth a task

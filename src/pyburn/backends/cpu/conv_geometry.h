@@ -44,8 +44,9 @@ struct ConvGeometry {
   int64_t pixels() const { return y.out * x.out; }       // of an output plane
   int64_t plane() const { return y.in * x.in; }          // elements of an input plane
   bool pointwise() const {                               // the unfolded input is the input
-    return taps() == 1 && y.stride == 1 && x.stride == 1 && unpadded();
+    return one_tap() && y.stride == 1 && x.stride == 1;
   }
+  bool one_tap() const { return taps() == 1 && unpadded(); }
   bool unpadded() const { return y.padding == 0 && x.padding == 0; }
   bool depthwise() const { return channels == 1 && outputs == 1 && groups > 1; }
 };

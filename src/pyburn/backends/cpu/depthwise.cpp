@@ -6,6 +6,9 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <type_traits>
+#include <vector>
 
 #include "pyburn/backends/cpu/conv_planes-inl.h"
 #include "pyburn/backends/cpu/depthwise_rows-inl.h"
@@ -16,169 +19,227 @@ HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
 
-constexpr int64_t kTaskWork = 1 << 18;         // multiply-adds that are worth a task
-constexpr int64_t kTogetherBytes = 12 * 1024;  // of planes that are copied before the first is used: what was just written is slow to read
+constexpr int64_t kTaskWork = 1 << 18;  // multiply-adds that are worth a task
 
+// Rows of a plane by their place, some of which lie outside: these are zeros.
 template <class T>
-int64_t planes_together(const PlaneSplit<T>& split) {
-  return std::clamp<int64_t>(kTogetherBytes / (split.channel_size() * int64_t(sizeof(T))), 1, 16);
-}
+struct Lines {
+  const T* plane;
+  int64_t height, width;
+  const T* zeros;
 
-// Rows so short that vectors would be half empty, and channels enough to fill them.
-template <class T>
-bool has_short_rows(int64_t channels, int64_t source, int64_t result) {
-  return channels >= kVector<T> && 2 * std::min(source, result) <= kVector<T>;
-}
+  void find(int64_t first, int64_t step, int64_t count, const T** lines) const {
+    for (int64_t k = 0; k < count; ++k, first += step) lines[k] = first >= 0 && first < height ? plane + first * width : zeros;
+  }
+};
 
 // --- forward, and the gradient of the input ---
 
 template <class T>
 class DepthwisePlan {
  public:
-  explicit DepthwisePlan(const ConvPlan& p) : plan(p), split(p) {
-    int64_t next = 0;
-    for (size_t phase = 0; phase < plan.phases.size(); ++phase) {
-      const int64_t y = int64_t(phase) / plan.x.phases(), x = int64_t(phase) % plan.x.phases(), taps = int64_t(plan.phases[phase].size());
-      phases_.push_back(
-          {first_of_phase(plan.y, y, 0), plan_count(plan.y, y), first_of_phase(plan.x, x, 0), plan_count(plan.x, x), next, taps});
-      next += taps;
-      for (const ConvPlan::Tap& tap : plan.phases[phase]) offsets_.push_back(split.offset(int64_t(phase), tap.index));
-      for (const ConvPlan::Tap& tap : plan.phases[phase]) order_.push_back(tap.index);
-    }
-    const bool fits = plan.y.stride == 1 && plan.x.stride == 1 && plan.y.dilation == 1;
-    column_rows_ = fits && (plan.y.kernel == 3 || plan.y.kernel == 5) ? plan.y.kernel : 0;
-    apart_width_ = divided_up(divided_up(plan.x.result, plan.x.phases()), kVector<T>) * kVector<T>;
+  explicit DepthwisePlan(const ConvPlan& p) : plan(p) {
+    const int64_t blocks = divided_up(p.y.result, kColumnRows);
+    rows_ = divided_up(p.y.result, blocks);
+    run_block_ = best_kernel();
+    for (int64_t y = 0; y < p.y.phases(); ++y) lines_.push_back(lines_of_phase(y));
+    for (size_t phase = 0; phase < p.phases.size(); ++phase) add_part(int64_t(phase) / p.x.phases(), int64_t(phase) % p.x.phases());
+    in_order_ = std::is_sorted(order_.begin(), order_.end());
   }
-  int64_t apart_size() const { return plan.x.phases() * apart_width_; }
 
-  // Rows [row, row_end) of each phase of one channel. `weights` and `apart` are room for numbers.
-  void run(const T* planes, const T* weight, T start, int64_t row, int64_t row_end, T* weights, T* apart, T* result) const {
-    for (size_t i = 0; i < order_.size(); ++i) weights[i] = weight[order_[i]];
-    if (column_rows_ == 3) return run_columns<3>(planes, weights, start, row, row_end, result);
-    if (column_rows_ == 5) return run_columns<5>(planes, weights, start, row, row_end, result);
-    const int64_t across = plan.x.phases(), width = plan.x.result;
-    for (size_t first = 0; first < phases_.size(); first += size_t(across)) {
-      const Phase* phases = &phases_[first];
-      const int64_t rows = std::min(row_end, phases->rows) - row;
-      T* to = result + (phases->row + row * plan.y.phases()) * width;
-      for (int64_t r = 0; r < rows; ++r, to += plan.y.phases() * width) {
-        const T* from = planes + r * split.width;
-        if (across == 1) {
-          sum_row(&offsets_[size_t(phases->tap)], weights + phases->tap, phases->taps, from, start, to, width);
-          continue;
-        }
-        for (const Phase* p = phases; p < phases + across; ++p)  // whole vectors, which are quick to read again
-          sum_row(offsets_.data() + p->tap, weights + p->tap, p->taps, from, start, apart + p->column * apart_width_,
-              p->columns == 0 ? 0 : apart_width_);
-        interleave_row(apart, apart_width_, across, width, to);
-      }
-    }
+  int64_t blocks() const { return divided_up(plan.y.result, rows_); }  // of rows of a plane
+  int64_t block_work() const { return rows_ * plan.x.result * (plan.taps() / int64_t(plan.phases.size()) + 8); }
+
+  // The weights of a channel in the order of the taps, in `room` where they are not in it.
+  const T* ordered_weights(const T* weight, T* room) const {
+    if (in_order_) return weight;
+    for (size_t i = 0; i < order_.size(); ++i) room[i] = weight[order_[i]];
+    return room;
+  }
+  void run(const Lines<T>& source, const T* weights, T start, int64_t block, T* result) const {
+    (this->*run_block_)(source, weights, start, block * rows_, std::min(plan.y.result, (block + 1) * rows_), result);
   }
 
   const ConvPlan& plan;
-  const PlaneSplit<T> split;
 
  private:
-  // Results of a phase: the first row and column, how many, and which taps they meet.
-  struct Phase {
-    int64_t row, rows, column, columns, tap, taps;
+  using RunBlock = void (DepthwisePlan::*)(const Lines<T>&, const T*, T, int64_t, int64_t, T*) const;
+
+  // The rows of the source that results of a phase meet: from the base of the result on, and how many.
+  struct PhaseLines {
+    int64_t first, step, count;
   };
+  PhaseLines lines_of_phase(int64_t phase) const {
+    PhaseLines found{0, 1, 0};
+    int64_t last = 0;
+    for (int64_t tap = 0; tap < plan.y.kernel; ++tap) {
+      if (!plan.y.meets(phase, tap)) continue;
+      const int64_t at = plan.y.offset(phase, tap);
+      if (found.count) found.step = std::abs(at - last);
+      found.first = found.count ? std::min(found.first, at) : at;
+      last = at, ++found.count;
+    }
+    return found;
+  }
+
+  void add_part(int64_t phase_y, int64_t phase_x) {
+    const auto& taps = plan.phases[size_t(phase_y * plan.x.phases() + phase_x)];
+    const PhaseLines& lines = lines_[size_t(phase_y)];
+    const int64_t first = first_of_phase(plan.x, phase_x, 0), base = plan.x.base(first);
+    Part part{int64_t(taps_.size()), int64_t(taps.size()), 0, 0, first, plan_count(plan.x, phase_x)};
+    for (const ConvPlan::Tap& tap : taps) {
+      taps_.push_back({(tap.y - lines.first) / lines.step, base + tap.x});
+      order_.push_back(tap.index);
+      part.low = &tap == &taps.front() ? base + tap.x : std::min(part.low, base + tap.x);
+      part.high = &tap == &taps.front() ? base + tap.x : std::max(part.high, base + tap.x);
+    }
+    parts_.push_back(part);
+  }
+
+  RunBlock best_kernel() const {
+    const PlanAxis &y = plan.y, &x = plan.x;
+    if constexpr (std::is_same_v<T, float>) {  // doubles are rare: they go row by row
+      const bool plain = y.stride == x.stride && y.dilation == 1, in_steps = x.stride == 2;
+      if (plain && (x.stride == 1 || (in_steps && !x.transposed))) {
+        if (y.kernel == 3) return in_steps ? &DepthwisePlan::template run_columns<3, 2> : &DepthwisePlan::template run_columns<3, 1>;
+        if (y.kernel == 5) return in_steps ? &DepthwisePlan::template run_columns<5, 2> : &DepthwisePlan::template run_columns<5, 1>;
+        if (y.kernel == 7 && !in_steps) return &DepthwisePlan::template run_columns<7, 1>;
+      }
+      if (plain && in_steps && x.transposed && y.kernel == 3 && x.kernel == 3 && x.dilation == 1)
+        return x.padding % 2 ? &DepthwisePlan::template run_spread<true> : &DepthwisePlan::template run_spread<false>;
+    }
+    if (x.transposed || x.stride == 1) return &DepthwisePlan::template run_rows<1>;
+    return x.stride == 2 ? &DepthwisePlan::template run_rows<2> : &DepthwisePlan::template run_rows<0>;
+  }
 
   // Results below each other share what they read.
-  template <int ky>
-  void run_columns(const T* planes, const T* weights, T start, int64_t row, int64_t row_end, T* result) const {
-    for (int64_t r = row; r < row_end; r += kColumnRows) {
-      const auto sum = sum_column_for<ky, T>(std::min<int64_t>(kColumnRows, row_end - r));
-      for (int64_t column = 0; column < plan.x.result; column += kVector<T>)
-        sum(planes + (r - row) * split.width + column, split.width, offsets_.data(), plan.x.kernel, weights, start,
-            result + r * plan.x.result + column, plan.x.result, plan.x.result - column);
+  template <int ky, int stride>
+  void run_columns(const Lines<T>& source, const T* weights, T start, int64_t row, int64_t row_end, T* result) const {
+    constexpr int64_t lanes = kVector<T>;
+    const T* lines[(kColumnRows - 1) * stride + ky];
+    const int64_t rows = row_end - row, width = plan.x.result;
+    source.find(plan.y.base(row) + lines_[0].first, 1, (rows - 1) * stride + ky, lines);
+    const auto sum = sum_column_for<ky, stride, T>(rows);
+    for (int64_t c = 0; c < width; c += lanes) {
+      if (width >= lanes) c = std::min(c, width - lanes);  // whole vectors, which may begin before the last one ends
+      sum(lines, parts_[0].low + c * stride, plan.x.source, plan.x.kernel, plan.x.dilation, weights, start, result + row * width + c, width,
+          width - c);
     }
   }
 
-  std::vector<Phase> phases_;
-  std::vector<int64_t> offsets_, order_;  // of the taps of all phases: in the planes, in the kernel
-  int64_t column_rows_, apart_width_;
+  // The gradient of a 3x3 kernel in steps of two.
+  template <bool middle_first>
+  void run_spread(const Lines<T>& source, const T* weights, T start, int64_t row, int64_t row_end, T* result) const {
+    const T* lines[kColumnRows / 2 + 2];
+    T in_order[9];
+    for (size_t i = 0; i < 9; ++i) in_order[order_[i]] = weights[i];
+    const int64_t padding = plan.y.padding, first = (row + padding) / 2 - 1, last = (row_end - 1 + padding) / 2;
+    source.find(first, 1, last - first + 1, lines);
+    const int64_t at = middle_first ? (plan.x.padding - 1) / 2 : plan.x.padding / 2 - 1;
+    spread_rows<middle_first>(lines, at, plan.x.source, padding, in_order, start, row, row_end, result, plan.x.result);
+  }
+
+  template <int stride>
+  void run_rows(const Lines<T>& source, const T* weights, T start, int64_t row, int64_t row_end, T* result) const {
+    const int64_t across = plan.x.phases(), step = plan.x.transposed ? 1 : plan.x.stride;
+    std::vector<const T*> lines(size_t(plan.y.kernel));
+    std::vector<RowPart<T>> parts;
+    for (const Part& p : parts_) parts.push_back({taps_.data() + p.tap, weights + p.tap, p.count, p.low, p.high, p.first, p.total});
+    for (int64_t i = row; i < row_end; ++i) {
+      const int64_t phase = plan.y.phase(i);
+      const PhaseLines& reach = lines_[size_t(phase)];
+      source.find(plan.y.base(i) + reach.first, reach.step, reach.count, lines.data());
+      T* to = result + i * plan.x.result;
+      if (across == 1) sum_row<stride>(lines.data(), parts[size_t(phase)], step, plan.x.source, start, to);
+      else sum_interleaved(lines.data(), parts.data() + phase * across, across, plan.x.source, start, to, plan.x.result);
+    }
+  }
+
+  // See RowPart; tap: the first of its taps.
+  struct Part {
+    int64_t tap, count, low, high, first, total;
+  };
+  RunBlock run_block_;
+  std::vector<PhaseLines> lines_;  // by phase of rows
+  std::vector<Part> parts_;        // by phase of both axes
+  std::vector<RowTap> taps_;
+  std::vector<int64_t> order_;  // of the taps in the kernel
+  bool in_order_;
+  int64_t rows_;  // of a block
 };
 
 template <class T>
 void convolve_of(const ConvPlan& plan, const T* source, const T* weight, const T* bias, T* result) {
-  if (has_short_rows<T>(plan.groups, plan.x.source, plan.x.result))
-    return convolve_depthwise_channels<T>(plan, source, weight, bias, result);
   const DepthwisePlan<T> depthwise(plan);
-  const PlaneSplit<T>& split = depthwise.split;
-  const int64_t strips = divided_up(split.most_rows(), split.rows), taps = plan.taps(), together = planes_together(split);
+  const int64_t blocks = depthwise.blocks(), taps = plan.taps();
   const int64_t from_plane = plan.y.source * plan.x.source, to_plane = plan.y.result * plan.x.result;
-  const int64_t work = divided_up(to_plane, strips) * (taps / int64_t(plan.phases.size()) + 8);
-  parallel_for(plan.images * plan.groups * strips, std::max<int64_t>(1, kTaskWork / work), [&](int64_t begin, int64_t end) {
-    const int64_t size = split.channel_size(), room = together * size + 4 * kVector<T>;
-    ScratchBuffer<T> planes(room), weights(taps), apart(depthwise.apart_size());
-    std::fill_n(planes.data(), room, T(0));
-    auto rows = [&](int64_t task) {
-      const int64_t row = task % strips * split.rows;
-      return ConvAxis::Range{row, std::min(split.most_rows(), row + split.rows)};
-    };
-    for (int64_t first = begin; first < end; first += together) {
-      const int64_t last = std::min(end, first + together);
-      for (int64_t task = first; task < last; ++task) {
-        const auto [row, row_end] = rows(task);
-        split.copy(source + task / strips * from_plane, row, row_end, planes.data() + (task - first) * size);
-      }
-      for (int64_t task = first; task < last; ++task) {
-        const auto [row, row_end] = rows(task);
-        const int64_t plane = task / strips, channel = plane % plan.groups;
-        depthwise.run(planes.data() + (task - first) * size, weight + channel * taps, bias ? bias[channel] : T(0), row, row_end,
-            weights.data(), apart.data(), result + plane * to_plane);
-      }
+  const int64_t tasks = plan.images * plan.groups * blocks, grain = std::max<int64_t>(1, kTaskWork / depthwise.block_work());
+  parallel_for(tasks, grain, [&](int64_t begin, int64_t end) {
+    ScratchBuffer<T> zeros(plan.x.source), weights(taps);
+    std::fill_n(zeros.data(), plan.x.source, T(0));
+    int64_t plane = begin / blocks, block = begin % blocks, channel = plane % plan.groups;
+    const T* own = depthwise.ordered_weights(weight + channel * taps, weights.data());
+    for (int64_t task = begin; task < end; ++task) {
+      const Lines<T> lines{source + plane * from_plane, plan.y.source, plan.x.source, zeros.data()};
+      depthwise.run(lines, own, bias ? bias[channel] : T(0), block, result + plane * to_plane);
+      if (++block < blocks) continue;
+      block = 0, ++plane;
+      if (++channel == plan.groups) channel = 0;
+      own = depthwise.ordered_weights(weight + channel * taps, weights.data());
     }
   });
 }
 
 // --- the gradient of the weights ---
 
+// Adds the products of rows [row, row_end) of a plane of dy to sums[tap][lane].
+template <int stride, class T>
+void add_rows(const ConvGeometry& g, const Lines<T>& x, const T* dy, int64_t row, int64_t row_end, const T** lines, T* sums) {
+  const int64_t at = -g.x.padding, rows = row_end - row, columns = g.x.out;
+  dy += row * columns;
+  if constexpr (stride != 0) {
+    if (g.y.kernel == 3 && g.x.kernel == 3 && g.y.stride == stride && g.y.dilation == 1) {
+      x.find(g.y.position(row, 0), 1, (rows - 1) * stride + 3, lines);
+      return roll_weight<stride>(lines, at, g.x.in, g.x.dilation, dy, rows, columns, sums);
+    }
+  }
+  for (int64_t i = 0; i < g.y.kernel; ++i) {
+    x.find(g.y.position(row, i), g.y.stride, rows, lines);
+    for (int64_t j = 0; j < g.x.kernel; j += kWeightTaps)
+      add_weight_for<stride, T>(std::min<int64_t>(kWeightTaps, g.x.kernel - j))(
+          lines, at + j * g.x.dilation, g.x.in, g.x.stride, g.x.dilation, dy, rows, columns, sums + (i * g.x.kernel + j) * kVector<T>);
+  }
+}
+
 template <class T>
 void weight_of(const ConvGeometry& g, const T* x, const T* dy, T* dw) {
-  if (has_short_rows<T>(g.groups, g.x.in, g.x.out)) return convolve_depthwise_channels_weight<T>(g, x, dy, dw);
-  constexpr int64_t lanes = kVector<T>, at_once = 9, kVectorsInSum = 256;
-  const ConvPlan plan = ConvPlan::forward(g);
-  const PlaneSplit<T> split(plan);
-  const int64_t taps = g.taps(), parts = std::clamp<int64_t>(divided_up(8, g.groups), 1, g.batch), together = planes_together(split);
-  const bool rolls = g.y.kernel == 3 && g.x.kernel == 3 && g.y.stride == 1 && g.x.stride == 1 && g.y.dilation == 1;
-  std::vector<int64_t> offsets;
-  for (int64_t tap = 0; tap < taps; ++tap) offsets.push_back(split.offset(0, tap));
+  constexpr int64_t lanes = kVector<T>, kVectorsInSum = 256;  // before rounding errors grow: then sums are joined in double
+  const int64_t rows = std::max<int64_t>(1, kVectorsInSum / divided_up(g.x.out, lanes)), strips = divided_up(g.y.out, rows);
+  const int64_t taps = g.taps(), items = g.batch * strips, parts = std::clamp<int64_t>(divided_up(8, g.groups), 1, items);
+  const auto add = g.x.stride == 1 ? add_rows<1, T> : g.x.stride == 2 ? add_rows<2, T> : add_rows<0, T>;
   ScratchBuffer<double> sums(parts * g.groups * taps);
   std::fill_n(sums.data(), parts * g.groups * taps, 0.0);
-  const int64_t strips = divided_up(g.y.out, split.rows), work = g.pixels() * (taps + 8) * divided_up(g.batch, parts);
+  const int64_t work = std::min(rows, g.y.out) * g.x.out * (taps + 8) * divided_up(items, parts);
   parallel_for(parts * g.groups, std::max<int64_t>(1, kTaskWork / work), [&](int64_t begin, int64_t end) {
-    const int64_t size = split.channel_size(), room = together * size + 4 * lanes;
-    ScratchBuffer<T> planes(room), partial(taps * lanes);
-    std::fill_n(planes.data(), room, T(0));
+    ScratchBuffer<T> zeros(g.x.in), partial(taps * lanes);
+    ScratchBuffer<const T*> lines(std::min(rows, g.y.out) * g.y.stride + g.y.kernel);
+    std::fill_n(zeros.data(), g.x.in, T(0));
     for (int64_t task = begin; task < end; ++task) {
       const int64_t part = task / g.groups, group = task % g.groups;
-      int64_t summed = 0;  // vectors in the partial sums, which are joined in double before rounding errors grow
+      int64_t summed = 0;  // vectors in the partial sums
       std::fill_n(partial.data(), taps * lanes, T(0));
       const auto join = [&] {
         for (int64_t tap = 0; tap < taps; ++tap) sums.data()[task * taps + tap] += double(sum_of_lanes(partial.data() + tap * lanes));
         std::fill_n(partial.data(), taps * lanes, T(0));
         summed = 0;
       };
-      const auto plane = [&](int64_t item) { return item / strips * g.groups + group; };
-      const int64_t item_end = g.batch * (part + 1) / parts * strips;
-      for (int64_t first = g.batch * part / parts * strips; first < item_end; first += together) {
-        const int64_t last = std::min(item_end, first + together);
-        for (int64_t item = first; item < last; ++item) {
-          const int64_t row = item % strips * split.rows;
-          split.copy(x + plane(item) * g.plane(), row, std::min(g.y.out, row + split.rows), planes.data() + (item - first) * size);
-        }
-        for (int64_t item = first; item < last; ++item) {
-          const int64_t row = item % strips * split.rows, rows = std::min(g.y.out - row, split.rows);
-          const T *from = planes.data() + (item - first) * size, *gradient = dy + plane(item) * g.pixels() + row * g.x.out;
-          if (rolls) roll_weight_rows(rows, g.x.out, from, split.width, offsets.data(), gradient, partial.data());
-          else
-            for (int64_t tap = 0; tap < taps; tap += at_once)
-              weight_rows_for<T>(std::min(at_once, taps - tap))(
-                  rows, g.x.out, from, split.width, offsets.data() + tap, gradient, partial.data() + tap * lanes);
-          if ((summed += rows * divided_up(g.x.out, lanes)) >= kVectorsInSum) join();
-        }
+      const int64_t item = items * part / parts, item_end = items * (part + 1) / parts;
+      int64_t plane = item / strips * g.groups + group, row = item % strips * rows;
+      for (int64_t i = item; i < item_end; ++i, row += rows) {
+        if (row >= g.y.out) row = 0, plane += g.groups;
+        const int64_t row_end = std::min(g.y.out, row + rows);
+        add(g, {x + plane * g.plane(), g.y.in, g.x.in, zeros.data()}, dy + plane * g.pixels(), row, row_end, lines.data(), partial.data());
+        if ((summed += (row_end - row) * divided_up(g.x.out, lanes)) >= kVectorsInSum) join();
       }
       join();
     }

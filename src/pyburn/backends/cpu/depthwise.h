@@ -1,5 +1,4 @@
-// Convolution in which each channel has a kernel of its own, with columns in vectors (see conv_planes.h), or with channels where rows are
-// short. Tensors are plain.
+// Convolution in which each channel has a kernel of its own, with columns in vectors that are read where the image lies. Tensors are plain.
 #pragma once
 #include "pyburn/backends/cpu/conv_plan.h"
 
@@ -10,11 +9,5 @@ template <class T>
 void convolve_depthwise(const ConvPlan& plan, const T* source, const T* weight, const T* bias, T* result);
 template <class T>
 void convolve_depthwise_weight(const ConvGeometry& g, const T* x, const T* dy, T* dw);
-
-// The same with channels in vectors; the functions above choose.
-template <class T>
-void convolve_depthwise_channels(const ConvPlan& plan, const T* source, const T* weight, const T* bias, T* result);
-template <class T>
-void convolve_depthwise_channels_weight(const ConvGeometry& g, const T* x, const T* dy, T* dw);
 
 }  // namespace pyburn::cpu

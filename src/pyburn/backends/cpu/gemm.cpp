@@ -15,7 +15,6 @@
 #include "pyburn/backends/cpu/pack-inl.h"
 #include "pyburn/backends/cpu/product_tile-inl.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
-#include "pyburn/support/parallel_region.h"
 #include "pyburn/support/thread_pool.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -1,4 +1,4 @@
-// The first lanes of a vector, read and written without touching what lies behind them: include after foreach_target.h.
+// Some lanes of a vector, read and written without touching what lies around them: include after foreach_target.h.
 #if defined(PYBURN_PARTIAL_VECTOR_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PYBURN_PARTIAL_VECTOR_INL_H
 #undef PYBURN_PARTIAL_VECTOR_INL_H
@@ -39,6 +39,40 @@ HWY_INLINE void store_first(hn::Vec<D> v, D d, T* p, int64_t n) {
   for (int64_t i = 0; i < n; ++i) p[i] = lanes[i];
 #endif
 }
+
+// The lanes of a vector that lie inside of a row, where lane 0 is element `at` of [0, size); the others are zero and not read. Made once
+// for a column of vectors below each other.
+template <class D>
+class LanesInside {
+ public:
+  using T = hn::TFromD<D>;
+  LanesInside() = default;
+  LanesInside(D d, int64_t at, int64_t size) {
+    const int64_t lanes = int64_t(hn::Lanes(d)), first = std::clamp<int64_t>(-at, 0, lanes),
+                  last = std::clamp<int64_t>(size - at, 0, lanes);
+#if HWY_TARGET <= HWY_AVX2  // elsewhere a masked load reads the whole vector
+    mask_ = hn::AndNot(hn::FirstN(d, size_t(first)), hn::FirstN(d, size_t(last)));
+#else
+    first_ = first, last_ = last;
+#endif
+  }
+  HWY_INLINE hn::Vec<D> load(D d, const T* p) const {
+#if HWY_TARGET <= HWY_AVX2
+    return hn::MaskedLoad(mask_, d, p);
+#else
+    HWY_ALIGN T lanes[HWY_LANES(T)] = {};
+    for (int64_t i = first_; i < last_; ++i) lanes[i] = p[i];
+    return hn::Load(d, lanes);
+#endif
+  }
+
+ private:
+#if HWY_TARGET <= HWY_AVX2
+  hn::Mask<D> mask_;
+#else
+  int64_t first_, last_;
+#endif
+};
 
 }  // namespace pyburn::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -1,0 +1,15 @@
+// Convolution with a kernel of one tap and no padding: one matrix product over the pixels of all images. Steps are taken while pixels are
+// packed, and spread while results are written.
+#pragma once
+#include "pyburn/backends/cpu/conv_geometry.h"
+
+namespace pyburn::cpu {
+
+// y from x; w is (groups, outputs, channels), bias may be null. Tensors are plain.
+template <class T>
+void convolve_pointwise(const ConvGeometry& g, const T* x, const T* w, const T* bias, T* y);
+// dx from dy; w is (groups, channels, outputs): transposed.
+template <class T>
+void convolve_pointwise_input(const ConvGeometry& g, const T* dy, const T* w, T* dx);
+
+}  // namespace pyburn::cpu
