@@ -69,6 +69,8 @@ set(PYBURN_SOURCES
   src/pyburn/ops/reduce.cpp
   src/pyburn/ops/transcendental.cpp
   src/pyburn/ops/special.cpp
+  src/pyburn/ops/bessel.cpp
+  src/pyburn/ops/polynomial.cpp
   src/pyburn/ops/axes.cpp
   src/pyburn/ops/join.cpp
   src/pyburn/ops/pad.cpp
@@ -148,6 +150,8 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/tiles.cpp
   src/pyburn/backends/cpu/transcendental.cpp
   src/pyburn/backends/cpu/special.cpp
+  src/pyburn/backends/cpu/bessel.cpp
+  src/pyburn/backends/cpu/polynomial.cpp
   src/pyburn/backends/cpu/unary.cpp
   src/pyburn/backends/cpu/winograd.cpp
   src/pyburn/backends/null/null_backend.cpp

@@ -66,7 +66,21 @@ def __getattr__(name: str) -> object:
     """What most programs do not need is loaded when it is asked for."""
     import importlib
 
-    if name in ("compat", "config", "cuda", "dashboard", "data", "func", "jit", "lr_scheduler", "module", "train", "utils"):
+    if name in (
+        "compat",
+        "config",
+        "cuda",
+        "dashboard",
+        "data",
+        "func",
+        "jit",
+        "lr_scheduler",
+        "masked",
+        "module",
+        "signal",
+        "train",
+        "utils",
+    ):
         return importlib.import_module(f".{name}", __name__)
     if name == "summary":
         return importlib.import_module(".nn.summary", __name__).summary

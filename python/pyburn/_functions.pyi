@@ -154,6 +154,36 @@ def normalise_batch(input: Tensor, weight: Tensor | None, bias: Tensor | None, e
 def normalise_batch_backward(grad_output: Tensor, input: Tensor, mean: Tensor, var: Tensor, weight: Tensor | None, eps: float, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """Gradients of normalise_batch."""
     ...
+def special_airy_ai(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Airy function Ai, the solution of y'' = x y that decays."""
+    ...
+def special_bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Bessel function of the first kind of order 0."""
+    ...
+def special_bessel_j1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Bessel function of the first kind of order 1."""
+    ...
+def special_bessel_y0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Bessel function of the second kind of order 0."""
+    ...
+def special_bessel_y1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Bessel function of the second kind of order 1."""
+    ...
+def special_scaled_modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """exp(x) times the modified Bessel function of the second kind of order 0."""
+    ...
+def special_scaled_modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """exp(x) times the modified Bessel function of the second kind of order 1."""
+    ...
+def special_modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The modified Bessel function of the second kind of order 0."""
+    ...
+def special_modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The modified Bessel function of the second kind of order 1."""
+    ...
+def special_spherical_bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The spherical Bessel function of the first kind of order 0: sin(x) / x."""
+    ...
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """input + alpha * other."""
     ...
@@ -626,6 +656,9 @@ def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
 def _linalg_solve(A: Tensor, B: Tensor, *, out: Tensor | None = None) -> Tensor:
     """X with A @ X = B, for matrices A and B of equal batches."""
     ...
+def _linalg_lu(A: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """Both triangles of A = P @ L @ U in one matrix, and the rows that were exchanged, counted from 1."""
+    ...
 def linalg_slogdet(A: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
     """The sign of the determinant of square matrices, and the logarithm of its absolute value."""
     ...
@@ -929,7 +962,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, *
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """A copy of input with src in the place of select(input, dim, index)."""
     ...
-def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1, *, out: Tensor | None = None) -> Tensor:
     """A copy of input with src in the place of slice(input, dim, start, end, step)."""
     ...
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
@@ -982,6 +1015,42 @@ def clamp_max(input: Tensor, max: Tensor, *, out: Tensor | None = None) -> Tenso
     ...
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The elements, with value where mask holds."""
+    ...
+def special_chebyshev_polynomial_t(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The Chebyshev polynomial of the first kind of degree n: cos(n acos(input))."""
+    ...
+def special_chebyshev_polynomial_u(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The Chebyshev polynomial of the second kind of degree n."""
+    ...
+def special_chebyshev_polynomial_v(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The Chebyshev polynomial of the third kind of degree n."""
+    ...
+def special_chebyshev_polynomial_w(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The Chebyshev polynomial of the fourth kind of degree n."""
+    ...
+def special_hermite_polynomial_h(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The Hermite polynomial of degree n as physicists define it."""
+    ...
+def special_hermite_polynomial_he(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The Hermite polynomial of degree n as statisticians define it."""
+    ...
+def special_laguerre_polynomial_l(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The Laguerre polynomial of degree n."""
+    ...
+def special_legendre_polynomial_p(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The Legendre polynomial of degree n."""
+    ...
+def special_shifted_chebyshev_polynomial_t(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The Chebyshev polynomial of the first kind of degree n at 2 input - 1."""
+    ...
+def special_shifted_chebyshev_polynomial_u(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The Chebyshev polynomial of the second kind of degree n at 2 input - 1."""
+    ...
+def special_shifted_chebyshev_polynomial_v(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The Chebyshev polynomial of the third kind of degree n at 2 input - 1."""
+    ...
+def special_shifted_chebyshev_polynomial_w(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The Chebyshev polynomial of the fourth kind of degree n at 2 input - 1."""
     ...
 def max_pool(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int], dilation: int | Sequence[int], ceil_mode: bool, adaptive: bool, *, out: Tensor | None = None) -> Tensor:
     """The largest element of each window, over as many axes as kernel_size has; max_pool2d and its kin are made of it."""
@@ -1075,18 +1144,18 @@ def randint(low: int, high: int | None, *size: int | Sequence[int], dtype: DType
 def randint(high: int, *size: int | Sequence[int], dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None) -> Tensor:
     """Random integers from [0, high)."""
     ...
-def rand_like(input: Tensor, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
+def rand_like(input: Tensor, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False, generator: Generator | None = None) -> Tensor:
     """Uniform random numbers from [0, 1), of the size, dtype and device of input."""
     ...
-def randn_like(input: Tensor, *, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
+def randn_like(input: Tensor, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False, generator: Generator | None = None) -> Tensor:
     """Standard normal random numbers, of the size, dtype and device of input."""
     ...
 @overload
-def randint_like(input: Tensor, low: int, high: int, *, dtype: DTypeLike | None = None) -> Tensor:
+def randint_like(input: Tensor, low: int, high: int, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False, generator: Generator | None = None) -> Tensor:
     """Random integers from [low, high), of the size, dtype and device of input."""
     ...
 @overload
-def randint_like(input: Tensor, high: int, *, dtype: DTypeLike | None = None) -> Tensor:
+def randint_like(input: Tensor, high: int, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False, generator: Generator | None = None) -> Tensor:
     """Random integers from [0, high), of the size, dtype and device of input."""
     ...
 def randperm(n: int, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None) -> Tensor:
@@ -1271,6 +1340,12 @@ def cauchy_(input: Tensor, median: float = 0, sigma: float = 1, *, generator: Ge
 def log_normal_(input: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None) -> Tensor:
     """Fills input with random numbers whose logarithms have the given mean and deviation."""
     ...
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Random numbers of the Poisson distributions that have the given means."""
+    ...
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None, *, out: Tensor | None = None) -> Tensor:
+    """How many of count trials succeed, each with probability prob; at random."""
+    ...
 def cumsum(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
     """Running sums along dim."""
     ...
@@ -1327,33 +1402,33 @@ def distinct(input: Tensor, dim: int | None = None, consecutive: bool = False) -
     """The distinct elements (or parts along dim) in order, where each element went, and how often they occur; with consecutive, of runs of equal neighbours."""
     ...
 @overload
-def searchsorted(sorted_sequence: Tensor, values: Tensor, *, out_int32: bool = False, right: bool = False, side: str | None = None, sorter: Tensor | None = None) -> Tensor:
+def searchsorted(sorted_sequence: Tensor, values: Tensor, *, out_int32: bool = False, right: bool = False, side: str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor:
     """Where values would have to be inserted into a sequence that is sorted along its last axis, or would be in the order that sorter gives, to keep it so: before equal elements, or after them with right or side='right'."""
     ...
 @overload
-def searchsorted(sorted_sequence: Tensor, values: Number, *, out_int32: bool = False, right: bool = False, side: str | None = None, sorter: Tensor | None = None) -> Tensor:
+def searchsorted(sorted_sequence: Tensor, values: Number, *, out_int32: bool = False, right: bool = False, side: str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor:
     """Where a number would have to be inserted into a sorted vector."""
     ...
-def bucketize(input: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+def bucketize(input: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False, out: Tensor | None = None) -> Tensor:
     """The number of the interval between boundaries, which are sorted, that each element falls into."""
     ...
-def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False, out: Tensor | None = None) -> Tensor:
     """Which elements are among test_elements (or are not, with invert)."""
     ...
 @overload
-def quantile(input: Tensor, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear') -> Tensor:
+def quantile(input: Tensor, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
     """The value that the share q of the elements along dim does not exceed; NaN if there is one."""
     ...
 @overload
-def quantile(input: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear') -> Tensor:
+def quantile(input: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
     """The quantiles for several shares; a new first axis holds them."""
     ...
 @overload
-def nanquantile(input: Tensor, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear') -> Tensor:
+def nanquantile(input: Tensor, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
     """The quantile of the elements that are not NaN."""
     ...
 @overload
-def nanquantile(input: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear') -> Tensor:
+def nanquantile(input: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
     """The quantiles of the elements that are not NaN, for several shares."""
     ...
 def _segment_reduce(input: Tensor, lengths: Tensor, reduce: str, initial: Number | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -1374,7 +1449,7 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
 def sum_to_size(input: Tensor, *size: int | Sequence[int]) -> Tensor:
     """The sums over the axes that broadcasting to the shape of input would stretch or add."""
     ...
-def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None) -> Tensor:
     """A copy of the part along dim that begins at start."""
     ...
 def fill(input: Tensor, value: Tensor | Number) -> Tensor:
@@ -1386,7 +1461,7 @@ def fill_diagonal_(input: Tensor, fill_value: Number, wrap: bool = False) -> Ten
 def unravel_index(indices: Tensor, *shape: int | Sequence[int]) -> tuple[Tensor, ...]:
     """The index along each axis of the elements that indices count in a tensor of the given shape."""
     ...
-def angle(input: Tensor) -> Tensor:
+def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle of numbers in the plane of complex numbers: 0, pi for negative ones, NaN for NaN."""
     ...
 def softmax(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Tensor:
@@ -1428,28 +1503,28 @@ def logdet(input: Tensor) -> Tensor:
 def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
     """X with A @ X = B (X @ A = B if not left), for square matrices A. B may be a vector, or a batch of vectors; batches broadcast."""
     ...
-def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False) -> Tensor:
+def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """X with A @ X = input, for the triangle L (L.T with upper) that cholesky gives of A."""
     ...
-def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
+def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The inverse of A, for the triangle that cholesky gives of it."""
     ...
-def linalg_eigvalsh(A: Tensor, UPLO: str = 'L') -> Tensor:
+def linalg_eigvalsh(A: Tensor, UPLO: str = 'L', *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues of symmetric matrices, in ascending order."""
     ...
-def linalg_svdvals(A: Tensor) -> Tensor:
+def linalg_svdvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The singular values of matrices, in descending order."""
     ...
-def linalg_pinv(A: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False) -> Tensor:
+def linalg_pinv(A: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False, out: Tensor | None = None) -> Tensor:
     """The inverse of Moore and Penrose. Singular values up to the larger of atol and rtol times the largest one count as 0."""
     ...
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """The same as linalg.pinv with rtol=rcond."""
     ...
-def linalg_matrix_rank(A: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False) -> Tensor:
+def linalg_matrix_rank(A: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False, out: Tensor | None = None) -> Tensor:
     """How many singular values are above the larger of atol and rtol times the largest one."""
     ...
-def linalg_matrix_power(A: Tensor, n: int) -> Tensor:
+def linalg_matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """The product of n factors A; of its inverse where n is negative."""
     ...
 def matrix_power(input: Tensor, n: int) -> Tensor:
@@ -1464,7 +1539,7 @@ def matrix_exp(input: Tensor) -> Tensor:
 def linalg_lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """X with the least squares of input @ X - b, the smallest one if there are several. All drivers compute it in the same way; all but 'gelsy', the default, give the residuals too, where there are more rows than columns and all columns count, all but 'gels' the rank, and 'gelsd' and 'gelss' the singular values."""
     ...
-def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
     """Sums of the products of two batches of vectors along dim."""
     ...
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
@@ -1528,13 +1603,13 @@ def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
 def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The regularised upper incomplete gamma function: 1 - igamma(input, other)."""
     ...
-def special_ndtr(input: Tensor) -> Tensor:
+def special_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The standard normal distribution function."""
     ...
-def special_log_ndtr(input: Tensor) -> Tensor:
+def special_log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of ndtr, without underflow where x is very negative."""
     ...
-def special_xlog1py(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+def special_xlog1py(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """input * log(1 + other), and 0 where input is 0."""
     ...
 def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
@@ -1564,6 +1639,10 @@ def tensor_split(input: Tensor, indices_or_sections: int, dim: int = 0) -> tuple
 @overload
 def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces along dim that begin at the given indices; views."""
+    ...
+@overload
+def tensor_split(input: Tensor, tensor_indices_or_sections: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """The same for a number of pieces or indices that are elements of a tensor."""
     ...
 @overload
 def hsplit(input: Tensor, indices_or_sections: int) -> tuple[Tensor, ...]:

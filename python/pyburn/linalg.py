@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._core import ArgumentError as LinAlgError
@@ -17,9 +17,7 @@ from ._core import linalg_inv as inv
 from ._core import linalg_lstsq as lstsq
 from ._core import linalg_matrix_exp as matrix_exp
 from ._core import linalg_matrix_power as matrix_power
-from ._core import linalg_matrix_rank as matrix_rank
 from ._core import linalg_multi_dot as multi_dot
-from ._core import linalg_pinv as pinv
 from ._core import linalg_qr as qr
 from ._core import linalg_slogdet as slogdet
 from ._core import linalg_solve as solve
@@ -28,21 +26,32 @@ from ._core import linalg_svd as svd
 from ._core import linalg_svdvals as svdvals
 from ._core import linalg_vecdot as vecdot
 from ._core import linalg_vector_norm as vector_norm
+from .tensor.number_info import finfo
 
 if TYPE_CHECKING:
+    from ._lu import cholesky_ex, householder_product, inv_ex, lu, lu_factor, lu_factor_ex, lu_solve, solve_ex
     from ._types import DTypeLike, Number
+
+    Tolerance = float | Tensor | None
 
 __all__ = [
     "LinAlgError",
     "cholesky",
+    "cholesky_ex",
     "cond",
     "cross",
     "det",
     "diagonal",
     "eigh",
     "eigvalsh",
+    "householder_product",
     "inv",
+    "inv_ex",
     "lstsq",
+    "lu",
+    "lu_factor",
+    "lu_factor_ex",
+    "lu_solve",
     "matmul",
     "matrix_exp",
     "matrix_norm",
@@ -54,6 +63,7 @@ __all__ = [
     "qr",
     "slogdet",
     "solve",
+    "solve_ex",
     "solve_triangular",
     "svd",
     "svdvals",
@@ -63,6 +73,22 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+
+_OF_LU = ("cholesky_ex", "householder_product", "inv_ex", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "solve_ex")
+
+
+def __getattr__(name: str) -> Any:
+    """What few programs use is loaded when it is asked for."""
+    if name not in _OF_LU:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import _lu
+
+    return getattr(_lu, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_OF_LU})
 
 
 def matrix_norm(
@@ -89,6 +115,8 @@ def matrix_norm(
         raise _core.ArgumentError(f"[matrix_norm] ord is 'fro', 'nuc', 1, -1, 2, -2, inf or -inf: got {ord!r}")
     along, over = (row, column) if abs(ord) == 1 else (column, row)
     sums = vector_norm(input, 1, along, True, dtype=dtype)
+    if input.shape[over] == 0 and ord > 0:  # no sum is above 0
+        sums = _core.zeros([1 if axis == over else n for axis, n in enumerate(sums.shape)], dtype=sums.dtype, device=sums.device)
     best = (_core.amax if ord > 0 else _core.amin)(sums, over, True)
     if keepdim:
         return best
@@ -124,7 +152,80 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     >>> pyburn.linalg.cross(pyburn.tensor([1.0, 0.0, 0.0]), pyburn.tensor([0.0, 1.0, 0.0]))
     tensor([0., 0., 1.])
     """
+    if input.ndim != other.ndim or any(x.ndim == 0 or x.shape[dim] != 3 for x in (input, other)):
+        raise _core.ShapeError(f"[cross] expected extent 3 of axis {dim}: got {tuple(input.shape)} and {tuple(other.shape)}")
     return _cross(input, other, dim)
+
+
+def matrix_rank(
+    A: Tensor, *, atol: Tolerance = None, rtol: Tolerance = None, hermitian: bool = False, out: Tensor | None = None, tol: Tolerance = None
+) -> Tensor:
+    """How many singular values are above the larger of atol and rtol times the largest one; a tolerance for each matrix may be given.
+
+    >>> pyburn.linalg.matrix_rank(pyburn.tensor([[1.0, 2.0], [2.0, 4.0]]))
+    tensor(1)
+    """
+    if tol is not None:
+        atol, rtol = tol, 0.0
+    A = _symmetric(A) if hermitian else A
+    if not isinstance(atol, Tensor) and not isinstance(rtol, Tensor):
+        return _core.linalg_matrix_rank(A, atol=atol, rtol=rtol, out=out)
+    values = svdvals(A.detach())
+    return _into(out, (values > _threshold(A, values, atol, rtol)).sum(-1))
+
+
+def pinv(
+    A: Tensor,
+    rcond: Tolerance = None,
+    hermitian: bool = False,
+    *,
+    atol: Tolerance = None,
+    rtol: Tolerance = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The inverse of Moore and Penrose. Singular values up to the larger of atol and rtol times the largest one count as 0; a tolerance for
+    each matrix may be given.
+
+    >>> pyburn.linalg.pinv(pyburn.tensor([[2.0, 0.0], [0.0, 4.0], [0.0, 0.0]])).shape
+    pyburn.Size([2, 3])
+    """
+    rtol = rcond if rtol is None else rtol
+    A = _symmetric(A) if hermitian else A
+    if not isinstance(atol, Tensor) and not isinstance(rtol, Tensor):
+        return _core.linalg_pinv(A, atol=atol, rtol=rtol, out=out)
+    U, S, Vh = svd(A, False)
+    kept = _threshold(A, S.detach(), atol, rtol) < S
+    inverse = _core.where(kept, 1 / _core.where(kept, S, 1.0), 0.0)
+    return _into(out, _core.matmul(Vh.mT * inverse.unsqueeze(-2), U.mT))
+
+
+def _into(out: Tensor | None, result: Tensor) -> Tensor:
+    if out is None:
+        return result
+    if out.numel() == 0:
+        out.resize_(result.shape)
+    return out.copy_(result)
+
+
+def _symmetric(A: Tensor) -> Tensor:
+    """The lower triangle and its mirror image: of a matrix that is said to be symmetric only that is read."""
+    if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
+        raise _core.ShapeError(f"[linalg] expected square matrices: got {tuple(A.shape)}")
+    return A + (A.tril() + A.tril(-1).mT - A).detach()  # the gradient is that of the whole matrix
+
+
+def _threshold(A: Tensor, values: Tensor, atol: Tolerance, rtol: Tolerance) -> Tensor:
+    """What singular values must be above to count."""
+
+    def column(tolerance: Tolerance) -> Tensor:
+        given = tolerance if isinstance(tolerance, Tensor) else _core.full((), tolerance or 0.0, dtype=values.dtype, device=values.device)
+        return given.to(values.dtype).unsqueeze(-1)
+
+    if rtol is None:
+        rounding = max(A.shape[-2:]) * finfo(A.dtype).eps
+        rtol = _core.where(atol > 0, 0.0, rounding) if isinstance(atol, Tensor) else 0.0 if atol else rounding
+    largest = values.amax(-1, True) if values.shape[-1] else values
+    return _core.maximum(column(atol), column(rtol) * largest)
 
 
 def cond(input: Tensor, p: Number | str | None = None) -> Tensor:

@@ -182,6 +182,19 @@ def test_further_distributions(device):
 
 
 @pytest.mark.parametrize("device", DEVICES)
+def test_counts(device):
+    means = pyburn.tensor([0.0, 0.5, 3.0, 40.0]).to(device)
+    drawn = download(pyburn.poisson(means.expand(4000, 4), seeded()))
+    np.testing.assert_allclose(drawn.mean(0), [0, 0.5, 3, 40], atol=0.3)
+    np.testing.assert_allclose(drawn.var(0), [0, 0.5, 3, 40], rtol=0.1)
+    assert (drawn == np.round(drawn)).all()
+    counts, chances = pyburn.tensor([0.0, 4.0, 10.0]).to(device), pyburn.tensor([0.5, 0.25, 1.0]).to(device)
+    drawn = download(pyburn.binomial(counts.expand(4000, 3), chances, seeded()))
+    np.testing.assert_allclose(drawn.mean(0), [0, 1, 10], atol=0.05)
+    np.testing.assert_allclose(drawn.var(0), [0, 0.75, 0], atol=0.05)
+
+
+@pytest.mark.parametrize("device", DEVICES)
 def test_rrelu(device):
     x = pyburn.tensor([-2.0, -1.0, 0.0, 3.0]).to(device).requires_grad_()
     np.testing.assert_allclose(download(pyburn.rrelu(x, 0.1, 0.3).detach()), [-0.4, -0.2, 0, 3], rtol=1e-6)
@@ -219,6 +232,9 @@ def test_gumbel_softmax(device):
         (lambda x: x.log_normal_(0, -1), "std"),
         (lambda x: x.random_(3, 3), "from must be less"),
         (lambda x: pyburn.rrelu(x, 0.5, 0.25), "lower"),
+        (lambda x: pyburn.poisson(x - 1), "at least 0"),
+        (lambda x: pyburn.binomial(x - 1, x), "at least 0"),
+        (lambda x: pyburn.binomial(x, x + 2), "between 0 and 1"),
         (lambda x: pyburn.gumbel_softmax(x.long()), "floating"),
     ],
 )

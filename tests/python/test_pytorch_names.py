@@ -133,3 +133,89 @@ def test_numbers_in_tensors():
     assert pyburn.linspace(pyburn.tensor(0.0), pyburn.tensor(1), 3).tolist() == [0.0, 0.5, 1.0]
     with pytest.raises(TypeError, match="'end' must be a number"):
         pyburn.linspace(0, pyburn.ones(2), 3)
+
+
+def test_functions_that_change_a_tensor():
+    x = pyburn.tensor([-1.0, 4.0])
+    assert pyburn.relu_(x) is x and x.tolist() == [0, 4]
+    assert pyburn.sqrt_(x) is x and x.tolist() == [0, 2]
+
+
+def test_copies_of_views():
+    x = pyburn.arange(6.0).reshape(2, 3)
+    for copy, view in [
+        (pyburn.permute_copy(x, (1, 0)), x.permute(1, 0)),
+        (pyburn.select_copy(x, 0, 1), x[1]),
+        (pyburn.view_copy(x, (3, 2)), x.view(3, 2)),
+        (pyburn.unfold_copy(x, 1, 2, 1), x.unfold(1, 2, 1)),
+        (pyburn.alias_copy(x), x),
+        (pyburn.split_copy(x, 1)[1], x[1:]),
+    ]:
+        assert pyburn.equal(copy, view) and copy.data_ptr() != view.data_ptr()
+
+
+def test_range_holds_its_end():
+    assert pyburn.range(0, 2, 0.5).tolist() == [0, 0.5, 1, 1.5, 2] and pyburn.range(1, 3).dtype is pyburn.float32
+    assert pyburn.range(3, 1, -1, dtype=pyburn.int64).tolist() == [3, 2, 1]
+    with pytest.raises(ValueError, match="towards"):
+        pyburn.range(1, 3, -1)
+
+
+def test_norms_by_name():
+    m = pyburn.tensor([[3.0, 0.0], [0.0, 4.0]])
+    assert pyburn.frobenius_norm(m).item() == 5 and pyburn.nuclear_norm(m).item() == pytest.approx(7)
+    assert pyburn.frobenius_norm(m, (1,), True).tolist() == [[3], [4]]
+
+
+def test_nonzero_of_a_known_size():
+    x = pyburn.tensor([[0, 1], [2, 0]])
+    assert pyburn.nonzero_static(x, size=1).tolist() == [[0, 1]]
+    assert pyburn.nonzero_static(x, size=3, fill_value=7).tolist() == [[0, 1], [1, 0], [7, 7]]
+    out = pyburn.empty(0, dtype=pyburn.int64)
+    assert pyburn.nonzero(x, out=out) is out and out.tolist() == [[0, 1], [1, 0]]
+
+
+def test_histogramdd():
+    points = pyburn.tensor([[0.0, 1.0], [1.0, 0.0], [2.0, 0.0], [2.0, 2.0]])
+    counts, edges = pyburn.histogramdd(points, [3, 3], weight=pyburn.tensor([1.0, 2.0, 4.0, 8.0]))
+    assert counts.tolist() == [[0, 1, 0], [2, 0, 0], [4, 0, 8]] and edges[0].tolist() == pytest.approx([0, 2 / 3, 4 / 3, 2])
+    counts, _ = pyburn.histogramdd(points, [pyburn.tensor([0.0, 1.0]), pyburn.tensor([0.0, 0.5, 1.0])])
+    assert counts.tolist() == [[1, 1]]
+    share, _ = pyburn.histogramdd(points, 2, range=(0.0, 4.0, 0.0, 4.0), density=True)
+    assert share.sum().item() * 4 == pytest.approx(1)
+    with pytest.raises(ValueError, match="each of 2"):
+        pyburn.histogramdd(points, [2])
+
+
+def test_grid_sampler_by_numbers():
+    x, grid = pyburn.rand(1, 2, 4, 4), pyburn.rand(1, 3, 3, 2) * 2 - 1
+    expected = nn.functional.grid_sample(x, grid, "nearest", "border", True)
+    assert pyburn.equal(pyburn.grid_sampler(x, grid, 1, 1, True), expected)
+
+
+def test_an_empty_out_takes_the_shape_of_the_result():
+    for out in (pyburn.empty(0), pyburn.empty(0, 3)):
+        assert pyburn.add(pyburn.ones(2, 2), 1, out=out) is out and out.tolist() == [[2, 2], [2, 2]]
+    total = pyburn.empty(0, dtype=pyburn.float64)  # of another dtype
+    assert pyburn.sum(pyburn.ones(3), out=total).tolist() == 3 and total.dtype is pyburn.float64
+    values, indices = pyburn.empty(0), pyburn.empty(0, dtype=pyburn.int64)
+    pyburn.sort(pyburn.tensor([2.0, 1.0]), out=(values, indices))
+    assert (values.tolist(), indices.tolist()) == ([1, 2], [1, 0])
+    quantile = pyburn.empty(0)  # a composite
+    assert pyburn.quantile(pyburn.arange(5.0), 0.5, out=quantile).tolist() == 2
+    with pytest.raises(RuntimeError, match="does not fit"):
+        pyburn.add(pyburn.ones(2), 1, out=pyburn.empty(3))
+    with pytest.raises(RuntimeError, match="does not fit"):
+        pyburn.empty(0, 1).add_(pyburn.ones(2, 1, 1))  # in place: the shape stays
+
+
+def test_random_numbers_like_others():
+    x = pyburn.ones(3, dtype=pyburn.float64)
+    a = pyburn.rand_like(x, generator=pyburn.Generator().manual_seed(1), device="cpu")
+    b = pyburn.rand_like(x, generator=pyburn.Generator().manual_seed(1))
+    assert pyburn.equal(a, b) and a.dtype is pyburn.float64
+    assert pyburn.randint_like(x, 3, device="cpu").shape == (3,)
+    with pytest.raises(ValueError, match="below 0"):
+        pyburn.multinomial(pyburn.tensor([1.0, -1.0]), 1)
+    with pytest.raises(ValueError, match="above 0"):
+        pyburn.multinomial(pyburn.zeros(2), 1)

@@ -4,6 +4,7 @@
 #include "pyburn/ops/generated/attention.h"
 #include "pyburn/ops/generated/axes.h"
 #include "pyburn/ops/generated/batch_norm.h"
+#include "pyburn/ops/generated/bessel.h"
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/binary_math.h"
 #include "pyburn/ops/generated/bits.h"
@@ -36,6 +37,7 @@
 #include "pyburn/ops/generated/overwrite.h"
 #include "pyburn/ops/generated/pad.h"
 #include "pyburn/ops/generated/pointwise.h"
+#include "pyburn/ops/generated/polynomial.h"
 #include "pyburn/ops/generated/pool.h"
 #include "pyburn/ops/generated/pooling.h"
 #include "pyburn/ops/generated/random.h"
@@ -279,6 +281,66 @@ PyObject* call_normalise_batch_backward(const Arguments& a) {
 }
 void into_normalise_batch_backward(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { fn::normalise_batch_backward_into(Handles<3>{out[0], out[1], out[2]}, x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.optional_tensor(4), a.number(5));
+}
+PyObject* call_special_airy_ai(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_airy_ai(x...); }, a.tensor(0)));
+}
+void into_special_airy_ai(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_airy_ai_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_special_bessel_j0(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_bessel_j0(x...); }, a.tensor(0)));
+}
+void into_special_bessel_j0(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_bessel_j0_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_special_bessel_j1(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_bessel_j1(x...); }, a.tensor(0)));
+}
+void into_special_bessel_j1(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_bessel_j1_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_special_bessel_y0(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_bessel_y0(x...); }, a.tensor(0)));
+}
+void into_special_bessel_y0(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_bessel_y0_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_special_bessel_y1(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_bessel_y1(x...); }, a.tensor(0)));
+}
+void into_special_bessel_y1(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_bessel_y1_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_special_scaled_modified_bessel_k0(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_scaled_modified_bessel_k0(x...); }, a.tensor(0)));
+}
+void into_special_scaled_modified_bessel_k0(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_scaled_modified_bessel_k0_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_special_scaled_modified_bessel_k1(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_scaled_modified_bessel_k1(x...); }, a.tensor(0)));
+}
+void into_special_scaled_modified_bessel_k1(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_scaled_modified_bessel_k1_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_special_modified_bessel_k0(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_modified_bessel_k0(x...); }, a.tensor(0)));
+}
+void into_special_modified_bessel_k0(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_modified_bessel_k0_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_special_modified_bessel_k1(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_modified_bessel_k1(x...); }, a.tensor(0)));
+}
+void into_special_modified_bessel_k1(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_modified_bessel_k1_into(out[0], x...); }, a.tensor(0));
+}
+PyObject* call_special_spherical_bessel_j0(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_spherical_bessel_j0(x...); }, a.tensor(0)));
+}
+void into_special_spherical_bessel_j0(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_spherical_bessel_j0_into(out[0], x...); }, a.tensor(0));
 }
 PyObject* call_add(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::add(x...); }, a.operand(0), a.operand(1), a.scalar(2)));
@@ -979,6 +1041,12 @@ PyObject* call__linalg_solve(const Arguments& a) {
 void into__linalg_solve(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { fn::_linalg_solve_into(out[0], x...); }, a.tensor(0), a.tensor(1));
 }
+PyObject* call__linalg_lu(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::_linalg_lu(x...); }, a.tensor(0)));
+}
+void into__linalg_lu(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::_linalg_lu_into(Handles<2>{out[0], out[1]}, x...); }, a.tensor(0));
+}
 PyObject* call_linalg_slogdet(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_slogdet(x...); }, a.tensor(0)));
 }
@@ -1429,6 +1497,9 @@ PyObject* call_select_scatter(const Arguments& a) {
 PyObject* call_slice_scatter(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::slice_scatter(x...); }, a.tensor(0), a.tensor(1), a.integer(2), a.optional_integer(3), a.optional_integer(4), a.integer(5)));
 }
+void into_slice_scatter(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::slice_scatter_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.integer(2), a.optional_integer(3), a.optional_integer(4), a.integer(5));
+}
 PyObject* call_diagonal_scatter(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::diagonal_scatter(x...); }, a.tensor(0), a.tensor(1), a.integer(2), a.integer(3), a.integer(4)));
 }
@@ -1509,6 +1580,78 @@ PyObject* call_masked_fill(const Arguments& a) {
 }
 void into_masked_fill(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { fn::masked_fill_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.operand(2));
+}
+PyObject* call_special_chebyshev_polynomial_t(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_chebyshev_polynomial_t(x...); }, a.operand(0), a.operand(1)));
+}
+void into_special_chebyshev_polynomial_t(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_chebyshev_polynomial_t_into(out[0], x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_special_chebyshev_polynomial_u(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_chebyshev_polynomial_u(x...); }, a.operand(0), a.operand(1)));
+}
+void into_special_chebyshev_polynomial_u(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_chebyshev_polynomial_u_into(out[0], x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_special_chebyshev_polynomial_v(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_chebyshev_polynomial_v(x...); }, a.operand(0), a.operand(1)));
+}
+void into_special_chebyshev_polynomial_v(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_chebyshev_polynomial_v_into(out[0], x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_special_chebyshev_polynomial_w(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_chebyshev_polynomial_w(x...); }, a.operand(0), a.operand(1)));
+}
+void into_special_chebyshev_polynomial_w(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_chebyshev_polynomial_w_into(out[0], x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_special_hermite_polynomial_h(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_hermite_polynomial_h(x...); }, a.operand(0), a.operand(1)));
+}
+void into_special_hermite_polynomial_h(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_hermite_polynomial_h_into(out[0], x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_special_hermite_polynomial_he(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_hermite_polynomial_he(x...); }, a.operand(0), a.operand(1)));
+}
+void into_special_hermite_polynomial_he(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_hermite_polynomial_he_into(out[0], x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_special_laguerre_polynomial_l(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_laguerre_polynomial_l(x...); }, a.operand(0), a.operand(1)));
+}
+void into_special_laguerre_polynomial_l(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_laguerre_polynomial_l_into(out[0], x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_special_legendre_polynomial_p(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_legendre_polynomial_p(x...); }, a.operand(0), a.operand(1)));
+}
+void into_special_legendre_polynomial_p(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_legendre_polynomial_p_into(out[0], x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_special_shifted_chebyshev_polynomial_t(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_shifted_chebyshev_polynomial_t(x...); }, a.operand(0), a.operand(1)));
+}
+void into_special_shifted_chebyshev_polynomial_t(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_shifted_chebyshev_polynomial_t_into(out[0], x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_special_shifted_chebyshev_polynomial_u(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_shifted_chebyshev_polynomial_u(x...); }, a.operand(0), a.operand(1)));
+}
+void into_special_shifted_chebyshev_polynomial_u(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_shifted_chebyshev_polynomial_u_into(out[0], x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_special_shifted_chebyshev_polynomial_v(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_shifted_chebyshev_polynomial_v(x...); }, a.operand(0), a.operand(1)));
+}
+void into_special_shifted_chebyshev_polynomial_v(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_shifted_chebyshev_polynomial_v_into(out[0], x...); }, a.operand(0), a.operand(1));
+}
+PyObject* call_special_shifted_chebyshev_polynomial_w(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_shifted_chebyshev_polynomial_w(x...); }, a.operand(0), a.operand(1)));
+}
+void into_special_shifted_chebyshev_polynomial_w(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_shifted_chebyshev_polynomial_w_into(out[0], x...); }, a.operand(0), a.operand(1));
 }
 PyObject* call_max_pool(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::max_pool(x...); }, a.tensor(0), a.dims(1), a.dims(2), a.dims(3), a.dims(4), a.boolean(5), a.boolean(6)));
@@ -1622,16 +1765,16 @@ PyObject* call_randint_below(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::randint(x...); }, a.integer(0), a.dims(1), a.optional_dtype(2), a.optional_device(3), a.optional_generator(4)));
 }
 PyObject* call_rand_like(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::rand_like(x...); }, a.tensor(0), a.optional_dtype(1), a.boolean(2)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::rand_like(x...); }, a.tensor(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3), a.optional_generator(4)));
 }
 PyObject* call_randn_like(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::randn_like(x...); }, a.tensor(0), a.optional_dtype(1), a.boolean(2)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::randn_like(x...); }, a.tensor(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3), a.optional_generator(4)));
 }
 PyObject* call_randint_like(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::randint_like(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.optional_dtype(3)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::randint_like(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.optional_dtype(3), a.optional_device(4), a.boolean(5), a.optional_generator(6)));
 }
 PyObject* call_randint_like_below(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::randint_like(x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::randint_like(x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2), a.optional_device(3), a.boolean(4), a.optional_generator(5)));
 }
 PyObject* call_randperm(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::randperm(x...); }, a.integer(0), a.optional_dtype(1), a.optional_device(2), a.optional_generator(3)));
@@ -1861,6 +2004,15 @@ PyObject* call_cauchy_(const Arguments& a) {
 PyObject* call_log_normal_(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::log_normal_(x...); }, a.tensor(0), a.number(1), a.number(2), a.optional_generator(3)));
 }
+PyObject* call_poisson(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::poisson(x...); }, a.tensor(0), a.optional_generator(1)));
+}
+PyObject* call_binomial(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::binomial(x...); }, a.tensor(0), a.tensor(1), a.optional_generator(2)));
+}
+void into_binomial(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::binomial_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.optional_generator(2));
+}
 PyObject* call_cumsum(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::cumsum(x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2)));
 }
@@ -1960,26 +2112,50 @@ PyObject* call_distinct(const Arguments& a) {
 PyObject* call_searchsorted_any(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::searchsorted(x...); }, a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3), a.optional_text(4), a.optional_tensor(5)));
 }
+void into_searchsorted_any(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::searchsorted_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3), a.optional_text(4), a.optional_tensor(5));
+}
 PyObject* call_searchsorted_number(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::searchsorted(x...); }, a.tensor(0), a.scalar(1), a.boolean(2), a.boolean(3), a.optional_text(4), a.optional_tensor(5)));
+}
+void into_searchsorted_number(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::searchsorted_into(out[0], x...); }, a.tensor(0), a.scalar(1), a.boolean(2), a.boolean(3), a.optional_text(4), a.optional_tensor(5));
 }
 PyObject* call_bucketize(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::bucketize(x...); }, a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3)));
 }
+void into_bucketize(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::bucketize_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3));
+}
 PyObject* call_isin(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::isin(x...); }, a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3)));
+}
+void into_isin(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::isin_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3));
 }
 PyObject* call_quantile(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::quantile(x...); }, a.tensor(0), a.number(1), a.optional_integer(2), a.boolean(3), a.text(4)));
 }
+void into_quantile(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::quantile_into(out[0], x...); }, a.tensor(0), a.number(1), a.optional_integer(2), a.boolean(3), a.text(4));
+}
 PyObject* call_quantile_each(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::quantile(x...); }, a.tensor(0), a.tensor(1), a.optional_integer(2), a.boolean(3), a.text(4)));
+}
+void into_quantile_each(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::quantile_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.optional_integer(2), a.boolean(3), a.text(4));
 }
 PyObject* call_nanquantile(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::nanquantile(x...); }, a.tensor(0), a.number(1), a.optional_integer(2), a.boolean(3), a.text(4)));
 }
+void into_nanquantile(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::nanquantile_into(out[0], x...); }, a.tensor(0), a.number(1), a.optional_integer(2), a.boolean(3), a.text(4));
+}
 PyObject* call_nanquantile_each(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::nanquantile(x...); }, a.tensor(0), a.tensor(1), a.optional_integer(2), a.boolean(3), a.text(4)));
+}
+void into_nanquantile_each(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::nanquantile_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.optional_integer(2), a.boolean(3), a.text(4));
 }
 PyObject* call__segment_reduce(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::_segment_reduce(x...); }, a.tensor(0), a.tensor(1), a.text(2), a.optional_scalar(3)));
@@ -2011,6 +2187,9 @@ PyObject* call_sum_to_size(const Arguments& a) {
 PyObject* call_narrow_copy(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::narrow_copy(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.integer(3)));
 }
+void into_narrow_copy(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::narrow_copy_into(out[0], x...); }, a.tensor(0), a.integer(1), a.integer(2), a.integer(3));
+}
 PyObject* call_fill(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::fill(x...); }, a.tensor(0), a.operand(1)));
 }
@@ -2022,6 +2201,9 @@ PyObject* call_unravel_index(const Arguments& a) {
 }
 PyObject* call_angle(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::angle(x...); }, a.tensor(0)));
+}
+void into_angle(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::angle_into(out[0], x...); }, a.tensor(0));
 }
 PyObject* call_softmax(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::softmax(x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2)));
@@ -2092,17 +2274,32 @@ void into_linalg_solve(const Arguments& a, std::span<const TensorHandle> out) {
 PyObject* call_cholesky_solve(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::cholesky_solve(x...); }, a.tensor(0), a.tensor(1), a.boolean(2)));
 }
+void into_cholesky_solve(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::cholesky_solve_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.boolean(2));
+}
 PyObject* call_cholesky_inverse(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::cholesky_inverse(x...); }, a.tensor(0), a.boolean(1)));
+}
+void into_cholesky_inverse(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::cholesky_inverse_into(out[0], x...); }, a.tensor(0), a.boolean(1));
 }
 PyObject* call_linalg_eigvalsh(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_eigvalsh(x...); }, a.tensor(0), a.text(1)));
 }
+void into_linalg_eigvalsh(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_eigvalsh_into(out[0], x...); }, a.tensor(0), a.text(1));
+}
 PyObject* call_linalg_svdvals(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_svdvals(x...); }, a.tensor(0)));
 }
+void into_linalg_svdvals(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_svdvals_into(out[0], x...); }, a.tensor(0));
+}
 PyObject* call_linalg_pinv(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_pinv(x...); }, a.tensor(0), a.optional_number(1), a.optional_number(2), a.boolean(3)));
+}
+void into_linalg_pinv(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_pinv_into(out[0], x...); }, a.tensor(0), a.optional_number(1), a.optional_number(2), a.boolean(3));
 }
 PyObject* call_pinverse(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::pinverse(x...); }, a.tensor(0), a.number(1)));
@@ -2110,8 +2307,14 @@ PyObject* call_pinverse(const Arguments& a) {
 PyObject* call_linalg_matrix_rank(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_matrix_rank(x...); }, a.tensor(0), a.optional_number(1), a.optional_number(2), a.boolean(3)));
 }
+void into_linalg_matrix_rank(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_matrix_rank_into(out[0], x...); }, a.tensor(0), a.optional_number(1), a.optional_number(2), a.boolean(3));
+}
 PyObject* call_linalg_matrix_power(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_matrix_power(x...); }, a.tensor(0), a.integer(1)));
+}
+void into_linalg_matrix_power(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_matrix_power_into(out[0], x...); }, a.tensor(0), a.integer(1));
 }
 PyObject* call_matrix_power(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::matrix_power(x...); }, a.tensor(0), a.integer(1)));
@@ -2127,6 +2330,9 @@ PyObject* call_linalg_lstsq(const Arguments& a) {
 }
 PyObject* call_linalg_vecdot(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::linalg_vecdot(x...); }, a.tensor(0), a.tensor(1), a.integer(2)));
+}
+void into_linalg_vecdot(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::linalg_vecdot_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.integer(2));
 }
 PyObject* call_sort(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::sort(x...); }, a.tensor(0), a.integer(1), a.boolean(2), a.boolean(3)));
@@ -2236,11 +2442,20 @@ void into_igammac(const Arguments& a, std::span<const TensorHandle> out) {
 PyObject* call_special_ndtr(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_ndtr(x...); }, a.tensor(0)));
 }
+void into_special_ndtr(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_ndtr_into(out[0], x...); }, a.tensor(0));
+}
 PyObject* call_special_log_ndtr(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_log_ndtr(x...); }, a.tensor(0)));
 }
+void into_special_log_ndtr(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_log_ndtr_into(out[0], x...); }, a.tensor(0));
+}
 PyObject* call_special_xlog1py(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::special_xlog1py(x...); }, a.operand(0), a.operand(1)));
+}
+void into_special_xlog1py(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::special_xlog1py_into(out[0], x...); }, a.operand(0), a.operand(1));
 }
 PyObject* call_mvlgamma(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::mvlgamma(x...); }, a.tensor(0), a.integer(1)));
@@ -2268,6 +2483,9 @@ PyObject* call_tensor_split(const Arguments& a) {
 }
 PyObject* call_tensor_split_indices(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::tensor_split(x...); }, a.tensor(0), a.dims(1), a.integer(2)));
+}
+PyObject* call_tensor_split_tensor(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::tensor_split(x...); }, a.tensor(0), a.tensor(1), a.integer(2)));
 }
 PyObject* call_hsplit(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::hsplit(x...); }, a.tensor(0), a.integer(1)));
@@ -2657,6 +2875,16 @@ const FunctionEntry kFunctions[] = {
     {"meshgrid(Tensor[] tensors, *, str? indexing=None) -> Tensor[]", "The coordinates of a grid, one tensor per axis; indexing='xy' exchanges the first two axes. Views.", "pyburn.meshgrid(pyburn.arange(2), pyburn.arange(3), indexing='ij')", call_meshgrid, nullptr, 0},
     {"normalise_batch(Tensor input, Tensor? weight, Tensor? bias, float eps) -> (Tensor output, Tensor mean, Tensor var)", "input with mean 0 and variance 1 in every channel (axis 1), scaled and shifted: what batch_norm does when training.", "pyburn.normalise_batch(pyburn.tensor([[1.], [3.]]), None, None, 0.).output", call_normalise_batch, into_normalise_batch, kMethod},
     {"normalise_batch_backward(Tensor grad_output, Tensor input, Tensor mean, Tensor var, Tensor? weight, float eps) -> (Tensor grad_input, Tensor grad_weight, Tensor grad_bias)", "Gradients of normalise_batch.", "pyburn.normalise_batch_backward(pyburn.ones(2, 1), pyburn.ones(2, 1), pyburn.ones(1), pyburn.ones(1), None, 0.).grad_bias", call_normalise_batch_backward, into_normalise_batch_backward, 0},
+    {"special_airy_ai(Tensor input) -> Tensor", "The Airy function Ai, the solution of y'' = x y that decays.", "pyburn.special.airy_ai(pyburn.tensor([0., 1.]))", call_special_airy_ai, into_special_airy_ai, kMethod | kInPlace},
+    {"special_bessel_j0(Tensor input) -> Tensor", "The Bessel function of the first kind of order 0.", "pyburn.special.bessel_j0(pyburn.tensor([0., 1.]))", call_special_bessel_j0, into_special_bessel_j0, kMethod | kInPlace},
+    {"special_bessel_j1(Tensor input) -> Tensor", "The Bessel function of the first kind of order 1.", "pyburn.special.bessel_j1(pyburn.tensor([0., 1.]))", call_special_bessel_j1, into_special_bessel_j1, kMethod | kInPlace},
+    {"special_bessel_y0(Tensor input) -> Tensor", "The Bessel function of the second kind of order 0.", "pyburn.special.bessel_y0(pyburn.tensor([1., 2.]))", call_special_bessel_y0, into_special_bessel_y0, kMethod | kInPlace},
+    {"special_bessel_y1(Tensor input) -> Tensor", "The Bessel function of the second kind of order 1.", "pyburn.special.bessel_y1(pyburn.tensor([1., 2.]))", call_special_bessel_y1, into_special_bessel_y1, kMethod | kInPlace},
+    {"special_scaled_modified_bessel_k0(Tensor input) -> Tensor", "exp(x) times the modified Bessel function of the second kind of order 0.", "pyburn.special.scaled_modified_bessel_k0(pyburn.tensor([1., 2.]))", call_special_scaled_modified_bessel_k0, into_special_scaled_modified_bessel_k0, kMethod | kInPlace},
+    {"special_scaled_modified_bessel_k1(Tensor input) -> Tensor", "exp(x) times the modified Bessel function of the second kind of order 1.", "pyburn.special.scaled_modified_bessel_k1(pyburn.tensor([1., 2.]))", call_special_scaled_modified_bessel_k1, into_special_scaled_modified_bessel_k1, kMethod | kInPlace},
+    {"special_modified_bessel_k0(Tensor input) -> Tensor", "The modified Bessel function of the second kind of order 0.", "pyburn.special.modified_bessel_k0(pyburn.tensor([1., 2.]))", call_special_modified_bessel_k0, into_special_modified_bessel_k0, kMethod},
+    {"special_modified_bessel_k1(Tensor input) -> Tensor", "The modified Bessel function of the second kind of order 1.", "pyburn.special.modified_bessel_k1(pyburn.tensor([1., 2.]))", call_special_modified_bessel_k1, into_special_modified_bessel_k1, kMethod},
+    {"special_spherical_bessel_j0(Tensor input) -> Tensor", "The spherical Bessel function of the first kind of order 0: sin(x) / x.", "pyburn.special.spherical_bessel_j0(pyburn.tensor([0., 1.]))", call_special_spherical_bessel_j0, into_special_spherical_bessel_j0, kMethod},
     {"add(Tensor|Scalar input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "input + alpha * other.", "pyburn.add(pyburn.tensor([1., 2.]), 10, alpha=2)", call_add, into_add, kMethod | kInPlace},
     {"sub(Tensor|Scalar input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "input - alpha * other.", "pyburn.sub(pyburn.tensor([1., 2.]), 1)", call_sub, into_sub, kMethod | kInPlace},
     {"mul(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "input * other.", "pyburn.mul(pyburn.tensor([1., 2.]), 3)", call_mul, into_mul, kMethod | kInPlace},
@@ -2807,6 +3035,7 @@ const FunctionEntry kFunctions[] = {
     {"block_diag(Tensor[] tensors) -> Tensor", "A matrix with the tensors along its diagonal and 0 elsewhere; vectors are rows.", "pyburn.block_diag(pyburn.ones(1, 2), pyburn.ones(2, 1))", call_block_diag, nullptr, 0},
     {"cartesian_prod(Tensor[] tensors) -> Tensor", "All combinations of elements of the vectors, a row each.", "pyburn.cartesian_prod(pyburn.arange(2), pyburn.arange(3))", call_cartesian_prod, nullptr, 0},
     {"_linalg_solve(Tensor A, Tensor B) -> Tensor", "X with A @ X = B, for matrices A and B of equal batches.", "pyburn.linalg.solve(pyburn.tensor([[2., 0.], [0., 4.]]), pyburn.tensor([[1.], [1.]]))", call__linalg_solve, into__linalg_solve, 0},
+    {"_linalg_lu(Tensor A) -> (Tensor LU, Tensor pivots)", "Both triangles of A = P @ L @ U in one matrix, and the rows that were exchanged, counted from 1.", "pyburn.linalg.lu_factor(pyburn.tensor([[0., 2.], [1., 0.]]))", call__linalg_lu, into__linalg_lu, 0},
     {"linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", "The sign of the determinant of square matrices, and the logarithm of its absolute value.", "pyburn.linalg.slogdet(pyburn.tensor([[0., 2.], [1., 0.]]))", call_linalg_slogdet, into_linalg_slogdet, 0},
     {"linalg_solve_triangular(Tensor A, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", "X with A @ X = B (X @ A = B if not left), for triangular matrices A, of which the other triangle is not read.", "pyburn.linalg.solve_triangular(pyburn.tensor([[2., 0.], [1., 4.]]), pyburn.ones(2, 1), upper=False)", call_linalg_solve_triangular, into_linalg_solve_triangular, 0},
     {"linalg_cholesky(Tensor A, *, bool upper=False) -> Tensor", "The lower triangle L with L @ L.T = A (or its transpose, with upper), for symmetric positive-definite matrices.", "pyburn.linalg.cholesky(pyburn.tensor([[4., 2.], [2., 5.]]))", call_linalg_cholesky, into_linalg_cholesky, 0},
@@ -2905,7 +3134,7 @@ const FunctionEntry kFunctions[] = {
     {"local_response_norm(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0) -> Tensor", "input (N, C, ...), divided by (k + alpha * mean square of size neighbouring channels) ** beta.", "pyburn.local_response_norm(pyburn.ones(1, 4, 2), 2).shape", call_local_response_norm, nullptr, kMethod},
     {"normalize(Tensor input, float p=2.0, int dim=1, float eps=1e-12) -> Tensor", "input, divided by its norm of order p along dim (by eps where that is larger).", "pyburn.normalize(pyburn.tensor([[3., 4.]]))", call_normalize, into_normalize, kMethod},
     {"select_scatter(Tensor input, Tensor src, int dim, int index) -> Tensor", "A copy of input with src in the place of select(input, dim, index).", "pyburn.select_scatter(pyburn.zeros(2, 2), pyburn.ones(2), 0, 1)", call_select_scatter, nullptr, kMethod},
-    {"slice_scatter(Tensor input, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor", "A copy of input with src in the place of slice(input, dim, start, end, step).", "pyburn.slice_scatter(pyburn.zeros(4), pyburn.ones(2), 0, 1, 3)", call_slice_scatter, nullptr, kMethod},
+    {"slice_scatter(Tensor input, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor", "A copy of input with src in the place of slice(input, dim, start, end, step).", "pyburn.slice_scatter(pyburn.zeros(4), pyburn.ones(2), 0, 1, 3)", call_slice_scatter, into_slice_scatter, kMethod},
     {"diagonal_scatter(Tensor input, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", "A copy of input with src in the place of diagonal(input, offset, dim1, dim2).", "pyburn.diagonal_scatter(pyburn.zeros(2, 2), pyburn.ones(2))", call_diagonal_scatter, nullptr, kMethod},
     {"as_strided_scatter(Tensor input, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor", "A copy of input with src in the place of as_strided(input, size, stride, storage_offset).", "pyburn.as_strided_scatter(pyburn.zeros(4), pyburn.ones(2), (2,), (2,))", call_as_strided_scatter, nullptr, kMethod},
     {"constant_pad_nd(Tensor input, int[] pad, Scalar value=0) -> Tensor", "input with a border of value; pad is (before, after) for the last axis, then for the one before it, and so on.", "pyburn.constant_pad_nd(pyburn.ones(3), (1, 2))", call_constant_pad_nd, into_constant_pad_nd, kMethod},
@@ -2921,6 +3150,18 @@ const FunctionEntry kFunctions[] = {
     {"clamp_max(Tensor input, Scalar max) -> Tensor", "The elements, lowered to max where they are larger.", "pyburn.clamp_max(pyburn.tensor([-2., 2.]), 0)", call_clamp_max, into_clamp_max, kMethod | kInPlace},
     {"clamp_max.tensors(Tensor input, Tensor max) -> Tensor", "The elements, lowered to those of max where they are larger.", "pyburn.clamp_max(pyburn.tensor([-2., 2.]), pyburn.tensor([0., 3.]))", call_clamp_max_tensors, into_clamp_max_tensors, kMethod | kInPlace},
     {"masked_fill(Tensor input, Tensor mask, Tensor|Scalar value) -> Tensor", "The elements, with value where mask holds.", "pyburn.masked_fill(pyburn.tensor([1., 2.]), pyburn.tensor([True, False]), 9)", call_masked_fill, into_masked_fill, kMethod | kInPlace},
+    {"special_chebyshev_polynomial_t(Tensor|Scalar input, Tensor|Scalar n) -> Tensor", "The Chebyshev polynomial of the first kind of degree n: cos(n acos(input)).", "pyburn.special.chebyshev_polynomial_t(pyburn.tensor([0.5]), 2)", call_special_chebyshev_polynomial_t, into_special_chebyshev_polynomial_t, kMethod | kInPlace},
+    {"special_chebyshev_polynomial_u(Tensor|Scalar input, Tensor|Scalar n) -> Tensor", "The Chebyshev polynomial of the second kind of degree n.", "pyburn.special.chebyshev_polynomial_u(pyburn.tensor([0.5]), 2)", call_special_chebyshev_polynomial_u, into_special_chebyshev_polynomial_u, kMethod | kInPlace},
+    {"special_chebyshev_polynomial_v(Tensor|Scalar input, Tensor|Scalar n) -> Tensor", "The Chebyshev polynomial of the third kind of degree n.", "pyburn.special.chebyshev_polynomial_v(pyburn.tensor([0.5]), 2)", call_special_chebyshev_polynomial_v, into_special_chebyshev_polynomial_v, kMethod | kInPlace},
+    {"special_chebyshev_polynomial_w(Tensor|Scalar input, Tensor|Scalar n) -> Tensor", "The Chebyshev polynomial of the fourth kind of degree n.", "pyburn.special.chebyshev_polynomial_w(pyburn.tensor([0.5]), 2)", call_special_chebyshev_polynomial_w, into_special_chebyshev_polynomial_w, kMethod | kInPlace},
+    {"special_hermite_polynomial_h(Tensor|Scalar input, Tensor|Scalar n) -> Tensor", "The Hermite polynomial of degree n as physicists define it.", "pyburn.special.hermite_polynomial_h(pyburn.tensor([0.5]), 2)", call_special_hermite_polynomial_h, into_special_hermite_polynomial_h, kMethod | kInPlace},
+    {"special_hermite_polynomial_he(Tensor|Scalar input, Tensor|Scalar n) -> Tensor", "The Hermite polynomial of degree n as statisticians define it.", "pyburn.special.hermite_polynomial_he(pyburn.tensor([0.5]), 2)", call_special_hermite_polynomial_he, into_special_hermite_polynomial_he, kMethod | kInPlace},
+    {"special_laguerre_polynomial_l(Tensor|Scalar input, Tensor|Scalar n) -> Tensor", "The Laguerre polynomial of degree n.", "pyburn.special.laguerre_polynomial_l(pyburn.tensor([0.5]), 2)", call_special_laguerre_polynomial_l, into_special_laguerre_polynomial_l, kMethod | kInPlace},
+    {"special_legendre_polynomial_p(Tensor|Scalar input, Tensor|Scalar n) -> Tensor", "The Legendre polynomial of degree n.", "pyburn.special.legendre_polynomial_p(pyburn.tensor([0.5]), 2)", call_special_legendre_polynomial_p, into_special_legendre_polynomial_p, kMethod | kInPlace},
+    {"special_shifted_chebyshev_polynomial_t(Tensor|Scalar input, Tensor|Scalar n) -> Tensor", "The Chebyshev polynomial of the first kind of degree n at 2 input - 1.", "pyburn.special.shifted_chebyshev_polynomial_t(pyburn.tensor([0.75]), 2)", call_special_shifted_chebyshev_polynomial_t, into_special_shifted_chebyshev_polynomial_t, kMethod},
+    {"special_shifted_chebyshev_polynomial_u(Tensor|Scalar input, Tensor|Scalar n) -> Tensor", "The Chebyshev polynomial of the second kind of degree n at 2 input - 1.", "pyburn.special.shifted_chebyshev_polynomial_u(pyburn.tensor([0.75]), 2)", call_special_shifted_chebyshev_polynomial_u, into_special_shifted_chebyshev_polynomial_u, kMethod},
+    {"special_shifted_chebyshev_polynomial_v(Tensor|Scalar input, Tensor|Scalar n) -> Tensor", "The Chebyshev polynomial of the third kind of degree n at 2 input - 1.", "pyburn.special.shifted_chebyshev_polynomial_v(pyburn.tensor([0.75]), 2)", call_special_shifted_chebyshev_polynomial_v, into_special_shifted_chebyshev_polynomial_v, kMethod},
+    {"special_shifted_chebyshev_polynomial_w(Tensor|Scalar input, Tensor|Scalar n) -> Tensor", "The Chebyshev polynomial of the fourth kind of degree n at 2 input - 1.", "pyburn.special.shifted_chebyshev_polynomial_w(pyburn.tensor([0.75]), 2)", call_special_shifted_chebyshev_polynomial_w, into_special_shifted_chebyshev_polynomial_w, kMethod},
     {"max_pool(Tensor input, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode, bool adaptive) -> Tensor", "The largest element of each window, over as many axes as kernel_size has; max_pool2d and its kin are made of it.", "pyburn.max_pool(pyburn.arange(6.).reshape(1, 6), (2,), (2,), (0,), (1,), False, False)", call_max_pool, into_max_pool, kMethod},
     {"max_pool_with_indices(Tensor input, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode, bool adaptive) -> (Tensor output, Tensor indices)", "max_pool, and where in its plane each largest element is.", "pyburn.max_pool_with_indices(pyburn.arange(6.).reshape(1, 6), (2,), (2,), (0,), (1,), False, False)", call_max_pool_with_indices, into_max_pool_with_indices, kMethod},
     {"unpool(Tensor input, Tensor indices, int[] output_size, bool accumulate) -> Tensor", "Planes of the given size with the elements of input where indices say and 0 elsewhere.", "pyburn.unpool(pyburn.tensor([[3., 4.]]), pyburn.tensor([[1, 2]]), (5,), False)", call_unpool, into_unpool, kMethod},
@@ -2952,10 +3193,10 @@ const FunctionEntry kFunctions[] = {
     {"randn(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor", "Random numbers from the standard normal distribution.", "pyburn.randn(2, 3).shape", call_randn, nullptr, 0},
     {"randint(int low, int? high, int[] size, *, DType? dtype=None, Device? device=None, Generator? generator=None) -> Tensor", "Random integers from [low, high).", "pyburn.randint(0, 10, (3,)).shape", call_randint, nullptr, 0},
     {"randint.below(int high, int[] size, *, DType? dtype=None, Device? device=None, Generator? generator=None) -> Tensor", "Random integers from [0, high).", "pyburn.randint(10, (3,)).shape", call_randint_below, nullptr, 0},
-    {"rand_like(Tensor input, *, DType? dtype=None, bool requires_grad=False) -> Tensor", "Uniform random numbers from [0, 1), of the size, dtype and device of input.", "pyburn.rand_like(pyburn.ones(3)).shape", call_rand_like, nullptr, kMethod},
-    {"randn_like(Tensor input, *, DType? dtype=None, bool requires_grad=False) -> Tensor", "Standard normal random numbers, of the size, dtype and device of input.", "pyburn.randn_like(pyburn.ones(3)).shape", call_randn_like, nullptr, kMethod},
-    {"randint_like(Tensor input, int low, int high, *, DType? dtype=None) -> Tensor", "Random integers from [low, high), of the size, dtype and device of input.", "pyburn.randint_like(pyburn.ones(3), 5, 10).shape", call_randint_like, nullptr, kMethod},
-    {"randint_like.below(Tensor input, int high, *, DType? dtype=None) -> Tensor", "Random integers from [0, high), of the size, dtype and device of input.", "pyburn.randint_like(pyburn.ones(3), 10).shape", call_randint_like_below, nullptr, kMethod},
+    {"rand_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor", "Uniform random numbers from [0, 1), of the size, dtype and device of input.", "pyburn.rand_like(pyburn.ones(3)).shape", call_rand_like, nullptr, kMethod},
+    {"randn_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor", "Standard normal random numbers, of the size, dtype and device of input.", "pyburn.randn_like(pyburn.ones(3)).shape", call_randn_like, nullptr, kMethod},
+    {"randint_like(Tensor input, int low, int high, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor", "Random integers from [low, high), of the size, dtype and device of input.", "pyburn.randint_like(pyburn.ones(3), 5, 10).shape", call_randint_like, nullptr, kMethod},
+    {"randint_like.below(Tensor input, int high, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor", "Random integers from [0, high), of the size, dtype and device of input.", "pyburn.randint_like(pyburn.ones(3), 10).shape", call_randint_like_below, nullptr, kMethod},
     {"randperm(int n, *, DType? dtype=None, Device? device=None, Generator? generator=None) -> Tensor", "The integers below n in random order.", "pyburn.randperm(4).sort().values", call_randperm, nullptr, 0},
     {"normal(Tensor mean, float std=1.0, *, Generator? generator=None) -> Tensor", "Normally distributed numbers with the given means.", "pyburn.normal(pyburn.zeros(3), 2.).shape", call_normal, nullptr, 0},
     {"normal.each_deviation(float mean, Tensor std, *, Generator? generator=None) -> Tensor", "Normally distributed numbers with the given deviations.", "pyburn.normal(0., pyburn.ones(3)).shape", call_normal_each_deviation, nullptr, 0},
@@ -3013,6 +3254,8 @@ const FunctionEntry kFunctions[] = {
     {"geometric_(Tensor input, float p, *, Generator? generator=None) -> Tensor", "Fills input with the number of trials until one succeeds, each with probability p.", "pyburn.empty(3).geometric_(0.5).shape", call_geometric_, nullptr, kMethod},
     {"cauchy_(Tensor input, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor", "Fills input with random numbers of the Cauchy distribution.", "pyburn.empty(3).cauchy_().shape", call_cauchy_, nullptr, kMethod},
     {"log_normal_(Tensor input, float mean=1, float std=2, *, Generator? generator=None) -> Tensor", "Fills input with random numbers whose logarithms have the given mean and deviation.", "pyburn.empty(3).log_normal_().shape", call_log_normal_, nullptr, kMethod},
+    {"poisson(Tensor input, Generator? generator=None) -> Tensor", "Random numbers of the Poisson distributions that have the given means.", "pyburn.poisson(pyburn.zeros(2))", call_poisson, nullptr, kMethod},
+    {"binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", "How many of count trials succeed, each with probability prob; at random.", "pyburn.binomial(pyburn.tensor([3., 3.]), pyburn.tensor([0., 1.]))", call_binomial, into_binomial, 0},
     {"cumsum(Tensor input, int dim, *, DType? dtype=None) -> Tensor", "Running sums along dim.", "pyburn.cumsum(pyburn.tensor([1., 2., 3.]), 0)", call_cumsum, into_cumsum, kMethod | kInPlace},
     {"cumprod(Tensor input, int dim, *, DType? dtype=None) -> Tensor", "Running products along dim.", "pyburn.cumprod(pyburn.tensor([1., 2., 3.]), 0)", call_cumprod, into_cumprod, kMethod | kInPlace},
     {"logcumsumexp(Tensor input, int dim) -> Tensor", "The logarithm of running sums of exp(input) along dim.", "pyburn.logcumsumexp(pyburn.zeros(3), 0)", call_logcumsumexp, into_logcumsumexp, kMethod},
@@ -3030,25 +3273,25 @@ const FunctionEntry kFunctions[] = {
     {"histc(Tensor input, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", "How many elements fall into each of bins parts of [min, max], or of the range of input.", "pyburn.histc(pyburn.tensor([1., 2., 1.]), bins=4, min=0, max=3)", call_histc, into_histc, kMethod},
     {"bincount(Tensor input, Tensor? weights=None, int minlength=0) -> Tensor", "How often each number from 0 on occurs in a vector of integers, or the sum of its weights.", "pyburn.bincount(pyburn.tensor([0, 2, 2]))", call_bincount, nullptr, kMethod},
     {"distinct(Tensor input, int? dim=None, bool consecutive=False) -> (Tensor output, Tensor inverse, Tensor counts)", "The distinct elements (or parts along dim) in order, where each element went, and how often they occur; with consecutive, of runs of equal neighbours.", "pyburn.distinct(pyburn.tensor([3, 1, 3])).output", call_distinct, nullptr, kMethod},
-    {"searchsorted.any(Tensor sorted_sequence, Tensor values, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", "Where values would have to be inserted into a sequence that is sorted along its last axis, or would be in the order that sorter gives, to keep it so: before equal elements, or after them with right or side='right'.", "pyburn.searchsorted(pyburn.tensor([1., 3., 5.]), pyburn.tensor([3., 6.]))", call_searchsorted_any, nullptr, 0},
-    {"searchsorted.number(Tensor sorted_sequence, Scalar values, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", "Where a number would have to be inserted into a sorted vector.", "pyburn.searchsorted(pyburn.tensor([1., 3., 5.]), 3)", call_searchsorted_number, nullptr, 0},
-    {"bucketize(Tensor input, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", "The number of the interval between boundaries, which are sorted, that each element falls into.", "pyburn.bucketize(pyburn.tensor([3., 6.]), pyburn.tensor([1., 3., 5.]))", call_bucketize, nullptr, kMethod},
-    {"isin(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", "Which elements are among test_elements (or are not, with invert).", "pyburn.isin(pyburn.tensor([1, 2, 3]), pyburn.tensor([2, 4]))", call_isin, nullptr, 0},
-    {"quantile(Tensor input, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor", "The value that the share q of the elements along dim does not exceed; NaN if there is one.", "pyburn.quantile(pyburn.tensor([1., 2., 3.]), 0.5)", call_quantile, nullptr, kMethod},
-    {"quantile.each(Tensor input, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor", "The quantiles for several shares; a new first axis holds them.", "pyburn.quantile(pyburn.tensor([1., 2., 3.]), pyburn.tensor([0., 1.]))", call_quantile_each, nullptr, kMethod},
-    {"nanquantile(Tensor input, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor", "The quantile of the elements that are not NaN.", "pyburn.nanquantile(pyburn.tensor([1., float('nan'), 3.]), 0.5)", call_nanquantile, nullptr, kMethod},
-    {"nanquantile.each(Tensor input, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor", "The quantiles of the elements that are not NaN, for several shares.", "pyburn.nanquantile(pyburn.tensor([1., float('nan'), 3.]), pyburn.tensor([0., 1.]))", call_nanquantile_each, nullptr, kMethod},
+    {"searchsorted.any(Tensor sorted_sequence, Tensor values, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", "Where values would have to be inserted into a sequence that is sorted along its last axis, or would be in the order that sorter gives, to keep it so: before equal elements, or after them with right or side='right'.", "pyburn.searchsorted(pyburn.tensor([1., 3., 5.]), pyburn.tensor([3., 6.]))", call_searchsorted_any, into_searchsorted_any, 0},
+    {"searchsorted.number(Tensor sorted_sequence, Scalar values, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", "Where a number would have to be inserted into a sorted vector.", "pyburn.searchsorted(pyburn.tensor([1., 3., 5.]), 3)", call_searchsorted_number, into_searchsorted_number, 0},
+    {"bucketize(Tensor input, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", "The number of the interval between boundaries, which are sorted, that each element falls into.", "pyburn.bucketize(pyburn.tensor([3., 6.]), pyburn.tensor([1., 3., 5.]))", call_bucketize, into_bucketize, kMethod},
+    {"isin(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", "Which elements are among test_elements (or are not, with invert).", "pyburn.isin(pyburn.tensor([1, 2, 3]), pyburn.tensor([2, 4]))", call_isin, into_isin, 0},
+    {"quantile(Tensor input, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor", "The value that the share q of the elements along dim does not exceed; NaN if there is one.", "pyburn.quantile(pyburn.tensor([1., 2., 3.]), 0.5)", call_quantile, into_quantile, kMethod},
+    {"quantile.each(Tensor input, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor", "The quantiles for several shares; a new first axis holds them.", "pyburn.quantile(pyburn.tensor([1., 2., 3.]), pyburn.tensor([0., 1.]))", call_quantile_each, into_quantile_each, kMethod},
+    {"nanquantile(Tensor input, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor", "The quantile of the elements that are not NaN.", "pyburn.nanquantile(pyburn.tensor([1., float('nan'), 3.]), 0.5)", call_nanquantile, into_nanquantile, kMethod},
+    {"nanquantile.each(Tensor input, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor", "The quantiles of the elements that are not NaN, for several shares.", "pyburn.nanquantile(pyburn.tensor([1., float('nan'), 3.]), pyburn.tensor([0., 1.]))", call_nanquantile_each, into_nanquantile_each, kMethod},
     {"_segment_reduce(Tensor input, Tensor lengths, str reduce, Scalar? initial=None) -> Tensor", "The reduction of consecutive parts of input along axis 0.", "pyburn.segment_reduce(pyburn.ones(5), 'sum', lengths=pyburn.tensor([2, 3]))", call__segment_reduce, into__segment_reduce, kMethod},
     {"segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor", "The reduction ('sum', 'prod', 'mean', 'max', 'min') of consecutive parts of data along axis 0, given by their lengths, or by where they begin and the last one ends.", "pyburn.segment_reduce(pyburn.ones(5), 'sum', lengths=pyburn.tensor([2, 3]))", call_segment_reduce, nullptr, 0},
     {"combinations(Tensor input, int r=2, bool with_replacement=False) -> Tensor", "A row for each choice of r elements of a vector, in order.", "pyburn.combinations(pyburn.tensor([1, 2, 3]))", call_combinations, nullptr, kMethod},
     {"renorm(Tensor input, Scalar p, int dim, Scalar maxnorm) -> Tensor", "input, with the parts along dim whose norm of order p is above maxnorm shortened to it.", "pyburn.renorm(pyburn.tensor([[3., 4.], [0.3, 0.4]]), 2, 0, 1)", call_renorm, into_renorm, kMethod | kInPlace},
     {"index_reduce(Tensor input, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", "input, with the parts of source along dim multiplied ('prod'), averaged ('mean') or compared ('amax', 'amin') into the parts that index names.", "pyburn.index_reduce(pyburn.ones(2), 0, pyburn.tensor([0, 0]), pyburn.tensor([2., 3.]), 'prod')", call_index_reduce, into_index_reduce, kMethod | kInPlace},
     {"sum_to_size(Tensor input, int[] size) -> Tensor", "The sums over the axes that broadcasting to the shape of input would stretch or add.", "pyburn.ones(2, 3).sum_to_size(1, 3)", call_sum_to_size, nullptr, kMethod},
-    {"narrow_copy(Tensor input, int dim, int start, int length) -> Tensor", "A copy of the part along dim that begins at start.", "pyburn.narrow_copy(pyburn.arange(5), 0, 1, 2)", call_narrow_copy, nullptr, kMethod},
+    {"narrow_copy(Tensor input, int dim, int start, int length) -> Tensor", "A copy of the part along dim that begins at start.", "pyburn.narrow_copy(pyburn.arange(5), 0, 1, 2)", call_narrow_copy, into_narrow_copy, kMethod},
     {"fill(Tensor input, Tensor|Scalar value) -> Tensor", "A tensor like input that is full of value, a number or a tensor with one element and no axes.", "pyburn.fill(pyburn.zeros(2), 7)", call_fill, nullptr, kMethod},
     {"fill_diagonal_(Tensor input, Scalar fill_value, bool wrap=False) -> Tensor", "Writes a number on the main diagonal; with wrap, a tall matrix gets further diagonals, each a row below the last.", "pyburn.zeros(3, 3).fill_diagonal_(1)", call_fill_diagonal_, nullptr, kMethod},
     {"unravel_index(Tensor indices, int[] shape) -> Tensor[]", "The index along each axis of the elements that indices count in a tensor of the given shape.", "pyburn.unravel_index(pyburn.tensor([4, 5]), (3, 2))", call_unravel_index, nullptr, 0},
-    {"angle(Tensor input) -> Tensor", "The angle of numbers in the plane of complex numbers: 0, pi for negative ones, NaN for NaN.", "pyburn.angle(pyburn.tensor([1., -1.]))", call_angle, nullptr, kMethod},
+    {"angle(Tensor input) -> Tensor", "The angle of numbers in the plane of complex numbers: 0, pi for negative ones, NaN for NaN.", "pyburn.angle(pyburn.tensor([1., -1.]))", call_angle, into_angle, kMethod},
     {"softmax(Tensor input, int dim, *, DType? dtype=None) -> Tensor", "exp(input), scaled to sum to 1 along dim.", "pyburn.softmax(pyburn.tensor([1., 1.]), 0)", call_softmax, into_softmax, kMethod},
     {"log_softmax(Tensor input, int dim, *, DType? dtype=None) -> Tensor", "The logarithm of softmax, computed without overflow.", "pyburn.log_softmax(pyburn.tensor([1., 1.]), 0)", call_log_softmax, into_log_softmax, kMethod},
     {"softmax_backward(Tensor grad_output, Tensor output, int dim) -> Tensor", "Gradient of softmax, from its output.", "pyburn.softmax_backward(pyburn.ones(2), pyburn.tensor([0.5, 0.5]), 0)", call_softmax_backward, into_softmax_backward, 0},
@@ -3062,19 +3305,19 @@ const FunctionEntry kFunctions[] = {
     {"slogdet(Tensor input) -> (Tensor sign, Tensor logabsdet)", "The same as linalg.slogdet.", "pyburn.slogdet(pyburn.tensor([[0., 2.], [1., 0.]]))", call_slogdet, nullptr, kMethod},
     {"logdet(Tensor input) -> Tensor", "The logarithm of the determinants of square matrices; NaN where one is negative.", "pyburn.logdet(pyburn.tensor([[2., 0.], [0., 4.]]))", call_logdet, nullptr, kMethod},
     {"linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", "X with A @ X = B (X @ A = B if not left), for square matrices A. B may be a vector, or a batch of vectors; batches broadcast.", "pyburn.linalg.solve(pyburn.tensor([[2., 0.], [0., 4.]]), pyburn.tensor([1., 1.]))", call_linalg_solve, into_linalg_solve, 0},
-    {"cholesky_solve(Tensor input, Tensor L, bool upper=False) -> Tensor", "X with A @ X = input, for the triangle L (L.T with upper) that cholesky gives of A.", "pyburn.cholesky_solve(pyburn.ones(2, 1), pyburn.tensor([[2., 0.], [1., 2.]]))", call_cholesky_solve, nullptr, kMethod},
-    {"cholesky_inverse(Tensor input, bool upper=False) -> Tensor", "The inverse of A, for the triangle that cholesky gives of it.", "pyburn.cholesky_inverse(pyburn.tensor([[2., 0.], [1., 2.]]))", call_cholesky_inverse, nullptr, kMethod},
-    {"linalg_eigvalsh(Tensor A, str UPLO='L') -> Tensor", "The eigenvalues of symmetric matrices, in ascending order.", "pyburn.linalg.eigvalsh(pyburn.tensor([[2., 0.], [0., 1.]]))", call_linalg_eigvalsh, nullptr, 0},
-    {"linalg_svdvals(Tensor A) -> Tensor", "The singular values of matrices, in descending order.", "pyburn.linalg.svdvals(pyburn.tensor([[0., 2.], [1., 0.]]))", call_linalg_svdvals, nullptr, 0},
-    {"linalg_pinv(Tensor A, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", "The inverse of Moore and Penrose. Singular values up to the larger of atol and rtol times the largest one count as 0.", "pyburn.linalg.pinv(pyburn.tensor([[2., 0.], [0., 4.], [0., 0.]]))", call_linalg_pinv, nullptr, 0},
+    {"cholesky_solve(Tensor input, Tensor L, bool upper=False) -> Tensor", "X with A @ X = input, for the triangle L (L.T with upper) that cholesky gives of A.", "pyburn.cholesky_solve(pyburn.ones(2, 1), pyburn.tensor([[2., 0.], [1., 2.]]))", call_cholesky_solve, into_cholesky_solve, kMethod},
+    {"cholesky_inverse(Tensor input, bool upper=False) -> Tensor", "The inverse of A, for the triangle that cholesky gives of it.", "pyburn.cholesky_inverse(pyburn.tensor([[2., 0.], [1., 2.]]))", call_cholesky_inverse, into_cholesky_inverse, kMethod},
+    {"linalg_eigvalsh(Tensor A, str UPLO='L') -> Tensor", "The eigenvalues of symmetric matrices, in ascending order.", "pyburn.linalg.eigvalsh(pyburn.tensor([[2., 0.], [0., 1.]]))", call_linalg_eigvalsh, into_linalg_eigvalsh, 0},
+    {"linalg_svdvals(Tensor A) -> Tensor", "The singular values of matrices, in descending order.", "pyburn.linalg.svdvals(pyburn.tensor([[0., 2.], [1., 0.]]))", call_linalg_svdvals, into_linalg_svdvals, 0},
+    {"linalg_pinv(Tensor A, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", "The inverse of Moore and Penrose. Singular values up to the larger of atol and rtol times the largest one count as 0.", "pyburn.linalg.pinv(pyburn.tensor([[2., 0.], [0., 4.], [0., 0.]]))", call_linalg_pinv, into_linalg_pinv, 0},
     {"pinverse(Tensor input, float rcond=1e-15) -> Tensor", "The same as linalg.pinv with rtol=rcond.", "pyburn.pinverse(pyburn.tensor([[2., 0.], [0., 4.], [0., 0.]]))", call_pinverse, nullptr, kMethod},
-    {"linalg_matrix_rank(Tensor A, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", "How many singular values are above the larger of atol and rtol times the largest one.", "pyburn.linalg.matrix_rank(pyburn.tensor([[1., 2.], [2., 4.]]))", call_linalg_matrix_rank, nullptr, 0},
-    {"linalg_matrix_power(Tensor A, int n) -> Tensor", "The product of n factors A; of its inverse where n is negative.", "pyburn.linalg.matrix_power(pyburn.tensor([[1., 1.], [0., 1.]]), 5)", call_linalg_matrix_power, nullptr, 0},
+    {"linalg_matrix_rank(Tensor A, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", "How many singular values are above the larger of atol and rtol times the largest one.", "pyburn.linalg.matrix_rank(pyburn.tensor([[1., 2.], [2., 4.]]))", call_linalg_matrix_rank, into_linalg_matrix_rank, 0},
+    {"linalg_matrix_power(Tensor A, int n) -> Tensor", "The product of n factors A; of its inverse where n is negative.", "pyburn.linalg.matrix_power(pyburn.tensor([[1., 1.], [0., 1.]]), 5)", call_linalg_matrix_power, into_linalg_matrix_power, 0},
     {"matrix_power(Tensor input, int n) -> Tensor", "The same as linalg.matrix_power.", "pyburn.matrix_power(pyburn.tensor([[1., 1.], [0., 1.]]), 5)", call_matrix_power, nullptr, kMethod},
     {"linalg_matrix_exp(Tensor A) -> Tensor", "The sum of A^k / k! over all k.", "pyburn.linalg.matrix_exp(pyburn.tensor([[0., 1.], [0., 0.]]))", call_linalg_matrix_exp, nullptr, 0},
     {"matrix_exp(Tensor input) -> Tensor", "The same as linalg.matrix_exp.", "pyburn.matrix_exp(pyburn.tensor([[0., 1.], [0., 0.]]))", call_matrix_exp, nullptr, kMethod},
     {"linalg_lstsq(Tensor input, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)", "X with the least squares of input @ X - b, the smallest one if there are several. All drivers compute it in the same way; all but 'gelsy', the default, give the residuals too, where there are more rows than columns and all columns count, all but 'gels' the rank, and 'gelsd' and 'gelss' the singular values.", "pyburn.linalg.lstsq(pyburn.tensor([[1., 0.], [1., 1.], [1., 2.]]), pyburn.tensor([[1.], [2.], [3.]])).solution", call_linalg_lstsq, nullptr, kMethod},
-    {"linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", "Sums of the products of two batches of vectors along dim.", "pyburn.linalg.vecdot(pyburn.ones(2, 3), pyburn.ones(3))", call_linalg_vecdot, nullptr, 0},
+    {"linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", "Sums of the products of two batches of vectors along dim.", "pyburn.linalg.vecdot(pyburn.ones(2, 3), pyburn.ones(3))", call_linalg_vecdot, into_linalg_vecdot, 0},
     {"sort(Tensor input, int dim=-1, bool descending=False, bool stable=False) -> (Tensor values, Tensor indices)", "The elements in order along dim, and where they were. Equal elements keep their order.", "pyburn.sort(pyburn.tensor([2., 3., 1.]))", call_sort, into_sort, kMethod},
     {"topk(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", "The k largest (or smallest) elements along dim, largest first, and their positions.", "pyburn.topk(pyburn.tensor([2., 3., 1.]), 2)", call_topk, into_topk, kMethod},
     {"kthvalue(Tensor input, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", "The k-th smallest element along dim (counted from 1) and its position.", "pyburn.kthvalue(pyburn.tensor([2., 3., 1.]), 2)", call_kthvalue, into_kthvalue, kMethod},
@@ -3094,9 +3337,9 @@ const FunctionEntry kFunctions[] = {
     {"special_zeta(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "The zeta function of Hurwitz: the sum of (k + other)^-input over k from 0.", "pyburn.special.zeta(2., pyburn.tensor([1., 2.]))", call_special_zeta, into_special_zeta, kMethod | kInPlace},
     {"igamma(Tensor input, Tensor other) -> Tensor", "The regularised lower incomplete gamma function: the integral of t^(input - 1) exp(-t) up to other, over all of it.", "pyburn.igamma(pyburn.tensor([1.]), pyburn.tensor([2.]))", call_igamma, into_igamma, kMethod | kInPlace},
     {"igammac(Tensor input, Tensor other) -> Tensor", "The regularised upper incomplete gamma function: 1 - igamma(input, other).", "pyburn.igammac(pyburn.tensor([1.]), pyburn.tensor([2.]))", call_igammac, into_igammac, kMethod | kInPlace},
-    {"special_ndtr(Tensor input) -> Tensor", "The standard normal distribution function.", "pyburn.special.ndtr(pyburn.tensor([0., 1.96]))", call_special_ndtr, nullptr, kMethod},
-    {"special_log_ndtr(Tensor input) -> Tensor", "The logarithm of ndtr, without underflow where x is very negative.", "pyburn.special.log_ndtr(pyburn.tensor([0., -40.]))", call_special_log_ndtr, nullptr, kMethod},
-    {"special_xlog1py(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "input * log(1 + other), and 0 where input is 0.", "pyburn.special.xlog1py(pyburn.tensor([0., 2.]), pyburn.tensor([-1., 1.]))", call_special_xlog1py, nullptr, kMethod},
+    {"special_ndtr(Tensor input) -> Tensor", "The standard normal distribution function.", "pyburn.special.ndtr(pyburn.tensor([0., 1.96]))", call_special_ndtr, into_special_ndtr, kMethod},
+    {"special_log_ndtr(Tensor input) -> Tensor", "The logarithm of ndtr, without underflow where x is very negative.", "pyburn.special.log_ndtr(pyburn.tensor([0., -40.]))", call_special_log_ndtr, into_special_log_ndtr, kMethod},
+    {"special_xlog1py(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "input * log(1 + other), and 0 where input is 0.", "pyburn.special.xlog1py(pyburn.tensor([0., 2.]), pyburn.tensor([-1., 1.]))", call_special_xlog1py, into_special_xlog1py, kMethod},
     {"mvlgamma(Tensor input, int p) -> Tensor", "The logarithm of the gamma function of p variables.", "pyburn.mvlgamma(pyburn.tensor([3., 4.]), 2)", call_mvlgamma, into_mvlgamma, kMethod | kInPlace},
     {"unbind(Tensor input, int dim=0) -> Tensor[]", "The parts at each index along dim, which goes away; views.", "pyburn.unbind(pyburn.tensor([[1, 2], [3, 4]]), 1)", call_unbind, nullptr, kMethod},
     {"split(Tensor input, int split_size_or_sections, int dim=0) -> Tensor[]", "Pieces of equal size along dim, the last one possibly smaller; views.", "pyburn.split(pyburn.arange(5), 2)", call_split, nullptr, kMethod},
@@ -3105,6 +3348,7 @@ const FunctionEntry kFunctions[] = {
     {"chunk(Tensor input, int chunks, int dim=0) -> Tensor[]", "At most the given number of pieces along dim, equal but for the last; views.", "pyburn.chunk(pyburn.arange(5), 2)", call_chunk, nullptr, kMethod},
     {"tensor_split(Tensor input, int indices_or_sections, int dim=0) -> Tensor[]", "The given number of pieces along dim, the first ones larger by one where it does not divide; views.", "pyburn.tensor_split(pyburn.arange(5), 2)", call_tensor_split, nullptr, kMethod},
     {"tensor_split.indices(Tensor input, int[] indices_or_sections, int dim=0) -> Tensor[]", "Pieces along dim that begin at the given indices; views.", "pyburn.tensor_split(pyburn.arange(5), (1, 3))", call_tensor_split_indices, nullptr, kMethod},
+    {"tensor_split.tensor(Tensor input, Tensor tensor_indices_or_sections, int dim=0) -> Tensor[]", "The same for a number of pieces or indices that are elements of a tensor.", "pyburn.tensor_split(pyburn.arange(5), pyburn.tensor([1, 3]))", call_tensor_split_tensor, nullptr, kMethod},
     {"hsplit(Tensor input, int indices_or_sections) -> Tensor[]", "Equal pieces side by side: along axis 1, or axis 0 of a vector; views.", "pyburn.hsplit(pyburn.ones(2, 4), 2)", call_hsplit, nullptr, kMethod},
     {"hsplit.indices(Tensor input, int[] indices_or_sections) -> Tensor[]", "Pieces side by side that begin at the given indices; views.", "pyburn.hsplit(pyburn.ones(2, 4), (1, 3))", call_hsplit_indices, nullptr, kMethod},
     {"vsplit(Tensor input, int indices_or_sections) -> Tensor[]", "Equal pieces on top of each other, along axis 0; views.", "pyburn.vsplit(pyburn.ones(4, 2), 2)", call_vsplit, nullptr, kMethod},

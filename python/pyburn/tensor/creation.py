@@ -103,6 +103,8 @@ def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], **option
     >>> pyburn.empty_permuted((2, 3), (1, 0)).stride()
     (1, 2)
     """
+    if sorted(physical_layout) != list(range(len(size))):
+        raise _core.ArgumentError(f"[empty_permuted] expected each of {len(size)} axes once: got {tuple(physical_layout)}")
     stride, step = [0] * len(size), 1
     for axis in reversed(physical_layout):
         stride[axis] = step

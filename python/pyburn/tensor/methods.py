@@ -223,8 +223,9 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     found = _core.nonzero(input)
     if out is None:
         return found
-    out[...] = found
-    return out
+    if out.numel() == 0:
+        out.resize_(found.shape)
+    return out.copy_(found)
 
 
 def polygamma(self: Tensor, n: int) -> Tensor:
@@ -254,8 +255,35 @@ def where(self: Tensor, condition: Tensor, other: Tensor | Number) -> Tensor:
     return _core.where(condition, self, other)
 
 
+def _of_a_function(name: str, example: str) -> Any:
+    """The method that calls pyburn's function of that name, which is loaded then."""
+
+    def method(self: Tensor, *arguments: Any, **named: Any) -> Any:
+        import pyburn
+
+        return getattr(pyburn, name)(self, *arguments, **named)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"pyburn.{name} of the tensor.\n\n>>> {example}"
+    return method
+
+
+_FUNCTIONS = {
+    "cholesky": "pyburn.eye(2).cholesky()",
+    "lu": "pyburn.eye(2).lu()[0]",
+    "lu_solve": "pyburn.ones(2, 1).lu_solve(*pyburn.eye(2).lu())",
+    "orgqr": "pyburn.zeros(2, 2).orgqr(pyburn.zeros(2))",
+    "qr": "pyburn.eye(2).qr().R",
+    "svd": "pyburn.eye(2).svd().S",
+    "triangular_solve": "pyburn.ones(2, 1).triangular_solve(pyburn.eye(2)).solution",
+}
+
+
 def install() -> None:
     """Gives the Tensor class its methods."""
+    setattr(Tensor, "__rdiv__", Tensor.__rtruediv__)  # noqa: B010  (an older name)
+    for name, example in _FUNCTIONS.items():
+        setattr(Tensor, name, _of_a_function(name, example))
     for function in (
         to, cpu, type_as, nonzero, new_zeros, new_ones, new_empty, new_full, new_empty_strided, new_tensor, tolist, numpy,
         __array__, __dlpack__, __dlpack_device__, __format__, __reversed__, unique,

@@ -8,6 +8,7 @@
 #include "pyburn/ops/elementwise.h"
 #include "pyburn/ops/generated/activation.h"
 #include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/index.h"
 #include "pyburn/ops/generated/logic.h"
@@ -301,7 +302,9 @@ constinit FunctionInfo functions[] = {
 };
 }
 
-TensorHandle fn::ldexp(const TensorHandle& input, const TensorHandle& other) { return input * pow(2.0, other); }
+TensorHandle fn::ldexp(const TensorHandle& input, const TensorHandle& other) {
+  return input * exp2(is_floating(other.dtype()) || !is_floating(input.dtype()) ? other : cast(other, input.dtype()));
+}
 
 void register_binary_math(OpTable& table) {
   table.add({&op::floor_divide, &op::remainder, &op::fmod, &op::atan2, &op::hypot, &op::xlogy, &op::logaddexp, &op::logaddexp2,

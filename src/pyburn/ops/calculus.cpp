@@ -17,6 +17,7 @@
 #include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/generated/views.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/runtime/transfer.h"
 
 namespace pyburn {
 namespace {
@@ -187,12 +188,16 @@ TensorHandle derivative(const TensorHandle& y, const TensorHandle& x, int axis, 
   parts.push_back(edge(n - 1, n - 2, n - 3, n - 2, n - 3, -1));
   return cat(parts, axis);
 }
+TensorHandle cast_if(const TensorHandle& x, DType dtype) { return x.dtype() == dtype ? x : cast(x, dtype); }
 Dims axes_of(const TensorHandle& input, const OptionalDims& dim, int64_t edge_order) {
   require(input.rank() > 0, "expected at least one axis: got {}", input.shape());
   require<ValueError>(edge_order == 1 || edge_order == 2, "edge_order is 1 or 2: got {}", edge_order);
   Dims axes;
   if (dim)
-    for (int64_t d : *dim) axes.push_back(normalise_dim(d, input.rank()));
+    for (int64_t d : *dim) {
+      axes.push_back(normalise_dim(d, input.rank()));
+      require<ValueError>(std::count(axes.begin(), axes.end(), axes.back()) == 1, "an axis appears twice: got {}", *dim);
+    }
   else
     for (int i = 0; i < input.rank(); ++i) axes.push_back(i);
   return axes;
@@ -255,13 +260,15 @@ TensorHandle fn::cov(const TensorHandle& input, int64_t correction, const Tensor
   require(input.rank() <= 2, "expected at most two axes: got {}", input.shape());
   require<DTypeError>(input.dtype() != DType::boolean, "not defined for bool: got {}", input.shape());
   const TensorHandle rows = input.rank() == 2 ? input : reshape(input, Dims{1, -1});
-  const TensorHandle x = is_floating(rows.dtype()) ? rows : cast(rows, default_dtype());
+  TensorHandle x = is_floating(rows.dtype()) ? rows : cast(rows, default_dtype());
+  if (aweights.defined() && is_floating(aweights.dtype())) x = cast_if(x, promote(x.dtype(), aweights.dtype()));
   const int64_t observations = x.shape()[1];
   TensorHandle weight;
   for (const TensorHandle* w : {&fweights, &aweights}) {
     if (!w->defined()) continue;
     require(w->shape() == Shape{observations}, "expected a weight for each observation: got {} for {}", w->shape(), input.shape());
     require<DTypeError>(is_floating(w->dtype()) == (w == &aweights), "fweights are integers and aweights floating: got {}", w->dtype());
+    require<ValueError>(observations == 0 || read_number(amin(detach(*w))) >= 0, "weights must not be negative");
     weight = weight.defined() ? weight * *w : *w;
   }
   auto finished = [&](const TensorHandle& c) { return c.numel() == 1 ? reshape(c, Dims{}) : c; };
@@ -273,7 +280,7 @@ TensorHandle fn::cov(const TensorHandle& input, int64_t correction, const Tensor
   const TensorHandle total = sum(weight), centred = x - unsqueeze(sum(x * weight, Dims{1}) / total, 1);
   TensorHandle norm = total;
   if (correction != 0)
-    norm = total - (aweights.defined() ? sum(weight * aweights) / total * double(correction)
+    norm = total - (aweights.defined() ? sum(weight * cast_if(aweights, x.dtype())) / total * double(correction)
                                        : full(Dims{}, double(correction), x.dtype(), &x.device()));
   return finished(matmul(centred * weight, transpose(centred, 0, 1)) / maximum(norm, 0.0));
 }

@@ -3,8 +3,15 @@
 
 #include <algorithm>
 
+#include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/conv.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/matmul.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/pad.h"
 #include "pyburn/ops/generated/reduce.h"
+#include "pyburn/ops/generated/views.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
@@ -107,6 +114,56 @@ Grads grad_weight(const ConvGrad& a, const GradContext& c) {
       c.needs(1) ? convolution<axes>(a, c.input(0), g) : TensorHandle()};
 }
 
+// Without a kernel (integers have none): every window of the padded input is a row of a matrix.
+template <int axes>
+TensorHandle by_windows(const Conv& a, Inputs in) {
+  Dims border;
+  for (int i = axes - 1; i >= 0; --i) border.push_back(a.padding[i]), border.push_back(a.padding[i]);
+  const TensorHandle x = contiguous(constant_pad_nd(*in[0], border));
+  const Shape &w = in[1]->shape(), &padded = x.shape();
+  const int64_t outputs = w[0] / a.groups;
+  Dims size{padded[0], a.groups}, steps{x.strides()[0], x.strides()[1] * w[1]}, result{padded[0], w[0]};
+  for (int i = 0; i < axes; ++i) {
+    result.push_back(out_extent(padded[2 + i], w[2 + i], a.stride[i], 0, a.dilation[i]));
+    size.push_back(result.back()), steps.push_back(x.strides()[2 + i] * a.stride[i]);
+  }
+  size.push_back(w[1]), steps.push_back(x.strides()[1]);
+  for (int i = 0; i < axes; ++i) size.push_back(w[2 + i]), steps.push_back(x.strides()[2 + i] * a.dilation[i]);
+  const int64_t taps = w.numel() / std::max<int64_t>(1, w[0]), pixels = Shape(result).numel() / std::max<int64_t>(1, padded[0] * w[0]);
+  const TensorHandle windows = reshape(as_strided(x, size, steps), Dims{padded[0], a.groups, pixels, taps});
+  const TensorHandle rows = transpose(reshape(*in[1], Dims{a.groups, outputs, taps}), -2, -1);
+  const TensorHandle y = reshape(transpose(matmul(windows, rows), -2, -1), result);
+  if (in.size() < 3 || !in[2]->defined()) return y;
+  Dims along(axes + 1, 1);
+  along[0] = w[0];
+  return y + reshape(*in[2], along);
+}
+// The same for the gradient of the input: every tap of the kernel adds a product at its places.
+template <int axes>
+TensorHandle by_taps(const ConvGrad& a, Inputs in) {
+  const TensorHandle &dy = *in[0], &w = *in[1];
+  const int64_t outputs = w.shape()[0] / a.groups, inputs = w.shape()[1];
+  Dims padded(a.shape), part(dy.shape());
+  part[1] = a.shape[1];
+  int64_t taps = 1, pixels = 1;
+  for (int i = 0; i < axes; ++i) padded[2 + i] += 2 * a.padding[i], taps *= w.shape()[2 + i], pixels *= dy.shape()[2 + i];
+  TensorHandle dx = zeros(padded, dy.dtype(), &dy.device());
+  const TensorHandle columns = reshape(dy, Dims{dy.shape()[0], a.groups, outputs, pixels});
+  const TensorHandle weights = reshape(w, Dims{a.groups, outputs, inputs, taps});
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    TensorHandle place = dx;
+    int64_t rest = tap;
+    for (int i = axes - 1; i >= 0; --i) {
+      const int64_t first = rest % w.shape()[2 + i] * a.dilation[i], count = dy.shape()[2 + i];
+      rest /= w.shape()[2 + i];
+      place = slice(place, 2 + i, first, first + (count - 1) * a.stride[i] + 1, a.stride[i]);
+    }
+    add_into(place, place, reshape(matmul(transpose(select(weights, 3, tap), -2, -1), columns), part));
+  }
+  for (int i = 0; i < axes; ++i) dx = narrow(dx, 2 + i, a.padding[i], a.shape[2 + i]);
+  return contiguous(dx);
+}
+
 }  // namespace
 
 Conv Conv::from(const TensorHandle&, const TensorHandle& weight, const TensorHandle&, const Dims& stride, const Dims& padding,
@@ -117,8 +174,8 @@ Conv Conv::from(const TensorHandle&, const TensorHandle& weight, const TensorHan
 
 namespace op {
 constinit OpInfo conv2d =
-    define<Conv, infer<2>, grad_conv<2>>({.schema = "conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[] "
-                                                    "stride=1, int[] padding=0, int[] dilation=1, int groups=1) -> Tensor",
+    define<Conv, infer<2>, grad_conv<2>, by_windows<2>>({.schema = "conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[] "
+                                                                   "stride=1, int[] padding=0, int[] dilation=1, int groups=1) -> Tensor",
         .doc = "Two-dimensional convolution (cross-correlation) of input (N, C, H, W) with weight (O, C / groups, kh, kw).",
         .kind = Kind::contract,
         .autocast = Autocast::lower,
@@ -139,10 +196,11 @@ t(1, 1, 6, 5).expand(2, 3, 6, 5), t(4, 3, 3, 3)
 t(1, 2, 4, 4, dtype=f64), t(2, 2, 3, 3, dtype=f64)
 t(1, 2, 4, 4, dtype=f16), t(2, 2, 3, 3, dtype=f16)
 t(1, 20, 12, 12), t(70, 20, 3, 3), padding=1
+t(1, 4, 5, 6, dtype=i64), t(6, 2, 3, 2, dtype=i64), t(6, dtype=i64), stride=2, padding=(1, 0), dilation=(1, 2), groups=2
 t(), t(2, 2, 3, 3) ! 4 axes
 t(2, 3, 4, 4), t(8, 4, 1, 1) ! channels
 t(2, 3, 2, 2), t(8, 3, 3, 3) ! larger than)"});
-constinit OpInfo conv2d_input = define<ConvGrad, infer_input<2>, grad_input<2>>(
+constinit OpInfo conv2d_input = define<ConvGrad, infer_input<2>, grad_input<2>, by_taps<2>>(
     {.schema = "conv2d_input(Tensor grad_output, Tensor weight, int[] input_size, int[] stride, "
                "int[] padding, int[] dilation, int groups) -> Tensor",
         .doc = "Gradient of conv2d with respect to its input.",
@@ -158,6 +216,7 @@ t(1, 3, 4, 4), t(3, 2, 3, 3), (1, 2, 8, 8), (1, 1), (0, 0), (2, 2), 1
 t(0, 8, 4, 4), t(8, 3, 1, 1), (0, 3, 4, 4), (1, 1), (0, 0), (1, 1), 1
 t(2, 4, 3, 4).permute(0, 3, 1, 2), t(4, 2, 1, 1), (2, 2, 4, 3), (1, 1), (0, 0), (1, 1), 1
 t(1, 1, 4, 4).expand(2, 4, 4, 4), t(4, 3, 3, 3), (2, 3, 4, 4), (1, 1), (1, 1), (1, 1), 1
+t(1, 6, 4, 3, dtype=i64), t(6, 2, 3, 2, dtype=i64), (1, 4, 7, 7), (2, 2), (1, 0), (1, 2), 2
 t(), t(4, 3, 3, 3), (2, 3, 4, 4), (1, 1), (1, 1), (1, 1), 1 ! 4 axes)"});
 constinit OpInfo conv2d_weight =
     define<ConvGrad, infer_weight<2>, grad_weight<2>>({.schema = "conv2d_weight(Tensor input, Tensor grad_output, int[] weight_size, int[] "
@@ -175,9 +234,9 @@ t(0, 3, 4, 4), t(0, 8, 4, 4), (8, 3, 1, 1), (1, 1), (0, 0), (1, 1), 1
 t(2, 4, 3, 2).permute(0, 3, 1, 2), t(2, 4, 4, 3), (4, 2, 1, 1), (1, 1), (0, 0), (1, 1), 1
 t(1, 1, 4, 4).expand(2, 3, 4, 4), t(2, 4, 4, 4), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), 1
 t(), t(2, 4, 4, 4), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), 1 ! 4 axes)"});
-constinit OpInfo conv3d =
-    define<Conv, infer<3>, grad_conv<3>>({.schema = "conv3d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] "
-                                                    "padding=0, int[] dilation=1, int groups=1) -> Tensor",
+constinit OpInfo conv3d = define<Conv, infer<3>, grad_conv<3>, by_windows<3>>(
+    {.schema = "conv3d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] "
+               "padding=0, int[] dilation=1, int groups=1) -> Tensor",
         .doc = "Three-dimensional convolution of input (N, C, D, H, W) with weight (O, C / groups, kd, kh, kw).",
         .kind = Kind::contract,
         .autocast = Autocast::lower,
@@ -196,11 +255,12 @@ t(1, 1, 3, 4, 3).expand(2, 2, 3, 4, 3), t(3, 2, 2, 2, 3)
 t(1, 1, 2, 3, 3, dtype=f64), t(1, 1, 2, 2, 2, dtype=f64)
 t(1, 1, 2, 3, 3, dtype=bf16), t(1, 1, 2, 2, 2, dtype=bf16)
 t(1, 8, 9, 10, 11), t(12, 8, 3, 3, 3), padding=1
+t(1, 2, 3, 4, 3, dtype=i64), t(2, 2, 2, 2, 3, dtype=i64), padding=1
 t(), t(1, 1, 2, 2, 2) ! axes
 t(1, 2, 2, 2, 2), t(1, 3, 2, 2, 2) ! channels)"});
-constinit OpInfo conv3d_input =
-    define<ConvGrad, infer_input<3>, grad_input<3>>({.schema = "conv3d_input(Tensor grad_output, Tensor weight, int[] input_size, int[] "
-                                                               "stride, int[] padding, int[] dilation, int groups) -> Tensor",
+constinit OpInfo conv3d_input = define<ConvGrad, infer_input<3>, grad_input<3>, by_taps<3>>(
+    {.schema = "conv3d_input(Tensor grad_output, Tensor weight, int[] input_size, int[] "
+               "stride, int[] padding, int[] dilation, int groups) -> Tensor",
         .doc = "Gradient of conv3d with respect to its input.",
         .kind = Kind::contract,
         .autocast = Autocast::lower,

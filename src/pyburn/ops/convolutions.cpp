@@ -8,6 +8,7 @@
 #include "pyburn/ops/generated/conv.h"
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/pad.h"
 #include "pyburn/ops/rules.h"
 #include "pyburn/ops/spatial.h"
 #include "pyburn/runtime/autocast.h"
@@ -140,6 +141,9 @@ t(2, 4, 4), t(3, 2, 3) ! channels)"},
 t(2, 3, 3, 4), t(3, 2, 2, 3)
 t(1, 3, 3, 4), t(3, 2, 3, 3), t(2), stride=2, padding=1, output_padding=(1, 0)
 t(4, 3, 4), t(4, 1, 2, 3), t(2), groups=2, dilation=2
+t(1, 3, 3, 4), t(3, 2, 2, 3), t(2), dilation=3, output_padding=(2, 1)
+t(1, 3, 3, 4), t(3, 2, 2, 3), t(2), dilation=3, padding=(1, 2), output_padding=(2, 1)
+t(1, 2, 3, 4, dtype=i64), t(2, 3, 2, 3, dtype=i64), t(3, dtype=i64), stride=2, padding=1
 t(0, 3, 3, 4), t(3, 2, 2, 3)
 t(2, 3, 4, 3).permute(0, 3, 1, 2), t(3, 2, 2, 3)
 t(1, 1, 3, 4).expand(2, 3, 3, 4), t(3, 2, 2, 3)
@@ -192,11 +196,24 @@ struct Call {
     in.add(x), in.add(w), in.add(b);
     return finish(call(axes == 3 ? op::conv3d : op::conv2d, attrs, in));
   }
-  // The gradient with respect to an input of extents `size`, where x is the gradient of the output.
+  // The gradient with respect to an input of extents `size`, where x is the gradient of the output. Extents that no input of that
+  // convolution has (output_padding beyond the stride) are cut out of the unpadded result and zeros behind it.
   TensorHandle run_transposed(const Dims& size, const TensorHandle& bias) const {
     const auto& [stride, padding, dilation, groups] = attrs;
-    TensorHandle y = axes == 3 ? conv3d_input(x, w, size, stride, padding, dilation, groups)
-                               : conv2d_input(x, w, size, stride, padding, dilation, groups);
+    Dims whole = size, none(padding.size(), 0), behind;
+    bool beyond = false;
+    for (int64_t i = padding.size() - 1; i >= 0; --i) {
+      whole[2 + i] = (x.shape()[2 + i] - 1) * stride[i] + dilation[i] * (w.shape()[2 + i] - 1) + 1;
+      beyond |= size[2 + i] + 2 * padding[i] - whole[2 + i] >= stride[i];
+      behind.push_back(0), behind.push_back(std::max<int64_t>(0, padding[i] + size[2 + i] - whole[2 + i]));
+    }
+    auto gradient = [&](const Dims& extents, const Dims& border) {
+      return axes == 3 ? conv3d_input(x, w, extents, stride, border, dilation, groups)
+                       : conv2d_input(x, w, extents, stride, border, dilation, groups);
+    };
+    TensorHandle y = beyond ? constant_pad_nd(gradient(whole, none), behind) : gradient(size, padding);
+    for (int64_t i = 0; beyond && i < padding.size(); ++i) y = narrow(y, 2 + i, padding[i], size[2 + i]);
+    if (beyond) y = contiguous(y);
     if (bias.defined()) {
       require(bias.shape() == Shape{size[1]}, "bias does not match the weight: got {} for {}", bias.shape(), w.shape());
       Dims along(size.size(), 1);
@@ -239,9 +256,10 @@ TensorHandle transposed(int axes, const TensorHandle& input, const TensorHandle&
       w, groups);
   Dims size{x[0], w[1] * groups};
   for (int i = 0; i < extra.size(); ++i) {
-    require<ValueError>(
-        extra[i] < c.attrs.stride[i] || extra[i] == 0, "output_padding must be less than stride: got {} and {}", output_padding, stride);
-    size.push_back((x[2 + i] - 1) * c.attrs.stride[i] - 2 * c.attrs.padding[i] + c.attrs.dilation[i] * (w[2 + i] - 1) + extra[i] + 1);
+    const int64_t step = c.attrs.stride[i], reach = c.attrs.dilation[i];
+    require<ValueError>(extra[i] < std::max(step, reach), "output_padding must be less than stride or dilation: got {}, {} and {}",
+        output_padding, stride, dilation);
+    size.push_back((x[2 + i] - 1) * step - 2 * c.attrs.padding[i] + reach * (w[2 + i] - 1) + extra[i] + 1);
     require(size.back() > 0, "the result has no elements: got {} for weight {}", x, w);
   }
   return c.run_transposed(size, bias);

@@ -1,5 +1,7 @@
 // Tensors made from numbers alone.
 #pragma once
+#include <cmath>
+
 #include "pyburn/ir/op_info.h"
 #include "pyburn/runtime/run.h"
 
@@ -32,7 +34,9 @@ struct Linspace {
   PB_FIELDS(start, end, steps, dtype)
 
   static Linspace from(const Scalar& start, const Scalar& end, int64_t steps, std::optional<DType> dtype) {
-    return {start, end, steps, dtype.value_or(default_dtype())};
+    // Integers run between integers, as in PyTorch.
+    auto end_point = [&](const Scalar& x) { return !dtype || is_floating(*dtype) ? x : Scalar(std::trunc(x.to_double())); };
+    return {end_point(start), end_point(end), steps, dtype.value_or(default_dtype())};
   }
 };
 

@@ -127,7 +127,6 @@ TensorHandle fn::grid_sample(const TensorHandle& input, const TensorHandle& grid
   require((axes == 2 || axes == 3) && g.rank() == input.rank(), "expected 4 or 5 axes of both: got {} and {}", x, g);
   require(g[0] == x[0] && g.back() == axes, "expected as many grids as images, with {} coordinates: got {} for {}", axes, g, x);
   require<ValueError>(mode == "bilinear" || mode == "nearest" || mode == "bicubic", "mode is bilinear, nearest or bicubic: got '{}'", mode);
-  require<ValueError>(mode != "bicubic" || axes == 2, "bicubic is for images: got {}", x);
   require<ValueError>(padding_mode == "zeros" || padding_mode == "border" || padding_mode == "reflection",
       "padding_mode is zeros, border or reflection: got '{}'", padding_mode);
   require<DTypeError>(is_floating(input.dtype()) && input.dtype() == grid.dtype(), "expected one floating dtype: got {} and {}",

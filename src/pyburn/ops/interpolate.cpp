@@ -209,11 +209,6 @@ t(1, 2, 3), 5, align_corners=True ! align_corners)"},
 
 TensorHandle fn::interpolate(const TensorHandle& input, const OptionalDims& size, const OptionalNumbers& scale_factor,
     const std::string& mode, std::optional<bool> align_corners, std::optional<bool> recompute_scale_factor, bool antialias) {
-  if (input.dtype() == DType::uint8 && (mode == "bilinear" || mode == "bicubic")) {  // images: rounded once, at the end
-    const TensorHandle y =
-        interpolate(cast(input, DType::float32), size, scale_factor, mode, align_corners, recompute_scale_factor, antialias);
-    return cast(clamp(round(y), 0, 255), DType::uint8);
-  }
   const int axes = input.rank() - 2;
   require(axes >= 1 && axes <= 3, "expected 3 to 5 axes: got {}", input.shape());
   require<ValueError>(size.has_value() != scale_factor.has_value(), "expected either size or scale_factor");
@@ -246,15 +241,18 @@ TensorHandle fn::interpolate(const TensorHandle& input, const OptionalDims& size
            : axes == 2 ? adaptive_avg_pool2d(input, extents)
                        : adaptive_avg_pool3d(input, extents);
   // From the last axis to the first: the rows that a later axis adds need not be resized along an earlier one.
+  // Pixels that are bytes are bytes again after each axis, as in PyTorch.
+  const bool bytes = input.dtype() == DType::uint8 && (mode == "bilinear" || mode == "bicubic");
   TensorHandle y = input;
   for (int i = axes - 1; i >= 0; --i) {
     const int64_t from = input.shape()[2 + i];
     if (from == extents[i] && (size || scales[i] == 0 || scales[i] == 1) && mode != "nearest-exact") continue;
-    y = resize_axis(y, 2 + i, from, extents[i],
+    y = resize_axis(bytes ? cast(y, DType::float32) : y, 2 + i, from, extents[i],
         nearest             ? mode
         : mode == "bicubic" ? "cubic"
                             : "linear",
         align_corners.value_or(false), scales[i], antialias);
+    if (bytes) y = cast(clamp(floor(y + 0.5), 0, 255), DType::uint8);
   }
   return y.is_same(input) ? clone(input) : y;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/join.h"
 #include "pyburn/ops/generated/linalg.h"
@@ -11,6 +12,7 @@
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/generated/rearrange.h"
 #include "pyburn/ops/generated/reduce.h"
+#include "pyburn/ops/generated/scatter.h"
 #include "pyburn/ops/generated/solvers.h"
 #include "pyburn/ops/generated/views.h"
 #include "pyburn/ops/rules.h"
@@ -66,6 +68,45 @@ Grads grad_solve(const NoAttrs&, const GradContext& c) {
   const TensorHandle db = _linalg_solve(t_of(c.input(0)), c.dy());
   return {c.needs(0) ? -matmul(db, t_of(c.output())) : TensorHandle(), db};
 }
+
+// --- LU ---
+
+MetaList infer_lu(const NoAttrs&, Metas in) {
+  check_matrices(in[0]);
+  return {in[0], {batch_and(in[0].shape, {std::min(rows(in[0].shape), columns(in[0].shape))}), DType::int32}};
+}
+// P applied to a gradient of the exchanged rows: the exchanges undone, the last one first.
+TensorHandle rows_back(TensorHandle m, const TensorHandle& pivots) {
+  const int64_t steps = pivots.shape().back(), n = rows(m.shape());
+  TensorHandle places = expand(arange(0, n, 1, DType::int64, &m.device()), batch_and(m.shape(), {n}));
+  for (int64_t i = 0; i < steps; ++i) {
+    const TensorHandle here = narrow(places, -1, i, 1), other = cast(narrow(pivots, -1, i, 1), DType::int64) - 1;
+    const TensorHandle there = gather(places, -1, other);
+    places = scatter(scatter(places, -1, other, here), -1, full(other.shape(), i, DType::int64, &m.device()), there);
+  }
+  return scatter(zeros_like(m), -2, expand(unsqueeze(places, -1), m.shape()), m);
+}
+Grads grad_lu(const NoAttrs&, const GradContext& c) {
+  const TensorHandle lu = c.output(0), g = c.dy(0);
+  const int64_t m = rows(lu.shape()), n = columns(lu.shape()), k = std::min(m, n);
+  const TensorHandle square = narrow(narrow(lu, -2, 0, k), -1, 0, k), one = eye(k, {}, lu.dtype(), &lu.device());
+  const TensorHandle lower = tril(square, -1) + one, upper = triu(square);
+  const TensorHandle of_square = narrow(narrow(g, -2, 0, k), -1, 0, k);
+  TensorHandle of_lower = matmul(t_of(lower), tril(of_square, -1)), of_upper = matmul(triu(of_square), t_of(upper));
+  if (n > k) of_lower = of_lower - matmul(narrow(g, -1, k, n - k), t_of(narrow(lu, -1, k, n - k)));
+  if (m > k) of_upper = of_upper - matmul(t_of(narrow(lu, -2, k, m - k)), narrow(g, -2, k, m - k));
+  TensorHandle da = tril(of_lower, -1) + triu(of_upper);
+  if (m > k) {
+    da = cat({linalg_solve_triangular(t_of(lower), da, true, true, true), narrow(g, -2, k, m - k)}, -2);
+    da = linalg_solve_triangular(t_of(upper), da, false, false);
+  } else {
+    da = linalg_solve_triangular(t_of(upper), da, false, false);
+    if (n > k) da = cat({da, narrow(g, -1, k, n - k)}, -1);
+    da = linalg_solve_triangular(t_of(lower), da, true, true, true);
+  }
+  return {rows_back(da, c.output(1))};
+}
+
 MetaList infer_slogdet(const NoAttrs&, Metas in) {
   check_square(in[0]);
   const Meta result{batch_and(in[0].shape, {}), in[0].dtype};
@@ -202,6 +243,24 @@ t(3, 3), t(2, 2) ! do not fit
 t(2, 3, 3), t(3, 2) ! batches
 t(3, 3, dtype=i64), t(3, 2, dtype=i64) ! float32
 tensor([[1., 2.], [2., 4.]]), t(2, 2) ! singular)"});
+constinit OpInfo _linalg_lu = define<NoAttrs, infer_lu, grad_lu>({.schema = "_linalg_lu(Tensor A) -> (Tensor LU, Tensor pivots)",
+    .doc = "Both triangles of A = P @ L @ U in one matrix, and the rows that were exchanged, counted from 1.",
+    .saves = outputs,
+    .torch = "torch.linalg.lu_factor",
+    .example = "pyburn.linalg.lu_factor(pyburn.tensor([[0., 2.], [1., 0.]]))",
+    .samples = R"(
+t(3, 3)
+t(2, 3, 3)
+t(4, 3)
+t(3, 4)
+t(0, 3, 3)
+t(0, 0)
+t(3, 3).T
+t(1, 3, 3).expand(2, 3, 3)
+t(3, 3, dtype=f64)
+tensor([[0., 1.], [1., 0.]]).smooth
+t() ! matrices
+t(3, 3, dtype=i64) ! float32)"});
 constinit OpInfo linalg_slogdet =
     define<NoAttrs, infer_slogdet, grad_slogdet>({.schema = "linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)",
         .doc = "The sign of the determinant of square matrices, and the logarithm of its absolute value.",
@@ -293,8 +352,8 @@ constinit OpInfo linalg_svd = define<Svd, infer_svd,
 }  // namespace op
 
 void register_linalg(OpTable& table) {
-  table.add({&op::_linalg_solve, &op::linalg_slogdet, &op::linalg_solve_triangular, &op::linalg_cholesky, &op::linalg_qr, &op::linalg_eigh,
-      &op::linalg_svd});
+  table.add({&op::_linalg_solve, &op::_linalg_lu, &op::linalg_slogdet, &op::linalg_solve_triangular, &op::linalg_cholesky, &op::linalg_qr,
+      &op::linalg_eigh, &op::linalg_svd});
 }
 
 }  // namespace pyburn

@@ -39,7 +39,8 @@ struct Pinv {
 };
 
 namespace op {
-extern OpInfo _linalg_solve, linalg_slogdet, linalg_solve_triangular, linalg_cholesky, linalg_qr, linalg_eigh, linalg_svd, _linalg_pinv;
+extern OpInfo _linalg_solve, _linalg_lu, linalg_slogdet, linalg_solve_triangular, linalg_cholesky, linalg_qr, linalg_eigh, linalg_svd,
+    _linalg_pinv;
 }
 
 }  // namespace pyburn

@@ -21,7 +21,8 @@ constinit FunctionInfo functions[] = {
         .example = "pyburn.slice_scatter(pyburn.zeros(4), pyburn.ones(2), 0, 1, 3)",
         .samples = "t(4, 3), t(4, 3)\nt(4, 3), t(2, 3), 0, 1, 3\nt(4, 7), t(4, 3), 1, 1, None, 2\nt(4), t(0), 0, 3, 1\nt(0, 3), t(0, 3)\n"
                    "t(3, 4).T, t(3, 3), 0, 1\nt(2, 1).expand(2, 5), t(2, 2), 1, 1, 5, 2\nt(4), t(3), 0, 0, 2 ! must fit\n"
-                   "t(), t() ! axis"},
+                   "t(), t() ! axis",
+        .out = true},
     {.schema = "diagonal_scatter(Tensor input, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
         .doc = "A copy of input with src in the place of diagonal(input, offset, dim1, dim2).",
         .example = "pyburn.diagonal_scatter(pyburn.zeros(2, 2), pyburn.ones(2))",

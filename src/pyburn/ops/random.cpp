@@ -4,12 +4,15 @@
 #include "pyburn/ops/copy.h"
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/logic.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/generated/random.h"
+#include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/scan.h"
 #include "pyburn/ops/generated/search.h"
 #include "pyburn/ops/generated/sort.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/runtime/transfer.h"
 
 namespace pyburn {
 namespace {
@@ -63,16 +66,20 @@ constinit FunctionInfo functions[] = {
     {.schema = "randint.below(int high, int[] size, *, DType? dtype=None, Device? device=None, Generator? generator=None) -> Tensor",
         .doc = "Random integers from [0, high).",
         .example = "pyburn.randint(10, (3,)).shape"},
-    {.schema = "rand_like(Tensor input, *, DType? dtype=None, bool requires_grad=False) -> Tensor",
+    {.schema = "rand_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> "
+               "Tensor",
         .doc = "Uniform random numbers from [0, 1), of the size, dtype and device of input.",
         .example = "pyburn.rand_like(pyburn.ones(3)).shape"},
-    {.schema = "randn_like(Tensor input, *, DType? dtype=None, bool requires_grad=False) -> Tensor",
+    {.schema = "randn_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) "
+               "-> Tensor",
         .doc = "Standard normal random numbers, of the size, dtype and device of input.",
         .example = "pyburn.randn_like(pyburn.ones(3)).shape"},
-    {.schema = "randint_like(Tensor input, int low, int high, *, DType? dtype=None) -> Tensor",
+    {.schema = "randint_like(Tensor input, int low, int high, *, DType? dtype=None, Device? device=None, bool requires_grad=False, "
+               "Generator? generator=None) -> Tensor",
         .doc = "Random integers from [low, high), of the size, dtype and device of input.",
         .example = "pyburn.randint_like(pyburn.ones(3), 5, 10).shape"},
-    {.schema = "randint_like.below(Tensor input, int high, *, DType? dtype=None) -> Tensor",
+    {.schema = "randint_like.below(Tensor input, int high, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? "
+               "generator=None) -> Tensor",
         .doc = "Random integers from [0, high), of the size, dtype and device of input.",
         .example = "pyburn.randint_like(pyburn.ones(3), 10).shape"},
     {.schema = "randperm(int n, *, DType? dtype=None, Device? device=None, Generator? generator=None) -> Tensor",
@@ -117,8 +124,9 @@ constinit FunctionInfo functions[] = {
         .example = "pyburn.empty(3).exponential_(2.).shape"},
 };
 
-TensorHandle like(const TensorHandle& x, Draw kind, double a, double b, Generator* generator, std::optional<DType> dtype = {}) {
-  return draw(x.shape(), kind, a, b, dtype.value_or(x.dtype()), &x.device(), generator);
+TensorHandle like(
+    const TensorHandle& x, Draw kind, double a, double b, Generator* generator, std::optional<DType> dtype = {}, Device* device = nullptr) {
+  return draw(x.shape(), kind, a, b, dtype.value_or(x.dtype()), device ? device : &x.device(), generator);
 }
 }  // namespace
 
@@ -135,17 +143,21 @@ TensorHandle fn::randint(
 TensorHandle fn::randint(int64_t high, const Dims& size, std::optional<DType> dtype, Device* device, Generator* generator) {
   return randint(0, std::optional<int64_t>(high), size, dtype, device, generator);
 }
-TensorHandle fn::rand_like(const TensorHandle& input, std::optional<DType> dtype, bool requires_grad) {
-  return asking_for_gradient(like(input, Draw::uniform, 0, 1, nullptr, dtype), requires_grad);
+TensorHandle fn::rand_like(
+    const TensorHandle& input, std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) {
+  return asking_for_gradient(like(input, Draw::uniform, 0, 1, generator, dtype, device), requires_grad);
 }
-TensorHandle fn::randn_like(const TensorHandle& input, std::optional<DType> dtype, bool requires_grad) {
-  return asking_for_gradient(like(input, Draw::normal, 0, 1, nullptr, dtype), requires_grad);
+TensorHandle fn::randn_like(
+    const TensorHandle& input, std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) {
+  return asking_for_gradient(like(input, Draw::normal, 0, 1, generator, dtype, device), requires_grad);
 }
-TensorHandle fn::randint_like(const TensorHandle& input, int64_t low, int64_t high, std::optional<DType> dtype) {
-  return like(input, Draw::integer, double(low), double(high), nullptr, dtype);
+TensorHandle fn::randint_like(const TensorHandle& input, int64_t low, int64_t high, std::optional<DType> dtype, Device* device,
+    bool requires_grad, Generator* generator) {
+  return asking_for_gradient(like(input, Draw::integer, double(low), double(high), generator, dtype, device), requires_grad);
 }
-TensorHandle fn::randint_like(const TensorHandle& input, int64_t high, std::optional<DType> dtype) {
-  return randint_like(input, 0, high, dtype);
+TensorHandle fn::randint_like(
+    const TensorHandle& input, int64_t high, std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) {
+  return randint_like(input, 0, high, dtype, device, requires_grad, generator);
 }
 TensorHandle fn::randperm(int64_t n, std::optional<DType> dtype, Device* device, Generator* generator) {
   require<ValueError>(n >= 0, "expected n of at least 0: got {}", n);
@@ -179,6 +191,11 @@ TensorHandle fn::multinomial(const TensorHandle& input, int64_t num_samples, boo
   require<ValueError>(num_samples > 0, "expected at least one sample: got {}", num_samples);
   const int64_t n = input.shape().back();
   const TensorHandle likely = detach(input);
+  if (input.numel() > 0) {
+    require<ValueError>(
+        read_number(all(logical_and(ge(likely, 0), isfinite(likely)))) != 0, "probability tensor contains inf, nan or an element below 0");
+    require<ValueError>(read_number(all(gt(sum(likely, Dims{-1}), 0))) != 0, "expected probabilities whose sum is above 0");
+  }
   if (!replacement) {  // the first arrivals of clocks whose rates are the probabilities
     require<ValueError>(num_samples <= n, "more samples than positions, without replacement: got {} for {}", num_samples, n);
     return topk(likely / like(likely, Draw::exponential, 1, 0, generator), num_samples)[1];

@@ -228,6 +228,7 @@ TensorHandle fn::roll(const TensorHandle& input, const Dims& shifts, const Optio
   require(shifts.size() == dims->size(), "[roll] shifts and dims must have as many numbers: got {} and {}", shifts, *dims);
   TensorHandle y = input;
   for (int64_t i = 0; i < shifts.size(); ++i) {
+    require<IndexError>(input.rank() > 0, "[roll] there is no axis {}: got rank 0", (*dims)[i]);
     const int axis = normalise_dim((*dims)[i], input.rank());
     const int64_t n = input.shape()[axis];
     const int64_t split = n ? ((-shifts[i]) % n + n) % n : 0;

@@ -45,6 +45,8 @@ void register_sampling(OpTable&);
 void register_reduce(OpTable&);
 void register_transcendental(OpTable&);
 void register_special(OpTable&);
+void register_bessel(OpTable&);
+void register_polynomial(OpTable&);
 void register_axes(OpTable&);
 void register_join(OpTable&);
 void register_pad(OpTable&);
@@ -75,6 +77,8 @@ inline void register_operations(OpTable& table) {
            register_unary,
            register_transcendental,
            register_special,
+           register_bessel,
+           register_polynomial,
            register_activation,
            register_binary,
            register_binary_math,

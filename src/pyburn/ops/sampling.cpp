@@ -10,13 +10,17 @@
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/extremum.h"
 #include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/generated/random.h"
+#include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/scatter.h"
 #include "pyburn/ops/generated/softmax.h"
+#include "pyburn/ops/generated/special.h"
 #include "pyburn/ops/generated/transcendental.h"
 #include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/random.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/runtime/transfer.h"
 
 namespace pyburn {
 namespace {
@@ -46,6 +50,13 @@ constinit FunctionInfo functions[] = {
     {.schema = "log_normal_(Tensor input, float mean=1, float std=2, *, Generator? generator=None) -> Tensor",
         .doc = "Fills input with random numbers whose logarithms have the given mean and deviation.",
         .example = "pyburn.empty(3).log_normal_().shape"},
+    {.schema = "poisson(Tensor input, Generator? generator=None) -> Tensor",
+        .doc = "Random numbers of the Poisson distributions that have the given means.",
+        .example = "pyburn.poisson(pyburn.zeros(2))"},
+    {.schema = "binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor",
+        .doc = "How many of count trials succeed, each with probability prob; at random.",
+        .example = "pyburn.binomial(pyburn.tensor([3., 3.]), pyburn.tensor([0., 1.]))",
+        .out = true},
 };
 
 TensorHandle like(const TensorHandle& x, Draw kind, double a, double b, Generator* generator) {
@@ -102,6 +113,38 @@ TensorHandle fn::log_normal_(const TensorHandle& input, double mean, double std,
   require<ValueError>(std > 0, "expected std greater than 0: got {}", std);
   copy_into(input, exp(like(input, Draw::normal, mean, std, generator)));
   return input;
+}
+
+// The smallest number whose distribution function is not below a uniform draw, found by halving an interval that holds it.
+TensorHandle fn::poisson(const TensorHandle& input, Generator* generator) {
+  require<DTypeError>(is_floating(input.dtype()), "expected a floating dtype: got {}", input.dtype());
+  const TensorHandle mean = cast(detach(input), DType::float64);
+  if (input.numel() == 0) return cast(mean, input.dtype());
+  const double largest = read_number(amax(mean));
+  require<ValueError>(read_number(amin(mean)) >= 0 && std::isfinite(largest), "expected means of at least 0: got {}", largest);
+  const TensorHandle level = draw(input.shape(), Draw::uniform, 0, 1, DType::float64, &input.device(), generator);
+  TensorHandle low = zeros_like(mean), high = full_like(mean, std::ceil(largest + 10 * std::sqrt(largest) + 30));
+  for (double width = largest + 10 * std::sqrt(largest) + 32; width > 0.5; width /= 2) {
+    const TensorHandle middle = floor((low + high) * 0.5), enough = ge(igammac(middle + 1.0, mean), level);
+    high = where(enough, middle, high);
+    low = where(enough, low, minimum(middle + 1.0, high));
+  }
+  return cast(where(gt(mean, 0), high, 0.0), input.dtype());
+}
+TensorHandle fn::binomial(const TensorHandle& count, const TensorHandle& prob, Generator* generator) {
+  require<DTypeError>(is_floating(count.dtype()) && count.dtype() == prob.dtype(),
+      "expected two tensors of one floating dtype: got {} and {}", count.dtype(), prob.dtype());
+  const Shape shape = broadcast_shapes(count.shape(), prob.shape());
+  const TensorHandle trials = floor(expand(detach(count), shape)), p = detach(prob);
+  TensorHandle successes = zeros(shape, count.dtype(), &count.device());
+  if (shape.numel() == 0) return successes;
+  require<ValueError>(read_number(amin(trials)) >= 0, "expected counts of at least 0: got {}", read_number(amin(trials)));
+  require<ValueError>(read_number(amin(p)) >= 0 && read_number(amax(p)) <= 1, "expected probabilities between 0 and 1");
+  for (double i = 0, most = read_number(amax(trials)); i < most; ++i) {
+    const TensorHandle level = draw(shape, Draw::uniform, 0, 1, DType::float32, &count.device(), generator);
+    successes = successes + where(gt(trials, i), cast(lt(level, p), count.dtype()), 0.0);
+  }
+  return successes;
 }
 
 void register_sampling(OpTable& table) { table.add(functions); }

@@ -165,7 +165,8 @@ t(0), t(3)
 t(), t(2) ! axis
 tensor([1., 3.]), t(2), right=True, side='left' ! opposites
 tensor([1., 3.]), t(2), side='top' ! side
-tensor([1., 3.]), t(2), sorter=tensor([0]) ! sorter)"},
+tensor([1., 3.]), t(2), sorter=tensor([0]) ! sorter)",
+        .out = true},
     {.schema = "searchsorted.number(Tensor sorted_sequence, Scalar values, *, bool out_int32=False, bool right=False, str? side=None, "
                "Tensor? sorter=None) -> Tensor",
         .doc = "Where a number would have to be inserted into a sorted vector.",
@@ -181,7 +182,8 @@ t(0), 1
 tensor([1., 2., 3., 4.])[::2], 3
 t(1).expand(3), 1
 t(), 3 ! axis
-t(2, 2), 3 ! do not fit)"},
+t(2, 2), 3 ! do not fit)",
+        .out = true},
     {.schema = "bucketize(Tensor input, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
         .doc = "The number of the interval between boundaries, which are sorted, that each element falls into.",
         .example = "pyburn.bucketize(pyburn.tensor([3., 6.]), pyburn.tensor([1., 3., 5.]))",
@@ -193,7 +195,8 @@ tensor(3), tensor([1, 3, 5])
 t(0), tensor([1., 3., 5.])
 t(3, 2).T, tensor([0., 0.5, 1.])
 t(2, 1).expand(2, 3), tensor([0., 0.5, 1.])
-t(2), t(2, 2) ! one axis)"},
+t(2), t(2, 2) ! one axis)",
+        .out = true},
     {.schema = "isin(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
         .doc = "Which elements are among test_elements (or are not, with invert).",
         .example = "pyburn.isin(pyburn.tensor([1, 2, 3]), pyburn.tensor([2, 4]))",
@@ -206,23 +209,28 @@ t(0), t(3)
 t(3), t(0)
 tensor([[1, 2], [3, 4]]).T, tensor([[2], [3]])
 t(2, 1, dtype=i64).expand(2, 3), tensor([1, 2])
-1, 2 ! Tensor)"},
+1, 2 ! Tensor)",
+        .out = true},
     {.schema = "quantile(Tensor input, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
         .doc = "The value that the share q of the elements along dim does not exceed; NaN if there is one.",
         .example = "pyburn.quantile(pyburn.tensor([1., 2., 3.]), 0.5)",
-        .samples = kQuantiles},
+        .samples = kQuantiles,
+        .out = true},
     {.schema = "quantile.each(Tensor input, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
         .doc = "The quantiles for several shares; a new first axis holds them.",
         .example = "pyburn.quantile(pyburn.tensor([1., 2., 3.]), pyburn.tensor([0., 1.]))",
-        .samples = kManyQuantiles},
+        .samples = kManyQuantiles,
+        .out = true},
     {.schema = "nanquantile(Tensor input, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
         .doc = "The quantile of the elements that are not NaN.",
         .example = "pyburn.nanquantile(pyburn.tensor([1., float('nan'), 3.]), 0.5)",
-        .samples = kQuantiles},
+        .samples = kQuantiles,
+        .out = true},
     {.schema = "nanquantile.each(Tensor input, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
         .doc = "The quantiles of the elements that are not NaN, for several shares.",
         .example = "pyburn.nanquantile(pyburn.tensor([1., float('nan'), 3.]), pyburn.tensor([0., 1.]))",
-        .samples = kManyQuantiles},
+        .samples = kManyQuantiles,
+        .out = true},
 };
 
 // Quantiles for shares q (one axis, or none) of x; `keep_axis` where q has one.

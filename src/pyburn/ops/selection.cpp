@@ -102,7 +102,8 @@ t(0, 4), 1, 1, 2
 t(4, 3).T, 1, 1, 2
 t(3, 1).expand(3, 4), 1, 1, 2
 t(), 0, 0, 1 ! axis
-t(5), 0, 4, 2 ! exceeds)"},
+t(5), 0, 4, 2 ! exceeds)",
+        .out = true},
     {.schema = "fill(Tensor input, Tensor|Scalar value) -> Tensor",
         .doc = "A tensor like input that is full of value, a number or a tensor with one element and no axes.",
         .example = "pyburn.fill(pyburn.zeros(2), 7)",
@@ -156,7 +157,8 @@ t(2, 1).expand(2, 3)
 tensor([0., -inf, nan, -0.]).constant
 t(5, dtype=i64)
 t(5, dtype=f64)
-None ! Tensor)"},
+None ! Tensor)",
+        .out = true},
 };
 
 }  // namespace
@@ -191,7 +193,10 @@ TensorHandle fn::renorm(const TensorHandle& input, const Scalar& p, int64_t dim,
 
 TensorHandle fn::index_reduce(const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source,
     const std::string& reduce, bool include_self) {
-  require(input.rank() > 0 && source.rank() == input.rank(), "expected at least one axis: got {} and {}", input.shape(), source.shape());
+  if (input.rank() == 0 && source.rank() == 0)
+    return reshape(
+        index_reduce(reshape(input, Dims{1}), dim, reshape(index, Dims{-1}), reshape(source, Dims{1}), reduce, include_self), Dims{});
+  require(input.rank() > 0 && source.rank() == input.rank(), "expected as many axes of both: got {} and {}", input.shape(), source.shape());
   require<ValueError>(reduce == "prod" || reduce == "mean" || reduce == "amax" || reduce == "amin",
       "reduce is 'prod', 'mean', 'amax' or 'amin': got '{}'", reduce);
   const int axis = normalise_dim(dim, input.rank());
@@ -252,7 +257,7 @@ Tensors fn::unravel_index(const TensorHandle& indices, const Dims& shape) {
   require<DTypeError>(is_integral(indices.dtype()) && indices.dtype() != DType::boolean, "expected integers: got {}", indices.dtype());
   for (int64_t n : shape) require<ValueError>(n >= 0, "the shape must not be negative: got {}", shape);
   Tensors places(shape.size(), {});
-  TensorHandle rest = indices;
+  TensorHandle rest = indices.dtype() == DType::int64 ? indices : cast(indices, DType::int64);
   for (int64_t i = shape.size() - 1; i >= 0; --i) {
     places[i] = remainder(rest, shape[i]);
     rest = floor_divide(rest, shape[i]);

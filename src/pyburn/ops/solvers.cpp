@@ -198,7 +198,8 @@ t(3, 3), t(2, 2) ! do not fit)",
         .doc = "X with A @ X = input, for the triangle L (L.T with upper) that cholesky gives of A.",
         .torch = "lambda b, l, upper=False: torch.cholesky_solve(b, l.triu() if upper else l.tril(), upper)",
         .example = "pyburn.cholesky_solve(pyburn.ones(2, 1), pyburn.tensor([[2., 0.], [1., 2.]]))",
-        .samples = kFactors},
+        .samples = kFactors,
+        .out = true},
     {.schema = "cholesky_inverse(Tensor input, bool upper=False) -> Tensor",
         .doc = "The inverse of A, for the triangle that cholesky gives of it.",
         .torch = "lambda l, upper=False: torch.cholesky_inverse(l.triu() if upper else l.tril(), upper)",
@@ -210,7 +211,8 @@ t(0, 3, 3)
 tensor([[2., 1., 1.], [0., 3., 2.], [0., 0., 4.]]).T
 tensor([[[2., 0.], [1., 3.]]]).expand(2, 2, 2)
 t() ! matrices
-t(2, 3) ! square)"},
+t(2, 3) ! square)",
+        .out = true},
     {.schema = "linalg_eigvalsh(Tensor A, str UPLO='L') -> Tensor",
         .doc = "The eigenvalues of symmetric matrices, in ascending order.",
         .torch = "torch.linalg.eigvalsh",
@@ -229,12 +231,14 @@ tensor([[4., 2.], [2., 5.]], dtype=f64)
 t() ! matrices
 t(2, 3) ! square
 t(2, 2), 'X' ! UPLO
-tensor([[nan, 1.], [1., 1.]]) ! finite)"},
+tensor([[nan, 1.], [1., 1.]]) ! finite)",
+        .out = true},
     {.schema = "linalg_svdvals(Tensor A) -> Tensor",
         .doc = "The singular values of matrices, in descending order.",
         .torch = "torch.linalg.svdvals",
         .example = "pyburn.linalg.svdvals(pyburn.tensor([[0., 2.], [1., 0.]]))",
-        .samples = kAny},
+        .samples = kAny,
+        .out = true},
     {.schema = "linalg_pinv(Tensor A, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
         .doc = "The inverse of Moore and Penrose. Singular values up to the larger of atol and rtol times the largest one count as 0.",
         .torch = "torch.linalg.pinv",
@@ -248,7 +252,8 @@ tensor([[4., 2., 1.], [2., -5., 3.], [1., 3., 6.]]).constant, hermitian=True
 t(0, 3, 2)
 t(3, 4).T
 t(1, 4, 3).expand(2, 4, 3)
-t() ! matrices)"},
+t() ! matrices)",
+        .out = true},
     {.schema = "pinverse(Tensor input, float rcond=1e-15) -> Tensor",
         .doc = "The same as linalg.pinv with rtol=rcond.",
         .example = "pyburn.pinverse(pyburn.tensor([[2., 0.], [0., 4.], [0., 0.]]))",
@@ -268,12 +273,14 @@ tensor([[4., 2.], [2., -5.]]), hermitian=True
 t(0, 3, 2)
 t(3, 4).T
 t(1, 4, 3).expand(2, 4, 3)
-t() ! matrices)"},
+t() ! matrices)",
+        .out = true},
     {.schema = "linalg_matrix_power(Tensor A, int n) -> Tensor",
         .doc = "The product of n factors A; of its inverse where n is negative.",
         .torch = "torch.linalg.matrix_power",
         .example = "pyburn.linalg.matrix_power(pyburn.tensor([[1., 1.], [0., 1.]]), 5)",
-        .samples = kPowers},
+        .samples = kPowers,
+        .out = true},
     {.schema = "matrix_power(Tensor input, int n) -> Tensor",
         .doc = "The same as linalg.matrix_power.",
         .example = "pyburn.matrix_power(pyburn.tensor([[1., 1.], [0., 1.]]), 5)",
@@ -319,7 +326,8 @@ t(4, 3), t(4, 2), driver='fast' ! driver)"},
         .example = "pyburn.linalg.vecdot(pyburn.ones(2, 3), pyburn.ones(3))",
         .samples =
             "t(2, 3), t(2, 3)\nt(2, 3), t(3)\nt(2, 3), t(2, 1), dim=0\nt(0, 3), t(3)\nt(3, 2).T, t(2, 3)\nt(2, 1).expand(2, 3), t(2, "
-            "3)\nt(3, dtype=f64), t(3, dtype=f64)\nt(), t() ! axis\nt(2, 3), t(4) ! broadcast"},
+            "3)\nt(3, dtype=f64), t(3, dtype=f64)\nt(), t() ! axis\nt(2, 3), t(4) ! broadcast",
+        .out = true},
 };
 
 TensorHandle power(const TensorHandle& a, int64_t n) {

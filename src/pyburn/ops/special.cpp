@@ -172,13 +172,15 @@ constinit FunctionInfo functions[] = {
         .torch = "torch.special.ndtr",
         .example = "pyburn.special.ndtr(pyburn.tensor([0., 1.96]))",
         .samples = "t(2, 3)\nt()\nt(0)\nt(3, 2).T\nt(2, 1).expand(2, 3)\nt(5, dtype=f64)\nt(5, dtype=i64)\ntensor([-8., 8., inf, -inf, "
-                   "nan])\nNone ! Tensor"},
+                   "nan])\nNone ! Tensor",
+        .out = true},
     {.schema = "special_log_ndtr(Tensor input) -> Tensor",
         .doc = "The logarithm of ndtr, without underflow where x is very negative.",
         .torch = "torch.special.log_ndtr",
         .example = "pyburn.special.log_ndtr(pyburn.tensor([0., -40.]))",
         .samples = "t(2, 3)\nt()\nt(0)\nt(3, 2).T\nt(2, 1).expand(2, 3)\nt(5, dtype=f64)\nt(5, dtype=i64)\ntensor([-8., 8., -40., 40., "
-                   "-1.]).constant\nNone ! Tensor"},
+                   "-1.]).constant\nNone ! Tensor",
+        .out = true},
     {.schema = "special_xlog1py(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
         .doc = "input * log(1 + other), and 0 where input is 0.",
         .torch = "torch.special.xlog1py",
@@ -186,7 +188,8 @@ constinit FunctionInfo functions[] = {
         .samples =
             "t(2, 3), positive(2, 3)\nt(2, 1), positive(1, 3)\nt(), positive(2)\nt(0, 3), positive(1, 3)\nt(3, 2).T, positive(2, 3)\n"
             "t(2, 1).expand(2, 3), positive(3)\n2.5, positive(3)\nt(3), 1.5\nt(2, dtype=i64), positive(2, dtype=i64)\ntensor([0., 0., "
-            "0., 0., 2.]).constant, tensor([-1., nan, inf, -3., -1.]).constant\nt(2), t(3) ! shapes do not broadcast"},
+            "0., 0., 2.]).constant, tensor([-1., nan, inf, -3., -1.]).constant\nt(2), t(3) ! shapes do not broadcast",
+        .out = true},
     {.schema = "mvlgamma(Tensor input, int p) -> Tensor",
         .doc = "The logarithm of the gamma function of p variables.",
         .example = "pyburn.mvlgamma(pyburn.tensor([3., 4.]), 2)",

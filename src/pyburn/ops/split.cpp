@@ -3,6 +3,7 @@
 
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/runtime/transfer.h"
 
 namespace pyburn {
 namespace {
@@ -45,6 +46,12 @@ constinit FunctionInfo functions[] = {
         .example = "pyburn.tensor_split(pyburn.arange(5), (1, 3))",
         .samples = "t(5), (2, 3)\nt(5), (4, 2, 9)\nt(5), (-2,)\nt(4, 6), (1,), 1\nt(0, 2), (1,)\nt(5, 2).T, (2,), dim=-1\n"
                    "t(2, 1).expand(2, 3), (2,), 1\nt(), (1,) ! axis"},
+    {.schema = "tensor_split.tensor(Tensor input, Tensor tensor_indices_or_sections, int dim=0) -> Tensor[]",
+        .doc = "The same for a number of pieces or indices that are elements of a tensor.",
+        .torch = "lambda x, at, dim=0: torch.tensor_split(x, at, dim)",
+        .example = "pyburn.tensor_split(pyburn.arange(5), pyburn.tensor([1, 3]))",
+        .samples = "t(5), tensor([2, 3])\nt(7), tensor(4)\nt(4, 6), tensor([1]), 1\nt(0, 2), tensor([1])\nt(5, 2).T, tensor([2]), dim=-1\n"
+                   "t(2, 1).expand(2, 3), tensor(2), 1\nt(), tensor([1]) ! axis\nt(5), t(2) ! int64"},
     {.schema = "hsplit(Tensor input, int indices_or_sections) -> Tensor[]",
         .doc = "Equal pieces side by side: along axis 1, or axis 0 of a vector; views.",
         .example = "pyburn.hsplit(pyburn.ones(2, 4), 2)",
@@ -164,6 +171,13 @@ Tensors fn::tensor_split(const TensorHandle& input, const Dims& indices, int64_t
   Dims starts{0};
   starts.append(indices.begin(), indices.end());
   return cut(input, axis, starts);
+}
+Tensors fn::tensor_split(const TensorHandle& input, const TensorHandle& at, int64_t dim) {
+  require<DTypeError>(at.dtype() == DType::int64, "[tensor_split] expected indices of int64: got {}", at.dtype());
+  require(at.rank() <= 1, "[tensor_split] expected a number or a vector: got {}", at.shape());
+  Dims indices(at.numel(), 0);
+  to_host(at, {indices.data(), at.meta()});
+  return at.rank() == 0 ? tensor_split(input, indices[0], dim) : tensor_split(input, indices, dim);
 }
 Tensors fn::hsplit(const TensorHandle& input, int64_t sections) { return equal_pieces(input, across(input), sections, "hsplit"); }
 Tensors fn::hsplit(const TensorHandle& input, const Dims& indices) { return tensor_split(input, indices, across(input)); }

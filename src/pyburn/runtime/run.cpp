@@ -5,6 +5,7 @@
 
 #include "pyburn/runtime/autocast.h"
 #include "pyburn/runtime/door_ops.h"
+#include "pyburn/runtime/fit_empty.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/fault.h"
 
@@ -197,6 +198,8 @@ void dispatch_checked(OpRef op, Inputs given, Outputs out, Device* wanted) {
       continue;
     }
     require<UnsupportedOp>(info.infer, "has no in-place or out= form");
+    const bool in_place = std::any_of(given.begin(), given.end(), [&](const TensorHandle* t) { return t->is_same(out[i]); });
+    if (!in_place) fit_empty(out[i], results[int64_t(i)].shape);
     check_target(out[i], results[int64_t(i)]);
     if (out[i].dtype() != results[int64_t(i)].dtype) {
       targets.resize(int64_t(out.size()));
@@ -300,6 +303,13 @@ TensorHandle asking_for_gradient(TensorHandle t, bool requires_grad) {
   require<DTypeError>(is_floating(t.dtype()), "only tensors of floating dtype can require gradients: got {}", t.dtype());
   t.set(Flag::requires_grad);
   return t;
+}
+
+void fit_empty(const TensorHandle& out, const Shape& shape) {
+  if (out.numel() > 0 || out.shape() == shape || out.requires_grad()) return;
+  Backend& top = level ? *level : out.device().backend();
+  out.impl()->storage = top.allocate(out.dtype(), shape.numel());
+  out.impl()->layout = contiguous_layout(shape);
 }
 
 TensorHandle independent(TensorHandle view) {

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..interface import Backend
 from .activation import ActivationKernels
+from .bessel import BesselKernels
 from .binary import BinaryKernels
 from .binary_math import BinaryMathKernels
 from .bits import BitsKernels
@@ -22,6 +23,7 @@ from .interpolate import InterpolateKernels
 from .linalg import LinalgKernels
 from .logic import LogicKernels
 from .pointwise import PointwiseKernels
+from .polynomial import PolynomialKernels
 from .pool import PoolKernels
 from .products import ProductsKernels
 from .rearrange import RearrangeKernels
@@ -38,6 +40,8 @@ class NumpyBackend(
     UnaryKernels,
     TranscendentalKernels,
     SpecialKernels,
+    BesselKernels,
+    PolynomialKernels,
     ActivationKernels,
     BinaryKernels,
     BinaryMathKernels,

@@ -19,6 +19,21 @@ class LinalgKernels:
             raise _core.ArgumentError("[_linalg_solve] the input matrix is singular") from error
 
     @kernel
+    def _linalg_lu(self, a):
+        lu, steps = a.copy(), min(a.shape[-2:])
+        pivots = np.broadcast_to(np.arange(1, steps + 1, dtype=np.int32), (*a.shape[:-2], steps)).copy()
+        for batch in np.ndindex(*a.shape[:-2]):
+            m = lu[batch]
+            for k in range(steps):
+                best = k + int(np.argmax(np.abs(m[k:, k])))
+                m[[k, best]] = m[[best, k]]
+                pivots[batch][k] = best + 1
+                if m[k, k] != 0:
+                    m[k + 1 :, k] /= m[k, k]
+                    m[k + 1 :, k + 1 :] -= np.outer(m[k + 1 :, k], m[k, k + 1 :])
+        return lu, pivots
+
+    @kernel
     def linalg_slogdet(self, a):
         sign, logarithm = np.linalg.slogdet(a)
         return sign, logarithm

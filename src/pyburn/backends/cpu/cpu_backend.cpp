@@ -52,6 +52,8 @@ CpuBackend::CpuBackend() {
            register_unary,
            register_transcendental,
            register_special,
+           register_bessel,
+           register_polynomial,
            register_activation,
            register_binary,
            register_binary_math,

@@ -34,6 +34,8 @@ void register_fill(KernelTable&);
 void register_unary(KernelTable&);
 void register_transcendental(KernelTable&);
 void register_special(KernelTable&);
+void register_bessel(KernelTable&);
+void register_polynomial(KernelTable&);
 void register_activation(KernelTable&);
 void register_binary(KernelTable&);
 void register_binary_math(KernelTable&);

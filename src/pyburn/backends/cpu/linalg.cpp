@@ -19,23 +19,24 @@ void subtract(T* row, T factor, const T* other, int64_t n) {
   for (int64_t j = 0; j < n; ++j) row[j] -= factor * other[j];
 }
 
-// LU factors in place: rows are exchanged so that pivots are largest, and `exchanged(i, j)` is told so. The sign of the permutation.
+// LU factors of (rows, columns) in place: rows are exchanged so that pivots are largest, and `exchanged(i, j)` is told so. The sign of
+// the permutation.
 template <class T, class Exchanged>
-int factorise(T* a, int64_t n, Exchanged exchanged) {
+int factorise(T* a, int64_t rows, int64_t columns, Exchanged exchanged) {
   int sign = 1;
-  for (int64_t k = 0; k < n; ++k) {
+  for (int64_t k = 0; k < std::min(rows, columns); ++k) {
     int64_t best = k;
-    for (int64_t i = k + 1; i < n; ++i)
-      if (std::abs(a[i * n + k]) > std::abs(a[best * n + k])) best = i;
+    for (int64_t i = k + 1; i < rows; ++i)
+      if (std::abs(a[i * columns + k]) > std::abs(a[best * columns + k])) best = i;
     if (best != k) {
-      std::swap_ranges(a + k * n, a + (k + 1) * n, a + best * n);
+      std::swap_ranges(a + k * columns, a + (k + 1) * columns, a + best * columns);
       exchanged(k, best);
       sign = -sign;
     }
-    if (a[k * n + k] == T(0)) continue;
-    for (int64_t i = k + 1; i < n; ++i) {
-      const T factor = a[i * n + k] /= a[k * n + k];
-      if (factor != T(0)) subtract(a + i * n + k + 1, factor, a + k * n + k + 1, n - k - 1);
+    if (a[k * columns + k] == T(0)) continue;
+    for (int64_t i = k + 1; i < rows; ++i) {
+      const T factor = a[i * columns + k] /= a[k * columns + k];
+      if (factor != T(0)) subtract(a + i * columns + k + 1, factor, a + k * columns + k + 1, columns - k - 1);
     }
   }
   return sign;
@@ -63,12 +64,28 @@ void solve(const NoAttrs&, const TensorHandle& a, const TensorHandle& b, TensorH
     std::vector<T> lu(as[k], as[k] + n * n);
     T* to = xs[k];
     std::copy_n(bs[k], n * columns, to);
-    factorise(lu.data(), n, [&](int64_t i, int64_t j) { std::swap_ranges(to + i * columns, to + (i + 1) * columns, to + j * columns); });
+    factorise(lu.data(), n, n, [&](int64_t i, int64_t j) { std::swap_ranges(to + i * columns, to + (i + 1) * columns, to + j * columns); });
     for (int64_t i = 0; i < n; ++i)
       require<ValueError>(lu[size_t(i * n + i)] != T(0), "the input matrix is singular: got a pivot of 0 in row {} of matrix {}", i, k);
     solve_triangle(lu.data(), n, 1, n, false, true, to, columns);
     solve_triangle(lu.data(), n, 1, n, true, false, to, columns);
   });
+}
+
+template <class T>
+void lu(const NoAttrs&, Inputs in, Outputs out) {
+  const Matrices<T> as(*in[0]);
+  const PlainTarget factors(out[0], dtype_of<T>), pivots(out[1], DType::int32);
+  const int64_t size = as.rows * as.columns, diagonal = std::min(as.rows, as.columns);
+  for_matrices(as, [&](int64_t k) {
+    T* to = factors.template data<T>() + k * size;
+    int32_t* row = pivots.template data<int32_t>() + k * diagonal;
+    std::copy_n(as[k], size, to);
+    for (int64_t i = 0; i < diagonal; ++i) row[i] = int32_t(i + 1);  // rows are counted from 1, as LAPACK does
+    factorise(to, as.rows, as.columns, [&](int64_t i, int64_t j) { row[i] = int32_t(j + 1); });
+  });
+  factors.finish();
+  pivots.finish();
 }
 
 template <class T>
@@ -78,7 +95,7 @@ void slogdet(const NoAttrs&, Inputs in, Outputs out) {
   for_matrices(as, [&](int64_t k) {
     const int64_t n = as.rows;
     std::vector<T> lu(as[k], as[k] + n * n);
-    double sign = factorise(lu.data(), n, [](int64_t, int64_t) {}), log = 0;
+    double sign = factorise(lu.data(), n, n, [](int64_t, int64_t) {}), log = 0;
     for (int64_t i = 0; i < n; ++i) {
       const double pivot = double(lu[size_t(i * n + i)]);
       sign *= pivot > 0 ? 1 : pivot < 0 ? -1 : pivot;
@@ -139,6 +156,7 @@ void cholesky(const Cholesky& a, const TensorHandle& m, TensorHandle& l_) {
 template <class T>
 void add_linalg(KernelTable& kernels) {
   kernels.add<solve<T>>(op::_linalg_solve, dtype_of<T>);
+  kernels.add<lu<T>>(op::_linalg_lu, dtype_of<T>);
   kernels.add<slogdet<T>>(op::linalg_slogdet, dtype_of<T>);
   kernels.add<solve_triangular<T>>(op::linalg_solve_triangular, dtype_of<T>);
   kernels.add<cholesky<T>>(op::linalg_cholesky, dtype_of<T>);

@@ -8,6 +8,7 @@
 
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/gamma.h"
+#include "pyburn/backends/cpu/number_tiles.h"
 
 namespace pyburn::cpu {
 namespace {
@@ -107,42 +108,18 @@ double incomplete_gamma(double s, double x, bool upper) {
 double igamma(double s, double x) { return incomplete_gamma(s, x, false); }
 double igammac(double s, double x) { return incomplete_gamma(s, x, true); }
 
-template <class T, double (*function)(double)>
-void unary_tile(const void*, const void* const* in, void* out, int64_t n) {
-  const T* x = static_cast<const T*>(in[0]);
-  for (int64_t i = 0; i < n; ++i) static_cast<T*>(out)[i] = T(function(double(x[i])));
-}
-template <class T, double (*function)(double, double)>
-void binary_tile(const void* attrs, const void* const* in, void* out, int64_t n) {
-  const Binary& a = *static_cast<const Binary*>(attrs);
-  const T *x = static_cast<const T*>(in[0]), *y = a.scalar == Side::none ? static_cast<const T*>(in[1]) : x;
-  const double number = a.scalar == Side::none ? 0 : a.value.to_double();
-  for (int64_t i = 0; i < n; ++i)
-    static_cast<T*>(out)[i] = T(function(a.scalar == Side::left ? number : double(x[i]), a.scalar == Side::right ? number : double(y[i])));
-}
-template <double (*function)(double)>
-void unary(KernelTable& kernels, const OpInfo& op) {
-  kernels.add_tile(op, DType::float32, {unary_tile<float, function>});
-  kernels.add_tile(op, DType::float64, {unary_tile<double, function>});
-}
-template <double (*function)(double, double)>
-void binary(KernelTable& kernels, const OpInfo& op) {
-  kernels.add_tile(op, DType::float32, {binary_tile<float, function>});
-  kernels.add_tile(op, DType::float64, {binary_tile<double, function>});
-}
-
 }  // namespace
 
 void register_special(KernelTable& kernels) {
-  unary<bessel_i<0>>(kernels, op::i0);
-  unary<scaled_bessel_i<0>>(kernels, op::special_i0e);
-  unary<bessel_i<1>>(kernels, op::special_i1);
-  unary<scaled_bessel_i<1>>(kernels, op::special_i1e);
-  unary<erfcx>(kernels, op::special_erfcx);
-  unary<ndtri>(kernels, op::special_ndtri);
-  binary<zeta>(kernels, op::special_zeta);
-  binary<igamma>(kernels, op::igamma);
-  binary<igammac>(kernels, op::igammac);
+  add_unary<bessel_i<0>>(kernels, op::i0);
+  add_unary<scaled_bessel_i<0>>(kernels, op::special_i0e);
+  add_unary<bessel_i<1>>(kernels, op::special_i1);
+  add_unary<scaled_bessel_i<1>>(kernels, op::special_i1e);
+  add_unary<erfcx>(kernels, op::special_erfcx);
+  add_unary<ndtri>(kernels, op::special_ndtri);
+  add_binary<zeta>(kernels, op::special_zeta);
+  add_binary<igamma>(kernels, op::igamma);
+  add_binary<igammac>(kernels, op::igammac);
 }
 
 }  // namespace pyburn::cpu

@@ -51,6 +51,16 @@ Tensors atleast_3d(const Tensors& tensors) { return naming("atleast_3d", [&] { r
 Tensors meshgrid(const Tensors& tensors, const std::optional<std::string>& indexing) { return naming("meshgrid", [&] { return fn::meshgrid(tensors, indexing); }); }
 Results<3> normalise_batch(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, double eps) { return as_tensors(fn::normalise_batch(input, weight, bias, eps)); }
 Results<3> normalise_batch_backward(const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& mean, const TensorHandle& var, const TensorHandle& weight, double eps) { return as_tensors(fn::normalise_batch_backward(grad_output, input, mean, var, weight, eps)); }
+Tensor special_airy_ai(const TensorHandle& input) { return fn::special_airy_ai(input); }
+Tensor special_bessel_j0(const TensorHandle& input) { return fn::special_bessel_j0(input); }
+Tensor special_bessel_j1(const TensorHandle& input) { return fn::special_bessel_j1(input); }
+Tensor special_bessel_y0(const TensorHandle& input) { return fn::special_bessel_y0(input); }
+Tensor special_bessel_y1(const TensorHandle& input) { return fn::special_bessel_y1(input); }
+Tensor special_scaled_modified_bessel_k0(const TensorHandle& input) { return fn::special_scaled_modified_bessel_k0(input); }
+Tensor special_scaled_modified_bessel_k1(const TensorHandle& input) { return fn::special_scaled_modified_bessel_k1(input); }
+Tensor special_modified_bessel_k0(const TensorHandle& input) { return naming("special_modified_bessel_k0", [&] { return fn::special_modified_bessel_k0(input); }); }
+Tensor special_modified_bessel_k1(const TensorHandle& input) { return naming("special_modified_bessel_k1", [&] { return fn::special_modified_bessel_k1(input); }); }
+Tensor special_spherical_bessel_j0(const TensorHandle& input) { return naming("special_spherical_bessel_j0", [&] { return fn::special_spherical_bessel_j0(input); }); }
 Tensor add(const Operand& input, const Operand& other, const Scalar& alpha) { return fn::add(input, other, alpha); }
 Tensor sub(const Operand& input, const Operand& other, const Scalar& alpha) { return fn::sub(input, other, alpha); }
 Tensor mul(const Operand& input, const Operand& other) { return fn::mul(input, other); }
@@ -201,6 +211,7 @@ Tensor column_stack(const Tensors& tensors) { return naming("column_stack", [&] 
 Tensor block_diag(const Tensors& tensors) { return naming("block_diag", [&] { return fn::block_diag(tensors); }); }
 Tensor cartesian_prod(const Tensors& tensors) { return naming("cartesian_prod", [&] { return fn::cartesian_prod(tensors); }); }
 Tensor _linalg_solve(const TensorHandle& A, const TensorHandle& B) { return fn::_linalg_solve(A, B); }
+Results<2> _linalg_lu(const TensorHandle& A) { return as_tensors(fn::_linalg_lu(A)); }
 Results<2> linalg_slogdet(const TensorHandle& A) { return as_tensors(fn::linalg_slogdet(A)); }
 Tensor linalg_solve_triangular(const TensorHandle& A, const TensorHandle& B, bool upper, bool left, bool unitriangular) { return fn::linalg_solve_triangular(A, B, upper, left, unitriangular); }
 Tensor linalg_cholesky(const TensorHandle& A, bool upper) { return fn::linalg_cholesky(A, upper); }
@@ -315,6 +326,18 @@ Tensor clamp_min(const TensorHandle& input, const TensorHandle& min) { return na
 Tensor clamp_max(const TensorHandle& input, const Scalar& max) { return naming("clamp_max", [&] { return fn::clamp_max(input, max); }); }
 Tensor clamp_max(const TensorHandle& input, const TensorHandle& max) { return naming("clamp_max", [&] { return fn::clamp_max(input, max); }); }
 Tensor masked_fill(const TensorHandle& input, const TensorHandle& mask, const Operand& value) { return naming("masked_fill", [&] { return fn::masked_fill(input, mask, value); }); }
+Tensor special_chebyshev_polynomial_t(const Operand& input, const Operand& n) { return fn::special_chebyshev_polynomial_t(input, n); }
+Tensor special_chebyshev_polynomial_u(const Operand& input, const Operand& n) { return fn::special_chebyshev_polynomial_u(input, n); }
+Tensor special_chebyshev_polynomial_v(const Operand& input, const Operand& n) { return fn::special_chebyshev_polynomial_v(input, n); }
+Tensor special_chebyshev_polynomial_w(const Operand& input, const Operand& n) { return fn::special_chebyshev_polynomial_w(input, n); }
+Tensor special_hermite_polynomial_h(const Operand& input, const Operand& n) { return fn::special_hermite_polynomial_h(input, n); }
+Tensor special_hermite_polynomial_he(const Operand& input, const Operand& n) { return fn::special_hermite_polynomial_he(input, n); }
+Tensor special_laguerre_polynomial_l(const Operand& input, const Operand& n) { return fn::special_laguerre_polynomial_l(input, n); }
+Tensor special_legendre_polynomial_p(const Operand& input, const Operand& n) { return fn::special_legendre_polynomial_p(input, n); }
+Tensor special_shifted_chebyshev_polynomial_t(const Operand& input, const Operand& n) { return naming("special_shifted_chebyshev_polynomial_t", [&] { return fn::special_shifted_chebyshev_polynomial_t(input, n); }); }
+Tensor special_shifted_chebyshev_polynomial_u(const Operand& input, const Operand& n) { return naming("special_shifted_chebyshev_polynomial_u", [&] { return fn::special_shifted_chebyshev_polynomial_u(input, n); }); }
+Tensor special_shifted_chebyshev_polynomial_v(const Operand& input, const Operand& n) { return naming("special_shifted_chebyshev_polynomial_v", [&] { return fn::special_shifted_chebyshev_polynomial_v(input, n); }); }
+Tensor special_shifted_chebyshev_polynomial_w(const Operand& input, const Operand& n) { return naming("special_shifted_chebyshev_polynomial_w", [&] { return fn::special_shifted_chebyshev_polynomial_w(input, n); }); }
 Tensor max_pool(const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive) { return fn::max_pool(input, kernel_size, stride, padding, dilation, ceil_mode, adaptive); }
 Results<2> max_pool_with_indices(const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive) { return as_tensors(fn::max_pool_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode, adaptive)); }
 Tensor unpool(const TensorHandle& input, const TensorHandle& indices, const Dims& output_size, bool accumulate) { return fn::unpool(input, indices, output_size, accumulate); }
@@ -346,10 +369,10 @@ Tensor rand(const Dims& size, std::optional<DType> dtype, Device* device, bool r
 Tensor randn(const Dims& size, std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) { return naming("randn", [&] { return fn::randn(size, dtype, device, requires_grad, generator); }); }
 Tensor randint(int64_t low, std::optional<int64_t> high, const Dims& size, std::optional<DType> dtype, Device* device, Generator* generator) { return naming("randint", [&] { return fn::randint(low, high, size, dtype, device, generator); }); }
 Tensor randint(int64_t high, const Dims& size, std::optional<DType> dtype, Device* device, Generator* generator) { return naming("randint", [&] { return fn::randint(high, size, dtype, device, generator); }); }
-Tensor rand_like(const TensorHandle& input, std::optional<DType> dtype, bool requires_grad) { return naming("rand_like", [&] { return fn::rand_like(input, dtype, requires_grad); }); }
-Tensor randn_like(const TensorHandle& input, std::optional<DType> dtype, bool requires_grad) { return naming("randn_like", [&] { return fn::randn_like(input, dtype, requires_grad); }); }
-Tensor randint_like(const TensorHandle& input, int64_t low, int64_t high, std::optional<DType> dtype) { return naming("randint_like", [&] { return fn::randint_like(input, low, high, dtype); }); }
-Tensor randint_like(const TensorHandle& input, int64_t high, std::optional<DType> dtype) { return naming("randint_like", [&] { return fn::randint_like(input, high, dtype); }); }
+Tensor rand_like(const TensorHandle& input, std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) { return naming("rand_like", [&] { return fn::rand_like(input, dtype, device, requires_grad, generator); }); }
+Tensor randn_like(const TensorHandle& input, std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) { return naming("randn_like", [&] { return fn::randn_like(input, dtype, device, requires_grad, generator); }); }
+Tensor randint_like(const TensorHandle& input, int64_t low, int64_t high, std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) { return naming("randint_like", [&] { return fn::randint_like(input, low, high, dtype, device, requires_grad, generator); }); }
+Tensor randint_like(const TensorHandle& input, int64_t high, std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) { return naming("randint_like", [&] { return fn::randint_like(input, high, dtype, device, requires_grad, generator); }); }
 Tensor randperm(int64_t n, std::optional<DType> dtype, Device* device, Generator* generator) { return naming("randperm", [&] { return fn::randperm(n, dtype, device, generator); }); }
 Tensor normal(const TensorHandle& mean, double std, Generator* generator) { return naming("normal", [&] { return fn::normal(mean, std, generator); }); }
 Tensor normal(double mean, const TensorHandle& std, Generator* generator) { return naming("normal", [&] { return fn::normal(mean, std, generator); }); }
@@ -407,6 +430,8 @@ Tensor random_(const TensorHandle& input, std::optional<int64_t> from_, std::opt
 Tensor geometric_(const TensorHandle& input, double p, Generator* generator) { return naming("geometric_", [&] { return fn::geometric_(input, p, generator); }); }
 Tensor cauchy_(const TensorHandle& input, double median, double sigma, Generator* generator) { return naming("cauchy_", [&] { return fn::cauchy_(input, median, sigma, generator); }); }
 Tensor log_normal_(const TensorHandle& input, double mean, double std, Generator* generator) { return naming("log_normal_", [&] { return fn::log_normal_(input, mean, std, generator); }); }
+Tensor poisson(const TensorHandle& input, Generator* generator) { return naming("poisson", [&] { return fn::poisson(input, generator); }); }
+Tensor binomial(const TensorHandle& count, const TensorHandle& prob, Generator* generator) { return naming("binomial", [&] { return fn::binomial(count, prob, generator); }); }
 Tensor cumsum(const TensorHandle& input, int64_t dim, std::optional<DType> dtype) { return fn::cumsum(input, dim, dtype); }
 Tensor cumprod(const TensorHandle& input, int64_t dim, std::optional<DType> dtype) { return fn::cumprod(input, dim, dtype); }
 Tensor logcumsumexp(const TensorHandle& input, int64_t dim) { return fn::logcumsumexp(input, dim); }
@@ -499,6 +524,7 @@ Tensors split_with_sizes(const TensorHandle& input, const Dims& split_sizes, int
 Tensors chunk(const TensorHandle& input, int64_t chunks, int64_t dim) { return naming("chunk", [&] { return fn::chunk(input, chunks, dim); }); }
 Tensors tensor_split(const TensorHandle& input, int64_t indices_or_sections, int64_t dim) { return naming("tensor_split", [&] { return fn::tensor_split(input, indices_or_sections, dim); }); }
 Tensors tensor_split(const TensorHandle& input, const Dims& indices_or_sections, int64_t dim) { return naming("tensor_split", [&] { return fn::tensor_split(input, indices_or_sections, dim); }); }
+Tensors tensor_split(const TensorHandle& input, const TensorHandle& tensor_indices_or_sections, int64_t dim) { return naming("tensor_split", [&] { return fn::tensor_split(input, tensor_indices_or_sections, dim); }); }
 Tensors hsplit(const TensorHandle& input, int64_t indices_or_sections) { return naming("hsplit", [&] { return fn::hsplit(input, indices_or_sections); }); }
 Tensors hsplit(const TensorHandle& input, const Dims& indices_or_sections) { return naming("hsplit", [&] { return fn::hsplit(input, indices_or_sections); }); }
 Tensors vsplit(const TensorHandle& input, int64_t indices_or_sections) { return naming("vsplit", [&] { return fn::vsplit(input, indices_or_sections); }); }
@@ -672,6 +698,44 @@ Tensor Tensor::atleast_1d() const { return pyburn::atleast_1d(*this); }
 Tensor Tensor::atleast_2d() const { return pyburn::atleast_2d(*this); }
 Tensor Tensor::atleast_3d() const { return pyburn::atleast_3d(*this); }
 Results<3> Tensor::normalise_batch(const TensorHandle& weight, const TensorHandle& bias, double eps) const { return pyburn::normalise_batch(*this, weight, bias, eps); }
+Tensor Tensor::special_airy_ai() const { return pyburn::special_airy_ai(*this); }
+const Tensor& Tensor::special_airy_ai_() const {
+  special_airy_ai_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::special_bessel_j0() const { return pyburn::special_bessel_j0(*this); }
+const Tensor& Tensor::special_bessel_j0_() const {
+  special_bessel_j0_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::special_bessel_j1() const { return pyburn::special_bessel_j1(*this); }
+const Tensor& Tensor::special_bessel_j1_() const {
+  special_bessel_j1_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::special_bessel_y0() const { return pyburn::special_bessel_y0(*this); }
+const Tensor& Tensor::special_bessel_y0_() const {
+  special_bessel_y0_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::special_bessel_y1() const { return pyburn::special_bessel_y1(*this); }
+const Tensor& Tensor::special_bessel_y1_() const {
+  special_bessel_y1_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::special_scaled_modified_bessel_k0() const { return pyburn::special_scaled_modified_bessel_k0(*this); }
+const Tensor& Tensor::special_scaled_modified_bessel_k0_() const {
+  special_scaled_modified_bessel_k0_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::special_scaled_modified_bessel_k1() const { return pyburn::special_scaled_modified_bessel_k1(*this); }
+const Tensor& Tensor::special_scaled_modified_bessel_k1_() const {
+  special_scaled_modified_bessel_k1_into(*this, *this);
+  return *this;
+}
+Tensor Tensor::special_modified_bessel_k0() const { return pyburn::special_modified_bessel_k0(*this); }
+Tensor Tensor::special_modified_bessel_k1() const { return pyburn::special_modified_bessel_k1(*this); }
+Tensor Tensor::special_spherical_bessel_j0() const { return pyburn::special_spherical_bessel_j0(*this); }
 Tensor Tensor::add(const Operand& other, const Scalar& alpha) const { return pyburn::add(*this, other, alpha); }
 const Tensor& Tensor::add_(const Operand& other, const Scalar& alpha) const {
   add_into(*this, *this, other, alpha);
@@ -1139,6 +1203,50 @@ const Tensor& Tensor::masked_fill_(const TensorHandle& mask, const Operand& valu
   masked_fill_into(*this, *this, mask, value);
   return *this;
 }
+Tensor Tensor::special_chebyshev_polynomial_t(const Operand& n) const { return pyburn::special_chebyshev_polynomial_t(*this, n); }
+const Tensor& Tensor::special_chebyshev_polynomial_t_(const Operand& n) const {
+  special_chebyshev_polynomial_t_into(*this, *this, n);
+  return *this;
+}
+Tensor Tensor::special_chebyshev_polynomial_u(const Operand& n) const { return pyburn::special_chebyshev_polynomial_u(*this, n); }
+const Tensor& Tensor::special_chebyshev_polynomial_u_(const Operand& n) const {
+  special_chebyshev_polynomial_u_into(*this, *this, n);
+  return *this;
+}
+Tensor Tensor::special_chebyshev_polynomial_v(const Operand& n) const { return pyburn::special_chebyshev_polynomial_v(*this, n); }
+const Tensor& Tensor::special_chebyshev_polynomial_v_(const Operand& n) const {
+  special_chebyshev_polynomial_v_into(*this, *this, n);
+  return *this;
+}
+Tensor Tensor::special_chebyshev_polynomial_w(const Operand& n) const { return pyburn::special_chebyshev_polynomial_w(*this, n); }
+const Tensor& Tensor::special_chebyshev_polynomial_w_(const Operand& n) const {
+  special_chebyshev_polynomial_w_into(*this, *this, n);
+  return *this;
+}
+Tensor Tensor::special_hermite_polynomial_h(const Operand& n) const { return pyburn::special_hermite_polynomial_h(*this, n); }
+const Tensor& Tensor::special_hermite_polynomial_h_(const Operand& n) const {
+  special_hermite_polynomial_h_into(*this, *this, n);
+  return *this;
+}
+Tensor Tensor::special_hermite_polynomial_he(const Operand& n) const { return pyburn::special_hermite_polynomial_he(*this, n); }
+const Tensor& Tensor::special_hermite_polynomial_he_(const Operand& n) const {
+  special_hermite_polynomial_he_into(*this, *this, n);
+  return *this;
+}
+Tensor Tensor::special_laguerre_polynomial_l(const Operand& n) const { return pyburn::special_laguerre_polynomial_l(*this, n); }
+const Tensor& Tensor::special_laguerre_polynomial_l_(const Operand& n) const {
+  special_laguerre_polynomial_l_into(*this, *this, n);
+  return *this;
+}
+Tensor Tensor::special_legendre_polynomial_p(const Operand& n) const { return pyburn::special_legendre_polynomial_p(*this, n); }
+const Tensor& Tensor::special_legendre_polynomial_p_(const Operand& n) const {
+  special_legendre_polynomial_p_into(*this, *this, n);
+  return *this;
+}
+Tensor Tensor::special_shifted_chebyshev_polynomial_t(const Operand& n) const { return pyburn::special_shifted_chebyshev_polynomial_t(*this, n); }
+Tensor Tensor::special_shifted_chebyshev_polynomial_u(const Operand& n) const { return pyburn::special_shifted_chebyshev_polynomial_u(*this, n); }
+Tensor Tensor::special_shifted_chebyshev_polynomial_v(const Operand& n) const { return pyburn::special_shifted_chebyshev_polynomial_v(*this, n); }
+Tensor Tensor::special_shifted_chebyshev_polynomial_w(const Operand& n) const { return pyburn::special_shifted_chebyshev_polynomial_w(*this, n); }
 Tensor Tensor::max_pool(const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive) const { return pyburn::max_pool(*this, kernel_size, stride, padding, dilation, ceil_mode, adaptive); }
 Results<2> Tensor::max_pool_with_indices(const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive) const { return pyburn::max_pool_with_indices(*this, kernel_size, stride, padding, dilation, ceil_mode, adaptive); }
 Tensor Tensor::unpool(const TensorHandle& indices, const Dims& output_size, bool accumulate) const { return pyburn::unpool(*this, indices, output_size, accumulate); }
@@ -1165,10 +1273,10 @@ Tensor Tensor::adaptive_avg_pool3d(const Dims& output_size) const { return pybur
 Results<2> Tensor::adaptive_max_pool3d(const Dims& output_size) const { return pyburn::adaptive_max_pool3d(*this, output_size); }
 Tensor Tensor::lp_pool3d(double norm_type, const Dims& kernel_size, const OptionalDims& stride, bool ceil_mode) const { return pyburn::lp_pool3d(*this, norm_type, kernel_size, stride, ceil_mode); }
 Tensor Tensor::max_unpool3d(const TensorHandle& indices, const Dims& kernel_size, const OptionalDims& stride, const Dims& padding, const OptionalDims& output_size) const { return pyburn::max_unpool3d(*this, indices, kernel_size, stride, padding, output_size); }
-Tensor Tensor::rand_like(std::optional<DType> dtype, bool requires_grad) const { return pyburn::rand_like(*this, dtype, requires_grad); }
-Tensor Tensor::randn_like(std::optional<DType> dtype, bool requires_grad) const { return pyburn::randn_like(*this, dtype, requires_grad); }
-Tensor Tensor::randint_like(int64_t low, int64_t high, std::optional<DType> dtype) const { return pyburn::randint_like(*this, low, high, dtype); }
-Tensor Tensor::randint_like(int64_t high, std::optional<DType> dtype) const { return pyburn::randint_like(*this, high, dtype); }
+Tensor Tensor::rand_like(std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) const { return pyburn::rand_like(*this, dtype, device, requires_grad, generator); }
+Tensor Tensor::randn_like(std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) const { return pyburn::randn_like(*this, dtype, device, requires_grad, generator); }
+Tensor Tensor::randint_like(int64_t low, int64_t high, std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) const { return pyburn::randint_like(*this, low, high, dtype, device, requires_grad, generator); }
+Tensor Tensor::randint_like(int64_t high, std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) const { return pyburn::randint_like(*this, high, dtype, device, requires_grad, generator); }
 Tensor Tensor::bernoulli(Generator* generator) const { return pyburn::bernoulli(*this, generator); }
 Tensor Tensor::bernoulli(double p, Generator* generator) const { return pyburn::bernoulli(*this, p, generator); }
 Tensor Tensor::multinomial(int64_t num_samples, bool replacement, Generator* generator) const { return pyburn::multinomial(*this, num_samples, replacement, generator); }
@@ -1229,6 +1337,7 @@ Tensor Tensor::random_(std::optional<int64_t> from_, std::optional<int64_t> to, 
 Tensor Tensor::geometric_(double p, Generator* generator) const { return pyburn::geometric_(*this, p, generator); }
 Tensor Tensor::cauchy_(double median, double sigma, Generator* generator) const { return pyburn::cauchy_(*this, median, sigma, generator); }
 Tensor Tensor::log_normal_(double mean, double std, Generator* generator) const { return pyburn::log_normal_(*this, mean, std, generator); }
+Tensor Tensor::poisson(Generator* generator) const { return pyburn::poisson(*this, generator); }
 Tensor Tensor::cumsum(int64_t dim, std::optional<DType> dtype) const { return pyburn::cumsum(*this, dim, dtype); }
 const Tensor& Tensor::cumsum_(int64_t dim, std::optional<DType> dtype) const {
   cumsum_into(*this, *this, dim, dtype);
@@ -1383,6 +1492,7 @@ Tensors Tensor::split_with_sizes(const Dims& split_sizes, int64_t dim) const { r
 Tensors Tensor::chunk(int64_t chunks, int64_t dim) const { return pyburn::chunk(*this, chunks, dim); }
 Tensors Tensor::tensor_split(int64_t indices_or_sections, int64_t dim) const { return pyburn::tensor_split(*this, indices_or_sections, dim); }
 Tensors Tensor::tensor_split(const Dims& indices_or_sections, int64_t dim) const { return pyburn::tensor_split(*this, indices_or_sections, dim); }
+Tensors Tensor::tensor_split(const TensorHandle& tensor_indices_or_sections, int64_t dim) const { return pyburn::tensor_split(*this, tensor_indices_or_sections, dim); }
 Tensors Tensor::hsplit(int64_t indices_or_sections) const { return pyburn::hsplit(*this, indices_or_sections); }
 Tensors Tensor::hsplit(const Dims& indices_or_sections) const { return pyburn::hsplit(*this, indices_or_sections); }
 Tensors Tensor::vsplit(int64_t indices_or_sections) const { return pyburn::vsplit(*this, indices_or_sections); }

@@ -5,6 +5,7 @@
 #include "pyburn/ops/generated/attention.h"
 #include "pyburn/ops/generated/axes.h"
 #include "pyburn/ops/generated/batch_norm.h"
+#include "pyburn/ops/generated/bessel.h"
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/binary_math.h"
 #include "pyburn/ops/generated/bits.h"
@@ -37,6 +38,7 @@
 #include "pyburn/ops/generated/overwrite.h"
 #include "pyburn/ops/generated/pad.h"
 #include "pyburn/ops/generated/pointwise.h"
+#include "pyburn/ops/generated/polynomial.h"
 #include "pyburn/ops/generated/pool.h"
 #include "pyburn/ops/generated/pooling.h"
 #include "pyburn/ops/generated/random.h"
@@ -112,6 +114,16 @@ Tensors atleast_3d(const Tensors& tensors);  // Each tensor with at least three 
 Tensors meshgrid(const Tensors& tensors, const std::optional<std::string>& indexing = {});  // The coordinates of a grid, one tensor per axis; indexing='xy' exchanges the first two axes. Views.
 Results<3> normalise_batch(const TensorHandle& input, const TensorHandle& weight, const TensorHandle& bias, double eps);  // input with mean 0 and variance 1 in every channel (axis 1), scaled and shifted: what batch_norm does when training.
 Results<3> normalise_batch_backward(const TensorHandle& grad_output, const TensorHandle& input, const TensorHandle& mean, const TensorHandle& var, const TensorHandle& weight, double eps);  // Gradients of normalise_batch.
+Tensor special_airy_ai(const TensorHandle& input);  // The Airy function Ai, the solution of y'' = x y that decays.
+Tensor special_bessel_j0(const TensorHandle& input);  // The Bessel function of the first kind of order 0.
+Tensor special_bessel_j1(const TensorHandle& input);  // The Bessel function of the first kind of order 1.
+Tensor special_bessel_y0(const TensorHandle& input);  // The Bessel function of the second kind of order 0.
+Tensor special_bessel_y1(const TensorHandle& input);  // The Bessel function of the second kind of order 1.
+Tensor special_scaled_modified_bessel_k0(const TensorHandle& input);  // exp(x) times the modified Bessel function of the second kind of order 0.
+Tensor special_scaled_modified_bessel_k1(const TensorHandle& input);  // exp(x) times the modified Bessel function of the second kind of order 1.
+Tensor special_modified_bessel_k0(const TensorHandle& input);  // The modified Bessel function of the second kind of order 0.
+Tensor special_modified_bessel_k1(const TensorHandle& input);  // The modified Bessel function of the second kind of order 1.
+Tensor special_spherical_bessel_j0(const TensorHandle& input);  // The spherical Bessel function of the first kind of order 0: sin(x) / x.
 Tensor add(const Operand& input, const Operand& other, const Scalar& alpha = 1);  // input + alpha * other.
 Tensor sub(const Operand& input, const Operand& other, const Scalar& alpha = 1);  // input - alpha * other.
 Tensor mul(const Operand& input, const Operand& other);  // input * other.
@@ -262,6 +274,7 @@ Tensor column_stack(const Tensors& tensors);  // The tensors side by side; vecto
 Tensor block_diag(const Tensors& tensors);  // A matrix with the tensors along its diagonal and 0 elsewhere; vectors are rows.
 Tensor cartesian_prod(const Tensors& tensors);  // All combinations of elements of the vectors, a row each.
 Tensor _linalg_solve(const TensorHandle& A, const TensorHandle& B);  // X with A @ X = B, for matrices A and B of equal batches.
+Results<2> _linalg_lu(const TensorHandle& A);  // Both triangles of A = P @ L @ U in one matrix, and the rows that were exchanged, counted from 1.
 Results<2> linalg_slogdet(const TensorHandle& A);  // The sign of the determinant of square matrices, and the logarithm of its absolute value.
 Tensor linalg_solve_triangular(const TensorHandle& A, const TensorHandle& B, bool upper, bool left = true, bool unitriangular = false);  // X with A @ X = B (X @ A = B if not left), for triangular matrices A, of which the other triangle is not read.
 Tensor linalg_cholesky(const TensorHandle& A, bool upper = false);  // The lower triangle L with L @ L.T = A (or its transpose, with upper), for symmetric positive-definite matrices.
@@ -376,6 +389,18 @@ Tensor clamp_min(const TensorHandle& input, const TensorHandle& min);  // The el
 Tensor clamp_max(const TensorHandle& input, const Scalar& max);  // The elements, lowered to max where they are larger.
 Tensor clamp_max(const TensorHandle& input, const TensorHandle& max);  // The elements, lowered to those of max where they are larger.
 Tensor masked_fill(const TensorHandle& input, const TensorHandle& mask, const Operand& value);  // The elements, with value where mask holds.
+Tensor special_chebyshev_polynomial_t(const Operand& input, const Operand& n);  // The Chebyshev polynomial of the first kind of degree n: cos(n acos(input)).
+Tensor special_chebyshev_polynomial_u(const Operand& input, const Operand& n);  // The Chebyshev polynomial of the second kind of degree n.
+Tensor special_chebyshev_polynomial_v(const Operand& input, const Operand& n);  // The Chebyshev polynomial of the third kind of degree n.
+Tensor special_chebyshev_polynomial_w(const Operand& input, const Operand& n);  // The Chebyshev polynomial of the fourth kind of degree n.
+Tensor special_hermite_polynomial_h(const Operand& input, const Operand& n);  // The Hermite polynomial of degree n as physicists define it.
+Tensor special_hermite_polynomial_he(const Operand& input, const Operand& n);  // The Hermite polynomial of degree n as statisticians define it.
+Tensor special_laguerre_polynomial_l(const Operand& input, const Operand& n);  // The Laguerre polynomial of degree n.
+Tensor special_legendre_polynomial_p(const Operand& input, const Operand& n);  // The Legendre polynomial of degree n.
+Tensor special_shifted_chebyshev_polynomial_t(const Operand& input, const Operand& n);  // The Chebyshev polynomial of the first kind of degree n at 2 input - 1.
+Tensor special_shifted_chebyshev_polynomial_u(const Operand& input, const Operand& n);  // The Chebyshev polynomial of the second kind of degree n at 2 input - 1.
+Tensor special_shifted_chebyshev_polynomial_v(const Operand& input, const Operand& n);  // The Chebyshev polynomial of the third kind of degree n at 2 input - 1.
+Tensor special_shifted_chebyshev_polynomial_w(const Operand& input, const Operand& n);  // The Chebyshev polynomial of the fourth kind of degree n at 2 input - 1.
 Tensor max_pool(const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive);  // The largest element of each window, over as many axes as kernel_size has; max_pool2d and its kin are made of it.
 Results<2> max_pool_with_indices(const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive);  // max_pool, and where in its plane each largest element is.
 Tensor unpool(const TensorHandle& input, const TensorHandle& indices, const Dims& output_size, bool accumulate);  // Planes of the given size with the elements of input where indices say and 0 elsewhere.
@@ -407,10 +432,10 @@ Tensor rand(const Dims& size, std::optional<DType> dtype = {}, Device* device = 
 Tensor randn(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false, Generator* generator = nullptr);  // Random numbers from the standard normal distribution.
 Tensor randint(int64_t low, std::optional<int64_t> high, const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr);  // Random integers from [low, high).
 Tensor randint(int64_t high, const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr);  // Random integers from [0, high).
-Tensor rand_like(const TensorHandle& input, std::optional<DType> dtype = {}, bool requires_grad = false);  // Uniform random numbers from [0, 1), of the size, dtype and device of input.
-Tensor randn_like(const TensorHandle& input, std::optional<DType> dtype = {}, bool requires_grad = false);  // Standard normal random numbers, of the size, dtype and device of input.
-Tensor randint_like(const TensorHandle& input, int64_t low, int64_t high, std::optional<DType> dtype = {});  // Random integers from [low, high), of the size, dtype and device of input.
-Tensor randint_like(const TensorHandle& input, int64_t high, std::optional<DType> dtype = {});  // Random integers from [0, high), of the size, dtype and device of input.
+Tensor rand_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false, Generator* generator = nullptr);  // Uniform random numbers from [0, 1), of the size, dtype and device of input.
+Tensor randn_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false, Generator* generator = nullptr);  // Standard normal random numbers, of the size, dtype and device of input.
+Tensor randint_like(const TensorHandle& input, int64_t low, int64_t high, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false, Generator* generator = nullptr);  // Random integers from [low, high), of the size, dtype and device of input.
+Tensor randint_like(const TensorHandle& input, int64_t high, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false, Generator* generator = nullptr);  // Random integers from [0, high), of the size, dtype and device of input.
 Tensor randperm(int64_t n, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr);  // The integers below n in random order.
 Tensor normal(const TensorHandle& mean, double std = 1.0, Generator* generator = nullptr);  // Normally distributed numbers with the given means.
 Tensor normal(double mean, const TensorHandle& std, Generator* generator = nullptr);  // Normally distributed numbers with the given deviations.
@@ -468,6 +493,8 @@ Tensor random_(const TensorHandle& input, std::optional<int64_t> from_ = {}, std
 Tensor geometric_(const TensorHandle& input, double p, Generator* generator = nullptr);  // Fills input with the number of trials until one succeeds, each with probability p.
 Tensor cauchy_(const TensorHandle& input, double median = 0, double sigma = 1, Generator* generator = nullptr);  // Fills input with random numbers of the Cauchy distribution.
 Tensor log_normal_(const TensorHandle& input, double mean = 1, double std = 2, Generator* generator = nullptr);  // Fills input with random numbers whose logarithms have the given mean and deviation.
+Tensor poisson(const TensorHandle& input, Generator* generator = nullptr);  // Random numbers of the Poisson distributions that have the given means.
+Tensor binomial(const TensorHandle& count, const TensorHandle& prob, Generator* generator = nullptr);  // How many of count trials succeed, each with probability prob; at random.
 Tensor cumsum(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // Running sums along dim.
 Tensor cumprod(const TensorHandle& input, int64_t dim, std::optional<DType> dtype = {});  // Running products along dim.
 Tensor logcumsumexp(const TensorHandle& input, int64_t dim);  // The logarithm of running sums of exp(input) along dim.
@@ -560,6 +587,7 @@ Tensors split_with_sizes(const TensorHandle& input, const Dims& split_sizes, int
 Tensors chunk(const TensorHandle& input, int64_t chunks, int64_t dim = 0);  // At most the given number of pieces along dim, equal but for the last; views.
 Tensors tensor_split(const TensorHandle& input, int64_t indices_or_sections, int64_t dim = 0);  // The given number of pieces along dim, the first ones larger by one where it does not divide; views.
 Tensors tensor_split(const TensorHandle& input, const Dims& indices_or_sections, int64_t dim = 0);  // Pieces along dim that begin at the given indices; views.
+Tensors tensor_split(const TensorHandle& input, const TensorHandle& tensor_indices_or_sections, int64_t dim = 0);  // The same for a number of pieces or indices that are elements of a tensor.
 Tensors hsplit(const TensorHandle& input, int64_t indices_or_sections);  // Equal pieces side by side: along axis 1, or axis 0 of a vector; views.
 Tensors hsplit(const TensorHandle& input, const Dims& indices_or_sections);  // Pieces side by side that begin at the given indices; views.
 Tensors vsplit(const TensorHandle& input, int64_t indices_or_sections);  // Equal pieces on top of each other, along axis 0; views.
@@ -648,6 +676,16 @@ using fn::attention_into;
 using fn::attention_grad_into;
 using fn::normalise_batch_into;
 using fn::normalise_batch_backward_into;
+using fn::special_airy_ai_into;
+using fn::special_bessel_j0_into;
+using fn::special_bessel_j1_into;
+using fn::special_bessel_y0_into;
+using fn::special_bessel_y1_into;
+using fn::special_scaled_modified_bessel_k0_into;
+using fn::special_scaled_modified_bessel_k1_into;
+using fn::special_modified_bessel_k0_into;
+using fn::special_modified_bessel_k1_into;
+using fn::special_spherical_bessel_j0_into;
 using fn::add_into;
 using fn::sub_into;
 using fn::mul_into;
@@ -726,6 +764,7 @@ using fn::row_stack_into;
 using fn::dstack_into;
 using fn::column_stack_into;
 using fn::_linalg_solve_into;
+using fn::_linalg_lu_into;
 using fn::linalg_slogdet_into;
 using fn::linalg_solve_triangular_into;
 using fn::linalg_cholesky_into;
@@ -769,6 +808,7 @@ using fn::std_mean_into;
 using fn::normalise_rows_into;
 using fn::normalise_rows_backward_into;
 using fn::normalize_into;
+using fn::slice_scatter_into;
 using fn::constant_pad_nd_into;
 using fn::_border_pad_into;
 using fn::lerp_into;
@@ -778,6 +818,18 @@ using fn::clamp_into;
 using fn::clamp_min_into;
 using fn::clamp_max_into;
 using fn::masked_fill_into;
+using fn::special_chebyshev_polynomial_t_into;
+using fn::special_chebyshev_polynomial_u_into;
+using fn::special_chebyshev_polynomial_v_into;
+using fn::special_chebyshev_polynomial_w_into;
+using fn::special_hermite_polynomial_h_into;
+using fn::special_hermite_polynomial_he_into;
+using fn::special_laguerre_polynomial_l_into;
+using fn::special_legendre_polynomial_p_into;
+using fn::special_shifted_chebyshev_polynomial_t_into;
+using fn::special_shifted_chebyshev_polynomial_u_into;
+using fn::special_shifted_chebyshev_polynomial_v_into;
+using fn::special_shifted_chebyshev_polynomial_w_into;
 using fn::max_pool_into;
 using fn::max_pool_with_indices_into;
 using fn::unpool_into;
@@ -803,6 +855,7 @@ using fn::aminmax_into;
 using fn::rnn_steps_into;
 using fn::rnn_steps_grad_into;
 using fn::rrelu_into;
+using fn::binomial_into;
 using fn::cumsum_into;
 using fn::cumprod_into;
 using fn::logcumsumexp_into;
@@ -815,9 +868,16 @@ using fn::scatter_add_into;
 using fn::scatter_reduce_into;
 using fn::take_along_dim_into;
 using fn::histc_into;
+using fn::searchsorted_into;
+using fn::bucketize_into;
+using fn::isin_into;
+using fn::quantile_into;
+using fn::nanquantile_into;
 using fn::_segment_reduce_into;
 using fn::renorm_into;
 using fn::index_reduce_into;
+using fn::narrow_copy_into;
+using fn::angle_into;
 using fn::softmax_into;
 using fn::log_softmax_into;
 using fn::softmax_backward_into;
@@ -827,6 +887,14 @@ using fn::linalg_inv_into;
 using fn::inverse_into;
 using fn::linalg_det_into;
 using fn::linalg_solve_into;
+using fn::cholesky_solve_into;
+using fn::cholesky_inverse_into;
+using fn::linalg_eigvalsh_into;
+using fn::linalg_svdvals_into;
+using fn::linalg_pinv_into;
+using fn::linalg_matrix_rank_into;
+using fn::linalg_matrix_power_into;
+using fn::linalg_vecdot_into;
 using fn::sort_into;
 using fn::topk_into;
 using fn::kthvalue_into;
@@ -843,6 +911,9 @@ using fn::special_ndtri_into;
 using fn::special_zeta_into;
 using fn::igamma_into;
 using fn::igammac_into;
+using fn::special_ndtr_into;
+using fn::special_log_ndtr_into;
+using fn::special_xlog1py_into;
 using fn::mvlgamma_into;
 using fn::exp_into;
 using fn::exp2_into;

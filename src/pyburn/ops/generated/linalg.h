@@ -6,6 +6,8 @@ namespace pyburn::fn {
 
 TensorHandle _linalg_solve(const TensorHandle& A, const TensorHandle& B);  // X with A @ X = B, for matrices A and B of equal batches.
 void _linalg_solve_into(const TensorHandle& out, const TensorHandle& A, const TensorHandle& B);
+Handles<2> _linalg_lu(const TensorHandle& A);  // Both triangles of A = P @ L @ U in one matrix, and the rows that were exchanged, counted from 1.
+void _linalg_lu_into(const Handles<2>& out, const TensorHandle& A);
 Handles<2> linalg_slogdet(const TensorHandle& A);  // The sign of the determinant of square matrices, and the logarithm of its absolute value.
 void linalg_slogdet_into(const Handles<2>& out, const TensorHandle& A);
 TensorHandle linalg_solve_triangular(const TensorHandle& A, const TensorHandle& B, bool upper, bool left = true, bool unitriangular = false);  // X with A @ X = B (X @ A = B if not left), for triangular matrices A, of which the other triangle is not read.

@@ -3,6 +3,7 @@
 #include "pyburn/ops/generated/attention.h"
 #include "pyburn/ops/generated/axes.h"
 #include "pyburn/ops/generated/batch_norm.h"
+#include "pyburn/ops/generated/bessel.h"
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/binary_math.h"
 #include "pyburn/ops/generated/bits.h"
@@ -35,6 +36,7 @@
 #include "pyburn/ops/generated/overwrite.h"
 #include "pyburn/ops/generated/pad.h"
 #include "pyburn/ops/generated/pointwise.h"
+#include "pyburn/ops/generated/polynomial.h"
 #include "pyburn/ops/generated/pool.h"
 #include "pyburn/ops/generated/pooling.h"
 #include "pyburn/ops/generated/random.h"
@@ -62,6 +64,7 @@
 #include "pyburn/ops/activation.h"
 #include "pyburn/ops/attention.h"
 #include "pyburn/ops/batch_norm.h"
+#include "pyburn/ops/bessel.h"
 #include "pyburn/ops/binary.h"
 #include "pyburn/ops/bits.h"
 #include "pyburn/ops/conv.h"
@@ -83,6 +86,7 @@
 #include "pyburn/ops/norm.h"
 #include "pyburn/ops/pad.h"
 #include "pyburn/ops/pointwise.h"
+#include "pyburn/ops/polynomial.h"
 #include "pyburn/ops/pool.h"
 #include "pyburn/ops/rearrange.h"
 #include "pyburn/ops/reduce.h"
@@ -102,7 +106,7 @@
 #include "pyburn/support/error.h"
 
 namespace pyburn::op {
-extern OpInfo relu, sigmoid, gelu, gelu_gradient, silu, silu_gradient, mish, softplus, logsigmoid, hardtanh, hardswish, hardsigmoid, leaky_relu, elu, softshrink, hardshrink, threshold, attention, attention_grad, normalise_batch, normalise_batch_backward, add, sub, mul, div, pow, maximum, minimum, eq, ne, lt, le, gt, ge, where, floor_divide, remainder, fmod, atan2, hypot, xlogy, logaddexp, logaddexp2, copysign, fmax, fmin, nextafter, heaviside, gcd, lcm, view_dtype, frexp, conv2d_input, conv2d_weight, conv3d_input, conv3d_weight, cast, contiguous_copy, class_loss, class_loss_backward, _ctc_loss, _ctc_loss_backward, seeded_dropout, _embedding, argmax, argmin, max_dim, min_dim, full, arange, linspace, nonzero, index_select, index_add, index_copy, _index, _index_put, resize_axis, resize_axis_input, cat, _linalg_solve, linalg_slogdet, linalg_solve_triangular, linalg_cholesky, linalg_qr, linalg_eigh, linalg_svd, isinf, isfinite, signbit, logical_not, logical_and, logical_or, logical_xor, bitwise_and, bitwise_or, bitwise_xor, bitwise_left_shift, bitwise_right_shift, bmm, bmm_plus, var_mean, view, reshape, permute, expand, slice, select, unsqueeze, remove_axis, normalise_rows, normalise_rows_backward, constant_pad_nd, _border_pad, lerp, addcmul, addcdiv, clamp, max_pool, max_pool_with_indices, unpool, unpool_input, avg_pool, avg_pool_input, flip, tril, triu, repeat_interleave_indices, sum, mean, amax, amin, prod, nansum, count_nonzero, any, all, logsumexp, rnn_steps, rnn_steps_grad, cumsum, cumprod, logcumsumexp, cummax, cummin, gather, scatter_src, scatter_add, scatter_reduce, histc, bincount, distinct, _segment_reduce, softmax, log_softmax, softmax_backward, log_softmax_backward, _linalg_pinv, sort, topk, kthvalue, median_dim, nanmedian_dim, mode, i0, special_i0e, special_i1, special_i1e, special_erfcx, special_ndtri, special_zeta, igamma, igammac, exp, exp2, expm1, log, log2, log10, log1p, special_entr, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, erf, erfc, erfinv, lgamma, digamma, polygamma, neg, abs, sign, floor, ceil, trunc, round, sqrt, rsqrt, nan_to_num, im2col, col2im, linalg_vector_norm, as_strided, diagonal, unfold;
+extern OpInfo relu, sigmoid, gelu, gelu_gradient, silu, silu_gradient, mish, softplus, logsigmoid, hardtanh, hardswish, hardsigmoid, leaky_relu, elu, softshrink, hardshrink, threshold, attention, attention_grad, normalise_batch, normalise_batch_backward, special_airy_ai, special_bessel_j0, special_bessel_j1, special_bessel_y0, special_bessel_y1, special_scaled_modified_bessel_k0, special_scaled_modified_bessel_k1, add, sub, mul, div, pow, maximum, minimum, eq, ne, lt, le, gt, ge, where, floor_divide, remainder, fmod, atan2, hypot, xlogy, logaddexp, logaddexp2, copysign, fmax, fmin, nextafter, heaviside, gcd, lcm, view_dtype, frexp, conv2d_input, conv2d_weight, conv3d_input, conv3d_weight, cast, contiguous_copy, class_loss, class_loss_backward, _ctc_loss, _ctc_loss_backward, seeded_dropout, _embedding, argmax, argmin, max_dim, min_dim, full, arange, linspace, nonzero, index_select, index_add, index_copy, _index, _index_put, resize_axis, resize_axis_input, cat, _linalg_solve, _linalg_lu, linalg_slogdet, linalg_solve_triangular, linalg_cholesky, linalg_qr, linalg_eigh, linalg_svd, isinf, isfinite, signbit, logical_not, logical_and, logical_or, logical_xor, bitwise_and, bitwise_or, bitwise_xor, bitwise_left_shift, bitwise_right_shift, bmm, bmm_plus, var_mean, view, reshape, permute, expand, slice, select, unsqueeze, remove_axis, normalise_rows, normalise_rows_backward, constant_pad_nd, _border_pad, lerp, addcmul, addcdiv, clamp, special_chebyshev_polynomial_t, special_chebyshev_polynomial_u, special_chebyshev_polynomial_v, special_chebyshev_polynomial_w, special_hermite_polynomial_h, special_hermite_polynomial_he, special_laguerre_polynomial_l, special_legendre_polynomial_p, max_pool, max_pool_with_indices, unpool, unpool_input, avg_pool, avg_pool_input, flip, tril, triu, repeat_interleave_indices, sum, mean, amax, amin, prod, nansum, count_nonzero, any, all, logsumexp, rnn_steps, rnn_steps_grad, cumsum, cumprod, logcumsumexp, cummax, cummin, gather, scatter_src, scatter_add, scatter_reduce, histc, bincount, distinct, _segment_reduce, softmax, log_softmax, softmax_backward, log_softmax_backward, _linalg_pinv, sort, topk, kthvalue, median_dim, nanmedian_dim, mode, i0, special_i0e, special_i1, special_i1e, special_erfcx, special_ndtri, special_zeta, igamma, igammac, exp, exp2, expm1, log, log2, log10, log1p, special_entr, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, erf, erfc, erfinv, lgamma, digamma, polygamma, neg, abs, sign, floor, ceil, trunc, round, sqrt, rsqrt, nan_to_num, im2col, col2im, linalg_vector_norm, as_strided, diagonal, unfold;
 }
 
 namespace pyburn::fn {
@@ -278,6 +282,65 @@ void normalise_batch_backward_into(const Handles<3>& out, const TensorHandle& gr
   InputList in; in.add(grad_output); in.add(input); in.add(mean); in.add(var); in.add(weight);
   call_array_into<3>(op::normalise_batch_backward, naming(op::normalise_batch_backward, [&] { return NormaliseBatch::from(grad_output, input, mean, var, weight, eps); }), in, out);
 }
+TensorHandle special_airy_ai(const TensorHandle& input) {
+  InputList in; in.add(input);
+  return call(op::special_airy_ai, naming(op::special_airy_ai, [&] { return NoAttrs{}; }), in);
+}
+void special_airy_ai_into(const TensorHandle& out, const TensorHandle& input) {
+  InputList in; in.add(input);
+  call_into(op::special_airy_ai, naming(op::special_airy_ai, [&] { return NoAttrs{}; }), in, out);
+}
+TensorHandle special_bessel_j0(const TensorHandle& input) {
+  InputList in; in.add(input);
+  return call(op::special_bessel_j0, naming(op::special_bessel_j0, [&] { return NoAttrs{}; }), in);
+}
+void special_bessel_j0_into(const TensorHandle& out, const TensorHandle& input) {
+  InputList in; in.add(input);
+  call_into(op::special_bessel_j0, naming(op::special_bessel_j0, [&] { return NoAttrs{}; }), in, out);
+}
+TensorHandle special_bessel_j1(const TensorHandle& input) {
+  InputList in; in.add(input);
+  return call(op::special_bessel_j1, naming(op::special_bessel_j1, [&] { return NoAttrs{}; }), in);
+}
+void special_bessel_j1_into(const TensorHandle& out, const TensorHandle& input) {
+  InputList in; in.add(input);
+  call_into(op::special_bessel_j1, naming(op::special_bessel_j1, [&] { return NoAttrs{}; }), in, out);
+}
+TensorHandle special_bessel_y0(const TensorHandle& input) {
+  InputList in; in.add(input);
+  return call(op::special_bessel_y0, naming(op::special_bessel_y0, [&] { return NoAttrs{}; }), in);
+}
+void special_bessel_y0_into(const TensorHandle& out, const TensorHandle& input) {
+  InputList in; in.add(input);
+  call_into(op::special_bessel_y0, naming(op::special_bessel_y0, [&] { return NoAttrs{}; }), in, out);
+}
+TensorHandle special_bessel_y1(const TensorHandle& input) {
+  InputList in; in.add(input);
+  return call(op::special_bessel_y1, naming(op::special_bessel_y1, [&] { return NoAttrs{}; }), in);
+}
+void special_bessel_y1_into(const TensorHandle& out, const TensorHandle& input) {
+  InputList in; in.add(input);
+  call_into(op::special_bessel_y1, naming(op::special_bessel_y1, [&] { return NoAttrs{}; }), in, out);
+}
+TensorHandle special_scaled_modified_bessel_k0(const TensorHandle& input) {
+  InputList in; in.add(input);
+  return call(op::special_scaled_modified_bessel_k0, naming(op::special_scaled_modified_bessel_k0, [&] { return NoAttrs{}; }), in);
+}
+void special_scaled_modified_bessel_k0_into(const TensorHandle& out, const TensorHandle& input) {
+  InputList in; in.add(input);
+  call_into(op::special_scaled_modified_bessel_k0, naming(op::special_scaled_modified_bessel_k0, [&] { return NoAttrs{}; }), in, out);
+}
+TensorHandle special_scaled_modified_bessel_k1(const TensorHandle& input) {
+  InputList in; in.add(input);
+  return call(op::special_scaled_modified_bessel_k1, naming(op::special_scaled_modified_bessel_k1, [&] { return NoAttrs{}; }), in);
+}
+void special_scaled_modified_bessel_k1_into(const TensorHandle& out, const TensorHandle& input) {
+  InputList in; in.add(input);
+  call_into(op::special_scaled_modified_bessel_k1, naming(op::special_scaled_modified_bessel_k1, [&] { return NoAttrs{}; }), in, out);
+}
+void special_modified_bessel_k0_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, special_modified_bessel_k0(input)); }
+void special_modified_bessel_k1_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, special_modified_bessel_k1(input)); }
+void special_spherical_bessel_j0_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, special_spherical_bessel_j0(input)); }
 TensorHandle add(const Operand& input, const Operand& other, const Scalar& alpha) {
   InputList in; in.add(input); in.add(other);
   return call(op::add, naming(op::add, [&] { return Additive::from(input, other, alpha); }), in);
@@ -769,6 +832,14 @@ void _linalg_solve_into(const TensorHandle& out, const TensorHandle& A, const Te
   InputList in; in.add(A); in.add(B);
   call_into(op::_linalg_solve, naming(op::_linalg_solve, [&] { return NoAttrs{}; }), in, out);
 }
+Handles<2> _linalg_lu(const TensorHandle& A) {
+  InputList in; in.add(A);
+  return call_array<2>(op::_linalg_lu, naming(op::_linalg_lu, [&] { return NoAttrs{}; }), in);
+}
+void _linalg_lu_into(const Handles<2>& out, const TensorHandle& A) {
+  InputList in; in.add(A);
+  call_array_into<2>(op::_linalg_lu, naming(op::_linalg_lu, [&] { return NoAttrs{}; }), in, out);
+}
 Handles<2> linalg_slogdet(const TensorHandle& A) {
   InputList in; in.add(A);
   return call_array<2>(op::linalg_slogdet, naming(op::linalg_slogdet, [&] { return NoAttrs{}; }), in);
@@ -1028,6 +1099,7 @@ void normalise_rows_backward_into(const Handles<3>& out, const TensorHandle& gra
   call_array_into<3>(op::normalise_rows_backward, naming(op::normalise_rows_backward, [&] { return NormaliseRows::from(grad_output, input, mean, rstd, weight, groups, inner, centred); }), in, out);
 }
 void normalize_into(const TensorHandle& out, const TensorHandle& input, double p, int64_t dim, double eps) { write_result(out, normalize(input, p, dim, eps)); }
+void slice_scatter_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& src, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) { write_result(out, slice_scatter(input, src, dim, start, end, step)); }
 TensorHandle constant_pad_nd(const TensorHandle& input, const Dims& pad, const Scalar& value) {
   InputList in; in.add(input);
   return call(op::constant_pad_nd, naming(op::constant_pad_nd, [&] { return ConstantPad::from(input, pad, value); }), in);
@@ -1082,6 +1154,74 @@ void clamp_min_into(const TensorHandle& out, const TensorHandle& input, const Te
 void clamp_max_into(const TensorHandle& out, const TensorHandle& input, const Scalar& max) { write_result(out, clamp_max(before_write(out, input), max)); }
 void clamp_max_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& max) { write_result(out, clamp_max(before_write(out, input), max)); }
 void masked_fill_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mask, const Operand& value) { write_result(out, masked_fill(before_write(out, input), mask, value)); }
+TensorHandle special_chebyshev_polynomial_t(const Operand& input, const Operand& n) {
+  InputList in; in.add(input); in.add(n);
+  return call(op::special_chebyshev_polynomial_t, naming(op::special_chebyshev_polynomial_t, [&] { return Binary::from(input, n); }), in);
+}
+void special_chebyshev_polynomial_t_into(const TensorHandle& out, const Operand& input, const Operand& n) {
+  InputList in; in.add(input); in.add(n);
+  call_into(op::special_chebyshev_polynomial_t, naming(op::special_chebyshev_polynomial_t, [&] { return Binary::from(input, n); }), in, out);
+}
+TensorHandle special_chebyshev_polynomial_u(const Operand& input, const Operand& n) {
+  InputList in; in.add(input); in.add(n);
+  return call(op::special_chebyshev_polynomial_u, naming(op::special_chebyshev_polynomial_u, [&] { return Binary::from(input, n); }), in);
+}
+void special_chebyshev_polynomial_u_into(const TensorHandle& out, const Operand& input, const Operand& n) {
+  InputList in; in.add(input); in.add(n);
+  call_into(op::special_chebyshev_polynomial_u, naming(op::special_chebyshev_polynomial_u, [&] { return Binary::from(input, n); }), in, out);
+}
+TensorHandle special_chebyshev_polynomial_v(const Operand& input, const Operand& n) {
+  InputList in; in.add(input); in.add(n);
+  return call(op::special_chebyshev_polynomial_v, naming(op::special_chebyshev_polynomial_v, [&] { return Binary::from(input, n); }), in);
+}
+void special_chebyshev_polynomial_v_into(const TensorHandle& out, const Operand& input, const Operand& n) {
+  InputList in; in.add(input); in.add(n);
+  call_into(op::special_chebyshev_polynomial_v, naming(op::special_chebyshev_polynomial_v, [&] { return Binary::from(input, n); }), in, out);
+}
+TensorHandle special_chebyshev_polynomial_w(const Operand& input, const Operand& n) {
+  InputList in; in.add(input); in.add(n);
+  return call(op::special_chebyshev_polynomial_w, naming(op::special_chebyshev_polynomial_w, [&] { return Binary::from(input, n); }), in);
+}
+void special_chebyshev_polynomial_w_into(const TensorHandle& out, const Operand& input, const Operand& n) {
+  InputList in; in.add(input); in.add(n);
+  call_into(op::special_chebyshev_polynomial_w, naming(op::special_chebyshev_polynomial_w, [&] { return Binary::from(input, n); }), in, out);
+}
+TensorHandle special_hermite_polynomial_h(const Operand& input, const Operand& n) {
+  InputList in; in.add(input); in.add(n);
+  return call(op::special_hermite_polynomial_h, naming(op::special_hermite_polynomial_h, [&] { return Binary::from(input, n); }), in);
+}
+void special_hermite_polynomial_h_into(const TensorHandle& out, const Operand& input, const Operand& n) {
+  InputList in; in.add(input); in.add(n);
+  call_into(op::special_hermite_polynomial_h, naming(op::special_hermite_polynomial_h, [&] { return Binary::from(input, n); }), in, out);
+}
+TensorHandle special_hermite_polynomial_he(const Operand& input, const Operand& n) {
+  InputList in; in.add(input); in.add(n);
+  return call(op::special_hermite_polynomial_he, naming(op::special_hermite_polynomial_he, [&] { return Binary::from(input, n); }), in);
+}
+void special_hermite_polynomial_he_into(const TensorHandle& out, const Operand& input, const Operand& n) {
+  InputList in; in.add(input); in.add(n);
+  call_into(op::special_hermite_polynomial_he, naming(op::special_hermite_polynomial_he, [&] { return Binary::from(input, n); }), in, out);
+}
+TensorHandle special_laguerre_polynomial_l(const Operand& input, const Operand& n) {
+  InputList in; in.add(input); in.add(n);
+  return call(op::special_laguerre_polynomial_l, naming(op::special_laguerre_polynomial_l, [&] { return Binary::from(input, n); }), in);
+}
+void special_laguerre_polynomial_l_into(const TensorHandle& out, const Operand& input, const Operand& n) {
+  InputList in; in.add(input); in.add(n);
+  call_into(op::special_laguerre_polynomial_l, naming(op::special_laguerre_polynomial_l, [&] { return Binary::from(input, n); }), in, out);
+}
+TensorHandle special_legendre_polynomial_p(const Operand& input, const Operand& n) {
+  InputList in; in.add(input); in.add(n);
+  return call(op::special_legendre_polynomial_p, naming(op::special_legendre_polynomial_p, [&] { return Binary::from(input, n); }), in);
+}
+void special_legendre_polynomial_p_into(const TensorHandle& out, const Operand& input, const Operand& n) {
+  InputList in; in.add(input); in.add(n);
+  call_into(op::special_legendre_polynomial_p, naming(op::special_legendre_polynomial_p, [&] { return Binary::from(input, n); }), in, out);
+}
+void special_shifted_chebyshev_polynomial_t_into(const TensorHandle& out, const Operand& input, const Operand& n) { write_result(out, special_shifted_chebyshev_polynomial_t(input, n)); }
+void special_shifted_chebyshev_polynomial_u_into(const TensorHandle& out, const Operand& input, const Operand& n) { write_result(out, special_shifted_chebyshev_polynomial_u(input, n)); }
+void special_shifted_chebyshev_polynomial_v_into(const TensorHandle& out, const Operand& input, const Operand& n) { write_result(out, special_shifted_chebyshev_polynomial_v(input, n)); }
+void special_shifted_chebyshev_polynomial_w_into(const TensorHandle& out, const Operand& input, const Operand& n) { write_result(out, special_shifted_chebyshev_polynomial_w(input, n)); }
 TensorHandle max_pool(const TensorHandle& input, const Dims& kernel_size, const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode, bool adaptive) {
   InputList in; in.add(input);
   return call(op::max_pool, naming(op::max_pool, [&] { return MaxPool::from(input, kernel_size, stride, padding, dilation, ceil_mode, adaptive); }), in);
@@ -1261,6 +1401,7 @@ void rnn_steps_grad_into(const Handles<4>& out, const TensorHandle& grad_output,
   call_array_into<4>(op::rnn_steps_grad, naming(op::rnn_steps_grad, [&] { return RnnSteps::from(grad_output, grad_cells, weight, h0, c0, output, cells, gates, cell, reverse); }), in, out);
 }
 void rrelu_into(const TensorHandle& out, const TensorHandle& input, double lower, double upper, bool training, Generator* generator) { write_result(out, rrelu(before_write(out, input), lower, upper, training, generator)); }
+void binomial_into(const TensorHandle& out, const TensorHandle& count, const TensorHandle& prob, Generator* generator) { write_result(out, binomial(count, prob, generator)); }
 TensorHandle cumsum(const TensorHandle& input, int64_t dim, std::optional<DType> dtype) {
   InputList in; in.add(input);
   return call(op::cumsum, naming(op::cumsum, [&] { return Scan::from(input, dim, dtype); }), in);
@@ -1354,6 +1495,14 @@ Handles<3> distinct(const TensorHandle& input, std::optional<int64_t> dim, bool 
   InputList in; in.add(input);
   return call_array<3>(op::distinct, naming(op::distinct, [&] { return Distinct::from(input, dim, consecutive); }), in);
 }
+void searchsorted_into(const TensorHandle& out, const TensorHandle& sorted_sequence, const TensorHandle& values, bool out_int32, bool right, const std::optional<std::string>& side, const TensorHandle& sorter) { write_result(out, searchsorted(sorted_sequence, values, out_int32, right, side, sorter)); }
+void searchsorted_into(const TensorHandle& out, const TensorHandle& sorted_sequence, const Scalar& values, bool out_int32, bool right, const std::optional<std::string>& side, const TensorHandle& sorter) { write_result(out, searchsorted(sorted_sequence, values, out_int32, right, side, sorter)); }
+void bucketize_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& boundaries, bool out_int32, bool right) { write_result(out, bucketize(input, boundaries, out_int32, right)); }
+void isin_into(const TensorHandle& out, const TensorHandle& elements, const TensorHandle& test_elements, bool assume_unique, bool invert) { write_result(out, isin(elements, test_elements, assume_unique, invert)); }
+void quantile_into(const TensorHandle& out, const TensorHandle& input, double q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation) { write_result(out, quantile(input, q, dim, keepdim, interpolation)); }
+void quantile_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation) { write_result(out, quantile(input, q, dim, keepdim, interpolation)); }
+void nanquantile_into(const TensorHandle& out, const TensorHandle& input, double q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation) { write_result(out, nanquantile(input, q, dim, keepdim, interpolation)); }
+void nanquantile_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation) { write_result(out, nanquantile(input, q, dim, keepdim, interpolation)); }
 TensorHandle _segment_reduce(const TensorHandle& input, const TensorHandle& lengths, const std::string& reduce, const std::optional<Scalar>& initial) {
   InputList in; in.add(input); in.add(lengths);
   return call(op::_segment_reduce, naming(op::_segment_reduce, [&] { return Segments::from(input, lengths, reduce, initial); }), in);
@@ -1364,6 +1513,8 @@ void _segment_reduce_into(const TensorHandle& out, const TensorHandle& input, co
 }
 void renorm_into(const TensorHandle& out, const TensorHandle& input, const Scalar& p, int64_t dim, const Scalar& maxnorm) { write_result(out, renorm(before_write(out, input), p, dim, maxnorm)); }
 void index_reduce_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source, const std::string& reduce, bool include_self) { write_result(out, index_reduce(before_write(out, input), dim, index, source, reduce, include_self)); }
+void narrow_copy_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, int64_t start, int64_t length) { write_result(out, narrow_copy(input, dim, start, length)); }
+void angle_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, angle(input)); }
 TensorHandle softmax(const TensorHandle& input, int64_t dim, std::optional<DType> dtype) {
   InputList in; in.add(input);
   return call(op::softmax, naming(op::softmax, [&] { return Softmax::from(input, dim, dtype); }), in);
@@ -1408,6 +1559,14 @@ void linalg_inv_into(const TensorHandle& out, const TensorHandle& A) { write_res
 void inverse_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, inverse(input)); }
 void linalg_det_into(const TensorHandle& out, const TensorHandle& A) { write_result(out, linalg_det(A)); }
 void linalg_solve_into(const TensorHandle& out, const TensorHandle& A, const TensorHandle& B, bool left) { write_result(out, linalg_solve(A, B, left)); }
+void cholesky_solve_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& L, bool upper) { write_result(out, cholesky_solve(input, L, upper)); }
+void cholesky_inverse_into(const TensorHandle& out, const TensorHandle& input, bool upper) { write_result(out, cholesky_inverse(input, upper)); }
+void linalg_eigvalsh_into(const TensorHandle& out, const TensorHandle& A, const std::string& UPLO) { write_result(out, linalg_eigvalsh(A, UPLO)); }
+void linalg_svdvals_into(const TensorHandle& out, const TensorHandle& A) { write_result(out, linalg_svdvals(A)); }
+void linalg_pinv_into(const TensorHandle& out, const TensorHandle& A, std::optional<double> atol, std::optional<double> rtol, bool hermitian) { write_result(out, linalg_pinv(A, atol, rtol, hermitian)); }
+void linalg_matrix_rank_into(const TensorHandle& out, const TensorHandle& A, std::optional<double> atol, std::optional<double> rtol, bool hermitian) { write_result(out, linalg_matrix_rank(A, atol, rtol, hermitian)); }
+void linalg_matrix_power_into(const TensorHandle& out, const TensorHandle& A, int64_t n) { write_result(out, linalg_matrix_power(A, n)); }
+void linalg_vecdot_into(const TensorHandle& out, const TensorHandle& x, const TensorHandle& y, int64_t dim) { write_result(out, linalg_vecdot(x, y, dim)); }
 Handles<2> sort(const TensorHandle& input, int64_t dim, bool descending, bool stable) {
   InputList in; in.add(input);
   return call_array<2>(op::sort, naming(op::sort, [&] { return Sort::from(input, dim, descending, stable); }), in);
@@ -1529,6 +1688,9 @@ void igammac_into(const TensorHandle& out, const TensorHandle& input, const Tens
   InputList in; in.add(input); in.add(other);
   call_into(op::igammac, naming(op::igammac, [&] { return Binary::from(input, other); }), in, out);
 }
+void special_ndtr_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, special_ndtr(input)); }
+void special_log_ndtr_into(const TensorHandle& out, const TensorHandle& input) { write_result(out, special_log_ndtr(input)); }
+void special_xlog1py_into(const TensorHandle& out, const Operand& input, const Operand& other) { write_result(out, special_xlog1py(input, other)); }
 void mvlgamma_into(const TensorHandle& out, const TensorHandle& input, int64_t p) { write_result(out, mvlgamma(before_write(out, input), p)); }
 TensorHandle exp(const TensorHandle& input) {
   InputList in; in.add(input);

@@ -11,5 +11,8 @@ TensorHandle random_(const TensorHandle& input, std::optional<int64_t> from_ = {
 TensorHandle geometric_(const TensorHandle& input, double p, Generator* generator = nullptr);  // Fills input with the number of trials until one succeeds, each with probability p.
 TensorHandle cauchy_(const TensorHandle& input, double median = 0, double sigma = 1, Generator* generator = nullptr);  // Fills input with random numbers of the Cauchy distribution.
 TensorHandle log_normal_(const TensorHandle& input, double mean = 1, double std = 2, Generator* generator = nullptr);  // Fills input with random numbers whose logarithms have the given mean and deviation.
+TensorHandle poisson(const TensorHandle& input, Generator* generator = nullptr);  // Random numbers of the Poisson distributions that have the given means.
+TensorHandle binomial(const TensorHandle& count, const TensorHandle& prob, Generator* generator = nullptr);  // How many of count trials succeed, each with probability prob; at random.
+void binomial_into(const TensorHandle& out, const TensorHandle& count, const TensorHandle& prob, Generator* generator = nullptr);
 
 }  // namespace pyburn::fn

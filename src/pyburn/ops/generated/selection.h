@@ -11,9 +11,11 @@ TensorHandle index_reduce(const TensorHandle& input, int64_t dim, const TensorHa
 void index_reduce_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, const TensorHandle& index, const TensorHandle& source, const std::string& reduce, bool include_self = true);
 TensorHandle sum_to_size(const TensorHandle& input, const Dims& size);  // The sums over the axes that broadcasting to the shape of input would stretch or add.
 TensorHandle narrow_copy(const TensorHandle& input, int64_t dim, int64_t start, int64_t length);  // A copy of the part along dim that begins at start.
+void narrow_copy_into(const TensorHandle& out, const TensorHandle& input, int64_t dim, int64_t start, int64_t length);
 TensorHandle fill(const TensorHandle& input, const Operand& value);  // A tensor like input that is full of value, a number or a tensor with one element and no axes.
 TensorHandle fill_diagonal_(const TensorHandle& input, const Scalar& fill_value, bool wrap = false);  // Writes a number on the main diagonal; with wrap, a tall matrix gets further diagonals, each a row below the last.
 Tensors unravel_index(const TensorHandle& indices, const Dims& shape);  // The index along each axis of the elements that indices count in a tensor of the given shape.
 TensorHandle angle(const TensorHandle& input);  // The angle of numbers in the plane of complex numbers: 0, pi for negative ones, NaN for NaN.
+void angle_into(const TensorHandle& out, const TensorHandle& input);
 
 }  // namespace pyburn::fn

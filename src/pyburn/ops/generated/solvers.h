@@ -18,17 +18,25 @@ TensorHandle logdet(const TensorHandle& input);  // The logarithm of the determi
 TensorHandle linalg_solve(const TensorHandle& A, const TensorHandle& B, bool left = true);  // X with A @ X = B (X @ A = B if not left), for square matrices A. B may be a vector, or a batch of vectors; batches broadcast.
 void linalg_solve_into(const TensorHandle& out, const TensorHandle& A, const TensorHandle& B, bool left = true);
 TensorHandle cholesky_solve(const TensorHandle& input, const TensorHandle& L, bool upper = false);  // X with A @ X = input, for the triangle L (L.T with upper) that cholesky gives of A.
+void cholesky_solve_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& L, bool upper = false);
 TensorHandle cholesky_inverse(const TensorHandle& input, bool upper = false);  // The inverse of A, for the triangle that cholesky gives of it.
+void cholesky_inverse_into(const TensorHandle& out, const TensorHandle& input, bool upper = false);
 TensorHandle linalg_eigvalsh(const TensorHandle& A, const std::string& UPLO = "L");  // The eigenvalues of symmetric matrices, in ascending order.
+void linalg_eigvalsh_into(const TensorHandle& out, const TensorHandle& A, const std::string& UPLO = "L");
 TensorHandle linalg_svdvals(const TensorHandle& A);  // The singular values of matrices, in descending order.
+void linalg_svdvals_into(const TensorHandle& out, const TensorHandle& A);
 TensorHandle linalg_pinv(const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {}, bool hermitian = false);  // The inverse of Moore and Penrose. Singular values up to the larger of atol and rtol times the largest one count as 0.
+void linalg_pinv_into(const TensorHandle& out, const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {}, bool hermitian = false);
 TensorHandle pinverse(const TensorHandle& input, double rcond = 1e-15);  // The same as linalg.pinv with rtol=rcond.
 TensorHandle linalg_matrix_rank(const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {}, bool hermitian = false);  // How many singular values are above the larger of atol and rtol times the largest one.
+void linalg_matrix_rank_into(const TensorHandle& out, const TensorHandle& A, std::optional<double> atol = {}, std::optional<double> rtol = {}, bool hermitian = false);
 TensorHandle linalg_matrix_power(const TensorHandle& A, int64_t n);  // The product of n factors A; of its inverse where n is negative.
+void linalg_matrix_power_into(const TensorHandle& out, const TensorHandle& A, int64_t n);
 TensorHandle matrix_power(const TensorHandle& input, int64_t n);  // The same as linalg.matrix_power.
 TensorHandle linalg_matrix_exp(const TensorHandle& A);  // The sum of A^k / k! over all k.
 TensorHandle matrix_exp(const TensorHandle& input);  // The same as linalg.matrix_exp.
 Handles<4> linalg_lstsq(const TensorHandle& input, const TensorHandle& b, std::optional<double> rcond = {}, const std::optional<std::string>& driver = {});  // X with the least squares of input @ X - b, the smallest one if there are several. All drivers compute it in the same way; all but 'gelsy', the default, give the residuals too, where there are more rows than columns and all columns count, all but 'gels' the rank, and 'gelsd' and 'gelss' the singular values.
 TensorHandle linalg_vecdot(const TensorHandle& x, const TensorHandle& y, int64_t dim = -1);  // Sums of the products of two batches of vectors along dim.
+void linalg_vecdot_into(const TensorHandle& out, const TensorHandle& x, const TensorHandle& y, int64_t dim = -1);
 
 }  // namespace pyburn::fn

@@ -23,8 +23,11 @@ void igamma_into(const TensorHandle& out, const TensorHandle& input, const Tenso
 TensorHandle igammac(const TensorHandle& input, const TensorHandle& other);  // The regularised upper incomplete gamma function: 1 - igamma(input, other).
 void igammac_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
 TensorHandle special_ndtr(const TensorHandle& input);  // The standard normal distribution function.
+void special_ndtr_into(const TensorHandle& out, const TensorHandle& input);
 TensorHandle special_log_ndtr(const TensorHandle& input);  // The logarithm of ndtr, without underflow where x is very negative.
+void special_log_ndtr_into(const TensorHandle& out, const TensorHandle& input);
 TensorHandle special_xlog1py(const Operand& input, const Operand& other);  // input * log(1 + other), and 0 where input is 0.
+void special_xlog1py_into(const TensorHandle& out, const Operand& input, const Operand& other);
 TensorHandle mvlgamma(const TensorHandle& input, int64_t p);  // The logarithm of the gamma function of p variables.
 void mvlgamma_into(const TensorHandle& out, const TensorHandle& input, int64_t p);
 

@@ -11,6 +11,7 @@ Tensors split_with_sizes(const TensorHandle& input, const Dims& split_sizes, int
 Tensors chunk(const TensorHandle& input, int64_t chunks, int64_t dim = 0);  // At most the given number of pieces along dim, equal but for the last; views.
 Tensors tensor_split(const TensorHandle& input, int64_t indices_or_sections, int64_t dim = 0);  // The given number of pieces along dim, the first ones larger by one where it does not divide; views.
 Tensors tensor_split(const TensorHandle& input, const Dims& indices_or_sections, int64_t dim = 0);  // Pieces along dim that begin at the given indices; views.
+Tensors tensor_split(const TensorHandle& input, const TensorHandle& tensor_indices_or_sections, int64_t dim = 0);  // The same for a number of pieces or indices that are elements of a tensor.
 Tensors hsplit(const TensorHandle& input, int64_t indices_or_sections);  // Equal pieces side by side: along axis 1, or axis 0 of a vector; views.
 Tensors hsplit(const TensorHandle& input, const Dims& indices_or_sections);  // Pieces side by side that begin at the given indices; views.
 Tensors vsplit(const TensorHandle& input, int64_t indices_or_sections);  // Equal pieces on top of each other, along axis 0; views.

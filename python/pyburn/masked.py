@@ -1,0 +1,285 @@
+"""Reductions and normalisations of the elements that a mask lets through. The mask broadcasts; True is let through."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import _core, linalg
+from ._core import Tensor
+from .tensor.number_info import iinfo
+
+if TYPE_CHECKING:
+    from ._types import DTypeLike
+
+__all__ = [
+    "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median", "norm", "normalize",
+    "prod", "softmax", "softmin", "std", "sum", "var",
+]  # fmt: skip
+
+Axes = int | Sequence[int] | None
+
+
+def _let_through(input: Tensor, mask: Tensor | None, instead: Any) -> Tensor:
+    return input if mask is None else _core.where(_core.broadcast_to(mask, input.shape), input, instead)
+
+
+def _least(input: Tensor) -> Any:
+    return -float("inf") if input.is_floating_point() else iinfo(input.dtype).min
+
+
+def _most(input: Tensor) -> Any:
+    return float("inf") if input.is_floating_point() else iinfo(input.dtype).max
+
+
+def _axes(dim: Axes, input: Tensor) -> tuple[int, ...]:
+    """All axes for None and for an empty list, as functions with one axis do not have it."""
+    if dim is None or (not isinstance(dim, int) and len(dim) == 0):
+        return tuple(range(input.ndim))
+    return (dim,) if isinstance(dim, int) else tuple(dim)
+
+
+def _summing(input: Tensor, dtype: DTypeLike | None) -> DTypeLike:
+    return dtype or (input.dtype if input.is_floating_point() else _core.int64)
+
+
+def sum(input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
+    """The sum over dim.
+
+    >>> pyburn.masked.sum(pyburn.tensor([1, 2, 4]), mask=pyburn.tensor([True, False, True]))
+    tensor(5)
+    """
+    x = _let_through(input, mask, 0)
+    return _core.sum(x, _axes(dim, x), keepdim, dtype=_summing(input, dtype))
+
+
+def prod(input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
+    """The product over dim.
+
+    >>> pyburn.masked.prod(pyburn.tensor([3, 0, 4]), mask=pyburn.tensor([True, False, True]))
+    tensor(12)
+    """
+    x = _let_through(input, mask, 1).to(_summing(input, dtype))
+    for axis in sorted((d % (x.ndim or 1) for d in _axes(dim, x)), reverse=True):
+        x = _core.prod(x, axis, keepdim)
+    return x
+
+
+def amax(input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
+    """The largest element over dim.
+
+    >>> pyburn.masked.amax(pyburn.tensor([3, 9, 4]), mask=pyburn.tensor([True, False, True]))
+    tensor(4)
+    """
+    x = _let_through(input, mask, _least(input))
+    return _core.amax(x, _axes(dim, x), keepdim).to(dtype or input.dtype)
+
+
+def amin(input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
+    """The smallest element over dim.
+
+    >>> pyburn.masked.amin(pyburn.tensor([3, 1, 4]), mask=pyburn.tensor([True, False, True]))
+    tensor(3)
+    """
+    x = _let_through(input, mask, _most(input))
+    return _core.amin(x, _axes(dim, x), keepdim).to(dtype or input.dtype)
+
+
+def argmax(
+    input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: DTypeLike | None = None, mask: Tensor | None = None
+) -> Tensor:
+    """Where the largest element is.
+
+    >>> pyburn.masked.argmax(pyburn.tensor([3.0, 9.0, 4.0]), 0, mask=pyburn.tensor([True, False, True]))
+    tensor(2.)
+    """
+    return _core.argmax(_let_through(input, mask, _least(input)), dim, keepdim).to(dtype or input.dtype)
+
+
+def argmin(
+    input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: DTypeLike | None = None, mask: Tensor | None = None
+) -> Tensor:
+    """Where the smallest element is.
+
+    >>> pyburn.masked.argmin(pyburn.tensor([3.0, 1.0, 4.0]), 0, mask=pyburn.tensor([True, False, True]))
+    tensor(0.)
+    """
+    return _core.argmin(_let_through(input, mask, _most(input)), dim, keepdim).to(dtype or input.dtype)
+
+
+def mean(input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
+    """The mean over dim; NaN where nothing is let through.
+
+    >>> pyburn.masked.mean(pyburn.tensor([1.0, 9.0, 4.0]), mask=pyburn.tensor([True, False, True]))
+    tensor(2.5000)
+    """
+    if not input.is_floating_point() and dtype is None:
+        raise ValueError(f"[mean] expected a floating dtype: got {input.dtype}")
+    return sum(input, dim, keepdim=keepdim, dtype=dtype, mask=mask) / _count(input, dim, keepdim, mask)
+
+
+def _count(input: Tensor, dim: Axes, keepdim: bool, mask: Tensor | None) -> Tensor:
+    ones = _core.ones(input.shape, dtype=_core.int64, device=input.device)
+    return sum(ones, dim, keepdim=keepdim, mask=mask)
+
+
+def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
+    """The median along dim.
+
+    >>> pyburn.masked.median(pyburn.tensor([1.0, 9.0, 4.0]), 0, mask=pyburn.tensor([True, False, True]))
+    tensor(1.)
+    """
+    x = input if input.is_floating_point() else input.float()
+    middle = _core.nanmedian(_let_through(x, mask, float("nan")), dim, keepdim)[0]
+    if input.is_floating_point():
+        return middle
+    if bool(_core.isnan(middle).any()):
+        raise ValueError("[median] expected an element that is let through in each row of integers")
+    return middle.to(dtype or input.dtype)
+
+
+def var(
+    input: Tensor,
+    dim: Axes = None,
+    unbiased: bool | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+    dtype: DTypeLike | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """The variance over dim.
+
+    >>> pyburn.masked.var(pyburn.tensor([1.0, 9.0, 3.0]), mask=pyburn.tensor([True, False, True]))
+    tensor(2.)
+    """
+    if unbiased is not None and correction is not None:
+        raise ValueError("[var] expected one of unbiased and correction: got both")
+    fewer = correction if correction is not None else 0.0 if unbiased is False else 1.0
+    wide = dtype or (input.dtype if input.is_floating_point() else _core.float32)
+    count = _count(input, dim, True, mask)
+    apart = input - sum(input, dim, keepdim=True, dtype=wide, mask=mask) / count
+    squares = sum(apart * apart, dim, keepdim=keepdim, dtype=wide, mask=mask)
+    degrees = _core.clamp(count.reshape(squares.shape).to(wide) - fewer, min=0)
+    return (squares / degrees).to(wide)
+
+
+def std(
+    input: Tensor,
+    dim: Axes = None,
+    unbiased: bool | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+    dtype: DTypeLike | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """The square root of the variance over dim.
+
+    >>> pyburn.masked.std(pyburn.tensor([1.0, 9.0, 3.0]), correction=0, mask=pyburn.tensor([True, False, True]))
+    tensor(1.)
+    """
+    return var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask).sqrt()
+
+
+def norm(
+    input: Tensor,
+    ord: float = 2.0,
+    dim: Axes = None,
+    *,
+    keepdim: bool = False,
+    dtype: DTypeLike | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """The norm of vectors.
+
+    >>> pyburn.masked.norm(pyburn.tensor([3.0, 9.0, 4.0]), mask=pyburn.tensor([True, False, True]))
+    tensor(5.)
+    """
+    x = _let_through(input, mask, float("inf") if ord == -float("inf") else 0)
+    return linalg.vector_norm(x, ord, _axes(dim, x), keepdim, dtype=dtype or input.dtype)
+
+
+def normalize(
+    input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: DTypeLike | None = None, mask: Tensor | None = None
+) -> Tensor:
+    """The elements over their norm along dim; 0 for what is not let through.
+
+    >>> pyburn.masked.normalize(pyburn.tensor([3.0, 9.0, 4.0]), 2.0, 0, mask=pyburn.tensor([True, False, True]))
+    tensor([0.6000, 0.0000, 0.8000])
+    """
+    return _let_through(input, mask, 0) / _core.clamp(norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask), min=eps)
+
+
+def logsumexp(
+    input: Tensor, dim: Axes = None, *, keepdim: bool = False, dtype: DTypeLike | None = None, mask: Tensor | None = None
+) -> Tensor:
+    """The logarithm of the sum of exponentials over dim.
+
+    >>> pyburn.masked.logsumexp(pyburn.zeros(3), 0, mask=pyburn.tensor([True, False, False]))
+    tensor(0.)
+    """
+    x = _let_through(input, mask, _least(input))
+    return _core.logsumexp(x, _axes(dim, x), keepdim).to(dtype or input.dtype)
+
+
+def logaddexp(
+    input: Tensor,
+    other: Tensor,
+    *,
+    dtype: DTypeLike | None = None,
+    input_mask: Tensor | None = None,
+    other_mask: Tensor | None = None,
+) -> Tensor:
+    """log(exp(input) + exp(other)).
+
+    >>> pyburn.masked.logaddexp(pyburn.zeros(1), pyburn.zeros(1), input_mask=pyburn.tensor([False]))
+    tensor([0.])
+    """
+    one, two = _let_through(input, input_mask, _least(input)), _let_through(other, other_mask, _least(other))
+    return _core.logaddexp(one, two).to(dtype or input.dtype)
+
+
+def cumsum(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
+    """Running sums along dim.
+
+    >>> pyburn.masked.cumsum(pyburn.tensor([1, 2, 4]), 0, mask=pyburn.tensor([True, False, True]))
+    tensor([1, 1, 5])
+    """
+    return _core.cumsum(_let_through(input, mask, 0), dim, dtype=dtype or input.dtype)
+
+
+def cumprod(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
+    """Running products along dim.
+
+    >>> pyburn.masked.cumprod(pyburn.tensor([3, 2, 4]), 0, mask=pyburn.tensor([True, False, True]))
+    tensor([ 3,  3, 12])
+    """
+    return _core.cumprod(_let_through(input, mask, 1), dim, dtype=dtype or input.dtype)
+
+
+def softmax(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
+    """Shares along dim; 0 for what is not let through.
+
+    >>> pyburn.masked.softmax(pyburn.zeros(3), 0, mask=pyburn.tensor([True, False, True]))
+    tensor([0.5000, 0.0000, 0.5000])
+    """
+    return _core.softmax(_let_through(input, mask, _least(input)), dim, dtype=dtype or input.dtype)
+
+
+def log_softmax(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
+    """The logarithms of softmax.
+
+    >>> pyburn.masked.log_softmax(pyburn.zeros(1), 0)
+    tensor([0.])
+    """
+    return _core.log_softmax(_let_through(input, mask, _least(input)), dim, dtype=dtype or input.dtype)
+
+
+def softmin(input: Tensor, dim: int, *, dtype: DTypeLike | None = None, mask: Tensor | None = None) -> Tensor:
+    """softmax of the negative elements.
+
+    >>> pyburn.masked.softmin(pyburn.zeros(2), 0)
+    tensor([0.5000, 0.5000])
+    """
+    return _core.softmin(_let_through(input, mask, _most(input)), dim, dtype=dtype or input.dtype)

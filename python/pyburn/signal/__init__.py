@@ -1,0 +1,5 @@
+"""Signals: the windows that spectra are computed through."""
+
+from . import windows
+
+__all__ = ["windows"]
