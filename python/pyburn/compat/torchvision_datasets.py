@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from .absent import absent
+
 sets: Any = importlib.import_module("pyburn.data.sets")
 _OPTION = Callable[[Any], Any] | None
 
@@ -89,3 +91,9 @@ class FakeData:
         target: Any = int(numbers.integers(0, self.num_classes))
         image = image if self.transform is None else self.transform(image)
         return image, target if self.target_transform is None else self.target_transform(target)
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(f"module 'torchvision.datasets' has no attribute {name!r}")
+    return absent(f"torchvision.datasets.{name}")
