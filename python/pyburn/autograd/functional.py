@@ -112,7 +112,8 @@ def _jacobian_of(output: Tensor, inputs: tuple[Tensor, ...], create_graph: bool,
     rows = [_grad((one,), inputs, (_core.ones_like(one),), create_graph, strict) for one in flat.unbind()]
     shape = tuple(output.shape)
     return tuple(
-        _core.stack([row[i] for row in rows]).reshape(*shape, *x.shape) if rows else x.new_zeros(*shape, *x.shape) for i, x in enumerate(inputs)
+        _core.stack([row[i] for row in rows]).reshape(*shape, *x.shape) if rows else x.new_zeros(*shape, *x.shape)
+        for i, x in enumerate(inputs)
     )
 
 

@@ -1,4 +1,4 @@
-"""Parts of PyTorch that are not there: model files import them for other ways to run, so they can be imported, and raise when they are used."""
+"""Parts of PyTorch that are not there. Model files import them for other ways to run: they can be imported, and raise when used."""
 
 from __future__ import annotations
 
@@ -106,7 +106,15 @@ class AbsentDType:
         return f"torch.{self.name}"
 
 
-_SIZES = {"complex32": 4, "complex64": 8, "complex128": 16, "float8_e4m3fn": 1, "float8_e5m2": 1, "float8_e4m3fnuz": 1, "float8_e5m2fnuz": 1}
+_SIZES = {
+    "complex32": 4,
+    "complex64": 8,
+    "complex128": 16,
+    "float8_e4m3fn": 1,
+    "float8_e5m2": 1,
+    "float8_e4m3fnuz": 1,
+    "float8_e5m2fnuz": 1,
+}
 _SIZES |= {"float8_e8m0fnu": 1, "qint8": 1, "quint8": 1, "qint32": 4}
 DTYPES = {name: AbsentDType(name, size) for name, size in _SIZES.items()}
 DTYPES |= {"chalf": DTYPES["complex32"], "cfloat": DTYPES["complex64"], "cdouble": DTYPES["complex128"]}

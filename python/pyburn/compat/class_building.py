@@ -1,8 +1,8 @@
 """Classes of a Module and of a class with a metaclass of its own, such as abc.ABC.
 
 Module's metaclass comes from the binding and cannot be derived from, so Python refuses `class Metric(nn.Module, ABC)`. While `import torch`
-means pyburn, such a class is built from plain twins of the other bases, and is registered with those that keep a register: isinstance answers
-as in PyTorch. That an abstract method is left out is not noticed.
+means pyburn, such a class is built from plain twins of the other bases, and registered with those that keep a register, so that
+isinstance answers as in PyTorch. That an abstract method is left out is not noticed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def _moved(member: Any, base: type, twin: type) -> Any:
     if isinstance(member, (classmethod, staticmethod)):
         return type(member)(_moved(member.__func__, base, twin))
     if isinstance(member, property):
-        return property(*(_moved(part, base, twin) for part in (member.fget, member.fset, member.fdel)), member.__doc__)
+        getter, setter, deleter = (_moved(part, base, twin) for part in (member.fget, member.fset, member.fdel))
+        return property(getter, setter, deleter, member.__doc__)
     if not isinstance(member, types.FunctionType) or "__class__" not in member.__code__.co_freevars:
         return member
     cells = list(member.__closure__ or ())
@@ -76,7 +77,7 @@ def _build_class(body: Any, name: str, *bases: Any, metaclass: Any = None, **opt
 
 
 def install() -> None:
-    builtins.__build_class__ = _build_class
+    setattr(builtins, "__build_class__", _build_class)  # noqa: B010  (its type says more than it is called with)
 
 
 def uninstall() -> None:

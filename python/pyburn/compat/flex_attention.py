@@ -33,6 +33,13 @@ def _indices(*sizes: int) -> list[Tensor]:
     return [_core.arange(size).reshape(*(-1 if i == k else 1 for k in range(len(sizes)))) for i, size in enumerate(sizes)]
 
 
+class AuxRequest(NamedTuple):
+    """Which further results are wanted."""
+
+    lse: bool = False
+    max_scores: bool = False
+
+
 def noop_mask(batch: Any, head: Any, token_q: Tensor, token_kv: Tensor) -> Tensor:
     """Everything attends to everything."""
     return _core.ones_like(token_q + token_kv, dtype=_core.bool)

@@ -74,4 +74,6 @@ load_url = load_state_dict_from_url  # torch.utils.model_zoo's name
 
 
 def load(repo_or_dir: str, model: str, *args: Any, **kwargs: Any) -> Any:
-    raise RuntimeError("[compat] torch.hub.load runs code from another repository, which pyburn.compat does not: import the model's package")
+    raise RuntimeError(
+        "[compat] torch.hub.load runs code from another repository, which pyburn.compat does not: import the model's package"
+    )

@@ -11,7 +11,17 @@ from .. import _core
 from .._core import Tensor
 from .distributions import Distribution, Normal, _tensors
 
-__all__ = ["Exponential", "Gumbel", "Independent", "Laplace", "LogNormal", "MultivariateNormal", "OneHotCategorical", "Poisson", "TransformedDistribution"]
+__all__ = [
+    "Exponential",
+    "Gumbel",
+    "Independent",
+    "Laplace",
+    "LogNormal",
+    "MultivariateNormal",
+    "OneHotCategorical",
+    "Poisson",
+    "TransformedDistribution",
+]
 __all__ += ["TanhTransform", "AffineTransform", "ExpTransform", "SigmoidTransform"]
 
 

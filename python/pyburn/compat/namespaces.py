@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 from collections.abc import Callable, Iterator
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any, Final, Optional
 
 from .. import _core, amp, jit, nn
@@ -96,7 +96,11 @@ def _cuda() -> dict[str, Any]:
     names: dict[str, Any] = {name: absent(f"torch.cuda.{name}") for name in refused}
     graphs = {name: absent(f"torch.cuda.{name}") for name in ("CUDAGraph", "graph", "nccl", "comm", "memory", "nvtx")}
     scopes: dict[str, Any] = dict.fromkeys(("device", "device_of", "stream"), _Scope)
-    answers = {"is_current_stream_capturing": _false, "memory_summary": lambda *args, **kwargs: "", "OutOfMemoryError": _core.OutOfMemoryError}
+    answers = {
+        "is_current_stream_capturing": _false,
+        "memory_summary": lambda *args, **kwargs: "",
+        "OutOfMemoryError": _core.OutOfMemoryError,
+    }
     return {**_device_names(), **names, **scopes, **answers, "_initialized": False, "default_generators": (), **graphs}
 
 
@@ -109,6 +113,36 @@ _OVERRIDES = {
     **dict.fromkeys(("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like"), _false),
     "TorchFunctionMode": _Scope,
 }
+
+
+class _CustomOp:
+    """torch.library.custom_op: the function itself, whose gradient is that of what it does."""
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self.name, self.function, self.__doc__ = name, function, function.__doc__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def register_fake(self, function: Any = None, **options: Any) -> Any:
+        return _pass_through(function)
+
+    register_autograd = register_kernel = register_vmap = register_fake
+
+
+def _custom_op(name: str, fn: Any = None, /, **options: Any) -> Any:
+    """The operation under "place::name", which torch.ops.place.name is from then on."""
+    if fn is None:
+        return lambda function: _custom_op(name, function, **options)
+    place, _, word = name.partition("::")
+    operation = _CustomOp(name, fn)
+    setattr(importlib.import_module("torch.ops").__dict__.setdefault(place, SimpleNamespace()), word, operation)
+    return operation
+
+
+def _registration(name: str, *args: Any, **options: Any) -> Any:
+    """register_fake and the like, as a function or a decorator, have nothing to do."""
+    return next((argument for argument in args if callable(argument)), lambda function: function)
 
 
 def _autograd_graph() -> dict[str, Any]:
@@ -127,14 +161,21 @@ def _config() -> dict[str, Any]:
 
 
 def _types() -> dict[str, Any]:
-    import numbers
-    from builtins import bool, float, int
-
-    return {"Number": int | float | bool, "_int": int, "_float": float, "_bool": bool, "_size": tuple, "Device": Any, "_dtype": _core.DType, "_Number": numbers.Number}
+    names = {"Number": int | float | bool, "_int": int, "_float": float, "_bool": bool, "_size": tuple, "Device": Any}
+    return {**names, "_dtype": _core.DType, "Storage": absent("torch.types.Storage")}
 
 
 def _jit() -> dict[str, Any]:
-    passed = ("script", "trace", "trace_module", "freeze", "optimize_for_inference", "script_if_tracing", "_script_if_tracing", "script_method")
+    passed = (
+        "script",
+        "trace",
+        "trace_module",
+        "freeze",
+        "optimize_for_inference",
+        "script_if_tracing",
+        "_script_if_tracing",
+        "script_method",
+    )
     names: dict[str, Any] = dict.fromkeys((*passed, "unused", "export", "interface", "_overload", "_overload_method"), _pass_through)
     names.update(ignore=jit.ignore, Final=Final, annotate=jit.annotate, isinstance=isinstance, TracerWarning=_TracerWarning)
     names.update(is_scripting=_false, is_tracing=_false, set_fusion_strategy=_nothing, fork=lambda function, *args: function(*args))
@@ -165,7 +206,9 @@ def _jit_annotations() -> dict[str, Any]:
 def _distributed() -> dict[str, Any]:
     refused = ("init_process_group", "destroy_process_group", "all_reduce", "all_gather", "broadcast", "barrier", "new_group", "reduce")
     names = {name: absent(f"torch.distributed.{name}") for name in refused}
-    answers = dict.fromkeys(("is_available", "is_initialized", "is_nccl_available", "is_gloo_available", "is_torchelastic_launched"), _false)
+    answers = dict.fromkeys(
+        ("is_available", "is_initialized", "is_nccl_available", "is_gloo_available", "is_torchelastic_launched"), _false
+    )
     return {**names, **answers, "get_rank": _zero, "get_world_size": lambda *args: 1}
 
 
@@ -176,6 +219,7 @@ def _multiprocessing() -> dict[str, Any]:
     return {**names, "set_sharing_strategy": _nothing, "get_sharing_strategy": lambda: "file_descriptor"}
 
 
+_FUNCTIONAL = ("broadcast_tensors", "einsum", "meshgrid", "norm", "split", "stft", "tensordot", "unique", "unique_consecutive", "cdist")
 _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
     "torch.__config__": _config,
     "torch.__future__": lambda: {"set_overwrite_module_params_on_conversion": _nothing},
@@ -216,6 +260,10 @@ _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
     "torch.fx": lambda: {"wrap": _pass_through},
     "torch.jit": _jit,
     "torch.jit.annotations": _jit_annotations,
+    "torch.library": lambda: {
+        "custom_op": _custom_op,
+        **dict.fromkeys(("register_fake", "register_autograd", "impl", "define"), _registration),
+    },
     "torch.mps": _device_names,
     "torch.multiprocessing": _multiprocessing,
     "torch.onnx": lambda: {"export": absent("torch.onnx.export"), "is_in_onnx_export": _false},
@@ -238,7 +286,6 @@ _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
     "torch.version": lambda: {"__version__": "2.15.0", "cuda": None, "hip": None, "git_version": "pyburn"},
     "torch.xpu": _device_names,
 }
-_FUNCTIONAL = ("broadcast_tensors", "einsum", "meshgrid", "norm", "split", "stft", "tensordot", "unique", "unique_consecutive", "cdist")
 _MAKERS["torch.cuda.amp.autocast_mode"] = _MAKERS["torch.cuda.amp"]
 _MAKERS["torch.cuda.amp.grad_scaler"] = _MAKERS["torch.cuda.amp"]
 NAMES = frozenset(_MAKERS)

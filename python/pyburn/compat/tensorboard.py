@@ -8,13 +8,23 @@ import time
 import warnings
 from typing import Any
 
-from .. import _core
+import pyburn
+
 from ..train import EventWriter
 
 __all__ = ["SummaryWriter"]
 
-_NOT_WRITTEN = ("add_audio", "add_custom_scalars", "add_embedding", "add_figure", "add_graph", "add_histogram", "add_mesh", "add_onnx_graph")
-_NOT_WRITTEN += ("add_pr_curve", "add_video")
+_NOT_WRITTEN = {
+    "add_audio",
+    "add_custom_scalars",
+    "add_embedding",
+    "add_figure",
+    "add_graph",
+    "add_histogram",
+    "add_mesh",
+    "add_onnx_graph",
+}
+_NOT_WRITTEN |= {"add_pr_curve", "add_video"}
 
 
 def _number(value: Any) -> float:
@@ -51,13 +61,15 @@ class SummaryWriter:
         self._writer.text("hparams", "|setting|value|\n|-|-|\n" + rows)
         self._writer.scalars({tag: _number(value) for tag, value in metric_dict.items()}, 0)
 
-    def add_image(self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: float | None = None, dataformats: str = "CHW") -> None:
+    def add_image(
+        self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: float | None = None, dataformats: str = "CHW"
+    ) -> None:
         """A picture whose axes are in the order of `dataformats`: numbers from 0 to 1, or bytes."""
         import io
 
         from ..data.transforms.functional import to_pil_image
 
-        img_tensor = img_tensor if isinstance(img_tensor, _core.Tensor) else _core.tensor(img_tensor)
+        img_tensor = pyburn.as_tensor(img_tensor)
         if dataformats != "CHW":
             img_tensor = img_tensor[None] if dataformats == "HW" else img_tensor.permute(*(dataformats.index(axis) for axis in "CHW"))
         picture, data = to_pil_image(img_tensor.detach()).convert("RGB"), io.BytesIO()

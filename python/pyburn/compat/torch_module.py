@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import math
-from typing import Any, ClassVar
+from types import SimpleNamespace
+from typing import Any
 
 import pyburn
 
@@ -52,19 +53,15 @@ class device(metaclass=_Devices):  # noqa: N801  (a name of PyTorch)
     """Where tensors are."""
 
 
-class finfo:  # noqa: N801  (a name of PyTorch)
+_EIGHT_BITS = {"float8_e4m3fn": (448.0, 0.125, 2.0**-6), "float8_e5m2": (57344.0, 0.25, 2.0**-14)}
+
+
+def finfo(type: Any = None) -> Any:
     """The limits of a floating dtype, also of those with eight bits, which pyburn has no tensors of."""
-
-    _EIGHT_BITS: ClassVar = {"float8_e4m3fn": (448.0, 0.125, 2.0**-6), "float8_e5m2": (57344.0, 0.25, 2.0**-14)}
-
-    def __new__(cls, type: Any = None) -> Any:
-        name = getattr(type, "name", None)
-        if not isinstance(type, AbsentDType) or name not in cls._EIGHT_BITS:
-            return pyburn.finfo(type)
-        limits = super().__new__(cls)
-        limits.max, limits.eps, limits.tiny = cls._EIGHT_BITS[name]
-        limits.min, limits.smallest_normal, limits.bits, limits.dtype = -limits.max, limits.tiny, 8, name
-        return limits
+    if not isinstance(type, AbsentDType) or type.name not in _EIGHT_BITS:
+        return pyburn.finfo(type)
+    largest, eps, tiny = _EIGHT_BITS[type.name]
+    return SimpleNamespace(max=largest, min=-largest, eps=eps, tiny=tiny, smallest_normal=tiny, bits=8, dtype=type.name)
 
 
 class layout:  # noqa: N801  (a name of PyTorch)
@@ -164,12 +161,14 @@ def __getattr__(name: str) -> Any:
         return TYPES[name]
     if name in DTYPES:
         return DTYPES[name]
-    if f"torch.{name}" in NAMES or f"torch.{name}" in PLACES or name in _OWN:  # before pyburn's: torch.backends is another thing than pyburn.backends
+    if (
+        f"torch.{name}" in NAMES or f"torch.{name}" in PLACES or name in _OWN
+    ):  # before pyburn's: torch.backends is another thing than pyburn.backends
         return importlib.import_module(f"torch.{name}")
     if not name.startswith("__") and hasattr(pyburn, name) and name not in _NOT_PYTORCHS:
         return getattr(pyburn, name)
     if name == "vmap":
-        return pyburn.func.vmap
+        return importlib.import_module("pyburn.func").vmap
     if name.endswith("Type"):  # of torch.jit
         return absent(f"torch.{name}")
     raise _missing(name)

@@ -56,7 +56,9 @@ class CIFAR10(_PillowImages, sets.CIFAR10):
 def __getattr__(name: str) -> Any:
     if name in ("DatasetFolder", "ImageFolder"):
         return getattr(importlib.import_module("pyburn.data"), name)
-    raise AttributeError(f"pyburn has nothing that stands for torchvision.datasets.{name} (pyburn.compat)")
+    if name.startswith("__"):
+        raise AttributeError(f"module 'torchvision.datasets' has no attribute {name!r}")
+    return absent(f"torchvision.datasets.{name}")
 
 
 class FakeData:
@@ -91,9 +93,3 @@ class FakeData:
         target: Any = int(numbers.integers(0, self.num_classes))
         image = image if self.transform is None else self.transform(image)
         return image, target if self.target_transform is None else self.target_transform(target)
-
-
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(f"module 'torchvision.datasets' has no attribute {name!r}")
-    return absent(f"torchvision.datasets.{name}")

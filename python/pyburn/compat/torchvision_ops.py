@@ -65,7 +65,7 @@ class FrozenBatchNorm2d(nn.Module):
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *args: Any) -> None:
         state_dict.pop(prefix + "num_batches_tracked", None)
-        super()._load_from_state_dict(state_dict, prefix, *args)
+        super()._load_from_state_dict(state_dict, prefix, *args)  # type: ignore[misc]
 
     def forward(self, x: Tensor) -> Tensor:
         scale = (self.weight * (self.running_var + self.eps).rsqrt()).reshape(1, -1, 1, 1)
@@ -178,7 +178,9 @@ class FeaturePyramidNetwork(nn.Module):
         options = {"norm_layer": norm_layer, "activation_layer": None}
         inner = [Conv2dNormActivation(n, out_channels, kernel_size=1, padding=0, **options) for n in in_channels_list]
         self.inner_blocks = nn.ModuleList(inner)
-        self.layer_blocks = nn.ModuleList([Conv2dNormActivation(out_channels, out_channels, kernel_size=3, **options) for _ in in_channels_list])
+        self.layer_blocks = nn.ModuleList(
+            [Conv2dNormActivation(out_channels, out_channels, kernel_size=3, **options) for _ in in_channels_list]
+        )
         for layer in self.modules():
             if isinstance(layer, nn.Conv2d):
                 nn.init.kaiming_uniform_(layer.weight, a=1)

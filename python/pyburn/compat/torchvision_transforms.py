@@ -44,7 +44,8 @@ def _inner(value: Any) -> Any:
 
 def _module(name: str) -> Any:
     kind = getattr(_own, name)
-    return type(TransformModule)(name, (TransformModule,), {"kind": kind, "__doc__": kind.__doc__, "__module__": "torchvision.transforms"})
+    make: Any = type(TransformModule)
+    return make(name, (TransformModule,), {"kind": kind, "__doc__": kind.__doc__, "__module__": "torchvision.transforms"})
 
 
 class Compose(_own.Compose):

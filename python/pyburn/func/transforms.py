@@ -108,7 +108,9 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     return (_settled(outputs, primals), pull, aux) if has_aux else (_settled(outputs, primals), pull)
 
 
-def jvp(func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], *, strict: bool = False, has_aux: bool = False) -> Any:
+def jvp(
+    func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], *, strict: bool = False, has_aux: bool = False
+) -> Any:
     """The outputs, and how they change along the tangents: a gradient of a gradient, which is linear in its weights.
 
     >>> pyburn.func.jvp(lambda x: x * x, (pyburn.tensor([1.0, 2.0]),), (pyburn.ones(2),))[1]
@@ -178,7 +180,9 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
         leaves, spec = tree_flatten(args)
         dims = _dims_of(args, in_dims)
         named, names = tree_flatten(kwargs)
-        sizes = {x.shape[d] for x, d in zip(leaves, dims, strict=True) if d is not None} | {x.shape[0] for x in named if isinstance(x, Tensor)}
+        sizes = {x.shape[d] for x, d in zip(leaves, dims, strict=True) if d is not None} | {
+            x.shape[0] for x in named if isinstance(x, Tensor)
+        }
         if len(sizes) != 1:
             raise ValueError(f"vmap: expected one size of the mapped axes: got {sorted(sizes)}")
         results = []

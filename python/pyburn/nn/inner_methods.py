@@ -53,9 +53,9 @@ class ConvolutionMethods:
                 pads += [self.padding[axis]] * 2
         return pads
 
+
 def _convolved(self: Any, input: Tensor) -> Tensor:
     return self._conv_forward(input, self.weight, self.bias)  # type: ignore[no-any-return]
-
 
 
 class TransposedMethods:

@@ -25,10 +25,10 @@ class ModuleMethods(_Bound):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """An empty module. Called once more, as by two base classes or by __setstate__, it empties the registry, as PyTorch's does."""
-        if args or kwargs:
-            if not self.call_super_init:
-                given = f"got an unexpected keyword argument '{next(iter(kwargs))}'" if kwargs else "takes 1 positional argument but "
-                raise TypeError(f"{type(self).__name__}.__init__() {given}" + ("" if kwargs else f"{len(args) + 1} were given"))
+        if (args or kwargs) and not self.call_super_init:
+            counted = f"takes 1 positional argument but {len(args) + 1} were given"
+            given = f"got an unexpected keyword argument '{next(iter(kwargs))}'" if kwargs else counted
+            raise TypeError(f"{type(self).__name__}.__init__() {given}")
         if not _is_ready(self):
             _plain_init(self)
         else:

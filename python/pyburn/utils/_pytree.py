@@ -130,9 +130,7 @@ def tree_map_(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: C
     return tree
 
 
-def tree_map_only(
-    type_or_types: Any, func: Callable[[Any], Any], tree: PyTree, is_leaf: Callable[[Any], bool] | None = None
-) -> PyTree:
+def tree_map_only(type_or_types: Any, func: Callable[[Any], Any], tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> PyTree:
     """tree_map that leaves leaves of other types as they are."""
     return tree_map(lambda leaf: func(leaf) if isinstance(leaf, type_or_types) else leaf, tree, is_leaf=is_leaf)
 

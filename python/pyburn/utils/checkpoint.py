@@ -40,7 +40,9 @@ class _Checkpoint(Function):
     """Forward keeps only the inputs; backward runs forward again, with the same random numbers, and differentiates it."""
 
     @staticmethod
-    def forward(ctx, function: Callable[..., Any], arguments: Any, preserve_rng_state: bool, anchor: Tensor | None, *tensors: Tensor) -> Any:
+    def forward(
+        ctx, function: Callable[..., Any], arguments: Any, preserve_rng_state: bool, anchor: Tensor | None, *tensors: Tensor
+    ) -> Any:
         ctx.function, ctx.arguments, ctx.anchored, ctx.tensors = function, arguments, anchor is not None, tensors
         ctx.random = _core.default_generator.get_state() if preserve_rng_state else None
         ctx.autocast = (get_autocast_dtype("cpu"), is_autocast_enabled("cpu"))
@@ -81,8 +83,8 @@ def checkpoint(
 ) -> Any:
     """Runs function(*args, **kwargs) without keeping what it computes inside; backward computes it again.
 
-    Parameters that the function uses get their gradient even if none of its arguments wants one, unless `use_reentrant` is True, as in PyTorch.
-    Of the other options, which are PyTorch's, only their presence counts.
+    Parameters that the function uses get their gradient even if none of its arguments wants one, unless `use_reentrant` is True. The
+    options behind `preserve_rng_state` are PyTorch's and have no effect.
 
     >>> x = pyburn.ones(2, requires_grad=True)
     >>> pyburn.utils.checkpoint.checkpoint(lambda t: (t * t).exp(), x).sum().backward()

@@ -1,4 +1,4 @@
-"""What layers of one's own derive from under PyTorch's names: `class MyLoss(_Loss)`, `class MyNorm(_BatchNorm)`, `class MyConv(_ConvNd)`."""
+"""What layers of one's own derive from under PyTorch's names: `class MyLoss(_Loss)`, `class MyNorm(_BatchNorm)`."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class NormOfBatches(Module):
         tracked = track_running_stats
         self.register_buffer("running_mean", _core.zeros(num_features, **options) if tracked else None)
         self.register_buffer("running_var", _core.ones(num_features, **options) if tracked else None)
-        self.register_buffer("num_batches_tracked", _core.tensor(0, dtype=_core.int64, device=device) if tracked else None)
+        self.register_buffer("num_batches_tracked", _core.zeros((), dtype=_core.int64, device=device) if tracked else None)
 
     def reset_running_stats(self) -> None:
         if self.track_running_stats:
@@ -68,7 +68,7 @@ class NormOfBatches(Module):
 
     def reset_parameters(self) -> None:
         self.reset_running_stats()
-        if self.affine:
+        if self.weight is not None and self.bias is not None:
             init.ones_(self.weight)
             init.zeros_(self.bias)
 
