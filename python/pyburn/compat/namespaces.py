@@ -222,6 +222,7 @@ def _multiprocessing() -> dict[str, Any]:
 _FUNCTIONAL = ("broadcast_tensors", "einsum", "meshgrid", "norm", "split", "stft", "tensordot", "unique", "unique_consecutive", "cdist")
 _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
     "torch.__config__": _config,
+    "torch._C": lambda: dict.fromkeys(("_log_api_usage_once", "_get_tracing_state", "_jit_set_profiling_mode"), _nothing),
     "torch.__future__": lambda: {"set_overwrite_module_params_on_conversion": _nothing},
     "torch._dynamo": lambda: _COMPILER,
     "torch._jit_internal": lambda: {**_jit(), "Optional": Optional},
@@ -266,7 +267,8 @@ _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
     },
     "torch.mps": _device_names,
     "torch.multiprocessing": _multiprocessing,
-    "torch.onnx": lambda: {"export": absent("torch.onnx.export"), "is_in_onnx_export": _false},
+    "torch.onnx": lambda: {"export": absent("torch.onnx.export"), "is_in_onnx_export": _false, "register_custom_op_symbolic": _nothing},
+    "torch.onnx.symbolic_helper": lambda: {"parse_args": lambda *kinds: lambda function: function},
     "torch.overrides": lambda: _OVERRIDES,
     "torch.profiler": lambda: {"record_function": _Scope, "profile": absent("torch.profiler.profile"), "ProfilerActivity": _activities()},
     "torch.random": lambda: {
