@@ -43,11 +43,7 @@ Arguments::Arguments(const Signature& s, PyObject* const* args, size_t nargs, Py
   for (Py_ssize_t k = 0; k < keywords; ++k) {
     PyObject* name = PyTuple_GET_ITEM(kwnames, k);
     PyObject* value = args[nargs + size_t(k)];
-    int found = -1;
-    for (int i = 0; i < count && found < 0; ++i)
-      if (s.parameters[size_t(i)].name == name) found = i;
-    for (int i = 0; i < count && found < 0; ++i)
-      if (PyUnicode_Compare(s.parameters[size_t(i)].name, name) == 0) found = i;
+    const int found = parameter_named(s, name);
     if (found < 0) {
       const char* text = PyUnicode_AsUTF8(name);
       if (s.has_out && text && std::strcmp(text, "out") == 0) {

@@ -54,10 +54,12 @@ nb::class_<S, Module> bind_sequence(nb::module_& m, const char* name, const char
             nb::cast<S&>(self).append(to_module(module));
             return self;
           },
-          "module"_a, "Adds a module at the end.")
+          "module"_a.none(), "Adds a module at the end.")
       .def("_at", [](S& self, int64_t index) { return module_object(self.at(index)); })
-      .def("_set", [](S& self, int64_t index, nb::handle module) { self.set(index, to_module(module)); })
-      .def("_insert", [](S& self, int64_t index, nb::handle module) { self.insert(index, to_module(module)); })
+      .def(
+          "_set", [](S& self, int64_t index, nb::handle module) { self.set(index, to_module(module)); }, nb::arg(), nb::arg().none())
+      .def(
+          "_insert", [](S& self, int64_t index, nb::handle module) { self.insert(index, to_module(module)); }, nb::arg(), nb::arg().none())
       .def("_modules_list",
           [](S& self) {
             nb::list list;

@@ -79,6 +79,7 @@ void set_children(Module& self, nb::handle pairs) {
 void bind_module(nb::module_& m) {
   install_module_host();
   m.def("_use_global_hooks", use_global_hooks);
+  m.def("_is_ready", [](nb::handle module) { return nb::inst_ready(module); });
   nb::class_<Module> c(m, "Module", nb::type_slots(module_slots()), nb::dynamic_attr(), nb::is_weak_referenceable(),
       nb::intrusive_ptr<Module>([](Module* self, PyObject* object) noexcept { adopt(self, object); }),
       "Base class of all neural network modules: parameters, buffers and modules set as attributes register themselves.");

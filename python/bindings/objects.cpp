@@ -82,7 +82,8 @@ void bind_devices(nb::module_& m) {
       .def_prop_ro("index", [](const DeviceObject&) { return nb::none(); })
       .def("__repr__", [](const DeviceObject& d) { return "device('" + d.device->name() + "')"; })
       .def("__str__", [](const DeviceObject& d) { return d.device->name(); })
-      .def("__eq__",
+      .def(
+          "__eq__",
           [](const DeviceObject& d, nb::handle o) {
             if (!PyUnicode_Check(o.ptr()) && !nb::isinstance<DeviceObject>(o)) return false;
             try {
@@ -90,7 +91,8 @@ void bind_devices(nb::module_& m) {
             } catch (const DeviceError&) {  // an unknown name is equal to no device
               return false;
             }
-          })
+          },
+          nb::arg().none())
       .def("__hash__", [](const DeviceObject& d) { return reinterpret_cast<uintptr_t>(d.device) >> 4; })
       .def("__reduce__", [](const DeviceObject& d) { return nb::make_tuple(nb::borrow(device_class), nb::make_tuple(d.device->name())); })
       .def("__enter__",

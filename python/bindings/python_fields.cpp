@@ -79,7 +79,14 @@ class TypeNames final : public FieldVisitor {
 class FromDict final : public FieldEditor {
  public:
   explicit FromDict(nb::handle dict) : dict_(dict) {}
-  void field(std::string_view name, bool& v) override { take(name, v); }
+  // PyTorch asks a flag only whether it is true, and models say bias=None or bidirectional=1.
+  void field(std::string_view name, bool& v) override {
+    const nb::object o = get(name);
+    if (!o.is_valid()) return;
+    if (o.is_none()) v = false;
+    else if (PyLong_Check(o.ptr())) v = PyObject_IsTrue(o.ptr()) == 1;
+    else take(name, v);
+  }
   void field(std::string_view name, int64_t& v) override { take(name, v); }
   void field(std::string_view name, double& v) override {
     if (const nb::object o = get(name); o.is_valid()) v = PyFloat_AsDouble(o.ptr());

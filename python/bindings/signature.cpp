@@ -1,6 +1,7 @@
 #include "signature.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "pyburn/ir/op_info.h"
 #include "tensor_object.h"
@@ -185,6 +186,23 @@ Signature parse_schema(std::string_view schema) {
   return s;
 }
 
+int parameter_named(const Signature& s, PyObject* name) {
+  // Words that PyTorch takes as well: NumPy's, and that of its method split.
+  static constexpr std::pair<const char*, const char*> others[] = {{"axis", "dim"}, {"keepdims", "keepdim"}, {"x", "input"}, {"a", "input"},
+      {"x1", "input"}, {"x2", "other"}, {"split_size", "split_size_or_sections"}};
+  const int count = int(s.parameters.size());
+  for (int i = 0; i < count; ++i)  // literals are interned
+    if (s.parameters[size_t(i)].name == name) return i;
+  for (int i = 0; i < count; ++i)
+    if (PyUnicode_Compare(s.parameters[size_t(i)].name, name) == 0) return i;
+  for (auto [other, usual] : others) {
+    if (PyUnicode_CompareWithASCIIString(name, other) != 0) continue;
+    for (int i = 0; i < count; ++i)
+      if (PyUnicode_CompareWithASCIIString(s.parameters[size_t(i)].name, usual) == 0) return i;
+  }
+  return -1;
+}
+
 bool accepts(const Signature& s, PyObject* const* args, size_t nargs, PyObject* kwnames) {
   const size_t count = s.parameters.size();
   uint32_t given = 0;
@@ -198,13 +216,12 @@ bool accepts(const Signature& s, PyObject* const* args, size_t nargs, PyObject* 
   }
   for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); ++k) {
     PyObject* name = PyTuple_GET_ITEM(kwnames, k);
-    size_t at = 0;
-    while (at < count && PyUnicode_Compare(s.parameters[at].name, name) != 0) ++at;
-    if (at == count) {
+    const int at = parameter_named(s, name);
+    if (at < 0) {
       if (s.has_out && PyUnicode_CompareWithASCIIString(name, "out") == 0) continue;
       return false;
     }
-    if (given >> at & 1 || !fits(s.parameters[at].type, args[nargs + size_t(k)])) return false;
+    if (given >> at & 1 || !fits(s.parameters[size_t(at)].type, args[nargs + size_t(k)])) return false;
     given |= 1u << at;
   }
   for (size_t i = 0; i < count; ++i)

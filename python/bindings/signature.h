@@ -55,6 +55,9 @@ Signature parse_schema(std::string_view schema);
 // The named tuples of several results, by the name of their function: a dict, borrowed.
 PyObject* result_types();
 
+// The place of the parameter that a keyword names, or -1.
+int parameter_named(const Signature& s, PyObject* name);
+
 // Could a call with these arguments mean this form of a function? Says nothing about values.
 bool accepts(const Signature& s, PyObject* const* args, size_t nargs, PyObject* kwnames);
 

@@ -96,4 +96,8 @@ def __getattr__(name: str):
         from . import check
 
         return getattr(check, name)
+    if name == "functional":
+        import importlib
+
+        return importlib.import_module(".functional", __name__)
     raise AttributeError(f"module 'pyburn.autograd' has no attribute '{name}'")

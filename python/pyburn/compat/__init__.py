@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import sys
 
+from . import class_building
 from .finder import TorchFinder
 from .patches import Patches
 
@@ -33,6 +34,7 @@ def install() -> None:
             raise RuntimeError(f"[compat] {name} is imported already: call pyburn.compat.install() before")
     _finder, _patches = TorchFinder(), Patches()
     _patches.apply()
+    class_building.install()
     sys.meta_path.insert(0, _finder)
 
 
@@ -45,6 +47,7 @@ def uninstall() -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] in ("torch", "torchvision")]:
         del sys.modules[name]
     _patches.undo()
+    class_building.uninstall()
     _finder, _patches = None, None
 
 

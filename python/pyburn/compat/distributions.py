@@ -164,3 +164,13 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
         cross = _core.binary_cross_entropy_with_logits(q.logits, p.probs, reduction="none")
         return cross - p.entropy()
     raise NotImplementedError(f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}")
+
+
+def __getattr__(name: str) -> Any:
+    """The other distributions, and what is not there."""
+    from . import more_distributions
+    from .absent import absent
+
+    if name.startswith("__"):
+        raise AttributeError(f"module 'torch.distributions' has no attribute {name!r}")
+    return getattr(more_distributions, name) if name in more_distributions.__all__ else absent(f"torch.distributions.{name}")

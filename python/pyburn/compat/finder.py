@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -12,7 +13,9 @@ from typing import Any
 
 _HERE = __package__
 
-# The longest name that fits counts; what follows it is looked for below the module of pyburn.
+# The longest name that fits counts; what follows it is looked for below the module of pyburn. Below those of `_WHOLE` every name is the
+# module itself: PyTorch has a file per class there.
+_WHOLE = ("torch.distributions", "torch.utils.tensorboard", "torchvision.ops", "torchvision.transforms")
 _PLACES = {
     "torch": f"{_HERE}.torch_module",
     "torch.amp": "pyburn.amp",
@@ -23,28 +26,44 @@ _PLACES = {
     "torch.nn": "pyburn.nn",
     "torch.optim": "pyburn.optim",
     "torch.special": "pyburn.special",
+    "torch.hub": f"{_HERE}.hub",
+    "torch.nn.attention.flex_attention": f"{_HERE}.flex_attention",
+    "torch.testing": f"{_HERE}.testing",
+    "torch.utils._pytree": "pyburn.utils._pytree",
     "torch.utils.checkpoint": "pyburn.utils.checkpoint",
     "torch.utils.data": "pyburn.utils.data",
+    "torch.utils.model_zoo": f"{_HERE}.hub",
+    "torch.utils.tensorboard": f"{_HERE}.tensorboard",
     "torchvision": f"{_HERE}.torchvision_module",
     "torchvision.datasets": f"{_HERE}.torchvision_datasets",
     "torchvision.models": "p_vision.models",
-    "torchvision.transforms": "pyburn.data.transforms",
+    "torchvision.ops": f"{_HERE}.torchvision_ops",
+    "torchvision.transforms": f"{_HERE}.torchvision_transforms",
+    "torchvision.transforms.functional": "pyburn.data.transforms.functional",
+    "torchvision.transforms.v2": f"{_HERE}.torchvision_transforms",
+    "torchvision.transforms.v2.functional": "pyburn.data.transforms.functional",
     "torchvision.utils": f"{_HERE}.torchvision_utils",
 }
 
 
 def place_of(name: str) -> str | None:
     """The module that stands for a name, or None where it is one of the small ones of `namespaces`."""
-    from .namespaces import is_small
+    from .namespaces import LAYERS, is_small
 
+    if name == LAYERS or name.startswith(LAYERS + "."):
+        importlib.import_module("pyburn.nn.modules")  # which has the files that PyTorch has
+        own = "pyburn" + name.removeprefix("torch")
+        return own if own in sys.modules else None
     if is_small(name):
         return None
     head = name
     while head not in _PLACES:
         head = head.rpartition(".")[0]
+    if name == "torchvision.models":
+        return f"{_HERE}.torchvision_models"
     if head in ("torch", "torchvision") and head != name:
         raise ModuleNotFoundError(f"pyburn has nothing that stands for {name!r} (pyburn.compat)", name=name)
-    return _PLACES[head] + name[len(head) :]
+    return _PLACES[head] + (name[len(head) :] if head not in _WHOLE else "")
 
 
 class TorchFinder(MetaPathFinder):

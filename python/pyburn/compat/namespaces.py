@@ -1,15 +1,18 @@
-"""Small modules of PyTorch that steer other devices or other ways to run: here they answer, and do nothing."""
+"""Small modules of PyTorch that steer other devices or other ways to run: here they answer, and do nothing. Those that are not there at all
+are in `absent`."""
 
 from __future__ import annotations
 
 import contextlib
 import importlib
-from collections.abc import Callable
-from types import ModuleType
-from typing import Any
+from collections.abc import Callable, Iterator
+from types import ModuleType, SimpleNamespace
+from typing import Any, Final, Optional
 
-from .. import _core, amp, nn
+from .. import _core, amp, jit, nn
 from .._random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from .._tensor_autograd import RemovableHandle
+from .absent import AbsentModule, absent, is_absent
 
 
 def _nothing(*args: Any, **kwargs: Any) -> None:
@@ -24,14 +27,6 @@ def _zero(*args: Any, **kwargs: Any) -> int:
     return 0
 
 
-def _refusal(what: str) -> Callable[..., Any]:
-    def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError(f"[compat] {what} is not there in pyburn")
-
-    refuse.__name__ = what.rpartition(".")[2]
-    return refuse
-
-
 def _pass_through(model: Any = None, *args: Any, **kwargs: Any) -> Any:
     """Gives what it was given, as a function or a decorator."""
     return model if model is not None else lambda function: function
@@ -42,6 +37,30 @@ class _CudaAutocast(amp.autocast):  # type: ignore[misc]
 
     def __init__(self, enabled: bool = True, dtype: Any = None, cache_enabled: bool = True) -> None:
         super().__init__("cpu", dtype=dtype or _core.bfloat16, enabled=enabled, cache_enabled=cache_enabled)
+
+
+class _Scope(contextlib.ContextDecorator):
+    """A context and a decorator that changes nothing, whatever it is made with."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+
+@contextlib.contextmanager
+def _fork_rng(*args: Any, enabled: bool = True, **kwargs: Any) -> Iterator[None]:
+    """A scope after which the generator is where it was."""
+    state = get_rng_state()
+    try:
+        yield
+    finally:
+        if enabled:
+            set_rng_state(state)
 
 
 def _device_names() -> dict[str, Any]:
@@ -74,22 +93,123 @@ def _sparse() -> dict[str, Any]:
 
 def _cuda() -> dict[str, Any]:
     refused = ("current_device", "get_device_name", "get_device_properties", "get_device_capability", "Event", "Stream", "current_stream")
-    return {**_device_names(), **{name: _refusal(f"torch.cuda.{name}") for name in refused}, "OutOfMemoryError": _core.OutOfMemoryError}
+    names: dict[str, Any] = {name: absent(f"torch.cuda.{name}") for name in refused}
+    graphs = {name: absent(f"torch.cuda.{name}") for name in ("CUDAGraph", "graph", "nccl", "comm", "memory", "nvtx")}
+    scopes: dict[str, Any] = dict.fromkeys(("device", "device_of", "stream"), _Scope)
+    answers = {
+        "is_current_stream_capturing": _false,
+        "memory_summary": lambda *args, **kwargs: "",
+        "OutOfMemoryError": _core.OutOfMemoryError,
+    }
+    return {**_device_names(), **names, **scopes, **answers, "_initialized": False, "default_generators": (), **graphs}
+
+
+_COMPILER = {
+    **dict.fromkeys(("disable", "allow_in_graph", "assume_constant_result", "substitute_in_graph"), _pass_through),
+    **dict.fromkeys(("is_compiling", "is_dynamo_compiling", "is_exporting"), _false),
+    **dict.fromkeys(("reset", "cudagraph_mark_step_begin", "mark_static_address", "mark_dynamic", "graph_break"), _nothing),
+}
+_OVERRIDES = {
+    **dict.fromkeys(("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like"), _false),
+    "TorchFunctionMode": _Scope,
+}
+
+
+class _CustomOp:
+    """torch.library.custom_op: the function itself, whose gradient is that of what it does."""
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self.name, self.function, self.__doc__ = name, function, function.__doc__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def register_fake(self, function: Any = None, **options: Any) -> Any:
+        return _pass_through(function)
+
+    register_autograd = register_kernel = register_vmap = register_fake
+
+
+def _custom_op(name: str, fn: Any = None, /, **options: Any) -> Any:
+    """The operation under "place::name", which torch.ops.place.name is from then on."""
+    if fn is None:
+        return lambda function: _custom_op(name, function, **options)
+    place, _, word = name.partition("::")
+    operation = _CustomOp(name, fn)
+    setattr(importlib.import_module("torch.ops").__dict__.setdefault(place, SimpleNamespace()), word, operation)
+    return operation
+
+
+def _registration(name: str, *args: Any, **options: Any) -> Any:
+    """register_fake and the like, as a function or a decorator, have nothing to do."""
+    return next((argument for argument in args if callable(argument)), lambda function: function)
+
+
+def _autograd_graph() -> dict[str, Any]:
+    scopes: dict[str, Any] = dict.fromkeys(("save_on_cpu", "disable_saved_tensors_hooks", "allow_mutation_on_saved_tensors"), _Scope)
+    return {**scopes, "saved_tensors_hooks": absent("torch.autograd.graph.saved_tensors_hooks")}
+
+
+def _activities() -> Any:
+    import enum
+
+    return enum.Enum("ProfilerActivity", ["CPU", "CUDA", "XPU", "MTIA", "HPU", "PrivateUse1"])
+
+
+def _config() -> dict[str, Any]:
+    return {"show": lambda: "pyburn: USE_MKL=OFF, USE_CUDA=OFF", "parallel_info": lambda: f"threads: {_core.get_num_threads()}"}
+
+
+def _types() -> dict[str, Any]:
+    names = {"Number": int | float | bool, "_int": int, "_float": float, "_bool": bool, "_size": tuple, "Device": Any}
+    return {**names, "_dtype": _core.DType, "Storage": absent("torch.types.Storage")}
 
 
 def _jit() -> dict[str, Any]:
-    passed = ("script", "trace", "ignore", "unused", "export", "freeze", "optimize_for_inference", "script_if_tracing")
-    names: dict[str, Any] = dict.fromkeys(passed, _pass_through)
-    names.update(
-        {"is_scripting": _false, "is_tracing": _false, "ScriptModule": nn.Module, "Final": Any, "annotate": lambda kind, value: value}
+    passed = (
+        "script",
+        "trace",
+        "trace_module",
+        "freeze",
+        "optimize_for_inference",
+        "script_if_tracing",
+        "_script_if_tracing",
+        "script_method",
     )
-    return {**names, "save": _refusal("torch.jit.save"), "load": _refusal("torch.jit.load")}
+    names: dict[str, Any] = dict.fromkeys((*passed, "unused", "export", "interface", "_overload", "_overload_method"), _pass_through)
+    names.update(ignore=jit.ignore, Final=Final, annotate=jit.annotate, isinstance=isinstance, TracerWarning=_TracerWarning)
+    names.update(is_scripting=_false, is_tracing=_false, set_fusion_strategy=_nothing, fork=lambda function, *args: function(*args))
+    names.update(ScriptModule=nn.Module, RecursiveScriptModule=_ScriptedModule, ScriptFunction=_ScriptedFunction, wait=_pass_through)
+    names.update(Attribute=lambda value, kind: value)
+    return {**names, "save": absent("torch.jit.save"), "load": absent("torch.jit.load")}
+
+
+class _TracerWarning(Warning):
+    """A warning that is never given: nothing is traced."""
+
+
+class _ScriptedModule(nn.Module):  # type: ignore[misc]
+    """Nothing is one: modules are not scripted."""
+
+
+class _ScriptedFunction:
+    """Nothing is one: functions are not scripted."""
+
+
+def _jit_annotations() -> dict[str, Any]:
+    import typing
+
+    lists = {f"BroadcastingList{n}": typing.List for n in range(1, 7)}  # noqa: UP006  (it is indexed by a type)
+    return {**lists, **{name: getattr(typing, name) for name in ("List", "Dict", "Tuple", "Optional", "Union", "Any")}}
 
 
 def _distributed() -> dict[str, Any]:
     refused = ("init_process_group", "destroy_process_group", "all_reduce", "all_gather", "broadcast", "barrier", "new_group", "reduce")
-    names = {name: _refusal(f"torch.distributed.{name}") for name in refused}
-    return {**names, "is_available": _false, "is_initialized": _false, "get_rank": _zero, "get_world_size": lambda *args: 1}
+    names = {name: absent(f"torch.distributed.{name}") for name in refused}
+    answers = dict.fromkeys(
+        ("is_available", "is_initialized", "is_nccl_available", "is_gloo_available", "is_torchelastic_launched"), _false
+    )
+    return {**names, **answers, "get_rank": _zero, "get_world_size": lambda *args: 1}
 
 
 def _multiprocessing() -> dict[str, Any]:
@@ -99,11 +219,22 @@ def _multiprocessing() -> dict[str, Any]:
     return {**names, "set_sharing_strategy": _nothing, "get_sharing_strategy": lambda: "file_descriptor"}
 
 
+_FUNCTIONAL = ("broadcast_tensors", "einsum", "meshgrid", "norm", "split", "stft", "tensordot", "unique", "unique_consecutive", "cdist")
 _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
+    "torch.__config__": _config,
+    "torch._C": lambda: dict.fromkeys(("_log_api_usage_once", "_get_tracing_state", "_jit_set_profiling_mode"), _nothing),
+    "torch.__future__": lambda: {"set_overwrite_module_params_on_conversion": _nothing},
+    "torch._dynamo": lambda: _COMPILER,
+    "torch._jit_internal": lambda: {**_jit(), "Optional": Optional},
     "torch.accelerator": lambda: {**_device_names(), "current_accelerator": _nothing, "current_device_index": _zero},
     "torch.backends": dict,
     "torch.backends.cpu": lambda: {"get_cpu_capability": lambda: "DEFAULT"},
-    "torch.backends.cuda": lambda: {"is_built": _false, "sdp_kernel": contextlib.nullcontext, "enable_flash_sdp": _nothing},
+    "torch.backends.cuda": lambda: {
+        **dict.fromkeys(("is_built", "flash_sdp_enabled", "mem_efficient_sdp_enabled", "can_use_flash_attention"), _false),
+        **dict.fromkeys(("enable_flash_sdp", "enable_math_sdp", "enable_mem_efficient_sdp", "enable_cudnn_sdp"), _nothing),
+        "math_sdp_enabled": lambda: True,
+        "sdp_kernel": _Scope,
+    },
     "torch.backends.cuda.matmul": lambda: {"allow_tf32": False, "allow_fp16_reduced_precision_reduction": False},
     "torch.backends.cudnn": lambda: {
         "benchmark": False,
@@ -112,32 +243,52 @@ _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
         "allow_tf32": False,
         "is_available": _false,
         "version": _nothing,
-        "flags": contextlib.nullcontext,
+        "flags": _Scope,
     },
     "torch.backends.mkl": lambda: {"is_available": _false},
     "torch.backends.mkldnn": lambda: {"is_available": _false, "enabled": False},
     "torch.backends.mps": lambda: {"is_available": _false, "is_built": _false},
+    "torch.backends.opt_einsum": lambda: {"is_available": _false, "enabled": False, "strategy": None},
     "torch.backends.openmp": lambda: {"is_available": _false},
+    "torch.autograd.graph": _autograd_graph,
+    "torch.autograd.profiler": lambda: {"record_function": _Scope, "profile": absent("torch.autograd.profiler.profile")},
+    "torch.compiler": lambda: _COMPILER,
+    "torch.cpu": lambda: {**_device_names(), "is_available": lambda: True, "current_device": lambda: "cpu"},
     "torch.cuda": _cuda,
     "torch.cuda.amp": lambda: {"autocast": _CudaAutocast, "GradScaler": amp.GradScaler},
     "torch.distributed": _distributed,
+    "torch.functional": lambda: {name: getattr(importlib.import_module("pyburn"), name) for name in _FUNCTIONAL},
+    "torch.fx": lambda: {"wrap": _pass_through},
     "torch.jit": _jit,
+    "torch.jit.annotations": _jit_annotations,
+    "torch.library": lambda: {
+        "custom_op": _custom_op,
+        **dict.fromkeys(("register_fake", "register_autograd", "impl", "define"), _registration),
+    },
     "torch.mps": _device_names,
     "torch.multiprocessing": _multiprocessing,
-    "torch.onnx": lambda: {"export": _refusal("torch.onnx.export")},
+    "torch.onnx": lambda: {"export": absent("torch.onnx.export"), "is_in_onnx_export": _false, "register_custom_op_symbolic": _nothing},
+    "torch.onnx.symbolic_helper": lambda: {"parse_args": lambda *kinds: lambda function: function},
+    "torch.overrides": lambda: _OVERRIDES,
+    "torch.profiler": lambda: {"record_function": _Scope, "profile": absent("torch.profiler.profile"), "ProfilerActivity": _activities()},
     "torch.random": lambda: {
         "manual_seed": manual_seed,
         "seed": seed,
         "initial_seed": initial_seed,
         "get_rng_state": get_rng_state,
         "set_rng_state": set_rng_state,
+        "fork_rng": _fork_rng,
     },
     "torch.serialization": lambda: vars(importlib.import_module(f"{__package__}.serialization")),
     "torch.sparse": _sparse,
+    "torch.types": _types,
     "torch.utils": dict,
+    "torch.utils.dlpack": lambda: {"from_dlpack": importlib.import_module("pyburn").from_dlpack, "to_dlpack": lambda x: x.__dlpack__()},
+    "torch.utils.hooks": lambda: {"RemovableHandle": RemovableHandle},
     "torch.version": lambda: {"__version__": "2.15.0", "cuda": None, "hip": None, "git_version": "pyburn"},
     "torch.xpu": _device_names,
 }
+_MAKERS["torch.cuda.amp.autocast_mode"] = _MAKERS["torch.cuda.amp"]
 _MAKERS["torch.cuda.amp.grad_scaler"] = _MAKERS["torch.cuda.amp"]
 NAMES = frozenset(_MAKERS)
 
@@ -149,6 +300,8 @@ class _Namespace(ModuleType):
         if not name.startswith("__"):
             with contextlib.suppress(ModuleNotFoundError):
                 return importlib.import_module(f"{self.__name__}.{name}")
+        if name[:1].isupper():  # a class, which may stand in an annotation
+            return absent(f"{self.__name__}.{name}")
         raise AttributeError(f"pyburn has nothing that stands for {self.__name__}.{name} (pyburn.compat)")
 
 
@@ -167,11 +320,15 @@ LAYERS = "torch.nn.modules"
 
 def is_small(name: str) -> bool:
     """Whether a name is one of the modules made here."""
-    return name in NAMES or name == LAYERS or name.startswith(LAYERS + ".")
+    return name in NAMES or name == LAYERS or name.startswith(LAYERS + ".") or is_absent(name)
 
 
 def namespace(name: str) -> ModuleType:
     """The module of a name."""
+    if is_absent(name):
+        missing = AbsentModule(name, "A part of PyTorch that is not there: it can be imported, and raises when it is used.")
+        missing.__dict__.update(_MAKERS[name]() if name in NAMES else {}, __path__=[])
+        return missing
     if name not in NAMES:
         layers = _Layers(name, "Layers under the names of PyTorch's files.")
         layers.__path__ = []

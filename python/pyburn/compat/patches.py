@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from .. import _core, autograd, nn
@@ -16,6 +17,15 @@ def _no_cuda(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _itself(self: Any, *args: Any, **kwargs: Any) -> Any:
     return self
+
+
+def _places(self: Any) -> Any:
+    """Where a dense tensor that stands for a sparse one is not zero: (axes, elements)."""
+    return self.nonzero().t()
+
+
+def _values(self: Any) -> Any:
+    return self[tuple(_places(self))]
 
 
 def _new(self: Any, *args: Any) -> Any:
@@ -39,7 +49,6 @@ class Patches:
 
     def __init__(self) -> None:
         from .legacy_types import type_of_tensor
-        from .namespaces import LAYERS, namespace
 
         self.added: dict[Any, dict[str, Any]] = {
             _core.Tensor: {
@@ -58,11 +67,16 @@ class Patches:
                 "to_dense": _itself,  # sparse tensors are kept as dense ones
                 "to_sparse": _itself,
                 "coalesce": _itself,
+                "is_coalesced": lambda self: True,
+                "indices": _places,
+                "_indices": _places,
+                "values": _values,
+                "_values": _values,
                 "new": _new,
                 "type": type_of_tensor(_core.Tensor.type),
             },
             autograd: {"Variable": _variable},
-            nn: {"modules": namespace(LAYERS)},
+            nn: {"modules": importlib.import_module("pyburn.nn.modules")},
             nn.parallel: {"DistributedDataParallel": _DistributedDataParallel},
             Module: {"cuda": _no_cuda, "share_memory": _itself, "compile": lambda self, *args, **kwargs: None},
         }

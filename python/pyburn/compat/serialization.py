@@ -19,6 +19,7 @@ from .. import io as files
 from ..nn import Module
 
 _MAGIC = b"PYBURN MODULES\r\n"
+DEFAULT_PROTOCOL = 2
 _safe: list[Any] = []
 _ALLOWED = {
     ("builtins", "complex"),

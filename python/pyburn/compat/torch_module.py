@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import pyburn
@@ -11,6 +12,7 @@ import pyburn
 from .. import _core
 from ..amp import GradScaler
 from . import serialization
+from .absent import DTYPES, PLACES, AbsentDType, absent
 from .legacy_types import TYPES, dtype_of
 from .namespaces import NAMES
 from .serialization import load, save
@@ -21,6 +23,45 @@ __path__: list[str] = []  # a package: what is below it is found by the import h
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 dtype = _core.DType
 newaxis = None
+
+
+class AbsentDevice(str):
+    """A device that is not there, such as "cuda:0": scripts may name it, and what should live on it raises."""
+
+    type = property(lambda self: self.partition(":")[0])
+    index = property(lambda self: int(self.partition(":")[2]) if ":" in self else None)
+
+    def __repr__(self) -> str:
+        return f"device(type={self.type!r})" if self.index is None else f"device(type={self.type!r}, index={self.index})"
+
+
+class _Devices(type):
+    """The class of torch.device: a call gives a device of pyburn, or one that is not there."""
+
+    def __call__(cls, type: Any = "cpu", index: int | None = None) -> Any:
+        if isinstance(type, int):
+            type, index = "cuda", type
+        if isinstance(type, str) and type.partition(":")[0] in ("cuda", "hpu", "ipu", "mps", "mtia", "npu", "xla", "xpu"):
+            return AbsentDevice(type if index is None else f"{type}:{index}")
+        return _core.Device(type)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, (_core.Device, AbsentDevice))
+
+
+class device(metaclass=_Devices):  # noqa: N801  (a name of PyTorch)
+    """Where tensors are."""
+
+
+_EIGHT_BITS = {"float8_e4m3fn": (448.0, 0.125, 2.0**-6), "float8_e5m2": (57344.0, 0.25, 2.0**-14)}
+
+
+def finfo(type: Any = None) -> Any:
+    """The limits of a floating dtype, also of those with eight bits, which pyburn has no tensors of."""
+    if not isinstance(type, AbsentDType) or type.name not in _EIGHT_BITS:
+        return pyburn.finfo(type)
+    largest, eps, tiny = _EIGHT_BITS[type.name]
+    return SimpleNamespace(max=largest, min=-largest, eps=eps, tiny=tiny, smallest_normal=tiny, bits=8, dtype=type.name)
 
 
 class layout:  # noqa: N801  (a name of PyTorch)
@@ -91,26 +132,45 @@ def sparse_coo_tensor(indices: Any, values: Any, size: Any = None, *, dtype: Any
 
 
 spmm = _core.mm
+sparse_csr, sparse_csc, jagged = layout("sparse_csr"), layout("sparse_csc"), layout("jagged")
+legacy_contiguous_format = contiguous_format
+SymInt, SymFloat, SymBool = int, float, bool
 
 
-def vmap(*args: Any, **kwargs: Any) -> Any:
-    raise NotImplementedError("[compat] pyburn has no torch.vmap")
+def _assert(condition: Any, message: str) -> None:
+    """assert, as a function."""
+    assert condition, message
+
+
+def _check(condition: Any, message: Any = None) -> None:
+    """Raises where something does not hold."""
+    if not condition:
+        raise RuntimeError(message() if message is not None else "Expected cond to be True, but got False.")
 
 
 def _missing(name: str) -> AttributeError:
     return AttributeError(f"pyburn has nothing that stands for torch.{name} (pyburn.compat)")
 
 
+_OWN = ("distributions", "hub", "testing")  # modules of pyburn.compat
 _NOT_PYTORCHS = {"backend", "cli", "compat", "config", "dashboard", "data", "io", "module", "train"}
 
 
 def __getattr__(name: str) -> Any:
     if name in TYPES:
         return TYPES[name]
-    if f"torch.{name}" in NAMES or name == "distributions":  # before pyburn's: torch.backends is another thing than pyburn.backends
+    if name in DTYPES:
+        return DTYPES[name]
+    if (
+        f"torch.{name}" in NAMES or f"torch.{name}" in PLACES or name in _OWN
+    ):  # before pyburn's: torch.backends is another thing than pyburn.backends
         return importlib.import_module(f"torch.{name}")
     if not name.startswith("__") and hasattr(pyburn, name) and name not in _NOT_PYTORCHS:
         return getattr(pyburn, name)
+    if name == "vmap":
+        return importlib.import_module("pyburn.func").vmap
+    if name.endswith("Type"):  # of torch.jit
+        return absent(f"torch.{name}")
     raise _missing(name)
 
 

@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from .absent import absent
+
 sets: Any = importlib.import_module("pyburn.data.sets")
 _OPTION = Callable[[Any], Any] | None
 
@@ -54,7 +56,9 @@ class CIFAR10(_PillowImages, sets.CIFAR10):
 def __getattr__(name: str) -> Any:
     if name in ("DatasetFolder", "ImageFolder"):
         return getattr(importlib.import_module("pyburn.data"), name)
-    raise AttributeError(f"pyburn has nothing that stands for torchvision.datasets.{name} (pyburn.compat)")
+    if name.startswith("__"):
+        raise AttributeError(f"module 'torchvision.datasets' has no attribute {name!r}")
+    return absent(f"torchvision.datasets.{name}")
 
 
 class FakeData:

@@ -7,12 +7,20 @@ from typing import Any
 
 __version__ = "0.29.0+pyburn"
 __path__: list[str] = []
-_PARTS = ("datasets", "models", "transforms", "utils")
+_PARTS = ("datasets", "io", "models", "ops", "transforms", "tv_tensors", "utils")
 __all__ = list(_PARTS)
 
 
 def set_image_backend(backend: str) -> None:
     """No effect: images are read by Pillow."""
+
+
+def get_image_backend() -> str:
+    return "PIL"
+
+
+def disable_beta_transforms_warning() -> None:
+    """No effect: there is no such warning."""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,5 +1,7 @@
-"""Functions of functions: modules called with other parameters than their own."""
+"""Functions of functions: modules called with other parameters than their own, derivatives, and functions of batches."""
 
 from ..nn.utils.stateless import functional_call
+from .stacking import stack_module_state
+from .transforms import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap
 
-__all__ = ["functional_call"]
+__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "stack_module_state", "vjp", "vmap"]

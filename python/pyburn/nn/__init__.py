@@ -17,6 +17,7 @@ from . import (  # noqa: E402
     embedding,
     gru,
     init,
+    inner_methods,
     lazy_layers,
     linear,
     loss,
@@ -41,6 +42,8 @@ from .transformer import (  # noqa: E402
     TransformerEncoder,
     TransformerEncoderLayer,
 )
+
+inner_methods.install()
 
 if TYPE_CHECKING:
     from . import graph, modules

@@ -1,4 +1,6 @@
-"""Classes that stand for several layers: what `isinstance(module, nn.RNNBase)` and the like ask for in code written for PyTorch."""
+"""Classes that stand for several layers: what `isinstance(module, nn.RNNBase)` and the like ask for in code written for PyTorch.
+
+A class that derives from one derives from the family's `root` instead, and becomes a member."""
 
 from __future__ import annotations
 
@@ -11,6 +13,28 @@ class Family(type):
     """The class of a family: its members and their subclasses are instances of it."""
 
     members: tuple[type, ...]
+    root: Any  # a function that gives the class to derive from, or None
+
+    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> Any:
+        families = [base for base in bases if isinstance(base, Family)]
+        if not families:
+            return super().__new__(mcs, name, bases, {"root": None, **namespace})
+        plain = tuple(base.root() if isinstance(base, Family) and base.root else base for base in bases)
+        if any(isinstance(base, Family) for base in plain):
+            raise TypeError(f"{families[0].__name__} cannot be derived from: derive from one of its layers")
+        built = type(plain[0])(name, plain, namespace)
+        for family in families:
+            family.members = (*family.members, built)
+        return built
+
+    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
+        if isinstance(cls, Family):
+            super().__init__(name, bases, namespace)
+
+    def __getattr__(cls, name: str) -> Any:
+        if cls.root is None or name.startswith("__"):
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
+        return getattr(cls.root(), name)
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, cls.members)
@@ -19,9 +43,10 @@ class Family(type):
         return issubclass(subclass, cls.members)
 
 
-def family(name: str, members: tuple[type, ...], doc: str) -> Any:
-    """The class that stands for `members`."""
-    return Family(name, (), {"__module__": "pyburn.nn", "__doc__": doc, "members": members})
+def family(name: str, members: tuple[type, ...], doc: str, root: Any = None) -> Any:
+    """The class that stands for `members`; `root` is a function, called when someone derives from it."""
+    namespace = {"__module__": "pyburn.nn", "__doc__": doc, "members": members, "root": root and staticmethod(root)}
+    return Family(name, (), namespace)
 
 
 class RNNBase(metaclass=Family):

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .._core import DType, Tensor, bfloat16, empty_like, float16, float32, float64
-from .._core._nn import Module
+from .._core._nn import Module, _is_ready
 from .module_registry import BUFFER, MODULE, PARAMETER, RegistryView
 from .parameter import Parameter
 
 _attribute = Module.__getattribute__  # of C++: registry, instance and class, options
+_plain_init = Module.__init__
 
 # What the methods below may ask of `self`: everything, as far as type checkers are concerned.
 _Bound: Any = object
@@ -19,6 +20,23 @@ _Bound: Any = object
 
 class ModuleMethods(_Bound):
     """Copied into Module by install(); `self` is a Module."""
+
+    call_super_init = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """An empty module. Called once more, as by two base classes or by __setstate__, it empties the registry, as PyTorch's does."""
+        if (args or kwargs) and not self.call_super_init:
+            counted = f"takes 1 positional argument but {len(args) + 1} were given"
+            given = f"got an unexpected keyword argument '{next(iter(kwargs))}'" if kwargs else counted
+            raise TypeError(f"{type(self).__name__}.__init__() {given}")
+        if not _is_ready(self):
+            _plain_init(self)
+        else:
+            for name, *_ in self._entries():
+                self._erase(name)
+            self.training = True
+        if self.call_super_init:
+            super(Module, self).__init__(*args, **kwargs)
 
     # ---- registration
 

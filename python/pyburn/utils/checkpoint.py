@@ -7,47 +7,94 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
+from ..amp.autocast_mode import autocast, get_autocast_dtype, is_autocast_enabled
 from ..autograd import Function, backward, enable_grad
+
+
+class _Place:
+    """Where a tensor was in the arguments."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+
+def _taken_out(value: Any, tensors: list[Tensor]) -> Any:
+    """The arguments with places where tensors were, which are added to the list."""
+    if isinstance(value, Tensor):
+        tensors.append(value)
+        return _Place(len(tensors) - 1)
+    if type(value) in (list, tuple):
+        return type(value)(_taken_out(item, tensors) for item in value)
+    return {key: _taken_out(item, tensors) for key, item in value.items()} if type(value) is dict else value
+
+
+def _put_back(value: Any, tensors: Any) -> Any:
+    if isinstance(value, _Place):
+        return tensors[value.index]
+    if type(value) in (list, tuple):
+        return type(value)(_put_back(item, tensors) for item in value)
+    return {key: _put_back(item, tensors) for key, item in value.items()} if type(value) is dict else value
 
 
 class _Checkpoint(Function):
     """Forward keeps only the inputs; backward runs forward again, with the same random numbers, and differentiates it."""
 
     @staticmethod
-    def forward(ctx, function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
-        ctx.function, ctx.args = function, args
+    def forward(
+        ctx, function: Callable[..., Any], arguments: Any, preserve_rng_state: bool, anchor: Tensor | None, *tensors: Tensor
+    ) -> Any:
+        ctx.function, ctx.arguments, ctx.anchored, ctx.tensors = function, arguments, anchor is not None, tensors
         ctx.random = _core.default_generator.get_state() if preserve_rng_state else None
-        return function(*args)
+        ctx.autocast = (get_autocast_dtype("cpu"), is_autocast_enabled("cpu"))
+        args, kwargs = _put_back(arguments, tensors)
+        return function(*args, **kwargs)
 
     @staticmethod
     def backward(ctx, *gradients: Tensor | None) -> tuple[Any, ...]:
-        args = [a.detach().requires_grad_(a.requires_grad) if isinstance(a, Tensor) else a for a in ctx.args]
+        tensors = [t.detach().requires_grad_(t.requires_grad) for t in ctx.tensors]
+        args, kwargs = _put_back(ctx.arguments, tensors)
         now = _core.default_generator.get_state()
         if ctx.random is not None:
             _core.default_generator.set_state(ctx.random)
         try:
-            with enable_grad():
-                outputs = ctx.function(*args)
+            with enable_grad(), autocast("cpu", ctx.autocast[0], ctx.autocast[1]):
+                outputs = ctx.function(*args, **kwargs)
         finally:
             _core.default_generator.set_state(now)
         outputs = [outputs] if isinstance(outputs, Tensor) else list(outputs)
         roots = [(o, g) for o, g in zip(outputs, gradients) if isinstance(o, Tensor) and o.requires_grad and g is not None]
-        if not roots:
+        if roots:
+            backward([o for o, _ in roots], [g for _, g in roots])
+        elif not ctx.anchored:
             raise RuntimeError("none of the outputs of the checkpointed function requires grad")
-        backward([o for o, _ in roots], [g for _, g in roots])
-        return (None, None, *(a.grad if isinstance(a, Tensor) else None for a in args))
+        return (None, None, None, None, *(t.grad for t in tensors))
 
 
 def checkpoint(
-    function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None, preserve_rng_state: bool = True, **kwargs: Any
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    preserve_rng_state: bool = True,
+    context_fn: Any = None,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    **kwargs: Any,
 ) -> Any:
-    """Runs function(*args) without keeping what it computes inside; backward computes it again.
+    """Runs function(*args, **kwargs) without keeping what it computes inside; backward computes it again.
+
+    Parameters that the function uses get their gradient even if none of its arguments wants one, unless `use_reentrant` is True. The
+    options behind `preserve_rng_state` are PyTorch's and have no effect.
 
     >>> x = pyburn.ones(2, requires_grad=True)
     >>> pyburn.utils.checkpoint.checkpoint(lambda t: (t * t).exp(), x).sum().backward()
     """
-    run = (lambda *a: function(*a, **kwargs)) if kwargs else function
-    return _Checkpoint.apply(run, preserve_rng_state, *args)
+    if not _core.is_grad_enabled():
+        return function(*args, **kwargs)
+    tensors: list[Tensor] = []
+    arguments = _taken_out((args, kwargs), tensors)
+    anchor = None if use_reentrant else _core.zeros(0).requires_grad_()
+    return _Checkpoint.apply(function, arguments, preserve_rng_state, anchor, *tensors)
 
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
@@ -68,3 +115,12 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
     for start in range(0, size * (segments - 1), size):
         input = checkpoint(part(start, start + size), input, **kwargs)
     return part(size * (segments - 1), len(chain))(input)
+
+
+def get_device_states(*args: Any) -> tuple[list[Any], list[Any]]:
+    """The states of generators of other devices that tensors are on: there are none."""
+    return [], []
+
+
+def set_device_states(devices: Any, states: Any, **options: Any) -> None:
+    """Nothing to set: see get_device_states."""

@@ -25,6 +25,17 @@ def _repeated(n: int) -> Callable[[Any], tuple[Any, ...]]:
     return repeated
 
 
+def _root(name: str) -> Callable[[], Any]:
+    """What gives a class of `roots`, which is loaded when someone derives from one."""
+
+    def root() -> Any:
+        from . import roots
+
+        return getattr(roots, name)
+
+    return root
+
+
 _batch = (*_layers_named("BatchNorm"),)
 _instance = (*_layers_named("InstanceNorm"),)
 _transposed = (*_layers_named("ConvTranspose"),)
@@ -37,25 +48,25 @@ _BEHIND: dict[str, dict[str, Any]] = {
     "activation": {},
     "adaptive": {},
     "batchnorm": {
-        "_BatchNorm": family("_BatchNorm", _batch, "What every BatchNorm is."),
-        "_NormBase": family("_NormBase", (*_batch, *_instance), "What every BatchNorm and InstanceNorm is."),
+        "_BatchNorm": family("_BatchNorm", _batch, "What every BatchNorm is.", _root("BatchNorm")),
+        "_NormBase": family("_NormBase", (*_batch, *_instance), "What every BatchNorm and InstanceNorm is.", _root("NormOfBatches")),
     },
     "channelshuffle": {},
     "container": {},
     "conv": {
-        "_ConvNd": family("_ConvNd", _convolutions, "What every convolution is."),
+        "_ConvNd": family("_ConvNd", _convolutions, "What every convolution is.", _root("Convolution")),
         "_ConvTransposeNd": family("_ConvTransposeNd", _transposed, "What every transposed convolution is."),
     },
     "distance": {},
-    "dropout": {"_DropoutNd": family("_DropoutNd", _layers_named("Dropout"), "What every dropout is.")},
+    "dropout": {"_DropoutNd": family("_DropoutNd", _layers_named("Dropout"), "What every dropout is.", _root("Dropout"))},
     "flatten": {},
     "fold": {},
-    "instancenorm": {"_InstanceNorm": family("_InstanceNorm", _instance, "What every InstanceNorm is.")},
+    "instancenorm": {"_InstanceNorm": family("_InstanceNorm", _instance, "What every InstanceNorm is.", _root("InstanceNorm"))},
     "lazy": {"LazyModuleMixin": lazy.LazyModuleMixin},
     "linear": {"NonDynamicallyQuantizableLinear": _layers.Linear},
     "loss": {
-        "_Loss": family("_Loss", _losses, "What every loss is."),
-        "_WeightedLoss": family("_WeightedLoss", _weighted, "What every loss with weights is."),
+        "_Loss": family("_Loss", _losses, "What every loss is.", _root("Loss")),
+        "_WeightedLoss": family("_WeightedLoss", _weighted, "What every loss with weights is.", _root("WeightedLoss")),
     },
     "module": {"_IncompatibleKeys": module_state.IncompatibleKeys},
     "normalization": {},

@@ -43,3 +43,12 @@ __all__ = [
     "get_worker_info",
     "random_split",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """The files below are loaded when they are asked for."""
+    if name not in ("_utils", "dataloader", "dataset", "distributed", "sampler"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return importlib.import_module(f".{name}", __name__)

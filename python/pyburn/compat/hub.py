@@ -1,0 +1,79 @@
+"""torch.hub as far as weights go: files are downloaded to PyTorch's place and read without running code from them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from typing import Any
+from urllib.parse import urlparse
+
+__all__ = ["HASH_REGEX", "download_url_to_file", "get_dir", "load_state_dict_from_url", "set_dir", "urlparse"]
+
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
+_directory: str | None = None
+
+
+def _get_torch_home() -> str:
+    cache = os.getenv("XDG_CACHE_HOME", os.path.join("~", ".cache"))
+    return os.path.expanduser(os.getenv("TORCH_HOME", os.path.join(cache, "torch")))
+
+
+def get_dir() -> str:
+    """Where files are kept: what `set_dir` said, or TORCH_HOME, or the user's cache."""
+    return _directory or os.path.join(_get_torch_home(), "hub")
+
+
+def set_dir(d: str | os.PathLike[str]) -> None:
+    global _directory
+    _directory = os.path.expanduser(os.fspath(d))
+
+
+def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
+    """Downloads a file; where the beginning of its SHA-256 is given, a file with another one is refused."""
+    from urllib.request import Request, urlopen
+
+    if urlparse(url).scheme not in ("http", "https", "file"):
+        raise ValueError(f"[hub] expected an address of http or https: got {url!r}")
+    os.makedirs(os.path.dirname(os.path.abspath(dst)), exist_ok=True)
+    digest, partial = hashlib.sha256(), f"{dst}.{os.getpid()}.partial"
+    try:
+        with urlopen(Request(url, headers={"User-Agent": "pyburn.compat"})) as answer, open(partial, "wb") as file:
+            while block := answer.read(1 << 17):
+                digest.update(block)
+                file.write(block)
+        if hash_prefix and not digest.hexdigest().startswith(hash_prefix):
+            raise RuntimeError(f'invalid hash value (expected "{hash_prefix}", got "{digest.hexdigest()}")')
+        os.replace(partial, dst)
+    finally:
+        if os.path.exists(partial):
+            os.remove(partial)
+
+
+def load_state_dict_from_url(
+    url: str,
+    model_dir: str | None = None,
+    map_location: Any = None,
+    progress: bool = True,
+    check_hash: bool = False,
+    file_name: str | None = None,
+    weights_only: bool = True,
+) -> dict[str, Any]:
+    """The weights behind an address, downloaded once."""
+    from .serialization import load
+
+    folder = model_dir or os.path.join(get_dir(), "checkpoints")
+    path = os.path.join(folder, file_name or os.path.basename(urlparse(url).path))
+    if not os.path.exists(path):
+        found = HASH_REGEX.search(os.path.basename(path)) if check_hash else None
+        download_url_to_file(url, path, found.group(1) if found else None, progress)
+    return load(path, map_location)  # type: ignore[no-any-return]
+
+
+load_url = load_state_dict_from_url  # torch.utils.model_zoo's name
+
+
+def load(repo_or_dir: str, model: str, *args: Any, **kwargs: Any) -> Any:
+    raise RuntimeError(
+        "[compat] torch.hub.load runs code from another repository, which pyburn.compat does not: import the model's package"
+    )

@@ -1,0 +1,22 @@
+"""torchvision.models: p_vision.models. Names of models that are not there can be imported, and raise when they are called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from p_vision import models as _models
+from p_vision.models import *  # noqa: F403
+
+from .absent import absent
+
+__all__ = _models.__all__
+__path__: list[str] = []
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(f"module 'torchvision.models' has no attribute {name!r}")
+    try:
+        return getattr(_models, name)
+    except AttributeError:
+        return absent(f"torchvision.models.{name}")

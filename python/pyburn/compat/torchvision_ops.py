@@ -1,0 +1,258 @@
+"""torchvision.ops: boxes, losses on them, and the blocks that models are made of."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyburn
+from p_vision.models.mobile_blocks import SqueezeExcitation, StochasticDepth
+from pyburn import nn
+
+from .. import _core
+from .._core import Tensor
+from ..nn import functional as F
+from . import torchvision_boxes
+from .absent import absent
+from .torchvision_boxes import *  # noqa: F403
+from .torchvision_boxes import box_area, roi_align
+
+__all__ = [*torchvision_boxes.__all__]
+__all__ += ["MLP", "Conv2dNormActivation", "Conv3dNormActivation", "FeaturePyramidNetwork", "FrozenBatchNorm2d", "LastLevelMaxPool"]
+__all__ += ["MultiScaleRoIAlign", "Permute", "RoIAlign", "SqueezeExcitation", "StochasticDepth", "generalized_box_iou_loss"]
+__all__ += ["sigmoid_focal_loss", "stochastic_depth"]
+
+
+def stochastic_depth(input: Tensor, p: float, mode: str, training: bool = True) -> Tensor:
+    """While training, zeros in place of a sample ("row") or of the whole batch with probability p."""
+    return StochasticDepth(p, mode).train(training)(input)
+
+
+def sigmoid_focal_loss(inputs: Tensor, targets: Tensor, alpha: float = 0.25, gamma: float = 2, reduction: str = "none") -> Tensor:
+    """Binary cross entropy of logits that counts what is right already less (Lin et al. 2017)."""
+    probability = inputs.sigmoid()
+    entropy = F.binary_cross_entropy_with_logits(inputs, targets, reduction="none")
+    loss = entropy * (1 - (probability * targets + (1 - probability) * (1 - targets))) ** gamma
+    if alpha >= 0:
+        loss = (alpha * targets + (1 - alpha) * (1 - targets)) * loss
+    return _reduced(loss, reduction)
+
+
+def generalized_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
+    """1 - the generalised IoU of each pair of rows."""
+    sides = (_core.minimum(boxes1[..., 2:], boxes2[..., 2:]) - _core.maximum(boxes1[..., :2], boxes2[..., :2])).clamp(min=0)
+    hull = _core.maximum(boxes1[..., 2:], boxes2[..., 2:]) - _core.minimum(boxes1[..., :2], boxes2[..., :2])
+    common, area = sides.prod(-1), hull.prod(-1)
+    union = box_area(boxes1) + box_area(boxes2) - common
+    return _reduced(1 - (common / (union + eps) - (area - union) / (area + eps)), reduction)
+
+
+def _reduced(loss: Tensor, reduction: str) -> Tensor:
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"Invalid Value for arg 'reduction': '{reduction}'")
+    return loss if reduction == "none" else getattr(loss, reduction)()
+
+
+class FrozenBatchNorm2d(nn.Module):
+    """BatchNorm2d whose statistics and weights are buffers, and stay."""
+
+    def __init__(self, num_features: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.eps = eps
+        for name, value in (("weight", 1.0), ("bias", 0.0), ("running_mean", 0.0), ("running_var", 1.0)):
+            self.register_buffer(name, _core.full((num_features,), value))
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *args: Any) -> None:
+        state_dict.pop(prefix + "num_batches_tracked", None)
+        super()._load_from_state_dict(state_dict, prefix, *args)  # type: ignore[misc]
+
+    def forward(self, x: Tensor) -> Tensor:
+        scale = (self.weight * (self.running_var + self.eps).rsqrt()).reshape(1, -1, 1, 1)
+        return x * scale + (self.bias.reshape(1, -1, 1, 1) - self.running_mean.reshape(1, -1, 1, 1) * scale)
+
+    def extra_repr(self) -> str:
+        return f"{self.weight.shape[0]}, eps={self.eps}"
+
+
+class Permute(nn.Module):
+    """The axes in another order."""
+
+    def __init__(self, dims: list[int]) -> None:
+        super().__init__()
+        self.dims = dims
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.permute(*self.dims)
+
+
+class _ConvNormActivation(nn.Sequential):
+    """A convolution that keeps the size, unless it has a stride, with a norm and an activation behind it."""
+
+    dimensions: int
+    convolution: Any
+    usual_norm: Any
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any = 3,
+        stride: Any = 1,
+        padding: Any = None,
+        groups: int = 1,
+        norm_layer: Any = ...,
+        activation_layer: Any = nn.ReLU,
+        dilation: Any = 1,
+        inplace: bool | None = True,
+        bias: bool | None = None,
+    ) -> None:
+        norm_layer = self.usual_norm if norm_layer is ... else norm_layer
+        if padding is None:
+            kernels, dilations = (v if isinstance(v, Sequence) else (v,) * self.dimensions for v in (kernel_size, dilation))
+            padding = tuple((k - 1) // 2 * d for k, d in zip(kernels, dilations, strict=True))
+        bias = norm_layer is None if bias is None else bias
+        layers: list[Any] = [self.convolution(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias)]
+        if norm_layer is not None:
+            layers.append(norm_layer(out_channels))
+        if activation_layer is not None:
+            layers.append(activation_layer(**({} if inplace is None else {"inplace": inplace})))
+        super().__init__(*layers)
+        self.out_channels = out_channels
+
+
+class Conv2dNormActivation(_ConvNormActivation):
+    """Of pictures."""
+
+    dimensions, convolution, usual_norm = 2, nn.Conv2d, nn.BatchNorm2d
+
+
+class Conv3dNormActivation(_ConvNormActivation):
+    """Of volumes."""
+
+    dimensions, convolution, usual_norm = 3, nn.Conv3d, nn.BatchNorm3d
+
+
+ConvNormActivation = Conv2dNormActivation
+
+
+class MLP(nn.Sequential):
+    """Linear layers with a norm, an activation and dropout between them."""
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: list[int],
+        norm_layer: Callable[..., Any] | None = None,
+        activation_layer: Callable[..., Any] | None = nn.ReLU,
+        inplace: bool | None = None,
+        bias: bool = True,
+        dropout: float = 0.0,
+    ) -> None:
+        options = {} if inplace is None else {"inplace": inplace}
+        layers: list[Any] = []
+        for i, channels in enumerate(hidden_channels):
+            layers.append(nn.Linear(in_channels, channels, bias=bias))
+            if i + 1 < len(hidden_channels):
+                if norm_layer is not None:
+                    layers.append(norm_layer(channels))
+                if activation_layer is not None:
+                    layers.append(activation_layer(**options))
+            layers.append(nn.Dropout(dropout, **options))
+            in_channels = channels
+        super().__init__(*layers)
+
+
+class LastLevelMaxPool(nn.Module):
+    """One level more on top of a pyramid: every second pixel of the last."""
+
+    def forward(self, x: list[Tensor], y: list[Tensor], names: list[str]) -> tuple[list[Tensor], list[str]]:
+        return [*x, F.max_pool2d(x[-1], 1, 2, 0)], [*names, "pool"]
+
+
+class FeaturePyramidNetwork(nn.Module):
+    """Features of several scales, each with what the coarser ones say (Lin et al. 2016)."""
+
+    def __init__(self, in_channels_list: Sequence[int], out_channels: int, extra_blocks: Any = None, norm_layer: Any = None) -> None:
+        super().__init__()
+        options = {"norm_layer": norm_layer, "activation_layer": None}
+        inner = [Conv2dNormActivation(n, out_channels, kernel_size=1, padding=0, **options) for n in in_channels_list]
+        self.inner_blocks = nn.ModuleList(inner)
+        self.layer_blocks = nn.ModuleList(
+            [Conv2dNormActivation(out_channels, out_channels, kernel_size=3, **options) for _ in in_channels_list]
+        )
+        for layer in self.modules():
+            if isinstance(layer, nn.Conv2d):
+                nn.init.kaiming_uniform_(layer.weight, a=1)
+                if layer.bias is not None:
+                    nn.init.zeros_(layer.bias)
+        self.extra_blocks = extra_blocks
+
+    def forward(self, x: dict[str, Tensor]) -> OrderedDict[str, Tensor]:
+        names, levels = list(x), list(x.values())
+        last = self.inner_blocks[-1](levels[-1])
+        results = [self.layer_blocks[-1](last)]
+        for i in reversed(range(len(levels) - 1)):
+            inner = self.inner_blocks[i](levels[i])
+            last = inner + F.interpolate(last, size=inner.shape[-2:], mode="nearest")
+            results.insert(0, self.layer_blocks[i](last))
+        if self.extra_blocks is not None:
+            results, names = self.extra_blocks(results, levels, names)
+        return OrderedDict(zip(names, results, strict=True))
+
+
+class RoIAlign(nn.Module):
+    """roi_align as a layer."""
+
+    def __init__(self, output_size: Any, spatial_scale: float, sampling_ratio: int, aligned: bool = False) -> None:
+        super().__init__()
+        self.output_size, self.spatial_scale, self.sampling_ratio, self.aligned = output_size, spatial_scale, sampling_ratio, aligned
+
+    def forward(self, input: Tensor, rois: Any) -> Tensor:
+        return roi_align(input, rois, self.output_size, self.spatial_scale, self.sampling_ratio, self.aligned)
+
+
+class MultiScaleRoIAlign(nn.Module):
+    """roi_align on the level of a pyramid that fits the size of each box."""
+
+    def __init__(
+        self,
+        featmap_names: list[str],
+        output_size: Any,
+        sampling_ratio: int,
+        *,
+        canonical_scale: int = 224,
+        canonical_level: int = 4,
+    ) -> None:
+        super().__init__()
+        self.featmap_names, self.sampling_ratio = featmap_names, sampling_ratio
+        self.output_size = (output_size, output_size) if isinstance(output_size, int) else tuple(output_size)
+        self.canonical_scale, self.canonical_level = canonical_scale, canonical_level
+
+    def forward(self, x: dict[str, Tensor], boxes: list[Tensor], image_shapes: list[tuple[int, int]]) -> Tensor:
+        levels = [x[name] for name in self.featmap_names if name in x]
+        widest = max(shape[0] for shape in image_shapes)
+        scales = [2.0 ** round(float(pyburn.tensor(level.shape[-2] / widest).log2())) for level in levels]
+        rows = _core.cat([_core.cat([_core.full((len(b), 1), i, dtype=b.dtype), b], 1) for i, b in enumerate(boxes)])
+        if len(levels) == 1:
+            return roi_align(levels[0], rows, self.output_size, scales[0], self.sampling_ratio)
+        lowest, highest = (-int(pyburn.tensor(scale).log2()) for scale in (scales[0], scales[-1]))
+        size = box_area(rows[:, 1:]).sqrt()
+        which = (self.canonical_level + (size / self.canonical_scale).log2() + 1e-6).floor().clamp(lowest, highest).long() - lowest
+        result = levels[0].new_zeros(len(rows), levels[0].shape[1], *self.output_size)
+        for i, (level, scale) in enumerate(zip(levels, scales, strict=True)):
+            chosen = (which == i).nonzero()[:, 0]
+            if len(chosen):
+                pooled = roi_align(level, rows[chosen], self.output_size, scale, self.sampling_ratio)
+                result = result.index_put((chosen,), pooled.to(result.dtype))
+        return result
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("boxes", "misc", "stochastic_depth", "feature_pyramid_network", "focal_loss", "poolers"):
+        import importlib
+
+        return importlib.import_module(__name__)
+    if name.startswith("_"):
+        raise AttributeError(f"module 'torchvision.ops' has no attribute {name!r}")
+    return absent(f"torchvision.ops.{name}")

@@ -1,0 +1,9 @@
+"""torch.utils.data._utils.collate's names."""
+
+import re
+
+from ....data.collate import default_collate, default_convert
+
+__all__ = ["default_collate", "default_convert", "np_str_obj_array_pattern"]
+
+np_str_obj_array_pattern = re.compile(r"[SaUO]")  # dtypes of numpy that do not become tensors

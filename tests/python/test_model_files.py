@@ -1,0 +1,236 @@
+"""What model files written for PyTorch do with layers and functions, and that pyburn once did not take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import pyburn
+from pyburn import nn
+from pyburn.nn import functional as F
+from pyburn.nn.modules.batchnorm import _BatchNorm
+from pyburn.nn.modules.conv import _ConvNd
+from pyburn.nn.modules.loss import _Loss, _WeightedLoss
+from pyburn.utils.checkpoint import checkpoint, checkpoint_sequential
+
+
+def test_words_of_numpy_are_taken() -> None:
+    x = pyburn.arange(6.0).reshape(2, 3)
+    assert x.sum(axis=1).tolist() == [3, 12] and x.mean(axis=0, keepdims=True).shape == (1, 3)
+    assert x.max(axis=1).values.tolist() == [2, 5] and x.std(axis=1).shape == (2,)
+    assert pyburn.cat([x, x], axis=1).shape == (2, 6) and pyburn.add(x1=x, x2=x).sum() == 30
+    assert [len(part) for part in pyburn.arange(5).split(split_size=2)] == [2, 2, 1]
+    assert [len(part) for part in pyburn.arange(5).split(split_size=[1, 4], dim=0)] == [1, 4]
+    with pytest.raises(TypeError, match="axes"):
+        x.sum(axes=1)
+    with pytest.raises(TypeError, match="twice"):
+        x.cumsum(0, axis=1)
+
+
+def test_flags_may_be_numbers_or_none() -> None:
+    assert nn.Linear(2, 3, 0).bias is None and nn.Conv2d(1, 1, 1, bias=None).bias is None
+    assert nn.BatchNorm1d(2, affine=0).weight is None and nn.LSTM(2, 3, bidirectional=1).bidirectional is True
+    with pytest.raises(TypeError, match="bias"):
+        nn.Linear(2, 3, "no")
+
+
+def test_lists_of_modules_may_have_gaps() -> None:
+    layers = nn.ModuleList([nn.ReLU(), None])
+    layers.append(None)
+    layers[0] = None
+    layers.append(nn.Linear(1, 2))
+    assert [layer is None for layer in layers] == [True, True, True, False] and list(layers.state_dict()) == ["3.weight", "3.bias"]
+
+
+def test_init_may_run_twice() -> None:
+    class Twice(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first = nn.Linear(1, 1)
+            nn.Module.__init__(self)
+            self.second = nn.Linear(1, 1)
+
+    assert [name for name, _ in Twice().named_children()] == ["second"]
+
+    class Mixin:
+        def __init__(self, size: int = 1) -> None:
+            self.size = size
+
+    class Together(nn.Module, Mixin):
+        call_super_init = True
+
+        def __init__(self) -> None:
+            super().__init__(size=3)
+
+    class Alone(nn.Module):
+        def __init__(self) -> None:
+            super().__init__(size=3)
+
+    assert Together().size == 3
+    with pytest.raises(TypeError, match="unexpected keyword argument 'size'"):
+        Alone()
+
+
+def test_a_convolution_of_ones_own() -> None:
+    class Standardised(nn.Conv2d):
+        def forward(self, x: Any) -> Any:
+            weight = self.weight - self.weight.mean((1, 2, 3), keepdim=True)
+            return self._conv_forward(x, weight, self.bias)
+
+    class Doubled(nn.Conv1d):
+        def _conv_forward(self, input: Any, weight: Any, bias: Any) -> Any:
+            return 2 * super()._conv_forward(input, weight, bias)
+
+    pyburn.manual_seed(0)
+    x = pyburn.randn(2, 3, 8, 8)
+    for options in (
+        {"padding": 1},
+        {"padding": (1, 2), "padding_mode": "reflect"},
+        {"padding": "same", "padding_mode": "circular", "dilation": 2},
+    ):
+        plain = nn.Conv2d(3, 4, 3, **options)
+        assert pyburn.allclose(plain._conv_forward(x, plain.weight, plain.bias), plain(x), atol=1e-5)
+    assert abs(float(Standardised(3, 4, 3, bias=False)(pyburn.ones(1, 3, 5, 5)).max())) < 1e-5
+    line, doubled = nn.Conv1d(3, 4, 3), Doubled(3, 4, 3)
+    doubled.load_state_dict(line.state_dict())
+    assert pyburn.allclose(doubled(x[..., 0]), 2 * line(x[..., 0]), atol=1e-6)
+    assert not plain.transposed and plain.output_padding == (0, 0) and nn.ConvTranspose2d(1, 1, 1).transposed
+
+
+def test_norms_of_ones_own() -> None:
+    class AnyRank(nn.BatchNorm2d):
+        def _check_input_dim(self, input: Any) -> None:
+            pass
+
+    class Own(_BatchNorm):
+        def _check_input_dim(self, input: Any) -> None:
+            if input.ndim != 6:
+                raise ValueError("expected 6 axes")
+
+    pyburn.manual_seed(0)
+    x = pyburn.randn(8, 3)
+    one, other = AnyRank(3), nn.BatchNorm1d(3)
+    for _ in range(2):
+        assert pyburn.allclose(one(x), other(x), atol=1e-6)
+    assert all(pyburn.allclose(a, b) for a, b in zip(one.state_dict().values(), other.state_dict().values(), strict=True))
+    with pytest.raises(ValueError, match="4D"):
+        nn.BatchNorm2d(3)._check_input_dim(x)
+    own = Own(3)
+    assert isinstance(own, _BatchNorm) and isinstance(own, nn.Module) and not isinstance(own, _Loss)
+    assert own(pyburn.randn(2, 3, 1, 2, 1, 2)).shape == (2, 3, 1, 2, 1, 2) and list(own.state_dict()) == list(one.state_dict())
+    with pytest.raises(ValueError, match="6 axes"):
+        own(x)
+
+
+def test_losses_and_convolutions_derive_from_what_pytorch_names() -> None:
+    class Charbonnier(_Loss):
+        def __init__(self, reduction: str = "mean") -> None:
+            super().__init__(reduction=reduction)
+
+        def forward(self, a: Any, b: Any) -> Any:
+            return getattr(((a - b) ** 2 + 1e-6).sqrt(), self.reduction)()
+
+    class Weighted(_WeightedLoss):
+        def forward(self, a: Any, b: Any) -> Any:
+            return F.nll_loss(a, b, self.weight, reduction=self.reduction)
+
+    class Depthwise(_ConvNd):
+        def __init__(self, channels: int) -> None:
+            super().__init__(channels, channels, (3,), (1,), (1,), (1,), False, (0,), channels, True, "zeros")
+
+        def forward(self, x: Any) -> Any:
+            return self._conv_forward(x, self.weight, self.bias)
+
+    assert float(Charbonnier("sum")(pyburn.ones(2), pyburn.zeros(2))) == pytest.approx(2, abs=1e-3)
+    assert isinstance(Charbonnier(), _Loss) and issubclass(Charbonnier, _Loss) and isinstance(nn.MSELoss(), _Loss)
+    assert list(Weighted(pyburn.ones(2)).state_dict()) == ["weight"]
+    layer = Depthwise(4)
+    assert layer(pyburn.randn(1, 4, 7)).shape == (1, 4, 7) and layer.weight.shape == (4, 1, 3) and isinstance(layer, _ConvNd)
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_transformer_layers_with_a_part_of_ones_own(norm_first: bool) -> None:
+    class Encoder(nn.TransformerEncoderLayer):
+        def _ff_block(self, x: Any) -> Any:
+            return super()._ff_block(x)
+
+    class Decoder(nn.TransformerDecoderLayer):
+        def _mha_block(self, *args: Any) -> Any:
+            return super()._mha_block(*args)
+
+    pyburn.manual_seed(0)
+    x, memory = pyburn.randn(5, 2, 8), pyburn.randn(4, 2, 8)
+    for own, plain, inputs in ((Encoder, nn.TransformerEncoderLayer, (x,)), (Decoder, nn.TransformerDecoderLayer, (x, memory))):
+        one, other = (kind(8, 2, 16, dropout=0.0, activation="gelu", norm_first=norm_first) for kind in (own, plain))
+        one.load_state_dict(other.state_dict())
+        assert pyburn.allclose(one(*inputs), other(*inputs), atol=1e-5)
+
+
+def test_names_of_recurrent_weights() -> None:
+    cells = nn.LSTM(2, 3, num_layers=2, bidirectional=True)
+    assert cells._all_weights[1] == ["weight_ih_l0_reverse", "weight_hh_l0_reverse", "bias_ih_l0_reverse", "bias_hh_l0_reverse"]
+    assert cells._flat_weights_names == [name for name, _ in cells.named_parameters()] and len(cells._flat_weights) == 16
+
+
+def test_checkpoints_without_an_input_that_wants_a_gradient() -> None:
+    layer, x = nn.Linear(3, 3), pyburn.ones(2, 3)
+    checkpoint(layer, x, use_reentrant=False).sum().backward()
+    assert layer.weight.grad is not None and float(layer.weight.grad.sum()) == 18
+    a, b, c = (pyburn.full((2,), float(n), requires_grad=True) for n in (2, 3, 5))
+    result, number = checkpoint(lambda first, pair, *, factor: (first * pair[0] + pair[1]["k"] * factor, 7), a, (b, {"k": c}), factor=a * 1)
+    result.sum().backward()
+    assert number == 7 and a.grad.tolist() == [8, 8] and b.grad.tolist() == [2, 2] and c.grad.tolist() == [2, 2]
+    chain = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+    checkpoint_sequential(chain, 2, x).sum().backward()
+    assert all(p.grad is not None for p in chain.parameters())
+    with pyburn.no_grad():
+        assert not checkpoint(layer, x).requires_grad
+
+
+def test_checkpoints_run_again_with_the_autocast_they_ran_with() -> None:
+    layer, seen = nn.Linear(3, 3), []
+
+    def run(x: Any) -> Any:
+        y = layer(x)
+        seen.append(y.dtype)
+        return y
+
+    with pyburn.autocast("cpu", dtype=pyburn.bfloat16):
+        y = checkpoint(run, pyburn.ones(2, 3))
+    y.sum().backward()
+    assert seen == [pyburn.bfloat16] * 2
+
+
+def test_functions_of_functions() -> None:
+    x = pyburn.tensor([1.0, 2.0])
+    assert pyburn.func.grad(pyburn.func.grad(lambda t: t**3))(pyburn.tensor(2.0)) == 12
+    slope, value = pyburn.func.grad_and_value(lambda t, k: (t**2).sum() * k)(x, 3.0)
+    assert slope.tolist() == [6, 12] and value == 15 and not slope.requires_grad
+    assert pyburn.func.hessian(lambda t: (t**3).sum())(x).tolist() == [[6, 0], [0, 12]]
+    assert pyburn.func.jvp(pyburn.sin, (pyburn.zeros(()),), (pyburn.ones(()),))[1] == 1
+    assert pyburn.func.vjp(lambda t: t * t, x)[1](pyburn.ones(2))[0].tolist() == [2, 4]
+    net = nn.Linear(2, 1)
+    weights = {name: p.detach() for name, p in net.named_parameters()}
+
+    def loss(parameters: Any, sample: Any) -> Any:
+        return pyburn.func.functional_call(net, parameters, (sample,)).square().sum()
+
+    batch = pyburn.randn(4, 2)
+    each = pyburn.func.vmap(pyburn.func.grad(loss), in_dims=(None, 0))(weights, batch)
+    net(batch).square().sum().backward()
+    assert each["weight"].shape == (4, 1, 2) and pyburn.allclose(each["weight"].sum(0), net.weight.grad, atol=1e-5)
+    assert pyburn.func.vmap(lambda t: t * 2, in_dims=1, out_dims=1)(batch).shape == (4, 2)
+
+
+def test_derivatives_of_functions() -> None:
+    f = pyburn.autograd.functional
+    x, y = pyburn.tensor([1.0, 2.0]), pyburn.tensor([3.0, 4.0])
+    (by_x, by_y), (sum_by_x, sum_by_y) = f.jacobian(lambda a, b: (a * b, a.sum()), (x, y))
+    assert by_x.tolist() == [[3, 0], [0, 4]] and by_y.tolist() == [[1, 0], [0, 2]]
+    assert sum_by_x.tolist() == [1, 1] and sum_by_y.tolist() == [0, 0]
+    assert f.hessian(lambda a: (a**3).sum(), x).tolist() == [[6, 0], [0, 12]]
+    assert f.hvp(lambda a: (a**3).sum(), x, y)[1].tolist() == [18, 48]
+    assert f.jvp(lambda a: a * a, x, y)[1].tolist() == [6, 16] and f.vjp(lambda a: a * a, x, y)[1].tolist() == [6, 16]
+    with pytest.raises(RuntimeError, match="strict"):
+        f.jacobian(lambda a, b: a.sum(), (x, y), strict=True)
