@@ -37,6 +37,7 @@ from .dense import Dense as Dense
 from .dense import Embedding as Embedding
 from .dense import Lambda as Lambda
 from .dense import Rescaling as Rescaling
+from .drawing import BuiltLayer as BuiltLayer
 from .drawing import PlainLayer as PlainLayer
 from .dropout import Dropout as Dropout
 from .dropout import GaussianNoise as GaussianNoise

@@ -108,6 +108,9 @@ class Model(TrainingMethods, Layer):  # type: ignore[misc]
     def call_with(self, x: Any) -> Any:
         return self(x)
 
+    def _hand_on(self, inputs: Any, masks: Any, output: Any) -> None:
+        """The layers of the model have given their masks to the outputs already."""
+
     # ---- what it is made of
 
     @property

@@ -9,7 +9,7 @@ import pyburn
 from pyburn import Tensor
 
 from . import losses, metrics
-from .losses import weighted_mean
+from .masks import mask_of, with_mask
 from .metrics import Mean
 from .structure import leaves
 
@@ -51,8 +51,8 @@ class Objective:
                 found.append((index, f"{names[index]}_{name}" if len(names) > 1 else name, metric, weighted))
         return found
 
-    def loss_of(self, y_true: Any, output: Any, sample_weight: Any, names: list[str]) -> tuple[Tensor, list[Tensor]]:
-        """The loss to minimise, and the outputs as a list."""
+    def loss_of(self, y_true: Any, output: Any, sample_weight: Any, names: list[str]) -> Tensor:
+        """The loss to minimise."""
         y_pred, auxiliary = _outputs(output)
         self.prepare(names if len(names) == len(y_pred) else [f"output_{i}" for i in range(len(y_pred))])
         targets, weights = _listed(y_true, self._names or []), _listed(sample_weight, self._names or [])
@@ -63,39 +63,43 @@ class Objective:
         for index, (loss, target, predicted) in enumerate(zip(self._losses, targets, y_pred)):
             if loss is None:
                 continue
-            value = weighted_mean(_fitted(loss(target, predicted), self.loss), weights[index])
+            value = loss(target, predicted, weights[index])
             for part in auxiliary:
-                value = value + _AUXILIARY * weighted_mean(loss(target, part), weights[index])
+                value = value + _AUXILIARY * loss(target, part, weights[index])
+            if value.ndim:
+                raise ValueError("[compile] a model is trained with one number: give the loss a reduction")
             if self._parts:
                 self._parts[index].add(value.detach() * len(predicted), len(predicted))
             total = total + self._weights[index] * value
-        return total, y_pred
+        return total
 
-    def update(self, loss: Tensor, y_true: Any, y_pred: list[Tensor], sample_weight: Any) -> None:
+    def update(self, loss: Tensor, y_true: Any, output: Any, sample_weight: Any) -> None:
         """Adds a batch to what the logs say."""
+        y_pred, _ = _outputs(output)
         count = len(y_pred[0])
         self.total.add(loss.detach() * count, count)
         targets, weights = _listed(y_true, self._names or []), _listed(sample_weight, self._names or [])
         for index, _, metric, weighted in self._metrics:
             weight = weights[min(index, len(weights) - 1)] if weighted and weights else None
-            metric.update_state(targets[index], y_pred[index].detach(), weight)
+            metric.update_state(targets[index], with_mask(y_pred[index].detach(), mask_of(y_pred[index])), weight)
 
     def logs(self) -> dict[str, float]:
         """The loss and the metrics of what was seen since reset()."""
         found = {"loss": self.total.result()}
         found.update((part.name, part.result()) for part in self._parts)
-        found.update((name, float(metric.result())) for _, name, metric, _ in self._metrics)
+        found.update((name, as_number(metric.result())) for _, name, metric, _ in self._metrics)
         return found
 
-    def reset(self) -> None:
-        for metric in [self.total, *self._parts, *(metric for _, _, metric, _ in self._metrics)]:
-            metric.reset_state()
+    def all_metrics(self) -> list[Any]:
+        """The loss, the losses of several outputs, the metrics."""
+        return [self.total, *self._parts, *(metric for _, _, metric, _ in self._metrics)]
 
 
-def _fitted(value: Tensor, loss: Any) -> Tensor:
-    if not isinstance(value, Tensor):
-        raise TypeError(f"[compile] a loss gives a tensor: {loss!r} gave {type(value).__name__}")
-    return value
+def as_number(value: Any) -> Any:
+    """What a metric gives as a number; one that gives several, as an array."""
+    if getattr(value, "ndim", 0):
+        return value.detach().to("cpu").numpy() if isinstance(value, Tensor) else value
+    return float(value)
 
 
 def _outputs(output: Any) -> tuple[list[Tensor], list[Tensor]]:

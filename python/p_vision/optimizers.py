@@ -80,7 +80,7 @@ class Optimizer(Configured):
         """One step with the gradients that the parameters have."""
         if self._inner is None:
             raise RuntimeError("[optimizer] no parameters yet: a model that is compiled with it gives them")
-        parameters = [p for group in self._inner.param_groups for p in group["params"] if p.grad is not None]
+        parameters = [p for p in self._trained() if p.grad is not None]
         rate = float(self.learning_rate)
         for group in self._inner.param_groups:
             group["lr"] = rate
@@ -91,6 +91,32 @@ class Optimizer(Configured):
                     parameter.mul_(1 - rate * self.weight_decay)
         self._inner.step()
         self.iterations += 1
+
+    def minimize(self, loss: Tensor, parameters: Sequence[Tensor]) -> None:
+        """One step of these parameters down the gradient of a loss."""
+        self.follow(parameters)
+        self.zero_grad()
+        loss.backward()
+        self.step()
+
+    def apply(self, grads: Sequence[Tensor | None], trainable_variables: Sequence[Tensor] | None = None) -> None:
+        """One step with gradients of your own; without parameters, those that it trains already."""
+        parameters = list(trainable_variables) if trainable_variables is not None else self._trained()
+        if len(grads) != len(parameters):
+            raise ValueError(f"[optimizer] expected a gradient for each of {len(parameters)} parameters: got {len(grads)}")
+        self.follow(parameters)
+        self.zero_grad()
+        for parameter, grad in zip(parameters, grads):
+            parameter.grad = grad
+        self.step()
+
+    def apply_gradients(self, grads_and_vars: Any) -> None:
+        """One step with pairs of a gradient and its parameter."""
+        pairs = list(grads_and_vars)
+        self.apply([grad for grad, _ in pairs], [parameter for _, parameter in pairs])
+
+    def _trained(self) -> list[Tensor]:
+        return [p for group in self._inner.param_groups for p in group["params"]] if self._inner is not None else []
 
     def _clip(self, parameters: list[Tensor]) -> None:
         if self.clipvalue is not None:
