@@ -83,7 +83,7 @@ def _written(value: Any) -> str:
 
 def snake_case(name: str) -> str:
     """`Conv2DTranspose` as `conv2d_transpose`."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])", "_", name).lower()
+    return re.sub(r"([a-z])([A-Z])", r"\1_\2", re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", name)).lower()
 
 
 def to_plain(value: Any, where: str) -> Any:

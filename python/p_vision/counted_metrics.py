@@ -134,7 +134,7 @@ class F1Score(FBetaScore):
 
 
 class AUC(Metric):
-    """The area under the ROC curve (or, with curve="PR", under that of precision over recall), from the counts at `num_thresholds` thresholds."""
+    """The area under the ROC curve (with curve="PR": of precision over recall), from the counts at `num_thresholds` thresholds."""
 
     def __init__(
         self, num_thresholds: int = 200, curve: str = "ROC", from_logits: bool = False, name: str = "auc", dtype: Any = None
@@ -157,7 +157,9 @@ class AUC(Metric):
             n = self.num_thresholds
             steps = [-1e-7, *((i + 1) / (n - 1) for i in range(n - 2)), 1 + 1e-7]
             above = (p.unsqueeze(0) > pyburn.tensor(steps, dtype=p.dtype, device=p.device).unsqueeze(1)).float()
-            weight = pyburn.ones_like(p) if sample_weight is None else spread(as_numbers(sample_weight), y_true).expand(y_true.shape).reshape(-1)
+            weight = (
+                pyburn.ones_like(p) if sample_weight is None else spread(as_numbers(sample_weight), y_true).expand(y_true.shape).reshape(-1)
+            )
             yes = (y_true.reshape(-1) > 0.5).float()
             self._yes = self._yes + above @ (yes * weight)
             self._no = self._no + above @ ((1 - yes) * weight)

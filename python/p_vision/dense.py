@@ -105,7 +105,9 @@ class Lambda(Layer):
     `output_shape`, which Keras may need, is found by running the function.
     """
 
-    def __init__(self, function: Callable[..., Any], output_shape: Any = None, mask: Any = None, arguments: Any = None, **options: Any) -> None:
+    def __init__(
+        self, function: Callable[..., Any], output_shape: Any = None, mask: Any = None, arguments: Any = None, **options: Any
+    ) -> None:
         super().__init__(**options)
         self.function, self.output_shape, self.mask, self.arguments = function, output_shape, mask, arguments
 

@@ -15,8 +15,8 @@ from pyburn.nn import Buffer, Module, Parameter
 from . import constraints, initializers, regularizers
 from .configured import Configured, snake_case
 from .masks import hand_on, masks_of, takes_mask
-from .structure import leaves, mapped
-from .symbol import Shape, Symbol, has_symbol, mode, symbolic_call
+from .structure import leaves, mapped, single
+from .symbol import Node, Shape, Symbol, drawing_device, has_symbol, is_drawing, mode, symbolic_call, without_values
 from .weights import WeightMethods
 
 
@@ -57,6 +57,8 @@ class Layer(WeightMethods, Configured, Module):
         self.activity_regularizer = regularizers.get(activity_regularizer)
         self._constraints = self._constraint_options(constraints_by_weight)
         self._added_losses: list[Tensor] = []
+        self.training = False  # called by itself a layer computes as for inference, as in Keras; `fit` and `train()` say otherwise
+        self._calls: list[Node] = []  # with symbols
         self.built = False
         self.built_for: Any = None  # the shapes of the inputs
 
@@ -157,8 +159,14 @@ class Layer(WeightMethods, Configured, Module):
         if has_symbol(args) or has_symbol(kwargs):
             if not self.built and args:
                 self.build_for(mapped_shapes(args[0]))
-            return symbolic_call(self, args, kwargs if training is None else {**kwargs, "training": training})
+            given = symbolic_call(self, args, kwargs if training is None else {**kwargs, "training": training})
+            self._calls.append(next(leaves(given)).node)
+            return given
         args = mapped(as_input, args)
+        if not self.built and args and is_drawing():  # a part of a layer that is drawn: its weights have values, this call has none
+            with drawing_device():
+                self.build_for(mapped_shapes(args[0]))
+            return without_values(self, args, kwargs if training is None else {**kwargs, "training": training})
         if not self.built and args:
             self.build_for(mapped_shapes(args[0]))
         masks = masks_of(args[0]) if args else None
@@ -170,7 +178,7 @@ class Layer(WeightMethods, Configured, Module):
             self._hand_on(args[0], kwargs.get("mask", masks), output)
         if self.activity_regularizer is not None:
             for leaf in leaves(output):
-                self.add_loss(self.activity_regularizer(leaf))
+                self.add_loss(self.activity_regularizer(leaf) / max(len(leaf), 1))
         return output
 
     def _hand_on(self, inputs: Any, masks: Any, output: Any) -> None:
@@ -185,6 +193,22 @@ class Layer(WeightMethods, Configured, Module):
 
         inputs = symbol(input_shape) if is_shape(input_shape) else [symbol(shape) for shape in input_shape]
         return mapped_shapes(self(inputs))
+
+    def _first_call(self) -> Node:
+        if not self._calls:
+            raise AttributeError(f"{self._get_name()} was not called with symbols: it has no input and output")
+        return self._calls[0]
+
+    @property
+    def output(self) -> Any:
+        """The symbols that the layer gave in the first drawing that it is part of."""
+        return self._first_call().output
+
+    @property
+    def input(self) -> Any:
+        """The symbols that the layer was called with in the first drawing that it is part of."""
+        node = self._first_call()
+        return node.args[0] if node.args else single(node.inputs)
 
     @property
     def losses(self) -> list[Tensor]:

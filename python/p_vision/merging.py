@@ -113,9 +113,8 @@ class Concatenate(_Merge):
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         if mask is None:
             return None
-        masks = [
-            pyburn.ones_like(x, dtype=pyburn.bool) if part is None else spread(part, x).bool().expand(x.shape) for x, part in zip(inputs, mask)
-        ]
+        everything = pyburn.ones(1, dtype=pyburn.bool)
+        masks = [spread(everything.to(x.device) if part is None else part, x).bool().expand(x.shape) for x, part in zip(inputs, mask)]
         return pyburn.cat(masks, self.axis).any(-1)
 
 

@@ -56,7 +56,9 @@ class Metric(Configured):
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Adds a batch."""
-        raise NotImplementedError(f"{type(self).__name__} does not say what it gathers: define update_state(self, y_true, y_pred, sample_weight)")
+        raise NotImplementedError(
+            f"{type(self).__name__} does not say what it gathers: define update_state(self, y_true, y_pred, sample_weight)"
+        )
 
     def result(self) -> Any:
         """The number of all batches since the last reset."""

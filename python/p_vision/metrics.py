@@ -167,8 +167,9 @@ _FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "top_k_categorical_accuracy": top_k_categorical_accuracy,
     "sparse_top_k_categorical_accuracy": sparse_top_k_categorical_accuracy,
 }
+_COUNTS = (R2Score, F1Score, TruePositives, TrueNegatives, FalsePositives, FalseNegatives)
 _CLASSES: dict[str, Callable[[], Metric]] = {
-    **{snake_case(cls.__name__): cls for cls in (RootMeanSquaredError, R2Score, F1Score, TruePositives, TrueNegatives, FalsePositives, FalseNegatives)},
+    **{snake_case(cls.__name__): cls for cls in (RootMeanSquaredError, *_COUNTS)},
     "auc": AUC,
     "precision": Precision,
     "recall": Recall,
@@ -189,3 +190,48 @@ def get(identifier: Any) -> Any:
     if callable(identifier):
         return MeanMetric(identifier)
     raise TypeError(f"a metric is a name, a Metric or a function of (y_true, y_pred): got {identifier!r}")
+
+
+__all__ = [
+    "AUC",
+    "BinaryIoU",
+    "F1Score",
+    "FBetaScore",
+    "FalseNegatives",
+    "FalsePositives",
+    "IoU",
+    "Mean",
+    "MeanIoU",
+    "MeanMetric",
+    "MeanMetricWrapper",
+    "Metric",
+    "Precision",
+    "R2Score",
+    "Recall",
+    "Sum",
+    "TrueNegatives",
+    "TruePositives",
+    "Accuracy",
+    "BinaryAccuracy",
+    "CategoricalAccuracy",
+    "SparseCategoricalAccuracy",
+    "TopKCategoricalAccuracy",
+    "SparseTopKCategoricalAccuracy",
+    "MeanSquaredError",
+    "MeanAbsoluteError",
+    "MeanAbsolutePercentageError",
+    "MeanSquaredLogarithmicError",
+    "Hinge",
+    "SquaredHinge",
+    "CategoricalHinge",
+    "KLDivergence",
+    "Poisson",
+    "LogCoshError",
+    "BinaryCrossentropy",
+    "CategoricalCrossentropy",
+    "SparseCategoricalCrossentropy",
+    "CosineSimilarity",
+    "RootMeanSquaredError",
+    *_FUNCTIONS,
+    "get",
+]

@@ -62,8 +62,8 @@ class BatchNormalization(_Normalization):
 
     def forward(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         x = inputs.movedim(self.axis, 1)
-        if self.training and self.trainable and mask is not None:
-            result = self._of_what_counts(x, mask.unsqueeze(1).to(x.dtype))
+        if self.training and self.trainable and (mask is not None or x.numel() == x.shape[1]):  # of one value, the variance is 0
+            result = self._of_what_counts(x, x.new_ones(1, 1, *x.shape[2:]) if mask is None else mask.unsqueeze(1).to(x.dtype))
         elif self.training and self.trainable:
             result = functional.batch_norm(x, None, None, self.gamma, self.beta, True, 0.0, self.epsilon)
             variance, mean = pyburn.var_mean(x.detach(), [0, *range(2, x.ndim)], correction=0)
@@ -152,3 +152,33 @@ class GroupNormalization(_Normalization):
         x = inputs.movedim(self.axis, 1)
         groups = x.shape[1] if self.groups == -1 else self.groups
         return functional.group_norm(x, groups, self.gamma, self.beta, self.epsilon).movedim(1, self.axis)
+
+
+class RMSNormalization(Layer):
+    """Divides each example along an axis by the root of its mean square, and scales it."""
+
+    supports_masking = True
+
+    def __init__(self, axis: int = -1, epsilon: float = 1e-6, **options: Any) -> None:
+        super().__init__(**options)
+        self.axis, self.epsilon = axis, epsilon
+
+    def build(self, input_shape: Any) -> None:
+        self.scale = self.add_weight((input_shape[self.axis],), "ones")
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        x = inputs.movedim(self.axis, -1)
+        return functional.rms_norm(x, [x.shape[-1]], self.scale, self.epsilon).movedim(-1, self.axis)
+
+
+class UnitNormalization(Layer):
+    """Divides each example along an axis, or several, by its norm."""
+
+    supports_masking = True
+
+    def __init__(self, axis: int | Sequence[int] = -1, **options: Any) -> None:
+        super().__init__(**options)
+        self.axis = axis
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return inputs / inputs.square().sum(self.axis, keepdim=True).clamp(min=1e-12).sqrt()

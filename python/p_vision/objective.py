@@ -10,7 +10,7 @@ from pyburn import Tensor
 
 from . import losses, metrics
 from .masks import mask_of, with_mask
-from .metrics import Mean
+from .metric import Mean
 from .structure import leaves
 
 _AUXILIARY = 0.3  # the weight of the losses of auxiliary classifiers, as in the paper on GoogLeNet
@@ -34,13 +34,11 @@ class Objective:
             return
         self._names = names
         chosen = per_output(self.loss, names, "loss")
-        if len(names) == 1 and chosen[0] is None:
-            raise ValueError("[compile] a model is trained with a loss: give compile(loss=...)")
         self._losses = [None if loss is None else losses.get(loss) for loss in chosen]
         given = per_output(self.loss_weights, names, "loss_weights") if self.loss_weights is not None else [1.0] * len(names)
         self._weights = [1.0 if weight is None else float(weight) for weight in given]
         self._parts = [Mean(f"{name}_loss") for name in names] if len(names) > 1 else []
-        self._metrics = [*self._named_metrics(self.metric, names, False), *self._named_metrics(self.weighted_metrics, names, True)]
+        self._metrics = self._apart(self._named_metrics(self.metric, names, False), self._named_metrics(self.weighted_metrics, names, True))
 
     def _named_metrics(self, given: Any, names: list[str], weighted: bool) -> list[tuple[int, str, Any, bool]]:
         found = []
@@ -51,11 +49,19 @@ class Objective:
                 found.append((index, f"{names[index]}_{name}" if len(names) > 1 else name, metric, weighted))
         return found
 
+    @staticmethod
+    def _apart(plain: list[Any], weighted: list[Any]) -> list[Any]:
+        """All of them; a weighted metric with the name of a plain one is called weighted_..."""
+        taken = {name for _, name, _, _ in plain}
+        return plain + [(i, f"weighted_{name}" if name in taken else name, metric, w) for i, name, metric, w in weighted]
+
     def loss_of(self, y_true: Any, output: Any, sample_weight: Any, names: list[str]) -> Tensor:
         """The loss to minimise."""
         y_pred, auxiliary = _outputs(output)
         self.prepare(names if len(names) == len(y_pred) else [f"output_{i}" for i in range(len(y_pred))])
         targets, weights = _listed(y_true, self._names or []), _listed(sample_weight, self._names or [])
+        if all(loss is None for loss in self._losses):
+            return pyburn.zeros((), device=y_pred[0].device)
         if len(targets) != len(y_pred):
             raise ValueError(f"the model has {len(y_pred)} outputs: got targets for {len(targets)}")
         weights = weights if len(weights) == len(y_pred) else (weights or [None]) * len(y_pred)
@@ -79,7 +85,7 @@ class Objective:
         count = len(y_pred[0])
         self.total.add(loss.detach() * count, count)
         targets, weights = _listed(y_true, self._names or []), _listed(sample_weight, self._names or [])
-        for index, _, metric, weighted in self._metrics:
+        for index, _, metric, weighted in self._metrics if targets else ():
             weight = weights[min(index, len(weights) - 1)] if weighted and weights else None
             metric.update_state(targets[index], with_mask(y_pred[index].detach(), mask_of(y_pred[index])), weight)
 

@@ -22,7 +22,7 @@ from .symbol import is_drawing
 class RecurrentLayer(Layer):
     """What LSTM, GRU and SimpleRNN share. `gates` is the number of matrices, `state_count` that of the states.
 
-    A `stateful` layer goes on from the states of the batch before, until `reset_state()`. `unroll`, which tells Keras how to run, has no effect.
+    A `stateful` layer goes on from the states of the batch before, until `reset_state()`. `unroll` tells Keras how to run: no effect here.
     """
 
     gates = 1
@@ -339,6 +339,6 @@ class TimeDistributed(Layer):
 
     def forward(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         steps = inputs.shape[0] * inputs.shape[1]
-        options = {} if mask is None or not takes_mask(type(self.layer)) else {"mask": mask.reshape(steps, *mask.shape[2:])}
+        options: dict[str, Any] = {} if mask is None or not takes_mask(type(self.layer)) else {"mask": mask.reshape(steps, *mask.shape[2:])}
         flat = self.layer(inputs.reshape(steps, *inputs.shape[2:]), **options)
         return flat.reshape(*inputs.shape[:2], *flat.shape[1:])

@@ -82,6 +82,25 @@ def load_model(filepath: Any, custom_objects: Mapping[str, Any] | None = None, c
     return model
 
 
+def model_from_json(json_string: str, custom_objects: Mapping[str, Any] | None = None) -> Any:
+    """The model of a drawing that `model.to_json()` gave, with new weights."""
+    import json
+
+    try:
+        config = json.loads(json_string)
+    except ValueError as error:
+        raise pyburn.FormatError(f"[model_from_json] the text is no JSON: {error}") from None
+    return _drawn({"model": config}, dict(custom_objects or {}))
+
+
+def clone_model(model: Any) -> Any:
+    """A model of the same drawing with new weights."""
+    if not isinstance(model, Configured):
+        raise ValueError(f"[clone_model] {type(model).__name__} is a class of its own: make another one")
+    classes = {type(part).__name__: type(part) for part in model.modules() if isinstance(part, Configured)}
+    return from_plain(to_plain(model, type(model).__name__), classes)
+
+
 def _drawn(config: dict[str, Any], custom: dict[str, Any]) -> Any:
     from .model import Model, as_model
     from .zoo import freeze, made, replace_parts

@@ -122,20 +122,20 @@ class TrainingMethods(WeightMethods):
 
     def compute_loss(self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None, training: bool = True) -> Tensor:
         """The compiled loss of outputs, with the penalties of the layers."""
-        loss = self._compiled_for(y).loss_of(y, y_pred, sample_weight, self.output_names)
-        for penalty in getattr(self, "losses", ()):
-            loss = loss + penalty
-        return loss
+        objective, penalties = self._compiled_for(y), getattr(self, "losses", ())
+        if objective.loss is None and not penalties:
+            raise ValueError("[compile] a model is trained with a loss: give compile(loss=...), or let a layer call add_loss")
+        return sum(penalties, objective.loss_of(y, y_pred, sample_weight, self.output_names))
 
     def train_step(self, data: Any) -> Any:
         """One step with a batch (x, y, sample_weight). A model may define its own; what it returns is a dict of numbers to show.
 
-            def train_step(self, data):
-                x, y = data
-                loss = self.compute_loss(y=y, y_pred=self(x, training=True))
-                self.optimizer.minimize(loss, self.trainable_weights)
-                self.loss_tracker.update_state(loss)
-                return {"loss": self.loss_tracker.result()}
+        def train_step(self, data):
+            x, y = data
+            loss = self.compute_loss(y=y, y_pred=self(x, training=True))
+            self.optimizer.minimize(loss, self.trainable_weights)
+            self.loss_tracker.update_state(loss)
+            return {"loss": self.loss_tracker.result()}
         """
         x, y, weight = as_batch(data)
         output = self.call_with(x)
@@ -240,6 +240,7 @@ class TrainingMethods(WeightMethods):
         events = Callbacks([*(callbacks or ()), history], self, params)
         self.stop_training, self.history = False, history
         endless = _Endless(train) if steps_per_epoch is not None else None
+        logs: dict[str, Any] = {}
         events.call("train_begin")
         try:
             for epoch in range(initial_epoch, epochs):
@@ -254,7 +255,9 @@ class TrainingMethods(WeightMethods):
                 if self.stop_training:
                     break
         finally:
-            events.call("train_end")
+            if self._optimizer is not None and self._optimizer.use_ema:
+                self._optimizer.finalize_variable_values(self.trainable_weights)
+            events.call("train_end", logs=logs)
         return history
 
     def _both_parts(
@@ -332,7 +335,9 @@ class TrainingMethods(WeightMethods):
         events.call("predict_begin")
         bar, found = Progress(verbose, steps or data.steps), []
         for inputs, _, _ in data:
+            events.call("predict_batch_begin", len(found))
             found.append(self.predict_on_batch(inputs))
+            events.call("predict_batch_end", len(found) - 1, logs={"outputs": found[-1]})
             if bar.wants(len(found)):
                 bar.draw(len(found), {})
             if steps is not None and len(found) >= steps:
@@ -364,6 +369,14 @@ class TrainingMethods(WeightMethods):
         from .saving import save_model
 
         save_model(self, filepath)
+
+    def to_json(self) -> str:
+        """The drawing as text, for `p_vision.models.model_from_json`."""
+        import json
+
+        from .configured import to_plain
+
+        return json.dumps(to_plain(self, type(self).__name__))
 
     def save_weights(self, filepath: Any) -> None:
         """Writes the weights alone."""
