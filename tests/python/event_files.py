@@ -90,8 +90,10 @@ def decoded(data: bytes, message: str) -> dict[str, list[Any]]:
 
 
 def values_of(folder: Path) -> dict[str, list[tuple[int, dict[str, Any]]]]:
-    """The values of all event files of a folder by tag, with their steps, as TensorBoard shows them: where a session starts again at a step,
-    what came before it with that step or a later one is forgotten."""
+    """The values of all event files of a folder by tag, with their steps, as TensorBoard shows them.
+
+    Where a session starts again at a step, what came before it with that step or a later one is forgotten.
+    """
     found: dict[str, list[tuple[int, dict[str, Any]]]] = {}
     for path in sorted(folder.glob("events.out.tfevents.*")):
         events = [decoded(body, "EVENT") for body in records(path.read_bytes())]
