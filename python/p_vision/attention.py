@@ -149,7 +149,8 @@ class Attention(Layer):
             scores = query @ key.mT
             return scores if self.scale is None else scores * self.scale
         sums = query.unsqueeze(-2) + key.unsqueeze(-3)
-        return (sums if self.scale is None else sums * self.scale).tanh().sum(-1) * self.concat_score_weight
+        weight: Any = self.concat_score_weight
+        return (sums if self.scale is None else sums * self.scale).tanh().sum(-1) * weight
 
     def forward(
         self, inputs: Sequence[Tensor], mask: Any = None, return_attention_scores: bool = False, use_causal_mask: bool = False

@@ -121,12 +121,12 @@ class Optimizer(Configured):
         due = (self.iterations + 1) % count == 0
         with pyburn.no_grad():
             for parameter in parameters:
-                waiting = self._sums.pop(id(parameter), None)
-                total = parameter.grad if waiting is None else waiting + parameter.grad
+                grad: Any = parameter.grad
+                total = grad + self._sums.pop(id(parameter), 0.0)
                 if due:
                     parameter.grad = total / count
                 else:
-                    self._sums[id(parameter)] = total.clone()  # type: ignore[union-attr]
+                    self._sums[id(parameter)] = total
         if not due:
             self.iterations += 1
         return due

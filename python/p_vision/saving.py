@@ -12,6 +12,7 @@ from pyburn.io import Bundle
 from .backend import resolve
 from .configured import Configured, from_plain, to_plain
 from .drawing import part_config
+from .layer import Layer
 from .weights import named_weights
 
 _VERSION = 1
@@ -95,7 +96,7 @@ def model_from_json(json_string: str, custom_objects: Mapping[str, Any] | None =
 
 def clone_model(model: Any) -> Any:
     """A model of the same drawing with new weights."""
-    if not isinstance(model, Configured):
+    if not isinstance(model, Layer):
         raise ValueError(f"[clone_model] {type(model).__name__} is a class of its own: make another one")
     classes = {type(part).__name__: type(part) for part in model.modules() if isinstance(part, Configured)}
     return from_plain(to_plain(model, type(model).__name__), classes)

@@ -333,7 +333,8 @@ class TrainingMethods(WeightMethods):
         data = batches(x, None, None, batch_size)
         events = Callbacks(callbacks or (), self, {})
         events.call("predict_begin")
-        bar, found = Progress(verbose, steps or data.steps), []
+        bar = Progress(verbose, steps or data.steps)
+        found: list[Any] = []
         for inputs, _, _ in data:
             events.call("predict_batch_begin", len(found))
             found.append(self.predict_on_batch(inputs))

@@ -168,11 +168,11 @@ class RandomPhotometricDistort(Transform):
 
     def __call__(self, img: Any) -> Any:
         early = chance(0.5)
-        contrast = [ColorJitter(contrast=self.contrast)]
+        contrast = ColorJitter(contrast=self.contrast)
         colours = [ColorJitter(saturation=self.saturation), ColorJitter(hue=self.hue)]
-        steps: list[Callable[[Any], Any]] = [ColorJitter(brightness=self.brightness)]
-        steps += [*contrast, *colours] if early else [*colours, *contrast]
-        for step in [*steps, RandomChannelPermutation()]:
+        middle = [contrast, *colours] if early else [*colours, contrast]
+        steps: list[Callable[[Any], Any]] = [ColorJitter(brightness=self.brightness), *middle, RandomChannelPermutation()]
+        for step in steps:
             if chance(self.p):
                 img = step(img)
         return img
