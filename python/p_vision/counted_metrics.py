@@ -55,32 +55,37 @@ class Recall(_Counted):
         return self._share("tp", "fn")
 
 
-class TruePositives(_Counted):
+class _Count(_Counted):
+    """One of the four counts."""
+
+    kind: str
+
+    def result(self) -> float:
+        return float(self._counts[self.kind])
+
+
+class TruePositives(_Count):
     """How many were said to be, and are."""
 
-    def result(self) -> float:
-        return float(self._counts["tp"])
+    kind = "tp"
 
 
-class TrueNegatives(_Counted):
+class TrueNegatives(_Count):
     """How many were said not to be, and are not."""
 
-    def result(self) -> float:
-        return float(self._counts["tn"])
+    kind = "tn"
 
 
-class FalsePositives(_Counted):
+class FalsePositives(_Count):
     """How many were said to be, and are not."""
 
-    def result(self) -> float:
-        return float(self._counts["fp"])
+    kind = "fp"
 
 
-class FalseNegatives(_Counted):
+class FalseNegatives(_Count):
     """How many were said not to be, and are."""
 
-    def result(self) -> float:
-        return float(self._counts["fn"])
+    kind = "fn"
 
 
 class FBetaScore(Metric):

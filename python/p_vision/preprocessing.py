@@ -11,6 +11,7 @@ from pyburn import Tensor
 from pyburn.nn import functional
 
 from .batches import batches
+from .configured import arguments
 from .dense import positive
 from .layer import Layer, as_input
 from .windows import as_given, channels_first, checked_format
@@ -195,7 +196,14 @@ _FILLS = {"constant": "zeros", "nearest": "border", "reflect": "reflection"}
 class _RandomMove(_RandomLayer):
     """Pictures seen through a map of the plane; what comes from outside is filled as `fill_mode` says."""
 
-    def __init__(self, fill_mode: str, interpolation: str, seed: int | None, fill_value: float, **options: Any) -> None:
+    def __init__(
+        self,
+        fill_mode: str = "reflect",
+        interpolation: str = "bilinear",
+        seed: int | None = None,
+        fill_value: float = 0.0,
+        **options: Any,
+    ) -> None:
         super().__init__(seed, **options)
         if fill_mode not in _FILLS or interpolation not in ("nearest", "bilinear"):
             raise ValueError(
@@ -203,6 +211,10 @@ class _RandomMove(_RandomLayer):
                 f"got {fill_mode!r} and {interpolation!r}"
             )
         self.fill_mode, self.interpolation, self.fill_value = fill_mode, interpolation, fill_value
+
+    @classmethod
+    def config_arguments(cls) -> dict[str, Any]:
+        return {**arguments(cls), **arguments(_RandomMove)}
 
     def _moved(self, x: Tensor, matrix: Sequence[Any]) -> Tensor:
         """`matrix` has the six numbers of the map from places in the result to places in the picture, where the sides are at -1 and 1."""
@@ -228,13 +240,9 @@ class RandomRotation(_RandomMove):
     def __init__(
         self,
         factor: Any,
-        fill_mode: str = "reflect",
-        interpolation: str = "bilinear",
-        seed: int | None = None,
-        fill_value: float = 0.0,
         **options: Any,
     ) -> None:
-        super().__init__(fill_mode, interpolation, seed, fill_value, **options)
+        super().__init__(**options)
         self.factor = factor
         self._turns = _range("RandomRotation", "factor", factor)
 
@@ -251,13 +259,9 @@ class RandomTranslation(_RandomMove):
         self,
         height_factor: Any,
         width_factor: Any,
-        fill_mode: str = "reflect",
-        interpolation: str = "bilinear",
-        seed: int | None = None,
-        fill_value: float = 0.0,
         **options: Any,
     ) -> None:
-        super().__init__(fill_mode, interpolation, seed, fill_value, **options)
+        super().__init__(**options)
         self.height_factor, self.width_factor = height_factor, width_factor
         self._down = _range("RandomTranslation", "height_factor", height_factor)
         self._right = _range("RandomTranslation", "width_factor", width_factor)
@@ -273,13 +277,9 @@ class RandomZoom(_RandomMove):
         self,
         height_factor: Any,
         width_factor: Any = None,
-        fill_mode: str = "reflect",
-        interpolation: str = "bilinear",
-        seed: int | None = None,
-        fill_value: float = 0.0,
         **options: Any,
     ) -> None:
-        super().__init__(fill_mode, interpolation, seed, fill_value, **options)
+        super().__init__(**options)
         self.height_factor, self.width_factor = height_factor, width_factor
         self._high = _range("RandomZoom", "height_factor", height_factor)
         self._wide = None if width_factor is None else _range("RandomZoom", "width_factor", width_factor)
