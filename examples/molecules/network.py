@@ -57,8 +57,8 @@ class MoleculeNetwork(nn.Module):
 
 
 class Gin(nn.Module):
-    """GIN as Xu et al. (2019) have it: every layer, and the kinds of atoms themselves, give an answer by a sum over the atoms of a molecule.
-    The answers are added up."""
+    """GIN as Xu et al. (2019) have it: every layer, and the kinds of atoms themselves, give an answer by a sum over the atoms of a
+    molecule; the answers are added up."""
 
     def __init__(self, atom_features: int, outputs: int, width: int = 32, layers: int = 4, dropout: float = 0.5) -> None:
         super().__init__()
