@@ -1,4 +1,6 @@
-"""Writes tests/golden/keras.npz: what layers and training runs of Keras give, for tests/python/test_p_vision_keras.py.
+"""Writes tests/golden/keras.npz and keras_programs.npz: what Keras gives, for tests/python/test_p_vision_keras.py.
+
+With --programs it writes the second alone.
 
 Run it with an environment that has Keras. Its backend is JAX unless KERAS_BACKEND says otherwise: with PyTorch underneath, transposed
 convolutions and pools with padding="same" are approximations.
@@ -8,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -216,5 +219,33 @@ def main() -> None:
     print(f"{TARGET}: {len(index['layers'])} layers, {TARGET.stat().st_size / 1e3:.0f} kB")
 
 
+def programs() -> None:
+    """What the programs of tests/python/keras_programs.py give on Keras, and the weights that they start from."""
+    import keras  # type: ignore[import-not-found]
+    import numpy as np
+
+    sys.path.insert(0, str(TARGET.parents[1] / "python"))
+    from keras_programs import PROGRAMS  # type: ignore[import-not-found]
+
+    arrays: dict[str, Any] = {}
+    results: dict[str, Any] = {}
+    for name, run in PROGRAMS.items():
+        given: list[Any] = []
+
+        def start(model: Any, given: list[Any] = given) -> None:
+            given.extend([] if given else model.get_weights())
+            model.set_weights(given)
+
+        keras.utils.set_random_seed(0)
+        results[name] = run(keras, start)
+        arrays.update({f"{name}/{i}": weight for i, weight in enumerate(given)})
+    arrays["results"] = np.frombuffer(json.dumps(results, default=float).encode(), np.uint8)
+    target = TARGET.with_name("keras_programs.npz")
+    np.savez_compressed(target, **arrays)
+    print(f"{target}: {len(results)} programs, {target.stat().st_size / 1e3:.0f} kB")
+
+
 if __name__ == "__main__":
-    main()
+    if "--programs" not in sys.argv:
+        main()
+    programs()

@@ -13,10 +13,11 @@ class BondConv(MessagePassing):
     """A layer of GIN (Xu et al. 2019), and with features of bonds of GINE (Hu et al. 2020): what an atom hears from a neighbour depends on
     the bond between them."""
 
-    def __init__(self, width: int, bond_features: int) -> None:
+    def __init__(self, width: int, bond_features: int, output: int | None = None) -> None:
         super().__init__(aggr="add")
+        inner, output = (2 * width, width) if output is None else (output, output)
         self.bond = nn.Linear(bond_features, width) if bond_features else None
-        self.combine = nn.Sequential(nn.Linear(width, 2 * width), nn.BatchNorm1d(2 * width), nn.ReLU(), nn.Linear(2 * width, width))
+        self.combine = nn.Sequential(nn.Linear(width, inner), nn.BatchNorm1d(inner), nn.ReLU(), nn.Linear(inner, output))
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
         return self.combine(x + self.propagate(edge_index, x=x, edge_attr=edge_attr))
@@ -53,6 +54,26 @@ class MoleculeNetwork(nn.Module):
             x = x + norm(conv(x, molecules.edge_index, molecules.edge_attr)).relu()
         whole = [pool(x, molecules.batch, molecules.num_graphs) for pool in (global_add_pool, global_mean_pool)]
         return self.answer(pyburn.cat([whole[0] / 10, whole[1]], 1)) * self.spread + self.centre
+
+
+class Gin(nn.Module):
+    """GIN as Xu et al. (2019) have it: every layer, and the kinds of atoms themselves, give an answer by a sum over the atoms of a
+    molecule; the answers are added up."""
+
+    def __init__(self, atom_features: int, outputs: int, width: int = 32, layers: int = 4, dropout: float = 0.5) -> None:
+        super().__init__()
+        widths = [atom_features] + [width] * layers
+        self.convs = nn.ModuleList([BondConv(into, 0, out) for into, out in zip(widths, widths[1:])])
+        self.norms = nn.ModuleList([nn.BatchNorm1d(width) for _ in range(layers)])
+        self.answers = nn.ModuleList([nn.Linear(size, outputs) for size in widths])
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, molecules: Batch) -> Tensor:
+        known = [molecules.x]
+        for conv, norm in zip(self.convs, self.norms):
+            known.append(norm(conv(known[-1], molecules.edge_index, None)).relu())
+        pooled = [global_add_pool(x, molecules.batch, molecules.num_graphs) for x in known]
+        return sum(self.dropout(answer(whole)) for answer, whole in zip(self.answers, pooled))  # type: ignore[return-value]
 
 
 def batch_and_target(graphs: Sequence[Data]) -> tuple[Batch, Tensor]:

@@ -11,9 +11,13 @@ from pyburn.nn import functional
 
 from .layer import Layer
 
+_MASKED = -1e9  # before the exponential
+
 
 class ReLU(Layer):
     """max(x, 0); x above max_value is cut, and below threshold it has a slope."""
+
+    supports_masking = True
 
     def __init__(self, max_value: float | None = None, negative_slope: float = 0.0, threshold: float = 0.0, **options: Any) -> None:
         super().__init__(**options)
@@ -32,6 +36,8 @@ class ReLU(Layer):
 class LeakyReLU(Layer):
     """x, or negative_slope * x below zero."""
 
+    supports_masking = True
+
     def __init__(self, negative_slope: float = 0.3, **options: Any) -> None:
         super().__init__(**options)
         self.negative_slope = negative_slope
@@ -42,6 +48,8 @@ class LeakyReLU(Layer):
 
 class PReLU(Layer):
     """x, or alpha * x below zero, where alpha is learned: one for each element of an example but along `shared_axes`."""
+
+    supports_masking = True
 
     def __init__(
         self,
@@ -65,6 +73,8 @@ class PReLU(Layer):
 class ELU(Layer):
     """x, or alpha * (exp(x) - 1) below zero."""
 
+    supports_masking = True
+
     def __init__(self, alpha: float = 1.0, **options: Any) -> None:
         super().__init__(**options)
         self.alpha = alpha
@@ -74,13 +84,21 @@ class ELU(Layer):
 
 
 class Softmax(Layer):
-    """Exponentials that sum up to 1 along an axis, or several."""
+    """Exponentials that sum up to 1 along an axis, or several; elements that a `mask` of their shape leaves out get nothing."""
+
+    supports_masking = True
 
     def __init__(self, axis: int | Sequence[int] = -1, **options: Any) -> None:
         super().__init__(**options)
         self.axis = axis
 
-    def forward(self, inputs: Tensor) -> Tensor:
+    def forward(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
+        if mask is None or mask.ndim != inputs.ndim:  # a mask of steps says nothing about the elements of a step
+            return self._shares(inputs)
+        counts = mask > 0.5 if mask.is_floating_point() else mask.bool()
+        return pyburn.where(counts, self._shares(pyburn.where(counts, inputs, _MASKED)), 0.0)
+
+    def _shares(self, x: Tensor) -> Tensor:
         if isinstance(self.axis, int):
-            return functional.softmax(inputs, self.axis)
-        return (inputs - inputs.logsumexp(tuple(self.axis), keepdim=True)).exp()
+            return functional.softmax(x, self.axis)
+        return (x - x.logsumexp(tuple(self.axis), keepdim=True)).exp()

@@ -67,6 +67,43 @@ class DatasetBatches(Batches):
             yield as_batch(_stacked([self.dataset[i] for i in order[start : start + self.batch_size]]))
 
 
+class PyDataset:
+    """Base of data that comes batch by batch: subclasses say in `__getitem__` what batch i is, and in `__len__` how many there are.
+
+    The arguments of Keras's class, which say how workers load, are accepted; `pyburn.data.DataLoader` has workers.
+    """
+
+    def __init__(self, workers: int = 1, use_multiprocessing: bool = False, max_queue_size: int = 10) -> None:
+        self.workers, self.use_multiprocessing, self.max_queue_size = workers, use_multiprocessing, max_queue_size
+
+    def __len__(self) -> int:
+        raise NotImplementedError(f"{type(self).__name__} does not say how many batches it has: define __len__")
+
+    def __getitem__(self, index: int) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} does not say what its batches are: define __getitem__")
+
+    def on_epoch_begin(self) -> None:
+        """Before the first batch of an epoch."""
+
+    def on_epoch_end(self) -> None:
+        """After the last batch of an epoch."""
+
+
+class PyDatasetBatches(Batches):
+    """The batches of a PyDataset, in another order each time where wanted."""
+
+    def __init__(self, dataset: PyDataset, shuffle: bool) -> None:
+        self.dataset, self.shuffle = dataset, shuffle
+        super().__init__(len(dataset))
+
+    def __iter__(self) -> Iterator[Batch]:
+        self.dataset.on_epoch_begin()
+        count = len(self.dataset)
+        for index in pyburn.randperm(count).tolist() if self.shuffle else range(count):
+            yield as_batch(self.dataset[index])
+        self.dataset.on_epoch_end()
+
+
 class IterableBatches(Batches):
     """A loader, a generator, any iterable of batches (x, y) or (x, y, weight)."""
 
@@ -86,6 +123,8 @@ def batches(x: Any, y: Any = None, weight: Any = None, batch_size: int | None = 
         raise ValueError(f"batch_size must be a positive whole number: got {batch_size!r}")
     if isinstance(x, Batches):
         return x
+    if isinstance(x, PyDataset):
+        return PyDatasetBatches(x, shuffle)
     if x is None:
         raise ValueError("there is no data: give x, as arrays, a dataset or an iterable of batches")
     x, y, weight = _numbers_as_array(x), _numbers_as_array(y), _numbers_as_array(weight)

@@ -53,6 +53,12 @@ class Callback:
     def on_test_batch_end(self, batch: int, logs: Logs | None = None) -> None:
         """After a batch of an evaluation."""
 
+    def on_predict_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
+        """Before a batch of predictions."""
+
+    def on_predict_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """After a batch of predictions."""
+
     def on_predict_begin(self, logs: Logs | None = None) -> None:
         """Before predictions."""
 

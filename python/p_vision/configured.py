@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -18,11 +19,12 @@ _MISSING = inspect.Parameter.empty
 
 def arguments(cls: Any) -> dict[str, Any]:
     """The arguments of a class and their defaults, in order."""
-    return _arguments(cls.__init__)
+    return arguments_of(cls.__init__)
 
 
 @functools.cache
-def _arguments(function: Any) -> dict[str, Any]:
+def arguments_of(function: Any) -> dict[str, Any]:
+    """The arguments of a function and their defaults, without the first, which is `self`."""
     kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     parameters = list(inspect.signature(function).parameters.values())[1:]
     return {p.name: p.default for p in parameters if p.kind not in kinds}
@@ -46,6 +48,11 @@ class Configured:
     def from_config(cls, config: Mapping[str, Any]) -> Any:
         """An object made with the arguments that get_config gave."""
         return cls(**config)
+
+    @classmethod
+    def saved_name(cls) -> str:
+        """What a file calls the class."""
+        return cls.__name__
 
     def arguments_text(self) -> str:
         """The arguments that are not the defaults, as they are written in a call."""
@@ -74,11 +81,15 @@ def _written(value: Any) -> str:
     return getattr(value, "__name__", "function") if callable(value) and not isinstance(value, Configured) else repr(value)
 
 
+def snake_case(name: str) -> str:
+    """`Conv2DTranspose` as `conv2d_transpose`."""
+    return re.sub(r"([a-z])([A-Z])", r"\1_\2", re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", name)).lower()
+
+
 def to_plain(value: Any, where: str) -> Any:
     """A value as JSON can hold it; an object that can be made again becomes its class and arguments."""
     if isinstance(value, Configured):
-        name = type(value).__name__
-        return {"class": name, "config": {key: to_plain(item, f"{where}.{key}") for key, item in value.get_config().items()}}
+        return {"class": value.saved_name(), "config": {key: to_plain(item, f"{where}.{key}") for key, item in value.get_config().items()}}
     if isinstance(value, pyburn.DType):
         return value.name
     if isinstance(value, (list, tuple)):
@@ -108,10 +119,12 @@ def class_of(name: Any, custom_objects: Mapping[str, Any]) -> Any:
     """The class of a saved object by its name."""
     import p_vision
 
-    found = custom_objects.get(name) if isinstance(name, str) else None
-    if found is None and isinstance(name, str) and p_vision._places().get(name, "zoo") != "zoo":
+    found = custom_objects.get(name.removeprefix("metrics.")) if isinstance(name, str) else None
+    if found is None and isinstance(name, str) and name.startswith("metrics."):
+        found = getattr(p_vision.metrics, name.removeprefix("metrics."), None)
+    elif found is None and isinstance(name, str) and p_vision._places().get(name, "zoo") != "zoo":
         found = getattr(p_vision, name)
-    if found is None or (name not in custom_objects and not (isinstance(found, type) and issubclass(found, Configured))):
+    if found is None or (found not in custom_objects.values() and not (isinstance(found, type) and issubclass(found, Configured))):
         raise pyburn.FormatError(f"[load] there is no class {name!r}: give it with custom_objects={{{name!r}: ...}}")
     return found
 

@@ -15,6 +15,8 @@ from .layer import Layer
 class Dense(Layer):
     """activation(inputs @ kernel + bias) along the last axis."""
 
+    supports_masking = True
+
     def __init__(
         self,
         units: int,
@@ -43,7 +45,7 @@ class Dense(Layer):
 
 
 class Embedding(Layer):
-    """Rows of a table, by their numbers."""
+    """Rows of a table, by their numbers. With `mask_zero` the number 0 stands for nothing: layers behind leave its steps out."""
 
     def __init__(
         self,
@@ -55,8 +57,6 @@ class Embedding(Layer):
         **options: Any,
     ) -> None:
         super().__init__(**options)
-        if mask_zero:
-            raise NotImplementedError("[Embedding] mask_zero: p_vision passes no masks from layer to layer")
         self.input_dim, self.output_dim = positive("Embedding", "input_dim", input_dim), positive("Embedding", "output_dim", output_dim)
         self.embeddings_initializer, self.embeddings_regularizer, self.mask_zero = embeddings_initializer, embeddings_regularizer, mask_zero
 
@@ -67,9 +67,28 @@ class Embedding(Layer):
     def forward(self, inputs: Tensor) -> Tensor:
         return functional.embedding(inputs.long(), self.embeddings)
 
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        return inputs != 0 if self.mask_zero else None
+
+
+class Masking(Layer):
+    """Steps whose features all are mask_value do not count in the layers behind."""
+
+    def __init__(self, mask_value: float = 0.0, **options: Any) -> None:
+        super().__init__(**options)
+        self.mask_value = mask_value
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return inputs * self.compute_mask(inputs).unsqueeze(-1)
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        return (inputs != self.mask_value).any(-1)
+
 
 class Activation(Layer):
     """A function by name: `Activation("relu")`."""
+
+    supports_masking = True
 
     def __init__(self, activation: Any, **options: Any) -> None:
         super().__init__(**options)
@@ -81,18 +100,28 @@ class Activation(Layer):
 
 
 class Lambda(Layer):
-    """Any function of tensors. A model with one cannot be saved whole, since a file holds no code."""
+    """Any function of tensors. A model with one cannot be saved whole, since a file holds no code.
 
-    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+    `output_shape`, which Keras may need, is found by running the function.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], output_shape: Any = None, mask: Any = None, arguments: Any = None, **options: Any
+    ) -> None:
         super().__init__(**options)
-        self.function = function
+        self.function, self.output_shape, self.mask, self.arguments = function, output_shape, mask, arguments
 
     def forward(self, *inputs: Any) -> Any:
-        return self.function(*inputs)
+        return self.function(*inputs, **(self.arguments or {}))
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        return self.mask(inputs, mask) if callable(self.mask) else self.mask
 
 
 class Rescaling(Layer):
     """inputs * scale + offset."""
+
+    supports_masking = True
 
     def __init__(self, scale: float, offset: float = 0.0, **options: Any) -> None:
         super().__init__(**options)

@@ -28,7 +28,34 @@ class PlainLayer(Configured):
         kind, options = config["kind"], config["options"]
         if kind not in _layers.__all__ or not isinstance(options, dict):
             raise pyburn.FormatError(f"[load] there is no layer {kind!r} in pyburn.nn")
+        if kind == "Sequential":
+            return _in_a_row(options)
         return getattr(_layers, kind)(**options)
+
+
+def _in_a_row(parts: dict[str, Any]) -> Module:
+    made = pyburn.nn.Sequential()
+    for name, part in parts.items():
+        if not isinstance(part, Module):
+            raise pyburn.FormatError(f"[load] a part of a model is no layer: got {part!r}")
+        made.add_module(name, part)
+    return made
+
+
+class BuiltLayer(Configured):
+    """A layer of p_vision that stands where no drawing says its input: with the shape that it was built for."""
+
+    def __init__(self, layer: Layer, shape: Any) -> None:
+        self.layer, self.shape = layer, shape
+
+    @classmethod
+    def from_config(cls, config: Any) -> Any:
+        """The layer itself, built."""
+        layer = config["layer"]
+        if not isinstance(layer, Layer):
+            raise pyburn.FormatError(f"[load] a part of a model is no layer: got {layer!r}")
+        layer.build_for(config["shape"])
+        return layer
 
 
 def part_config(layer: Any) -> Any:
@@ -38,6 +65,8 @@ def part_config(layer: Any) -> Any:
     from pyburn.nn import _layers
 
     kind = type(layer).__name__
+    if isinstance(layer, pyburn.nn.Sequential):
+        return PlainLayer("Sequential", {name: part_config(part) for name, part in layer.named_children()})
     if getattr(_layers, kind, None) is not type(layer) or list(layer.children()):
         raise ValueError(f"[save] {kind} cannot be saved as a part of a model: use a layer of p_vision, or save the weights alone")
     return PlainLayer(kind, layer._config())

@@ -10,6 +10,7 @@ from pyburn import Tensor
 from pyburn.nn import functional
 
 from .layer import Layer
+from .regularizers import L1L2
 from .windows import checked_format
 
 
@@ -18,6 +19,8 @@ class Dropout(Layer):
 
     `noise_shape` has 1 (None: as the input) where elements along an axis share their fate.
     """
+
+    supports_masking = True
 
     def __init__(self, rate: float, noise_shape: Sequence[int | None] | None = None, seed: int | None = None, **options: Any) -> None:
         super().__init__(**options)
@@ -68,12 +71,58 @@ class SpatialDropout3D(_SpatialDropout):
 class GaussianNoise(Layer):
     """When training, adds noise of a standard deviation."""
 
+    supports_masking = True
+
     def __init__(self, stddev: float, **options: Any) -> None:
         super().__init__(**options)
         self.stddev = stddev
 
     def forward(self, inputs: Tensor) -> Tensor:
         return inputs + self.stddev * pyburn.randn_like(inputs) if self.training else inputs
+
+
+class GaussianDropout(Layer):
+    """When training, multiplies by noise of the mean 1 and the variance rate / (1 - rate)."""
+
+    supports_masking = True
+
+    def __init__(self, rate: float, seed: int | None = None, **options: Any) -> None:
+        super().__init__(**options)
+        self.rate, self.seed = probability("GaussianDropout", rate), seed
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return inputs * (1 + (self.rate / (1 - self.rate)) ** 0.5 * pyburn.randn_like(inputs)) if self.training else inputs
+
+
+class AlphaDropout(Layer):
+    """When training, dropout that keeps the mean and the variance of what `selu` gives."""
+
+    supports_masking = True
+
+    def __init__(self, rate: float, noise_shape: Sequence[int | None] | None = None, seed: int | None = None, **options: Any) -> None:
+        super().__init__(**options)
+        self.rate, self.noise_shape, self.seed = probability("AlphaDropout", rate), noise_shape, seed
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return functional.alpha_dropout(inputs, self.rate, True) if self.training and self.rate else inputs
+
+
+class ActivityRegularization(Layer):
+    """Passes its input on, and adds a penalty on it to the loss."""
+
+    supports_masking = True
+
+    def __init__(self, l1: float = 0.0, l2: float = 0.0, **options: Any) -> None:
+        super().__init__(activity_regularizer=L1L2(l1, l2), **options)
+        self.l1, self.l2 = l1, l2
+
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        del config["activity_regularizer"]
+        return config
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return inputs
 
 
 def kept(shape: Sequence[int], rate: float, like: Tensor, generator: Any = None) -> Tensor:

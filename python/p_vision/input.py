@@ -34,7 +34,11 @@ class InputLayer(Layer):
         self.built = True
         node = Node(self, (), {})
         node.output = Symbol(extents, self._input_dtype, node, name)
-        self.output: Symbol = node.output
+        self._calls.append(node)
+
+    @property
+    def input(self) -> Any:
+        return self.output
 
     def call(self, inputs: Any) -> Any:
         return inputs

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import inspect
-import re
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import pyburn
 from pyburn import DType, Tensor
 from pyburn.nn import Buffer, Module, Parameter
 
-from . import initializers, regularizers
-from .configured import Configured
-from .structure import leaves, mapped
-from .symbol import Shape, Symbol, has_symbol, mode, symbolic_call
+from . import constraints, initializers, regularizers
+from .configured import Configured, snake_case
+from .masks import hand_on, masks_of, takes_mask
+from .structure import leaves, mapped, single
+from .symbol import Node, Shape, Symbol, drawing_device, has_symbol, is_drawing, mode, symbolic_call, without_values
 from .weights import WeightMethods
 
 
@@ -30,8 +32,17 @@ class Layer(WeightMethods, Configured, Module):
     pyburn.Size([2, 3])
     """
 
+    supports_masking = False  # whether the output has the mask of the input; compute_mask may say otherwise
+
     def __init__(
-        self, *, name: str | None = None, trainable: bool = True, dtype: DType | str | None = None, input_shape: Any = None
+        self,
+        *,
+        name: str | None = None,
+        trainable: bool = True,
+        dtype: DType | str | None = None,
+        input_shape: Any = None,
+        activity_regularizer: Any = None,
+        **constraints_by_weight: Any,
     ) -> None:
         super().__init__()
         if name is not None and (not isinstance(name, str) or not name or "." in name or "/" in name):
@@ -40,9 +51,23 @@ class Layer(WeightMethods, Configured, Module):
         self._trainable = bool(trainable)
         self._weight_dtype = dtype_of(dtype)
         self._input_shape = input_shape  # of a first layer, where a model has no Input
-        self._made: list[tuple[Tensor, str | None, Any]] = []  # weights that build has made, and their penalties
+        self._made: list[tuple[Tensor, str | None, Any, Any]] = []  # weights that build has made, their penalties and constraints
         self._penalties: dict[str, Any] = {}
+        self._limits: dict[str, Any] = {}  # constraints by the names of the weights
+        self.activity_regularizer = regularizers.get(activity_regularizer)
+        self._constraints = self._constraint_options(constraints_by_weight)
+        self._added_losses: list[Tensor] = []
+        self.training = False  # called by itself a layer computes as for inference, as in Keras; `fit` and `train()` say otherwise
+        self._calls: list[Node] = []  # with symbols
         self.built = False
+        self.built_for: Any = None  # the shapes of the inputs
+
+    def _constraint_options(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Layers take `kernel_constraint` where they take `kernel_regularizer`, and so on for each of their weights."""
+        for option in given:
+            if not option.endswith("_constraint") or option.replace("_constraint", "_regularizer") not in self.config_arguments():
+                raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {option!r}")
+        return {option: constraints.get(value) for option, value in given.items() if value is not None}
 
     # ---- what subclasses define
 
@@ -59,6 +84,23 @@ class Layer(WeightMethods, Configured, Module):
             kwargs["training"] = self.training
         return self.call(*args, **kwargs)
 
+    @classmethod
+    def computed_by(cls) -> Any:
+        """The function that a subclass has defined: `forward` or `call`."""
+        return cls.call if cls.forward is Layer.forward else cls.forward
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """The mask of the output for that of the inputs."""
+        return mask if self.supports_masking else None
+
+    def makes_masks(self) -> bool:
+        """Whether the output may have a mask."""
+        return self.supports_masking or type(self).compute_mask is not Layer.compute_mask
+
+    def add_loss(self, loss: Any) -> None:
+        """Adds to the loss of the model; called in `call`, anew for each batch."""
+        self._added_losses.extend(leaves([loss]))
+
     # ---- building
 
     def add_weight(
@@ -68,6 +110,7 @@ class Layer(WeightMethods, Configured, Module):
         dtype: DType | str | None = None,
         trainable: bool = True,
         regularizer: Any = None,
+        constraint: Any = None,
         name: str | None = None,
     ) -> Any:
         """A new weight; assign it to an attribute. Without an initializer it is drawn as `glorot_uniform` does."""
@@ -78,7 +121,7 @@ class Layer(WeightMethods, Configured, Module):
             )
         values = initializers.get("glorot_uniform" if initializer is None else initializer)(extents, dtype_of(dtype) or self._weight_dtype)
         weight = Parameter(values) if trainable else Buffer(values)
-        self._made.append((weight, name, regularizers.get(regularizer)))
+        self._made.append((weight, name, regularizers.get(regularizer), constraints.get(constraint)))
         return weight
 
     def build_for(self, shapes: Any) -> None:
@@ -86,14 +129,22 @@ class Layer(WeightMethods, Configured, Module):
         if self.built:
             return
         self.build(shapes)
+        self.built_for = shapes
         names = {id(t): name for name, t in [*self.named_parameters(recurse=False), *self.named_buffers(recurse=False)]}
-        for index, (weight, name, penalty) in enumerate(self._made):
+        for index, (weight, name, penalty, constraint) in enumerate(self._made):
             if id(weight) not in names:  # one that is in a list, or nowhere
                 names[id(weight)] = name or f"weight_{index}"
                 self._register_weight(names[id(weight)], weight)
             if penalty is not None:
                 self._penalties[names[id(weight)]] = penalty
+            if constraint is not None:
+                self._limits[names[id(weight)]] = constraint
         self._made = []
+        for option, constraint in self._constraints.items():
+            stem = option.removesuffix("_constraint")
+            for name in (stem, f"{stem}_kernel"):
+                if isinstance(getattr(self, name, None), Tensor):
+                    self._limits[name] = constraint
         self.built = True
         if not self._trainable:
             self.trainable = False
@@ -108,14 +159,30 @@ class Layer(WeightMethods, Configured, Module):
         if has_symbol(args) or has_symbol(kwargs):
             if not self.built and args:
                 self.build_for(mapped_shapes(args[0]))
-            return symbolic_call(self, args, kwargs if training is None else {**kwargs, "training": training})
+            given = symbolic_call(self, args, kwargs if training is None else {**kwargs, "training": training})
+            self._calls.append(next(leaves(given)).node)
+            return given
         args = mapped(as_input, args)
+        if not self.built and args and is_drawing():  # a part of a layer that is drawn: its weights have values, this call has none
+            with drawing_device():
+                self.build_for(mapped_shapes(args[0]))
+            return without_values(self, args, kwargs if training is None else {**kwargs, "training": training})
         if not self.built and args:
             self.build_for(mapped_shapes(args[0]))
-        if training is None or training == self.training:
-            return super().__call__(*args, **kwargs)
-        with mode(self, training):
-            return super().__call__(*args, **kwargs)
+        masks = masks_of(args[0]) if args else None
+        if masks is not None and "mask" not in kwargs and takes_mask(type(self)):
+            kwargs["mask"] = masks
+        with _outermost_call(self), nullcontext() if training in (None, self.training) else mode(self, bool(training)):
+            output = super().__call__(*args, **kwargs)
+        if args:
+            self._hand_on(args[0], kwargs.get("mask", masks), output)
+        if self.activity_regularizer is not None:
+            for leaf in leaves(output):
+                self.add_loss(self.activity_regularizer(leaf) / max(len(leaf), 1))
+        return output
+
+    def _hand_on(self, inputs: Any, masks: Any, output: Any) -> None:
+        hand_on(self, inputs, masks, output)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """The shape of the output for the shape of an input."""
@@ -127,11 +194,36 @@ class Layer(WeightMethods, Configured, Module):
         inputs = symbol(input_shape) if is_shape(input_shape) else [symbol(shape) for shape in input_shape]
         return mapped_shapes(self(inputs))
 
+    def _first_call(self) -> Node:
+        if not self._calls:
+            raise AttributeError(f"{self._get_name()} was not called with symbols: it has no input and output")
+        return self._calls[0]
+
+    @property
+    def output(self) -> Any:
+        """The symbols that the layer gave in the first drawing that it is part of."""
+        return self._first_call().output
+
+    @property
+    def input(self) -> Any:
+        """The symbols that the layer was called with in the first drawing that it is part of."""
+        node = self._first_call()
+        return node.args[0] if node.args else single(node.inputs)
+
     @property
     def losses(self) -> list[Tensor]:
-        """The penalties of the weights of this layer and those in it."""
+        """The penalties of the weights of this layer and those in it, and what the last call has added."""
         layers = [module for module in self.modules() if isinstance(module, Layer)]
-        return [penalty(getattr(layer, name)) for layer in layers for name, penalty in layer._penalties.items()]
+        added = [loss for layer in layers for loss in layer._added_losses]
+        return added + [penalty(getattr(layer, name)) for layer in layers for name, penalty in layer._penalties.items()]
+
+    def constrain(self) -> None:
+        """Brings the weights of this layer, and not of those in it, back to what their constraints allow."""
+        with pyburn.no_grad():
+            for name, constraint in self._limits.items():
+                weight = getattr(self, name)
+                if weight.requires_grad:
+                    weight.copy_(constraint(weight))
 
     # ---- name, arguments, text
 
@@ -158,7 +250,9 @@ class Layer(WeightMethods, Configured, Module):
             config["trainable"] = False
         if self._weight_dtype is not None:
             config["dtype"] = self._weight_dtype.name
-        return config
+        if self.activity_regularizer is not None:
+            config["activity_regularizer"] = self.activity_regularizer
+        return {**config, **self._constraints}
 
     def extra_repr(self) -> str:
         return self.arguments_text()
@@ -168,15 +262,31 @@ class Layer(WeightMethods, Configured, Module):
     __hash__ = Module.__hash__
 
 
+class _Calls(threading.local):
+    depth = 0
+
+
+_calls = _Calls()
+
+
+@contextmanager
+def _outermost_call(layer: Layer) -> Iterator[None]:
+    """What layers have added to the loss in an earlier call is forgotten when a call begins that is part of no other."""
+    if not _calls.depth:
+        for part in layer.modules():
+            if isinstance(part, Layer):
+                part._added_losses = []
+    _calls.depth += 1
+    try:
+        yield
+    finally:
+        _calls.depth -= 1
+
+
 def _takes_training(cls: Any) -> bool:
     if "_call_takes_training" not in cls.__dict__:
         cls._call_takes_training = "training" in inspect.signature(cls.call).parameters
     return cls._call_takes_training
-
-
-def snake_case(name: str) -> str:
-    """`Conv2DTranspose` as `conv2d_transpose`."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
 def dtype_of(dtype: DType | str | None) -> DType | None:

@@ -1,279 +1,262 @@
-"""Losses as functions of (y_true, y_pred): one number per example, or per element of what lies before the last axis."""
+"""Losses by name, as objects with options, or as functions of (y_true, y_pred) of your own."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import pyburn
 from pyburn import Tensor
-from pyburn.nn import Module, functional
+from pyburn.nn import Module
 
-from .configured import Configured, Named
+from .configured import Configured, Named, arguments, arguments_of
+from .loss_functions import (
+    aligned,
+    binary_crossentropy,
+    binary_focal_crossentropy,
+    categorical_crossentropy,
+    categorical_focal_crossentropy,
+    categorical_hinge,
+    cosine_similarity,
+    dice,
+    hinge,
+    huber,
+    kl_divergence,
+    log_cosh,
+    mean_absolute_error,
+    mean_absolute_percentage_error,
+    mean_squared_error,
+    mean_squared_logarithmic_error,
+    poisson,
+    sparse_categorical_crossentropy,
+    squared_hinge,
+    tversky,
+)
+from .masks import mask_of, spread, weights_of
 
-_EPSILON = 1e-7  # probabilities are kept this far from 0 and 1
-
-
-def mean_squared_error(y_true: Tensor, y_pred: Tensor) -> Tensor:
-    y_true, y_pred = aligned(y_true, y_pred)
-    return (y_true - y_pred).square().mean(-1)
-
-
-def mean_absolute_error(y_true: Tensor, y_pred: Tensor) -> Tensor:
-    y_true, y_pred = aligned(y_true, y_pred)
-    return (y_true - y_pred).abs().mean(-1)
-
-
-def mean_absolute_percentage_error(y_true: Tensor, y_pred: Tensor) -> Tensor:
-    y_true, y_pred = aligned(y_true, y_pred)
-    return 100 * ((y_true - y_pred) / y_true.abs().clamp(min=_EPSILON)).abs().mean(-1)
-
-
-def mean_squared_logarithmic_error(y_true: Tensor, y_pred: Tensor) -> Tensor:
-    y_true, y_pred = (x.clamp(min=_EPSILON).log1p() for x in aligned(y_true, y_pred))
-    return (y_true - y_pred).square().mean(-1)
-
-
-def huber(y_true: Tensor, y_pred: Tensor, delta: float = 1.0) -> Tensor:
-    y_true, y_pred = aligned(y_true, y_pred)
-    return functional.huber_loss(y_pred, y_true, reduction="none", delta=delta).mean(-1)
-
-
-def log_cosh(y_true: Tensor, y_pred: Tensor) -> Tensor:
-    y_true, y_pred = aligned(y_true, y_pred)
-    x = y_pred - y_true
-    return (x + functional.softplus(-2 * x) - math.log(2)).mean(-1)
-
-
-def hinge(y_true: Tensor, y_pred: Tensor) -> Tensor:
-    y_true, y_pred = aligned(y_true, y_pred)
-    return pyburn.relu(1 - _signs(y_true) * y_pred).mean(-1)
-
-
-def squared_hinge(y_true: Tensor, y_pred: Tensor) -> Tensor:
-    y_true, y_pred = aligned(y_true, y_pred)
-    return pyburn.relu(1 - _signs(y_true) * y_pred).square().mean(-1)
-
-
-def categorical_hinge(y_true: Tensor, y_pred: Tensor) -> Tensor:
-    y_true, y_pred = aligned(y_true, y_pred)
-    return pyburn.relu(((1 - y_true) * y_pred).amax(-1) - (y_true * y_pred).sum(-1) + 1)
-
-
-def kl_divergence(y_true: Tensor, y_pred: Tensor) -> Tensor:
-    y_true, y_pred = (x.clamp(_EPSILON, 1) for x in aligned(y_true, y_pred))
-    return (y_true * (y_true / y_pred).log()).sum(-1)
-
-
-def poisson(y_true: Tensor, y_pred: Tensor) -> Tensor:
-    y_true, y_pred = aligned(y_true, y_pred)
-    return (y_pred - y_true * (y_pred + _EPSILON).log()).mean(-1)
-
-
-def cosine_similarity(y_true: Tensor, y_pred: Tensor, axis: int = -1) -> Tensor:
-    """The cosine with a minus sign, so that less is better."""
-    y_true, y_pred = aligned(y_true, y_pred)
-    return -(functional.normalize(y_true, dim=axis) * functional.normalize(y_pred, dim=axis)).sum(axis)
-
-
-def binary_crossentropy(y_true: Tensor, y_pred: Tensor, from_logits: bool = False, label_smoothing: float = 0.0) -> Tensor:
-    y_true, y_pred = aligned(y_true, y_pred)
-    if label_smoothing:
-        y_true = y_true * (1 - label_smoothing) + 0.5 * label_smoothing
-    if from_logits:
-        return functional.binary_cross_entropy_with_logits(y_pred, y_true, reduction="none").mean(-1)
-    p = y_pred.clamp(_EPSILON, 1 - _EPSILON)
-    return -(y_true * p.log() + (1 - y_true) * (1 - p).log()).mean(-1)
-
-
-def categorical_crossentropy(
-    y_true: Tensor, y_pred: Tensor, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1
-) -> Tensor:
-    y_true, y_pred = aligned(y_true, y_pred)
-    if label_smoothing:
-        y_true = y_true * (1 - label_smoothing) + label_smoothing / y_true.shape[axis]
-    return -(y_true * _log_probabilities(y_pred, from_logits, axis)).sum(axis)
-
-
-def sparse_categorical_crossentropy(
-    y_true: Tensor, y_pred: Tensor, from_logits: bool = False, ignore_class: int | None = None, axis: int = -1
-) -> Tensor:
-    if y_true.ndim == y_pred.ndim and y_true.shape[axis] == 1:
-        y_true = y_true.squeeze(axis)
-    classes = y_true.long()
-    ignored = None if ignore_class is None else classes == ignore_class
-    if ignored is not None:
-        classes = classes.masked_fill(ignored, 0)
-    if from_logits and axis in (-1, y_pred.ndim - 1):
-        scores = y_pred.reshape(-1, y_pred.shape[-1])  # one fused operation
-        loss = functional.cross_entropy(scores, classes.reshape(-1), reduction="none").reshape(classes.shape)
-    else:
-        loss = -_log_probabilities(y_pred, from_logits, axis).gather(axis, classes.unsqueeze(axis)).squeeze(axis)
-    return loss if ignored is None else loss.masked_fill(ignored, 0.0)
-
-
-def binary_focal_crossentropy(
-    y_true: Tensor,
-    y_pred: Tensor,
-    apply_class_balancing: bool = False,
-    alpha: float = 0.25,
-    gamma: float = 2.0,
-    from_logits: bool = False,
-    label_smoothing: float = 0.0,
-) -> Tensor:
-    y_true, y_pred = aligned(y_true, y_pred)
-    if label_smoothing:
-        y_true = y_true * (1 - label_smoothing) + 0.5 * label_smoothing
-    p = (pyburn.sigmoid(y_pred) if from_logits else y_pred).clamp(_EPSILON, 1 - _EPSILON)
-    loss = -(y_true * p.log() + (1 - y_true) * (1 - p).log()) * (1 - (y_true * p + (1 - y_true) * (1 - p))).pow(gamma)
-    if apply_class_balancing:
-        loss = loss * (y_true * alpha + (1 - y_true) * (1 - alpha))
-    return loss.mean(-1)
-
-
-def _log_probabilities(y_pred: Tensor, from_logits: bool, axis: int) -> Tensor:
-    if from_logits:
-        return functional.log_softmax(y_pred, axis)
-    return (y_pred / y_pred.sum(axis, keepdim=True)).clamp(_EPSILON, 1 - _EPSILON).log()
-
-
-def _signs(y_true: Tensor) -> Tensor:
-    """Labels 0 and 1 as -1 and 1."""
-    return pyburn.where(((y_true == 0) | (y_true == 1)).all(), 2 * y_true - 1, y_true)
-
-
-def aligned(y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
-    """Both in the dtype of y_pred, and with as many axes where one has a last axis of 1 more."""
-    if y_pred.ndim == 1:
-        y_pred = y_pred.unsqueeze(-1)  # one number per example
-    if y_true.ndim + 1 == y_pred.ndim and y_pred.shape[-1] == 1:
-        y_true = y_true.unsqueeze(-1)
-    elif y_pred.ndim + 1 == y_true.ndim and y_true.shape[-1] == 1:
-        y_pred = y_pred.unsqueeze(-1)
-    if tuple(y_true.shape) != tuple(y_pred.shape):
-        raise pyburn.ShapeError(f"[loss] targets and outputs differ in shape: got {tuple(y_true.shape)} and {tuple(y_pred.shape)}")
-    return y_true.to(y_pred.dtype), y_pred
-
-
-FUNCTIONS: dict[str, Callable[..., Tensor]] = {
-    "mean_squared_error": mean_squared_error,
-    "mse": mean_squared_error,
-    "mean_absolute_error": mean_absolute_error,
-    "mae": mean_absolute_error,
-    "mean_absolute_percentage_error": mean_absolute_percentage_error,
-    "mape": mean_absolute_percentage_error,
-    "mean_squared_logarithmic_error": mean_squared_logarithmic_error,
-    "msle": mean_squared_logarithmic_error,
-    "huber": huber,
-    "log_cosh": log_cosh,
-    "hinge": hinge,
-    "squared_hinge": squared_hinge,
-    "categorical_hinge": categorical_hinge,
-    "kl_divergence": kl_divergence,
-    "poisson": poisson,
-    "cosine_similarity": cosine_similarity,
-    "binary_crossentropy": binary_crossentropy,
-    "bce": binary_crossentropy,
-    "categorical_crossentropy": categorical_crossentropy,
-    "sparse_categorical_crossentropy": sparse_categorical_crossentropy,
-    "binary_focal_crossentropy": binary_focal_crossentropy,
-}
-_named = Named("loss", FUNCTIONS)
+_REDUCTIONS = ("sum_over_batch_size", "sum", "mean", "mean_with_sample_weight", "none", None)
 
 
 class Loss(Configured):
-    """A loss with options; subclasses say in `call` what it is. Called, it is one number: the mean, weighted or not."""
+    """A loss with options; subclasses say in `call` what it is. Called, it is one number, as `reduction` says.
+
+    "sum_over_batch_size" and "mean" divide by the number of values, "mean_with_sample_weight" by the sum of the weights; "sum" is the sum,
+    and None leaves the values as they are.
+    """
+
+    name: str | None = None
+    reduction: str | None = "sum_over_batch_size"
+
+    def __init__(self, name: str | None = None, reduction: str | None = "sum_over_batch_size", dtype: Any = None) -> None:
+        self._say(name, reduction)
+
+    def _say(self, name: str | None, reduction: str | None) -> None:
+        if reduction not in _REDUCTIONS:
+            raise ValueError(f"[{type(self).__name__}] reduction is one of {', '.join(map(repr, _REDUCTIONS))}: got {reduction!r}")
+        self.name, self.reduction = name, reduction
+
+    @classmethod
+    def config_arguments(cls) -> dict[str, Any]:
+        return {key: default for key, default in arguments(cls).items() if key != "dtype"}
 
     def call(self, y_true: Tensor, y_pred: Tensor) -> Tensor:
         raise NotImplementedError(f"{type(self).__name__} does not say what it computes: define call(self, y_true, y_pred)")
 
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Tensor:
-        return weighted_mean(self.call(pyburn.as_tensor(y_true), pyburn.as_tensor(y_pred)), sample_weight)
+        y_pred = _tensor(y_pred)
+        values = self.call(_tensor(y_true), y_pred)
+        if not isinstance(values, Tensor):
+            raise TypeError(f"a loss gives a tensor: {self!r} gave {type(values).__name__}")
+        return reduced(values, sample_weight, mask_of(y_pred), self.reduction)
 
 
-class _FunctionLoss(Loss):
-    """A loss of this module by its function; the arguments of the class are those of the function."""
+class FunctionLoss(Loss):
+    """A loss by its function of (y_true, y_pred)."""
+
+    def __init__(self, fn: Callable[..., Tensor], name: str | None = None, reduction: str | None = "sum_over_batch_size") -> None:
+        self._say(name, reduction)
+        self.fn = fn
+
+    def call(self, y_true: Tensor, y_pred: Tensor) -> Tensor:
+        return self.fn(y_true, y_pred)
+
+
+class _NamedLoss(Loss):
+    """A loss of loss_functions; the arguments of the class are those of the function, the reduction and the name."""
 
     function: Callable[..., Tensor]
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        defaults = self.config_arguments()
+        options.pop("dtype", None)
+        unknown = [name for name in options if name not in defaults]
+        if unknown or len(args) > len(defaults):
+            raise TypeError(f"{type(self).__name__}() takes {', '.join(defaults)}: got {', '.join(unknown) or f'{len(args)} arguments'}")
+        given = {**defaults, **dict(zip(defaults, args)), **options}
+        self._say(given.pop("name"), given.pop("reduction"))
+        self.__dict__.update(given)
+
+    @classmethod
+    def config_arguments(cls) -> dict[str, Any]:
+        of_function = dict(list(arguments_of(cls.function).items())[1:])
+        return {**of_function, "reduction": "sum_over_batch_size", "name": None}
+
     def call(self, y_true: Tensor, y_pred: Tensor) -> Tensor:
-        return type(self).function(y_true, y_pred, **self.get_config())
+        config = self.get_config()
+        return type(self).function(y_true, y_pred, **{key: config[key] for key in config if key not in ("reduction", "name")})
 
 
-class MeanSquaredError(_FunctionLoss):
+class MeanSquaredError(_NamedLoss):
     function = staticmethod(mean_squared_error)
 
 
-class MeanAbsoluteError(_FunctionLoss):
+class MeanAbsoluteError(_NamedLoss):
     function = staticmethod(mean_absolute_error)
 
 
-class Huber(_FunctionLoss):
+class MeanAbsolutePercentageError(_NamedLoss):
+    function = staticmethod(mean_absolute_percentage_error)
+
+
+class MeanSquaredLogarithmicError(_NamedLoss):
+    function = staticmethod(mean_squared_logarithmic_error)
+
+
+class Huber(_NamedLoss):
     function = staticmethod(huber)
 
-    def __init__(self, delta: float = 1.0) -> None:
-        self.delta = delta
+
+class LogCosh(_NamedLoss):
+    function = staticmethod(log_cosh)
 
 
-class BinaryCrossentropy(_FunctionLoss):
+class CosineSimilarity(_NamedLoss):
+    function = staticmethod(cosine_similarity)
+
+
+class Hinge(_NamedLoss):
+    function = staticmethod(hinge)
+
+
+class SquaredHinge(_NamedLoss):
+    function = staticmethod(squared_hinge)
+
+
+class CategoricalHinge(_NamedLoss):
+    function = staticmethod(categorical_hinge)
+
+
+class KLDivergence(_NamedLoss):
+    function = staticmethod(kl_divergence)
+
+
+class Poisson(_NamedLoss):
+    function = staticmethod(poisson)
+
+
+class BinaryCrossentropy(_NamedLoss):
     function = staticmethod(binary_crossentropy)
 
-    def __init__(self, from_logits: bool = False, label_smoothing: float = 0.0) -> None:
-        self.from_logits, self.label_smoothing = from_logits, label_smoothing
 
-
-class BinaryFocalCrossentropy(_FunctionLoss):
+class BinaryFocalCrossentropy(_NamedLoss):
     function = staticmethod(binary_focal_crossentropy)
 
-    def __init__(
-        self,
-        apply_class_balancing: bool = False,
-        alpha: float = 0.25,
-        gamma: float = 2.0,
-        from_logits: bool = False,
-        label_smoothing: float = 0.0,
-    ) -> None:
-        self.apply_class_balancing, self.alpha, self.gamma = apply_class_balancing, alpha, gamma
-        self.from_logits, self.label_smoothing = from_logits, label_smoothing
 
-
-class CategoricalCrossentropy(_FunctionLoss):
+class CategoricalCrossentropy(_NamedLoss):
     function = staticmethod(categorical_crossentropy)
 
-    def __init__(self, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1) -> None:
-        self.from_logits, self.label_smoothing, self.axis = from_logits, label_smoothing, axis
+
+class CategoricalFocalCrossentropy(_NamedLoss):
+    function = staticmethod(categorical_focal_crossentropy)
 
 
-class SparseCategoricalCrossentropy(_FunctionLoss):
+class SparseCategoricalCrossentropy(_NamedLoss):
     function = staticmethod(sparse_categorical_crossentropy)
 
-    def __init__(self, from_logits: bool = False, ignore_class: int | None = None, axis: int = -1) -> None:
-        self.from_logits, self.ignore_class, self.axis = from_logits, ignore_class, axis
+
+class Dice(_NamedLoss):
+    function = staticmethod(dice)
 
 
-def get(identifier: Any) -> Callable[[Tensor, Tensor], Tensor]:
-    """The function of (y_true, y_pred) that a name, a Loss, a loss of pyburn.nn or a function means."""
+class Tversky(_NamedLoss):
+    function = staticmethod(tversky)
+
+
+FUNCTIONS: dict[str, Callable[..., Tensor]] = {
+    function.__name__: function
+    for function in (
+        mean_squared_error,
+        mean_absolute_error,
+        mean_absolute_percentage_error,
+        mean_squared_logarithmic_error,
+        huber,
+        log_cosh,
+        cosine_similarity,
+        hinge,
+        squared_hinge,
+        categorical_hinge,
+        kl_divergence,
+        poisson,
+        binary_crossentropy,
+        binary_focal_crossentropy,
+        categorical_crossentropy,
+        categorical_focal_crossentropy,
+        sparse_categorical_crossentropy,
+        dice,
+        tversky,
+    )
+}
+_SHORT = {
+    "mse": mean_squared_error,
+    "mae": mean_absolute_error,
+    "mape": mean_absolute_percentage_error,
+    "msle": mean_squared_logarithmic_error,
+    "bce": binary_crossentropy,
+    "kld": kl_divergence,
+    "logcosh": log_cosh,
+}
+FUNCTIONS.update(_SHORT)
+_named = Named("loss", FUNCTIONS)
+
+
+def get(identifier: Any) -> Loss:
+    """The loss that a name, a Loss, a loss of pyburn.nn or a function of (y_true, y_pred) means."""
     if isinstance(identifier, str):
-        return _named(identifier)
+        return FunctionLoss(_named(identifier))
     if isinstance(identifier, Loss):
-        return identifier.call
-    if isinstance(identifier, type) and issubclass(identifier, Loss):
-        return identifier().call
-    if isinstance(identifier, Module):  # PyTorch's order of the arguments
-        return lambda y_true, y_pred: identifier(y_pred, y_true)
-    if callable(identifier):
         return identifier
+    if isinstance(identifier, type) and issubclass(identifier, Loss):
+        return identifier()
+    if isinstance(identifier, Module):  # PyTorch's order of the arguments
+        return FunctionLoss(lambda y_true, y_pred: identifier(y_pred, y_true))
+    if callable(identifier):
+        return FunctionLoss(identifier)
     raise TypeError(f"a loss is a name, a Loss, a loss of pyburn.nn or a function of (y_true, y_pred): got {identifier!r}")
 
 
-def weighted_mean(values: Tensor, sample_weight: Any = None) -> Tensor:
-    """The mean of a loss. Weights scale the examples and do not change what the sum is divided by."""
-    if sample_weight is None:
-        return values.mean() if values.ndim else values
-    weight = pyburn.as_tensor(sample_weight).to(device=values.device, dtype=values.dtype)
-    if weight.ndim == values.ndim + 1 and weight.shape[-1] == 1:
-        weight = weight.squeeze(-1)
-    while weight.ndim < values.ndim:
-        weight = weight.unsqueeze(-1)
-    return (values * weight).mean()
+def reduced(values: Tensor, sample_weight: Any = None, mask: Tensor | None = None, reduction: str | None = "sum_over_batch_size") -> Tensor:
+    """The values of a loss as one number. Weights scale them and, but for "mean_with_sample_weight", do not change what is divided by."""
+    if sample_weight is not None:
+        sample_weight = _tensor(sample_weight).to(device=values.device, dtype=values.dtype)
+    weight = weights_of(mask, sample_weight, values, scaled=reduction in ("sum_over_batch_size", "mean"))
+    if weight is not None:
+        weight = weight.squeeze(-1) if weight.ndim == values.ndim + 1 and weight.shape[-1] == 1 else spread(weight, values)
+        values = values * weight
+    if reduction in (None, "none") or not values.ndim:
+        return values
+    if reduction == "sum":
+        return values.sum()
+    if reduction == "mean_with_sample_weight" and weight is not None:
+        return values.sum() / weight.sum()
+    return values.mean()
+
+
+def _tensor(value: Any) -> Tensor:
+    """An array as a tensor, float64 as float32."""
+    if isinstance(value, Tensor):
+        return value
+    tensor = pyburn.as_tensor(value)
+    return tensor.float() if tensor.dtype == pyburn.float64 else tensor
+
+
+__all__ = [*(name for name in FUNCTIONS if name not in _SHORT), "FUNCTIONS", "FunctionLoss", "Loss", "aligned", "get", "reduced"]

@@ -9,6 +9,7 @@ import pyburn
 from pyburn import Tensor
 
 from .layer import Layer, is_shape
+from .masks import spread
 
 
 class _Merge(Layer):
@@ -28,6 +29,15 @@ class _Merge(Layer):
 
     def merge(self, left: Tensor, right: Tensor) -> Tensor:
         raise NotImplementedError
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Where one of the inputs counts, if all of them have masks."""
+        if mask is None or any(part is None for part in mask):
+            return None
+        found = mask[0]
+        for part in mask[1:]:
+            found = found | part
+        return found
 
 
 def _aligned(left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
@@ -100,6 +110,13 @@ class Concatenate(_Merge):
     def forward(self, inputs: Sequence[Tensor]) -> Tensor:
         return pyburn.cat(list(inputs), self.axis)
 
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        if mask is None:
+            return None
+        everything = pyburn.ones(1, dtype=pyburn.bool)
+        masks = [spread(everything.to(x.device) if part is None else part, x).bool().expand(x.shape) for x, part in zip(inputs, mask)]
+        return pyburn.cat(masks, self.axis).any(-1)
+
 
 class Dot(_Merge):
     """The products of two inputs summed along an axis of each; with `normalize` their cosines."""
@@ -119,3 +136,6 @@ class Dot(_Merge):
         batch, rows, columns = left.shape[0], left.shape[1:-1], right.shape[1:-1]
         product = left.reshape(batch, -1, left.shape[-1]) @ right.reshape(batch, -1, right.shape[-1]).mT
         return product.reshape(batch, *rows, *columns) if rows or columns else product.reshape(batch, 1)
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        return None

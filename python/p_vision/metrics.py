@@ -1,4 +1,4 @@
-"""Metrics by name or as objects: gathered batch by batch, exact over batches of different sizes."""
+"""Metrics by name or as objects with options."""
 
 from __future__ import annotations
 
@@ -6,177 +6,156 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import pyburn
 from pyburn import Tensor
 
 from . import losses
-from .configured import Configured, Named
+from .configured import Named, arguments_of, snake_case
+from .counted_metrics import (
+    AUC,
+    BinaryIoU,
+    F1Score,
+    FalseNegatives,
+    FalsePositives,
+    FBetaScore,
+    IoU,
+    MeanIoU,
+    Precision,
+    R2Score,
+    Recall,
+    TrueNegatives,
+    TruePositives,
+)
+from .metric import Mean, MeanMetric, Metric, Sum
+from .metric_functions import (
+    accuracy,
+    binary_accuracy,
+    categorical_accuracy,
+    equal,
+    sparse_categorical_accuracy,
+    sparse_top_k_categorical_accuracy,
+    top_k_categorical_accuracy,
+)
 
 
-class Metric(Configured):
-    """Base of metrics: `update_state` takes a batch, `result` gives the number, `reset_state` starts over."""
+class _NamedMean(MeanMetric):
+    """The mean of one function; the arguments of the class are its options and the name."""
 
-    name: str = "metric"
+    function: Callable[..., Tensor]
 
-    def update_state(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> None:
-        raise NotImplementedError
+    def __init__(self, name: str | None = None, dtype: Any = None, **options: Any) -> None:
+        known = self._known()
+        unknown = [key for key in options if key not in known]
+        if unknown:
+            raise TypeError(f"{type(self).__name__}() takes {', '.join(['name', *known])}: got {unknown[0]!r}")
+        super().__init__(type(self).function, name or snake_case(type(self).__name__), **options)
+        self.__dict__.update({**known, **options})
 
-    def result(self) -> float:
-        raise NotImplementedError
+    @classmethod
+    def _known(cls) -> dict[str, Any]:
+        return dict(list(arguments_of(cls.function).items())[1:])
 
-    def reset_state(self) -> None:
-        raise NotImplementedError
-
-
-class Mean(Metric):
-    """The mean of numbers, each with its weight. Nothing is read from the device before `result`."""
-
-    def __init__(self, name: str = "mean") -> None:
-        self.name = name
-        self.reset_state()
-
-    def reset_state(self) -> None:
-        self._total: Any = 0.0
-        self._weight: Any = 0.0
-
-    def add(self, total: Any, weight: Any) -> None:
-        self._total = self._total + total
-        self._weight = self._weight + weight
-
-    def result(self) -> float:
-        weight = float(self._weight)
-        return float(self._total) / weight if weight else 0.0
+    @classmethod
+    def config_arguments(cls) -> dict[str, Any]:
+        return {**cls._known(), "name": snake_case(cls.__name__)}
 
 
-class MeanMetric(Mean):
-    """The mean of a function of (y_true, y_pred) over examples."""
-
-    def __init__(self, fn: Callable[..., Tensor], name: str | None = None) -> None:
-        super().__init__(name or str(getattr(fn, "__name__", "metric")))
-        self.fn = fn
-
-    def update_state(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> None:
-        with pyburn.no_grad():
-            values = self.fn(y_true, y_pred).float()
-            if sample_weight is None:
-                self.add(values.sum(), values.numel())
-            else:
-                weight = sample_weight.float().reshape(-1, *[1] * (values.ndim - 1)).expand(values.shape)
-                self.add((values * weight).sum(), weight.sum())
+class Accuracy(_NamedMean):
+    function = staticmethod(equal)
 
 
-def binary_accuracy(y_true: Tensor, y_pred: Tensor, threshold: float = 0.5) -> Tensor:
-    y_true, y_pred = losses.aligned(y_true, y_pred)
-    return ((y_pred > threshold).to(y_true.dtype) == y_true).float().mean(-1)
+class BinaryAccuracy(_NamedMean):
+    function = staticmethod(binary_accuracy)
 
 
-def categorical_accuracy(y_true: Tensor, y_pred: Tensor) -> Tensor:
-    return (y_true.argmax(-1) == y_pred.argmax(-1)).float()
+class CategoricalAccuracy(_NamedMean):
+    function = staticmethod(categorical_accuracy)
 
 
-def sparse_categorical_accuracy(y_true: Tensor, y_pred: Tensor) -> Tensor:
-    return (_classes(y_true, y_pred) == y_pred.argmax(-1)).float()
+class SparseCategoricalAccuracy(_NamedMean):
+    function = staticmethod(sparse_categorical_accuracy)
 
 
-def top_k_categorical_accuracy(y_true: Tensor, y_pred: Tensor, k: int = 5) -> Tensor:
-    return sparse_top_k_categorical_accuracy(y_true.argmax(-1), y_pred, k)
+class TopKCategoricalAccuracy(_NamedMean):
+    function = staticmethod(top_k_categorical_accuracy)
 
 
-def sparse_top_k_categorical_accuracy(y_true: Tensor, y_pred: Tensor, k: int = 5) -> Tensor:
-    best = y_pred.topk(min(k, y_pred.shape[-1]), -1)[1]
-    return (best == _classes(y_true, y_pred).unsqueeze(-1)).any(-1).float()
+class SparseTopKCategoricalAccuracy(_NamedMean):
+    function = staticmethod(sparse_top_k_categorical_accuracy)
 
 
-def _classes(y_true: Tensor, y_pred: Tensor) -> Tensor:
-    return (y_true.squeeze(-1) if y_true.ndim == y_pred.ndim and y_true.shape[-1] == 1 else y_true).long()
+class MeanSquaredError(_NamedMean):
+    function = staticmethod(losses.mean_squared_error)
 
 
-def accuracy(y_true: Tensor, y_pred: Tensor) -> Tensor:
-    """Of classes, one-hot classes or yes and no, as the shapes tell."""
-    if y_pred.ndim > 1 and y_pred.shape[-1] > 1:
-        same = y_true.ndim == y_pred.ndim and y_true.shape[-1] > 1
-        return categorical_accuracy(y_true, y_pred) if same else sparse_categorical_accuracy(y_true, y_pred)
-    return binary_accuracy(y_true, y_pred)
+class MeanAbsoluteError(_NamedMean):
+    function = staticmethod(losses.mean_absolute_error)
+
+
+class MeanAbsolutePercentageError(_NamedMean):
+    function = staticmethod(losses.mean_absolute_percentage_error)
+
+
+class MeanSquaredLogarithmicError(_NamedMean):
+    function = staticmethod(losses.mean_squared_logarithmic_error)
+
+
+class Hinge(_NamedMean):
+    function = staticmethod(losses.hinge)
+
+
+class SquaredHinge(_NamedMean):
+    function = staticmethod(losses.squared_hinge)
+
+
+class CategoricalHinge(_NamedMean):
+    function = staticmethod(losses.categorical_hinge)
+
+
+class KLDivergence(_NamedMean):
+    function = staticmethod(losses.kl_divergence)
+
+
+class Poisson(_NamedMean):
+    function = staticmethod(losses.poisson)
+
+
+class LogCoshError(_NamedMean):
+    function = staticmethod(losses.log_cosh)
+
+
+class BinaryCrossentropy(_NamedMean):
+    function = staticmethod(losses.binary_crossentropy)
+
+
+class CategoricalCrossentropy(_NamedMean):
+    function = staticmethod(losses.categorical_crossentropy)
+
+
+class SparseCategoricalCrossentropy(_NamedMean):
+    function = staticmethod(losses.sparse_categorical_crossentropy)
+
+
+class CosineSimilarity(_NamedMean):
+    """The cosine of the angle between targets and outputs; more is better, other than in the loss."""
+
+    @staticmethod
+    def function(y_true: Tensor, y_pred: Tensor, axis: int = -1) -> Tensor:  # type: ignore[override]
+        return -losses.cosine_similarity(y_true, y_pred, axis)
 
 
 class RootMeanSquaredError(MeanMetric):
-    def __init__(self, name: str = "root_mean_squared_error") -> None:
+    def __init__(self, name: str = "root_mean_squared_error", dtype: Any = None) -> None:
         super().__init__(losses.mean_squared_error, name)
+
+    @classmethod
+    def config_arguments(cls) -> dict[str, Any]:
+        return {"name": "root_mean_squared_error"}
 
     def result(self) -> float:
         return math.sqrt(super().result())
 
 
-class _Counted(Metric):
-    """A share of yes among answers above a threshold, or above it among those that are yes."""
-
-    def __init__(self, thresholds: float = 0.5, name: str | None = None) -> None:
-        self.thresholds, self.name = thresholds, name or type(self).__name__.lower()
-        self.reset_state()
-
-    def reset_state(self) -> None:
-        self._found: Any = 0.0
-        self._of: Any = 0.0
-
-    def _count(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None) -> None:
-        y_true, y_pred = losses.aligned(y_true, y_pred)
-        yes, said = (y_true > 0.5).float(), (y_pred > self.thresholds).float()
-        weight: Any = 1.0 if sample_weight is None else sample_weight.float().reshape(-1, *[1] * (yes.ndim - 1))
-        self._found = self._found + (yes * said * weight).sum()
-        self._of = self._of + ((said if isinstance(self, Precision) else yes) * weight).sum()
-
-    def update_state(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> None:
-        with pyburn.no_grad():
-            self._count(y_true, y_pred, sample_weight)
-
-    def result(self) -> float:
-        of = float(self._of)
-        return float(self._found) / of if of else 0.0
-
-
-class Precision(_Counted):
-    """The share of what is true in what was said to be."""
-
-
-class Recall(_Counted):
-    """The share of what was said to be in what is true."""
-
-
-class AUC(Metric):
-    """The area under the ROC curve, from the counts at `num_thresholds` thresholds between 0 and 1."""
-
-    def __init__(self, num_thresholds: int = 200, from_logits: bool = False, name: str = "auc") -> None:
-        if num_thresholds < 2:
-            raise ValueError(f"[AUC] num_thresholds must be at least 2: got {num_thresholds}")
-        self.num_thresholds, self.from_logits, self.name = num_thresholds, from_logits, name
-        self.reset_state()
-
-    def reset_state(self) -> None:
-        self._yes: Any = 0.0  # counts above each threshold
-        self._no: Any = 0.0
-
-    def update_state(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> None:
-        with pyburn.no_grad():
-            y_true, y_pred = losses.aligned(y_true, y_pred)
-            p = (pyburn.sigmoid(y_pred) if self.from_logits else y_pred).reshape(-1)
-            n = self.num_thresholds
-            steps = [-1e-7, *((i + 1) / (n - 1) for i in range(n - 2)), 1 + 1e-7]
-            above = (p.unsqueeze(0) > pyburn.tensor(steps, dtype=p.dtype, device=p.device).unsqueeze(1)).float()
-            weight = pyburn.ones_like(p) if sample_weight is None else _spread(sample_weight, y_true).reshape(-1)
-            yes = (y_true.reshape(-1) > 0.5).float()
-            self._yes = self._yes + above @ (yes * weight)
-            self._no = self._no + above @ ((1 - yes) * weight)
-
-    def result(self) -> float:
-        if not isinstance(self._yes, Tensor):
-            return 0.0
-        tpr, fpr = self._yes / self._yes[0].clamp(min=1e-7), self._no / self._no[0].clamp(min=1e-7)
-        return float(((fpr[:-1] - fpr[1:]) * (tpr[:-1] + tpr[1:]) / 2).sum())
-
-
-def _spread(weight: Tensor, like: Tensor) -> Tensor:
-    return weight.float().reshape(-1, *[1] * (like.ndim - 1)).expand(like.shape)
-
+MeanMetricWrapper = MeanMetric  # Keras's name
 
 _FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     **losses.FUNCTIONS,
@@ -188,11 +167,12 @@ _FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "top_k_categorical_accuracy": top_k_categorical_accuracy,
     "sparse_top_k_categorical_accuracy": sparse_top_k_categorical_accuracy,
 }
+_COUNTS = (R2Score, F1Score, TruePositives, TrueNegatives, FalsePositives, FalseNegatives)
 _CLASSES: dict[str, Callable[[], Metric]] = {
+    **{snake_case(cls.__name__): cls for cls in (RootMeanSquaredError, *_COUNTS)},
     "auc": AUC,
     "precision": Precision,
     "recall": Recall,
-    "root_mean_squared_error": RootMeanSquaredError,
     "rmse": RootMeanSquaredError,
 }
 _named = Named("metric", {**_FUNCTIONS, **_CLASSES})
@@ -210,3 +190,48 @@ def get(identifier: Any) -> Any:
     if callable(identifier):
         return MeanMetric(identifier)
     raise TypeError(f"a metric is a name, a Metric or a function of (y_true, y_pred): got {identifier!r}")
+
+
+__all__ = [
+    "AUC",
+    "BinaryIoU",
+    "F1Score",
+    "FBetaScore",
+    "FalseNegatives",
+    "FalsePositives",
+    "IoU",
+    "Mean",
+    "MeanIoU",
+    "MeanMetric",
+    "MeanMetricWrapper",
+    "Metric",
+    "Precision",
+    "R2Score",
+    "Recall",
+    "Sum",
+    "TrueNegatives",
+    "TruePositives",
+    "Accuracy",
+    "BinaryAccuracy",
+    "CategoricalAccuracy",
+    "SparseCategoricalAccuracy",
+    "TopKCategoricalAccuracy",
+    "SparseTopKCategoricalAccuracy",
+    "MeanSquaredError",
+    "MeanAbsoluteError",
+    "MeanAbsolutePercentageError",
+    "MeanSquaredLogarithmicError",
+    "Hinge",
+    "SquaredHinge",
+    "CategoricalHinge",
+    "KLDivergence",
+    "Poisson",
+    "LogCoshError",
+    "BinaryCrossentropy",
+    "CategoricalCrossentropy",
+    "SparseCategoricalCrossentropy",
+    "CosineSimilarity",
+    "RootMeanSquaredError",
+    *_FUNCTIONS,
+    "get",
+]

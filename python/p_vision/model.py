@@ -58,10 +58,8 @@ class Model(TrainingMethods, Layer):  # type: ignore[misc]
                 raise TypeError(f"[Model] {what} are symbols, from Input and from layers that were called with one: got {wrong!r}")
         self._inputs, self._outputs = inputs, outputs
         self._nodes = path(list(leaves(inputs)), list(leaves(outputs)))
-        for symbol in leaves(inputs):
-            self.adopt(symbol.node.layer)
-        for node in self._nodes:
-            self.adopt(node.layer)
+        for layer in layer_order(list(leaves(inputs)), list(leaves(by_name(outputs))), self._nodes):
+            self.adopt(layer)
         self.built = True
         if not self._trainable:
             self.trainable = False
@@ -79,6 +77,7 @@ class Model(TrainingMethods, Layer):  # type: ignore[misc]
         while key in taken or hasattr(type(self), key):
             count += 1
             key = f"{stem}_{count}"
+        layer.train(self.training)
         self.add_module(key, layer)
 
     # ---- running
@@ -107,6 +106,9 @@ class Model(TrainingMethods, Layer):  # type: ignore[misc]
 
     def call_with(self, x: Any) -> Any:
         return self(x)
+
+    def _hand_on(self, inputs: Any, masks: Any, output: Any) -> None:
+        """The layers of the model have given their masks to the outputs already."""
 
     # ---- what it is made of
 
@@ -220,6 +222,37 @@ def path(inputs: list[Symbol], outputs: list[Symbol]) -> list[Node]:
         stack.append((symbol, True))
         stack.extend((before, False) for before in reversed(node.inputs))
     return order
+
+
+def by_name(value: Any) -> Any:
+    """Dicts in the order of their keys, in which Keras walks through them."""
+    if isinstance(value, Mapping):
+        return {key: by_name(value[key]) for key in sorted(value)}
+    return [by_name(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def layer_order(inputs: list[Symbol], outputs: list[Symbol], nodes: list[Node]) -> list[Any]:
+    """The layers as Keras lists them, so that lists of weights fit: those farthest from the outputs first, then as a walk from the outputs
+    meets them."""
+    given, met, stack = {id(symbol) for symbol in inputs}, dict[int, int](), [*reversed(outputs)]
+    seen = set[int]()
+    while stack:
+        symbol = stack.pop()
+        if id(symbol.node) in seen or (id(symbol) in given and not isinstance(symbol.node.layer, InputLayer)):
+            continue
+        seen.add(id(symbol.node))
+        met.setdefault(id(symbol.node.layer), len(met))
+        if id(symbol) not in given:
+            stack.extend(reversed(symbol.node.inputs))
+    distance, of_layer = dict[int, int](), dict[int, int]()
+    layers: dict[int, Any] = {}
+    for node in [*reversed(nodes), *(symbol.node for symbol in inputs)]:
+        depth = max(distance.get(id(node), 0), of_layer.get(id(node.layer), 0))
+        of_layer[id(node.layer)] = depth
+        layers[id(node.layer)] = node.layer
+        for before in node.inputs if id(node.output) not in given else ():
+            distance[id(before.node)] = max(depth + 1, distance.get(id(before.node), 0))
+    return sorted(layers.values(), key=lambda layer: (-of_layer[id(layer)], met.get(id(layer), -1)))
 
 
 def _matched(inputs: Any, drawn: Any) -> list[Any]:

@@ -16,6 +16,8 @@ from .layer import Layer
 class _Normalization(Layer):
     """What they share: a scale and a shift that may be left out."""
 
+    supports_masking = True
+
     def _prepare(self, epsilon: float, center: bool, scale: bool, initializers: tuple[Any, Any], regularizers: tuple[Any, Any]) -> None:
         self.epsilon, self.center, self.scale = epsilon, center, scale
         self.beta_initializer, self.gamma_initializer = initializers
@@ -58,19 +60,31 @@ class BatchNormalization(_Normalization):
         self.moving_mean = self.add_weight(shape, self.moving_mean_initializer, trainable=False)
         self.moving_variance = self.add_weight(shape, self.moving_variance_initializer, trainable=False)
 
-    def forward(self, inputs: Tensor) -> Tensor:
+    def forward(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         x = inputs.movedim(self.axis, 1)
-        if self.training and self.trainable:
+        if self.training and self.trainable and (mask is not None or x.numel() == x.shape[1]):  # of one value, the variance is 0
+            result = self._of_what_counts(x, x.new_ones(1, 1, *x.shape[2:]) if mask is None else mask.unsqueeze(1).to(x.dtype))
+        elif self.training and self.trainable:
             result = functional.batch_norm(x, None, None, self.gamma, self.beta, True, 0.0, self.epsilon)
-            self._move_averages(x)
+            variance, mean = pyburn.var_mean(x.detach(), [0, *range(2, x.ndim)], correction=0)
+            self._move_averages(mean, variance)
         else:
             result = functional.batch_norm(x, self.moving_mean, self.moving_variance, self.gamma, self.beta, False, 0.0, self.epsilon)
         return result.movedim(1, self.axis)
 
-    def _move_averages(self, x: Tensor) -> None:
+    def _of_what_counts(self, x: Tensor, weight: Tensor) -> Tensor:
+        """Normalised by the steps that a mask does not leave out."""
+        axes = [0, *range(2, x.ndim)]
+        total = weight.sum() * (x[0, 0].numel() / weight[0, 0].numel())
+        mean = (x * weight).sum(axes) / total
+        shape = [-1, *[1] * (x.ndim - 2)]
+        variance = ((x - mean.reshape(shape)).square() * weight).sum(axes) / total
+        self._move_averages(mean.detach(), variance.detach())
+        return functional.batch_norm(x, mean, variance, self.gamma, self.beta, False, 0.0, self.epsilon)
+
+    def _move_averages(self, mean: Tensor, variance: Tensor) -> None:
         """By the variance of the batch itself (divided by n), which PyTorch's layer corrects and Keras's does not."""
         with pyburn.no_grad():
-            variance, mean = pyburn.var_mean(x.detach(), [0, *range(2, x.ndim)], correction=0)
             self.moving_mean.lerp_(mean.to(self.moving_mean.dtype), 1 - self.momentum)
             self.moving_variance.lerp_(variance.to(self.moving_variance.dtype), 1 - self.momentum)
 
@@ -138,3 +152,33 @@ class GroupNormalization(_Normalization):
         x = inputs.movedim(self.axis, 1)
         groups = x.shape[1] if self.groups == -1 else self.groups
         return functional.group_norm(x, groups, self.gamma, self.beta, self.epsilon).movedim(1, self.axis)
+
+
+class RMSNormalization(Layer):
+    """Divides each example along an axis by the root of its mean square, and scales it."""
+
+    supports_masking = True
+
+    def __init__(self, axis: int = -1, epsilon: float = 1e-6, **options: Any) -> None:
+        super().__init__(**options)
+        self.axis, self.epsilon = axis, epsilon
+
+    def build(self, input_shape: Any) -> None:
+        self.scale = self.add_weight((input_shape[self.axis],), "ones")
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        x = inputs.movedim(self.axis, -1)
+        return functional.rms_norm(x, [x.shape[-1]], self.scale, self.epsilon).movedim(-1, self.axis)
+
+
+class UnitNormalization(Layer):
+    """Divides each example along an axis, or several, by its norm."""
+
+    supports_masking = True
+
+    def __init__(self, axis: int | Sequence[int] = -1, **options: Any) -> None:
+        super().__init__(**options)
+        self.axis = axis
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return inputs / inputs.square().sum(self.axis, keepdim=True).clamp(min=1e-12).sqrt()

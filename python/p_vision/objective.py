@@ -9,8 +9,8 @@ import pyburn
 from pyburn import Tensor
 
 from . import losses, metrics
-from .losses import weighted_mean
-from .metrics import Mean
+from .masks import mask_of, with_mask
+from .metric import Mean
 from .structure import leaves
 
 _AUXILIARY = 0.3  # the weight of the losses of auxiliary classifiers, as in the paper on GoogLeNet
@@ -34,13 +34,11 @@ class Objective:
             return
         self._names = names
         chosen = per_output(self.loss, names, "loss")
-        if len(names) == 1 and chosen[0] is None:
-            raise ValueError("[compile] a model is trained with a loss: give compile(loss=...)")
         self._losses = [None if loss is None else losses.get(loss) for loss in chosen]
         given = per_output(self.loss_weights, names, "loss_weights") if self.loss_weights is not None else [1.0] * len(names)
         self._weights = [1.0 if weight is None else float(weight) for weight in given]
         self._parts = [Mean(f"{name}_loss") for name in names] if len(names) > 1 else []
-        self._metrics = [*self._named_metrics(self.metric, names, False), *self._named_metrics(self.weighted_metrics, names, True)]
+        self._metrics = self._apart(self._named_metrics(self.metric, names, False), self._named_metrics(self.weighted_metrics, names, True))
 
     def _named_metrics(self, given: Any, names: list[str], weighted: bool) -> list[tuple[int, str, Any, bool]]:
         found = []
@@ -51,11 +49,19 @@ class Objective:
                 found.append((index, f"{names[index]}_{name}" if len(names) > 1 else name, metric, weighted))
         return found
 
-    def loss_of(self, y_true: Any, output: Any, sample_weight: Any, names: list[str]) -> tuple[Tensor, list[Tensor]]:
-        """The loss to minimise, and the outputs as a list."""
+    @staticmethod
+    def _apart(plain: list[Any], weighted: list[Any]) -> list[Any]:
+        """All of them; a weighted metric with the name of a plain one is called weighted_..."""
+        taken = {name for _, name, _, _ in plain}
+        return plain + [(i, f"weighted_{name}" if name in taken else name, metric, w) for i, name, metric, w in weighted]
+
+    def loss_of(self, y_true: Any, output: Any, sample_weight: Any, names: list[str]) -> Tensor:
+        """The loss to minimise."""
         y_pred, auxiliary = _outputs(output)
         self.prepare(names if len(names) == len(y_pred) else [f"output_{i}" for i in range(len(y_pred))])
         targets, weights = _listed(y_true, self._names or []), _listed(sample_weight, self._names or [])
+        if all(loss is None for loss in self._losses):
+            return pyburn.zeros((), device=y_pred[0].device)
         if len(targets) != len(y_pred):
             raise ValueError(f"the model has {len(y_pred)} outputs: got targets for {len(targets)}")
         weights = weights if len(weights) == len(y_pred) else (weights or [None]) * len(y_pred)
@@ -63,39 +69,43 @@ class Objective:
         for index, (loss, target, predicted) in enumerate(zip(self._losses, targets, y_pred)):
             if loss is None:
                 continue
-            value = weighted_mean(_fitted(loss(target, predicted), self.loss), weights[index])
+            value = loss(target, predicted, weights[index])
             for part in auxiliary:
-                value = value + _AUXILIARY * weighted_mean(loss(target, part), weights[index])
+                value = value + _AUXILIARY * loss(target, part, weights[index])
+            if value.ndim:
+                raise ValueError("[compile] a model is trained with one number: give the loss a reduction")
             if self._parts:
                 self._parts[index].add(value.detach() * len(predicted), len(predicted))
             total = total + self._weights[index] * value
-        return total, y_pred
+        return total
 
-    def update(self, loss: Tensor, y_true: Any, y_pred: list[Tensor], sample_weight: Any) -> None:
+    def update(self, loss: Tensor, y_true: Any, output: Any, sample_weight: Any) -> None:
         """Adds a batch to what the logs say."""
+        y_pred, _ = _outputs(output)
         count = len(y_pred[0])
         self.total.add(loss.detach() * count, count)
         targets, weights = _listed(y_true, self._names or []), _listed(sample_weight, self._names or [])
-        for index, _, metric, weighted in self._metrics:
+        for index, _, metric, weighted in self._metrics if targets else ():
             weight = weights[min(index, len(weights) - 1)] if weighted and weights else None
-            metric.update_state(targets[index], y_pred[index].detach(), weight)
+            metric.update_state(targets[index], with_mask(y_pred[index].detach(), mask_of(y_pred[index])), weight)
 
     def logs(self) -> dict[str, float]:
         """The loss and the metrics of what was seen since reset()."""
         found = {"loss": self.total.result()}
         found.update((part.name, part.result()) for part in self._parts)
-        found.update((name, float(metric.result())) for _, name, metric, _ in self._metrics)
+        found.update((name, as_number(metric.result())) for _, name, metric, _ in self._metrics)
         return found
 
-    def reset(self) -> None:
-        for metric in [self.total, *self._parts, *(metric for _, _, metric, _ in self._metrics)]:
-            metric.reset_state()
+    def all_metrics(self) -> list[Any]:
+        """The loss, the losses of several outputs, the metrics."""
+        return [self.total, *self._parts, *(metric for _, _, metric, _ in self._metrics)]
 
 
-def _fitted(value: Tensor, loss: Any) -> Tensor:
-    if not isinstance(value, Tensor):
-        raise TypeError(f"[compile] a loss gives a tensor: {loss!r} gave {type(value).__name__}")
-    return value
+def as_number(value: Any) -> Any:
+    """What a metric gives as a number; one that gives several, as an array."""
+    if getattr(value, "ndim", 0):
+        return value.detach().to("cpu").numpy() if isinstance(value, Tensor) else value
+    return float(value)
 
 
 def _outputs(output: Any) -> tuple[list[Tensor], list[Tensor]]:

@@ -2,104 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pyburn
 from pyburn import Tensor, optim
-from pyburn.nn import utils
 
-from .configured import Configured, Named
-from .schedules import LearningRateSchedule
-
-
-class Optimizer(Configured):
-    """An optimiser before and while it works: options first, state from the first step on.
-
-    `learning_rate` may be set at any time, and is a number or a schedule of the step.
-    """
-
-    def __init__(
-        self,
-        learning_rate: Any,
-        weight_decay: float | None,
-        clipnorm: float | None,
-        clipvalue: float | None,
-        global_clipnorm: float | None,
-    ) -> None:
-        if sum(limit is not None for limit in (clipnorm, clipvalue, global_clipnorm)) > 1:
-            raise ValueError("[optimizer] give one of clipnorm, clipvalue and global_clipnorm")
-        self._rate = learning_rate
-        self.weight_decay = weight_decay
-        self.clipnorm, self.clipvalue, self.global_clipnorm = clipnorm, clipvalue, global_clipnorm
-        self.iterations = 0
-        self._inner: optim.Optimizer | None = None
-
-    def make(self, parameters: list[Tensor]) -> optim.Optimizer:
-        """The optimiser of pyburn.optim that does the work."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how it works: define make(self, parameters)")
-
-    @property
-    def learning_rate(self) -> Any:
-        """The rate of the next step, as a number."""
-        return self._rate(self.iterations) if isinstance(self._rate, LearningRateSchedule) else self._rate
-
-    @learning_rate.setter
-    def learning_rate(self, value: Any) -> None:
-        if isinstance(self._rate, LearningRateSchedule) and not isinstance(value, LearningRateSchedule):
-            raise TypeError("[optimizer] the learning rate follows a schedule: give a number to the optimizer to set it yourself")
-        self._rate = value
-
-    lr = learning_rate
-
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "learning_rate": self._rate}
-
-    def follow(self, parameters: Sequence[Tensor]) -> None:
-        """Trains these parameters from now on; what is known about those it trained already stays."""
-        if self._inner is None:
-            if not parameters:
-                raise ValueError("[optimizer] there is nothing to train: the model has no weights, or all of them are frozen")
-            self._inner = self.make(list(parameters))
-            return
-        known = {id(p) for group in self._inner.param_groups for p in group["params"]}
-        new = [p for p in parameters if id(p) not in known]
-        if new:
-            self._inner.add_param_group({"params": new})
-
-    def moved(self) -> None:
-        """Called when the parameters have gone to another device: the state follows them."""
-        if self._inner is not None:
-            self._inner.load_state_dict(self._inner.state_dict())
-
-    def zero_grad(self) -> None:
-        if self._inner is not None:
-            self._inner.zero_grad()
-
-    def step(self) -> None:
-        """One step with the gradients that the parameters have."""
-        if self._inner is None:
-            raise RuntimeError("[optimizer] no parameters yet: a model that is compiled with it gives them")
-        parameters = [p for group in self._inner.param_groups for p in group["params"] if p.grad is not None]
-        rate = float(self.learning_rate)
-        for group in self._inner.param_groups:
-            group["lr"] = rate
-        self._clip(parameters)
-        if self.weight_decay and not isinstance(self._inner, optim.AdamW):
-            with pyburn.no_grad():
-                for parameter in parameters:
-                    parameter.mul_(1 - rate * self.weight_decay)
-        self._inner.step()
-        self.iterations += 1
-
-    def _clip(self, parameters: list[Tensor]) -> None:
-        if self.clipvalue is not None:
-            utils.clip_grad_value_(parameters, self.clipvalue)
-        elif self.global_clipnorm is not None:
-            utils.clip_grad_norm_(parameters, self.global_clipnorm)
-        elif self.clipnorm is not None:
-            for parameter in parameters:
-                utils.clip_grad_norm_([parameter], self.clipnorm)
+from . import schedules as schedules
+from .configured import Named
+from .optimizer import Optimizer
 
 
 class SGD(Optimizer):
@@ -110,12 +21,9 @@ class SGD(Optimizer):
         learning_rate: Any = 0.01,
         momentum: float = 0.0,
         nesterov: bool = False,
-        weight_decay: float | None = None,
-        clipnorm: float | None = None,
-        clipvalue: float | None = None,
-        global_clipnorm: float | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm)
+        super().__init__(learning_rate, **options)
         self.momentum, self.nesterov = momentum, nesterov
 
     def make(self, parameters: list[Tensor]) -> optim.Optimizer:
@@ -133,12 +41,9 @@ class _Moments(Optimizer):
         beta_1: float = 0.9,
         beta_2: float = 0.999,
         epsilon: float = 1e-7,
-        weight_decay: float | None = None,
-        clipnorm: float | None = None,
-        clipvalue: float | None = None,
-        global_clipnorm: float | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm)
+        super().__init__(learning_rate, **options)
         self.beta_1, self.beta_2, self.epsilon = beta_1, beta_2, epsilon
 
     def make(self, parameters: list[Tensor]) -> optim.Optimizer:
@@ -146,9 +51,24 @@ class _Moments(Optimizer):
 
 
 class Adam(_Moments):
-    """Steps scaled by moving averages of the gradient and of its square."""
+    """Steps scaled by moving averages of the gradient and of its square; with `amsgrad` by the largest of the latter."""
 
     kind = optim.Adam
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        amsgrad: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(learning_rate, beta_1, beta_2, epsilon, **options)
+        self.amsgrad = amsgrad
+
+    def make(self, parameters: list[Tensor]) -> optim.Optimizer:
+        return optim.Adam(parameters, lr=1.0, betas=(self.beta_1, self.beta_2), eps=self.epsilon, amsgrad=self.amsgrad)
 
 
 class Adamax(_Moments):
@@ -158,24 +78,27 @@ class Adamax(_Moments):
 
 
 class Nadam(_Moments):
-    """Adam with Nesterov's momentum."""
+    """Adam with Nesterov's momentum, which grows sooner than in PyTorch's."""
 
-    kind = optim.NAdam
+    def make(self, parameters: list[Tensor]) -> optim.Optimizer:
+        return optim.NAdam(parameters, lr=1.0, betas=(self.beta_1, self.beta_2), eps=self.epsilon, momentum_decay=1.0)
 
 
 class AdamW(_Moments):
     """Adam with weights that decay by themselves."""
 
-    def __init__(self, learning_rate: Any = 0.001, weight_decay: float = 0.004, **options: Any) -> None:
+    def __init__(self, learning_rate: Any = 0.001, weight_decay: float = 0.004, amsgrad: bool = False, **options: Any) -> None:
         super().__init__(learning_rate, weight_decay=weight_decay, **options)
+        self.amsgrad = amsgrad
 
     @classmethod
     def config_arguments(cls) -> dict[str, Any]:
-        return {**_Moments.config_arguments(), "weight_decay": 0.004}
+        return {**_Moments.config_arguments(), "amsgrad": False, "weight_decay": 0.004}
 
     def make(self, parameters: list[Tensor]) -> optim.Optimizer:
         decay = self.weight_decay or 0.0
-        return optim.AdamW(parameters, lr=1.0, betas=(self.beta_1, self.beta_2), eps=self.epsilon, weight_decay=decay)
+        betas = (self.beta_1, self.beta_2)
+        return optim.AdamW(parameters, lr=1.0, betas=betas, eps=self.epsilon, weight_decay=decay, amsgrad=self.amsgrad)
 
 
 class RMSprop(Optimizer):
@@ -188,12 +111,9 @@ class RMSprop(Optimizer):
         momentum: float = 0.0,
         epsilon: float = 1e-7,
         centered: bool = False,
-        weight_decay: float | None = None,
-        clipnorm: float | None = None,
-        clipvalue: float | None = None,
-        global_clipnorm: float | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm)
+        super().__init__(learning_rate, **options)
         self.rho, self.momentum, self.epsilon, self.centered = rho, momentum, epsilon, centered
 
     def make(self, parameters: list[Tensor]) -> optim.Optimizer:
@@ -240,12 +160,9 @@ class Adagrad(Optimizer):
         learning_rate: Any = 0.001,
         initial_accumulator_value: float = 0.1,
         epsilon: float = 1e-7,
-        weight_decay: float | None = None,
-        clipnorm: float | None = None,
-        clipvalue: float | None = None,
-        global_clipnorm: float | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm)
+        super().__init__(learning_rate, **options)
         self.initial_accumulator_value, self.epsilon = initial_accumulator_value, epsilon
 
     def make(self, parameters: list[Tensor]) -> optim.Optimizer:
@@ -260,16 +177,24 @@ class Adadelta(Optimizer):
         learning_rate: Any = 0.001,
         rho: float = 0.95,
         epsilon: float = 1e-7,
-        weight_decay: float | None = None,
-        clipnorm: float | None = None,
-        clipvalue: float | None = None,
-        global_clipnorm: float | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm)
+        super().__init__(learning_rate, **options)
         self.rho, self.epsilon = rho, epsilon
 
     def make(self, parameters: list[Tensor]) -> optim.Optimizer:
         return optim.Adadelta(parameters, lr=1.0, rho=self.rho, eps=self.epsilon)
+
+
+class Lion(Optimizer):
+    """Steps by the sign of a moving average of the gradient."""
+
+    def __init__(self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.99, **options: Any) -> None:
+        super().__init__(learning_rate, **options)
+        self.beta_1, self.beta_2 = beta_1, beta_2
+
+    def make(self, parameters: list[Tensor]) -> optim.Optimizer:
+        return optim.Lion(parameters, lr=1.0, betas=(self.beta_1, self.beta_2), weight_decay=0.0)
 
 
 class Wrapped(Optimizer):
@@ -277,7 +202,7 @@ class Wrapped(Optimizer):
 
     def __init__(self, inner: Any) -> None:
         made = isinstance(inner, optim.Optimizer)
-        super().__init__(inner.param_groups[0]["lr"] if made else None, None, None, None, None)
+        super().__init__(inner.param_groups[0]["lr"] if made else None)
         self.inner = inner
         self._inner = inner if made else None
 
@@ -301,6 +226,7 @@ _named = Named(
         "rmsprop": RMSprop,
         "adagrad": Adagrad,
         "adadelta": Adadelta,
+        "lion": Lion,
     },
 )
 

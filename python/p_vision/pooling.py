@@ -126,7 +126,17 @@ class GlobalMaxPooling3D(_GlobalMaxPooling):
 
 
 class GlobalAveragePooling1D(_GlobalAveragePooling):
-    """The mean of each channel of (N, steps, channels)."""
+    """The mean of each channel of (N, steps, channels), over the steps that count."""
+
+    def forward(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
+        if mask is None:
+            return super().forward(inputs)
+        counts = mask.unsqueeze(1 if self.data_format == "channels_first" else -1).to(inputs.dtype)
+        axes = self._axes(inputs)
+        return (inputs * counts).sum(axes, self.keepdims) / counts.sum(axes, self.keepdims)
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        return None
 
 
 class GlobalAveragePooling2D(_GlobalAveragePooling):

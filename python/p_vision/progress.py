@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from typing import Any
@@ -32,7 +33,8 @@ class Progress:
         self.drawn = time.monotonic()
         per_step = (self.drawn - self.start) / max(done, 1)
         rest = f"{per_step * (self.steps - done):.0f}s" if self.steps else "?"
-        sys.stdout.write(f"\r{self._bar(done)} {rest} {_time(per_step)}/step - {_text(logs)}\x1b[K")
+        line = f"{self._bar(done)} {rest} {_time(per_step)}/step - {_text(logs)}"
+        sys.stdout.write(f"\r{line[: shutil.get_terminal_size().columns - 1]}\x1b[K")  # a line that wraps could not be drawn over
         sys.stdout.flush()
 
     def finish(self, done: int, logs: Logs) -> None:

@@ -14,11 +14,16 @@ from .configured import arguments
 from .dense import positive
 from .dropout import kept, probability
 from .layer import Layer
+from .masks import takes_mask
+from .structure import leaves
 from .symbol import is_drawing
 
 
 class RecurrentLayer(Layer):
-    """What LSTM, GRU and SimpleRNN share. `gates` is the number of matrices, `state_count` that of the states."""
+    """What LSTM, GRU and SimpleRNN share. `gates` is the number of matrices, `state_count` that of the states.
+
+    A `stateful` layer goes on from the states of the batch before, until `reset_state()`. `unroll` tells Keras how to run: no effect here.
+    """
 
     gates = 1
     state_count = 1
@@ -39,6 +44,9 @@ class RecurrentLayer(Layer):
         return_sequences: bool = False,
         return_state: bool = False,
         go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        zero_output_for_mask: bool = False,
         **options: Any,
     ) -> None:
         super().__init__(**options)
@@ -57,6 +65,8 @@ class RecurrentLayer(Layer):
         )
         self.dropout, self.recurrent_dropout = probability(name, dropout), probability(name, recurrent_dropout)
         self.return_sequences, self.return_state, self.go_backwards = return_sequences, return_state, go_backwards
+        self.stateful, self.unroll, self.zero_output_for_mask = stateful, unroll, zero_output_for_mask
+        self._kept: list[Tensor] | None = None  # what a stateful layer goes on from
         self._activate = activations.get(activation)
 
     @classmethod
@@ -74,48 +84,88 @@ class RecurrentLayer(Layer):
     def _make_bias(self, width: int) -> Tensor:
         return self.add_weight((width,), self.bias_initializer, regularizer=self.bias_regularizer)
 
-    def forward(self, inputs: Tensor, initial_state: Any = None) -> Any:
-        states = self._start(inputs, initial_state)
-        x = inputs.flip(1) if self.go_backwards else inputs
+    def forward(self, inputs: Tensor, initial_state: Any = None, mask: Tensor | None = None) -> Any:
+        start = self._start(inputs, initial_state)
+        x, mask = (inputs.flip(1), None if mask is None else mask.flip(1)) if self.go_backwards else (inputs, mask)
         if self.training and self.dropout:
             x = x * kept([x.shape[0], 1, x.shape[2]], self.dropout, x)
         if is_drawing():  # shapes are all there is: one step shows them, however many there are
-            states = self.step(x[:, 0], states)
-            sequence = states[0].unsqueeze(1).expand(-1, x.shape[1], -1)
-        elif self._is_fused():
-            sequence, states = self.all_steps(x, states)
+            states = [state.unsqueeze(1).expand(-1, x.shape[1], -1) for state in self.step(x[:, 0], start)]
+            mask = None
         else:
-            sequence, states = self._step_by_step(x, states)
+            states = self._after_each_step(x, start) if mask is None else self._after_each_that_counts(x, start, mask)
+        sequence, last = states[0], [state[:, -1] for state in states]
+        if mask is not None:  # before the first step that counts there is a state, but no output yet
+            silent = mask if self.zero_output_for_mask else mask.cumsum(1) > 0
+            sequence = pyburn.where(silent.unsqueeze(-1), sequence, 0.0)
+        if self.stateful and not is_drawing():
+            self._kept = [state.detach() for state in last]
         output = sequence if self.return_sequences else sequence[:, -1]
-        return [output, *states] if self.return_state else output
+        return [output, *last] if self.return_state else output
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        found = next(leaves(mask), None) if self.return_sequences else None
+        return found if found is None or not self.go_backwards else found.flip(1)
 
     def _start(self, inputs: Tensor, initial_state: Any) -> list[Tensor]:
+        count = inputs.shape[0]
+        if initial_state is None and self._kept is not None and not is_drawing():
+            if self._kept[0].shape[0] != count:
+                raise ValueError(
+                    f"[{type(self).__name__}] stateful: batches have the same size, since the states go on from one to the next: "
+                    f"got {count} after {self._kept[0].shape[0]}; reset_state() forgets them"
+                )
+            return [state.to(device=inputs.device, dtype=inputs.dtype) for state in self._kept]
         if initial_state is None:
-            return [inputs.new_zeros(inputs.shape[0], self.units) for _ in range(self.state_count)]
+            return [inputs.new_zeros(count, self.units) for _ in range(self.state_count)]
         states = list(initial_state) if isinstance(initial_state, (list, tuple)) else [initial_state]
         if len(states) != self.state_count:
             raise ValueError(f"[{type(self).__name__}] expected {self.state_count} initial states: got {len(states)}")
         return states
 
-    def _step_by_step(self, x: Tensor, states: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
-        mask = kept([x.shape[0], self.units], self.recurrent_dropout, x) if self.training and self.recurrent_dropout else None
-        outputs = []
+    def reset_state(self) -> None:
+        """Forgets the states that a stateful layer goes on from."""
+        self._kept = None
+
+    reset_states = reset_state
+
+    def _after_each_that_counts(self, x: Tensor, start: list[Tensor], mask: Tensor) -> list[Tensor]:
+        """A masked step leaves the states as they are: the others are moved to the front and run, and what they gave is put back."""
+        order = mask.logical_not().int().argsort(1, stable=True)
+        states = self._after_each_step(x.gather(1, order.unsqueeze(-1).expand(x.shape)), start)
+        done = mask.long().cumsum(1).unsqueeze(-1).expand(*mask.shape, self.units)
+        return [pyburn.cat([first.unsqueeze(1), state], 1).gather(1, done) for first, state in zip(start, states)]
+
+    def _after_each_step(self, x: Tensor, start: list[Tensor]) -> list[Tensor]:
+        """The states after each step, (batch, steps, units) each."""
+        return self._all_steps(x, start) if self._is_fused() else self._step_by_step(x, start)
+
+    def _step_by_step(self, x: Tensor, states: list[Tensor]) -> list[Tensor]:
+        noise = kept([x.shape[0], self.units], self.recurrent_dropout, x) if self.training and self.recurrent_dropout else None
+        found = []
         for t in range(x.shape[1]):
-            states = self.step(x[:, t], states if mask is None else [states[0] * mask, *states[1:]])
-            outputs.append(states[0])
-        return pyburn.stack(outputs, 1), states
+            states = self.step(x[:, t], states if noise is None else [states[0] * noise, *states[1:]])
+            found.append(states)
+        return [pyburn.stack(list(state), 1) for state in zip(*found)]
+
+    def _all_steps(self, x: Tensor, start: list[Tensor]) -> list[Tensor]:
+        """All steps as one operation, after one product for the inputs of all."""
+        kernel, recurrent, bias, recurrent_bias = self._fused_weights()
+        projected = functional.linear(x, kernel.T, bias).transpose(0, 1)
+        cells = start[1] if len(start) > 1 else None
+        found = pyburn.rnn_steps(projected, recurrent.T, recurrent_bias, start[0], cells, self._cell(), False)
+        return [state.transpose(0, 1) for state in found[: self.state_count]]
 
     def _is_fused(self) -> bool:
         return self.activation == "tanh" and not self.recurrent_dropout
 
-    def _fused_weights(self) -> list[Tensor]:
-        """As PyTorch has them: of the inputs, of the states, and their biases."""
-        weights = [self.kernel.T, self.recurrent_kernel.T]
-        return weights if self.bias is None else [*weights, self.bias, pyburn.zeros_like(self.bias)]
+    def _cell(self) -> str:
+        """What `rnn_steps` calls a step of this layer."""
+        return type(self).__name__.lower()
 
-    def all_steps(self, x: Tensor, states: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
-        """The states after each step, and the last ones, in one operation."""
-        raise NotImplementedError
+    def _fused_weights(self) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
+        """Of the inputs, of the states, and their biases, in PyTorch's order of the gates."""
+        return self.kernel, self.recurrent_kernel, self.bias, None
 
     def step(self, x: Tensor, states: list[Tensor]) -> list[Tensor]:
         """The states after one step."""
@@ -128,10 +178,8 @@ class SimpleRNN(RecurrentLayer):
     def _is_fused(self) -> bool:
         return self.activation in ("tanh", "relu") and not self.recurrent_dropout
 
-    def all_steps(self, x: Tensor, states: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
-        run = pyburn.rnn_tanh if self.activation == "tanh" else pyburn.rnn_relu
-        sequence, h = run(x, states[0].unsqueeze(0), self._fused_weights(), self.bias is not None, 1, 0.0, False, False, True)
-        return sequence, [h[0]]
+    def _cell(self) -> str:
+        return str(self.activation)
 
     def step(self, x: Tensor, states: list[Tensor]) -> list[Tensor]:
         return [self._activate(functional.linear(x, self.kernel.T, self.bias) + states[0] @ self.recurrent_kernel)]
@@ -166,11 +214,6 @@ class LSTM(_Gated):
                 bias[self.units : 2 * self.units] = 1.0
         return bias
 
-    def all_steps(self, x: Tensor, states: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
-        start = [state.unsqueeze(0) for state in states]
-        sequence, h, c = pyburn.lstm(x, start, self._fused_weights(), self.bias is not None, 1, 0.0, False, False, True)
-        return sequence, [h[0], c[0]]
-
     def step(self, x: Tensor, states: list[Tensor]) -> list[Tensor]:
         h, c = states
         i, f, g, o = (functional.linear(x, self.kernel.T, self.bias) + h @ self.recurrent_kernel).chunk(4, -1)
@@ -196,16 +239,13 @@ class GRU(_Gated):
         shape = (2, width) if self.reset_after else (width,)
         return self.add_weight(shape, self.bias_initializer, regularizer=self.bias_regularizer)
 
-    def all_steps(self, x: Tensor, states: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
+    def _fused_weights(self) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
         def reordered(weight: Tensor) -> Tensor:  # reset, update, candidate
             z, r, n = weight.chunk(3, -1)
             return pyburn.cat([r, z, n], -1)
 
-        weights = [reordered(self.kernel).T, reordered(self.recurrent_kernel).T]
-        if self.bias is not None:
-            weights += [reordered(self.bias[0]), reordered(self.bias[1])]
-        sequence, h = pyburn.gru(x, states[0].unsqueeze(0), weights, self.bias is not None, 1, 0.0, False, False, True)
-        return sequence, [h[0]]
+        biases = (None, None) if self.bias is None else (reordered(self.bias[0]), reordered(self.bias[1]))
+        return reordered(self.kernel), reordered(self.recurrent_kernel), *biases
 
     def step(self, x: Tensor, states: list[Tensor]) -> list[Tensor]:
         (h,) = states
@@ -240,6 +280,8 @@ class Bidirectional(Layer):
             config.pop("name", None)
             backward_layer = type(layer).from_config(config)
         self.backward_layer = backward_layer
+        for part in (self.forward_layer, self.backward_layer):  # as in Keras: two sequences are merged where both say something
+            part.zero_output_for_mask = part.return_sequences
 
     @property
     def layer(self) -> RecurrentLayer:
@@ -249,10 +291,11 @@ class Bidirectional(Layer):
         self.forward_layer.build_for(input_shape)
         self.backward_layer.build_for(input_shape)
 
-    def forward(self, inputs: Tensor, initial_state: Any = None) -> Any:
+    def forward(self, inputs: Tensor, initial_state: Any = None, mask: Tensor | None = None) -> Any:
         half = len(initial_state) // 2 if initial_state is not None else 0
         first, second = (initial_state[:half], initial_state[half:]) if half else (None, None)
-        there, back = self.forward_layer(inputs, initial_state=first), self.backward_layer(inputs, initial_state=second)
+        there = self.forward_layer(inputs, initial_state=first, mask=mask)
+        back = self.backward_layer(inputs, initial_state=second, mask=mask)
         states: list[Tensor] = []
         if self.forward_layer.return_state:
             states = [*there[1:], *back[1:]]
@@ -261,6 +304,17 @@ class Bidirectional(Layer):
             back = back.flip(1)
         merged = _merged(there, back, self.merge_mode)
         return [*merged, *states] if isinstance(merged, list) else [merged, *states] if states else merged
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        found = next(leaves(mask), None) if self.forward_layer.return_sequences else None
+        return [found, found] if self.merge_mode is None else found
+
+    def reset_state(self) -> None:
+        """Forgets the states that stateful layers go on from."""
+        self.forward_layer.reset_state()
+        self.backward_layer.reset_state()
+
+    reset_states = reset_state
 
 
 def _merged(there: Tensor, back: Tensor, how: str | None) -> Any:
@@ -274,6 +328,8 @@ def _merged(there: Tensor, back: Tensor, how: str | None) -> Any:
 class TimeDistributed(Layer):
     """A layer applied to each step of (batch, steps, ...)."""
 
+    supports_masking = True
+
     def __init__(self, layer: Layer, **options: Any) -> None:
         super().__init__(**options)
         self.layer = layer
@@ -281,6 +337,8 @@ class TimeDistributed(Layer):
     def build(self, input_shape: Sequence[int | None]) -> None:
         self.layer.build_for((None, *input_shape[2:]))
 
-    def forward(self, inputs: Tensor) -> Tensor:
-        flat = self.layer(inputs.reshape(inputs.shape[0] * inputs.shape[1], *inputs.shape[2:]))
+    def forward(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
+        steps = inputs.shape[0] * inputs.shape[1]
+        options: dict[str, Any] = {} if mask is None or not takes_mask(type(self.layer)) else {"mask": mask.reshape(steps, *mask.shape[2:])}
+        flat = self.layer(inputs.reshape(steps, *inputs.shape[2:]), **options)
         return flat.reshape(*inputs.shape[:2], *flat.shape[1:])

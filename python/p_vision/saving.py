@@ -11,6 +11,8 @@ from pyburn.io import Bundle
 
 from .backend import resolve
 from .configured import Configured, from_plain, to_plain
+from .drawing import part_config
+from .layer import Layer
 from .weights import named_weights
 
 _VERSION = 1
@@ -18,12 +20,18 @@ _VERSION = 1
 
 def save_model(model: Any, filepath: Any) -> None:
     """Writes a model to a file."""
+    from .zoo import replaced_parts
+
     config: dict[str, Any] = {"p_vision": _VERSION}
     recipe = getattr(model, "_recipe", None)
     if recipe is not None:
         config["recipe"] = recipe
+        config["replaced"] = to_plain(replaced_parts(model, recipe), recipe["name"])
+        config["frozen"] = [name for name, tensor in model.named_parameters() if not tensor.requires_grad]
     elif isinstance(model, Configured):
         config["model"] = to_plain(model, type(model).__name__)
+    elif isinstance(model, pyburn.nn.Sequential):
+        config["model"] = to_plain(part_config(model), "Sequential")
     else:
         raise ValueError(f"[save] {type(model).__name__} is a class of its own, which a file cannot hold: use save_weights")
     if model._objective is not None:
@@ -75,16 +83,40 @@ def load_model(filepath: Any, custom_objects: Mapping[str, Any] | None = None, c
     return model
 
 
+def model_from_json(json_string: str, custom_objects: Mapping[str, Any] | None = None) -> Any:
+    """The model of a drawing that `model.to_json()` gave, with new weights."""
+    import json
+
+    try:
+        config = json.loads(json_string)
+    except ValueError as error:
+        raise pyburn.FormatError(f"[model_from_json] the text is no JSON: {error}") from None
+    return _drawn({"model": config}, dict(custom_objects or {}))
+
+
+def clone_model(model: Any) -> Any:
+    """A model of the same drawing with new weights."""
+    if not isinstance(model, Layer):
+        raise ValueError(f"[clone_model] {type(model).__name__} is a class of its own: make another one")
+    classes = {type(part).__name__: type(part) for part in model.modules() if isinstance(part, Configured)}
+    return from_plain(to_plain(model, type(model).__name__), classes)
+
+
 def _drawn(config: dict[str, Any], custom: dict[str, Any]) -> Any:
     from .model import Model, as_model
-    from .zoo import made
+    from .zoo import freeze, made, replace_parts
 
-    if "recipe" in config:
-        return as_model(made(config["recipe"]))
     try:
+        if "recipe" in config:
+            model = as_model(made(config["recipe"]))
+            replace_parts(model, from_plain(config.get("replaced", {}), custom))
+            freeze(model, config.get("frozen", []))
+            return model
         model = from_plain(config.get("model"), custom)
     except RecursionError:
         raise pyburn.FormatError("[load_model] the drawing of the model is nested too deeply") from None
+    if isinstance(model, pyburn.nn.Sequential):
+        return as_model(model)
     if not isinstance(model, Model):
         raise pyburn.FormatError(f"[load_model] the file describes no model: got {type(model).__name__}")
     return model

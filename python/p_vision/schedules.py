@@ -80,3 +80,36 @@ class CosineDecay(LearningRateSchedule):
             top, step = self.warmup_target, step - self.warmup_steps
         wave = 0.5 * (1 + math.cos(math.pi * min(step, self.decay_steps) / self.decay_steps))
         return top * ((1 - self.alpha) * wave + self.alpha)
+
+
+class InverseTimeDecay(LearningRateSchedule):
+    """initial_learning_rate / (1 + decay_rate * step / decay_steps)."""
+
+    def __init__(self, initial_learning_rate: float, decay_steps: int, decay_rate: float, staircase: bool = False) -> None:
+        self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
+        self.decay_rate, self.staircase = decay_rate, staircase
+
+    def __call__(self, step: int) -> float:
+        times = step / self.decay_steps
+        return self.initial_learning_rate / (1 + self.decay_rate * (math.floor(times) if self.staircase else times))
+
+
+class CosineDecayRestarts(LearningRateSchedule):
+    """Down half a wave of the cosine again and again: each time `t_mul` as long, from a rate `m_mul` as high."""
+
+    def __init__(
+        self, initial_learning_rate: float, first_decay_steps: int, t_mul: float = 2.0, m_mul: float = 1.0, alpha: float = 0.0
+    ) -> None:
+        self.initial_learning_rate, self.first_decay_steps = initial_learning_rate, first_decay_steps
+        self.t_mul, self.m_mul, self.alpha = t_mul, m_mul, alpha
+
+    def __call__(self, step: int) -> float:
+        done = step / self.first_decay_steps
+        if self.t_mul == 1.0:
+            restarts, part = math.floor(done), done % 1
+        else:
+            restarts = math.floor(math.log(1 - done * (1 - self.t_mul)) / math.log(self.t_mul) + 1e-12)
+            begun = (1 - self.t_mul**restarts) / (1 - self.t_mul)
+            part = (done - begun) / self.t_mul**restarts
+        wave = 0.5 * self.m_mul**restarts * (1 + math.cos(math.pi * part))
+        return self.initial_learning_rate * ((1 - self.alpha) * wave + self.alpha)

@@ -11,7 +11,7 @@ from .backend import resolve
 from .input import Input, InputLayer
 from .layer import Layer, is_shape, mapped_shapes
 from .model import Model, check_shape
-from .symbol import Symbol, symbolic_call
+from .symbol import Symbol, drawing_device, is_drawing, symbolic_call, without_values
 
 
 class Sequential(Model):
@@ -121,7 +121,12 @@ class Sequential(Model):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._head is None and args and hasattr(args[0], "shape"):
             shape = mapped_shapes(args[0])
-            self.build((None, *args[0].shape[1:]) if shape is None else shape)
+            shape = (None, *args[0].shape[1:]) if shape is None else shape
+            if is_drawing():  # a part of a layer that is drawn: its weights have values, this call has none
+                with drawing_device():
+                    self.build(shape)
+                return without_values(self, args, kwargs)
+            self.build(shape)
         return super().__call__(*args, **kwargs)
 
     def __len__(self) -> int:

@@ -45,27 +45,41 @@ class Symbol:
         name = f", name={self.name!r}" if self.name else ""
         return f"<Symbol shape={self.shape}, dtype={self.dtype.name}{name}>"
 
-    def __add__(self, other: Any) -> Any:
-        return _merged("Add", self, other)
+    def __getitem__(self, key: Any) -> Any:
+        from .ops import written
 
-    def __sub__(self, other: Any) -> Any:
-        return _merged("Subtract", self, other)
+        return _operated("get_item", self, written(key))
 
-    def __mul__(self, other: Any) -> Any:
-        return _merged("Multiply", self, other)
+    def __neg__(self) -> Any:
+        return _operated("negative", self)
+
+    def __abs__(self) -> Any:
+        return _operated("abs", self)
 
     def __bool__(self) -> bool:
         raise TypeError("a symbol has no values yet: a model is drawn with layers, and runs when it is called with tensors")
 
+    __hash__ = object.__hash__  # equality stays that of objects
     __array_priority__ = 1000  # numpy leaves `array + symbol` alone
 
 
-def _merged(layer: str, left: Symbol, right: Any) -> Any:
-    from . import merging
+def _operated(operation: str, *args: Any) -> Any:
+    from .ops import Operation
 
-    if not isinstance(right, Symbol):
-        return NotImplemented
-    return getattr(merging, layer)()([left, right])
+    return Operation(operation)(*args)
+
+
+def _add_operators() -> None:
+    """`symbol + 1`, `1 - symbol`, `symbol > 0` and so on draw the function of `ops` that they mean."""
+    both = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power", "matmul": "matmul", "mod": "mod"}
+    single = {"ne": "not_equal", "gt": "greater", "ge": "greater_equal", "lt": "less", "le": "less_equal"}
+    for operator, operation in {**both, **single}.items():
+        setattr(Symbol, f"__{operator}__", lambda self, other, operation=operation: _operated(operation, self, other))
+    for operator, operation in both.items():
+        setattr(Symbol, f"__r{operator}__", lambda self, other, operation=operation: _operated(operation, other, self))
+
+
+_add_operators()
 
 
 def has_symbol(value: Any) -> bool:
@@ -98,15 +112,21 @@ def _shapes(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], sizes: t
             return pyburn.empty(shape, dtype=leaf.dtype, device="null")
         return leaf.to("null") if isinstance(leaf, Tensor) else leaf
 
+    kwargs = {"training": False, **kwargs} if hasattr(module, "built") else kwargs
+    with pyburn.no_grad(), _drawing(), pyburn.device("null"), mode(module, False):
+        return without_values(module, mapped(stand_in, args), mapped(stand_in, kwargs))
+
+
+def without_values(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a module gives for tensors on `null`, with its weights there too."""
     named = [*module.named_parameters(), *module.named_buffers()]
     tensors = {name: pyburn.empty(list(t.shape), dtype=t.dtype, device="null") for name, t in named}
-    kwargs = {"training": False, **kwargs} if hasattr(module, "built") else kwargs
-    with pyburn.no_grad(), mode(module, False), _drawing():
-        return functional_call(module, tensors, mapped(stand_in, args), mapped(stand_in, kwargs))
+    return functional_call(module, tensors, args, kwargs)
 
 
 class _State(threading.local):
     depth = 0
+    device: Any = None  # where weights go that are made while drawing
 
 
 _state = _State()
@@ -114,11 +134,18 @@ _state = _State()
 
 @contextmanager
 def _drawing() -> Iterator[None]:
+    if not _state.depth:
+        _state.device = pyburn.get_default_device()
     _state.depth += 1
     try:
         yield
     finally:
         _state.depth -= 1
+
+
+def drawing_device() -> Any:
+    """The device that weights are made on while layers run for the sake of shapes."""
+    return _state.device
 
 
 def is_drawing() -> bool:

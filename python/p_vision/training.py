@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyburn
@@ -13,7 +14,8 @@ from . import optimizers
 from .backend import resolve
 from .batches import ArrayBatches, Batches, as_batch, batches, class_weights, on_device
 from .callbacks import Callbacks, History
-from .objective import Objective, default_loss
+from .metric import Metric
+from .objective import Objective, as_number, default_loss
 from .progress import ProgbarLogger, Progress
 from .structure import leaves, mapped, single
 from .symbol import mode
@@ -118,43 +120,81 @@ class TrainingMethods(WeightMethods):
             weight = of_class if weight is None else weight * of_class
         return x, y, weight
 
-    def _train_step(self, x: Any, y: Any, weight: Any) -> None:
-        output = self.call_with(x)
-        if self._optimizer is None or self._objective is None:
-            raise RuntimeError("the model is not compiled")
-        loss, y_pred = self._objective.loss_of(y, output, weight, self.output_names)
-        for penalty in getattr(self, "losses", ()):
-            loss = loss + penalty
-        self._optimizer.follow(self.trainable_weights)
-        self._optimizer.zero_grad()
-        loss.backward()
-        self._optimizer.step()
-        self._objective.update(loss, y, y_pred, weight)
+    def compute_loss(self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None, training: bool = True) -> Tensor:
+        """The compiled loss of outputs, with the penalties of the layers."""
+        objective, penalties = self._compiled_for(y), getattr(self, "losses", ())
+        if objective.loss is None and not penalties:
+            raise ValueError("[compile] a model is trained with a loss: give compile(loss=...), or let a layer call add_loss")
+        return sum(penalties, objective.loss_of(y, y_pred, sample_weight, self.output_names))
 
-    def _test_step(self, x: Any, y: Any, weight: Any) -> None:
-        with pyburn.no_grad():
-            output = self.call_with(x)
-            objective = self._compiled_for(y)
-            loss, y_pred = objective.loss_of(y, output, weight, self.output_names)
-            for penalty in getattr(self, "losses", ()):
-                loss = loss + penalty
-            objective.update(loss, y, y_pred, weight)
+    def train_step(self, data: Any) -> Any:
+        """One step with a batch (x, y, sample_weight). A model may define its own; what it returns is a dict of numbers to show.
+
+        def train_step(self, data):
+            x, y = data
+            loss = self.compute_loss(y=y, y_pred=self(x, training=True))
+            self.optimizer.minimize(loss, self.trainable_weights)
+            self.loss_tracker.update_state(loss)
+            return {"loss": self.loss_tracker.result()}
+        """
+        x, y, weight = as_batch(data)
+        output = self.call_with(x)
+        objective = self._compiled_for(y)
+        loss = self.compute_loss(x, y, output, weight)
+        self.optimizer.minimize(loss, self.trainable_weights)
+        for part in self.modules():
+            if isinstance(part, WeightMethods):
+                part.constrain()
+        objective.update(loss, y, output, weight)
+        return objective.logs
+
+    def test_step(self, data: Any) -> Any:
+        """The loss and metrics of a batch (x, y, sample_weight). A model may define its own."""
+        x, y, weight = as_batch(data)
+        output = self.call_with(x)
+        objective = self._compiled_for(y)
+        objective.update(self.compute_loss(x, y, output, weight, training=False), y, output, weight)
+        return objective.logs
+
+    def _step(self, step: Any, x: Any, y: Any, weight: Any) -> Callable[[], dict[str, Any]]:
+        """Runs a step of the model and gives its logs, which are read when somebody asks for them."""
+        logs = step((x, y) if weight is None else (x, y, weight))
+        if callable(logs):
+            return logs
+        if not isinstance(logs, Mapping):
+            raise TypeError(f"[{step.__name__}] a step of your own returns a dict of numbers: got {type(logs).__name__}")
+        return lambda: {name: as_number(value) for name, value in logs.items()}
+
+    @property
+    def metrics(self) -> list[Any]:
+        """What begins anew in each epoch: the loss, the compiled metrics, and those that are attributes of the model."""
+        compiled = self._objective.all_metrics() if self._objective is not None else []
+        return compiled + [value for value in vars(self).values() if isinstance(value, Metric)]
+
+    def reset_metrics(self) -> None:
+        """Forgets what the metrics have gathered."""
+        for metric in self.metrics:
+            metric.reset_state()
+
+    def reset_states(self) -> None:
+        """Forgets the states that stateful layers go on from."""
+        for part in self.modules():
+            if part is not self and hasattr(part, "reset_states") and not isinstance(part, TrainingMethods):
+                part.reset_states()
 
     def train_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, class_weight: Any = None, return_dict: bool = False) -> Any:
         """One step; returns the loss and metrics of the batch."""
-        objective = self._compiled_for(y)
-        objective.reset()
+        self.reset_metrics()
         with training_mode(self):
-            self._train_step(*self._prepared(x, y, sample_weight, class_weight))
-        return _result(objective, return_dict)
+            logs = self._step(self.train_step, *self._prepared(x, y, sample_weight, class_weight))()
+        return logs if return_dict else single(list(logs.values()))
 
     def test_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, return_dict: bool = False) -> Any:
         """The loss and metrics of a batch, without a step."""
-        objective = self._compiled_for(y)
-        objective.reset()
-        with mode(self, False):
-            self._test_step(*self._prepared(x, y, sample_weight))
-        return _result(objective, return_dict)
+        self.reset_metrics()
+        with mode(self, False), pyburn.no_grad():
+            logs = self._step(self.test_step, *self._prepared(x, y, sample_weight))()
+        return logs if return_dict else single(list(logs.values()))
 
     def predict_on_batch(self, x: Any) -> Any:
         """The outputs for a batch, as arrays."""
@@ -200,6 +240,7 @@ class TrainingMethods(WeightMethods):
         events = Callbacks([*(callbacks or ()), history], self, params)
         self.stop_training, self.history = False, history
         endless = _Endless(train) if steps_per_epoch is not None else None
+        logs: dict[str, Any] = {}
         events.call("train_begin")
         try:
             for epoch in range(initial_epoch, epochs):
@@ -214,7 +255,9 @@ class TrainingMethods(WeightMethods):
                 if self.stop_training:
                     break
         finally:
-            events.call("train_end")
+            if self._optimizer is not None and self._optimizer.use_ema:
+                self._optimizer.finalize_variable_values(self.trainable_weights)
+            events.call("train_end", logs=logs)
         return history
 
     def _both_parts(
@@ -232,45 +275,40 @@ class TrainingMethods(WeightMethods):
         return train.split(split)
 
     def _train_epoch(self, source: Any, class_weight: Any, events: Callbacks, bar: ProgbarLogger) -> dict[str, float]:
-        objective = self._objective
-        if objective is not None:
-            objective.reset()
+        self.reset_metrics()
+        logs: Callable[[], dict[str, Any]] | None = None
         with training_mode(self):
             for step, (x, y, weight) in enumerate(source):
-                x, y, weight = self._prepared(x, y, weight, class_weight)
-                objective = self._compiled_for(y)
                 events.call("train_batch_begin", step)
-                self._train_step(x, y, weight)
-                events.call("train_batch_end", step, logs=objective.logs)
-                bar.step(objective.logs)
+                logs = self._step(self.train_step, *self._prepared(x, y, weight, class_weight))
+                events.call("train_batch_end", step, logs=logs)
+                bar.step(logs)
                 if self.stop_training:
                     break
-        if objective is None:
+        if logs is None:
             raise ValueError("there is no data: the source gave no batch")
-        return objective.logs()
+        return logs()
 
     def _evaluated(self, data: Batches, steps: int | None, events: Callbacks, bar: Progress | None) -> dict[str, float]:
-        if self._objective is not None:
-            self._objective.reset()
+        self.reset_metrics()
         events.call("test_begin")
-        done = 0
-        with mode(self, False):
+        done, logs = 0, None
+        with mode(self, False), pyburn.no_grad():
             for done, (x, y, weight) in enumerate(data, 1):
                 events.call("test_batch_begin", done - 1)
-                self._test_step(*self._prepared(x, y, weight))
-                assert self._objective is not None
-                events.call("test_batch_end", done - 1, logs=self._objective.logs)
+                logs = self._step(self.test_step, *self._prepared(x, y, weight))
+                events.call("test_batch_end", done - 1, logs=logs)
                 if bar is not None and bar.wants(done):
-                    bar.draw(done, self._objective.logs())
+                    bar.draw(done, logs())
                 if steps is not None and done >= steps:
                     break
-        if self._objective is None or not done:
+        if logs is None:
             raise ValueError("there is no data: the source gave no batch")
-        logs = self._objective.logs()
+        found = logs()
         if bar is not None:
-            bar.finish(done, logs)
-        events.call("test_end", logs=logs)
-        return logs
+            bar.finish(done, found)
+        events.call("test_end", logs=found)
+        return found
 
     def evaluate(
         self,
@@ -295,9 +333,12 @@ class TrainingMethods(WeightMethods):
         data = batches(x, None, None, batch_size)
         events = Callbacks(callbacks or (), self, {})
         events.call("predict_begin")
-        bar, found = Progress(verbose, steps or data.steps), []
+        bar = Progress(verbose, steps or data.steps)
+        found: list[Any] = []
         for inputs, _, _ in data:
+            events.call("predict_batch_begin", len(found))
             found.append(self.predict_on_batch(inputs))
+            events.call("predict_batch_end", len(found) - 1, logs={"outputs": found[-1]})
             if bar.wants(len(found)):
                 bar.draw(len(found), {})
             if steps is not None and len(found) >= steps:
@@ -329,6 +370,14 @@ class TrainingMethods(WeightMethods):
         from .saving import save_model
 
         save_model(self, filepath)
+
+    def to_json(self) -> str:
+        """The drawing as text, for `p_vision.models.model_from_json`."""
+        import json
+
+        from .configured import to_plain
+
+        return json.dumps(to_plain(self, type(self).__name__))
 
     def save_weights(self, filepath: Any) -> None:
         """Writes the weights alone."""
@@ -380,11 +429,6 @@ class _Endless:
         except StopIteration:
             self.iterator = iter(self.source)
             return next(self.iterator)
-
-
-def _result(objective: Objective, return_dict: bool) -> Any:
-    logs = objective.logs()
-    return logs if return_dict else single(list(logs.values()))
 
 
 def _numpy(tensor: Tensor) -> Any:

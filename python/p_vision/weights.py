@@ -51,6 +51,9 @@ class WeightMethods(_Bound):
             module._trainable = value  # a layer that is built later asks for it
         self.requires_grad_(value)
 
+    def constrain(self) -> None:
+        """Brings weights back to what their constraints allow; layers that have some say how."""
+
     def count_params(self) -> int:
         """The number of elements of all weights."""
         return sum(tensor.numel() for tensor in self.weights)

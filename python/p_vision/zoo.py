@@ -8,9 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pyburn
+from pyburn.nn import Module
 
 from .backend import resolve
 from .configured import to_plain
+from .drawing import BuiltLayer, part_config
+from .layer import Layer
 from .model import as_model
 
 
@@ -51,3 +54,50 @@ def made(recipe: Any) -> Any:
         raise pyburn.FormatError(f"[load_model] {recipe['name']} cannot be made of what the file says: {error}") from None
     as_model(model)._recipe = recipe
     return model
+
+
+def replaced_parts(model: Module, recipe: dict[str, Any]) -> dict[str, Any]:
+    """The parts that a model has in other places than its recipe gives, by their dotted names: heads that were put on it, say."""
+    with pyburn.device("null"):
+        plain = made(recipe)
+    found: dict[str, Any] = {}
+
+    def compare(mine: Module, theirs: Module, prefix: str) -> None:
+        others = dict(theirs.named_children())
+        for name, part in mine.named_children():
+            same = name in others and type(part) is type(others[name])
+            if not same or (not others[name]._modules and repr(part) != repr(others[name])):
+                found[prefix + name] = BuiltLayer(part, part.built_for) if isinstance(part, Layer) else part_config(part)
+            else:
+                compare(part, others[name], f"{prefix}{name}.")
+        found.update({prefix + name: None for name in others if name not in dict(mine.named_children())})
+
+    compare(model, plain, "")
+    return found
+
+
+def replace_parts(model: Module, parts: Any) -> None:
+    """Puts parts in their places, or takes them away where they are None."""
+    if not isinstance(parts, dict):
+        raise pyburn.FormatError(f"[load_model] the replaced parts are not a dict: got {type(parts).__name__}")
+    for path, part in parts.items():
+        *holders, name = path.split(".")
+        holder = model
+        for step in holders:
+            holder = dict(holder.named_children()).get(step, None)  # type: ignore[assignment]
+            if holder is None:
+                raise pyburn.FormatError(f"[load_model] the file replaces a part that is not there: got {path!r}")
+        if part is not None and not isinstance(part, Module):
+            raise pyburn.FormatError(f"[load_model] a part of a model is no layer: got {part!r}")
+        if part is None:
+            delattr(holder, name)
+        else:
+            holder.add_module(name, part)
+
+
+def freeze(model: Module, names: Any) -> None:
+    """Freezes the parameters of these names."""
+    parameters = dict(model.named_parameters())
+    for name in names if isinstance(names, list) else ():
+        if name in parameters:
+            parameters[name].requires_grad_(False)

@@ -21,6 +21,7 @@ Image = pytest.importorskip("PIL.Image", reason="images need Pillow: pip install
 
 from pyburn.data import image_files  # noqa: E402
 from pyburn.data import transforms as T  # noqa: E402
+from pyburn.data.transforms import v2  # noqa: E402
 
 F = T.functional
 HERE = Path(__file__).parent
@@ -225,6 +226,15 @@ RANDOM = {
     "RandomOrder": lambda: T.RandomOrder([T.Pad(1), T.Resize((6, 6)), T.RandomRotation(50)]),
     "RandomChoice": lambda: T.RandomChoice([T.RandomRotation(10), T.ColorJitter(0.9)], [0.3, 0.7]),
     "RandAugment": lambda: T.RandAugment(),
+    "AutoAugment": lambda: T.AutoAugment(T.AutoAugmentPolicy.SVHN),
+    "AugMix": lambda: T.AugMix(),
+    "ElasticTransform": lambda: T.ElasticTransform(20.0, 2.0),
+    "RandomPerspective": lambda: T.RandomPerspective(0.6, p=0.9),
+    "RandomPhotometricDistort": lambda: T.RandomPhotometricDistort(),
+    "RandomResize": lambda: T.RandomResize(5, 9),
+    "RandomZoomOut": lambda: T.RandomZoomOut(side_range=(1.0, 2.0)),
+    "ScaleJitter": lambda: T.ScaleJitter((8, 8), (0.5, 1.5)),
+    "JPEG": lambda: T.JPEG((20, 80)),
     "TrivialAugmentWide": lambda: T.TrivialAugmentWide(),
 }
 
@@ -333,3 +343,38 @@ def test_cifar10_in_folders() -> None:
     assert images.shape == (64, 3, 32, 32)
     assert 0 <= float(images.min()) < float(images.max()) <= 1
     assert labels.dtype == pyburn.int64
+
+
+def test_names_of_the_second_version() -> None:
+    steps = v2.Compose([v2.ToImage(), v2.RGB(), v2.CenterCrop(6), v2.ToDtype(pyburn.float32, scale=True), v2.Identity()])
+    picture = Image.fromarray(cases.picture())
+    made = steps(picture)
+    assert tuple(made.shape) == (3, 6, 6)
+    assert pyburn.allclose(made, T.ToTensor()(T.CenterCrop(6)(picture)), atol=1e-6)
+    assert v2.ToDtype(pyburn.float64)("text") == "text" and "eeg" not in dir(v2)
+    assert v2.UniformTemporalSubsample(3)(pyburn.arange(5).reshape(5, 1, 1, 1)).flatten().tolist() == [0, 2, 4]
+
+
+def test_whitening_and_noise() -> None:
+    images = pyburn.rand(4, 1, 2, 3)
+    whitened = T.LinearTransformation(pyburn.eye(6) * 2, pyburn.full((6,), 0.5))(images)
+    assert pyburn.allclose(whitened, 2 * (images - 0.5), atol=1e-6)
+    with pytest.raises(ValueError, match="square"):
+        T.LinearTransformation(pyburn.ones(2, 3), pyburn.ones(2))
+    pyburn.manual_seed(0)
+    noisy = T.GaussianNoise(sigma=0.1)(pyburn.full((1, 64, 64), 0.5))
+    assert 0.09 < float(noisy.std()) < 0.11 and abs(float(noisy.mean()) - 0.5) < 0.01
+    level = T.GaussianNoise(mean=0.1, sigma=0.0)(pyburn.full((1, 2, 2), 100, dtype=pyburn.uint8))
+    assert level.dtype == pyburn.uint8 and level.flatten().tolist() == [126] * 4
+    with pytest.raises(TypeError, match="ToImage"):
+        T.GaussianNoise()(Image.fromarray(cases.picture()))
+
+
+def test_policies_change_as_their_strengths_say() -> None:
+    picture = pyburn.from_numpy(np.ascontiguousarray(cases.picture().transpose(2, 0, 1)))
+    mixed = T.AugMix(severity=1, mixture_width=2, chain_depth=1, all_ops=False)
+    for seed in range(20):
+        pyburn.manual_seed(seed)
+        assert mixed(picture).dtype == pyburn.uint8
+    with pytest.raises(ValueError, match="severity"):
+        T.AugMix(severity=11)

@@ -60,8 +60,9 @@ def test_esol(tmp_path: Path) -> None:
 
 
 @needs_data
-def test_mutag(tmp_path: Path) -> None:
-    text = run("molecules/molecules.py", "mutag", "--folds", 2, "--epochs", 15, output=tmp_path / "out")
+@pytest.mark.parametrize("options", [("--epochs", 15), ("--epochs", 12, "--paper")], ids=["own", "paper"])
+def test_mutag(tmp_path: Path, options: tuple[object, ...]) -> None:
+    text = run("molecules/molecules.py", "mutag", "--folds", 2, *options, output=tmp_path / "out")
     assert number(r"\n([\d.]+)% \(", text) > 75  # always the more frequent class: 66 %
     assert "<svg" in (tmp_path / "out" / "mutag.svg").read_text()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,11 @@ import p_vision
 import pyburn
 from p_vision import losses
 
-GOLDENS = np.load(Path(__file__).resolve().parents[1] / "golden" / "keras.npz", allow_pickle=False)
+sys.path.insert(0, str(Path(__file__).parent))
+from keras_programs import PROGRAMS
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden"
+GOLDENS = np.load(GOLDEN / "keras.npz", allow_pickle=False)
 INDEX = json.loads(GOLDENS["index"].tobytes())
 
 
@@ -74,6 +79,30 @@ def test_layer_is_made_again_from_its_config_and_trains(entry: dict[str, Any]) -
 def test_loss(entry: dict[str, Any]) -> None:
     target, predicted = (pyburn.tensor(GOLDENS[f"{entry['key']}/{kind}"]) for kind in ("target", "predicted"))
     close(losses.FUNCTIONS[entry["name"]](target, predicted, **entry["arguments"]), [GOLDENS[f"{entry['key']}/values"]])
+
+
+def alike(found: Any, expected: Any, where: str = "") -> None:
+    """Numbers within 1 in 500, everything else equal."""
+    if isinstance(expected, dict):
+        assert set(found) == set(expected), where
+        for key, value in expected.items():
+            alike(found[key], value, f"{where}.{key}")
+    elif isinstance(expected, list) and not isinstance(found, (float, int)):
+        assert len(found) == len(expected), where
+        for index, value in enumerate(expected):
+            alike(found[index], value, f"{where}[{index}]")
+    elif isinstance(expected, str):
+        assert found == expected, where
+    else:
+        np.testing.assert_allclose(float(found), expected, rtol=2e-3, atol=1e-4, err_msg=where)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_of_keras_give_its_numbers(name: str) -> None:
+    saved = np.load(GOLDEN / "keras_programs.npz", allow_pickle=False)
+    weights = [saved[f"{name}/{i}"] for i in range(100) if f"{name}/{i}" in saved]
+    found = PROGRAMS[name](p_vision, lambda model: model.set_weights(weights))
+    alike(found, json.loads(saved["results"].tobytes())[name], name)
 
 
 @pytest.mark.parametrize("entry", INDEX["training"], ids=title)

@@ -60,11 +60,20 @@ def test_models_of_the_zoo_are_saved_whole() -> None:
     model.save(file)
     again = p_vision.load_model(io.BytesIO(file.getvalue()))
     np.testing.assert_array_equal(again.predict(IMAGES, verbose=0), model.predict(IMAGES, verbose=0))
-    model.fc = pyburn.nn.Linear(512, 2)
+
+
+@pytest.mark.parametrize("kind", ["plain", "row", "dense"])
+def test_models_with_another_head_are_saved_whole(kind: str) -> None:
+    model = p_vision.resnet18(num_classes=4)
+    model.trainable = False
+    row = pyburn.nn.Sequential(pyburn.nn.Dropout(0.5), pyburn.nn.Linear(512, 2))
+    model.fc = {"plain": pyburn.nn.Linear(512, 3), "row": row, "dense": p_vision.Dense(5, activation="softmax")}[kind]
+    expected = model.predict(IMAGES, verbose=0)
     file = io.BytesIO()
     model.save(file)
-    with pytest.raises(pyburn.FormatError, match=r"fc\.weight has the shape"):
-        p_vision.load_model(io.BytesIO(file.getvalue()))
+    again = p_vision.load_model(io.BytesIO(file.getvalue()))
+    np.testing.assert_array_equal(again.predict(IMAGES, verbose=0), expected)
+    assert len(again.trainable_weights) == len(model.trainable_weights) == 2
 
 
 def test_unknown_backends_are_refused_before_anything_is_made() -> None:

@@ -153,6 +153,20 @@ def test_more_epochs_later(tmp_path: Path) -> None:
     assert_same(weights(again), weights(whole))
 
 
+def test_nothing_is_left_to_train(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Resumed with fewer epochs than there were: the run stays as it is, and goes on when there are more."""
+    whole = make_learner()
+    whole.fit(Batches(True), Batches(False), 3, display="quiet")
+    stop = When(on_step_end=lambda learner: learner.state.step == 16 and learner.stop("the test"))
+    make_learner(callbacks=[stop]).fit(Batches(True), Batches(False), 3, run=tmp_path, display="quiet")
+    again = make_learner()
+    again.fit(Batches(True), Batches(False), 2, run=tmp_path, resume=True, display="lines")
+    assert again.state.step == 16 and "nothing is left to train with epochs=2" in capsys.readouterr().err
+    rest = make_learner()
+    rest.fit(Batches(True), Batches(False), 3, run=tmp_path, resume=True, display="quiet")
+    assert_same(weights(rest), weights(whole))
+
+
 def test_resume_from_a_file_without_a_run(tmp_path: Path) -> None:
     first = make_learner()
     first.fit(Batches(True), None, 2, run=tmp_path / "a", display="quiet")

@@ -50,6 +50,16 @@ ANY = [
     "F.gaussian_blur(img, [5, 3], [1.5, 0.7])",
     "F.solarize(img, 0.4 * BOUND)",
     "T.Pad(1)(T.CenterCrop(6)(T.Resize(8)(img)))",
+    "F.perspective(img, [[0, 0], [8, 0], [8, 6], [0, 6]], [[1, 1], [7, 0], [8, 5], [2, 6]])",
+    "F.perspective(img, [[0, 0], [8, 0], [8, 6], [0, 6]], [[2, 0], [8, 1], [7, 6], [0, 4]], M('NEAREST'), fill=[9, 60, 120])",
+    "F.five_crop(img, 4)[1]",
+    "F.five_crop(img, [3, 5])[4]",
+    "F.ten_crop(img, 4)[7]",
+    "F.ten_crop(img, 4, vertical_flip=True)[5]",
+    "T.RandomInvert(1.0)(img)",
+    "T.RandomAutocontrast(1.0)(img)",
+    "T.RandomSolarize(0.4 * BOUND, 1.0)(img)",
+    "T.RandomAdjustSharpness(1.9, 1.0)(img)",
 ]
 PIL = [
     "F.to_tensor(img)",

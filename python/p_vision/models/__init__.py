@@ -99,7 +99,12 @@ def get_model(name: str, **options: Any) -> Any:
     return get_model_builder(name)(**options)
 
 
+_KERAS = {"Model": "model", "Sequential": "sequential", "clone_model": "saving", "load_model": "saving", "model_from_json": "saving"}
+
+
 def __getattr__(name: str) -> Any:
+    if name in _KERAS:  # keras.models is where Keras's users look for these
+        return getattr(importlib.import_module(f"p_vision.{_KERAS[name]}"), name)
     family = _BUILDERS.get(name) or _CLASSES.get(name)
     if family is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -62,6 +62,7 @@ class FitLoop:
         self._saved_at = (-1, -1)  # step and epochs of the last checkpoint
         self._before_validation: dict[str, Any] | None = None  # where to go on if validation is left
         self.data: EpochData
+        self._ran = False  # whether there was anything left to train
 
     # --- opening -----------------------------------------------------------------------------------------------------------
 
@@ -168,6 +169,9 @@ class FitLoop:
                 learner.hooks.call("on_fit_start", learner)
                 if self._opened:
                     learner.tell(self._opened)
+                if self._opened and self._finished():
+                    limit = f"epochs={self.epochs}" if self.max_steps is None else f"max_steps={self.max_steps}"
+                    learner.tell(f"nothing is left to train with {limit}: give more to go on")
                 while not self._finished():
                     self._epoch()
                     state.seconds = time.monotonic() - started
@@ -197,7 +201,7 @@ class FitLoop:
 
     def _epoch(self) -> None:
         learner, state, updater = self.learner, self.learner.state, self.learner.updater
-        state.epoch, state.split = self.done + 1, "train"
+        state.epoch, state.split, self._ran = self.done + 1, "train", True
         if self.epoch_state is None:
             state.batch = 0
             for metric in (self.loss, self._recent, *self.metrics.values()):
@@ -422,7 +426,7 @@ class FitLoop:
             if learner.run is not None and self.unsaved is None:
                 text += f". Everything is saved: {self._how_to_resume()}"
             learner.tell(text)
-        elif self.done < state.epoch:  # max_steps, within an epoch
+        elif self._ran and self.done < state.epoch:  # max_steps, within an epoch
             self._validate(True)
 
     def _describe(self) -> None:

@@ -1,5 +1,5 @@
 // Curves on a canvas: drag to zoom, double-click to see all, hover to read values. It draws what it is given and fetches nothing.
-import { element, short, ticks } from "./text.js";
+import { element, labels, short, ticks } from "./text.js";
 
 const LEFT = 52, RIGHT = 10, TOP = 8, BOTTOM = 24;
 const DASHES = { train: [], valid: [7, 4], test: [2, 3] };
@@ -72,10 +72,11 @@ export class Chart {
     pen.strokeStyle = style.getPropertyValue("--rule");
     pen.textAlign = "right";
     pen.textBaseline = "middle";
-    for (const t of ticks(y0, y1, inner[1] / 34)) {
+    const marks = ticks(y0, y1, inner[1] / 34), texts = this.logarithmic ? marks.map((t) => short(10 ** t)) : labels(marks);
+    for (const [i, t] of marks.entries()) {
       const at = TOP + (1 - (t - y0) / (y1 - y0)) * inner[1];
       pen.beginPath(); pen.moveTo(LEFT, at); pen.lineTo(width - RIGHT, at); pen.stroke();
-      pen.fillText(short(this.logarithmic ? 10 ** t : t), LEFT - 6, at);
+      pen.fillText(texts[i], LEFT - 6, at);
     }
     pen.textBaseline = "top";
     for (const t of ticks(x0, x1, inner[0] / 80)) {

@@ -42,6 +42,14 @@ export function ticks(low, high, count) {
   return found;
 }
 
+// The numbers of an axis in one notation: as many decimals as they need to differ, or powers of ten where that would be long.
+export function labels(values) {
+  const largest = Math.max(...values.map(Math.abs)), step = values.length > 1 ? Math.abs(values[1] - values[0]) : largest;
+  const decimals = step > 0 ? Math.max(0, -Math.floor(Math.log10(step) + 1e-9)) : 0;
+  if (largest >= 1e4 || decimals > 5) return values.map(short);
+  return values.map((value) => (value === 0 ? "0" : value.toFixed(decimals)));
+}
+
 // Colours that stay apart: eight that everybody can tell (Okabe and Ito), then turns of the wheel.
 const FIRST = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f"];
 export const colour = (index) => (index < FIRST.length ? FIRST[index] : `hsl(${(index * 137.508) % 360} 62% ${index % 2 ? 48 : 58}%)`);

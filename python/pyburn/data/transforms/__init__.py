@@ -9,19 +9,48 @@ from . import functional
 from .augmentation import RandAugment, TrivialAugmentWide
 from .geometry import InterpolationMode
 from .mixing import CutMix, MixUp
+from .more_random import (
+    JPEG,
+    ElasticTransform,
+    GaussianNoise,
+    RandomAdjustSharpness,
+    RandomAutocontrast,
+    RandomChannelPermutation,
+    RandomEqualize,
+    RandomInvert,
+    RandomPerspective,
+    RandomPhotometricDistort,
+    RandomPosterize,
+    RandomResize,
+    RandomShortestSize,
+    RandomSolarize,
+    RandomZoomOut,
+    ScaleJitter,
+)
 from .plain import (
+    RGB,
     CenterCrop,
     Compose,
     ConvertImageDtype,
+    FiveCrop,
     Grayscale,
+    Identity,
     Lambda,
+    LinearTransformation,
     Normalize,
     Pad,
     PILToTensor,
     Resize,
+    TenCrop,
+    ToDtype,
+    ToImage,
     ToPILImage,
+    ToPureTensor,
     ToTensor,
+    Transform,
+    UniformTemporalSubsample,
 )
+from .policies import AugMix, AutoAugment, AutoAugmentPolicy
 from .randomly import (
     ColorJitter,
     GaussianBlur,
@@ -39,9 +68,39 @@ from .randomly import (
 )
 
 if TYPE_CHECKING:
-    from . import eeg
+    from . import eeg, v2
 
 __all__ = [
+    "FiveCrop",
+    "Identity",
+    "LinearTransformation",
+    "RGB",
+    "TenCrop",
+    "ToDtype",
+    "ToImage",
+    "ToPureTensor",
+    "Transform",
+    "UniformTemporalSubsample",
+    "ElasticTransform",
+    "GaussianNoise",
+    "JPEG",
+    "RandomAdjustSharpness",
+    "RandomAutocontrast",
+    "RandomChannelPermutation",
+    "RandomEqualize",
+    "RandomInvert",
+    "RandomPerspective",
+    "RandomPhotometricDistort",
+    "RandomPosterize",
+    "RandomResize",
+    "RandomShortestSize",
+    "RandomSolarize",
+    "RandomZoomOut",
+    "ScaleJitter",
+    "AugMix",
+    "AutoAugment",
+    "AutoAugmentPolicy",
+    "v2",
     "CenterCrop",
     "ColorJitter",
     "Compose",
@@ -77,9 +136,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Signals are loaded when they are asked for."""
-    if name != "eeg":
+    """Signals, and the other name of this module, are loaded when they are asked for."""
+    if name not in ("eeg", "v2"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
-    return importlib.import_module(".eeg", __name__)
+    return importlib.import_module(f".{name}", __name__)

@@ -37,24 +37,46 @@ _CHANGES: dict[str, Change] = {
     "Solarize": lambda img, m, mode, fill: F.solarize(img, m),
     "AutoContrast": lambda img, m, mode, fill: F.autocontrast(img),
     "Equalize": lambda img, m, mode, fill: F.equalize(img),
+    "Invert": lambda img, m, mode, fill: F.invert(img),
 }
-_SIGNED = {"ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate", "Brightness", "Color", "Contrast", "Sharpness"}
+SIGNED = {"ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate", "Brightness", "Color", "Contrast", "Sharpness"}
 
 
-class _Augment(Transform):
+class Augment(Transform):
     num_magnitude_bins: int
     interpolation: InterpolationMode
     fill: Fill
 
-    def _change(self, img: Any, name: str, strength: float) -> Any:
+    def change(self, img: Any, name: str, strength: float) -> Any:
         return _CHANGES[name](img, strength, self.interpolation, self.fill)
 
 
-def _at(low: float, high: float, level: int, levels: int) -> float:
+def at_level(low: float, high: float, level: int, levels: int) -> float:
     return low + (high - low) * level / max(levels - 1, 1)
 
 
-class RandAugment(_Augment):
+def strengths_at(level: int, levels: int, height: int, width: int) -> dict[str, float]:
+    """How strong each change is at a level, as AutoAugment and RandAugment count."""
+    share = at_level(0.0, 1.0, level, levels)
+    return {
+        "Identity": 0.0,
+        "ShearX": 0.3 * share,
+        "ShearY": 0.3 * share,
+        "TranslateX": 150.0 / 331.0 * width * share,
+        "TranslateY": 150.0 / 331.0 * height * share,
+        "Rotate": 30.0 * share,
+        "Brightness": 0.9 * share,
+        "Color": 0.9 * share,
+        "Contrast": 0.9 * share,
+        "Sharpness": 0.9 * share,
+        "Posterize": 8 - round(level / ((levels - 1) / 4)) if levels > 1 else 8,
+        "Solarize": 255.0 * (1 - share),
+        "AutoContrast": 0.0,
+        "Equalize": 0.0,
+    }
+
+
+class RandAugment(Augment):
     """`num_ops` random changes of an image, one after the other, all of the strength `magnitude` (of `num_magnitude_bins`)."""
 
     def __init__(
@@ -73,37 +95,18 @@ class RandAugment(_Augment):
         self.interpolation = interpolation_mode(interpolation)
         self.fill = fill
 
-    def _strengths(self, height: int, width: int) -> dict[str, float]:
-        share = _at(0.0, 1.0, self.magnitude, self.num_magnitude_bins)
-        return {
-            "Identity": 0.0,
-            "ShearX": 0.3 * share,
-            "ShearY": 0.3 * share,
-            "TranslateX": 150.0 / 331.0 * width * share,
-            "TranslateY": 150.0 / 331.0 * height * share,
-            "Rotate": 30.0 * share,
-            "Brightness": 0.9 * share,
-            "Color": 0.9 * share,
-            "Contrast": 0.9 * share,
-            "Sharpness": 0.9 * share,
-            "Posterize": 8 - round(self.magnitude / ((self.num_magnitude_bins - 1) / 4)) if self.num_magnitude_bins > 1 else 8,
-            "Solarize": 255.0 * (1 - share),
-            "AutoContrast": 0.0,
-            "Equalize": 0.0,
-        }
-
     def __call__(self, img: Any) -> Any:
         _, height, width = F.get_dimensions(img)
-        strengths = self._strengths(height, width)
+        strengths = strengths_at(self.magnitude, self.num_magnitude_bins, height, width)
         draw = python_random()
         for _ in range(self.num_ops):
             name = draw.choice(list(strengths))
-            sign = draw.choice((1, -1)) if name in _SIGNED else 1
-            img = self._change(img, name, sign * strengths[name])
+            sign = draw.choice((1, -1)) if name in SIGNED else 1
+            img = self.change(img, name, sign * strengths[name])
         return img
 
 
-class TrivialAugmentWide(_Augment):
+class TrivialAugmentWide(Augment):
     """One random change of an image, of random strength."""
 
     def __init__(
@@ -118,14 +121,14 @@ class TrivialAugmentWide(_Augment):
 
     def __call__(self, img: Any) -> Any:
         draw = python_random()
-        name = draw.choice(list(_CHANGES))
+        name = draw.choice(list(strengths_at(0, 1, 1, 1)))
         level, levels = draw.randrange(self.num_magnitude_bins), self.num_magnitude_bins
         if name == "Posterize":
             strength: float = 8 - round(level / max((levels - 1) / 6, 1e-9))
         elif name == "Solarize":
-            strength = _at(255.0, 0.0, level, levels)
+            strength = at_level(255.0, 0.0, level, levels)
         else:
             widest = {"Rotate": 135.0, "TranslateX": 32.0, "TranslateY": 32.0}.get(name, 0.99)
-            strength = _at(0.0, widest, level, levels)
-        sign = draw.choice((1, -1)) if name in _SIGNED else 1
-        return self._change(img, name, sign * strength)
+            strength = at_level(0.0, widest, level, levels)
+        sign = draw.choice((1, -1)) if name in SIGNED else 1
+        return self.change(img, name, sign * strength)

@@ -90,6 +90,13 @@ def normalize(tensor_: Tensor, mean: Sequence[float], std: Sequence[float], inpl
     return tensor_.sub_(from_numpy(shift).to(tensor_.device, tensor_.dtype)).div_(from_numpy(scale).to(tensor_.device, tensor_.dtype))
 
 
+def from_array(pic: Any) -> Tensor:
+    """An array (H, W, C) or (H, W) as a tensor (C, H, W) of its own numbers."""
+    if not isinstance(pic, np.ndarray):
+        raise TypeError(f"Input can either be a pure Tensor, a numpy array, or a PIL image, but got {type(pic)} instead.")
+    return from_numpy(np.array(_pixels(pic).transpose(2, 0, 1), order="C"))
+
+
 def pil_to_tensor(pic: Any) -> Tensor:
     """An image of Pillow as a tensor (C, H, W) of its own numbers."""
     if not is_pil_image(pic):

@@ -18,6 +18,7 @@ from .colour import (
     to_grayscale,
 )
 from .conversion import convert_image_dtype, normalize, pil_to_tensor, to_pil_image, to_tensor
+from .degrading import gaussian_noise, jpeg, permute_channels
 from .geometry import (
     InterpolationMode,
     affine,
@@ -33,6 +34,7 @@ from .geometry import (
     rotate,
     vflip,
 )
+from .warping import elastic_transform, five_crop, perspective, ten_crop
 
 __all__ = [
     "InterpolationMode",
@@ -47,16 +49,22 @@ __all__ = [
     "center_crop",
     "convert_image_dtype",
     "crop",
+    "elastic_transform",
     "equalize",
     "erase",
+    "five_crop",
     "gaussian_blur",
+    "gaussian_noise",
     "get_dimensions",
     "get_image_num_channels",
     "get_image_size",
     "hflip",
     "invert",
+    "jpeg",
     "normalize",
     "pad",
+    "permute_channels",
+    "perspective",
     "pil_to_tensor",
     "posterize",
     "resize",
@@ -64,6 +72,7 @@ __all__ = [
     "rgb_to_grayscale",
     "rotate",
     "solarize",
+    "ten_crop",
     "to_grayscale",
     "to_pil_image",
     "to_tensor",

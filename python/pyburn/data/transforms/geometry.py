@@ -30,8 +30,8 @@ class InterpolationMode(Enum):
     LANCZOS = "lanczos"
 
 
-_PILLOW = {"nearest": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "box": 4, "hamming": 5, "nearest-exact": 0}
-_BY_NUMBER = {number: InterpolationMode(name) for name, number in _PILLOW.items() if name != "nearest-exact"}
+PILLOW_MODES = {"nearest": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "box": 4, "hamming": 5, "nearest-exact": 0}
+_BY_NUMBER = {number: InterpolationMode(name) for name, number in PILLOW_MODES.items() if name != "nearest-exact"}
 
 
 def interpolation_mode(mode: InterpolationMode | int) -> InterpolationMode:
@@ -98,7 +98,7 @@ def resize(
     if wanted == (height, width):
         return img
     if not isinstance(img, Tensor):
-        return img.resize(wanted[::-1], _PILLOW[mode.value])
+        return img.resize(wanted[::-1], PILLOW_MODES[mode.value])
     if mode.value not in ("nearest", "nearest-exact", "bilinear", "bicubic"):
         raise ValueError(f"This interpolation mode is unsupported with Tensor input: got {mode.value}")
     smooth = mode.value in ("bilinear", "bicubic")
@@ -248,7 +248,7 @@ def rotate(
     mode = interpolation_mode(interpolation)
     _, height, width = get_dimensions(img)
     if not isinstance(img, Tensor):
-        return img.rotate(angle, _PILLOW[mode.value], expand, tuple(center) if center else None, fillcolor=_colour(img, fill))
+        return img.rotate(angle, PILLOW_MODES[mode.value], expand, tuple(center) if center else None, fillcolor=fill_colour(img, fill))
     middle = [0.0, 0.0] if center is None else [center[0] - width * 0.5, center[1] - height * 0.5]
     matrix = _inverse_matrix(middle, -angle, (0, 0), 1.0, (0, 0))
     size = _bounding_size(matrix, height, width) if expand else (height, width)
@@ -275,7 +275,7 @@ def affine(
     _, height, width = get_dimensions(img)
     if not isinstance(img, Tensor):
         matrix = _inverse_matrix(center or [width * 0.5, height * 0.5], angle, translate, scale, slants)
-        return img.transform((width, height), 0, matrix, _PILLOW[mode.value], fillcolor=_colour(img, fill))
+        return img.transform((width, height), 0, matrix, PILLOW_MODES[mode.value], fillcolor=fill_colour(img, fill))
     middle = [0.0, 0.0] if center is None else [center[0] - width * 0.5, center[1] - height * 0.5]
     return _warped(img, _inverse_matrix(middle, angle, translate, scale, slants), mode, fill, (height, width))
 
@@ -294,18 +294,22 @@ def _bounding_size(matrix: list[float], height: int, width: int) -> tuple[int, i
 
 
 def _warped(img: Tensor, matrix: list[float], mode: InterpolationMode, fill: Fill, size: tuple[int, int]) -> Tensor:
-    if mode.value not in ("nearest", "bilinear"):
-        raise ValueError(f"This interpolation mode is unsupported with Tensor input: got {mode.value}")
     _, height, width = get_dimensions(img)
     rows, columns = size
-    batch, back = _as_floats(img)
     # Pixels by their middles, counted from the middle of the image; grid_sample wants half of its size to be 1.
     x = np.linspace(-columns * 0.5 + 0.5, columns * 0.5 - 0.5, columns, dtype=np.float32)
     y = np.linspace(-rows * 0.5 + 0.5, rows * 0.5 - 0.5, rows, dtype=np.float32)
     base = np.stack(np.broadcast_arrays(x[None, :], y[:, None], np.float32(1)), -1)
     theta = np.array(matrix, np.float32).reshape(2, 3).T / np.array([0.5 * width, 0.5 * height], np.float32)
-    grid = from_numpy((base.reshape(-1, 3) @ theta).reshape(1, rows, columns, 2)).to(img.device, batch.dtype)
-    grid = grid.expand(batch.size(0), rows, columns, 2)
+    return sampled(img, (base.reshape(-1, 3) @ theta).reshape(1, rows, columns, 2), mode, fill)
+
+
+def sampled(img: Tensor, places: np.ndarray[Any, Any], mode: InterpolationMode, fill: Fill) -> Tensor:
+    """The image at places (1, H, W, 2) of (x, y), where its sides are at -1 and 1; outside of them there is `fill`."""
+    if mode.value not in ("nearest", "bilinear"):
+        raise ValueError(f"This interpolation mode is unsupported with Tensor input: got {mode.value}")
+    batch, back = _as_floats(img)
+    grid = from_numpy(places).to(img.device, batch.dtype).expand(batch.size(0), *places.shape[1:])
     made = _core.grid_sample(batch, grid, mode=mode.value, padding_mode="zeros", align_corners=False)
     if fill is not None:
         inside = _core.grid_sample(_core.ones_like(batch[:, :1]), grid, mode=mode.value, padding_mode="zeros", align_corners=False)
@@ -315,7 +319,7 @@ def _warped(img: Tensor, matrix: list[float], mode: InterpolationMode, fill: Fil
     return back(made)
 
 
-def _colour(img: Any, fill: Fill) -> Any:
+def fill_colour(img: Any, fill: Fill) -> Any:
     """What stands where the image is not, for Pillow."""
     count = len(img.getbands())
     values: list[float] = list(fill) if isinstance(fill, Sequence) else [0 if fill is None else fill]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ... import _core
 from . import functional as F
-from .conversion import to_normalized_tensor
+from .conversion import from_array, is_pil_image, to_normalized_tensor
 from .geometry import InterpolationMode
 
 if TYPE_CHECKING:
@@ -158,6 +159,100 @@ class Grayscale(Transform):
 
     def __call__(self, img: Any) -> Any:
         return F.rgb_to_grayscale(img, self.num_output_channels)
+
+
+class RGB(Transform):
+    """The image in three channels: shades of grey in all of them."""
+
+    def __call__(self, img: Any) -> Any:
+        return F.rgb_to_grayscale(img, 3) if F.get_image_num_channels(img) == 1 else img
+
+
+class ToImage(Transform):
+    """An image of Pillow or an array (H, W, C) as a tensor (C, H, W) of its own numbers; a tensor as it is."""
+
+    def __call__(self, pic: Any) -> Tensor:
+        if isinstance(pic, _core.Tensor):
+            return pic
+        return F.pil_to_tensor(pic) if is_pil_image(pic) else from_array(pic)
+
+
+class ToPureTensor(Transform):
+    """The tensor as it is: tensors of pyburn have no kinds."""
+
+    def __call__(self, img: Any) -> Any:
+        return img
+
+
+class Identity(ToPureTensor):
+    """What it is given."""
+
+
+class ToDtype(Transform):
+    """A tensor in another dtype; with `scale` its values are brought to that dtype's range. Other things stay as they are."""
+
+    def __init__(self, dtype: DType, scale: bool = False) -> None:
+        self.dtype = dtype
+        self.scale = scale
+
+    def __call__(self, img: Any) -> Any:
+        if not isinstance(img, _core.Tensor):
+            return img
+        return F.convert_image_dtype(img, self.dtype) if self.scale else img.to(self.dtype)
+
+
+class FiveCrop(Transform):
+    """The four corners of the image and its middle, as a tuple."""
+
+    def __init__(self, size: int | Sequence[int]) -> None:
+        self.size = both(size)
+
+    def __call__(self, img: Any) -> tuple[Any, ...]:
+        return F.five_crop(img, self.size)
+
+
+class TenCrop(Transform):
+    """The four corners of the image and its middle, and the same of its mirror image."""
+
+    def __init__(self, size: int | Sequence[int], vertical_flip: bool = False) -> None:
+        self.size = both(size)
+        self.vertical_flip = vertical_flip
+
+    def __call__(self, img: Any) -> tuple[Any, ...]:
+        return F.ten_crop(img, self.size, self.vertical_flip)
+
+
+class LinearTransformation(Transform):
+    """A tensor (..., C, H, W), flattened, less a mean vector, times a square matrix: whitening, say."""
+
+    def __init__(self, transformation_matrix: Tensor, mean_vector: Tensor) -> None:
+        size = transformation_matrix.shape
+        if len(size) != 2 or size[0] != size[1]:
+            raise ValueError(f"transformation_matrix should be square. Got {tuple(size)} rectangular matrix.")
+        if tuple(mean_vector.shape) != (size[0],):
+            raise ValueError(
+                f"mean_vector should have the same length {mean_vector.shape[0]} as any one of the dimensions of {tuple(size)}"
+            )
+        self.transformation_matrix, self.mean_vector = transformation_matrix, mean_vector
+
+    def __call__(self, tensor: Tensor) -> Tensor:
+        shape, count = tensor.shape, tensor[..., 0, 0, 0].numel() if tensor.dim() > 3 else 1
+        if tensor.numel() // count != self.mean_vector.shape[0]:
+            raise ValueError(
+                f"Input tensor and transformation matrix have incompatible shape: got {tuple(shape)} and {self.mean_vector.shape[0]}"
+            )
+        return ((tensor.reshape(count, -1) - self.mean_vector) @ self.transformation_matrix).reshape(shape)
+
+
+class UniformTemporalSubsample(Transform):
+    """`num_samples` pictures of a film (..., T, C, H, W), evenly spaced."""
+
+    def __init__(self, num_samples: int) -> None:
+        self.num_samples = num_samples
+
+    def __call__(self, video: Tensor) -> Tensor:
+        places = _core.linspace(0, video.shape[-4] - 1, self.num_samples).long()
+        return video.index_select(-4, places.to(video.device))
 
 
 class Lambda(Transform):

@@ -16,7 +16,8 @@ from .plain import Transform, both
 Range = tuple[float, float]
 
 
-def _chance(p: float) -> bool:
+def chance(p: float) -> bool:
+    """True with a probability."""
     return float(_core.rand(())) < p
 
 
@@ -27,7 +28,7 @@ class RandomHorizontalFlip(Transform):
         self.p = p
 
     def __call__(self, img: Any) -> Any:
-        return F.hflip(img) if _chance(self.p) else img
+        return F.hflip(img) if chance(self.p) else img
 
 
 class RandomVerticalFlip(Transform):
@@ -37,7 +38,7 @@ class RandomVerticalFlip(Transform):
         self.p = p
 
     def __call__(self, img: Any) -> Any:
-        return F.vflip(img) if _chance(self.p) else img
+        return F.vflip(img) if chance(self.p) else img
 
 
 class RandomCrop(Transform):
@@ -267,7 +268,7 @@ class RandomGrayscale(Transform):
         self.p = p
 
     def __call__(self, img: Any) -> Any:
-        return F.rgb_to_grayscale(img, 1 if F.get_image_num_channels(img) == 1 else 3) if _chance(self.p) else img
+        return F.rgb_to_grayscale(img, 1 if F.get_image_num_channels(img) == 1 else 3) if chance(self.p) else img
 
 
 class GaussianBlur(Transform):
@@ -325,7 +326,7 @@ class RandomErasing(Transform):
         return 0, 0, height, width, img
 
     def __call__(self, img: Tensor) -> Tensor:
-        if not _chance(self.p):
+        if not chance(self.p):
             return img
         channels = F.get_image_num_channels(img)
         value = None if isinstance(self.value, str) else [self.value] if isinstance(self.value, (int, float)) else list(self.value)
@@ -343,7 +344,7 @@ class RandomApply(Transform):
         self.p = p
 
     def __call__(self, img: Any) -> Any:
-        if _chance(self.p):
+        if chance(self.p):
             for transform in self.transforms:
                 img = transform(img)
         return img

@@ -1,0 +1,80 @@
+"""Constraints: what weights are brought back to after each step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pyburn import Tensor
+
+from .configured import Configured, Named
+
+_EPSILON = 1e-7
+
+
+class Constraint(Configured):
+    """Base of constraints: called with a weight, gives the nearest one that is allowed."""
+
+    def __call__(self, w: Tensor) -> Tensor:
+        raise NotImplementedError(f"{type(self).__name__} does not say what it allows: define __call__(self, w)")
+
+
+def _norms(w: Tensor, axis: int | Sequence[int]) -> Tensor:
+    return w.square().sum(axis, keepdim=True).sqrt()
+
+
+class MaxNorm(Constraint):
+    """Norms along an axis of at most max_value; axis 0 of a Dense kernel holds the inputs of a unit."""
+
+    def __init__(self, max_value: float = 2, axis: int | Sequence[int] = 0) -> None:
+        self.max_value, self.axis = max_value, axis
+
+    def __call__(self, w: Tensor) -> Tensor:
+        norms = _norms(w, self.axis)
+        return w * (norms.clamp(0, self.max_value) / (norms + _EPSILON))
+
+
+class NonNeg(Constraint):
+    """No weight below zero."""
+
+    def __call__(self, w: Tensor) -> Tensor:
+        return w.clamp(min=0)
+
+
+class UnitNorm(Constraint):
+    """Norms of 1 along an axis."""
+
+    def __init__(self, axis: int | Sequence[int] = 0) -> None:
+        self.axis = axis
+
+    def __call__(self, w: Tensor) -> Tensor:
+        return w / (_norms(w, self.axis) + _EPSILON)
+
+
+class MinMaxNorm(Constraint):
+    """Norms between min_value and max_value along an axis; a rate below 1 goes only that part of the way."""
+
+    def __init__(self, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: int | Sequence[int] = 0) -> None:
+        self.min_value, self.max_value, self.rate, self.axis = min_value, max_value, rate, axis
+
+    def __call__(self, w: Tensor) -> Tensor:
+        norms = _norms(w, self.axis)
+        wanted = self.rate * norms.clamp(self.min_value, self.max_value) + (1 - self.rate) * norms
+        return w * (wanted / (norms + _EPSILON))
+
+
+max_norm, non_neg, unit_norm, min_max_norm = MaxNorm, NonNeg, UnitNorm, MinMaxNorm
+
+_TABLE = {"max_norm": MaxNorm, "non_neg": NonNeg, "unit_norm": UnitNorm, "min_max_norm": MinMaxNorm}
+_named = Named("constraint", {**_TABLE, **{cls.__name__: cls for cls in _TABLE.values()}})
+
+
+def get(identifier: Any) -> Callable[[Tensor], Tensor] | None:
+    """The constraint that a name, an object, a function or None means."""
+    if isinstance(identifier, str):
+        return _named(identifier)()
+    if isinstance(identifier, type) and issubclass(identifier, Constraint):
+        return identifier()
+    if identifier is None or callable(identifier):
+        return identifier
+    raise TypeError(f"a constraint is a name, an object, a function or None: got {identifier!r}")

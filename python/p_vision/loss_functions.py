@@ -1,0 +1,186 @@
+"""Losses as functions of (y_true, y_pred): one number per example, or per element of what lies before the last axis."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pyburn
+from pyburn import Tensor
+from pyburn.nn import functional
+
+_EPSILON = 1e-7  # probabilities are kept this far from 0 and 1
+
+
+def mean_squared_error(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    y_true, y_pred = aligned(y_true, y_pred)
+    return (y_true - y_pred).square().mean(-1)
+
+
+def mean_absolute_error(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    y_true, y_pred = aligned(y_true, y_pred)
+    return (y_true - y_pred).abs().mean(-1)
+
+
+def mean_absolute_percentage_error(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    y_true, y_pred = aligned(y_true, y_pred)
+    return 100 * ((y_true - y_pred) / y_true.abs().clamp(min=_EPSILON)).abs().mean(-1)
+
+
+def mean_squared_logarithmic_error(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    y_true, y_pred = (x.clamp(min=_EPSILON).log1p() for x in aligned(y_true, y_pred))
+    return (y_true - y_pred).square().mean(-1)
+
+
+def huber(y_true: Tensor, y_pred: Tensor, delta: float = 1.0) -> Tensor:
+    y_true, y_pred = aligned(y_true, y_pred)
+    return functional.huber_loss(y_pred, y_true, reduction="none", delta=delta).mean(-1)
+
+
+def log_cosh(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    y_true, y_pred = aligned(y_true, y_pred)
+    x = y_pred - y_true
+    return (x + functional.softplus(-2 * x) - math.log(2)).mean(-1)
+
+
+def hinge(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    y_true, y_pred = aligned(y_true, y_pred)
+    return pyburn.relu(1 - _signs(y_true) * y_pred).mean(-1)
+
+
+def squared_hinge(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    y_true, y_pred = aligned(y_true, y_pred)
+    return pyburn.relu(1 - _signs(y_true) * y_pred).square().mean(-1)
+
+
+def categorical_hinge(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    y_true, y_pred = aligned(y_true, y_pred)
+    return pyburn.relu(((1 - y_true) * y_pred).amax(-1) - (y_true * y_pred).sum(-1) + 1)
+
+
+def kl_divergence(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    y_true, y_pred = (x.clamp(_EPSILON, 1) for x in aligned(y_true, y_pred))
+    return (y_true * (y_true / y_pred).log()).sum(-1)
+
+
+def poisson(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    y_true, y_pred = aligned(y_true, y_pred)
+    return (y_pred - y_true * (y_pred + _EPSILON).log()).mean(-1)
+
+
+def cosine_similarity(y_true: Tensor, y_pred: Tensor, axis: int = -1) -> Tensor:
+    """The cosine with a minus sign, so that less is better."""
+    y_true, y_pred = aligned(y_true, y_pred)
+    return -(functional.normalize(y_true, dim=axis) * functional.normalize(y_pred, dim=axis)).sum(axis)
+
+
+def binary_crossentropy(y_true: Tensor, y_pred: Tensor, from_logits: bool = False, label_smoothing: float = 0.0) -> Tensor:
+    y_true, y_pred = aligned(y_true, y_pred)
+    if label_smoothing:
+        y_true = y_true * (1 - label_smoothing) + 0.5 * label_smoothing
+    if from_logits:
+        return functional.binary_cross_entropy_with_logits(y_pred, y_true, reduction="none").mean(-1)
+    p = y_pred.clamp(_EPSILON, 1 - _EPSILON)
+    return -(y_true * p.log() + (1 - y_true) * (1 - p).log()).mean(-1)
+
+
+def categorical_crossentropy(
+    y_true: Tensor, y_pred: Tensor, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1
+) -> Tensor:
+    y_true, y_pred = aligned(y_true, y_pred)
+    if label_smoothing:
+        y_true = y_true * (1 - label_smoothing) + label_smoothing / y_true.shape[axis]
+    return -(y_true * _log_probabilities(y_pred, from_logits, axis)).sum(axis)
+
+
+def sparse_categorical_crossentropy(
+    y_true: Tensor, y_pred: Tensor, from_logits: bool = False, ignore_class: int | None = None, axis: int = -1
+) -> Tensor:
+    if y_true.ndim == y_pred.ndim and y_true.shape[axis] == 1:
+        y_true = y_true.squeeze(axis)
+    classes = y_true.long()
+    ignored = None if ignore_class is None else classes == ignore_class
+    if ignored is not None:
+        classes = classes.masked_fill(ignored, 0)
+    if from_logits and axis in (-1, y_pred.ndim - 1):
+        scores = y_pred.reshape(-1, y_pred.shape[-1])  # one fused operation
+        loss = functional.cross_entropy(scores, classes.reshape(-1), reduction="none").reshape(classes.shape)
+    else:
+        loss = -_log_probabilities(y_pred, from_logits, axis).gather(axis, classes.unsqueeze(axis)).squeeze(axis)
+    return loss if ignored is None else loss.masked_fill(ignored, 0.0)
+
+
+def binary_focal_crossentropy(
+    y_true: Tensor,
+    y_pred: Tensor,
+    apply_class_balancing: bool = False,
+    alpha: float = 0.25,
+    gamma: float = 2.0,
+    from_logits: bool = False,
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    y_true, y_pred = aligned(y_true, y_pred)
+    if label_smoothing:
+        y_true = y_true * (1 - label_smoothing) + 0.5 * label_smoothing
+    p = (pyburn.sigmoid(y_pred) if from_logits else y_pred).clamp(_EPSILON, 1 - _EPSILON)
+    loss = -(y_true * p.log() + (1 - y_true) * (1 - p).log()) * (1 - (y_true * p + (1 - y_true) * (1 - p))).pow(gamma)
+    if apply_class_balancing:
+        loss = loss * (y_true * alpha + (1 - y_true) * (1 - alpha))
+    return loss.mean(-1)
+
+
+def _log_probabilities(y_pred: Tensor, from_logits: bool, axis: int) -> Tensor:
+    if from_logits:
+        return functional.log_softmax(y_pred, axis)
+    return (y_pred / y_pred.sum(axis, keepdim=True)).clamp(_EPSILON, 1 - _EPSILON).log()
+
+
+def _signs(y_true: Tensor) -> Tensor:
+    """Labels 0 and 1 as -1 and 1."""
+    return pyburn.where(((y_true == 0) | (y_true == 1)).all(), 2 * y_true - 1, y_true)
+
+
+def aligned(y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
+    """Both in the dtype of y_pred, and with as many axes where one has a last axis of 1 more."""
+    if y_pred.ndim == 1:
+        y_pred = y_pred.unsqueeze(-1)  # one number per example
+    if y_true.ndim + 1 == y_pred.ndim and y_pred.shape[-1] == 1:
+        y_true = y_true.unsqueeze(-1)
+    elif y_pred.ndim + 1 == y_true.ndim and y_true.shape[-1] == 1:
+        y_pred = y_pred.unsqueeze(-1)
+    if tuple(y_true.shape) != tuple(y_pred.shape):
+        raise pyburn.ShapeError(f"[loss] targets and outputs differ in shape: got {tuple(y_true.shape)} and {tuple(y_pred.shape)}")
+    return y_true.to(y_pred.dtype), y_pred
+
+
+def categorical_focal_crossentropy(
+    y_true: Tensor,
+    y_pred: Tensor,
+    alpha: float = 0.25,
+    gamma: float = 2.0,
+    from_logits: bool = False,
+    label_smoothing: float = 0.0,
+    axis: int = -1,
+) -> Tensor:
+    y_true, y_pred = aligned(y_true, y_pred)
+    if label_smoothing:
+        y_true = y_true * (1 - label_smoothing) + label_smoothing / y_true.shape[axis]
+    logs = _log_probabilities(y_pred, from_logits, axis)
+    return -(alpha * (1 - logs.exp()).pow(gamma) * y_true * logs).sum(axis)
+
+
+def dice(y_true: Tensor, y_pred: Tensor, axis: Any = None) -> Tensor:
+    """One number for all, or one for what lies outside of `axis`."""
+    y_true, y_pred = aligned(y_true, y_pred)
+    axes = list(range(y_true.ndim)) if axis is None else axis
+    both = (y_true * y_pred).sum(axes)
+    return 1 - 2 * both / (y_true.sum(axes) + y_pred.sum(axes) + _EPSILON)
+
+
+def tversky(y_true: Tensor, y_pred: Tensor, alpha: float = 0.5, beta: float = 0.5, axis: Any = None) -> Tensor:
+    """Dice with weights for what was said wrongly (alpha) and what was missed (beta)."""
+    y_true, y_pred = aligned(y_true, y_pred)
+    axes = list(range(y_true.ndim)) if axis is None else axis
+    both = (y_true * y_pred).sum(axes)
+    wrong, missed = ((1 - y_true) * y_pred).sum(axes), (y_true * (1 - y_pred)).sum(axes)
+    return 1 - both / (both + alpha * wrong + beta * missed + _EPSILON)

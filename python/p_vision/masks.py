@@ -1,0 +1,70 @@
+"""Masks: which steps of a sequence count. A tensor carries its mask to the next layer, as in Keras."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from typing import Any
+
+from pyburn import Tensor
+
+from .structure import leaves, mapped
+
+
+def mask_of(tensor: Any) -> Tensor | None:
+    """The mask that a layer gave to a tensor: False where a step does not count."""
+    return getattr(tensor, "_mask", None)
+
+
+def with_mask(tensor: Tensor, mask: Tensor | None) -> Tensor:
+    """The tensor, which carries a mask from now on."""
+    if mask is not None or mask_of(tensor) is not None:
+        tensor._mask = mask  # type: ignore[attr-defined]
+    return tensor
+
+
+def masks_of(inputs: Any) -> Any:
+    """The masks of nested inputs in the same containers; None where no input has one."""
+    if isinstance(inputs, Tensor):
+        return mask_of(inputs)
+    if all(mask_of(leaf) is None for leaf in leaves(inputs)):
+        return None
+    return mapped(mask_of, inputs)
+
+
+def takes_mask(cls: Any) -> bool:
+    """Whether what a layer computes has an argument `mask`."""
+    if "_computes_with_mask" not in cls.__dict__:
+        cls._computes_with_mask = "mask" in inspect.signature(cls.computed_by()).parameters
+    return cls._computes_with_mask
+
+
+def hand_on(layer: Any, inputs: Any, masks: Any, output: Any) -> None:
+    """Gives the output of a layer the mask that `compute_mask` says; without one, the mask of the inputs ends here."""
+    if not layer.makes_masks():
+        if masks is not None:
+            warnings.warn(f"[{type(layer).__name__}] does not use masks: that of its input ends here", stacklevel=3)
+        return
+    given = layer.compute_mask(inputs, masks)
+    if isinstance(given, (list, tuple)):
+        for tensor, mask in zip(leaves(output), given):
+            with_mask(tensor, mask)
+    elif given is not None:
+        with_mask(next(leaves(output)), given)
+
+
+def spread(mask: Tensor, like: Tensor) -> Tensor:
+    """A mask or weights with axes of 1 behind, as many as the tensor has more, in its dtype."""
+    return mask.reshape(*mask.shape, *[1] * max(like.ndim - mask.ndim, 0)).to(like.dtype)
+
+
+def weights_of(mask: Tensor | None, sample_weight: Tensor | None, values: Tensor, scaled: bool) -> Tensor | None:
+    """The weights of values: those given, and zero where a mask says so; scaled, so that a mean over all is one over what counts."""
+    if mask is None:
+        return sample_weight
+    counted = mask.to(values.dtype)
+    if scaled:
+        counted = counted * (counted.numel() / counted.sum().clamp(min=1))
+    if sample_weight is None:
+        return counted
+    return spread(sample_weight, counted) * spread(counted, sample_weight)

@@ -1,0 +1,164 @@
+"""What programs in Keras's words use besides layers: namespaces, data by batches, steps of one's own, files of what was drawn with ops."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import p_vision as keras
+import pyburn
+from p_vision import layers, ops, utils
+
+ROWS = np.random.default_rng(0).standard_normal((12, 5)).astype("float32")
+
+
+def test_layers_have_keras_names() -> None:
+    assert (
+        layers.Conv2D is keras.Conv2D and layers.MaxPool2D is keras.MaxPooling2D and layers.GlobalAvgPool1D is keras.GlobalAveragePooling1D
+    )
+    assert layers.Convolution1D is keras.Conv1D and keras.models.Sequential is keras.Sequential
+    assert keras.optimizers.schedules.ExponentialDecay is keras.ExponentialDecay
+    a, b = keras.Input((3,)), keras.Input((3,))
+    assert layers.concatenate([a, b]).shape == (None, 6) and layers.add([a, b]).shape == (None, 3)
+    with pytest.raises(AttributeError, match="no layer 'Sequence'"):
+        layers.Sequence  # noqa: B018
+    with pytest.raises(AttributeError, match="Lambda"):
+        ops.ctc_decode  # noqa: B018
+
+
+def drawn() -> Any:
+    inputs = keras.Input((5,))
+    x = layers.Dense(4, kernel_constraint="unit_norm", activity_regularizer="l1")(1.0 - inputs[:, :3] / 2.0)
+    x = ops.concatenate([ops.maximum(x, 0.0), ops.mean(inputs, axis=-1, keepdims=True)], axis=-1)
+    return keras.Model(inputs, ops.softmax(x))
+
+
+def test_what_was_drawn_with_functions_is_saved(tmp_path: Path) -> None:
+    model = drawn()
+    model.save(tmp_path / "model.pyburn")
+    again = keras.load_model(tmp_path / "model.pyburn")
+    np.testing.assert_allclose(again.predict(ROWS, verbose=0), model.predict(ROWS, verbose=0), rtol=1e-6)
+    dense = next(layer for layer in again.layers if isinstance(layer, keras.Dense))
+    assert isinstance(dense._limits["kernel"], keras.UnitNorm) and isinstance(dense.activity_regularizer, keras.L1)
+    twin = keras.models.model_from_json(model.to_json())
+    twin.set_weights(model.get_weights())
+    np.testing.assert_allclose(twin.predict(ROWS, verbose=0), model.predict(ROWS, verbose=0), rtol=1e-6)
+    assert keras.models.clone_model(model).count_params() == model.count_params()
+    with pytest.raises(pyburn.FormatError, match="JSON"):
+        keras.models.model_from_json("{")
+
+
+def test_unknown_constraints_are_refused() -> None:
+    with pytest.raises(TypeError, match="'embeddings_constraint'"):
+        layers.Dense(3, embeddings_constraint="non_neg")
+    with pytest.raises(ValueError, match="did you mean 'non_neg'"):
+        layers.Dense(3, kernel_constraint="non_neq")
+
+
+def test_masks_end_where_a_layer_does_not_use_them() -> None:
+    x = layers.Embedding(5, 3, mask_zero=True)(np.array([[1, 0, 2]]))
+    with pytest.warns(UserWarning, match="Conv1D.*ends here"):
+        layers.Conv1D(2, 2)(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pooled = layers.GlobalAveragePooling1D()(layers.Dense(2)(x))
+    assert tuple(pooled.shape) == (1, 2)
+
+
+def test_states_go_on_and_are_told_apart() -> None:
+    layer = layers.GRU(3, stateful=True)
+    series = pyburn.tensor(ROWS[:, None, :])
+    first, second = layer(series), layer(series)
+    assert not pyburn.equal(first, second)
+    with pytest.raises(ValueError, match="reset_state"):
+        layer(series[:4])
+    layer.reset_state()
+    assert pyburn.equal(layer(series), first)
+
+
+def test_data_by_batches() -> None:
+    class Parts(utils.PyDataset):
+        ended = 0
+
+        def __len__(self) -> int:
+            return 3
+
+        def __getitem__(self, index: int) -> Any:
+            return ROWS[4 * index : 4 * index + 4], ROWS[4 * index : 4 * index + 4, :1]
+
+        def on_epoch_end(self) -> None:
+            self.ended += 1
+
+    model = keras.Sequential([keras.Input((5,)), layers.Dense(1)])
+    model.compile("sgd", "mse")
+    data = Parts()
+    model.fit(data, epochs=2, verbose=0)
+    assert data.ended == 2 and model.predict(data, verbose=0).shape == (12, 1)
+    windows = utils.timeseries_dataset_from_array(ROWS, ROWS[3:, 0], sequence_length=3, sampling_rate=2, batch_size=4)
+    batches = list(windows)
+    assert len(windows) == 2 and batches[0][0].shape == (4, 3, 5)
+    np.testing.assert_array_equal(batches[1][0][0], ROWS[4:9:2])
+    np.testing.assert_array_equal(batches[1][1], ROWS[7:11, 0])
+    assert utils.to_categorical([[1], [0]]).tolist() == [[0, 1], [1, 0]]
+    assert utils.pad_sequences([[1, 2, 3], [4]], maxlen=2, truncating="post").tolist() == [[1, 2], [0, 4]]
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        utils.to_categorical([2], 2)
+
+
+def test_steps_of_ones_own() -> None:
+    class Counting(keras.Model):
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            self.seen = keras.metrics.Sum(name="seen")
+
+        def train_step(self, data: Any) -> Any:
+            x, y = data
+            loss = self.compute_loss(y=y, y_pred=self(x, training=True))
+            self.zero_grad()
+            loss.backward()
+            self.optimizer.apply([weight.grad for weight in self.trainable_weights], self.trainable_weights)
+            self.seen.update_state(pyburn.ones(len(x)))
+            return {"seen": self.seen.result(), "loss": loss}
+
+    inputs = keras.Input((5,))
+    model = Counting(inputs, layers.Dense(1)(inputs))
+    model.compile("sgd", "mse")
+    history = model.fit(ROWS, ROWS[:, :1], batch_size=4, epochs=3, verbose=0).history
+    assert history["seen"] == [12.0, 12.0, 12.0] and history["loss"][-1] < history["loss"][0]
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        layers.RandomFlip(seed=0),
+        layers.RandomRotation(0.3, fill_mode="constant", seed=0),
+        layers.RandomZoom(0.3, seed=0),
+        layers.RandomTranslation(0.3, 0.3, seed=0),
+        layers.RandomContrast(0.5, seed=0),
+        layers.RandomBrightness(0.5, seed=0),
+        layers.RandomCrop(6, 5, seed=0),
+    ],
+    ids=lambda layer: type(layer).__name__,
+)
+def test_pictures_change_while_training_alone(layer: Any) -> None:
+    pictures = pyburn.rand(3, 8, 7, 2) * 255
+    changed, plain = layer(pictures, training=True), layer(pictures)
+    expected = (3, 6, 5, 2) if isinstance(layer, keras.RandomCrop) else (3, 8, 7, 2)
+    assert tuple(changed.shape) == tuple(plain.shape) == expected
+    if expected == (3, 8, 7, 2):
+        assert pyburn.equal(plain, pictures)
+    assert not pyburn.equal(changed, plain)
+    assert float(changed.min()) >= -1e-3 and float(changed.max()) <= 255.001
+
+
+def test_turns_and_moves_go_the_right_way() -> None:
+    picture = pyburn.zeros(1, 4, 4, 1)
+    picture[0, 0, 1] = 1.0
+    turned = layers.RandomRotation((0.25, 0.25))(picture, training=True)  # a quarter against the clock
+    assert turned[0, :, :, 0].round().nonzero().tolist() == [[2, 0]]
+    moved = layers.RandomTranslation((0.25, 0.25), (0.5, 0.5), fill_mode="constant")(picture, training=True)  # down 1, right 2
+    assert moved[0, :, :, 0].round().nonzero().tolist() == [[1, 3]]
