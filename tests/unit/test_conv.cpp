@@ -146,7 +146,9 @@ TEST_F(ConvKernels, WhatATapDoesNotMeetStaysOutOfItsGradient) {
       const Tensor x = from_values({1, channels, height, width}, v);
       const auto dw = values(conv2d_weight(x, random(y), w, Dims{stride, stride}, Dims{0, 0}, Dims{1, 1}, groups));
       for (size_t i = 0; i < dw.size(); ++i)  // the last column is met by the last tap only, in steps of two by none
-        if (stride == 2 || i % 3 < 2) EXPECT_TRUE(std::isfinite(dw[i])) << channels << " channels, stride " << stride << ", weight " << i;
+        if (stride == 2 || i % 3 < 2) {
+          EXPECT_TRUE(std::isfinite(dw[i])) << channels << " channels, stride " << stride << ", weight " << i;
+        }
     }
 }
 
