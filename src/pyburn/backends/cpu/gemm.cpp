@@ -136,8 +136,8 @@ void multiply_in_slices(const Product<T>& p) {
   constexpr int64_t panel = kPanel<T>, depth = kSliceBytes / (panel * int64_t(sizeof(T)));
   HWY_ALIGN T slice[depth * panel];  // kept there if its lines are a power of two apart, because they drive each other out of the cache
   const bool keeps = p.m > kTileRows && p.b.row * int64_t(sizeof(T)) % 512 == 0 && !is_near(p);
-  for (int64_t j = 0; j < p.n; j += panel)
-    for (int64_t k0 = 0; k0 < p.k; k0 += depth) {
+  for (int64_t k0 = 0; k0 < p.k; k0 += depth)  // slices side by side: they lie in the same pages, and their part of A stays in L2
+    for (int64_t j = 0; j < p.n; j += panel) {
       const int64_t width = std::min(panel, p.n - j);
       Product<T> q = (k0 > 0 ? p.accumulating() : p).part(0, p.m, j, width);
       q.a.data += k0 * p.a.column;
