@@ -39,7 +39,7 @@ t(1, 1, 4, 5).expand(1, 2, 4, 5), t(1, 2, 3, 2)
 t(1, 1, 4, 5, dtype=f64), t(1, 2, 3, 2, dtype=f64)
 t(), t(1, 2, 3, 2) ! axes
 t(1, 1, 4, 5), t(1, 2, 3, 3) ! coordinates
-t(1, 1, 2, 3, 4), t(1, 2, 1, 2, 3), 'bicubic' ! images
+t(1, 1, 2, 3, 4), t(1, 2, 1, 2, 3), 'bicubic'
 t(1, 1, 4, 5), t(1, 2, 3, 2), 'cubic' ! mode)"},
     {.schema = "affine_grid(Tensor theta, int[] size, bool? align_corners=None) -> Tensor",
         .doc =

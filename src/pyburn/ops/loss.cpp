@@ -147,6 +147,7 @@ t(2), t(2), reduction='all' ! reduction)"},
         .samples = R"(
 t(2, 3), t(2, 3), positive(2, 3)
 t(2, 3), t(2, 3), positive(2, 1), True
+t(2, 3), t(2, 3), positive(1, 3)
 t(2, 3), t(2, 3), positive(2), eps=0.5, reduction='sum'
 t(2, 3), t(2, 3), positive(2, 3), reduction='none'
 t(), t(), positive()
@@ -340,11 +341,14 @@ TensorHandle fn::gaussian_nll_loss(
     const TensorHandle& input, const TensorHandle& target, const TensorHandle& var, bool full, double eps, const std::string& reduction) {
   TensorHandle variance = var;
   if (!(var.shape() == input.shape())) {
-    const bool one_short = var.rank() + 1 == input.rank();
-    if (one_short) variance = unsqueeze(var, -1);
-    Shape expected = input.shape();
-    if (expected.rank() > 0) expected[expected.rank() - 1] = 1;
-    require(variance.shape() == expected, "var does not fit: got {} for {}", var.shape(), input.shape());
+    if (var.rank() + 1 == input.rank()) variance = unsqueeze(var, -1);
+    int64_t shared = 0, different = 0;  // one variance for all elements along an axis
+    for (int i = 0; variance.rank() == input.rank() && i < input.rank(); ++i) {
+      shared += variance.shape()[i] == 1 && input.shape()[i] != 1;
+      different += variance.shape()[i] != input.shape()[i];
+    }
+    require(variance.rank() == input.rank() && shared == different && shared <= 1, "var does not fit: got {} for {}", var.shape(),
+        input.shape());
   }
   // Held above eps; the gradient passes as if it were not, as in PyTorch.
   variance = variance + detach(maximum(variance, eps) - variance);

@@ -196,7 +196,8 @@ TensorHandle fn::index_reduce(const TensorHandle& input, int64_t dim, const Tens
   if (input.rank() == 0 && source.rank() == 0)
     return reshape(
         index_reduce(reshape(input, Dims{1}), dim, reshape(index, Dims{-1}), reshape(source, Dims{1}), reduce, include_self), Dims{});
-  require(input.rank() > 0 && source.rank() == input.rank(), "expected as many axes of both: got {} and {}", input.shape(), source.shape());
+  require(input.rank() > 0 && source.rank() == input.rank(), "expected the same number of axes, one axis at least or none: got {} and {}",
+      input.shape(), source.shape());
   require<ValueError>(reduce == "prod" || reduce == "mean" || reduce == "amax" || reduce == "amin",
       "reduce is 'prod', 'mean', 'amax' or 'amin': got '{}'", reduce);
   const int axis = normalise_dim(dim, input.rank());
