@@ -136,7 +136,14 @@ class SmallVector {
   bool copy_inline(const SmallVector& o) {  // this is empty and inline
     if constexpr (std::is_trivially_copyable_v<T> && N * sizeof(T) <= 64) {
       if (o.heap_) return false;
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // what lies behind the last element comes along unread
+#endif
       std::memcpy(inline_, o.inline_, sizeof(inline_));
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
       size_ = o.size_;
       return true;
     } else {
