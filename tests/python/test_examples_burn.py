@@ -79,7 +79,7 @@ def test_custom_training_loop(tmp_path: Path) -> None:
 
 def test_custom_image_dataset(tmp_path: Path) -> None:
     pytest.importorskip("PIL")
-    for part, count in (("train", 24), ("test", 6)):
+    for part, count in (("train", 60), ("test", 25)):
         for name in ("frog", "ship"):
             folder = tmp_path / "pictures" / part / name
             folder.mkdir(parents=True)
@@ -88,8 +88,8 @@ def test_custom_image_dataset(tmp_path: Path) -> None:
                 (folder / picture.name).symlink_to(picture)
     small = ("--data", "pictures", "--epochs", 5, "--batch-size", 8, "--display", "quiet")
     output = run("custom-image-dataset/cifar.py", *small, cwd=tmp_path)
-    assert "48 pictures of 2 classes" in output
-    assert number(r"not seen: ([\d.]+)%", output) > 50
+    assert "120 pictures of 2 classes" in output
+    assert number(r"not seen: ([\d.]+)%", output) > 60
     assert (tmp_path / "cifar-output" / "model.pyburn").exists()
 
 
