@@ -398,6 +398,8 @@ Outcome Reference::compute(const Instruction& i) {
       d.base = std::make_shared<Base>();
       d.base->store = x.base->store;
       d.base->nodes.assign(x.base->nodes.size(), -1);
+      const std::vector<int64_t> places = x.places();
+      d.base->overlaps = std::set<int64_t>(places.begin(), places.end()).size() < places.size();
       d.view = d.without_grad = false;
       d.frozen_at = -1;
       variables_[i.out] = d;
@@ -546,7 +548,7 @@ Outcome Reference::store_into(const Variable& target, Result r, bool grad, bool 
   const bool record = grad && is_floating(target.dtype()) && (r.record || target.wants() || (target.view && base.wants));
   if (record) {
     if (base.wants && base.leaf) return Outcome::gradient_error;
-    if (target.view && target.without_grad) return Outcome::gradient_error;
+    if (target.view && (target.without_grad || base.overlaps)) return Outcome::gradient_error;
   }
   base.store->version += tracked;
   base.store->inexact |= r.inexact;
