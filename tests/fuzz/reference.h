@@ -28,8 +28,8 @@ struct Base {
   std::vector<int> nodes;  // per element of the store; -1: a constant
   bool wants = false, leaf = false;
   bool overlaps = false;  // elements share memory: detached from an expand
-  int operation = -1;  // the last recorded one that made or wrote it
-  int generation = 0;  // grows with every recorded write
+  int operation = -1;     // the last recorded one that made or wrote it
+  int generation = 0;     // grows with every recorded write
 };
 
 struct Variable {

@@ -124,8 +124,8 @@ void refuse_write(const TensorHandle& target) {
         "a view was created in no_grad mode and is being modified inplace with grad mode enabled; make the view outside "
         "no_grad, or write inside it");
   if (h->base.layout().has_overlap())  // a detached expand: the write concerns more elements of the base than the view has
-    fail<GradientError>("a view of a tensor whose elements share memory cannot be written with gradients; clone() it before: got {}",
-        h->base.layout());
+    fail<GradientError>(
+        "a view of a tensor whose elements share memory cannot be written with gradients; clone() it before: got {}", h->base.layout());
 }
 
 }  // namespace pyburn::autograd
