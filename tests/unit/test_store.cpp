@@ -166,7 +166,7 @@ TEST_F(Store, OptionsAsJson) {
       {"{", "not valid JSON"},
   };
   for (const auto& [json, reason] : mistakes)
-    EXPECT_NE(message_of<FormatError>([&] { io::from_json<nn::ConvConfig<2>>(json); }).find(reason), std::string::npos) << json;
+    EXPECT_NE(message_of<FormatError>([&text = json] { io::from_json<nn::ConvConfig<2>>(text); }).find(reason), std::string::npos) << json;
   EXPECT_NE(message_of<FormatError>([] { io::from_json<nn::BatchNormConfig>(R"({"momentum": "x"})"); }).find("must be a number"),
       std::string::npos);
 }

@@ -207,7 +207,7 @@ struct Call {
       beyond |= size[2 + i] + 2 * padding[i] - whole[2 + i] >= stride[i];
       behind.push_back(0), behind.push_back(std::max<int64_t>(0, padding[i] + size[2 + i] - whole[2 + i]));
     }
-    auto gradient = [&](const Dims& extents, const Dims& border) {
+    auto gradient = [&, &stride = stride, &dilation = dilation, groups = groups](const Dims& extents, const Dims& border) {
       return axes == 3 ? conv3d_input(x, w, extents, stride, border, dilation, groups)
                        : conv2d_input(x, w, extents, stride, border, dilation, groups);
     };

@@ -47,14 +47,14 @@ HWY_INLINE NormalTail normal_tail(float x) {
 }
 
 HWY_INLINE double gelu_of(double x) { return x * 0.5 * std::erfc(x * (-std::numbers::sqrt2 / 2)); }
-HWY_INLINE float gelu_of(float x) {
+HWY_MAYBE_UNUSED HWY_INLINE float gelu_of(float x) {
   const NormalTail n = normal_tail(x);
   const float k = n.weight * n.size;
   return (x > 0 ? x : x * 0.0f) - (k * n.growth + k) * n.scale * n.rest;
 }
 // Its derivative: the distribution, and x times the density.
 HWY_INLINE double gelu_slope(double x) { return 0.5 * std::erfc(x * (-std::numbers::sqrt2 / 2)) + x * kDensity * std::exp(-0.5 * x * x); }
-HWY_INLINE float gelu_slope(float x) {
+HWY_MAYBE_UNUSED HWY_INLINE float gelu_slope(float x) {
   const NormalTail n = normal_tail(x);
   const float bell = (1.0f + n.growth) * n.scale * n.rest, tail = n.weight * bell;
   return (x < 0 ? tail : 1.0f - tail) + x * bell * float(kDensity);
