@@ -399,3 +399,13 @@ def test_parts_of_a_tensor_gather_their_gradients():
     y = a * b + c[1:3].sum() * b + recorded[:, ::2].sum() * recorded[0, 1] + (recorded * 2)[0] + a
     (expected,) = pyburn.autograd.grad(y.sum(), [recorded], create_graph=True)  # by zeros around each part
     assert found.tolist() == expected.tolist()
+
+
+def test_a_view_of_elements_that_share_memory_is_not_written_with_gradients() -> None:
+    x = pyburn.arange(4.0, requires_grad=True)
+    row = x.expand(2, 4).detach()[0]  # a write to it also changes the other row of its base
+    with pytest.raises(RuntimeError, match="share memory"):
+        row.copy_(x[1:2])
+    assert x.tolist() == [0, 1, 2, 3] and not row.requires_grad
+    row.copy_(pyburn.ones(4))  # nothing to record
+    assert x.tolist() == [1, 1, 1, 1]
