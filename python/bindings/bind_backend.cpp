@@ -5,6 +5,7 @@
 #include <map>
 
 #include "objects.h"
+#include "pyburn/backends/cpu/simd_level.h"
 #include "pyburn/runtime/device.h"
 #include "pyburn/support/error.h"
 #include "python_backend.h"
@@ -61,6 +62,7 @@ nb::object stack(const std::vector<std::string>& decorators, nb::object leaf) {
 void bind_backend(nb::module_& m) {
   m.def("_register_backend", register_python_backend, "name"_a, "factory"_a, "aliases"_a, "doc"_a, "unavailable"_a.none());
   m.def("_stack", stack);
+  m.def("_simd_level", cpu::simd_level);
   set_backend_discovery([] {
     const GilAcquire gil;
     nb::module_::import_("pyburn.backend").attr("discover")();

@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
         ("pyburn", f"{found['pyburn']} on Python {found['python']}, numpy {found['packages'].get('numpy', '?')}"),
         ("machine", f"{found['cpu']}, {found['cpu_count']} cores, {memory}"),
         ("system", found["platform"]),
-        ("device", f"{found['device']}, {found['threads']} threads"),
+        ("device", f"{found['device']}, {found['threads']} threads, {found['simd']}"),
         ("data", found["data"] or "PYBURN_DATA is not set"),
         ("cmake", found["cmake"]),
     ]

@@ -228,7 +228,7 @@ _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
     "torch._jit_internal": lambda: {**_jit(), "Optional": Optional},
     "torch.accelerator": lambda: {**_device_names(), "current_accelerator": _nothing, "current_device_index": _zero},
     "torch.backends": dict,
-    "torch.backends.cpu": lambda: {"get_cpu_capability": lambda: "DEFAULT"},
+    "torch.backends.cpu": lambda: {"get_cpu_capability": _core._simd_level},
     "torch.backends.cuda": lambda: {
         **dict.fromkeys(("is_built", "flash_sdp_enabled", "mem_efficient_sdp_enabled", "can_use_flash_attention"), _false),
         **dict.fromkeys(("enable_flash_sdp", "enable_math_sdp", "enable_mem_efficient_sdp", "enable_cudnn_sdp"), _nothing),

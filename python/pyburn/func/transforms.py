@@ -185,8 +185,11 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
         }
         if len(sizes) != 1:
             raise ValueError(f"vmap: expected one size of the mapped axes: got {sorted(sizes)}")
+        count = sizes.pop()
+        if count == 0:
+            raise ValueError("vmap: expected at least one element along the mapped axes, as the function runs once for each: got 0")
         results = []
-        for i in range(sizes.pop()):
+        for i in range(count):
             parts = [x if d is None else x.select(d, i) for x, d in zip(leaves, dims, strict=True)]
             others = [x[i] if isinstance(x, Tensor) else x for x in named]
             results.append(func(*tree_unflatten(parts, spec), **tree_unflatten(others, names)))

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from .._on_demand import on_demand
 from . import _layers, functional
 from ._layers import *  # noqa: F403
 from .install import install
@@ -91,11 +92,4 @@ __all__ = [
     "utils",
 ]
 
-
-def __getattr__(name: str) -> object:
-    """What most programs do not need is loaded when it is asked for."""
-    if name not in ("graph", "modules"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    return importlib.import_module(f"{__name__}.{name}")
+__getattr__ = on_demand(__name__, "graph", "modules")

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from .._on_demand import on_demand
 from .descent import ASGD, SGD
 from .lbfgs import LBFGS
 from .matrices import Adafactor, Muon
@@ -36,11 +37,4 @@ __all__ = [
     "swa_utils",
 ]
 
-
-def __getattr__(name: str) -> object:
-    """Schedules and averages are loaded when they are asked for."""
-    if name not in ("lr_scheduler", "swa_utils"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    return importlib.import_module(f".{name}", __name__)
+__getattr__ = on_demand(__name__, "lr_scheduler", "swa_utils")

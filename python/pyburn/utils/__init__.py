@@ -2,15 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from .._on_demand import on_demand
+
 if TYPE_CHECKING:
     from . import checkpoint as checkpoint
     from . import data as data
 
-
-def __getattr__(name: str) -> object:
-    """Loaded when asked for."""
-    if name not in ("checkpoint", "data"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    return importlib.import_module(f".{name}", __name__)
+__getattr__ = on_demand(__name__, "checkpoint", "data")

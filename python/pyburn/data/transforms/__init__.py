@@ -5,6 +5,7 @@ Images are Pillow's or tensors (..., C, H, W).
 
 from typing import TYPE_CHECKING
 
+from ..._on_demand import on_demand
 from . import functional
 from .augmentation import RandAugment, TrivialAugmentWide
 from .geometry import InterpolationMode
@@ -134,11 +135,4 @@ __all__ = [
     "functional",
 ]
 
-
-def __getattr__(name: str) -> object:
-    """Signals, and the other name of this module, are loaded when they are asked for."""
-    if name not in ("eeg", "v2"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    return importlib.import_module(f".{name}", __name__)
+__getattr__ = on_demand(__name__, "eeg", "v2")

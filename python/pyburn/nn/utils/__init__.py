@@ -1,5 +1,6 @@
 """Helpers around modules: clipping gradients, parametrizations, fusing layers, sequences of different lengths."""
 
+from ..._on_demand import on_demand
 from . import parametrizations, parametrize, rnn, stateless
 from .clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from .convert_parameters import parameters_to_vector, vector_to_parameters
@@ -31,11 +32,4 @@ __all__ = [
     "weight_norm",
 ]
 
-
-def __getattr__(name: str) -> object:
-    """Pruning is loaded when it is asked for."""
-    if name != "prune":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    return importlib.import_module(".prune", __name__)
+__getattr__ = on_demand(__name__, "prune")

@@ -31,6 +31,7 @@ def environment() -> dict[str, Any]:
         "host": socket.gethostname(),
         "device": str(_core._default_device()),
         "threads": _core.get_num_threads(),
+        "simd": _core._simd_level(),
         "command": [sys.executable, *sys.argv],
         "folder": os.getcwd(),
         "git": _git(),

@@ -1,5 +1,6 @@
 """pyburn.data under the names of torch.utils.data: the same classes."""
 
+from ..._on_demand import on_demand
 from ...data import (
     BatchSampler,
     ChainDataset,
@@ -44,11 +45,4 @@ __all__ = [
     "random_split",
 ]
 
-
-def __getattr__(name: str) -> object:
-    """The files below are loaded when they are asked for."""
-    if name not in ("_utils", "dataloader", "dataset", "distributed", "sampler"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    return importlib.import_module(f".{name}", __name__)
+__getattr__ = on_demand(__name__, "_utils", "dataloader", "dataset", "distributed", "sampler")

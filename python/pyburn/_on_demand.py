@@ -1,0 +1,18 @@
+"""Modules of a package that are loaded when they are asked for, so that `import pyburn` stays quick."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+def on_demand(package: str, *names: str) -> Callable[[str], object]:
+    """The `__getattr__` of a package whose modules `names` are imported at their first use."""
+
+    def find(name: str) -> object:
+        if name not in names:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        import importlib
+
+        return importlib.import_module(f".{name}", package)
+
+    return find
