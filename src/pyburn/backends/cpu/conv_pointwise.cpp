@@ -172,7 +172,8 @@ struct PointwiseProduct {
     if (!direct) write(list, row_end - row, tile, target);
   }
 
-  int64_t pixels_at_once() const { return std::min(kPixels, pixels()); }
+  // Fewer where results are read again for each part of the channels: they stay in L2.
+  int64_t pixels_at_once() const { return std::min(depth > kDepth ? kPixels / 2 : kPixels, pixels()); }
   // Of a slice: an odd number of cache lines, because rows that are a power of two apart drive each other out of L1.
   int64_t row_size() const {
     constexpr int64_t line = 64 / int64_t(sizeof(float));
