@@ -120,6 +120,16 @@ struct PointwiseProduct {
       }
   }
 
+  // Those whose results follow each other as one.
+  static std::vector<Piece> joined(const std::vector<Piece>& list) {
+    std::vector<Piece> found;
+    for (const Piece& p : list) {
+      if (!found.empty() && found.back().result + found.back().count == p.result) found.back().count += p.count;
+      else found.push_back(p);
+    }
+    return found;
+  }
+
   // Rows of results that lie one after the other in `tile`, to their places.
   void write(const std::vector<Piece>& list, int64_t count, const float* tile, float* channel) const {
     for (int64_t r = 0; r < count; ++r, tile += row_size(), channel += result.plane())
@@ -142,7 +152,9 @@ struct PointwiseProduct {
       float* tile) const {
     const int64_t columns = list.back().column + list.back().count;
     const bool dense = result.step_y == 1 && result.step_x == 1;  // a slice of a single row says nothing about the steps between rows
-    const bool direct = dense && list.back().result - list.front().result == list.back().column;  // results follow each other
+    const std::vector<Piece> places = dense ? joined(list) : list;
+    const bool direct = dense && places.size() == 1;
+    const bool by_blocks = !direct && depth <= kDepth;  // a block of rows is done at once: it is put in its place from L1
     const float* channel = from + group * depth * source.plane();
     float* target = to + (group * rows + row) * result.plane();
     float* c = direct ? target + list[0].result : tile;
@@ -155,25 +167,29 @@ struct PointwiseProduct {
       const float* ahead_channel = last ? channel : channel + (k0 + count) * source.plane();
       const int64_t ahead_count = std::min(kDepth, last ? depth : depth - k0 - count);
       const float* a = weights + (group * rows + row) * depth + k0;
-      if (bias && k0 == 0)
-        for (int64_t r = 0; r < row_end - row; ++r) std::fill_n(c + r * c_row, columns, bias[group * rows + row + r]);
       const int64_t tiles = divided_up(row_end - row, kTileRows) * divided_up(columns, kWidth);
       int64_t done = 0;
-      for (int64_t block = row; block < row_end; block += kBlockRows)
+      for (int64_t first = 0; first < row_end - row; first += kBlockRows) {
+        const int64_t last = std::min(row_end - row, first + kBlockRows);
+        float* block = by_blocks ? tile : c + first * c_row;
+        if (bias && k0 == 0)
+          for (int64_t r = first; r < last; ++r) std::fill_n(block + (r - first) * c_row, columns, bias[group * rows + row + r]);
         for (int64_t j = 0; j < columns; j += kWidth)
-          for (int64_t i = block - row; i < std::min(row_end, block + kBlockRows) - row; i += kTileRows, ++done) {
+          for (int64_t i = first; i < last; i += kTileRows, ++done) {
             prefetch(ahead, ahead_channel, ahead_count * done / tiles, ahead_count * (done + 1) / tiles);
-            const int64_t tile_rows = std::min<int64_t>(kTileRows, row_end - row - i), here = std::min(kWidth, columns - j);
-            float* at = c + i * c_row + j;
+            const int64_t tile_rows = std::min<int64_t>(kTileRows, last - i), here = std::min(kWidth, columns - j);
+            float* at = block + (i - first) * c_row + j;
             tile_function<float, LeftOrder::rows, RightPlace::packed>(tile_rows, here)(
                 {count, a + i * depth, depth, slice + j, row_size(), nullptr, bias || k0 > 0 ? at : nullptr, c_row, at, c_row, here});
           }
+        if (by_blocks) write(places, last - first, tile, target + first * result.plane());
+      }
     }
-    if (!direct) write(list, row_end - row, tile, target);
+    if (!direct && !by_blocks) write(places, row_end - row, tile, target);
   }
 
-  // Fewer where results are read again for each part of the channels: they stay in L2.
-  int64_t pixels_at_once() const { return std::min(depth > kDepth ? kPixels / 2 : kPixels, pixels()); }
+  // Fewer where results are read again for each part of the channels, and where there are steps: then more slices lie in one image.
+  int64_t pixels_at_once() const { return std::min(depth > kDepth || source.step_x > 1 ? kPixels / 2 : kPixels, pixels()); }
   // Of a slice: an odd number of cache lines, because rows that are a power of two apart drive each other out of L1.
   int64_t row_size() const {
     constexpr int64_t line = 64 / int64_t(sizeof(float));
