@@ -1,4 +1,5 @@
 // conv2d and its two gradients against seven plain loops; equal bits for any number of threads.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -98,6 +99,7 @@ TEST_F(ConvKernels, KernelAsLargeAsTheInputAndOddSizes) {
 TEST_F(ConvKernels, Pointwise) {
   check({2, 5, 4, 3, 7, 1, 1});
   check({1, 33, 14, 14, 70, 1, 1});
+  check({2, 5, 4, 3, 7, 1, 1}, DType::float64);
   check({2, 6, 8, 7, 4, 1, 1, {2, 2}});
   check({2, 6, 5, 5, 9, 1, 1, {1, 1}, {0, 0}, {1, 1}, 3});
 }
@@ -152,6 +154,22 @@ TEST_F(ConvKernels, WhatATapDoesNotMeetStaysOutOfItsGradient) {
     }
 }
 
+TEST_F(ConvKernels, PlanesDoNotMeetTheirNeighbours) {
+  for (int64_t size : {3, 7}) {
+    const int64_t plane = size * size;
+    std::vector<double> v(size_t(6 * plane), 1.0);
+    std::fill_n(v.begin() + plane, plane, std::numeric_limits<double>::infinity());  // of six planes, the second and the fifth
+    std::fill_n(v.begin() + 4 * plane, plane, std::numeric_limits<double>::infinity());
+    const Tensor x = from_values({2, 3, size, size}, v), w = random({3, 1, 3, 3});
+    const Dims one{1, 1};
+    const auto y = values(conv2d(x, w, TensorHandle(), one, one, one, 3));
+    const auto dw = values(conv2d_weight(x, random({2, 3, size, size}), Shape{3, 1, 3, 3}, one, one, one, 3));
+    for (size_t i = 0; i < y.size(); ++i)
+      EXPECT_TRUE(i / size_t(plane) % 3 == 1 || std::isfinite(y[i])) << "result " << i << " of planes of " << size;
+    for (size_t i = 0; i < dw.size(); ++i) EXPECT_TRUE(i / 9 == 1 || std::isfinite(dw[i])) << "weight " << i << " of planes of " << size;
+  }
+}
+
 TEST_F(ConvKernels, DepthwiseWithShortRows) {
   for (int64_t channels : {16, 37})
     for (int64_t stride : {1, 2, 3})
@@ -197,6 +215,8 @@ TEST_F(ConvKernels, PointwiseInSteps) {
   check({2, 20, 8, 7, 5, 1, 1, {1, 2}});
   check({2, 20, 8, 7, 5, 1, 1, {4, 1}});
   check({1, 8, 50, 60, 6, 1, 1, {3, 3}});
+  check({2, 3, 20, 26, 128, 1, 1, {2, 2}});  // the last slice of pixels is a part of one row
+  check({2, 6, 10, 11, 9, 1, 1, {2, 2}}, DType::float64);
 }
 
 TEST_F(ConvKernels, PointwiseOfSmallImages) {

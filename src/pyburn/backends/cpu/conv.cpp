@@ -53,7 +53,8 @@ Ref<Derived> transposed_weights(const ConvGeometry& g, const TensorHandle& w) {
   });
 }
 
-// A kernel of one tap for so few pixels that they do not fill a vector: rows (a, rows x depth) times an image.
+// A kernel of one tap, image by image: rows (a, rows x depth) times an image. For doubles, which are rare, and for so few pixels that they
+// do not fill a vector.
 constexpr int64_t kFewPixels = 8;
 template <class T>
 void product_per_image(const ConvGeometry& g, int64_t rows, int64_t depth, const T* a, const T* from, const T* bias, T* to) {
@@ -67,7 +68,14 @@ void product_per_image(const ConvGeometry& g, int64_t rows, int64_t depth, const
         bias != nullptr);
   }
 }
-inline bool has_few_pixels(const ConvGeometry& g) { return g.pointwise() && g.batch * g.pixels() <= kFewPixels; }
+template <class T>
+bool goes_by_image(const ConvGeometry& g) {
+  return g.pointwise() && (std::is_same_v<T, double> || g.batch * g.pixels() <= kFewPixels);
+}
+template <class T>
+bool goes_by_pixels(const ConvGeometry& g) {
+  return g.one_tap() && std::is_same_v<T, float> && !goes_by_image<T>(g);
+}
 
 // --- tensors ---
 
@@ -110,12 +118,12 @@ void convolve_images(const Conv& a, const TensorHandle& x_, const TensorHandle& 
   const ConvGeometry g(a, x_.shape(), w.shape(), y_.shape());
   const ConvPlan plan = ConvPlan::forward(g);
   const bool planes = suits_planes(plan);
-  if (planes || g.depthwise() || g.one_tap()) {
+  if (planes || g.depthwise() || goes_by_image<T>(g) || goes_by_pixels<T>(g)) {
     const TensorHandle x = plain_input<T>(x_), y = plain_output<T>(y_);
     if (g.depthwise()) convolve_depthwise<T>(plan, x.data<T>(), w.data<T>(), b, y.data<T>());
     else if (planes) convolve_planes<T>(plan, plain_planes<T>(plan, x.data<T>(), y.data<T>()), w.data<T>(), b);
-    else if (has_few_pixels(g)) product_per_image(g, g.outputs, g.channels, w.data<T>(), x.data<T>(), b, y.data<T>());
-    else convolve_pointwise<T>(g, x.data<T>(), w.data<T>(), b, y.data<T>());
+    else if (goes_by_image<T>(g)) product_per_image(g, g.outputs, g.channels, w.data<T>(), x.data<T>(), b, y.data<T>());
+    else if constexpr (std::is_same_v<T, float>) convolve_pointwise(g, x.data<T>(), w.data<T>(), b, y.data<T>());
     return deliver(y, y_);
   }
   const TensorHandle x = ordered_input<T>(x_), y = ordered_output<T>(y_);
@@ -130,15 +138,15 @@ void convolve_images_input(const ConvGrad& a, const TensorHandle& dy_, const Ten
   const ConvGeometry g(a, dx_.shape(), w.shape(), dy_.shape());
   const ConvPlan plan = ConvPlan::input_gradient(g);
   const bool planes = suits_planes(plan);
-  if (planes || g.depthwise() || g.one_tap()) {
+  if (planes || g.depthwise() || goes_by_image<T>(g) || goes_by_pixels<T>(g)) {
     const TensorHandle dy = plain_input<T>(dy_), dx = plain_output<T>(dx_);
     if (g.depthwise()) convolve_depthwise<T>(plan, dy.data<T>(), w.data<T>(), nullptr, dx.data<T>());
     else if (planes) convolve_planes<T>(plan, plain_planes<T>(plan, dy.data<T>(), dx.data<T>()), w.data<T>(), nullptr);
     else {
       const auto transposed = transposed_weights<T>(g, w);
       const T* rows = transposed->template data<T>();
-      if (has_few_pixels(g)) product_per_image<T>(g, g.channels, g.outputs, rows, dy.data<T>(), nullptr, dx.data<T>());
-      else convolve_pointwise_input<T>(g, dy.data<T>(), rows, dx.data<T>());
+      if (goes_by_image<T>(g)) product_per_image<T>(g, g.channels, g.outputs, rows, dy.data<T>(), nullptr, dx.data<T>());
+      else if constexpr (std::is_same_v<T, float>) convolve_pointwise_input(g, dy.data<T>(), rows, dx.data<T>());
     }
     return deliver(dx, dx_);
   }

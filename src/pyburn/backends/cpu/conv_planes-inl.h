@@ -126,6 +126,12 @@ struct PlaneSplit {
     return (y.part * parts_x + x.part) * plane_size() + (y.shift - shift_y.low) * width + x.shift - shift_x.low;
   }
 
+  // The rows of the source that the results of a strip reach.
+  ConvAxis::Range source_rows(int64_t strip) const {
+    const int64_t first = (strip * rows + shift_y.low) * parts_y, last = ((strip + 1) * rows + shift_y.high) * parts_y;
+    return {std::clamp<int64_t>(first, 0, plan.y.source), std::clamp<int64_t>(last, 0, plan.y.source)};
+  }
+
   // What results [row, row_end) of each phase reach of a channel. The planes must hold zeros or an earlier strip: columns outside of the
   // source are not written.
   void copy(const T* channel, int64_t row, int64_t row_end, T* planes) const {

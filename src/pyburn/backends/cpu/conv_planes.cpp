@@ -17,6 +17,7 @@ namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
 
 constexpr int64_t kTaskWork = 1 << 18;  // multiply-adds that are worth a task
+constexpr int64_t kTasks = 16;          // at least, where there are so many strips
 constexpr int64_t kWeightParts = 8;     // into which the images are cut for the gradient of the weights; each has sums of its own
 
 // The products that a result of one phase is the sum of.
@@ -32,6 +33,20 @@ std::vector<Step> steps_of_phase(const ConvPlan& plan, const PlaneSplit<T>& spli
   return steps;
 }
 
+// What the next task reads of each channel: it is fetched from memory while this one is computed.
+template <class T>
+struct NextStrip {
+  const T* const* channels;  // null where there are only zeros
+  int64_t count, first, size;
+
+  HWY_INLINE void fetch(int64_t part, int64_t parts) const {
+    constexpr int64_t line = 64 / int64_t(sizeof(T));
+    for (int64_t c = 0; c < count; ++c)
+      for (int64_t i = size * part / parts; channels[c] && i < size * (part + 1) / parts; i += line)
+        __builtin_prefetch(channels[c] + first + i, 0, 2);
+  }
+};
+
 // Some rows of one group of one image.
 template <class T>
 struct PlaneTask {
@@ -44,6 +59,7 @@ struct PlaneTask {
   T* result;        // of the group
   int64_t channel;  // from one result channel to the next
   int64_t row, row_end;
+  NextStrip<T> next;
 
   int64_t rows_of_phase(int64_t phase) const { return std::max<int64_t>(0, std::min(row_end, plan_count(plan.y, phase)) - row); }
 
@@ -55,6 +71,7 @@ struct PlaneTask {
     const int64_t columns = plan_count(plan.x, phase_x), across = divided_up(columns, lanes), count = rows_of_phase(phase_y) * across;
     const int64_t weight_row = plan.y.transposed ? plan.taps() : plan.sources * plan.taps();
     for (int64_t slot = 0; slot < count; slot += kTileVectors) {
+      if (phase_y == 0 && phase_x == 0) next.fetch(slot / kTileVectors, divided_up(count, kTileVectors));
       const int64_t slots = std::min<int64_t>(kTileVectors, count - slot);
       Slots<T> at;
       for (int64_t s = 0; s < slots; ++s) {
@@ -111,11 +128,12 @@ void convolve_of(const ConvPlan& plan, const Planes<T>& all, const T* weight, co
   for (size_t phase = 0; phase < plan.phases.size(); ++phase) steps.push_back(steps_of_phase(plan, split, phase));
   const int64_t strips = divided_up(split.most_rows(), split.rows), plane = plan.y.result * plan.x.result;
   const int64_t work = divided_up(plane, strips) * plan.results * (plan.sources * plan.taps() + 8) / int64_t(plan.phases.size());
-  parallel_for(plan.images * plan.groups * strips, std::max<int64_t>(1, kTaskWork / work), [&](int64_t begin, int64_t end) {
+  const int64_t tasks = plan.images * plan.groups * strips, together = tasks / kTasks;  // the planes are zeroed once for these
+  parallel_for(tasks, std::max({int64_t(1), kTaskWork / work, together}), [&](int64_t begin, int64_t end) {
     const int64_t size = plan.sources * split.channel_size() + kTileVectors * kVector<T>;
     ScratchBuffer<T> planes(size);
     std::fill_n(planes.data(), size, T(0));
-    PlaneTask<T> task{plan, split, steps, planes.data(), nullptr, nullptr, nullptr, all.channel, 0, split.rows};
+    PlaneTask<T> task{plan, split, steps, planes.data(), nullptr, nullptr, nullptr, all.channel, 0, split.rows, {}};
     ScratchBuffer<T> apart(task.apart_size());
     for (int64_t at = begin; at < end; ++at) {
       const int64_t strip = at % strips, group = at / strips % plan.groups, image = at / strips / plan.groups;
@@ -125,6 +143,11 @@ void convolve_of(const ConvPlan& plan, const Planes<T>& all, const T* weight, co
         T* target = planes.data() + c * split.channel_size();
         if (from) split.copy(from, task.row, task.row_end, target);
         else std::fill_n(target, split.channel_size(), T(0));
+      }
+      if (const int64_t following = at + 1; following < tasks) {
+        const ConvAxis::Range rows = split.source_rows(following % strips);
+        task.next = {&all.source[size_t(following / strips * plan.sources)], plan.sources, rows.first * plan.x.source,
+            (rows.last - rows.first) * plan.x.source};
       }
       task.weight = weight + group * plan.results * plan.sources * plan.taps();
       task.bias = bias ? bias + group * plan.results : nullptr;

@@ -6,11 +6,10 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <type_traits>
 #include <vector>
 
-#include "pyburn/backends/cpu/gemm-inl.h"
 #include "pyburn/backends/cpu/partial_vector-inl.h"
+#include "pyburn/backends/cpu/product_tile-inl.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/support/thread_pool.h"
 
@@ -18,62 +17,56 @@ HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
 
-constexpr int64_t kTasks = 8;               // where there are fewer slices of pixels, rows of results are shared out as well
-constexpr int64_t kTaskWork = 1 << 18;      // multiply-adds that are worth a task
-constexpr int64_t kSliceBytes = 64 * 1024;  // of the source at a time: near, and long enough runs of memory
-constexpr int64_t kDepth = 128;             // channels at a time, at most
-constexpr int64_t kLeastPixels = 64, kMostPixels = 1024;
+constexpr int64_t kTasks = 8;                  // where there are fewer slices of pixels, rows of results are shared out as well
+constexpr int64_t kTaskWork = 1 << 18;         // multiply-adds that are worth a task
+constexpr int64_t kPixels = 256;               // at a time: long enough runs of memory
+constexpr int64_t kDepth = 128;                // channels at a time, at most: a panel of pixels fits in L1
+constexpr int64_t kBlockRows = 4 * kTileRows;  // of results, which meet a panel of pixels while it is there
+constexpr int64_t kLanes = kVector<float>, kWidth = kPanel<float>;
 
 // --- rows of pixels in steps; they are read and written in whole vectors where there is room ---
 
 // to[i] = from[i * step] for count elements; what follows them in `to`, up to a vector, is overwritten. `end`: of what may be read.
-template <class T>
-HWY_INLINE void read_row(const T* from, const T* end, int64_t step, int64_t count, T* to) {
-  const hn::ScalableTag<T> d;
-  constexpr int64_t lanes = kVector<T>;
+HWY_INLINE void read_row(const float* from, const float* end, int64_t step, int64_t count, float* to) {
+  const hn::ScalableTag<float> d;
   int64_t i = 0;
   if (step == 1) {
-    for (; i < count && from + i + lanes <= end; i += lanes) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
+    for (; i < count && from + i + kLanes <= end; i += kLanes) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
 #if HWY_TARGET != HWY_SCALAR
   } else if (step == 2) {
-    for (; i < count && from + 2 * (i + lanes) <= end; i += lanes)
-      hn::StoreU(hn::ConcatEven(d, hn::LoadU(d, from + 2 * i + lanes), hn::LoadU(d, from + 2 * i)), d, to + i);
+    for (; i < count && from + 2 * (i + kLanes) <= end; i += kLanes)
+      hn::StoreU(hn::ConcatEven(d, hn::LoadU(d, from + 2 * i + kLanes), hn::LoadU(d, from + 2 * i)), d, to + i);
 #endif
   }
   for (; i < count; ++i) to[i] = from[i * step];
 }
 
-template <class T>
-HWY_INLINE void zero_row(T* to, int64_t count) {
-  const hn::ScalableTag<T> d;
-  for (int64_t i = 0; i < count; i += kVector<T>) store_first(hn::Zero(d), d, to + i, count - i);
+HWY_INLINE void zero_row(float* to, int64_t count) {
+  const hn::ScalableTag<float> d;
+  for (int64_t i = 0; i < count; i += kLanes) store_first(hn::Zero(d), d, to + i, count - i);
 }
 
 // to[i * step] = from[i], zero elsewhere; `width` elements. Whole vectors of `from` may be read.
-template <class T>
-HWY_INLINE void spread_row(const T* from, int64_t step, int64_t count, T* to, int64_t width) {
+HWY_INLINE void spread_row(const float* from, int64_t step, int64_t count, float* to, int64_t width) {
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
-  if constexpr (std::is_same_v<T, float>) {
-    if (step == 2) {  // a number and a zero: a number of twice the width
-      const hn::ScalableTag<T> d;
-      const hn::Repartition<uint64_t, decltype(d)> pairs;
-      const hn::Rebind<uint32_t, decltype(pairs)> halves;
-      for (int64_t i = 0; 2 * i < width; i += kVector<T> / 2) {
-        const auto bits = hn::LoadU(halves, reinterpret_cast<const uint32_t*>(from) + i);
-        store_first(hn::BitCast(d, hn::PromoteTo(pairs, bits)), d, to + 2 * i, std::min(width, 2 * count) - 2 * i);
-      }
-      return zero_row(to + 2 * count, width - 2 * count);
+  if (step == 2) {  // a number and a zero: a number of twice the width
+    const hn::ScalableTag<float> d;
+    const hn::Repartition<uint64_t, decltype(d)> pairs;
+    const hn::Rebind<uint32_t, decltype(pairs)> halves;
+    for (int64_t i = 0; 2 * i < width; i += kLanes / 2) {
+      const auto bits = hn::LoadU(halves, reinterpret_cast<const uint32_t*>(from) + i);
+      store_first(hn::BitCast(d, hn::PromoteTo(pairs, bits)), d, to + 2 * i, std::min(width, 2 * count) - 2 * i);
     }
+    return zero_row(to + 2 * count, width - 2 * count);
   }
 #endif
   zero_row(to, width);
   for (int64_t i = 0; i < count; ++i) to[i * step] = from[i];
 }
 
-template <class T>
-HWY_INLINE void copy_row(const T* from, int64_t count, T* to) {
-  const hn::ScalableTag<T> d;
-  for (int64_t i = 0; i < count; i += kVector<T>) store_first(hn::LoadU(d, from + i), d, to + i, count - i);
+HWY_INLINE void copy_row(const float* from, int64_t count, float* to) {
+  const hn::ScalableTag<float> d;
+  for (int64_t i = 0; i < count; i += kLanes) store_first(hn::LoadU(d, from + i), d, to + i, count - i);
 }
 
 // --- the product ---
@@ -91,13 +84,12 @@ struct Piece {
   bool last_column, last_row;  // do they end a row, do they lie in the last row of the image?
 };
 
-template <class T>
 struct PointwiseProduct {
   int64_t images, groups, rows, depth;  // rows and depth: channels of result and source in a group
   int64_t height, width;                // pixels of an image
   Side source, result;
-  const T *from, *weights, *bias;
-  T* to;
+  const float *from, *weights, *bias;
+  float* to;
 
   int64_t pixels() const { return images * height * width; }
 
@@ -112,26 +104,37 @@ struct PointwiseProduct {
   }
 
   // `count` channels of the source, a row of pixels each.
-  void pack(const std::vector<Piece>& list, const T* channel, int64_t count, T* slice) const {
-    const T* end = from + images * source.channels * source.plane();
+  void pack(const std::vector<Piece>& list, const float* channel, int64_t count, float* slice) const {
+    const float* end = from + images * source.channels * source.plane();
     for (int64_t k = 0; k < count; ++k, channel += source.plane(), slice += row_size())
       for (const Piece& p : list) read_row(channel + p.source, end, source.step_x, p.count, slice + p.column);
   }
 
-  void prefetch(const std::vector<Piece>& list, const T* channel, int64_t begin, int64_t end) const {
-    constexpr int64_t line = 64 / int64_t(sizeof(T));
+  // Inlined, because compilers take a function that only fetches for one that does nothing.
+  HWY_INLINE void prefetch(const std::vector<Piece>& list, const float* channel, int64_t begin, int64_t end) const {
+    constexpr int64_t line = 64 / int64_t(sizeof(float));
     for (int64_t k = begin; k < end; ++k)
       for (const Piece& p : list) {
-        const T* at = channel + k * source.plane() + p.source;
+        const float* at = channel + k * source.plane() + p.source;
         for (int64_t i = 0; i < p.count * source.step_x; i += line) __builtin_prefetch(at + i, 0, 2);
       }
   }
 
+  // Those whose results follow each other as one.
+  static std::vector<Piece> joined(const std::vector<Piece>& list) {
+    std::vector<Piece> found;
+    for (const Piece& p : list) {
+      if (!found.empty() && found.back().result + found.back().count == p.result) found.back().count += p.count;
+      else found.push_back(p);
+    }
+    return found;
+  }
+
   // Rows of results that lie one after the other in `tile`, to their places.
-  void write(const std::vector<Piece>& list, int64_t count, const T* tile, T* channel) const {
+  void write(const std::vector<Piece>& list, int64_t count, const float* tile, float* channel) const {
     for (int64_t r = 0; r < count; ++r, tile += row_size(), channel += result.plane())
       for (const Piece& p : list) {
-        T* target = channel + p.result;
+        float* target = channel + p.result;
         if (result.step_x == 1 && result.step_y == 1) {
           copy_row(tile + p.column, p.count, target);
           continue;
@@ -145,52 +148,63 @@ struct PointwiseProduct {
   }
 
   // Rows [row, row_end) of the results of a slice of pixels. While it is multiplied, what `next` says is fetched from memory.
-  void run(int64_t group, const std::vector<Piece>& list, const std::vector<Piece>& next, int64_t row, int64_t row_end, T* slice,
-      T* tile) const {
+  void run(int64_t group, const std::vector<Piece>& list, const std::vector<Piece>& next, int64_t row, int64_t row_end, float* slice,
+      float* tile) const {
     const int64_t columns = list.back().column + list.back().count;
-    const bool direct = list.back().result - list.front().result == list.back().column;  // results follow each other
-    const T* channel = from + group * depth * source.plane();
-    T* target = to + (group * rows + row) * result.plane();
-    T* c = direct ? target + list[0].result : tile;
+    const bool dense = result.step_y == 1 && result.step_x == 1;  // a slice of a single row says nothing about the steps between rows
+    const std::vector<Piece> places = dense ? joined(list) : list;
+    const bool direct = dense && places.size() == 1;
+    const bool by_blocks = !direct && depth <= kDepth;  // a block of rows is done at once: it is put in its place from L1
+    const float* channel = from + group * depth * source.plane();
+    float* target = to + (group * rows + row) * result.plane();
+    float* c = direct ? target + list[0].result : tile;
     const int64_t c_row = direct ? result.plane() : row_size();
     for (int64_t k0 = 0; k0 < depth; k0 += kDepth) {
       const int64_t count = std::min(kDepth, depth - k0);
       pack(list, channel + k0 * source.plane(), count, slice);
       const bool last = k0 + count == depth;
       const std::vector<Piece>& ahead = last ? next : list;
-      const T* ahead_channel = last ? channel : channel + (k0 + count) * source.plane();
+      const float* ahead_channel = last ? channel : channel + (k0 + count) * source.plane();
       const int64_t ahead_count = std::min(kDepth, last ? depth : depth - k0 - count);
-      const T* a = weights + (group * rows + row) * depth + k0;
-      for (int64_t i = 0; i < row_end - row; i += kTileRows) {
-        const int64_t tile_rows = std::min<int64_t>(kTileRows, row_end - row - i);
-        prefetch(ahead, ahead_channel, ahead_count * i / (row_end - row), ahead_count * (i + tile_rows) / (row_end - row));
+      const float* a = weights + (group * rows + row) * depth + k0;
+      const int64_t tiles = divided_up(row_end - row, kTileRows) * divided_up(columns, kWidth);
+      int64_t done = 0;
+      for (int64_t first = 0; first < row_end - row; first += kBlockRows) {
+        const int64_t last = std::min(row_end - row, first + kBlockRows);
+        float* block = by_blocks ? tile : c + first * c_row;
         if (bias && k0 == 0)
-          for (int64_t r = i; r < i + tile_rows; ++r) std::fill_n(c + r * c_row, columns, bias[group * rows + row + r]);
-        for (int64_t j = 0; j < columns; j += kPanel<T>) {
-          const int64_t here = std::min(kPanel<T>, columns - j);
-          multiply_tile_for<T>(tile_rows, here)(
-              count, a + i * depth, depth, slice + j, row_size(), c + i * c_row + j, c_row, here, bias || k0 > 0);
-        }
+          for (int64_t r = first; r < last; ++r) std::fill_n(block + (r - first) * c_row, columns, bias[group * rows + row + r]);
+        for (int64_t j = 0; j < columns; j += kWidth)
+          for (int64_t i = first; i < last; i += kTileRows, ++done) {
+            prefetch(ahead, ahead_channel, ahead_count * done / tiles, ahead_count * (done + 1) / tiles);
+            const int64_t tile_rows = std::min<int64_t>(kTileRows, last - i), here = std::min(kWidth, columns - j);
+            float* at = block + (i - first) * c_row + j;
+            tile_function<float, LeftOrder::rows, RightPlace::packed>(tile_rows, here)(
+                {count, a + i * depth, depth, slice + j, row_size(), nullptr, bias || k0 > 0 ? at : nullptr, c_row, at, c_row, here});
+          }
+        if (by_blocks) write(places, last - first, tile, target + first * result.plane());
       }
     }
-    if (!direct) write(list, row_end - row, tile, target);
+    if (!direct && !by_blocks) write(places, row_end - row, tile, target);
   }
 
-  int64_t pixels_at_once() const {
-    const int64_t fit = kSliceBytes / int64_t(sizeof(T)) / std::min(depth, kDepth) / kLeastPixels * kLeastPixels;
-    return std::min(std::clamp(fit, kLeastPixels, kMostPixels), pixels());
+  // Fewer where results are read again for each part of the channels, and where there are steps: then more slices lie in one image.
+  int64_t pixels_at_once() const { return std::min(depth > kDepth || source.step_x > 1 ? kPixels / 2 : kPixels, pixels()); }
+  // Of a slice: an odd number of cache lines, because rows that are a power of two apart drive each other out of L1.
+  int64_t row_size() const {
+    constexpr int64_t line = 64 / int64_t(sizeof(float));
+    return (divided_up(std::max(pixels_at_once(), kLanes), line) | 1) * line;
   }
-  int64_t row_size() const { return divided_up(pixels_at_once(), kVector<T>) * kVector<T>; }  // of a slice
 
   void run_all() const {
     const int64_t step = pixels_at_once(), slices = divided_up(pixels(), step), all = groups * slices, tiles = divided_up(rows, kTileRows);
     const int64_t parts = std::min(tiles, divided_up(kTasks, all)), part_rows = divided_up(tiles, parts) * kTileRows;
     const int64_t most_rows = std::min(part_rows, rows), work = step * depth * most_rows;
     parallel_for(parts * all, std::max<int64_t>(1, 4 * kTaskWork / work), [&](int64_t begin, int64_t end) {
-      ScratchBuffer<T> slice(row_size() * std::min(kDepth, depth) + kVector<T>), tile(most_rows * row_size() + kVector<T>);
+      ScratchBuffer<float> slice(row_size() * std::min(kDepth, depth) + kLanes), tile(most_rows * row_size() + kLanes);
       const auto pieces_of = [&](int64_t task) {
         const int64_t q = task % slices * step;
-        return task < end ? pieces(q, std::min(pixels(), q + step)) : std::vector<Piece>();
+        return task < parts * all ? pieces(q, std::min(pixels(), q + step)) : std::vector<Piece>();
       };
       std::vector<Piece> list = pieces_of(begin);
       for (int64_t task = begin; task < end; ++task) {
@@ -204,10 +218,9 @@ struct PointwiseProduct {
 };
 
 // Without steps an image is one long row.
-template <class T>
-PointwiseProduct<T> product_of(const ConvGeometry& g, const T* weights, const T* bias) {
+PointwiseProduct product_of(const ConvGeometry& g, const float* weights, const float* bias) {
   const bool steps = g.y.stride > 1 || g.x.stride > 1;
-  PointwiseProduct<T> p{};
+  PointwiseProduct p{};
   p.images = g.batch, p.groups = g.groups, p.weights = weights, p.bias = bias;
   p.height = steps ? g.y.out : 1, p.width = steps ? g.x.out : g.pixels();
   return p;
@@ -215,26 +228,18 @@ PointwiseProduct<T> product_of(const ConvGeometry& g, const T* weights, const T*
 Side dense_side(const ConvGeometry& g, int64_t channels) { return {g.groups * channels, g.y.out, g.x.out, 1, 1}; }
 Side stepped_side(const ConvGeometry& g, int64_t channels) { return {g.groups * channels, g.y.in, g.x.in, g.y.stride, g.x.stride}; }
 
-template <class T>
-void forward_of(const ConvGeometry& g, const T* x, const T* w, const T* bias, T* y) {
-  PointwiseProduct<T> p = product_of(g, w, bias);
+void forward(const ConvGeometry& g, const float* x, const float* w, const float* bias, float* y) {
+  PointwiseProduct p = product_of(g, w, bias);
   p.rows = g.outputs, p.depth = g.channels, p.from = x, p.to = y;
   p.source = stepped_side(g, g.channels), p.result = dense_side(g, g.outputs);
   p.run_all();
 }
-template <class T>
-void input_of(const ConvGeometry& g, const T* dy, const T* w, T* dx) {
-  PointwiseProduct<T> p = product_of<T>(g, w, nullptr);
+void input_gradient(const ConvGeometry& g, const float* dy, const float* w, float* dx) {
+  PointwiseProduct p = product_of(g, w, nullptr);
   p.rows = g.channels, p.depth = g.outputs, p.from = dy, p.to = dx;
   p.source = dense_side(g, g.outputs), p.result = stepped_side(g, g.channels);
   p.run_all();
 }
-
-// One set of functions per element type, so that each is exported once.
-void forward_float(const ConvGeometry& g, const float* x, const float* w, const float* b, float* y) { forward_of(g, x, w, b, y); }
-void forward_double(const ConvGeometry& g, const double* x, const double* w, const double* b, double* y) { forward_of(g, x, w, b, y); }
-void input_float(const ConvGeometry& g, const float* dy, const float* w, float* dx) { input_of(g, dy, w, dx); }
-void input_double(const ConvGeometry& g, const double* dy, const double* w, double* dx) { input_of(g, dy, w, dx); }
 
 }  // namespace
 }  // namespace pyburn::cpu::HWY_NAMESPACE
@@ -243,26 +248,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace pyburn::cpu {
 
-HWY_EXPORT(forward_float);
-HWY_EXPORT(forward_double);
-HWY_EXPORT(input_float);
-HWY_EXPORT(input_double);
+HWY_EXPORT(forward);
+HWY_EXPORT(input_gradient);
 
-template <>
 void convolve_pointwise(const ConvGeometry& g, const float* x, const float* w, const float* b, float* y) {
-  HWY_DYNAMIC_DISPATCH(forward_float)(g, x, w, b, y);
+  HWY_DYNAMIC_DISPATCH(forward)(g, x, w, b, y);
 }
-template <>
-void convolve_pointwise(const ConvGeometry& g, const double* x, const double* w, const double* b, double* y) {
-  HWY_DYNAMIC_DISPATCH(forward_double)(g, x, w, b, y);
-}
-template <>
 void convolve_pointwise_input(const ConvGeometry& g, const float* dy, const float* w, float* dx) {
-  HWY_DYNAMIC_DISPATCH(input_float)(g, dy, w, dx);
-}
-template <>
-void convolve_pointwise_input(const ConvGeometry& g, const double* dy, const double* w, double* dx) {
-  HWY_DYNAMIC_DISPATCH(input_double)(g, dy, w, dx);
+  HWY_DYNAMIC_DISPATCH(input_gradient)(g, dy, w, dx);
 }
 
 }  // namespace pyburn::cpu

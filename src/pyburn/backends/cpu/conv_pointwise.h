@@ -6,10 +6,8 @@
 namespace pyburn::cpu {
 
 // y from x; w is (groups, outputs, channels), bias may be null. Tensors are plain.
-template <class T>
-void convolve_pointwise(const ConvGeometry& g, const T* x, const T* w, const T* bias, T* y);
+void convolve_pointwise(const ConvGeometry& g, const float* x, const float* w, const float* bias, float* y);
 // dx from dy; w is (groups, channels, outputs): transposed.
-template <class T>
-void convolve_pointwise_input(const ConvGeometry& g, const T* dy, const T* w, T* dx);
+void convolve_pointwise_input(const ConvGeometry& g, const float* dy, const float* w, float* dx);
 
 }  // namespace pyburn::cpu

@@ -7,6 +7,9 @@
 #define PYBURN_CONV_TILE_INL_H
 #endif
 
+#include <array>
+#include <utility>
+
 #include "pyburn/backends/cpu/gemm-inl.h"
 
 HWY_BEFORE_NAMESPACE();

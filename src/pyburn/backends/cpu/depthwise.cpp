@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
 #include "pyburn/backends/cpu/conv_planes-inl.h"
+#include "pyburn/backends/cpu/depthwise_planes-inl.h"
 #include "pyburn/backends/cpu/depthwise_rows-inl.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/support/thread_pool.h"
@@ -33,6 +35,12 @@ struct Lines {
   }
 };
 
+// Inlined, because compilers take a function that only fetches for one that does nothing.
+template <int writes, class T>
+HWY_INLINE void fetch_lines(const T* from, int64_t count) {
+  for (int64_t i = 0; i < count; i += 64 / int64_t(sizeof(T))) __builtin_prefetch(from + i, writes, 3);
+}
+
 // --- forward, and the gradient of the input ---
 
 template <class T>
@@ -41,6 +49,8 @@ class DepthwisePlan {
   explicit DepthwisePlan(const ConvPlan& p) : plan(p) {
     const int64_t blocks = divided_up(p.y.result, kColumnRows);
     rows_ = divided_up(p.y.result, blocks);
+    const int64_t columns = divided_up(p.x.result, kVector<T>);
+    ahead_ = divided_up(rows_ * p.y.stride * p.x.source, columns), ahead_result_ = divided_up(rows_ * p.x.result, columns);
     run_block_ = best_kernel();
     for (int64_t y = 0; y < p.y.phases(); ++y) lines_.push_back(lines_of_phase(y));
     for (size_t phase = 0; phase < p.phases.size(); ++phase) add_part(int64_t(phase) / p.x.phases(), int64_t(phase) % p.x.phases());
@@ -120,7 +130,12 @@ class DepthwisePlan {
     const int64_t rows = row_end - row, width = plan.x.result;
     source.find(plan.y.base(row) + lines_[0].first, 1, (rows - 1) * stride + ky, lines);
     const auto sum = sum_column_for<ky, stride, T>(rows);
-    for (int64_t c = 0; c < width; c += lanes) {
+    // What the next block reads and writes is fetched meanwhile, a part with each vector of columns.
+    const T* next = source.plane + (plan.y.base(row_end) + lines_[0].first + ky - stride) * plan.x.source;
+    const T* next_result = result + row_end * width;
+    for (int64_t c = 0; c < width; c += lanes, next += ahead_, next_result += ahead_result_) {
+      fetch_lines<0>(next, ahead_);
+      fetch_lines<1>(next_result, ahead_result_);
       if (width >= lanes) c = std::min(c, width - lanes);  // whole vectors, which may begin before the last one ends
       sum(lines, parts_[0].low + c * stride, plan.x.source, plan.x.kernel, plan.x.dilation, weights, start, result + row * width + c, width,
           width - c);
@@ -165,11 +180,27 @@ class DepthwisePlan {
   std::vector<RowTap> taps_;
   std::vector<int64_t> order_;  // of the taps in the kernel
   bool in_order_;
-  int64_t rows_;  // of a block
+  int64_t rows_;                  // of a block
+  int64_t ahead_, ahead_result_;  // elements that are fetched at a time
 };
+
+void convolve_small(const ConvPlan& plan, const float* source, const float* weight, const float* bias, float* result) {
+  const SmallPlanes planes(plan);
+  const int64_t size = plan.y.result * plan.x.result, taps = plan.taps(), all = plan.images * plan.groups;
+  parallel_for(all, std::max<int64_t>(1, kTaskWork / (size * (taps + 8))), [&](int64_t begin, int64_t end) {
+    for (int64_t plane = begin; plane < end;) {  // those of an image at a time
+      const int64_t channel = plane % plan.groups, count = std::min(end - plane, plan.groups - channel);
+      planes.sum(source + plane * size, weight + channel * taps, bias ? bias + channel : nullptr, count, result + plane * size);
+      plane += count;
+    }
+  });
+}
 
 template <class T>
 void convolve_of(const ConvPlan& plan, const T* source, const T* weight, const T* bias, T* result) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (SmallPlanes::suit(plan)) return convolve_small(plan, source, weight, bias, result);
+  }
   const DepthwisePlan<T> depthwise(plan);
   const int64_t blocks = depthwise.blocks(), taps = plan.taps();
   const int64_t from_plane = plan.y.source * plan.x.source, to_plane = plan.y.result * plan.x.result;
@@ -217,6 +248,9 @@ void weight_of(const ConvGeometry& g, const T* x, const T* dy, T* dw) {
   const int64_t rows = std::max<int64_t>(1, kVectorsInSum / divided_up(g.x.out, lanes)), strips = divided_up(g.y.out, rows);
   const int64_t taps = g.taps(), items = g.batch * strips, parts = std::clamp<int64_t>(divided_up(8, g.groups), 1, items);
   const auto add = g.x.stride == 1 ? add_rows<1, T> : g.x.stride == 2 ? add_rows<2, T> : add_rows<0, T>;
+  const ConvPlan plan = ConvPlan::forward(g);
+  std::optional<SmallPlanes> small;
+  if (std::is_same_v<T, float> && SmallPlanes::suit(plan)) small.emplace(plan);
   ScratchBuffer<double> sums(parts * g.groups * taps);
   std::fill_n(sums.data(), parts * g.groups * taps, 0.0);
   const int64_t work = std::min(rows, g.y.out) * g.x.out * (taps + 8) * divided_up(items, parts);
@@ -238,7 +272,12 @@ void weight_of(const ConvGeometry& g, const T* x, const T* dy, T* dw) {
       for (int64_t i = item; i < item_end; ++i, row += rows) {
         if (row >= g.y.out) row = 0, plane += g.groups;
         const int64_t row_end = std::min(g.y.out, row + rows);
-        add(g, {x + plane * g.plane(), g.y.in, g.x.in, zeros.data()}, dy + plane * g.pixels(), row, row_end, lines.data(), partial.data());
+        if constexpr (std::is_same_v<T, float>) {
+          if (small) small->add_weight(x + plane * g.plane(), dy + plane * g.pixels(), partial.data());
+        }
+        if (!small)
+          add(g, {x + plane * g.plane(), g.y.in, g.x.in, zeros.data()}, dy + plane * g.pixels(), row, row_end, lines.data(),
+              partial.data());
         if ((summed += (row_end - row) * divided_up(g.x.out, lanes)) >= kVectorsInSum) join();
       }
       join();

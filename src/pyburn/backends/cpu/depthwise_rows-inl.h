@@ -76,11 +76,8 @@ template <class T>
 class EvenColumns {
  public:
   EvenColumns() = default;
-  EvenColumns(int64_t at, int64_t size) : inside_(hn::ScalableTag<T>(), at, size) {}
-  HWY_INLINE Lanes<T> operator()(const T* from) const {
-    const hn::ScalableTag<T> d;
-    return hn::OddEven(hn::Zero(d), inside_.load(d, from));
-  }
+  EvenColumns(int64_t at, int64_t size) : inside_(LanesInside<hn::ScalableTag<T>>::even(hn::ScalableTag<T>(), at, size)) {}
+  HWY_INLINE Lanes<T> operator()(const T* from) const { return inside_.load(hn::ScalableTag<T>(), from); }
 
  private:
   LanesInside<hn::ScalableTag<T>> inside_;

@@ -56,12 +56,22 @@ class LanesInside {
     first_ = first, last_ = last;
 #endif
   }
+  // The same, but odd lanes are zero, wherever they lie.
+  static LanesInside even(D d, int64_t at, int64_t size) {
+    LanesInside found(d, at, size);
+#if HWY_TARGET <= HWY_AVX2
+    found.mask_ = hn::And(found.mask_, hn::Eq(hn::OddEven(hn::Set(d, T(1)), hn::Zero(d)), hn::Zero(d)));
+#else
+    found.step_ = 2, found.first_ += found.first_ % 2;
+#endif
+    return found;
+  }
   HWY_INLINE hn::Vec<D> load(D d, const T* p) const {
 #if HWY_TARGET <= HWY_AVX2
     return hn::MaskedLoad(mask_, d, p);
 #else
     HWY_ALIGN T lanes[HWY_LANES(T)] = {};
-    for (int64_t i = first_; i < last_; ++i) lanes[i] = p[i];
+    for (int64_t i = first_; i < last_; i += step_) lanes[i] = p[i];
     return hn::Load(d, lanes);
 #endif
   }
@@ -70,7 +80,7 @@ class LanesInside {
 #if HWY_TARGET <= HWY_AVX2
   hn::Mask<D> mask_;
 #else
-  int64_t first_, last_;
+  int64_t first_, last_, step_ = 1;
 #endif
 };
 

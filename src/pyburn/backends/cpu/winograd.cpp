@@ -7,7 +7,7 @@
 #include <atomic>
 
 #include "pyburn/backends/cpu/conv_strip-inl.h"
-#include "pyburn/backends/cpu/gemm-inl.h"
+#include "pyburn/backends/cpu/product_tile-inl.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/backends/cpu/winograd.h"
 #include "pyburn/support/thread_pool.h"
@@ -193,8 +193,8 @@ void convolve_of(const ConvPlan& plan, Images<const float> source, const float* 
       for (int64_t point = 0; point < kPoints; ++point, weights += plan.sources * width)
         for (int64_t i = 0; i < block.tiles(); i += kTileRows) {
           const int64_t rows = std::min<int64_t>(kTileRows, block.tiles() - i), at = point * block.tiles() + i;
-          multiply_tile_for<float>(rows, width)(
-              plan.sources, transformed + at * row_size, row_size, weights, width, products + at * kWidth, kWidth, width, false);
+          tile_function<float, LeftOrder::rows, RightPlace::packed>(rows, width)({plan.sources, transformed + at * row_size, row_size,
+              weights, width, nullptr, nullptr, 0, products + at * kWidth, kWidth, width});
         }
       const int64_t channel = group * plan.results + panel * kWidth;
       HWY_ALIGN float start[kWidth] = {};
