@@ -108,9 +108,9 @@ TEST_F(Math, Doubles) {
     const char* name;
     Tensor (*fn)(const TensorHandle&);
     long double (*expected)(long double);
-  } functions[] = {{"exp", exp, std::exp}, {"log", log, std::log}, {"log1p", log1p, std::log1p}, {"sin", sin, std::sin},
-      {"cos", cos, std::cos}, {"asin", asin, std::asin}, {"acos", acos, std::acos}, {"atan", atan, std::atan}, {"sinh", sinh, std::sinh},
-      {"tanh", tanh, std::tanh}};
+  } functions[] = {{"exp", exp, std::exp}, {"exp2", exp2, std::exp2}, {"log", log, std::log}, {"log2", log2, std::log2},
+      {"log1p", log1p, std::log1p}, {"sin", sin, std::sin}, {"cos", cos, std::cos}, {"asin", asin, std::asin}, {"acos", acos, std::acos},
+      {"atan", atan, std::atan}, {"sinh", sinh, std::sinh}, {"tanh", tanh, std::tanh}};
   std::vector<double> inputs = all_magnitudes(100003);
   for (double width : {1.0, 9.0, 720.0, 1e5})
     for (double x : range(-width, width, 40001)) inputs.push_back(x + 1e-12 * width);

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "pyburn/backends/cpu/cpu_backend.h"
+#include "pyburn/backends/cpu/double_math-inl.h"
 #include "pyburn/backends/cpu/elementwise-inl.h"
 #include "pyburn/backends/cpu/piecewise-inl.h"
 #include "pyburn/backends/cpu/wide_math-inl.h"
@@ -231,6 +232,9 @@ void softplus_tile(const void* attrs, const void* const* in, void* out, int64_t 
 void add_activation(KernelTable& k) {
   unary(k, "relu", AllTypes(), []<class T>(T x) HWY_ATTR { return x < T(0) ? T(0) : x; });  // NaN stays NaN
   by_vectors(k, "sigmoid", [](auto x) HWY_ATTR { return sigmoid_of(x); });
+#if HWY_NATIVE_FMA
+  of_doubles<SigmoidOfDoubles>(k, "sigmoid");
+#endif
   gelu(k, Floats());
   by_vectors(k, "silu", [](auto x) HWY_ATTR { return silu_of(x); });
   tensors_with<NoAttrs>(k, "silu_gradient", Floats(), []<class T>(const NoAttrs&, T) {

@@ -11,9 +11,12 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <numbers>
 
 #include "pyburn/backends/cpu/kernel_table.h"
+#include "pyburn/backends/cpu/math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
@@ -48,7 +51,15 @@ void double_tile(const void*, const void* const* in, void* out, int64_t n) {
   const double* x = static_cast<const double*>(in[0]);
   double* y = static_cast<double*>(out);
   int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) hn::StoreU(of_double_vector<Fn>(hn::LoadU(d, x + i)), d, y + i);
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {  // two at a time hide each other's latency
+    const auto a = of_double_vector<Fn>(hn::LoadU(d, x + i)), b = of_double_vector<Fn>(hn::LoadU(d, x + i + lanes));
+    hn::StoreU(a, d, y + i);
+    hn::StoreU(b, d, y + i + lanes);
+  }
+  if (i + lanes <= n) {
+    hn::StoreU(of_double_vector<Fn>(hn::LoadU(d, x + i)), d, y + i);
+    i += lanes;
+  }
   if (i == n) return;
   HWY_ALIGN double last[lanes] = {};
   std::copy_n(x + i, n - i, last);
@@ -79,6 +90,47 @@ PYBURN_DOUBLE_FUNCTION(AtanOfDoubles, Atan, atan, -kLargestDouble, kLargestDoubl
 PYBURN_DOUBLE_FUNCTION(SinhOfDoubles, Sinh, sinh, -700, 700, true)
 PYBURN_DOUBLE_FUNCTION(TanhOfDoubles, Tanh, tanh, -kLargestDouble, kLargestDouble, true)
 #undef PYBURN_DOUBLE_FUNCTION
+
+// 2^n * exp(r log(2)): powers of two are exact.
+struct Exp2OfDoubles {
+  static HWY_INLINE auto usual(DoubleVector x) { return is_between(x, -1000, 1000); }
+  static bool is_usual(double x) { return x >= -1000 && x <= 1000; }
+  static HWY_INLINE DoubleVector vector(DoubleVector x) {
+    const DoubleTag d;
+    const hn::RebindToSigned<DoubleTag> whole;
+    const auto turns = hn::Add(x, hn::Set(d, kRoundDouble)), n = hn::Sub(turns, hn::Set(d, kRoundDouble));
+    const auto y = hn::Exp(d, hn::Mul(hn::Sub(x, n), hn::Set(d, std::numbers::ln2)));
+    return hn::BitCast(d, hn::Add(hn::BitCast(whole, y), hn::ShiftLeft<52>(hn::BitCast(whole, turns))));
+  }
+  static double libm(double x) { return std::exp2(x); }
+};
+// n + log2(m) with m between sqrt(1/2) and sqrt(2): likewise.
+struct Log2OfDoubles {
+  static HWY_INLINE auto usual(DoubleVector x) { return is_between(x, kSmallestDouble, kLargestDouble); }
+  static bool is_usual(double x) { return x >= kSmallestDouble && x <= kLargestDouble; }
+  static HWY_INLINE DoubleVector vector(DoubleVector x) {
+    const DoubleTag d;
+    const hn::RebindToUnsigned<DoubleTag> whole;
+    constexpr double shift = 4503599627370496.0;  // 2^52: an integer in its low bits becomes a double
+    const uint64_t one = std::bit_cast<uint64_t>(1.0), least = std::bit_cast<uint64_t>(std::numbers::sqrt2 / 2);
+    const auto bits = hn::BitCast(whole, x), biased = hn::ShiftRight<52>(hn::Add(bits, hn::Set(whole, one - least)));
+    const auto n = hn::Sub(hn::BitCast(d, hn::Or(biased, hn::Set(whole, std::bit_cast<uint64_t>(shift)))), hn::Set(d, shift + 1023));
+    const auto m = hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<52>(hn::Sub(biased, hn::Set(whole, uint64_t(1023))))));
+    return hn::MulAdd(hn::Log(d, m), hn::Set(d, std::numbers::log2e), n);
+  }
+  static double libm(double x) { return std::log2(x); }
+};
+// 1 / (1 + exp(-x)).
+struct SigmoidOfDoubles {
+  static HWY_INLINE auto usual(DoubleVector x) { return is_between(x, -700, 700); }
+  static bool is_usual(double x) { return x >= -700 && x <= 700; }
+  static HWY_INLINE DoubleVector vector(DoubleVector x) {
+    const DoubleTag d;
+    const auto one = hn::Set(d, 1.0);
+    return hn::Div(one, hn::Add(one, hn::Exp(d, hn::Neg(x))));
+  }
+  static double libm(double x) { return 1 / (1 + std::exp(-x)); }
+};
 
 template <class Fn>
 void of_doubles(KernelTable& kernels, const char* op) {

@@ -92,13 +92,14 @@ class Piecewise {
     const FloatTag d;
     const auto y = near_(a);
     const auto is_far = hn::Ge(a, hn::Set(d, float(kMiddle)));
-    return HWY_LIKELY(hn::AllFalse(d, is_far)) ? y : hn::IfThenElse(is_far, far_(a), y);
+    return HWY_LIKELY(hn::AllFalse(d, is_far)) ? y : hn::IfThenElse(is_far, far_values(a), y);
   }
 #endif
 
  private:
   Pieces<true> near_;
 #if HWY_TARGET > HWY_AVX3
+  HWY_NOINLINE FloatVector far_values(FloatVector a) const { return far_(a); }  // seldom: not in the way of the others
   Pieces<false> far_;
 #endif
 };

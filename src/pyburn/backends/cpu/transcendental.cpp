@@ -60,6 +60,8 @@ void add_transcendental(KernelTable& k) {
       k, "polygamma", Floats(), []<class T>(const Polygamma& a, T) { return [n = a.n](T x) HWY_ATTR { return T(polygamma(n, x)); }; });
 #if HWY_NATIVE_FMA
   of_doubles<ExpOfDoubles>(k, "exp");
+  of_doubles<Exp2OfDoubles>(k, "exp2");
+  of_doubles<Log2OfDoubles>(k, "log2");
   of_doubles<LogOfDoubles>(k, "log");
   of_doubles<Log1pOfDoubles>(k, "log1p");
   of_doubles<SinOfDoubles>(k, "sin");
