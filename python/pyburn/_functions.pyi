@@ -800,8 +800,8 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Products of the matrices of two batches."""
     ...
-def bmm_plus(start: Tensor, input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """start + bmm(input, mat2), written once. Stretched axes of start (a bias) cost nothing."""
+def bmm_plus(start: Tensor, input: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """beta * start + alpha * bmm(input, mat2), written once. Stretched axes of start (a bias) cost nothing."""
     ...
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Matrix product; vectors are rows or columns, leading axes are batches that broadcast."""

@@ -44,6 +44,46 @@ def test_cross_of_linalg_takes_the_last_axis():
     assert pyburn.linalg.multi_dot([a, b, a]).shape == (3, 3)
 
 
+@pytest.mark.parametrize("dtype", [pyburn.float32, pyburn.float64, pyburn.float16, pyburn.bfloat16, pyburn.int32])
+def test_sums_with_products_blend_as_they_should(dtype):
+    a, b = (numbers(6, 7) % 5 - 2).to(dtype), (numbers(7, 8) % 3 - 1).to(dtype)
+    product = a.double() @ b.double()
+    for start in (numbers(6, 8) % 7, numbers(8), numbers(6, 1), numbers(8, 6).T % 7, pyburn.tensor(3.0)):
+        start = start.to(dtype)
+        for beta, alpha in ((1, 1), (2, 1), (1, -3), (0, 2)):
+            got = pyburn.addmm(start, a, b, beta=beta, alpha=alpha)
+            assert got.dtype == dtype
+            assert pyburn.equal(got.double(), beta * start.double() + alpha * product)
+            batches = pyburn.baddbmm(start, pyburn.stack([a, a]), pyburn.stack([b, b]), beta=beta, alpha=alpha)
+            assert pyburn.equal(batches[1], got)
+    vector = pyburn.addmv(numbers(6).to(dtype), a, b[:, 0], beta=2, alpha=3)
+    assert pyburn.equal(vector.double(), 2 * numbers(6).double() + 3 * product[:, 0])
+
+
+def test_an_unread_start_may_hold_anything():
+    got = pyburn.addmm(pyburn.full((2, 2), float("nan")), numbers(2, 3), numbers(3, 2), beta=0)
+    assert pyburn.equal(got, numbers(2, 3) @ numbers(3, 2))
+
+
+@pytest.mark.parametrize("dtype", [pyburn.float16, pyburn.bfloat16])
+def test_products_of_halves_are_rounded_once(dtype):
+    threads = pyburn.get_num_threads()
+    try:
+        for m, k, n in ((1, 700, 300), (3, 40, 5), (70, 1200, 300), (300, 30, 600)):
+            a, b = pyburn.randn(m, k).to(dtype), pyburn.randn(n, k).to(dtype)
+            expected = (a.double() @ b.double().T).to(pyburn.float32)
+            results = []
+            for count in (1, 2, 3):
+                pyburn.set_num_threads(count)
+                results.append(a @ b.T)
+            assert pyburn.equal(results[0], results[1]) and pyburn.equal(results[0], results[2])
+            for got in (results[0], a @ b.T.contiguous(), (a.T.contiguous().T) @ b.T):
+                step = 2.0 ** (-8 if dtype == pyburn.bfloat16 else -11)
+                assert ((got.float() - expected).abs() <= expected.abs() * step + 1e-4).all()
+    finally:
+        pyburn.set_num_threads(threads)
+
+
 def test_errors_name_the_function_that_was_called():
     for function in (pyburn.matmul, pyburn.mm):
         with pytest.raises(pyburn.ShapeError, match=rf"\[{function.__name__}\]"):

@@ -49,6 +49,16 @@ class Gemm : public CpuTest {
       gemm(m, n, k, a.input(), b.input(), c.output(), accumulate);
       if (threads == 1) first = c;
       else ASSERT_EQ(c.values, first.values) << threads << " threads give other bits";
+      // Every element is finished once, when it is complete.
+      Room<T> doubled = start;
+      auto finish = [&](int64_t i, int64_t rows, int64_t j, int64_t columns) {
+        for (int64_t y = i; y < i + rows; ++y)
+          for (int64_t x = j; x < j + columns; ++x) doubled.at(y, x) *= 2;
+      };
+      const Matrix<T> to = doubled.output();
+      gemm_plus(m, n, k, a.input(), b.input(), {accumulate ? to.data : nullptr, to.row, to.column}, to, Finish(finish));
+      for (int64_t i = 0; i < m; ++i)
+        for (int64_t j = 0; j < n; ++j) ASSERT_EQ(doubled.at(i, j), 2 * first.at(i, j)) << "finished at " << i << ", " << j;
     }
     Room<T> expected = start;  // what lies between the rows must stay as it was
     for (int64_t i = 0; i < m; ++i)

@@ -99,6 +99,35 @@ TEST_F(Math, AnglesNearMultiplesOfHalfPi) {
   }
   check("sin", sin, std::sin, angles);
   check("cos", cos, std::cos, angles);
+  check("tan", tan, std::tan, angles);
+}
+
+// Doubles against libm in extended precision.
+TEST_F(Math, Doubles) {
+  const struct {
+    const char* name;
+    Tensor (*fn)(const TensorHandle&);
+    long double (*expected)(long double);
+  } functions[] = {{"exp", exp, std::exp}, {"exp2", exp2, std::exp2}, {"log", log, std::log}, {"log2", log2, std::log2},
+      {"log1p", log1p, std::log1p}, {"sin", sin, std::sin}, {"cos", cos, std::cos}, {"asin", asin, std::asin}, {"acos", acos, std::acos},
+      {"atan", atan, std::atan}, {"sinh", sinh, std::sinh}, {"tanh", tanh, std::tanh}};
+  std::vector<double> inputs = all_magnitudes(100003);
+  for (double width : {1.0, 9.0, 720.0, 1e5})
+    for (double x : range(-width, width, 40001)) inputs.push_back(x + 1e-12 * width);
+  const Tensor x = from_values(Shape{int64_t(inputs.size())}, inputs, DType::float64);
+  for (const auto& f : functions) {
+    const Tensor y = f.fn(x);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const double got = y.data<double>()[i];
+      const long double expected = f.expected(inputs[i]);
+      if (got == double(expected) || (std::isnan(got) && std::isnan(expected))) {
+        ASSERT_TRUE(got != 0 || std::signbit(got) == std::signbit(double(expected))) << f.name << " at " << inputs[i];
+        continue;
+      }
+      const long double unit = std::ldexp(1.0L, std::max(std::ilogb(double(expected)), -1022) - 52);
+      ASSERT_LE(std::abs(got - expected) / unit, 4.0L) << f.name << " at " << inputs[i];
+    }
+  }
 }
 
 // What is computed for a number does not depend on its neighbours, of which some take a longer way.

@@ -1255,10 +1255,10 @@ void into_bmm(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { fn::bmm_into(out[0], x...); }, a.tensor(0), a.tensor(1));
 }
 PyObject* call_bmm_plus(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::bmm_plus(x...); }, a.tensor(0), a.tensor(1), a.tensor(2)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::bmm_plus(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3), a.scalar(4)));
 }
 void into_bmm_plus(const Arguments& a, std::span<const TensorHandle> out) {
-  invoke(a, [&](const auto&... x) { fn::bmm_plus_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2));
+  invoke(a, [&](const auto&... x) { fn::bmm_plus_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3), a.scalar(4));
 }
 PyObject* call_matmul(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::matmul(x...); }, a.tensor(0), a.tensor(1)));
@@ -3083,7 +3083,7 @@ const FunctionEntry kFunctions[] = {
     {"multilabel_soft_margin_loss(Tensor input, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor", "The mean over the classes (last axis) of the cross entropy of sigmoid(input) and targets between 0 and 1.", "pyburn.multilabel_soft_margin_loss(pyburn.zeros(1, 2), pyburn.tensor([[1., 0.]]))", call_multilabel_soft_margin_loss, nullptr, kMethod},
     {"pdist(Tensor input, float p=2.0) -> Tensor", "The distances of order p of all pairs of rows of a matrix: those of row 0 first.", "pyburn.pdist(pyburn.tensor([[0., 0.], [3., 4.], [0., 4.]]))", call_pdist, nullptr, kMethod},
     {"bmm(Tensor input, Tensor mat2) -> Tensor", "Products of the matrices of two batches.", "pyburn.bmm(pyburn.ones(2, 3, 4), pyburn.ones(2, 4, 5)).shape", call_bmm, into_bmm, kMethod},
-    {"bmm_plus(Tensor start, Tensor input, Tensor mat2) -> Tensor", "start + bmm(input, mat2), written once. Stretched axes of start (a bias) cost nothing.", "pyburn.bmm_plus(pyburn.ones(1, 1, 5).expand(2, 3, 5), pyburn.ones(2, 3, 4), pyburn.ones(2, 4, 5)).shape", call_bmm_plus, into_bmm_plus, 0},
+    {"bmm_plus(Tensor start, Tensor input, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "beta * start + alpha * bmm(input, mat2), written once. Stretched axes of start (a bias) cost nothing.", "pyburn.bmm_plus(pyburn.ones(1, 1, 5).expand(2, 3, 5), pyburn.ones(2, 3, 4), pyburn.ones(2, 4, 5)).shape", call_bmm_plus, into_bmm_plus, 0},
     {"matmul(Tensor input, Tensor other) -> Tensor", "Matrix product; vectors are rows or columns, leading axes are batches that broadcast.", "pyburn.matmul(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape", call_matmul, into_matmul, kMethod},
     {"mm(Tensor input, Tensor mat2) -> Tensor", "Product of two matrices.", "pyburn.mm(pyburn.ones(2, 3), pyburn.ones(3, 4)).shape", call_mm, into_mm, kMethod},
     {"mv(Tensor input, Tensor vec) -> Tensor", "Product of a matrix and a vector.", "pyburn.mv(pyburn.ones(2, 3), pyburn.ones(3))", call_mv, into_mv, kMethod},

@@ -6,7 +6,8 @@ namespace pyburn {
 
 // The body is in single-assignment form: no node writes into an existing value. Its inputs and outputs are, in order,
 // those of the operation. What the decorator builds is a chain of elementwise nodes over one shape, of which the last
-// one may be a reduction over trailing axes; backends may rely on nothing but the graph itself.
+// one may be a reduction over trailing axes; before it may stand a product (bmm, bmm_plus), whose result is among the inputs of the
+// chain, if need be through a view of its shape. Backends may rely on nothing but the graph itself.
 struct Fused {
   Ref<Graph> body;
   PB_FIELDS(body)

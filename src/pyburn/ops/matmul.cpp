@@ -28,18 +28,23 @@ Grads grad_bmm(const NoAttrs&, const GradContext& c) {
       c.needs(1) ? bmm(transpose(c.input(0), 1, 2), dy) : TensorHandle()};
 }
 
-Meta infer_plus(const NoAttrs& none, Metas in) {
-  const Meta product = infer(none, in.subspan(1));
+Meta infer_plus(const Blend& blend, Metas in) {
+  const Meta product = infer(NoAttrs{}, in.subspan(1));
   require(in[0].shape == product.shape, "start does not fit the product: got {} for {}", in[0].shape, product.shape);
   require<DTypeError>(in[0].dtype == product.dtype, "expected equal dtypes: got {} and {}", in[0].dtype, product.dtype);
+  if (!is_floating(product.dtype))
+    require<DTypeError>(!blend.beta.is_floating() && !blend.alpha.is_floating(), "expected integers for alpha and beta: got {} and {}",
+        blend.alpha, blend.beta);
   return product;
 }
-Grads grad_plus(const NoAttrs&, const GradContext& c) {
+TensorHandle times(const TensorHandle& x, const Scalar& factor) { return factor.to_double() == 1 ? TensorHandle(x) : mul(x, factor); }
+Grads grad_plus(const Blend& a, const GradContext& c) {
   const TensorHandle& dy = c.dy();
-  return {c.needs(0) ? TensorHandle(dy) : TensorHandle(), c.needs(1) ? bmm(dy, transpose(c.input(2), 1, 2)) : TensorHandle(),
-      c.needs(2) ? bmm(transpose(c.input(1), 1, 2), dy) : TensorHandle()};
+  const TensorHandle scaled = c.needs(1) || c.needs(2) ? times(dy, a.alpha) : TensorHandle();
+  return {c.needs(0) ? times(dy, a.beta) : TensorHandle(), c.needs(1) ? bmm(scaled, transpose(c.input(2), 1, 2)) : TensorHandle(),
+      c.needs(2) ? bmm(transpose(c.input(1), 1, 2), scaled) : TensorHandle()};
 }
-Tensors decompose_plus(const NoAttrs&, Inputs in) { return {*in[0] + bmm(*in[1], *in[2])}; }
+Tensors decompose_plus(const Blend& a, Inputs in) { return {add(times(*in[0], a.beta), bmm(*in[1], *in[2]), a.alpha)}; }
 
 }  // namespace
 
@@ -65,9 +70,9 @@ t(), t(2, 4, 5) ! batches
 t(2, 3), t(3, 4) ! batches
 t(2, 3, 4, dtype=b8), t(2, 4, 5, dtype=b8) ! bool
 t(2, 3, 4), t(2, 5, 6) ! inner dimensions differ)"});
-constinit OpInfo bmm_plus =
-    define<NoAttrs, infer_plus, grad_plus, decompose_plus>({.schema = "bmm_plus(Tensor start, Tensor input, Tensor mat2) -> Tensor",
-        .doc = "start + bmm(input, mat2), written once. Stretched axes of start (a bias) cost nothing.",
+constinit OpInfo bmm_plus = define<Blend, infer_plus, grad_plus, decompose_plus>(
+    {.schema = "bmm_plus(Tensor start, Tensor input, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+        .doc = "beta * start + alpha * bmm(input, mat2), written once. Stretched axes of start (a bias) cost nothing.",
         .kind = Kind::contract,
         .autocast = Autocast::lower,
         .saves = others,
@@ -75,6 +80,9 @@ constinit OpInfo bmm_plus =
         .example = "pyburn.bmm_plus(pyburn.ones(1, 1, 5).expand(2, 3, 5), pyburn.ones(2, 3, 4), pyburn.ones(2, 4, 5)).shape",
         .samples = R"(
 t(2, 3, 5), t(2, 3, 4), t(2, 4, 5)
+t(2, 3, 5), t(2, 3, 4), t(2, 4, 5), beta=0.5, alpha=2
+t(2, 3, 5, dtype=i64), t(2, 3, 4, dtype=i64), t(2, 4, 5, dtype=i64), beta=2, alpha=3
+t(2, 3, 5, dtype=bf16), t(2, 3, 4, dtype=bf16), t(2, 4, 5, dtype=bf16), beta=-1, alpha=0.5
 t(1, 1, 5).expand(2, 3, 5), t(2, 3, 4), t(2, 4, 5)
 t(1, 3, 1).expand(2, 3, 5), t(2, 3, 4), t(2, 4, 5)
 t(1, 1, 1), t(1, 1, 1), t(1, 1, 1)
@@ -87,6 +95,7 @@ t(2, 3, 5, dtype=i64), t(2, 3, 4, dtype=i64), t(2, 4, 5, dtype=i64)
 t(1, 70, 90), t(1, 70, 130), t(1, 130, 90)
 t(), t(2, 3, 4), t(2, 4, 5) ! does not fit
 t(2, 3, 5, dtype=f64), t(2, 3, 4), t(2, 4, 5) ! dtypes
+t(2, 3, 5, dtype=i64), t(2, 3, 4, dtype=i64), t(2, 4, 5, dtype=i64), beta=0.5 ! integers
 t(2, 3, 5), t(2, 3, 4), t(2, 5, 6) ! inner dimensions differ)"});
 }  // namespace op
 
@@ -309,22 +318,29 @@ TensorHandle product(const TensorHandle& left, const TensorHandle& right, const 
   return independent(y);
 }
 
-// beta * input + alpha * product. Where beta is 0 the input may hold anything, even NaN.
-TensorHandle combined(const TensorHandle& input, const TensorHandle& product, const Scalar& beta, const Scalar& alpha) {
-  const Shape &x = input.shape(), &y = product.shape();
+// Can a matrix (or a batch of them) of that shape be added to the product?
+void check_fit(const Shape& x, const Shape& y) {
   bool fits = x.rank() <= y.rank();
   for (int k = 1; fits && k <= x.rank(); ++k) fits = x[x.rank() - k] == 1 || x[x.rank() - k] == y[y.rank() - k];
   require(fits, "input does not fit the product: got {} for {}", x, y);
+}
+// beta * input + alpha * product. Where beta is 0 the input may hold anything, even NaN.
+TensorHandle combined(const TensorHandle& input, const TensorHandle& product, const Scalar& beta, const Scalar& alpha) {
+  check_fit(input.shape(), product.shape());
   if (!is_floating(promote(input.dtype(), product.dtype())))
     require<DTypeError>(!beta.is_floating() && !alpha.is_floating(), "expected integers for alpha and beta: got {} and {}", alpha, beta);
-  if (beta.to_double() == 0) return alpha.to_double() == 1 ? TensorHandle(product) : mul(product, alpha);
-  return add(beta.to_double() == 1 ? TensorHandle(input) : mul(input, beta), product, alpha);
+  if (beta.to_double() == 0) return times(product, alpha);
+  return add(times(input, beta), product, alpha);
 }
-// The same, where both must have one dtype.
-TensorHandle accumulated(const TensorHandle& input, const TensorHandle& product, const Scalar& beta, const Scalar& alpha) {
-  const TensorHandle start = lowered(input);
-  check_dtypes(start.dtype(), product.dtype());
-  return combined(start, product, beta, alpha);
+// The same of the products of two batches, in one pass.
+TensorHandle accumulated(
+    const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) {
+  const TensorHandle start = lowered(input), left = lowered(batch1), right = lowered(batch2);
+  const Shape shape = infer(NoAttrs{}, std::array{Meta{left.shape(), left.dtype()}, Meta{right.shape(), right.dtype()}}).shape;
+  check_fit(start.shape(), shape);
+  check_dtypes(start.dtype(), left.dtype());
+  if (beta.to_double() == 0) return combined(start, bmm(left, right), beta, alpha);
+  return bmm_plus(expand(start, shape), left, right, beta, alpha);
 }
 
 }  // namespace
@@ -366,11 +382,17 @@ TensorHandle fn::ger(const TensorHandle& input, const TensorHandle& vec2) { retu
 
 TensorHandle fn::addmm(
     const TensorHandle& input, const TensorHandle& mat1, const TensorHandle& mat2, const Scalar& beta, const Scalar& alpha) {
-  return accumulated(input, mm(mat1, mat2), beta, alpha);
+  require(mat1.rank() == 2 && mat2.rank() == 2, "expected two matrices: got {} and {}", mat1.shape(), mat2.shape());
+  require(input.rank() <= 2, "input does not fit the product: got {} for {}", input.shape(), Shape{mat1.shape()[0], mat2.shape()[1]});
+  require(mat1.shape()[1] == mat2.shape()[0], "inner dimensions differ: got {} and {}", mat1.shape(), mat2.shape());
+  return independent(remove_axis(accumulated(input, unsqueeze(mat1, 0), unsqueeze(mat2, 0), beta, alpha), 0));
 }
 TensorHandle fn::addmv(
     const TensorHandle& input, const TensorHandle& mat, const TensorHandle& vec, const Scalar& beta, const Scalar& alpha) {
-  return accumulated(input, mv(mat, vec), beta, alpha);
+  require(mat.rank() == 2 && vec.rank() == 1, "expected a matrix and a vector: got {} and {}", mat.shape(), vec.shape());
+  require(mat.shape()[1] == vec.shape()[0], "inner dimensions differ: got {} and {}", mat.shape(), vec.shape());
+  check_fit(input.shape(), Shape{mat.shape()[0]});
+  return independent(remove_axis(addmm(input.rank() == 1 ? unsqueeze(input, 1) : input, mat, unsqueeze(vec, 1), beta, alpha), 1));
 }
 TensorHandle fn::addr(
     const TensorHandle& input, const TensorHandle& vec1, const TensorHandle& vec2, const Scalar& beta, const Scalar& alpha) {
@@ -378,7 +400,7 @@ TensorHandle fn::addr(
 }
 TensorHandle fn::baddbmm(
     const TensorHandle& input, const TensorHandle& batch1, const TensorHandle& batch2, const Scalar& beta, const Scalar& alpha) {
-  return accumulated(input, bmm(batch1, batch2), beta, alpha);
+  return accumulated(input, batch1, batch2, beta, alpha);
 }
 // The sum over the batch is part of the inner dimension of one product.
 TensorHandle fn::addbmm(

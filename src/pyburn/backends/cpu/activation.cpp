@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "pyburn/backends/cpu/cpu_backend.h"
+#include "pyburn/backends/cpu/double_math-inl.h"
 #include "pyburn/backends/cpu/elementwise-inl.h"
 #include "pyburn/backends/cpu/piecewise-inl.h"
 #include "pyburn/backends/cpu/wide_math-inl.h"
@@ -64,11 +65,13 @@ HWY_MAYBE_UNUSED HWY_INLINE float gelu_slope(float x) {
 #if HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64
 struct NormalTails {
   FloatVector size, weight, growth, n;  // (1 + growth) * 2^n
+  hn::Mask<FloatTag> counts;            // further out the tail is 0, and numbers on the way there would be subnormal, which takes long
 };
 HWY_INLINE NormalTails normal_tails(FloatVector x) {
   const FloatTag tag;
   const auto one = hn::Set(tag, 1.0f), half = hn::Set(tag, 0.5f), step = hn::Set(tag, 0.3125f), sensitivity = hn::Set(tag, 1.5536f);
-  const auto a = hn::Min(hn::Set(tag, 14.4f), hn::Abs(x));  // exp(-a^2 / 2) is 0 from here on
+  const auto counts = hn::Lt(hn::Abs(x), hn::Set(tag, 14.4f));
+  const auto a = hn::IfThenElseZero(counts, hn::Abs(x));
   const auto d = hn::MulAdd(step, a, one), t = hn::Div(one, d);
   const auto d_lost = hn::MulSub(step, a, hn::Sub(d, one)), t_lost = hn::NegMulAdd(t, d_lost, hn::NegMulAdd(t, d, one));
   const auto p = polynomial_of(t, 0.1246652194f, 0.1247531551f, 0.1118597112f, 0.09020110681f, 0.05522190682f, -0.001957725898f,
@@ -76,19 +79,20 @@ HWY_INLINE NormalTails normal_tails(FloatVector x) {
   const auto square = hn::Mul(a, a), square_lost = hn::MulSub(a, a, square);
   const ExpVectors e = exp_vectors_between(hn::Neg(hn::Mul(half, square)));
   const auto lost = hn::NegMulAdd(half, square_lost, hn::Mul(t_lost, hn::MulAdd(sensitivity, t, one)));
-  return {a, hn::Mul(p, t), hn::Add(hn::MulAdd(lost, e.growth, lost), e.growth), e.n};
+  return {a, hn::Mul(p, t), hn::Add(hn::MulAdd(lost, e.growth, lost), e.growth), e.n, counts};
 }
 HWY_NOINLINE FloatVector gelu_of(FloatVector x) {
   const FloatTag tag;
   const NormalTails n = normal_tails(x);
   const auto k = hn::Mul(n.weight, n.size), zero = hn::Zero(tag);
   const auto linear = hn::IfThenElse(hn::Gt(x, zero), x, hn::Mul(x, zero));
-  return hn::Sub(linear, scaled(hn::MulAdd(k, n.growth, k), n.n));
+  return hn::Sub(linear, hn::IfThenElseZero(n.counts, scaled(hn::MulAdd(k, n.growth, k), n.n)));
 }
 HWY_NOINLINE FloatVector gelu_slope(FloatVector x) {
   const FloatTag tag;
   const NormalTails n = normal_tails(x);
-  const auto one = hn::Set(tag, 1.0f), bell = scaled(hn::Add(one, n.growth), n.n), tail = hn::Mul(n.weight, bell);
+  const auto one = hn::Set(tag, 1.0f), bell = hn::IfThenElseZero(n.counts, scaled(hn::Add(one, n.growth), n.n));
+  const auto tail = hn::Mul(n.weight, bell);
   const auto distribution = hn::IfThenElse(hn::Lt(x, hn::Zero(tag)), tail, hn::Sub(one, tail));
   return hn::MulAdd(hn::Mul(x, bell), hn::Set(tag, float(kDensity)), distribution);
 }
@@ -96,11 +100,8 @@ HWY_NOINLINE FloatVector gelu_slope(FloatVector x) {
 
 #if PYBURN_PIECEWISE
 // Where polynomials do: not far out on the negative side, where the result falls below them; far out on the positive side the tail
-// does not count any more, if they reach far enough.
-HWY_INLINE auto near_centre(FloatVector x) {
-  const auto end = hn::Set(FloatTag(), float(Piecewise::kEnd));
-  return Piecewise::kEnd >= 8 ? hn::Gt(x, hn::Neg(end)) : hn::Lt(hn::Abs(x), end);
-}
+// does not count any more.
+HWY_INLINE auto near_centre(FloatVector x) { return hn::Gt(x, hn::Set(FloatTag(), -float(Piecewise::kEnd))); }
 HWY_INLINE FloatVector size_near_centre(FloatVector x) { return hn::Min(hn::Abs(x), hn::Set(FloatTag(), float(Piecewise::kEnd))); }
 
 void gelu_floats(const float* x, float* y, int64_t n) {
@@ -231,6 +232,9 @@ void softplus_tile(const void* attrs, const void* const* in, void* out, int64_t 
 void add_activation(KernelTable& k) {
   unary(k, "relu", AllTypes(), []<class T>(T x) HWY_ATTR { return x < T(0) ? T(0) : x; });  // NaN stays NaN
   by_vectors(k, "sigmoid", [](auto x) HWY_ATTR { return sigmoid_of(x); });
+#if HWY_NATIVE_FMA
+  of_doubles<SigmoidOfDoubles>(k, "sigmoid");
+#endif
   gelu(k, Floats());
   by_vectors(k, "silu", [](auto x) HWY_ATTR { return silu_of(x); });
   tensors_with<NoAttrs>(k, "silu_gradient", Floats(), []<class T>(const NoAttrs&, T) {

@@ -6,7 +6,10 @@
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/fused_program.h"
 #include "pyburn/backends/cpu/fused_reduce.h"
+#include "pyburn/backends/cpu/matmul.h"
 #include "pyburn/backends/cpu/tiles.h"
+#include "pyburn/ops/matmul.h"
+#include "pyburn/ops/movement.h"
 #include "pyburn/ops/reduce.h"
 #include "pyburn/runtime/run.h"
 #include "pyburn/support/thread_pool.h"
@@ -67,7 +70,8 @@ bool has_one_shape(const Graph& body, Inputs in, Outputs out) {
 
 class FusedRun {
  public:
-  FusedRun(const Graph& body, Inputs in, Outputs out) : body_(body) {
+  // In order: as the elements are counted, whatever the order of memory.
+  FusedRun(const Graph& body, Inputs in, Outputs out, bool in_order) : body_(body) {
     const Shape& shape = in[0]->shape();
     SmallVector<const Layout*, 8> layouts;
     for (const TensorHandle* t : in) layouts.push_back(&t->layout());
@@ -77,7 +81,7 @@ class FusedRun {
     }
     // A reduction needs the elements of a result side by side; else memory is walked in the order of the outputs.
     const Layout plain = contiguous_layout(shape);
-    layouts.push_back(reduced_ ? &plain : &stored_[0]->layout());
+    layouts.push_back(reduced_ || in_order ? &plain : &stored_[0]->layout());
     loop_ = collapse({layouts.data(), size_t(layouts.size())});
     for (size_t i = 0; i < in.size(); ++i) inputs_.push_back(access(*in[i], loop_.strides[int64_t(i)]));
     for (int64_t i = 0; i < stored_.size(); ++i) outputs_.push_back(access(*stored_[i], loop_.strides[int64_t(in.size()) + i]));
@@ -93,6 +97,16 @@ class FusedRun {
     choose_direct_outputs(in);
     keep_overwritten_inputs(in);
     return true;
+  }
+
+  bool reduces() const { return program_.reduction; }
+
+  // Rows [i, i + rows) and columns [j, j + columns) of a matrix of that width: how the elements are counted.
+  void run_piece(int64_t width, int64_t i, int64_t rows, int64_t j, int64_t columns) const {
+    State state(*this);
+    if (columns == width) columns *= rows, rows = 1;  // one row after the other
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t at = 0; at < columns; at += kTile) run_tile_at(state, (i + r) * width + j + at, std::min(kTile, columns - at));
   }
 
   void run() {
@@ -290,9 +304,99 @@ void replay(const Fused& a, Inputs in, Outputs out) {
   for (size_t i = 0; i < out.size(); ++i) convert_into(results[int64_t(i)], out[i]);
 }
 
+bool is_product(const GraphNode& node) { return &node.op.info() == &op::bmm || &node.op.info() == &op::bmm_plus; }
+
+// A body that begins with a product: the rest of it runs on each piece of the result as soon as the piece is there.
+class FusedProduct {
+ public:
+  FusedProduct(const Fused& a, Inputs in, Outputs out) : body_(*a.body), product_(body_.nodes[0]), result_(product_.out[0]) {
+    if (const GraphNode& next = body_.nodes[1]; &next.op.info() == &op::view && next.in[0] == result_) {
+      result_ = next.out[0];
+      rest_begin_ = 2;
+    }
+    for (ValueId v : product_.in) factors_.add(tensor(v, in));
+    choose_memory(in, out);
+    describe_rest(in, out);
+  }
+
+  // False: the body is another one than it seemed, and nothing was done.
+  bool run() {
+    if (!simple_ || !has_one_shape(*rest_, inputs_, outputs())) return false;
+    FusedRun run(*rest_, inputs_, outputs(), true);
+    if (!run.compile(cpu_backend().kernels(), inputs_)) return false;
+    const int64_t width = memory_.shape()[2];
+    auto finish = [&](int64_t i, int64_t rows, int64_t j, int64_t columns) { run.run_piece(width, i, rows, j, columns); };
+    multiply_batches(product_.op.ref(), factors_, memory_, run.reduces() ? Finish() : Finish(finish));
+    if (run.reduces()) run.run();
+    return true;
+  }
+
+ private:
+  const TensorHandle& tensor(ValueId v, Inputs in) {
+    for (size_t i = 0; i < in.size(); ++i)
+      if (body_.inputs[i] == v) return *in[i];
+    simple_ = false;
+    return *in[0];
+  }
+  Outputs outputs() { return {outputs_.data(), size_t(outputs_.size())}; }
+
+  // The memory of an output, if it can be: of the product itself, or of a result that takes its place. No input may lie there.
+  void choose_memory(Inputs in, Outputs out) {
+    const Meta &made = body_.values[size_t(product_.out[0])], &seen = body_.values[size_t(result_)];
+    const TensorHandle* chosen = nullptr;
+    for (size_t k = 0; k < out.size(); ++k) {
+      bool fits = out[k].dtype() == made.dtype && out[k].shape() == seen.shape && out[k].layout().is_contiguous();
+      for (const TensorHandle* t : in) fits &= t->storage() != out[k].storage();
+      if (fits && (!chosen || body_.outputs[k] == result_)) chosen = &out[k];
+    }
+    const TensorHandle room = chosen ? *chosen : scratch(in[0]->device(), seen.shape, made.dtype);
+    Layout as_made = contiguous_layout(made.shape), as_seen = contiguous_layout(seen.shape);
+    as_made.offset = as_seen.offset = room.layout().offset;
+    memory_ = make_tensor(room.device(), made.dtype, as_made, room.impl()->storage);
+    seen_ = make_tensor(room.device(), made.dtype, as_seen, room.impl()->storage);
+  }
+
+  void describe_rest(Inputs in, Outputs out) {
+    rest_->values = body_.values;
+    rest_->nodes.assign(body_.nodes.begin() + rest_begin_, body_.nodes.end());
+    rest_->inputs.push_back(result_);
+    inputs_.add(seen_);
+    for (size_t i = 0; i < in.size(); ++i) {
+      bool used = false;
+      for (const GraphNode& node : rest_->nodes) used |= std::find(node.in.begin(), node.in.end(), body_.inputs[i]) != node.in.end();
+      if (!used) continue;
+      rest_->inputs.push_back(body_.inputs[i]);
+      inputs_.add(*in[i]);
+    }
+    for (const GraphNode& node : rest_->nodes)
+      simple_ &= result_ == product_.out[0] || std::find(node.in.begin(), node.in.end(), product_.out[0]) == node.in.end();
+    for (size_t k = 0; k < out.size(); ++k) {
+      simple_ &= result_ == product_.out[0] || body_.outputs[k] != product_.out[0];
+      if (body_.outputs[k] == result_ && out[k].storage() == memory_.storage()) continue;  // it is there
+      rest_->outputs.push_back(body_.outputs[k]);
+      outputs_.push_back(out[k]);
+    }
+    simple_ &= !rest_->nodes.empty() && !outputs_.empty();
+  }
+
+  const Graph& body_;
+  const GraphNode& product_;
+  ValueId result_;  // as the rest sees it
+  int64_t rest_begin_ = 1;
+  bool simple_ = true;
+  Ref<Graph> rest_ = make_ref<Graph>();
+  InputList factors_, inputs_;
+  Tensors outputs_;
+  TensorHandle memory_, seen_;  // one memory, in the shape of the product and in that of the rest
+};
+
 void fused(const Fused& a, Inputs in, Outputs out) {
+  if (a.body->nodes.size() > 1 && is_product(a.body->nodes[0])) {
+    if (!FusedProduct(a, in, out).run()) replay(a, in, out);
+    return;
+  }
   if (!has_one_shape(*a.body, in, out)) return replay(a, in, out);
-  FusedRun run(*a.body, in, out);
+  FusedRun run(*a.body, in, out, false);
   run.compile(cpu_backend().kernels(), in) ? run.run() : replay(a, in, out);
 }
 

@@ -30,23 +30,39 @@ constexpr int64_t kBlockBytes = 512 * 1024;         // of packed B: half of a ty
 constexpr int64_t kDepthBytes = 4096;               // of k per block: 6 rows of A stay in L1
 constexpr int64_t kNearBytes = 16 * 1024;           // a B that is read from L1 wherever it lies
 constexpr int64_t kThin = 128;                      // columns of C up to which A is not worth a copy
+constexpr int64_t kFinished = 512;                  // columns of few rows that are finished together
 
 template <class T>
 struct Product {
   int64_t m, n, k;
   Matrix<const T> a, b, start;  // start: added to the product; its data is null for nothing
   Matrix<T> c;
+  Finish finish = {};
+  int64_t i0 = 0, j0 = 0;  // where this part lies in the whole, for `finish`
+  bool turned = false;     // the whole is the transpose of what `finish` knows
 
   // Rows [i, i + rows) and columns [j, j + columns) of the result.
   Product part(int64_t i, int64_t rows, int64_t j, int64_t columns) const {
     return {rows, columns, k, {a.data + i * a.row, a.row, a.column}, {b.data + j * b.column, b.row, b.column},
         {start.data ? start.data + i * start.row + j * start.column : nullptr, start.row, start.column},
-        {c.data + i * c.row + j * c.column, c.row, c.column}};
+        {c.data + i * c.row + j * c.column, c.row, c.column}, finish, i0 + i, j0 + j, turned};
   }
   Product transposed() const {
-    return {
-        n, m, k, {b.data, b.column, b.row}, {a.data, a.column, a.row}, {start.data, start.column, start.row}, {c.data, c.column, c.row}};
+    return {n, m, k, {b.data, b.column, b.row}, {a.data, a.column, a.row}, {start.data, start.column, start.row}, {c.data, c.column, c.row},
+        finish, j0, i0, !turned};
   }
+  // The same, with nothing to be done to its result.
+  Product unfinished() const {
+    Product q = *this;
+    q.finish = {};
+    return q;
+  }
+  void finished(int64_t i, int64_t rows, int64_t j, int64_t columns) const {
+    if (!finish) return;
+    if (turned) finish(j0 + j, columns, i0 + i, rows);
+    else finish(i0 + i, rows, j0 + j, columns);
+  }
+  void finished() const { finished(0, m, 0, n); }
   int64_t work() const { return m * n * k; }
   bool accumulates() const { return start.data == c.data; }
   // The same, adding to C what is there.
@@ -95,7 +111,8 @@ struct Slice {
   int64_t stride = rounded_up(width, kVector<T>);  // between the rows of a packed panel
 };
 
-// The columns of p that belong to the panels, over one slice of k. p.b is where the slice begins, unless it is packed.
+// The columns of p that belong to the panels, over one slice of k. p.b is where the slice begins, unless it is packed. What has all of k
+// with this slice is finished.
 template <LeftOrder order, class T>
 void multiply_slice(const Product<T>& p, const Slice<T>& s) {
   const int64_t stride = s.stride, most = rows_of_tile(int((s.width + kVector<T> - 1) / kVector<T>));
@@ -121,6 +138,7 @@ void multiply_slice(const Product<T>& p, const Slice<T>& s) {
       t.c = p.c.data + i * p.c.row + x * s.width;
       multiply(t);
     }
+    p.finished(i, rows, 0, s.panels * s.width);
     i += rows;
   }
 }
@@ -130,20 +148,22 @@ bool is_near(const Product<T>& p) {
   return p.k * p.b.row * int64_t(sizeof(T)) <= kNearBytes;
 }
 
-// Few rows: a slice of B that fits in L1 meets all of them before the next one is read. Rows of B and C contiguous.
-template <LeftOrder order, class T>
+// Few rows: a slice of B that fits in L1 meets all of them before the next one is read. Rows of B and C contiguous. Where no more rows are
+// than a tile has, slices are met once; those of one line's width are so short that the lines beside them are fetched ahead.
+template <LeftOrder order, bool met_once, class T>
 void multiply_in_slices(const Product<T>& p) {
-  constexpr int64_t panel = kPanel<T>, depth = kSliceBytes / (panel * int64_t(sizeof(T)));
+  constexpr int64_t panel = kPanel<T>, row = panel * int64_t(sizeof(T)), depth = met_once && row <= 64 ? 32 : kSliceBytes / row;
   HWY_ALIGN T slice[depth * panel];  // kept there if its lines are a power of two apart, because they drive each other out of the cache
   const bool keeps = p.m > kTileRows && p.b.row * int64_t(sizeof(T)) % 512 == 0 && !is_near(p);
   for (int64_t k0 = 0; k0 < p.k; k0 += depth)  // slices side by side: they lie in the same pages, and their part of A stays in L2
     for (int64_t j = 0; j < p.n; j += panel) {
       const int64_t width = std::min(panel, p.n - j);
-      Product<T> q = (k0 > 0 ? p.accumulating() : p).part(0, p.m, j, width);
+      Product<T> q = (k0 > 0 ? p.accumulating() : p).part(0, p.m, j, width).unfinished();
       q.a.data += k0 * p.a.column;
       q.b.data += k0 * p.b.row;
       multiply_slice<order, T>(q, {std::min(depth, p.k - k0), width, 1, keeps ? slice : nullptr, false});
     }
+  p.finished();
 }
 
 // Rows of C contiguous, rows or columns of A (as `order` says), any B.
@@ -153,11 +173,13 @@ void multiply_blocks(const Product<T>& p) {
   const int64_t k_blocks = (p.k + depth - 1) / depth, k_step = (p.k + k_blocks - 1) / k_blocks;
   const int64_t n_step = p.m <= kFewRows ? panel : std::max(panel, kBlockBytes / int64_t(sizeof(T)) / k_step / panel * panel);
   const bool rows_of_b = p.b.column == 1;
+  const bool by_tiles = n_step >= kFinished / 4;  // rows long enough to be finished tile by tile
   T* packed = packing_room<T>(k_step * rounded_up(std::min(n_step, p.n), kVector<T>));
-  for (int64_t j0 = 0; j0 < p.n; j0 += n_step)
+  for (int64_t j0 = 0, unfinished = 0; j0 < p.n; j0 += n_step) {
     for (int64_t k0 = 0; k0 < p.k; k0 += k_step) {
       const int64_t columns = std::min(n_step, p.n - j0), k = std::min(k_step, p.k - k0), panels = columns / panel;
       Product<T> q = (k0 > 0 ? p.accumulating() : p).part(0, p.m, j0, columns);
+      if (!by_tiles || k0 + k < p.k) q = q.unfinished();
       q.a.data += k0 * p.a.column;
       q.b.data += k0 * p.b.row;
       if (!rows_of_b) pack_panels(k, columns, q.b, panel, kVector<T>, packed);
@@ -165,6 +187,11 @@ void multiply_blocks(const Product<T>& p) {
       if (const int64_t rest = columns - panels * panel)
         multiply_slice<order, T>(q.part(0, p.m, panels * panel, rest), {k, rest, 1, packed + panels * panel * k, !rows_of_b});
     }
+    const int64_t end = std::min(j0 + n_step, p.n);
+    if (by_tiles || (end < p.n && end - unfinished < kFinished)) continue;
+    p.finished(0, p.m, unfinished, end - unfinished);
+    unfinished = end;
+  }
 }
 
 // p.b is a place in `b`: its columns are b.depth apart as far as whole panels go. Rows of A contiguous.
@@ -227,17 +254,26 @@ void multiply_ordered(const Product<T>& p) {
   const bool dots = p.m <= kDotRows && p.b.row == 1 && p.b.column != 1 && (p.m <= 4 || p.k >= kDotLength);
   if ((one_row || dots) && !left_rows) return with_left_rows(p, multiply_ordered<T>);
   if (one_row)
-    return in_parts(p.started(), 1, 64,
-        [](const Product<T>& q) { row_times_matrix(q.n, q.k, q.a.data, q.b.data, q.b.row, q.c.data, q.accumulates()); });
+    return in_parts(p.started(), 1, 64, [](const Product<T>& q) {
+      row_times_matrix(q.n, q.k, q.a.data, q.b.data, q.b.row, q.c.data, q.accumulates());
+      q.finished();
+    });
   if (dots)
-    return in_parts(p.started(), kDotRows, 16,
-        [](const Product<T>& q) { multiply_by_dots(q.m, q.n, q.k, q.a.data, q.a.row, q.b.data, q.b.column, q.c, q.accumulates()); });
+    return in_parts(p.started(), kDotRows, 16, [](const Product<T>& q) {
+      multiply_by_dots(q.m, q.n, q.k, q.a.data, q.a.row, q.b.data, q.b.column, q.c, q.accumulates());
+      q.finished();
+    });
   const int64_t row_unit = p.m <= kFewRows ? 8 * kTileRows : kTileRows;
   const bool few = p.m <= kSliceRows && p.b.column == 1;  // decided for the whole: its parts must be summed alike
-  const auto by_rows = few ? multiply_in_slices<LeftOrder::rows, T> : multiply_blocks<LeftOrder::rows, T>;
+  const bool once = p.m <= kTileRows;
+  const auto by_rows = !few   ? multiply_blocks<LeftOrder::rows, T>
+                       : once ? multiply_in_slices<LeftOrder::rows, true, T>
+                              : multiply_in_slices<LeftOrder::rows, false, T>;
   if (left_rows) return in_parts(p, row_unit, kPanel<T>, by_rows);
   if constexpr (std::is_same_v<T, float>) {
-    const auto by_columns = few ? multiply_in_slices<LeftOrder::columns, T> : multiply_blocks<LeftOrder::columns, T>;
+    const auto by_columns = !few   ? multiply_blocks<LeftOrder::columns, T>
+                            : once ? multiply_in_slices<LeftOrder::columns, true, T>
+                                   : multiply_in_slices<LeftOrder::columns, false, T>;
     // Lines that are a power of two apart drive each other out of L1.
     if (p.a.row == 1 && p.n <= kThin && p.a.column * int64_t(sizeof(T)) % 1024 != 0) return in_parts(p, row_unit, kPanel<T>, by_columns);
   }
@@ -246,10 +282,11 @@ void multiply_ordered(const Product<T>& p) {
     return in_parts(p.transposed(), kTileRows, kPanel<T>, [](const Product<T>& q) {
       const int64_t stride = q.n + 16;
       ScratchBuffer<T> result(q.m * stride);
-      Product<T> r = q;
+      Product<T> r = q.unfinished();
       r.c = {result.data(), stride, 1};
       multiply_blocks<LeftOrder::rows, T>(r);
       transpose(q.m, q.n, result.data(), stride, q.c.data, q.c.column);
+      q.finished();
     });
   // Parts of whole rows, so that no part of A is copied twice.
   in_parts(
@@ -259,9 +296,11 @@ void multiply_ordered(const Product<T>& p) {
 // C = start + nothing.
 template <class T>
 void multiply_nothing(const Product<T>& p) {
-  if (p.start.data) return (void)p.started();
-  for (int64_t i = 0; i < p.m; ++i)
-    for (int64_t j = 0; j < p.n; ++j) p.c.data[i * p.c.row + j * p.c.column] = T(0);
+  if (p.start.data) p.started();
+  else
+    for (int64_t i = 0; i < p.m; ++i)
+      for (int64_t j = 0; j < p.n; ++j) p.c.data[i * p.c.row + j * p.c.column] = T(0);
+  p.finished();
 }
 
 template <class T>
@@ -278,7 +317,7 @@ void multiply(Product<T> p) {
   if (p.c.column == 1) return multiply_ordered(p);
   p = p.started();
   ScratchBuffer<T> result(p.m * p.n);  // C has no contiguous axis: by way of a matrix that has one
-  Product<T> q = p;
+  Product<T> q = p.unfinished();
   q.c = {result.data(), p.n, 1};
   q.start = {};
   multiply_ordered(q);
@@ -287,6 +326,7 @@ void multiply(Product<T> p) {
       T& to = p.c.data[i * p.c.row + j * p.c.column];
       to = p.accumulates() ? to + result.data()[i * p.n + j] : result.data()[i * p.n + j];
     }
+  p.finished();
 }
 
 template <class T>
@@ -298,13 +338,13 @@ void multiply(Product<T> p, const Packed<T>& b, bool accumulate) {
   in_parts(p, kTileRows, kPanel<T>, [&](const Product<T>& q) { multiply_packed(q, b); });
 }
 
-void multiply_float(
-    int64_t m, int64_t n, int64_t k, Matrix<const float> a, Matrix<const float> b, Matrix<const float> start, Matrix<float> c) {
-  multiply<float>({m, n, k, a, b, start, c});
+void multiply_float(int64_t m, int64_t n, int64_t k, Matrix<const float> a, Matrix<const float> b, Matrix<const float> start,
+    Matrix<float> c, Finish finish) {
+  multiply<float>({m, n, k, a, b, start, c, finish});
 }
-void multiply_double(
-    int64_t m, int64_t n, int64_t k, Matrix<const double> a, Matrix<const double> b, Matrix<const double> start, Matrix<double> c) {
-  multiply<double>({m, n, k, a, b, start, c});
+void multiply_double(int64_t m, int64_t n, int64_t k, Matrix<const double> a, Matrix<const double> b, Matrix<const double> start,
+    Matrix<double> c, Finish finish) {
+  multiply<double>({m, n, k, a, b, start, c, finish});
 }
 void multiply_packed_float(int64_t m, int64_t n, int64_t k, Matrix<const float> a, Packed<float> b, Matrix<float> c, bool accumulate) {
   multiply<float>({m, n, k, a, {}, {}, c}, b, accumulate);
@@ -337,12 +377,13 @@ HWY_EXPORT(pack_double);
 HWY_EXPORT(transpose_float);
 HWY_EXPORT(transpose_double);
 
-void gemm_plus(int64_t m, int64_t n, int64_t k, Matrix<const float> a, Matrix<const float> b, Matrix<const float> start, Matrix<float> c) {
-  HWY_DYNAMIC_DISPATCH(multiply_float)(m, n, k, a, b, start, c);
+void gemm_plus(int64_t m, int64_t n, int64_t k, Matrix<const float> a, Matrix<const float> b, Matrix<const float> start, Matrix<float> c,
+    Finish finish) {
+  HWY_DYNAMIC_DISPATCH(multiply_float)(m, n, k, a, b, start, c, finish);
 }
-void gemm_plus(
-    int64_t m, int64_t n, int64_t k, Matrix<const double> a, Matrix<const double> b, Matrix<const double> start, Matrix<double> c) {
-  HWY_DYNAMIC_DISPATCH(multiply_double)(m, n, k, a, b, start, c);
+void gemm_plus(int64_t m, int64_t n, int64_t k, Matrix<const double> a, Matrix<const double> b, Matrix<const double> start,
+    Matrix<double> c, Finish finish) {
+  HWY_DYNAMIC_DISPATCH(multiply_double)(m, n, k, a, b, start, c, finish);
 }
 void gemm(int64_t m, int64_t n, int64_t k, Matrix<const float> a, Matrix<const float> b, Matrix<float> c, bool accumulate) {
   gemm_plus(m, n, k, a, b, Matrix<const float>{accumulate ? c.data : nullptr, c.row, c.column}, c);

@@ -10,12 +10,31 @@ struct Matrix {
   int64_t row, column;  // strides
 };
 
+// What is done to C where it is complete, piece by piece and by the thread that made the piece, while it lies in its cache: called for
+// rows [i, i + rows) and columns [j, j + columns), for every element once, in no order. It refers to what it was made of.
+class Finish {
+ public:
+  Finish() = default;
+  template <class F>
+  explicit Finish(const F& f)
+      : call_(
+            [](const void* to, int64_t i, int64_t rows, int64_t j, int64_t columns) { (*static_cast<const F*>(to))(i, rows, j, columns); }),
+        to_(&f) {}
+  explicit operator bool() const { return call_; }
+  void operator()(int64_t i, int64_t rows, int64_t j, int64_t columns) const { call_(to_, i, rows, j, columns); }
+
+ private:
+  void (*call_)(const void*, int64_t, int64_t, int64_t, int64_t) = nullptr;
+  const void* to_ = nullptr;
+};
+
 void gemm(int64_t m, int64_t n, int64_t k, Matrix<const float> a, Matrix<const float> b, Matrix<float> c, bool accumulate = false);
 void gemm(int64_t m, int64_t n, int64_t k, Matrix<const double> a, Matrix<const double> b, Matrix<double> c, bool accumulate = false);
 // C = start + A B, where rows of `start` may be one and the same (stride 0: a bias).
-void gemm_plus(int64_t m, int64_t n, int64_t k, Matrix<const float> a, Matrix<const float> b, Matrix<const float> start, Matrix<float> c);
-void gemm_plus(
-    int64_t m, int64_t n, int64_t k, Matrix<const double> a, Matrix<const double> b, Matrix<const double> start, Matrix<double> c);
+void gemm_plus(int64_t m, int64_t n, int64_t k, Matrix<const float> a, Matrix<const float> b, Matrix<const float> start, Matrix<float> c,
+    Finish finish = {});
+void gemm_plus(int64_t m, int64_t n, int64_t k, Matrix<const double> a, Matrix<const double> b, Matrix<const double> start,
+    Matrix<double> c, Finish finish = {});
 
 // A right factor (depth x columns) of many products, packed once, and the part of it that one product uses: from row k0 and column j0 on,
 // where j0 is a multiple of kPackedUnit.

@@ -1,19 +1,20 @@
 // bmm and bmm_plus.
-#include "pyburn/ops/matmul.h"
+#include "pyburn/backends/cpu/matmul.h"
 
 #include <algorithm>
 
 #include "pyburn/backends/cpu/cpu_backend.h"
-#include "pyburn/backends/cpu/gemm.h"
+#include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/backends/cpu/tiles.h"
+#include "pyburn/ops/matmul.h"
 #include "pyburn/support/thread_pool.h"
 
 namespace pyburn::cpu {
 namespace {
 
 // Integers: no vectors, but rows of C in parallel.
-void gemm_plus(
-    int64_t m, int64_t n, int64_t k, Matrix<const int64_t> a, Matrix<const int64_t> b, Matrix<const int64_t> start, Matrix<int64_t> c) {
+void gemm_plus(int64_t m, int64_t n, int64_t k, Matrix<const int64_t> a, Matrix<const int64_t> b, Matrix<const int64_t> start,
+    Matrix<int64_t> c, Finish finish) {
   parallel_for(m, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, n * k)), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t* row = c.data + i * c.row;
@@ -24,58 +25,171 @@ void gemm_plus(
         for (int64_t j = 0; j < n; ++j) row[j * c.column] = int64_t(uint64_t(row[j * c.column]) + x * uint64_t(other[j * b.column]));
       }
     }
+    if (finish) finish(begin, end - begin, 0, n);
   });
 }
 
-// C = start + A B for each of a batch; start is null where nothing is added.
 template <class T>
-void products(const TensorHandle* start, const TensorHandle& a, const TensorHandle& b, TensorHandle& c) {
-  constexpr int64_t kSmall = 1 << 20, kChunk = 1 << 18;  // multiply-adds: of a product too small to split, and of a chunk of such
-  const int64_t batch = a.shape()[0], m = a.shape()[1], k = a.shape()[2], n = b.shape()[2], work = m * n * k;
-  const Dims &sa = a.strides(), &sb = b.strides(), &sc = c.strides(), &ss = (start ? *start : c).strides();
-  const T *left = a.data<T>(), *right = b.data<T>(), *added = start ? start->data<T>() : nullptr;
-  T* result = c.data<T>();
-  auto multiply = [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      gemm_plus(m, n, k, Matrix<const T>{left + i * sa[0], sa[1], sa[2]}, Matrix<const T>{right + i * sb[0], sb[1], sb[2]},
-          Matrix<const T>{added ? added + i * ss[0] : nullptr, ss[1], ss[2]}, Matrix<T>{result + i * sc[0], sc[1], sc[2]});
-  };
-  if (work > kSmall && batch < 4 * num_threads()) multiply(0, batch);  // each product uses all threads
-  else parallel_for(batch, std::max<int64_t>(1, kChunk / std::max<int64_t>(1, work)), multiply);
-}
-template <class T>
-void bmm(const NoAttrs&, const TensorHandle& a, const TensorHandle& b, TensorHandle& c) {
-  products<T>(nullptr, a, b, c);
-}
-template <class T>
-void bmm_plus(const NoAttrs&, const TensorHandle& start, const TensorHandle& a, const TensorHandle& b, TensorHandle& c) {
-  products<T>(&start, a, b, c);
+T blended(T beta, T start, T alpha, T product) {
+  if constexpr (std::is_integral_v<T>) return T(uint64_t(beta) * uint64_t(start) + uint64_t(alpha) * uint64_t(product));
+  else return beta * start + alpha * product;
 }
 
-// float16, bfloat16 and small integers: through their compute dtype.
-void converted_products(const TensorHandle* start, const TensorHandle& a, const TensorHandle& b, TensorHandle& c) {
-  const DType compute = is_floating(a.dtype()) ? DType::float32 : DType::int64;
-  const TensorHandle ac = converted(a, compute), bc = converted(b, compute), sc = start ? converted(*start, compute) : TensorHandle();
-  TensorHandle cc = scratch(c, compute);
-  compute == DType::float32 ? products<float>(start ? &sc : nullptr, ac, bc, cc) : products<int64_t>(start ? &sc : nullptr, ac, bc, cc);
-  convert_into(cc, c);
+// A batch of operands of one dtype. `start` is null where nothing is added.
+struct Batch {
+  const TensorHandle *start, *a, *b;
+  TensorHandle* c;
+  Blend blend;
+  Finish finish;
+
+  int64_t size() const { return a->shape()[0]; }
+  int64_t m() const { return a->shape()[1]; }
+  int64_t k() const { return a->shape()[2]; }
+  int64_t n() const { return b->shape()[2]; }
+};
+
+template <class T>
+Matrix<T> matrix(const TensorHandle& x, int64_t i) {
+  const Dims& s = x.strides();
+  return {x.data<std::remove_const_t<T>>() + i * s[0], s[1], s[2]};
 }
-void bmm_converted(const NoAttrs&, const TensorHandle& a, const TensorHandle& b, TensorHandle& c) { converted_products(nullptr, a, b, c); }
-void bmm_plus_converted(const NoAttrs&, const TensorHandle& start, const TensorHandle& a, const TensorHandle& b, TensorHandle& c) {
-  converted_products(&start, a, b, c);
+
+// Calls multiply(i) for all products of the batch: side by side, or, where it says that they are large, one after the other.
+template <class Multiply>
+void for_each_product(const Batch& p, Multiply multiply) {
+  constexpr int64_t kSmall = 1 << 20, kChunk = 1 << 18;  // multiply-adds: of a product too small to split, and of a chunk of such
+  const int64_t work = p.m() * p.n() * p.k();
+  auto all = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) multiply(i);
+  };
+  if (work > kSmall && p.size() < 4 * num_threads()) all(0, p.size());  // each product uses all threads
+  else parallel_for(p.size(), std::max<int64_t>(1, kChunk / std::max<int64_t>(1, work)), all);
+}
+
+template <class T>
+void products(const Batch& p) {
+  const bool sum = p.blend.is_sum();
+  const T beta = p.blend.beta.to<T>(), alpha = p.blend.alpha.to<T>();
+  const int64_t m = p.m(), n = p.n();
+  for_each_product(p, [&](int64_t x) {
+    const Matrix<T> c = matrix<T>(*p.c, x);
+    const Matrix<const T> start = p.start ? matrix<const T>(*p.start, x) : Matrix<const T>{nullptr, c.row, c.column};
+    auto finish = [&](int64_t i, int64_t rows, int64_t j, int64_t columns) {
+      for (int64_t r = i; !sum && r < i + rows; ++r)
+        for (int64_t q = j; q < j + columns; ++q) {
+          T& to = c.data[r * c.row + q * c.column];
+          to = blended(beta, start.data[r * start.row + q * start.column], alpha, to);
+        }
+      if (p.finish) p.finish(x * m + i, rows, j, columns);
+    };
+    gemm_plus(m, n, p.k(), matrix<const T>(*p.a, x), matrix<const T>(*p.b, x), sum ? start : Matrix<const T>{nullptr, c.row, c.column}, c,
+        sum && !p.finish ? Finish() : Finish(finish));
+  });
+}
+
+// A block of a matrix of float16 or bfloat16 as floats, in the order in which it lies.
+class WidenedBlock {
+ public:
+  WidenedBlock(int64_t rows, int64_t columns) : room_(rows * columns) {}
+  Matrix<const float> widen(const TensorHandle& x, int64_t batch, int64_t i, int64_t rows, int64_t j, int64_t columns) {
+    const Dims& s = x.strides();
+    const bool by_rows = s[2] == 1 || s[1] != 1;
+    const int64_t lines = by_rows ? rows : columns, length = by_rows ? columns : rows;
+    const int64_t line = by_rows ? s[1] : s[2], step = by_rows ? s[2] : s[1], size = size_of(x.dtype());
+    const char* from = static_cast<const char*>(x.storage()->host) + (x.layout().offset + batch * s[0] + i * s[1] + j * s[2]) * size;
+    for (int64_t l = 0; l < lines; ++l)
+      load_tile(x.dtype(), from + l * line * size, step, DType::float32, room_.data() + l * length, length);
+    return {room_.data(), by_rows ? length : 1, by_rows ? 1 : length};
+  }
+
+ private:
+  ScratchBuffer<float> room_;
+};
+
+// float16 and bfloat16: blocks of the operands become floats on their way, so that no whole matrix does, and blocks of the result are
+// rounded when they are complete. How it is cut depends on the extents only.
+void half_products(const Batch& p) {
+  constexpr int64_t kRows = 256, kDepth = 512, kLine = 512;
+  const int64_t m = p.m(), n = p.n(), k = p.k(), row_step = std::min(m, kRows), k_step = kDepth;
+  const int64_t column_step = std::min<int64_t>(n, m * n >= 16 * kRows * kRows ? kRows : kRows / 2);
+  if (m == 0 || n == 0) return;
+  const int64_t down = (m + row_step - 1) / row_step, across = (n + column_step - 1) / column_step;
+  const float beta = p.blend.beta.to<float>(), alpha = p.blend.alpha.to<float>();
+  const DType dtype = p.c->dtype();
+  const int64_t size = size_of(dtype);
+  const int64_t few = std::max<int64_t>(1, (1 << 18) / std::max<int64_t>(1, row_step * column_step * k));
+  parallel_for(p.size() * down * across, few, [&](int64_t begin, int64_t end) {
+    WidenedBlock a(row_step, std::min(k, k_step)), b(std::min(k, k_step), column_step);
+    ScratchBuffer<float> sums(row_step * column_step);
+    for (int64_t block = begin; block < end; ++block) {
+      const int64_t x = block / (down * across), i = block / across % down * row_step, j = block % across * column_step;
+      const int64_t rows = std::min(row_step, m - i), columns = std::min(column_step, n - j);
+      for (int64_t k0 = 0; k0 < k; k0 += k_step) {
+        const int64_t depth = std::min(k_step, k - k0);
+        gemm(rows, columns, depth, a.widen(*p.a, x, i, rows, k0, depth), b.widen(*p.b, x, k0, depth, j, columns),
+            Matrix<float>{sums.data(), columns, 1}, k0 > 0);
+      }
+      if (k == 0) std::fill_n(sums.data(), rows * columns, 0.0f);
+      for (int64_t r = 0; r < rows; ++r) {
+        float* row = sums.data() + r * columns;
+        if (p.start) {
+          const Dims& s = p.start->strides();
+          const char* from =
+              static_cast<const char*>(p.start->storage()->host) + (p.start->layout().offset + x * s[0] + (i + r) * s[1] + j * s[2]) * size;
+          float line[kLine];
+          load_tile(dtype, from, s[2], DType::float32, line, columns);
+          for (int64_t q = 0; q < columns; ++q) row[q] = blended(beta, line[q], alpha, row[q]);
+        }
+        const Dims& s = p.c->strides();
+        char* to = static_cast<char*>(p.c->storage()->host) + (p.c->layout().offset + x * s[0] + (i + r) * s[1] + j * s[2]) * size;
+        store_tile(DType::float32, row, dtype, to, s[2], columns);
+      }
+      if (p.finish) p.finish(x * m + i, rows, j, columns);
+    }
+  });
+}
+
+// Small integers: through int64.
+void integer_products(const Batch& p) {
+  const TensorHandle a = converted(*p.a, DType::int64), b = converted(*p.b, DType::int64);
+  const TensorHandle start = p.start ? converted(*p.start, DType::int64) : TensorHandle();
+  TensorHandle c = scratch(*p.c, DType::int64);
+  products<int64_t>({p.start ? &start : nullptr, &a, &b, &c, p.blend, {}});
+  convert_into(c, *p.c);
+  if (p.finish) p.finish(0, p.size() * p.m(), 0, p.n());
+}
+
+void multiply(const Batch& p) {
+  switch (p.c->dtype()) {
+    case DType::float32:
+      return products<float>(p);
+    case DType::float64:
+      return products<double>(p);
+    case DType::int64:
+      return products<int64_t>(p);
+    case DType::float16:
+    case DType::bfloat16:
+      return half_products(p);
+    default:
+      return integer_products(p);
+  }
+}
+
+void bmm(const NoAttrs&, const TensorHandle& a, const TensorHandle& b, TensorHandle& c) { multiply({nullptr, &a, &b, &c, {}, {}}); }
+void bmm_plus(const Blend& blend, const TensorHandle& start, const TensorHandle& a, const TensorHandle& b, TensorHandle& c) {
+  multiply({&start, &a, &b, &c, blend, {}});
 }
 
 }  // namespace
 
+void multiply_batches(OpRef op, Inputs in, TensorHandle& c, Finish finish) {
+  if (op.info == &op::bmm) multiply({nullptr, in[0], in[1], &c, {}, finish});
+  else multiply({in[0], in[1], in[2], &c, op.as<Blend>(), finish});
+}
+
 void register_matmul(KernelTable& kernels) {
-  kernels.add_for_all<bmm_converted>(op::bmm);
-  kernels.add<bmm<float>>(op::bmm, DType::float32);
-  kernels.add<bmm<double>>(op::bmm, DType::float64);
-  kernels.add<bmm<int64_t>>(op::bmm, DType::int64);
-  kernels.add_for_all<bmm_plus_converted>(op::bmm_plus);
-  kernels.add<bmm_plus<float>>(op::bmm_plus, DType::float32);
-  kernels.add<bmm_plus<double>>(op::bmm_plus, DType::float64);
-  kernels.add<bmm_plus<int64_t>>(op::bmm_plus, DType::int64);
+  kernels.add_for_all<bmm>(op::bmm);
+  kernels.add_for_all<bmm_plus>(op::bmm_plus);
 }
 
 }  // namespace pyburn::cpu

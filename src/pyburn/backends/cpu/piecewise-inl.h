@@ -20,19 +20,22 @@ namespace pyburn::cpu::HWY_NAMESPACE {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
 #define PYBURN_PIECEWISE 1
 
-class Piecewise {
+// As many intervals as one instruction can look up, from 0 or from somewhere else on.
+template <bool from_zero>
+class Pieces {
  public:
-  static constexpr int kTables = HWY_TARGET <= HWY_AVX3 ? 2 : 1;  // registers that one instruction can look into
-  static constexpr int kPieces = kTables * HWY_LANES(float), kDegree = 6;
-  static constexpr double kEnd = kPieces == 32 ? 8 : 3.75;  // the function is known from 0 to here
-  static constexpr double kSlope = (kPieces - 0.6 - kEnd) / (kEnd * kEnd);
+  static constexpr int kPieces = HWY_TARGET <= HWY_AVX3 ? 32 : 8, kDegree = 6;
 
-  // Intervals shrink like 1 / a, as suits what falls like exp(-a^2 / 2): a (slope a + 1), rounded, is the number of the interval.
+  // Intervals shrink like 1 / a, as suits what falls like exp(-a^2 / 2): the number of that of a is (slope a + linear) a + shift, rounded.
   // Each polynomial meets the function in the nodes of Chebyshev.
-  explicit Piecewise(double (*fn)(double)) {
-    auto place = [](double p) { return (std::sqrt(1 + 4 * kSlope * p) - 1) / (2 * kSlope); };
+  Pieces(double (*fn)(double), double begin, double end) {
+    const double linear = from_zero ? 1 : 0, margin = 0.05;
+    const double slope = from_zero ? (kPieces - 0.6 - end) / (end * end) : (kPieces - 2 * margin) / (end * end - begin * begin);
+    const double shift = from_zero ? 0 : margin - 0.5 - slope * begin * begin;
+    slope_ = float(slope), shift_ = float(shift);
+    auto place = [&](double p) { return (std::sqrt(linear + 4 * slope * (p - shift)) - linear) / (2 * slope); };
     for (int piece = 0; piece < kPieces; ++piece) {
-      const double low = piece ? place(piece - 0.5) : 0, high = place(piece + 0.5);
+      const double low = from_zero && piece == 0 ? 0 : place(piece - 0.5), high = place(piece + 0.5);
       centre_[piece] = float((low + high) / 2);
       double node[kDegree + 1], difference[kDegree + 1], polynomial[kDegree + 1] = {};
       for (int i = 0; i <= kDegree; ++i) {
@@ -52,7 +55,9 @@ class Piecewise {
   HWY_INLINE FloatVector operator()(FloatVector a) const {
     const FloatTag d;
     const hn::RebindToSigned<FloatTag> whole;
-    const auto position = hn::MulAdd(hn::MulAdd(a, hn::Set(d, float(kSlope)), hn::Set(d, 1.0f)), a, hn::Set(d, kRoundFloat));
+    const auto slope = hn::Set(d, slope_), round = hn::Set(d, kRoundFloat);
+    const auto position = from_zero ? hn::MulAdd(hn::MulAdd(a, slope, hn::Set(d, 1.0f)), a, round)
+                                    : hn::Add(hn::MulAdd(hn::Mul(a, slope), a, hn::Set(d, shift_)), round);
     const auto piece = hn::BitCast(whole, position);  // lookups see its low bits only
     auto pick = [&](const float* table) HWY_ATTR {
 #if HWY_TARGET <= HWY_AVX3
@@ -70,6 +75,33 @@ class Piecewise {
  private:
   HWY_ALIGN float centre_[kPieces];
   HWY_ALIGN float coefficient_[kDegree + 1][kPieces];
+  float slope_, shift_;
+};
+
+// From 0 to kEnd: in one table, or in two of which the second is looked into where it is needed.
+class Piecewise {
+ public:
+#if HWY_TARGET <= HWY_AVX3
+  static constexpr double kEnd = 8;
+  explicit Piecewise(double (*fn)(double)) : near_(fn, 0, kEnd) {}
+  HWY_INLINE FloatVector operator()(FloatVector a) const { return near_(a); }
+#else
+  static constexpr double kMiddle = 3.75, kEnd = 5.75;
+  explicit Piecewise(double (*fn)(double)) : near_(fn, 0, kMiddle), far_(fn, kMiddle, kEnd) {}
+  HWY_INLINE FloatVector operator()(FloatVector a) const {
+    const FloatTag d;
+    const auto y = near_(a);
+    const auto is_far = hn::Ge(a, hn::Set(d, float(kMiddle)));
+    return HWY_LIKELY(hn::AllFalse(d, is_far)) ? y : hn::IfThenElse(is_far, far_values(a), y);
+  }
+#endif
+
+ private:
+  Pieces<true> near_;
+#if HWY_TARGET > HWY_AVX3
+  HWY_NOINLINE FloatVector far_values(FloatVector a) const { return far_(a); }  // seldom: not in the way of the others
+  Pieces<false> far_;
+#endif
 };
 #else
 #define PYBURN_PIECEWISE 0

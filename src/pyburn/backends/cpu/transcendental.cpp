@@ -9,7 +9,9 @@
 
 #include "pyburn/backends/cpu/angle-inl.h"
 #include "pyburn/backends/cpu/cpu_backend.h"
+#include "pyburn/backends/cpu/double_math-inl.h"
 #include "pyburn/backends/cpu/elementwise-inl.h"
+#include "pyburn/backends/cpu/exponential-inl.h"
 #include "pyburn/backends/cpu/gamma.h"
 #include "pyburn/backends/cpu/wide_math-inl.h"
 #include "pyburn/ops/transcendental.h"
@@ -18,49 +20,58 @@ HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
 
-// Fast where all angles are moderate, else by libm.
-template <class Fast, class Libm>
-void angle_tile(const void* attrs, const void* const* in, void* out, int64_t n) {
-  const float* x = static_cast<const float*>(in[0]);
-  int32_t large = 0;
-  for (int64_t i = 0; i < n; ++i) large |= x[i] > kLargestAngle || x[i] < -kLargestAngle;
-  large ? unary_tile<float, Libm>(attrs, in, out, n) : unary_tile<float, Fast>(attrs, in, out, n);
-}
-template <class Fast, class Libm>
-void angle(KernelTable& kernels, const char* op, Fast, Libm) {
-  kernels.add_tile(op, DType::float32, {angle_tile<Fast, Libm>});
-  kernels.add_tile(op, DType::float64, {unary_tile<double, Libm>});
+// Vectors of floats where products go into sums without rounding; elsewhere one by one, in double precision.
+template <class Fn>
+void by_fused_vectors(KernelTable& kernels, const char* op, Fn fn) {
+#if HWY_NATIVE_FMA
+  by_vectors(kernels, op, fn);
+#else
+  unary(kernels, op, Floats(), fn);
+#endif
 }
 
 void add_transcendental(KernelTable& k) {
   by_vectors(k, "exp", [](auto x) HWY_ATTR { return exp_of(x); });
-  unary(k, "exp2", Floats(), [](auto x) HWY_ATTR { return exp2_of(x); });
-  unary(k, "expm1", Floats(), [](auto x) HWY_ATTR { return expm1_of(x); });
-  by_vectors(k, "log", [](auto x) HWY_ATTR { return log_of(x); });
-  unary(k, "log2", Floats(), [](auto x) HWY_ATTR { return log2_of(x); });
-  unary(k, "log10", Floats(), [](auto x) HWY_ATTR { return log10_of(x); });
-  unary(k, "log1p", Floats(), [](auto x) HWY_ATTR { return log1p_of(x); });
+  by_fused_vectors(k, "exp2", [](auto x) HWY_ATTR { return exp2_of(x); });
+  by_fused_vectors(k, "expm1", [](auto x) HWY_ATTR { return expm1_of(x); });
+  by_vectors(k, "log", [](auto x) HWY_ATTR { return quick_log_of(x); });
+  by_fused_vectors(k, "log2", [](auto x) HWY_ATTR { return log2_of(x); });
+  by_fused_vectors(k, "log10", [](auto x) HWY_ATTR { return log10_of(x); });
+  by_fused_vectors(k, "log1p", [](auto x) HWY_ATTR { return log1p_of(x); });
   unary(k, "special_entr", Floats(), []<class T>(T x) HWY_ATTR { return x == T(0) ? T(0) : x < T(0) ? -T(INFINITY) : -x * log_of(x); });
   by_vectors(k, "sin", [](auto x) HWY_ATTR { return sin_of(x); });
   by_vectors(k, "cos", [](auto x) HWY_ATTR { return cos_of(x); });
-  angle(
-      k, "tan", [](float x) HWY_ATTR { return tan_of(x); }, [](auto x) HWY_ATTR { return std::tan(x); });
-  unary(k, "asin", Floats(), [](auto x) HWY_ATTR { return asin_of(x); });
-  unary(k, "acos", Floats(), [](auto x) HWY_ATTR { return acos_of(x); });
-  unary(k, "atan", Floats(), [](auto x) HWY_ATTR { return atan_of(x); });
-  unary(k, "sinh", Floats(), [](auto x) HWY_ATTR { return sinh_of(x); });
-  unary(k, "cosh", Floats(), [](auto x) HWY_ATTR { return cosh_of(x); });
+  by_vectors(k, "tan", [](auto x) HWY_ATTR { return tan_of(x); });
+  by_fused_vectors(k, "asin", [](auto x) HWY_ATTR { return asin_of(x); });
+  by_fused_vectors(k, "acos", [](auto x) HWY_ATTR { return acos_of(x); });
+  by_fused_vectors(k, "atan", [](auto x) HWY_ATTR { return atan_of(x); });
+  by_fused_vectors(k, "sinh", [](auto x) HWY_ATTR { return sinh_of(x); });
+  by_fused_vectors(k, "cosh", [](auto x) HWY_ATTR { return cosh_of(x); });
   by_vectors(k, "tanh", [](auto x) HWY_ATTR { return tanh_of(x); });
-  unary(k, "asinh", Floats(), [](auto x) HWY_ATTR { return asinh_of(x); });
-  unary(k, "acosh", Floats(), [](auto x) HWY_ATTR { return acosh_of(x); });
-  unary(k, "atanh", Floats(), [](auto x) HWY_ATTR { return atanh_of(x); });
+  by_fused_vectors(k, "asinh", [](auto x) HWY_ATTR { return asinh_of(x); });
+  by_fused_vectors(k, "acosh", [](auto x) HWY_ATTR { return acosh_of(x); });
+  by_fused_vectors(k, "atanh", [](auto x) HWY_ATTR { return atanh_of(x); });
   by_vectors(k, "erf", [](auto x) HWY_ATTR { return erf_of(x); });
-  unary(k, "erfc", Floats(), [](auto x) HWY_ATTR { return erfc_of(x); });
+  by_fused_vectors(k, "erfc", [](auto x) HWY_ATTR { return erfc_of(x); });
   unary(k, "erfinv", Floats(), []<class T>(T x) HWY_ATTR { return T(inverse_erf(x)); });
   unary(k, "lgamma", Floats(), []<class T>(T x) HWY_ATTR { return T(log_gamma(x)); });
   unary(k, "digamma", Floats(), []<class T>(T x) HWY_ATTR { return T(digamma(x)); });
   unary_with<Polygamma>(
       k, "polygamma", Floats(), []<class T>(const Polygamma& a, T) { return [n = a.n](T x) HWY_ATTR { return T(polygamma(n, x)); }; });
+#if HWY_NATIVE_FMA
+  of_doubles<ExpOfDoubles>(k, "exp");
+  of_doubles<Exp2OfDoubles>(k, "exp2");
+  of_doubles<Log2OfDoubles>(k, "log2");
+  of_doubles<LogOfDoubles>(k, "log");
+  of_doubles<Log1pOfDoubles>(k, "log1p");
+  of_doubles<SinOfDoubles>(k, "sin");
+  of_doubles<CosOfDoubles>(k, "cos");
+  of_doubles<AsinOfDoubles>(k, "asin");
+  of_doubles<AcosOfDoubles>(k, "acos");
+  of_doubles<AtanOfDoubles>(k, "atan");
+  of_doubles<SinhOfDoubles>(k, "sinh");
+  of_doubles<TanhOfDoubles>(k, "tanh");
+#endif
 }
 
 }  // namespace

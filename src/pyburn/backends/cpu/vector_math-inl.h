@@ -29,17 +29,30 @@ HWY_INLINE FloatVector polynomial_of(FloatVector x, float c, C... higher) {
   return hn::MulAdd(polynomial_of(x, higher...), x, hn::Set(FloatTag(), c));
 }
 
+// y, and NaN where x is NaN: the instructions of most processors let it through by themselves.
+HWY_INLINE FloatVector nan_kept(FloatVector x, FloatVector y) {
+#if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR
+  return hn::IfThenElse(hn::IsNaN(x), x, y);
+#else
+  (void)x;
+  return y;
+#endif
+}
+
 // (1 + growth) * 2^n is exp(x); n is a whole number between -150 and 128.
 struct ExpVectors {
   FloatVector growth, n;
 };
+HWY_INLINE FloatVector exp_growth(FloatVector r) {  // exp(r) - 1 for r between -0.35 and 0.35
+  const auto p =
+      polynomial_of(r, 5.0000001201e-1f, 1.6666665459e-1f, 4.1665795894e-2f, 8.3334519073e-3f, 1.3981999507e-3f, 1.9875691500e-4f);
+  return hn::MulAdd(p, hn::Mul(r, r), r);
+}
 HWY_INLINE ExpVectors exp_vectors_between(FloatVector clamped) {  // for x between -104 and 89
   const FloatTag d;
   const auto n = hn::Sub(hn::MulAdd(clamped, hn::Set(d, 1.44269504088896341f), hn::Set(d, kRoundFloat)), hn::Set(d, kRoundFloat));
   const auto r = hn::NegMulAdd(n, hn::Set(d, kLn2Low), hn::NegMulAdd(n, hn::Set(d, kLn2High), clamped));
-  const auto p =
-      polynomial_of(r, 5.0000001201e-1f, 1.6666665459e-1f, 4.1665795894e-2f, 8.3334519073e-3f, 1.3981999507e-3f, 1.9875691500e-4f);
-  return {hn::MulAdd(p, hn::Mul(r, r), r), n};
+  return {exp_growth(r), n};
 }
 HWY_INLINE ExpVectors exp_vectors(FloatVector x) {  // the order of the operands lets NaN through
   const FloatTag d;
@@ -76,12 +89,7 @@ HWY_INLINE FloatVector exp_of(FloatVector x) {
     return hn::BitCast(d, hn::Add(hn::BitCast(whole, hn::Add(e.growth, one)), n));
   }
   const ExpVectors e = exp_vectors(x);
-  const auto y = scaled(hn::Add(e.growth, one), e.n);
-#if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR
-  return hn::IfThenElse(hn::IsNaN(x), x, y);
-#else
-  return y;
-#endif
+  return nan_kept(x, scaled(hn::Add(e.growth, one), e.n));
 #endif
 }
 
@@ -97,52 +105,58 @@ HWY_INLINE FloatVector tanh_of(FloatVector x) {
   const auto one = hn::Set(d, 1.0f), size = hn::Min(hn::Set(d, 10.0f), hn::Abs(x));
   const ExpVectors e = exp_vectors_between(hn::Add(size, size));
   const auto power = power_of_two(e.n), m = hn::MulAdd(power, e.growth, hn::Sub(power, one));
-  const auto y = hn::CopySign(hn::Div(m, hn::Add(m, hn::Set(d, 2.0f))), x);
-#if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR
-  return hn::IfThenElse(hn::IsNaN(x), x, y);
-#else
-  return y;
-#endif
+  return nan_kept(x, hn::CopySign(hn::Div(m, hn::Add(m, hn::Set(d, 2.0f))), x));
 }
 
-// Of x = 2^n * (1 + f) with 1 + f between sqrt(1/2) and sqrt(2).
-HWY_INLINE FloatVector log_of_parts(FloatVector n, FloatVector f) {
-  const FloatTag d;
-  const auto z = hn::Mul(f, f);
-  const auto p = polynomial_of(f, 3.3333331174e-1f, -2.4999993993e-1f, 2.0000714765e-1f, -1.6668057665e-1f, 1.4249322787e-1f,
-      -1.2420140846e-1f, 1.1676998740e-1f, -1.1514610310e-1f, 7.0376836292e-2f);
-  auto tail = hn::MulAdd(hn::Mul(p, f), z, hn::Mul(n, hn::Set(d, kLn2Low)));
-  tail = hn::NegMulAdd(hn::Set(d, 0.5f), z, tail);
-  return hn::MulAdd(n, hn::Set(d, kLn2High), hn::Add(f, tail));
-}
+// x = 2^n * (1 + f) with 1 + f between sqrt(1/2) and sqrt(2).
+struct LogParts {
+  FloatVector n, f;
+};
 // Of positive numbers that are neither infinite nor subnormal, unless the processor knows about these.
-HWY_INLINE FloatVector log_of_usual(FloatVector x) {
+HWY_INLINE LogParts log_parts(FloatVector x) {
   const FloatTag d;
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
   const auto mantissa = FloatVector{_mm512_getmant_ps(x.raw, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src)};
   const auto high = hn::Gt(mantissa, hn::Set(d, 1.41421354f));
   const auto exponent = FloatVector{_mm512_getexp_ps(x.raw)};
   const auto n = hn::IfThenElse(high, hn::Add(exponent, hn::Set(d, 1.0f)), exponent);
-  const auto f = hn::Sub(hn::IfThenElse(high, hn::Mul(mantissa, hn::Set(d, 0.5f)), mantissa), hn::Set(d, 1.0f));
-  return log_of_parts(n, f);
+  return {n, hn::Sub(hn::IfThenElse(high, hn::Mul(mantissa, hn::Set(d, 0.5f)), mantissa), hn::Set(d, 1.0f))};
 #else
   const hn::RebindToSigned<FloatTag> whole;
   const auto bits = hn::BitCast(whole, x), exponent = hn::ShiftRight<23>(hn::Sub(bits, hn::Set(whole, 0x3f3504f3)));
-  const auto f = hn::Sub(hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<23>(exponent))), hn::Set(d, 1.0f));
-  return log_of_parts(hn::ConvertTo(d, exponent), f);
+  return {hn::ConvertTo(d, exponent), hn::Sub(hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<23>(exponent))), hn::Set(d, 1.0f))};
 #endif
 }
-HWY_INLINE FloatVector log_of(FloatVector x) {
+// log(1 + f) - f + f^2 / 2, plus `more`, for such an f and its square.
+HWY_INLINE FloatVector log_tail(FloatVector f, FloatVector square, FloatVector more) {
+  const auto p = polynomial_of(f, 3.3333331174e-1f, -2.4999993993e-1f, 2.0000714765e-1f, -1.6668057665e-1f, 1.4249322787e-1f,
+      -1.2420140846e-1f, 1.1676998740e-1f, -1.1514610310e-1f, 7.0376836292e-2f);
+  return hn::MulAdd(hn::Mul(p, f), square, more);
+}
+HWY_INLINE FloatVector log_of_parts(LogParts x) {
+  const FloatTag d;
+  const auto z = hn::Mul(x.f, x.f);
+  const auto tail = hn::NegMulAdd(hn::Set(d, 0.5f), z, log_tail(x.f, z, hn::Mul(x.n, hn::Set(d, kLn2Low))));
+  return hn::MulAdd(x.n, hn::Set(d, kLn2High), hn::Add(x.f, tail));
+}
+HWY_INLINE FloatVector log_of_usual(FloatVector x) { return log_of_parts(log_parts(x)); }
+// A logarithm, which `of_parts` puts together.
+template <class OfParts>
+HWY_INLINE FloatVector logarithm(FloatVector x, OfParts of_parts) {
   const FloatTag d;
   constexpr float infinity = std::numeric_limits<float>::infinity(), smallest = std::numeric_limits<float>::min();
   const auto usual = hn::And(hn::Ge(x, hn::Set(d, smallest)), hn::Lt(x, hn::Set(d, infinity)));
-  const auto y = log_of_usual(x);
+  const auto y = of_parts(log_parts(x));
   if (HWY_LIKELY(hn::AllTrue(d, usual))) return y;
   const auto subnormal = hn::And(hn::Gt(x, hn::Zero(d)), hn::Lt(x, hn::Set(d, smallest)));
-  const auto small = hn::Sub(log_of_usual(hn::Mul(x, hn::Set(d, 8388608.0f))), hn::Set(d, 15.9423847f));  // 23 log(2)
+  LogParts small = log_parts(hn::Mul(x, hn::Set(d, 8388608.0f)));
+  small.n = hn::Sub(small.n, hn::Set(d, 23.0f));
   const auto negative = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Set(d, std::numeric_limits<float>::quiet_NaN()), x);
   const auto special = hn::IfThenElse(hn::Eq(x, hn::Zero(d)), hn::Set(d, -infinity), negative);
-  return hn::IfThenElse(usual, y, hn::IfThenElse(subnormal, small, special));
+  return hn::IfThenElse(usual, y, hn::IfThenElse(subnormal, of_parts(small), special));
+}
+HWY_INLINE FloatVector log_of(FloatVector x) {
+  return logarithm(x, [](LogParts parts) HWY_ATTR { return log_of_parts(parts); });
 }
 
 // Near 0: a + a P(a^2), else 1 - exp(-a Q(a)).
@@ -153,12 +167,7 @@ HWY_INLINE FloatVector erf_of(FloatVector x) {
       z, 1.283791658e-1f, -3.761262667e-1f, 1.128359472e-1f, -2.685421201e-2f, 5.189087423e-3f, -8.016864287e-4f, 7.875875063e-5f);
   const auto q = polynomial_of(a, 1.128475583f, 6.358463805e-1f, 1.050966945e-1f, -2.278610298e-2f, 3.183122675e-3f, -2.101827573e-4f);
   const auto near = hn::MulAdd(a, p, a), far = hn::Sub(one, exp_of(hn::Neg(hn::Mul(a, q))));
-  const auto y = hn::CopySign(hn::IfThenElse(hn::Lt(a, one), near, far), x);
-#if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR
-  return hn::IfThenElse(hn::IsNaN(x), x, y);
-#else
-  return y;
-#endif
+  return nan_kept(x, hn::CopySign(hn::IfThenElse(hn::Lt(a, one), near, far), x));
 }
 
 // Rounded as the processor's instruction rounds it, in half the time: from an estimate of 1 / sqrt(x), by Newton's and Markstein's steps.

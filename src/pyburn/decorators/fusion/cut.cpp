@@ -27,9 +27,15 @@ class Cutter {
     for (int32_t i = 0; i < count(); ++i) {
       const QueueStructure::Node& node = queue_.nodes[size_t(i)];
       if (node.role == Role::elementwise) {
+        if (begin_ >= 0 && shape_ < 0) follow_product(node);
         if (begin_ >= 0 && (node.out[0].shape != shape_ || breaks_rule(node))) close(i);
         if (begin_ < 0) open(i, node.out[0].shape);
         enter(i);
+      } else if (node.role == Role::product) {
+        close(i);
+        open(i, -1);
+        enter(i);
+        for (const Operand& o : node.in) access_[size_t(o.slot)].mixed = true;  // all of it is read at any time: not to be written
       } else if (node.role == Role::reduction && begin_ >= 0 && node.in[0].shape == shape_ && is_made_here(node.in[0]) &&
                  !breaks_rule(node) && access_[size_t(node.out[0].slot)].run != run_) {
         enter(i);
@@ -59,6 +65,17 @@ class Cutter {
     begin_ = node;
     shape_ = shape;
     ++run_;
+  }
+
+  // The first node behind a product: where it reads the result, whatever the shape, the run goes on in the shape and layout of that node.
+  void follow_product(const QueueStructure::Node& node) {
+    const Operand& made = queue_.nodes[size_t(begin_)].out[0];
+    for (const Operand& o : node.in)
+      if (o.slot == made.slot && o.extent == made.extent && o.dtype == made.dtype) {
+        shape_ = o.shape;
+        access_[size_t(o.slot)].layout = product_layout_ = o.layout;
+        return;
+      }
   }
 
   bool is_made_here(const Operand& o) const {
@@ -118,13 +135,16 @@ class Cutter {
     // Which node of the run made what an input reads; forwards, because a storage may be written several times.
     std::vector<SmallVector<int32_t, 3>> makers(size_t(end - begin_));
     std::vector<std::pair<int32_t, int32_t>> current(access_.size(), {-1, -1});  // per slot: node, layout
+    auto layout_of = [&](const Operand& made, int32_t i) {                       // a product is seen as the rest of the run sees it
+      return queue_.nodes[size_t(i)].role == Role::product && shape_ >= 0 ? product_layout_ : made.layout;
+    };
     for (int32_t i = begin_; i < end; ++i) {
       const QueueStructure::Node& node = queue_.nodes[size_t(i)];
       for (const Operand& o : node.in) {
         const auto [maker, layout] = current[size_t(o.slot)];
         makers[size_t(i - begin_)].push_back(layout == o.layout ? maker : -1);
       }
-      current[size_t(node.out[0].slot)] = {i, node.out[0].layout};
+      current[size_t(node.out[0].slot)] = {i, layout_of(node.out[0], i)};
     }
     std::vector<bool> needed(size_t(end - begin_));
     for (int32_t i = end - 1; i >= begin_; --i) {
@@ -134,6 +154,21 @@ class Cutter {
         if (maker >= 0) needed[size_t(maker - begin_)] = true;
     }
     return needed;
+  }
+
+  // An operand that sees the result of the product as the run does.
+  struct Seen {
+    const Operand& operand;
+    FusedStep::Place place;
+  };
+  Seen find_seen(int32_t end) const {
+    const int32_t slot = queue_.nodes[size_t(begin_)].out[0].slot;
+    for (int32_t i = begin_ + 1; i < end; ++i) {
+      const QueueStructure::Node& node = queue_.nodes[size_t(i)];
+      for (int32_t k = 0; k < int32_t(node.in.size()); ++k)
+        if (node.in[k].slot == slot && node.in[k].layout == product_layout_) return {node.in[k], {i, k}};
+    }
+    return {queue_.nodes[size_t(begin_)].out[0], {begin_, -1}};
   }
 
   std::unique_ptr<const FusedStep> number(int32_t end, const std::vector<bool>& needed) const {
@@ -164,6 +199,13 @@ class Cutter {
         }
       }
       fused.out = add_value(node.out[0], {i, -1});
+      if (node.role == Role::product && node.out[0].layout != product_layout_) {  // the rest of the run sees another shape
+        const Seen seen = find_seen(end);
+        FusedStep::Node view{.node = i, .in = {fused.out}, .out = -1, .view = true};
+        step->nodes.push_back(std::move(fused));
+        view.out = add_value(seen.operand, seen.place);
+        fused = std::move(view);
+      }
       if (is_stored(i, end)) step->outputs.push_back(fused.out);
       step->nodes.push_back(std::move(fused));
     }
@@ -183,7 +225,8 @@ class Cutter {
   std::vector<Access> access_;     // per slot
   std::vector<int32_t> last_use_;  // per slot: the last node of the queue
   int32_t run_ = -1, begin_ = -1;  // the open run; begin -1: none
-  int32_t shape_ = -1;
+  int32_t shape_ = -1;             // -1: the run is a product so far
+  int32_t product_layout_ = -1;    // of its result, as the run sees it
   Ref<Plan> plan_ = make_ref<Plan>();
 };
 

@@ -11,14 +11,15 @@ namespace pyburn {
 // All that a cut depends on. Extents, strides and scalars are not in it: layouts and shapes are numbered in order of
 // appearance, so that only their equality counts, and a plan serves every size.
 struct QueueStructure {
-  enum class Role : uint8_t { opaque, elementwise, reduction };
+  enum class Role : uint8_t { opaque, elementwise, reduction, product };
   struct Operand {
     int32_t slot, layout, shape;  // numbers
+    int32_t extent;               // number of (offset, elements) of a contiguous layout: equal ones are views of each other; else -1
     DType dtype;
   };
   struct Node {
     const OpInfo* op;
-    Role role;  // reduction: one that may end a run
+    Role role;  // reduction: one that may end a run; product: one that may begin it
     SmallVector<Operand, 3> in;
     SmallVector<Operand, 1> out;
   };
@@ -28,10 +29,12 @@ struct QueueStructure {
 
   std::vector<uint32_t> key() const;
 };
+// Products, whose results are worth waiting for: what follows may be done to them on the way.
+bool may_begin_run(const OpInfo&);
 // `fuses`: the inner backend has a kernel for `fused`; if not, every node stands alone.
 QueueStructure describe(const Queue&, bool fuses);
 
-// A run of elementwise nodes, of which the last may be a reduction, in single-assignment form.
+// A run of elementwise nodes, before which may stand a product and of which the last may be a reduction, in single-assignment form.
 struct FusedStep {
   struct Place {
     int32_t node, input;  // input -1: the output of the node
@@ -40,6 +43,7 @@ struct FusedStep {
     int32_t node;
     SmallVector<ValueId, 3> in;
     ValueId out;
+    bool view = false;  // no operation of the queue: what the node before it made, in the shape of `out`
   };
   std::vector<Place> values;  // where each value stands in the queue
   std::vector<ValueId> inputs, outputs;

@@ -1,8 +1,10 @@
 // Running a queue: find its plan, then hand its steps to the inner backend one after the other.
+#include <algorithm>
 #include <new>
 
 #include "pyburn/decorators/fusion/fusion.h"
 #include "pyburn/ops/fused.h"
+#include "pyburn/ops/movement.h"
 #include "pyburn/runtime/run.h"
 
 namespace pyburn {
@@ -33,7 +35,12 @@ Ref<Graph> body_of(const FusedStep& step, const Queue& queue) {
   body->outputs = step.outputs;
   for (const FusedStep::Node& n : step.nodes) {
     GraphNode& node = body->nodes.emplace_back();
-    node.op = queue.nodes()[size_t(n.node)].op;
+    if (n.view) {
+      const View as{body->values[size_t(n.out)].shape};
+      node.op = Operation(OpRef{&op::view, &as});
+    } else {
+      node.op = queue.nodes()[size_t(n.node)].op;
+    }
     node.in.append(n.in.begin(), n.in.end());
     node.out.push_back(n.out);
   }
@@ -72,7 +79,10 @@ void Fusion::flush_locked() {
     } catch (...) {
       const std::exception_ptr error = std::current_exception();
       if (step.fused)
-        for (ValueId v : step.fused->outputs) poison(queue_.nodes()[size_t(step.fused->values[size_t(v)].node)], error);
+        for (const FusedStep::Node& n : step.fused->nodes) {
+          const auto& outputs = step.fused->outputs;
+          if (std::find(outputs.begin(), outputs.end(), n.out) != outputs.end()) poison(queue_.nodes()[size_t(n.node)], error);
+        }
       else poison(queue_.nodes()[size_t(step.node)], error);
     }
     for (int32_t slot : step.releases) queue_.release(slot);

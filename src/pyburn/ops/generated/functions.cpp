@@ -259,7 +259,7 @@ Tensor multilabel_margin_loss(const TensorHandle& input, const TensorHandle& tar
 Tensor multilabel_soft_margin_loss(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight, const std::string& reduction) { return naming("multilabel_soft_margin_loss", [&] { return fn::multilabel_soft_margin_loss(input, target, weight, reduction); }); }
 Tensor pdist(const TensorHandle& input, double p) { return naming("pdist", [&] { return fn::pdist(input, p); }); }
 Tensor bmm(const TensorHandle& input, const TensorHandle& mat2) { return fn::bmm(input, mat2); }
-Tensor bmm_plus(const TensorHandle& start, const TensorHandle& input, const TensorHandle& mat2) { return fn::bmm_plus(start, input, mat2); }
+Tensor bmm_plus(const TensorHandle& start, const TensorHandle& input, const TensorHandle& mat2, const Scalar& beta, const Scalar& alpha) { return fn::bmm_plus(start, input, mat2, beta, alpha); }
 Tensor matmul(const TensorHandle& input, const TensorHandle& other) { return naming("matmul", [&] { return fn::matmul(input, other); }); }
 Tensor mm(const TensorHandle& input, const TensorHandle& mat2) { return naming("mm", [&] { return fn::mm(input, mat2); }); }
 Tensor mv(const TensorHandle& input, const TensorHandle& vec) { return naming("mv", [&] { return fn::mv(input, vec); }); }

@@ -322,7 +322,7 @@ Tensor multilabel_margin_loss(const TensorHandle& input, const TensorHandle& tar
 Tensor multilabel_soft_margin_loss(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight = {}, const std::string& reduction = "mean");  // The mean over the classes (last axis) of the cross entropy of sigmoid(input) and targets between 0 and 1.
 Tensor pdist(const TensorHandle& input, double p = 2.0);  // The distances of order p of all pairs of rows of a matrix: those of row 0 first.
 Tensor bmm(const TensorHandle& input, const TensorHandle& mat2);  // Products of the matrices of two batches.
-Tensor bmm_plus(const TensorHandle& start, const TensorHandle& input, const TensorHandle& mat2);  // start + bmm(input, mat2), written once. Stretched axes of start (a bias) cost nothing.
+Tensor bmm_plus(const TensorHandle& start, const TensorHandle& input, const TensorHandle& mat2, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * start + alpha * bmm(input, mat2), written once. Stretched axes of start (a bias) cost nothing.
 Tensor matmul(const TensorHandle& input, const TensorHandle& other);  // Matrix product; vectors are rows or columns, leading axes are batches that broadcast.
 Tensor mm(const TensorHandle& input, const TensorHandle& mat2);  // Product of two matrices.
 Tensor mv(const TensorHandle& input, const TensorHandle& vec);  // Product of a matrix and a vector.

@@ -6,8 +6,8 @@ namespace pyburn::fn {
 
 TensorHandle bmm(const TensorHandle& input, const TensorHandle& mat2);  // Products of the matrices of two batches.
 void bmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mat2);
-TensorHandle bmm_plus(const TensorHandle& start, const TensorHandle& input, const TensorHandle& mat2);  // start + bmm(input, mat2), written once. Stretched axes of start (a bias) cost nothing.
-void bmm_plus_into(const TensorHandle& out, const TensorHandle& start, const TensorHandle& input, const TensorHandle& mat2);
+TensorHandle bmm_plus(const TensorHandle& start, const TensorHandle& input, const TensorHandle& mat2, const Scalar& beta = 1, const Scalar& alpha = 1);  // beta * start + alpha * bmm(input, mat2), written once. Stretched axes of start (a bias) cost nothing.
+void bmm_plus_into(const TensorHandle& out, const TensorHandle& start, const TensorHandle& input, const TensorHandle& mat2, const Scalar& beta = 1, const Scalar& alpha = 1);
 TensorHandle matmul(const TensorHandle& input, const TensorHandle& other);  // Matrix product; vectors are rows or columns, leading axes are batches that broadcast.
 void matmul_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other);
 TensorHandle mm(const TensorHandle& input, const TensorHandle& mat2);  // Product of two matrices.

@@ -995,13 +995,13 @@ void bmm_into(const TensorHandle& out, const TensorHandle& input, const TensorHa
   InputList in; in.add(input); in.add(mat2);
   call_into(op::bmm, naming(op::bmm, [&] { return NoAttrs{}; }), in, out);
 }
-TensorHandle bmm_plus(const TensorHandle& start, const TensorHandle& input, const TensorHandle& mat2) {
+TensorHandle bmm_plus(const TensorHandle& start, const TensorHandle& input, const TensorHandle& mat2, const Scalar& beta, const Scalar& alpha) {
   InputList in; in.add(start); in.add(input); in.add(mat2);
-  return call(op::bmm_plus, naming(op::bmm_plus, [&] { return NoAttrs{}; }), in);
+  return call(op::bmm_plus, naming(op::bmm_plus, [&] { return Blend::from(start, input, mat2, beta, alpha); }), in);
 }
-void bmm_plus_into(const TensorHandle& out, const TensorHandle& start, const TensorHandle& input, const TensorHandle& mat2) {
+void bmm_plus_into(const TensorHandle& out, const TensorHandle& start, const TensorHandle& input, const TensorHandle& mat2, const Scalar& beta, const Scalar& alpha) {
   InputList in; in.add(start); in.add(input); in.add(mat2);
-  call_into(op::bmm_plus, naming(op::bmm_plus, [&] { return NoAttrs{}; }), in, out);
+  call_into(op::bmm_plus, naming(op::bmm_plus, [&] { return Blend::from(start, input, mat2, beta, alpha); }), in, out);
 }
 void matmul_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& other) { write_result(out, matmul(input, other)); }
 void mm_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& mat2) { write_result(out, mm(input, mat2)); }
