@@ -18,6 +18,8 @@ namespace {
 
 constexpr int64_t kLarge = 1 << 16;
 
+bool is_index(PyObject* p) { return PyLong_Check(p) || (PyIndex_Check(p) && !PySequence_Check(p)); }  // also those of numpy
+
 }  // namespace
 
 Arguments::Arguments(const Signature& s, PyObject* const* args, size_t nargs, PyObject* kwnames) : signature_(s) {
@@ -27,7 +29,7 @@ Arguments::Arguments(const Signature& s, PyObject* const* args, size_t nargs, Py
   if (nargs >= size_t(s.positional) && s.spreads &&
       nargs > 0) {  // zeros(2, 3): the rest are the sizes; einsum(equation, x, y): the tensors
     PyObject* first = args[s.positional - 1];
-    if (PyLong_Check(first) || is_tensor(first) || nargs > size_t(s.positional)) {
+    if (is_index(first) || is_tensor(first) || nargs > size_t(s.positional)) {
       gathered_ = PyTuple_New(Py_ssize_t(nargs) - s.positional + 1);
       if (!gathered_) throw PythonError();
       for (size_t i = size_t(s.positional) - 1; i < nargs; ++i)
@@ -116,8 +118,8 @@ Dims to_dims(PyObject* p) {
     if (v == -1 && PyErr_Occurred()) throw PythonError();
     dims.push_back(v);
   };
-  if (PyLong_Check(p)) {
-    add(p);
+  if (is_index(p) || (is_tensor(p) && unwrap(p).rank() == 0)) {
+    add(checked(PyNumber_Index(p)).get());
     return dims;
   }
   if (PyTuple_Check(p) && PyTuple_GET_SIZE(p) == 1 && PySequence_Check(PyTuple_GET_ITEM(p, 0))) return to_dims(PyTuple_GET_ITEM(p, 0));
@@ -178,7 +180,7 @@ int64_t Arguments::integer(int i) const {
 }
 std::optional<int64_t> Arguments::optional_integer(int i) const { return get(i) == Py_None ? std::optional<int64_t>() : integer(i); }
 Dims Arguments::dims(int i) const {
-  if (!PyLong_Check(get(i)) && (!PySequence_Check(get(i)) || PyUnicode_Check(get(i)))) refuse(i, "an int or a sequence of ints");
+  if (!is_index(get(i)) && (!PySequence_Check(get(i)) || PyUnicode_Check(get(i)))) refuse(i, "an int or a sequence of ints");
   try {
     return to_dims(get(i));
   } catch (PythonError&) {

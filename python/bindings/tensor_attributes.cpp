@@ -55,6 +55,7 @@ PyObject* data_ptr(const TensorHandle& t) {
   return PyLong_FromUnsignedLongLong(base ? base + uintptr_t(t.layout().offset * size_of(t.dtype())) : 0);
 }
 PyObject* storage_id(const TensorHandle& t) { return PyLong_FromVoidPtr(t.storage()); }
+PyObject* storage_bytes(const TensorHandle& t) { return PyLong_FromLongLong(t.storage()->bytes); }
 PyObject* transposed(const TensorHandle& t) {
   Dims order;
   for (int i = t.rank() - 1; i >= 0; --i) order.push_back(i);
@@ -173,6 +174,7 @@ PyGetSetDef* tensor_attributes() {
       {"_version", getter<version>, nullptr, "How often the storage was written in place.", nullptr},
       {"_is_parameter", getter<is_parameter>, nullptr, "Was it made by Parameter()?", nullptr},
       {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+      {"_storage_bytes", getter<storage_bytes>, nullptr, "Bytes of the memory that the tensor is a view of.", nullptr},
       {"_storage_id", getter<storage_id>, nullptr, "Equal for tensors that share memory.", nullptr},
       {nullptr, nullptr, nullptr, nullptr, nullptr},
   };

@@ -11,6 +11,7 @@ import pyburn
 
 from .. import _core
 from ..amp import GradScaler
+from ..tensor import storage
 from . import serialization
 from .absent import DTYPES, PLACES, AbsentDType, absent
 from .legacy_types import TYPES, dtype_of
@@ -102,6 +103,11 @@ def are_deterministic_algorithms_enabled() -> bool:
     return True
 
 
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """False: nothing is warned of."""
+    return False
+
+
 def set_float32_matmul_precision(precision: str) -> None:
     """No effect: products of float32 are computed in float32."""
 
@@ -131,7 +137,9 @@ def sparse_coo_tensor(indices: Any, values: Any, size: Any = None, *, dtype: Any
     return result.index_put_(tuple(places), numbers, accumulate=True)
 
 
+UntypedStorage, TypedStorage = storage.UntypedStorage, storage.TypedStorage
 spmm = _core.mm
+_segment_reduce = _core.segment_reduce
 sparse_csr, sparse_csc, jagged = layout("sparse_csr"), layout("sparse_csc"), layout("jagged")
 legacy_contiguous_format = contiguous_format
 SymInt, SymFloat, SymBool = int, float, bool
@@ -152,7 +160,7 @@ def _missing(name: str) -> AttributeError:
     return AttributeError(f"pyburn has nothing that stands for torch.{name} (pyburn.compat)")
 
 
-_OWN = ("distributions", "hub", "testing")  # modules of pyburn.compat
+_OWN = ("distributions", "hub")  # modules of pyburn.compat
 _NOT_PYTORCHS = {"backend", "cli", "compat", "config", "dashboard", "data", "io", "module", "train"}
 
 

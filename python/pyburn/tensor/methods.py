@@ -219,13 +219,10 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     (tensor([0, 1]), tensor([1, 0]))
     """
     if as_tuple:
+        if out is not None:
+            raise RuntimeError("[nonzero] out= is one tensor: as_tuple=True gives several")
         return _core.where(input)
-    found = _core.nonzero(input)
-    if out is None:
-        return found
-    if out.numel() == 0:
-        out.resize_(found.shape)
-    return out.copy_(found)
+    return _core.nonzero(input) if out is None else _core.nonzero(input, out=out)
 
 
 def polygamma(self: Tensor, n: int) -> Tensor:

@@ -4,7 +4,7 @@
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/rules.h"
-#include "pyburn/runtime/fit_empty.h"
+#include "pyburn/runtime/fit_result.h"
 
 namespace pyburn {
 namespace {
@@ -83,7 +83,7 @@ TensorHandle fn::detach(const TensorHandle& input) {
 }
 
 void write_result(const TensorHandle& target, const TensorHandle& result) {
-  fit_empty(target, result.shape());
+  fit_result(target, result.shape());
   require(target.shape() == result.shape(), "the result does not fit the tensor it is written to: got {} for {}", result.shape(),
       target.shape());
   require<DTypeError>(can_cast(result.dtype(), target.dtype()), "result type {} can't be cast to the desired output type {}",
