@@ -16,6 +16,15 @@ namespace {
   throw PythonError();
 }
 
+// Arguments of PyTorch that have one meaning here: elements are strided, and there is no pinned memory.
+bool means_nothing(const char* name, PyObject* value) {
+  if (std::strcmp(name, "pin_memory") == 0) return true;
+  if (std::strcmp(name, "layout") != 0) return false;
+  const Object kind(PyObject_GetAttrString(value, "name"));
+  PyErr_Clear();
+  return value == Py_None || (kind && PyUnicode_Check(kind.get()) && PyUnicode_CompareWithASCIIString(kind.get(), "strided") == 0);
+}
+
 constexpr int64_t kLarge = 1 << 16;
 
 bool is_index(PyObject* p) { return PyLong_Check(p) || (PyIndex_Check(p) && !PySequence_Check(p)); }  // also those of numpy
@@ -52,6 +61,11 @@ Arguments::Arguments(const Signature& s, PyObject* const* args, size_t nargs, Py
         if (value != Py_None) out_ = value;
         continue;
       }
+      if (s.returns_tensor && text && std::strcmp(text, "memory_format") == 0) {
+        if (value != Py_None) memory_format_ = value;
+        continue;
+      }
+      if (s.returns_tensor && text && means_nothing(text, value)) continue;
       type_error(format("[{}] unexpected keyword argument: got '{}'", s.name, text ? text : "?"));
     }
     if (values_[found]) type_error(format("[{}] argument given twice: got '{}'", s.name, PyUnicode_AsUTF8(name)));
@@ -109,6 +123,18 @@ bool to_scalar(PyObject* p, Scalar& out) {
     return false;
   }
   return true;
+}
+
+MemoryOrder to_memory_order(PyObject* p) {
+  const Object name(PyObject_GetAttrString(p, "name"));
+  const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
+  PyErr_Clear();
+  constexpr std::pair<const char*, MemoryOrder> orders[] = {{"contiguous_format", MemoryOrder::plain},
+      {"preserve_format", MemoryOrder::any}, {"channels_last", MemoryOrder::channels_last},
+      {"channels_last_3d", MemoryOrder::channels_last_3d}};
+  for (auto [known, order] : orders)
+    if (text && std::strcmp(text, known) == 0) return order;
+  type_error(format("expected a memory format: got {}", Py_TYPE(p)->tp_name));
 }
 
 Dims to_dims(PyObject* p) {

@@ -4,7 +4,7 @@
 #include "arguments.h"
 #include "objects.h"
 #include "pyburn/ops/aliases.h"
-#include "pyburn/ops/copy.h"
+#include "pyburn/ops/generated/movement.h"
 #include "pyburn/runtime/fit_result.h"
 #include "pyburn/support/error.h"
 #include "signature.h"
@@ -50,6 +50,8 @@ void write_computed(const TensorHandle& target, const Object& made, const Signat
   const TensorHandle& result = unwrap(made.get());
   const bool factory = std::none_of(s.parameters.begin(), s.parameters.end(), [](const Parameter& p) { return takes_tensors(p.type); });
   if (!factory) return write_result(target, result);
+  const bool is_row = s.name == "arange" || s.name == "range" || s.name == "linspace" || s.name == "logspace";
+  if (is_row && target.numel() == result.numel()) return copy_into(target, fn::reshape(result, target.shape()));
   fit_result(target, result.shape());
   copy_into(target, result);
 }
@@ -83,6 +85,11 @@ PyObject* call_function(PyObject* callable, PyObject* const* args, size_t nargsf
       else write_computed(targets[0], checked(form.entry->call(a)), form.signature);
       if (scope.resized() && PyErr_WarnEx(PyExc_UserWarning, kResized, 1) < 0) return nullptr;
       return Py_NewRef(a.out());
+    }
+    if (a.memory_format()) {
+      const MemoryOrder order = to_memory_order(a.memory_format());
+      if (f->overloads->name == "contiguous") return wrap(in_order(a.tensor(0), order));
+      return wrap(in_order(unwrap(checked(form.entry->call(a)).get()), order));
     }
     return form.entry->call(a);
   } catch (Error& e) {

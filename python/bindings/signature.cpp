@@ -222,6 +222,8 @@ bool accepts(const Signature& s, PyObject* const* args, size_t nargs, PyObject* 
     const int at = parameter_named(s, name);
     if (at < 0) {
       if (s.has_out && PyUnicode_CompareWithASCIIString(name, "out") == 0) continue;
+      const auto is = [&](const char* word) { return PyUnicode_CompareWithASCIIString(name, word) == 0; };
+      if (s.returns_tensor && (is("memory_format") || is("layout") || is("pin_memory"))) continue;
       return false;
     }
     if (given >> at & 1 || !fits(s.parameters[size_t(at)].type, args[nargs + size_t(k)])) return false;

@@ -127,6 +127,8 @@ Place locate(const TensorHandle& x, PyObject* given) {
       ++of_x;
     } else if (is_tensor(p)) {
       const TensorHandle& t = unwrap(p);
+      if (is_floating(t.dtype()))
+        raise(PyExc_IndexError, format("tensors used as indices must be of an integer dtype or bool: got {}", t.dtype()));
       if (t.dtype() == DType::uint8) warn_of_bytes();
       place.tensors.push_back({axis, t});
       axis += is_mask(t) ? t.rank() : 1;

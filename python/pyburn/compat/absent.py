@@ -34,7 +34,6 @@ PLACES = (
     "torch.futures",
     "torch.fx",
     "torch.library",
-    "torch.masked",
     "torch.nested",
     "torch.nn.quantized",
     "torch.onnx",

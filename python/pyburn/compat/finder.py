@@ -23,6 +23,7 @@ _PLACES = {
     "torch.distributions": f"{_HERE}.distributions",
     "torch.func": "pyburn.func",
     "torch.linalg": "pyburn.linalg",
+    "torch.masked": "pyburn.masked",
     "torch.nn": "pyburn.nn",
     "torch.optim": "pyburn.optim",
     "torch.special": "pyburn.special",

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import _core, autograd, nn
 from ..nn import Module
+from ..tensor.memory_format import strided
 
 _MISSING = object()
 _ELSEWHERE = ("is_ipu", "is_maia", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_vulkan", "is_xla", "is_xpu")
@@ -59,7 +60,7 @@ class Patches:
                 "is_quantized": False,
                 **dict.fromkeys(_ELSEWHERE, False),
                 "is_meta": property(lambda self: self.device.type == "null"),
-                "layout": property(lambda self: importlib.import_module(f"{__package__}.torch_module").strided),
+                "layout": strided,
                 "pin_memory": _itself,
                 "is_pinned": lambda self: False,
                 "share_memory_": _itself,

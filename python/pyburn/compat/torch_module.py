@@ -12,6 +12,15 @@ import pyburn
 from .. import _core
 from ..amp import GradScaler
 from ..tensor import storage
+from ..tensor.memory_format import (  # noqa: F401
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    layout,
+    memory_format,
+    preserve_format,
+    strided,
+)
 from . import serialization
 from .absent import DTYPES, PLACES, AbsentDType, absent
 from .legacy_types import TYPES, dtype_of
@@ -65,23 +74,7 @@ def finfo(type: Any = None) -> Any:
     return SimpleNamespace(max=largest, min=-largest, eps=eps, tiny=tiny, smallest_normal=tiny, bits=8, dtype=type.name)
 
 
-class layout:  # noqa: N801  (a name of PyTorch)
-    """How elements lie in memory: always strided here."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"torch.{self.name}"
-
-
-class memory_format(layout):  # noqa: N801  (a name of PyTorch)
-    """The order of the axes in memory. pyburn chooses it by itself."""
-
-
-strided, sparse_coo = layout("strided"), layout("sparse_coo")
-contiguous_format, preserve_format = memory_format("contiguous_format"), memory_format("preserve_format")
-channels_last, channels_last_3d = memory_format("channels_last"), memory_format("channels_last_3d")
+sparse_coo = layout("sparse_coo")
 
 
 def compile(model: Any = None, **options: Any) -> Any:

@@ -57,6 +57,8 @@ def _named(activation: Activation) -> tuple[str, Module | None]:
 class _WithActivation:
     """Constructor of the layers: C++ knows two activations by name, others are modules."""
 
+    _modules: Any
+
     def __init__(
         self,
         d_model: int,
@@ -75,8 +77,24 @@ class _WithActivation:
         super().__init__(  # type: ignore[call-arg]
             d_model, nhead, dim_feedforward, dropout, name, layer_norm_eps, batch_first, norm_first, bias, device, dtype
         )
+        self._take(activation, module)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name != "activation":
+            super().__setattr__(name, value)
+            return
+        known, module = _named(value)
+        self.__dict__.pop(name, None)
+        self._modules.pop(name, None)
+        super().__setattr__(name, known)
+        self._take(value, module)
+
+    def _take(self, activation: Activation, module: Module | None) -> None:
+        """C++ calls the module of this name where there is one; a function is what Python sees, as in PyTorch."""
         if module is not None:
-            self.activation = module
+            super().__setattr__("activation", module)
+        if module is not activation:
+            self.__dict__["activation"] = getattr(functional, activation) if isinstance(activation, str) else activation
 
 
 class TransformerEncoderLayer(_WithActivation, _nn.TransformerEncoderLayer):

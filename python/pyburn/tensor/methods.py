@@ -22,7 +22,15 @@ _LEGACY_NAMES = {
 }  # fmt: skip
 
 
-def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False, non_blocking: bool = False) -> Tensor:
+def to(
+    self: Tensor,
+    *args: Any,
+    dtype: Any = None,
+    device: Any = None,
+    copy: bool = False,
+    non_blocking: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
     """The tensor in another dtype, on another device, or like another tensor; itself when nothing changes.
 
     x.to(dtype), x.to(device), x.to(device, dtype), x.to(other). Differentiable, also between devices.
@@ -41,7 +49,8 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bo
             dtype = value
     if len(args) > 4:
         raise TypeError(f"[to] expected at most 4 positional arguments: got {len(args)}")
-    return _core._to(self, dtype, device, copy)
+    moved = _core._to(self, dtype, device, copy)
+    return moved if memory_format is None else _core.contiguous(moved, memory_format=memory_format)
 
 
 def type_(self: Tensor, dtype: DTypeLike | str | None = None) -> Any:

@@ -42,6 +42,10 @@ class TypedStorage:
         """The same memory, without a dtype."""
         return UntypedStorage(self._row)
 
+    def elements(self, dtype: Any) -> Tensor:
+        """All elements as a tensor on this memory."""
+        return self._row
+
     def tolist(self) -> list[Any]:
         """The elements as Python numbers."""
         return self._row.tolist()
@@ -95,6 +99,10 @@ class UntypedStorage:
 
     size = nbytes
     __len__ = nbytes
+
+    def elements(self, dtype: Any) -> Tensor:
+        """All elements as a tensor on this memory."""
+        return TypedStorage(self._tensor)._row
 
     def tolist(self) -> list[int]:
         """The bytes as Python numbers."""

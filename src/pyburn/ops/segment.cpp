@@ -6,6 +6,7 @@
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/index.h"
 #include "pyburn/ops/generated/join.h"
+#include "pyburn/ops/generated/logic.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/generated/rearrange.h"
 #include "pyburn/ops/generated/reduce.h"
@@ -48,7 +49,7 @@ struct SegmentGradient {
   TensorHandle count(const TensorHandle& hits) const { return index_add(zeros_like(y), 0, of, hits); }
 
   TensorHandle extremum() const {  // equal elements share the gradient
-    const TensorHandle hits = number(eq(x, spread(y)));
+    const TensorHandle hits = number(logical_or(eq(x, spread(y)), isnan(x)));
     return hits * spread(dy / maximum(count(hits), 1));
   }
   TensorHandle prod(const TensorHandle& lengths, const Segments& a) const {  // the only 0 of a segment gets the product of the others
