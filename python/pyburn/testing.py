@@ -61,7 +61,7 @@ def assert_allclose(
 ) -> None:
     """The older form of `assert_close`: neither dtypes nor devices are compared."""
     warnings.warn("assert_allclose() is deprecated: use assert_close()", FutureWarning, stacklevel=2)
-    one, other = (value if isinstance(value, _core.Tensor) else _core.tensor(value) for value in (actual, expected))
+    one, other = (value if isinstance(value, _core.Tensor) else pyburn.tensor(value) for value in (actual, expected))
     assert_close(one, other, rtol=rtol, atol=atol, equal_nan=equal_nan, check_device=False, check_dtype=False, msg=msg or None)
 
 
@@ -118,7 +118,7 @@ def _compare(
     elif _is_number(actual):
         _compare_numbers(actual, expected, place, rtol, atol, equal_nan, check_dtype)
     elif isinstance(actual, _core.Tensor) or hasattr(actual, "__array__"):
-        one, other = (value if isinstance(value, _core.Tensor) else _core.from_numpy(value) for value in (actual, expected))
+        one, other = (value if isinstance(value, _core.Tensor) else pyburn.from_numpy(value) for value in (actual, expected))
         _compare_attributes(one, other, place, check_device, check_dtype, check_stride)
         if one.device.type != "null" and other.device.type != "null":  # which have no values
             _compare_tensors(one, other, place, rtol, atol, equal_nan)
@@ -164,9 +164,7 @@ def _compare_attributes(actual: Any, expected: Any, place: tuple[Any, ...], devi
             raise _Mismatch(f"The values for attribute '{name}' do not match: {one} != {other}.", place)
 
 
-def _compare_tensors(
-    actual: Any, expected: Any, place: tuple[Any, ...], rtol: float | None, atol: float | None, equal_nan: bool
-) -> None:
+def _compare_tensors(actual: Any, expected: Any, place: tuple[Any, ...], rtol: float | None, atol: float | None, equal_nan: bool) -> None:
     usual = [max(_TOLERANCES.get(tensor.dtype.name, (0.0, 0.0))[i] for tensor in (actual, expected)) for i in range(2)]
     relative, absolute = usual[0] if rtol is None else rtol, usual[1] if atol is None else atol
     common = _core.promote_types(actual.dtype, expected.dtype)
@@ -188,7 +186,7 @@ def _compare_tensors(
         found = []
         for name, sizes, limit in _gaps(gaps, fractions, absolute, relative):
             at = int(sizes.argmax())
-            index = tuple(int(i) for i in _core.unravel_index(_core.tensor(at), tuple(sizes.shape)))
+            index = tuple(int(i) for i in _core.unravel_index(pyburn.tensor(at), tuple(sizes.shape)))
             found.append((f"Greatest {name.lower()}", sizes.flatten()[at].item(), limit, f" at index {index}"))
     lines[0] = lines[0].format("equal" if exact else "close")
     lines += [f"{name} difference: {size}{where}{_allowed(limit, exact)}" for name, size, limit, where in found]

@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pyburn
+
 from .. import _core
 from .._core import Tensor
 from . import _as_list, grad
@@ -31,7 +33,7 @@ class _Slopes:
         """By each element of the input."""
         data, slopes = self.inputs[index].data, []
         for i in range(data.numel()):
-            part = data[tuple(_core.unravel_index(_core.tensor(i), tuple(data.shape)))] if data.ndim else data
+            part = data[tuple(_core.unravel_index(pyburn.tensor(i), tuple(data.shape)))] if data.ndim else data
             before = part.item()
             part.fill_(before + self.eps)
             above = self._value()

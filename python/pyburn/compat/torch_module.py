@@ -96,6 +96,16 @@ def are_deterministic_algorithms_enabled() -> bool:
     return True
 
 
+def is_warn_always_enabled() -> bool:
+    """False: Python's filters say how often a warning is shown."""
+    return False
+
+
+def is_inference(input: Any) -> bool:
+    """Whether a tensor was made under inference_mode."""
+    return input.is_inference()
+
+
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """False: nothing is warned of."""
     return False
@@ -133,6 +143,7 @@ def sparse_coo_tensor(indices: Any, values: Any, size: Any = None, *, dtype: Any
 UntypedStorage, TypedStorage = storage.UntypedStorage, storage.TypedStorage
 spmm = _core.mm
 _segment_reduce = _core.segment_reduce
+native_channel_shuffle = _core.channel_shuffle
 sparse_csr, sparse_csc, jagged = layout("sparse_csr"), layout("sparse_csc"), layout("jagged")
 legacy_contiguous_format = contiguous_format
 SymInt, SymFloat, SymBool = int, float, bool

@@ -149,13 +149,13 @@ class ModuleMethods(_Bound):
                 memo.add(module)
             yield name, module
 
-    def modules(self) -> Iterator[Any]:
-        """This module and all below it, each once.
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
+        """This module and all below it, each once unless remove_duplicate is False.
 
         >>> len(list(pyburn.nn.Sequential(pyburn.nn.ReLU(), pyburn.nn.ReLU()).modules()))
         3
         """
-        return (m for _, m in self.named_modules())
+        return (m for _, m in self.named_modules(remove_duplicate=remove_duplicate))
 
     def named_children(self) -> Iterator[tuple[str, Any]]:
         """The direct children with their names.

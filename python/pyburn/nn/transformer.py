@@ -77,24 +77,24 @@ class _WithActivation:
         super().__init__(  # type: ignore[call-arg]
             d_model, nhead, dim_feedforward, dropout, name, layer_norm_eps, batch_first, norm_first, bias, device, dtype
         )
-        self._take(activation, module)
+        if module is not None:
+            self.activation = module
+
+    def __getattribute__(self, name: str) -> Any:
+        value = super().__getattribute__(name)
+        if name != "activation":
+            return value
+        if isinstance(value, str):  # Python sees the function, as in PyTorch
+            return getattr(functional, value)
+        return value.function if isinstance(value, _Function) else value
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name != "activation":
-            super().__setattr__(name, value)
-            return
-        known, module = _named(value)
-        self.__dict__.pop(name, None)
-        self._modules.pop(name, None)
-        super().__setattr__(name, known)
-        self._take(value, module)
-
-    def _take(self, activation: Activation, module: Module | None) -> None:
-        """C++ calls the module of this name where there is one; a function is what Python sees, as in PyTorch."""
-        if module is not None:
-            super().__setattr__("activation", module)
-        if module is not activation:
-            self.__dict__["activation"] = getattr(functional, activation) if isinstance(activation, str) else activation
+        if name == "activation":
+            known, module = _named(value)
+            self._modules.pop(name, None)
+            super().__setattr__(name, known)
+            value = known if module is None else module
+        super().__setattr__(name, value)
 
 
 class TransformerEncoderLayer(_WithActivation, _nn.TransformerEncoderLayer):
