@@ -1435,7 +1435,7 @@ def _segment_reduce(input: Tensor, lengths: Tensor, reduce: str, initial: Number
     """The reduction of consecutive parts of input along axis 0."""
     ...
 def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, offsets: Tensor | None = None, axis: int = 0, unsafe: bool = False, initial: Number | None = None) -> Tensor:
-    """The reduction ('sum', 'prod', 'mean', 'max', 'min') of consecutive parts of data along axis 0, given by their lengths, or by where they begin and the last one ends."""
+    """The reduction ('sum', 'prod', 'mean', 'max', 'min') of consecutive parts of data along an axis, given by their lengths, or by where they begin and the last one ends."""
     ...
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """A row for each choice of r elements of a vector, in order."""

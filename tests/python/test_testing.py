@@ -21,7 +21,7 @@ def test_close_values_pass():
         (
             pyburn.ones(2),
             pyburn.tensor([1.0, 2.0]),
-            r"Mismatched elements: 1 / 2 \\(50.0%\\)\nGreatest absolute difference: 1.0 at index \\(1,\\)",
+            r"Mismatched elements: 1 / 2 \(50.0%\)\nGreatest absolute difference: 1.0 at index \(1,\)",
         ),
         (pyburn.tensor([1, 2]), pyburn.tensor([1, 3]), "not equal"),
         (pyburn.ones(2), pyburn.ones(3), "'shape' do not match"),
@@ -29,13 +29,13 @@ def test_close_values_pass():
         (pyburn.tensor(1.0), pyburn.tensor(2.0), "Expected 2.0 but got 1.0"),
         (1, 2, "Expected 2 but got 1"),
         (True, False, "Booleans mismatch"),
-        ([1, pyburn.ones(1)], [1, pyburn.zeros(1)], r"item \\[1\\]"),
+        ([1, pyburn.ones(1)], [1, pyburn.zeros(1)], r"item \[1\]"),
         ([1], [1, 2], "length of the sequences mismatch: 1 != 2"),
         ({"a": 1}, {"b": 1}, "keys of the mappings do not match"),
     ],
 )
 def test_differences_are_explained(actual, expected, text):
-    with pytest.raises(AssertionError, match=text.replace("\\\\", "\\")):
+    with pytest.raises(AssertionError, match=text):
         assert_close(actual, expected)
 
 

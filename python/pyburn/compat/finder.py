@@ -29,6 +29,8 @@ _PLACES = {
     "torch.special": "pyburn.special",
     "torch.storage": "pyburn.tensor.storage",
     "torch.hub": f"{_HERE}.hub",
+    "torch.nn.parallel.data_parallel": "pyburn.nn.parallel",
+    "torch.nn.parallel.distributed": "pyburn.nn.parallel",
     "torch.nn.attention.flex_attention": f"{_HERE}.flex_attention",
     "torch.testing": "pyburn.testing",
     "torch.utils._pytree": "pyburn.utils._pytree",

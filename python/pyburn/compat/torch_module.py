@@ -179,9 +179,11 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"torch.{name}")
     if not name.startswith("__") and hasattr(pyburn, name) and name not in _NOT_PYTORCHS:
         return getattr(pyburn, name)
+    if name == "torch":  # torch.torch is torch
+        return importlib.import_module("torch")
     if name == "vmap":
         return importlib.import_module("pyburn.func").vmap
-    if name.endswith("Type"):  # of torch.jit
+    if name.endswith("Type") or name in ("PyTorchFileReader", "PyTorchFileWriter"):  # of torch.jit, and what stands in annotations
         return absent(f"torch.{name}")
     raise _missing(name)
 
