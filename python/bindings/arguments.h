@@ -36,10 +36,10 @@ class Arguments {
   Device* optional_device(int i) const;
   Generator* optional_generator(int i) const;
 
-  PyObject* out() const { return out_; }         // the out= argument, or null
-  SmallVector<TensorHandle, 4> targets() const;  // what out() holds
+  PyObject* out() const { return out_; }                      // the out= argument, or null
+  SmallVector<TensorHandle, 4> targets() const;               // what out() holds
   PyObject* memory_format() const { return memory_format_; }  // the order that the result is to have, or null
-  bool is_large() const { return large_; }       // worth releasing the GIL for
+  bool is_large() const { return large_; }                    // worth releasing the GIL for
 
   // The result as Python sees it; several results are a named tuple.
   PyObject* wrapped(TensorHandle t) const { return wrap(std::move(t)); }

@@ -137,8 +137,7 @@ Place locate(const TensorHandle& x, PyObject* given) {
       const int64_t i = PyLong_AsLongLong(p);
       if (i == -1 && PyErr_Occurred()) throw PythonError();
       const int64_t extent = place.view.shape()[axis];
-      if (i < -extent || i >= extent)
-        fail<IndexError>("[select] index {} is out of bounds for dimension {} with size {}", i, of_x, extent);
+      if (i < -extent || i >= extent) fail<IndexError>("[select] index {} is out of bounds for dimension {} with size {}", i, of_x, extent);
       place.view = fn::select(place.view, axis, i);
       ++of_x;
     }

@@ -1412,7 +1412,7 @@ def searchsorted(sorted_sequence: Tensor, values: Number, *, out_int32: bool = F
 def bucketize(input: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False, out: Tensor | None = None) -> Tensor:
     """The number of the interval between boundaries, which are sorted, that each element falls into."""
     ...
-def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False, out: Tensor | None = None) -> Tensor:
+def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_unique: bool = False, invert: bool = False, out: Tensor | None = None) -> Tensor:
     """Which elements are among test_elements (or are not, with invert)."""
     ...
 @overload

@@ -379,6 +379,21 @@ def test_backward_takes_results_and_gradients_of_other_dtypes():
     assert halves.grad.dtype is pyburn.bfloat16 and halves.grad.tolist() == [3, 3]
 
 
+def test_hooks_after_a_gradient_is_added():
+    x = leaf(1.0)
+    seen = []
+    handle = x.register_post_accumulate_grad_hook(lambda t: seen.append(t.grad.item()))
+    x.register_post_accumulate_grad_hook(lambda t: t.grad.zero_())
+    (x * 2).backward()
+    (x * 3).backward()
+    assert seen == [2, 3] and x.grad.item() == 0
+    handle.remove()
+    (x * 4).backward()
+    assert seen == [2, 3]
+    with pytest.raises(RuntimeError, match="leaves"):
+        (x * 2).register_post_accumulate_grad_hook(print)
+
+
 def test_powers_of_zero_have_a_gradient():
     e = pyburn.tensor([-1.0, 0.0, 1.0], requires_grad=True)
     pyburn.pow(0.0, e).sum().backward()

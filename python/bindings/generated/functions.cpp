@@ -2128,10 +2128,10 @@ void into_bucketize(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { fn::bucketize_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3));
 }
 PyObject* call_isin(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::isin(x...); }, a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::isin(x...); }, a.operand(0), a.operand(1), a.boolean(2), a.boolean(3)));
 }
 void into_isin(const Arguments& a, std::span<const TensorHandle> out) {
-  invoke(a, [&](const auto&... x) { fn::isin_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3));
+  invoke(a, [&](const auto&... x) { fn::isin_into(out[0], x...); }, a.operand(0), a.operand(1), a.boolean(2), a.boolean(3));
 }
 PyObject* call_quantile(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::quantile(x...); }, a.tensor(0), a.number(1), a.optional_integer(2), a.boolean(3), a.text(4)));
@@ -3276,7 +3276,7 @@ const FunctionEntry kFunctions[] = {
     {"searchsorted.any(Tensor sorted_sequence, Tensor values, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", "Where values would have to be inserted into a sequence that is sorted along its last axis, or would be in the order that sorter gives, to keep it so: before equal elements, or after them with right or side='right'.", "pyburn.searchsorted(pyburn.tensor([1., 3., 5.]), pyburn.tensor([3., 6.]))", call_searchsorted_any, into_searchsorted_any, 0},
     {"searchsorted.number(Tensor sorted_sequence, Scalar values, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", "Where a number would have to be inserted into a sorted vector.", "pyburn.searchsorted(pyburn.tensor([1., 3., 5.]), 3)", call_searchsorted_number, into_searchsorted_number, 0},
     {"bucketize(Tensor input, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", "The number of the interval between boundaries, which are sorted, that each element falls into.", "pyburn.bucketize(pyburn.tensor([3., 6.]), pyburn.tensor([1., 3., 5.]))", call_bucketize, into_bucketize, kMethod},
-    {"isin(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", "Which elements are among test_elements (or are not, with invert).", "pyburn.isin(pyburn.tensor([1, 2, 3]), pyburn.tensor([2, 4]))", call_isin, into_isin, 0},
+    {"isin(Tensor|Scalar elements, Tensor|Scalar test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", "Which elements are among test_elements (or are not, with invert).", "pyburn.isin(pyburn.tensor([1, 2, 3]), pyburn.tensor([2, 4]))", call_isin, into_isin, 0},
     {"quantile(Tensor input, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor", "The value that the share q of the elements along dim does not exceed; NaN if there is one.", "pyburn.quantile(pyburn.tensor([1., 2., 3.]), 0.5)", call_quantile, into_quantile, kMethod},
     {"quantile.each(Tensor input, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor", "The quantiles for several shares; a new first axis holds them.", "pyburn.quantile(pyburn.tensor([1., 2., 3.]), pyburn.tensor([0., 1.]))", call_quantile_each, into_quantile_each, kMethod},
     {"nanquantile(Tensor input, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor", "The quantile of the elements that are not NaN.", "pyburn.nanquantile(pyburn.tensor([1., float('nan'), 3.]), 0.5)", call_nanquantile, into_nanquantile, kMethod},

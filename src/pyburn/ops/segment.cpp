@@ -160,7 +160,8 @@ TensorHandle fn::segment_reduce(const TensorHandle& data, const std::string& red
     require(offsets.shape().back() > 0, "[segment_reduce] expected at least one offset: got {}", offsets.shape());
     parts = sub(slice(offsets, -1, 1), slice(offsets, -1, 0, -1));
   } else if (!unsafe) {
-    require<ValueError>(along == 0 || read_number(all(eq(sum(lengths, Dims{-1}), extent))) != 0, "[segment_reduce] lengths must sum to {}", extent);
+    require<ValueError>(
+        along == 0 || read_number(all(eq(sum(lengths, Dims{-1}), extent))) != 0, "[segment_reduce] lengths must sum to {}", extent);
     if (along == 0) return _segment_reduce(data, lengths, reduce, initial);
   }
   // The axes up to this one become one, with the segments of a row behind those of the row before.

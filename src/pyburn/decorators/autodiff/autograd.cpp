@@ -127,12 +127,22 @@ void retain_grad(const TensorHandle& t) {
   register_hook(t, make_ref<Retain>(h.retained));
 }
 
-int64_t register_hook(const TensorHandle& t, Ref<Hook> hook) {
+namespace {
+
+int64_t add_hook(const TensorHandle& t, Ref<Hook> hook, bool after) {
   static std::atomic<int64_t> next{0};
   int32_t output = 0;
   std::vector<OutputHook>& list = hook_list(t, output);
-  list.push_back({output, next++, std::move(hook)});
+  list.push_back({after ? OutputHook::kAfter : output, next++, std::move(hook)});
   return list.back().id;
+}
+
+}  // namespace
+
+int64_t register_hook(const TensorHandle& t, Ref<Hook> hook) { return add_hook(t, std::move(hook), false); }
+int64_t register_post_accumulate_grad_hook(const TensorHandle& t, Ref<Hook> hook) {
+  require<GradientError>(is_leaf(t), "post accumulate grad hooks cannot be registered on tensors that are no leaves");
+  return add_hook(t, std::move(hook), true);
 }
 
 void remove_hook(const TensorHandle& t, int64_t id) {
