@@ -50,7 +50,7 @@ def to(
     if len(args) > 4:
         raise TypeError(f"[to] expected at most 4 positional arguments: got {len(args)}")
     moved = _core._to(self, dtype, device, copy)
-    return moved if memory_format is None else _core.contiguous(moved, memory_format=memory_format)
+    return moved if memory_format is None else _core.contiguous(moved, memory_format=memory_format)  # type: ignore[call-arg]
 
 
 def type_(self: Tensor, dtype: DTypeLike | str | None = None) -> Any:
