@@ -52,8 +52,9 @@ struct SegmentGradient {
     const TensorHandle hits = number(logical_or(eq(x, spread(y)), isnan(x)));
     return hits * spread(dy / maximum(count(hits), 1));
   }
-  TensorHandle prod(const TensorHandle& lengths, const Segments& a) const {  // the only 0 of a segment gets the product of the others
-    const TensorHandle zero = eq(x, 0), alone = ne(number(zero) * number(eq(spread(count(number(zero))), 1)), 0);
+  TensorHandle prod(
+      const TensorHandle& lengths, const Segments& a) const {  // the only 0 or NaN of a segment gets the product of the others
+    const TensorHandle zero = logical_or(eq(x, 0), isnan(x)), alone = ne(number(zero) * number(eq(spread(count(number(zero))), 1)), 0);
     const TensorHandle without = _segment_reduce(where(alone, 1.0, x), lengths, "prod", a.initial);
     return where(alone, spread(dy * without), spread(dy * y) / where(zero, 1.0, x));
   }
