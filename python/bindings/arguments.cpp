@@ -16,7 +16,18 @@ namespace {
   throw PythonError();
 }
 
+// Arguments of PyTorch that have one meaning here: elements are strided, and there is no pinned memory.
+bool means_nothing(const char* name, PyObject* value) {
+  if (std::strcmp(name, "pin_memory") == 0) return true;
+  if (std::strcmp(name, "layout") != 0) return false;
+  const Object kind(PyObject_GetAttrString(value, "name"));
+  PyErr_Clear();
+  return value == Py_None || (kind && PyUnicode_Check(kind.get()) && PyUnicode_CompareWithASCIIString(kind.get(), "strided") == 0);
+}
+
 constexpr int64_t kLarge = 1 << 16;
+
+bool is_index(PyObject* p) { return PyLong_Check(p) || (PyIndex_Check(p) && !PySequence_Check(p)); }  // also those of numpy
 
 }  // namespace
 
@@ -27,7 +38,7 @@ Arguments::Arguments(const Signature& s, PyObject* const* args, size_t nargs, Py
   if (nargs >= size_t(s.positional) && s.spreads &&
       nargs > 0) {  // zeros(2, 3): the rest are the sizes; einsum(equation, x, y): the tensors
     PyObject* first = args[s.positional - 1];
-    if (PyLong_Check(first) || is_tensor(first) || nargs > size_t(s.positional)) {
+    if (is_index(first) || is_tensor(first) || nargs > size_t(s.positional)) {
       gathered_ = PyTuple_New(Py_ssize_t(nargs) - s.positional + 1);
       if (!gathered_) throw PythonError();
       for (size_t i = size_t(s.positional) - 1; i < nargs; ++i)
@@ -50,6 +61,11 @@ Arguments::Arguments(const Signature& s, PyObject* const* args, size_t nargs, Py
         if (value != Py_None) out_ = value;
         continue;
       }
+      if (s.returns_tensor && text && std::strcmp(text, "memory_format") == 0) {
+        if (value != Py_None) memory_format_ = value;
+        continue;
+      }
+      if (s.returns_tensor && text && means_nothing(text, value)) continue;
       type_error(format("[{}] unexpected keyword argument: got '{}'", s.name, text ? text : "?"));
     }
     if (values_[found]) type_error(format("[{}] argument given twice: got '{}'", s.name, PyUnicode_AsUTF8(name)));
@@ -109,6 +125,18 @@ bool to_scalar(PyObject* p, Scalar& out) {
   return true;
 }
 
+MemoryOrder to_memory_order(PyObject* p) {
+  const Object name(PyObject_GetAttrString(p, "name"));
+  const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
+  PyErr_Clear();
+  constexpr std::pair<const char*, MemoryOrder> orders[] = {{"contiguous_format", MemoryOrder::plain},
+      {"preserve_format", MemoryOrder::any}, {"channels_last", MemoryOrder::channels_last},
+      {"channels_last_3d", MemoryOrder::channels_last_3d}};
+  for (auto [known, order] : orders)
+    if (text && std::strcmp(text, known) == 0) return order;
+  type_error(format("expected a memory format: got {}", Py_TYPE(p)->tp_name));
+}
+
 Dims to_dims(PyObject* p) {
   Dims dims;
   auto add = [&](PyObject* item) {
@@ -116,8 +144,8 @@ Dims to_dims(PyObject* p) {
     if (v == -1 && PyErr_Occurred()) throw PythonError();
     dims.push_back(v);
   };
-  if (PyLong_Check(p)) {
-    add(p);
+  if (is_index(p) || (is_tensor(p) && unwrap(p).rank() == 0)) {
+    add(checked(PyNumber_Index(p)).get());
     return dims;
   }
   if (PyTuple_Check(p) && PyTuple_GET_SIZE(p) == 1 && PySequence_Check(PyTuple_GET_ITEM(p, 0))) return to_dims(PyTuple_GET_ITEM(p, 0));
@@ -178,7 +206,7 @@ int64_t Arguments::integer(int i) const {
 }
 std::optional<int64_t> Arguments::optional_integer(int i) const { return get(i) == Py_None ? std::optional<int64_t>() : integer(i); }
 Dims Arguments::dims(int i) const {
-  if (!PyLong_Check(get(i)) && (!PySequence_Check(get(i)) || PyUnicode_Check(get(i)))) refuse(i, "an int or a sequence of ints");
+  if (!is_index(get(i)) && (!PySequence_Check(get(i)) || PyUnicode_Check(get(i)))) refuse(i, "an int or a sequence of ints");
   try {
     return to_dims(get(i));
   } catch (PythonError&) {

@@ -1,5 +1,6 @@
 // Calls from Python: arguments are matched to an operation's schema at run time, so an operation costs one thunk.
 #pragma once
+#include "pyburn/ops/copy.h"
 #include "tensor_object.h"
 
 namespace pyburn::python {
@@ -35,9 +36,10 @@ class Arguments {
   Device* optional_device(int i) const;
   Generator* optional_generator(int i) const;
 
-  PyObject* out() const { return out_; }         // the out= argument, or null
-  SmallVector<TensorHandle, 4> targets() const;  // what out() holds
-  bool is_large() const { return large_; }       // worth releasing the GIL for
+  PyObject* out() const { return out_; }                      // the out= argument, or null
+  SmallVector<TensorHandle, 4> targets() const;               // what out() holds
+  PyObject* memory_format() const { return memory_format_; }  // the order that the result is to have, or null
+  bool is_large() const { return large_; }                    // worth releasing the GIL for
 
   // The result as Python sees it; several results are a named tuple.
   PyObject* wrapped(TensorHandle t) const { return wrap(std::move(t)); }
@@ -59,6 +61,7 @@ class Arguments {
   const Signature& signature_;
   PyObject* values_[kMax];
   PyObject* out_ = nullptr;
+  PyObject* memory_format_ = nullptr;
   PyObject* gathered_ = nullptr;  // sizes or tensors that were spread over the positional arguments
   bool large_ = false;
 };
@@ -88,6 +91,7 @@ bool to_scalar(PyObject* p, Scalar& out);  // false when p is not a number
 DType to_dtype(PyObject* p);
 Device& to_device(PyObject* p);
 Dims to_dims(PyObject* p);
+MemoryOrder to_memory_order(PyObject* p);
 
 // Hand-written parts of the Tensor class.
 PyGetSetDef* tensor_attributes();

@@ -176,6 +176,8 @@ void bind_autograd(nb::module_& m) {
   m.def("_set_flag_parameter", [](const TensorHandle& t, bool on) { t.set(Flag::parameter, on); });
   m.def("_is_inference", [](const TensorHandle& t) { return t.has(Flag::inference); });
   m.def("_register_hook", [](const TensorHandle& t, nb::object fn) { return register_hook(t, make_ref<PythonHook>(std::move(fn))); });
+  m.def("_register_post_accumulate_grad_hook",
+      [](const TensorHandle& t, nb::object fn) { return register_post_accumulate_grad_hook(t, make_ref<PythonHook>(std::move(fn))); });
   m.def("_remove_hook", [](const TensorHandle& t, int64_t id) { remove_hook(t, id); });
   // A custom function: the outputs of its forward become results of a node that calls `backward`.
   m.def("_attach_function", [](nb::object backward, const std::string& name, nb::handle inputs, nb::handle outputs, nb::handle written) {

@@ -84,6 +84,7 @@ void bind_module(nb::module_& m) {
       nb::intrusive_ptr<Module>([](Module* self, PyObject* object) noexcept { adopt(self, object); }),
       "Base class of all neural network modules: parameters, buffers and modules set as attributes register themselves.");
   c.attr("__module__") = "pyburn.nn";
+  allow_several_modules_as_bases(c);
   add_unfilled_maker(c, make_unfilled<Module>);
   c.def(nb::init<>())
       .def(

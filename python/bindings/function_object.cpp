@@ -4,6 +4,8 @@
 #include "arguments.h"
 #include "objects.h"
 #include "pyburn/ops/aliases.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/runtime/fit_result.h"
 #include "pyburn/support/error.h"
 #include "signature.h"
 
@@ -28,6 +30,10 @@ struct FunctionObject {
 };
 PyTypeObject* function_type = nullptr;
 
+constexpr const char* kResized =
+    "An output with one or more elements was resized since its shape does not match the result's. This is deprecated: "
+    "give an empty tensor, or call out.resize_(0) before.";
+
 std::string types_of(PyObject* const* args, size_t nargs, PyObject* kwnames) {
   std::string text;
   const size_t keywords = kwnames ? size_t(PyTuple_GET_SIZE(kwnames)) : 0;
@@ -37,6 +43,17 @@ std::string types_of(PyObject* const* args, size_t nargs, PyObject* kwnames) {
     text += Py_TYPE(args[i])->tp_name;
   }
   return text;
+}
+
+// What a function without a form for out= gives: a new tensor (zeros, arange) takes the dtype of the target.
+void write_computed(const TensorHandle& target, const Object& made, const Signature& s) {
+  const TensorHandle& result = unwrap(made.get());
+  const bool factory = std::none_of(s.parameters.begin(), s.parameters.end(), [](const Parameter& p) { return takes_tensors(p.type); });
+  if (!factory) return write_result(target, result);
+  const bool is_row = s.name == "arange" || s.name == "range" || s.name == "linspace" || s.name == "logspace";
+  if (is_row && target.numel() == result.numel()) return copy_into(target, fn::reshape(result, target.shape()));
+  fit_result(target, result.shape());
+  copy_into(target, result);
 }
 
 const Form& chosen(const FunctionObject& f, PyObject* const* args, size_t nargs, PyObject* kwnames) {
@@ -63,8 +80,16 @@ PyObject* call_function(PyObject* callable, PyObject* const* args, size_t nargsf
     }
     if (a.out()) {
       const auto targets = a.targets();
-      form.entry->into(a, {targets.data(), size_t(targets.size())});
+      const ResultScope scope;
+      if (form.entry->into) form.entry->into(a, {targets.data(), size_t(targets.size())});
+      else write_computed(targets[0], checked(form.entry->call(a)), form.signature);
+      if (scope.resized() && PyErr_WarnEx(PyExc_UserWarning, kResized, 1) < 0) return nullptr;
       return Py_NewRef(a.out());
+    }
+    if (a.memory_format()) {
+      const MemoryOrder order = to_memory_order(a.memory_format());
+      if (f->overloads->name == "contiguous") return wrap(in_order(a.tensor(0), order));
+      return wrap(in_order(unwrap(checked(form.entry->call(a)).get()), order));
     }
     return form.entry->call(a);
   } catch (Error& e) {
@@ -144,7 +169,7 @@ bool add_functions(PyObject* module) {
   auto* functions = new std::map<std::string, Overloads>;  // lives as long as the process
   for (size_t i = 0; i < kFunctionCount; ++i) {
     Signature signature = parse_schema(kFunctions[i].schema);
-    signature.has_out = kFunctions[i].into != nullptr;
+    signature.has_out = kFunctions[i].into || signature.returns_tensor;
     Overloads& overloads = (*functions)[signature.name];
     overloads.name = signature.name;
     overloads.forms.push_back({&kFunctions[i], std::move(signature)});

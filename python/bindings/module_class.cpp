@@ -1,6 +1,8 @@
 #include "module_class.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "pyburn/nn/layer.h"
 #include "pyburn/nn/parameter.h"
@@ -316,6 +318,70 @@ PyType_Slot* module_slots() {
       {0, nullptr},
   };
   return slots;
+}
+
+namespace {
+
+initproc plain_class_init = nullptr;
+setattrofunc plain_class_set_attribute = nullptr;
+
+// The class of C++ that a class written in Python derives from.
+PyTypeObject* native_class(PyTypeObject* type) {
+  const auto handle_of = [](PyTypeObject* t) { return nb::handle(reinterpret_cast<PyObject*>(t)); };
+  for (PyTypeObject* base = type->tp_base; base && nb::type_check(handle_of(base)); base = base->tp_base) {
+    if (nb::type_info(handle_of(base)) != nb::type_info(handle_of(type))) break;
+    type = base;
+  }
+  return type;
+}
+
+// The base whose class of C++ is or derives from that of every other one; null where there is none, or only one nanobind knows.
+PyTypeObject* most_derived(PyObject* bases) {
+  SmallVector<PyTypeObject*, 4> modules;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(bases); ++i)
+    if (nb::type_check(PyTuple_GET_ITEM(bases, i))) modules.push_back(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(bases, i)));
+  if (modules.size() < 2) return nullptr;
+  for (PyTypeObject* one : modules)
+    if (std::all_of(modules.begin(), modules.end(), [&](PyTypeObject* o) { return PyType_IsSubtype(native_class(one), native_class(o)); }))
+      return one;
+  return nullptr;
+}
+
+// nanobind takes one base of its own. Modules meet in one class all the time, class Net(Named, Encoder), and that is safe where one of
+// them has the C++ class of all others: it alone is shown to nanobind. The order of methods is Python's, and made already.
+template <class Then>
+int with_one_base(PyObject* self, Then then) {
+  auto* type = reinterpret_cast<PyTypeObject*>(self);
+  PyTypeObject* shown = most_derived(type->tp_bases);
+  if (!shown || shown->tp_basicsize != type->tp_base->tp_basicsize) return then();
+  PyObject* one = PyTuple_Pack(1, reinterpret_cast<PyObject*>(shown));
+  if (!one) return -1;
+  Py_INCREF(shown);
+  Py_DECREF(std::exchange(type->tp_base, shown));
+  PyObject* bases = std::exchange(type->tp_bases, one);
+  const int status = then();
+  type->tp_bases = bases;
+  Py_DECREF(one);
+  return status;
+}
+int class_init(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return with_one_base(self, [&] { return plain_class_init(self, args, kwargs); });
+}
+int class_set_attribute(PyObject* self, PyObject* name, PyObject* value) {  // __init_subclass__ may come before class_init
+  if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "__bases__") == 0)
+    return plain_class_set_attribute(self, name, value);
+  return with_one_base(self, [&] { return plain_class_set_attribute(self, name, value); });
+}
+
+}  // namespace
+
+void allow_several_modules_as_bases(nb::handle module_class) {
+  PyTypeObject* metaclass = Py_TYPE(module_class.ptr());
+  if (plain_class_init) return;
+  plain_class_init = metaclass->tp_init;
+  metaclass->tp_init = class_init;
+  plain_class_set_attribute = metaclass->tp_setattro;
+  metaclass->tp_setattro = class_set_attribute;
 }
 
 void install_module_host() {

@@ -15,7 +15,8 @@ nn::Module& unwrap_module(PyObject* p);                    // p is a module whos
 nanobind::object module_object(const Ref<nn::Module>& m);  // the same object while it lives; None if null
 Ref<nn::Module> to_module(nanobind::handle h);             // TypeError unless a module; null for None
 void adopt(nn::Module* m, PyObject* object) noexcept;      // the Python object of m takes over its references
-void install_module_host();                                // before the first module is made
+void allow_several_modules_as_bases(nanobind::handle module_class);
+void install_module_host();  // before the first module is made
 
 void use_global_hooks(bool calls, bool registrations);  // whether hooks of all modules have to be asked for
 

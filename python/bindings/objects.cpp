@@ -42,6 +42,7 @@ void bind_dtypes(nb::module_& m) {
   c.def_prop_ro("name", [](const DTypeObject& t) { return std::string(name_of(t.value)); })
       .def_prop_ro("itemsize", [](const DTypeObject& t) { return size_of(t.value); })
       .def_prop_ro("is_floating_point", [](const DTypeObject& t) { return is_floating(t.value); })
+      .def_prop_ro("is_complex", [](const DTypeObject&) { return false; })
       .def_prop_ro("is_signed", [](const DTypeObject& t) { return is_floating(t.value) || is_signed_integer(t.value); })
       .def("__repr__", [](const DTypeObject& t) { return "pyburn." + std::string(name_of(t.value)); })
       .def("__reduce__", [](const DTypeObject& t) { return std::string(name_of(t.value)); });

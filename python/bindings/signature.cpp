@@ -104,6 +104,8 @@ bool one_or_more(PyObject* p) {
   return first && is(first.get());
 }
 bool is_dims(PyObject* p) { return one_or_more<is_integer>(p); }
+bool is_extent(PyObject* p) { return is_integer(p) || (is_tensor(p) && unwrap(p).rank() == 0 && is_integral(unwrap(p).dtype())); }
+bool is_extents(PyObject* p) { return is_list(p) ? one_or_more<is_extent>(p) : is_integer(p); }
 bool is_numbers(PyObject* p) { return one_or_more<is_number>(p); }
 
 bool fits(ParameterType type, PyObject* p) {
@@ -128,9 +130,9 @@ bool fits(ParameterType type, PyObject* p) {
     case ParameterType::optional_integer:
       return none || is_integer(p);
     case ParameterType::dims:
-      return is_dims(p);
+      return is_extents(p);
     case ParameterType::optional_dims:
-      return none || is_dims(p);
+      return none || is_extents(p);
     case ParameterType::optional_numbers:
       return none || is_numbers(p);
     case ParameterType::boolean:
@@ -179,6 +181,7 @@ Signature parse_schema(std::string_view schema) {
   const ParameterType last = s.positional > 0 ? s.parameters[size_t(s.positional - 1)].type : ParameterType::text;
   s.spreads = last == ParameterType::dims || last == ParameterType::tensors;
   const std::string_view result = schema.substr(close + 5);
+  s.returns_tensor = result == "Tensor";
   if (result[0] == '(') {
     s.results = 1 + int(std::count(result.begin(), result.end(), ','));
     s.result_type = make_result_type(s.name, result.substr(1, result.size() - 2));
@@ -219,6 +222,8 @@ bool accepts(const Signature& s, PyObject* const* args, size_t nargs, PyObject* 
     const int at = parameter_named(s, name);
     if (at < 0) {
       if (s.has_out && PyUnicode_CompareWithASCIIString(name, "out") == 0) continue;
+      const auto is = [&](const char* word) { return PyUnicode_CompareWithASCIIString(name, word) == 0; };
+      if (s.returns_tensor && (is("memory_format") || is("layout") || is("pin_memory"))) continue;
       return false;
     }
     if (given >> at & 1 || !fits(s.parameters[size_t(at)].type, args[nargs + size_t(k)])) return false;

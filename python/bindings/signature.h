@@ -32,6 +32,8 @@ enum class ParameterType : uint8_t {
   optional_generator,
 };
 
+constexpr bool takes_tensors(ParameterType t) { return t <= ParameterType::operand; }
+
 struct Parameter {
   PyObject* name;      // interned
   PyObject* standard;  // default value, or null when required
@@ -45,6 +47,7 @@ struct Signature {
   int positional = 0;
   bool spreads = false;  // the last positional parameter may be given as several integers or tensors
   bool has_out = false;
+  bool returns_tensor = false;
   int results = 1;
   PyTypeObject* result_type = nullptr;  // the named tuple of several results
 };

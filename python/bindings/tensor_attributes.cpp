@@ -45,6 +45,21 @@ PyObject* itemsize(const TensorHandle& t) { return PyLong_FromLongLong(size_of(t
 PyObject* offset(const TensorHandle& t) { return PyLong_FromLongLong(t.layout().offset); }
 PyObject* version(const TensorHandle& t) { return PyLong_FromUnsignedLong(t.storage()->version()); }
 PyObject* is_contiguous(const TensorHandle& t) { return PyBool_FromLong(t.layout().is_contiguous()); }
+PyObject* is_contiguous_in(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  try {
+    const TensorHandle& t = unwrap(self);
+    const Py_ssize_t given = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    if (given == 0) return is_contiguous(t);
+    if (given > 1 || (kwnames && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "memory_format") != 0)) {
+      PyErr_SetString(PyExc_TypeError, "expected one argument at most: memory_format");
+      return nullptr;
+    }
+    return PyBool_FromLong(is_in_order(t.layout(), to_memory_order(args[0])));
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
 PyObject* is_floating_point(const TensorHandle& t) { return PyBool_FromLong(is_floating(t.dtype())); }
 PyObject* has_sign(const TensorHandle& t) { return PyBool_FromLong(is_floating(t.dtype()) || is_signed_integer(t.dtype())); }
 PyObject* is_parameter(const TensorHandle& t) { return PyBool_FromLong(t.has(Flag::parameter)); }
@@ -55,6 +70,7 @@ PyObject* data_ptr(const TensorHandle& t) {
   return PyLong_FromUnsignedLongLong(base ? base + uintptr_t(t.layout().offset * size_of(t.dtype())) : 0);
 }
 PyObject* storage_id(const TensorHandle& t) { return PyLong_FromVoidPtr(t.storage()); }
+PyObject* storage_bytes(const TensorHandle& t) { return PyLong_FromLongLong(t.storage()->bytes); }
 PyObject* transposed(const TensorHandle& t) {
   Dims order;
   for (int i = t.rank() - 1; i >= 0; --i) order.push_back(i);
@@ -173,6 +189,7 @@ PyGetSetDef* tensor_attributes() {
       {"_version", getter<version>, nullptr, "How often the storage was written in place.", nullptr},
       {"_is_parameter", getter<is_parameter>, nullptr, "Was it made by Parameter()?", nullptr},
       {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+      {"_storage_bytes", getter<storage_bytes>, nullptr, "Bytes of the memory that the tensor is a view of.", nullptr},
       {"_storage_id", getter<storage_id>, nullptr, "Equal for tensors that share memory.", nullptr},
       {nullptr, nullptr, nullptr, nullptr, nullptr},
   };
@@ -195,7 +212,7 @@ PyMethodDef* tensor_methods() {
       {"element_size", method<itemsize>, METH_NOARGS, "Bytes per element.\n\n>>> pyburn.ones(2).element_size()"},
       {"storage_offset", method<offset>, METH_NOARGS,
           "Position of the first element in the storage.\n\n>>> pyburn.arange(4)[2:].storage_offset()"},
-      {"is_contiguous", method<is_contiguous>, METH_NOARGS,
+      {"is_contiguous", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(is_contiguous_in)), METH_FASTCALL | METH_KEYWORDS,
           "Do the elements lie in plain order, without holes?\n\n>>> pyburn.ones(2, 3).T.is_contiguous()"},
       {"data_ptr", method<data_ptr>, METH_NOARGS,
           "Address of the first element; 0 where there is no host memory.\n\n>>> pyburn.ones(2).data_ptr() > 0"},

@@ -40,6 +40,7 @@ struct Key {
       const TensorHandle& t = unwrap(p.get());
       if (!is_integral(t.dtype())) refuse(part);
       p = checked(item_of(t));
+      if (t.dtype() == DType::uint8) p = Object(PyBool_FromLong(PyObject_IsTrue(p.get())));
     }
     parts.push_back(std::move(p));
   }
@@ -58,6 +59,14 @@ struct Key {
             Py_TYPE(part)->tp_name));
   }
 };
+
+// A bool stands for a new axis that is indexed by [0], or by nothing.
+TensorHandle index_of(bool truth, Device& device) { return fn::zeros(Dims{truth ? 1 : 0}, DType::int64, &device, false); }
+
+void warn_of_bytes() {
+  constexpr const char* text = "indexing with dtype uint8 is deprecated: use dtype bool";
+  if (PyErr_WarnEx(PyExc_UserWarning, text, 1) < 0) throw PythonError();
+}
 
 // x after all parts that give views, and the tensors that index the rest: integers, or masks over as many axes as they have.
 struct Place {
@@ -102,27 +111,35 @@ Place locate(const TensorHandle& x, PyObject* given) {
     raise(PyExc_IndexError, format("too many indices for tensor of dimension {}: got {}", x.rank(), taken));
   }
   Place place{x, {}};
-  int axis = 0;
+  int axis = 0, of_x = 0;  // which axis comes next: of the view, of x
   bool seen_ellipsis = false;
   for (const Object& o : key.parts) {
     PyObject* p = o.get();
     if (p == Py_Ellipsis) {
-      if (!seen_ellipsis) axis += x.rank() - taken;
+      if (!seen_ellipsis) axis += x.rank() - taken, of_x += x.rank() - taken;
       seen_ellipsis = true;
     } else if (p == Py_None || PyBool_Check(p)) {
       place.view = fn::unsqueeze(place.view, axis);
-      if (p == Py_False) place.view = fn::slice(place.view, axis, 0, 0);
+      if (p != Py_None) place.tensors.push_back({axis, index_of(p == Py_True, x.device())});
       ++axis;
     } else if (PySlice_Check(p)) {
       place.view = sliced(place.view, axis++, p);
+      ++of_x;
     } else if (is_tensor(p)) {
       const TensorHandle& t = unwrap(p);
+      if (is_floating(t.dtype()))
+        raise(PyExc_IndexError, format("tensors used as indices must be of an integer dtype or bool: got {}", t.dtype()));
+      if (t.dtype() == DType::uint8) warn_of_bytes();
       place.tensors.push_back({axis, t});
       axis += is_mask(t) ? t.rank() : 1;
+      of_x += is_mask(t) ? t.rank() : 1;
     } else {
       const int64_t i = PyLong_AsLongLong(p);
       if (i == -1 && PyErr_Occurred()) throw PythonError();
+      const int64_t extent = place.view.shape()[axis];
+      if (i < -extent || i >= extent) fail<IndexError>("[select] index {} is out of bounds for dimension {} with size {}", i, of_x, extent);
       place.view = fn::select(place.view, axis, i);
+      ++of_x;
     }
   }
   return place;

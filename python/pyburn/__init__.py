@@ -78,6 +78,7 @@ def __getattr__(name: str) -> object:
         "masked",
         "module",
         "signal",
+        "testing",
         "train",
         "utils",
     ):

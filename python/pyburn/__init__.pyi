@@ -11,6 +11,7 @@ from . import masked as masked
 from . import return_types as return_types
 from . import signal as signal
 from . import special as special
+from . import testing as testing
 from . import utils as utils
 from ._cmake import cmake_dir as cmake_dir
 from ._core import get_default_dtype as get_default_dtype

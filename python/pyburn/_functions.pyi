@@ -1412,7 +1412,7 @@ def searchsorted(sorted_sequence: Tensor, values: Number, *, out_int32: bool = F
 def bucketize(input: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False, out: Tensor | None = None) -> Tensor:
     """The number of the interval between boundaries, which are sorted, that each element falls into."""
     ...
-def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False, out: Tensor | None = None) -> Tensor:
+def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_unique: bool = False, invert: bool = False, out: Tensor | None = None) -> Tensor:
     """Which elements are among test_elements (or are not, with invert)."""
     ...
 @overload
@@ -1435,7 +1435,7 @@ def _segment_reduce(input: Tensor, lengths: Tensor, reduce: str, initial: Number
     """The reduction of consecutive parts of input along axis 0."""
     ...
 def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, offsets: Tensor | None = None, axis: int = 0, unsafe: bool = False, initial: Number | None = None) -> Tensor:
-    """The reduction ('sum', 'prod', 'mean', 'max', 'min') of consecutive parts of data along axis 0, given by their lengths, or by where they begin and the last one ends."""
+    """The reduction ('sum', 'prod', 'mean', 'max', 'min') of consecutive parts of data along an axis, given by their lengths, or by where they begin and the last one ends."""
     ...
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """A row for each choice of r elements of a vector, in order."""

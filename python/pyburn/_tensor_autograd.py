@@ -86,6 +86,25 @@ def register_hook(self: Tensor, hook) -> RemovableHandle:
     return RemovableHandle(lambda: _core._remove_hook(self, number))
 
 
+def register_post_accumulate_grad_hook(self: Tensor, hook) -> RemovableHandle:
+    """Calls hook(tensor) when a gradient has been added to the `.grad` of this leaf: an optimiser can step there and free it.
+
+    >>> x = pyburn.ones(2, requires_grad=True)
+    >>> handle = x.register_post_accumulate_grad_hook(lambda leaf: leaf.grad.mul_(10))
+    >>> x.sum().backward()
+    >>> x.grad
+    tensor([10., 10.])
+    """
+    if not callable(hook):
+        raise TypeError(f"[register_post_accumulate_grad_hook] expected a function: got {type(hook).__name__}")
+
+    def call(leaf: Tensor) -> None:
+        hook(leaf)
+
+    number = _core._register_post_accumulate_grad_hook(self, call)
+    return RemovableHandle(lambda: _core._remove_hook(self, number))
+
+
 def is_inference(self: Tensor) -> bool:
     """Was this tensor made under inference_mode?
 
@@ -96,7 +115,7 @@ def is_inference(self: Tensor) -> bool:
 
 
 def install() -> None:
-    for function in (backward, requires_grad_, detach_, retain_grad, register_hook):
+    for function in (backward, requires_grad_, detach_, retain_grad, register_hook, register_post_accumulate_grad_hook):
         setattr(Tensor, function.__name__, function)
     properties = {
         "grad": property(

@@ -107,7 +107,8 @@ def matrix_norm(
         return vector_norm(input, 2, (row, column), keepdim, dtype=dtype)
     if ord in ("nuc", 2, -2):
         values = svdvals(_core.movedim(input if dtype is None else input.to(dtype), (row, column), (-2, -1)))
-        result = values.sum(-1) if ord == "nuc" else values.amax(-1) if ord == 2 else values.amin(-1)
+        is_sum = ord == "nuc" or (ord == 2 and values.shape[-1] == 0)
+        result = values.sum(-1) if is_sum else values.amax(-1) if ord == 2 else values.amin(-1)
         for axis in sorted((row, column)) if keepdim else ():
             result = result.unsqueeze(axis)
         return result

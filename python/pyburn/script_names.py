@@ -11,6 +11,7 @@ from ._lu import householder_product as orgqr  # noqa: F401
 from ._lu import lu_unpack, pca_lowrank, svd_lowrank  # noqa: F401
 from ._older_linalg import cholesky, lu, lu_solve, qr, svd, triangular_solve  # noqa: F401
 from .tensor.creation import tensor
+from .tensor.memory_format import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format, strided  # noqa: F401
 from .tensor.queries import conj as resolve_conj  # noqa: F401
 from .tensor.queries import conj as resolve_neg  # noqa: F401
 from .tensor.view_copies import COPIES

@@ -342,8 +342,62 @@ def test_gradcheck_finds_a_wrong_rule():
     assert not gradcheck(Wrong.apply, x, raise_exception=False)
     with pytest.raises(RuntimeError, match="finite difference"):
         gradcheck(Wrong.apply, x)
-    with pytest.raises(ValueError, match="float64"):
-        gradcheck(pyburn.exp, pyburn.rand(2, requires_grad=True))
+    with pytest.raises(RuntimeError, match="along a direction"):
+        gradcheck(Wrong.apply, x, fast_mode=True)
+    with pytest.warns(UserWarning, match="float64"):
+        assert gradcheck(pyburn.exp, pyburn.rand(2, requires_grad=True), eps=1e-2, atol=1e-2, check_batched_grad=True)
+    rows = pyburn.rand(3, 2, dtype=pyburn.float64).T.requires_grad_()  # not contiguous
+    assert gradcheck(lambda t: (t.sin(), t.detach().round()), rows) and gradcheck(pyburn.sin, rows, fast_mode=True)
+
+
+def test_a_rule_that_is_differentiable_once():
+    class Cube(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        @pyburn.autograd.function.once_differentiable
+        def backward(ctx, g):
+            return 3 * g * ctx.saved_tensors[0] ** 2
+
+    x = leaf(2.0)
+    (slope,) = pyburn.autograd.grad(Cube.apply(x), x, leaf(1.0), create_graph=True)
+    assert slope.item() == 12
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        slope.backward()
+
+
+def test_backward_takes_results_and_gradients_of_other_dtypes():
+    x = leaf(3.0)
+    y = x * 2
+    (y * y).backward(inputs=[y, x])
+    assert y.grad.item() == 12 and x.grad.item() == 24
+    halves = pyburn.ones(2, dtype=pyburn.bfloat16, requires_grad=True)
+    (halves * 3).backward(pyburn.ones(2))
+    assert halves.grad.dtype is pyburn.bfloat16 and halves.grad.tolist() == [3, 3]
+
+
+def test_hooks_after_a_gradient_is_added():
+    x = leaf(1.0)
+    seen = []
+    handle = x.register_post_accumulate_grad_hook(lambda t: seen.append(t.grad.item()))
+    x.register_post_accumulate_grad_hook(lambda t: t.grad.zero_())
+    (x * 2).backward()
+    (x * 3).backward()
+    assert seen == [2, 3] and x.grad.item() == 0
+    handle.remove()
+    (x * 4).backward()
+    assert seen == [2, 3]
+    with pytest.raises(RuntimeError, match="leaves"):
+        (x * 2).register_post_accumulate_grad_hook(print)
+
+
+def test_powers_of_zero_have_a_gradient():
+    e = pyburn.tensor([-1.0, 0.0, 1.0], requires_grad=True)
+    pyburn.pow(0.0, e).sum().backward()
+    assert e.grad.tolist() == [-float("inf"), 0, 0]
 
 
 def test_graphs_are_freed():

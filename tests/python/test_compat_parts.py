@@ -226,7 +226,7 @@ def test_more_distributions(torch: Any) -> None:
 
 def test_comparisons_for_tests(torch: Any) -> None:
     torch.testing.assert_close({"a": [torch.ones(2)]}, {"a": [torch.ones(2) + 1e-7]})
-    with pytest.raises(AssertionError, match="1 of 2 elements differ"):
+    with pytest.raises(AssertionError, match="1 / 2"):
         torch.testing.assert_close(torch.ones(2), torch.tensor([1.0, 2.0]))
-    with pytest.raises(AssertionError, match="shapes"):
+    with pytest.raises(AssertionError, match="shape"):
         torch.testing.assert_close(torch.ones(2), torch.ones(3))

@@ -136,8 +136,9 @@ def test_a_leaf_refuses_writes() -> None:
         (slice(None, None, -1), ValueError, "step must be greater than zero"),
         ([3], IndexError, "out of (range|bounds)"),
         (([0], [4]), IndexError, "index 4 is out of bounds for dimension 1 with size 4"),
-        ([0.5], TypeError, "integer dtype"),
+        ([0.5], IndexError, "integer dtype"),
         (pyburn.tensor([True]), IndexError, "mask"),
+        ((0, 7), IndexError, "out of bounds for dimension 1"),
         (([0, 1], [0, 1, 2]), IndexError, "broadcast"),
         ({}, IndexError, "only integers"),
     ],
@@ -163,6 +164,7 @@ def test_scalars_and_values_that_do_not_fit() -> None:
         t[0] = "a"
 
 
+@pytest.mark.filterwarnings("ignore:indexing with dtype uint8")
 def test_bytes_are_a_mask_as_in_pytorch() -> None:
     t = pyburn.arange(4.0)
     mask = pyburn.tensor([1, 0, 0, 1], dtype=pyburn.uint8)
@@ -234,3 +236,18 @@ def test_sums_at_repeated_places_do_not_depend_on_threads(threads) -> None:
             assert np.array_equal(y.numpy(), expected)
     finally:
         pyburn.set_num_threads(before)
+
+
+def test_bools_are_indices_of_a_new_axis():
+    x = pyburn.arange(6).reshape(2, 3)
+    rows = pyburn.tensor([True, False])
+    assert x[True].shape == (1, 2, 3) and x[False].shape == (0, 2, 3) and x[True].data_ptr() != x.data_ptr()
+    assert x[rows, True].shape == (1, 3)
+    assert pyburn.tensor(4)[pyburn.tensor(1, dtype=pyburn.bool)].tolist() == [4]
+    with pytest.warns(UserWarning, match="uint8"):
+        assert x[pyburn.tensor([1, 0], dtype=pyburn.uint8)].tolist() == [[0, 1, 2]]
+    x[True] = 7
+    assert x.tolist() == [[7, 7, 7], [7, 7, 7]]
+    x[False] = 8
+    assert x.tolist() == [[7, 7, 7], [7, 7, 7]]
+    assert x.T[:, 1:1].is_contiguous()

@@ -91,3 +91,15 @@ def test_nonsense_raises_or_works(make: Any) -> None:
     for arguments in ((), (0,), (0, 0), (-1, -1), (2**62, 2), (1, 2**62), (4, 2, 0), (4, 2, -3)):
         with contextlib.suppress(Exception):
             type(make())(*arguments)
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+@pytest.mark.parametrize("kernel", [1, 2])
+def test_convolutions_without_channels_are_the_bias(axes: int, kernel: int) -> None:
+    for name, weight in ((f"conv{axes}d", (4, 0)), (f"conv_transpose{axes}d", (0, 4))):
+        x = pyburn.ones(2, 0, *(3,) * axes, requires_grad=True)
+        w = pyburn.ones(*weight, *(kernel,) * axes, requires_grad=True)
+        y = getattr(nn.functional, name)(x, w, pyburn.tensor([1.0, 2.0, 3.0, 4.0]))
+        assert y.amax((0, *range(2, 2 + axes))).tolist() == [1, 2, 3, 4]
+        y.sum().backward()
+        assert x.grad.shape == x.shape and w.grad.shape == w.shape

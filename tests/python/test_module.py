@@ -423,3 +423,37 @@ def test_dropout_of_channels_takes_what_pytorch_takes():
     assert nn.Dropout2d()(pyburn.ones(4, 8)).shape == (4, 8)
     with pytest.raises(RuntimeError, match="axes"):
         nn.Dropout1d()(pyburn.ones(4))
+
+
+def test_modules_meet_in_one_class() -> None:
+    class Named(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.name = nn.Linear(2, 2)
+
+        def __init_subclass__(cls) -> None:
+            cls.noticed = True  # type: ignore[attr-defined]
+
+    class Encoder(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(2, 3)
+
+        def forward(self, x: pyburn.Tensor) -> pyburn.Tensor:
+            return self.layer(x)
+
+    class Both(Named, Encoder):
+        pass
+
+    net = Both()
+    assert [name for name, _ in net.named_children()] == ["layer", "name"] and net.noticed  # type: ignore[attr-defined]
+    assert net(pyburn.ones(1, 2)).shape == (1, 3) and Both.__bases__ == (Named, Encoder)
+    assert copy.deepcopy(net).state_dict().keys() == net.state_dict().keys()
+
+    class Row(Named, nn.Sequential):  # the class of C++ is Sequential's, though it comes second
+        def __init__(self) -> None:
+            nn.Sequential.__init__(self, nn.ReLU())
+
+    assert Row()(pyburn.tensor([-1.0, 1.0])).tolist() == [0, 1]
+    with pytest.raises(TypeError, match="bases"):
+        type("Neither", (nn.ReLU, nn.Linear), {})

@@ -203,10 +203,42 @@ def test_an_empty_out_takes_the_shape_of_the_result():
     assert (values.tolist(), indices.tolist()) == ([1, 2], [1, 0])
     quantile = pyburn.empty(0)  # a composite
     assert pyburn.quantile(pyburn.arange(5.0), 0.5, out=quantile).tolist() == 2
-    with pytest.raises(RuntimeError, match="does not fit"):
-        pyburn.add(pyburn.ones(2), 1, out=pyburn.empty(3))
+    larger = pyburn.empty(3)
+    with pytest.warns(UserWarning, match="resized"):
+        pyburn.add(pyburn.ones(2), 1, out=larger)
+    assert larger.tolist() == [2, 2]
+    with pytest.warns(UserWarning, match="resized"):
+        assert pyburn.quantile(pyburn.arange(5.0), 0.5, out=larger).tolist() == 2
     with pytest.raises(RuntimeError, match="does not fit"):
         pyburn.empty(0, 1).add_(pyburn.ones(2, 1, 1))  # in place: the shape stays
+
+
+def test_functions_without_a_form_of_their_own_take_out():
+    numbers = pyburn.empty(0, dtype=pyburn.int64)
+    assert pyburn.zeros(2, out=numbers) is numbers and numbers.tolist() == [0, 0] and numbers.dtype is pyburn.int64
+    corner = pyburn.zeros(2, 3)
+    pyburn.arange(4, out=corner[:, 1:])
+    assert corner.tolist() == [[0, 0, 1], [0, 2, 3]]
+    copied = pyburn.empty(0)
+    assert pyburn.nn.functional.avg_pool2d(pyburn.ones(1, 2, 2), 2, out=copied).tolist() == [[[1]]]
+    assert pyburn.nonzero(pyburn.tensor([0, 3]), out=pyburn.empty(0, dtype=pyburn.int64)).tolist() == [[1]]
+
+
+def test_arguments_that_mean_nothing_are_taken():
+    assert pyburn.zeros(2, layout=pyburn.strided, pin_memory=True).tolist() == [0, 0]
+    assert pyburn.randint(0, 5, (2,), layout=None).shape == (2,)
+    with pytest.raises(TypeError, match="layout"):
+        pyburn.zeros(2, layout="sparse")
+
+
+def test_sizes_may_be_tensors_and_numpy_numbers():
+    np = pytest.importorskip("numpy")
+    assert pyburn.ones(pyburn.tensor(3)).shape == (3,) and pyburn.zeros(np.int64(2)).shape == (2,)
+    assert pyburn.randint(0, 2, (pyburn.tensor(2), pyburn.tensor(3))).shape == (2, 3)
+
+
+def test_dtypes_are_not_complex():
+    assert not pyburn.float32.is_complex
 
 
 def test_random_numbers_like_others():

@@ -178,3 +178,15 @@ def test_positional_encoding_has_an_end() -> None:
         nn.PositionalEncoding(4, 3)(pyburn.ones(1, 4, 4))
     with pytest.raises(ValueError, match="even"):
         nn.PositionalEncoding(3)
+
+
+def test_the_activation_is_the_function():
+    layer = nn.TransformerEncoderLayer(4, 2)
+    assert layer.activation is nn.functional.relu
+    assert nn.TransformerDecoderLayer(4, 2, activation="gelu").activation is nn.functional.gelu
+    assert nn.TransformerEncoderLayer(4, 2, activation=pyburn.tanh).activation is pyburn.tanh
+    before = layer.eval()(pyburn.ones(1, 2, 4))
+    layer.activation = pyburn.sin
+    assert layer.activation is pyburn.sin and not pyburn.equal(layer(pyburn.ones(1, 2, 4)), before)
+    layer.activation = nn.functional.relu
+    assert pyburn.equal(layer(pyburn.ones(1, 2, 4)), before)

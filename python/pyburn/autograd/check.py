@@ -2,40 +2,57 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
+
+import pyburn
 
 from .. import _core
 from .._core import Tensor
 from . import _as_list, grad
-from .modes import no_grad
+from .modes import enable_grad, no_grad
 
 
 class GradcheckError(RuntimeError):
     """A gradient differs from the finite difference."""
 
 
-def _numerical(function: Callable[..., Any], inputs: list[Tensor], index: int, eps: float, weight: Tensor, which: int) -> list[float]:
-    """d(sum(weight * output[which])) / d(inputs[index]), by central differences."""
-    flat = inputs[index].data.reshape(-1) if inputs[index].is_contiguous() else None
-    if flat is None:
-        raise ValueError("[gradcheck] inputs must be contiguous")
+class _Slopes:
+    """Central differences of sum(weight * output[which]), by one input."""
 
-    def value() -> float:
+    def __init__(self, function: Callable[..., Any], inputs: list[Any], eps: float, weight: Tensor, which: int) -> None:
+        self.function, self.inputs, self.eps, self.weight, self.which = function, inputs, eps, weight, which
+
+    def _value(self) -> float:
         with no_grad():
-            return (_as_list(function(*inputs))[which].double() * weight).sum().item()
+            outputs = [o for o in _as_list(self.function(*self.inputs)) if isinstance(o, Tensor) and o.is_floating_point()]
+            return (outputs[self.which].double() * self.weight).sum().item()
 
-    slopes = []
-    for i in range(flat.numel()):
-        part = flat.select(0, i)
-        before = part.item()
-        part.fill_(before + eps)
-        above = value()
-        part.fill_(before - eps)
-        below = value()
-        part.fill_(before)
-        slopes.append((above - below) / (2 * eps))
-    return slopes
+    def of_each(self, index: int) -> list[float]:
+        """By each element of the input."""
+        data, slopes = self.inputs[index].data, []
+        for i in range(data.numel()):
+            part = data[tuple(_core.unravel_index(pyburn.tensor(i), tuple(data.shape)))] if data.ndim else data
+            before = part.item()
+            part.fill_(before + self.eps)
+            above = self._value()
+            part.fill_(before - self.eps)
+            below = self._value()
+            part.fill_(before)
+            slopes.append((above - below) / (2 * self.eps))
+        return slopes
+
+    def along(self, index: int, direction: Tensor) -> float:
+        """Along a direction of the input."""
+        data = self.inputs[index].data
+        before = data.clone()
+        data.copy_(before + direction * self.eps)
+        above = self._value()
+        data.copy_(before - direction * self.eps)
+        below = self._value()
+        data.copy_(before)
+        return (above - below) / (2 * self.eps)
 
 
 def gradcheck(
@@ -46,38 +63,64 @@ def gradcheck(
     atol: float = 1e-5,
     rtol: float = 1e-3,
     raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
 ) -> bool:
     """Checks the gradient of func at inputs (float64 tensors that require grad) against finite differences.
+
+    fast_mode compares along one random direction instead of by each element. The other options of PyTorch ask for checks that have
+    no meaning here, and change nothing.
 
     >>> x = pyburn.rand(3, dtype=pyburn.float64, requires_grad=True)
     >>> pyburn.autograd.gradcheck(pyburn.exp, x)
     True
     """
-    arguments = _as_list(inputs)
+    try:
+        _check(func, _as_list(inputs), eps, atol, rtol, fast_mode)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def _check(func: Callable[..., Any], arguments: list[Any], eps: float, atol: float, rtol: float, fast: bool) -> None:
     checked = [i for i, t in enumerate(arguments) if isinstance(t, Tensor) and t.requires_grad]
     if not checked:
         raise ValueError("[gradcheck] expects at least one input tensor to require gradient")
-    for i in checked:
-        if arguments[i].dtype is not _core.float64:
-            raise ValueError(f"[gradcheck] inputs must be float64 for finite differences: got {arguments[i].dtype}")
+    if any(arguments[i].dtype is not _core.float64 for i in checked):
+        warnings.warn("[gradcheck] finite differences want inputs of float64: others will likely fail", stacklevel=3)
     generator = _core.Generator().manual_seed(7)
-    outputs = [o for o in _as_list(func(*arguments)) if isinstance(o, Tensor) and o.requires_grad]
-    if not outputs:
-        raise ValueError("[gradcheck] no output of the function requires gradient")
-    for which, output in enumerate(outputs):
+    floating = [o for o in _as_list(func(*arguments)) if isinstance(o, Tensor) and o.is_floating_point()]
+    for which, output in enumerate(floating):
         weight = _core.rand(output.shape, dtype=_core.float64, device=output.device, generator=generator) + 0.5
-        exact = grad(output, [arguments[i] for i in checked], weight.to(output.dtype), retain_graph=True, allow_unused=True)
-        for i, g in zip(checked, exact):
-            slopes = _numerical(func, arguments, i, eps, weight, which)
-            values = [0.0] * len(slopes) if g is None else g.reshape(-1).tolist()
-            for k, (a, n) in enumerate(zip(values, slopes)):
+        slopes = _Slopes(func, arguments, eps, weight, which)
+        wanted = [arguments[i] for i in checked]
+        exact: Sequence[Any] = [None] * len(wanted)
+        if output.requires_grad:
+            exact = grad(output, wanted, weight.to(output.dtype), retain_graph=True, allow_unused=True)
+        for i, g in zip(checked, exact, strict=True):
+            values, numbers = [0.0] * arguments[i].numel() if g is None else g.reshape(-1).tolist(), []
+            if fast:
+                direction = _core.rand(arguments[i].shape, dtype=arguments[i].dtype, device=output.device, generator=generator)
+                direction = direction / direction.norm().clamp(min=1e-12)
+                values = [0.0 if g is None else (g * direction).sum().item()]
+                numbers = [slopes.along(i, direction)]
+            else:
+                numbers = slopes.of_each(i)
+            for k, (a, n) in enumerate(zip(values, numbers, strict=True)):
                 if not abs(a - n) <= atol + rtol * abs(n):
-                    if not raise_exception:
-                        return False
                     raise GradcheckError(
-                        f"[gradcheck] gradient of output {which} for input {i}, element {k}: got {a}, finite difference {n}"
+                        f"[gradcheck] Jacobian mismatch for output {which} with respect to input {i}, "
+                        f"{'along a direction' if fast else f'element {k}'}: got {a}, finite difference {n}"
                     )
-    return True
 
 
 def gradgradcheck(
@@ -88,9 +131,18 @@ def gradgradcheck(
     eps: float = 1e-6,
     atol: float = 1e-5,
     rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
     raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
 ) -> bool:
-    """Checks the gradient of the gradient of func against finite differences."""
+    """Checks the gradient of the gradient of func against finite differences; its options are those of `gradcheck`."""
     arguments = _as_list(inputs)
     outputs = [o for o in _as_list(func(*arguments)) if isinstance(o, Tensor) and o.requires_grad]
     generator = _core.Generator().manual_seed(11)
@@ -100,22 +152,13 @@ def gradgradcheck(
         seeds = _as_list(grad_outputs)
     count = len(arguments)
 
-    def first(*everything: Tensor) -> tuple[Tensor, ...]:
+    def differentiable(*everything: Tensor) -> tuple[Tensor, ...]:
         values, gradients = everything[:count], everything[count:]
-        results = [o for o in _as_list(func(*values)) if isinstance(o, Tensor) and o.requires_grad]
-        wanted = [t for t in values if isinstance(t, Tensor) and t.requires_grad]
-        with _enabled():
+        with enable_grad():
+            results = [o for o in _as_list(func(*values)) if isinstance(o, Tensor) and o.requires_grad]
+            wanted = [t for t in values if isinstance(t, Tensor) and t.requires_grad]
             found = grad(results, wanted, gradients, create_graph=True, allow_unused=True)
         return tuple(g for g in found if g is not None and g.requires_grad)
 
-    def differentiable(*everything: Tensor) -> tuple[Tensor, ...]:
-        with _enabled():
-            return first(*everything)
-
-    return gradcheck(differentiable, [*arguments, *seeds], eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception)
-
-
-def _enabled():
-    from .modes import enable_grad
-
-    return enable_grad()
+    options: dict[str, Any] = {"eps": eps, "atol": atol, "rtol": rtol, "raise_exception": raise_exception, "fast_mode": fast_mode}
+    return gradcheck(differentiable, [*arguments, *seeds], **options)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from .. import _core
@@ -33,6 +35,9 @@ class Context:
                 )
         return tuple(tensor for tensor, _ in self._saved)
 
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """No effect: it is for derivatives taken forwards, which pyburn does not take."""
+
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Says that forward wrote into these inputs."""
         self._dirty = tensors
@@ -44,6 +49,9 @@ class Context:
     def set_materialize_grads(self, value: bool) -> None:
         """False: backward gets None instead of zeros for outputs without a gradient."""
         self._materialize = value
+
+
+FunctionCtx = Context
 
 
 class Function:
@@ -77,9 +85,9 @@ class Function:
         ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
         record = _core.is_grad_enabled() and any(ctx.needs_input_grad)
         with no_grad():
-            if "setup_context" in cls.__dict__:
+            if hasattr(cls, "setup_context"):
                 result = cls.forward(*args, **kwargs)
-                cls.setup_context(ctx, args, result)  # type: ignore[attr-defined]
+                cls.setup_context(ctx, args, result)
             else:
                 result = cls.forward(ctx, *args, **kwargs)
         single = isinstance(result, Tensor)
@@ -111,3 +119,45 @@ class Function:
         written = [isinstance(o, Tensor) and id(o) in dirty for o in outputs]
         _core._attach_function(backward, cls.__name__, inputs, attached, written)
         return outputs[0] if single else tuple(outputs)
+
+
+class _DifferentiatedOnce(Function):
+    """Passes gradients through; what is computed from them cannot be differentiated."""
+
+    @staticmethod
+    def forward(ctx: Context, count: int, *tensors: Any) -> Any:
+        return tuple(tensor.clone() for tensor in tensors[:count])
+
+    @staticmethod
+    def backward(ctx: Context, *gradients: Any) -> Any:
+        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+
+
+def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """Marks the backward of a Function whose result has no gradient itself: to ask for one raises.
+
+    >>> class Cube(pyburn.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x**3
+    ...     @staticmethod
+    ...     @pyburn.autograd.function.once_differentiable
+    ...     def backward(ctx, g):
+    ...         return 3 * g * ctx.saved_tensors[0] ** 2
+    """
+
+    @functools.wraps(backward)
+    def once(ctx: Context, *gradients: Any) -> Any:
+        with no_grad():
+            found = backward(ctx, *gradients)
+        recorded = [g for g in gradients if isinstance(g, Tensor) and g.requires_grad]
+        results = found if isinstance(found, tuple) else (found,)
+        tensors = [g for g in results if isinstance(g, Tensor)]
+        if not recorded or not tensors or not _core.is_grad_enabled():
+            return found
+        marked = iter(_DifferentiatedOnce.apply(len(tensors), *tensors, *recorded))
+        marks = tuple(next(marked) if isinstance(g, Tensor) else g for g in results)
+        return marks if isinstance(found, tuple) else marks[0]
+
+    return once

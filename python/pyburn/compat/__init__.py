@@ -12,6 +12,7 @@ what is missing raises an error that names it.
 
 from __future__ import annotations
 
+import importlib
 import sys
 
 from . import class_building
@@ -36,6 +37,8 @@ def install() -> None:
     _patches.apply()
     class_building.install()
     sys.meta_path.insert(0, _finder)
+    # A module and a function of its parent have this name: an import would put the module in the place of the function.
+    sys.modules["torch.autograd.gradcheck"] = importlib.import_module("pyburn.autograd.check")
 
 
 def uninstall() -> None:

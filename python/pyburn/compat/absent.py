@@ -7,6 +7,8 @@ import importlib.util
 from types import ModuleType
 from typing import Any
 
+from .. import _core
+
 # Whatever is below these names is absent, too.
 PLACES = (
     "torch._C",
@@ -32,7 +34,6 @@ PLACES = (
     "torch.futures",
     "torch.fx",
     "torch.library",
-    "torch.masked",
     "torch.nested",
     "torch.nn.quantized",
     "torch.onnx",
@@ -97,10 +98,11 @@ class AbsentDType:
     """A dtype that pyburn has no tensors of: it can be compared and looked up."""
 
     is_signed = True
+    __class__ = property(lambda self: _core.DType)  # type: ignore[assignment]  # so that isinstance takes it for a dtype
 
     def __init__(self, name: str, itemsize: int) -> None:
         self.name, self.itemsize = name, itemsize
-        self.is_complex, self.is_floating_point = name.startswith("complex"), name.startswith("float")
+        self.is_complex, self.is_floating_point = "complex" in name, name.startswith("float")
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
@@ -115,6 +117,7 @@ _SIZES = {
     "float8_e4m3fnuz": 1,
     "float8_e5m2fnuz": 1,
 }
-_SIZES |= {"float8_e8m0fnu": 1, "qint8": 1, "quint8": 1, "qint32": 4}
+_SIZES |= {"bcomplex32": 4, "float8_e8m0fnu": 1, "float4_e2m1fn_x2": 1, "qint8": 1, "quint8": 1, "qint32": 4, "quint2x4": 1, "quint4x2": 1}
+_SIZES |= {"bits1x8": 1, "bits2x4": 1, "bits4x2": 1, "bits8": 1, "bits16": 2}
 DTYPES = {name: AbsentDType(name, size) for name, size in _SIZES.items()}
 DTYPES |= {"chalf": DTYPES["complex32"], "cfloat": DTYPES["complex64"], "cdouble": DTYPES["complex128"]}

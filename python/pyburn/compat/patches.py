@@ -7,8 +7,10 @@ from typing import Any
 
 from .. import _core, autograd, nn
 from ..nn import Module
+from ..tensor.memory_format import strided
 
 _MISSING = object()
+_ELSEWHERE = ("is_ipu", "is_maia", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_vulkan", "is_xla", "is_xpu")
 
 
 def _no_cuda(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -56,10 +58,9 @@ class Patches:
                 "is_cuda": False,
                 "is_sparse": False,
                 "is_quantized": False,
-                "is_mps": False,
-                "is_xpu": False,
+                **dict.fromkeys(_ELSEWHERE, False),
                 "is_meta": property(lambda self: self.device.type == "null"),
-                "layout": "torch.strided",
+                "layout": strided,
                 "pin_memory": _itself,
                 "is_pinned": lambda self: False,
                 "share_memory_": _itself,

@@ -11,6 +11,16 @@ import pyburn
 
 from .. import _core
 from ..amp import GradScaler
+from ..tensor import storage
+from ..tensor.memory_format import (  # noqa: F401
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    layout,
+    memory_format,
+    preserve_format,
+    strided,
+)
 from . import serialization
 from .absent import DTYPES, PLACES, AbsentDType, absent
 from .legacy_types import TYPES, dtype_of
@@ -64,23 +74,7 @@ def finfo(type: Any = None) -> Any:
     return SimpleNamespace(max=largest, min=-largest, eps=eps, tiny=tiny, smallest_normal=tiny, bits=8, dtype=type.name)
 
 
-class layout:  # noqa: N801  (a name of PyTorch)
-    """How elements lie in memory: always strided here."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"torch.{self.name}"
-
-
-class memory_format(layout):  # noqa: N801  (a name of PyTorch)
-    """The order of the axes in memory. pyburn chooses it by itself."""
-
-
-strided, sparse_coo = layout("strided"), layout("sparse_coo")
-contiguous_format, preserve_format = memory_format("contiguous_format"), memory_format("preserve_format")
-channels_last, channels_last_3d = memory_format("channels_last"), memory_format("channels_last_3d")
+sparse_coo = layout("sparse_coo")
 
 
 def compile(model: Any = None, **options: Any) -> Any:
@@ -100,6 +94,21 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 def are_deterministic_algorithms_enabled() -> bool:
     """True: there are no others."""
     return True
+
+
+def is_warn_always_enabled() -> bool:
+    """False: Python's filters say how often a warning is shown."""
+    return False
+
+
+def is_inference(input: Any) -> bool:
+    """Whether a tensor was made under inference_mode."""
+    return input.is_inference()
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """False: nothing is warned of."""
+    return False
 
 
 def set_float32_matmul_precision(precision: str) -> None:
@@ -131,7 +140,10 @@ def sparse_coo_tensor(indices: Any, values: Any, size: Any = None, *, dtype: Any
     return result.index_put_(tuple(places), numbers, accumulate=True)
 
 
+UntypedStorage, TypedStorage = storage.UntypedStorage, storage.TypedStorage
 spmm = _core.mm
+_segment_reduce = _core.segment_reduce
+native_channel_shuffle = _core.channel_shuffle
 sparse_csr, sparse_csc, jagged = layout("sparse_csr"), layout("sparse_csc"), layout("jagged")
 legacy_contiguous_format = contiguous_format
 SymInt, SymFloat, SymBool = int, float, bool
@@ -152,7 +164,7 @@ def _missing(name: str) -> AttributeError:
     return AttributeError(f"pyburn has nothing that stands for torch.{name} (pyburn.compat)")
 
 
-_OWN = ("distributions", "hub", "testing")  # modules of pyburn.compat
+_OWN = ("distributions", "hub")  # modules of pyburn.compat
 _NOT_PYTORCHS = {"backend", "cli", "compat", "config", "dashboard", "data", "io", "module", "train"}
 
 
@@ -167,9 +179,11 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"torch.{name}")
     if not name.startswith("__") and hasattr(pyburn, name) and name not in _NOT_PYTORCHS:
         return getattr(pyburn, name)
+    if name == "torch":  # torch.torch is torch
+        return importlib.import_module("torch")
     if name == "vmap":
         return importlib.import_module("pyburn.func").vmap
-    if name.endswith("Type"):  # of torch.jit
+    if name.endswith("Type") or name in ("PyTorchFileReader", "PyTorchFileWriter"):  # of torch.jit, and what stands in annotations
         return absent(f"torch.{name}")
     raise _missing(name)
 

@@ -149,13 +149,13 @@ class ModuleMethods(_Bound):
                 memo.add(module)
             yield name, module
 
-    def modules(self) -> Iterator[Any]:
-        """This module and all below it, each once.
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
+        """This module and all below it, each once unless remove_duplicate is False.
 
         >>> len(list(pyburn.nn.Sequential(pyburn.nn.ReLU(), pyburn.nn.ReLU()).modules()))
         3
         """
-        return (m for _, m in self.named_modules())
+        return (m for _, m in self.named_modules(remove_duplicate=remove_duplicate))
 
     def named_children(self) -> Iterator[tuple[str, Any]]:
         """The direct children with their names.
@@ -284,13 +284,14 @@ class ModuleMethods(_Bound):
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """Moves parameters and buffers: to(device), to(dtype), to(device, dtype) or to(tensor).
+        """Moves parameters and buffers: to(device), to(dtype), to(device, dtype), to(tensor) or to(memory_format=...).
 
         >>> pyburn.nn.Linear(2, 3).to(pyburn.float64).weight.dtype
         pyburn.float64
         """
         device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
         kwargs.pop("non_blocking", None)
+        order = kwargs.pop("memory_format", None)
         if kwargs:
             raise TypeError(f"to() got an unexpected keyword argument: {next(iter(kwargs))!r}")
         for value in args[:2]:
@@ -303,8 +304,11 @@ class ModuleMethods(_Bound):
         if dtype is not None and not dtype.is_floating_point:
             raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
 
+        rank = {"channels_last": 4, "channels_last_3d": 5}.get(order.name) if order is not None else None
+
         def convert(t: Tensor) -> Tensor:
             t = t if device is None else t.to(device)
+            t = t.to(memory_format=order) if t.ndim == rank else t
             return t.to(dtype) if dtype is not None and t.is_floating_point() else t
 
         return self._apply(convert)

@@ -57,6 +57,8 @@ def _named(activation: Activation) -> tuple[str, Module | None]:
 class _WithActivation:
     """Constructor of the layers: C++ knows two activations by name, others are modules."""
 
+    _modules: Any
+
     def __init__(
         self,
         d_model: int,
@@ -77,6 +79,22 @@ class _WithActivation:
         )
         if module is not None:
             self.activation = module
+
+    def __getattribute__(self, name: str) -> Any:
+        value = super().__getattribute__(name)
+        if name != "activation":
+            return value
+        if isinstance(value, str):  # Python sees the function, as in PyTorch
+            return getattr(functional, value)
+        return value.function if isinstance(value, _Function) else value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "activation":
+            known, module = _named(value)
+            self._modules.pop(name, None)
+            super().__setattr__(name, known)
+            value = known if module is None else module
+        super().__setattr__(name, value)
 
 
 class TransformerEncoderLayer(_WithActivation, _nn.TransformerEncoderLayer):

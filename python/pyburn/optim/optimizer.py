@@ -157,7 +157,8 @@ class Optimizer:
             packed = {key: value for key, value in group.items() if key != "params"}
             packed["params"] = [position[id(p)] for p in group["params"]]
             groups.append(packed)
-        state = {position[id(p)] if isinstance(p, Tensor) else p: self._saved(values) for p, values in self.state.items()}
+        state = {position[id(p)]: self._saved(values) for p, values in self.state.items() if isinstance(p, Tensor)}
+        state |= {key: value for key, value in self.state.items() if not isinstance(key, Tensor)}  # what a hook has put there
         result: dict[str, Any] = {"state": state, "param_groups": groups}
         for hook in list(self._hooks["state_dict_post"].values()):
             changed = hook(self, result)

@@ -12,7 +12,7 @@ import sys
 from types import ModuleType
 
 from .._core import Size, Tensor
-from . import copying, methods, queries, shape_in_place
+from . import copying, methods, queries, shape_in_place, storage
 from .creation import (
     as_tensor,
     asarray,
@@ -99,4 +99,5 @@ sys.modules[__name__].__class__ = _CallableModule
 methods.install()
 copying.install()
 queries.install()
+storage.install()
 shape_in_place.install()

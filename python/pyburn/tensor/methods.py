@@ -22,7 +22,15 @@ _LEGACY_NAMES = {
 }  # fmt: skip
 
 
-def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False, non_blocking: bool = False) -> Tensor:
+def to(
+    self: Tensor,
+    *args: Any,
+    dtype: Any = None,
+    device: Any = None,
+    copy: bool = False,
+    non_blocking: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
     """The tensor in another dtype, on another device, or like another tensor; itself when nothing changes.
 
     x.to(dtype), x.to(device), x.to(device, dtype), x.to(other). Differentiable, also between devices.
@@ -41,7 +49,8 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bo
             dtype = value
     if len(args) > 4:
         raise TypeError(f"[to] expected at most 4 positional arguments: got {len(args)}")
-    return _core._to(self, dtype, device, copy)
+    moved = _core._to(self, dtype, device, copy)
+    return moved if memory_format is None else _core.contiguous(moved, memory_format=memory_format)  # type: ignore[call-arg]
 
 
 def type_(self: Tensor, dtype: DTypeLike | str | None = None) -> Any:
@@ -219,13 +228,10 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     (tensor([0, 1]), tensor([1, 0]))
     """
     if as_tuple:
+        if out is not None:
+            raise RuntimeError("[nonzero] out= is one tensor: as_tuple=True gives several")
         return _core.where(input)
-    found = _core.nonzero(input)
-    if out is None:
-        return found
-    if out.numel() == 0:
-        out.resize_(found.shape)
-    return out.copy_(found)
+    return _core.nonzero(input) if out is None else _core.nonzero(input, out=out)
 
 
 def polygamma(self: Tensor, n: int) -> Tensor:

@@ -74,8 +74,8 @@ def resize_as_(self: Tensor, the_template: Tensor) -> Tensor:
     return resize_(self, tuple(the_template.shape))
 
 
-def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
-    """Makes the tensor share the memory, the size and the strides of source; without one it becomes empty.
+def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
+    """Makes the tensor share the memory, the size and the strides of source, a tensor or a storage; without one it becomes empty.
 
     >>> x, y = pyburn.zeros(2), pyburn.ones(3)
     >>> x.set_(y)
@@ -88,8 +88,16 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
         raise _core.GradientError("[set_] cannot change the memory of a tensor that has a history")
     if source is None:
         source = _core.zeros((0,), dtype=self.dtype, device=self.device)
+    if not isinstance(source, Tensor):  # a storage: all of it unless a size is given
+        source = source.elements(self.dtype)
+        if size is None:
+            size = (source.numel() - storage_offset,)
     if source.dtype != self.dtype:
         raise _core.DTypeError(f"[set_] expected a source of {self.dtype}: got {source.dtype}")
+    if size is not None:
+        extents = (size,) if isinstance(size, int) else tuple(size)
+        stride = tuple(_core.empty(extents, device="null").stride()) if stride is None else stride
+        source = _core.as_strided(source.detach(), extents, stride, storage_offset)
     return _become(self, "set_", lambda _: source.detach())
 
 

@@ -41,7 +41,7 @@ template <class C>
 double ChannelNorm<C>::next_momentum() {
   const auto& momentum = this->config_.momentum;
   const TensorHandle& batches = this->tensor("num_batches_tracked");
-  if (!this->training() || !batches.defined()) return momentum ? momentum->to_double() : 0;
+  if (!this->training() || !this->config_.track_running_stats || !batches.defined()) return momentum ? momentum->to_double() : 0;
   fn::add_into(batches, batches, 1);
   return momentum ? momentum->to_double() : 1 / read_number(batches);
 }

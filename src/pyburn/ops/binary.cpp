@@ -73,7 +73,10 @@ Grads grad_pow(const Binary& a, const GradContext& c) {
     if (e == 2) return {dy * (c.input(0) * 2)};
     return {dy * (pow(c.input(0), e - 1) * e)};
   }
-  if (a.scalar == Side::left) return {dy * c.output() * Operand(std::log(a.value.to_double()))};
+  if (a.scalar == Side::left) {
+    const TensorHandle right = dy * c.output() * Operand(std::log(a.value.to_double()));
+    return {a.value.to_double() == 0 ? where(ge(c.input(0), 0), 0.0, right) : right};
+  }
   const TensorHandle x = c.input(0), e = c.input(1);
   const TensorHandle left = c.needs(0) ? where(eq(e, 0), 0.0, dy * (e * pow(x, e - 1))) : TensorHandle();
   // d/de x^e = x^e log x, and 0 where x is 0 and e is not negative

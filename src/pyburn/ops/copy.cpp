@@ -4,7 +4,7 @@
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/rules.h"
-#include "pyburn/runtime/fit_empty.h"
+#include "pyburn/runtime/fit_result.h"
 
 namespace pyburn {
 namespace {
@@ -82,8 +82,43 @@ TensorHandle fn::detach(const TensorHandle& input) {
   return y;
 }
 
+namespace {
+
+// The axes with the channels at the end, or back.
+Dims channels_to_end(int rank) {
+  Dims order{0};
+  for (int i = 2; i < rank; ++i) order.push_back(i);
+  order.push_back(1);
+  return order;
+}
+Dims channels_back(int rank) {
+  Dims order{0, rank - 1};
+  for (int i = 1; i + 1 < rank; ++i) order.push_back(i);
+  return order;
+}
+int rank_of(MemoryOrder order) { return order == MemoryOrder::channels_last ? 4 : 5; }
+
+}  // namespace
+
+bool is_in_order(const Layout& layout, MemoryOrder order) {
+  if (order == MemoryOrder::any) return true;
+  if (order == MemoryOrder::plain) return layout.is_contiguous();
+  if (layout.rank() != rank_of(order)) return false;
+  Layout moved = layout;
+  const Dims axes = channels_to_end(layout.rank());
+  for (int i = 0; i < layout.rank(); ++i) moved.shape[i] = layout.shape[int(axes[i])], moved.strides[i] = layout.strides[int(axes[i])];
+  return moved.is_contiguous();
+}
+
+TensorHandle in_order(const TensorHandle& x, MemoryOrder order) {
+  if (is_in_order(x.layout(), order)) return x;
+  if (order == MemoryOrder::plain) return contiguous(x);
+  require(x.rank() == rank_of(order), "required rank {} tensor to use this memory format: got {}", rank_of(order), x.shape());
+  return permute(contiguous(permute(x, channels_to_end(x.rank()))), channels_back(x.rank()));
+}
+
 void write_result(const TensorHandle& target, const TensorHandle& result) {
-  fit_empty(target, result.shape());
+  fit_result(target, result.shape());
   require(target.shape() == result.shape(), "the result does not fit the tensor it is written to: got {} for {}", result.shape(),
       target.shape());
   require<DTypeError>(can_cast(result.dtype(), target.dtype()), "result type {} can't be cast to the desired output type {}",

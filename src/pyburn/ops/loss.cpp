@@ -280,7 +280,7 @@ TensorHandle weighted(const TensorHandle& loss, const TensorHandle& weight, cons
 void check_shapes(const TensorHandle& input, const TensorHandle& target) {
   require(input.shape() == target.shape(), "expected input and target of equal shapes: got {} and {}", input.shape(), target.shape());
 }
-TensorHandle log_of_exp_plus_one(const TensorHandle& x) { return relu(x) + log(exp(-abs(x)) + 1.0); }
+TensorHandle log_of_exp_plus_one(const TensorHandle& x) { return -logsigmoid(-(is_floating(x.dtype()) ? x : cast(x, default_dtype()))); }
 // Zero where x is: 0 log 0 is 0.
 TensorHandle x_log_x(const TensorHandle& x) {
   const TensorHandle zero = eq(x, 0);

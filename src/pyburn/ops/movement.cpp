@@ -348,6 +348,7 @@ TensorHandle fn::flatten(const TensorHandle& input, int64_t start_dim, int64_t e
   if (input.rank() == 0) return reshape(input, Dims{1});
   const int a = normalise_dim(start_dim, input.rank()), b = normalise_dim(end_dim, input.rank());
   require(a <= b, "[flatten] start_dim cannot come after end_dim: got {} and {}", start_dim, end_dim);
+  if (a == b) return input;
   Dims size;
   for (int i = 0; i < input.rank(); ++i) {
     if (i > a && i <= b) size.back() *= input.shape()[i];

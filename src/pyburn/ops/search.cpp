@@ -197,7 +197,7 @@ t(3, 2).T, tensor([0., 0.5, 1.])
 t(2, 1).expand(2, 3), tensor([0., 0.5, 1.])
 t(2), t(2, 2) ! one axis)",
         .out = true},
-    {.schema = "isin(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
+    {.schema = "isin(Tensor|Scalar elements, Tensor|Scalar test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
         .doc = "Which elements are among test_elements (or are not, with invert).",
         .example = "pyburn.isin(pyburn.tensor([1, 2, 3]), pyburn.tensor([2, 4]))",
         .samples = R"(
@@ -208,6 +208,8 @@ tensor(2.), tensor([2., 5.])
 t(0), t(3)
 t(3), t(0)
 tensor([[1, 2], [3, 4]]).T, tensor([[2], [3]])
+tensor([1, 2, 3]), 2
+2, tensor([1, 2, 3])
 t(2, 1, dtype=i64).expand(2, 3), tensor([1, 2])
 1, 2 ! Tensor)",
         .out = true},
@@ -320,7 +322,12 @@ TensorHandle fn::bucketize(const TensorHandle& input, const TensorHandle& bounda
   require(boundaries.rank() == 1, "expected boundaries with one axis: got {}", boundaries.shape());
   return searchsorted(boundaries, input, out_int32, right);
 }
-TensorHandle fn::isin(const TensorHandle& elements, const TensorHandle& test_elements, bool, bool invert) {
+TensorHandle fn::isin(const Operand& one, const Operand& other, bool, bool invert) {
+  require<DTypeError>(one.is_tensor() || other.is_tensor(), "at least one of elements and test_elements must be a Tensor: got two numbers");
+  const auto as_tensor = [](const Operand& x, const Operand& beside) {
+    return x.is_tensor() ? TensorHandle(x.tensor()) : full(Dims{}, x.value(), std::nullopt, &beside.tensor().device());
+  };
+  const TensorHandle elements = as_tensor(one, other), test_elements = as_tensor(other, one);
   if (test_elements.numel() == 0) return full(elements.shape(), invert, DType::boolean, &elements.device());
   const TensorHandle sorted = sort(reshape(detach(test_elements), Dims{-1}), 0)[0], flat = reshape(detach(elements), Dims{-1});
   const TensorHandle place = minimum(searchsorted(sorted, flat), sorted.numel() - 1);

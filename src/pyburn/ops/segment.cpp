@@ -5,11 +5,14 @@
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/join.h"
+#include "pyburn/ops/generated/logic.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/generated/rearrange.h"
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/segment.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/runtime/transfer.h"
 
 namespace pyburn {
 
@@ -46,11 +49,12 @@ struct SegmentGradient {
   TensorHandle count(const TensorHandle& hits) const { return index_add(zeros_like(y), 0, of, hits); }
 
   TensorHandle extremum() const {  // equal elements share the gradient
-    const TensorHandle hits = number(eq(x, spread(y)));
+    const TensorHandle hits = number(logical_or(eq(x, spread(y)), isnan(x)));
     return hits * spread(dy / maximum(count(hits), 1));
   }
-  TensorHandle prod(const TensorHandle& lengths, const Segments& a) const {  // the only 0 of a segment gets the product of the others
-    const TensorHandle zero = eq(x, 0), alone = ne(number(zero) * number(eq(spread(count(number(zero))), 1)), 0);
+  TensorHandle prod(
+      const TensorHandle& lengths, const Segments& a) const {  // the only 0 or NaN of a segment gets the product of the others
+    const TensorHandle zero = logical_or(eq(x, 0), isnan(x)), alone = ne(number(zero) * number(eq(spread(count(number(zero))), 1)), 0);
     const TensorHandle without = _segment_reduce(where(alone, 1.0, x), lengths, "prod", a.initial);
     return where(alone, spread(dy * without), spread(dy * y) / where(zero, 1.0, x));
   }
@@ -107,7 +111,7 @@ constinit FunctionInfo functions[] = {
     {.schema = "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? offsets=None, int axis=0, "
                "bool unsafe=False, Scalar? initial=None) -> Tensor",
         .doc =
-            "The reduction ('sum', 'prod', 'mean', 'max', 'min') of consecutive parts of data along axis 0, given by their lengths, or by "
+            "The reduction ('sum', 'prod', 'mean', 'max', 'min') of consecutive parts of data along an axis, given by their lengths, or by "
             "where they begin and the last one ends.",
         .example = "pyburn.segment_reduce(pyburn.ones(5), 'sum', lengths=pyburn.tensor([2, 3]))",
         .samples = R"(
@@ -118,21 +122,59 @@ t(5, 2), 'sum', lengths=tensor([2, 0, 3]), initial=1.5
 t(2, 5).T, 'min', lengths=tensor([2, 3])
 t(1, 2).expand(5, 2), 'prod', lengths=tensor([2, 3])
 t(0, 2), 'sum', lengths=tensor([0, 0])
+t(5), 'sum', lengths=tensor([1, 2]), unsafe=True
+t(2, 5), 'max', lengths=tensor([[2, 3], [4, 1]]), axis=1
+t(2, 5, 3), 'mean', lengths=tensor([[2, 0, 3], [4, 1, 0]]), axis=1, initial=0.5
+t(2, 5), 'prod', offsets=tensor([[0, 2, 5], [0, 1, 4]]), axis=1
+t(2, 2, 4, dtype=f64), 'min', lengths=tensor([[[1, 3], [2, 2]], [[3, 1], [2, 2]]]), axis=2
 t(), 'sum', lengths=tensor([1]) ! axis
 t(5), 'sum' ! lengths or offsets
-t(5, 2), 'sum', lengths=tensor([1, 1]), axis=1 ! axis 0)"},
+t(5, 2), 'sum', lengths=tensor([1, 1]), axis=1 ! axes
+t(2, 5), 'sum', lengths=tensor([[2, 3], [4, 2]]), axis=1 ! sum to)"},
 };
 }
 
+namespace {
+
+// Elements before the first segment and behind the last one make segments of their own, whose results are left out.
+TensorHandle with_rests(const TensorHandle& lengths, const TensorHandle& start, int64_t extent) {
+  const TensorHandle rest = sub(sub(extent, start), sum(lengths, Dims{-1}, true));
+  return cat({start, lengths, rest}, -1);
+}
+
+}  // namespace
+
 TensorHandle fn::segment_reduce(const TensorHandle& data, const std::string& reduce, const TensorHandle& lengths,
-    const TensorHandle& offsets, int64_t axis, bool, const std::optional<Scalar>& initial) {
+    const TensorHandle& offsets, int64_t axis, bool unsafe, const std::optional<Scalar>& initial) {
   require<ValueError>(lengths.defined() != offsets.defined(), "[segment_reduce] either lengths or offsets must be given");
   require(data.rank() > 0, "[segment_reduce] needs at least one axis: got rank 0");
-  require<UnsupportedOp>(normalise_dim(axis, data.rank()) == 0, "[segment_reduce] only axis 0 is supported: got {}", axis);
-  if (lengths.defined()) return _segment_reduce(data, lengths, reduce, initial);
-  require(offsets.rank() == 1 && offsets.numel() > 0, "[segment_reduce] expected offsets of one axis: got {}", offsets.shape());
-  const TensorHandle between = sub(slice(offsets, 0, 1), slice(offsets, 0, 0, offsets.numel() - 1));
-  return _segment_reduce(data, between, reduce, initial);
+  const TensorHandle& given = lengths.defined() ? lengths : offsets;
+  const int along = normalise_dim(axis, data.rank());
+  require(given.rank() == along + 1, "[segment_reduce] expected {} of {} axes for axis {} of the data: got {}",
+      lengths.defined() ? "lengths" : "offsets", along + 1, axis, given.shape());
+  for (int i = 0; i < along; ++i)
+    require(given.shape()[i] == data.shape()[i], "[segment_reduce] expected the extents of the data before axis {}: got {} for {}", axis,
+        given.shape(), data.shape());
+  const int64_t extent = data.shape()[along];
+  TensorHandle parts = lengths;
+  if (offsets.defined()) {
+    require(offsets.shape().back() > 0, "[segment_reduce] expected at least one offset: got {}", offsets.shape());
+    parts = sub(slice(offsets, -1, 1), slice(offsets, -1, 0, -1));
+  } else if (!unsafe) {
+    require<ValueError>(
+        along == 0 || read_number(all(eq(sum(lengths, Dims{-1}), extent))) != 0, "[segment_reduce] lengths must sum to {}", extent);
+    if (along == 0) return _segment_reduce(data, lengths, reduce, initial);
+  }
+  // The axes up to this one become one, with the segments of a row behind those of the row before.
+  const TensorHandle first = slice(offsets.defined() ? offsets : lengths, -1, 0, 1);
+  const TensorHandle all_parts = with_rests(parts, offsets.defined() ? first : zeros_like(first), extent);
+  const int64_t count = parts.shape().back();
+  Shape rows = data.shape(), result = data.shape();
+  for (int i = 0; i < along; ++i) rows.erase(0);
+  rows[0] = all_parts.numel() / (count + 2) * extent;
+  result[along] = count + 2;
+  const TensorHandle reduced = _segment_reduce(reshape(data, rows), flatten(all_parts), reduce, initial);
+  return slice(reshape(reduced, result), along, 1, count + 1);
 }
 
 void register_segment(OpTable& table) {

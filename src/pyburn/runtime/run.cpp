@@ -5,7 +5,7 @@
 
 #include "pyburn/runtime/autocast.h"
 #include "pyburn/runtime/door_ops.h"
-#include "pyburn/runtime/fit_empty.h"
+#include "pyburn/runtime/fit_result.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/fault.h"
 
@@ -16,6 +16,7 @@ void (*poll_interrupt)() = nullptr;
 namespace {
 
 thread_local Backend* level = nullptr;
+thread_local ResultScope* result_scope = nullptr;
 
 // A tensor made while a graph was captured keeps the device of the model, but must not reach its kernels later.
 void refuse_without_values(const TensorHandle& t) {
@@ -199,7 +200,7 @@ void dispatch_checked(OpRef op, Inputs given, Outputs out, Device* wanted) {
     }
     require<UnsupportedOp>(info.infer, "has no in-place or out= form");
     const bool in_place = std::any_of(given.begin(), given.end(), [&](const TensorHandle* t) { return t->is_same(out[i]); });
-    if (!in_place) fit_empty(out[i], results[int64_t(i)].shape);
+    if (!in_place) fit_result(out[i], results[int64_t(i)].shape);
     check_target(out[i], results[int64_t(i)]);
     if (out[i].dtype() != results[int64_t(i)].dtype) {
       targets.resize(int64_t(out.size()));
@@ -305,8 +306,15 @@ TensorHandle asking_for_gradient(TensorHandle t, bool requires_grad) {
   return t;
 }
 
-void fit_empty(const TensorHandle& out, const Shape& shape) {
-  if (out.numel() > 0 || out.shape() == shape || out.requires_grad()) return;
+ResultScope::ResultScope() : outer_(result_scope) { result_scope = this; }
+ResultScope::~ResultScope() { result_scope = outer_; }
+
+void fit_result(const TensorHandle& out, const Shape& shape) {
+  if (out.shape() == shape || out.requires_grad()) return;
+  if (out.numel() > 0) {
+    if (!result_scope) return;
+    result_scope->resized_ = true;
+  }
   Backend& top = level ? *level : out.device().backend();
   out.impl()->storage = top.allocate(out.dtype(), shape.numel());
   out.impl()->layout = contiguous_layout(shape);

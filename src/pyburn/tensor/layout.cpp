@@ -12,7 +12,7 @@ bool Layout::is_contiguous() const {
   int64_t expected = 1;
   for (int i = rank() - 1; i >= 0; --i) {
     if (shape[i] == 0) return true;
-    if (shape[i] != 1 && strides[i] != expected) return false;
+    if (shape[i] != 1 && strides[i] != expected) return shape.numel() == 0;
     expected *= shape[i];
   }
   return true;

@@ -88,6 +88,7 @@ _PUBLIC: dict[str, Any] = {}
 for _home in (_layers, containers, lazy_layers, loss, parameter_containers, transformer):
     _PUBLIC |= {name: value for name, value in vars(_home).items() if isinstance(value, type) and issubclass(value, _layers.Module)}
 globals().update(_PUBLIC)
+__all__ = sorted(name for name in _PUBLIC if not name.startswith("_"))
 for _name, _private in _BEHIND.items():
     _module = ModuleType(f"{__name__}.{_name}", f"Where PyTorch has its layers of {_name}.")
     _module.__dict__.update(_PUBLIC | _private)

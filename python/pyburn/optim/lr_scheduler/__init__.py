@@ -1,5 +1,6 @@
 """Learning-rate schedulers: PyTorch's classes, and schedules as functions of the step, after Burn."""
 
+from .base import EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING
 from .base import LRScheduler
 from .combined import ChainedScheduler, SequentialLR
 from .curves import plot, rates

@@ -8,7 +8,7 @@ from typing import Any
 from ..._core import Tensor
 from ..optimizer import Optimizer
 
-EPOCH_WARNING = (
+EPOCH_DEPRECATION_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
     "`scheduler.step()` to step the scheduler. If epoch is given, the closed form is used in place of the chainable one, if there is one."
 )
@@ -31,12 +31,17 @@ def per_group(name: str, optimizer: Any, value: Any) -> list[Any]:
     """One value for each group."""
     groups = optimizer.param_groups
     if not isinstance(value, (list, tuple)):
-        return [value] * len(groups)
+        return [_own(value) for _ in groups]
     if len(value) != len(groups):
         raise ValueError(
             f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, param_groups has {len(groups)}."
         )
-    return list(value)
+    return [_own(one) for one in value]
+
+
+def _own(value: Any) -> Any:
+    """The value; a copy of a tensor, which a schedule writes into."""
+    return value.clone() if isinstance(value, Tensor) else value
 
 
 class LRScheduler:
@@ -110,7 +115,7 @@ class LRScheduler:
             )
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=2)
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:

@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from ..optimizer import Optimizer
-from .base import EPOCH_WARNING, LRScheduler, check_optimizer, per_group, set_group_value
+from .base import EPOCH_DEPRECATION_WARNING, LRScheduler, check_optimizer, per_group, set_group_value
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -62,7 +62,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Looks at a metric: a number, or a tensor of one element."""
         current = float(metrics)
         if epoch is not None:
-            warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=2)
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self._is_better(current, self.best):
             self.best, self.num_bad_epochs = current, 0

@@ -115,6 +115,13 @@ void convolve_images(const Conv& a, const TensorHandle& x_, const TensorHandle& 
   if (y_.numel() == 0) return;
   const TensorHandle w = plain_input<T>(w_), bias = bias_.defined() ? plain_input<T>(bias_) : bias_;
   const T* b = bias.defined() ? bias.data<T>() : nullptr;
+  if (x_.numel() == 0) {  // no channels: a sum of nothing
+    const TensorHandle y = plain_output<T>(y_);
+    const int64_t outputs = y_.shape()[1], pixels = y_.shape()[2] * y_.shape()[3];
+    for (int64_t plane = 0; plane < y_.shape()[0] * outputs; ++plane)
+      std::fill_n(y.data<T>() + plane * pixels, pixels, b ? b[plane % outputs] : T(0));
+    return deliver(y, y_);
+  }
   const ConvGeometry g(a, x_.shape(), w.shape(), y_.shape());
   const ConvPlan plan = ConvPlan::forward(g);
   const bool planes = suits_planes(plan);
@@ -134,6 +141,11 @@ void convolve_images(const Conv& a, const TensorHandle& x_, const TensorHandle& 
 template <class T>
 void convolve_images_input(const ConvGrad& a, const TensorHandle& dy_, const TensorHandle& w_, const TensorHandle& dx_) {
   if (dx_.numel() == 0) return;
+  if (dy_.numel() == 0) {
+    const TensorHandle dx = plain_output<T>(dx_);
+    std::fill_n(dx.data<T>(), dx.numel(), T(0));
+    return deliver(dx, dx_);
+  }
   const TensorHandle w = plain_input<T>(w_);
   const ConvGeometry g(a, dx_.shape(), w.shape(), dy_.shape());
   const ConvPlan plan = ConvPlan::input_gradient(g);

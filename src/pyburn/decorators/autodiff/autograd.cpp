@@ -27,6 +27,7 @@ struct Roots {
         g = fn::ones_like(t);
       }
       require(g.shape() == t.shape(), "gradient does not fit the output: got {} for {}", g.shape(), t.shape());
+      if (g.dtype() != t.dtype()) g = fn::cast(g, t.dtype());
       gradients.push_back(create_graph ? g : TensorHandle(fn::detach(g)));
     }
   }
@@ -67,8 +68,14 @@ std::vector<OutputHook>& hook_list(const TensorHandle& t, int32_t& output) {
 void backward(const Tensors& tensors, const Grads& gradients, bool retain_graph, bool create_graph, const Tensors& inputs) {
   const Roots roots(tensors, gradients, create_graph);
   const std::vector<Edge> wanted = edges_of(inputs);
-  for (const TensorHandle& t : inputs) require<GradientError>(is_leaf(t), "[backward] inputs must be leaves");
-  run_backward(roots.edges, roots.gradients, wanted, {retain_graph || create_graph, create_graph, true});
+  const bool leaves = std::all_of(inputs.begin(), inputs.end(), [](const TensorHandle& t) { return is_leaf(t); });
+  const Grads found = run_backward(roots.edges, roots.gradients, wanted, {retain_graph || create_graph, create_graph, leaves});
+  if (leaves) return;
+  for (int64_t i = 0; i < found.size(); ++i) {  // results may be asked for as well
+    if (!found[i].defined()) continue;
+    const TensorHandle before = grad_of(inputs[i]);
+    set_grad(inputs[i], before.defined() ? TensorHandle(fn::add(before, found[i])) : found[i]);
+  }
 }
 
 Grads grad(const Tensors& outputs, const Tensors& inputs, const Grads& gradients, bool retain_graph, bool create_graph, bool allow_unused) {
@@ -120,12 +127,22 @@ void retain_grad(const TensorHandle& t) {
   register_hook(t, make_ref<Retain>(h.retained));
 }
 
-int64_t register_hook(const TensorHandle& t, Ref<Hook> hook) {
+namespace {
+
+int64_t add_hook(const TensorHandle& t, Ref<Hook> hook, bool after) {
   static std::atomic<int64_t> next{0};
   int32_t output = 0;
   std::vector<OutputHook>& list = hook_list(t, output);
-  list.push_back({output, next++, std::move(hook)});
+  list.push_back({after ? OutputHook::kAfter : output, next++, std::move(hook)});
   return list.back().id;
+}
+
+}  // namespace
+
+int64_t register_hook(const TensorHandle& t, Ref<Hook> hook) { return add_hook(t, std::move(hook), false); }
+int64_t register_post_accumulate_grad_hook(const TensorHandle& t, Ref<Hook> hook) {
+  require<GradientError>(is_leaf(t), "post accumulate grad hooks cannot be registered on tensors that are no leaves");
+  return add_hook(t, std::move(hook), true);
 }
 
 void remove_hook(const TensorHandle& t, int64_t id) {

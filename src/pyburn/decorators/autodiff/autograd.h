@@ -19,6 +19,8 @@ void set_requires_grad(const TensorHandle& t, bool on);       // leaves of float
 void retain_grad(const TensorHandle& t);
 // Calls `hook` with each gradient that reaches t; the id removes it again.
 int64_t register_hook(const TensorHandle& t, Ref<Hook> hook);
+// Calls `hook` with the leaf t when a gradient has been added to its .grad.
+int64_t register_post_accumulate_grad_hook(const TensorHandle& t, Ref<Hook> hook);
 void remove_hook(const TensorHandle& t, int64_t id);
 Ref<Node> grad_fn(const TensorHandle& t);     // null for leaves
 void detach_in_place(const TensorHandle& t);  // not for views

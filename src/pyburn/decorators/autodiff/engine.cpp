@@ -123,7 +123,7 @@ class Pass {
   static void call_list(const std::vector<OutputHook>& hooks, Grads& dy) {
     for (size_t i = 0; i < hooks.size(); ++i) {
       const OutputHook hook = hooks[i];  // a copy: a hook may remove itself
-      if (hook.output >= dy.size() || !dy[hook.output].defined()) continue;
+      if (hook.output == OutputHook::kAfter || hook.output >= dy.size() || !dy[hook.output].defined()) continue;
       if (TensorHandle changed = hook.hook->call(dy[hook.output]); changed.defined()) dy[hook.output] = changed;
     }
   }

@@ -225,6 +225,11 @@ Grads AccumulateGrad::apply(Grads& dy) {
     const bool alone = g.impl()->use_count() == 1 && g.storage()->use_count() == 1 && g.layout().is_contiguous() && !history_of(g);
     h.grad = alone ? g : TensorHandle(fn::clone(fn::detach(g)));
   }
+  if (h.hooks) {
+    const std::vector<OutputHook> hooks = *h.hooks;  // a copy: a hook may remove itself
+    for (const OutputHook& hook : hooks)
+      if (hook.output == OutputHook::kAfter) hook.hook->call(leaf_);
+  }
   return {};
 }
 

@@ -22,6 +22,7 @@ class Hook : public Counted {
   virtual void* host_object() const { return nullptr; }         // what it holds of a host language, for the garbage collector
 };
 struct OutputHook {
+  static constexpr int32_t kAfter = -1;  // of a leaf: called with the leaf when its .grad has grown
   int32_t output;
   int64_t id;
   Ref<Hook> hook;

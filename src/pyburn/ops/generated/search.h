@@ -14,8 +14,8 @@ TensorHandle searchsorted(const TensorHandle& sorted_sequence, const Scalar& val
 void searchsorted_into(const TensorHandle& out, const TensorHandle& sorted_sequence, const Scalar& values, bool out_int32 = false, bool right = false, const std::optional<std::string>& side = {}, const TensorHandle& sorter = {});
 TensorHandle bucketize(const TensorHandle& input, const TensorHandle& boundaries, bool out_int32 = false, bool right = false);  // The number of the interval between boundaries, which are sorted, that each element falls into.
 void bucketize_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& boundaries, bool out_int32 = false, bool right = false);
-TensorHandle isin(const TensorHandle& elements, const TensorHandle& test_elements, bool assume_unique = false, bool invert = false);  // Which elements are among test_elements (or are not, with invert).
-void isin_into(const TensorHandle& out, const TensorHandle& elements, const TensorHandle& test_elements, bool assume_unique = false, bool invert = false);
+TensorHandle isin(const Operand& elements, const Operand& test_elements, bool assume_unique = false, bool invert = false);  // Which elements are among test_elements (or are not, with invert).
+void isin_into(const TensorHandle& out, const Operand& elements, const Operand& test_elements, bool assume_unique = false, bool invert = false);
 TensorHandle quantile(const TensorHandle& input, double q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");  // The value that the share q of the elements along dim does not exceed; NaN if there is one.
 void quantile_into(const TensorHandle& out, const TensorHandle& input, double q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");
 TensorHandle quantile(const TensorHandle& input, const TensorHandle& q, std::optional<int64_t> dim = {}, bool keepdim = false, const std::string& interpolation = "linear");  // The quantiles for several shares; a new first axis holds them.

@@ -1,0 +1,145 @@
+"""The memory behind tensors, as PyTorch shows it: to see which tensors share it, and how large it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _core
+from .._core import Tensor
+
+
+class TypedStorage:
+    """All elements of the memory that a tensor is a view of, in one row. Writes are seen by every tensor on it.
+
+    >>> x = pyburn.zeros(2, 3)
+    >>> x[1].storage()[0] = 5.0
+    >>> x[0, 0].item()
+    5.0
+    """
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.dtype, self.device = tensor.dtype, tensor.device
+        count = tensor._storage_bytes // tensor.element_size()
+        self._row = _core.as_strided(tensor.detach(), (count,), (1,), 0)
+
+    def data_ptr(self) -> int:
+        """Address of the first element."""
+        return self._row.data_ptr()
+
+    def element_size(self) -> int:
+        """Bytes of an element."""
+        return self._row.element_size()
+
+    def size(self) -> int:
+        """The number of elements."""
+        return self._row.numel()
+
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self._row._storage_bytes
+
+    def untyped(self) -> UntypedStorage:
+        """The same memory, without a dtype."""
+        return UntypedStorage(self._row)
+
+    def elements(self, dtype: Any) -> Tensor:
+        """All elements as a tensor on this memory."""
+        return self._row
+
+    def tolist(self) -> list[Any]:
+        """The elements as Python numbers."""
+        return self._row.tolist()
+
+    def fill_(self, value: Any) -> TypedStorage:
+        """Sets all elements."""
+        self._row.fill_(value)
+        return self
+
+    def __len__(self) -> int:
+        return self._row.numel()
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self._row[index]
+        return found if found.ndim else found.item()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._row[index] = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TypedStorage) and self._row._storage_id == other._row._storage_id
+
+    def __hash__(self) -> int:
+        return hash(self._row._storage_id)
+
+    def __repr__(self) -> str:
+        return f"{self.tolist()}\n[pyburn.TypedStorage(dtype={self.dtype}, device={self.device}) of size {len(self)}]"
+
+
+class UntypedStorage:
+    """The bytes of the memory that a tensor is a view of.
+
+    >>> x = pyburn.zeros(2, 3)
+    >>> x.untyped_storage().data_ptr() == x[1].untyped_storage().data_ptr()
+    True
+    >>> x.untyped_storage().nbytes()
+    24
+    """
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.device = tensor.device
+        self._tensor = tensor.detach()
+
+    def data_ptr(self) -> int:
+        """Address of the first byte."""
+        return self._tensor.data_ptr() - self._tensor.storage_offset() * self._tensor.element_size()
+
+    def nbytes(self) -> int:
+        """The number of bytes."""
+        return self._tensor._storage_bytes
+
+    size = nbytes
+    __len__ = nbytes
+
+    def elements(self, dtype: Any) -> Tensor:
+        """All elements as a tensor on this memory."""
+        return TypedStorage(self._tensor)._row
+
+    def tolist(self) -> list[int]:
+        """The bytes as Python numbers."""
+        return list(TypedStorage(self._tensor)._row.detach()._download())
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.tolist()[index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UntypedStorage) and self._tensor._storage_id == other._tensor._storage_id
+
+    def __hash__(self) -> int:
+        return hash(self._tensor._storage_id)
+
+    def __repr__(self) -> str:
+        return f"[pyburn.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
+
+
+def untyped_storage(self: Tensor) -> UntypedStorage:
+    """The memory that the tensor is a view of.
+
+    >>> pyburn.zeros(2, 3).untyped_storage().nbytes()
+    24
+    """
+    return UntypedStorage(self)
+
+
+def storage(self: Tensor) -> TypedStorage:
+    """The elements of the memory that the tensor is a view of.
+
+    >>> len(pyburn.zeros(2, 3)[1].storage())
+    6
+    """
+    return TypedStorage(self)
+
+
+def install() -> None:
+    """Gives the Tensor class these methods."""
+    for function in (untyped_storage, storage):
+        setattr(Tensor, function.__name__, function)
