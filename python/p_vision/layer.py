@@ -10,13 +10,13 @@ from typing import Any
 
 import pyburn
 from pyburn import DType, Tensor
-from pyburn.nn import Buffer, Module, Parameter
+from pyburn.nn import Module, Parameter
 
-from . import constraints, initializers, regularizers
+from . import constraints, initializers, regularizers, variables
 from .configured import Configured, snake_case
 from .masks import hand_on, masks_of, takes_mask
 from .structure import leaves, mapped, single
-from .symbol import Node, Shape, Symbol, drawing_device, has_symbol, is_drawing, mode, symbolic_call, without_values
+from .symbol import Node, Shape, Symbol, drawing_device, has_symbol, is_drawing, is_text, mode, symbolic_call, without_values
 from .weights import WeightMethods
 
 
@@ -120,7 +120,7 @@ class Layer(WeightMethods, Configured, Module):
                 f"[{self._get_name()}] an extent that its weights depend on is not known: the weight would be {extents}"
             )
         values = initializers.get("glorot_uniform" if initializer is None else initializer)(extents, dtype_of(dtype) or self._weight_dtype)
-        weight = Parameter(values) if trainable else Buffer(values)
+        weight = variables.weight(values, name, trainable)
         self._made.append((weight, name, regularizers.get(regularizer), constraints.get(constraint)))
         return weight
 
@@ -301,7 +301,7 @@ def dtype_of(dtype: DType | str | None) -> DType | None:
 
 def as_input(value: Any) -> Any:
     """An array as a tensor, float64 as float32."""
-    if isinstance(value, Tensor) or not hasattr(value, "__array__"):
+    if isinstance(value, Tensor) or not hasattr(value, "__array__") or is_text(value):
         return value
     tensor = pyburn.as_tensor(value)
     return tensor.float() if tensor.dtype == pyburn.float64 else tensor
