@@ -266,6 +266,40 @@ def in_top_k(targets: Tensor, predictions: Tensor, k: int) -> Tensor:
     return (predictions.topk(k, -1)[1] == targets.long().unsqueeze(-1)).any(-1)
 
 
+def _waves(count: int, like: Tensor, sign: float) -> tuple[Tensor, Tensor]:
+    """The matrix of the discrete Fourier transform: real and imaginary part."""
+    steps = pyburn.arange(count, device=like.device)
+    angle = (steps.unsqueeze(1) * steps % count).to(like.dtype) * (2 * math.pi / count)
+    return angle.cos(), sign * angle.sin()
+
+
+def _transformed(x: Sequence[Tensor], axis: int, sign: float) -> tuple[Tensor, Tensor]:
+    real, imaginary = (part.movedim(axis, -1) for part in x)
+    cos, sin = _waves(real.shape[-1], real, sign)
+    parts = real @ cos - imaginary @ sin, real @ sin + imaginary @ cos
+    return parts[0].movedim(-1, axis), parts[1].movedim(-1, axis)
+
+
+@_function
+def fft(x: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """The Fourier transform of (real, imaginary) along the last axis, as a product with a matrix: n² operations for n numbers."""
+    return _transformed(x, -1, -1.0)
+
+
+@_function
+def fft2(x: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """The Fourier transform of (real, imaginary) along the last two axes."""
+    return _transformed(_transformed(x, -1, -1.0), -2, -1.0)
+
+
+@_function
+def ifft2(x: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """The way back from fft2."""
+    real, imaginary = _transformed(_transformed(x, -1, 1.0), -2, 1.0)
+    count = real.shape[-1] * real.shape[-2]
+    return real / count, imaginary / count
+
+
 def _plain() -> dict[str, Callable[..., Any]]:
     """What takes no symbols: made of numbers and shapes."""
 

@@ -11,10 +11,10 @@ Arrays = tuple[tuple[Any, Any], tuple[Any, Any]]
 def _images(kind: str) -> Arrays:
     import numpy
 
-    import pyburn.data
+    from pyburn.data import sets
 
     def part(train: bool) -> tuple[Any, Any]:
-        found = getattr(pyburn.data, kind)(train=train)
+        found = getattr(sets, kind)(train=train)
         targets = numpy.asarray(found.targets).astype(numpy.uint8)
         return numpy.asarray(found.data), targets.reshape(-1, 1) if kind == "CIFAR10" else targets
 
@@ -43,9 +43,9 @@ def _california_housing(version: str = "large", path: str | None = None, test_sp
     """
     import numpy
 
-    import pyburn.data
+    from pyburn.data import sets
 
-    found = pyburn.data.CaliforniaHousing()
+    found = sets.CaliforniaHousing()
     x, y = (numpy.asarray(array, dtype=numpy.float32) for array in (found.data, found.targets))
     order = numpy.random.RandomState(seed).permutation(len(x))[: 600 if version == "small" else None]
     x, y = x[order], y[order] * 100_000

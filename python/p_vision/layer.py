@@ -135,6 +135,8 @@ class Layer(WeightMethods, Configured, Module):
             if id(weight) not in names:  # one that is in a list, or nowhere
                 names[id(weight)] = name or f"weight_{index}"
                 self._register_weight(names[id(weight)], weight)
+            weight.name = name or names[id(weight)]  # type: ignore[attr-defined]
+            weight.path = f"{self.name}/{weight.name}"  # type: ignore[attr-defined]
             if penalty is not None:
                 self._penalties[names[id(weight)]] = penalty
             if constraint is not None:
@@ -163,9 +165,10 @@ class Layer(WeightMethods, Configured, Module):
             self._calls.append(next(leaves(given)).node)
             return given
         args = mapped(as_input, args)
-        if not self.built and args and is_drawing():  # a part of a layer that is drawn: its weights have values, this call has none
-            with drawing_device():
-                self.build_for(mapped_shapes(args[0]))
+        if args and is_drawing() and (not self.built or self._has_values()):  # a part of a layer that is drawn: this call has no values
+            if not self.built:
+                with drawing_device():
+                    self.build_for(mapped_shapes(args[0]))
             return without_values(self, args, kwargs if training is None else {**kwargs, "training": training})
         if not self.built and args:
             self.build_for(mapped_shapes(args[0]))
@@ -180,6 +183,10 @@ class Layer(WeightMethods, Configured, Module):
             for leaf in leaves(output):
                 self.add_loss(self.activity_regularizer(leaf) / max(len(leaf), 1))
         return output
+
+    def _has_values(self) -> bool:
+        """Whether weights are elsewhere than on `null`: those that a part has made in an earlier call of the same drawing."""
+        return any(tensor.device.type != "null" for tensor in [*self.parameters(), *self.buffers()])
 
     def _hand_on(self, inputs: Any, masks: Any, output: Any) -> None:
         hand_on(self, inputs, masks, output)

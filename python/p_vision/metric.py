@@ -92,7 +92,10 @@ class Sum(Metric):
             if sample_weight is None:
                 self.add(numbers.sum(), numbers.numel())
             else:
-                weight = spread(as_numbers(sample_weight), numbers).expand(numbers.shape)
+                weight = as_numbers(sample_weight)
+                if weight.ndim == numbers.ndim + 1 and weight.shape[-1] == 1:
+                    weight = weight.squeeze(-1)
+                weight = spread(weight, numbers).expand(numbers.shape)
                 self.add((numbers * weight).sum(), weight.sum())
 
     def add(self, total: Any, weight: Any) -> None:

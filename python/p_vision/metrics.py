@@ -88,9 +88,15 @@ class SparseCategoricalAccuracy(_NamedMean):
 class TopKCategoricalAccuracy(_NamedMean):
     function = staticmethod(top_k_categorical_accuracy)
 
+    def __init__(self, k: int = 5, name: str | None = None, dtype: Any = None) -> None:
+        super().__init__(name, dtype, k=k)
+
 
 class SparseTopKCategoricalAccuracy(_NamedMean):
     function = staticmethod(sparse_top_k_categorical_accuracy)
+
+    def __init__(self, k: int = 5, name: str | None = None, dtype: Any = None) -> None:
+        super().__init__(name, dtype, k=k)
 
 
 class MeanSquaredError(_NamedMean):

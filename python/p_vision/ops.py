@@ -39,7 +39,10 @@ def _axes(x: Tensor, axis: Axis) -> list[int]:
 
 def _reduction(name: str, function: Callable[..., Tensor], **fixed: Any) -> None:
     def reduce(x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
-        return function(pyburn.as_tensor(x), _axes(pyburn.as_tensor(x), axis), keepdim=keepdims, **fixed)
+        given = pyburn.as_tensor(x)
+        if name in ("mean", "std", "var", "logsumexp") and not given.is_floating_point():
+            given = given.float()  # the mean of truth values is a share
+        return function(given, _axes(given, axis), keepdim=keepdims, **fixed)
 
     _operation(reduce, name)
 
@@ -529,5 +532,8 @@ for _name in (
 globals().update(array_ops.PLAIN)
 image = SimpleNamespace(**{name: drawing(function, f"image.{name}", name) for name, function in network_ops.IMAGE.items()})
 
-_PLAIN = "dtype fori_loop image map scan switch vectorize vectorized_map view while_loop arange array cond convert_to_numpy convert_to_tensor eye full is_tensor linspace ndim ones shape size zeros"
+_PLAIN = """
+dtype fori_loop image map scan switch vectorize vectorized_map view while_loop arange array cond convert_to_numpy
+convert_to_tensor eye full is_tensor linspace ndim ones shape size zeros
+"""
 __all__ = [*(name for name in table if "." not in name), *_PLAIN.split(), *array_ops.PLAIN, "Operation"]

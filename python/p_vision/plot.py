@@ -37,7 +37,7 @@ def model_to_dot(
             key = box(node.layer, node.output)
             lines.extend(f"  layer{id(before.node.layer)} -> {key};" for before in node.inputs)
     else:
-        keys = [box(layer, None) for layer in model.children()]
+        keys = [box(layer, layer._calls[-1].output if getattr(layer, "_calls", None) else None) for layer in model.children()]
         lines.extend(f"  {a} -> {b};" for a, b in zip(keys, keys[1:]))
     return "\n".join(dict.fromkeys([*lines, "}"]))
 

@@ -41,6 +41,7 @@ class TensorBoard(Callback):
         if part not in self._writers:
             from pyburn.train.run.events import EventWriter
 
+            (self.log_dir / part).mkdir(parents=True, exist_ok=True)
             self._writers[part] = EventWriter(self.log_dir / part)
         self._writers[part].scalars(values, step)
 
@@ -55,10 +56,12 @@ class TensorBoard(Callback):
         rate = {"epoch_learning_rate": float(self.model.optimizer.learning_rate)} if self.model.optimizer is not None else {}
         self._write("train", rate, epoch)
         self._write("validation", {f"epoch_{n.removeprefix('val_')}": v for n, v in logs.items() if n.startswith("val_")}, epoch)
+        for writer in self._writers.values():
+            writer.flush()  # what was written so far is seen while training goes on
 
     def on_train_end(self, logs: Logs | None = None) -> None:
         for writer in self._writers.values():
-            writer.close()
+            writer.flush()
         self._writers = {}
 
 

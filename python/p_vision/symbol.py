@@ -17,6 +17,7 @@ from pyburn.func import functional_call
 from pyburn.nn import Module
 
 from .structure import leaves, mapped
+from .variables import Assignable, Shown
 
 Shape = tuple["int | None", ...]
 _SIZES = ((2, 64), (3, 96))  # what unknown extents are taken to be: the first axis, the others
@@ -147,7 +148,10 @@ def _shapes(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], sizes: t
 def without_values(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What a module gives for tensors on `null`, with its weights there too."""
     named = [*module.named_parameters(), *module.named_buffers()]
-    tensors = {name: pyburn.empty(list(t.shape), dtype=t.dtype, device="null") for name, t in named}
+    tensors: dict[str, Tensor] = {}
+    for name, tensor in named:
+        empty = pyburn.empty(list(tensor.shape), dtype=tensor.dtype, device="null")
+        tensors[name] = Shown(empty) if isinstance(tensor, Assignable) else empty
     return functional_call(module, tensors, args, kwargs)
 
 

@@ -154,7 +154,7 @@ class TrainingMethods(WeightMethods):
         x, y, weight = as_batch(data)
         output = self.call_with(x)
         objective = self._compiled_for(y)
-        objective.update(self.compute_loss(x, y, output, weight, training=False), y, output, weight)
+        objective.update(self.compute_loss(x, y, output, weight), y, output, weight)
         return objective.logs
 
     def _step(self, step: Any, x: Any, y: Any, weight: Any) -> Callable[[], dict[str, Any]]:

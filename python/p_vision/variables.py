@@ -36,6 +36,24 @@ class Assignable(_Bound):
         return pyburn.as_tensor(value).to(device=self.device, dtype=self.dtype) if hasattr(value, "__array__") else value
 
     @property
+    def name(self) -> str:
+        """What its layer calls it."""
+        return self.__dict__.get("_name", "variable")
+
+    @name.setter
+    def name(self, value: str) -> None:
+        self.__dict__["_name"] = value
+
+    @property
+    def path(self) -> str:
+        """Its name with that of its layer."""
+        return self.__dict__.get("_path", self.name)
+
+    @path.setter
+    def path(self, value: str) -> None:
+        self.__dict__["_path"] = value
+
+    @property
     def value(self) -> Any:
         """The tensor itself, which Keras keeps apart from the variable."""
         return self
@@ -73,6 +91,15 @@ class State(Assignable, Tensor):  # type: ignore[misc]
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         return State, (self.detach(),), self.__dict__ or None
+
+
+class Shown(Assignable, Tensor):  # type: ignore[misc]
+    """What stands for a weight while a layer runs for the sake of shapes alone."""
+
+    def __new__(cls, values: Tensor) -> Shown:
+        made: Any = values.detach()
+        made.__class__ = cls
+        return made
 
 
 def weight(values: Tensor, name: str | None = None, trainable: bool = True) -> Tensor:
