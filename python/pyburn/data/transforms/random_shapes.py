@@ -1,0 +1,153 @@
+"""Random transforms of size and place: perspective, waves, sizes, room around the picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ... import _core
+from ..._core import Tensor
+from ..randomness import python_random
+from . import functional as F
+from .geometry import Fill, InterpolationMode, interpolation_mode
+from .plain import Transform
+from .randomly import WithProbability
+
+
+class RandomPerspective(WithProbability):
+    """The picture as if seen from aside, with a probability: each corner moves by up to `distortion_scale` of half the size."""
+
+    def __init__(
+        self,
+        distortion_scale: float = 0.5,
+        p: float = 0.5,
+        interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
+        fill: Fill = 0,
+    ) -> None:
+        if not 0 <= distortion_scale <= 1:
+            raise ValueError(f"Argument distortion_scale value should be between 0 and 1: got {distortion_scale}")
+        super().__init__(p)
+        self.distortion_scale = distortion_scale
+        self.interpolation = interpolation_mode(interpolation)
+        self.fill = fill
+
+    @staticmethod
+    def get_params(width: int, height: int, distortion_scale: float) -> tuple[list[list[int]], list[list[int]]]:
+        """The corners of the picture, and where they go."""
+        draw = python_random()
+        across, down = int(distortion_scale * (width // 2)), int(distortion_scale * (height // 2))
+        starts = [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]]
+        ends = [[abs(x - draw.randint(0, across)), abs(y - draw.randint(0, down))] for x, y in starts]
+        return starts, ends
+
+    def _changed(self, img: Any) -> Any:
+        _, height, width = F.get_dimensions(img)
+        return F.perspective(img, *self.get_params(width, height, self.distortion_scale), self.interpolation, self.fill)
+
+
+class ElasticTransform(Transform):
+    """The picture as if seen through moving water: `alpha` is how far pixels go, `sigma` how slowly that changes from place to place."""
+
+    def __init__(
+        self,
+        alpha: float | Sequence[float] = 50.0,
+        sigma: float | Sequence[float] = 5.0,
+        interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
+        fill: Fill = 0,
+    ) -> None:
+        self.alpha = [float(alpha)] * 2 if isinstance(alpha, (int, float)) else [float(a) for a in alpha] * (2 if len(alpha) == 1 else 1)
+        self.sigma = [float(sigma)] * 2 if isinstance(sigma, (int, float)) else [float(s) for s in sigma] * (2 if len(sigma) == 1 else 1)
+        self.interpolation = interpolation_mode(interpolation)
+        self.fill = fill
+
+    @staticmethod
+    def get_params(alpha: Sequence[float], sigma: Sequence[float], size: Sequence[int]) -> Tensor:
+        """A displacement (1, H, W, 2) for a picture of (height, width)."""
+        moves = []
+        for far, slow, extent in zip(alpha, sigma, size):
+            move = _core.rand(1, 1, *size) * 2 - 1
+            if slow > 0:
+                width = int(8 * slow + 1) | 1
+                move = F.gaussian_blur(move, [width, width], [slow, slow])
+            moves.append(move * far / extent)
+        return _core.cat(moves, 1).permute(0, 2, 3, 1)
+
+    def __call__(self, img: Any) -> Any:
+        _, height, width = F.get_dimensions(img)
+        return F.elastic_transform(img, self.get_params(self.alpha, self.sigma, (height, width)), self.interpolation, self.fill)
+
+
+class RandomResize(Transform):
+    """The shorter side of a random length, at least min_size and below max_size."""
+
+    def __init__(
+        self,
+        min_size: int,
+        max_size: int,
+        interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
+        antialias: bool | None = True,
+    ) -> None:
+        self.min_size, self.max_size = min_size, max_size
+        self.interpolation, self.antialias = interpolation_mode(interpolation), antialias
+
+    def __call__(self, img: Any) -> Any:
+        return F.resize(img, [python_random().randrange(self.min_size, self.max_size)], self.interpolation, antialias=self.antialias)
+
+
+class RandomShortestSize(Transform):
+    """The shorter side of one of several lengths; the longer one of at most max_size."""
+
+    def __init__(
+        self,
+        min_size: int | Sequence[int],
+        max_size: int | None = None,
+        interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
+        antialias: bool | None = True,
+    ) -> None:
+        self.min_size = [min_size] if isinstance(min_size, int) else list(min_size)
+        self.max_size, self.interpolation, self.antialias = max_size, interpolation_mode(interpolation), antialias
+
+    def __call__(self, img: Any) -> Any:
+        _, height, width = F.get_dimensions(img)
+        share = python_random().choice(self.min_size) / min(height, width)
+        if self.max_size is not None:
+            share = min(share, self.max_size / max(height, width))
+        return F.resize(img, [int(height * share), int(width * share)], self.interpolation, antialias=self.antialias)
+
+
+class ScaleJitter(Transform):
+    """The picture fitted into a size that is scaled at random, whole and with its proportions."""
+
+    def __init__(
+        self,
+        target_size: tuple[int, int],
+        scale_range: tuple[float, float] = (0.1, 2.0),
+        interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
+        antialias: bool | None = True,
+    ) -> None:
+        self.target_size, self.scale_range = target_size, scale_range
+        self.interpolation, self.antialias = interpolation_mode(interpolation), antialias
+
+    def __call__(self, img: Any) -> Any:
+        _, height, width = F.get_dimensions(img)
+        scale = python_random().uniform(*self.scale_range)
+        share = min(self.target_size[0] / height, self.target_size[1] / width) * scale
+        return F.resize(img, [int(height * share), int(width * share)], self.interpolation, antialias=self.antialias)
+
+
+class RandomZoomOut(WithProbability):
+    """The picture somewhere on a larger canvas, with a probability; `side_range` says how many times larger."""
+
+    def __init__(self, fill: Any = 0, side_range: Sequence[float] = (1.0, 4.0), p: float = 0.5) -> None:
+        if not 1.0 <= side_range[0] <= side_range[1]:
+            raise ValueError(f"Invalid canvas side range provided: got {side_range}")
+        super().__init__(p)
+        self.fill, self.side_range = fill, side_range
+
+    def _changed(self, img: Any) -> Any:
+        _, height, width = F.get_dimensions(img)
+        draw = python_random()
+        side = draw.uniform(*self.side_range)
+        rows, columns = int(height * side), int(width * side)
+        left, top = int((columns - width) * draw.random()), int((rows - height) * draw.random())
+        return F.pad(img, [left, top, columns - left - width, rows - top - height], self.fill)
