@@ -91,7 +91,7 @@ def sparsemax(x: Tensor, axis: int = -1) -> Tensor:
     return (x - (total - 1) / size).clamp(min=0.0)
 
 
-_TABLE: dict[str, Activation] = {
+_TABLE: dict[str, Callable[..., Tensor]] = {
     "linear": linear,
     "relu": relu,
     "relu6": functional.relu6,

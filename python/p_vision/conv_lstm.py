@@ -89,11 +89,11 @@ class _ConvLSTM(ConvolutionLayer):
         projected = self._convolve(flat, self.kernel, self.bias, 1)  # of all steps at once
         projected = projected.reshape(count, steps, *projected.shape[1:])
         states = self._states(projected, initial_state)
-        noise = kept(list(states[0].shape), self.recurrent_dropout, states[0]) if self.training and self.recurrent_dropout else None
+        held = kept(list(states[0].shape), self.recurrent_dropout, states[0]) if self.training and self.recurrent_dropout else None
         order = range(steps - 1, -1, -1) if self.go_backwards else range(steps)
         outputs: list[Tensor] = []
         for t in [0] if is_drawing() else order:  # shapes are all there is: one step shows them
-            before, states = states, self._step(projected[:, t], states, noise)
+            before, states = states, self._step(projected[:, t], states, held)
             if mask is not None and not is_drawing():
                 counts = mask[:, t].reshape(-1, *[1] * (self.rank + 1))
                 states = [pyburn.where(counts, new, old) for new, old in zip(states, before)]

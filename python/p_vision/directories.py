@@ -110,8 +110,8 @@ class DirectoryBatches:
         size = self.batch_size or 1
         for start in range(0, len(order), size):
             chosen = [self.examples[i] for i in order[start : start + size]]
-            x = numpy.stack([self.read(path) for path, _ in chosen])
-            y = None if chosen[0][1] is None else numpy.stack([label for _, label in chosen])
+            x: Any = numpy.stack([self.read(path) for path, _ in chosen])
+            y: Any = None if chosen[0][1] is None else numpy.stack([label for _, label in chosen])
             x = x if x.dtype.kind == "U" else pyburn.from_numpy(x)
             y = None if y is None else pyburn.from_numpy(y)
             if not self.batch_size:
@@ -228,7 +228,7 @@ def _examples(
     elif label_mode == "int":
         targets = [numpy.int32(number) for number in classes]
     elif label_mode == "binary":
-        targets = [numpy.float32([number]) for number in classes]
+        targets = [numpy.asarray([number], numpy.float32) for number in classes]
     else:
         targets = list(numpy.eye(max(len(names), max(classes) + 1), dtype=numpy.float32)[classes])
     return [(path, target) for (path, _), target in zip(found, targets)], names

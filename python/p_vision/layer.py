@@ -249,8 +249,12 @@ class Layer(WeightMethods, Configured, Module):
         return {} if cls.__init__ is Layer.__init__ else super().config_arguments()
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments to make a layer like this one, without its weights."""
-        config = super().get_config()
+        """The arguments to make a layer like this one, without its weights.
+
+        A class of your own that keeps an argument under another name defines `get_config`, and adds it to what this one gives.
+        """
+        extended = type(self).get_config is not Layer.get_config
+        config = {name: getattr(self, name) for name in self.config_arguments() if not extended or hasattr(self, name)}
         if self._name is not None:
             config["name"] = self._name
         if not self._trainable:

@@ -71,7 +71,8 @@ class Discretization(Layer):
         import numpy
 
         parts = [numpy.asarray(x, dtype=numpy.float64).ravel() for x in _rows(data, steps)]
-        shares = numpy.arange(1, positive("Discretization", "num_bins", self.num_bins)) / self.num_bins
+        count = positive("Discretization", "num_bins", self.num_bins)
+        shares = numpy.arange(1, count) / count
         self.bin_boundaries = sorted(set(numpy.quantile(numpy.concatenate(parts), shares).tolist()))
 
     def get_config(self) -> dict[str, Any]:

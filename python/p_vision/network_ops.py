@@ -258,7 +258,7 @@ def resize(
     from .preprocessing import Resizing
 
     height, width = size
-    options = {"interpolation": interpolation, "crop_to_aspect_ratio": crop_to_aspect_ratio, "antialias": antialias}
+    options: dict[str, Any] = {"interpolation": interpolation, "crop_to_aspect_ratio": crop_to_aspect_ratio, "antialias": antialias}
     return Resizing(height, width, data_format=data_format, **options)(images)
 
 

@@ -449,7 +449,7 @@ def dtype(x: Any) -> str:
 
 
 def view(x: Tensor, dtype: Any = None) -> Tensor:
-    return x.view(dtype_of(dtype))
+    return x if dtype is None else x.view(dtype_of(dtype) or x.dtype)
 
 
 def vectorized_map(function: Callable[..., Any], elements: Any) -> Any:

@@ -190,7 +190,8 @@ class Optimizer(Configured):
         if self.loss_scale_factor:
             with pyburn.no_grad():
                 for parameter in parameters:
-                    parameter.grad /= self.loss_scale_factor
+                    grad: Any = parameter.grad
+                    grad.div_(self.loss_scale_factor)
         self._clip(parameters)
         with pyburn.no_grad():
             for parameter in parameters:

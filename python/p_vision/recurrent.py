@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyburn
 from pyburn import Tensor
@@ -25,7 +25,8 @@ class RecurrentLayer(_Bound):
     A `stateful` layer goes on from the states of the batch before, until `reset_state()`. `unroll` tells Keras how to run: no effect here.
     """
 
-    __slots__ = ()
+    if not TYPE_CHECKING:
+        __slots__ = ()  # of the layout of the class that it is mixed into
 
     def __init__(
         self,

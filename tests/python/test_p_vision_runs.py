@@ -178,6 +178,31 @@ def test_registered_classes_are_found_in_files(tmp_path: Path) -> None:
         layers.deserialize({"class_name": "Thrice", "config": {}})
 
 
+@keras.saving.register_keras_serializable(package="tests")
+class Renamed(keras.Layer):
+    """Keeps an argument under another name, and a model in it."""
+
+    def __init__(self, units: int, inner: Any = None, **options: Any) -> None:
+        super().__init__(**options)
+        self.hidden_units = units
+        self.inner = inner if inner is not None else keras.Sequential([keras.Input((4,)), layers.Dense(units)])
+
+    def call(self, inputs: Any) -> Any:
+        return self.inner(inputs) * self.hidden_units
+
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        config.update({"units": self.hidden_units, "inner": self.inner})
+        return config
+
+
+def test_a_layer_that_says_its_own_config_is_saved(tmp_path: Path) -> None:
+    model = keras.Sequential([keras.Input((4,)), Renamed(3)])
+    model.save(tmp_path / "model.pyburn")
+    again = keras.load_model(tmp_path / "model.pyburn")
+    np.testing.assert_allclose(again.predict(X, verbose=0), model.predict(X, verbose=0), rtol=1e-6)
+
+
 def test_pictures_in_folders(tmp_path: Path) -> None:
     pytest.importorskip("PIL")
     for number in range(6):

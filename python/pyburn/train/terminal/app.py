@@ -41,8 +41,8 @@ class DashboardApp(App[None]):
     .narrow #messages { height: 4; }
     .low #side, .low #messages, .low Footer { display: none; }
     """
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "narrow"), (70, "wide")]  # columns: the curve goes above the table
-    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "low"), (16, "high")]  # rows: the curve alone
+    HORIZONTAL_BREAKPOINTS = [(0, "narrow"), (70, "wide")]  # columns: the curve goes above the table
+    VERTICAL_BREAKPOINTS = [(0, "low"), (16, "high")]  # rows: the curve alone
     BINDINGS: ClassVar[list[Any]] = [
         Binding("q", "stop", "stop and save"),
         Binding("ctrl+c", "stop", show=False, priority=True),
