@@ -14,7 +14,7 @@ def register_keras_serializable(package: str = "Custom", name: str | None = None
 
     def registered(thing: Any) -> Any:
         key = name or thing.__name__
-        custom[key] = custom[f"{package}>{key}"] = thing
+        custom[key] = custom[thing.__name__] = custom[f"{package}>{key}"] = thing
         if not isinstance(thing, type):
             thing.saved_as = key
         return thing
