@@ -18,6 +18,7 @@ os.environ.setdefault("KERAS_BACKEND", "jax")
 
 TARGET = Path(__file__).resolve().parents[1] / "tests" / "golden" / "keras.npz"
 
+LINES, FILM = (2, 4, 6, 2), (2, 4, 6, 5, 2)
 IMAGE, FIRST, STEPS, VOLUME, ROWS = (2, 6, 7, 4), (2, 4, 6, 7), (2, 7, 4), (1, 4, 5, 4, 2), (3, 5)
 
 # The class, its arguments, the shapes of its inputs.
@@ -30,7 +31,10 @@ LAYERS: list[Any] = [
     ],
     *[
         ("Activation", {"activation": name}, [ROWS])
-        for name in ("tanh", "sigmoid", "leaky_relu", "exponential", "mish", "log_softmax", "relu6")
+        for name in (
+            *("tanh", "sigmoid", "leaky_relu", "exponential", "mish", "log_softmax", "relu6"),
+            *("sparse_plus", "sparse_sigmoid", "squareplus", "hard_shrink", "soft_shrink", "tanh_shrink"),
+        )
     ],
     ("Conv1D", {"filters": 3, "kernel_size": 3}, [STEPS]),
     ("Conv1D", {"filters": 3, "kernel_size": 3, "padding": "causal", "dilation_rate": 2}, [STEPS]),
@@ -104,12 +108,23 @@ LAYERS: list[Any] = [
     ("Concatenate", {"axis": 1}, [STEPS, STEPS]),
     ("Dot", {"axes": 1}, [ROWS, ROWS]),
     ("Dot", {"axes": [2, 2], "normalize": True}, [STEPS, STEPS]),
+    ("ConvLSTM1D", {"filters": 3, "kernel_size": 3, "padding": "same", "return_sequences": True}, [LINES]),
+    ("ConvLSTM2D", {"filters": 2, "kernel_size": [3, 2], "return_state": True}, [FILM]),
+    ("ConvLSTM2D", {"filters": 2, "kernel_size": 3, "strides": 2, "padding": "same", "use_bias": False, "go_backwards": True}, [FILM]),
+    ("ConvLSTM3D", {"filters": 2, "kernel_size": 2, "padding": "same", "recurrent_activation": "hard_sigmoid"}, [(1, 3, 4, 3, 4, 2)]),
+    ("EinsumDense", {"equation": "abc,cd->abd", "output_shape": [None, 5], "bias_axes": "d", "activation": "relu"}, [STEPS]),
+    ("EinsumDense", {"equation": "...x,xyz->...yz", "output_shape": [2, 3], "bias_axes": "yz"}, [STEPS]),
+    ("AdaptiveAveragePooling2D", {"output_size": [2, 3]}, [IMAGE]),
+    ("AdaptiveMaxPooling1D", {"output_size": 3}, [STEPS]),
 ]
 WRAPPED: list[tuple[str, dict[str, Any], str, dict[str, Any], tuple[int, ...]]] = [
     ("Bidirectional", {}, "LSTM", {"units": 3, "return_sequences": True}, STEPS),
     ("Bidirectional", {"merge_mode": "sum"}, "GRU", {"units": 3}, STEPS),
     ("Bidirectional", {"merge_mode": "ave"}, "SimpleRNN", {"units": 2, "return_sequences": True}, STEPS),
     ("TimeDistributed", {}, "Dense", {"units": 3}, STEPS),
+    ("RNN", {"return_sequences": True}, "LSTMCell", {"units": 3}, STEPS),
+    ("RNN", {"return_state": True}, "GRUCell", {"units": 3, "reset_after": False}, STEPS),
+    ("RNN", {"go_backwards": True, "return_sequences": True}, "SimpleRNNCell", {"units": 3, "activation": "relu"}, STEPS),
 ]
 LOSSES: list[tuple[str, dict[str, Any], str]] = [  # the name, its arguments, the kind of targets
     *[(name, {}, "numbers") for name in ("mean_squared_error", "mean_absolute_error", "huber", "log_cosh", "cosine_similarity")],
@@ -123,6 +138,9 @@ LOSSES: list[tuple[str, dict[str, Any], str]] = [  # the name, its arguments, th
     ("kl_divergence", {}, "probabilities"),
     ("sparse_categorical_crossentropy", {}, "classes of probabilities"),
     ("sparse_categorical_crossentropy", {"from_logits": True}, "classes"),
+    ("categorical_generalized_cross_entropy", {"q": 0.7}, "classes of probabilities"),
+    ("ctc", {}, "sequences"),
+    ("circle", {}, "embeddings"),
 ]
 OPTIMIZERS: list[tuple[str, dict[str, Any]]] = [
     ("SGD", {"learning_rate": 0.1, "momentum": 0.9}),
@@ -133,6 +151,43 @@ OPTIMIZERS: list[tuple[str, dict[str, Any]]] = [
     ("RMSprop", {"learning_rate": 0.01, "momentum": 0.5}),
     ("Adagrad", {"learning_rate": 0.1}),
     ("Adadelta", {"learning_rate": 1.0}),
+    ("Nadam", {"learning_rate": 0.01}),
+    ("Lion", {"learning_rate": 0.01}),
+    ("Lamb", {"learning_rate": 0.01, "weight_decay": 0.01}),
+    ("Adafactor", {"learning_rate": 0.05}),
+    ("Ftrl", {"learning_rate": 0.1, "l1_regularization_strength": 0.01, "l2_regularization_strength": 0.1, "beta": 0.2}),
+    ("Muon", {"learning_rate": 0.01}),
+]
+FUNCTIONS: list[tuple[str, list[Any], dict[str, Any]]] = [  # of ops; tuples are shapes of random inputs
+    ("quantile", [(4, 5)], {"q": 0.3, "axis": 1}),
+    ("quantile", [(2, 3, 4)], {"q": [0.25, 0.5], "axis": [0, 2], "keepdims": True}),
+    ("median", [(4, 5)], {"axis": 0}),
+    ("average", [(4, 5)], {"axis": 0, "weights": [1.0, 2.0, 0.5, 3.0]}),
+    ("digitize", [(4, 5)], {"bins": [-0.5, 0.0, 0.5]}),
+    ("diff", [(4, 5)], {"axis": 0}),
+    ("segment_sum", [(5, 2)], {"segment_ids": [0, 0, 1, 3, 3], "num_segments": 4}),
+    ("segment_max", [(5, 2)], {"segment_ids": [0, 0, 1, 2, 2], "num_segments": 3}),
+    ("in_top_k", [[1, 2, 0, 3], (4, 5)], {"k": 2}),
+    ("trace", [(3, 4, 4)], {"axis1": 1, "axis2": 2}),
+    ("ptp", [(4, 5)], {"axis": 1}),
+    ("conv", [IMAGE, (3, 3, 4, 5)], {"padding": "same", "strides": 2}),
+    ("conv", [IMAGE, (3, 2, 2, 6)], {}),
+    ("depthwise_conv", [IMAGE, (3, 3, 4, 2)], {"padding": "same"}),
+    ("separable_conv", [IMAGE, (3, 3, 4, 2), (1, 1, 8, 3)], {}),
+    ("conv_transpose", [IMAGE, (3, 3, 5, 4)], {"strides": 2, "padding": "same"}),
+    ("max_pool", [IMAGE], {"pool_size": [2, 2], "strides": [2, 2], "padding": "same"}),
+    ("average_pool", [IMAGE], {"pool_size": [2, 2], "strides": [2, 2]}),
+    ("batch_normalization", [(4, 5), (5,)], {"variance": [1.0, 2.0, 0.5, 1.5, 3.0], "axis": -1}),
+    ("layer_normalization", [(4, 5)], {}),
+    ("rms_normalization", [(4, 5)], {}),
+    ("dot_product_attention", [(2, 4, 3, 5), (2, 6, 3, 5), (2, 6, 3, 5)], {}),
+    ("dot_product_attention", [(2, 4, 3, 5), (2, 4, 3, 5), (2, 4, 3, 5)], {"is_causal": True}),
+    ("image.resize", [IMAGE], {"size": [3, 5]}),
+    ("image.rgb_to_grayscale", [(2, 4, 5, 3)], {}),
+    ("image.pad_images", [IMAGE], {"top_padding": 1, "left_padding": 2, "target_height": 10, "target_width": 11}),
+    ("image.crop_images", [IMAGE], {"top_cropping": 1, "left_cropping": 2, "target_height": 3, "target_width": 4}),
+    ("image.extract_patches", [IMAGE], {"size": [3, 2], "padding": "same"}),
+    ("image.extract_patches", [IMAGE], {"size": 2, "strides": [1, 3]}),
 ]
 
 
@@ -142,7 +197,7 @@ def main() -> None:
 
     rng = np.random.default_rng(0)
     arrays: dict[str, Any] = {}
-    index: dict[str, list[Any]] = {"layers": [], "losses": [], "training": []}
+    index: dict[str, list[Any]] = {"layers": [], "losses": [], "functions": [], "training": []}
 
     def normal(shape: Any) -> Any:
         return rng.standard_normal(shape).astype(np.float32)
@@ -177,6 +232,10 @@ def main() -> None:
             predicted = np.exp(predicted) / np.exp(predicted).sum(-1, keepdims=True)
         if kind == "positive":
             predicted, target = np.abs(predicted), np.abs(target)
+        elif kind == "sequences":
+            predicted, target = normal((4, 7, 5)), np.array([[1, 2, 0], [3, 3, 4], [4, 0, 0], [2, 1, 2]])
+        elif kind == "embeddings":
+            predicted, target = predicted / np.linalg.norm(predicted, axis=1, keepdims=True), np.array([0, 1, 0, 1])
         elif "classes" in kind:
             target = rng.integers(0, 5, 4)
         elif "binary" in kind:
@@ -186,6 +245,17 @@ def main() -> None:
         values = getattr(keras.losses, name)(target, predicted, **arguments)
         arrays.update({f"{key}/target": target, f"{key}/predicted": predicted, f"{key}/values": np.asarray(values)})
         index["losses"].append({"key": key, "name": name, "arguments": arguments})
+
+    for name, inputs, arguments in FUNCTIONS:
+        key, function = f"function{len(index['functions'])}", keras.ops
+        for part in name.split("."):
+            function = getattr(function, part)
+        given = [normal(shape) if isinstance(shape, tuple) else np.asarray(shape) for shape in inputs]
+        as_arrays = ("weights", "variance", "q", "segment_ids", "bins")
+        options = {k: np.asarray(v) if k in as_arrays else tuple(v) if isinstance(v, list) else v for k, v in arguments.items()}
+        arrays.update({f"{key}/input{i}": value for i, value in enumerate(given)})
+        arrays[f"{key}/output0"] = np.asarray(function(*given, **options))
+        index["functions"].append({"key": key, "name": name, "arguments": arguments})
 
     x, y = normal((12, 6, 6, 1)), rng.integers(0, 3, 12)
     weight = rng.random(12).astype(np.float32)

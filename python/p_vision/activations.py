@@ -9,7 +9,8 @@ import pyburn
 from pyburn import Tensor
 from pyburn.nn import functional
 
-from .configured import Configured, Named
+from .configured import Configured, Named, deserializer, serialize
+from .operation import drawing
 
 Activation = Callable[[Tensor], Tensor]
 
@@ -19,15 +20,87 @@ def linear(x: Tensor) -> Tensor:
     return x
 
 
-_TABLE: dict[str, Activation] = {
+def relu(x: Tensor, negative_slope: float = 0.0, max_value: float | None = None, threshold: float = 0.0) -> Tensor:
+    if not negative_slope and not threshold:
+        return pyburn.relu(x) if max_value is None else x.clamp(0.0, max_value)
+    kept = x if max_value is None else x.clamp(max=max_value)
+    return pyburn.where(x >= threshold, kept, negative_slope * (x - threshold))
+
+
+def leaky_relu(x: Tensor, negative_slope: float = 0.2) -> Tensor:
+    return functional.leaky_relu(x, negative_slope)
+
+
+def elu(x: Tensor, alpha: float = 1.0) -> Tensor:
+    return functional.elu(x, alpha)
+
+
+def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
+    return functional.celu(x, alpha)
+
+
+def gelu(x: Tensor, approximate: bool = False) -> Tensor:
+    return functional.gelu(x, approximate="tanh" if approximate else "none")
+
+
+def glu(x: Tensor, axis: int = -1) -> Tensor:
+    return functional.glu(x, axis)
+
+
+def softmax(x: Tensor, axis: int = -1) -> Tensor:
+    return functional.softmax(x, axis)
+
+
+def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
+    return functional.log_softmax(x, axis)
+
+
+def hard_shrink(x: Tensor, threshold: float = 0.5) -> Tensor:
+    return functional.hardshrink(x, threshold)
+
+
+def soft_shrink(x: Tensor, threshold: float = 0.5) -> Tensor:
+    return functional.softshrink(x, threshold)
+
+
+def threshold(x: Tensor, threshold: float, default_value: float) -> Tensor:
+    return functional.threshold(x, threshold, default_value)
+
+
+def squareplus(x: Tensor, b: float = 4.0) -> Tensor:
+    return (x + (x.square() + b).sqrt()) / 2
+
+
+def sparse_plus(x: Tensor) -> Tensor:
+    return pyburn.where(x <= -1, 0.0, pyburn.where(x < 1, (x + 1).square() / 4, x))
+
+
+def sparse_sigmoid(x: Tensor) -> Tensor:
+    return ((x + 1) / 2).clamp(0.0, 1.0)
+
+
+def sparsemax(x: Tensor, axis: int = -1) -> Tensor:
+    """The nearest point of the simplex: a softmax with zeros."""
+    ordered = x.sort(axis, descending=True)[0]
+    shape = [-1 if at == axis % x.ndim else 1 for at in range(x.ndim)]
+    count = pyburn.arange(1, x.shape[axis] + 1, dtype=x.dtype, device=x.device).reshape(shape)
+    sums = ordered.cumsum(axis)
+    inside = 1 + count * ordered > sums
+    size = inside.to(x.dtype).sum(axis, keepdim=True)
+    total = pyburn.where(inside, ordered, 0.0).sum(axis, keepdim=True)
+    return (x - (total - 1) / size).clamp(min=0.0)
+
+
+_TABLE: dict[str, Callable[..., Tensor]] = {
     "linear": linear,
-    "relu": pyburn.relu,
+    "relu": relu,
     "relu6": functional.relu6,
-    "leaky_relu": lambda x: functional.leaky_relu(x, 0.2),
-    "elu": functional.elu,
+    "leaky_relu": leaky_relu,
+    "elu": elu,
     "selu": functional.selu,
-    "celu": functional.celu,
-    "gelu": functional.gelu,
+    "celu": celu,
+    "gelu": gelu,
+    "glu": glu,
     "silu": functional.silu,
     "swish": functional.silu,
     "mish": functional.mish,
@@ -40,12 +113,17 @@ _TABLE: dict[str, Activation] = {
     "hard_silu": functional.hardswish,
     "hard_swish": functional.hardswish,
     "hard_tanh": functional.hardtanh,
-    "hard_shrink": functional.hardshrink,
-    "soft_shrink": functional.softshrink,
+    "hard_shrink": hard_shrink,
+    "soft_shrink": soft_shrink,
     "tanh_shrink": functional.tanhshrink,
     "exponential": pyburn.exp,
-    "softmax": lambda x: functional.softmax(x, -1),
-    "log_softmax": lambda x: functional.log_softmax(x, -1),
+    "softmax": softmax,
+    "log_softmax": log_softmax,
+    "sparsemax": sparsemax,
+    "sparse_plus": sparse_plus,
+    "sparse_sigmoid": sparse_sigmoid,
+    "squareplus": squareplus,
+    "threshold": threshold,
 }
 _named = Named("activation", _TABLE)
 
@@ -58,9 +136,20 @@ def get(identifier: Any) -> Activation:
         return _named(identifier)
     if callable(identifier):
         return identifier
+    if isinstance(identifier, dict):
+        return deserialize(identifier)
     raise TypeError(f"an activation is a name, a function or None: got {identifier!r}")
 
 
 def name_of(identifier: Any) -> str | None:
     """The name of an activation that was given by one, or by a layer of the same name."""
     return identifier if isinstance(identifier, str) else type(identifier).__name__.lower() if isinstance(identifier, Configured) else None
+
+
+deserialize = deserializer(get)
+__all__ = [*_TABLE, "deserialize", "get", "serialize"]
+
+
+for _name, _function in _TABLE.items():  # by name they take symbols too; a layer calls its activation with tensors alone
+    globals()[_name] = drawing(_function, f"activations.{_name}", _name)
+    globals()[_name].saved_as = _name

@@ -7,7 +7,7 @@ device('autodiff(ndarray)')
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyburn
 from pyburn import BackendKind
@@ -36,3 +36,14 @@ def resolve(backend: DeviceLike | None) -> pyburn.Device:
         return pyburn.Device(backend)
     except pyburn.DeviceError as error:
         raise pyburn.DeviceError(f"{error}; available here: {', '.join(available())}") from None
+
+
+def __getattr__(name: str) -> Any:
+    """What Keras's programs ask its `backend` for: `epsilon()`, `floatx()`, `clear_session()` ..."""
+    from . import config, utils
+
+    if name in config.__all__:
+        return getattr(config, name)
+    if name in ("clear_session", "is_keras_tensor", "standardize_dtype"):
+        return getattr(utils, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,6 +9,7 @@ import pyburn
 from pyburn import Tensor
 
 from .structure import leaves, mapped
+from .symbol import is_text
 
 Batch = tuple[Any, Any, Any]  # inputs, targets, weights; the last two may be None
 
@@ -143,8 +144,14 @@ def batches(x: Any, y: Any = None, weight: Any = None, batch_size: int | None = 
 
 def _numbers_as_array(value: Any) -> Any:
     """Nested lists of numbers are one array."""
-    numbers = isinstance(value, list) and bool(value) and all(isinstance(leaf, (int, float)) for leaf in leaves(value))
-    return pyburn.tensor(value) if numbers else value
+    if not isinstance(value, list) or not value:
+        return value
+    kinds = {type(leaf) for leaf in leaves(value)}
+    if kinds == {str}:
+        import numpy
+
+        return numpy.asarray(value)
+    return pyburn.tensor(value) if kinds <= {int, float, bool} else value
 
 
 def _is_array(value: Any) -> bool:
@@ -198,7 +205,10 @@ def on_device(value: Any, device: Any, dtypes: Any = None) -> Any:
     """Arrays as tensors on a device; float64 becomes float32, and inputs get the dtypes that the model says."""
     wanted = iter(leaves(dtypes)) if dtypes is not None else None
 
-    def convert(leaf: Any) -> Tensor:
+    def convert(leaf: Any) -> Any:
+        if is_text(leaf):
+            next(wanted, None) if wanted is not None else None
+            return leaf
         tensor = leaf if isinstance(leaf, Tensor) else pyburn.as_tensor(leaf)
         dtype = next(wanted, None) if wanted is not None else None
         if dtype is None and tensor.dtype == pyburn.float64:

@@ -325,3 +325,16 @@ class LambdaCallback(Callback):
                 raise TypeError(f"[LambdaCallback] there is no {name!r} (known: {known})")
             if function is not None:
                 setattr(self, name, function)
+
+
+CallbackList = Callbacks
+
+
+def __getattr__(name: str) -> Any:
+    from . import progress, run_callbacks
+
+    if name == "ProgbarLogger":
+        return progress.ProgbarLogger
+    if name in run_callbacks.__all__:
+        return getattr(run_callbacks, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,6 +15,7 @@ import pyburn
 from pyburn.nn import Module
 
 _MISSING = inspect.Parameter.empty
+custom: dict[str, Any] = {}  # classes and functions that users have registered, by name
 
 
 def arguments(cls: Any) -> dict[str, Any]:
@@ -98,6 +99,8 @@ def to_plain(value: Any, where: str) -> Any:
         return {str(key): to_plain(item, where) for key, item in value.items()}
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
+    if callable(value) and getattr(value, "saved_as", None) is not None:  # a function of this package
+        return value.saved_as
     raise ValueError(f"[save] {where} cannot be saved: got {value!r}; give it by name, or save the weights alone with save_weights")
 
 
@@ -119,6 +122,7 @@ def class_of(name: Any, custom_objects: Mapping[str, Any]) -> Any:
     """The class of a saved object by its name."""
     import p_vision
 
+    custom_objects = {**custom, **custom_objects}
     found = custom_objects.get(name.removeprefix("metrics.")) if isinstance(name, str) else None
     if found is None and isinstance(name, str) and name.startswith("metrics."):
         found = getattr(p_vision.metrics, name.removeprefix("metrics."), None)
@@ -148,8 +152,26 @@ class Named:
         for key in (name, name.lower()):
             if key in self.table:
                 return self.table[key]
+        if name in custom:
+            return custom[name]
         import difflib
 
         close = difflib.get_close_matches(name, self.table, 1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise ValueError(f"there is no {self.what} {name!r}{hint} (known: {', '.join(sorted(self.table))})")
+
+
+def serialize(value: Any) -> Any:
+    """An object, or a function of this package, as a dict or a name that JSON can hold."""
+    return to_plain(value, type(value).__name__)
+
+
+def deserializer(get: Callable[[Any], Any]) -> Callable[..., Any]:
+    """The function `deserialize` of a module: what `serialize` gave, or a name, as an object."""
+
+    def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
+        if isinstance(config, Mapping) and "class_name" in config:
+            config = {"class": config["class_name"], "config": config.get("config", {})}
+        return get(from_plain(config, dict(custom_objects or {})))
+
+    return deserialize

@@ -7,7 +7,7 @@ from typing import Any
 
 from pyburn import Tensor
 
-from .configured import Configured, Named
+from .configured import Configured, Named, deserializer, serialize
 
 _EPSILON = 1e-7
 
@@ -78,3 +78,20 @@ def get(identifier: Any) -> Callable[[Tensor], Tensor] | None:
     if identifier is None or callable(identifier):
         return identifier
     raise TypeError(f"a constraint is a name, an object, a function or None: got {identifier!r}")
+
+
+deserialize = deserializer(get)
+__all__ = [
+    "Constraint",
+    "MaxNorm",
+    "MinMaxNorm",
+    "NonNeg",
+    "UnitNorm",
+    "deserialize",
+    "get",
+    "max_norm",
+    "min_max_norm",
+    "non_neg",
+    "serialize",
+    "unit_norm",
+]

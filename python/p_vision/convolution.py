@@ -60,8 +60,15 @@ class ConvolutionLayer(Layer):
             borders = same_padding(x.shape[2:], self.kernel_size, self.strides, self.dilation_rate)
         elif self.padding == "causal":
             borders = [((self.kernel_size[0] - 1) * self.dilation_rate[0], 0)]
-        symmetric, rest = split_borders(borders)
-        return _convolution(self.rank, bordered(x, rest), kernel, bias, self.strides, symmetric, self.dilation_rate, groups)
+        return convolution(self.rank, x, kernel, borders, bias, self.strides, self.dilation_rate, groups)
+
+
+def convolution(
+    rank: int, x: Tensor, kernel: Tensor, borders: Any, bias: Tensor | None = None, strides: Any = 1, dilation: Any = 1, groups: int = 1
+) -> Tensor:
+    """x (N, C, ...) with a kernel (..., inputs, outputs) and borders of zeros: a pair for each extent."""
+    symmetric, rest = split_borders(borders)
+    return _convolution(rank, bordered(x, rest), kernel, bias, strides, symmetric, dilation, groups)
 
 
 def _convolution(

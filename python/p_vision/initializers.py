@@ -10,7 +10,7 @@ import pyburn
 from pyburn import DType, Tensor
 from pyburn.nn import init
 
-from .configured import Configured, Named
+from .configured import Configured, Named, deserializer, serialize
 
 Shape = Sequence[int]
 Start = Callable[..., Tensor]  # (shape, dtype) -> Tensor
@@ -25,6 +25,11 @@ class Initializer(Configured):
             return tensor
         with pyburn.no_grad():
             return self.fill(tensor)
+
+    seed: int | None = None  # with one, each call gives the same values
+
+    def generator(self) -> pyburn.Generator | None:
+        return None if self.seed is None else pyburn.Generator().manual_seed(int(self.seed))
 
     def fill(self, tensor: Tensor) -> Tensor:
         """Writes the values into a tensor."""
@@ -50,29 +55,30 @@ class Constant(Initializer):
 
 
 class RandomNormal(Initializer):
-    def __init__(self, mean: float = 0.0, stddev: float = 0.05) -> None:
-        self.mean, self.stddev = mean, stddev
+    def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None) -> None:
+        self.mean, self.stddev, self.seed = mean, stddev, seed
 
     def fill(self, tensor: Tensor) -> Tensor:
-        return tensor.normal_(self.mean, self.stddev)
+        return tensor.normal_(self.mean, self.stddev, generator=self.generator())
 
 
 class RandomUniform(Initializer):
-    def __init__(self, minval: float = -0.05, maxval: float = 0.05) -> None:
-        self.minval, self.maxval = minval, maxval
+    def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None) -> None:
+        self.minval, self.maxval, self.seed = minval, maxval, seed
 
     def fill(self, tensor: Tensor) -> Tensor:
-        return tensor.uniform_(self.minval, self.maxval)
+        return tensor.uniform_(self.minval, self.maxval, generator=self.generator())
 
 
 class TruncatedNormal(Initializer):
     """A normal distribution without what is more than two standard deviations away."""
 
-    def __init__(self, mean: float = 0.0, stddev: float = 0.05) -> None:
-        self.mean, self.stddev = mean, stddev
+    def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None) -> None:
+        self.mean, self.stddev, self.seed = mean, stddev, seed
 
     def fill(self, tensor: Tensor) -> Tensor:
-        return init.trunc_normal_(tensor, self.mean, self.stddev, self.mean - 2 * self.stddev, self.mean + 2 * self.stddev)
+        low, high = self.mean - 2 * self.stddev, self.mean + 2 * self.stddev
+        return init.trunc_normal_(tensor, self.mean, self.stddev, low, high, generator=self.generator())
 
 
 _DEVIATION_OF_TRUNCATED = 0.87962566103423978  # of a standard normal distribution that is cut at -2 and 2
@@ -81,12 +87,12 @@ _DEVIATION_OF_TRUNCATED = 0.87962566103423978  # of a standard normal distributi
 class VarianceScaling(Initializer):
     """A variance of scale / n, where n is the number of inputs, of outputs or their mean."""
 
-    def __init__(self, scale: float = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal") -> None:
+    def __init__(self, scale: float = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal", seed: int | None = None) -> None:
         if mode not in ("fan_in", "fan_out", "fan_avg"):
             raise ValueError(f"mode must be 'fan_in', 'fan_out' or 'fan_avg': got {mode!r}")
         if distribution not in ("truncated_normal", "untruncated_normal", "uniform"):
             raise ValueError(f"distribution must be 'truncated_normal', 'untruncated_normal' or 'uniform': got {distribution!r}")
-        self.scale, self.mode, self.distribution = scale, mode, distribution
+        self.scale, self.mode, self.distribution, self.seed = scale, mode, distribution, seed
 
     def fill(self, tensor: Tensor) -> Tensor:
         inputs, outputs = fans(tensor.shape)
@@ -94,11 +100,11 @@ class VarianceScaling(Initializer):
         variance = self.scale / max(1.0, n)
         if self.distribution == "uniform":
             limit = math.sqrt(3 * variance)
-            return tensor.uniform_(-limit, limit)
+            return tensor.uniform_(-limit, limit, generator=self.generator())
         deviation = math.sqrt(variance)
         if self.distribution == "untruncated_normal":
-            return tensor.normal_(0.0, deviation)
-        return TruncatedNormal(0.0, deviation / _DEVIATION_OF_TRUNCATED).fill(tensor)
+            return tensor.normal_(0.0, deviation, generator=self.generator())
+        return TruncatedNormal(0.0, deviation / _DEVIATION_OF_TRUNCATED, self.seed).fill(tensor)
 
 
 class _Scaled(VarianceScaling):
@@ -106,8 +112,8 @@ class _Scaled(VarianceScaling):
 
     options: tuple[float, str, str]
 
-    def __init__(self) -> None:
-        super().__init__(*self.options)
+    def __init__(self, seed: int | None = None) -> None:
+        super().__init__(*self.options, seed=seed)
 
 
 class GlorotUniform(_Scaled):
@@ -137,14 +143,14 @@ class LecunNormal(_Scaled):
 class Orthogonal(Initializer):
     """Orthogonal columns; the axes before the last one are taken as one."""
 
-    def __init__(self, gain: float = 1.0) -> None:
-        self.gain = gain
+    def __init__(self, gain: float = 1.0, seed: int | None = None) -> None:
+        self.gain, self.seed = gain, seed
 
     def fill(self, tensor: Tensor) -> Tensor:
         if tensor.ndim < 2:
             raise ValueError(f"an orthogonal start needs two axes or more: got the shape {tuple(tensor.shape)}")
         rows = pyburn.empty(math.prod(tensor.shape[:-1]), tensor.shape[-1], dtype=tensor.dtype, device=tensor.device)
-        return tensor.copy_(init.orthogonal_(rows, self.gain).reshape(tensor.shape))
+        return tensor.copy_(init.orthogonal_(rows, self.gain, generator=self.generator()).reshape(tensor.shape))
 
 
 class Identity(Initializer):
@@ -192,6 +198,16 @@ def get(identifier: Any) -> Start:
         return _named(identifier)()
     if isinstance(identifier, type) and issubclass(identifier, Initializer):
         return identifier()
+    if isinstance(identifier, dict):
+        return deserialize(identifier)
     if callable(identifier):
         return identifier
     raise TypeError(f"an initializer is a name, an Initializer or a function of a shape: got {identifier!r}")
+
+
+deserialize = deserializer(get)
+for _name, _kind in _TABLE.items():  # `initializers.he_normal` is the class, as in Keras
+    globals()[_name] = _kind
+IdentityInitializer, OrthogonalInitializer = Identity, Orthogonal
+__all__ = [name for name, value in globals().items() if isinstance(value, type) and issubclass(value, Initializer)]
+__all__ += ["deserialize", "get", "serialize"]

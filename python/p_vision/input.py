@@ -9,7 +9,7 @@ import pyburn
 from pyburn import DType
 
 from .layer import Layer, dtype_of
-from .symbol import Node, Symbol
+from .symbol import TEXT, Node, Symbol
 
 
 class InputLayer(Layer):
@@ -30,7 +30,7 @@ class InputLayer(Layer):
         if any(extent is not None and extent < 0 for extent in extents):
             raise pyburn.ShapeError(f"[Input] extents are not negative: got {extents}")
         self.batch_shape = extents
-        self._input_dtype = dtype_of(dtype) or pyburn.float32
+        self._input_dtype: Any = TEXT if dtype in ("string", "str") else dtype_of(dtype) or pyburn.float32
         self.built = True
         node = Node(self, (), {})
         node.output = Symbol(extents, self._input_dtype, node, name)

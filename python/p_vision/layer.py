@@ -10,13 +10,13 @@ from typing import Any
 
 import pyburn
 from pyburn import DType, Tensor
-from pyburn.nn import Buffer, Module, Parameter
+from pyburn.nn import Module, Parameter
 
-from . import constraints, initializers, regularizers
+from . import constraints, initializers, regularizers, variables
 from .configured import Configured, snake_case
 from .masks import hand_on, masks_of, takes_mask
 from .structure import leaves, mapped, single
-from .symbol import Node, Shape, Symbol, drawing_device, has_symbol, is_drawing, mode, symbolic_call, without_values
+from .symbol import Node, Shape, Symbol, drawing_device, has_symbol, is_drawing, is_text, mode, symbolic_call, without_values
 from .weights import WeightMethods
 
 
@@ -120,7 +120,7 @@ class Layer(WeightMethods, Configured, Module):
                 f"[{self._get_name()}] an extent that its weights depend on is not known: the weight would be {extents}"
             )
         values = initializers.get("glorot_uniform" if initializer is None else initializer)(extents, dtype_of(dtype) or self._weight_dtype)
-        weight = Parameter(values) if trainable else Buffer(values)
+        weight = variables.weight(values, name, trainable)
         self._made.append((weight, name, regularizers.get(regularizer), constraints.get(constraint)))
         return weight
 
@@ -135,6 +135,8 @@ class Layer(WeightMethods, Configured, Module):
             if id(weight) not in names:  # one that is in a list, or nowhere
                 names[id(weight)] = name or f"weight_{index}"
                 self._register_weight(names[id(weight)], weight)
+            weight.name = name or names[id(weight)]  # type: ignore[attr-defined]
+            weight.path = f"{self.name}/{weight.name}"  # type: ignore[attr-defined]
             if penalty is not None:
                 self._penalties[names[id(weight)]] = penalty
             if constraint is not None:
@@ -163,9 +165,10 @@ class Layer(WeightMethods, Configured, Module):
             self._calls.append(next(leaves(given)).node)
             return given
         args = mapped(as_input, args)
-        if not self.built and args and is_drawing():  # a part of a layer that is drawn: its weights have values, this call has none
-            with drawing_device():
-                self.build_for(mapped_shapes(args[0]))
+        if args and is_drawing() and (not self.built or self._has_values()):  # a part of a layer that is drawn: this call has no values
+            if not self.built:
+                with drawing_device():
+                    self.build_for(mapped_shapes(args[0]))
             return without_values(self, args, kwargs if training is None else {**kwargs, "training": training})
         if not self.built and args:
             self.build_for(mapped_shapes(args[0]))
@@ -180,6 +183,10 @@ class Layer(WeightMethods, Configured, Module):
             for leaf in leaves(output):
                 self.add_loss(self.activity_regularizer(leaf) / max(len(leaf), 1))
         return output
+
+    def _has_values(self) -> bool:
+        """Whether weights are elsewhere than on `null`: those that a part has made in an earlier call of the same drawing."""
+        return any(tensor.device.type != "null" for tensor in [*self.parameters(), *self.buffers()])
 
     def _hand_on(self, inputs: Any, masks: Any, output: Any) -> None:
         hand_on(self, inputs, masks, output)
@@ -242,8 +249,12 @@ class Layer(WeightMethods, Configured, Module):
         return {} if cls.__init__ is Layer.__init__ else super().config_arguments()
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments to make a layer like this one, without its weights."""
-        config = super().get_config()
+        """The arguments to make a layer like this one, without its weights.
+
+        A class of your own that keeps an argument under another name defines `get_config`, and adds it to what this one gives.
+        """
+        extended = type(self).get_config is not Layer.get_config
+        config = {name: getattr(self, name) for name in self.config_arguments() if not extended or hasattr(self, name)}
         if self._name is not None:
             config["name"] = self._name
         if not self._trainable:
@@ -301,7 +312,7 @@ def dtype_of(dtype: DType | str | None) -> DType | None:
 
 def as_input(value: Any) -> Any:
     """An array as a tensor, float64 as float32."""
-    if isinstance(value, Tensor) or not hasattr(value, "__array__"):
+    if isinstance(value, Tensor) or not hasattr(value, "__array__") or is_text(value):
         return value
     tensor = pyburn.as_tensor(value)
     return tensor.float() if tensor.dtype == pyburn.float64 else tensor

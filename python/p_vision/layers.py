@@ -8,6 +8,7 @@ layers.concatenate([a, b])
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import p_vision
@@ -18,6 +19,10 @@ _FUNCTIONS = ("add", "subtract", "multiply", "average", "maximum", "minimum", "c
 def __getattr__(name: str) -> Any:
     if name in _FUNCTIONS:
         return _called_at_once(getattr(p_vision, name.capitalize()))
+    if name == "Identity":  # p_vision.Identity is the initializer
+        return importlib.import_module("p_vision.wrapping").Identity
+    if name in ("deserialize", "serialize"):
+        return getattr(importlib.import_module("p_vision.serialization"), name)
     found = getattr(p_vision, _full_name(name), None) if not name.startswith("__") else None
     if name == "Input" or (isinstance(found, type) and issubclass(found, p_vision.Layer)):
         return found

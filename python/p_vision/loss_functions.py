@@ -184,3 +184,44 @@ def tversky(y_true: Tensor, y_pred: Tensor, alpha: float = 0.5, beta: float = 0.
     both = (y_true * y_pred).sum(axes)
     wrong, missed = ((1 - y_true) * y_pred).sum(axes), (y_true * (1 - y_pred)).sum(axes)
     return 1 - both / (both + alpha * wrong + beta * missed + _EPSILON)
+
+
+def ctc(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    """Of logits (batch, steps, classes) and labels (batch, length), where 0 stands for nothing."""
+    if y_true.ndim != 2 or y_pred.ndim != 3:
+        raise pyburn.ShapeError(
+            f"[ctc] expected labels (batch, length) and logits (batch, steps, classes): got {tuple(y_true.shape)} and {tuple(y_pred.shape)}"
+        )
+    lengths = (y_true != 0).sum(-1)
+    steps = pyburn.full((y_pred.shape[0],), y_pred.shape[1], dtype=pyburn.int64)
+    logs = functional.log_softmax(y_pred, -1).transpose(0, 1)
+    return functional.ctc_loss(logs, y_true.long(), steps, lengths, blank=0, reduction="none")
+
+
+def circle(
+    y_true: Tensor,
+    y_pred: Tensor,
+    ref_labels: Tensor | None = None,
+    ref_embeddings: Tensor | None = None,
+    remove_diagonal: bool = True,
+    gamma: float = 80.0,
+    margin: float = 0.4,
+) -> Tensor:
+    """Embeddings of length 1 are drawn together within a class and apart between classes."""
+    others = y_pred if ref_embeddings is None else ref_embeddings
+    classes = y_true.reshape(-1).long()
+    same = classes.unsqueeze(1) == (classes if ref_labels is None else ref_labels.reshape(-1).long()).unsqueeze(0)
+    different = ~same
+    if remove_diagonal:
+        same = same & ~pyburn.eye(*same.shape, dtype=pyburn.bool, device=same.device)
+    distance = (1 - y_pred @ others.T).clamp(min=0.0)
+    near = -gamma * (margin + distance).clamp(min=0.0) * (margin - distance)
+    far = gamma * (1 + margin - distance).clamp(min=0.0) * (1 - margin - distance)
+    sums = [pyburn.where(mask, scores, -math.inf).logsumexp(1) for mask, scores in ((same, near), (different, far))]
+    return functional.softplus(sums[0] + sums[1])
+
+
+def categorical_generalized_cross_entropy(y_true: Tensor, y_pred: Tensor, q: float = 0.5) -> Tensor:
+    """(1 - p^q) / q, where p is the probability of the right class: less moved by wrong labels than the logarithm."""
+    classes = (y_true.squeeze(-1) if y_true.ndim == y_pred.ndim else y_true).long()
+    return (1 - y_pred.gather(-1, classes.unsqueeze(-1)).squeeze(-1).pow(q)) / q

@@ -9,15 +9,18 @@ import pyburn
 from pyburn import Tensor
 from pyburn.nn import Module
 
-from .configured import Configured, Named, arguments, arguments_of
+from .configured import Configured, Named, arguments, arguments_of, deserializer, serialize
 from .loss_functions import (
     aligned,
     binary_crossentropy,
     binary_focal_crossentropy,
     categorical_crossentropy,
     categorical_focal_crossentropy,
+    categorical_generalized_cross_entropy,
     categorical_hinge,
+    circle,
     cosine_similarity,
+    ctc,
     dice,
     hinge,
     huber,
@@ -182,6 +185,18 @@ class Tversky(_NamedLoss):
     function = staticmethod(tversky)
 
 
+class CTC(_NamedLoss):
+    function = staticmethod(ctc)
+
+
+class Circle(_NamedLoss):
+    function = staticmethod(circle)
+
+
+class CategoricalGeneralizedCrossEntropy(_NamedLoss):
+    function = staticmethod(categorical_generalized_cross_entropy)
+
+
 FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     function.__name__: function
     for function in (
@@ -204,6 +219,9 @@ FUNCTIONS: dict[str, Callable[..., Tensor]] = {
         sparse_categorical_crossentropy,
         dice,
         tversky,
+        ctc,
+        circle,
+        categorical_generalized_cross_entropy,
     )
 }
 _SHORT = {
@@ -227,6 +245,8 @@ def get(identifier: Any) -> Loss:
         return identifier
     if isinstance(identifier, type) and issubclass(identifier, Loss):
         return identifier()
+    if isinstance(identifier, dict):
+        return deserialize(identifier)
     if isinstance(identifier, Module):  # PyTorch's order of the arguments
         return FunctionLoss(lambda y_true, y_pred: identifier(y_pred, y_true))
     if callable(identifier):
@@ -259,4 +279,16 @@ def _tensor(value: Any) -> Tensor:
     return tensor.float() if tensor.dtype == pyburn.float64 else tensor
 
 
-__all__ = [*(name for name in FUNCTIONS if name not in _SHORT), "FUNCTIONS", "FunctionLoss", "Loss", "aligned", "get", "reduced"]
+deserialize = deserializer(get)
+mse, mae, mape, msle = (_SHORT[name] for name in ("mse", "mae", "mape", "msle"))
+__all__ = [
+    *(name for name in FUNCTIONS if name not in _SHORT),
+    "FUNCTIONS",
+    "FunctionLoss",
+    "Loss",
+    "aligned",
+    "deserialize",
+    "get",
+    "reduced",
+    "serialize",
+]

@@ -12,7 +12,7 @@ from . import initializers
 from .configured import Configured, snake_case
 from .layer import dtype_of
 from .masks import mask_of, spread, weights_of
-from .variables import Variable
+from .variables import Gathered
 
 
 class Metric(Configured):
@@ -44,13 +44,13 @@ class Metric(Configured):
         return f"metrics.{cls.__name__}"  # some losses have the same names
 
     @property
-    def variables(self) -> list[Variable]:
+    def variables(self) -> list[Gathered]:
         """What the metric has gathered."""
-        return [value for value in vars(self).values() if isinstance(value, Variable)]
+        return [value for value in vars(self).values() if isinstance(value, Gathered)]
 
-    def add_weight(self, shape: Any = (), initializer: Any = "zeros", dtype: Any = None, name: str | None = None) -> Variable:
+    def add_weight(self, shape: Any = (), initializer: Any = "zeros", dtype: Any = None, name: str | None = None) -> Gathered:
         """A number, or an array of them, to gather in; `reset_state` brings it back to its start."""
-        return Variable(initializers.get(initializer)([shape] if isinstance(shape, int) else list(shape), dtype_of(dtype)), name)
+        return Gathered(initializers.get(initializer)([shape] if isinstance(shape, int) else list(shape), dtype_of(dtype)), name)
 
     add_variable = add_weight
 
@@ -92,7 +92,10 @@ class Sum(Metric):
             if sample_weight is None:
                 self.add(numbers.sum(), numbers.numel())
             else:
-                weight = spread(as_numbers(sample_weight), numbers).expand(numbers.shape)
+                weight = as_numbers(sample_weight)
+                if weight.ndim == numbers.ndim + 1 and weight.shape[-1] == 1:
+                    weight = weight.squeeze(-1)
+                weight = spread(weight, numbers).expand(numbers.shape)
                 self.add((numbers * weight).sum(), weight.sum())
 
     def add(self, total: Any, weight: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from pyburn import Tensor
 
 from . import losses
-from .configured import Named, arguments_of, snake_case
+from .configured import Named, arguments_of, deserializer, serialize, snake_case
 from .counted_metrics import (
     AUC,
     BinaryIoU,
@@ -34,6 +34,16 @@ from .metric_functions import (
     sparse_categorical_accuracy,
     sparse_top_k_categorical_accuracy,
     top_k_categorical_accuracy,
+)
+from .threshold_metrics import (
+    OneHotIoU,
+    OneHotMeanIoU,
+    PrecisionAtRecall,
+    RecallAtPrecision,
+    SensitivityAtSpecificity,
+    SpecificityAtSensitivity,
+    concordance_correlation,
+    pearson_correlation,
 )
 
 
@@ -78,9 +88,15 @@ class SparseCategoricalAccuracy(_NamedMean):
 class TopKCategoricalAccuracy(_NamedMean):
     function = staticmethod(top_k_categorical_accuracy)
 
+    def __init__(self, k: int = 5, name: str | None = None, dtype: Any = None) -> None:
+        super().__init__(name, dtype, k=k)
+
 
 class SparseTopKCategoricalAccuracy(_NamedMean):
     function = staticmethod(sparse_top_k_categorical_accuracy)
+
+    def __init__(self, k: int = 5, name: str | None = None, dtype: Any = None) -> None:
+        super().__init__(name, dtype, k=k)
 
 
 class MeanSquaredError(_NamedMean):
@@ -143,6 +159,14 @@ class CosineSimilarity(_NamedMean):
         return -losses.cosine_similarity(y_true, y_pred, axis)
 
 
+class PearsonCorrelation(_NamedMean):
+    function = staticmethod(pearson_correlation)
+
+
+class ConcordanceCorrelation(_NamedMean):
+    function = staticmethod(concordance_correlation)
+
+
 class RootMeanSquaredError(MeanMetric):
     def __init__(self, name: str = "root_mean_squared_error", dtype: Any = None) -> None:
         super().__init__(losses.mean_squared_error, name)
@@ -159,6 +183,8 @@ MeanMetricWrapper = MeanMetric  # Keras's name
 
 _FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     **losses.FUNCTIONS,
+    "pearson_correlation": pearson_correlation,
+    "concordance_correlation": concordance_correlation,
     "accuracy": accuracy,
     "acc": accuracy,
     "binary_accuracy": binary_accuracy,
@@ -167,6 +193,7 @@ _FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "top_k_categorical_accuracy": top_k_categorical_accuracy,
     "sparse_top_k_categorical_accuracy": sparse_top_k_categorical_accuracy,
 }
+globals().update(_FUNCTIONS)
 _COUNTS = (R2Score, F1Score, TruePositives, TrueNegatives, FalsePositives, FalseNegatives)
 _CLASSES: dict[str, Callable[[], Metric]] = {
     **{snake_case(cls.__name__): cls for cls in (RootMeanSquaredError, *_COUNTS)},
@@ -187,11 +214,14 @@ def get(identifier: Any) -> Any:
         return identifier()
     if hasattr(identifier, "update_state") and hasattr(identifier, "result"):
         return identifier
+    if isinstance(identifier, dict):
+        return deserialize(identifier)
     if callable(identifier):
         return MeanMetric(identifier)
     raise TypeError(f"a metric is a name, a Metric or a function of (y_true, y_pred): got {identifier!r}")
 
 
+deserialize = deserializer(get)
 __all__ = [
     "AUC",
     "BinaryIoU",
@@ -232,6 +262,16 @@ __all__ = [
     "SparseCategoricalCrossentropy",
     "CosineSimilarity",
     "RootMeanSquaredError",
+    "ConcordanceCorrelation",
+    "OneHotIoU",
+    "OneHotMeanIoU",
+    "PearsonCorrelation",
+    "PrecisionAtRecall",
+    "RecallAtPrecision",
+    "SensitivityAtSpecificity",
+    "SpecificityAtSensitivity",
     *_FUNCTIONS,
+    "deserialize",
     "get",
+    "serialize",
 ]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pyburn
+from pyburn import Tensor
 from pyburn.nn import Module
 
 from . import activations
@@ -92,6 +93,7 @@ class Model(TrainingMethods, Layer):  # type: ignore[misc]
         symbols = list(leaves(self._inputs))
         if len(given) != len(symbols):
             raise ValueError(f"[{self._get_name()}] expected {len(symbols)} inputs: got {len(given)}")
+        given = [with_last_axis(symbol, tensor) for symbol, tensor in zip(symbols, given)]
         for symbol, tensor in zip(symbols, given):
             check_shape(self._get_name(), symbol, tensor)
         values = {id(symbol): tensor for symbol, tensor in zip(symbols, given)}
@@ -267,6 +269,14 @@ def _matched(inputs: Any, drawn: Any) -> list[Any]:
             raise ValueError(f"[Model] there is no input {missing[0]!r}: got {', '.join(map(str, inputs))}")
         return [inputs[key] for key in drawn]
     return list(leaves(inputs))
+
+
+def with_last_axis(symbol: Symbol, tensor: Any) -> Any:
+    """As in Keras, a last axis of 1 may be left out, or be there where none is expected: pictures of grey, single numbers."""
+    shape = tuple(tensor.shape)
+    if len(shape) == symbol.ndim - 1 and symbol.shape[-1] == 1:
+        return tensor.unsqueeze(-1) if isinstance(tensor, Tensor) else tensor[..., None]
+    return tensor.squeeze(-1) if len(shape) == symbol.ndim + 1 and shape[-1] == 1 and isinstance(tensor, Tensor) else tensor
 
 
 def check_shape(name: str, symbol: Symbol, tensor: Any) -> None:

@@ -8,57 +8,29 @@ ops.concatenate([a, b], axis=1)
 
 from __future__ import annotations
 
+import builtins
 import functools
+import sys
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pyburn
 from pyburn import Tensor
 from pyburn.nn import functional
 
-from . import activations, loss_functions
-from .layer import Layer, as_input, dtype_of
-from .structure import mapped
-from .symbol import has_symbol
+from . import activations, array_ops, loss_functions, network_ops
+from .layer import as_input, dtype_of
+from .operation import Operation, drawing, table
 
 Axis = int | Sequence[int] | None
-_table: dict[str, Callable[..., Any]] = {}
-
-
-class Operation(Layer):
-    """One of the functions of `ops` as a layer: what a drawing notes where one was called with symbols."""
-
-    def __init__(self, operation: str, **options: Any) -> None:
-        super().__init__(**options)
-        if operation not in _table:
-            raise ValueError(f"[Operation] there is no {operation!r} in ops")
-        self.operation = operation
-
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        return _table[self.operation](*args, **kwargs)
-
-    @property
-    def name(self) -> str:
-        return self._name or self.operation
-
-    def _hand_on(self, inputs: Any, masks: Any, output: Any) -> None:
-        """Functions of tensors leave masks alone, as Keras's do."""
 
 
 def _operation(function: Callable[..., Any], name: str | None = None) -> Any:
     """Adds a function to the table; with symbols, it draws."""
     key = name or function.__name__
-    _table[key] = function
-
-    @functools.wraps(function)
-    def called(*args: Any, **kwargs: Any) -> Any:
-        if has_symbol(args) or has_symbol(kwargs):
-            return Operation(key)(*args, **kwargs)
-        return function(*mapped(as_input, args), **mapped(as_input, kwargs))
-
-    called.__name__ = called.__qualname__ = key
-    globals()[key] = called
-    return called
+    globals()[key] = drawing(function, key)
+    return globals()[key]
 
 
 def _axes(x: Tensor, axis: Axis) -> list[int]:
@@ -67,7 +39,10 @@ def _axes(x: Tensor, axis: Axis) -> list[int]:
 
 def _reduction(name: str, function: Callable[..., Tensor], **fixed: Any) -> None:
     def reduce(x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
-        return function(pyburn.as_tensor(x), _axes(pyburn.as_tensor(x), axis), keepdim=keepdims, **fixed)
+        given = pyburn.as_tensor(x)
+        if name in ("mean", "std", "var", "logsumexp") and not given.is_floating_point():
+            given = given.float()  # the mean of truth values is a share
+        return function(given, _axes(given, axis), keepdim=keepdims, **fixed)
 
     _operation(reduce, name)
 
@@ -406,7 +381,7 @@ def get_item(x: Tensor, key: Any) -> Tensor:
 
 def _read(key: Any) -> Any:
     if isinstance(key, dict) and set(key) == {"slice"}:
-        return slice(*key["slice"])
+        return builtins.slice(*key["slice"])
     return Ellipsis if key == "..." else key
 
 
@@ -414,7 +389,7 @@ def written(key: Any) -> Any:
     """A subscript as files hold it."""
     if isinstance(key, tuple):
         return [written(part) for part in key]
-    if isinstance(key, slice):
+    if isinstance(key, builtins.slice):
         return {"slice": [key.start, key.stop, key.step]}
     return "..." if key is Ellipsis else key
 
@@ -468,9 +443,97 @@ def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> 
     return true_fn() if bool(pred) else false_fn()
 
 
+def dtype(x: Any) -> str:
+    """The name of the dtype of a tensor."""
+    return x.dtype.name
+
+
+def view(x: Tensor, dtype: Any = None) -> Tensor:
+    return x if dtype is None else x.view(dtype_of(dtype) or x.dtype)
+
+
+def vectorized_map(function: Callable[..., Any], elements: Any) -> Any:
+    """The function of each row of a tensor, or of the rows of several, stacked."""
+    rows = [function(row) for row in elements] if isinstance(elements, Tensor) else [function(list(row)) for row in zip(*elements)]
+    return _stacked(rows)
+
+
+def map(f: Callable[..., Any], xs: Any) -> Any:
+    """As vectorized_map; rows of several tensors come in their container."""
+    if isinstance(xs, Tensor):
+        return _stacked([f(row) for row in xs])
+    return _stacked([f(type(xs)(row)) for row in zip(*xs)])
+
+
+def _stacked(rows: list[Any]) -> Any:
+    if isinstance(rows[0], (list, tuple)):
+        return type(rows[0])(_stacked(list(part)) for part in zip(*rows))
+    return pyburn.stack([pyburn.as_tensor(row) for row in rows])
+
+
+def scan(f: Callable[..., Any], init: Any, xs: Any = None, length: int | None = None, reverse: bool = False, unroll: int = 1) -> Any:
+    """Carries a value along rows: (the last value, what each step gave)."""
+    count = length if xs is None else len(xs)
+    if count is None:
+        raise ValueError("[scan] give xs or a length")
+    carry, found = init, []
+    for at in reversed(range(count)) if reverse else range(count):
+        carry, given = f(carry, None if xs is None else xs[at])
+        found.append(given)
+    found = found[::-1] if reverse else found
+    return carry, None if not found or found[0] is None else _stacked(found)
+
+
+def fori_loop(lower: int, upper: int, body_fun: Callable[..., Any], init_val: Any) -> Any:
+    for at in range(int(lower), int(upper)):
+        init_val = body_fun(at, init_val)
+    return init_val
+
+
+def while_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, maximum_iterations: int | None = None) -> Any:
+    several = isinstance(loop_vars, (list, tuple))
+    done = 0
+    while bool(cond(*loop_vars) if several else cond(loop_vars)) and (maximum_iterations is None or done < maximum_iterations):
+        loop_vars = body(*loop_vars) if several else body(loop_vars)
+        done += 1
+    return loop_vars
+
+
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+    """Calls one of several functions; the index is read, and brought within their number."""
+    return branches[min(max(int(index), 0), len(branches) - 1)](*operands)
+
+
+def vectorize(pyfunc: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    return functools.partial(vectorized_map, pyfunc)
+
+
 def __getattr__(name: str) -> Any:
+    if name in ("nn", "numpy", "linalg", "core", "math"):  # Keras has its functions in these too
+        return sys.modules[__name__]
     raise AttributeError(f"p_vision.ops has no {name!r}: functions of pyburn take tensors too, and `Lambda` puts them into a model")
 
 
-_PLAIN = "arange array cond convert_to_numpy convert_to_tensor eye full is_tensor linspace ndim ones shape size zeros"
-__all__ = [*_table, *_PLAIN.split(), "Operation"]
+for _name, _function in {**array_ops.FUNCTIONS, **network_ops.FUNCTIONS}.items():
+    _operation(_with_numbers(_function), _name)
+for _name in (
+    "glu",
+    "hard_shrink",
+    "hard_swish",
+    "soft_shrink",
+    "sparse_plus",
+    "sparse_sigmoid",
+    "sparsemax",
+    "squareplus",
+    "tanh_shrink",
+    "threshold",
+):
+    _operation(activations.get(_name), _name)
+globals().update(array_ops.PLAIN)
+image = SimpleNamespace(**{name: drawing(function, f"image.{name}", name) for name, function in network_ops.IMAGE.items()})
+
+_PLAIN = """
+dtype fori_loop image map scan switch vectorize vectorized_map view while_loop arange array cond convert_to_numpy
+convert_to_tensor eye full is_tensor linspace ndim ones shape size zeros
+"""
+__all__ = [*(name for name in table if "." not in name), *_PLAIN.split(), *array_ops.PLAIN, "Operation"]

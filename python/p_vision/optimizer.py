@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,8 +10,11 @@ import pyburn
 from pyburn import Tensor, optim
 from pyburn.nn import utils
 
+from . import initializers
 from .configured import Configured, arguments
+from .optimizer_steps import OwnSteps
 from .schedules import LearningRateSchedule
+from .variables import state
 
 
 class Optimizer(Configured):
@@ -33,6 +37,7 @@ class Optimizer(Configured):
         ema_momentum: float = 0.99,
         ema_overwrite_frequency: int | None = None,
         gradient_accumulation_steps: int | None = None,
+        loss_scale_factor: float | None = None,
         name: str | None = None,
     ) -> None:
         if sum(limit is not None for limit in (clipnorm, clipvalue, global_clipnorm)) > 1:
@@ -42,14 +47,68 @@ class Optimizer(Configured):
         self.clipnorm, self.clipvalue, self.global_clipnorm = clipnorm, clipvalue, global_clipnorm
         self.use_ema, self.ema_momentum, self.ema_overwrite_frequency = use_ema, ema_momentum, ema_overwrite_frequency
         self.gradient_accumulation_steps, self.name = gradient_accumulation_steps, name
+        self.loss_scale_factor = loss_scale_factor
         self.iterations = 0
         self._sums: dict[int, Tensor] = {}  # gradients of batches that wait for a step
         self._averages: dict[int, Tensor] = {}  # of weights
+        self._undecayed: set[int] = set()
+        self._undecayed_names: list[str] = []
         self._inner: optim.Optimizer | None = None
 
     def make(self, parameters: list[Tensor]) -> optim.Optimizer:
-        """The optimiser of pyburn.optim that does the work."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how it works: define make(self, parameters)")
+        """The optimiser of pyburn.optim that does the work; that of a class of your own calls its `update_step` for each weight."""
+        if type(self).update_step is Optimizer.update_step:
+            raise NotImplementedError(
+                f"{type(self).__name__} does not say how it works: define update_step(self, gradient, variable, learning_rate)"
+            )
+        self.build(parameters)
+        return OwnSteps(parameters, self)
+
+    def build(self, variables: Sequence[Tensor]) -> None:
+        """Makes what an optimiser of your own keeps for each weight; called before the first step."""
+
+    def update_step(self, gradient: Tensor, variable: Tensor, learning_rate: float) -> None:
+        """Changes one weight; an optimiser of your own defines it."""
+
+    def add_variable_from_reference(self, reference_variable: Tensor, name: str | None = None, initializer: Any = "zeros") -> Tensor:
+        """Numbers of the shape of a weight, where the weight is."""
+        values = initializers.get(initializer)(list(reference_variable.shape), reference_variable.dtype)
+        return state(values.to(device=reference_variable.device), name)
+
+    def assign(self, variable: Tensor, value: Any) -> None:
+        with pyburn.no_grad():
+            variable.copy_(pyburn.as_tensor(value))
+
+    def assign_add(self, variable: Tensor, value: Any) -> None:
+        with pyburn.no_grad():
+            variable.add_(value)
+
+    def assign_sub(self, variable: Tensor, value: Any) -> None:
+        with pyburn.no_grad():
+            variable.sub_(value)
+
+    @property
+    def variables(self) -> list[Any]:
+        """What the optimiser keeps, as arrays and numbers."""
+        kept = self._inner.state_dict()["state"] if self._inner is not None else {}
+        return [self.iterations, self.learning_rate, *(value for part in kept.values() for value in part.values())]
+
+    def exclude_from_weight_decay(self, var_list: Sequence[Tensor] | None = None, var_names: Sequence[str] | None = None) -> None:
+        """Weights that do not decay: given, or with a part of their name."""
+        self._undecayed = {id(variable) for variable in var_list or ()}
+        self._undecayed_names = list(var_names or ())
+
+    def decay_of(self, parameter: Tensor) -> float | None:
+        """The decay of one weight."""
+        return self.weight_decay
+
+    def _decays(self, parameter: Tensor) -> bool:
+        name = getattr(parameter, "name", None) or ""
+        return id(parameter) not in self._undecayed and not any(re.search(part, name) for part in self._undecayed_names)
+
+    def scale_loss(self, loss: Any) -> Any:
+        """The loss times `loss_scale_factor`; a step divides the gradients by it."""
+        return loss * self.loss_scale_factor if self.loss_scale_factor else loss
 
     @property
     def learning_rate(self) -> Any:
@@ -89,6 +148,31 @@ class Optimizer(Configured):
         if self._inner is not None:
             self._inner.load_state_dict(self._inner.state_dict())
 
+    def notes(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        """What a file needs to go on from here: numbers, and tensors by name."""
+        kept = self._inner.state_dict() if self._inner is not None else {"state": {}}
+        numbers: dict[str, Any] = {}
+        tensors: dict[str, Tensor] = {}
+        for place, part in kept["state"].items():
+            for name, value in part.items():
+                (tensors if isinstance(value, Tensor) else numbers)[f"optimizer.{place}.{name}"] = value
+        rate = None if isinstance(self._rate, LearningRateSchedule) or self._rate is None else float(self._rate)
+        return {"iterations": self.iterations, "rate": rate, "state": numbers}, tensors
+
+    def restore(self, parameters: Sequence[Tensor], tensors: Any, notes: dict[str, Any]) -> None:
+        """Goes on from what `notes` gave."""
+        self.follow(parameters)
+        assert self._inner is not None
+        state: dict[int, dict[str, Any]] = {}
+        found = {**notes["state"], **{name: tensors[name] for name in tensors if name.startswith("optimizer.")}}
+        for key, value in found.items():
+            _, place, name = key.split(".", 2)
+            state.setdefault(int(place), {})[name] = value
+        self._inner.load_state_dict({**self._inner.state_dict(), "state": state})
+        self.iterations = int(notes["iterations"])
+        if notes["rate"] is not None:
+            self._rate = notes["rate"]
+
     def zero_grad(self) -> None:
         if self._inner is not None:
             self._inner.zero_grad()
@@ -103,11 +187,17 @@ class Optimizer(Configured):
         rate = float(self.learning_rate)
         for group in self._inner.param_groups:
             group["lr"] = rate
-        self._clip(parameters)
-        if self.weight_decay and not isinstance(self._inner, optim.AdamW):
+        if self.loss_scale_factor:
             with pyburn.no_grad():
                 for parameter in parameters:
-                    parameter.mul_(1 - rate * self.weight_decay)
+                    grad: Any = parameter.grad
+                    grad.div_(self.loss_scale_factor)
+        self._clip(parameters)
+        with pyburn.no_grad():
+            for parameter in parameters:
+                decay = self.decay_of(parameter)
+                if decay and self._decays(parameter):
+                    parameter.mul_(1 - rate * decay)
         self._inner.step()
         self.iterations += 1
         if self.use_ema:
@@ -150,7 +240,7 @@ class Optimizer(Configured):
         """One step of these parameters down the gradient of a loss."""
         self.follow(parameters)
         self.zero_grad()
-        loss.backward()
+        self.scale_loss(loss).backward()
         self.step()
 
     def apply(self, grads: Sequence[Tensor | None], trainable_variables: Sequence[Tensor] | None = None) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyburn
 from pyburn import Tensor, optim
 
 from . import schedules as schedules
-from .configured import Named
+from .configured import Named, arguments, deserializer, serialize
 from .optimizer import Optimizer
+from .optimizer_steps import FactoredSteps, LayerwiseSteps, LeaderSteps, OrthogonalSteps, RootMeanSquareSteps
 
 
 class SGD(Optimizer):
@@ -96,9 +97,8 @@ class AdamW(_Moments):
         return {**_Moments.config_arguments(), "amsgrad": False, "weight_decay": 0.004}
 
     def make(self, parameters: list[Tensor]) -> optim.Optimizer:
-        decay = self.weight_decay or 0.0
-        betas = (self.beta_1, self.beta_2)
-        return optim.AdamW(parameters, lr=1.0, betas=betas, eps=self.epsilon, weight_decay=decay, amsgrad=self.amsgrad)
+        betas = (self.beta_1, self.beta_2)  # weights decay before the step, as those of all optimisers here
+        return optim.Adam(parameters, lr=1.0, betas=betas, eps=self.epsilon, amsgrad=self.amsgrad)
 
 
 class RMSprop(Optimizer):
@@ -117,39 +117,7 @@ class RMSprop(Optimizer):
         self.rho, self.momentum, self.epsilon, self.centered = rho, momentum, epsilon, centered
 
     def make(self, parameters: list[Tensor]) -> optim.Optimizer:
-        return _RMSprop(parameters, rho=self.rho, momentum=self.momentum, epsilon=self.epsilon, centered=self.centered)
-
-
-class _RMSprop(optim.Optimizer):
-    """With epsilon inside of the root, as Keras has it: 1e-7 there is 3e-4 outside of it, where PyTorch has it."""
-
-    def __init__(self, parameters: list[Tensor], rho: float, momentum: float, epsilon: float, centered: bool) -> None:
-        super().__init__(parameters, {"lr": 1.0, "rho": rho, "momentum": momentum, "epsilon": epsilon, "centered": centered})
-
-    def step(self, closure: Any = None) -> Any:
-        result = None if closure is None else closure()
-        with pyburn.no_grad():
-            for group in self.param_groups:
-                for parameter in group["params"]:
-                    if parameter.grad is not None:
-                        self._update(parameter, parameter.grad, self.state[parameter], group)
-        return result
-
-    def _update(self, parameter: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        rate, rho = group["lr"], group["rho"]
-        if not state:
-            names = ["square", *(["velocity"] if group["momentum"] else []), *(["mean"] if group["centered"] else [])]
-            state.update({name: pyburn.zeros_like(parameter) for name in names})
-        state["square"].mul_(rho).addcmul_(grad, grad, value=1 - rho)
-        spread = state["square"]
-        if group["centered"]:
-            state["mean"].lerp_(grad, 1 - rho)
-            spread = spread - state["mean"].square()
-        change = grad / (spread + group["epsilon"]).sqrt()
-        if group["momentum"]:
-            parameter.sub_(state["velocity"].mul_(group["momentum"]).add_(change, alpha=rate))
-        else:
-            parameter.sub_(change, alpha=rate)
+        return RootMeanSquareSteps(parameters, rho=self.rho, momentum=self.momentum, epsilon=self.epsilon, centered=self.centered)
 
 
 class Adagrad(Optimizer):
@@ -197,6 +165,191 @@ class Lion(Optimizer):
         return optim.Lion(parameters, lr=1.0, betas=(self.beta_1, self.beta_2), weight_decay=0.0)
 
 
+class Lamb(_Moments):
+    """Adam whose step of each weight has a length in proportion to the length of the weight, for large batches."""
+
+    def make(self, parameters: list[Tensor]) -> optim.Optimizer:
+        return LayerwiseSteps(parameters, beta_1=self.beta_1, beta_2=self.beta_2, epsilon=self.epsilon)
+
+
+class Adafactor(Optimizer):
+    """Adam in less memory: of the mean squares of a matrix it keeps one row and one column."""
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        beta_2_decay: float = -0.8,
+        epsilon_1: float = 1e-30,
+        epsilon_2: float = 1e-3,
+        clip_threshold: float = 1.0,
+        relative_step: bool = True,
+        **options: Any,
+    ) -> None:
+        super().__init__(learning_rate, **options)
+        self.beta_2_decay, self.epsilon_1, self.epsilon_2 = beta_2_decay, epsilon_1, epsilon_2
+        self.clip_threshold, self.relative_step = clip_threshold, relative_step
+
+    def make(self, parameters: list[Tensor]) -> optim.Optimizer:
+        options = {"decay": self.beta_2_decay, "epsilon_1": self.epsilon_1, "epsilon_2": self.epsilon_2, "threshold": self.clip_threshold}
+        return FactoredSteps(parameters, **options)
+
+
+class Ftrl(Optimizer):
+    """Follows the regularised leader: with an L1 strength, weights of rare features become zero."""
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        learning_rate_power: float = -0.5,
+        initial_accumulator_value: float = 0.1,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        l2_shrinkage_regularization_strength: float = 0.0,
+        beta: float = 0.0,
+        **options: Any,
+    ) -> None:
+        super().__init__(learning_rate, **options)
+        if learning_rate_power > 0:
+            raise ValueError(f"[Ftrl] learning_rate_power must be at most 0: got {learning_rate_power}")
+        self.learning_rate_power, self.initial_accumulator_value, self.beta = learning_rate_power, initial_accumulator_value, beta
+        self.l1_regularization_strength, self.l2_regularization_strength = l1_regularization_strength, l2_regularization_strength
+        self.l2_shrinkage_regularization_strength = l2_shrinkage_regularization_strength
+        strengths = (l1_regularization_strength, l2_regularization_strength, l2_shrinkage_regularization_strength)
+        if min(*strengths, initial_accumulator_value) < 0:
+            raise ValueError("[Ftrl] strengths and initial_accumulator_value must be at least 0")
+
+    def make(self, parameters: list[Tensor]) -> optim.Optimizer:
+        return LeaderSteps(
+            parameters,
+            power=self.learning_rate_power,
+            start=self.initial_accumulator_value,
+            l1=self.l1_regularization_strength,
+            l2=self.l2_regularization_strength,
+            shrinkage=self.l2_shrinkage_regularization_strength,
+            beta=self.beta,
+        )
+
+
+class Muon(Optimizer):
+    """Steps of matrices that turn and do not stretch; other weights, and embeddings, are trained by Adam."""
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        adam_beta_1: float = 0.9,
+        adam_beta_2: float = 0.999,
+        adam_weight_decay: float = 0.004,
+        epsilon: float = 1e-7,
+        weight_decay: float = 0.004,
+        exclude_embeddings: bool = True,
+        muon_a: float = 3.4445,
+        muon_b: float = -4.7750,
+        muon_c: float = 2.0315,
+        adam_lr_ratio: float = 1.0,
+        momentum: float = 0.95,
+        ns_steps: int = 5,
+        nesterov: bool = True,
+        rms_rate: float | None = 0.2,
+        **options: Any,
+    ) -> None:
+        super().__init__(learning_rate, weight_decay=weight_decay, **options)
+        self.adam_beta_1, self.adam_beta_2, self.adam_weight_decay, self.epsilon = adam_beta_1, adam_beta_2, adam_weight_decay, epsilon
+        self.exclude_embeddings, self.muon_a, self.muon_b, self.muon_c = exclude_embeddings, muon_a, muon_b, muon_c
+        self.adam_lr_ratio, self.momentum, self.ns_steps, self.nesterov, self.rms_rate = (
+            adam_lr_ratio,
+            momentum,
+            ns_steps,
+            nesterov,
+            rms_rate,
+        )
+
+    def make(self, parameters: list[Tensor]) -> optim.Optimizer:
+        return OrthogonalSteps(
+            parameters,
+            betas=(self.adam_beta_1, self.adam_beta_2),
+            epsilon=self.epsilon,
+            polynomial=(self.muon_a, self.muon_b, self.muon_c),
+            adam_ratio=self.adam_lr_ratio,
+            momentum=self.momentum,
+            iterations=self.ns_steps,
+            nesterov=self.nesterov,
+            rms_rate=self.rms_rate,
+            embeddings=not self.exclude_embeddings,
+        )
+
+    def decay_of(self, parameter: Tensor) -> float | None:
+        turned = OrthogonalSteps.turns(parameter, embeddings=not self.exclude_embeddings)
+        return self.weight_decay if turned else self.adam_weight_decay
+
+
+class LossScaleOptimizer(Optimizer):
+    """Another optimiser, for gradients in float16: they are computed of a loss that is scaled up, and scaled down again before the step.
+
+    A step whose gradients are not finite is left out and halves the scale; `dynamic_growth_steps` good ones double it.
+    """
+
+    def __init__(
+        self, inner_optimizer: Any, initial_scale: float = 2.0**15, dynamic_growth_steps: int = 2000, name: str | None = None
+    ) -> None:
+        self.inner_optimizer = get(inner_optimizer)
+        super().__init__(None, name=name)
+        self.initial_scale, self.dynamic_growth_steps = initial_scale, dynamic_growth_steps
+        self.dynamic_scale, self.step_counter = float(initial_scale), 0
+
+    @property
+    def learning_rate(self) -> Any:
+        return self.inner_optimizer.learning_rate
+
+    @learning_rate.setter
+    def learning_rate(self, value: Any) -> None:
+        self.inner_optimizer.learning_rate = value
+
+    @classmethod
+    def config_arguments(cls) -> dict[str, Any]:
+        return arguments(cls)
+
+    def get_config(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.config_arguments()}
+
+    def scale_loss(self, loss: Any) -> Any:
+        return loss * self.dynamic_scale
+
+    def follow(self, parameters: Sequence[Tensor]) -> None:
+        self.inner_optimizer.follow(parameters)
+
+    def moved(self) -> None:
+        self.inner_optimizer.moved()
+
+    def zero_grad(self) -> None:
+        self.inner_optimizer.zero_grad()
+
+    def step(self) -> None:
+        grads = [parameter.grad for parameter in self._trained() if parameter.grad is not None]
+        if not all(bool(grad.isfinite().all()) for grad in grads):
+            self.dynamic_scale, self.step_counter = self.dynamic_scale / 2, 0
+            return
+        with pyburn.no_grad():
+            for grad in grads:
+                grad.div_(self.dynamic_scale)
+        self.inner_optimizer.step()
+        self.iterations = self.inner_optimizer.iterations
+        self.step_counter += 1
+        if self.step_counter == self.dynamic_growth_steps:
+            self.dynamic_scale, self.step_counter = self.dynamic_scale * 2, 0
+
+    def notes(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        return self.inner_optimizer.notes()
+
+    def restore(self, parameters: Sequence[Tensor], tensors: Any, notes: dict[str, Any]) -> None:
+        self.inner_optimizer.restore(parameters, tensors, notes)
+
+    def finalize_variable_values(self, parameters: Sequence[Tensor]) -> None:
+        self.inner_optimizer.finalize_variable_values(parameters)
+
+    def _trained(self) -> list[Tensor]:
+        return self.inner_optimizer._trained()
+
+
 class Wrapped(Optimizer):
     """An optimiser of pyburn.optim: made already, or a function of the parameters that makes one."""
 
@@ -227,6 +380,10 @@ _named = Named(
         "adagrad": Adagrad,
         "adadelta": Adadelta,
         "lion": Lion,
+        "lamb": Lamb,
+        "adafactor": Adafactor,
+        "ftrl": Ftrl,
+        "muon": Muon,
     },
 )
 
@@ -242,3 +399,8 @@ def get(identifier: Any) -> Optimizer:
     if isinstance(identifier, optim.Optimizer) or callable(identifier):
         return Wrapped(identifier)
     raise TypeError(f"an optimizer is a name, an Optimizer or one of pyburn.optim: got {identifier!r}")
+
+
+deserialize = deserializer(get)
+__all__ = [name for name, value in globals().items() if isinstance(value, type) and issubclass(value, Optimizer)]
+__all__ += ["deserialize", "get", "schedules", "serialize"]

@@ -145,3 +145,55 @@ class GlobalAveragePooling2D(_GlobalAveragePooling):
 
 class GlobalAveragePooling3D(_GlobalAveragePooling):
     """The mean of each channel of (N, depth, height, width, channels)."""
+
+
+_ADAPTIVE_MAXIMA: dict[int, Any] = {
+    1: functional.adaptive_max_pool1d,
+    2: functional.adaptive_max_pool2d,
+    3: functional.adaptive_max_pool3d,
+}
+_ADAPTIVE_MEANS: dict[int, Any] = {
+    1: functional.adaptive_avg_pool1d,
+    2: functional.adaptive_avg_pool2d,
+    3: functional.adaptive_avg_pool3d,
+}
+
+
+class _AdaptivePooling(Layer):
+    """Pools of windows that are chosen so that the output has a size."""
+
+    rank: int
+    functions: dict[int, Any]
+
+    def __init__(self, output_size: Extent, data_format: str | None = None, **options: Any) -> None:
+        super().__init__(**options)
+        self.output_size = extents(type(self).__name__, "output_size", output_size, self.rank)
+        self.data_format = checked_format(type(self).__name__, data_format)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        pooled = self.functions[self.rank](channels_first(inputs, self.data_format), self.output_size)
+        return as_given(pooled, self.data_format)
+
+
+class AdaptiveMaxPooling1D(_AdaptivePooling):
+    rank, functions = 1, _ADAPTIVE_MAXIMA
+
+
+class AdaptiveMaxPooling2D(_AdaptivePooling):
+    rank, functions = 2, _ADAPTIVE_MAXIMA
+
+
+class AdaptiveMaxPooling3D(_AdaptivePooling):
+    rank, functions = 3, _ADAPTIVE_MAXIMA
+
+
+class AdaptiveAveragePooling1D(_AdaptivePooling):
+    rank, functions = 1, _ADAPTIVE_MEANS
+
+
+class AdaptiveAveragePooling2D(_AdaptivePooling):
+    rank, functions = 2, _ADAPTIVE_MEANS
+
+
+class AdaptiveAveragePooling3D(_AdaptivePooling):
+    rank, functions = 3, _ADAPTIVE_MEANS

@@ -13,8 +13,8 @@ from pyburn.nn import functional
 from .batches import batches
 from .configured import arguments
 from .dense import positive
+from .image_layers import ImageLayer, RandomLayer, factor_range
 from .layer import Layer, as_input
-from .windows import as_given, channels_first, checked_format
 
 
 class Normalization(Layer):
@@ -73,25 +73,7 @@ class Normalization(Layer):
         return mean + inputs * deviation if self.invert else (inputs - mean) / deviation
 
 
-class _ImageLayer(Layer):
-    """Pictures (N, height, width, channels) or one without N."""
-
-    def __init__(self, data_format: str | None = "channels_last", **options: Any) -> None:
-        super().__init__(**options)
-        self.data_format = checked_format(type(self).__name__, data_format)
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        if inputs.ndim == 3:
-            return self.forward(inputs.unsqueeze(0))[0]
-        x = inputs if inputs.is_floating_point() else inputs.float()
-        return as_given(self.changed(channels_first(x, self.data_format)), self.data_format)
-
-    def changed(self, x: Tensor) -> Tensor:
-        """The pictures (N, channels, height, width) after the layer."""
-        raise NotImplementedError
-
-
-class Resizing(_ImageLayer):
+class Resizing(ImageLayer):
     """Pictures of another size; with crop_to_aspect_ratio the middle of them, so that nothing is squeezed."""
 
     def __init__(
@@ -122,7 +104,7 @@ def _middle(x: Tensor, height: int, width: int) -> Tensor:
     return x[..., top : top + height, left : left + width]
 
 
-class CenterCrop(_ImageLayer):
+class CenterCrop(ImageLayer):
     """The middle of pictures; smaller ones are made larger first."""
 
     def __init__(self, height: int, width: int, **options: Any) -> None:
@@ -135,23 +117,7 @@ class CenterCrop(_ImageLayer):
         return Resizing(self.height, self.width, crop_to_aspect_ratio=True).changed(x)
 
 
-class _RandomLayer(_ImageLayer):
-    """Changes pictures at random while training, each of a batch in its own way, and leaves them alone otherwise."""
-
-    def __init__(self, seed: int | None = None, **options: Any) -> None:
-        super().__init__(**options)
-        self.seed = seed
-        self._generator = None if seed is None else pyburn.Generator().manual_seed(seed)
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        return super().forward(inputs) if self.training else inputs
-
-    def _uniform(self, x: Tensor, low: float, high: float) -> Tensor:
-        """A number for each picture."""
-        return pyburn.rand(len(x), generator=self._generator, device=x.device).to(x.dtype) * (high - low) + low
-
-
-class RandomFlip(_RandomLayer):
+class RandomFlip(RandomLayer):
     """Mirrors half of the pictures: "horizontal", "vertical" or "horizontal_and_vertical"."""
 
     def __init__(self, mode: str = "horizontal_and_vertical", seed: int | None = None, **options: Any) -> None:
@@ -168,7 +134,7 @@ class RandomFlip(_RandomLayer):
         return x
 
 
-class RandomCrop(_RandomLayer):
+class RandomCrop(RandomLayer):
     """A part of each picture while training, else the middle; smaller pictures are made larger first."""
 
     def __init__(self, height: int, width: int, seed: int | None = None, **options: Any) -> None:
@@ -176,7 +142,7 @@ class RandomCrop(_RandomLayer):
         self.height, self.width = positive("RandomCrop", "height", height), positive("RandomCrop", "width", width)
 
     def forward(self, inputs: Tensor) -> Tensor:
-        return _ImageLayer.forward(self, inputs)
+        return ImageLayer.forward(self, inputs)
 
     def changed(self, x: Tensor) -> Tensor:
         down, right = x.shape[-2] - self.height, x.shape[-1] - self.width
@@ -193,7 +159,7 @@ class RandomCrop(_RandomLayer):
 _FILLS = {"constant": "zeros", "nearest": "border", "reflect": "reflection"}
 
 
-class _RandomMove(_RandomLayer):
+class _RandomMove(RandomLayer):
     """Pictures seen through a map of the plane; what comes from outside is filled as `fill_mode` says."""
 
     def __init__(
@@ -226,14 +192,6 @@ class _RandomMove(_RandomLayer):
         return moved if shifted is x else moved + self.fill_value
 
 
-def _range(layer: str, name: str, factor: Any) -> tuple[float, float]:
-    """A factor f stands for (-f, f)."""
-    low, high = (-abs(factor), abs(factor)) if isinstance(factor, (int, float)) else tuple(factor)
-    if low > high:
-        raise ValueError(f"[{layer}] {name} is a number or (lowest, highest): got {factor!r}")
-    return float(low), float(high)
-
-
 class RandomRotation(_RandomMove):
     """Turns pictures by up to `factor` of a whole turn, or between two of them; positive is against the clock."""
 
@@ -244,7 +202,7 @@ class RandomRotation(_RandomMove):
     ) -> None:
         super().__init__(**options)
         self.factor = factor
-        self._turns = _range("RandomRotation", "factor", factor)
+        self._turns = factor_range("RandomRotation", "factor", factor)
 
     def changed(self, x: Tensor) -> Tensor:
         angle = self._uniform(x, *self._turns) * (2 * math.pi)
@@ -263,8 +221,8 @@ class RandomTranslation(_RandomMove):
     ) -> None:
         super().__init__(**options)
         self.height_factor, self.width_factor = height_factor, width_factor
-        self._down = _range("RandomTranslation", "height_factor", height_factor)
-        self._right = _range("RandomTranslation", "width_factor", width_factor)
+        self._down = factor_range("RandomTranslation", "height_factor", height_factor)
+        self._right = factor_range("RandomTranslation", "width_factor", width_factor)
 
     def changed(self, x: Tensor) -> Tensor:
         return self._moved(x, (1.0, 0.0, -2 * self._uniform(x, *self._right), 0.0, 1.0, -2 * self._uniform(x, *self._down)))
@@ -281,8 +239,8 @@ class RandomZoom(_RandomMove):
     ) -> None:
         super().__init__(**options)
         self.height_factor, self.width_factor = height_factor, width_factor
-        self._high = _range("RandomZoom", "height_factor", height_factor)
-        self._wide = None if width_factor is None else _range("RandomZoom", "width_factor", width_factor)
+        self._high = factor_range("RandomZoom", "height_factor", height_factor)
+        self._wide = None if width_factor is None else factor_range("RandomZoom", "width_factor", width_factor)
 
     def changed(self, x: Tensor) -> Tensor:
         high = 1 + self._uniform(x, *self._high)
@@ -290,27 +248,51 @@ class RandomZoom(_RandomMove):
         return self._moved(x, (wide, 0.0, 0.0, 0.0, high, 0.0))
 
 
-class RandomContrast(_RandomLayer):
+class RandomContrast(RandomLayer):
     """Multiplies the distance of each channel from its mean by 1 - factor to 1 + factor; values stay within value_range."""
 
     def __init__(self, factor: Any, value_range: Sequence[float] = (0, 255), seed: int | None = None, **options: Any) -> None:
         super().__init__(seed, **options)
         self.factor, self.value_range = factor, tuple(value_range)
-        self._spread = _range("RandomContrast", "factor", factor)
+        self._spread = factor_range("RandomContrast", "factor", factor)
 
     def changed(self, x: Tensor) -> Tensor:
         mean = x.mean([-2, -1], keepdim=True)
         return ((x - mean) * (1 + self._uniform(x, *self._spread)).reshape(-1, 1, 1, 1) + mean).clamp(*self.value_range)
 
 
-class RandomBrightness(_RandomLayer):
+class RandomBrightness(RandomLayer):
     """Adds up to a share of value_range; values stay within it."""
 
     def __init__(self, factor: Any, value_range: Sequence[float] = (0, 255), seed: int | None = None, **options: Any) -> None:
         super().__init__(seed, **options)
         self.factor, self.value_range = factor, tuple(value_range)
-        self._shift = _range("RandomBrightness", "factor", factor)
+        self._shift = factor_range("RandomBrightness", "factor", factor)
 
     def changed(self, x: Tensor) -> Tensor:
         low, high = self.value_range
         return (x + (self._uniform(x, *self._shift) * (high - low)).reshape(-1, 1, 1, 1)).clamp(low, high)
+
+
+class RandomShear(_RandomMove):
+    """Slants pictures by up to a share of their sides, along x and along y."""
+
+    def __init__(self, x_factor: Any = 0.0, y_factor: Any = 0.0, **options: Any) -> None:
+        super().__init__(**options)
+        self.x_factor, self.y_factor = x_factor, y_factor
+        self._along_x, self._along_y = factor_range("RandomShear", "x_factor", x_factor), factor_range("RandomShear", "y_factor", y_factor)
+
+    def changed(self, x: Tensor) -> Tensor:
+        ratio = x.shape[-2] / x.shape[-1]
+        return self._moved(x, (1.0, self._uniform(x, *self._along_x) * ratio, 0.0, self._uniform(x, *self._along_y) / ratio, 1.0, 0.0))
+
+
+def __getattr__(name: str) -> Any:
+    """Keras's `preprocessing.image` and `preprocessing.sequence` are helpers that are in `utils` too."""
+    from . import utils
+
+    if name in ("image", "sequence", "text"):
+        return utils
+    if name in ("image_dataset_from_directory", "text_dataset_from_directory", "timeseries_dataset_from_array"):
+        return getattr(utils, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,86 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyburn
 from pyburn import Tensor
 from pyburn.nn import functional
 
-from . import activations
-from .configured import arguments
-from .dense import positive
-from .dropout import kept, probability
+from .dropout import kept
 from .layer import Layer
 from .masks import takes_mask
+from .recurrent_steps import GRUSteps, LSTMSteps, SimpleSteps
 from .structure import leaves
 from .symbol import is_drawing
 
+_Bound: Any = object
 
-class RecurrentLayer(Layer):
-    """What LSTM, GRU and SimpleRNN share. `gates` is the number of matrices, `state_count` that of the states.
+
+class RecurrentLayer(_Bound):
+    """Mixed into steps: a layer that runs over all of them.
 
     A `stateful` layer goes on from the states of the batch before, until `reset_state()`. `unroll` tells Keras how to run: no effect here.
     """
 
-    gates = 1
-    state_count = 1
+    if not TYPE_CHECKING:
+        __slots__ = ()  # of the layout of the class that it is mixed into
 
     def __init__(
         self,
-        units: int,
-        activation: Any = "tanh",
-        use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        dropout: float = 0.0,
-        recurrent_dropout: float = 0.0,
+        *args: Any,
         return_sequences: bool = False,
         return_state: bool = False,
         go_backwards: bool = False,
         stateful: bool = False,
         unroll: bool = False,
+        use_cudnn: Any = "auto",
         zero_output_for_mask: bool = False,
         **options: Any,
     ) -> None:
-        super().__init__(**options)
-        name = type(self).__name__
-        self.units = positive(name, "units", units)
-        self.activation, self.use_bias = activation, use_bias
-        self.kernel_initializer, self.recurrent_initializer, self.bias_initializer = (
-            kernel_initializer,
-            recurrent_initializer,
-            bias_initializer,
-        )
-        self.kernel_regularizer, self.recurrent_regularizer, self.bias_regularizer = (
-            kernel_regularizer,
-            recurrent_regularizer,
-            bias_regularizer,
-        )
-        self.dropout, self.recurrent_dropout = probability(name, dropout), probability(name, recurrent_dropout)
+        super().__init__(*args, **options)
         self.return_sequences, self.return_state, self.go_backwards = return_sequences, return_state, go_backwards
-        self.stateful, self.unroll, self.zero_output_for_mask = stateful, unroll, zero_output_for_mask
+        self.stateful, self.unroll, self.use_cudnn, self.zero_output_for_mask = stateful, unroll, use_cudnn, zero_output_for_mask
         self._kept: list[Tensor] | None = None  # what a stateful layer goes on from
-        self._activate = activations.get(activation)
-
-    @classmethod
-    def config_arguments(cls) -> dict[str, Any]:
-        return {**arguments(RecurrentLayer), **arguments(cls)}
 
     def build(self, input_shape: Any) -> None:
         if len(input_shape) != 3:
             raise ValueError(f"[{type(self).__name__}] expected inputs (batch, steps, features): got the shape {tuple(input_shape)}")
-        width = self.gates * self.units
-        self.kernel = self.add_weight((input_shape[-1], width), self.kernel_initializer, regularizer=self.kernel_regularizer)
-        self.recurrent_kernel = self.add_weight((self.units, width), self.recurrent_initializer, regularizer=self.recurrent_regularizer)
-        self.bias = self._make_bias(width) if self.use_bias else None
-
-    def _make_bias(self, width: int) -> Tensor:
-        return self.add_weight((width,), self.bias_initializer, regularizer=self.bias_regularizer)
+        self.make_weights(input_shape[-1])
 
     def forward(self, inputs: Tensor, initial_state: Any = None, mask: Tensor | None = None) -> Any:
         start = self._start(inputs, initial_state)
@@ -138,7 +104,7 @@ class RecurrentLayer(Layer):
 
     def _after_each_step(self, x: Tensor, start: list[Tensor]) -> list[Tensor]:
         """The states after each step, (batch, steps, units) each."""
-        return self._all_steps(x, start) if self._is_fused() else self._step_by_step(x, start)
+        return self._all_steps(x, start) if self.is_usual() and not self.recurrent_dropout else self._step_by_step(x, start)
 
     def _step_by_step(self, x: Tensor, states: list[Tensor]) -> list[Tensor]:
         noise = kept([x.shape[0], self.units], self.recurrent_dropout, x) if self.training and self.recurrent_dropout else None
@@ -150,126 +116,31 @@ class RecurrentLayer(Layer):
 
     def _all_steps(self, x: Tensor, start: list[Tensor]) -> list[Tensor]:
         """All steps as one operation, after one product for the inputs of all."""
-        kernel, recurrent, bias, recurrent_bias = self._fused_weights()
+        kernel, recurrent, bias, recurrent_bias = self.fused_weights()
         projected = functional.linear(x, kernel.T, bias).transpose(0, 1)
         cells = start[1] if len(start) > 1 else None
-        found = pyburn.rnn_steps(projected, recurrent.T, recurrent_bias, start[0], cells, self._cell(), False)
+        found = pyburn.rnn_steps(projected, recurrent.T, recurrent_bias, start[0], cells, self.rnn_kind(), False)
         return [state.transpose(0, 1) for state in found[: self.state_count]]
 
-    def _is_fused(self) -> bool:
-        return self.activation == "tanh" and not self.recurrent_dropout
 
-    def _cell(self) -> str:
-        """What `rnn_steps` calls a step of this layer."""
-        return type(self).__name__.lower()
-
-    def _fused_weights(self) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
-        """Of the inputs, of the states, and their biases, in PyTorch's order of the gates."""
-        return self.kernel, self.recurrent_kernel, self.bias, None
-
-    def step(self, x: Tensor, states: list[Tensor]) -> list[Tensor]:
-        """The states after one step."""
-        raise NotImplementedError
+class SimpleRNN(RecurrentLayer, SimpleSteps):
+    """h = activation(x @ kernel + h @ recurrent_kernel + bias), over all steps."""
 
 
-class SimpleRNN(RecurrentLayer):
-    """h = activation(x @ kernel + h @ recurrent_kernel + bias)."""
-
-    def _is_fused(self) -> bool:
-        return self.activation in ("tanh", "relu") and not self.recurrent_dropout
-
-    def _cell(self) -> str:
-        return str(self.activation)
-
-    def step(self, x: Tensor, states: list[Tensor]) -> list[Tensor]:
-        return [self._activate(functional.linear(x, self.kernel.T, self.bias) + states[0] @ self.recurrent_kernel)]
+class LSTM(RecurrentLayer, LSTMSteps):
+    """A long short-term memory over all steps; its states are the output and the cell."""
 
 
-class _Gated(RecurrentLayer):
-    def __init__(self, units: int, activation: Any = "tanh", recurrent_activation: Any = "sigmoid", **options: Any) -> None:
-        super().__init__(units, activation, **options)
-        self.recurrent_activation = recurrent_activation
-        self._gate = activations.get(recurrent_activation)
-
-    def _is_fused(self) -> bool:
-        return super()._is_fused() and self.recurrent_activation == "sigmoid"
-
-
-class LSTM(_Gated):
-    """A long short-term memory; its states are the output and the cell. Gates in the order input, forget, cell, output."""
-
-    gates = 4
-    state_count = 2
-
-    def __init__(
-        self, units: int, activation: Any = "tanh", recurrent_activation: Any = "sigmoid", *, unit_forget_bias: bool = True, **options: Any
-    ) -> None:
-        super().__init__(units, activation, recurrent_activation, **options)
-        self.unit_forget_bias = unit_forget_bias
-
-    def _make_bias(self, width: int) -> Tensor:
-        bias = super()._make_bias(width)
-        if self.unit_forget_bias:
-            with pyburn.no_grad():
-                bias[self.units : 2 * self.units] = 1.0
-        return bias
-
-    def step(self, x: Tensor, states: list[Tensor]) -> list[Tensor]:
-        h, c = states
-        i, f, g, o = (functional.linear(x, self.kernel.T, self.bias) + h @ self.recurrent_kernel).chunk(4, -1)
-        c = self._gate(f) * c + self._gate(i) * self._activate(g)
-        return [self._gate(o) * self._activate(c), c]
-
-
-class GRU(_Gated):
-    """A gated recurrent unit. Gates in the order update, reset, candidate; `reset_after`: reset after the product with the state."""
-
-    gates = 3
-
-    def __init__(
-        self, units: int, activation: Any = "tanh", recurrent_activation: Any = "sigmoid", *, reset_after: bool = True, **options: Any
-    ) -> None:
-        super().__init__(units, activation, recurrent_activation, **options)
-        self.reset_after = reset_after
-
-    def _is_fused(self) -> bool:
-        return super()._is_fused() and self.reset_after
-
-    def _make_bias(self, width: int) -> Tensor:
-        shape = (2, width) if self.reset_after else (width,)
-        return self.add_weight(shape, self.bias_initializer, regularizer=self.bias_regularizer)
-
-    def _fused_weights(self) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
-        def reordered(weight: Tensor) -> Tensor:  # reset, update, candidate
-            z, r, n = weight.chunk(3, -1)
-            return pyburn.cat([r, z, n], -1)
-
-        biases = (None, None) if self.bias is None else (reordered(self.bias[0]), reordered(self.bias[1]))
-        return reordered(self.kernel), reordered(self.recurrent_kernel), *biases
-
-    def step(self, x: Tensor, states: list[Tensor]) -> list[Tensor]:
-        (h,) = states
-        of_inputs, of_states = (self.bias[0], self.bias[1]) if self.bias is not None and self.reset_after else (self.bias, None)
-        xz, xr, xn = functional.linear(x, self.kernel.T, of_inputs).chunk(3, -1)
-        if self.reset_after:
-            hz, hr, hn = functional.linear(h, self.recurrent_kernel.T, of_states).chunk(3, -1)
-            z, r = self._gate(xz + hz), self._gate(xr + hr)
-            n = self._activate(xn + r * hn)
-        else:
-            wz, wr, wn = self.recurrent_kernel.chunk(3, -1)
-            z, r = self._gate(xz + h @ wz), self._gate(xr + h @ wr)
-            n = self._activate(xn + (r * h) @ wn)
-        return [z * h + (1 - z) * n]
+class GRU(RecurrentLayer, GRUSteps):
+    """A gated recurrent unit over all steps."""
 
 
 class Bidirectional(Layer):
     """A recurrent layer forwards and its copy backwards; `merge_mode` is "concat", "sum", "mul", "ave" or None (a list)."""
 
-    def __init__(
-        self, layer: RecurrentLayer, merge_mode: str | None = "concat", backward_layer: RecurrentLayer | None = None, **options: Any
-    ) -> None:
+    def __init__(self, layer: Any, merge_mode: str | None = "concat", backward_layer: Any = None, **options: Any) -> None:
         super().__init__(**options)
-        if not isinstance(layer, RecurrentLayer):
+        if not hasattr(layer, "go_backwards"):
             raise TypeError(f"[Bidirectional] expected a recurrent layer: got {layer!r}")
         if merge_mode not in ("concat", "sum", "mul", "ave", None):
             raise ValueError(f"[Bidirectional] merge_mode must be 'concat', 'sum', 'mul', 'ave' or None: got {merge_mode!r}")
@@ -284,7 +155,7 @@ class Bidirectional(Layer):
             part.zero_output_for_mask = part.return_sequences
 
     @property
-    def layer(self) -> RecurrentLayer:
+    def layer(self) -> Any:
         return self.forward_layer
 
     def build(self, input_shape: Any) -> None:

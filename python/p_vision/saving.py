@@ -136,8 +136,11 @@ def _fill(model: Any, tensors: Any, device: Any) -> None:
                 f"[load_model] {name} has the shape {tuple(tensor.shape)} in the model and {tuple(tensors[name].shape)} in the file"
             )
     frozen = {name for name, tensor in model.named_parameters() if not tensor.requires_grad}
+    kinds = {name: type(tensor) for name, tensor in [*model.named_parameters(), *model.named_buffers()]}
     state = {name: tensors[name].load(device).to(wanted[name].dtype) for name in wanted}
     model.load_state_dict(state, assign=True)
+    for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
+        tensor.__class__ = kinds[name]  # weights stay what layers have made them
     for name, tensor in model.named_parameters():
         tensor.requires_grad_(name not in frozen)
 
@@ -156,3 +159,12 @@ def load_weights(model: Any, filepath: Any) -> None:
             odd = next(name for name in [*(name for name, _ in mine), *floats] if name not in tensors or name not in dict(mine))
             raise pyburn.FormatError(f"[load_weights] the weights of the file are not those of the model: {odd!r} is on one side only")
     model.set_weights([tensors[name].load() for name in names])
+
+
+def __getattr__(name: str) -> Any:
+    """Keras's `saving` has the functions around classes of one's own too."""
+    from . import serialization
+
+    if name in serialization.__all__:
+        return getattr(serialization, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,7 +10,7 @@ from pyburn.nn import Module
 from .backend import resolve
 from .input import Input, InputLayer
 from .layer import Layer, is_shape, mapped_shapes
-from .model import Model, check_shape
+from .model import Model, check_shape, with_last_axis
 from .symbol import Symbol, drawing_device, is_drawing, symbolic_call, without_values
 
 
@@ -112,6 +112,7 @@ class Sequential(Model):
 
     def forward(self, inputs: Any) -> Any:  # type: ignore[override]
         if self._head is not None:
+            inputs = with_last_axis(self._head, inputs)
             check_shape(self._get_name(), self._head, inputs)
         x = inputs
         for layer in self.children():

@@ -17,9 +17,32 @@ from pyburn.func import functional_call
 from pyburn.nn import Module
 
 from .structure import leaves, mapped
+from .variables import Assignable, Shown
 
 Shape = tuple["int | None", ...]
 _SIZES = ((2, 64), (3, 96))  # what unknown extents are taken to be: the first axis, the others
+
+
+class Text:
+    """Stands for a dtype where an input is text, which no tensor holds: arrays of strings go to the layers that read them."""
+
+    name = "string"
+    is_floating_point = False
+
+
+TEXT: Any = Text()
+
+
+def is_text(value: Any) -> bool:
+    """Whether something is an array of strings."""
+    return hasattr(value, "dtype") and getattr(value.dtype, "kind", "") in "UST" and not isinstance(value, Tensor)
+
+
+def text_array(shape: Shape, sizes: tuple[int, int]) -> Any:
+    """Texts of as many words as the unknown extents are taken to be."""
+    import numpy
+
+    return numpy.full([sizes[min(axis, 1)] if extent is None else extent for axis, extent in enumerate(shape)], " ".join("x" * sizes[1]))
 
 
 class Node:
@@ -63,8 +86,11 @@ class Symbol:
     __array_priority__ = 1000  # numpy leaves `array + symbol` alone
 
 
+KerasTensor = Symbol  # Keras's name
+
+
 def _operated(operation: str, *args: Any) -> Any:
-    from .ops import Operation
+    from .operation import Operation
 
     return Operation(operation)(*args)
 
@@ -108,6 +134,8 @@ def symbolic_call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 def _shapes(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], sizes: tuple[int, int]) -> Any:
     def stand_in(leaf: Any) -> Any:
         if isinstance(leaf, Symbol):
+            if leaf.dtype is TEXT:
+                return text_array(leaf.shape, sizes)
             shape = [sizes[min(axis, 1)] if extent is None else extent for axis, extent in enumerate(leaf.shape)]
             return pyburn.empty(shape, dtype=leaf.dtype, device="null")
         return leaf.to("null") if isinstance(leaf, Tensor) else leaf
@@ -120,7 +148,10 @@ def _shapes(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], sizes: t
 def without_values(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What a module gives for tensors on `null`, with its weights there too."""
     named = [*module.named_parameters(), *module.named_buffers()]
-    tensors = {name: pyburn.empty(list(t.shape), dtype=t.dtype, device="null") for name, t in named}
+    tensors: dict[str, Tensor] = {}
+    for name, tensor in named:
+        empty = pyburn.empty(list(tensor.shape), dtype=tensor.dtype, device="null")
+        tensors[name] = Shown(empty) if isinstance(tensor, Assignable) else empty
     return functional_call(module, tensors, args, kwargs)
 
 

@@ -33,6 +33,7 @@ class TrainingMethods(WeightMethods):
     _device: Any = None
     history: History | None = None
     stop_training = False
+    initial_epoch = 0
     output_names: list[str] = ["output"]
 
     # ---- where it is
@@ -153,7 +154,7 @@ class TrainingMethods(WeightMethods):
         x, y, weight = as_batch(data)
         output = self.call_with(x)
         objective = self._compiled_for(y)
-        objective.update(self.compute_loss(x, y, output, weight, training=False), y, output, weight)
+        objective.update(self.compute_loss(x, y, output, weight), y, output, weight)
         return objective.logs
 
     def _step(self, step: Any, x: Any, y: Any, weight: Any) -> Callable[[], dict[str, Any]]:
@@ -241,9 +242,10 @@ class TrainingMethods(WeightMethods):
         self.stop_training, self.history = False, history
         endless = _Endless(train) if steps_per_epoch is not None else None
         logs: dict[str, Any] = {}
-        events.call("train_begin")
+        self.initial_epoch = initial_epoch
+        events.call("train_begin")  # BackupAndRestore may say that it begins later
         try:
-            for epoch in range(initial_epoch, epochs):
+            for epoch in range(self.initial_epoch, epochs):
                 events.call("epoch_begin", epoch)
                 bar.begin(epoch)
                 source = itertools.islice(endless, steps_per_epoch) if endless is not None else train

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import importlib
+from collections.abc import Iterator
 from typing import Any
 
 import pyburn
 
 from .batches import Batch, Batches, PyDataset, as_batch
 from .random_seed import set_random_seed
+from .symbol import Symbol
+
+Sequence = PyDataset  # its name in Keras 2
 
 
 def to_categorical(x: Any, num_classes: int | None = None) -> Any:
@@ -39,7 +43,7 @@ def normalize(x: Any, axis: int = -1, order: int = 2) -> Any:
 
 
 def pad_sequences(
-    sequences: Sequence[Sequence[Any]],
+    sequences: Any,
     maxlen: int | None = None,
     dtype: str = "int32",
     padding: str = "pre",
@@ -136,12 +140,144 @@ def split_dataset(dataset: Any, left_size: float | int | None = None, right_size
     return tuple(part if isinstance(dataset, tuple) else part[0] for part in found)
 
 
+def get_file(
+    fname: str | None = None,
+    origin: str | None = None,
+    untar: bool = False,
+    md5_hash: str | None = None,
+    file_hash: str | None = None,
+    cache_subdir: str = "datasets",
+    hash_algorithm: str = "auto",
+    extract: bool = False,
+    archive_format: str = "auto",
+    cache_dir: Any = None,
+    force_download: bool = False,
+) -> str:
+    """The path of a file that is downloaded once to the cache; an archive is unpacked beside it, and the path is that of the folder."""
+    import shutil
+    from pathlib import Path
+
+    from pyburn.data.download import cache_folder, download
+
+    if origin is None:
+        raise ValueError("[get_file] give the address of the file: origin=...")
+    name = fname or origin.rsplit("/", 1)[-1]
+    if not name or name in (".", "..") or "/" in name or "\\" in name:
+        raise ValueError(f"[get_file] the name of a file has no folders in it: got {name!r}")
+    folder = (Path(cache_dir) if cache_dir is not None else cache_folder()) / cache_subdir
+    digest = file_hash or md5_hash
+    checksum = None if digest is None else f"{'md5' if len(digest) == 32 else 'sha256'}:{digest}"
+    if force_download:
+        (folder / name).unlink(missing_ok=True)
+    path = download(origin, folder / name, checksum)
+    if not (untar or extract):
+        return str(path)
+    target = folder / f"{name}_extracted"
+    if not target.exists():
+        options: dict[str, Any] = {} if name.endswith(".zip") else {"filter": "data"}  # no member leaves the folder
+        shutil.unpack_archive(path, target, **options)
+    return str(target)
+
+
+class Progbar:
+    """A bar for loops of one's own: `bar.update(step, [("loss", loss)])` shows means over the steps."""
+
+    def __init__(self, target: int | None, width: int = 20, verbose: int = 1, interval: float = 0.05, stateful_metrics: Any = None) -> None:
+        from .progress import Progress
+
+        self.target, self.stateful_metrics = target, set(stateful_metrics or ())
+        self._progress, self._sums, self._seen = Progress(verbose, target), dict[str, list[float]](), 0
+
+    def update(self, current: int, values: Any = None, finalize: bool | None = None) -> None:
+        """Sets the number of steps that are done, with numbers (name, value) to show."""
+        for name, value in values or ():
+            if name in self.stateful_metrics:
+                self._sums[name] = [float(value), 1.0]
+            else:
+                total = self._sums.setdefault(name, [0.0, 0.0])
+                steps = max(current - self._seen, 1)
+                total[0] += float(value) * steps
+                total[1] += steps
+        self._seen = current
+        logs = {name: total / count for name, (total, count) in self._sums.items()}
+        if finalize or (finalize is None and self.target is not None and current >= self.target):
+            self._progress.finish(current, logs)
+        elif self._progress.wants(current):
+            self._progress.draw(current, logs)
+
+    def add(self, n: int, values: Any = None) -> None:
+        self.update(self._seen + n, values)
+
+
+def unpack_x_y_sample_weight(data: Any) -> tuple[Any, Any, Any]:
+    """(x, y, sample_weight) of what `train_step` is given; None for what is not there."""
+    return as_batch(data)
+
+
+def pack_x_y_sample_weight(x: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    """The other way."""
+    return x if y is None else (x, y) if sample_weight is None else (x, y, sample_weight)
+
+
+def is_keras_tensor(x: Any) -> bool:
+    """Whether something is a symbol, which has no values yet."""
+    return isinstance(x, Symbol)
+
+
+def standardize_dtype(dtype: Any) -> str:
+    """The name of a dtype."""
+    return getattr(dtype, "name", None) or str(dtype).rpartition(".")[2]
+
+
+def clear_session(free_memory: bool = True) -> None:
+    """No effect: there is no session, and names are counted in each model."""
+
+
+_ELSEWHERE = {
+    **dict.fromkeys(
+        ["array_to_img", "image_dataset_from_directory", "img_to_array", "load_img", "save_img", "text_dataset_from_directory"],
+        "directories",
+    ),
+    **dict.fromkeys(
+        [
+            "CustomObjectScope",
+            "custom_object_scope",
+            "deserialize_keras_object",
+            "get_custom_objects",
+            "get_registered_name",
+            "get_registered_object",
+            "register_keras_serializable",
+            "serialize_keras_object",
+        ],
+        "serialization",
+    ),
+    **dict.fromkeys(["disable_interactive_logging", "enable_interactive_logging", "is_interactive_logging_enabled"], "config"),
+    "model_to_dot": "plot",
+    "plot_model": "plot",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ELSEWHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_ELSEWHERE[name]}", __package__), name)
+
+
 __all__ = [
+    "Progbar",
     "PyDataset",
+    "Sequence",
+    "clear_session",
+    "get_file",
+    "is_keras_tensor",
     "normalize",
+    "pack_x_y_sample_weight",
     "pad_sequences",
     "set_random_seed",
     "split_dataset",
+    "standardize_dtype",
     "timeseries_dataset_from_array",
     "to_categorical",
+    "unpack_x_y_sample_weight",
+    *_ELSEWHERE,
 ]

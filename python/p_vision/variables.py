@@ -1,4 +1,4 @@
-"""Variable: numbers that a metric gathers, with Keras's methods to change them."""
+"""Weights and other tensors with Keras's methods to change them, and the numbers that metrics gather."""
 
 from __future__ import annotations
 
@@ -6,27 +6,158 @@ from typing import Any
 
 import pyburn
 from pyburn import Tensor
+from pyburn.nn import Parameter
+
+_Bound: Any = object
 
 
-class Variable:
-    """A tensor that can be given another value. Nothing is read from the device before it is asked for."""
+class Assignable(_Bound):
+    """Mixed into tensors: what Keras's variables can do besides."""
+
+    __slots__ = ()
+
+    def assign(self, value: Any) -> Any:
+        """Takes other values of the same shape."""
+        given = pyburn.as_tensor(value)
+        if tuple(given.shape) != tuple(self.shape):
+            raise pyburn.ShapeError(f"[assign] the variable has the shape {tuple(self.shape)}: got {tuple(given.shape)}")
+        with pyburn.no_grad():
+            return self.copy_(given.to(device=self.device, dtype=self.dtype))
+
+    def assign_add(self, value: Any) -> Any:
+        with pyburn.no_grad():
+            return self.add_(self._beside(value))
+
+    def assign_sub(self, value: Any) -> Any:
+        with pyburn.no_grad():
+            return self.sub_(self._beside(value))
+
+    def _beside(self, value: Any) -> Any:
+        return pyburn.as_tensor(value).to(device=self.device, dtype=self.dtype) if hasattr(value, "__array__") else value
+
+    @property
+    def name(self) -> str:
+        """What its layer calls it."""
+        return self.__dict__.get("_name", "variable")
+
+    @name.setter
+    def name(self, value: str) -> None:
+        self.__dict__["_name"] = value
+
+    @property
+    def path(self) -> str:
+        """Its name with that of its layer."""
+        return self.__dict__.get("_path", self.name)
+
+    @path.setter
+    def path(self, value: str) -> None:
+        self.__dict__["_path"] = value
+
+    @property
+    def value(self) -> Any:
+        """The tensor itself, which Keras keeps apart from the variable."""
+        return self
+
+    @property
+    def trainable(self) -> bool:
+        return bool(self.requires_grad)
+
+    @trainable.setter
+    def trainable(self, value: bool) -> None:
+        self.requires_grad_(bool(value))
+
+    def numpy(self) -> Any:
+        """A copy of the values as an array, wherever they are."""
+        return self.detach().to("cpu").numpy().copy()
+
+
+class Weight(Assignable, Parameter):  # type: ignore[misc]
+    """A weight of a layer."""
+
+
+class State(Assignable, Tensor):  # type: ignore[misc]
+    """A tensor of a layer that is not trained: averages, counts. Modules register it as a buffer."""
+
+    def __new__(cls, values: Tensor) -> State:
+        made: Any = values.detach()
+        made.__class__ = cls
+        made.persistent, made._is_buffer = True, True
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> State:
+        made: Any = memo.setdefault(id(self), State(self.detach().clone()))
+        made.__dict__.update(self.__dict__)
+        return made
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return State, (self.detach(),), self.__dict__ or None
+
+
+class Shown(Assignable, Tensor):  # type: ignore[misc]
+    """What stands for a weight while a layer runs for the sake of shapes alone."""
+
+    def __new__(cls, values: Tensor) -> Shown:
+        made: Any = values.detach()
+        made.__class__ = cls
+        return made
+
+
+def weight(values: Tensor, name: str | None = None, trainable: bool = True) -> Tensor:
+    made: Any = Weight(values) if trainable else State(values)
+    if name is not None:
+        made.name = name
+    return made
+
+
+def state(values: Tensor, name: str | None = None) -> Tensor:
+    return weight(values, name, trainable=False)
+
+
+def Variable(
+    initializer: Any, shape: Any = None, dtype: Any = None, trainable: bool = True, autocast: bool = True, name: str | None = None
+) -> Any:
+    """A tensor that can be given other values by `assign`; as an attribute of a layer it is one of its weights.
+
+    It starts with an array or a number, or with what an initializer gives for a shape.
+
+    >>> step = p_vision.Variable(0.0, trainable=False)
+    >>> step.assign_add(2.0).item()
+    2.0
+    """
+    from . import initializers
+    from .layer import dtype_of
+
+    if isinstance(initializer, str) or (callable(initializer) and not isinstance(initializer, Tensor)):
+        if shape is None:
+            raise ValueError("[Variable] an initializer needs a shape")
+        values = initializers.get(initializer)([shape] if isinstance(shape, int) else list(shape), dtype_of(dtype))
+    else:
+        values = pyburn.as_tensor(initializer)
+        if dtype is not None or values.dtype == pyburn.float64:
+            values = values.to(dtype=dtype_of(dtype) or pyburn.float32)
+        values = values.detach().clone()
+    return weight(values, name, trainable and values.is_floating_point())
+
+
+class Gathered:
+    """A number, or several, that a metric gathers. Nothing is read from the device before it is asked for."""
 
     def __init__(self, value: Any, name: str | None = None) -> None:
         self.value: Tensor = pyburn.as_tensor(value).detach()
         self.name = name
         self._start = self.value
 
-    def assign(self, value: Any) -> Variable:
+    def assign(self, value: Any) -> Gathered:
         """Takes a value of the same shape, or one number for all elements."""
-        value = value.value if isinstance(value, Variable) else value
+        value = value.value if isinstance(value, Gathered) else value
         given = pyburn.as_tensor(value).detach().to(dtype=self.value.dtype)
         self.value = given.expand(self.value.shape) if given.ndim <= self.value.ndim else given.reshape(self.value.shape)
         return self
 
-    def assign_add(self, value: Any) -> Variable:
+    def assign_add(self, value: Any) -> Gathered:
         return self.assign(self._here(value) + value)
 
-    def assign_sub(self, value: Any) -> Variable:
+    def assign_sub(self, value: Any) -> Gathered:
         return self.assign(self._here(value) - value)
 
     def _here(self, value: Any) -> Tensor:
@@ -62,7 +193,7 @@ class Variable:
         return self.value * other
 
     def __truediv__(self, other: Any) -> Tensor:
-        return self.value / (other.value if isinstance(other, Variable) else other)
+        return self.value / (other.value if isinstance(other, Gathered) else other)
 
     def __repr__(self) -> str:
         return f"<Variable {self.name or ''} {self.value!r}>"

@@ -203,7 +203,7 @@ def test_transforms_stand_in_a_sequential(torch: Any) -> None:
         models.no_net()
 
 
-def test_more_distributions(torch: Any) -> None:
+def test_families_of_distributions(torch: Any) -> None:
     d = importlib.import_module("torch.distributions")
     from torch.distributions.categorical import Categorical  # type: ignore[import-not-found]
 

@@ -286,3 +286,9 @@ def test_many_threads_and_training_at_the_same_time() -> None:
         (w @ w).sum().backward()
         total += int(batch.sum())
     assert total == sum(range(64))
+
+
+def test_workers_of_a_script_from_standard_input_are_told_and_do_not_hang() -> None:
+    program = "from pyburn.data import DataLoader\nlist(DataLoader([1, 2, 3], num_workers=2, multiprocessing_context='spawn'))\n"
+    done = subprocess.run([sys.executable, "-"], input=program, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1 and "main script, which is no file here" in done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 from pathlib import Path
@@ -79,6 +80,16 @@ def test_layer_is_made_again_from_its_config_and_trains(entry: dict[str, Any]) -
 def test_loss(entry: dict[str, Any]) -> None:
     target, predicted = (pyburn.tensor(GOLDENS[f"{entry['key']}/{kind}"]) for kind in ("target", "predicted"))
     close(losses.FUNCTIONS[entry["name"]](target, predicted, **entry["arguments"]), [GOLDENS[f"{entry['key']}/values"]])
+
+
+@pytest.mark.parametrize("entry", INDEX["functions"], ids=title)
+def test_function(entry: dict[str, Any]) -> None:
+    function = functools.reduce(getattr, entry["name"].split("."), p_vision.ops)
+    inputs = [pyburn.tensor(array) for array in arrays(entry["key"], "input")]
+    options = {name: pyburn.tensor(value) if name in ("weights", "variance") else value for name, value in entry["arguments"].items()}
+    close(function(*inputs, **options), arrays(entry["key"], "output"))
+    drawn = function(*[p_vision.Input(batch_shape=x.shape, dtype=x.dtype) for x in inputs[:1]], *inputs[1:], **options)
+    assert drawn.shape == arrays(entry["key"], "output")[0].shape
 
 
 def alike(found: Any, expected: Any, where: str = "") -> None:

@@ -90,6 +90,12 @@ def test_the_screen() -> None:
             await pilot.resize_terminal(50, 14)
             await pilot.pause()
             assert "<svg" in app.export_screenshot()
+            for width, height in ((40, 20), (40, 10)):  # the curve keeps the whole width; what has no room is left out
+                await pilot.resize_terminal(width, height)
+                await pilot.pause()
+                app.draw()
+                assert any(0x2800 < ord(c) <= 0x28FF for c in str(app.query_one("#chart").render()))
+                assert app.query_one("#metrics").size.height > 0 or height < 16
 
     asyncio.run(go())
 

@@ -99,7 +99,14 @@ def get_model(name: str, **options: Any) -> Any:
     return get_model_builder(name)(**options)
 
 
-_KERAS = {"Model": "model", "Sequential": "sequential", "clone_model": "saving", "load_model": "saving", "model_from_json": "saving"}
+_KERAS = {
+    "Model": "model",
+    "Sequential": "sequential",
+    "clone_model": "saving",
+    "load_model": "saving",
+    "model_from_json": "saving",
+    "save_model": "saving",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -168,9 +168,12 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
 
 def __getattr__(name: str) -> Any:
     """The other distributions, and what is not there."""
-    from . import more_distributions
+    from . import distribution_families, transformed_distributions
     from .absent import absent
 
     if name.startswith("__"):
         raise AttributeError(f"module 'torch.distributions' has no attribute {name!r}")
-    return getattr(more_distributions, name) if name in more_distributions.__all__ else absent(f"torch.distributions.{name}")
+    for module in (distribution_families, transformed_distributions):
+        if name in module.__all__:
+            return getattr(module, name)
+    return absent(f"torch.distributions.{name}")

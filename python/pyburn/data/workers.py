@@ -232,6 +232,8 @@ class ProcessCrew:
                 how += ", which is what the system does when memory runs out"
         else:
             how = f"exited unexpectedly with code {code}"
+            if not os.path.isfile(getattr(sys.modules["__main__"], "__file__", None) or __file__):
+                how += "; workers that are spawned import the main script, which is no file here (read from standard input?)"
         self.close()
         raise RuntimeError(f"DataLoader worker {worker} (pid {process.pid}) {how}")
 

@@ -10,24 +10,6 @@ from . import functional
 from .augmentation import RandAugment, TrivialAugmentWide
 from .geometry import InterpolationMode
 from .mixing import CutMix, MixUp
-from .more_random import (
-    JPEG,
-    ElasticTransform,
-    GaussianNoise,
-    RandomAdjustSharpness,
-    RandomAutocontrast,
-    RandomChannelPermutation,
-    RandomEqualize,
-    RandomInvert,
-    RandomPerspective,
-    RandomPhotometricDistort,
-    RandomPosterize,
-    RandomResize,
-    RandomShortestSize,
-    RandomSolarize,
-    RandomZoomOut,
-    ScaleJitter,
-)
 from .plain import (
     RGB,
     CenterCrop,
@@ -52,6 +34,26 @@ from .plain import (
     UniformTemporalSubsample,
 )
 from .policies import AugMix, AutoAugment, AutoAugmentPolicy
+from .random_pixels import (
+    JPEG,
+    GaussianNoise,
+    RandomAdjustSharpness,
+    RandomAutocontrast,
+    RandomChannelPermutation,
+    RandomEqualize,
+    RandomInvert,
+    RandomPhotometricDistort,
+    RandomPosterize,
+    RandomSolarize,
+)
+from .random_shapes import (
+    ElasticTransform,
+    RandomPerspective,
+    RandomResize,
+    RandomShortestSize,
+    RandomZoomOut,
+    ScaleJitter,
+)
 from .randomly import (
     ColorJitter,
     GaussianBlur,

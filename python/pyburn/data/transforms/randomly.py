@@ -21,6 +21,19 @@ def chance(p: float) -> bool:
     return float(_core.rand(())) < p
 
 
+class WithProbability(Transform):
+    """A change that happens with a probability p."""
+
+    def __init__(self, p: float = 0.5) -> None:
+        self.p = p
+
+    def __call__(self, img: Any) -> Any:
+        return self._changed(img) if chance(self.p) else img
+
+    def _changed(self, img: Any) -> Any:
+        raise NotImplementedError
+
+
 class RandomHorizontalFlip(Transform):
     """Left and right exchanged, with a probability."""
 

@@ -34,7 +34,15 @@ class DashboardApp(App[None]):
     #metrics { height: 1fr; border: round $primary; padding: 0 1; }
     #system { height: 8; border: round $primary; padding: 0 1; }
     #messages { height: 6; border: round $primary; padding: 0 1; }
+    .narrow #middle { layout: vertical; }
+    .narrow #chart { width: 100%; height: 2fr; }
+    .narrow #side { width: 100%; height: 1fr; min-width: 0; }
+    .narrow #system { display: none; }
+    .narrow #messages { height: 4; }
+    .low #side, .low #messages, .low Footer { display: none; }
     """
+    HORIZONTAL_BREAKPOINTS = [(0, "narrow"), (70, "wide")]  # columns: the curve goes above the table
+    VERTICAL_BREAKPOINTS = [(0, "low"), (16, "high")]  # rows: the curve alone
     BINDINGS: ClassVar[list[Any]] = [
         Binding("q", "stop", "stop and save"),
         Binding("ctrl+c", "stop", show=False, priority=True),

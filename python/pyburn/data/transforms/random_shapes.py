@@ -1,8 +1,8 @@
-"""Further random transforms: changes with a probability, warps, sizes, noise."""
+"""Random transforms of size and place: perspective, waves, sizes, room around the picture."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ... import _core
@@ -11,77 +11,10 @@ from ..randomness import python_random
 from . import functional as F
 from .geometry import Fill, InterpolationMode, interpolation_mode
 from .plain import Transform
-from .randomly import ColorJitter, chance
+from .randomly import WithProbability
 
 
-class _WithProbability(Transform):
-    """A change that happens with a probability p."""
-
-    def __init__(self, p: float = 0.5) -> None:
-        self.p = p
-
-    def __call__(self, img: Any) -> Any:
-        return self._changed(img) if chance(self.p) else img
-
-    def _changed(self, img: Any) -> Any:
-        raise NotImplementedError
-
-
-class RandomInvert(_WithProbability):
-    """The colours inverted, with a probability."""
-
-    def _changed(self, img: Any) -> Any:
-        return F.invert(img)
-
-
-class RandomEqualize(_WithProbability):
-    """The histogram equalised, with a probability."""
-
-    def _changed(self, img: Any) -> Any:
-        return F.equalize(img)
-
-
-class RandomAutocontrast(_WithProbability):
-    """The darkest pixel black and the lightest white, with a probability."""
-
-    def _changed(self, img: Any) -> Any:
-        return F.autocontrast(img)
-
-
-class RandomPosterize(_WithProbability):
-    """Fewer bits per channel, with a probability."""
-
-    def __init__(self, bits: int, p: float = 0.5) -> None:
-        super().__init__(p)
-        self.bits = bits
-
-    def _changed(self, img: Any) -> Any:
-        return F.posterize(img, self.bits)
-
-
-class RandomSolarize(_WithProbability):
-    """Everything above a threshold inverted, with a probability."""
-
-    def __init__(self, threshold: float, p: float = 0.5) -> None:
-        super().__init__(p)
-        self.threshold = threshold
-
-    def _changed(self, img: Any) -> Any:
-        return F.solarize(img, self.threshold)
-
-
-class RandomAdjustSharpness(_WithProbability):
-    """Another sharpness (0 is blurred, 1 the image, 2 twice as sharp), with a probability."""
-
-    def __init__(self, sharpness_factor: float, p: float = 0.5) -> None:
-        super().__init__(p)
-        self.sharpness_factor = sharpness_factor
-
-    def _changed(self, img: Any) -> Any:
-        return F.adjust_sharpness(img, self.sharpness_factor)
-
-
-class RandomPerspective(_WithProbability):
+class RandomPerspective(WithProbability):
     """The picture as if seen from aside, with a probability: each corner moves by up to `distortion_scale` of half the size."""
 
     def __init__(
@@ -144,40 +77,6 @@ class ElasticTransform(Transform):
         return F.elastic_transform(img, self.get_params(self.alpha, self.sigma, (height, width)), self.interpolation, self.fill)
 
 
-class RandomChannelPermutation(Transform):
-    """The channels in another order."""
-
-    def __call__(self, img: Any) -> Any:
-        order = list(range(F.get_image_num_channels(img)))
-        python_random().shuffle(order)
-        return F.permute_channels(img, order)
-
-
-class RandomPhotometricDistort(Transform):
-    """Brightness, contrast, saturation, hue and the order of the channels changed, each with a probability (as in Liu et al. 2016)."""
-
-    def __init__(
-        self,
-        brightness: tuple[float, float] = (0.875, 1.125),
-        contrast: tuple[float, float] = (0.5, 1.5),
-        saturation: tuple[float, float] = (0.5, 1.5),
-        hue: tuple[float, float] = (-0.05, 0.05),
-        p: float = 0.5,
-    ) -> None:
-        self.brightness, self.contrast, self.saturation, self.hue, self.p = brightness, contrast, saturation, hue, p
-
-    def __call__(self, img: Any) -> Any:
-        early = chance(0.5)
-        contrast = ColorJitter(contrast=self.contrast)
-        colours = [ColorJitter(saturation=self.saturation), ColorJitter(hue=self.hue)]
-        middle = [contrast, *colours] if early else [*colours, contrast]
-        steps: list[Callable[[Any], Any]] = [ColorJitter(brightness=self.brightness), *middle, RandomChannelPermutation()]
-        for step in steps:
-            if chance(self.p):
-                img = step(img)
-        return img
-
-
 class RandomResize(Transform):
     """The shorter side of a random length, at least min_size and below max_size."""
 
@@ -236,7 +135,7 @@ class ScaleJitter(Transform):
         return F.resize(img, [int(height * share), int(width * share)], self.interpolation, antialias=self.antialias)
 
 
-class RandomZoomOut(_WithProbability):
+class RandomZoomOut(WithProbability):
     """The picture somewhere on a larger canvas, with a probability; `side_range` says how many times larger."""
 
     def __init__(self, fill: Any = 0, side_range: Sequence[float] = (1.0, 4.0), p: float = 0.5) -> None:
@@ -252,27 +151,3 @@ class RandomZoomOut(_WithProbability):
         rows, columns = int(height * side), int(width * side)
         left, top = int((columns - width) * draw.random()), int((rows - height) * draw.random())
         return F.pad(img, [left, top, columns - left - width, rows - top - height], self.fill)
-
-
-class GaussianNoise(Transform):
-    """Noise added to a tensor: of floats from 0 to 1, or of bytes, where sigma counts in the same units."""
-
-    def __init__(self, mean: float = 0.0, sigma: float = 0.1, clip: bool = True) -> None:
-        if sigma < 0:
-            raise ValueError(f"sigma shouldn't be negative. Got {sigma}")
-        self.mean, self.sigma, self.clip = mean, sigma, clip
-
-    def __call__(self, img: Tensor) -> Tensor:
-        return F.gaussian_noise(img, self.mean, self.sigma, self.clip)
-
-
-class JPEG(Transform):
-    """What JPEG leaves of a picture, at a random quality from 1 to 100."""
-
-    def __init__(self, quality: int | Sequence[int]) -> None:
-        self.quality = (quality, quality) if isinstance(quality, int) else tuple(quality)
-        if len(self.quality) != 2 or not 1 <= self.quality[0] <= self.quality[1] <= 100:
-            raise ValueError(f"quality must be an integer from 1 to 100, or a sequence of lowest and highest: got {quality}")
-
-    def __call__(self, img: Any) -> Any:
-        return F.jpeg(img, python_random().randint(self.quality[0], self.quality[1]))

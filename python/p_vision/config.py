@@ -1,0 +1,75 @@
+"""Keras's `config`: what its programs ask and set before they begin. Layers here have one order of axes and one dtype by default."""
+
+from __future__ import annotations
+
+import pyburn
+
+_epsilon = 1e-7
+
+
+def backend() -> str:
+    """The name of the library underneath."""
+    return "pyburn"
+
+
+def epsilon() -> float:
+    """A small number that keeps divisions and logarithms finite."""
+    return _epsilon
+
+
+def set_epsilon(value: float) -> None:
+    global _epsilon
+    _epsilon = float(value)
+
+
+def floatx() -> str:
+    """The dtype of weights that are not told otherwise."""
+    return pyburn.get_default_dtype().name
+
+
+def set_floatx(value: str) -> None:
+    from .layer import dtype_of
+
+    dtype = dtype_of(value)
+    if dtype is None or not dtype.is_floating_point:
+        raise ValueError(f"[set_floatx] expected the name of a floating dtype: got {value!r}")
+    pyburn.set_default_dtype(dtype)
+
+
+def image_data_format() -> str:
+    """The order of the axes of pictures."""
+    return "channels_last"
+
+
+def set_image_data_format(data_format: str) -> None:
+    if data_format != "channels_last":
+        raise ValueError("[set_image_data_format] layers take channels last unless they are told data_format='channels_first' one by one")
+
+
+def disable_interactive_logging() -> None:
+    """No effect: bars are drawn on terminals alone."""
+
+
+enable_interactive_logging = disable_traceback_filtering = enable_traceback_filtering = disable_interactive_logging
+
+
+def is_interactive_logging_enabled() -> bool:
+    import sys
+
+    return sys.stdout.isatty()
+
+
+__all__ = [
+    "backend",
+    "disable_interactive_logging",
+    "disable_traceback_filtering",
+    "enable_interactive_logging",
+    "enable_traceback_filtering",
+    "epsilon",
+    "floatx",
+    "image_data_format",
+    "is_interactive_logging_enabled",
+    "set_epsilon",
+    "set_floatx",
+    "set_image_data_format",
+]

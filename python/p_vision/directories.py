@@ -1,0 +1,325 @@
+"""Pictures and texts in folders, one folder a class, as batches; and single pictures as arrays."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyburn
+
+_PICTURES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".webp")
+_MODES = {"grayscale": "L", "rgb": "RGB", "rgba": "RGBA"}
+
+
+def load_img(
+    path: Any,
+    color_mode: str = "rgb",
+    target_size: Sequence[int] | None = None,
+    interpolation: str = "nearest",
+    keep_aspect_ratio: bool = False,
+) -> Any:
+    """A picture of Pillow from a file, in a size (height, width) if wanted."""
+    from pyburn.data.image_files import pillow
+
+    images = pillow()
+    if color_mode not in _MODES:
+        raise ValueError(f"[load_img] color_mode is 'grayscale', 'rgb' or 'rgba': got {color_mode!r}")
+    with images.open(path) as file:
+        picture = file.convert(_MODES[color_mode])
+    if target_size is None or picture.size == (target_size[1], target_size[0]):
+        return picture
+    kinds = {"nearest": 0, "bilinear": 2, "bicubic": 3, "hamming": 5, "box": 4, "lanczos": 1}
+    if interpolation not in kinds:
+        raise ValueError(f"[load_img] interpolation is one of {', '.join(kinds)}: got {interpolation!r}")
+    height, width = target_size
+    if keep_aspect_ratio:
+        have_width, have_height = picture.size
+        cut_height, cut_width = min(have_height, have_width * height // width), min(have_width, have_height * width // height)
+        left, top = (have_width - cut_width) // 2, (have_height - cut_height) // 2
+        picture = picture.crop((left, top, left + cut_width, top + cut_height))
+    return picture.resize((width, height), kinds[interpolation])
+
+
+def img_to_array(img: Any, data_format: str | None = None, dtype: Any = "float32") -> Any:
+    """A picture of Pillow as an array (height, width, channels)."""
+    import numpy
+
+    array = numpy.asarray(img, dtype=dtype)
+    array = array[..., None] if array.ndim == 2 else array
+    return array.transpose(2, 0, 1) if data_format == "channels_first" else array
+
+
+def array_to_img(x: Any, data_format: str | None = None, scale: bool = True, dtype: Any = None) -> Any:
+    """An array (height, width, channels) as a picture of Pillow; with `scale` its values are stretched to 0 to 255."""
+    import numpy
+
+    from pyburn.data.image_files import pillow
+
+    array = numpy.array(x.detach().to("cpu") if isinstance(x, pyburn.Tensor) else x, dtype="float32")
+    if array.ndim != 3:
+        raise ValueError(f"[array_to_img] expected an array of 3 axes: got the shape {array.shape}")
+    array = array.transpose(1, 2, 0) if data_format == "channels_first" else array
+    if scale:
+        array = array - array.min()
+        array = array * (255 / max(float(array.max()), 1e-12))
+    if array.shape[-1] not in (1, 3, 4):
+        raise ValueError(f"[array_to_img] a picture has 1, 3 or 4 channels: got {array.shape[-1]}")
+    return pillow().fromarray(array[..., 0].astype("uint8") if array.shape[-1] == 1 else array.astype("uint8"))
+
+
+def save_img(path: Any, x: Any, data_format: str | None = None, file_format: str | None = None, scale: bool = True) -> None:
+    """Writes an array as a picture."""
+    array_to_img(x, data_format, scale).save(path, file_format)
+
+
+class DirectoryBatches:
+    """What `image_dataset_from_directory` and its like give: batches that are read while they are walked over.
+
+    `map`, `take`, `skip`, `shuffle`, `cache`, `prefetch`, `unbatch` and `batch` of TensorFlow's datasets work on it.
+    """
+
+    def __init__(
+        self,
+        examples: list[tuple[str, Any]],
+        read: Callable[[str], Any],
+        batch_size: int | None,
+        shuffle: bool,
+        seed: int | None,
+        names: list[str],
+    ) -> None:
+        self.examples, self.read, self.batch_size, self.shuffled, self.seed = examples, read, batch_size, shuffle, seed
+        self.class_names, self.file_paths = names, [path for path, _ in examples]
+        self._epoch = 0
+        self.steps = -(-len(examples) // batch_size) if batch_size else len(examples)
+
+    def __len__(self) -> int:
+        return self.steps
+
+    def __iter__(self) -> Iterator[Any]:
+        import numpy
+
+        order: Any = range(len(self.examples))
+        if self.shuffled:
+            seed = None if self.seed is None else [self.seed, self._epoch]
+            order = numpy.random.default_rng(seed if seed is not None else int(pyburn.randint(0, 2**31, (1,)))).permutation(
+                len(self.examples)
+            )
+            self._epoch += 1
+        size = self.batch_size or 1
+        for start in range(0, len(order), size):
+            chosen = [self.examples[i] for i in order[start : start + size]]
+            x: Any = numpy.stack([self.read(path) for path, _ in chosen])
+            y: Any = None if chosen[0][1] is None else numpy.stack([label for _, label in chosen])
+            x = x if x.dtype.kind == "U" else pyburn.from_numpy(x)
+            y = None if y is None else pyburn.from_numpy(y)
+            if not self.batch_size:
+                x, y = x[0], None if y is None else y[0]
+            yield x if y is None else (x, y)
+
+    def map(self, function: Callable[..., Any], num_parallel_calls: Any = None) -> Any:
+        return StreamedBatches(self).map(function)
+
+    def take(self, count: int) -> Any:
+        return StreamedBatches(self).take(count)
+
+    def skip(self, count: int) -> Any:
+        return StreamedBatches(self).skip(count)
+
+    def cache(self, *args: Any) -> Any:
+        return StreamedBatches(self).cache()
+
+    def prefetch(self, *args: Any) -> Any:
+        return self
+
+    def shuffle(self, *args: Any, **options: Any) -> Any:
+        return self
+
+
+class StreamedBatches:
+    """Batches of another source, changed on their way."""
+
+    def __init__(self, source: Any, change: Callable[[Iterator[Any]], Iterator[Any]] | None = None, steps: int | None = None) -> None:
+        self.source, self.change, self.steps = source, change, source.steps if steps is None else steps
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("class_names", "file_paths"):
+            return getattr(self.source, name)
+        raise AttributeError(f"batches have no {name!r}")
+
+    def __len__(self) -> int:
+        return self.steps
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.source) if self.change is None else self.change(iter(self.source))
+
+    def map(self, function: Callable[..., Any], num_parallel_calls: Any = None) -> StreamedBatches:
+        """The batches after a function of (x), (x, y) or (x, y, weight)."""
+
+        def changed(source: Iterator[Any]) -> Iterator[Any]:
+            with pyburn.no_grad():
+                for item in source:
+                    yield function(*item) if isinstance(item, tuple) else function(item)
+
+        return StreamedBatches(self, changed)
+
+    def take(self, count: int) -> StreamedBatches:
+        """The first batches."""
+        from itertools import islice
+
+        return StreamedBatches(self, lambda source: islice(source, count), min(count, self.steps))
+
+    def skip(self, count: int) -> StreamedBatches:
+        """All but the first batches."""
+        from itertools import islice
+
+        return StreamedBatches(self, lambda source: islice(source, count, None), max(self.steps - count, 0))
+
+    def cache(self, *args: Any) -> StreamedBatches:
+        """The batches, which are kept in memory after the first time."""
+        kept: list[Any] = []
+
+        def cached(source: Iterator[Any]) -> Iterator[Any]:
+            if kept:
+                yield from kept
+                return
+            seen = []
+            for item in source:
+                seen.append(item)
+                yield item
+            kept.extend(seen)
+
+        return StreamedBatches(self, cached)
+
+    def prefetch(self, *args: Any) -> StreamedBatches:
+        return self
+
+    def shuffle(self, *args: Any, **options: Any) -> StreamedBatches:
+        return self
+
+
+def _examples(
+    what: str, directory: Any, labels: Any, label_mode: str | None, class_names: Any, endings: tuple[str, ...]
+) -> tuple[list[tuple[str, Any]], list[str]]:
+    import numpy
+
+    root = Path(directory)
+    if not root.is_dir():
+        raise FileNotFoundError(f"[{what}] there is no folder {os.fspath(directory)!r}")
+    if label_mode not in ("int", "categorical", "binary", None):
+        raise ValueError(f"[{what}] label_mode is 'int', 'categorical', 'binary' or None: got {label_mode!r}")
+    inferred = labels == "inferred"
+    names = list(class_names) if class_names is not None else sorted(p.name for p in root.iterdir() if p.is_dir()) if inferred else []
+    folders = [(root / name, number) for number, name in enumerate(names)] if inferred else [(root, 0)]
+    found = [
+        (str(path), number)
+        for folder, number in folders
+        for path in sorted(folder.rglob("*"))
+        if path.suffix.lower() in endings and path.is_file()
+    ]
+    if not found:
+        raise ValueError(f"[{what}] no files that end in {', '.join(endings)} in {os.fspath(directory)!r}")
+    classes = [number for _, number in found] if inferred else list(labels) if labels is not None else [0] * len(found)
+    if len(classes) != len(found):
+        raise ValueError(f"[{what}] {len(classes)} labels for {len(found)} files")
+    if label_mode is None or labels is None:
+        targets: list[Any] = [None] * len(found)
+    elif label_mode == "int":
+        targets = [numpy.int32(number) for number in classes]
+    elif label_mode == "binary":
+        targets = [numpy.asarray([number], numpy.float32) for number in classes]
+    else:
+        targets = list(numpy.eye(max(len(names), max(classes) + 1), dtype=numpy.float32)[classes])
+    return [(path, target) for (path, _), target in zip(found, targets)], names
+
+
+def _part(what: str, examples: list[Any], split: float | None, subset: str | None, shuffle: bool, seed: int | None) -> Any:
+    """The examples of a subset; with "both", a pair."""
+    import numpy
+
+    if (split is None) != (subset is None):
+        raise ValueError(f"[{what}] validation_split and subset are given together")
+    if split is None:
+        return examples
+    if subset not in ("training", "validation", "both"):
+        raise ValueError(f"[{what}] subset is 'training', 'validation' or 'both': got {subset!r}")
+    if shuffle and seed is None:
+        raise ValueError(f"[{what}] with validation_split and shuffle a seed is needed, or the two parts would overlap")
+    order = numpy.random.RandomState(seed).permutation(len(examples)) if shuffle else numpy.arange(len(examples))
+    at = len(examples) - int(split * len(examples))
+    parts = [examples[i] for i in order[:at]], [examples[i] for i in order[at:]]
+    return parts if subset == "both" else parts[0] if subset == "training" else parts[1]
+
+
+def image_dataset_from_directory(
+    directory: Any,
+    labels: Any = "inferred",
+    label_mode: str | None = "int",
+    class_names: Sequence[str] | None = None,
+    color_mode: str = "rgb",
+    batch_size: int | None = 32,
+    image_size: Sequence[int] = (256, 256),
+    shuffle: bool = True,
+    seed: int | None = None,
+    validation_split: float | None = None,
+    subset: str | None = None,
+    interpolation: str = "bilinear",
+    follow_links: bool = False,
+    crop_to_aspect_ratio: bool = False,
+    data_format: str | None = None,
+    verbose: bool = True,
+) -> Any:
+    """Pictures of a folder per class as batches (x, y); x has values from 0 to 255. `subset="both"` gives two such objects."""
+    examples, names = _examples("image_dataset_from_directory", directory, labels, label_mode, class_names, _PICTURES)
+
+    def read(path: str) -> Any:
+        return img_to_array(load_img(path, color_mode, image_size, interpolation, crop_to_aspect_ratio), data_format)
+
+    return _datasets(examples, read, batch_size, shuffle, seed, names, validation_split, subset, "image_dataset_from_directory", verbose)
+
+
+def text_dataset_from_directory(
+    directory: Any,
+    labels: Any = "inferred",
+    label_mode: str | None = "int",
+    class_names: Sequence[str] | None = None,
+    batch_size: int | None = 32,
+    max_length: int | None = None,
+    shuffle: bool = True,
+    seed: int | None = None,
+    validation_split: float | None = None,
+    subset: str | None = None,
+    follow_links: bool = False,
+    verbose: bool = True,
+) -> Any:
+    """Texts (.txt) of a folder per class as batches (x, y), where x is an array of strings for `TextVectorization`."""
+    examples, names = _examples("text_dataset_from_directory", directory, labels, label_mode, class_names, (".txt",))
+
+    def read(path: str) -> Any:
+        import numpy
+
+        return numpy.asarray(Path(path).read_text(encoding="utf-8", errors="replace")[:max_length])
+
+    return _datasets(examples, read, batch_size, shuffle, seed, names, validation_split, subset, "text_dataset_from_directory", verbose)
+
+
+def _datasets(
+    examples: Any, read: Any, batch_size: Any, shuffle: bool, seed: Any, names: list[str], split: Any, subset: Any, what: str, verbose: bool
+) -> Any:
+    if verbose:
+        print(f"Found {len(examples)} files belonging to {len(names)} classes.")
+    part = _part(what, examples, split, subset, shuffle, seed)
+    if subset == "both":
+        return tuple(DirectoryBatches(half, read, batch_size, shuffle, seed, names) for half in part)
+    return DirectoryBatches(part, read, batch_size, shuffle, seed, names)
+
+
+__all__ = [
+    "array_to_img",
+    "image_dataset_from_directory",
+    "img_to_array",
+    "load_img",
+    "save_img",
+    "text_dataset_from_directory",
+]

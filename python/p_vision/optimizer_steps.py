@@ -1,0 +1,151 @@
+"""Steps that pyburn.optim does not have, or has with other formulas than Keras: they do the work of some classes of `optimizers`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyburn
+from pyburn import Tensor, optim
+
+
+class Steps(optim.Optimizer):
+    """Updates the parameters one by one; subclasses say how in `update`."""
+
+    def __init__(self, parameters: list[Tensor], **options: Any) -> None:
+        super().__init__(parameters, {"lr": 1.0, **options})
+
+    def step(self, closure: Any = None) -> Any:
+        result = None if closure is None else closure()
+        with pyburn.no_grad():
+            for group in self.param_groups:
+                for parameter in group["params"]:
+                    if parameter.grad is not None:
+                        self.update(parameter, parameter.grad, self.state[parameter], group)
+        return result
+
+    def update(self, parameter: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """One step of one parameter; `state` is empty before the first."""
+        raise NotImplementedError
+
+
+class RootMeanSquareSteps(Steps):
+    """RMSprop with epsilon inside of the root, as Keras has it: 1e-7 there is 3e-4 outside of it, where PyTorch has it."""
+
+    def update(self, parameter: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        rate, rho = group["lr"], group["rho"]
+        if not state:
+            names = ["square", *(["velocity"] if group["momentum"] else []), *(["mean"] if group["centered"] else [])]
+            state.update({name: pyburn.zeros_like(parameter) for name in names})
+        state["square"].mul_(rho).addcmul_(grad, grad, value=1 - rho)
+        spread = state["square"]
+        if group["centered"]:
+            state["mean"].lerp_(grad, 1 - rho)
+            spread = spread - state["mean"].square()
+        change = grad / (spread + group["epsilon"]).sqrt()
+        if group["momentum"]:
+            parameter.sub_(state["velocity"].mul_(group["momentum"]).add_(change, alpha=rate))
+        else:
+            parameter.sub_(change, alpha=rate)
+
+
+def _adam_change(grad: Tensor, state: dict[str, Any], beta_1: float, beta_2: float) -> tuple[Tensor, Tensor]:
+    """The mean gradient and the root of the mean square, both without the bias of their start."""
+    if not state:
+        state.update(step=0, mean=pyburn.zeros_like(grad), square=pyburn.zeros_like(grad))
+    state["step"] += 1
+    state["mean"].lerp_(grad, 1 - beta_1)
+    state["square"].lerp_(grad.square(), 1 - beta_2)
+    return state["mean"] / (1 - beta_1 ** state["step"]), (state["square"] / (1 - beta_2 ** state["step"])).sqrt()
+
+
+class LayerwiseSteps(Steps):
+    """Lamb."""
+
+    def update(self, parameter: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        mean, root = _adam_change(grad, state, group["beta_1"], group["beta_2"])
+        change = mean / (root + group["epsilon"])
+        weight_norm, change_norm = parameter.square().sum().sqrt(), change.square().sum().sqrt()
+        both = (weight_norm > 0) & (change_norm > 0)
+        ratio = pyburn.where(both, weight_norm / pyburn.where(both, change_norm, 1.0), 1.0)
+        parameter.sub_(ratio * change, alpha=group["lr"])
+
+
+class FactoredSteps(Steps):
+    """Adafactor: the last two axes of the mean squares are kept as the means of rows and of columns."""
+
+    def update(self, parameter: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        state["step"] = step = state.get("step", 0) + 1
+        keep = 1 - step ** group["decay"]
+        rate = min(group["lr"], step**-0.5)
+        size = (parameter.square().mean().sqrt().clamp(min=group["epsilon_2"])) * rate
+        square = grad.square() + group["epsilon_1"]
+        if parameter.ndim < 2:
+            state["square"] = square if step == 1 else state["square"].lerp_(square, 1 - keep)
+            spread = state["square"]
+        else:
+            for name, axis in (("rows", -1), ("columns", -2)):
+                mean = square.mean(axis)
+                state[name] = mean if step == 1 else state[name].lerp_(mean, 1 - keep)
+            rows = state["rows"] / state["rows"].mean(-1, keepdim=True)
+            spread = rows.unsqueeze(-1) * state["columns"].unsqueeze(-2)
+        change = grad / spread.sqrt()
+        change = change / (change.square().mean().sqrt() / group["threshold"]).clamp(min=1.0)
+        parameter.sub_(size * change)
+
+
+class LeaderSteps(Steps):
+    """Ftrl."""
+
+    def update(self, parameter: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        rate, power = group["lr"], -group["power"]
+        if not state:
+            state.update(squares=pyburn.full_like(parameter, group["start"]), linear=pyburn.zeros_like(parameter))
+        before, after = state["squares"].pow(power), (state["squares"] + grad.square()).pow(power)
+        state["squares"].add_(grad.square())
+        state["linear"].add_(grad + 2 * group["shrinkage"] * parameter - (after - before) / rate * parameter)
+        quadratic = after / rate + 2 * (group["l2"] + group["beta"] / (2 * rate))
+        parameter.copy_((state["linear"].clamp(-group["l1"], group["l1"]) - state["linear"]) / quadratic)
+
+
+class OrthogonalSteps(Steps):
+    """Muon: the momentum of a matrix is brought near to an orthogonal one by a few steps of a polynomial."""
+
+    @staticmethod
+    def turns(parameter: Tensor, embeddings: bool) -> bool:
+        """Whether a weight is trained so, and not by Adam."""
+        return parameter.ndim == 2 and (embeddings or "embedding" not in (getattr(parameter, "name", None) or ""))
+
+    def update(self, parameter: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        if not self.turns(parameter, group["embeddings"]):
+            mean, root = _adam_change(grad, state, *group["betas"])
+            parameter.sub_(mean / (root + group["epsilon"]), alpha=group["lr"] * group["adam_ratio"])
+            return
+        if not state:
+            state["momentum"] = pyburn.zeros_like(parameter)
+        state["momentum"].mul_(group["momentum"]).add_(grad)
+        wanted = grad + group["momentum"] * state["momentum"] if group["nesterov"] else state["momentum"]
+        change = _orthogonal(wanted, group["polynomial"], group["iterations"])
+        scale = 1.0 if group["rms_rate"] is None else max(parameter.shape) ** 0.5 * group["rms_rate"]
+        parameter.sub_(change, alpha=group["lr"] * scale)
+
+
+def _orthogonal(matrix: Tensor, polynomial: tuple[float, float, float], iterations: int) -> Tensor:
+    a, b, c = polynomial
+    tall = matrix.shape[0] > matrix.shape[1]
+    x = matrix.T if tall else matrix
+    x = x / (x.square().sum().sqrt() + 1e-7)
+    for _ in range(iterations):
+        gram = x @ x.T
+        x = a * x + (b * gram + c * gram @ gram) @ x
+    return x.T if tall else x
+
+
+class OwnSteps(Steps):
+    """An optimiser that a user wrote as Keras has it: `update_step(gradient, variable, learning_rate)` of an `Optimizer`."""
+
+    def __init__(self, parameters: list[Tensor], owner: Any) -> None:
+        super().__init__(parameters)
+        self.owner = owner
+
+    def update(self, parameter: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        self.owner.update_step(grad, parameter, group["lr"])

@@ -1,0 +1,66 @@
+"""A model as a picture of boxes and arrows, drawn by Graphviz."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from typing import Any
+
+from .structure import leaves
+
+
+def model_to_dot(
+    model: Any, show_shapes: bool = False, show_dtype: bool = False, show_layer_names: bool = True, rankdir: str = "TB", **options: Any
+) -> str:
+    """The model in Graphviz's language; options of Keras's other than these are accepted and have no effect."""
+    names = {id(layer): name for name, layer in model.named_children()}
+    lines = [f"digraph {{ rankdir={rankdir}; node [shape=record, fontname=Helvetica, fontsize=11];"]
+
+    def box(layer: Any, symbols: Any) -> str:
+        key = f"layer{id(layer)}"
+        name = names.get(id(layer), getattr(layer, "name", ""))
+        label = f"{name}: {type(layer).__name__}" if show_layer_names else type(layer).__name__
+        found = list(leaves(symbols))
+        if show_shapes and found:
+            label += "|" + ", ".join(str(symbol.shape) for symbol in found)
+        if show_dtype and found:
+            label += "|" + ", ".join(symbol.dtype.name for symbol in found)
+        lines.append(f'  {key} [label="{{{_escaped(label)}}}"];')
+        return key
+
+    nodes = getattr(model, "_nodes", None)
+    if nodes:
+        for symbol in leaves(model._inputs):
+            box(symbol.node.layer, symbol)
+        for node in nodes:
+            key = box(node.layer, node.output)
+            lines.extend(f"  layer{id(before.node.layer)} -> {key};" for before in node.inputs)
+    else:
+        keys = [box(layer, layer._calls[-1].output if getattr(layer, "_calls", None) else None) for layer in model.children()]
+        lines.extend(f"  {a} -> {b};" for a, b in zip(keys, keys[1:]))
+    return "\n".join(dict.fromkeys([*lines, "}"]))
+
+
+def _escaped(text: str) -> str:
+    return "".join(f"\\{letter}" if letter in '{}<>"\\' else letter for letter in text)
+
+
+def plot_model(model: Any, to_file: Any = "model.png", **options: Any) -> str | None:
+    """Draws a model to a file whose ending says the format; one that ends in .dot needs no Graphviz. Gives the path.
+
+    Without the program `dot` it says so and gives None, as Keras does: a picture is no reason to stop a program.
+    """
+    options.pop("dpi", None)
+    text, path = model_to_dot(model, **options), os.fspath(to_file)
+    ending = os.path.splitext(path)[1].removeprefix(".") or "png"
+    if ending == "dot":
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+    program = shutil.which("dot")
+    if program is None:
+        print("[plot_model] a picture is drawn by Graphviz, whose program `dot` is not here; to_file='model.dot' needs none")
+        return None
+    subprocess.run([program, f"-T{ending}", "-o", path], input=text.encode(), check=True)
+    return path

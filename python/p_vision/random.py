@@ -1,0 +1,129 @@
+"""Keras's `random`: random tensors under its names. A seed is a number, which gives the same values each time, or a SeedGenerator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyburn
+from pyburn import Tensor
+from pyburn.nn import functional, init
+
+from .layer import as_input, dtype_of
+from .operation import drawing
+
+Shape = int | Sequence[int]
+
+
+class SeedGenerator:
+    """Random numbers that go on from call to call, and are the same for the same seed."""
+
+    def __init__(self, seed: int | None = None, name: str | None = None) -> None:
+        self.name = name
+        self.generator = pyburn.Generator()
+        if seed is None:
+            self.generator.seed()
+        else:
+            self.generator.manual_seed(int(seed))
+
+
+def _generator(seed: Any) -> pyburn.Generator | None:
+    if seed is None:
+        return None
+    return seed.generator if isinstance(seed, SeedGenerator) else pyburn.Generator().manual_seed(int(seed))
+
+
+def _extents(shape: Shape) -> list[int]:
+    return [shape] if isinstance(shape, int) else [int(extent) for extent in shape]
+
+
+def normal(shape: Shape, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None) -> Tensor:
+    return pyburn.randn(_extents(shape), dtype=dtype_of(dtype), generator=_generator(seed)) * stddev + mean
+
+
+def uniform(shape: Shape, minval: float = 0.0, maxval: float = 1.0, dtype: Any = None, seed: Any = None) -> Tensor:
+    return pyburn.rand(_extents(shape), dtype=dtype_of(dtype), generator=_generator(seed)) * (maxval - minval) + minval
+
+
+def randint(shape: Shape, minval: int, maxval: int, dtype: Any = "int32", seed: Any = None) -> Tensor:
+    return pyburn.randint(int(minval), int(maxval), _extents(shape), generator=_generator(seed)).to(dtype=dtype_of(dtype))
+
+
+def truncated_normal(shape: Shape, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None) -> Tensor:
+    """A normal distribution without what is more than two standard deviations away."""
+    empty = pyburn.empty(_extents(shape), dtype=dtype_of(dtype))
+    return init.trunc_normal_(empty, mean, stddev, mean - 2 * stddev, mean + 2 * stddev, generator=_generator(seed))
+
+
+def categorical(logits: Any, num_samples: int, dtype: Any = "int32", seed: Any = None) -> Tensor:
+    """Classes drawn by the logits of each row: (rows, num_samples)."""
+    scores = as_input(logits)
+    uniforms = pyburn.rand([scores.shape[0], num_samples, scores.shape[1]], generator=_generator(seed), device=scores.device)
+    noise = -(-uniforms.clamp(min=1e-20).log()).log()
+    return (scores.unsqueeze(1) + noise).argmax(-1).to(dtype=dtype_of(dtype))
+
+
+def gamma(shape: Shape, alpha: Any, dtype: Any = None, seed: Any = None) -> Tensor:
+    """By Marsaglia and Tsang's method: all are drawn, and those that are refused drawn anew."""
+    generator, extents = _generator(seed), _extents(shape)
+    wanted = pyburn.as_tensor(alpha, dtype=pyburn.float32).expand(extents).reshape(-1)
+    boosted = pyburn.where(wanted < 1, wanted + 1, wanted)
+    d = boosted - 1 / 3
+    c = 1 / (9 * d).sqrt()
+    found, waiting = pyburn.zeros_like(d), pyburn.ones_like(d, dtype=pyburn.bool)
+    while bool(waiting.any()):
+        x = pyburn.randn(d.shape, generator=generator)
+        v = (1 + c * x) ** 3
+        u = pyburn.rand(d.shape, generator=generator).clamp(min=1e-20)
+        fits = (v > 0) & (u.log() < 0.5 * x * x + d - d * v + d * v.clamp(min=1e-20).log())
+        found = pyburn.where(waiting & fits, d * v, found)
+        waiting = waiting & ~fits
+    small = pyburn.rand(d.shape, generator=generator).clamp(min=1e-20) ** (1 / wanted)
+    result = pyburn.where(wanted < 1, found * small, found)
+    return result.reshape(extents).to(dtype=dtype_of(dtype) or pyburn.float32)
+
+
+def beta(shape: Shape, alpha: Any, beta: Any, dtype: Any = None, seed: Any = None) -> Tensor:
+    shared = seed if seed is None or isinstance(seed, SeedGenerator) else SeedGenerator(seed)
+    x, y = gamma(shape, alpha, dtype, shared), gamma(shape, beta, dtype, shared)
+    return x / (x + y)
+
+
+def binomial(shape: Shape, counts: Any, probabilities: Any, dtype: Any = None, seed: Any = None) -> Tensor:
+    extents = _extents(shape)
+    count = pyburn.as_tensor(counts, dtype=pyburn.float32).expand(extents)
+    draws = pyburn.rand([int(count.max()), *extents], generator=_generator(seed))
+    trial = pyburn.arange(len(draws)).reshape(-1, *[1] * len(extents))
+    hits = (draws < pyburn.as_tensor(probabilities, dtype=pyburn.float32)) & (trial < count)
+    return hits.sum(0).to(dtype=dtype_of(dtype) or pyburn.float32)
+
+
+def shuffle(x: Any, axis: int = 0, seed: Any = None) -> Tensor:
+    """The slices along an axis in another order."""
+    tensor = as_input(x)
+    order = pyburn.randperm(tensor.shape[axis], generator=_generator(seed))
+    return tensor.index_select(axis, order.to(tensor.device))
+
+
+def _dropout(inputs: Tensor, rate: float, noise_shape: Sequence[int | None] | None = None, seed: Any = None) -> Tensor:
+    if noise_shape is None and seed is None:
+        return functional.dropout(inputs, rate, True)
+    shape = [n if k is None else k for n, k in zip(inputs.shape, noise_shape or [None] * inputs.ndim)]
+    kept = pyburn.rand(shape, generator=_generator(seed), device=inputs.device) >= rate
+    return pyburn.where(kept, inputs / (1 - rate), 0.0)
+
+
+dropout = drawing(_dropout, "random.dropout", "dropout")
+__all__ = [
+    "SeedGenerator",
+    "beta",
+    "binomial",
+    "categorical",
+    "dropout",
+    "gamma",
+    "normal",
+    "randint",
+    "shuffle",
+    "truncated_normal",
+    "uniform",
+]

@@ -1,0 +1,79 @@
+"""Classes and functions of one's own that files may name: registered once, or known within a `with` statement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from .configured import custom, from_plain, to_plain
+
+
+def register_keras_serializable(package: str = "Custom", name: str | None = None) -> Callable[[Any], Any]:
+    """A decorator: `load_model` makes objects of the class, or finds the function, without `custom_objects`."""
+
+    def registered(thing: Any) -> Any:
+        key = name or thing.__name__
+        custom[key] = custom[thing.__name__] = custom[f"{package}>{key}"] = thing
+        if not isinstance(thing, type):
+            thing.saved_as = key
+        return thing
+
+    return registered
+
+
+def get_registered_name(obj: Any) -> str:
+    """The name with its package under which something was registered, or its own."""
+    return next((name for name, thing in custom.items() if thing is obj and ">" in name), getattr(obj, "__name__", str(obj)))
+
+
+def get_registered_object(name: str, custom_objects: Mapping[str, Any] | None = None, module_objects: Any = None) -> Any:
+    """What was registered under a name, or None."""
+    return {**custom, **(custom_objects or {})}.get(name)
+
+
+def get_custom_objects() -> dict[str, Any]:
+    """All that is registered; the dict may be changed."""
+    return custom
+
+
+@contextmanager
+def custom_object_scope(custom_objects: Mapping[str, Any]) -> Iterator[None]:
+    """Names that are known within a `with` statement."""
+    before = dict(custom)
+    custom.update(custom_objects)
+    try:
+        yield
+    finally:
+        custom.clear()
+        custom.update(before)
+
+
+CustomObjectScope = custom_object_scope
+
+
+def serialize_keras_object(obj: Any) -> Any:
+    """An object as JSON can hold it."""
+    return to_plain(obj, type(obj).__name__)
+
+
+def deserialize_keras_object(config: Any, custom_objects: Mapping[str, Any] | None = None, **options: Any) -> Any:
+    """The object of what `serialize_keras_object` gave; also of Keras's own form, {"class_name": ..., "config": ...}."""
+    if isinstance(config, Mapping) and "class_name" in config:
+        config = {"class": config["class_name"], "config": config.get("config", {})}
+    return from_plain(config, dict(custom_objects or {}))
+
+
+serialize, deserialize = serialize_keras_object, deserialize_keras_object
+__all__ = [
+    "CustomObjectScope",
+    "custom_object_scope",
+    "deserialize",
+    "deserialize_keras_object",
+    "get_custom_objects",
+    "get_registered_name",
+    "get_registered_object",
+    "register_keras_serializable",
+    "serialize",
+    "serialize_keras_object",
+]

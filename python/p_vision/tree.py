@@ -1,0 +1,111 @@
+"""Keras's `tree`: functions of nested lists, tuples and dicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from .structure import leaves
+
+
+def is_nested(structure: Any) -> bool:
+    """Whether something is a list, a tuple or a dict."""
+    return isinstance(structure, (Mapping, list, tuple))
+
+
+def flatten(structure: Any) -> list[Any]:
+    """The leaves in order; those of a dict by its keys.
+
+    >>> p_vision.tree.flatten({"b": [1, 2], "a": 3})
+    [3, 1, 2]
+    """
+    return [leaf for _, leaf in flatten_with_path(structure)]
+
+
+def flatten_with_path(structure: Any) -> list[tuple[tuple[Any, ...], Any]]:
+    """The leaves with the keys and numbers that lead to them."""
+    return list(_walk(structure, ()))
+
+
+def _walk(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    if isinstance(value, Mapping):
+        for key in sorted(value):
+            yield from _walk(value[key], (*path, key))
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from _walk(item, (*path, index))
+    else:
+        yield path, value
+
+
+def map_structure(func: Callable[..., Any], *structures: Any, none_is_leaf: bool = True) -> Any:
+    """The same containers around what the function makes of the leaves of all structures."""
+    first = structures[0]
+    if isinstance(first, Mapping):
+        return {key: map_structure(func, *(s[key] for s in structures), none_is_leaf=none_is_leaf) for key in first}
+    if isinstance(first, tuple) and hasattr(first, "_fields"):
+        return type(first)(*(map_structure(func, *parts, none_is_leaf=none_is_leaf) for parts in zip(*structures)))
+    if isinstance(first, (list, tuple)):
+        if any(len(other) != len(first) for other in structures[1:]):
+            raise ValueError(f"[map_structure] the structures are not alike: {len(first)} and {[len(s) for s in structures[1:]]} items")
+        return type(first)(map_structure(func, *parts, none_is_leaf=none_is_leaf) for parts in zip(*structures))
+    return None if first is None and not none_is_leaf else func(*structures)
+
+
+def pack_sequence_as(structure: Any, flat_sequence: Any) -> Any:
+    """A list of leaves in the containers of a structure."""
+    rest = list(flat_sequence)
+    if len(rest) != len(flatten(structure)):
+        raise ValueError(f"[pack_sequence_as] expected {len(flatten(structure))} leaves: got {len(rest)}")
+    order = {path: leaf for (path, _), leaf in zip(flatten_with_path(structure), rest)}
+
+    def packed(value: Any, path: tuple[Any, ...]) -> Any:
+        if isinstance(value, Mapping):
+            return {key: packed(item, (*path, key)) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return type(value)([packed(item, (*path, index)) for index, item in enumerate(value)])
+        return order[path]
+
+    return packed(structure, ())
+
+
+def assert_same_structure(a: Any, b: Any) -> None:
+    """Raises unless the containers are the same."""
+    if [path for path, _ in flatten_with_path(a)] != [path for path, _ in flatten_with_path(b)]:
+        raise ValueError(f"[assert_same_structure] the structures are not alike: {a!r} and {b!r}")
+
+
+def lists_to_tuples(structure: Any) -> Any:
+    """Lists become tuples."""
+    if isinstance(structure, Mapping):
+        return {key: lists_to_tuples(item) for key, item in structure.items()}
+    return tuple(lists_to_tuples(item) for item in structure) if isinstance(structure, (list, tuple)) else structure
+
+
+def traverse(func: Callable[[Any], Any], structure: Any, top_down: bool = True) -> Any:
+    """Calls a function with each part, from the outermost in or the other way; what it gives other than None takes the part's place."""
+    if top_down and (found := func(structure)) is not None:
+        return found
+    if isinstance(structure, Mapping):
+        inner: Any = {key: traverse(func, item, top_down) for key, item in structure.items()}
+    elif isinstance(structure, (list, tuple)):
+        inner = type(structure)([traverse(func, item, top_down) for item in structure])
+    else:
+        inner = structure
+    if top_down:
+        return inner
+    found = func(inner)
+    return inner if found is None else found
+
+
+__all__ = [
+    "assert_same_structure",
+    "flatten",
+    "flatten_with_path",
+    "is_nested",
+    "leaves",
+    "lists_to_tuples",
+    "map_structure",
+    "pack_sequence_as",
+    "traverse",
+]
