@@ -203,8 +203,8 @@ class Module(object):
     def named_modules(self, memo: set[Any] | None = None, prefix: str = '', remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
         """This module and all below it, with their dotted names."""
         ...
-    def modules(self) -> Iterator[Any]:
-        """This module and all below it, each once."""
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
+        """This module and all below it, each once unless remove_duplicate is False."""
         ...
     def named_children(self) -> Iterator[tuple[str, Any]]:
         """The direct children with their names."""
@@ -237,7 +237,7 @@ class Module(object):
         """Whether gradients are computed for the parameters."""
         ...
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """Moves parameters and buffers: to(device), to(dtype), to(device, dtype) or to(tensor)."""
+        """Moves parameters and buffers: to(device), to(dtype), to(device, dtype), to(tensor) or to(memory_format=...)."""
         ...
     def to_empty(self, *, device: Any, recurse: bool = True) -> Any:
         """Moves parameters and buffers to a device without their values."""
