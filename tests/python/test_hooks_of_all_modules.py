@@ -3,8 +3,9 @@
 import warnings
 from collections import OrderedDict, namedtuple
 
-import pyburn
 import pytest
+
+import pyburn
 from pyburn import nn
 
 ALL = nn.modules.module  # type: ignore[attr-defined]

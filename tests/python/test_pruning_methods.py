@@ -1,7 +1,8 @@
 """The classes of nn.utils.prune."""
 
-import pyburn
 import pytest
+
+import pyburn
 from pyburn import nn
 from pyburn.nn.utils import prune
 

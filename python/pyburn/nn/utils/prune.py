@@ -144,7 +144,8 @@ def global_unstructured(
     method = (named[pruning_method] if isinstance(pruning_method, str) else pruning_method)(**kwargs)
     if method.PRUNING_TYPE != "unstructured":
         raise TypeError(
-            f'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method {pruning_method} of type {method.PRUNING_TYPE}'
+            'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. '
+            f"Found method {pruning_method} of type {method.PRUNING_TYPE}"
         )
     method._tensor_name = "temp"
     kept = PruningContainer(method).compute_mask(_core.cat(scores), _core.cat([mask.reshape(-1) for mask in masks]))
