@@ -137,6 +137,7 @@ def install() -> None:
             None,
             "The same elements without a history; writes are not noticed.\n\n>>> pyburn.ones(2, requires_grad=True).data",
         ),
+        "_grad": property(_core._grad_of, _core._set_grad, None, "The gradient, as older code for PyTorch sets it."),
         "_base": property(_core._base, None, None, "The tensor that this one is a view of."),
         "is_inference": is_inference,
         "_is_view": lambda self: self._base is not None,

@@ -572,3 +572,25 @@ def test_lbfgs_saves_what_pytorch_looks_for():
     assert saved["state"][0]["al"] == [None] * 3
     optimizer.load_state_dict(saved)
     assert "al" not in optimizer.state[p]
+
+
+def test_counts_are_tensors_where_they_are_looked_at():
+    p = parameter(dtype=pyburn.float32)
+    optimizer = optim.NAdam([p], lr=0.1)
+    for count in (1, 2, 3):
+        set_gradient(p, 1.0)
+        optimizer.step()
+        state = optimizer.state[p]
+        assert isinstance(state["step"], pyburn.Tensor) and state["step"].item() == count
+    assert all(isinstance(value, pyburn.Tensor) for value in state.values())
+    state["step"].fill_(10)  # seen by the next step
+    set_gradient(p, 1.0)
+    optimizer.step()
+    assert optimizer.state[p].get("step").item() == 11 and optimizer.state[p].get("none") is None
+    assert copy.deepcopy(optimizer).state_dict()["state"][0]["step"].item() == 11
+
+
+def test_options_are_looked_at_before_parameters():
+    for name in ("Adam", "ASGD", "RMSprop", "Muon"):
+        with pytest.raises(ValueError, match="earning rate"):
+            getattr(optim, name)(None, lr=-1e-2)

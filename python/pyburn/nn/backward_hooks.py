@@ -17,7 +17,6 @@ class _Watch(Function):
     @staticmethod
     def forward(ctx: Any, on_gradients: Callable[[tuple], tuple], *tensors: Tensor) -> Any:
         ctx.on_gradients = on_gradients
-        ctx.mark_non_differentiable(*[t for t in tensors if not t.requires_grad])
         return tensors
 
     @staticmethod
@@ -34,20 +33,31 @@ class BackwardHooks:
         self.hooks = hooks
         self.grad_outputs: tuple | None = None
         self.inputs = 0
+        self.constants: dict[int, Tensor] = {}  # inputs that no gradient is asked for: hooks are given zeros
         self.watches_inputs = False
 
     def watch_inputs(self, args: tuple) -> tuple:
         self.inputs = len(args)
+        self.constants = {
+            i: a.detach() for i, a in enumerate(args) if isinstance(a, Tensor) and a.is_floating_point() and not a.requires_grad
+        }
         args, where = _watched(args, lambda gradients: self._on_input_gradients(gradients, where))
         self.watches_inputs = bool(where)
         return args
 
     def watch_outputs(self, result: Any) -> Any:
         if not isinstance(result, (Tensor, tuple)):
+            warnings.warn(
+                f"For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received {type(result)}",
+                stacklevel=3,
+            )
             return result
         outputs = result if isinstance(result, tuple) else (result,)
         outputs, where = _watched(outputs, lambda gradients: self._on_output_gradients(gradients, where, len(outputs)))
-        return outputs if isinstance(result, tuple) else outputs[0]
+        if not isinstance(result, tuple):
+            return outputs[0]
+        make = getattr(type(result), "_make", None)  # of a named tuple
+        return make(outputs) if make and where else outputs
 
     def _on_output_gradients(self, gradients: tuple, where: list[int], size: int) -> tuple:
         self.grad_outputs = _spread(gradients, where, size)
@@ -74,6 +84,7 @@ class BackwardHooks:
         if self.grad_outputs is None:  # the gradient came around the module's outputs
             return gradients
         grad_inputs = _spread(gradients, where, self.inputs)
+        grad_inputs = tuple(_core.zeros_like(self.constants[i]) if i in self.constants else g for i, g in enumerate(grad_inputs))
         for hook in self.hooks:
             grad_inputs = _replaced(grad_inputs, hook(self.module, grad_inputs, self.grad_outputs), "grad_input", "hook")
         self.grad_outputs = None
@@ -81,9 +92,9 @@ class BackwardHooks:
 
 
 def _watched(values: tuple, on_gradients: Callable[[tuple], tuple]) -> tuple[tuple, list[int]]:
-    """The values with the tensors among them watched, and where those are; nowhere when no gradient is asked for."""
-    where = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
-    if not _core.is_grad_enabled() or not any(values[i].requires_grad for i in where):
+    """The values with the tensors among them that gradients are asked for watched, and where those are."""
+    where = [i for i, value in enumerate(values) if isinstance(value, Tensor) and value.requires_grad]
+    if not _core.is_grad_enabled() or not where:
         return values, []
     changed = list(values)
     for i, tensor in zip(where, _Watch.apply(on_gradients, *[values[i] for i in where])):

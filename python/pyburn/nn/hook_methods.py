@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from .hooks import Hook, RemovableHandle, add_hook, hooks_of
+from .hooks import RemovableHandle, add_hook, hooks_of
 
 _Bound: Any = object
+
+
+def _kept(kind: str, wanting: str | None = None) -> Any:
+    """The hooks of a kind by number, to look at and to delete from; or which of them are called in another way."""
+
+    def kept(self: Any) -> Any:
+        hooks = hooks_of(self)
+        of_kind = getattr(hooks, kind)
+        return of_kind if wanting is None else dict.fromkeys(getattr(hooks, wanting) & of_kind.keys(), True)
+
+    def forget(self: Any) -> None:
+        getattr(hooks_of(self), kind).clear()
+
+    return property(kept, fdel=forget)
 
 
 class HookMethods(_Bound):
@@ -25,32 +38,33 @@ class HookMethods(_Bound):
         pyburn.Size([3])
         >>> handle.remove()
         """
-        return add_hook(self, "forward", Hook(hook, with_kwargs=with_kwargs, always_call=always_call), prepend)
+        return add_hook(self, "forward", hook, prepend, [*["with_kwargs"] * with_kwargs, *["always_called"] * always_call])
 
     def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
         """Calls hook(module, args) before each forward; what it returns replaces the arguments."""
-        return add_hook(self, "forward_pre", Hook(hook, with_kwargs=with_kwargs), prepend)
+        return add_hook(self, "forward_pre", hook, prepend, ["with_kwargs"] * with_kwargs)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Calls hook(module, grad_input, grad_output) when the gradients of the inputs are known; it may return others."""
-        return add_hook(self, "backward", Hook(hook), prepend)
+        return add_hook(self, "backward", hook, prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Calls hook(module, grad_output) before the module's gradients are computed; it may return others."""
-        return add_hook(self, "backward_pre", Hook(hook), prepend)
+        return add_hook(self, "backward_pre", hook, prepend)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Another name of register_full_backward_hook."""
         return self.register_full_backward_hook(hook)
 
-    @property
-    def _forward_hooks(self) -> OrderedDict[int, Hook]:
-        return hooks_of(self).forward
-
-    @property
-    def _forward_pre_hooks(self) -> OrderedDict[int, Hook]:
-        return hooks_of(self).forward_pre
-
-    @property
-    def _backward_hooks(self) -> OrderedDict[int, Hook]:
-        return hooks_of(self).backward
+    # PyTorch's names of what is kept.
+    _forward_hooks = _kept("forward")
+    _forward_hooks_with_kwargs = _kept("forward", "with_kwargs")
+    _forward_hooks_always_called = _kept("forward", "always_called")
+    _forward_pre_hooks = _kept("forward_pre")
+    _forward_pre_hooks_with_kwargs = _kept("forward_pre", "with_kwargs")
+    _backward_hooks = _kept("backward")
+    _backward_pre_hooks = _kept("backward_pre")
+    _state_dict_hooks = _kept("state_dict")
+    _state_dict_pre_hooks = _kept("state_dict_pre")
+    _load_state_dict_pre_hooks = _kept("load_pre")
+    _load_state_dict_post_hooks = _kept("load_post")

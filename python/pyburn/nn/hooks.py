@@ -8,64 +8,55 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any, TypeAlias
 
 from .. import _core
 from .backward_hooks import BackwardHooks
 
+Hooks: TypeAlias = "OrderedDict[int, Callable[..., Any]]"
+
 _ids = itertools.count()
 
 
-class Hook:
-    """A hook and how it wants to be called."""
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        *,
-        with_kwargs: bool = False,
-        always_call: bool = False,
-        with_module: bool = True,
-        may_replace: bool = False,
-    ) -> None:
-        self.function = function
-        self.with_kwargs = with_kwargs
-        self.always_call = always_call
-        self.with_module = with_module
-        self.may_replace = may_replace
-
-    def __call__(self, *args: Any) -> Any:
-        return self.function(*args)
-
-
 class ModuleHooks:
-    """All hooks of one module, or those of every module, by kind."""
+    """All hooks of one module, or those of every module, by kind; and the numbers of those that want to be called in another way."""
 
     KINDS = ("forward_pre", "forward", "backward_pre", "backward", "state_dict_pre", "state_dict", "load_pre", "load_post")
-    forward_pre: OrderedDict[int, Hook]
-    forward: OrderedDict[int, Hook]
-    backward_pre: OrderedDict[int, Hook]
-    backward: OrderedDict[int, Hook]
-    state_dict_pre: OrderedDict[int, Hook]
-    state_dict: OrderedDict[int, Hook]
-    load_pre: OrderedDict[int, Hook]
-    load_post: OrderedDict[int, Hook]
+    forward_pre: Hooks
+    forward: Hooks
+    backward_pre: Hooks
+    backward: Hooks
+    state_dict_pre: Hooks
+    state_dict: Hooks
+    load_pre: Hooks
+    load_post: Hooks
 
     def __init__(self) -> None:
         for kind in self.KINDS:
             setattr(self, kind, OrderedDict())
+        self.with_kwargs: set[int] = set()
+        self.always_called: set[int] = set()
+        self.without_module: set[int] = set()
+        self.may_replace: set[int] = set()
 
 
 class RemovableHandle:
     """Takes a hook away again; also as a context manager."""
 
-    def __init__(self, hooks: OrderedDict[int, Any], hook: Any, prepend: bool = False) -> None:
+    def __init__(self, hooks: OrderedDict[int, Any], hook: Any, prepend: bool = False, wants: Iterable[set[int]] = ()) -> None:
         self.id = next(_ids)
+        for numbers in wants:
+            numbers.add(self.id)
         self._hooks = hooks
         hooks[self.id] = hook
         if prepend:
             hooks.move_to_end(self.id, last=False)
+
+    def hooks_dict_ref(self) -> OrderedDict[int, Any]:
+        """The hooks among which this one is or was, by their numbers."""
+        return self._hooks
 
     def remove(self) -> None:
         """Takes the hook away."""
@@ -81,8 +72,8 @@ class RemovableHandle:
 class GlobalHandle(RemovableHandle):
     """The handle of a hook of all modules."""
 
-    def __init__(self, hooks: OrderedDict[int, Any], hook: Any) -> None:
-        super().__init__(hooks, hook)
+    def __init__(self, hooks: OrderedDict[int, Any], hook: Any, wants: Iterable[set[int]] = ()) -> None:
+        super().__init__(hooks, hook, wants=wants)
         _tell_core()
 
     def remove(self) -> None:
@@ -104,10 +95,11 @@ def hooks_of(module: Any) -> ModuleHooks:
     return module.__dict__.get("_hooks", _none)
 
 
-def add_hook(module: Any, kind: str, hook: Hook, prepend: bool = False) -> RemovableHandle:
+def add_hook(module: Any, kind: str, hook: Callable[..., Any], prepend: bool = False, wants: Iterable[str] = ()) -> RemovableHandle:
+    """Adds a hook; `wants` names the sets of ModuleHooks that its number goes to."""
     hooks = module.__dict__.setdefault("_hooks", ModuleHooks())
     module._call_host(True)  # calls from C++ come through Python from now on
-    return RemovableHandle(getattr(hooks, kind), hook, prepend)
+    return RemovableHandle(getattr(hooks, kind), hook, prepend, [getattr(hooks, name) for name in wants])
 
 
 def forget_if_empty(module: Any) -> None:
@@ -119,29 +111,34 @@ def forget_if_empty(module: Any) -> None:
 def call_with_hooks(module: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Runs a module's pre-hooks, its forward, and its hooks; what a hook returns takes the place of what it was given."""
     own = hooks_of(module)
-    after = [*_everywhere.forward.values(), *own.forward.values()]
+    with_kwargs = _everywhere.with_kwargs | own.with_kwargs
+    after = [*_everywhere.forward.items(), *own.forward.items()]
     met: set[int] = set()
     result = None
+
+    def run(number: int, hook: Callable[..., Any]) -> Any:
+        met.add(number)
+        changed = hook(module, args, kwargs, result) if number in with_kwargs else hook(module, args, result)
+        return result if changed is None else changed
+
     try:
-        for hook in [*_everywhere.forward_pre.values(), *own.forward_pre.values()]:
-            args, kwargs = _run_pre_hook(module, hook, args, kwargs)
+        for number, hook in [*_everywhere.forward_pre.items(), *own.forward_pre.items()]:
+            args, kwargs = _run_pre_hook(module, hook, args, kwargs, number in with_kwargs)
         before_backward = [*_everywhere.backward_pre.values(), *own.backward_pre.values()]
         in_backward = [*_everywhere.backward.values(), *own.backward.values()]
         backward = BackwardHooks(module, before_backward, in_backward) if before_backward or in_backward else None
         if backward:
             args = backward.watch_inputs(args)
         result = module.forward(*args, **kwargs)
-        for hook in after:
-            met.add(id(hook))
-            changed = _run_hook(module, hook, args, kwargs, result)
-            result = result if changed is None else changed
+        for number, hook in after:
+            result = run(number, hook)
         return backward.watch_outputs(result) if backward else result
     except Exception:
-        for hook in after:
-            if hook.always_call and id(hook) not in met:
+        always_called = _everywhere.always_called | own.always_called
+        for number, hook in after:
+            if number in always_called and number not in met:
                 try:
-                    changed = _run_hook(module, hook, args, kwargs, result)
-                    result = result if changed is None else changed
+                    result = run(number, hook)
                 except Exception as error:
                     warnings.warn(
                         "module forward hook with ``always_call=True`` raised an exception that was silenced as another error was "
@@ -151,12 +148,10 @@ def call_with_hooks(module: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         raise
 
 
-def _run_hook(module: Any, hook: Hook, args: tuple, kwargs: dict[str, Any], result: Any) -> Any:
-    return hook(module, args, kwargs, result) if hook.with_kwargs else hook(module, args, result)
-
-
-def _run_pre_hook(module: Any, hook: Hook, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
-    if hook.with_kwargs:
+def _run_pre_hook(
+    module: Any, hook: Callable[..., Any], args: tuple, kwargs: dict[str, Any], with_kwargs: bool
+) -> tuple[tuple, dict[str, Any]]:
+    if with_kwargs:
         changed = hook(module, args, kwargs)
         if changed is None:
             return args, kwargs
@@ -182,7 +177,7 @@ def registered_value(kind: str, module: Any, name: str, value: Any) -> Any:
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Calls hook(module, args) before each forward of every module."""
-    return GlobalHandle(_everywhere.forward_pre, Hook(hook))
+    return GlobalHandle(_everywhere.forward_pre, hook)
 
 
 def register_module_forward_hook(hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
@@ -193,17 +188,22 @@ def register_module_forward_hook(hook: Callable[..., Any], *, with_kwargs: bool 
     ...     _ = pyburn.nn.Linear(2, 3)(pyburn.ones(2))
     Linear
     """
-    return GlobalHandle(_everywhere.forward, Hook(hook, with_kwargs=with_kwargs, always_call=always_call))
+    return GlobalHandle(_everywhere.forward, hook, [*[_everywhere.with_kwargs] * with_kwargs, *[_everywhere.always_called] * always_call])
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Calls hook(module, grad_output) before the gradients of every module are computed."""
-    return GlobalHandle(_everywhere.backward_pre, Hook(hook))
+    return GlobalHandle(_everywhere.backward_pre, hook)
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Calls hook(module, grad_input, grad_output) when the gradients of a module's inputs are known, for every module."""
-    return GlobalHandle(_everywhere.backward, Hook(hook))
+    return GlobalHandle(_everywhere.backward, hook)
+
+
+def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Another name of register_module_full_backward_hook."""
+    return register_module_full_backward_hook(hook)
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -219,3 +219,26 @@ def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> Remova
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Calls hook(module, name, submodule) when any module registers one; what it returns is registered instead."""
     return GlobalHandle(_registrations["module"], hook)
+
+
+def _of_all_modules(kind: str, wanting: str | None = None) -> Any:
+    def kept(module: ModuleType) -> Any:
+        of_kind = getattr(_everywhere, kind)
+        return of_kind if wanting is None else dict.fromkeys(getattr(_everywhere, wanting) & of_kind.keys(), True)
+
+    def replace(module: ModuleType, hooks: Hooks) -> None:
+        setattr(_everywhere, kind, hooks)
+        _tell_core()
+
+    return property(kept, replace)
+
+
+class ModuleOfHooks(ModuleType):
+    """The module that has PyTorch's names of the hooks of all modules; a name may be set to an empty dict to forget them."""
+
+    _global_forward_pre_hooks = _of_all_modules("forward_pre")
+    _global_forward_hooks = _of_all_modules("forward")
+    _global_forward_hooks_with_kwargs = _of_all_modules("forward", "with_kwargs")
+    _global_forward_hooks_always_called = _of_all_modules("forward", "always_called")
+    _global_backward_pre_hooks = _of_all_modules("backward_pre")
+    _global_backward_hooks = _of_all_modules("backward")

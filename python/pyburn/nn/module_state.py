@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from .._core._nn import Module
-from .hooks import Hook, RemovableHandle, add_hook, hooks_of
+from .hooks import RemovableHandle, add_hook, hooks_of
 
 _Bound: Any = object
 
@@ -53,10 +53,10 @@ class StateMethods(_Bound):
         for name, child in self._modules.items():
             if child is not None:
                 child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        for hook in list(hooks.state_dict.values()):
+        for number, hook in list(hooks.state_dict.items()):
             result = hook(self, destination, prefix, metadata)
             if result is not None:
-                if not hook.may_replace:
+                if number not in hooks.may_replace:
                     raise RuntimeError("state_dict post-hook must return None")
                 destination = result
         return destination
@@ -118,8 +118,9 @@ class StateMethods(_Bound):
         error_msgs: list[str],
     ) -> None:
         """Loads what this module itself holds; subclasses may override it, and change state_dict first."""
-        for hook in list(hooks_of(self).load_pre.values()):
-            module = (self,) if hook.with_module else ()
+        hooks = hooks_of(self)
+        for number, hook in list(hooks.load_pre.items()):
+            module = () if number in hooks.without_module else (self,)
             hook(*module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         has_extra = _overrides(self, "set_extra_state")
         assign = bool(local_metadata.get("assign_to_params_buffers", False))
@@ -153,25 +154,48 @@ class StateMethods(_Bound):
 
     def register_state_dict_pre_hook(self, hook: Any) -> RemovableHandle:
         """Calls hook(module, prefix, keep_vars) before this module is saved."""
-        return add_hook(self, "state_dict_pre", Hook(hook))
+        return add_hook(self, "state_dict_pre", hook)
 
     def register_state_dict_post_hook(self, hook: Any) -> RemovableHandle:
         """Calls hook(module, state_dict, prefix, local_metadata) after this module is saved; it may change the dict in place."""
-        return add_hook(self, "state_dict", Hook(hook))
+        if callable(hook) and hasattr(hook, "__dict__"):
+            hook._from_public_api = True
+        return add_hook(self, "state_dict", hook)
 
     def _register_state_dict_hook(self, hook: Any) -> RemovableHandle:
-        return add_hook(self, "state_dict", Hook(hook, may_replace=True))
+        if getattr(hook, "_from_public_api", False):
+            raise RuntimeError(
+                "Cannot register the same function as the state dict post hook that was previously registered via "
+                "register_state_dict_post_hook"
+            )
+        return add_hook(self, "state_dict", hook, wants=["may_replace"])
 
     def register_load_state_dict_pre_hook(self, hook: Any) -> RemovableHandle:
         """Calls hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs) before loading."""
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def _register_load_state_dict_pre_hook(self, hook: Any, with_module: bool = False) -> RemovableHandle:
-        return add_hook(self, "load_pre", Hook(hook, with_module=with_module))
+        return add_hook(self, "load_pre", hook, wants=["without_module"] * (not with_module))
 
     def register_load_state_dict_post_hook(self, hook: Any) -> RemovableHandle:
         """Calls hook(module, incompatible_keys) after loading; it may change the lists in place."""
-        return add_hook(self, "load_post", Hook(hook))
+        return add_hook(self, "load_post", hook)
+
+
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
+    """Takes a prefix off the names of a state dict, in place: `module.` after a model was saved inside a wrapper, for instance.
+
+    >>> state = {"module.weight": 1, "bias": 2}
+    >>> pyburn.nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "module.")
+    >>> sorted(state)
+    ['bias', 'weight']
+    """
+    for key in [key for key in state_dict if key.startswith(prefix)]:
+        state_dict[key[len(prefix) :]] = state_dict.pop(key)
+    metadata = getattr(state_dict, "_metadata", None)
+    if metadata is not None:
+        for key in [key for key in metadata if f"{key}.".startswith(prefix) and key]:
+            metadata[key[len(prefix) :]] = metadata.pop(key)
 
 
 def _overrides(module: Any, name: str) -> bool:

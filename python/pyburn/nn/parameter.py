@@ -77,7 +77,9 @@ class UninitializedTensorMixin:
         """Becomes a tensor of a shape, with zeros in it, on the device and of the dtype that it has or that are given."""
         plain = self.data
         empty = _core.empty(
-            *_core.Size(shape), device=plain.device if device is None else device, dtype=plain.dtype if dtype is None else dtype
+            *_core.Size((shape,) if isinstance(shape, int) else shape),
+            device=plain.device if device is None else device,
+            dtype=plain.dtype if dtype is None else dtype,
         )
         self.__class__ = self.cls_to_become
         self.data = empty

@@ -49,6 +49,44 @@ def options(scope: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
+class ParameterState(dict[str, Any]):
+    """What is remembered of one parameter. The core counts in numbers, and PyTorch keeps counts in tensors: a number becomes one when
+    it is looked at, so that a step makes none. The next step puts a number in its place."""
+
+    _counters: tuple[str, ...]
+
+    def __init__(self, values: dict[str, Any], counters: tuple[str, ...]) -> None:
+        super().__init__(values)
+        self._counters = counters
+
+    def __getitem__(self, key: str) -> Any:
+        value = super().__getitem__(key)
+        if key in self._counters and not isinstance(value, Tensor):
+            self[key] = value = full((), float(value), dtype=float32)
+        return value
+
+    def get(self, key: str, default: Any = None) -> Any:
+        try:
+            return self[key]
+        except KeyError:
+            return default
+
+    def values(self) -> Any:
+        self._all_as_tensors()
+        return super().values()
+
+    def items(self) -> Any:
+        self._all_as_tensors()
+        return super().items()
+
+    def _all_as_tensors(self) -> None:
+        for key in self._counters:
+            self.get(key)
+
+    def __reduce__(self) -> Any:
+        return ParameterState, (dict(self.items()), self._counters)
+
+
 class NativeOptimizer(Optimizer):
     """What the optimisers of the core have in common. A subclass is its constructor and these names."""
 
@@ -64,6 +102,7 @@ class NativeOptimizer(Optimizer):
                 raise RuntimeError("`fused` does not support `differentiable`")
             if defaults.get("foreach"):
                 raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+        self._check_group({"params": [], **defaults})  # options are looked at before parameters
         super().__init__(params, defaults)
 
     @property
@@ -100,19 +139,23 @@ class NativeOptimizer(Optimizer):
             active = [p for p in group["params"] if p.grad is not None]
             if not active:
                 continue
-            states = [self.state.get(p, {}) for p in active]
+            states = [self._state_of(p) for p in active]
             self._functions.step(self._numbers(group), active, states, group.get("grad_clip"))
             for parameter, state in zip(active, states):
                 if state:
                     self.state[parameter] = state
         return loss
 
+    def _state_of(self, parameter: Tensor) -> ParameterState:
+        state = self.state.get(parameter, {})
+        return state if isinstance(state, ParameterState) else ParameterState(state, self._counters)
+
     def _saved(self, values: dict[str, Any]) -> dict[str, Any]:
-        return {key: full((), float(value), dtype=float32) if key in self._counters else value for key, value in values.items()}
+        return dict(ParameterState(values, self._counters).items())
 
     def _loaded(self, values: dict[str, Any], parameter: Tensor) -> dict[str, Any]:
         loaded = super()._loaded({key: value for key, value in values.items() if value is not None}, parameter)
         for key in self._counters:
             if key in values:
                 loaded[key] = float(values[key])
-        return loaded
+        return ParameterState(loaded, self._counters)

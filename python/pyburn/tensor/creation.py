@@ -54,6 +54,8 @@ def asarray(
     >>> pyburn.asarray(x) is x
     True
     """
+    if type(obj).__name__ == "PyCapsule":
+        obj = from_dlpack(obj)
     if copy:
         made = tensor(obj, dtype=dtype, device=device)
     else:
@@ -120,6 +122,16 @@ def frombuffer(buffer: Any, *, dtype: DTypeLike, count: int = -1, offset: int = 
     """
     import numpy as np
 
+    try:
+        size = memoryview(buffer).nbytes
+    except TypeError as error:
+        raise ValueError("[frombuffer] object does not implement Python buffer protocol") from error
+    if size == 0 or count == 0:
+        raise ValueError(f"[frombuffer] both buffer length ({size}) and count ({count}) must not be 0")
+    if not 0 <= offset < size:
+        raise ValueError(
+            f"[frombuffer] offset ({offset} bytes) must be non-negative and no greater than buffer length ({size} bytes) minus 1"
+        )
     name = dtype if isinstance(dtype, str) else dtype.name
     made = from_numpy(np.frombuffer(buffer, np.uint16 if name == "bfloat16" else name, count, offset))
     if name == "bfloat16":

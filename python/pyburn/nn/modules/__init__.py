@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from .. import _layers, containers, lazy, lazy_layers, loss, module_state, parameter_containers, transformer
+from .. import _layers, containers, hooks, lazy, lazy_layers, loss, module_state, parameter_containers, transformer
 from ..families import RNNBase, RNNCellBase, family
 
 
@@ -68,7 +68,10 @@ _BEHIND: dict[str, dict[str, Any]] = {
         "_Loss": family("_Loss", _losses, "What every loss is.", _root("Loss")),
         "_WeightedLoss": family("_WeightedLoss", _weighted, "What every loss with weights is.", _root("WeightedLoss")),
     },
-    "module": {"_IncompatibleKeys": module_state.IncompatibleKeys},
+    "module": {
+        "_IncompatibleKeys": module_state.IncompatibleKeys,
+        **{name: value for name, value in vars(hooks).items() if name.startswith("register_module_")},
+    },
     "normalization": {},
     "padding": {},
     "pixelshuffle": {},
@@ -82,7 +85,8 @@ _BEHIND: dict[str, dict[str, Any]] = {
     "sparse": {},
     "transformer": {},
     "upsampling": {},
-    "utils": {f"_{name}": _repeated(n) for n, name in enumerate(("single", "pair", "triple", "quadruple"), 1)} | {"_ntuple": _repeated},
+    "utils": {f"_{name}": _repeated(n) for n, name in enumerate(("single", "pair", "triple", "quadruple"), 1)}
+    | {"_ntuple": _repeated, "consume_prefix_in_state_dict_if_present": module_state.consume_prefix_in_state_dict_if_present},
 }
 _PUBLIC: dict[str, Any] = {}
 for _home in (_layers, containers, lazy_layers, loss, parameter_containers, transformer):
@@ -90,6 +94,7 @@ for _home in (_layers, containers, lazy_layers, loss, parameter_containers, tran
 globals().update(_PUBLIC)
 __all__ = sorted(name for name in _PUBLIC if not name.startswith("_"))
 for _name, _private in _BEHIND.items():
-    _module = ModuleType(f"{__name__}.{_name}", f"Where PyTorch has its layers of {_name}.")
+    _kind = hooks.ModuleOfHooks if _name == "module" else ModuleType
+    _module = _kind(f"{__name__}.{_name}", f"Where PyTorch has its layers of {_name}.")
     _module.__dict__.update(_PUBLIC | _private)
     globals()[_name] = sys.modules[_module.__name__] = _module

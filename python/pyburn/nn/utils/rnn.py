@@ -76,6 +76,18 @@ class PackedSequence(_Packed):
         """The same as int32."""
         return self.to(_core.int32)
 
+    def short(self) -> PackedSequence:
+        """The same as int16."""
+        return self.to(_core.int16)
+
+    def char(self) -> PackedSequence:
+        """The same as int8."""
+        return self.to(_core.int8)
+
+    def byte(self) -> PackedSequence:
+        """The same as uint8."""
+        return self.to(_core.uint8)
+
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The permutation that undoes another one.

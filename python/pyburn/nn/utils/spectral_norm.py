@@ -89,6 +89,6 @@ def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
 
 def _hook_of(module: Any, name: str) -> tuple[int, SpectralNorm] | None:
     for key, hook in hooks_of(module).forward_pre.items():
-        if isinstance(hook.function, SpectralNorm) and hook.function.name == name:
-            return key, hook.function
+        if isinstance(hook, SpectralNorm) and hook.name == name:
+            return key, hook
     return None

@@ -64,6 +64,6 @@ def remove_weight_norm(module: Any, name: str = "weight") -> Any:
 
 def _hook_of(module: Any, name: str) -> tuple[int, WeightNorm] | None:
     for key, hook in hooks_of(module).forward_pre.items():
-        if isinstance(hook.function, WeightNorm) and hook.function.name == name:
-            return key, hook.function
+        if isinstance(hook, WeightNorm) and hook.name == name:
+            return key, hook
     return None
