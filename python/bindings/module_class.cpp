@@ -233,9 +233,23 @@ int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
 
 // ---- calls
 
+// How deep modules call each other on this thread. Python 3.12 and later do not count calls from C++ closely enough: a module below
+// itself would use up the stack.
+thread_local int call_depth = 0;
+struct CallScope {
+  CallScope() { ++call_depth; }
+  ~CallScope() { --call_depth; }
+  bool is_too_deep() const { return call_depth > Py_GetRecursionLimit(); }
+};
+
 // module(...) goes straight to its forward.
 PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
   static PyObject *const forward = interned("forward"), *const hooks_key = interned("_hooks");
+  const CallScope scope;
+  if (scope.is_too_deep()) {
+    PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded while calling a module");
+    return nullptr;
+  }
   if (!ready_module(self)) {
     PyErr_SetString(PyExc_AttributeError, "cannot call a module before Module.__init__() call");
     return nullptr;
