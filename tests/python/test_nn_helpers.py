@@ -169,7 +169,7 @@ def test_wrappers_that_pass_attributes_on():
                 return getattr(self.module, name)
 
     assert Wrapper(nn.Linear(2, 3)).in_features == 2
-    with pytest.raises(AttributeError, match="'Linear' object has no attribute 'nothing'"):
+    with pytest.raises(AttributeError, match="Linear' object has no attribute 'nothing'"):
         _ = Wrapper(nn.Linear(2, 3)).nothing
 
 

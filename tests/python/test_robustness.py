@@ -18,7 +18,8 @@ import pyburn
 
 def run(code: str, *, timeout: float = 120, **options) -> subprocess.CompletedProcess:
     """Runs code in a Python of its own."""
-    command = [sys.executable, "-c", "import pyburn\n" + textwrap.dedent(code)]
+    quiet = "-Wignore:This process:DeprecationWarning"  # Python 3.12 and later warn of every fork where there are threads
+    command = [sys.executable, quiet, "-c", "import pyburn\n" + textwrap.dedent(code)]
     return subprocess.run(command, capture_output=True, text=True, timeout=timeout, **options)
 
 
