@@ -1,68 +1,20 @@
 // The fusion decorator gives the values of the backend inside, with fewer kernels and less memory.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cmath>
 #include <random>
 #include <thread>
 
-#include "pyburn/backends/cpu/cpu_backend.h"
+#include "fusion_fixture.h"
 #include "pyburn/decorators/autodiff/autograd.h"
-#include "pyburn/decorators/fusion/fusion.h"
 #include "pyburn/ops/copy.h"
-#include "pyburn/ops/functions.h"
 #include "pyburn/ops/fused.h"
-#include "pyburn/ops/register.h"
 #include "pyburn/start.h"
 #include "pyburn/support/fault.h"
 #include "pyburn/support/thread_pool.h"
 
 namespace pyburn {
 namespace {
-
-Ref<Backend> cpu_ref() {
-  register_operations(OpTable::global());
-  return Ref<Backend>(&cpu::cpu_backend());
-}
-Device& plain() { return device_of(cpu_ref()); }
-
-// A fusion device of its own, so that counters and limits of one test do not meet another's.
-struct FusionDevice {
-  explicit FusionDevice(int64_t small_limit, Ref<Backend> inner = cpu_ref())
-      : fusion(new Fusion(inner)), device(&device_of(Ref<Backend>(fusion))) {
-    fusion->set_small_limit(small_limit);
-  }
-  Fusion* fusion;
-  Device* device;
-};
-
-Tensor upload(Device& device, const Shape& shape, const std::vector<double>& values, DType dtype = DType::float32) {
-  Tensor x = make_tensor(device, DType::float64, contiguous_layout(shape), device.backend().allocate(DType::float64, shape.numel()));
-  device.backend().upload({const_cast<double*>(values.data()), x.meta()}, x);
-  return dtype == DType::float64 ? x : cast(x, dtype);
-}
-
-std::vector<double> download(const TensorHandle& x) {
-  const Tensor d = cast(x, DType::float64);
-  std::vector<double> values(size_t(d.numel()));
-  d.device().backend().download(d, {values.data(), d.meta()});
-  return values;
-}
-
-std::vector<double> numbers(int64_t n, uint32_t seed = 1) {
-  std::mt19937 random(seed);
-  std::vector<double> v(static_cast<size_t>(n));
-  for (double& x : v) x = double(int(random() % 2001)) / 500.0 - 2.0;
-  return v;
-}
-
-void expect_same(const std::vector<double>& a, const std::vector<double>& b, const std::string& where = "") {
-  ASSERT_EQ(a.size(), b.size()) << where;
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
-    ASSERT_NEAR(a[i], b[i], 1e-6 * std::max(1.0, std::abs(a[i]))) << where << " at element " << i;
-  }
-}
 
 Tensor chain(const TensorHandle& x, const TensorHandle& y) { return relu(tanh(exp(x * y + 0.5) * -0.1 + x) * y) - 1.5; }
 
@@ -99,72 +51,6 @@ TEST(Fusion, ReductionEndsTheKernel) {
       expect_same(download(y), download(reduce(exp(upload(plain(), shape, a) * 0.5) - 1, dim)));
     }
   }
-}
-
-// A product and what is done to its result: one kernel, the same bits as one after the other, whatever the order of memory and the dtype.
-TEST(Fusion, ProductBeginsTheKernel) {
-  const FusionDevice f(0);
-  using Program = Tensor (*)(const TensorHandle& x, const TensorHandle& w, const TensorHandle& bias, const TensorHandle& rest);
-  const Program programs[] = {
-      +[](const TensorHandle& x, const TensorHandle& w, const TensorHandle& b, const TensorHandle&) -> Tensor {
-        return relu(linear(x, w, b));
-      },
-      +[](const TensorHandle& x, const TensorHandle& w, const TensorHandle& b, const TensorHandle& r) -> Tensor {
-        return r + gelu(linear(x, w, b)) * 0.5;
-      },
-      +[](const TensorHandle& x, const TensorHandle& w, const TensorHandle&, const TensorHandle& r) -> Tensor {
-        return tanh(matmul(x, t(w)) + r) * r;
-      },
-      +[](const TensorHandle& x, const TensorHandle& w, const TensorHandle& b, const TensorHandle&) -> Tensor {
-        return silu(addmm(b, x, t(w), 0.5, 2));
-      },
-  };
-  const int before = num_threads();
-  for (const auto& [m, k, n] : {std::array<int64_t, 3>{1, 40, 300}, {5, 40, 33}, {70, 130, 90}, {300, 64, 700}, {257, 1100, 130}})
-    for (DType dtype : {DType::float32, DType::float64, DType::bfloat16})
-      for (const Program& program : programs) {
-        auto run = [&, m = m, k = k, n = n](Device& d) {
-          const Tensor x = upload(d, {m, k}, numbers(m * k), dtype), w = upload(d, {n, k}, numbers(n * k, 2), dtype);
-          const Tensor bias = upload(d, {n}, numbers(n, 3), dtype), rest = t(upload(d, {n, m}, numbers(m * n, 4), dtype));
-          if (Fusion* fusion = fusion_of(d)) fusion->flush(), fusion->reset_statistics();
-          const Tensor y = program(x, w, bias, rest);
-          if (Fusion* fusion = fusion_of(d)) {
-            fusion->flush();
-            EXPECT_EQ(fusion->statistics().kernels, 1);
-          }
-          return download(y);
-        };
-        set_num_threads(1);
-        const auto expected = run(plain());
-        for (int threads : {1, 3}) {
-          set_num_threads(threads);
-          ASSERT_EQ(run(*f.device), expected) << m << " " << k << " " << n << " " << to_text(dtype);
-        }
-      }
-  set_num_threads(before);
-}
-
-// What somebody may still look at is kept; what a run would overwrite too early begins another one.
-TEST(Fusion, ProductsAndWhatTheyReadStayRight) {
-  auto program = [](Device& d) {
-    const Tensor x = upload(d, {90, 90}, numbers(8100)), w = upload(d, {90, 90}, numbers(8100, 2)),
-                 r = upload(d, {90, 90}, numbers(8100, 3));
-    const Tensor seen = matmul(x, w), after = relu(seen);          // both are looked at
-    const Tensor turned = sigmoid(transpose(matmul(x, w), 0, 1));  // not in the order of the product
-    r.add_(tanh(matmul(r, w)));                                    // in place, onto a factor
-    relu_into(w, matmul(x, w) * 0.1);
-    const Tensor total = sum(exp(matmul(x, r) * 0.001), Dims{1});
-    const Tensor batches =
-        relu(baddbmm(upload(d, {30}, numbers(30, 4)), reshape(x, Dims{2, 45, 90}), upload(d, {2, 90, 30}, numbers(5400, 5))));
-    Tensor in_place = matmul(x, w);
-    in_place.mul_(2).add_(1);
-    const Tensor shaped = exp(reshape(matmul(x, w), Dims{9, 10, 90}) * 0.01);
-    std::vector<double> all;
-    for (const Tensor& y : {seen, after, turned, r, w, total, batches, in_place, shaped})
-      for (double v : download(y)) all.push_back(v);
-    return all;
-  };
-  for (int64_t limit : {int64_t(0), Fusion::kSmallLimit}) expect_same(program(*FusionDevice(limit).device), program(plain()));
 }
 
 TEST(Fusion, ReductionDoesNotDependOnThreads) {
