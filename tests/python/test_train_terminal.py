@@ -100,6 +100,21 @@ def test_the_screen() -> None:
     asyncio.run(go())
 
 
+def test_a_tick_of_the_timer_after_the_boxes_are_gone() -> None:
+    pytest.importorskip("textual", reason="textual is not installed")
+    from pyburn.train.terminal.app import DashboardApp
+
+    async def go() -> None:
+        app = DashboardApp(filled_view(), lambda: None, lambda: None, lambda text: None)
+        async with app.run_test(size=(100, 30)):
+            await app.query_one("#system").remove()  # some are gone, then all: as when it closes while the timer runs
+            app.draw()
+            await app.query("*").remove()
+            app.draw()
+
+    asyncio.run(go())
+
+
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     import builtins
 

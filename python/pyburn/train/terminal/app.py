@@ -10,6 +10,7 @@ from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
+from textual.css.query import NoMatches
 from textual.events import Print
 from textual.widgets import Footer, Static
 
@@ -118,7 +119,12 @@ class DashboardApp(App[None]):
         return [name for name in now.curves if name not in _SYSTEM]
 
     def draw(self) -> None:
-        now = self._view.snapshot()
+        try:
+            self._draw_boxes(self._view.snapshot())
+        except NoMatches:
+            pass  # textual takes the boxes away before it stops the timer: a last tick finds none, or only some
+
+    def _draw_boxes(self, now: Snapshot) -> None:
         self.query_one("#head", Static).update(self._head(now))
         self._draw_chart(now)
         self.query_one("#metrics", Static).update(self._table(now))
