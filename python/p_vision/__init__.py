@@ -24,7 +24,7 @@ from typing import Any
 def _places() -> dict[str, str]:
     """The module of each name, as the stub has it; that of the functions in it is the zoo."""
     stub = pathlib.Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
-    places = {name: module for module, name in re.findall(r"^from \.(\w*) import \w+ as (\w+)$", stub, re.MULTILINE)}
+    places = {name: module for module, name in re.findall(r"^from \.([\w.]*) import \w+ as (\w+)$", stub, re.MULTILINE)}
     return {**places, **dict.fromkeys(re.findall(r"^def ([a-z]\w*)\(", stub, re.MULTILINE), "zoo")}
 
 

@@ -10,7 +10,7 @@ from pyburn import Tensor
 from pyburn.nn import functional
 
 from .configured import Configured, Named, deserializer, serialize
-from .operation import drawing
+from .symbolic.operation import drawing
 
 Activation = Callable[[Tensor], Tensor]
 

@@ -8,8 +8,8 @@ from typing import Any
 import pyburn
 from pyburn import Tensor
 
-from .structure import leaves, mapped
-from .symbol import is_text
+from .symbolic.structure import leaves, mapped
+from .symbolic.symbol import is_text
 
 Batch = tuple[Any, Any, Any]  # inputs, targets, weights; the last two may be None
 

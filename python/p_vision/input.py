@@ -9,7 +9,7 @@ import pyburn
 from pyburn import DType
 
 from .layer import Layer, dtype_of
-from .symbol import TEXT, Node, Symbol
+from .symbolic.symbol import TEXT, Node, Symbol
 
 
 class InputLayer(Layer):

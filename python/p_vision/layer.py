@@ -14,9 +14,9 @@ from pyburn.nn import Module, Parameter
 
 from . import constraints, initializers, regularizers, variables
 from .configured import Configured, snake_case
-from .masks import hand_on, masks_of, takes_mask
-from .structure import leaves, mapped, single
-from .symbol import Node, Shape, Symbol, drawing_device, has_symbol, is_drawing, is_text, mode, symbolic_call, without_values
+from .symbolic.masks import hand_on, masks_of, takes_mask
+from .symbolic.structure import leaves, mapped, single
+from .symbolic.symbol import Node, Shape, Symbol, drawing_device, has_symbol, is_drawing, is_text, mode, symbolic_call, without_values
 from .weights import WeightMethods
 
 

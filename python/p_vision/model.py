@@ -12,8 +12,8 @@ from pyburn.nn import Module
 from . import activations
 from .input import InputLayer
 from .layer import Layer
-from .structure import leaves, mapped
-from .symbol import Node, Symbol
+from .symbolic.structure import leaves, mapped
+from .symbolic.symbol import Node, Symbol
 from .training import TrainingMethods
 
 
@@ -180,7 +180,7 @@ class Model(TrainingMethods, Layer):  # type: ignore[misc]
         return None if self._inputs is None else [symbol.dtype for symbol in leaves(self._inputs)]
 
     def get_config(self) -> dict[str, Any]:
-        from .drawing import drawing_of
+        from .symbolic.drawing import drawing_of
 
         if self._outputs is None or not self._nodes:
             raise NotImplementedError(
@@ -194,7 +194,7 @@ class Model(TrainingMethods, Layer):  # type: ignore[misc]
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Any:
-        from .drawing import drawn
+        from .symbolic.drawing import drawn
 
         return drawn(cls, dict(config))
 

@@ -9,9 +9,9 @@ import pyburn
 from pyburn import Tensor
 
 from . import losses, metrics
-from .masks import mask_of, with_mask
-from .metric import Mean
-from .structure import leaves
+from .metrics.metric import Mean
+from .symbolic.masks import mask_of, with_mask
+from .symbolic.structure import leaves
 
 _AUXILIARY = 0.3  # the weight of the losses of auxiliary classifiers, as in the paper on GoogLeNet
 

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from typing import Any
 
-from .structure import leaves
+from .symbolic.structure import leaves
 
 
 def model_to_dot(

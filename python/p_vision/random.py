@@ -10,7 +10,7 @@ from pyburn import Tensor
 from pyburn.nn import functional, init
 
 from .layer import as_input, dtype_of
-from .operation import drawing
+from .symbolic.operation import drawing
 
 Shape = int | Sequence[int]
 

@@ -11,7 +11,7 @@ from .backend import resolve
 from .input import Input, InputLayer
 from .layer import Layer, is_shape, mapped_shapes
 from .model import Model, check_shape, with_last_axis
-from .symbol import Symbol, drawing_device, is_drawing, symbolic_call, without_values
+from .symbolic.symbol import Symbol, drawing_device, is_drawing, symbolic_call, without_values
 
 
 class Sequential(Model):
@@ -137,7 +137,7 @@ class Sequential(Model):
         return self.layers[index]
 
     def get_config(self) -> dict[str, Any]:
-        from .drawing import part_config
+        from .symbolic.drawing import part_config
 
         layers: list[Any] = [] if self._head is None else [self._head.node.layer]
         return {"layers": [part_config(layer) for layer in [*layers, *self.layers]], **self._own_options()}

@@ -6,7 +6,7 @@ from typing import Any
 
 from pyburn.nn.summary import summary
 
-from .structure import leaves
+from .symbolic.structure import leaves
 from .weights import named_weights
 
 

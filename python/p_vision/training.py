@@ -14,11 +14,11 @@ from . import optimizers
 from .backend import resolve
 from .batches import ArrayBatches, Batches, as_batch, batches, class_weights, on_device
 from .callbacks import Callbacks, History
-from .metric import Metric
+from .callbacks.progress import ProgbarLogger, Progress
+from .metrics.metric import Metric
 from .objective import Objective, as_number, default_loss
-from .progress import ProgbarLogger, Progress
-from .structure import leaves, mapped, single
-from .symbol import mode
+from .symbolic.structure import leaves, mapped, single
+from .symbolic.symbol import mode
 from .weights import WeightMethods, is_frozen
 
 

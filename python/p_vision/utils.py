@@ -10,7 +10,7 @@ import pyburn
 
 from .batches import Batch, Batches, PyDataset, as_batch
 from .random_seed import set_random_seed
-from .symbol import Symbol
+from .symbolic.symbol import Symbol
 
 Sequence = PyDataset  # its name in Keras 2
 
@@ -183,7 +183,7 @@ class Progbar:
     """A bar for loops of one's own: `bar.update(step, [("loss", loss)])` shows means over the steps."""
 
     def __init__(self, target: int | None, width: int = 20, verbose: int = 1, interval: float = 0.05, stateful_metrics: Any = None) -> None:
-        from .progress import Progress
+        from .callbacks.progress import Progress
 
         self.target, self.stateful_metrics = target, set(stateful_metrics or ())
         self._progress, self._sums, self._seen = Progress(verbose, target), dict[str, list[float]](), 0

@@ -12,9 +12,9 @@ from pyburn.nn import Module
 
 from .backend import resolve
 from .configured import to_plain
-from .drawing import BuiltLayer, part_config
 from .layer import Layer
 from .model import as_model
+from .symbolic.drawing import BuiltLayer, part_config
 
 
 def constructors() -> dict[str, Callable[..., Any]]:

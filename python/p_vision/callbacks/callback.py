@@ -1,0 +1,102 @@
+"""What a training tells: the callback that others derive from, those of one training, and its history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+Logs = dict[str, float]
+
+
+class Callback:
+    """Base of callbacks; override what is needed. `self.model` is the model, `self.params` what `fit` was told."""
+
+    model: Any = None
+    params: dict[str, Any] = {}
+
+    def set_model(self, model: Any) -> None:
+        self.model = model
+
+    def set_params(self, params: dict[str, Any]) -> None:
+        self.params = params
+
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        """Before the first epoch."""
+
+    def on_train_end(self, logs: Logs | None = None) -> None:
+        """After the last epoch."""
+
+    def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
+        """Before an epoch; epochs count from 0."""
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        """After an epoch and its validation."""
+
+    def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
+        """Before a step."""
+
+    def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """After a step."""
+
+    def on_test_begin(self, logs: Logs | None = None) -> None:
+        """Before an evaluation."""
+
+    def on_test_end(self, logs: Logs | None = None) -> None:
+        """After an evaluation."""
+
+    def on_test_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
+        """Before a batch of an evaluation."""
+
+    def on_test_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """After a batch of an evaluation."""
+
+    def on_predict_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
+        """Before a batch of predictions."""
+
+    def on_predict_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """After a batch of predictions."""
+
+    def on_predict_begin(self, logs: Logs | None = None) -> None:
+        """Before predictions."""
+
+    def on_predict_end(self, logs: Logs | None = None) -> None:
+        """After predictions."""
+
+
+class Callbacks:
+    """All callbacks of a run. Logs of a batch are computed when somebody asks for them, since that waits for the device."""
+
+    def __init__(self, callbacks: Sequence[Any], model: Any, params: dict[str, Any]) -> None:
+        self.items = list(callbacks)
+        for callback in self.items:
+            callback.set_model(model)
+            callback.set_params(params)
+
+    def call(self, event: str, *args: Any, logs: Logs | Callable[[], Logs] | None = None) -> None:
+        """Calls `on_<event>` of all that define it."""
+        name = f"on_{event}"
+        wanted = [c for c in self.items if getattr(type(c), name, None) is not getattr(Callback, name) or name in vars(c)]
+        if wanted:
+            found = logs() if callable(logs) else logs
+            for callback in wanted:
+                getattr(callback, name)(*args, found if found is not None else {})
+
+
+class History(Callback):
+    """What `fit` returns: `history` maps each name to its values, one per epoch."""
+
+    def __init__(self) -> None:
+        self.history: dict[str, list[float]] = {}
+        self.epoch: list[int] = []
+
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        self.history, self.epoch = {}, []
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        self.epoch.append(epoch)
+        for name, value in (logs or {}).items():
+            self.history.setdefault(name, []).append(value)
+
+    def __repr__(self) -> str:
+        last = ", ".join(f"{name}={values[-1]:.4g}" for name, values in self.history.items())
+        return f"<History of {len(self.epoch)} epochs{': ' + last if last else ''}>"

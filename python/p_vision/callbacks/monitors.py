@@ -1,0 +1,160 @@
+"""Callbacks that watch a figure: to stop early, to keep the best, to lower the learning rate."""
+
+from __future__ import annotations
+
+import math
+import os
+
+from .callback import Callback, Logs
+
+
+class _Monitor(Callback):
+    """What watches a number for improvement."""
+
+    def __init__(self, monitor: str, mode: str, min_delta: float = 0.0) -> None:
+        if mode not in ("auto", "min", "max"):
+            raise ValueError(f"[{type(self).__name__}] mode must be 'auto', 'min' or 'max': got {mode!r}")
+        self.monitor, self.mode, self.min_delta = monitor, mode, abs(min_delta)
+        rises = monitor.endswith(("acc", "accuracy", "auc", "precision", "recall", "f1_score", "iou"))
+        self._sign = 1.0 if mode == "max" or (mode == "auto" and rises) else -1.0
+        self.best: float | None = None
+
+    def value(self, logs: Logs | None) -> float:
+        found = (logs or {}).get(self.monitor)
+        if found is None:
+            raise ValueError(f"[{type(self).__name__}] there is no {self.monitor!r} to watch: this run has {', '.join(logs or {})}")
+        return found
+
+    def improved(self, value: float) -> bool:
+        return not math.isnan(value) and (self.best is None or self._sign * (value - self.best) > self.min_delta)
+
+
+class EarlyStopping(_Monitor):
+    """Stops when a number has not improved for `patience` epochs."""
+
+    def __init__(
+        self,
+        monitor: str = "val_loss",
+        min_delta: float = 0,
+        patience: int = 0,
+        verbose: int = 0,
+        mode: str = "auto",
+        baseline: float | None = None,
+        restore_best_weights: bool = False,
+        start_from_epoch: int = 0,
+    ) -> None:
+        super().__init__(monitor, mode, min_delta)
+        self.patience, self.verbose, self.baseline = patience, verbose, baseline
+        self.restore_best_weights, self.start_from_epoch = restore_best_weights, start_from_epoch
+
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        self.best, self.best_epoch, self.best_weights, self._waited, self.stopped_epoch = None, 0, None, 0, 0
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        value = self.value(logs)
+        if epoch < self.start_from_epoch:
+            return
+        self._waited += 1
+        if self.improved(value):
+            self.best, self.best_epoch = value, epoch
+            if self.restore_best_weights:
+                self.best_weights = self.model.get_weights()
+            if self.baseline is None or self._sign * (value - self.baseline) > self.min_delta:
+                self._waited = 0
+        elif self._waited >= self.patience and epoch > 0:
+            self.stopped_epoch = epoch
+            self.model.stop_training = True
+
+    def on_train_end(self, logs: Logs | None = None) -> None:
+        if self.stopped_epoch and self.verbose:
+            print(f"Epoch {self.stopped_epoch + 1}: early stopping")
+        if self.restore_best_weights and self.best_weights is not None:
+            self.model.set_weights(self.best_weights)
+
+
+class ModelCheckpoint(_Monitor):
+    """Saves the model after epochs, or after `save_freq` batches: to a path like `"{epoch:02d}-{val_loss:.3f}.pyburn"`."""
+
+    def __init__(
+        self,
+        filepath: str | os.PathLike[str],
+        monitor: str = "val_loss",
+        verbose: int = 0,
+        save_best_only: bool = False,
+        save_weights_only: bool = False,
+        mode: str = "auto",
+        save_freq: str | int = "epoch",
+        initial_value_threshold: float | None = None,
+    ) -> None:
+        super().__init__(monitor, mode)
+        if save_freq != "epoch" and not (isinstance(save_freq, int) and save_freq > 0):
+            raise ValueError(f"[ModelCheckpoint] save_freq must be 'epoch' or a number of batches: got {save_freq!r}")
+        self.filepath, self.verbose, self.save_best_only = os.fspath(filepath), verbose, save_best_only
+        self.save_weights_only, self.save_freq = save_weights_only, save_freq
+        self.best = initial_value_threshold
+        self._batches, self._epoch = 0, 0
+
+    def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
+        self._epoch = epoch
+
+    def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        self._batches += 1
+        if self.save_freq != "epoch" and self._batches % int(self.save_freq) == 0:
+            self._save(logs or {})
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        if self.save_freq == "epoch":
+            self._save(logs or {})
+
+    def _save(self, logs: Logs) -> None:
+        if self.save_best_only:
+            value = self.value(logs)
+            if not self.improved(value):
+                return
+            self.best = value
+        path = self.filepath.format(epoch=self._epoch + 1, **logs)
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        (self.model.save_weights if self.save_weights_only else self.model.save)(path)
+        if self.verbose:
+            print(f"Epoch {self._epoch + 1}: saved the model to {path}")
+
+
+class ReduceLROnPlateau(_Monitor):
+    """Multiplies the learning rate by `factor` when a number has not improved for `patience` epochs."""
+
+    def __init__(
+        self,
+        monitor: str = "val_loss",
+        factor: float = 0.1,
+        patience: int = 10,
+        verbose: int = 0,
+        mode: str = "auto",
+        min_delta: float = 1e-4,
+        cooldown: int = 0,
+        min_lr: float = 0.0,
+    ) -> None:
+        super().__init__(monitor, mode, min_delta)
+        if factor >= 1:
+            raise ValueError(f"[ReduceLROnPlateau] factor must be below 1: got {factor}")
+        self.factor, self.patience, self.verbose, self.cooldown, self.min_lr = factor, patience, verbose, cooldown, min_lr
+        self._waited, self._resting = 0, 0
+
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        self.best, self._waited, self._resting = None, 0, 0
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        value, optimizer = self.value(logs), self.model.optimizer
+        if logs is not None:
+            logs["learning_rate"] = float(optimizer.learning_rate)
+        if self._resting:
+            self._resting -= 1
+            self._waited = 0
+        if self.improved(value):
+            self.best, self._waited = value, 0
+        elif not self._resting:
+            self._waited += 1
+            if self._waited >= self.patience and float(optimizer.learning_rate) > self.min_lr:
+                optimizer.learning_rate = max(float(optimizer.learning_rate) * self.factor, self.min_lr)
+                self._waited, self._resting = 0, self.cooldown
+                if self.verbose:
+                    print(f"Epoch {epoch + 1}: the learning rate is reduced to {optimizer.learning_rate:.6g}")

@@ -1,0 +1,188 @@
+"""Callbacks that keep what happens in a run: TensorBoard's files, a backup to go on from, a server that is told, averages of weights."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pyburn
+
+from .callback import Callback, Logs
+
+
+class TensorBoard(Callback):
+    """Writes the numbers of each epoch, or of every `update_freq` batches, for TensorBoard: `log_dir/train` and `log_dir/validation`.
+
+    Options of Keras's for histograms, graphs, profiles and embeddings are accepted; nothing is written for them.
+    """
+
+    def __init__(
+        self,
+        log_dir: Any = "./logs",
+        histogram_freq: int = 0,
+        write_graph: bool = True,
+        write_images: bool = False,
+        write_steps_per_second: bool = False,
+        update_freq: Any = "epoch",
+        profile_batch: Any = 0,
+        embeddings_freq: int = 0,
+        embeddings_metadata: Any = None,
+    ) -> None:
+        self.log_dir, self.histogram_freq, self.write_graph, self.write_images = Path(log_dir), histogram_freq, write_graph, write_images
+        self.update_freq = 1 if update_freq == "batch" else update_freq
+        self._writers: dict[str, Any] = {}
+        self._steps = 0
+
+    def _write(self, part: str, values: dict[str, float], step: int) -> None:
+        if not values:
+            return
+        if part not in self._writers:
+            from pyburn.train.run.events import EventWriter
+
+            (self.log_dir / part).mkdir(parents=True, exist_ok=True)
+            self._writers[part] = EventWriter(self.log_dir / part)
+        self._writers[part].scalars(values, step)
+
+    def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        self._steps += 1
+        if self.update_freq != "epoch" and self._steps % int(self.update_freq) == 0:
+            self._write("train", {f"batch_{name}": value for name, value in (logs or {}).items()}, self._steps)
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        logs = logs or {}
+        self._write("train", {f"epoch_{name}": value for name, value in logs.items() if not name.startswith("val_")}, epoch)
+        rate = {"epoch_learning_rate": float(self.model.optimizer.learning_rate)} if self.model.optimizer is not None else {}
+        self._write("train", rate, epoch)
+        self._write("validation", {f"epoch_{n.removeprefix('val_')}": v for n, v in logs.items() if n.startswith("val_")}, epoch)
+        for writer in self._writers.values():
+            writer.flush()  # what was written so far is seen while training goes on
+
+    def on_train_end(self, logs: Logs | None = None) -> None:
+        for writer in self._writers.values():
+            writer.flush()
+        self._writers = {}
+
+
+class BackupAndRestore(Callback):
+    """Keeps the weights, the state of the optimiser and the epoch, so that a `fit` that was interrupted goes on when it is called again.
+
+    The files are removed when training ends, unless `delete_checkpoint` is False.
+    """
+
+    def __init__(self, backup_dir: Any, save_freq: Any = "epoch", double_checkpoint: bool = False, delete_checkpoint: bool = True) -> None:
+        if save_freq != "epoch" and not (isinstance(save_freq, int) and save_freq > 0):
+            raise ValueError(f"[BackupAndRestore] save_freq is 'epoch' or a number of batches: got {save_freq!r}")
+        self.backup_dir, self.save_freq, self.delete_checkpoint = Path(backup_dir), save_freq, delete_checkpoint
+        self._batches, self._epoch = 0, 0
+
+    @property
+    def _path(self) -> Path:
+        return self.backup_dir / "backup.pyburn"
+
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        if not self._path.exists():
+            return
+        kept = pyburn.io.load(self._path)
+        notes = json.loads(bytes(kept["notes"].tolist()))
+        self.model.set_weights([kept[f"weight{i}"] for i in range(notes["weights"])])
+        if self.model.optimizer is not None:
+            self.model.optimizer.restore(self.model.trainable_weights, kept, notes["optimizer"])
+        self.model.initial_epoch = notes["epoch"]
+
+    def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
+        self._epoch = epoch
+
+    def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        self._batches += 1
+        if self.save_freq != "epoch" and self._batches % int(self.save_freq) == 0:
+            self._save(self._epoch)
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        if self.save_freq == "epoch":
+            self._save(epoch + 1)
+
+    def _save(self, epoch: int) -> None:
+        self.backup_dir.mkdir(parents=True, exist_ok=True)
+        weights = [tensor.detach() for tensor in self.model.weights]
+        tensors: dict[str, Any] = {f"weight{i}": tensor for i, tensor in enumerate(weights)}
+        optimizer, kept = {}, dict[str, Any]()
+        if self.model.optimizer is not None:
+            optimizer, kept = self.model.optimizer.notes()
+        notes = json.dumps({"epoch": epoch, "weights": len(weights), "optimizer": optimizer}).encode()
+        beside = self._path.with_suffix(".part")
+        pyburn.io.save({**tensors, **kept, "notes": pyburn.tensor(list(notes), dtype=pyburn.uint8)}, beside)
+        os.replace(beside, self._path)  # whole, or the one before
+
+    def on_train_end(self, logs: Logs | None = None) -> None:
+        if self.delete_checkpoint and not self.model.stop_training:
+            self._path.unlink(missing_ok=True)
+
+
+class RemoteMonitor(Callback):
+    """Sends the numbers of each epoch to a server."""
+
+    def __init__(
+        self,
+        root: str = "http://localhost:9000",
+        path: str = "/publish/epoch/end/",
+        field: str = "data",
+        headers: Any = None,
+        send_as_json: bool = False,
+    ) -> None:
+        self.root, self.path, self.field, self.headers, self.send_as_json = root, path, field, dict(headers or {}), send_as_json
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        import urllib.parse
+        import urllib.request
+        import warnings
+
+        said = json.dumps({"epoch": epoch, **{name: float(value) for name, value in (logs or {}).items()}})
+        body = said.encode() if self.send_as_json else urllib.parse.urlencode({self.field: said}).encode()
+        kind = {"Content-Type": "application/json"} if self.send_as_json else {}
+        try:
+            urllib.request.urlopen(urllib.request.Request(self.root + self.path, body, {**kind, **self.headers}), timeout=10).close()
+        except OSError as error:
+            warnings.warn(f"[RemoteMonitor] {self.root} was not reached: {error}", stacklevel=2)
+
+
+class SwapEMAWeights(Callback):
+    """Evaluates with the moving averages of the weights that an optimiser with `use_ema=True` keeps, and trains on with the weights."""
+
+    def __init__(self, swap_on_epoch: bool = False) -> None:
+        self.swap_on_epoch = swap_on_epoch
+        self._weights: list[Any] | None = None
+
+    def _swap_in(self) -> None:
+        optimizer = self.model.optimizer
+        if optimizer is None or not optimizer.use_ema:
+            raise ValueError("[SwapEMAWeights] the optimizer keeps no averages: give it use_ema=True")
+        if self._weights is None:
+            self._weights = [tensor.detach().clone() for tensor in self.model.trainable_weights]
+            optimizer.finalize_variable_values(self.model.trainable_weights)
+
+    def _swap_out(self) -> None:
+        if self._weights is not None:
+            with pyburn.no_grad():
+                for tensor, values in zip(self.model.trainable_weights, self._weights):
+                    tensor.copy_(values)
+            self._weights = None
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        if self.swap_on_epoch:
+            self._swap_in()
+
+    def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
+        self._swap_out()
+
+    def on_test_begin(self, logs: Logs | None = None) -> None:
+        self._swap_in()
+
+    def on_test_end(self, logs: Logs | None = None) -> None:
+        self._swap_out()
+
+    on_predict_begin, on_predict_end = on_test_begin, on_test_end
+
+    def on_train_end(self, logs: Logs | None = None) -> None:
+        self._swap_out()

@@ -1,0 +1,81 @@
+"""Small callbacks: schedules and functions of one's own, a table of the epochs, an end at NaN."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+from collections.abc import Callable
+from typing import Any
+
+from .callback import Callback, Logs
+
+
+class LearningRateScheduler(Callback):
+    """Sets the learning rate before each epoch to schedule(epoch, rate)."""
+
+    def __init__(self, schedule: Callable[..., float], verbose: int = 0) -> None:
+        self.schedule, self.verbose = schedule, verbose
+
+    def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
+        optimizer = self.model.optimizer
+        try:
+            rate = self.schedule(epoch, float(optimizer.learning_rate))
+        except TypeError:
+            rate = self.schedule(epoch)
+        optimizer.learning_rate = float(rate)
+        if self.verbose:
+            print(f"Epoch {epoch + 1}: the learning rate is {float(rate):.6g}")
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        if logs is not None:
+            logs["learning_rate"] = float(self.model.optimizer.learning_rate)
+
+
+class CSVLogger(Callback):
+    """Writes a line per epoch to a file of comma-separated values."""
+
+    def __init__(self, filename: str | os.PathLike[str], separator: str = ",", append: bool = False) -> None:
+        self.filename, self.separator, self.append = os.fspath(filename), separator, append
+        self._names: list[str] | None = None
+        self._file: Any = None
+
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        has_header = self.append and os.path.exists(self.filename) and os.path.getsize(self.filename) > 0
+        self._file = open(self.filename, "a" if self.append else "w", newline="")  # noqa: SIM115  (closed when training ends)
+        self._names, self._has_header = None, has_header
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        logs = logs or {}
+        writer = csv.writer(self._file, delimiter=self.separator)
+        if self._names is None:
+            self._names = sorted(logs)
+            if not self._has_header:
+                writer.writerow(["epoch", *self._names])
+        writer.writerow([epoch, *(logs.get(name, "NA") for name in self._names)])
+        self._file.flush()
+
+    def on_train_end(self, logs: Logs | None = None) -> None:
+        self._file.close()
+
+
+class TerminateOnNaN(Callback):
+    """Stops when the loss is no number any more."""
+
+    def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        loss = (logs or {}).get("loss", 0.0)
+        if not math.isfinite(loss):
+            print(f"Batch {batch}: the loss is {loss}, training stops")
+            self.model.stop_training = True
+
+
+class LambdaCallback(Callback):
+    """Functions as a callback: LambdaCallback(on_epoch_end=lambda epoch, logs: ...)."""
+
+    def __init__(self, **functions: Callable[..., Any]) -> None:
+        for name, function in functions.items():
+            if not (name.startswith("on_") and hasattr(Callback, name)):
+                known = ", ".join(n for n in dir(Callback) if n.startswith("on_"))
+                raise TypeError(f"[LambdaCallback] there is no {name!r} (known: {known})")
+            if function is not None:
+                setattr(self, name, function)

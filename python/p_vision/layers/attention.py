@@ -1,0 +1,185 @@
+"""Attention: what each step of a sequence takes from the steps of another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pyburn
+from pyburn import Tensor
+from pyburn.nn import functional
+
+from ..layer import Layer
+from .dense import positive
+from .dropout import probability
+
+
+def _causal(rows: int, columns: int, like: Tensor) -> Tensor:
+    return pyburn.ones(rows, columns, dtype=pyburn.bool, device=like.device).tril()
+
+
+def _both(first: Tensor | None, second: Tensor | None) -> Tensor | None:
+    return second if first is None else first if second is None else first & second
+
+
+class MultiHeadAttention(Layer):
+    """Attention of several heads: `layer(query, value, key=None)`; attention of a sequence to itself is `layer(x, x)`.
+
+    `attention_mask` (batch, steps of the query, steps of the key) is True where attention is allowed; masks of the inputs are heeded too.
+    """
+
+    def __init__(
+        self,
+        num_heads: int,
+        key_dim: int,
+        value_dim: int | None = None,
+        dropout: float = 0.0,
+        use_bias: bool = True,
+        output_shape: int | None = None,
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        name = "MultiHeadAttention"
+        self.num_heads, self.key_dim = positive(name, "num_heads", num_heads), positive(name, "key_dim", key_dim)
+        self.value_dim = self.key_dim if value_dim is None else positive(name, "value_dim", value_dim)
+        self.dropout, self.use_bias, self.output_shape = probability(name, dropout), use_bias, output_shape
+        self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
+        self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer
+
+    def __call__(self, query: Any, value: Any = None, key: Any = None, **options: Any) -> Any:  # type: ignore[override]
+        if value is None and isinstance(query, (list, tuple)) and len(query) == 3:
+            return super().__call__(query, **options)  # as a drawing has it
+        if value is None:
+            raise TypeError("[MultiHeadAttention] give a query and a value: layer(x, x) is attention of a sequence to itself")
+        return super().__call__([query, value, value if key is None else key], **options)
+
+    def build(self, input_shape: Any) -> None:
+        query, value, key = (shape[-1] for shape in input_shape)
+        heads, inner = self.num_heads, self.key_dim
+        self._add("query", (query, heads, inner), (heads, inner))
+        self._add("key", (key, heads, inner), (heads, inner))
+        self._add("value", (value, heads, self.value_dim), (heads, self.value_dim))
+        width = query if self.output_shape is None else self.output_shape
+        self._add("output", (heads, self.value_dim, width), (width,))
+
+    def _add(self, name: str, kernel: Sequence[int], bias: Sequence[int]) -> None:
+        setattr(self, f"{name}_kernel", self.add_weight(kernel, self.kernel_initializer, regularizer=self.kernel_regularizer))
+        made = self.add_weight(bias, self.bias_initializer, regularizer=self.bias_regularizer) if self.use_bias else None
+        setattr(self, f"{name}_bias", made)
+
+    def _projected(self, x: Tensor, name: str) -> Tensor:
+        """(batch, heads, steps, numbers)."""
+        kernel, bias = getattr(self, f"{name}_kernel"), getattr(self, f"{name}_bias")
+        flat = functional.linear(x, kernel.flatten(1).T, None if bias is None else bias.flatten())
+        return flat.reshape(*x.shape[:-1], *kernel.shape[1:]).transpose(1, 2)
+
+    def forward(
+        self,
+        inputs: Sequence[Tensor],
+        attention_mask: Tensor | None = None,
+        return_attention_scores: bool = False,
+        use_causal_mask: bool = False,
+        mask: Any = None,
+        query_mask: Tensor | None = None,
+        value_mask: Tensor | None = None,
+        key_mask: Tensor | None = None,
+    ) -> Any:
+        query, value, key = inputs
+        of_query, of_value, of_key = (None, None, None) if mask is None else mask
+        allowed = None if attention_mask is None else attention_mask.bool().reshape(-1, 1, *attention_mask.shape[-2:])
+        for given, own, axis in ((query_mask, of_query, -1), (value_mask, of_value, -2), (key_mask, of_key, -2)):
+            steps = own if given is None else given
+            if steps is not None:
+                allowed = _both(allowed, steps.unsqueeze(1).unsqueeze(axis))
+        if use_causal_mask:
+            allowed = _both(allowed, _causal(query.shape[1], key.shape[1], query))
+        q, k, v = self._projected(query, "query"), self._projected(key, "key"), self._projected(value, "value")
+        if return_attention_scores:
+            scores = _shares(q @ k.mT / math.sqrt(self.key_dim), allowed)
+            mixed = functional.dropout(scores, self.dropout, self.training) @ v
+        else:
+            scores = None
+            mixed = _attended(q, k, v, allowed, self.dropout if self.training else 0.0)
+        flat = mixed.transpose(1, 2).flatten(2)
+        output = functional.linear(flat, self.output_kernel.flatten(0, 1).T, self.output_bias)
+        return output if scores is None else [output, scores]
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        return None if mask is None else mask[0]
+
+
+def _shares(scores: Tensor, allowed: Tensor | None) -> Tensor:
+    if allowed is not None:
+        scores = pyburn.where(allowed, scores, -1e9)
+    return scores.softmax(-1)
+
+
+def _attended(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, dropout: float) -> Tensor:
+    if allowed is None:
+        return functional.scaled_dot_product_attention(q, k, v, None, dropout)
+    bias = pyburn.where(allowed, 0.0, -1e9).to(q.dtype)  # a row that may see nothing sees everything, as in Keras
+    return functional.scaled_dot_product_attention(q, k, v, bias.expand(*q.shape[:-1], k.shape[-2]), dropout)
+
+
+class Attention(Layer):
+    """Luong's attention without weights: `layer([query, value])` or `layer([query, value, key])`.
+
+    `score_mode` is "dot", or "concat" with a tanh of the sums; `use_scale` learns a factor.
+    """
+
+    def __init__(
+        self, use_scale: bool = False, score_mode: str = "dot", dropout: float = 0.0, seed: int | None = None, **options: Any
+    ) -> None:
+        super().__init__(**options)
+        if score_mode not in ("dot", "concat"):
+            raise ValueError(f"[Attention] score_mode is 'dot' or 'concat': got {score_mode!r}")
+        self.use_scale, self.score_mode, self.dropout, self.seed = use_scale, score_mode, probability("Attention", dropout), seed
+
+    def build(self, input_shape: Any) -> None:
+        self.scale = self.add_weight((), "ones") if self.use_scale else None
+        self.concat_score_weight = self.add_weight((), "ones") if self.score_mode == "concat" else None
+
+    def _scores(self, query: Tensor, key: Tensor) -> Tensor:
+        if self.score_mode == "dot":
+            scores = query @ key.mT
+            return scores if self.scale is None else scores * self.scale
+        sums = query.unsqueeze(-2) + key.unsqueeze(-3)
+        weight: Any = self.concat_score_weight
+        return (sums if self.scale is None else sums * self.scale).tanh().sum(-1) * weight
+
+    def forward(
+        self, inputs: Sequence[Tensor], mask: Any = None, return_attention_scores: bool = False, use_causal_mask: bool = False
+    ) -> Any:
+        query, value = inputs[0], inputs[1]
+        key = inputs[2] if len(inputs) > 2 else value
+        masks = list(mask) if mask is not None else [None, None]
+        allowed = None if masks[1] is None else masks[1].unsqueeze(-2)
+        if use_causal_mask:
+            allowed = _both(allowed, _causal(query.shape[-2], key.shape[-2], query))
+        scores = functional.dropout(_shares(self._scores(query, key), allowed), self.dropout, self.training)
+        result = scores @ value
+        if masks[0] is not None:
+            result = result * masks[0].unsqueeze(-1)
+        return [result, scores] if return_attention_scores else result
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        return None if mask is None else next(iter(mask), None)
+
+
+class AdditiveAttention(Attention):
+    """Bahdanau's attention: scores are sums over a tanh of query and key, with a learned factor for each number."""
+
+    def __init__(self, use_scale: bool = True, dropout: float = 0.0, **options: Any) -> None:
+        super().__init__(use_scale, "concat", dropout, **options)
+
+    def build(self, input_shape: Any) -> None:
+        self.scale = self.add_weight((input_shape[0][-1],), "glorot_uniform") if self.use_scale else None
+
+    def _scores(self, query: Tensor, key: Tensor) -> Tensor:
+        sums = (query.unsqueeze(-2) + key.unsqueeze(-3)).tanh()
+        return (sums if self.scale is None else sums * self.scale).sum(-1)

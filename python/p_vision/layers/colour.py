@@ -1,0 +1,265 @@
+"""Layers that change the colours of pictures at random while training, and those that mix or cover pictures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pyburn
+from pyburn import Tensor
+from pyburn.nn import functional
+
+from .image import RandomLayer, factor_range
+
+_GREY = (0.2989, 0.587, 0.114)  # what red, green and blue count for in brightness
+
+
+def _grey(x: Tensor) -> Tensor:
+    """(N, 1, height, width)."""
+    if x.shape[1] != 3:
+        return x.mean(1, keepdim=True)
+    return (x * pyburn.tensor(_GREY, dtype=x.dtype, device=x.device).reshape(1, 3, 1, 1)).sum(1, keepdim=True)
+
+
+def _column(values: Tensor) -> Tensor:
+    return values.reshape(-1, 1, 1, 1)
+
+
+class _ColourLayer(RandomLayer):
+    """A factor, the range of the values, a seed."""
+
+    def __init__(self, factor: Any, value_range: Sequence[float] = (0, 255), seed: int | None = None, **options: Any) -> None:
+        super().__init__(seed, **options)
+        self.factor, self.value_range = factor, tuple(value_range)
+        self._span = self._range_of(factor)
+
+    def _range_of(self, factor: Any) -> tuple[float, float]:
+        """A single number f stands for (0, f)."""
+        low, high = (0.0, float(factor)) if isinstance(factor, (int, float)) else tuple(factor)
+        if low > high:
+            raise ValueError(f"[{type(self).__name__}] factor is a number or (lowest, highest): got {factor!r}")
+        return float(low), float(high)
+
+    def _within(self, x: Tensor) -> Tensor:
+        return x.clamp(*self.value_range)
+
+    def _chosen(self, x: Tensor) -> Tensor:
+        """The pictures that are changed, where the factor is a probability."""
+        return _column(self._uniform(x, 0, 1) < self._span[1])
+
+
+class RandomGrayscale(_ColourLayer):
+    """Takes the colours from a share of the pictures."""
+
+    def __init__(self, factor: float = 0.5, **options: Any) -> None:
+        super().__init__(factor, **options)
+
+    def changed(self, x: Tensor) -> Tensor:
+        return pyburn.where(self._chosen(x), _grey(x).expand(x.shape), x)
+
+
+class RandomInvert(_ColourLayer):
+    """Turns the values of a share of the pictures round."""
+
+    def __init__(self, factor: float = 1.0, value_range: Sequence[float] = (0, 255), **options: Any) -> None:
+        super().__init__(factor, value_range, **options)
+
+    def changed(self, x: Tensor) -> Tensor:
+        return pyburn.where(self._chosen(x), self.value_range[1] - x, x)
+
+
+class RandomSaturation(_ColourLayer):
+    """Strengthens or weakens colours: 0 is grey, 0.5 as it is, 1 as strong as can be."""
+
+    def changed(self, x: Tensor) -> Tensor:
+        share = self._uniform(x, *self._span).clamp(0.0, 1 - 1e-6)
+        grey = _grey(x)
+        return self._within(grey + (x - grey) * _column(share / (1 - share)))
+
+
+class RandomColorDegeneration(_ColourLayer):
+    """Mixes pictures with their grey: 1 is grey."""
+
+    def __init__(self, factor: Any, value_range: Sequence[float] = (0, 255), **options: Any) -> None:
+        super().__init__(factor, value_range, **options)
+
+    def changed(self, x: Tensor) -> Tensor:
+        share = _column(self._uniform(x, *self._span))
+        return x * (1 - share) + _grey(x) * share
+
+
+class RandomHue(_ColourLayer):
+    """Turns the colours of pictures by up to `factor` of a half turn."""
+
+    def changed(self, x: Tensor) -> Tensor:
+        low, high = self._span
+        turned = self._uniform(x, low, high) * pyburn.where(self._uniform(x, 0, 1) < 0.5, 1.0, -1.0) * math.pi
+        cos, sin = turned.cos(), turned.sin()
+        third, root = (1 - cos) / 3, sin / math.sqrt(3)
+        rows = [cos + third, third - root, third + root, third + root, cos + third, third - root, third - root, third + root, cos + third]
+        matrix = pyburn.stack(rows, 1).reshape(-1, 3, 3)  # a turn about the axis of grey
+        return self._within((matrix @ x.flatten(2)).reshape(x.shape))
+
+
+class RandomSharpness(_ColourLayer):
+    """Blurs or sharpens pictures: 0 is blurred, 0.5 as it is, 1 sharp."""
+
+    def changed(self, x: Tensor) -> Tensor:
+        share = _column(self._uniform(x, *self._span) * 2)
+        kernel = pyburn.tensor([[1.0, 1, 1], [1, 5, 1], [1, 1, 1]], dtype=x.dtype, device=x.device) / 13
+        inner = functional.conv2d(x, kernel.expand(x.shape[1], 1, 3, 3), groups=x.shape[1])
+        smooth = x.clone()
+        smooth[:, :, 1:-1, 1:-1] = inner
+        return self._within(smooth + (x - smooth) * share)
+
+
+class RandomPosterization(_ColourLayer):
+    """Leaves `factor` bits of each value."""
+
+    def __init__(self, factor: int, value_range: Sequence[float] = (0, 255), **options: Any) -> None:
+        super().__init__(factor, value_range, **options)
+
+    def changed(self, x: Tensor) -> Tensor:
+        low, high = self.value_range
+        bytes_ = ((x - low) / (high - low) * 255).clamp(0, 255)
+        step = 2 ** (8 - int(self.factor))
+        return (bytes_ / step).floor() * step / 255 * (high - low) + low
+
+
+class Solarization(_ColourLayer):
+    """Turns values below and above a threshold round, after an addition."""
+
+    def __init__(
+        self,
+        addition_factor: Any = 0.0,
+        threshold_factor: Any = 0.0,
+        value_range: Sequence[float] = (0, 255),
+        seed: int | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(addition_factor, value_range, seed, **options)
+        self.addition_factor, self.threshold_factor = addition_factor, threshold_factor
+        self._threshold = self._range_of(threshold_factor)
+
+    def changed(self, x: Tensor) -> Tensor:
+        low, high = self.value_range
+        lifted = (x + _column(self._uniform(x, *self._span)) * (high - low)).clamp(low, high)
+        threshold = low + _column(self._uniform(x, *self._threshold)) * (high - low)
+        return pyburn.where(lifted < threshold, lifted, high + low - lifted)
+
+
+class AutoContrast(_ColourLayer):
+    """Stretches each channel over the whole range."""
+
+    def __init__(self, value_range: Sequence[float] = (0, 255), **options: Any) -> None:
+        super().__init__(0.0, value_range, **options)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return self.always(inputs)
+
+    def changed(self, x: Tensor) -> Tensor:
+        low, high = self.value_range
+        smallest, largest = x.amin([-2, -1], keepdim=True), x.amax([-2, -1], keepdim=True)
+        flat = largest == smallest
+        return pyburn.where(flat, x, (x - smallest) * ((high - low) / pyburn.where(flat, 1.0, largest - smallest)) + low)
+
+
+class RandomColorJitter(_ColourLayer):
+    """Brightness, contrast, saturation and hue at random, each left out where its factor is None."""
+
+    def __init__(
+        self,
+        value_range: Sequence[float] = (0, 255),
+        brightness_factor: Any = None,
+        contrast_factor: Any = None,
+        saturation_factor: Any = None,
+        hue_factor: Any = None,
+        seed: int | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(0.0, value_range, seed, **options)
+        self.brightness_factor, self.contrast_factor = brightness_factor, contrast_factor
+        self.saturation_factor, self.hue_factor = saturation_factor, hue_factor
+        self._bright = None if brightness_factor is None else factor_range("RandomColorJitter", "brightness_factor", brightness_factor)
+        self._contrast = None if contrast_factor is None else factor_range("RandomColorJitter", "contrast_factor", contrast_factor)
+        self._parts = [
+            kind(factor, value_range, seed)
+            for kind, factor in ((RandomSaturation, saturation_factor), (RandomHue, hue_factor))
+            if factor is not None
+        ]
+
+    def changed(self, x: Tensor) -> Tensor:
+        low, high = self.value_range
+        if self._bright is not None:
+            x = self._within(x + _column(self._uniform(x, *self._bright)) * (high - low))
+        if self._contrast is not None:
+            mean = x.mean([-2, -1], keepdim=True)
+            x = self._within((x - mean) * _column(1 + self._uniform(x, *self._contrast)) + mean)
+        for part in self._parts:
+            x = part.changed(x)
+        return x
+
+
+class RandomGaussianBlur(_ColourLayer):
+    """Blurs a share of the pictures by a bell of `kernel_size`."""
+
+    def __init__(
+        self,
+        factor: Any = 1.0,
+        kernel_size: Any = 3,
+        sigma: Any = 1.0,
+        value_range: Sequence[float] = (0, 255),
+        seed: int | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(factor, value_range, seed, **options)
+        self.kernel_size, self.sigma = kernel_size, sigma
+        self._sides = (kernel_size, kernel_size) if isinstance(kernel_size, int) else tuple(kernel_size)
+        self._width = (0.1, float(sigma)) if isinstance(sigma, (int, float)) else tuple(sigma)
+
+    def changed(self, x: Tensor) -> Tensor:
+        sigma = self._uniform(x[:1], *self._width)
+        blurred = x
+        for axis, side in ((2, self._sides[0]), (3, self._sides[1])):
+            at = pyburn.arange(side, dtype=x.dtype, device=x.device) - (side - 1) / 2
+            bell = (-(at**2) / (2 * sigma**2)).exp()
+            kernel = (bell / bell.sum()).reshape([1, 1, side, 1] if axis == 2 else [1, 1, 1, side]).expand(x.shape[1], 1, -1, -1)
+            before, after = (side - 1) // 2, side // 2
+            border = [0, 0, before, after] if axis == 2 else [before, after, 0, 0]
+            blurred = functional.conv2d(functional.pad(blurred, border, "reflect"), kernel, groups=x.shape[1])
+        return pyburn.where(self._chosen(x), blurred, x)
+
+
+class RandomErasing(_ColourLayer):
+    """Covers a part of a share of the pictures, of a size within `scale` (shares of the sides)."""
+
+    def __init__(
+        self,
+        factor: Any = 1.0,
+        scale: Sequence[float] = (0.02, 0.33),
+        fill_value: float | None = None,
+        value_range: Sequence[float] = (0, 255),
+        seed: int | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(factor, value_range, seed, **options)
+        self.scale, self.fill_value = tuple(scale), fill_value
+
+    def changed(self, x: Tensor) -> Tensor:
+        inside = _boxes(self, x, (self._uniform(x, *self.scale)).sqrt())
+        low, high = self.value_range
+        fill = pyburn.rand(x.shape, dtype=x.dtype, device=x.device) * (high - low) + low if self.fill_value is None else self.fill_value
+        return pyburn.where(inside & self._chosen(x), fill, x)
+
+
+def _boxes(layer: RandomLayer, x: Tensor, share: Tensor) -> Tensor:
+    """A box in each picture that has a share of its sides: (N, 1, height, width)."""
+    found = None
+    for axis, extent in ((2, x.shape[2]), (3, x.shape[3])):
+        middle, half = layer._uniform(x, 0, extent), share * extent / 2
+        at = pyburn.arange(extent, dtype=x.dtype, device=x.device).reshape([1, 1, -1, 1] if axis == 2 else [1, 1, 1, -1])
+        inside = (at >= _column(middle - half)) & (at < _column(middle + half))
+        found = inside if found is None else found & inside
+    assert found is not None
+    return found

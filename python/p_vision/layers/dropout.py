@@ -1,0 +1,137 @@
+"""Layers that disturb their input while training."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyburn
+from pyburn import Tensor
+from pyburn.nn import functional
+
+from ..layer import Layer
+from ..regularizers import L1L2
+from .windows import checked_format
+
+
+class Dropout(Layer):
+    """When training, sets elements to 0 with probability `rate` and scales the others by 1 / (1 - rate).
+
+    `noise_shape` has 1 (None: as the input) where elements along an axis share their fate.
+    """
+
+    supports_masking = True
+
+    def __init__(self, rate: float, noise_shape: Sequence[int | None] | None = None, seed: int | None = None, **options: Any) -> None:
+        super().__init__(**options)
+        self.rate, self.noise_shape, self.seed = probability(type(self).__name__, rate), noise_shape, seed
+        self._generator: Any = None
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        if not self.training or not self.rate:
+            return inputs
+        if self.noise_shape is None and self.seed is None:
+            return functional.dropout(inputs, self.rate, True)
+        shape = [a if b is None else b for a, b in zip(inputs.shape, self.noise_shape or [None] * inputs.ndim)]
+        return inputs * kept(shape, self.rate, inputs, self._numbers())
+
+    def _numbers(self) -> Any:
+        if self.seed is not None and self._generator is None:
+            self._generator = pyburn.Generator().manual_seed(self.seed)
+        return self._generator
+
+
+class _SpatialDropout(Dropout):
+    """Dropout of whole channels."""
+
+    def __init__(self, rate: float, data_format: str | None = "channels_last", seed: int | None = None, **options: Any) -> None:
+        super().__init__(rate, None, seed, **options)
+        self.data_format = checked_format(type(self).__name__, data_format)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        if not self.training or not self.rate:
+            return inputs
+        n, extents = inputs.shape[0], [1] * (inputs.ndim - 2)
+        shape = [n, inputs.shape[1], *extents] if self.data_format == "channels_first" else [n, *extents, inputs.shape[-1]]
+        return inputs * kept(shape, self.rate, inputs, self._numbers())
+
+
+class SpatialDropout1D(_SpatialDropout):
+    """Dropout of whole channels of (N, steps, channels)."""
+
+
+class SpatialDropout2D(_SpatialDropout):
+    """Dropout of whole channels of (N, height, width, channels)."""
+
+
+class SpatialDropout3D(_SpatialDropout):
+    """Dropout of whole channels of (N, depth, height, width, channels)."""
+
+
+class GaussianNoise(Layer):
+    """When training, adds noise of a standard deviation."""
+
+    supports_masking = True
+
+    def __init__(self, stddev: float, **options: Any) -> None:
+        super().__init__(**options)
+        self.stddev = stddev
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return inputs + self.stddev * pyburn.randn_like(inputs) if self.training else inputs
+
+
+class GaussianDropout(Layer):
+    """When training, multiplies by noise of the mean 1 and the variance rate / (1 - rate)."""
+
+    supports_masking = True
+
+    def __init__(self, rate: float, seed: int | None = None, **options: Any) -> None:
+        super().__init__(**options)
+        self.rate, self.seed = probability("GaussianDropout", rate), seed
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return inputs * (1 + (self.rate / (1 - self.rate)) ** 0.5 * pyburn.randn_like(inputs)) if self.training else inputs
+
+
+class AlphaDropout(Layer):
+    """When training, dropout that keeps the mean and the variance of what `selu` gives."""
+
+    supports_masking = True
+
+    def __init__(self, rate: float, noise_shape: Sequence[int | None] | None = None, seed: int | None = None, **options: Any) -> None:
+        super().__init__(**options)
+        self.rate, self.noise_shape, self.seed = probability("AlphaDropout", rate), noise_shape, seed
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return functional.alpha_dropout(inputs, self.rate, True) if self.training and self.rate else inputs
+
+
+class ActivityRegularization(Layer):
+    """Passes its input on, and adds a penalty on it to the loss."""
+
+    supports_masking = True
+
+    def __init__(self, l1: float = 0.0, l2: float = 0.0, **options: Any) -> None:
+        super().__init__(activity_regularizer=L1L2(l1, l2), **options)
+        self.l1, self.l2 = l1, l2
+
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        del config["activity_regularizer"]
+        return config
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return inputs
+
+
+def kept(shape: Sequence[int], rate: float, like: Tensor, generator: Any = None) -> Tensor:
+    """A mask of what dropout keeps, scaled so that means stay."""
+    draws = pyburn.rand(list(shape), generator=generator, device=like.device)
+    return (draws >= rate).to(like.dtype) / (1 - rate)
+
+
+def probability(layer: str, rate: float) -> float:
+    if not 0 <= rate < 1:
+        raise ValueError(f"[{layer}] rate must be at least 0 and below 1: got {rate!r}")
+    return rate

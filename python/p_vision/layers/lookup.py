@@ -1,0 +1,303 @@
+"""Layers that turn words, numbers of things and classes into indices and vectors: StringLookup, IntegerLookup, CategoryEncoding, ..."""
+
+from __future__ import annotations
+
+import collections
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pyburn
+from pyburn import Tensor
+
+from ..batches import batches
+from ..layer import Layer
+from .dense import positive
+
+MODES = ("int", "one_hot", "multi_hot", "count", "tf_idf")
+
+
+def encoded(indices: Tensor, mode: str, depth: int, weights: Tensor | None = None) -> Tensor:
+    """Indices (..., n) as rows of `depth` numbers: one for each index, or one for all of a row."""
+    if mode == "one_hot" and indices.ndim > 1 and indices.shape[-1] == 1:
+        indices = indices.squeeze(-1)
+    hits = (indices.unsqueeze(-1) == pyburn.arange(depth, device=indices.device)).to(pyburn.get_default_dtype())
+    if mode == "one_hot" or not indices.ndim:
+        return hits
+    if mode == "multi_hot":
+        return hits.amax(-2)
+    return (hits if weights is None else hits * weights.unsqueeze(-1)).sum(-2)
+
+
+class CategoryEncoding(Layer):
+    """Numbers of categories as vectors: "one_hot" for each, "multi_hot" or "count" for all of a row."""
+
+    def __init__(self, num_tokens: int | None = None, output_mode: str = "multi_hot", sparse: bool = False, **options: Any) -> None:
+        super().__init__(**options)
+        if output_mode not in ("one_hot", "multi_hot", "count"):
+            raise ValueError(f"[CategoryEncoding] output_mode is 'one_hot', 'multi_hot' or 'count': got {output_mode!r}")
+        if sparse:
+            raise ValueError("[CategoryEncoding] there are no sparse tensors: sparse must be False")
+        self.num_tokens, self.output_mode, self.sparse = positive("CategoryEncoding", "num_tokens", num_tokens), output_mode, sparse
+
+    def forward(self, inputs: Any, count_weights: Any = None) -> Tensor:
+        indices = pyburn.as_tensor(inputs).long()
+        if indices.numel() and indices.device.type != "null" and not 0 <= int(indices.min()) <= int(indices.max()) < self.num_tokens:
+            raise ValueError(f"[CategoryEncoding] expected numbers from 0 to {self.num_tokens - 1}: got {indices.min()} to {indices.max()}")
+        weights = None if count_weights is None else pyburn.as_tensor(count_weights).float()
+        return encoded(indices, self.output_mode, self.num_tokens, weights)
+
+
+class Discretization(Layer):
+    """Numbers as the index of the bin that they are in: boundaries are given, or found by `adapt` so that bins hold as much each."""
+
+    def __init__(
+        self,
+        bin_boundaries: Sequence[float] | None = None,
+        num_bins: int | None = None,
+        epsilon: float = 0.01,
+        output_mode: str = "int",
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        if (bin_boundaries is None) == (num_bins is None):
+            raise ValueError("[Discretization] give either bin_boundaries or num_bins, and call adapt for the latter")
+        if output_mode not in MODES[:-1]:
+            raise ValueError(f"[Discretization] output_mode is one of {', '.join(MODES[:-1])}: got {output_mode!r}")
+        self.bin_boundaries = None if bin_boundaries is None else sorted(float(edge) for edge in bin_boundaries)
+        self.num_bins, self.epsilon, self.output_mode = num_bins, epsilon, output_mode
+
+    def adapt(self, data: Any, steps: int | None = None) -> None:
+        import numpy
+
+        parts = [numpy.asarray(x, dtype=numpy.float64).ravel() for x in _rows(data, steps)]
+        count = positive("Discretization", "num_bins", self.num_bins)
+        shares = numpy.arange(1, count) / count
+        self.bin_boundaries = sorted(set(numpy.quantile(numpy.concatenate(parts), shares).tolist()))
+
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        return config if self.bin_boundaries is None else {**config, "num_bins": None}
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        if self.bin_boundaries is None:
+            raise RuntimeError("[Discretization] there are no boundaries yet: call adapt with data")
+        edges = pyburn.tensor(self.bin_boundaries, device=inputs.device, dtype=pyburn.float32)
+        indices = (inputs.float().unsqueeze(-1) >= edges).long().sum(-1)
+        return indices if self.output_mode == "int" else encoded(indices, self.output_mode, len(self.bin_boundaries) + 1)
+
+
+def _rows(data: Any, steps: int | None) -> Iterable[Any]:
+    for done, (x, _, _) in enumerate(batches(data, batch_size=1024)):
+        if steps is not None and done >= steps:
+            return
+        yield x
+
+
+class Lookup(Layer):
+    """What StringLookup and IntegerLookup share: a vocabulary in order, before it the tokens for nothing and for what is not in it."""
+
+    def __init__(
+        self,
+        max_tokens: int | None = None,
+        num_oov_indices: int = 1,
+        mask_token: Any = None,
+        oov_token: Any = None,
+        vocabulary: Any = None,
+        idf_weights: Any = None,
+        invert: bool = False,
+        output_mode: str = "int",
+        pad_to_max_tokens: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        name = type(self).__name__
+        if output_mode not in MODES:
+            raise ValueError(f"[{name}] output_mode is one of {', '.join(MODES)}: got {output_mode!r}")
+        if invert and output_mode != "int":
+            raise ValueError(f"[{name}] invert gives tokens for indices: output_mode must be 'int'")
+        self.max_tokens, self.num_oov_indices, self.mask_token, self.oov_token = max_tokens, num_oov_indices, mask_token, oov_token
+        self.invert, self.output_mode, self.pad_to_max_tokens = invert, output_mode, pad_to_max_tokens
+        self.vocabulary: list[Any] | None = None
+        self.idf_weights: list[float] | None = None
+        if vocabulary is not None:
+            self.set_vocabulary(vocabulary, idf_weights)
+
+    def token(self, value: Any) -> Any:
+        """What a value is in the vocabulary."""
+        raise NotImplementedError
+
+    def _before(self) -> int:
+        """The number of indices before the vocabulary."""
+        return self.num_oov_indices + (1 if self.mask_token is not None and self.output_mode == "int" else 0)
+
+    def set_vocabulary(self, vocabulary: Any, idf_weights: Any = None) -> None:
+        """Takes a list of tokens, an array, or the lines of a text file; special tokens in front may be there or not."""
+        if isinstance(vocabulary, str):
+            with open(vocabulary, encoding="utf-8") as file:
+                vocabulary = [line.rstrip("\n") for line in file]
+        tokens = [self.token(value) for value in vocabulary]
+        special = {self.mask_token, self.oov_token} - {None}
+        skip = 0
+        while skip < min(len(tokens), self._before()) and tokens[skip] in special:
+            skip += 1
+        weights = None if idf_weights is None else [float(w) for w in idf_weights]
+        self._take(tokens[skip:], None if weights is None else weights[len(weights) - (len(tokens) - skip) :])
+
+    def _take(self, tokens: list[Any], weights: list[float] | None) -> None:
+        if len(set(tokens)) != len(tokens):
+            twice = next(token for token, count in collections.Counter(tokens).items() if count > 1)
+            raise ValueError(f"[{type(self).__name__}] {twice!r} is twice in the vocabulary")
+        if self.output_mode == "tf_idf" and weights is None:
+            raise ValueError(f"[{type(self).__name__}] output_mode 'tf_idf' needs idf_weights with a vocabulary, or adapt")
+        self.vocabulary, self.idf_weights = tokens, weights
+        self._index = {token: self._before() + i for i, token in enumerate(tokens)}
+
+    def adapt(self, data: Any, batch_size: int | None = None, steps: int | None = None) -> None:
+        """Finds the vocabulary: the most frequent tokens first."""
+        self.adapt_documents(self._documents(data, steps))
+
+    def adapt_documents(self, documents_of_data: Iterable[list[Any]]) -> None:
+        """Finds the vocabulary of lists of tokens."""
+        counts: collections.Counter[Any] = collections.Counter()
+        documents: collections.Counter[Any] = collections.Counter()
+        rows = 0
+        for row in documents_of_data:
+            tokens = [self.token(value) for value in row]
+            counts.update(tokens)
+            documents.update(set(tokens))
+            rows += 1
+        for special in (self.mask_token, self.oov_token):
+            counts.pop(special, None)
+        order = sorted(counts, key=lambda token: (counts[token], token), reverse=True)
+        if self.max_tokens is not None:
+            order = order[: max(self.max_tokens - self._before(), 0)]
+        self._take(order, [math.log(1 + rows / (1 + documents[token])) for token in order])
+
+    def _documents(self, data: Any, steps: int | None) -> Iterable[list[Any]]:
+        import numpy
+
+        for batch in _rows(_as_array(data), steps):
+            array = numpy.asarray(batch)
+            yield from (row.reshape(-1).tolist() for row in (array if array.ndim > 1 else array.reshape(-1, 1)))
+
+    def get_vocabulary(self, include_special_tokens: bool = True) -> list[Any]:
+        """The tokens in order; with the special ones, at the index that each has."""
+        masks = [self.mask_token] if self.mask_token is not None and self.output_mode == "int" else []
+        before = [*masks, *[self.oov_token] * self.num_oov_indices]
+        return [*(before if include_special_tokens else []), *(self.vocabulary or [])]
+
+    def vocabulary_size(self) -> int:
+        """The number of indices, those of the special tokens too."""
+        return self._before() + len(self.vocabulary or [])
+
+    def indices(self, tokens: Iterable[Any]) -> list[int]:
+        """The index of each token."""
+        if self.vocabulary is None:
+            raise RuntimeError(f"[{type(self).__name__}] there is no vocabulary yet: give one, or call adapt with data")
+        found = []
+        for value in tokens:
+            token = self.token(value)
+            place = 0 if self.mask_token is not None and token == self.mask_token and self.output_mode == "int" else self._index.get(token)
+            if place is None:
+                if not self.num_oov_indices:
+                    raise ValueError(f"[{type(self).__name__}] {value!r} is not in the vocabulary, and num_oov_indices is 0")
+                place = self._before() - self.num_oov_indices
+                if self.num_oov_indices > 1:
+                    place += sum(str(token).encode()) % self.num_oov_indices
+            found.append(place)
+        return found
+
+    def depth(self) -> int:
+        """The length of the vectors of the modes other than "int"."""
+        return self.max_tokens if self.pad_to_max_tokens and self.max_tokens else self.vocabulary_size()
+
+    def vectors(self, indices: Tensor) -> Tensor:
+        """Indices (..., n) as the output mode says."""
+        if self.output_mode == "int":
+            return indices
+        made = encoded(indices, "count" if self.output_mode == "tf_idf" else self.output_mode, self.depth())
+        if self.output_mode == "tf_idf":
+            known = self.idf_weights or []
+            average = sum(known) / max(len(known), 1)
+            weights = [average] * self._before() + known
+            made = made * pyburn.tensor([*weights, *[0.0] * (self.depth() - len(weights))], device=made.device)
+        return made
+
+    def forward(self, inputs: Any) -> Any:
+        import numpy
+
+        if self.invert:
+            names = numpy.asarray(self.get_vocabulary())
+            places = inputs.detach().to("cpu").numpy() if isinstance(inputs, Tensor) else numpy.asarray(inputs)
+            return names[places]
+        array = inputs.detach().to("cpu").numpy() if isinstance(inputs, Tensor) and inputs.device.type != "null" else inputs
+        if isinstance(array, Tensor):  # shapes alone
+            return self.vectors(pyburn.zeros(array.shape, dtype=pyburn.int64, device=array.device))
+        array = numpy.asarray(array)
+        found = pyburn.tensor(self.indices(array.ravel().tolist()), dtype=pyburn.int64).reshape(list(array.shape))
+        return self.vectors(found)
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "vocabulary": self.vocabulary, "idf_weights": self.idf_weights}
+
+
+def _as_array(data: Any) -> Any:
+    import numpy
+
+    return numpy.asarray(data) if isinstance(data, (list, tuple)) and not any(hasattr(item, "__array__") for item in data) else data
+
+
+class StringLookup(Lookup):
+    """Words as indices, by a vocabulary that is given or found by `adapt`.
+
+    >>> layer = p_vision.StringLookup(vocabulary=["cat", "dog"])
+    >>> layer(["dog", "cow", "cat"]).tolist()
+    [2, 0, 1]
+    """
+
+    def __init__(
+        self,
+        max_tokens: int | None = None,
+        num_oov_indices: int = 1,
+        mask_token: Any = None,
+        oov_token: Any = "[UNK]",
+        vocabulary: Any = None,
+        idf_weights: Any = None,
+        invert: bool = False,
+        output_mode: str = "int",
+        pad_to_max_tokens: bool = False,
+        encoding: str = "utf-8",
+        **options: Any,
+    ) -> None:
+        self.encoding = encoding
+        super().__init__(
+            max_tokens, num_oov_indices, mask_token, oov_token, vocabulary, idf_weights, invert, output_mode, pad_to_max_tokens, **options
+        )
+
+    def token(self, value: Any) -> str:
+        return value.decode(self.encoding) if isinstance(value, bytes) else str(value)
+
+
+class IntegerLookup(Lookup):
+    """Numbers that are names of things as indices, by a vocabulary that is given or found by `adapt`."""
+
+    def __init__(
+        self,
+        max_tokens: int | None = None,
+        num_oov_indices: int = 1,
+        mask_token: Any = None,
+        oov_token: Any = -1,
+        vocabulary: Any = None,
+        idf_weights: Any = None,
+        invert: bool = False,
+        output_mode: str = "int",
+        pad_to_max_tokens: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(
+            max_tokens, num_oov_indices, mask_token, oov_token, vocabulary, idf_weights, invert, output_mode, pad_to_max_tokens, **options
+        )
+
+    def token(self, value: Any) -> int:
+        return int(value)

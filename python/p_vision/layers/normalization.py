@@ -1,0 +1,184 @@
+"""Normalisations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyburn
+from pyburn import Tensor
+from pyburn.nn import functional
+
+from ..layer import Layer
+from .dense import positive
+
+
+class _Normalization(Layer):
+    """What they share: a scale and a shift that may be left out."""
+
+    supports_masking = True
+
+    def _prepare(self, epsilon: float, center: bool, scale: bool, initializers: tuple[Any, Any], regularizers: tuple[Any, Any]) -> None:
+        self.epsilon, self.center, self.scale = epsilon, center, scale
+        self.beta_initializer, self.gamma_initializer = initializers
+        self.beta_regularizer, self.gamma_regularizer = regularizers
+
+    def _add_scale(self, shape: Sequence[int]) -> None:
+        self.gamma = self.add_weight(shape, self.gamma_initializer, regularizer=self.gamma_regularizer) if self.scale else None
+        self.beta = self.add_weight(shape, self.beta_initializer, regularizer=self.beta_regularizer) if self.center else None
+
+
+class BatchNormalization(_Normalization):
+    """Normalises each channel: by the batch when training, which also moves the averages, else by the moving averages.
+
+    A frozen one (`trainable = False`) uses the moving averages always, and leaves them alone.
+    """
+
+    def __init__(
+        self,
+        axis: int = -1,
+        momentum: float = 0.99,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        moving_mean_initializer: Any = "zeros",
+        moving_variance_initializer: Any = "ones",
+        beta_regularizer: Any = None,
+        gamma_regularizer: Any = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        self._prepare(epsilon, center, scale, (beta_initializer, gamma_initializer), (beta_regularizer, gamma_regularizer))
+        self.axis, self.momentum = axis, momentum
+        self.moving_mean_initializer, self.moving_variance_initializer = moving_mean_initializer, moving_variance_initializer
+
+    def build(self, input_shape: Any) -> None:
+        shape = (input_shape[self.axis],)
+        self._add_scale(shape)
+        self.moving_mean = self.add_weight(shape, self.moving_mean_initializer, trainable=False)
+        self.moving_variance = self.add_weight(shape, self.moving_variance_initializer, trainable=False)
+
+    def forward(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
+        x = inputs.movedim(self.axis, 1)
+        if self.training and self.trainable and (mask is not None or x.numel() == x.shape[1]):  # of one value, the variance is 0
+            result = self._of_what_counts(x, x.new_ones(1, 1, *x.shape[2:]) if mask is None else mask.unsqueeze(1).to(x.dtype))
+        elif self.training and self.trainable:
+            result = functional.batch_norm(x, None, None, self.gamma, self.beta, True, 0.0, self.epsilon)
+            variance, mean = pyburn.var_mean(x.detach(), [0, *range(2, x.ndim)], correction=0)
+            self._move_averages(mean, variance)
+        else:
+            result = functional.batch_norm(x, self.moving_mean, self.moving_variance, self.gamma, self.beta, False, 0.0, self.epsilon)
+        return result.movedim(1, self.axis)
+
+    def _of_what_counts(self, x: Tensor, weight: Tensor) -> Tensor:
+        """Normalised by the steps that a mask does not leave out."""
+        axes = [0, *range(2, x.ndim)]
+        total = weight.sum() * (x[0, 0].numel() / weight[0, 0].numel())
+        mean = (x * weight).sum(axes) / total
+        shape = [-1, *[1] * (x.ndim - 2)]
+        variance = ((x - mean.reshape(shape)).square() * weight).sum(axes) / total
+        self._move_averages(mean.detach(), variance.detach())
+        return functional.batch_norm(x, mean, variance, self.gamma, self.beta, False, 0.0, self.epsilon)
+
+    def _move_averages(self, mean: Tensor, variance: Tensor) -> None:
+        """By the variance of the batch itself (divided by n), which PyTorch's layer corrects and Keras's does not."""
+        with pyburn.no_grad():
+            self.moving_mean.lerp_(mean.to(self.moving_mean.dtype), 1 - self.momentum)
+            self.moving_variance.lerp_(variance.to(self.moving_variance.dtype), 1 - self.momentum)
+
+
+class LayerNormalization(_Normalization):
+    """Normalises each example along an axis, or several."""
+
+    def __init__(
+        self,
+        axis: int | Sequence[int] = -1,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        beta_regularizer: Any = None,
+        gamma_regularizer: Any = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        self._prepare(epsilon, center, scale, (beta_initializer, gamma_initializer), (beta_regularizer, gamma_regularizer))
+        self.axis = axis
+
+    def _axes(self, rank: int) -> list[int]:
+        return sorted(axis % rank for axis in ([self.axis] if isinstance(self.axis, int) else self.axis))
+
+    def build(self, input_shape: Any) -> None:
+        self._add_scale([input_shape[axis] for axis in self._axes(len(input_shape))])
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        axes = self._axes(inputs.ndim)
+        last = list(range(inputs.ndim - len(axes), inputs.ndim))
+        x = inputs if axes == last else inputs.movedim(axes, last)
+        result = functional.layer_norm(x, x.shape[-len(axes) :], self.gamma, self.beta, self.epsilon)
+        return result if axes == last else result.movedim(last, axes)
+
+
+class GroupNormalization(_Normalization):
+    """Normalises each example over groups of channels; groups=-1 makes a group of each channel."""
+
+    def __init__(
+        self,
+        groups: int = 32,
+        axis: int = -1,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        beta_regularizer: Any = None,
+        gamma_regularizer: Any = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        self._prepare(epsilon, center, scale, (beta_initializer, gamma_initializer), (beta_regularizer, gamma_regularizer))
+        self.groups, self.axis = groups if groups == -1 else positive("GroupNormalization", "groups", groups), axis
+
+    def build(self, input_shape: Any) -> None:
+        channels = input_shape[self.axis]
+        if self.groups != -1 and channels % self.groups:
+            raise ValueError(f"[GroupNormalization] the channels must be a multiple of groups: got {channels} and {self.groups}")
+        self._add_scale((channels,))
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        x = inputs.movedim(self.axis, 1)
+        groups = x.shape[1] if self.groups == -1 else self.groups
+        return functional.group_norm(x, groups, self.gamma, self.beta, self.epsilon).movedim(1, self.axis)
+
+
+class RMSNormalization(Layer):
+    """Divides each example along an axis by the root of its mean square, and scales it."""
+
+    supports_masking = True
+
+    def __init__(self, axis: int = -1, epsilon: float = 1e-6, **options: Any) -> None:
+        super().__init__(**options)
+        self.axis, self.epsilon = axis, epsilon
+
+    def build(self, input_shape: Any) -> None:
+        self.scale = self.add_weight((input_shape[self.axis],), "ones")
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        x = inputs.movedim(self.axis, -1)
+        return functional.rms_norm(x, [x.shape[-1]], self.scale, self.epsilon).movedim(-1, self.axis)
+
+
+class UnitNormalization(Layer):
+    """Divides each example along an axis, or several, by its norm."""
+
+    supports_masking = True
+
+    def __init__(self, axis: int | Sequence[int] = -1, **options: Any) -> None:
+        super().__init__(**options)
+        self.axis = axis
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return inputs / inputs.square().sum(self.axis, keepdim=True).clamp(min=1e-12).sqrt()

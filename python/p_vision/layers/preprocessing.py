@@ -1,0 +1,287 @@
+"""Layers that prepare data: scaled numbers, resized pictures, and pictures that are changed at random while training."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pyburn
+from pyburn import Tensor
+from pyburn.nn import functional
+
+from ..batches import batches
+from ..configured import arguments
+from ..layer import Layer, as_input
+from .dense import positive
+from .image import ImageLayer, RandomLayer, factor_range
+
+
+class Normalization(Layer):
+    """(inputs - mean) / sqrt(variance) along an axis: given, or found in data by `adapt`."""
+
+    supports_masking = True
+
+    def __init__(
+        self, axis: int | Sequence[int] | None = -1, mean: Any = None, variance: Any = None, invert: bool = False, **options: Any
+    ) -> None:
+        super().__init__(**options)
+        if (mean is None) != (variance is None):
+            raise ValueError("[Normalization] give both mean and variance, or none and call adapt")
+        self.axis, self.mean, self.variance, self.invert = axis, mean, variance, invert
+
+    def _kept(self, rank: int) -> list[int]:
+        """The axes along which there are several means."""
+        given = [] if self.axis is None else [self.axis] if isinstance(self.axis, int) else list(self.axis)
+        return sorted(axis % rank for axis in given)
+
+    def build(self, input_shape: Any) -> None:
+        kept = self._kept(len(input_shape))
+        shape = [input_shape[axis] for axis in kept]
+        self.running_mean = self.add_weight(shape, "zeros", trainable=False)
+        self.running_variance = self.add_weight(shape, "ones", trainable=False)
+        if self.mean is not None and self.running_mean.device.type != "null":
+            self._set(as_input(pyburn.as_tensor(self.mean)), as_input(pyburn.as_tensor(self.variance)))
+
+    def _set(self, mean: Tensor, variance: Tensor) -> None:
+        with pyburn.no_grad():
+            for mine, value in ((self.running_mean, mean), (self.running_variance, variance)):
+                mine.copy_(value.to(mine.dtype).reshape(value.shape if not value.ndim else mine.shape).expand(mine.shape))
+
+    def adapt(self, data: Any, batch_size: int | None = None, steps: int | None = None) -> None:
+        """Finds mean and variance: of an array, or of batches."""
+        total: Any = None
+        for done, (x, _, _) in enumerate(batches(data, batch_size=batch_size or 1024)):
+            if steps is not None and done >= steps:
+                break
+            x = as_input(x if isinstance(x, Tensor) else pyburn.as_tensor(x))
+            if not self.built:
+                self.build_for((None, *x.shape[1:]))
+            axes = [axis for axis in range(x.ndim) if axis not in self._kept(x.ndim)]
+            x = x.double()
+            part = (math.prod(x.shape[axis] for axis in axes), x.sum(axes), x.square().sum(axes))
+            total = part if total is None else tuple(a + b for a, b in zip(total, part))
+        if total is None:
+            raise ValueError("[Normalization.adapt] there is no data: the source gave no batch")
+        count, sums, squares = total
+        self._set(sums / count, (squares / count - (sums / count).square()).clamp(min=0))
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        kept = self._kept(inputs.ndim)
+        shape = [inputs.shape[axis] if axis in kept else 1 for axis in range(inputs.ndim)]
+        mean, deviation = self.running_mean.reshape(shape), self.running_variance.reshape(shape).sqrt().clamp(min=1e-7)
+        return mean + inputs * deviation if self.invert else (inputs - mean) / deviation
+
+
+class Resizing(ImageLayer):
+    """Pictures of another size; with crop_to_aspect_ratio the middle of them, so that nothing is squeezed."""
+
+    def __init__(
+        self,
+        height: int,
+        width: int,
+        interpolation: str = "bilinear",
+        crop_to_aspect_ratio: bool = False,
+        antialias: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        if interpolation not in ("nearest", "bilinear", "bicubic", "area"):
+            raise ValueError(f"[Resizing] interpolation is 'nearest', 'bilinear', 'bicubic' or 'area': got {interpolation!r}")
+        self.height, self.width = positive("Resizing", "height", height), positive("Resizing", "width", width)
+        self.interpolation, self.crop_to_aspect_ratio, self.antialias = interpolation, crop_to_aspect_ratio, antialias
+
+    def changed(self, x: Tensor) -> Tensor:
+        if self.crop_to_aspect_ratio:
+            height, width = x.shape[-2:]
+            x = _middle(x, min(height, round(width * self.height / self.width)), min(width, round(height * self.width / self.height)))
+        smooth = self.antialias and self.interpolation in ("bilinear", "bicubic")
+        return functional.interpolate(x, size=[self.height, self.width], mode=self.interpolation, antialias=smooth)
+
+
+def _middle(x: Tensor, height: int, width: int) -> Tensor:
+    top, left = (x.shape[-2] - height) // 2, (x.shape[-1] - width) // 2
+    return x[..., top : top + height, left : left + width]
+
+
+class CenterCrop(ImageLayer):
+    """The middle of pictures; smaller ones are made larger first."""
+
+    def __init__(self, height: int, width: int, **options: Any) -> None:
+        super().__init__(**options)
+        self.height, self.width = positive("CenterCrop", "height", height), positive("CenterCrop", "width", width)
+
+    def changed(self, x: Tensor) -> Tensor:
+        if x.shape[-2] >= self.height and x.shape[-1] >= self.width:
+            return _middle(x, self.height, self.width)
+        return Resizing(self.height, self.width, crop_to_aspect_ratio=True).changed(x)
+
+
+class RandomFlip(RandomLayer):
+    """Mirrors half of the pictures: "horizontal", "vertical" or "horizontal_and_vertical"."""
+
+    def __init__(self, mode: str = "horizontal_and_vertical", seed: int | None = None, **options: Any) -> None:
+        super().__init__(seed, **options)
+        if mode not in ("horizontal", "vertical", "horizontal_and_vertical"):
+            raise ValueError(f"[RandomFlip] mode is 'horizontal', 'vertical' or 'horizontal_and_vertical': got {mode!r}")
+        self.mode = mode
+
+    def changed(self, x: Tensor) -> Tensor:
+        for word, axis in (("horizontal", -1), ("vertical", -2)):
+            if word in self.mode:
+                chosen = self._uniform(x, 0, 1) < 0.5
+                x = pyburn.where(chosen.reshape(-1, 1, 1, 1), x.flip(axis), x)
+        return x
+
+
+class RandomCrop(RandomLayer):
+    """A part of each picture while training, else the middle; smaller pictures are made larger first."""
+
+    def __init__(self, height: int, width: int, seed: int | None = None, **options: Any) -> None:
+        super().__init__(seed, **options)
+        self.height, self.width = positive("RandomCrop", "height", height), positive("RandomCrop", "width", width)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return ImageLayer.forward(self, inputs)
+
+    def changed(self, x: Tensor) -> Tensor:
+        down, right = x.shape[-2] - self.height, x.shape[-1] - self.width
+        if not self.training or down < 0 or right < 0:
+            return CenterCrop(self.height, self.width).changed(x)
+        top = (self._uniform(x, 0, 1) * (down + 1)).long().clamp(max=down)
+        left = (self._uniform(x, 0, 1) * (right + 1)).long().clamp(max=right)
+        rows = top.reshape(-1, 1, 1, 1) + pyburn.arange(self.height, device=x.device).reshape(1, 1, -1, 1)
+        columns = left.reshape(-1, 1, 1, 1) + pyburn.arange(self.width, device=x.device).reshape(1, 1, 1, -1)
+        n, channels = (pyburn.arange(count, device=x.device) for count in x.shape[:2])
+        return x[n.reshape(-1, 1, 1, 1), channels.reshape(1, -1, 1, 1), rows, columns]
+
+
+_FILLS = {"constant": "zeros", "nearest": "border", "reflect": "reflection"}
+
+
+class _RandomMove(RandomLayer):
+    """Pictures seen through a map of the plane; what comes from outside is filled as `fill_mode` says."""
+
+    def __init__(
+        self,
+        fill_mode: str = "reflect",
+        interpolation: str = "bilinear",
+        seed: int | None = None,
+        fill_value: float = 0.0,
+        **options: Any,
+    ) -> None:
+        super().__init__(seed, **options)
+        if fill_mode not in _FILLS or interpolation not in ("nearest", "bilinear"):
+            raise ValueError(
+                f"[{type(self).__name__}] fill_mode is {', '.join(map(repr, _FILLS))} and interpolation 'nearest' or 'bilinear': "
+                f"got {fill_mode!r} and {interpolation!r}"
+            )
+        self.fill_mode, self.interpolation, self.fill_value = fill_mode, interpolation, fill_value
+
+    @classmethod
+    def config_arguments(cls) -> dict[str, Any]:
+        return {**arguments(cls), **arguments(_RandomMove)}
+
+    def _moved(self, x: Tensor, matrix: Sequence[Any]) -> Tensor:
+        """`matrix` has the six numbers of the map from places in the result to places in the picture, where the sides are at -1 and 1."""
+        ones = pyburn.ones(len(x), dtype=x.dtype, device=x.device)
+        theta = pyburn.stack([ones * entry for entry in matrix], 1).reshape(-1, 2, 3)
+        grid = functional.affine_grid(theta, list(x.shape), align_corners=False)
+        shifted = x - self.fill_value if self.fill_mode == "constant" and self.fill_value else x
+        moved = functional.grid_sample(shifted, grid, mode=self.interpolation, padding_mode=_FILLS[self.fill_mode], align_corners=False)
+        return moved if shifted is x else moved + self.fill_value
+
+
+class RandomRotation(_RandomMove):
+    """Turns pictures by up to `factor` of a whole turn, or between two of them; positive is against the clock."""
+
+    def __init__(
+        self,
+        factor: Any,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        self.factor = factor
+        self._turns = factor_range("RandomRotation", "factor", factor)
+
+    def changed(self, x: Tensor) -> Tensor:
+        angle = self._uniform(x, *self._turns) * (2 * math.pi)
+        cos, sin, ratio = angle.cos(), angle.sin(), x.shape[-2] / x.shape[-1]
+        return self._moved(x, (cos, -sin * ratio, 0.0, sin / ratio, cos, 0.0))
+
+
+class RandomTranslation(_RandomMove):
+    """Moves pictures by up to a share of their height and width; positive is down and right."""
+
+    def __init__(
+        self,
+        height_factor: Any,
+        width_factor: Any,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        self.height_factor, self.width_factor = height_factor, width_factor
+        self._down = factor_range("RandomTranslation", "height_factor", height_factor)
+        self._right = factor_range("RandomTranslation", "width_factor", width_factor)
+
+    def changed(self, x: Tensor) -> Tensor:
+        return self._moved(x, (1.0, 0.0, -2 * self._uniform(x, *self._right), 0.0, 1.0, -2 * self._uniform(x, *self._down)))
+
+
+class RandomZoom(_RandomMove):
+    """Pictures from farther away (positive factors) or nearer (negative ones); without width_factor, both sides alike."""
+
+    def __init__(
+        self,
+        height_factor: Any,
+        width_factor: Any = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        self.height_factor, self.width_factor = height_factor, width_factor
+        self._high = factor_range("RandomZoom", "height_factor", height_factor)
+        self._wide = None if width_factor is None else factor_range("RandomZoom", "width_factor", width_factor)
+
+    def changed(self, x: Tensor) -> Tensor:
+        high = 1 + self._uniform(x, *self._high)
+        wide = high if self._wide is None else 1 + self._uniform(x, *self._wide)
+        return self._moved(x, (wide, 0.0, 0.0, 0.0, high, 0.0))
+
+
+class RandomContrast(RandomLayer):
+    """Multiplies the distance of each channel from its mean by 1 - factor to 1 + factor; values stay within value_range."""
+
+    def __init__(self, factor: Any, value_range: Sequence[float] = (0, 255), seed: int | None = None, **options: Any) -> None:
+        super().__init__(seed, **options)
+        self.factor, self.value_range = factor, tuple(value_range)
+        self._spread = factor_range("RandomContrast", "factor", factor)
+
+    def changed(self, x: Tensor) -> Tensor:
+        mean = x.mean([-2, -1], keepdim=True)
+        return ((x - mean) * (1 + self._uniform(x, *self._spread)).reshape(-1, 1, 1, 1) + mean).clamp(*self.value_range)
+
+
+class RandomBrightness(RandomLayer):
+    """Adds up to a share of value_range; values stay within it."""
+
+    def __init__(self, factor: Any, value_range: Sequence[float] = (0, 255), seed: int | None = None, **options: Any) -> None:
+        super().__init__(seed, **options)
+        self.factor, self.value_range = factor, tuple(value_range)
+        self._shift = factor_range("RandomBrightness", "factor", factor)
+
+    def changed(self, x: Tensor) -> Tensor:
+        low, high = self.value_range
+        return (x + (self._uniform(x, *self._shift) * (high - low)).reshape(-1, 1, 1, 1)).clamp(low, high)
+
+
+class RandomShear(_RandomMove):
+    """Slants pictures by up to a share of their sides, along x and along y."""
+
+    def __init__(self, x_factor: Any = 0.0, y_factor: Any = 0.0, **options: Any) -> None:
+        super().__init__(**options)
+        self.x_factor, self.y_factor = x_factor, y_factor
+        self._along_x, self._along_y = factor_range("RandomShear", "x_factor", x_factor), factor_range("RandomShear", "y_factor", y_factor)
+
+    def changed(self, x: Tensor) -> Tensor:
+        ratio = x.shape[-2] / x.shape[-1]
+        return self._moved(x, (1.0, self._uniform(x, *self._along_x) * ratio, 0.0, self._uniform(x, *self._along_y) / ratio, 1.0, 0.0))

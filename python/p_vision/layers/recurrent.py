@@ -1,0 +1,215 @@
+"""Recurrent layers. The usual ones run as one operation over all steps; with other activations they run step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyburn
+from pyburn import Tensor
+from pyburn.nn import functional
+
+from ..layer import Layer
+from ..symbolic.masks import takes_mask
+from ..symbolic.structure import leaves
+from ..symbolic.symbol import is_drawing
+from .dropout import kept
+from .recurrent_steps import GRUSteps, LSTMSteps, SimpleSteps
+
+_Bound: Any = object
+
+
+class RecurrentLayer(_Bound):
+    """Mixed into steps: a layer that runs over all of them.
+
+    A `stateful` layer goes on from the states of the batch before, until `reset_state()`. `unroll` tells Keras how to run: no effect here.
+    """
+
+    if not TYPE_CHECKING:
+        __slots__ = ()  # of the layout of the class that it is mixed into
+
+    def __init__(
+        self,
+        *args: Any,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        use_cudnn: Any = "auto",
+        zero_output_for_mask: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(*args, **options)
+        self.return_sequences, self.return_state, self.go_backwards = return_sequences, return_state, go_backwards
+        self.stateful, self.unroll, self.use_cudnn, self.zero_output_for_mask = stateful, unroll, use_cudnn, zero_output_for_mask
+        self._kept: list[Tensor] | None = None  # what a stateful layer goes on from
+
+    def build(self, input_shape: Any) -> None:
+        if len(input_shape) != 3:
+            raise ValueError(f"[{type(self).__name__}] expected inputs (batch, steps, features): got the shape {tuple(input_shape)}")
+        self.make_weights(input_shape[-1])
+
+    def forward(self, inputs: Tensor, initial_state: Any = None, mask: Tensor | None = None) -> Any:
+        start = self._start(inputs, initial_state)
+        x, mask = (inputs.flip(1), None if mask is None else mask.flip(1)) if self.go_backwards else (inputs, mask)
+        if self.training and self.dropout:
+            x = x * kept([x.shape[0], 1, x.shape[2]], self.dropout, x)
+        if is_drawing():  # shapes are all there is: one step shows them, however many there are
+            states = [state.unsqueeze(1).expand(-1, x.shape[1], -1) for state in self.step(x[:, 0], start)]
+            mask = None
+        else:
+            states = self._after_each_step(x, start) if mask is None else self._after_each_that_counts(x, start, mask)
+        sequence, last = states[0], [state[:, -1] for state in states]
+        if mask is not None:  # before the first step that counts there is a state, but no output yet
+            silent = mask if self.zero_output_for_mask else mask.cumsum(1) > 0
+            sequence = pyburn.where(silent.unsqueeze(-1), sequence, 0.0)
+        if self.stateful and not is_drawing():
+            self._kept = [state.detach() for state in last]
+        output = sequence if self.return_sequences else sequence[:, -1]
+        return [output, *last] if self.return_state else output
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        found = next(leaves(mask), None) if self.return_sequences else None
+        return found if found is None or not self.go_backwards else found.flip(1)
+
+    def _start(self, inputs: Tensor, initial_state: Any) -> list[Tensor]:
+        count = inputs.shape[0]
+        if initial_state is None and self._kept is not None and not is_drawing():
+            if self._kept[0].shape[0] != count:
+                raise ValueError(
+                    f"[{type(self).__name__}] stateful: batches have the same size, since the states go on from one to the next: "
+                    f"got {count} after {self._kept[0].shape[0]}; reset_state() forgets them"
+                )
+            return [state.to(device=inputs.device, dtype=inputs.dtype) for state in self._kept]
+        if initial_state is None:
+            return [inputs.new_zeros(count, self.units) for _ in range(self.state_count)]
+        states = list(initial_state) if isinstance(initial_state, (list, tuple)) else [initial_state]
+        if len(states) != self.state_count:
+            raise ValueError(f"[{type(self).__name__}] expected {self.state_count} initial states: got {len(states)}")
+        return states
+
+    def reset_state(self) -> None:
+        """Forgets the states that a stateful layer goes on from."""
+        self._kept = None
+
+    reset_states = reset_state
+
+    def _after_each_that_counts(self, x: Tensor, start: list[Tensor], mask: Tensor) -> list[Tensor]:
+        """A masked step leaves the states as they are: the others are moved to the front and run, and what they gave is put back."""
+        order = mask.logical_not().int().argsort(1, stable=True)
+        states = self._after_each_step(x.gather(1, order.unsqueeze(-1).expand(x.shape)), start)
+        done = mask.long().cumsum(1).unsqueeze(-1).expand(*mask.shape, self.units)
+        return [pyburn.cat([first.unsqueeze(1), state], 1).gather(1, done) for first, state in zip(start, states)]
+
+    def _after_each_step(self, x: Tensor, start: list[Tensor]) -> list[Tensor]:
+        """The states after each step, (batch, steps, units) each."""
+        return self._all_steps(x, start) if self.is_usual() and not self.recurrent_dropout else self._step_by_step(x, start)
+
+    def _step_by_step(self, x: Tensor, states: list[Tensor]) -> list[Tensor]:
+        noise = kept([x.shape[0], self.units], self.recurrent_dropout, x) if self.training and self.recurrent_dropout else None
+        found = []
+        for t in range(x.shape[1]):
+            states = self.step(x[:, t], states if noise is None else [states[0] * noise, *states[1:]])
+            found.append(states)
+        return [pyburn.stack(list(state), 1) for state in zip(*found)]
+
+    def _all_steps(self, x: Tensor, start: list[Tensor]) -> list[Tensor]:
+        """All steps as one operation, after one product for the inputs of all."""
+        kernel, recurrent, bias, recurrent_bias = self.fused_weights()
+        projected = functional.linear(x, kernel.T, bias).transpose(0, 1)
+        cells = start[1] if len(start) > 1 else None
+        found = pyburn.rnn_steps(projected, recurrent.T, recurrent_bias, start[0], cells, self.rnn_kind(), False)
+        return [state.transpose(0, 1) for state in found[: self.state_count]]
+
+
+class SimpleRNN(RecurrentLayer, SimpleSteps):
+    """h = activation(x @ kernel + h @ recurrent_kernel + bias), over all steps."""
+
+
+class LSTM(RecurrentLayer, LSTMSteps):
+    """A long short-term memory over all steps; its states are the output and the cell."""
+
+
+class GRU(RecurrentLayer, GRUSteps):
+    """A gated recurrent unit over all steps."""
+
+
+class Bidirectional(Layer):
+    """A recurrent layer forwards and its copy backwards; `merge_mode` is "concat", "sum", "mul", "ave" or None (a list)."""
+
+    def __init__(self, layer: Any, merge_mode: str | None = "concat", backward_layer: Any = None, **options: Any) -> None:
+        super().__init__(**options)
+        if not hasattr(layer, "go_backwards"):
+            raise TypeError(f"[Bidirectional] expected a recurrent layer: got {layer!r}")
+        if merge_mode not in ("concat", "sum", "mul", "ave", None):
+            raise ValueError(f"[Bidirectional] merge_mode must be 'concat', 'sum', 'mul', 'ave' or None: got {merge_mode!r}")
+        self.merge_mode = merge_mode
+        self.forward_layer = layer
+        if backward_layer is None:
+            config = {**layer.get_config(), "go_backwards": not layer.go_backwards}
+            config.pop("name", None)
+            backward_layer = type(layer).from_config(config)
+        self.backward_layer = backward_layer
+        for part in (self.forward_layer, self.backward_layer):  # as in Keras: two sequences are merged where both say something
+            part.zero_output_for_mask = part.return_sequences
+
+    @property
+    def layer(self) -> Any:
+        return self.forward_layer
+
+    def build(self, input_shape: Any) -> None:
+        self.forward_layer.build_for(input_shape)
+        self.backward_layer.build_for(input_shape)
+
+    def forward(self, inputs: Tensor, initial_state: Any = None, mask: Tensor | None = None) -> Any:
+        half = len(initial_state) // 2 if initial_state is not None else 0
+        first, second = (initial_state[:half], initial_state[half:]) if half else (None, None)
+        there = self.forward_layer(inputs, initial_state=first, mask=mask)
+        back = self.backward_layer(inputs, initial_state=second, mask=mask)
+        states: list[Tensor] = []
+        if self.forward_layer.return_state:
+            states = [*there[1:], *back[1:]]
+            there, back = there[0], back[0]
+        if self.forward_layer.return_sequences:
+            back = back.flip(1)
+        merged = _merged(there, back, self.merge_mode)
+        return [*merged, *states] if isinstance(merged, list) else [merged, *states] if states else merged
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        found = next(leaves(mask), None) if self.forward_layer.return_sequences else None
+        return [found, found] if self.merge_mode is None else found
+
+    def reset_state(self) -> None:
+        """Forgets the states that stateful layers go on from."""
+        self.forward_layer.reset_state()
+        self.backward_layer.reset_state()
+
+    reset_states = reset_state
+
+
+def _merged(there: Tensor, back: Tensor, how: str | None) -> Any:
+    if how == "concat":
+        return pyburn.cat([there, back], -1)
+    if how is None:
+        return [there, back]
+    return there * back if how == "mul" else (there + back) / (2 if how == "ave" else 1)
+
+
+class TimeDistributed(Layer):
+    """A layer applied to each step of (batch, steps, ...)."""
+
+    supports_masking = True
+
+    def __init__(self, layer: Layer, **options: Any) -> None:
+        super().__init__(**options)
+        self.layer = layer
+
+    def build(self, input_shape: Sequence[int | None]) -> None:
+        self.layer.build_for((None, *input_shape[2:]))
+
+    def forward(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
+        steps = inputs.shape[0] * inputs.shape[1]
+        options: dict[str, Any] = {} if mask is None or not takes_mask(type(self.layer)) else {"mask": mask.reshape(steps, *mask.shape[2:])}
+        flat = self.layer(inputs.reshape(steps, *inputs.shape[2:]), **options)
+        return flat.reshape(*inputs.shape[:2], *flat.shape[1:])

@@ -1,0 +1,340 @@
+"""Functions of arrays for `ops`: joining and cutting, statistics, sums by segment, writing into parts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyburn
+from pyburn import Tensor
+
+from ..layer import dtype_of
+
+Axis = int | Sequence[int] | None
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
+
+# Functions of pyburn with Keras's name and arguments.
+_SAME = """
+allclose bitwise_left_shift bitwise_right_shift cdist count_nonzero cov corrcoef diagflat dstack erfc fliplr flipud fmax fmin gcd hstack
+i0 isin isneginf isposinf isreal lcm ldexp logaddexp2 nextafter rot90 signbit vander vstack
+"""
+FUNCTIONS.update({name: getattr(pyburn, name) for name in _SAME.split()})
+FUNCTIONS.update(
+    left_shift=pyburn.bitwise_left_shift, right_shift=pyburn.bitwise_right_shift, bitwise_invert=pyburn.bitwise_not, fabs=pyburn.abs
+)
+
+
+def _function(function: Callable[..., Any]) -> Callable[..., Any]:
+    FUNCTIONS[function.__name__.removesuffix("_")] = function
+    return function
+
+
+def _axes(x: Tensor, axis: Axis) -> list[int]:
+    return list(range(x.ndim)) if axis is None else [axis] if isinstance(axis, int) else list(axis)
+
+
+@_function
+def append(x1: Tensor, x2: Tensor, axis: int | None = None) -> Tensor:
+    return pyburn.cat([x1.reshape(-1), x2.reshape(-1)]) if axis is None else pyburn.cat([x1, x2], axis)
+
+
+@_function
+def array_split(x: Tensor, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
+    return list(pyburn.tensor_split(x, indices_or_sections, axis))
+
+
+@_function
+def hsplit(x: Tensor, indices_or_sections: Any) -> list[Tensor]:
+    return list(pyburn.hsplit(x, indices_or_sections))
+
+
+@_function
+def vsplit(x: Tensor, indices_or_sections: Any) -> list[Tensor]:
+    return list(pyburn.vsplit(x, indices_or_sections))
+
+
+@_function
+def average(x: Tensor, axis: Axis = None, weights: Any = None) -> Tensor:
+    if weights is None:
+        return x.mean(_axes(x, axis))
+    given = pyburn.as_tensor(weights, device=x.device).to(x.dtype)
+    if given.ndim == 1 and x.ndim > 1 and isinstance(axis, int):
+        given = given.reshape([-1 if at == axis % x.ndim else 1 for at in range(x.ndim)])
+    given = given.expand(x.shape)
+    return (x * given).sum(_axes(x, axis)) / given.sum(_axes(x, axis))
+
+
+@_function
+def bincount(x: Tensor, weights: Any = None, minlength: int = 0, sparse: bool = False) -> Tensor:
+    return pyburn.bincount(x.long(), weights=weights, minlength=minlength)
+
+
+@_function
+def cbrt(x: Tensor) -> Tensor:
+    return x.sign() * x.abs().pow(1 / 3)
+
+
+@_function
+def copy(x: Tensor) -> Tensor:
+    return x.clone()
+
+
+@_function
+def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+    return pyburn.diagonal(x, offset, axis1, axis2)
+
+
+@_function
+def trace(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+    return pyburn.diagonal(x, offset, axis1, axis2).sum(-1)
+
+
+@_function
+def diff(a: Tensor, n: int = 1, axis: int = -1) -> Tensor:
+    return pyburn.diff(a, n, axis)
+
+
+@_function
+def digitize(x: Tensor, bins: Any) -> Tensor:
+    edges = pyburn.as_tensor(bins, device=x.device).to(x.dtype)
+    return (x.unsqueeze(-1) >= edges).sum(-1).int()
+
+
+@_function
+def searchsorted(sorted_sequence: Tensor, values: Tensor, side: str = "left") -> Tensor:
+    return pyburn.searchsorted(sorted_sequence, values, right=side == "right")
+
+
+@_function
+def histogram(x: Tensor, bins: int = 10, range: Sequence[float] | None = None) -> tuple[Tensor, Tensor]:
+    low, high = (float(x.min()), float(x.max())) if range is None else range
+    edges = pyburn.linspace(low, high, bins + 1, device=x.device)
+    return pyburn.histc(x.float(), bins, low, high).int(), edges
+
+
+@_function
+def median(x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    return quantile(x, 0.5, axis, keepdims=keepdims)
+
+
+@_function
+def quantile(x: Tensor, q: Any, axis: Axis = None, method: str = "linear", keepdims: bool = False) -> Tensor:
+    axes = sorted(a % x.ndim for a in _axes(x, axis))
+    rest = [a for a in range(x.ndim) if a not in axes]
+    flat = x.permute(*rest, *axes).flatten(len(rest)) if rest else x.reshape(-1)
+    found = pyburn.quantile(
+        flat.float() if not flat.is_floating_point() else flat, pyburn.as_tensor(q, dtype=flat.dtype), -1, interpolation=method
+    )
+    if keepdims:
+        lead = found.shape[: found.ndim - len(rest)]
+        found = found.reshape(*lead, *(1 if a in axes else x.shape[a] for a in range(x.ndim)))
+    return found
+
+
+@_function
+def percentile(x: Tensor, q: Any, axis: Axis = None, method: str = "linear", keepdims: bool = False) -> Tensor:
+    return quantile(x, pyburn.as_tensor(q, dtype=pyburn.float32) / 100, axis, method, keepdims)
+
+
+@_function
+def ptp(x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    return x.amax(_axes(x, axis), keepdim=keepdims) - x.amin(_axes(x, axis), keepdim=keepdims)
+
+
+def _without_nan(name: str, fill: float, reduce: Callable[..., Tensor]) -> None:
+    def function(x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        return reduce(pyburn.where(x.isnan(), fill, x), _axes(x, axis), keepdim=keepdims)
+
+    FUNCTIONS[name] = function
+
+
+_without_nan("nansum", 0.0, pyburn.sum)
+_without_nan("nanmax", -math.inf, pyburn.amax)
+_without_nan("nanmin", math.inf, pyburn.amin)
+
+
+@_function
+def nanmean(x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    known = ~x.isnan()
+    return pyburn.where(known, x, 0.0).sum(_axes(x, axis), keepdim=keepdims) / known.sum(_axes(x, axis), keepdim=keepdims)
+
+
+@_function
+def nanvar(x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    return nanmean((x - nanmean(x, axis, True)).square(), axis, keepdims)
+
+
+@_function
+def nanstd(x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    return nanvar(x, axis, keepdims).sqrt()
+
+
+@_function
+def select(condlist: Sequence[Tensor], choicelist: Sequence[Any], default: Any = 0) -> Tensor:
+    found: Any = default
+    for condition, choice in zip(reversed(list(condlist)), reversed(list(choicelist))):
+        found = pyburn.where(condition, choice, found)
+    return found
+
+
+@_function
+def scatter(indices: Tensor, values: Tensor, shape: Sequence[int]) -> Tensor:
+    """Zeros of a shape, with values added at indices (..., number of axes)."""
+    return _scattered(pyburn.zeros(list(shape), dtype=values.dtype, device=values.device), indices, values, accumulate=True)
+
+
+@_function
+def scatter_update(inputs: Tensor, indices: Any, updates: Tensor, reduction: str | None = None) -> Tensor:
+    """A copy with other values at indices (n, number of axes); with reduction="add" they are added."""
+    if reduction not in (None, "add"):
+        raise ValueError(f"[scatter_update] reduction is None or 'add': got {reduction!r}")
+    return _scattered(inputs.clone(), pyburn.as_tensor(indices, device=inputs.device), updates, accumulate=reduction == "add")
+
+
+def _scattered(x: Tensor, indices: Tensor, values: Tensor, accumulate: bool) -> Tensor:
+    places = tuple(indices.long().unbind(-1))
+    return x.index_put(places, values.to(x.dtype), accumulate)
+
+
+def slice_(inputs: Tensor, start_indices: Sequence[int], shape: Sequence[int]) -> Tensor:
+    """A part that begins at indices and has a shape; -1 is all that is left."""
+    parts = tuple(slice(int(a), None if n == -1 else int(a) + int(n)) for a, n in zip(start_indices, shape))
+    return inputs[parts]
+
+
+@_function
+def slice_update(inputs: Tensor, start_indices: Sequence[int], updates: Tensor) -> Tensor:
+    """A copy with other values from indices on."""
+    made = inputs.clone()
+    made[tuple(slice(int(a), int(a) + n) for a, n in zip(start_indices, updates.shape))] = updates
+    return made
+
+
+FUNCTIONS["slice"] = slice_
+
+
+def _segments(name: str, reduce: str, empty: float | None) -> None:
+    def function(data: Tensor, segment_ids: Any, num_segments: int | None = None, sorted: bool = False) -> Tensor:
+        ids = pyburn.as_tensor(segment_ids, device=data.device).long()
+        count = int(ids.max()) + 1 if num_segments is None else num_segments
+        start = pyburn.full([count, *data.shape[1:]], 0.0 if empty is None else empty, dtype=data.dtype, device=data.device)
+        spread = ids.reshape(-1, *[1] * (data.ndim - 1)).expand(data.shape)
+        return start.scatter_reduce(0, spread, data, reduce, include_self=True)
+
+    FUNCTIONS[name] = function
+
+
+_segments("segment_sum", "sum", None)
+_segments("segment_max", "amax", -math.inf)
+_segments("segment_min", "amin", math.inf)
+_segments("segment_prod", "prod", 1.0)
+
+
+@_function
+def unique(x: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, axis: int | None = None) -> Any:
+    return pyburn.unique(x, sorted, return_inverse, return_counts, axis)
+
+
+@_function
+def unravel_index(indices: Tensor, shape: Sequence[int]) -> Any:
+    return pyburn.unravel_index(indices.long(), tuple(shape))
+
+
+@_function
+def trapezoid(y: Tensor, x: Any = None, dx: float = 1.0, axis: int = -1) -> Tensor:
+    return pyburn.trapezoid(y, dx=dx, dim=axis) if x is None else pyburn.trapezoid(y, x, dim=axis)
+
+
+@_function
+def saturate_cast(x: Tensor, dtype: Any) -> Tensor:
+    """Values beyond what a dtype holds become its limits."""
+    kind = dtype_of(dtype)
+    assert kind is not None
+    limits = pyburn.finfo(kind) if kind.is_floating_point else pyburn.iinfo(kind)
+    return x.clamp(limits.min, limits.max).to(dtype=kind)
+
+
+@_function
+def multi_hot(inputs: Tensor, num_classes: int, axis: int = -1, dtype: Any = "float32") -> Tensor:
+    hits = (inputs.long().unsqueeze(-1) == pyburn.arange(num_classes, device=inputs.device)).to(dtype=dtype_of(dtype))
+    return hits.amax(-2) if inputs.ndim > 1 else hits.amax(0)
+
+
+@_function
+def in_top_k(targets: Tensor, predictions: Tensor, k: int) -> Tensor:
+    return (predictions.topk(k, -1)[1] == targets.long().unsqueeze(-1)).any(-1)
+
+
+def _waves(count: int, like: Tensor, sign: float) -> tuple[Tensor, Tensor]:
+    """The matrix of the discrete Fourier transform: real and imaginary part."""
+    steps = pyburn.arange(count, device=like.device)
+    angle = (steps.unsqueeze(1) * steps % count).to(like.dtype) * (2 * math.pi / count)
+    return angle.cos(), sign * angle.sin()
+
+
+def _transformed(x: Sequence[Tensor], axis: int, sign: float) -> tuple[Tensor, Tensor]:
+    real, imaginary = (part.movedim(axis, -1) for part in x)
+    cos, sin = _waves(real.shape[-1], real, sign)
+    parts = real @ cos - imaginary @ sin, real @ sin + imaginary @ cos
+    return parts[0].movedim(-1, axis), parts[1].movedim(-1, axis)
+
+
+@_function
+def fft(x: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """The Fourier transform of (real, imaginary) along the last axis, as a product with a matrix: n² operations for n numbers."""
+    return _transformed(x, -1, -1.0)
+
+
+@_function
+def fft2(x: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """The Fourier transform of (real, imaginary) along the last two axes."""
+    return _transformed(_transformed(x, -1, -1.0), -2, -1.0)
+
+
+@_function
+def ifft2(x: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """The way back from fft2."""
+    real, imaginary = _transformed(_transformed(x, -1, 1.0), -2, 1.0)
+    count = real.shape[-1] * real.shape[-2]
+    return real / count, imaginary / count
+
+
+def _plain() -> dict[str, Callable[..., Any]]:
+    """What takes no symbols: made of numbers and shapes."""
+
+    def empty(shape: Any, dtype: Any = None) -> Tensor:
+        return pyburn.empty([shape] if isinstance(shape, int) else list(shape), dtype=dtype_of(dtype))
+
+    def identity(n: int, dtype: Any = None) -> Tensor:
+        return pyburn.eye(n, dtype=dtype_of(dtype))
+
+    def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Tensor:
+        return pyburn.ones(N, N if M is None else M, dtype=dtype_of(dtype)).tril(k)
+
+    def logspace(start: float, stop: float, num: int = 50, endpoint: bool = True, base: float = 10, dtype: Any = None) -> Tensor:
+        return pyburn.logspace(start, stop, num, base=base, dtype=dtype_of(dtype))
+
+    def empty_like(x: Tensor, dtype: Any = None) -> Tensor:
+        return pyburn.empty_like(x, dtype=dtype_of(dtype))
+
+    def bartlett(x: int) -> Tensor:
+        return pyburn.bartlett_window(x, periodic=False)
+
+    def blackman(x: int) -> Tensor:
+        return pyburn.blackman_window(x, periodic=False)
+
+    def hamming(x: int) -> Tensor:
+        return pyburn.hamming_window(x, periodic=False)
+
+    def hanning(x: int) -> Tensor:
+        return pyburn.hann_window(x, periodic=False)
+
+    def kaiser(x: int, beta: float) -> Tensor:
+        return pyburn.kaiser_window(x, periodic=False, beta=beta)
+
+    made = (empty, identity, tri, logspace, empty_like, bartlett, blackman, hamming, hanning, kaiser)
+    return {function.__name__: function for function in made}
+
+
+PLAIN = _plain()

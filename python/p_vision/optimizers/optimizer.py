@@ -1,0 +1,272 @@
+"""Optimizer: one of pyburn.optim under Keras's arguments, with what all of Keras's can do besides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pyburn
+from pyburn import Tensor, optim
+from pyburn.nn import utils
+
+from .. import initializers
+from ..configured import Configured, arguments
+from ..variables import state
+from .schedules import LearningRateSchedule
+from .steps import OwnSteps
+
+
+class Optimizer(Configured):
+    """An optimiser before and while it works: options first, state from the first step on.
+
+    `learning_rate` may be set at any time, and is a number or a schedule of the step. All optimisers take the other arguments by name:
+    `gradient_accumulation_steps` batches make one step, with the mean of their gradients; with `use_ema` the weights are replaced by their
+    moving averages every `ema_overwrite_frequency` steps, and when training ends.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        *,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        use_ema: bool = False,
+        ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None,
+        gradient_accumulation_steps: int | None = None,
+        loss_scale_factor: float | None = None,
+        name: str | None = None,
+    ) -> None:
+        if sum(limit is not None for limit in (clipnorm, clipvalue, global_clipnorm)) > 1:
+            raise ValueError("[optimizer] give one of clipnorm, clipvalue and global_clipnorm")
+        self._rate = learning_rate
+        self.weight_decay = weight_decay
+        self.clipnorm, self.clipvalue, self.global_clipnorm = clipnorm, clipvalue, global_clipnorm
+        self.use_ema, self.ema_momentum, self.ema_overwrite_frequency = use_ema, ema_momentum, ema_overwrite_frequency
+        self.gradient_accumulation_steps, self.name = gradient_accumulation_steps, name
+        self.loss_scale_factor = loss_scale_factor
+        self.iterations = 0
+        self._sums: dict[int, Tensor] = {}  # gradients of batches that wait for a step
+        self._averages: dict[int, Tensor] = {}  # of weights
+        self._undecayed: set[int] = set()
+        self._undecayed_names: list[str] = []
+        self._inner: optim.Optimizer | None = None
+
+    def make(self, parameters: list[Tensor]) -> optim.Optimizer:
+        """The optimiser of pyburn.optim that does the work; that of a class of your own calls its `update_step` for each weight."""
+        if type(self).update_step is Optimizer.update_step:
+            raise NotImplementedError(
+                f"{type(self).__name__} does not say how it works: define update_step(self, gradient, variable, learning_rate)"
+            )
+        self.build(parameters)
+        return OwnSteps(parameters, self)
+
+    def build(self, variables: Sequence[Tensor]) -> None:
+        """Makes what an optimiser of your own keeps for each weight; called before the first step."""
+
+    def update_step(self, gradient: Tensor, variable: Tensor, learning_rate: float) -> None:
+        """Changes one weight; an optimiser of your own defines it."""
+
+    def add_variable_from_reference(self, reference_variable: Tensor, name: str | None = None, initializer: Any = "zeros") -> Tensor:
+        """Numbers of the shape of a weight, where the weight is."""
+        values = initializers.get(initializer)(list(reference_variable.shape), reference_variable.dtype)
+        return state(values.to(device=reference_variable.device), name)
+
+    def assign(self, variable: Tensor, value: Any) -> None:
+        with pyburn.no_grad():
+            variable.copy_(pyburn.as_tensor(value))
+
+    def assign_add(self, variable: Tensor, value: Any) -> None:
+        with pyburn.no_grad():
+            variable.add_(value)
+
+    def assign_sub(self, variable: Tensor, value: Any) -> None:
+        with pyburn.no_grad():
+            variable.sub_(value)
+
+    @property
+    def variables(self) -> list[Any]:
+        """What the optimiser keeps, as arrays and numbers."""
+        kept = self._inner.state_dict()["state"] if self._inner is not None else {}
+        return [self.iterations, self.learning_rate, *(value for part in kept.values() for value in part.values())]
+
+    def exclude_from_weight_decay(self, var_list: Sequence[Tensor] | None = None, var_names: Sequence[str] | None = None) -> None:
+        """Weights that do not decay: given, or with a part of their name."""
+        self._undecayed = {id(variable) for variable in var_list or ()}
+        self._undecayed_names = list(var_names or ())
+
+    def decay_of(self, parameter: Tensor) -> float | None:
+        """The decay of one weight."""
+        return self.weight_decay
+
+    def _decays(self, parameter: Tensor) -> bool:
+        name = getattr(parameter, "name", None) or ""
+        return id(parameter) not in self._undecayed and not any(re.search(part, name) for part in self._undecayed_names)
+
+    def scale_loss(self, loss: Any) -> Any:
+        """The loss times `loss_scale_factor`; a step divides the gradients by it."""
+        return loss * self.loss_scale_factor if self.loss_scale_factor else loss
+
+    @property
+    def learning_rate(self) -> Any:
+        """The rate of the next step, as a number."""
+        return self._rate(self.iterations) if isinstance(self._rate, LearningRateSchedule) else self._rate
+
+    @learning_rate.setter
+    def learning_rate(self, value: Any) -> None:
+        if isinstance(self._rate, LearningRateSchedule) and not isinstance(value, LearningRateSchedule):
+            raise TypeError("[optimizer] the learning rate follows a schedule: give a number to the optimizer to set it yourself")
+        self._rate = value
+
+    lr = learning_rate
+
+    @classmethod
+    def config_arguments(cls) -> dict[str, Any]:
+        shared = {name: default for name, default in arguments(Optimizer).items() if name != "learning_rate"}
+        return {**arguments(cls), **shared}
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "learning_rate": self._rate}
+
+    def follow(self, parameters: Sequence[Tensor]) -> None:
+        """Trains these parameters from now on; what is known about those it trained already stays."""
+        if self._inner is None:
+            if not parameters:
+                raise ValueError("[optimizer] there is nothing to train: the model has no weights, or all of them are frozen")
+            self._inner = self.make(list(parameters))
+            return
+        known = {id(p) for group in self._inner.param_groups for p in group["params"]}
+        new = [p for p in parameters if id(p) not in known]
+        if new:
+            self._inner.add_param_group({"params": new})
+
+    def moved(self) -> None:
+        """Called when the parameters have gone to another device: the state follows them."""
+        if self._inner is not None:
+            self._inner.load_state_dict(self._inner.state_dict())
+
+    def notes(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        """What a file needs to go on from here: numbers, and tensors by name."""
+        kept = self._inner.state_dict() if self._inner is not None else {"state": {}}
+        numbers: dict[str, Any] = {}
+        tensors: dict[str, Tensor] = {}
+        for place, part in kept["state"].items():
+            for name, value in part.items():
+                (tensors if isinstance(value, Tensor) else numbers)[f"optimizer.{place}.{name}"] = value
+        rate = None if isinstance(self._rate, LearningRateSchedule) or self._rate is None else float(self._rate)
+        return {"iterations": self.iterations, "rate": rate, "state": numbers}, tensors
+
+    def restore(self, parameters: Sequence[Tensor], tensors: Any, notes: dict[str, Any]) -> None:
+        """Goes on from what `notes` gave."""
+        self.follow(parameters)
+        assert self._inner is not None
+        state: dict[int, dict[str, Any]] = {}
+        found = {**notes["state"], **{name: tensors[name] for name in tensors if name.startswith("optimizer.")}}
+        for key, value in found.items():
+            _, place, name = key.split(".", 2)
+            state.setdefault(int(place), {})[name] = value
+        self._inner.load_state_dict({**self._inner.state_dict(), "state": state})
+        self.iterations = int(notes["iterations"])
+        if notes["rate"] is not None:
+            self._rate = notes["rate"]
+
+    def zero_grad(self) -> None:
+        if self._inner is not None:
+            self._inner.zero_grad()
+
+    def step(self) -> None:
+        """One step with the gradients that the parameters have."""
+        if self._inner is None:
+            raise RuntimeError("[optimizer] no parameters yet: a model that is compiled with it gives them")
+        parameters = [p for p in self._trained() if p.grad is not None]
+        if not self._is_due(parameters):
+            return
+        rate = float(self.learning_rate)
+        for group in self._inner.param_groups:
+            group["lr"] = rate
+        if self.loss_scale_factor:
+            with pyburn.no_grad():
+                for parameter in parameters:
+                    grad: Any = parameter.grad
+                    grad.div_(self.loss_scale_factor)
+        self._clip(parameters)
+        with pyburn.no_grad():
+            for parameter in parameters:
+                decay = self.decay_of(parameter)
+                if decay and self._decays(parameter):
+                    parameter.mul_(1 - rate * decay)
+        self._inner.step()
+        self.iterations += 1
+        if self.use_ema:
+            self._average(parameters)
+
+    def _is_due(self, parameters: list[Tensor]) -> bool:
+        """Whether this batch makes a step; gradients become the means of those that waited."""
+        count = self.gradient_accumulation_steps
+        if not count or count < 2:
+            return True
+        due = (self.iterations + 1) % count == 0
+        with pyburn.no_grad():
+            for parameter in parameters:
+                grad: Any = parameter.grad
+                total = grad + self._sums.pop(id(parameter), 0.0)
+                if due:
+                    parameter.grad = total / count
+                else:
+                    self._sums[id(parameter)] = total
+        if not due:
+            self.iterations += 1
+        return due
+
+    def _average(self, parameters: list[Tensor]) -> None:
+        with pyburn.no_grad():
+            for parameter in parameters:
+                average = self._averages.setdefault(id(parameter), parameter.detach().clone())
+                average.lerp_(parameter, 1 - self.ema_momentum)
+        if self.ema_overwrite_frequency and self.iterations % self.ema_overwrite_frequency == 0:
+            self.finalize_variable_values(parameters)
+
+    def finalize_variable_values(self, parameters: Sequence[Tensor]) -> None:
+        """Gives the weights their moving averages, if there are some."""
+        with pyburn.no_grad():
+            for parameter in parameters:
+                if id(parameter) in self._averages:
+                    parameter.copy_(self._averages[id(parameter)])
+
+    def minimize(self, loss: Tensor, parameters: Sequence[Tensor]) -> None:
+        """One step of these parameters down the gradient of a loss."""
+        self.follow(parameters)
+        self.zero_grad()
+        self.scale_loss(loss).backward()
+        self.step()
+
+    def apply(self, grads: Sequence[Tensor | None], trainable_variables: Sequence[Tensor] | None = None) -> None:
+        """One step with gradients of your own; without parameters, those that it trains already."""
+        parameters = list(trainable_variables) if trainable_variables is not None else self._trained()
+        if len(grads) != len(parameters):
+            raise ValueError(f"[optimizer] expected a gradient for each of {len(parameters)} parameters: got {len(grads)}")
+        self.follow(parameters)
+        self.zero_grad()
+        for parameter, grad in zip(parameters, grads):
+            parameter.grad = grad
+        self.step()
+
+    def apply_gradients(self, grads_and_vars: Any) -> None:
+        """One step with pairs of a gradient and its parameter."""
+        pairs = list(grads_and_vars)
+        self.apply([grad for grad, _ in pairs], [parameter for _, parameter in pairs])
+
+    def _trained(self) -> list[Tensor]:
+        return [p for group in self._inner.param_groups for p in group["params"]] if self._inner is not None else []
+
+    def _clip(self, parameters: list[Tensor]) -> None:
+        if self.clipvalue is not None:
+            utils.clip_grad_value_(parameters, self.clipvalue)
+        elif self.global_clipnorm is not None:
+            utils.clip_grad_norm_(parameters, self.global_clipnorm)
+        elif self.clipnorm is not None:
+            for parameter in parameters:
+                utils.clip_grad_norm_([parameter], self.clipnorm)

@@ -1,0 +1,115 @@
+"""Learning rates as functions of the step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ..configured import Configured
+
+
+class LearningRateSchedule(Configured):
+    """Base of schedules: called with the number of the step, gives the rate."""
+
+    def __call__(self, step: int) -> float:
+        raise NotImplementedError
+
+
+class ExponentialDecay(LearningRateSchedule):
+    """initial_learning_rate * decay_rate ** (step / decay_steps)."""
+
+    def __init__(self, initial_learning_rate: float, decay_steps: int, decay_rate: float, staircase: bool = False) -> None:
+        self.initial_learning_rate, self.decay_steps, self.decay_rate, self.staircase = (
+            initial_learning_rate,
+            decay_steps,
+            decay_rate,
+            staircase,
+        )
+
+    def __call__(self, step: int) -> float:
+        times = step / self.decay_steps
+        return self.initial_learning_rate * self.decay_rate ** (math.floor(times) if self.staircase else times)
+
+
+class PiecewiseConstantDecay(LearningRateSchedule):
+    """values[i] up to and with the step boundaries[i], then the last one."""
+
+    def __init__(self, boundaries: Sequence[int], values: Sequence[float]) -> None:
+        if len(boundaries) + 1 != len(values):
+            raise ValueError(f"expected one value more than boundaries: got {len(values)} and {len(boundaries)}")
+        self.boundaries, self.values = list(boundaries), list(values)
+
+    def __call__(self, step: int) -> float:
+        return self.values[sum(step > boundary for boundary in self.boundaries)]
+
+
+class PolynomialDecay(LearningRateSchedule):
+    """From one rate to another in decay_steps, along a power of the rest of the way."""
+
+    def __init__(
+        self, initial_learning_rate: float, decay_steps: int, end_learning_rate: float = 0.0001, power: float = 1.0, cycle: bool = False
+    ) -> None:
+        self.initial_learning_rate, self.decay_steps, self.end_learning_rate = initial_learning_rate, decay_steps, end_learning_rate
+        self.power, self.cycle = power, cycle
+
+    def __call__(self, step: int) -> float:
+        steps = self.decay_steps * max(1, math.ceil(step / self.decay_steps)) if self.cycle else self.decay_steps
+        rest = 1 - min(step, steps) / steps
+        return (self.initial_learning_rate - self.end_learning_rate) * rest**self.power + self.end_learning_rate
+
+
+class CosineDecay(LearningRateSchedule):
+    """Down half a wave of the cosine in decay_steps, to a share alpha; after a warm-up where warmup_target is given."""
+
+    def __init__(
+        self,
+        initial_learning_rate: float,
+        decay_steps: int,
+        alpha: float = 0.0,
+        warmup_target: float | None = None,
+        warmup_steps: int = 0,
+    ) -> None:
+        self.initial_learning_rate, self.decay_steps, self.alpha = initial_learning_rate, decay_steps, alpha
+        self.warmup_target, self.warmup_steps = warmup_target, warmup_steps
+
+    def __call__(self, step: int) -> float:
+        top = self.initial_learning_rate
+        if self.warmup_target is not None:
+            if step < self.warmup_steps:
+                return top + (self.warmup_target - top) * step / self.warmup_steps
+            top, step = self.warmup_target, step - self.warmup_steps
+        wave = 0.5 * (1 + math.cos(math.pi * min(step, self.decay_steps) / self.decay_steps))
+        return top * ((1 - self.alpha) * wave + self.alpha)
+
+
+class InverseTimeDecay(LearningRateSchedule):
+    """initial_learning_rate / (1 + decay_rate * step / decay_steps)."""
+
+    def __init__(self, initial_learning_rate: float, decay_steps: int, decay_rate: float, staircase: bool = False) -> None:
+        self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
+        self.decay_rate, self.staircase = decay_rate, staircase
+
+    def __call__(self, step: int) -> float:
+        times = step / self.decay_steps
+        return self.initial_learning_rate / (1 + self.decay_rate * (math.floor(times) if self.staircase else times))
+
+
+class CosineDecayRestarts(LearningRateSchedule):
+    """Down half a wave of the cosine again and again: each time `t_mul` as long, from a rate `m_mul` as high."""
+
+    def __init__(
+        self, initial_learning_rate: float, first_decay_steps: int, t_mul: float = 2.0, m_mul: float = 1.0, alpha: float = 0.0
+    ) -> None:
+        self.initial_learning_rate, self.first_decay_steps = initial_learning_rate, first_decay_steps
+        self.t_mul, self.m_mul, self.alpha = t_mul, m_mul, alpha
+
+    def __call__(self, step: int) -> float:
+        done = step / self.first_decay_steps
+        if self.t_mul == 1.0:
+            restarts, part = math.floor(done), done % 1
+        else:
+            restarts = math.floor(math.log(1 - done * (1 - self.t_mul)) / math.log(self.t_mul) + 1e-12)
+            begun = (1 - self.t_mul**restarts) / (1 - self.t_mul)
+            part = (done - begun) / self.t_mul**restarts
+        wave = 0.5 * self.m_mul**restarts * (1 + math.cos(math.pi * part))
+        return self.initial_learning_rate * ((1 - self.alpha) * wave + self.alpha)

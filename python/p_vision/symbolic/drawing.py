@@ -1,0 +1,131 @@
+"""Drawings of models as data: which layers, which calls, from which inputs to which outputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyburn
+from pyburn.nn import Module
+
+from ..configured import Configured
+from ..input import InputLayer
+from ..layer import Layer
+from .structure import leaves, mapped
+from .symbol import Symbol, symbolic_call
+
+
+class PlainLayer(Configured):
+    """A layer of pyburn.nn in a saved drawing: its class and options."""
+
+    def __init__(self, kind: str, options: dict[str, Any]) -> None:
+        self.kind, self.options = kind, options
+
+    @classmethod
+    def from_config(cls, config: Any) -> Any:
+        """The module itself. Only layers that pyburn.nn makes of options are allowed."""
+        from pyburn.nn import _layers
+
+        kind, options = config["kind"], config["options"]
+        if kind not in _layers.__all__ or not isinstance(options, dict):
+            raise pyburn.FormatError(f"[load] there is no layer {kind!r} in pyburn.nn")
+        if kind == "Sequential":
+            return _in_a_row(options)
+        return getattr(_layers, kind)(**options)
+
+
+def _in_a_row(parts: dict[str, Any]) -> Module:
+    made = pyburn.nn.Sequential()
+    for name, part in parts.items():
+        if not isinstance(part, Module):
+            raise pyburn.FormatError(f"[load] a part of a model is no layer: got {part!r}")
+        made.add_module(name, part)
+    return made
+
+
+class BuiltLayer(Configured):
+    """A layer of p_vision that stands where no drawing says its input: with the shape that it was built for."""
+
+    def __init__(self, layer: Layer, shape: Any) -> None:
+        self.layer, self.shape = layer, shape
+
+    @classmethod
+    def from_config(cls, config: Any) -> Any:
+        """The layer itself, built."""
+        layer = config["layer"]
+        if not isinstance(layer, Layer):
+            raise pyburn.FormatError(f"[load] a part of a model is no layer: got {layer!r}")
+        layer.build_for(config["shape"])
+        return layer
+
+
+def part_config(layer: Any) -> Any:
+    """What stands for a layer in a config."""
+    if isinstance(layer, Configured):
+        return layer
+    from pyburn.nn import _layers
+
+    kind = type(layer).__name__
+    if isinstance(layer, pyburn.nn.Sequential):
+        return PlainLayer("Sequential", {name: part_config(part) for name, part in layer.named_children()})
+    if getattr(_layers, kind, None) is not type(layer) or list(layer.children()):
+        raise ValueError(f"[save] {kind} cannot be saved as a part of a model: use a layer of p_vision, or save the weights alone")
+    return PlainLayer(kind, layer._config())
+
+
+def drawing_of(model: Any) -> dict[str, Any]:
+    """The layers and calls of a functional model; symbols are written as the number of their call and of the output in it."""
+    calls = [symbol.node for symbol in leaves(model._inputs)] + model._nodes
+    layers = list(dict.fromkeys(node.layer for node in calls))
+    places = {id(symbol): [index, k] for index, node in enumerate(calls) for k, symbol in enumerate(leaves(node.output))}
+
+    def written(leaf: Any) -> Any:
+        return {"symbol": places[id(leaf)]} if isinstance(leaf, Symbol) else leaf
+
+    return {
+        "parts": [[name_in(model, layer), part_config(layer)] for layer in layers],
+        "calls": [[layers.index(node.layer), mapped(written, list(node.args)), mapped(written, node.kwargs)] for node in calls],
+        "inputs": mapped(written, model._inputs),
+        "outputs": mapped(written, model._outputs),
+    }
+
+
+def name_in(model: Module, layer: Module) -> str:
+    return next(name for name, part in model.named_children() if part is layer)
+
+
+def drawn(cls: Any, config: dict[str, Any]) -> Any:
+    """The model of a drawing. Names of layers are kept, so that weights find their places."""
+    for key in ("parts", "calls", "inputs", "outputs"):
+        if key not in config:
+            raise pyburn.FormatError(f"[load] a drawing of a model has no {key!r}")
+    layers = []
+    for name, layer in config["parts"]:
+        if not isinstance(layer, Module):
+            raise pyburn.FormatError(f"[load] a part of a model is no layer: got {layer!r}")
+        layers.append(layer)
+        if isinstance(layer, Layer):
+            layer._name = str(name)
+    outputs: list[list[Symbol]] = []
+
+    def read(value: Any) -> Any:
+        if isinstance(value, dict) and set(value) == {"symbol"}:
+            index, k = value["symbol"]
+            if not (isinstance(index, int) and isinstance(k, int) and 0 <= index < len(outputs) and 0 <= k < len(outputs[index])):
+                raise pyburn.FormatError(f"[load] a drawing of a model refers to an output that is not there: got {value['symbol']!r}")
+            return outputs[index][k]
+        if isinstance(value, dict):
+            return {key: read(item) for key, item in value.items()}
+        return [read(item) for item in value] if isinstance(value, list) else value
+
+    for index, args, kwargs in config["calls"]:
+        if not isinstance(index, int) or not 0 <= index < len(layers):
+            raise pyburn.FormatError(f"[load] a drawing of a model calls a layer that is not there: got {index!r}")
+        layer = layers[index]
+        if isinstance(layer, InputLayer):
+            outputs.append([layer.output])
+            continue
+        arguments, options = tuple(read(args)), read(kwargs)
+        made = layer(*arguments, **options) if isinstance(layer, Layer) else symbolic_call(layer, arguments, options)
+        outputs.append(list(leaves(made)))
+    rest = {key: value for key, value in config.items() if key in ("name", "trainable")}
+    return cls(read(config["inputs"]), read(config["outputs"]), **rest)

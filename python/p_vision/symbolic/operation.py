@@ -1,0 +1,50 @@
+"""Functions of tensors that draw when they are given symbols, and the layer that a drawing notes for them."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from ..layer import Layer, as_input
+from .structure import mapped
+from .symbol import has_symbol
+
+table: dict[str, Callable[..., Any]] = {}  # what files name
+
+
+class Operation(Layer):
+    """One of the functions of `ops` as a layer: what a drawing notes where one was called with symbols."""
+
+    def __init__(self, operation: str, **options: Any) -> None:
+        super().__init__(**options)
+        if operation not in table:
+            importlib.import_module("p_vision.ops")  # which fills the table
+        if operation not in table:
+            raise ValueError(f"[Operation] there is no {operation!r} in ops")
+        self.operation = operation
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return table[self.operation](*args, **kwargs)
+
+    @property
+    def name(self) -> str:
+        return self._name or self.operation.rpartition(".")[2]
+
+    def _hand_on(self, inputs: Any, masks: Any, output: Any) -> None:
+        """Functions of tensors leave masks alone, as Keras's do."""
+
+
+def drawing(function: Callable[..., Any], key: str, name: str | None = None) -> Any:
+    """The function, which draws where it is given symbols; files call it by the key."""
+    table[key] = function
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        if has_symbol(args) or has_symbol(kwargs):
+            return Operation(key)(*args, **kwargs)
+        return function(*mapped(as_input, args), **mapped(as_input, kwargs))
+
+    called.__name__ = called.__qualname__ = name or key
+    return called
