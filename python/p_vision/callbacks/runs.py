@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyburn
+import pyburn.io
 
 from .callback import Callback, Logs
 
