@@ -189,6 +189,13 @@ void interleave_row(const T* apart, int64_t width, int64_t phases, int64_t count
 
 // --- tiles ---
 
+// Results and vectors of pixels of a tile. Numbers of results are mostly multiples of 8.
+#if HWY_TARGET <= HWY_AVX3
+inline constexpr int kSumRows = 8, kSumSlots = 3;
+#else
+inline constexpr int kSumRows = kTileRows, kSumSlots = kTileVectors;
+#endif
+
 // One product of a sum: where its element of the source and its weight lie.
 struct Step {
   int64_t source, weight;
@@ -197,8 +204,8 @@ struct Step {
 // Vectors of pixels of one tile: where each begins in the source, where its result goes, how many of its lanes there are.
 template <class T>
 struct Slots {
-  int64_t source[kTileVectors], row[kTileVectors], column[kTileVectors], lanes[kTileVectors];
-  T* result[kTileVectors];
+  int64_t source[kSumSlots], row[kSumSlots], column[kSumSlots], lanes[kSumSlots];
+  T* result[kSumSlots];
 };
 
 // For `rows` results and `slots` vectors of pixels. Weights of the results are weight_row apart, results result_row.
@@ -210,7 +217,7 @@ void sum_steps(const Step* steps, int64_t count, const T* source, const Slots<T>
   const T* from[slots];
   HWY_UNROLL(4)
   for (int s = 0; s < slots; ++s) from[s] = source + at.source[s];
-  HWY_UNROLL(6)
+  HWY_UNROLL(8)
   for (int r = 0; r < rows; ++r) {
     HWY_UNROLL(4)
     for (int s = 0; s < slots; ++s) sum[r][s] = hn::Set(d, bias ? bias[r] : T(0));
@@ -220,7 +227,7 @@ void sum_steps(const Step* steps, int64_t count, const T* source, const Slots<T>
     hn::Vec<decltype(d)> right[slots];
     HWY_UNROLL(4)
     for (int s = 0; s < slots; ++s) right[s] = hn::LoadU(d, from[s] + step.source);
-    HWY_UNROLL(6)
+    HWY_UNROLL(8)
     for (int r = 0; r < rows; ++r) {
       const auto left = hn::Set(d, weight[step.weight + r * weight_row]);
       HWY_UNROLL(4)
@@ -229,7 +236,7 @@ void sum_steps(const Step* steps, int64_t count, const T* source, const Slots<T>
   }
   HWY_UNROLL(4)
   for (int s = 0; s < slots; ++s) {
-    HWY_UNROLL(6)
+    HWY_UNROLL(8)
     for (int r = 0; r < rows; ++r) store_first(sum[r][s], d, at.result[s] + r * result_row, at.lanes[s]);
   }
 }
@@ -239,14 +246,13 @@ using SumSteps = void (*)(const Step*, int64_t, const T*, const Slots<T>&, const
 
 template <class T>
 SumSteps<T> sum_steps_for(int64_t rows, int64_t slots) {
-  static constexpr auto row = []<int s>(std::integral_constant<int, s>) {
-    return std::array<SumSteps<T>, kTileRows>{
-        sum_steps<1, s, T>, sum_steps<2, s, T>, sum_steps<3, s, T>, sum_steps<4, s, T>, sum_steps<5, s, T>, sum_steps<6, s, T>};
+  static constexpr auto row = []<int s, int... r>(std::integral_constant<int, s>, std::integer_sequence<int, r...>) {
+    return std::array<SumSteps<T>, kSumRows>{sum_steps<r + 1, s, T>...};
   };
   static constexpr auto table = []<int... s>(std::integer_sequence<int, s...>) {
-    return std::array{row(std::integral_constant<int, s + 1>())...};
+    return std::array{row(std::integral_constant<int, s + 1>(), std::make_integer_sequence<int, kSumRows>())...};
   }
-  (std::make_integer_sequence<int, kTileVectors>());
+  (std::make_integer_sequence<int, kSumSlots>());
   return table[size_t(slots - 1)][size_t(rows - 1)];
 }
 
