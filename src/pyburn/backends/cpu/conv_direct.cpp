@@ -21,8 +21,8 @@ namespace {
 // Of the source at a time, and of a panel of weights: both, and the results, share L2.
 int64_t strip_bytes() { return l2_cache_bytes() * 3 / 8; }
 int64_t weight_bytes() { return l2_cache_bytes() * 5 / 16; }
-constexpr int64_t kTasks = 8;                 // where there are fewer strips, channels are shared out as well
-constexpr int64_t kTaskWork = 1 << 18;        // multiply-adds that are worth a task
+constexpr int64_t kTasks = 8;           // where there are fewer strips, channels are shared out as well
+constexpr int64_t kTaskWork = 1 << 18;  // multiply-adds that are worth a task
 
 int64_t rounded_up(int64_t n, int64_t unit) { return divided_up(n, unit) * unit; }
 
@@ -128,7 +128,8 @@ void run_tiles(const std::vector<Pixel>& pixels, const std::vector<Stretch<T>>& 
   for (size_t s = 0; s == 0 || s < stretches.size();) {  // slices of the weights that fit
     size_t end = s;
     int64_t bytes = 0;
-    while (end < stretches.size() && (end == s || bytes + stretches[end].depth * stretches[end].b_row * int64_t(sizeof(T)) <= weight_bytes()))
+    while (
+        end < stretches.size() && (end == s || bytes + stretches[end].depth * stretches[end].b_row * int64_t(sizeof(T)) <= weight_bytes()))
       bytes += stretches[end].depth * stretches[end].b_row * int64_t(sizeof(T)), ++end;
     const Start start = s > 0 ? Start::result : bias ? Start::row : Start::zero;
     for (size_t i = 0; i < pixels.size(); i += kTileRows) {
