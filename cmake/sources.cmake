@@ -1,6 +1,7 @@
 # Explicit, in order of layers: a source is built because it is named here.
 set(PYBURN_SOURCES
   src/pyburn/support/adoptable.cpp
+  src/pyburn/support/cache_size.cpp
   src/pyburn/support/error.cpp
   src/pyburn/support/fault.cpp
   src/pyburn/support/format.cpp

@@ -11,16 +11,18 @@
 #include "pyburn/backends/cpu/conv_strip-inl.h"
 #include "pyburn/backends/cpu/conv_tile-inl.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
+#include "pyburn/support/cache_size.h"
 #include "pyburn/support/thread_pool.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
 
-constexpr int64_t kStripBytes = 384 * 1024;   // of the source at a time
-constexpr int64_t kWeightBytes = 320 * 1024;  // of a panel of weights at a time: strip, weights and results share L2
-constexpr int64_t kTasks = 8;                 // where there are fewer strips, channels are shared out as well
-constexpr int64_t kTaskWork = 1 << 18;        // multiply-adds that are worth a task
+// Of the source at a time, and of a panel of weights: both, and the results, share L2.
+int64_t strip_bytes() { return l2_cache_bytes() * 3 / 8; }
+int64_t weight_bytes() { return l2_cache_bytes() * 5 / 16; }
+constexpr int64_t kTasks = 8;           // where there are fewer strips, channels are shared out as well
+constexpr int64_t kTaskWork = 1 << 18;  // multiply-adds that are worth a task
 
 int64_t rounded_up(int64_t n, int64_t unit) { return divided_up(n, unit) * unit; }
 
@@ -81,7 +83,7 @@ struct Strip {
     const int64_t row_bytes = width() * p.sources * int64_t(sizeof(T));
     while (rows < p.y.result) {
       const auto reach = p.y.reach(0, rows + 1);
-      if ((reach.last - reach.first) * row_bytes > kStripBytes) break;
+      if ((reach.last - reach.first) * row_bytes > strip_bytes()) break;
       ++rows;
     }
     const int64_t strips = divided_up(p.y.result, rows);
@@ -111,7 +113,7 @@ struct Strip {
     for (const ConvPlan::Tap& tap : taps) {
       const int64_t at = (tap.y * width() + tap.x) * plan.sources, depth = plan.sources;
       const bool joins = !found.empty() && found.back().a + found.back().depth == at &&
-                         (found.back().depth + depth) * panel_width * int64_t(sizeof(T)) <= kWeightBytes;
+                         (found.back().depth + depth) * panel_width * int64_t(sizeof(T)) <= weight_bytes();
       if (joins) found.back().depth += depth;
       else found.push_back({at, panel, depth, panel_width});
       panel += depth * panel_width;
@@ -126,7 +128,8 @@ void run_tiles(const std::vector<Pixel>& pixels, const std::vector<Stretch<T>>& 
   for (size_t s = 0; s == 0 || s < stretches.size();) {  // slices of the weights that fit
     size_t end = s;
     int64_t bytes = 0;
-    while (end < stretches.size() && (end == s || bytes + stretches[end].depth * stretches[end].b_row * int64_t(sizeof(T)) <= kWeightBytes))
+    while (
+        end < stretches.size() && (end == s || bytes + stretches[end].depth * stretches[end].b_row * int64_t(sizeof(T)) <= weight_bytes()))
       bytes += stretches[end].depth * stretches[end].b_row * int64_t(sizeof(T)), ++end;
     const Start start = s > 0 ? Start::result : bias ? Start::row : Start::zero;
     for (size_t i = 0; i < pixels.size(); i += kTileRows) {
@@ -198,7 +201,7 @@ void convolve_weight_of(const ConvGeometry& g, Images<const T> x, Images<const T
   const int64_t width = columns.last - columns.first;
   const bool joined = g.x.dilation == 1;  // the taps of a kernel row are neighbours
   int64_t rows = 1;                       // of dy at a time
-  while (rows < g.y.out && ((rows * g.y.stride + (g.y.kernel - 1) * g.y.dilation + 1) * width * step * int64_t(sizeof(T))) <= kStripBytes)
+  while (rows < g.y.out && ((rows * g.y.stride + (g.y.kernel - 1) * g.y.dilation + 1) * width * step * int64_t(sizeof(T))) <= strip_bytes())
     ++rows;
   const int64_t wanted = std::max<int64_t>(1, kTasks / (g.groups * blocks));
   if (wanted > g.batch) rows = std::min(rows, divided_up(g.y.out, divided_up(wanted, g.batch)));

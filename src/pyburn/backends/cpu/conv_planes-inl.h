@@ -101,6 +101,7 @@ struct PlaneSplit {
   ShiftRange shift_y, shift_x;
   int64_t parts_y, parts_x;  // residues of the stride
   int64_t width;             // of a plane
+  int64_t lead;              // elements before a plane, so that what is copied into it begins with a vector
   int64_t rows;              // of results of a phase at a time
 
   explicit PlaneSplit(const ConvPlan& p)
@@ -109,21 +110,22 @@ struct PlaneSplit {
         shift_x(p.x),
         parts_y(source_parts(p.y)),
         parts_x(source_parts(p.x)),
-        width(divided_up(p.x.result, p.x.phases()) + shift_x.span()) {
+        width(in_lines(divided_up(p.x.result, p.x.phases()) + shift_x.span())),
+        lead(kVector<T> - 1 - (std::clamp<int64_t>(-shift_x.low, 0, width) + kVector<T> - 1) % kVector<T>) {
     const int64_t row_bytes = parts_y * parts_x * width * int64_t(sizeof(T));
     const int64_t most = std::min(kBytes, 8 * kBytes / p.sources) / row_bytes - shift_y.span();
     const int64_t strips = divided_up(most_rows(), std::clamp<int64_t>(most, 1, most_rows()));
     rows = divided_up(most_rows(), strips);
   }
   int64_t most_rows() const { return divided_up(plan.y.result, plan.y.phases()); }
-  int64_t plane_size() const { return (rows + shift_y.span()) * width + kVector<T>; }
+  int64_t plane_size() const { return divided_up((rows + shift_y.span()) * width + 2 * kVector<T>, kVector<T>) * kVector<T>; }
   int64_t channel_size() const { return parts_y * parts_x * plane_size(); }
 
   // From the first result of the strip to what a tap meets there.
   int64_t offset(int64_t phase, int64_t tap) const {
     const AxisStep y = axis_step(plan.y, phase / plan.x.phases(), tap / plan.x.kernel);
     const AxisStep x = axis_step(plan.x, phase % plan.x.phases(), tap % plan.x.kernel);
-    return (y.part * parts_x + x.part) * plane_size() + (y.shift - shift_y.low) * width + x.shift - shift_x.low;
+    return lead + (y.part * parts_x + x.part) * plane_size() + (y.shift - shift_y.low) * width + x.shift - shift_x.low;
   }
 
   // The rows of the source that the results of a strip reach.
@@ -144,18 +146,23 @@ struct PlaneSplit {
       const int64_t top = std::clamp<int64_t>(0, begin, end);
       const int64_t bottom = std::clamp<int64_t>((plan.y.source - part + parts_y - 1) / parts_y, top, end);
       for (int64_t x = 0; x < parts_x; ++x) {
-        T* plane = planes + x * plane_size();
+        T* plane = planes + lead + x * plane_size();
         zero(plane, (top - begin) * width);
         zero(plane + (bottom - begin) * width, (end - bottom) * width);
       }
       const T* from = channel + top * source_row + part * plan.x.source + skipped;
-      T* to = planes + (top - begin) * width + first;
+      T* to = planes + lead + (top - begin) * width + first;
       if (parts_x == 1) copy_rows(from, source_row, bottom - top, count, to, width);
       else split_rows(from, source_row, bottom - top, count, parts_x, to, width, plane_size());
     }
   }
 
  private:
+  // Whole vectors where that is not much more: then all rows begin with one.
+  static int64_t in_lines(int64_t width) {
+    const int64_t whole = divided_up(width, kVector<T>) * kVector<T>;
+    return 4 * whole <= 5 * width ? whole : width;
+  }
   // Whole vectors, so somewhat more: what follows is written later, or room.
   static HWY_INLINE void zero(T* to, int64_t count) {
     const hn::ScalableTag<T> d;
@@ -189,6 +196,13 @@ void interleave_row(const T* apart, int64_t width, int64_t phases, int64_t count
 
 // --- tiles ---
 
+// Results and vectors of pixels of a tile. Numbers of results are mostly multiples of 8.
+#if HWY_TARGET <= HWY_AVX3
+inline constexpr int kSumRows = 8, kSumSlots = 3;
+#else
+inline constexpr int kSumRows = kTileRows, kSumSlots = kTileVectors;
+#endif
+
 // One product of a sum: where its element of the source and its weight lie.
 struct Step {
   int64_t source, weight;
@@ -197,8 +211,8 @@ struct Step {
 // Vectors of pixels of one tile: where each begins in the source, where its result goes, how many of its lanes there are.
 template <class T>
 struct Slots {
-  int64_t source[kTileVectors], row[kTileVectors], column[kTileVectors], lanes[kTileVectors];
-  T* result[kTileVectors];
+  int64_t source[kSumSlots], row[kSumSlots], column[kSumSlots], lanes[kSumSlots];
+  T* result[kSumSlots];
 };
 
 // For `rows` results and `slots` vectors of pixels. Weights of the results are weight_row apart, results result_row.
@@ -210,7 +224,7 @@ void sum_steps(const Step* steps, int64_t count, const T* source, const Slots<T>
   const T* from[slots];
   HWY_UNROLL(4)
   for (int s = 0; s < slots; ++s) from[s] = source + at.source[s];
-  HWY_UNROLL(6)
+  HWY_UNROLL(8)
   for (int r = 0; r < rows; ++r) {
     HWY_UNROLL(4)
     for (int s = 0; s < slots; ++s) sum[r][s] = hn::Set(d, bias ? bias[r] : T(0));
@@ -220,7 +234,7 @@ void sum_steps(const Step* steps, int64_t count, const T* source, const Slots<T>
     hn::Vec<decltype(d)> right[slots];
     HWY_UNROLL(4)
     for (int s = 0; s < slots; ++s) right[s] = hn::LoadU(d, from[s] + step.source);
-    HWY_UNROLL(6)
+    HWY_UNROLL(8)
     for (int r = 0; r < rows; ++r) {
       const auto left = hn::Set(d, weight[step.weight + r * weight_row]);
       HWY_UNROLL(4)
@@ -229,7 +243,7 @@ void sum_steps(const Step* steps, int64_t count, const T* source, const Slots<T>
   }
   HWY_UNROLL(4)
   for (int s = 0; s < slots; ++s) {
-    HWY_UNROLL(6)
+    HWY_UNROLL(8)
     for (int r = 0; r < rows; ++r) store_first(sum[r][s], d, at.result[s] + r * result_row, at.lanes[s]);
   }
 }
@@ -239,14 +253,13 @@ using SumSteps = void (*)(const Step*, int64_t, const T*, const Slots<T>&, const
 
 template <class T>
 SumSteps<T> sum_steps_for(int64_t rows, int64_t slots) {
-  static constexpr auto row = []<int s>(std::integral_constant<int, s>) {
-    return std::array<SumSteps<T>, kTileRows>{
-        sum_steps<1, s, T>, sum_steps<2, s, T>, sum_steps<3, s, T>, sum_steps<4, s, T>, sum_steps<5, s, T>, sum_steps<6, s, T>};
+  static constexpr auto row = []<int s, int... r>(std::integral_constant<int, s>, std::integer_sequence<int, r...>) {
+    return std::array<SumSteps<T>, kSumRows>{sum_steps<r + 1, s, T>...};
   };
   static constexpr auto table = []<int... s>(std::integer_sequence<int, s...>) {
-    return std::array{row(std::integral_constant<int, s + 1>())...};
+    return std::array{row(std::integral_constant<int, s + 1>(), std::make_integer_sequence<int, kSumRows>())...};
   }
-  (std::make_integer_sequence<int, kTileVectors>());
+  (std::make_integer_sequence<int, kSumSlots>());
   return table[size_t(slots - 1)][size_t(rows - 1)];
 }
 

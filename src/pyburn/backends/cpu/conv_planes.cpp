@@ -70,17 +70,17 @@ struct PlaneTask {
     const auto& list = steps[size_t(phase_y * plan.x.phases() + phase_x)];
     const int64_t columns = plan_count(plan.x, phase_x), across = divided_up(columns, lanes), count = rows_of_phase(phase_y) * across;
     const int64_t weight_row = plan.y.transposed ? plan.taps() : plan.sources * plan.taps();
-    for (int64_t slot = 0; slot < count; slot += kTileVectors) {
-      if (phase_y == 0 && phase_x == 0) next.fetch(slot / kTileVectors, divided_up(count, kTileVectors));
-      const int64_t slots = std::min<int64_t>(kTileVectors, count - slot);
+    for (int64_t slot = 0; slot < count; slot += kSumSlots) {
+      if (phase_y == 0 && phase_x == 0) next.fetch(slot / kSumSlots, divided_up(count, kSumSlots));
+      const int64_t slots = std::min<int64_t>(kSumSlots, count - slot);
       Slots<T> at;
       for (int64_t s = 0; s < slots; ++s) {
         const int64_t r = (slot + s) / across, column = (slot + s) % across * lanes;
         at.source[s] = r * split.width + column;
         at.row[s] = r, at.column[s] = column, at.lanes[s] = std::min(lanes, columns - column);
       }
-      for (int64_t output = 0; output < plan.results; output += kTileRows) {
-        const int64_t rows = std::min<int64_t>(kTileRows, plan.results - output);
+      for (int64_t output = 0; output < plan.results; output += kSumRows) {
+        const int64_t rows = std::min<int64_t>(kSumRows, plan.results - output);
         for (int64_t s = 0; s < slots; ++s) at.result[s] = place(output, at.row[s], at.column[s]);
         sum_steps_for<T>(rows, slots)(list.data(), int64_t(list.size()), planes, at, weight + output * weight_row, weight_row,
             bias ? bias + output : nullptr, place(1, 0, 0) - place(0, 0, 0));
@@ -130,7 +130,7 @@ void convolve_of(const ConvPlan& plan, const Planes<T>& all, const T* weight, co
   const int64_t work = divided_up(plane, strips) * plan.results * (plan.sources * plan.taps() + 8) / int64_t(plan.phases.size());
   const int64_t tasks = plan.images * plan.groups * strips, together = tasks / kTasks;  // the planes are zeroed once for these
   parallel_for(tasks, std::max({int64_t(1), kTaskWork / work, together}), [&](int64_t begin, int64_t end) {
-    const int64_t size = plan.sources * split.channel_size() + kTileVectors * kVector<T>;
+    const int64_t size = plan.sources * split.channel_size() + kSumSlots * kVector<T>;
     ScratchBuffer<T> planes(size);
     std::fill_n(planes.data(), size, T(0));
     PlaneTask<T> task{plan, split, steps, planes.data(), nullptr, nullptr, nullptr, all.channel, 0, split.rows, {}};

@@ -155,13 +155,15 @@ struct PointwiseProduct {
     const std::vector<Piece> places = dense ? joined(list) : list;
     const bool direct = dense && places.size() == 1;
     const bool by_blocks = !direct && depth <= kDepth;  // a block of rows is done at once: it is put in its place from L1
+    // Pixels that follow each other are read where they lie by the first tile that meets them, which keeps them as panels for the others.
+    const bool in_place = list.size() == 1 && source.step_x == 1;
     const float* channel = from + group * depth * source.plane();
     float* target = to + (group * rows + row) * result.plane();
     float* c = direct ? target + list[0].result : tile;
     const int64_t c_row = direct ? result.plane() : row_size();
     for (int64_t k0 = 0; k0 < depth; k0 += kDepth) {
       const int64_t count = std::min(kDepth, depth - k0);
-      pack(list, channel + k0 * source.plane(), count, slice);
+      if (!in_place) pack(list, channel + k0 * source.plane(), count, slice);
       const bool last = k0 + count == depth;
       const std::vector<Piece>& ahead = last ? next : list;
       const float* ahead_channel = last ? channel : channel + (k0 + count) * source.plane();
@@ -178,9 +180,16 @@ struct PointwiseProduct {
           for (int64_t i = first; i < last; i += kTileRows, ++done) {
             prefetch(ahead, ahead_channel, ahead_count * done / tiles, ahead_count * (done + 1) / tiles);
             const int64_t tile_rows = std::min<int64_t>(kTileRows, last - i), here = std::min(kWidth, columns - j);
-            float* at = block + (i - first) * c_row + j;
-            tile_function<float, LeftOrder::rows, RightPlace::packed>(tile_rows, here)(
-                {count, a + i * depth, depth, slice + j, row_size(), nullptr, bias || k0 > 0 ? at : nullptr, c_row, at, c_row, here});
+            float *at = block + (i - first) * c_row + j, *panel = in_place ? slice + j * count : slice + j;
+            const float* start = bias || k0 > 0 ? at : nullptr;
+            if (in_place && i == 0) {
+              tile_function<float, LeftOrder::rows, RightPlace::in_place>(tile_rows, here)({count, a, depth,
+                  channel + k0 * source.plane() + list[0].source + j, source.plane(), panel, start, c_row, at, c_row, here});
+            } else {
+              const int64_t b_row = in_place ? divided_up(here, kLanes) * kLanes : row_size();
+              tile_function<float, LeftOrder::rows, RightPlace::packed>(tile_rows, here)(
+                  {count, a + i * depth, depth, panel, b_row, nullptr, start, c_row, at, c_row, here});
+            }
           }
         if (by_blocks) write(places, last - first, tile, target + first * result.plane());
       }

@@ -15,6 +15,7 @@
 #include "pyburn/backends/cpu/pack-inl.h"
 #include "pyburn/backends/cpu/product_tile-inl.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
+#include "pyburn/support/cache_size.h"
 #include "pyburn/support/thread_pool.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -26,7 +27,6 @@ constexpr int64_t kSliceRows = 64;  // up to here slices of B are so small that 
 constexpr int64_t kSliceBytes = 32 * 1024;
 constexpr int64_t kDotRows = 32, kDotLength = 128;  // up to that many rows dot products are quicker than transposing B
 constexpr int64_t kParallelWork = 1 << 18;          // multiply-adds that are worth a thread: some 5 microseconds
-constexpr int64_t kBlockBytes = 512 * 1024;         // of packed B: half of a typical L2
 constexpr int64_t kDepthBytes = 4096;               // of k per block: 6 rows of A stay in L1
 constexpr int64_t kNearBytes = 16 * 1024;           // a B that is read from L1 wherever it lies
 constexpr int64_t kThin = 128;                      // columns of C up to which A is not worth a copy
@@ -171,7 +171,7 @@ template <LeftOrder order, class T>
 void multiply_blocks(const Product<T>& p) {
   constexpr int64_t panel = kPanel<T>, depth = kDepthBytes / int64_t(sizeof(T));
   const int64_t k_blocks = (p.k + depth - 1) / depth, k_step = (p.k + k_blocks - 1) / k_blocks;
-  const int64_t n_step = p.m <= kFewRows ? panel : std::max(panel, kBlockBytes / int64_t(sizeof(T)) / k_step / panel * panel);
+  const int64_t n_step = p.m <= kFewRows ? panel : std::max(panel, l2_cache_bytes() / 2 / int64_t(sizeof(T)) / k_step / panel * panel);
   const bool rows_of_b = p.b.column == 1;
   const bool by_tiles = n_step >= kFinished / 4;  // rows long enough to be finished tile by tile
   T* packed = packing_room<T>(k_step * rounded_up(std::min(n_step, p.n), kVector<T>));
