@@ -199,8 +199,9 @@ def test_loaders_in_forked_children() -> None:
 
 
 PROGRAM = """
-import os, sys, time
+import os, signal, sys, time
 from pyburn.data import DataLoader, Dataset
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts the tests in the background has it ignored
 class Data(Dataset):
     def __len__(self): return 100000
     def __getitem__(self, index):
