@@ -7,10 +7,12 @@ from . import callbacks as callbacks
 from . import config as config
 from . import constraints as constraints
 from . import datasets as datasets
+from . import dtype_policies as dtype_policies
 from . import initializers as initializers
 from . import layers as layers
 from . import losses as losses
 from . import metrics as metrics
+from . import mixed_precision as mixed_precision
 from . import models as models
 from . import ops as ops
 from . import optimizers as optimizers
@@ -51,6 +53,7 @@ from .layers.dense import Dense as Dense
 from .layers.dense import Embedding as Embedding
 from .layers.dense import Lambda as Lambda
 from .layers.dense import Rescaling as Rescaling
+from .dtype_policies import DTypePolicy as DTypePolicy
 from .symbolic.drawing import BuiltLayer as BuiltLayer
 from .symbolic.drawing import PlainLayer as PlainLayer
 from .layers.dropout import Dropout as Dropout

@@ -29,6 +29,8 @@ class Model(TrainingMethods, Layer):  # type: ignore[misc]
     4
     """
 
+    converts = False
+
     def __init__(
         self,
         inputs: Any = None,

@@ -19,7 +19,7 @@ from .metrics.metric import Metric
 from .objective import Objective, as_number, default_loss
 from .symbolic.structure import leaves, mapped, single
 from .symbolic.symbol import mode
-from .weights import WeightMethods, is_frozen
+from .weights import WeightMethods, as_array, is_frozen
 
 
 class TrainingMethods(WeightMethods):
@@ -70,9 +70,12 @@ class TrainingMethods(WeightMethods):
     ) -> None:
         """Says how to train: the optimiser, the loss, the metrics, by name or as objects.
 
-        The last four arguments, which tell Keras how to run, are accepted and have no effect.
+        With `auto_scale_loss`, models of the policy "mixed_float16" get a LossScaleOptimizer around theirs. The three arguments before it,
+        which tell Keras how to run, are accepted and have no effect.
         """
         self._optimizer = optimizers.get(optimizer)
+        if auto_scale_loss and not isinstance(self._optimizer, optimizers.LossScaleOptimizer) and _computes_in_float16(self):
+            self._optimizer = optimizers.LossScaleOptimizer(self._optimizer)
         self.__dict__["_objective"] = Objective(loss, loss_weights, metrics, weighted_metrics)  # no module, whatever it holds
 
     @property
@@ -201,7 +204,7 @@ class TrainingMethods(WeightMethods):
         """The outputs for a batch, as arrays."""
         x, _, _ = self._prepared(x, None, None)
         with mode(self, False), pyburn.no_grad():
-            return mapped(_numpy, self.call_with(x))
+            return mapped(as_array, self.call_with(x))
 
     # ---- all data
 
@@ -433,5 +436,6 @@ class _Endless:
             return next(self.iterator)
 
 
-def _numpy(tensor: Tensor) -> Any:
-    return tensor.detach().to("cpu").numpy()
+def _computes_in_float16(model: Any) -> bool:
+    policies = [getattr(part, "_policy", None) for part in model.modules()]
+    return any(policy is not None and policy.name == "mixed_float16" for policy in policies)

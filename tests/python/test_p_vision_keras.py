@@ -16,24 +16,8 @@ import pyburn
 from p_vision import losses
 
 sys.path.insert(0, str(Path(__file__).parent))
+from keras_goldens import GOLDEN, GOLDENS, INDEX, arrays, make, title
 from keras_programs import PROGRAMS
-
-GOLDEN = Path(__file__).resolve().parents[1] / "golden"
-GOLDENS = np.load(GOLDEN / "keras.npz", allow_pickle=False)
-INDEX = json.loads(GOLDENS["index"].tobytes())
-
-
-def arrays(key: str, kind: str) -> list[Any]:
-    return [GOLDENS[f"{key}/{kind}{i}"] for i in range(100) if f"{key}/{kind}{i}" in GOLDENS]
-
-
-def title(entry: dict[str, Any]) -> str:
-    return f"{entry.get('class', entry.get('name', entry.get('optimizer')))}-{entry.get('arguments')}"
-
-
-def make(entry: dict[str, Any]) -> Any:
-    inner = [getattr(p_vision, entry["inner"][0])(**entry["inner"][1])] if "inner" in entry else []
-    return getattr(p_vision, entry["class"])(*inner, **entry["arguments"])
 
 
 def close(got: Any, expected: list[Any]) -> None:
