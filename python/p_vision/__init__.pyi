@@ -258,6 +258,11 @@ from .layers.pooling import AdaptiveAveragePooling3D as AdaptiveAveragePooling3D
 from .layers.pooling import AdaptiveMaxPooling1D as AdaptiveMaxPooling1D
 from .layers.pooling import AdaptiveMaxPooling2D as AdaptiveMaxPooling2D
 from .layers.pooling import AdaptiveMaxPooling3D as AdaptiveMaxPooling3D
+from .layers.hashing import HashedCrossing as HashedCrossing
+from .layers.hashing import Hashing as Hashing
+from .layers.mixing import CutMix as CutMix
+from .layers.mixing import MixUp as MixUp
+from .layers.mixing import RandAugment as RandAugment
 from .layers.preprocessing import RandomShear as RandomShear
 from .layers.text_vectorization import TextVectorization as TextVectorization
 from .layers.wrapping import EinsumDense as EinsumDense

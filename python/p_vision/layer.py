@@ -34,6 +34,7 @@ class Layer(WeightMethods, Configured, Module):
     """
 
     converts = True  # whether tensors are brought to the compute dtype; models leave it to their layers
+    trains_by_itself = False  # whether a call that says nothing about training is one for it
     supports_masking = False  # whether the output has the mask of the input; compute_mask may say otherwise
 
     def __init__(
@@ -182,7 +183,7 @@ class Layer(WeightMethods, Configured, Module):
         masks = masks_of(args[0]) if args else None
         if masks is not None and "mask" not in kwargs and takes_mask(type(self)):
             kwargs["mask"] = masks
-        with _outermost_call(self), nullcontext() if training in (None, self.training) else mode(self, bool(training)):
+        with _outermost_call(self), nullcontext() if training is None else mode(self, bool(training)):
             if policy is None:
                 output = super().__call__(*args, **kwargs)
             else:

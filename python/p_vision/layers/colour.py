@@ -22,6 +22,14 @@ def _grey(x: Tensor) -> Tensor:
     return (x * pyburn.tensor(_GREY, dtype=x.dtype, device=x.device).reshape(1, 3, 1, 1)).sum(1, keepdim=True)
 
 
+def share_range(layer: str, factor: Any) -> tuple[float, float]:
+    """A single number f stands for (0, f)."""
+    low, high = (0.0, float(factor)) if isinstance(factor, (int, float)) else tuple(factor)
+    if low > high:
+        raise ValueError(f"[{layer}] factor is a number or (lowest, highest): got {factor!r}")
+    return float(low), float(high)
+
+
 def _column(values: Tensor) -> Tensor:
     return values.reshape(-1, 1, 1, 1)
 
@@ -36,10 +44,7 @@ class _ColourLayer(RandomLayer):
 
     def _range_of(self, factor: Any) -> tuple[float, float]:
         """A single number f stands for (0, f)."""
-        low, high = (0.0, float(factor)) if isinstance(factor, (int, float)) else tuple(factor)
-        if low > high:
-            raise ValueError(f"[{type(self).__name__}] factor is a number or (lowest, highest): got {factor!r}")
-        return float(low), float(high)
+        return share_range(type(self).__name__, factor)
 
     def _within(self, x: Tensor) -> Tensor:
         return x.clamp(*self.value_range)
@@ -247,13 +252,13 @@ class RandomErasing(_ColourLayer):
         self.scale, self.fill_value = tuple(scale), fill_value
 
     def changed(self, x: Tensor) -> Tensor:
-        inside = _boxes(self, x, (self._uniform(x, *self.scale)).sqrt())
+        inside = boxes(self, x, (self._uniform(x, *self.scale)).sqrt())
         low, high = self.value_range
         fill = pyburn.rand(x.shape, dtype=x.dtype, device=x.device) * (high - low) + low if self.fill_value is None else self.fill_value
         return pyburn.where(inside & self._chosen(x), fill, x)
 
 
-def _boxes(layer: RandomLayer, x: Tensor, share: Tensor) -> Tensor:
+def boxes(layer: RandomLayer, x: Tensor, share: Tensor) -> Tensor:
     """A box in each picture that has a share of its sides: (N, 1, height, width)."""
     found = None
     for axis, extent in ((2, x.shape[2]), (3, x.shape[3])):

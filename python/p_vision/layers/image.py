@@ -30,10 +30,16 @@ class ImageLayer(Layer):
 
 
 class RandomLayer(ImageLayer):
-    """Changes pictures at random while training, each of a batch in its own way, and leaves them alone otherwise."""
+    """Changes pictures at random, each of a batch in its own way; with training=False (as in evaluate and predict) it leaves them alone.
+
+    Called by itself, it changes them, as Keras's layers do: pipelines of data call it so.
+    """
+
+    trains_by_itself = True
 
     def __init__(self, seed: int | None = None, **options: Any) -> None:
         super().__init__(**options)
+        self.training = True
         self.seed = seed
         self._generator = None if seed is None else pyburn.Generator().manual_seed(seed)
 

@@ -60,7 +60,7 @@ class _Counted(Metric):
 
 
 class _Best(_Counted):
-    """With `top_k`, the k largest outputs of each row are what is said to be, those of them that are above a threshold where one is given."""
+    """With `top_k`, the k largest outputs of each row are what is said to be, and above the threshold where one is given."""
 
     def __init__(
         self, thresholds: Any = None, top_k: int | None = None, class_id: int | None = None, name: str | None = None, dtype: Any = None
@@ -73,7 +73,7 @@ class _Best(_Counted):
     def _said(self, y_pred: Tensor) -> Tensor:
         if self.top_k is None:
             return super()._said(y_pred)
-        best = pyburn.zeros_like(y_pred).scatter(-1, y_pred.topk(min(self.top_k, y_pred.shape[-1]), -1).indices, 1.0) > 0
+        best = pyburn.zeros_like(y_pred).scatter(-1, y_pred.topk(min(self.top_k, y_pred.shape[-1]), -1)[1], 1.0) > 0
         return best.unsqueeze(0) if self.thresholds is None else best & super()._said(y_pred)
 
 
