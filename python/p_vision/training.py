@@ -160,6 +160,14 @@ class TrainingMethods(WeightMethods):
         objective.update(self.compute_loss(x, y, output, weight), y, output, weight)
         return objective.logs
 
+    def predict_step(self, data: Any) -> Any:
+        """The outputs for a batch. A model may define its own."""
+        return self.call_with(as_batch(data)[0])
+
+    def get_metrics_result(self) -> dict[str, Any]:
+        """The loss and the metrics of what was seen in this epoch, for steps of your own to return."""
+        return self._objective.logs() if self._objective is not None else {m.name: as_number(m.result()) for m in self.metrics}
+
     def _step(self, step: Any, x: Any, y: Any, weight: Any) -> Callable[[], dict[str, Any]]:
         """Runs a step of the model and gives its logs, which are read when somebody asks for them."""
         logs = step((x, y) if weight is None else (x, y, weight))
@@ -204,7 +212,7 @@ class TrainingMethods(WeightMethods):
         """The outputs for a batch, as arrays."""
         x, _, _ = self._prepared(x, None, None)
         with mode(self, False), pyburn.no_grad():
-            return mapped(as_array, self.call_with(x))
+            return mapped(as_array, self.predict_step((x,)))
 
     # ---- all data
 
@@ -370,11 +378,11 @@ class TrainingMethods(WeightMethods):
 
     # ---- files and text
 
-    def save(self, filepath: Any) -> None:
+    def save(self, filepath: Any, overwrite: bool = True) -> None:
         """Writes the model, how it is compiled and its weights to one file, for `p_vision.load_model`."""
         from .saving import save_model
 
-        save_model(self, filepath)
+        save_model(self, filepath, overwrite)
 
     def to_json(self) -> str:
         """The drawing as text, for `p_vision.models.model_from_json`."""
@@ -384,23 +392,33 @@ class TrainingMethods(WeightMethods):
 
         return json.dumps(to_plain(self, type(self).__name__))
 
-    def save_weights(self, filepath: Any) -> None:
+    def save_weights(self, filepath: Any, overwrite: bool = True) -> None:
         """Writes the weights alone."""
         from .saving import save_weights
 
-        save_weights(self, filepath)
+        save_weights(self, filepath, overwrite)
 
-    def load_weights(self, filepath: Any) -> None:
-        """Takes over the weights of a file: one of `save` or `save_weights`, or any file of tensors that pyburn.io reads."""
+    def load_weights(self, filepath: Any, skip_mismatch: bool = False) -> None:
+        """Takes over the weights of a file: one of `save` or `save_weights`, or any file of tensors that pyburn.io reads.
+
+        With `skip_mismatch`, weights that have another shape in the file, or are not in it, stay as they are, with a warning.
+        """
         from .saving import load_weights
 
-        load_weights(self, filepath)
+        load_weights(self, filepath, skip_mismatch)
 
-    def summary(self, line_length: int | None = None, print_fn: Any = None, input_shape: Any = None) -> None:
-        """Prints a table of the layers, their output shapes and numbers of weights."""
+    def summary(
+        self,
+        line_length: int | None = None,
+        print_fn: Any = None,
+        input_shape: Any = None,
+        expand_nested: bool = False,
+        show_trainable: bool = False,
+    ) -> None:
+        """Prints a table of the layers, their output shapes and numbers of weights; if told so, of models in it, and what is trained."""
         from .summary import summary_text
 
-        (print_fn or print)(summary_text(self, line_length, input_shape))
+        (print_fn or print)(summary_text(self, line_length, input_shape, expand_nested, show_trainable))
 
 
 class training_mode:  # noqa: N801  (used as a statement)
