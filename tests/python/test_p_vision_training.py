@@ -288,3 +288,15 @@ def test_wrong_options_of_counts_are_named() -> None:
         metrics.Recall(thresholds=[0.5, 2])
     with pytest.raises(ValueError, match="num_labels is 2"):
         metrics.AUC(multi_label=True, num_labels=2).update_state(TRUE, PREDICTED)
+
+
+def test_callbacks_and_losses_that_are_none_are_named() -> None:
+    model = Sequential([Input((2,)), Dense(1)])
+    with pytest.raises(ValueError, match="no loss 'mes'"):
+        model.compile("sgd", "mes")
+    model.compile("sgd", "mse")
+    for wrong in ([3], callbacks.EarlyStopping):
+        with pytest.raises(TypeError, match="derive from Callback"):
+            model.fit(np.ones((4, 2)), np.ones(4), callbacks=wrong, verbose=0)
+    alone = callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: setattr(model, "stop_training", True))
+    assert len(model.fit(np.ones((4, 2)), np.ones(4), epochs=5, callbacks=alone, verbose=0).epoch) == 1
