@@ -26,6 +26,8 @@ def test_layers_have_keras_names() -> None:
     assert layers.concatenate([a, b]).shape == (None, 6) and layers.add([a, b]).shape == (None, 3)
     with pytest.raises(AttributeError, match="no layer 'Sequence'"):
         layers.Sequence  # noqa: B018
+    with pytest.raises(AttributeError, match="p_vision.resnet50"):
+        keras.applications  # noqa: B018
     with pytest.raises(AttributeError, match="Lambda"):
         ops.ctc_decode  # noqa: B018
 

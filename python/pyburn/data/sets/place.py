@@ -22,6 +22,9 @@ class NamedSet(Dataset[T_co]):
         if counted is not None:
             cls._counted = counted
 
+    def __len__(self) -> int:
+        raise NotImplementedError
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} {self._counted})"
 
