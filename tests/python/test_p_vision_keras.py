@@ -60,6 +60,21 @@ def test_layer_is_made_again_from_its_config_and_trains(entry: dict[str, Any]) -
     assert [tuple(w.shape) for w in again.weights] == [w.shape for w in arrays(entry["key"], "weight")]
 
 
+@pytest.mark.parametrize("entry", INDEX["layers"], ids=title)
+def test_a_model_of_each_layer_is_printed_saved_and_loaded(entry: dict[str, Any], tmp_path: Path) -> None:
+    given = arrays(entry["key"], "input")
+    symbols = [p_vision.Input(array.shape[1:], dtype=str(array.dtype)) for array in given]
+    model = p_vision.Model(symbols, make(entry)(symbols[0] if len(symbols) == 1 else symbols))
+    assert entry["class"] in repr(model)
+    model.summary(print_fn=lambda text: None)
+    model.save(tmp_path / "model.pyburn")
+    again = p_vision.load_model(tmp_path / "model.pyburn")
+    assert repr(again) == repr(model)
+    before, after = (found.predict(given, verbose=0) for found in (model, again))
+    for one, other in zip(*(found if isinstance(found, list) else [found] for found in (before, after)), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 @pytest.mark.parametrize("entry", INDEX["losses"], ids=title)
 def test_loss(entry: dict[str, Any]) -> None:
     target, predicted = (pyburn.tensor(GOLDENS[f"{entry['key']}/{kind}"]) for kind in ("target", "predicted"))
