@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,11 @@ import p_vision as keras
 import pyburn
 from p_vision import layers
 from p_vision.layers.fingerprints import farm, sip
+
+sys.path.insert(0, str(Path(__file__).parent))
+from keras_goldens import GOLDEN, make, title
+
+PICTURES = np.load(GOLDEN / "keras_pictures.npz", allow_pickle=False)
 
 IMAGES = pyburn.rand(6, 8, 7, 3, generator=pyburn.Generator().manual_seed(0)) * 255
 LABELS = pyburn.eye(6)
@@ -69,6 +76,52 @@ def test_random_layers_change_pictures_in_pipelines_and_not_in_predictions(tmp_p
     assert model.evaluate(IMAGES, IMAGES.flatten(1), verbose=0) == 0.0
     model.save(tmp_path / "model.pyburn")
     assert not pyburn.equal(keras.load_model(tmp_path / "model.pyburn")(IMAGES), IMAGES.flatten(1))
+
+
+@pytest.mark.parametrize("entry", json.loads(PICTURES["index"].tobytes()), ids=title)
+def test_pictures_change_as_in_keras(entry: dict[str, Any]) -> None:
+    layer = make(entry)
+    np.testing.assert_allclose(layer(PICTURES["pictures"], training=True).detach(), PICTURES[entry["key"]], rtol=1e-4, atol=1e-2)
+    assert repr(type(layer).from_config(layer.get_config())) == repr(layer)
+
+
+def test_slants_go_to_either_side() -> None:
+    """Row i of a picture moves by i times the factor: with 1, by i pixels."""
+    picture = pyburn.ones(1, 4, 4, 1)
+    found = {tuple(layers.RandomShear((1.0, 1.0), fill_mode="constant")(picture).sum([0, 2, 3]).round().tolist()) for _ in range(20)}
+    assert found == {(4.0, 3.0, 2.0, 1.0)}
+    corner = pyburn.zeros(1, 4, 4, 1)
+    corner[:, 1] = pyburn.arange(4.0).reshape(4, 1)
+    rows = {tuple(layers.RandomShear((1.0, 1.0), fill_mode="constant")(corner)[0, 1, :, 0].round().tolist()) for _ in range(20)}
+    assert rows == {(1.0, 2.0, 3.0, 0.0), (0.0, 0.0, 1.0, 2.0)}
+
+
+def test_solarised_and_erased_pictures() -> None:
+    halves = layers.Solarization(threshold_factor=(0.5, 0.5), value_range=(0, 1))(pyburn.tensor([0.2, 0.7]).reshape(1, 1, 2, 1))
+    np.testing.assert_allclose(halves.flatten(), [0.2, 0.3], atol=1e-6)
+    erased = layers.RandomErasing((1.0, 1.0), scale=(0.25, 0.25), fill_value=-1.0)(IMAGES)
+    share = (erased == -1).all(-1).float().mean([1, 2])
+    assert float(share.amin()) > 0 and float(share.amax()) <= 0.4 and bool(((erased == -1) | (erased == IMAGES)).all())
+
+
+def test_noise_has_its_size() -> None:
+    ones = pyburn.ones(200, 200)
+    for layer, deviation in ((layers.GaussianNoise(0.5), 0.5), (layers.GaussianDropout(0.2), 0.5)):
+        noisy = layer(ones, training=True)
+        assert float(noisy.mean()) == pytest.approx(1, abs=0.02) and float(noisy.std()) == pytest.approx(deviation, abs=0.02)
+        assert pyburn.equal(layer(ones), ones)
+    normal = pyburn.randn(200, 200)
+    kept = layers.AlphaDropout(0.3)(normal, training=True)
+    assert float(kept.mean()) == pytest.approx(0, abs=0.03) and float(kept.std()) == pytest.approx(1, abs=0.03)
+
+
+def test_penalties_and_largest_singular_values() -> None:
+    layer = layers.ActivityRegularization(l1=0.5, l2=2.0)
+    layer(pyburn.tensor([[1.0, -2.0]]))
+    assert float(sum(layer.losses)) == pytest.approx(0.5 * 3 + 2.0 * 5)
+    normed = layers.SpectralNormalization(layers.Dense(4), power_iterations=30)
+    normed(pyburn.randn(3, 5), training=True)
+    assert float(pyburn.linalg.matrix_norm(normed.layer.kernel, 2)) == pytest.approx(1, abs=1e-3)
 
 
 def test_hashes_are_those_of_tensorflow() -> None:

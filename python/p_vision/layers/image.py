@@ -61,3 +61,11 @@ def factor_range(layer: str, name: str, factor: Any) -> tuple[float, float]:
     if low > high:
         raise ValueError(f"[{layer}] {name} is a number or (lowest, highest): got {factor!r}")
     return float(low), float(high)
+
+
+def contrast_range(layer: str, factor: Any) -> tuple[float, float]:
+    """A factor f stands for 1 - f to 1 + f, and (a, b) for 1 - a to 1 + b."""
+    below, above = (factor, factor) if isinstance(factor, (int, float)) else tuple(factor)
+    if not (0 <= below <= 1 and 0 <= above <= 1):
+        raise ValueError(f"[{layer}] the factor of contrast is a number from 0 to 1, or two: got {factor!r}")
+    return 1.0 - below, 1.0 + above
