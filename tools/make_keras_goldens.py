@@ -317,7 +317,9 @@ def pictures() -> None:
     import numpy as np
 
     arrays: dict[str, Any] = {"pictures": (np.random.default_rng(0).random((2, 6, 7, 3)) * 255).astype(np.float32)}
-    entries = [{"key": f"picture{i}", "class": name, "arguments": arguments} for i, (name, arguments) in enumerate(PICTURES)]
+    entries: list[dict[str, Any]] = [
+        {"key": f"picture{i}", "class": name, "arguments": arguments} for i, (name, arguments) in enumerate(PICTURES)
+    ]
     for entry in entries:
         given = getattr(keras.layers, entry["class"])(**entry["arguments"])(arrays["pictures"], training=True)
         arrays[entry["key"]] = keras.ops.convert_to_numpy(given)
