@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -119,10 +120,8 @@ class DashboardApp(App[None]):
         return [name for name in now.curves if name not in _SYSTEM]
 
     def draw(self) -> None:
-        try:
+        with contextlib.suppress(NoMatches):  # textual takes the boxes away before it stops the timer: a last tick finds none, or only some
             self._draw_boxes(self._view.snapshot())
-        except NoMatches:
-            pass  # textual takes the boxes away before it stops the timer: a last tick finds none, or only some
 
     def _draw_boxes(self, now: Snapshot) -> None:
         self.query_one("#head", Static).update(self._head(now))
