@@ -1,6 +1,6 @@
-"""Writes tests/golden/keras.npz and keras_programs.npz: what Keras gives, for tests/python/test_p_vision_keras.py.
+"""Writes tests/golden/keras.npz, keras_programs.npz and keras_pictures.npz: what Keras gives, for tests/python/test_p_vision_*.py.
 
-With --programs it writes the second alone.
+--layers, --programs and --pictures write one of them.
 
 Run it with an environment that has Keras. Its backend is JAX unless KERAS_BACKEND says otherwise: with PyTorch underneath, transposed
 convolutions and pools with padding="same" are approximations.
@@ -116,6 +116,28 @@ LAYERS: list[Any] = [
     ("EinsumDense", {"equation": "...x,xyz->...yz", "output_shape": [2, 3], "bias_axes": "yz"}, [STEPS]),
     ("AdaptiveAveragePooling2D", {"output_size": [2, 3]}, [IMAGE]),
     ("AdaptiveMaxPooling1D", {"output_size": 3}, [STEPS]),
+]
+# What takes pictures, with options that leave nothing to chance.
+PICTURES: list[tuple[str, dict[str, Any]]] = [
+    ("RMSNormalization", {}),
+    ("AdaptiveMaxPooling2D", {"output_size": [2, 4]}),
+    ("AutoContrast", {}),
+    ("RandomGrayscale", {"factor": 1.0}),
+    ("RandomHue", {"factor": [1.0, 1.0]}),
+    ("RandomInvert", {"factor": [1.0, 1.0]}),
+    ("RandomPosterization", {"factor": [4, 4]}),
+    ("RandomSaturation", {"factor": [0.2, 0.2]}),
+    ("RandomSharpness", {"factor": [0.9, 0.9]}),
+    ("RandomSharpness", {"factor": [0.2, 0.2]}),
+    ("RandomColorDegeneration", {"factor": [0.4, 0.4]}),
+    ("RandomBrightness", {"factor": [0.2, 0.2]}),
+    ("RandomColorJitter", {"brightness_factor": [0.1, 0.1], "saturation_factor": [0.3, 0.3]}),
+    ("RandomGaussianBlur", {"factor": [1.0, 1.0], "kernel_size": 3, "sigma": [1.0, 1.0]}),
+    ("RandomRotation", {"factor": [0.1, 0.1], "fill_mode": "constant"}),
+    ("RandomZoom", {"height_factor": [0.2, 0.2], "fill_mode": "constant"}),
+    ("RandomZoom", {"height_factor": [-0.2, -0.2], "width_factor": [0.1, 0.1], "fill_mode": "nearest"}),
+    ("RandomTranslation", {"height_factor": [0.2, 0.2], "width_factor": [-0.1, -0.1], "fill_mode": "reflect"}),
+    ("RandomTranslation", {"height_factor": [0.2, 0.2], "width_factor": [-0.1, -0.1], "fill_mode": "constant"}),
 ]
 WRAPPED: list[tuple[str, dict[str, Any], str, dict[str, Any], tuple[int, ...]]] = [
     ("Bidirectional", {}, "LSTM", {"units": 3, "return_sequences": True}, STEPS),
@@ -289,6 +311,24 @@ def main() -> None:
     print(f"{TARGET}: {len(index['layers'])} layers, {TARGET.stat().st_size / 1e3:.0f} kB")
 
 
+def pictures() -> None:
+    """What layers for pictures give on Keras."""
+    import keras  # type: ignore[import-not-found]
+    import numpy as np
+
+    arrays: dict[str, Any] = {"pictures": (np.random.default_rng(0).random((2, 6, 7, 3)) * 255).astype(np.float32)}
+    entries: list[dict[str, Any]] = [
+        {"key": f"picture{i}", "class": name, "arguments": arguments} for i, (name, arguments) in enumerate(PICTURES)
+    ]
+    for entry in entries:
+        given = getattr(keras.layers, entry["class"])(**entry["arguments"])(arrays["pictures"], training=True)
+        arrays[entry["key"]] = keras.ops.convert_to_numpy(given)
+    arrays["index"] = np.frombuffer(json.dumps(entries).encode(), np.uint8)
+    target = TARGET.with_name("keras_pictures.npz")
+    np.savez_compressed(target, **arrays)
+    print(f"{target}: {len(entries)} layers, {target.stat().st_size / 1e3:.0f} kB")
+
+
 def programs() -> None:
     """What the programs of tests/python/keras_programs.py give on Keras, and the weights that they start from."""
     import keras  # type: ignore[import-not-found]
@@ -316,6 +356,7 @@ def programs() -> None:
 
 
 if __name__ == "__main__":
-    if "--programs" not in sys.argv:
-        main()
-    programs()
+    parts = {"--layers": main, "--programs": programs, "--pictures": pictures}
+    for name, write in parts.items():
+        if name in sys.argv or not set(parts) & set(sys.argv):
+            write()

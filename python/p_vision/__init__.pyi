@@ -7,10 +7,12 @@ from . import callbacks as callbacks
 from . import config as config
 from . import constraints as constraints
 from . import datasets as datasets
+from . import dtype_policies as dtype_policies
 from . import initializers as initializers
 from . import layers as layers
 from . import losses as losses
 from . import metrics as metrics
+from . import mixed_precision as mixed_precision
 from . import models as models
 from . import ops as ops
 from . import optimizers as optimizers
@@ -51,6 +53,7 @@ from .layers.dense import Dense as Dense
 from .layers.dense import Embedding as Embedding
 from .layers.dense import Lambda as Lambda
 from .layers.dense import Rescaling as Rescaling
+from .dtype_policies import DTypePolicy as DTypePolicy
 from .symbolic.drawing import BuiltLayer as BuiltLayer
 from .symbolic.drawing import PlainLayer as PlainLayer
 from .layers.dropout import Dropout as Dropout
@@ -255,6 +258,11 @@ from .layers.pooling import AdaptiveAveragePooling3D as AdaptiveAveragePooling3D
 from .layers.pooling import AdaptiveMaxPooling1D as AdaptiveMaxPooling1D
 from .layers.pooling import AdaptiveMaxPooling2D as AdaptiveMaxPooling2D
 from .layers.pooling import AdaptiveMaxPooling3D as AdaptiveMaxPooling3D
+from .layers.hashing import HashedCrossing as HashedCrossing
+from .layers.hashing import Hashing as Hashing
+from .layers.mixing import CutMix as CutMix
+from .layers.mixing import MixUp as MixUp
+from .layers.mixing import RandAugment as RandAugment
 from .layers.preprocessing import RandomShear as RandomShear
 from .layers.text_vectorization import TextVectorization as TextVectorization
 from .layers.wrapping import EinsumDense as EinsumDense

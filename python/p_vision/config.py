@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pyburn
 
+from .dtype_policies import dtype_policy, set_dtype_policy
+
 _epsilon = 1e-7
 
 
@@ -63,12 +65,14 @@ __all__ = [
     "backend",
     "disable_interactive_logging",
     "disable_traceback_filtering",
+    "dtype_policy",
     "enable_interactive_logging",
     "enable_traceback_filtering",
     "epsilon",
     "floatx",
     "image_data_format",
     "is_interactive_logging_enabled",
+    "set_dtype_policy",
     "set_epsilon",
     "set_floatx",
     "set_image_data_format",

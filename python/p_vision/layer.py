@@ -14,6 +14,7 @@ from pyburn.nn import Module, Parameter
 
 from . import constraints, initializers, regularizers, variables
 from .configured import Configured, snake_case
+from .dtype_policies import DTypePolicy, policy_of
 from .symbolic.masks import hand_on, masks_of, takes_mask
 from .symbolic.structure import leaves, mapped, single
 from .symbolic.symbol import Node, Shape, Symbol, drawing_device, has_symbol, is_drawing, is_text, mode, symbolic_call, without_values
@@ -32,6 +33,8 @@ class Layer(WeightMethods, Configured, Module):
     pyburn.Size([2, 3])
     """
 
+    converts = True  # whether tensors are brought to the compute dtype; models leave it to their layers
+    trains_by_itself = False  # whether a call that says nothing about training is one for it
     supports_masking = False  # whether the output has the mask of the input; compute_mask may say otherwise
 
     def __init__(
@@ -39,7 +42,7 @@ class Layer(WeightMethods, Configured, Module):
         *,
         name: str | None = None,
         trainable: bool = True,
-        dtype: DType | str | None = None,
+        dtype: Any = None,
         input_shape: Any = None,
         activity_regularizer: Any = None,
         **constraints_by_weight: Any,
@@ -49,7 +52,7 @@ class Layer(WeightMethods, Configured, Module):
             raise ValueError(f"the name of a layer is text without '.' and '/': got {name!r}")
         self._name = name
         self._trainable = bool(trainable)
-        self._weight_dtype = dtype_of(dtype)
+        self._policy = policy_of(dtype)
         self._input_shape = input_shape  # of a first layer, where a model has no Input
         self._made: list[tuple[Tensor, str | None, Any, Any]] = []  # weights that build has made, their penalties and constraints
         self._penalties: dict[str, Any] = {}
@@ -119,7 +122,9 @@ class Layer(WeightMethods, Configured, Module):
             raise pyburn.ShapeError(
                 f"[{self._get_name()}] an extent that its weights depend on is not known: the weight would be {extents}"
             )
-        values = initializers.get("glorot_uniform" if initializer is None else initializer)(extents, dtype_of(dtype) or self._weight_dtype)
+        values = initializers.get("glorot_uniform" if initializer is None else initializer)(
+            extents, dtype_of(dtype) or self._weight_dtype()
+        )
         weight = variables.weight(values, name, trainable)
         self._made.append((weight, name, regularizers.get(regularizer), constraints.get(constraint)))
         return weight
@@ -165,6 +170,9 @@ class Layer(WeightMethods, Configured, Module):
             self._calls.append(next(leaves(given)).node)
             return given
         args = mapped(as_input, args)
+        policy = self._policy if self.converts else None
+        if policy is not None:
+            args, kwargs = mapped(policy.cast, args), mapped(policy.cast, kwargs)
         if args and is_drawing() and (not self.built or self._has_values()):  # a part of a layer that is drawn: this call has no values
             if not self.built:
                 with drawing_device():
@@ -175,8 +183,12 @@ class Layer(WeightMethods, Configured, Module):
         masks = masks_of(args[0]) if args else None
         if masks is not None and "mask" not in kwargs and takes_mask(type(self)):
             kwargs["mask"] = masks
-        with _outermost_call(self), nullcontext() if training in (None, self.training) else mode(self, bool(training)):
-            output = super().__call__(*args, **kwargs)
+        with _outermost_call(self), nullcontext() if training is None else mode(self, bool(training)):
+            if policy is None:
+                output = super().__call__(*args, **kwargs)
+            else:
+                with policy.computing():
+                    output = mapped(policy.cast, super().__call__(*args, **kwargs))
         if args:
             self._hand_on(args[0], kwargs.get("mask", masks), output)
         if self.activity_regularizer is not None:
@@ -242,7 +254,26 @@ class Layer(WeightMethods, Configured, Module):
     @property
     def dtype(self) -> str:
         """The dtype of the weights."""
-        return "float32" if self._weight_dtype is None else self._weight_dtype.name
+        return self.dtype_policy.variable_dtype
+
+    variable_dtype = dtype
+
+    @property
+    def compute_dtype(self) -> str:
+        """The dtype that the layer computes in."""
+        return self.dtype_policy.compute_dtype
+
+    @property
+    def dtype_policy(self) -> DTypePolicy:
+        """The two of them together. Setting it holds for what is computed from now on, and for weights that are not there yet."""
+        return self._policy or DTypePolicy(pyburn.get_default_dtype().name)
+
+    @dtype_policy.setter
+    def dtype_policy(self, policy: Any) -> None:
+        self._policy = policy_of(policy)
+
+    def _weight_dtype(self) -> DType | None:
+        return None if self._policy is None else dtype_of(self._policy.variable_dtype)
 
     @classmethod
     def config_arguments(cls) -> dict[str, Any]:
@@ -259,8 +290,8 @@ class Layer(WeightMethods, Configured, Module):
             config["name"] = self._name
         if not self._trainable:
             config["trainable"] = False
-        if self._weight_dtype is not None:
-            config["dtype"] = self._weight_dtype.name
+        if self._policy is not None:
+            config["dtype"] = self._policy.name
         if self.activity_regularizer is not None:
             config["activity_regularizer"] = self.activity_regularizer
         return {**config, **self._constraints}

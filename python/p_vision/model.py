@@ -29,6 +29,8 @@ class Model(TrainingMethods, Layer):  # type: ignore[misc]
     4
     """
 
+    converts = False
+
     def __init__(
         self,
         inputs: Any = None,
@@ -78,7 +80,8 @@ class Model(TrainingMethods, Layer):  # type: ignore[misc]
         while key in taken or hasattr(type(self), key):
             count += 1
             key = f"{stem}_{count}"
-        layer.train(self.training)
+        for part in layer.modules():
+            part.training = self.training or getattr(part, "trains_by_itself", False)
         self.add_module(key, layer)
 
     # ---- running

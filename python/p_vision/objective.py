@@ -21,6 +21,9 @@ class Objective:
 
     def __init__(self, loss: Any, loss_weights: Any, metric: Any, weighted_metrics: Any) -> None:
         self.loss, self.loss_weights, self.metric, self.weighted_metrics = loss, loss_weights, metric, weighted_metrics
+        for item in leaves(loss):
+            if isinstance(item, str):
+                losses.get(item)  # a name that is not known is told here, not at the first batch
         self.total = Mean("loss")
         self._names: list[str] | None = None
         self._losses: list[Any] = []

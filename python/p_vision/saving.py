@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,9 +20,16 @@ from .weights import named_weights
 _VERSION = 1
 
 
-def save_model(model: Any, filepath: Any) -> None:
+def _refuse_to_replace(filepath: Any, overwrite: bool) -> None:
+    if not overwrite and os.path.exists(filepath):
+        raise FileExistsError(f"[save] there is a file {os.fspath(filepath)!r} already, and overwrite is False")
+
+
+def save_model(model: Any, filepath: Any, overwrite: bool = True) -> None:
     """Writes a model to a file."""
     from .zoo import replaced_parts
+
+    _refuse_to_replace(filepath, overwrite)
 
     config: dict[str, Any] = {"p_vision": _VERSION}
     recipe = getattr(model, "_recipe", None)
@@ -39,8 +48,9 @@ def save_model(model: Any, filepath: Any) -> None:
     Bundle.save(filepath, _state(model), config=config, metadata={"format": "p_vision model"})
 
 
-def save_weights(model: Any, filepath: Any) -> None:
+def save_weights(model: Any, filepath: Any, overwrite: bool = True) -> None:
     """Writes the weights of a model to a file."""
+    _refuse_to_replace(filepath, overwrite)
     order = "\n".join(name for name, _ in named_weights(model))
     Bundle.save(filepath, _state(model), metadata={"format": "p_vision weights", "order": order})
 
@@ -145,12 +155,19 @@ def _fill(model: Any, tensors: Any, device: Any) -> None:
         tensor.requires_grad_(name not in frozen)
 
 
-def load_weights(model: Any, filepath: Any) -> None:
+def load_weights(model: Any, filepath: Any, skip_mismatch: bool = False) -> None:
     """Takes over weights by name, or in the order that save_weights has noted where the names are others."""
     tensors = pyburn.io.open_tensors(filepath)
     mine = named_weights(model)
     if not mine:
         raise ValueError("[load_weights] the model has no weights yet: build it first, with an Input or by calling it")
+    if skip_mismatch:
+        fitting = {name: tensors[name] for name, t in mine if name in tensors and tuple(tensors[name].shape) == tuple(t.shape)}
+        left = [name for name, _ in mine if name not in fitting]
+        if left:
+            warnings.warn(f"[load_weights] left as they were: {', '.join(left)}", stacklevel=3)
+        model.set_weights([fitting[name].load() if name in fitting else tensor for name, tensor in mine])
+        return
     names = [name for name, _ in mine]
     floats = [name for name in tensors if tensors[name].dtype.is_floating_point]
     if set(names) != set(floats):

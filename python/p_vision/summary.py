@@ -10,12 +10,15 @@ from .symbolic.structure import leaves
 from .weights import named_weights
 
 
-def summary_text(model: Any, line_length: int | None = None, input_shape: Any = None) -> str:
+def summary_text(
+    model: Any, line_length: int | None = None, input_shape: Any = None, expand_nested: bool = False, show_trainable: bool = False
+) -> str:
     """The table as text."""
     if input_shape is not None and not hasattr(model, "_nodes"):
         return str(summary(model, (1, *input_shape)))
-    rows: list[tuple[str, ...]] = [("Layer (type)", "Output Shape", "Param #", "Connected to"), *_rows(model)]
+    rows: list[tuple[str, ...]] = [("Layer (type)", "Output Shape", "Param #", "Connected to", "Trainable"), *_rows(model, expand_nested)]
     empty = [i for i, nothing in ((1, "?"), (3, "")) if all(row[i] == nothing for row in rows[1:])]
+    empty += [] if show_trainable else [4]
     rows = [tuple(cell for i, cell in enumerate(row) if i not in empty) for row in rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     numbers = rows[0].index("Param #")
@@ -39,7 +42,7 @@ def summary_text(model: Any, line_length: int | None = None, input_shape: Any = 
     return "\n".join(lines)
 
 
-def _rows(model: Any) -> list[tuple[str, str, str, str]]:
+def _rows(model: Any, nested: bool, before_name: str = "") -> list[tuple[str, ...]]:
     shapes: dict[int, str] = {}
     before: dict[int, list[str]] = {}
     names = {id(layer): name for name, layer in model.named_children()}
@@ -50,14 +53,18 @@ def _rows(model: Any) -> list[tuple[str, str, str, str]]:
     tails = getattr(model, "_tails", [])
     shapes.update({id(layer): _shapes(tail) for layer, tail in zip(model.children(), tails)})
     branches = any(len(found) > 1 for found in before.values())
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for name, layer in model.named_children():
         symbol = getattr(layer, "output", None) if type(layer).__name__ == "InputLayer" else None
         shape = _shapes(symbol) if symbol is not None else shapes.get(id(layer), "?")
         count = sum(tensor.numel() for _, tensor in named_weights(layer))
         built = getattr(layer, "built", True)
         where = ", ".join(dict.fromkeys(before.get(id(layer), []))) if branches else ""
-        rows.append((f"{name} ({type(layer).__name__})", shape, f"{count:,}" if built else "? (unbuilt)", where))
+        trained = any(t.requires_grad for _, t in named_weights(layer))
+        trains = ("Y" if trained else "N") if count else "-"
+        rows.append((f"{before_name}{name} ({type(layer).__name__})", shape, f"{count:,}" if built else "? (unbuilt)", where, trains))
+        if nested and hasattr(layer, "_nodes"):
+            rows += _rows(layer, True, before_name + "└ ")
     return rows
 
 

@@ -19,7 +19,7 @@ from .metrics.metric import Metric
 from .objective import Objective, as_number, default_loss
 from .symbolic.structure import leaves, mapped, single
 from .symbolic.symbol import mode
-from .weights import WeightMethods, is_frozen
+from .weights import WeightMethods, as_array, is_frozen
 
 
 class TrainingMethods(WeightMethods):
@@ -70,9 +70,12 @@ class TrainingMethods(WeightMethods):
     ) -> None:
         """Says how to train: the optimiser, the loss, the metrics, by name or as objects.
 
-        The last four arguments, which tell Keras how to run, are accepted and have no effect.
+        With `auto_scale_loss`, models of the policy "mixed_float16" get a LossScaleOptimizer around theirs. The three arguments before it,
+        which tell Keras how to run, are accepted and have no effect.
         """
         self._optimizer = optimizers.get(optimizer)
+        if auto_scale_loss and not isinstance(self._optimizer, optimizers.LossScaleOptimizer) and _computes_in_float16(self):
+            self._optimizer = optimizers.LossScaleOptimizer(self._optimizer)
         self.__dict__["_objective"] = Objective(loss, loss_weights, metrics, weighted_metrics)  # no module, whatever it holds
 
     @property
@@ -157,6 +160,14 @@ class TrainingMethods(WeightMethods):
         objective.update(self.compute_loss(x, y, output, weight), y, output, weight)
         return objective.logs
 
+    def predict_step(self, data: Any) -> Any:
+        """The outputs for a batch. A model may define its own."""
+        return self.call_with(as_batch(data)[0])
+
+    def get_metrics_result(self) -> dict[str, Any]:
+        """The loss and the metrics of what was seen in this epoch, for steps of your own to return."""
+        return self._objective.logs() if self._objective is not None else {m.name: as_number(m.result()) for m in self.metrics}
+
     def _step(self, step: Any, x: Any, y: Any, weight: Any) -> Callable[[], dict[str, Any]]:
         """Runs a step of the model and gives its logs, which are read when somebody asks for them."""
         logs = step((x, y) if weight is None else (x, y, weight))
@@ -201,7 +212,7 @@ class TrainingMethods(WeightMethods):
         """The outputs for a batch, as arrays."""
         x, _, _ = self._prepared(x, None, None)
         with mode(self, False), pyburn.no_grad():
-            return mapped(_numpy, self.call_with(x))
+            return mapped(as_array, self.predict_step((x,)))
 
     # ---- all data
 
@@ -238,7 +249,7 @@ class TrainingMethods(WeightMethods):
         steps = steps_per_epoch or train.steps
         history, bar = History(), ProgbarLogger(verbose, epochs, steps)
         params = {"epochs": epochs, "steps": steps, "verbose": verbose}
-        events = Callbacks([*(callbacks or ()), history], self, params)
+        events = Callbacks([*Callbacks(callbacks or (), self, params).items, history], self, params)
         self.stop_training, self.history = False, history
         endless = _Endless(train) if steps_per_epoch is not None else None
         logs: dict[str, Any] = {}
@@ -367,11 +378,11 @@ class TrainingMethods(WeightMethods):
 
     # ---- files and text
 
-    def save(self, filepath: Any) -> None:
+    def save(self, filepath: Any, overwrite: bool = True) -> None:
         """Writes the model, how it is compiled and its weights to one file, for `p_vision.load_model`."""
         from .saving import save_model
 
-        save_model(self, filepath)
+        save_model(self, filepath, overwrite)
 
     def to_json(self) -> str:
         """The drawing as text, for `p_vision.models.model_from_json`."""
@@ -381,23 +392,33 @@ class TrainingMethods(WeightMethods):
 
         return json.dumps(to_plain(self, type(self).__name__))
 
-    def save_weights(self, filepath: Any) -> None:
+    def save_weights(self, filepath: Any, overwrite: bool = True) -> None:
         """Writes the weights alone."""
         from .saving import save_weights
 
-        save_weights(self, filepath)
+        save_weights(self, filepath, overwrite)
 
-    def load_weights(self, filepath: Any) -> None:
-        """Takes over the weights of a file: one of `save` or `save_weights`, or any file of tensors that pyburn.io reads."""
+    def load_weights(self, filepath: Any, skip_mismatch: bool = False) -> None:
+        """Takes over the weights of a file: one of `save` or `save_weights`, or any file of tensors that pyburn.io reads.
+
+        With `skip_mismatch`, weights that have another shape in the file, or are not in it, stay as they are, with a warning.
+        """
         from .saving import load_weights
 
-        load_weights(self, filepath)
+        load_weights(self, filepath, skip_mismatch)
 
-    def summary(self, line_length: int | None = None, print_fn: Any = None, input_shape: Any = None) -> None:
-        """Prints a table of the layers, their output shapes and numbers of weights."""
+    def summary(
+        self,
+        line_length: int | None = None,
+        print_fn: Any = None,
+        input_shape: Any = None,
+        expand_nested: bool = False,
+        show_trainable: bool = False,
+    ) -> None:
+        """Prints a table of the layers, their output shapes and numbers of weights; if told so, of models in it, and what is trained."""
         from .summary import summary_text
 
-        (print_fn or print)(summary_text(self, line_length, input_shape))
+        (print_fn or print)(summary_text(self, line_length, input_shape, expand_nested, show_trainable))
 
 
 class training_mode:  # noqa: N801  (used as a statement)
@@ -433,5 +454,6 @@ class _Endless:
             return next(self.iterator)
 
 
-def _numpy(tensor: Tensor) -> Any:
-    return tensor.detach().to("cpu").numpy()
+def _computes_in_float16(model: Any) -> bool:
+    policies = [getattr(part, "_policy", None) for part in model.modules()]
+    return any(policy is not None and policy.name == "mixed_float16" for policy in policies)

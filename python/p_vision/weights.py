@@ -39,6 +39,8 @@ class WeightMethods(_Bound):
         """The weights that training leaves alone: frozen ones, moving averages."""
         return [tensor for tensor in self.weights if not tensor.requires_grad]
 
+    trainable_variables, non_trainable_variables = trainable_weights, non_trainable_weights
+
     @property
     def trainable(self) -> bool:
         """Whether training changes the weights. Setting it freezes or frees this layer and everything in it."""
@@ -60,7 +62,7 @@ class WeightMethods(_Bound):
 
     def get_weights(self) -> list[Any]:
         """Copies of the weights as numpy arrays, in the order of `weights`."""
-        return [tensor.detach().to("cpu").numpy().copy() for tensor in self.weights]
+        return [as_array(tensor).copy() for tensor in self.weights]
 
     def set_weights(self, weights: Sequence[Any]) -> None:
         """Takes over arrays or tensors in the order of `weights`."""
@@ -74,6 +76,12 @@ class WeightMethods(_Bound):
         with pyburn.no_grad():
             for (_, tensor), value in zip(mine, given):
                 tensor.copy_(value.to(device=tensor.device, dtype=tensor.dtype))
+
+
+def as_array(tensor: Tensor) -> Any:
+    """A tensor as a numpy array; bfloat16, which numpy does not have, as float32."""
+    tensor = tensor.detach().to("cpu")
+    return (tensor.float() if tensor.dtype == pyburn.bfloat16 else tensor).numpy()
 
 
 def named_weights(module: Module) -> list[tuple[str, Tensor]]:

@@ -199,7 +199,10 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"pyburn {pyburn.__version__}\n"
     with pytest.raises(SystemExit) as caught:
         main(["trian"])
-    assert caught.value.code == 2
+    assert caught.value.code == 2 and "did you mean 'train'?" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["quux"])
+    assert "invalid choice" in capsys.readouterr().err
     for command in ("info", "train", "dashboard", "summary", "convert", "bench", "completion"):
         with pytest.raises(SystemExit) as caught:
             main([command, "--help"])
@@ -218,6 +221,7 @@ def test_summary(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "a.weight  float32  (2, 3)" in capsys.readouterr().out
     for wrong, message in (
         ("nothing", "neither a file"),
+        ("nothing.pyburn", "neither a file"),
         ("cli_case:Batches", "does not take these arguments"),
         ("cli_case:nn", "is no model"),
     ):

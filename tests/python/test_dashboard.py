@@ -31,6 +31,7 @@ def write_runs(root: Path, runs: int, points: int) -> None:
             for epoch in range(1, 6):
                 accuracy = 1 - 0.5 / epoch - 0.01 * index
                 run.log({"accuracy": accuracy, "loss": 1 / epoch}, step=points * epoch // 5, epoch=epoch, split="valid", kind="epoch")
+            run.update(best={"valid/accuracy": {"value": accuracy, "epoch": 5, "step": points}})
         loss = 2 / np.sqrt(steps) + 0.05 * rng.standard_normal(points) + 0.02 * index
         for name, values in (("loss", loss), ("lr", np.full(points, rate))):
             folder = root / f"run-{index:02}" / "series" / "step" / "train"
@@ -212,6 +213,10 @@ def test_views_of_a_run_in_a_browser(tmp_path: Path) -> None:
         page.run("location.hash = 'run=run-02'")
         page.wait("document.querySelector('h1')?.textContent === 'run-02'")
         page.resize(390, 800, mobile=True)
+        page.run("document.querySelector('#all').click(); location.hash = 'table'")
+        page.wait("document.querySelector('svg[role=img]')")
+        letters = page.run("return document.querySelector('svg[role=img] text').getBoundingClientRect().height")
+        assert letters > 9, f"the letters of the plot are {letters} pixels high on a phone"
         assert page.run("return document.documentElement.scrollWidth") <= 390
         page.run("document.querySelector('#theme').click()")
         assert not page.messages()

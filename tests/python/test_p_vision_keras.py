@@ -16,24 +16,8 @@ import pyburn
 from p_vision import losses
 
 sys.path.insert(0, str(Path(__file__).parent))
+from keras_goldens import GOLDEN, GOLDENS, INDEX, arrays, make, title
 from keras_programs import PROGRAMS
-
-GOLDEN = Path(__file__).resolve().parents[1] / "golden"
-GOLDENS = np.load(GOLDEN / "keras.npz", allow_pickle=False)
-INDEX = json.loads(GOLDENS["index"].tobytes())
-
-
-def arrays(key: str, kind: str) -> list[Any]:
-    return [GOLDENS[f"{key}/{kind}{i}"] for i in range(100) if f"{key}/{kind}{i}" in GOLDENS]
-
-
-def title(entry: dict[str, Any]) -> str:
-    return f"{entry.get('class', entry.get('name', entry.get('optimizer')))}-{entry.get('arguments')}"
-
-
-def make(entry: dict[str, Any]) -> Any:
-    inner = [getattr(p_vision, entry["inner"][0])(**entry["inner"][1])] if "inner" in entry else []
-    return getattr(p_vision, entry["class"])(*inner, **entry["arguments"])
 
 
 def close(got: Any, expected: list[Any]) -> None:
@@ -74,6 +58,21 @@ def test_layer_is_made_again_from_its_config_and_trains(entry: dict[str, Any]) -
     sum(part.square().sum() for part in (output if isinstance(output, list) else [output])).backward()
     assert all(weight.grad is not None for weight in again.trainable_weights)
     assert [tuple(w.shape) for w in again.weights] == [w.shape for w in arrays(entry["key"], "weight")]
+
+
+@pytest.mark.parametrize("entry", INDEX["layers"], ids=title)
+def test_a_model_of_each_layer_is_printed_saved_and_loaded(entry: dict[str, Any], tmp_path: Path) -> None:
+    given = arrays(entry["key"], "input")
+    symbols = [p_vision.Input(array.shape[1:], dtype=str(array.dtype)) for array in given]
+    model = p_vision.Model(symbols, make(entry)(symbols[0] if len(symbols) == 1 else symbols))
+    assert entry["class"] in repr(model)
+    model.summary(print_fn=lambda text: None)
+    model.save(tmp_path / "model.pyburn")
+    again = p_vision.load_model(tmp_path / "model.pyburn")
+    assert repr(again) == repr(model)
+    before, after = (found.predict(given, verbose=0) for found in (model, again))
+    for one, other in zip(*(found if isinstance(found, list) else [found] for found in (before, after)), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("entry", INDEX["losses"], ids=title)

@@ -270,3 +270,50 @@ def test_sparsemax_is_the_nearest_point_of_the_simplex() -> None:
     rows = keras.activations.sparsemax(pyburn.tensor(X))
     np.testing.assert_allclose(rows.sum(-1), np.ones(64), rtol=1e-5)
     np.testing.assert_allclose(keras.activations.sparsemax(pyburn.tensor([[0.5, 0.3, -1.0]])), [[0.6, 0.4, 0.0]], rtol=1e-5)
+
+
+def test_files_are_replaced_and_weights_left_out_when_told(tmp_path: Path) -> None:
+    model = keras.Sequential([keras.Input((4,)), layers.Dense(3, name="body"), layers.Dense(2, name="head")])
+    path = tmp_path / "weights.pyburn"
+    model.save_weights(path)
+    for write in (model.save_weights, model.save):
+        with pytest.raises(FileExistsError, match="overwrite is False"):
+            write(path, overwrite=False)
+    other = keras.Sequential([keras.Input((4,)), layers.Dense(3, name="body"), layers.Dense(5, name="head")])
+    head = other.layers[1].get_weights()
+    with pytest.raises(pyburn.ShapeError, match=r"head\.kernel"):
+        other.load_weights(path)
+    with pytest.warns(UserWarning, match=r"head\.kernel, head\.bias"):
+        other.load_weights(path, skip_mismatch=True)
+    np.testing.assert_array_equal(other.layers[0].get_weights()[0], model.layers[0].get_weights()[0])
+    np.testing.assert_array_equal(other.layers[1].get_weights()[0], head[0])
+
+
+def test_tables_show_what_is_nested_and_trained() -> None:
+    inner = keras.Sequential([keras.Input((4,)), layers.Dense(3, name="hidden")], name="inner")
+    inner.trainable = False
+    model = keras.Sequential([keras.Input((4,)), inner, layers.Dense(2), layers.ReLU()])
+    lines: list[str] = []
+    model.summary(print_fn=lines.append, expand_nested=True, show_trainable=True)
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines[0].splitlines() if line.startswith("│")]
+    assert [(row[0], row[-1]) for row in rows[1:]] == [
+        ("inner (Sequential)", "N"),
+        ("└ hidden (Dense)", "N"),
+        ("dense (Dense)", "Y"),
+        ("re_lu (ReLU)", "-"),
+    ]
+    model.summary(print_fn=lines.append)
+    assert "Trainable │" not in lines[1] and "hidden" not in lines[1]
+
+
+def test_steps_for_predictions() -> None:
+    class Doubled(keras.Model):
+        def predict_step(self, data: Any) -> Any:
+            return 2 * super().predict_step(data)
+
+    inputs = keras.Input((3,))
+    model = Doubled(inputs, layers.ReLU()(inputs))
+    np.testing.assert_allclose(model.predict(np.ones((2, 3)), verbose=0), 2.0)
+    model.compile(loss="mse", metrics=["mae"])
+    model.evaluate(np.ones((2, 3)), np.zeros((2, 3)), verbose=0)
+    assert model.get_metrics_result() == {"loss": 1.0, "mae": 1.0} and model.trainable_variables == []

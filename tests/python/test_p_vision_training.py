@@ -233,3 +233,70 @@ def test_progress_is_told(capsys: Any) -> None:
 def test_mistakes(call: Any, message: str) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
         call(regression())
+
+
+PREDICTED = np.array([[0.1, 0.6, 0.3], [0.5, 0.2, 0.3], [0.2, 0.3, 0.5]], "float32")
+TRUE = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 1]], "float32")
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),  # what Keras 3.15 gives
+    [
+        (metrics.Precision(top_k=1), 0.8),
+        (metrics.Precision(top_k=2), 0.5),
+        (metrics.Precision(top_k=2, class_id=2), 0.4),
+        (metrics.Precision(thresholds=[0.2, 0.4]), [0.5, 0.8]),
+        (metrics.Precision(class_id=1), 1.0),
+        (metrics.Precision(0.25, 2), 0.5),
+        (metrics.Recall(top_k=1), 0.8),
+        (metrics.Recall(top_k=2), 1.0),
+        (metrics.Recall(thresholds=[0.2, 0.4]), [1.0, 0.8]),
+        (metrics.TruePositives(thresholds=[0.2, 0.55]), [5.0, 3.0]),
+    ],
+    ids=repr,
+)
+def test_counts_of_the_best_and_of_several_thresholds(metric: Any, expected: Any) -> None:
+    metric.update_state(TRUE, PREDICTED)
+    metric.update_state(TRUE[:1], PREDICTED[:1], sample_weight=[2.0])
+    np.testing.assert_allclose(metric.result(), expected, rtol=1e-6)
+    again = type(metric).from_config(metric.get_config())
+    again.update_state(TRUE, PREDICTED)
+    again.update_state(TRUE[:1], PREDICTED[:1], sample_weight=[2.0])
+    np.testing.assert_allclose(again.result(), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),  # what Keras 3.15 gives
+    [
+        ({"multi_label": True}, 0.5833333134651184),
+        ({"thresholds": [0.25, 0.5]}, 0.8333333730697632),
+        ({"summation_method": "minoring"}, 0.7777777910232544),
+        ({"multi_label": True, "label_weights": [1.0, 2.0, 3.0]}, 0.7083333134651184),
+        ({"summation_method": "majoring", "curve": "PR"}, 0.888888955116272),
+    ],
+)
+def test_areas_are_those_of_keras(options: Any, expected: float) -> None:
+    metric = metrics.AUC(**options)
+    metric.update_state(TRUE, PREDICTED)
+    assert metric.result() == pytest.approx(expected, rel=1e-5)
+
+
+def test_wrong_options_of_counts_are_named() -> None:
+    with pytest.raises(ValueError, match="top_k is a positive number"):
+        metrics.Precision(top_k=0)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        metrics.Recall(thresholds=[0.5, 2])
+    with pytest.raises(ValueError, match="num_labels is 2"):
+        metrics.AUC(multi_label=True, num_labels=2).update_state(TRUE, PREDICTED)
+
+
+def test_callbacks_and_losses_that_are_none_are_named() -> None:
+    model = Sequential([Input((2,)), Dense(1)])
+    with pytest.raises(ValueError, match="no loss 'mes'"):
+        model.compile("sgd", "mes")
+    model.compile("sgd", "mse")
+    for wrong in ([3], callbacks.EarlyStopping):
+        with pytest.raises(TypeError, match="derive from Callback"):
+            model.fit(np.ones((4, 2)), np.ones(4), callbacks=wrong, verbose=0)
+    alone = callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: setattr(model, "stop_training", True))
+    assert len(model.fit(np.ones((4, 2)), np.ones(4), epochs=5, callbacks=alone, verbose=0).epoch) == 1

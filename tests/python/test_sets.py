@@ -216,6 +216,7 @@ def test_tables_are_as_scikit_learn_has_them() -> None:
 def test_california_housing() -> None:
     everything, train, test = (sets.CaliforniaHousing(train=part) for part in (None, True, False))
     assert len(everything) == 20640 == len(train) + len(test) and len(test) == 4128
+    assert repr(everything) == "CaliforniaHousing(20640 rows)" and repr(sets.MUTAG()) == "MUTAG(188 graphs)"
     features, value = everything[0]
     # The first district, as scikit-learn's description of the set shows it.
     assert np.allclose(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import html
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -61,6 +63,11 @@ def filled_view() -> LiveView:
     return view
 
 
+def svg_text(app: Any) -> str:
+    """What is written on the screen."""
+    return html.unescape(re.sub(r"<[^>]*>", "", app.export_screenshot())).replace("\xa0", " ")
+
+
 def test_the_screen() -> None:
     pytest.importorskip("textual", reason="textual is not installed")
     from pyburn.train.terminal.app import DashboardApp
@@ -87,6 +94,16 @@ def test_the_screen() -> None:
             assert "smoothed" in str(app.query_one("#chart").border_title)
             await pilot.press("q", "ctrl+c")
             assert calls[2:] == ["stop", "stop"]
+            await pilot.resize_terminal(50, 16)  # rows of a small window: all three of the head, and room for the curve
+            await pilot.pause()
+            app.draw()
+            await pilot.pause()
+            assert not app.query_one("#messages").display
+            assert "total" in svg_text(app) and app.query_one("#chart").content_size.height >= 4
+            view.message("a message")
+            app.draw()
+            await pilot.pause()
+            assert app.query_one("#messages").display and "a message" in svg_text(app)
             await pilot.resize_terminal(50, 14)
             await pilot.pause()
             assert "<svg" in app.export_screenshot()

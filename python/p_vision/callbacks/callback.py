@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 Logs = dict[str, float]
@@ -66,9 +66,11 @@ class Callback:
 class Callbacks:
     """All callbacks of a run. Logs of a batch are computed when somebody asks for them, since that waits for the device."""
 
-    def __init__(self, callbacks: Sequence[Any], model: Any, params: dict[str, Any]) -> None:
-        self.items = list(callbacks)
+    def __init__(self, callbacks: Any, model: Any, params: dict[str, Any]) -> None:
+        self.items = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
         for callback in self.items:
+            if isinstance(callback, type) or not hasattr(callback, "set_model"):
+                raise TypeError(f"[fit] callbacks are objects of classes that derive from Callback: got {callback!r}")
             callback.set_model(model)
             callback.set_params(params)
 

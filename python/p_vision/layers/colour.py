@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import pyburn
 from pyburn import Tensor
 from pyburn.nn import functional
 
-from .image import RandomLayer, factor_range
+from .image import RandomLayer, contrast_range, factor_range
 
 _GREY = (0.2989, 0.587, 0.114)  # what red, green and blue count for in brightness
 
@@ -20,6 +19,14 @@ def _grey(x: Tensor) -> Tensor:
     if x.shape[1] != 3:
         return x.mean(1, keepdim=True)
     return (x * pyburn.tensor(_GREY, dtype=x.dtype, device=x.device).reshape(1, 3, 1, 1)).sum(1, keepdim=True)
+
+
+def share_range(layer: str, factor: Any) -> tuple[float, float]:
+    """A single number f stands for (0, f)."""
+    low, high = (0.0, float(factor)) if isinstance(factor, (int, float)) else tuple(factor)
+    if low > high:
+        raise ValueError(f"[{layer}] factor is a number or (lowest, highest): got {factor!r}")
+    return float(low), float(high)
 
 
 def _column(values: Tensor) -> Tensor:
@@ -36,17 +43,14 @@ class _ColourLayer(RandomLayer):
 
     def _range_of(self, factor: Any) -> tuple[float, float]:
         """A single number f stands for (0, f)."""
-        low, high = (0.0, float(factor)) if isinstance(factor, (int, float)) else tuple(factor)
-        if low > high:
-            raise ValueError(f"[{type(self).__name__}] factor is a number or (lowest, highest): got {factor!r}")
-        return float(low), float(high)
+        return share_range(type(self).__name__, factor)
 
     def _within(self, x: Tensor) -> Tensor:
         return x.clamp(*self.value_range)
 
     def _chosen(self, x: Tensor) -> Tensor:
-        """The pictures that are changed, where the factor is a probability."""
-        return _column(self._uniform(x, 0, 1) < self._span[1])
+        """The pictures that are changed, where the factor is a probability, which is drawn for each of them."""
+        return _column(self._uniform(x, 0, 1) < self._uniform(x, *self._span))
 
 
 class RandomGrayscale(_ColourLayer):
@@ -56,11 +60,11 @@ class RandomGrayscale(_ColourLayer):
         super().__init__(factor, **options)
 
     def changed(self, x: Tensor) -> Tensor:
-        return pyburn.where(self._chosen(x), _grey(x).expand(x.shape), x)
+        return pyburn.where(_column(self._uniform(x, 0, 1) < self.factor), _grey(x).expand(x.shape), x)
 
 
 class RandomInvert(_ColourLayer):
-    """Turns the values of a share of the pictures round."""
+    """Turns the values of a share of the pictures round; the probability of each is drawn below `factor`, or between two."""
 
     def __init__(self, factor: float = 1.0, value_range: Sequence[float] = (0, 255), **options: Any) -> None:
         super().__init__(factor, value_range, **options)
@@ -70,12 +74,15 @@ class RandomInvert(_ColourLayer):
 
 
 class RandomSaturation(_ColourLayer):
-    """Strengthens or weakens colours: 0 is grey, 0.5 as it is, 1 as strong as can be."""
+    """Strengthens or weakens colours: 0 is grey, 0.5 as it is, 1 as strong as can be. Hue and brightness (the largest channel) stay."""
 
     def changed(self, x: Tensor) -> Tensor:
-        share = self._uniform(x, *self._span).clamp(0.0, 1 - 1e-6)
-        grey = _grey(x)
-        return self._within(grey + (x - grey) * _column(share / (1 - share)))
+        share = self._uniform(x, *self._span)
+        x = x - self.value_range[0]
+        largest = x.amax(1, keepdim=True)
+        most = largest / (largest - x.amin(1, keepdim=True)).clamp(min=1e-12)  # until a channel is empty
+        strength = pyburn.minimum(_column(share / (1 - share + 1e-7)), most)
+        return self._within(largest - (largest - x) * strength + self.value_range[0])
 
 
 class RandomColorDegeneration(_ColourLayer):
@@ -90,16 +97,25 @@ class RandomColorDegeneration(_ColourLayer):
 
 
 class RandomHue(_ColourLayer):
-    """Turns the colours of pictures by up to `factor` of a half turn."""
+    """Turns the hue of pictures by up to `factor` of a half turn, to either side; saturation and brightness stay."""
 
     def changed(self, x: Tensor) -> Tensor:
-        low, high = self._span
-        turned = self._uniform(x, low, high) * pyburn.where(self._uniform(x, 0, 1) < 0.5, 1.0, -1.0) * math.pi
-        cos, sin = turned.cos(), turned.sin()
-        third, root = (1 - cos) / 3, sin / math.sqrt(3)
-        rows = [cos + third, third - root, third + root, third + root, cos + third, third - root, third - root, third + root, cos + third]
-        matrix = pyburn.stack(rows, 1).reshape(-1, 3, 3)  # a turn about the axis of grey
-        return self._within((matrix @ x.flatten(2)).reshape(x.shape))
+        by = self._uniform(x, *self._span) * pyburn.where(self._uniform(x, 0, 1) < 0.5, 3.0, -3.0)  # in sixths of a turn
+        low = self.value_range[0]
+        red, green, blue = (x - low).unbind(1)
+        largest, least = (x - low).amax(1), (x - low).amin(1)
+        spread = (largest - least).clamp(min=1e-12)
+        hue = pyburn.where(
+            largest == red,
+            (green - blue) / spread,
+            pyburn.where(largest == green, (blue - red) / spread + 2, (red - green) / spread + 4),
+        )
+        hue = hue + by.reshape(-1, 1, 1)
+        channels = []
+        for sixth in (5.0, 3.0, 1.0):  # how far each channel is below the largest
+            at = (hue + sixth).remainder(6.0)
+            channels.append(largest - (largest - least) * pyburn.minimum(at, 4 - at).clamp(0.0, 1.0))
+        return self._within(pyburn.stack(channels, 1) + low)
 
 
 class RandomSharpness(_ColourLayer):
@@ -108,23 +124,27 @@ class RandomSharpness(_ColourLayer):
     def changed(self, x: Tensor) -> Tensor:
         share = _column(self._uniform(x, *self._span) * 2)
         kernel = pyburn.tensor([[1.0, 1, 1], [1, 5, 1], [1, 1, 1]], dtype=x.dtype, device=x.device) / 13
-        inner = functional.conv2d(x, kernel.expand(x.shape[1], 1, 3, 3), groups=x.shape[1])
-        smooth = x.clone()
-        smooth[:, :, 1:-1, 1:-1] = inner
+        smooth = functional.conv2d(x, kernel.expand(x.shape[1], 1, 3, 3), groups=x.shape[1], padding=1)
         return self._within(smooth + (x - smooth) * share)
 
 
 class RandomPosterization(_ColourLayer):
-    """Leaves `factor` bits of each value."""
+    """Leaves some bits of each value: as many as are drawn below `factor`, or between two of them."""
 
-    def __init__(self, factor: int, value_range: Sequence[float] = (0, 255), **options: Any) -> None:
+    def __init__(self, factor: Any, value_range: Sequence[float] = (0, 255), **options: Any) -> None:
         super().__init__(factor, value_range, **options)
+        low, high = (1, factor) if isinstance(factor, int) else tuple(factor)
+        if not 1 <= low <= high <= 8:
+            raise ValueError(f"[RandomPosterization] factor is a number of bits from 1 to 8, or two: got {factor!r}")
+        self._bits = low, max(high - 1, low)
 
     def changed(self, x: Tensor) -> Tensor:
         low, high = self.value_range
-        bytes_ = ((x - low) / (high - low) * 255).clamp(0, 255)
-        step = 2 ** (8 - int(self.factor))
-        return (bytes_ / step).floor() * step / 255 * (high - low) + low
+        fewest, most = self._bits
+        bits = (self._uniform(x, fewest, most + 1)).floor().clamp(max=most)
+        step = _column(2 ** (8 - bits))
+        values = ((x - low) / (high - low) * 255).clamp(0, 255).floor()
+        return (values / step).floor() * step / 255 * (high - low) + low
 
 
 class Solarization(_ColourLayer):
@@ -182,7 +202,7 @@ class RandomColorJitter(_ColourLayer):
         self.brightness_factor, self.contrast_factor = brightness_factor, contrast_factor
         self.saturation_factor, self.hue_factor = saturation_factor, hue_factor
         self._bright = None if brightness_factor is None else factor_range("RandomColorJitter", "brightness_factor", brightness_factor)
-        self._contrast = None if contrast_factor is None else factor_range("RandomColorJitter", "contrast_factor", contrast_factor)
+        self._contrast = None if contrast_factor is None else contrast_range("RandomColorJitter", contrast_factor)
         self._parts = [
             kind(factor, value_range, seed)
             for kind, factor in ((RandomSaturation, saturation_factor), (RandomHue, hue_factor))
@@ -195,14 +215,14 @@ class RandomColorJitter(_ColourLayer):
             x = self._within(x + _column(self._uniform(x, *self._bright)) * (high - low))
         if self._contrast is not None:
             mean = x.mean([-2, -1], keepdim=True)
-            x = self._within((x - mean) * _column(1 + self._uniform(x, *self._contrast)) + mean)
+            x = self._within((x - mean) * _column(self._uniform(x, *self._contrast)) + mean)
         for part in self._parts:
             x = part.changed(x)
         return x
 
 
 class RandomGaussianBlur(_ColourLayer):
-    """Blurs a share of the pictures by a bell of `kernel_size`."""
+    """Blurs a share of the pictures by a bell of `kernel_size`; outside of them it is dark, as in Keras."""
 
     def __init__(
         self,
@@ -227,8 +247,8 @@ class RandomGaussianBlur(_ColourLayer):
             kernel = (bell / bell.sum()).reshape([1, 1, side, 1] if axis == 2 else [1, 1, 1, side]).expand(x.shape[1], 1, -1, -1)
             before, after = (side - 1) // 2, side // 2
             border = [0, 0, before, after] if axis == 2 else [before, after, 0, 0]
-            blurred = functional.conv2d(functional.pad(blurred, border, "reflect"), kernel, groups=x.shape[1])
-        return pyburn.where(self._chosen(x), blurred, x)
+            blurred = functional.conv2d(functional.pad(blurred, border), kernel, groups=x.shape[1])
+        return self._within(pyburn.where(self._chosen(x), blurred, x))
 
 
 class RandomErasing(_ColourLayer):
@@ -247,13 +267,13 @@ class RandomErasing(_ColourLayer):
         self.scale, self.fill_value = tuple(scale), fill_value
 
     def changed(self, x: Tensor) -> Tensor:
-        inside = _boxes(self, x, (self._uniform(x, *self.scale)).sqrt())
+        inside = boxes(self, x, (self._uniform(x, *self.scale)).sqrt())
         low, high = self.value_range
         fill = pyburn.rand(x.shape, dtype=x.dtype, device=x.device) * (high - low) + low if self.fill_value is None else self.fill_value
         return pyburn.where(inside & self._chosen(x), fill, x)
 
 
-def _boxes(layer: RandomLayer, x: Tensor, share: Tensor) -> Tensor:
+def boxes(layer: RandomLayer, x: Tensor, share: Tensor) -> Tensor:
     """A box in each picture that has a share of its sides: (N, 1, height, width)."""
     found = None
     for axis, extent in ((2, x.shape[2]), (3, x.shape[3])):

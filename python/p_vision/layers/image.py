@@ -30,10 +30,16 @@ class ImageLayer(Layer):
 
 
 class RandomLayer(ImageLayer):
-    """Changes pictures at random while training, each of a batch in its own way, and leaves them alone otherwise."""
+    """Changes pictures at random, each of a batch in its own way; with training=False (as in evaluate and predict) it leaves them alone.
+
+    Called by itself, it changes them, as Keras's layers do: pipelines of data call it so.
+    """
+
+    trains_by_itself = True
 
     def __init__(self, seed: int | None = None, **options: Any) -> None:
         super().__init__(**options)
+        self.training = True
         self.seed = seed
         self._generator = None if seed is None else pyburn.Generator().manual_seed(seed)
 
@@ -55,3 +61,11 @@ def factor_range(layer: str, name: str, factor: Any) -> tuple[float, float]:
     if low > high:
         raise ValueError(f"[{layer}] {name} is a number or (lowest, highest): got {factor!r}")
     return float(low), float(high)
+
+
+def contrast_range(layer: str, factor: Any) -> tuple[float, float]:
+    """A factor f stands for 1 - f to 1 + f, and (a, b) for 1 - a to 1 + b."""
+    below, above = (factor, factor) if isinstance(factor, (int, float)) else tuple(factor)
+    if not (0 <= below <= 1 and 0 <= above <= 1):
+        raise ValueError(f"[{layer}] the factor of contrast is a number from 0 to 1, or two: got {factor!r}")
+    return 1.0 - below, 1.0 + above

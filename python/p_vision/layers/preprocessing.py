@@ -14,7 +14,7 @@ from ..batches import batches
 from ..configured import arguments
 from ..layer import Layer, as_input
 from .dense import positive
-from .image import ImageLayer, RandomLayer, factor_range
+from .image import ImageLayer, RandomLayer, contrast_range, factor_range
 
 
 class Normalization(Layer):
@@ -249,16 +249,17 @@ class RandomZoom(_RandomMove):
 
 
 class RandomContrast(RandomLayer):
-    """Multiplies the distance of each channel from its mean by 1 - factor to 1 + factor; values stay within value_range."""
+    """Multiplies the distance of each channel from its mean by 1 - factor to 1 + factor, or by 1 - a to 1 + b where it is (a, b); values
+    stay within value_range."""
 
     def __init__(self, factor: Any, value_range: Sequence[float] = (0, 255), seed: int | None = None, **options: Any) -> None:
         super().__init__(seed, **options)
         self.factor, self.value_range = factor, tuple(value_range)
-        self._spread = factor_range("RandomContrast", "factor", factor)
+        self._spread = contrast_range("RandomContrast", factor)
 
     def changed(self, x: Tensor) -> Tensor:
         mean = x.mean([-2, -1], keepdim=True)
-        return ((x - mean) * (1 + self._uniform(x, *self._spread)).reshape(-1, 1, 1, 1) + mean).clamp(*self.value_range)
+        return ((x - mean) * self._uniform(x, *self._spread).reshape(-1, 1, 1, 1) + mean).clamp(*self.value_range)
 
 
 class RandomBrightness(RandomLayer):
@@ -275,7 +276,7 @@ class RandomBrightness(RandomLayer):
 
 
 class RandomShear(_RandomMove):
-    """Slants pictures by up to a share of their sides, along x and along y."""
+    """Slants pictures, to either side: a row moves by up to `x_factor` times its number, a column by `y_factor` times its own."""
 
     def __init__(self, x_factor: Any = 0.0, y_factor: Any = 0.0, **options: Any) -> None:
         super().__init__(**options)
@@ -283,5 +284,8 @@ class RandomShear(_RandomMove):
         self._along_x, self._along_y = factor_range("RandomShear", "x_factor", x_factor), factor_range("RandomShear", "y_factor", y_factor)
 
     def changed(self, x: Tensor) -> Tensor:
-        ratio = x.shape[-2] / x.shape[-1]
-        return self._moved(x, (1.0, self._uniform(x, *self._along_x) * ratio, 0.0, self._uniform(x, *self._along_y) / ratio, 1.0, 0.0))
+        height, width = x.shape[-2:]
+        side = pyburn.where(self._uniform(x, 0, 1) < 0.5, 1.0, -1.0)
+        right, down = self._uniform(x, *self._along_x) * side, self._uniform(x, *self._along_y) * side
+        right_shift, down_shift = right * ((height - 1) / width), down * ((width - 1) / height)
+        return self._moved(x, (1.0, right * (height / width), right_shift, down * (width / height), 1.0, down_shift))

@@ -10,6 +10,7 @@ from pyburn import Tensor
 from pyburn.nn import Module
 
 from ..configured import Configured, Named, arguments, arguments_of, deserializer, serialize
+from ..dtype_policies import in_full
 from ..symbolic.masks import mask_of, spread, weights_of
 from .functions import (
     aligned,
@@ -66,7 +67,7 @@ class Loss(Configured):
         raise NotImplementedError(f"{type(self).__name__} does not say what it computes: define call(self, y_true, y_pred)")
 
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Tensor:
-        y_pred = _tensor(y_pred)
+        y_pred = in_full(_tensor(y_pred))
         values = self.call(_tensor(y_true), y_pred)
         if not isinstance(values, Tensor):
             raise TypeError(f"a loss gives a tensor: {self!r} gave {type(values).__name__}")

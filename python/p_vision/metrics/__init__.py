@@ -10,8 +10,8 @@ from pyburn import Tensor
 
 from .. import losses
 from ..configured import Named, arguments_of, deserializer, serialize, snake_case
+from .area import AUC
 from .counted import (
-    AUC,
     BinaryIoU,
     F1Score,
     FalseNegatives,

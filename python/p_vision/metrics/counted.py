@@ -15,43 +15,79 @@ from .metric import Metric, as_numbers, as_values
 
 
 class _Counted(Metric):
-    """Counts of yes and no above a threshold; `class_id` looks at one class of the last axis alone."""
+    """Counts of yes and no above a threshold, or above each of several; `class_id` looks at one class of the last axis alone."""
 
-    def __init__(self, thresholds: float | None = None, class_id: int | None = None, name: str | None = None, dtype: Any = None) -> None:
+    def __init__(self, thresholds: Any = None, class_id: int | None = None, name: str | None = None, dtype: Any = None) -> None:
         self.thresholds, self.class_id, self.name = thresholds, class_id, name or snake_case(type(self).__name__)
+        for threshold in self._limits():
+            if not 0 <= threshold <= 1:
+                raise ValueError(f"[{type(self).__name__}] thresholds lie between 0 and 1: got {threshold}")
         self.reset_state()
+
+    def _limits(self) -> list[float]:
+        given = 0.5 if self.thresholds is None else self.thresholds
+        return [float(limit) for limit in given] if isinstance(given, (list, tuple)) else [float(given)]
 
     def reset_state(self) -> None:
         self._counts: dict[str, Any] = dict.fromkeys(("tp", "fp", "fn", "tn"), 0.0)
+
+    def _said(self, y_pred: Tensor) -> Tensor:
+        """What is said to be, at each threshold: (thresholds, ...)."""
+        limits = pyburn.tensor(self._limits(), dtype=y_pred.dtype, device=y_pred.device)
+        return y_pred.unsqueeze(0) > limits.reshape(-1, *[1] * y_pred.ndim)
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         with pyburn.no_grad():
             mask = mask_of(y_pred)
             y_true, y_pred = losses.aligned(as_values(y_true), as_values(y_pred))
+            yes, said = (y_true > 0.5).float(), self._said(y_pred).float()
             if self.class_id is not None:
-                y_true, y_pred = y_true[..., self.class_id], y_pred[..., self.class_id]
-            yes, said = (y_true > 0.5).float(), (y_pred > (0.5 if self.thresholds is None else self.thresholds)).float()
+                yes, said = yes[..., self.class_id], said[..., self.class_id]
             given = weights_of(mask, None if sample_weight is None else as_numbers(sample_weight), yes, scaled=False)
             weight: Any = 1.0 if given is None else spread(given, yes)
             for kind, found in (("tp", yes * said), ("fp", (1 - yes) * said), ("fn", yes * (1 - said)), ("tn", (1 - yes) * (1 - said))):
-                self._counts[kind] = self._counts[kind] + (found * weight).sum()
+                self._counts[kind] = self._counts[kind] + (found * weight).flatten(1).sum(1)
 
-    def _share(self, found: str, *others: str) -> float:
-        total = sum(float(self._counts[kind]) for kind in (found, *others))
-        return float(self._counts[found]) / total if total else 0.0
+    def _told(self, values: Tensor | float) -> Any:
+        """A number, or an array of them where there is a list of thresholds."""
+        if not isinstance(values, Tensor):
+            return values if not isinstance(self.thresholds, (list, tuple)) else [values] * len(self.thresholds)
+        return values.to("cpu").numpy() if isinstance(self.thresholds, (list, tuple)) else float(values[0])
+
+    def _share(self, found: str, *others: str) -> Any:
+        total = sum((self._counts[kind] for kind in others), self._counts[found])
+        return self._told(self._counts[found] / total.clamp(min=1e-30) if isinstance(total, Tensor) else 0.0)
 
 
-class Precision(_Counted):
+class _Best(_Counted):
+    """With `top_k`, the k largest outputs of each row are what is said to be, and above the threshold where one is given."""
+
+    def __init__(
+        self, thresholds: Any = None, top_k: int | None = None, class_id: int | None = None, name: str | None = None, dtype: Any = None
+    ) -> None:
+        super().__init__(thresholds, class_id, name)
+        if top_k is not None and (not isinstance(top_k, int) or top_k < 1):
+            raise ValueError(f"[{type(self).__name__}] top_k is a positive number: got {top_k!r}")
+        self.top_k = top_k
+
+    def _said(self, y_pred: Tensor) -> Tensor:
+        if self.top_k is None:
+            return super()._said(y_pred)
+        best = pyburn.zeros_like(y_pred).scatter(-1, y_pred.topk(min(self.top_k, y_pred.shape[-1]), -1)[1], 1.0) > 0
+        return best.unsqueeze(0) if self.thresholds is None else best & super()._said(y_pred)
+
+
+class Precision(_Best):
     """The share of what is true in what was said to be."""
 
-    def result(self) -> float:
+    def result(self) -> Any:
         return self._share("tp", "fp")
 
 
-class Recall(_Counted):
+class Recall(_Best):
     """The share of what was said to be in what is true."""
 
-    def result(self) -> float:
+    def result(self) -> Any:
         return self._share("tp", "fn")
 
 
@@ -60,8 +96,11 @@ class _Count(_Counted):
 
     kind: str
 
-    def result(self) -> float:
-        return float(self._counts[self.kind])
+    def __init__(self, thresholds: Any = None, name: str | None = None, dtype: Any = None) -> None:
+        super().__init__(thresholds, None, name)
+
+    def result(self) -> Any:
+        return self._told(self._counts[self.kind])
 
 
 class TruePositives(_Count):
@@ -136,56 +175,6 @@ class F1Score(FBetaScore):
 
     def __init__(self, average: str | None = None, threshold: float | None = None, name: str = "f1_score", dtype: Any = None) -> None:
         super().__init__(average, 1.0, threshold, name)
-
-
-class AUC(Metric):
-    """The area under the ROC curve (with curve="PR": of precision over recall), from the counts at `num_thresholds` thresholds."""
-
-    def __init__(
-        self, num_thresholds: int = 200, curve: str = "ROC", from_logits: bool = False, name: str = "auc", dtype: Any = None
-    ) -> None:
-        if num_thresholds < 2:
-            raise ValueError(f"[AUC] num_thresholds must be at least 2: got {num_thresholds}")
-        if curve not in ("ROC", "PR"):
-            raise ValueError(f"[AUC] curve is 'ROC' or 'PR': got {curve!r}")
-        self.num_thresholds, self.curve, self.from_logits, self.name = num_thresholds, curve, from_logits, name
-        self.reset_state()
-
-    def reset_state(self) -> None:
-        self._yes: Any = 0.0  # counts above each threshold
-        self._no: Any = 0.0
-
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
-        with pyburn.no_grad():
-            y_true, y_pred = losses.aligned(as_values(y_true), as_values(y_pred))
-            p = (pyburn.sigmoid(y_pred) if self.from_logits else y_pred).reshape(-1)
-            n = self.num_thresholds
-            steps = [-1e-7, *((i + 1) / (n - 1) for i in range(n - 2)), 1 + 1e-7]
-            above = (p.unsqueeze(0) > pyburn.tensor(steps, dtype=p.dtype, device=p.device).unsqueeze(1)).float()
-            weight = (
-                pyburn.ones_like(p) if sample_weight is None else spread(as_numbers(sample_weight), y_true).expand(y_true.shape).reshape(-1)
-            )
-            yes = (y_true.reshape(-1) > 0.5).float()
-            self._yes = self._yes + above @ (yes * weight)
-            self._no = self._no + above @ ((1 - yes) * weight)
-
-    def result(self) -> float:
-        if not isinstance(self._yes, Tensor):
-            return 0.0
-        if self.curve == "PR":
-            return self._under_precision()
-        tpr, fpr = self._yes / self._yes[0].clamp(min=1e-7), self._no / self._no[0].clamp(min=1e-7)
-        return float(((fpr[:-1] - fpr[1:]) * (tpr[:-1] + tpr[1:]) / 2).sum())
-
-    def _under_precision(self) -> float:
-        """Counts, not precisions, are interpolated between two thresholds (Davis and Goadrich, 2006)."""
-        tp, said = self._yes, self._yes + self._no
-        d_tp, d_said = tp[:-1] - tp[1:], said[:-1] - said[1:]
-        slope = pyburn.where(d_said > 0, d_tp / d_said.clamp(min=1e-7), 0.0)
-        intercept = tp[1:] - slope * said[1:]
-        safe = (said[:-1] > 0) & (said[1:] > 0)
-        logs = pyburn.where(safe, (said[:-1] / said[1:].clamp(min=1e-7)).clamp(min=1e-30).log(), 0.0)
-        return float((slope * (d_tp + intercept * logs) / tp[0].clamp(min=1e-7)).sum())
 
 
 class IoU(Metric):

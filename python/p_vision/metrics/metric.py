@@ -10,6 +10,7 @@ from pyburn import Tensor
 
 from .. import initializers
 from ..configured import Configured, snake_case
+from ..dtype_policies import in_full
 from ..layer import dtype_of
 from ..symbolic.masks import mask_of, spread, weights_of
 from ..variables import Gathered
@@ -133,8 +134,8 @@ class MeanMetric(Mean):
 
 
 def as_values(value: Any) -> Tensor:
-    """An array as a tensor."""
-    return value if isinstance(value, Tensor) else pyburn.as_tensor(value)
+    """An array as a tensor, of half precision in float32."""
+    return in_full(value) if isinstance(value, Tensor) else pyburn.as_tensor(value)
 
 
 def as_numbers(value: Any) -> Tensor:

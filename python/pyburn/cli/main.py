@@ -97,6 +97,7 @@ def make_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command; gives the exit code: 0, 1 for what went wrong, 2 for a wrong command line, 130 after Ctrl-C."""
     parser = make_parser()
+    _hint(parser, list(sys.argv[1:] if arguments is None else arguments))
     options = parser.parse_args(arguments)
     if options.cmake:
         from .._cmake import cmake_dir
@@ -125,6 +126,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CommandError as error:
         print(f"pyburn {options.command}: {error}", file=sys.stderr)
         return 1
+
+
+def _hint(parser: argparse.ArgumentParser, words: list[str]) -> None:
+    """Ends with a word that is close to what was typed, where the command is not known."""
+    import difflib
+
+    commands = next(action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    typed = next((word for word in words if not word.startswith("-")), None)
+    close = difflib.get_close_matches(typed or "", commands, 1)
+    if typed is not None and typed not in commands and close:
+        parser.error(f"there is no command {typed!r}: did you mean {close[0]!r}?")
 
 
 class CommandError(Exception):

@@ -11,6 +11,8 @@ from typing import Any
 from .main import CommandError
 from .objects import find_object, key_values
 
+_SUFFIXES = (".pt", ".pth", ".safetensors", ".npz", ".npy", ".pyburn", ".onnx")  # names of files, not of modules
+
 
 def run(options: argparse.Namespace) -> int:
     path = Path(options.target)
@@ -18,7 +20,7 @@ def run(options: argparse.Namespace) -> int:
         return _run(path)
     if path.is_file():
         return _file(path)
-    if ":" not in options.target and "." not in options.target:
+    if ":" not in options.target and ("." not in options.target or os.sep in options.target or path.suffix in _SUFFIXES):
         raise CommandError(f"{options.target!r} is neither a file, a folder, nor module:name of a model")
     return _model(options)
 

@@ -79,11 +79,13 @@ export class TableView {
     const choose = (name, list) => element("select", { "aria-label": name, onchange: (event) => { settings[name] = event.target.value; this.update(); } },
       ...list.map((value) => element("option", { value, selected: settings[name] === value }, value)));
     const points = runs.map((run) => ({ run, x: run.config[settings.x], y: this.value(run, ["result", settings.y]) })).filter(({ x, y }) => Number.isFinite(x) && Number.isFinite(y));
-    return [element("h2", {}, "Results and hyper-parameters"), element("div", { class: "row" }, choose("y", results), "over", choose("x", numeric)), this.plot(points)];
+    const drawn = points.length ? this.plot(points) : element("p", { class: "faint" }, "No run has both.");
+    return [element("h2", {}, "Results and hyper-parameters"), element("div", { class: "row" }, choose("y", results), "over", choose("x", numeric)), drawn];
   }
 
   plot(points) {
-    const [width, height, left, bottom] = [640, 320, 60, 34];
+    const room = document.querySelector("main").clientWidth - 46; // letters keep their size on a phone, which shows less width
+    const [width, height, left, bottom] = [Math.max(Math.min(640, room), 220), 320, 60, 34];
     const spread = (values) => { const [a, b] = [Math.min(...values), Math.max(...values)], m = (b - a) * 0.06 || Math.abs(a) * 0.1 || 1; return [a - m, b + m]; };
     const positive = points.every(({ x }) => x > 0), wide = positive && Math.max(...points.map(({ x }) => x)) / Math.min(...points.map(({ x }) => x)) > 50;
     const scale = wide ? Math.log10 : (v) => v, back = wide ? (v) => 10 ** v : (v) => v;
@@ -93,7 +95,7 @@ export class TableView {
     const drawing = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${settings.y} over ${settings.x}`, style: "width:100%;max-width:760px" });
     const faint = { fill: "var(--faint)", "font-size": 11 };
     for (const t of ticks(y0, y1, 5)) drawing.append(svg("line", { x1: left, x2: width - 12, y1: py(t), y2: py(t), stroke: "var(--rule)" }), svg("text", { ...faint, x: left - 6, y: py(t) + 4, "text-anchor": "end" }, short(t)));
-    for (const t of ticks(x0, x1, 6)) drawing.append(svg("text", { ...faint, x: px(t), y: height - 12, "text-anchor": "middle" }, short(back(t))));
+    for (const t of ticks(x0, x1, width < 400 ? 4 : 6)) drawing.append(svg("text", { ...faint, x: px(t), y: height - 12, "text-anchor": "middle" }, short(back(t))));
     for (const { run, x, y } of points) {
       const dot = svg("circle", { cx: px(scale(x)), cy: py(y), r: 5, fill: this.state.colour(run.id) });
       dot.append(svg("title", {}, `${run.name}: ${short(y)}`));

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...tensor import from_numpy
-from ..dataset import Dataset
 from ..files import FormatError, read_edf, read_mat
-from .place import Files, Resource
+from .place import Files, NamedSet, Resource
 
 # mne-tools/mne-python, commit 8aa8dec, mne/data/eegbci_checksums.txt: the runs 1 to 14 of subject 1.
 _SUBJECT_1 = (
@@ -32,7 +31,7 @@ _SUBJECT_1 = (
 )
 
 
-class TrialSet(Dataset[tuple[Any, Any]]):
+class TrialSet(NamedSet[tuple[Any, Any]], counted="trials"):
     """Trials of EEG: `data` (trials, channels, samples) float32, `targets` (trials,), `channels`, `rate`, `classes`."""
 
     classes: list[str]

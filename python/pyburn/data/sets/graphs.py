@@ -12,15 +12,14 @@ import numpy as np
 from ...nn.graph import Data
 from ...tensor import from_numpy
 from ...tensor import tensor as make_tensor
-from ..dataset import Dataset
 from ..files import read_graph_text, read_planetoid, read_tu_folder
 from ..unpack import unpack_members
-from .place import Files, Resource, raw_github
+from .place import Files, NamedSet, Resource, raw_github
 
 _PARTS = ("allx", "ally", "graph", "test.index", "tx", "ty", "x", "y")
 
 
-class CitationSet(Dataset[Data]):
+class CitationSet(NamedSet[Data], counted="graph"):
     """One graph of papers: `x`, `y`, `edge_index`, and the standard split as `train_mask`, `val_mask`, `test_mask`."""
 
     name: ClassVar[str]
@@ -80,7 +79,7 @@ class Citeseer(CitationSet):
     )
 
 
-class GraphClasses(Dataset[Data]):
+class GraphClasses(NamedSet[Data], counted="graphs"):
     """Small graphs with a class each: `x` is one-hot of the kind of node (and its attributes), `y` the class from 0.
 
     The one-file form and the folders of the TU collection (`<name>_A.txt`, ...) are both read. The sets have no parts of

@@ -15,7 +15,7 @@ from ..dataset import Dataset
 from ..files import FormatError, read_idx, read_pickled_arrays
 from ..unpack import unpack_members
 from .membrane_files import COMMIT, GIT_NAMES, REPOSITORY
-from .place import Files, Resource, raw_github, search_places
+from .place import Files, NamedSet, Resource, raw_github, search_places
 
 
 class ImageSet(Dataset[tuple[Any, Any]]):
@@ -235,7 +235,7 @@ def read_picture(path: Path, mode: str) -> np.ndarray:
         raise FormatError(f"[picture] {path.name}: {error}") from None
 
 
-class Membrane(Dataset[tuple[Any, Any]]):
+class Membrane(NamedSet[tuple[Any, Any]], counted="images"):
     """Electron microscopy of nerve cells (ISBI 2012): 30 images 512 x 512 and where membranes are not (1) or are (0).
 
     Items are (image, mask), both (1, 512, 512) uint8. The set has no part to test with known masks: `train=True` gives the

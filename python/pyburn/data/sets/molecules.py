@@ -11,15 +11,14 @@ import numpy as np
 
 from ...nn.graph import Data
 from ...tensor import from_numpy
-from ..dataset import Dataset
 from ..files import FormatError, molecule_from_smiles, molecule_to_graph, read_csv, read_sdf, valence_problems
 from ..unpack import unpack_members
-from .place import Files, Resource, raw_github
+from .place import Files, NamedSet, Resource, raw_github
 
 _DEEPCHEM = "deepchem/deepchem", "fbe3b911a94a6eb8c84c1a9e7ac67a472c49ea80"
 
 
-class MoleculeSet(Dataset[Data]):
+class MoleculeSet(NamedSet[Data], counted="molecules"):
     """Molecules as graphs: features of atoms and bonds as `molecule_to_graph` makes them, `y` (1, tasks) float32, `smiles`.
 
     A value that was not measured is nan. Graphs are made when they are first asked for. The sets have no parts of their own.
@@ -118,7 +117,7 @@ class Tox21(MoleculeSet):
     )
 
 
-class GDB1k(Dataset[Data]):
+class GDB1k(NamedSet[Data], counted="molecules"):
     """991 small molecules with the positions of their atoms (`pos`) and the energy of atomisation in kcal/mol (`y`).
 
     The file has nine more, whose atoms have more bonds than they can; the list of energies leaves them out, and so does this.

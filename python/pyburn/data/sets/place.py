@@ -6,8 +6,27 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from ..dataset import Dataset, T_co
 from ..download import cache_folder, download
+
+
+class NamedSet(Dataset[T_co]):
+    """A set that says its name and how many it holds."""
+
+    _counted = "samples"
+
+    def __init_subclass__(cls, counted: str | None = None, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if counted is not None:
+            cls._counted = counted
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} {self._counted})"
 
 
 class DataNotFoundError(FileNotFoundError, RuntimeError):

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from ...tensor import from_numpy
-from ..dataset import Dataset
 from ..files import FormatError, Table, read_csv
-from .place import Files, Resource, raw_github
+from .place import Files, NamedSet, Resource, raw_github
 
 _SKLEARN = "scikit-learn/scikit-learn", "be5a8a8bd493747a5d52c7700dc0f1d47b645be6"
 
 
-class TableSet(Dataset[tuple[Any, Any]]):
+class TableSet(NamedSet[tuple[Any, Any]], counted="rows"):
     """Rows of numbers: `data` (rows, features) float32, `targets`, `feature_names`.
 
     These sets have no parts of their own: every fifth row is for testing, the others for training; `train=None` gives all.

@@ -7,14 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._core import Tensor
-from ..dataset import Dataset
 from ..files import FormatError, read_csv, read_lines
 from ..files.source import read_text
 from ..text import BlockDataset, CharTokeniser, Tokeniser
-from .place import Files, Resource, raw_github
+from .place import Files, NamedSet, Resource, raw_github
 
 
-class TinyShakespeare(Dataset[tuple[Tensor, Tensor]]):
+class TinyShakespeare(NamedSet[tuple[Tensor, Tensor]], counted="sequences"):
     """A million characters of Shakespeare. Items are blocks of numbers and the same shifted by one, for a language model.
 
     `text` is the chosen part: the first nine tenths to train, the rest to test, everything with `train=None`. The numbers are
@@ -47,7 +46,7 @@ class TinyShakespeare(Dataset[tuple[Tensor, Tensor]]):
         return self._blocks[index]
 
 
-class TextSet(Dataset[tuple[Any, Any]]):
+class TextSet(NamedSet[tuple[Any, Any]], counted="texts"):
     """Texts and their classes: `texts`, `targets`, `classes`, items (text, class)."""
 
     classes: list[str]

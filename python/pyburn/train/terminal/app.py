@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -28,7 +29,7 @@ class DashboardApp(App[None]):
 
     CSS = """
     Screen { layout: vertical; }
-    #head { height: 3; padding: 0 1; }
+    #head { height: 3; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
     #middle { height: 1fr; }
     #chart { width: 2fr; height: 100%; border: round $primary; padding: 0 1; }
     #side { width: 1fr; min-width: 30; }
@@ -40,7 +41,7 @@ class DashboardApp(App[None]):
     .narrow #side { width: 100%; height: 1fr; min-width: 0; }
     .narrow #system { display: none; }
     .narrow #messages { height: 4; }
-    .low #side, .low #messages, .low Footer { display: none; }
+    .low #side, .low #messages, .low Footer, #messages.empty { display: none; }
     """
     HORIZONTAL_BREAKPOINTS = [(0, "narrow"), (70, "wide")]  # columns: the curve goes above the table
     VERTICAL_BREAKPOINTS = [(0, "low"), (16, "high")]  # rows: the curve alone
@@ -119,10 +120,8 @@ class DashboardApp(App[None]):
         return [name for name in now.curves if name not in _SYSTEM]
 
     def draw(self) -> None:
-        try:
+        with contextlib.suppress(NoMatches):  # textual takes the boxes away before it stops the timer: a last tick finds none, or only some
             self._draw_boxes(self._view.snapshot())
-        except NoMatches:
-            pass  # textual takes the boxes away before it stops the timer: a last tick finds none, or only some
 
     def _draw_boxes(self, now: Snapshot) -> None:
         self.query_one("#head", Static).update(self._head(now))
@@ -130,10 +129,12 @@ class DashboardApp(App[None]):
         self.query_one("#metrics", Static).update(self._table(now))
         self.query_one("#system", Static).update(self._system(now))
         box = self.query_one("#messages", Static)
+        box.set_class(not now.messages, "empty")
         size = box.content_size
+        width = size.width or self.size.width - 4  # the box has no size before its first message
         lines = now.messages[-max(1, size.height or 4) :]
         # Cut by hand: a line that wraps would push the newest one out of the box.
-        box.update(Text("\n".join(line if len(line) <= size.width else line[: max(0, size.width - 1)] + "…" for line in lines)))
+        box.update(Text("\n".join(line if len(line) <= width else line[: max(0, width - 1)] + "…" for line in lines)))
 
     def _head(self, now: Snapshot) -> Text:
         width = max(20, self.size.width - 2)

@@ -1,0 +1,104 @@
+"""Dtype policies: what layers keep their weights in, and what they compute in.
+
+>>> p_vision.DTypePolicy("mixed_bfloat16").compute_dtype
+'bfloat16'
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import pyburn
+from pyburn import DType, Tensor
+
+from .configured import Configured
+from .symbolic.masks import mask_of, with_mask
+
+_FLOATS = ("bfloat16", "float16", "float32", "float64")
+_MIXED = {"mixed_bfloat16": "bfloat16", "mixed_float16": "float16"}
+
+
+class DTypePolicy(Configured):
+    """A dtype by name for everything, or "mixed_bfloat16" and "mixed_float16": weights in float32, products in half of it.
+
+    A layer converts what it is given to the compute dtype, and gives its outputs in it. In a mixed policy, what needs the precision
+    (exp, softmax, norms, sums) is computed in float32 in between, as `pyburn.autocast` does it.
+    """
+
+    def __init__(self, name: str | None = None) -> None:
+        name = "float32" if name is None else name
+        dtype = getattr(pyburn, name, None) if isinstance(name, str) else None
+        if not isinstance(dtype, DType) and name not in _MIXED:
+            raise ValueError(f"[DTypePolicy] a policy is a dtype by name, or {' or '.join(map(repr, _MIXED))}: got {name!r}")
+        self.name = name
+        self.compute_dtype: str = _MIXED.get(name, name)
+        self.variable_dtype: str = "float32" if name in _MIXED else name
+        self._compute: DType = getattr(pyburn, self.compute_dtype)
+
+    def cast(self, value: Any) -> Any:
+        """A floating tensor in the compute dtype; anything else as it is."""
+        if isinstance(value, Tensor) and value.is_floating_point() and self._compute.is_floating_point:
+            return value if value.dtype == self._compute else with_mask(value.to(self._compute), mask_of(value))
+        return value
+
+    def computing(self) -> AbstractContextManager[Any]:
+        """What a layer of this policy runs in."""
+        if self.name in _MIXED:
+            return pyburn.autocast("cpu", dtype=self._compute)
+        return pyburn.autocast("cpu", enabled=False) if pyburn.is_autocast_enabled() else nullcontext()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def in_full(value: Any) -> Any:
+    """A tensor of half precision in float32, in which losses and metrics are computed; anything else as it is."""
+    if isinstance(value, Tensor) and value.dtype in (pyburn.float16, pyburn.bfloat16):
+        return with_mask(value.float(), mask_of(value))
+    return value
+
+
+FloatDTypePolicy = DTypePolicy
+_chosen: DTypePolicy | None = None  # by set_dtype_policy; without it layers take what they are given
+
+
+def policy_of(dtype: Any) -> DTypePolicy | None:
+    """What the argument `dtype` of a layer means: None stands for the policy of the program, where there is one."""
+    if dtype is None:
+        return _chosen
+    if isinstance(dtype, DTypePolicy):
+        return dtype
+    if isinstance(dtype, DType):
+        return DTypePolicy(dtype.name)
+    if isinstance(dtype, str):
+        return DTypePolicy(dtype)
+    raise TypeError(f"a dtype is a name, a dtype of pyburn or a DTypePolicy: got {dtype!r}")
+
+
+def get(identifier: Any) -> DTypePolicy:
+    """The policy that a name, a dtype or a policy means."""
+    return policy_of(identifier) or dtype_policy()
+
+
+def dtype_policy() -> DTypePolicy:
+    """The policy of layers that are told none."""
+    return _chosen or DTypePolicy(pyburn.get_default_dtype().name)
+
+
+def set_dtype_policy(policy: Any) -> None:
+    """Sets the policy of the layers that are made from now on.
+
+    >>> p_vision.config.set_dtype_policy("mixed_bfloat16")
+    >>> p_vision.Dense(3)(pyburn.ones(2, 4)).dtype
+    pyburn.bfloat16
+    >>> p_vision.config.set_dtype_policy("float32")
+    """
+    global _chosen
+    found = get(policy)
+    if found.compute_dtype not in _FLOATS:
+        raise ValueError(f"[set_dtype_policy] layers compute in {', '.join(_FLOATS)} or a mixed policy: got {found.name!r}")
+    _chosen = None if found.name == pyburn.get_default_dtype().name else found
+
+
+__all__ = ["DTypePolicy", "FloatDTypePolicy", "get"]

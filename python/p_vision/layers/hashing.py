@@ -1,0 +1,109 @@
+"""Layers that put things into a number of bins by a hash that is the same everywhere: Hashing, HashedCrossing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+import pyburn
+from pyburn import Tensor
+
+from ..layer import Layer
+from .dense import positive
+from .fingerprints import farm, joined, sip
+from .lookup import MODES, encoded
+
+_CROSSING = 0xDECAFCAFFE  # what TensorFlow begins a crossing with
+
+
+class _Bins(Layer):
+    """Indices of bins, or vectors that say which bins there are in a row."""
+
+    def __init__(self, num_bins: int, output_mode: str = "int", sparse: bool = False, **options: Any) -> None:
+        super().__init__(**options)
+        name = type(self).__name__
+        if output_mode not in MODES[:-1]:
+            raise ValueError(f"[{name}] output_mode is one of {', '.join(MODES[:-1])}: got {output_mode!r}")
+        if sparse:
+            raise ValueError(f"[{name}] there are no sparse tensors: sparse must be False")
+        self.num_bins, self.output_mode, self.sparse = positive(name, "num_bins", num_bins), output_mode, sparse
+
+    def _binned(self, shape: Any, bins: Any, device: Any) -> Tensor:
+        indices = pyburn.tensor(bins, dtype=pyburn.int64).reshape(list(shape)) if device is None else _nothing(shape, device)
+        return indices if self.output_mode == "int" else encoded(indices, self.output_mode, self.num_bins)
+
+
+def _nothing(shape: Any, device: Any) -> Tensor:
+    return pyburn.zeros(list(shape), dtype=pyburn.int64, device=device)
+
+
+def _items(inputs: Any) -> tuple[Any, Any]:
+    """An array of what is hashed, and the device `null` where shapes alone are asked for."""
+    if isinstance(inputs, Tensor) and inputs.device.type == "null":
+        return inputs, inputs.device
+    array = inputs.detach().to("cpu").numpy() if isinstance(inputs, Tensor) else numpy.asarray(inputs)
+    if array.dtype.kind == "f":
+        raise TypeError("[hash] whole numbers and texts have hashes: got floats; convert them, or use Discretization")
+    return array, None
+
+
+def _bytes(value: Any) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode()
+
+
+class Hashing(_Bins):
+    """Words and numbers as one of `num_bins` bins, by FarmHash, or by SipHash with `salt` (a number or two); bins are TensorFlow's.
+
+    With a `mask_value`, that value is in bin 0 and all others are in the bins above it.
+
+    >>> p_vision.Hashing(num_bins=3)([["A"], ["B"], ["C"], ["D"], ["E"]]).flatten().tolist()
+    [1, 0, 1, 1, 2]
+    """
+
+    def __init__(
+        self, num_bins: int, mask_value: Any = None, salt: Any = None, output_mode: str = "int", sparse: bool = False, **options: Any
+    ) -> None:
+        super().__init__(num_bins, output_mode, sparse, **options)
+        if mask_value is not None and num_bins < 2:
+            raise ValueError(f"[Hashing] a mask_value has bin 0: num_bins must be at least 2, got {num_bins}")
+        self.mask_value, self.salt = mask_value, salt
+        key = (salt, salt) if isinstance(salt, int) else tuple(salt or ())
+        if salt is not None and (len(key) != 2 or not all(isinstance(part, int) and 0 <= part < 1 << 64 for part in key)):
+            raise ValueError(f"[Hashing] salt is a number or two, from 0 to 2**64 - 1: got {salt!r}")
+        self._hash: Callable[[bytes], int] = farm if salt is None else lambda data: sip(data, key)  # type: ignore[arg-type]
+
+    def _bin(self, value: Any) -> int:
+        if self.mask_value is None:
+            return self._hash(_bytes(value)) % self.num_bins
+        return 0 if _bytes(value) == _bytes(self.mask_value) else 1 + self._hash(_bytes(value)) % (self.num_bins - 1)
+
+    def forward(self, inputs: Any) -> Tensor:
+        array, device = _items(inputs)
+        return self._binned(array.shape, [] if device is not None else [self._bin(value) for value in array.ravel().tolist()], device)
+
+
+class HashedCrossing(_Bins):
+    """Pairs (or more) of features as one feature: the bin of their values together; bins are TensorFlow's.
+
+    >>> p_vision.HashedCrossing(num_bins=5)((["A", "B", "A", "B", "A"], [101, 101, 101, 102, 102])).tolist()
+    [1, 4, 1, 1, 3]
+    """
+
+    def forward(self, inputs: Any) -> Tensor:
+        if not isinstance(inputs, (list, tuple)) or len(inputs) < 2:
+            raise ValueError("[HashedCrossing] expected a list of at least two features")
+        given = [_items(feature) for feature in inputs]
+        arrays, device = [array for array, _ in given], next((device for _, device in given if device is not None), None)
+        if len({tuple(array.shape) for array in arrays}) != 1:
+            raise pyburn.ShapeError(f"[HashedCrossing] features have one shape: got {', '.join(str(tuple(a.shape)) for a in arrays)}")
+        rows = [] if device is not None else zip(*(array.ravel().tolist() for array in arrays))
+        return self._binned(arrays[0].shape, [self._crossed(row) % self.num_bins for row in rows], device)
+
+    @staticmethod
+    def _crossed(values: tuple[Any, ...]) -> int:
+        found = _CROSSING
+        for value in values:  # numbers count as they are, texts by their fingerprints
+            found = joined(found, value & ((1 << 64) - 1) if isinstance(value, int) else farm(_bytes(value)))
+        return found
