@@ -79,7 +79,7 @@ class CutMix(_MixingLayer):
 
 
 def _beta(layer: RandomLayer, x: Tensor, alpha: float) -> Tensor:
-    """A number from Beta(alpha, alpha) for each picture: by Jöhnk's method where alpha is small, else of two Gamma numbers."""
+    """A number from Beta(alpha, alpha) for each picture."""
     if alpha == 1.0:
         return layer._uniform(x, 0, 1)
     import numpy
