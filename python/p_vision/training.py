@@ -249,7 +249,7 @@ class TrainingMethods(WeightMethods):
         steps = steps_per_epoch or train.steps
         history, bar = History(), ProgbarLogger(verbose, epochs, steps)
         params = {"epochs": epochs, "steps": steps, "verbose": verbose}
-        events = Callbacks([*Callbacks(callbacks or (), self, params).items, history], self, params)
+        events = Callbacks(callbacks or (), self, params, history)
         self.stop_training, self.history = False, history
         endless = _Endless(train) if steps_per_epoch is not None else None
         logs: dict[str, Any] = {}

@@ -66,8 +66,9 @@ class Callback:
 class Callbacks:
     """All callbacks of a run. Logs of a batch are computed when somebody asks for them, since that waits for the device."""
 
-    def __init__(self, callbacks: Any, model: Any, params: dict[str, Any]) -> None:
-        self.items = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
+    def __init__(self, callbacks: Any, model: Any, params: dict[str, Any], *own: Callback) -> None:
+        given = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]
+        self.items = [*given, *own]
         for callback in self.items:
             if isinstance(callback, type) or not hasattr(callback, "set_model"):
                 raise TypeError(f"[fit] callbacks are objects of classes that derive from Callback: got {callback!r}")
