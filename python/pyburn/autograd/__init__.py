@@ -96,8 +96,8 @@ def __getattr__(name: str):
         from . import check
 
         return getattr(check, name)
-    if name == "functional":
+    if name in ("functional", "graph"):
         import importlib
 
-        return importlib.import_module(".functional", __name__)
+        return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module 'pyburn.autograd' has no attribute '{name}'")
