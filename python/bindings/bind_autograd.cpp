@@ -164,7 +164,13 @@ nb::object node_object(const Ref<Node>& node) {
 
 Tensors tensors_of(nb::handle list) {
   Tensors result;
-  for (nb::handle item : list) result.push_back(item.is_none() ? TensorHandle() : nb::cast<TensorHandle>(item));
+  for (nb::handle item : list) {
+    if (!item.is_none() && !is_tensor(item.ptr())) {
+      PyErr_Format(PyExc_TypeError, "expected tensors: got %s", Py_TYPE(item.ptr())->tp_name);
+      throw nb::python_error();
+    }
+    result.push_back(item.is_none() ? TensorHandle() : unwrap(item.ptr()));
+  }
   return result;
 }
 
@@ -259,7 +265,10 @@ void bind_autograd(nb::module_& m) {
   m.def("_push_saved_tensor_hooks", [](nb::object pack, nb::object unpack) {
     saved_tensor_hooks().push_back(make_ref<PythonSavedTensorHooks>(std::move(pack), std::move(unpack)));
   });
-  m.def("_pop_saved_tensor_hooks", [] { saved_tensor_hooks().pop_back(); });
+  m.def("_pop_saved_tensor_hooks", [] {
+    require<GradientError>(!saved_tensor_hooks().empty(), "there are no hooks on saved tensors to leave on this thread");
+    saved_tensor_hooks().pop_back();
+  });
   m.def("_has_saved_tensor_hooks", [] { return !saved_tensor_hooks().empty(); });
   nb::class_<KeptTensor>(m, "_KeptTensor").def(nb::init<const TensorHandle&>()).def("unpack", &KeptTensor::unpack);
   m.def("_increment_version", [](const TensorHandle& t) { t.storage()->bump_version(); });

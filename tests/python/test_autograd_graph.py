@@ -134,6 +134,20 @@ def test_save_on_cpu_and_disabled_hooks():
         pass
 
 
+def test_saved_tensors_may_be_written_where_that_is_allowed():
+    x = leaf(3.0)
+    with graph.allow_mutation_on_saved_tensors():
+        y = x * 2
+        z = y * y
+        y.zero_()
+    z.backward()
+    assert x.grad.item() == 24.0
+    with pytest.raises(RuntimeError, match="no hooks on saved tensors"):
+        graph.save_on_cpu().__exit__()
+    with pytest.raises(TypeError, match="expected tensors"):
+        pyburn.autograd.grad(leaf(1.0) * 2, [3])
+
+
 def test_an_unpack_hook_must_give_the_tensor_back():
     x = leaf(3.0)
     with graph.saved_tensors_hooks(lambda t: t, lambda t: 5):

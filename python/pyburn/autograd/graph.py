@@ -14,6 +14,7 @@ from .._tensor_autograd import RemovableHandle
 __all__ = [
     "GradientEdge",
     "Node",
+    "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "increment_version",
@@ -81,6 +82,23 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         super().__init__(lambda t: (t.device, t.to("cpu")), lambda kept: kept[1].to(kept[0]))
+
+
+class allow_mutation_on_saved_tensors(saved_tensors_hooks):  # noqa: N801
+    """Tensors that are kept for backward may be written: what is kept is a copy.
+
+    >>> x = pyburn.tensor([3.0], requires_grad=True)
+    >>> with pyburn.autograd.graph.allow_mutation_on_saved_tensors():
+    ...     y = x * 2
+    ...     z = (y * y).sum()
+    ...     _ = y.zero_()
+    ...     z.backward()
+    >>> x.grad
+    tensor([24.])
+    """
+
+    def __init__(self) -> None:
+        super().__init__(lambda t: t.clone(), lambda kept: kept)
 
 
 @contextmanager
