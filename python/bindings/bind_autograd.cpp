@@ -5,6 +5,7 @@
 #include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/decorators/autodiff/history.h"
 #include "pyburn/support/error.h"
+#include "pyburn/support/log.h"
 #include "pyburn/support/patient_lock.h"
 
 namespace nb = nanobind;
@@ -217,6 +218,10 @@ void bind_autograd(nb::module_& m) {
     drain_released();
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
   };
+  set_warning_sink([](const std::string& message) {
+    const GilAcquire gil;
+    if (PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1) != 0) throw nb::python_error();
+  });
   bind_modes(m);
   nb::class_<NodeObject>(m, "Node", "A node of the graph of recorded operations.")
       .def(nb::init<const NodeObject&>())

@@ -196,3 +196,27 @@ def test_derivatives_of_functions_of_a_number():
         functional.hessian(lambda t: 3, x)
     with pytest.raises(ValueError, match="strategy"):
         functional.jacobian(lambda t: t, x, strategy="sideways")
+
+
+def test_gradients_in_batches():
+    x = leaf(1.0, 2.0)
+    weights = pyburn.eye(2)
+    (found,) = pyburn.autograd.grad(x * x, x, weights, is_grads_batched=True)
+    assert found.tolist() == [[2.0, 0.0], [0.0, 4.0]]
+    y = leaf(1.0)
+    assert pyburn.autograd.grad(x * x, (x, y), weights, is_grads_batched=True, allow_unused=True)[1] is None
+
+
+def test_callbacks_run_when_the_pass_is_through():
+    x, order = leaf(1.0), []
+    engine = pyburn.autograd.Variable._execution_engine
+
+    def hook(gradient):
+        engine.queue_callback(lambda: (order.append("first"), engine.queue_callback(lambda: order.append("second"))))
+        order.append("hook")
+
+    x.register_hook(hook)
+    (x * 2).backward()
+    assert order == ["hook", "first", "second"] and x.grad.item() == 2.0
+    with pytest.raises(RuntimeError, match="while a backward pass runs"):
+        engine.queue_callback(print)

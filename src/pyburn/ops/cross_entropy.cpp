@@ -1,6 +1,7 @@
 // Cross entropy of scores and classes in one pass: softmax and the logarithm of one element of it.
 #include "pyburn/ops/cross_entropy.h"
 
+#include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/cross_entropy.h"
 #include "pyburn/ops/generated/fill.h"
@@ -35,7 +36,10 @@ Meta infer_backward(const ClassLoss&, Metas in) {  // dy, x, target, logsumexp
 
 TensorHandle ignored(const ClassLoss& a, const TensorHandle& target) { return eq(target, a.ignore_index); }
 // The classes as an index into x, 0 where they are ignored.
-TensorHandle index_of(const ClassLoss& a, const TensorHandle& target) { return unsqueeze(where(ignored(a, target), 0, target), 1); }
+TensorHandle index_of(const ClassLoss& a, const TensorHandle& target) {
+  const bool small = target.dtype() != DType::int64 && target.dtype() != DType::int32;  // bytes are classes, too
+  return unsqueeze(where(ignored(a, target), 0, small ? TensorHandle(cast(target, DType::int64)) : target), 1);
+}
 
 Tensors by_gather(const ClassLoss& a, Inputs in) {
   const TensorHandle &x = *in[0], &target = *in[1];
