@@ -175,3 +175,21 @@ def test_a_stream_that_is_longer_than_it_says_warns_each_time():
     for _ in range(2):
         with pytest.warns(UserWarning, match="Length of IterableDataset"):
             next(batches)
+
+
+def test_loading_into_a_number_and_into_nothing():
+    class Threshold(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.threshold = nn.Parameter(pyburn.tensor(0.0))
+
+    module = Threshold()
+    with pytest.raises(RuntimeError, match="size mismatch for threshold"):
+        module.load_state_dict({"threshold": pyburn.randn(3)})
+    module.load_state_dict({"threshold": pyburn.tensor([2.0])})
+    assert module.threshold.item() == 2.0
+    empty = Threshold().to("null")
+    with pytest.warns(UserWarning, match="for threshold: copying from a non-meta parameter"):
+        empty.load_state_dict(module.state_dict())
+    empty.load_state_dict(module.state_dict(), assign=True)
+    assert empty.threshold.item() == 2.0
