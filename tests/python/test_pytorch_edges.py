@@ -47,14 +47,14 @@ def test_cosine_similarity_promotes_integers():
     assert y.dtype is pyburn.float32 and y.item() == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("dtype", [pyburn.uint8, pyburn.int16, pyburn.int32])
-def test_classes_may_be_of_any_integer_dtype(dtype):
+def test_classes_may_be_bytes():
     scores = pyburn.randn(4, 5, requires_grad=True)
     classes = pyburn.tensor([0, 4, 2, 1])
+    weight = pyburn.rand(5)
     for loss in (F.nll_loss, F.cross_entropy):
-        (wanted,) = pyburn.autograd.grad(loss(scores, classes), scores)
-        got = loss(scores, classes.to(dtype))
-        assert pyburn.equal(got, loss(scores, classes))
+        (wanted,) = pyburn.autograd.grad(loss(scores, classes, weight), scores)
+        got = loss(scores, classes.to(pyburn.uint8), weight)
+        assert pyburn.equal(got, loss(scores, classes, weight))
         assert pyburn.equal(pyburn.autograd.grad(got, scores)[0], wanted)
 
 

@@ -48,10 +48,11 @@ std::string load_tensor(Entry& entry, TensorHandle source, const std::string& ke
     return format(
         "size mismatch for {}: copying a param with shape {} from checkpoint, the shape in current model is {}.", key, there, here);
   if (!assign && entry.tensor.storage() && source.storage() && !entry.tensor.storage()->has_values && source.storage()->has_values)
-    warn(format("for {}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, which is a no-op. "
-                "(Did you mean to pass `assign=True` to assign items in the state dictionary to their corresponding key in the module "
-                "instead of copying them in place?)",
-        key));
+    warn(
+        format("for {}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, which is a no-op. "
+               "(Did you mean to pass `assign=True` to assign items in the state dictionary to their corresponding key in the module "
+               "instead of copying them in place?)",
+            key));
   try {
     const bool parameter = entry.kind == Entry::Kind::parameter, wanted = entry.tensor.requires_grad();
     if (!assign) copy_into(entry.tensor, moved_to(entry.tensor.device(), source));

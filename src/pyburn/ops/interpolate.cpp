@@ -169,7 +169,8 @@ namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "interpolate(Tensor input, int[]? size=None, float[]? scale_factor=None, str mode='nearest', bool? align_corners=None, "
                "bool? recompute_scale_factor=None, bool antialias=False) -> Tensor",
-        .doc = "input (N, C, ...) in another size: mode is nearest, nearest-exact, linear, bilinear, bicubic, trilinear, area or, with antialias, lanczos.",
+        .doc = "input (N, C, ...) in another size: mode is nearest, nearest-exact, linear, bilinear, bicubic, trilinear, area or, with "
+               "antialias, lanczos.",
         .torch = "torch.nn.functional.interpolate",
         .example = "pyburn.interpolate(pyburn.ones(1, 1, 2, 2), scale_factor=2).shape",
         .samples = R"(
