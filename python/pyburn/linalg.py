@@ -100,7 +100,7 @@ def _into(out: Tensor | None, result: Tensor) -> Tensor:
     return out.copy_(result)
 
 
-def takes_out(function: Any) -> Any:
+def _takes_out(function: Any) -> Any:
     """A function of one result that takes `out=` as well."""
 
     @functools.wraps(function)
@@ -110,7 +110,7 @@ def takes_out(function: Any) -> Any:
     return into
 
 
-@takes_out
+@_takes_out
 def matrix_norm(
     input: Tensor, ord: Number | str = "fro", dim: tuple[int, int] = (-2, -1), keepdim: bool = False, *, dtype: DTypeLike | None = None
 ) -> Tensor:
@@ -146,7 +146,7 @@ def matrix_norm(
     return best
 
 
-@takes_out
+@_takes_out
 def norm(
     input: Tensor,
     ord: Number | str | None = None,
@@ -168,7 +168,7 @@ def norm(
     return vector_norm(input, ord, axes, keepdim, dtype=dtype)
 
 
-@takes_out
+@_takes_out
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """Cross products of the vectors along dim, which has extent 3.
 
@@ -243,7 +243,7 @@ def _threshold(A: Tensor, values: Tensor, atol: Tolerance, rtol: Tolerance) -> T
     return _core.maximum(column(atol), column(rtol) * largest)
 
 
-@takes_out
+@_takes_out
 def cond(input: Tensor, p: Number | str | None = None) -> Tensor:
     """The condition of matrices: the norm times the norm of the inverse. p is that of matrix_norm, 2 without one.
 
@@ -282,7 +282,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     return _core.vander(x.reshape(-1), n, True).reshape(*x.shape, n)
 
 
-@takes_out
+@_takes_out
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of tensordot with A over its first ind axes.
 
@@ -295,7 +295,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     return inv(A.reshape(math.prod(shape[:ind]), -1)).reshape(shape[ind:] + shape[:ind])
 
 
-@takes_out
+@_takes_out
 def tensorsolve(A: Tensor, B: Tensor, dims: tuple[int, ...] | None = None) -> Tensor:
     """X with tensordot(A, X, X.ndim) = B; the axes dims of A are moved to its end first.
 

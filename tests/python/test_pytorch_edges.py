@@ -8,7 +8,7 @@ import pytest
 
 import pyburn
 from pyburn import nn
-from pyburn.nn import functional as F  # noqa: N812
+from pyburn.nn import functional as F
 from pyburn.nn.utils import parametrizations, parametrize
 
 

@@ -38,7 +38,7 @@ class Variable(metaclass=_AnyTensor):
     class _execution_engine:  # noqa: N801
         """The backward pass that is running, as programs for PyTorch reach it."""
 
-        queue_callback = staticmethod(_core._after_this_pass)
+        queue_callback: Any = staticmethod(_core._after_this_pass)
 
     def __new__(cls, data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Tensor:  # type: ignore[misc]
         return data.requires_grad_() if requires_grad else data
