@@ -140,7 +140,8 @@ def is_inference(self: Tensor) -> bool:
 def install() -> None:
     for function in (backward, requires_grad_, detach_, retain_grad, register_hook, register_post_accumulate_grad_hook):
         setattr(Tensor, function.__name__, function)
-    _core.Node.register_hook, _core.Node.register_prehook = _register_node_hook, _register_node_prehook
+    for name, method in {"register_hook": _register_node_hook, "register_prehook": _register_node_prehook}.items():
+        setattr(_core.Node, name, method)
     properties = {
         "grad": property(
             _core._grad_of,
