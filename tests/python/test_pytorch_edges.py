@@ -193,3 +193,15 @@ def test_loading_into_a_number_and_into_nothing():
         empty.load_state_dict(module.state_dict())
     empty.load_state_dict(module.state_dict(), assign=True)
     assert empty.threshold.item() == 2.0
+
+
+def test_adamw_stays_adamw_with_a_state_of_adam():
+    weight = nn.Parameter(pyburn.ones(2))
+    adamw = pyburn.optim.AdamW([weight])
+    adamw.load_state_dict(pyburn.optim.Adam([weight], lr=0.5).state_dict())
+    assert adamw.param_groups[0]["decoupled_weight_decay"] is True and adamw.param_groups[0]["lr"] == 0.5
+
+
+def test_there_is_no_sparse_adam():
+    with pytest.raises(AttributeError, match="gradients are dense"):
+        _ = pyburn.optim.SparseAdam
