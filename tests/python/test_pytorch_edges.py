@@ -205,3 +205,13 @@ def test_adamw_stays_adamw_with_a_state_of_adam():
 def test_there_is_no_sparse_adam():
     with pytest.raises(AttributeError, match="gradients are dense"):
         _ = pyburn.optim.SparseAdam
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])
+@pytest.mark.parametrize("dtype", [pyburn.float32, pyburn.uint8])
+def test_interpolate_keeps_channels_last(mode, dtype):
+    x = (pyburn.rand(2, 3, 5, 6) * 255).to(dtype)
+    y = F.interpolate(x.contiguous(memory_format=pyburn.channels_last), (7, 4), mode=mode)
+    assert y.is_contiguous(memory_format=pyburn.channels_last) and not y.is_contiguous()
+    assert pyburn.allclose(y.float(), F.interpolate(x, (7, 4), mode=mode).float(), rtol=1e-5)
+    assert F.interpolate(x, (7, 4), mode=mode).is_contiguous()

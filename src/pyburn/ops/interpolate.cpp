@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "pyburn/ops/copy.h"
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/interpolate.h"
@@ -264,7 +265,10 @@ TensorHandle fn::interpolate(const TensorHandle& input, const OptionalDims& size
         align_corners.value_or(false), scales[i], antialias);
     if (bytes) y = cast(clamp(floor(y + 0.5), 0, 255), DType::uint8);
   }
-  return y.is_same(input) ? clone(input) : y;
+  if (y.is_same(input)) return clone(input);
+  // An order of axes that the user asked for stays.
+  const MemoryOrder order = axes == 2 ? MemoryOrder::channels_last : MemoryOrder::channels_last_3d;
+  return axes >= 2 && !input.layout().is_contiguous() && is_in_order(input.layout(), order) ? in_order(y, order) : y;
 }
 
 namespace {
