@@ -215,3 +215,5 @@ def test_interpolate_keeps_channels_last(mode, dtype):
     assert y.is_contiguous(memory_format=pyburn.channels_last) and not y.is_contiguous()
     assert pyburn.allclose(y.float(), F.interpolate(x, (7, 4), mode=mode).float(), rtol=1e-5)
     assert F.interpolate(x, (7, 4), mode=mode).is_contiguous()
+    part = x.contiguous(memory_format=pyburn.channels_last)[:, :, 1:, ::2]
+    assert F.interpolate(part, (7, 4), mode=mode).is_contiguous(memory_format=pyburn.channels_last)

@@ -215,6 +215,21 @@ t(1, 2, 3), 5, align_corners=True ! align_corners)"},
 };
 }  // namespace
 
+namespace {
+// Do the axes follow each other as in channels-last images, with or without gaps? PyTorch's rule, which counts (N, 1, 1, 1) as plain.
+bool has_channels_last(const Layout& x) {
+  const int rank = x.rank();
+  if (x.strides[1] == 0 || x.is_contiguous()) return false;
+  int64_t least = 0;
+  for (int k = 0; k < rank; ++k) {
+    const int axis = k == 0 ? 1 : k == rank - 1 ? 0 : rank - k;
+    if (x.strides[axis] < least || (axis == 0 && least == x.strides[1])) return false;
+    least = x.strides[axis] * std::max<int64_t>(x.shape[axis], 1);
+  }
+  return true;
+}
+}  // namespace
+
 TensorHandle fn::interpolate(const TensorHandle& input, const OptionalDims& size, const OptionalNumbers& scale_factor,
     const std::string& mode, std::optional<bool> align_corners, std::optional<bool> recompute_scale_factor, bool antialias) {
   const int axes = input.rank() - 2;
@@ -268,7 +283,7 @@ TensorHandle fn::interpolate(const TensorHandle& input, const OptionalDims& size
   if (y.is_same(input)) return clone(input);
   // An order of axes that the user asked for stays.
   const MemoryOrder order = axes == 2 ? MemoryOrder::channels_last : MemoryOrder::channels_last_3d;
-  return axes >= 2 && !input.layout().is_contiguous() && is_in_order(input.layout(), order) ? in_order(y, order) : y;
+  return axes >= 2 && has_channels_last(input.layout()) ? in_order(y, order) : y;
 }
 
 namespace {
