@@ -5,6 +5,7 @@
 #include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/decorators/autodiff/history.h"
 #include "pyburn/support/error.h"
+#include "pyburn/support/log.h"
 #include "pyburn/support/patient_lock.h"
 
 namespace nb = nanobind;
@@ -46,6 +47,75 @@ class PythonHook final : public Hook {
   Held fn_;
 };
 
+Grads gradients_of(nb::handle result, const char* whose) {
+  const nb::tuple list = nb::isinstance<nb::tuple>(result) ? nb::borrow<nb::tuple>(result) : nb::make_tuple(result);
+  Grads grads;
+  for (nb::handle item : list) {
+    if (!item.is_none() && !is_tensor(item.ptr())) {
+      PyErr_Format(PyExc_TypeError, "%s returned a gradient that is no Tensor: got %s", whose, Py_TYPE(item.ptr())->tp_name);
+      throw nb::python_error();
+    }
+    grads.push_back(item.is_none() ? TensorHandle() : unwrap(item.ptr()));
+  }
+  return grads;
+}
+
+// grad_fn.register_prehook and grad_fn.register_hook: what they return takes the place of the gradients.
+class PythonNodeHook final : public NodeHook {
+ public:
+  PythonNodeHook(nb::object fn, bool before) : fn_(std::move(fn)), before_(before) {}
+  void before(Grads& dy) override {
+    if (!before_) return;
+    const GilAcquire gil;
+    replace(dy, fn_.get()(nb::steal(wrap(dy))));
+  }
+  void after(Grads& dx, const Grads& dy) override {
+    if (before_) return;
+    const GilAcquire gil;
+    replace(dx, fn_.get()(nb::steal(wrap(dx)), nb::steal(wrap(dy))));
+  }
+
+ private:
+  static void replace(Grads& old, nb::handle result) {
+    if (result.is_none()) return;
+    const Grads fresh = gradients_of(result, "a hook");
+    require(fresh.size() == old.size(), "a hook returned another number of gradients: got {} for {}", fresh.size(), old.size());
+    for (int64_t i = 0; i < old.size(); ++i)
+      require(!fresh[i].defined() || !old[i].defined() || fresh[i].shape() == old[i].shape(),
+          "a hook changed the shape of a gradient: got {} for {}", fresh[i].shape(), old[i].shape());
+    old = fresh;
+  }
+  Held fn_;
+  bool before_;
+};
+
+// autograd.graph.saved_tensors_hooks.
+class PythonSavedTensorHooks final : public SavedTensorHooks {
+ public:
+  PythonSavedTensorHooks(nb::object pack, nb::object unpack) : pack_(std::move(pack)), unpack_(std::move(unpack)) {}
+  Ref<PackedTensor> pack(const TensorHandle& t) override {
+    const GilAcquire gil;
+    return Ref<PackedTensor>(new Packed(nb::borrow(unpack_.get()), pack_.get()(nb::cast(t))));
+  }
+
+ private:
+  class Packed final : public PackedTensor {
+   public:
+    Packed(nb::object unpack, nb::object value) : unpack_(std::move(unpack)), value_(std::move(value)) {}
+    TensorHandle unpack() const override {
+      const GilAcquire gil;
+      nb::object result = unpack_.get()(value_.get());
+      if (is_tensor(result.ptr())) return unwrap(result.ptr());
+      PyErr_Format(PyExc_TypeError, "the unpack hook of a saved tensor must return a Tensor: got %s", Py_TYPE(result.ptr())->tp_name);
+      throw nb::python_error();
+    }
+
+   private:
+    Held unpack_, value_;
+  };
+  Held pack_, unpack_;
+};
+
 // The node of a pyburn.autograd.Function: backward is a Python callable from a tuple of gradients to a tuple.
 class PythonNode final : public Node {
  public:
@@ -57,17 +127,7 @@ class PythonNode final : public Node {
     const GilAcquire gil;
     dy.resize(outputs);
     nb::object result = backward_.get()(nb::steal(wrap(dy)));
-    nb::tuple list = nb::isinstance<nb::tuple>(result) ? nb::borrow<nb::tuple>(result) : nb::make_tuple(result);
-    Grads grads;
-    for (nb::handle item : list) {
-      if (!item.is_none() && !is_tensor(item.ptr())) {
-        PyErr_Format(
-            PyExc_TypeError, "function %s returned a gradient that is no Tensor: got %s", name_.c_str(), Py_TYPE(item.ptr())->tp_name);
-        throw nb::python_error();
-      }
-      grads.push_back(item.is_none() ? TensorHandle() : unwrap(item.ptr()));
-    }
-    return grads;
+    return gradients_of(result, ("function " + name_).c_str());
   }
   std::string name() const override { return name_ + "Backward"; }
   int outputs = 1;
@@ -81,9 +141,37 @@ struct NodeObject {
   Ref<Node> node;
 };
 
+// A tensor that a Function keeps while hooks on saved tensors are there.
+struct KeptTensor {
+  explicit KeptTensor(const TensorHandle& t) : saved(t), edge(edge_of(t)) {}
+  TensorHandle unpack() const { return saved.unpack(edge); }
+  SavedTensor saved;
+  Edge edge;
+};
+
+// A node as an object of a class of its rule's name: programs that draw graphs print type(node).__name__.
+nb::object node_object(const Ref<Node>& node) {
+  if (!node) return nb::none();
+  static PyObject* const classes = PyDict_New();
+  const nb::str name(node->name().c_str());
+  nb::object type = nb::borrow(PyDict_GetItem(classes, name.ptr()));
+  const nb::object plain = nb::cast(NodeObject{node});
+  if (!type.is_valid()) {
+    type = nb::borrow(reinterpret_cast<PyObject*>(&PyType_Type))(name, nb::make_tuple(nb::type<NodeObject>()), nb::dict());
+    if (PyDict_SetItem(classes, name.ptr(), type.ptr()) != 0) throw nb::python_error();
+  }
+  return type(plain);
+}
+
 Tensors tensors_of(nb::handle list) {
   Tensors result;
-  for (nb::handle item : list) result.push_back(item.is_none() ? TensorHandle() : nb::cast<TensorHandle>(item));
+  for (nb::handle item : list) {
+    if (!item.is_none() && !is_tensor(item.ptr())) {
+      PyErr_Format(PyExc_TypeError, "expected tensors: got %s", Py_TYPE(item.ptr())->tp_name);
+      throw nb::python_error();
+    }
+    result.push_back(item.is_none() ? TensorHandle() : unwrap(item.ptr()));
+  }
   return result;
 }
 
@@ -130,8 +218,13 @@ void bind_autograd(nb::module_& m) {
     drain_released();
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
   };
+  set_warning_sink([](const std::string& message) {
+    const GilAcquire gil;
+    if (PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1) != 0) throw nb::python_error();
+  });
   bind_modes(m);
   nb::class_<NodeObject>(m, "Node", "A node of the graph of recorded operations.")
+      .def(nb::init<const NodeObject&>())
       .def(
           "name", [](const NodeObject& n) { return n.node->name(); }, "The name of the node's rule.")
       .def("__repr__", [](const NodeObject& n) { return "<" + n.node->name() + ">"; })
@@ -139,10 +232,14 @@ void bind_autograd(nb::module_& m) {
           "next_functions",
           [](const NodeObject& n) {
             nb::list result;
-            for (const Edge& e : n.node->edges) result.append(nb::make_tuple(e.node ? nb::cast(NodeObject{e.node}) : nb::none(), e.output));
+            for (const Edge& e : n.node->edges) result.append(nb::make_tuple(node_object(e.node), e.output));
             return nb::tuple(result);
           },
           "The nodes that receive this node's gradients.")
+      .def("_add_hook", [](const NodeObject& n, nb::object fn,
+                            bool before) { return register_node_hook(n.node, make_ref<PythonNodeHook>(std::move(fn), before)); })
+      .def("_remove_hook", [](const NodeObject& n, int64_t id) { remove_node_hook(n.node, id); })
+      .def("_sequence_nr", [](const NodeObject& n) { return n.node->sequence; })
       .def("__eq__", [](const NodeObject& a, const NodeObject& b) { return a.node == b.node; })
       .def("__hash__", [](const NodeObject& n) { return reinterpret_cast<uintptr_t>(n.node.get()) >> 4; });
 
@@ -165,9 +262,28 @@ void bind_autograd(nb::module_& m) {
   m.def("_set_requires_grad", [](const TensorHandle& t, bool on) { set_requires_grad(t, on); });
   m.def("_is_leaf", [](const TensorHandle& t) { return is_leaf(t); });
   m.def("_base", [](const TensorHandle& t) { return is_view(t) ? history_of(t)->base : TensorHandle(); });
-  m.def("_grad_fn", [](const TensorHandle& t) -> nb::object {
-    Ref<Node> n = grad_fn(t);
-    return n ? nb::cast(NodeObject{n}) : nb::none();
+  m.def("_grad_fn", [](const TensorHandle& t) { return node_object(grad_fn(t)); });
+  m.def("_gradient_edge", [](const TensorHandle& t) {
+    const Edge e = edge_of(t);
+    return nb::make_tuple(node_object(e.node), e.output);
+  });
+  m.def("_push_saved_tensor_hooks", [](nb::object pack, nb::object unpack) {
+    saved_tensor_hooks().push_back(make_ref<PythonSavedTensorHooks>(std::move(pack), std::move(unpack)));
+  });
+  m.def("_pop_saved_tensor_hooks", [] {
+    require<GradientError>(!saved_tensor_hooks().empty(), "there are no hooks on saved tensors to leave on this thread");
+    saved_tensor_hooks().pop_back();
+  });
+  m.def("_has_saved_tensor_hooks", [] { return !saved_tensor_hooks().empty(); });
+  nb::class_<KeptTensor>(m, "_KeptTensor").def(nb::init<const TensorHandle&>()).def("unpack", &KeptTensor::unpack);
+  m.def("_increment_version", [](const TensorHandle& t) { t.storage()->bump_version(); });
+  m.def("_current_pass", [] { return current_pass(); });
+  m.def("_after_this_pass", [](nb::object then) {
+    const auto held = std::make_shared<Held>(std::move(then));
+    after_this_pass([held] {
+      const GilAcquire gil;
+      held->get()();
+    });
   });
   m.def("_retain_grad", [](const TensorHandle& t) { retain_grad(t); });
   m.def("_detach_in_place", [](const TensorHandle& t) { detach_in_place(t); });

@@ -667,7 +667,7 @@ class TensorMethods:
         """Gradient of resize_axis."""
         ...
     def interpolate(self, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None, mode: str = 'nearest', align_corners: bool | None = None, recompute_scale_factor: bool | None = None, antialias: bool = False) -> Tensor:
-        """input (N, C, ...) in another size: mode is nearest, nearest-exact, linear, bilinear, bicubic, trilinear or area."""
+        """input (N, C, ...) in another size: mode is nearest, nearest-exact, linear, bilinear, bicubic, trilinear, area or, with antialias, lanczos."""
         ...
     def pixel_shuffle(self, upscale_factor: int) -> Tensor:
         """(..., C * r * r, H, W) as (..., C, H * r, W * r): channels become pixels."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from . import _core
 from ._core import Tensor
 
@@ -105,6 +108,26 @@ def register_post_accumulate_grad_hook(self: Tensor, hook) -> RemovableHandle:
     return RemovableHandle(lambda: _core._remove_hook(self, number))
 
 
+def _register_node_hook(self: Any, fn: Callable[..., Any]) -> RemovableHandle:
+    """Calls fn(grad_inputs, grad_outputs) when the node has computed its gradients; a tuple that it returns replaces grad_inputs.
+
+    >>> x = pyburn.ones(2, requires_grad=True)
+    >>> y = x * 3
+    >>> handle = y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0] * 2, *inputs[1:]))
+    >>> y.sum().backward()
+    >>> x.grad
+    tensor([6., 6.])
+    """
+    number = self._add_hook(fn, False)
+    return RemovableHandle(lambda: self._remove_hook(number))
+
+
+def _register_node_prehook(self: Any, fn: Callable[..., Any]) -> RemovableHandle:
+    """Calls fn(grad_outputs) before the node computes its gradients; a tuple that it returns replaces them."""
+    number = self._add_hook(fn, True)
+    return RemovableHandle(lambda: self._remove_hook(number))
+
+
 def is_inference(self: Tensor) -> bool:
     """Was this tensor made under inference_mode?
 
@@ -117,6 +140,8 @@ def is_inference(self: Tensor) -> bool:
 def install() -> None:
     for function in (backward, requires_grad_, detach_, retain_grad, register_hook, register_post_accumulate_grad_hook):
         setattr(Tensor, function.__name__, function)
+    for name, method in {"register_hook": _register_node_hook, "register_prehook": _register_node_prehook}.items():
+        setattr(_core.Node, name, method)
     properties = {
         "grad": property(
             _core._grad_of,
@@ -128,6 +153,12 @@ def install() -> None:
             _core._requires_grad, _core._set_requires_grad, None, "Is this tensor differentiated?\n\n>>> pyburn.ones(2).requires_grad"
         ),
         "grad_fn": property(_core._grad_fn, None, None, "The node that made this tensor; None for leaves.\n\n>>> pyburn.ones(2).grad_fn"),
+        "output_nr": property(
+            lambda self: _core._gradient_edge(self)[1],
+            None,
+            None,
+            "Which output of its node this tensor is.\n\n>>> pyburn.ones(2).output_nr\n0",
+        ),
         "is_leaf": property(
             _core._is_leaf, None, None, "Was this tensor made by the user, not by a recorded operation?\n\n>>> pyburn.ones(2).is_leaf"
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -91,6 +92,25 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_OF_LU})
 
 
+def _into(out: Tensor | None, result: Tensor) -> Tensor:
+    if out is None:
+        return result
+    if out.numel() == 0:
+        out.resize_(result.shape)
+    return out.copy_(result)
+
+
+def _takes_out(function: Any) -> Any:
+    """A function of one result that takes `out=` as well."""
+
+    @functools.wraps(function)
+    def into(*args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+        return _into(out, function(*args, **kwargs))
+
+    return into
+
+
+@_takes_out
 def matrix_norm(
     input: Tensor, ord: Number | str = "fro", dim: tuple[int, int] = (-2, -1), keepdim: bool = False, *, dtype: DTypeLike | None = None
 ) -> Tensor:
@@ -126,6 +146,7 @@ def matrix_norm(
     return best
 
 
+@_takes_out
 def norm(
     input: Tensor,
     ord: Number | str | None = None,
@@ -147,6 +168,7 @@ def norm(
     return vector_norm(input, ord, axes, keepdim, dtype=dtype)
 
 
+@_takes_out
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """Cross products of the vectors along dim, which has extent 3.
 
@@ -200,14 +222,6 @@ def pinv(
     return _into(out, _core.matmul(Vh.mT * inverse.unsqueeze(-2), U.mT))
 
 
-def _into(out: Tensor | None, result: Tensor) -> Tensor:
-    if out is None:
-        return result
-    if out.numel() == 0:
-        out.resize_(result.shape)
-    return out.copy_(result)
-
-
 def _symmetric(A: Tensor) -> Tensor:
     """The lower triangle and its mirror image: of a matrix that is said to be symmetric only that is read."""
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
@@ -229,6 +243,7 @@ def _threshold(A: Tensor, values: Tensor, atol: Tolerance, rtol: Tolerance) -> T
     return _core.maximum(column(atol), column(rtol) * largest)
 
 
+@_takes_out
 def cond(input: Tensor, p: Number | str | None = None) -> Tensor:
     """The condition of matrices: the norm times the norm of the inverse. p is that of matrix_norm, 2 without one.
 
@@ -267,6 +282,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     return _core.vander(x.reshape(-1), n, True).reshape(*x.shape, n)
 
 
+@_takes_out
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of tensordot with A over its first ind axes.
 
@@ -279,6 +295,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     return inv(A.reshape(math.prod(shape[:ind]), -1)).reshape(shape[ind:] + shape[:ind])
 
 
+@_takes_out
 def tensorsolve(A: Tensor, B: Tensor, dims: tuple[int, ...] | None = None) -> Tensor:
     """X with tensordot(A, X, X.ndim) = B; the axes dims of A are moved to its end first.
 

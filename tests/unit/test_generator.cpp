@@ -105,9 +105,9 @@ TEST_F(GeneratorTest, BernoulliAndIntegers) {
   for (float v : values(bernoulli_(empty(Dims{10000}), 0.25, &g))) ones_drawn += v;
   EXPECT_NEAR(ones_drawn / 10000, 0.25, 0.02);
   std::vector<int> seen(5);
-  for (int64_t v : values<int64_t>(randint(-2, 3, Dims{5000}, {}, nullptr, &g))) ++seen.at(size_t(v + 2));
+  for (int64_t v : values<int64_t>(randint(-2, 3, Dims{5000}, {}, nullptr, false, &g))) ++seen.at(size_t(v + 2));
   for (int n : seen) EXPECT_NEAR(n, 1000, 150);
-  EXPECT_THROW(randint(3, 3, Dims{2}, {}, nullptr, &g), ValueError);
+  EXPECT_THROW(randint(3, 3, Dims{2}, {}, nullptr, false, &g), ValueError);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from .. import _core
 from .._core import Tensor
@@ -33,6 +34,11 @@ class Variable(metaclass=_AnyTensor):
     >>> pyburn.autograd.Variable(pyburn.ones(2), requires_grad=True).requires_grad
     True
     """
+
+    class _execution_engine:  # noqa: N801
+        """The backward pass that is running, as programs for PyTorch reach it."""
+
+        queue_callback: Any = staticmethod(_core._after_this_pass)
 
     def __new__(cls, data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Tensor:  # type: ignore[misc]
         return data.requires_grad_() if requires_grad else data
@@ -71,9 +77,12 @@ def grad(
     retain_graph: bool | None = None,
     create_graph: bool = False,
     allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
     """The gradients of `outputs` with respect to `inputs`, returned and not stored.
+
+    With `is_grads_batched` the first axis of each of `grad_outputs` counts gradients, and so does that of the results.
 
     >>> x = pyburn.tensor([2.0], requires_grad=True)
     >>> (g,) = pyburn.autograd.grad(x * x * x, x, create_graph=True)
@@ -85,6 +94,14 @@ def grad(
     roots, wanted = _as_list(outputs), _as_list(inputs)
     gradients = _as_list(grad_outputs, len(roots))
     keep = create_graph if retain_graph is None else retain_graph
+    if is_grads_batched:
+        count = next((len(g) for g in gradients if g is not None), 0)
+        options: dict[str, Any] = {"create_graph": create_graph, "allow_unused": allow_unused, "materialize_grads": materialize_grads}
+        rows = []
+        for i in range(count):
+            row = [None if g is None else g[i] for g in gradients]
+            rows.append(grad(roots, wanted, row, retain_graph=keep or i + 1 < count, **options))
+        return tuple(None if column[0] is None else _core.stack(column) for column in zip(*rows))
     found = _core._grad(roots, wanted, gradients, keep, create_graph, bool(allow_unused) or materialize_grads)
     if materialize_grads:
         found = tuple(_core.zeros_like(x) if g is None else g for g, x in zip(found, wanted))
@@ -96,8 +113,8 @@ def __getattr__(name: str):
         from . import check
 
         return getattr(check, name)
-    if name == "functional":
+    if name in ("functional", "graph"):
         import importlib
 
-        return importlib.import_module(".functional", __name__)
+        return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module 'pyburn.autograd' has no attribute '{name}'")

@@ -16,6 +16,7 @@ class Context:
 
     def __init__(self) -> None:
         self._saved: tuple[tuple[Tensor | None, int], ...] = ()
+        self._packed: tuple[Any, ...] | None = None
         self._dirty: tuple[Tensor, ...] = ()
         self._non_differentiable: tuple[Tensor, ...] = ()
         self._materialize = True
@@ -23,10 +24,21 @@ class Context:
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keeps tensors; a later write to one of them is noticed in backward."""
+        for i, tensor in enumerate(tensors):
+            if tensor is not None and not isinstance(tensor, Tensor):
+                raise TypeError(f"save_for_backward can only save tensors: argument {i} is a {type(tensor).__name__}")
         self._saved = tuple((t, t._version if t is not None else 0) for t in tensors)
+
+    def _pack(self) -> None:
+        """Where hooks on saved tensors are there, keeps what they make of the tensors."""
+        if _core._has_saved_tensor_hooks() and self._saved:
+            self._packed = tuple(None if tensor is None else _core._KeptTensor(tensor) for tensor, _ in self._saved)
+            self._saved = ()
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        if self._packed is not None:
+            return tuple(None if kept is None else kept.unpack() for kept in self._packed)
         for tensor, version in self._saved:
             if tensor is not None and tensor._version != version:
                 raise _core.GradientError(
@@ -70,6 +82,8 @@ class Function:
     tensor([2., 2.])
     """
 
+    generate_vmap_rule = False
+
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError("a Function needs a static method forward(ctx, ...)")
@@ -95,6 +109,7 @@ class Function:
         if not record:
             return result
 
+        ctx._pack()
         dirty = {id(t) for t in ctx._dirty}
         plain = {id(t) for t in ctx._non_differentiable}
         given = {id(t) for t in inputs}

@@ -12,10 +12,21 @@ from .modes import enable_grad
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 
+def _tensors(given: Any, what: str) -> tuple[Tensor, ...]:
+    """A tensor, or a tuple or list of them, as a tuple."""
+    several = (given,) if isinstance(given, Tensor) else given
+    if not isinstance(several, (tuple, list)):
+        raise TypeError(f"The {what} must be either a Tensor or a tuple of Tensors: got {type(given).__name__}")
+    for i, one in enumerate(several):
+        if not isinstance(one, Tensor):
+            raise TypeError(f"The {what} must be either a Tensor or a tuple of Tensors: element {i} is a {type(one).__name__}")
+    return tuple(several)
+
+
 def _inputs(inputs: Any, create_graph: bool) -> tuple[tuple[Tensor, ...], bool]:
     """The inputs as tensors to differentiate by, and whether there was one that was not in a tuple."""
     alone = isinstance(inputs, Tensor)
-    several = (inputs,) if alone else tuple(inputs)
+    several = _tensors(inputs, "inputs")
     if create_graph:
         return tuple(x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in several), alone
     return tuple(x.detach().requires_grad_() for x in several), alone
@@ -24,11 +35,7 @@ def _inputs(inputs: Any, create_graph: bool) -> tuple[tuple[Tensor, ...], bool]:
 def _outputs(func: Callable[..., Any], inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], bool]:
     outputs = func(*inputs)
     alone = isinstance(outputs, Tensor)
-    several = (outputs,) if alone else tuple(outputs)
-    for output in several:
-        if not isinstance(output, Tensor):
-            raise TypeError(f"The outputs of the function must be tensors: got {type(output).__name__}")
-    return several, alone
+    return _tensors(outputs, "outputs of the function"), alone
 
 
 def _grad(outputs: Any, inputs: Any, weights: Any, create_graph: bool, strict: bool) -> tuple[Tensor, ...]:
@@ -50,7 +57,7 @@ def _weights(v: Any, like: tuple[Tensor, ...], what: str) -> tuple[Tensor, ...]:
         if len(like) != 1 or like[0].numel() != 1:
             raise RuntimeError(f"The vector v can only be None if the {what} of the function is one number")
         return (_core.ones_like(like[0]),)
-    several = (v,) if isinstance(v, Tensor) else tuple(v)
+    several = _tensors(v, "vector v")
     if [tuple(w.shape) for w in several] != [tuple(x.shape) for x in like]:
         raise RuntimeError(f"v has the shapes {[tuple(w.shape) for w in several]}: the {what} has {[tuple(x.shape) for x in like]}")
     return several
@@ -91,7 +98,12 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 
 def jacobian(
-    func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False, strategy: str = ""
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
 ) -> Any:
     """All derivatives: of each output by each input, (*output, *input).
 
@@ -99,6 +111,7 @@ def jacobian(
     tensor([[2., 0.],
             [0., 4.]])
     """
+    _strategy(strategy, vectorize, "strategy")
     with enable_grad():
         points, alone = _inputs(inputs, create_graph)
         outputs, single = _outputs(func, points)
@@ -107,12 +120,19 @@ def jacobian(
     return results[0] if single else results
 
 
+def _strategy(given: str, vectorize: bool, name: str) -> None:
+    if given not in ("reverse-mode", "forward-mode"):
+        raise ValueError(f'Expected {name} to be either "forward-mode" or "reverse-mode": got {given!r}')
+    if given == "forward-mode" and not vectorize:
+        raise NotImplementedError(f'{name}="forward-mode" is only supported with vectorize=True')
+
+
 def _jacobian_of(output: Tensor, inputs: tuple[Tensor, ...], create_graph: bool, strict: bool) -> tuple[Tensor, ...]:
     flat = output.reshape(-1)
     rows = [_grad((one,), inputs, (_core.ones_like(one),), create_graph, strict) for one in flat.unbind()]
     shape = tuple(output.shape)
     return tuple(
-        _core.stack([row[i] for row in rows]).reshape(*shape, *x.shape) if rows else x.new_zeros(*shape, *x.shape)
+        _core.stack([row[i] for row in rows]).reshape((*shape, *x.shape)) if rows else x.new_zeros((*shape, *x.shape))
         for i, x in enumerate(inputs)
     )
 
@@ -130,15 +150,23 @@ def _slope(func: Callable[..., Any], create_graph: bool, strict: bool) -> Callab
 
 
 def hessian(
-    func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False, strategy: str = ""
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
     """All second derivatives of a function of one number.
+
+    `vectorize` and `outer_jacobian_strategy` change how PyTorch computes, and nothing here.
 
     >>> pyburn.autograd.functional.hessian(lambda x: (x * x).sum(), pyburn.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 2.]])
     """
     alone = isinstance(inputs, Tensor)
+    _strategy(outer_jacobian_strategy, vectorize, "outer_jacobian_strategy")
     found = jacobian(_slope(func, create_graph, strict), inputs, create_graph, strict)
     return found[0] if alone else found
 

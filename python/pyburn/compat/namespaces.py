@@ -145,11 +145,6 @@ def _registration(name: str, *args: Any, **options: Any) -> Any:
     return next((argument for argument in args if callable(argument)), lambda function: function)
 
 
-def _autograd_graph() -> dict[str, Any]:
-    scopes: dict[str, Any] = dict.fromkeys(("save_on_cpu", "disable_saved_tensors_hooks", "allow_mutation_on_saved_tensors"), _Scope)
-    return {**scopes, "saved_tensors_hooks": absent("torch.autograd.graph.saved_tensors_hooks")}
-
-
 def _activities() -> Any:
     import enum
 
@@ -250,7 +245,6 @@ _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
     "torch.backends.mps": lambda: {"is_available": _false, "is_built": _false},
     "torch.backends.opt_einsum": lambda: {"is_available": _false, "enabled": False, "strategy": None},
     "torch.backends.openmp": lambda: {"is_available": _false},
-    "torch.autograd.graph": _autograd_graph,
     "torch.autograd.profiler": lambda: {"record_function": _Scope, "profile": absent("torch.autograd.profiler.profile")},
     "torch.compiler": lambda: _COMPILER,
     "torch.cpu": lambda: {**_device_names(), "is_available": lambda: True, "current_device": lambda: "cpu"},

@@ -181,7 +181,7 @@ class DataLoader(Generic[T_co]):
             return None
 
     def _check_length(self, given: int) -> None:
-        if self._is_stream and self._reported_length is not None and given == self._reported_length + 1:
+        if self._is_stream and self._reported_length is not None and given > self._reported_length:
             warn_of_length(given, self.dataset, self._reported_length)
 
     # --- epochs ---------------------------------------------------------------------------------------------------------

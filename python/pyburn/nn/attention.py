@@ -121,6 +121,10 @@ def multi_head_attention_forward(
         raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {query.shape[-1]}")
     if embed_dim_to_check % num_heads != 0:
         raise AssertionError(f"embed_dim {embed_dim_to_check} not divisible by num_heads {num_heads}")
+    if bias_k is not None and bias_v is not None:
+        for name, fixed in (("key", static_k), ("value", static_v)):
+            if fixed is not None:
+                raise AssertionError(f"bias cannot be added to static {name}.")
     given: dict[str, Any] = {
         "in_proj_weight": None if use_separate_proj_weight else in_proj_weight,
         "q_proj_weight": q_proj_weight if use_separate_proj_weight else None,

@@ -1,6 +1,6 @@
 """Optimisers: PyTorch's classes and more, one operation per step and group."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._on_demand import on_demand
 from .descent import ASGD, SGD
@@ -37,4 +37,10 @@ __all__ = [
     "swa_utils",
 ]
 
-__getattr__ = on_demand(__name__, "lr_scheduler", "swa_utils")
+_parts = on_demand(__name__, "lr_scheduler", "swa_utils")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "SparseAdam":
+        raise AttributeError("pyburn.optim has no SparseAdam: gradients are dense, and Adam takes them")
+    return _parts(name)

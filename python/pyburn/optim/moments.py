@@ -90,6 +90,11 @@ class AdamW(Adam):
     ) -> None:
         super().__init__(params, **options(locals()), decoupled_weight_decay=True)
 
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        super().load_state_dict(state_dict)
+        for group in self.param_groups:
+            group["decoupled_weight_decay"] = True  # also where the state is one of Adam
+
 
 class Adamax(NativeOptimizer):
     """Adam with the largest gradient, which decays, in place of the average of squares.

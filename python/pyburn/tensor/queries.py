@@ -106,6 +106,9 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     """
     if not shapes:
         return _core.Size([])
+    for shape in shapes:
+        if not isinstance(shape, int) and not hasattr(shape, "__iter__"):
+            raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {shape}")
     stretched = [_core.empty(()).expand((shape,) if isinstance(shape, int) else tuple(shape)) for shape in shapes]
     return _core.broadcast_tensors(*stretched)[0].shape
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .. import _core
@@ -115,6 +116,12 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
     for start in range(0, size * (segments - 1), size):
         input = checkpoint(part(start, start + size), input, **kwargs)
     return part(size * (segments - 1), len(chain))(input)
+
+
+@contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """No effect: backward always computes all of a checkpointed function again."""
+    yield
 
 
 def get_device_states(*args: Any) -> tuple[list[Any], list[Any]]:

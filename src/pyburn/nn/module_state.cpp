@@ -8,6 +8,7 @@
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/runtime/transfer.h"
+#include "pyburn/support/log.h"
 
 namespace pyburn::nn {
 namespace {
@@ -40,12 +41,18 @@ std::string prefix_of(const std::string& name) { return name.empty() ? name : na
 
 // Puts `source` where the entry's tensor is. Returns why not, or nothing.
 std::string load_tensor(Entry& entry, TensorHandle source, const std::string& key, bool assign) {
-  if (entry.tensor.rank() == 0 && source.rank() == 1 && source.numel() > 0)  // as checkpoints of long ago have it
+  if (entry.tensor.rank() == 0 && source.rank() == 1 && source.numel() == 1)  // as checkpoints of long ago have it
     source = fn::select(source, 0, 0);
   const std::string here = size_text(entry.tensor.shape()), there = size_text(source.shape());
   if (!(source.shape() == entry.tensor.shape()))
     return format(
         "size mismatch for {}: copying a param with shape {} from checkpoint, the shape in current model is {}.", key, there, here);
+  if (!assign && entry.tensor.storage() && source.storage() && !entry.tensor.storage()->has_values && source.storage()->has_values)
+    warn(
+        format("for {}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, which is a no-op. "
+               "(Did you mean to pass `assign=True` to assign items in the state dictionary to their corresponding key in the module "
+               "instead of copying them in place?)",
+            key));
   try {
     const bool parameter = entry.kind == Entry::Kind::parameter, wanted = entry.tensor.requires_grad();
     if (!assign) copy_into(entry.tensor, moved_to(entry.tensor.device(), source));

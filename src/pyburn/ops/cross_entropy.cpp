@@ -2,6 +2,7 @@
 #include "pyburn/ops/cross_entropy.h"
 
 #include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/cross_entropy.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/index.h"
@@ -36,6 +37,9 @@ Meta infer_backward(const ClassLoss&, Metas in) {  // dy, x, target, logsumexp
 TensorHandle ignored(const ClassLoss& a, const TensorHandle& target) { return eq(target, a.ignore_index); }
 // The classes as an index into x, 0 where they are ignored.
 TensorHandle index_of(const ClassLoss& a, const TensorHandle& target) { return unsqueeze(where(ignored(a, target), 0, target), 1); }
+TensorHandle as_classes(const TensorHandle& target) {  // bytes are classes, too
+  return target.dtype() == DType::uint8 ? TensorHandle(cast(target, DType::int64)) : target;
+}
 
 Tensors by_gather(const ClassLoss& a, Inputs in) {
   const TensorHandle &x = *in[0], &target = *in[1];
@@ -193,7 +197,7 @@ TensorHandle fn::nll_loss(
     const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight, int64_t ignore_index, const std::string& reduction) {
   check_loss(input, weight, reduction);
   const bool single = input.rank() == 1;
-  const TensorHandle x = batched(input, single), classes = batched(target, single);
+  const TensorHandle x = batched(input, single), classes = batched(as_classes(target), single);
   require<DTypeError>(is_integral(target.dtype()), "expected classes of an integer dtype: got {}", target.dtype());
   require(classes.shape() == reduced_shape(x.shape(), Dims{1}, false), "target does not fit: got {} for {}", target.shape(), input.shape());
   const ClassLoss a{ignore_index};
@@ -207,7 +211,7 @@ TensorHandle fn::cross_entropy(const TensorHandle& input, const TensorHandle& ta
   check_loss(input, weight, reduction);
   require<ValueError>(label_smoothing >= 0 && label_smoothing <= 1, "label_smoothing is between 0 and 1: got {}", label_smoothing);
   const bool single = input.rank() == 1;
-  const TensorHandle x = batched(input, single), classes = batched(target, single);
+  const TensorHandle x = batched(input, single), classes = batched(as_classes(target), single);
   const double n = double(x.shape()[1]);
   Dims along(x.rank(), 1);
   along[1] = x.shape()[1];

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
+#include "pyburn/ops/copy.h"
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/interpolate.h"
@@ -21,8 +23,8 @@ Meta infer(const Resize& a, Metas in, int64_t from, int64_t to) {
   check_dim(a.dim, x.rank());
   require(x.rank() > 0, "expected at least one axis: got rank 0");
   const bool nearest = a.mode == "nearest" || a.mode == "nearest-exact";
-  require<ValueError>(
-      nearest || a.mode == "linear" || a.mode == "cubic", "mode is nearest, nearest-exact, linear or cubic: got '{}'", a.mode);
+  require<ValueError>(nearest || a.mode == "linear" || a.mode == "cubic" || (a.mode == "lanczos" && a.antialias),
+      "mode is nearest, nearest-exact, linear, cubic or, with antialias, lanczos: got '{}'", a.mode);
   require<DTypeError>(
       is_floating(in[0].dtype) || (nearest && in[0].dtype == DType::uint8), "expected a floating dtype: got {}", in[0].dtype);
   require(from > 0 && to > 0 && x[a.dim] == from, "sizes do not fit: got {} to {} for {}", from, to, x);
@@ -43,6 +45,11 @@ double cubic(double x, double a) {
   x = std::abs(x);
   if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
   return x < 2 ? ((x - 5) * x + 8) * x * a - 4 * a : 0;
+}
+
+double lanczos(double x) {  // a sinc in the window of a wider one, which ends at 3
+  auto sinc = [](double v) { return v == 0 ? 1 : std::sin(std::numbers::pi * v) / (std::numbers::pi * v); };
+  return std::abs(x) < 3 ? sinc(x) * sinc(x / 3) : 0;
 }
 
 // Collects the weights of one output; what lies outside counts for the border.
@@ -71,10 +78,10 @@ int64_t nearest(const Resize& a, double scale, int64_t o) {  // in single precis
 
 ResizeTaps resize_taps(const Resize& a) {
   const int64_t n = a.input_size, m = a.output_size;
-  const bool is_nearest = a.mode.starts_with("nearest"), is_cubic = a.mode == "cubic";
+  const bool is_nearest = a.mode.starts_with("nearest"), is_cubic = a.mode == "cubic", is_lanczos = a.mode == "lanczos";
   double scale = a.scale > 0 ? a.scale : double(n) / double(m);
   if (a.align_corners) scale = m > 1 ? double(n - 1) / double(m - 1) : 0;
-  const double reach = (is_cubic ? 2 : 1) * std::max(scale, 1.0);  // antialias: how far the filter sees
+  const double reach = (is_lanczos ? 3 : is_cubic ? 2 : 1) * std::max(scale, 1.0);  // antialias: how far the filter sees
   ResizeTaps taps;
   taps.width = is_nearest ? 1 : a.antialias ? 2 * int64_t(std::ceil(reach)) + 1 : is_cubic ? 4 : 2;
   taps.first.resize(size_t(m)), taps.count.resize(size_t(m));
@@ -88,7 +95,7 @@ ResizeTaps resize_taps(const Resize& a) {
       TapWriter writer(taps, o, n, begin, end - begin);
       auto weight = [&](int64_t i) {
         const double x = (double(i) - center + 0.5) / std::max(scale, 1.0);
-        return is_cubic ? cubic(x, -0.5) : std::max(0.0, 1 - std::abs(x));
+        return is_lanczos ? lanczos(x) : is_cubic ? cubic(x, -0.5) : std::max(0.0, 1 - std::abs(x));
       };
       double total = 0;
       for (int64_t i = begin; i < end; ++i) total += weight(i);
@@ -163,7 +170,8 @@ namespace {
 constinit FunctionInfo functions[] = {
     {.schema = "interpolate(Tensor input, int[]? size=None, float[]? scale_factor=None, str mode='nearest', bool? align_corners=None, "
                "bool? recompute_scale_factor=None, bool antialias=False) -> Tensor",
-        .doc = "input (N, C, ...) in another size: mode is nearest, nearest-exact, linear, bilinear, bicubic, trilinear or area.",
+        .doc = "input (N, C, ...) in another size: mode is nearest, nearest-exact, linear, bilinear, bicubic, trilinear, area or, with "
+               "antialias, lanczos.",
         .torch = "torch.nn.functional.interpolate",
         .example = "pyburn.interpolate(pyburn.ones(1, 1, 2, 2), scale_factor=2).shape",
         .samples = R"(
@@ -207,6 +215,21 @@ t(1, 2, 3), 5, align_corners=True ! align_corners)"},
 };
 }  // namespace
 
+namespace {
+// Do the axes follow each other as in channels-last images, with or without gaps? PyTorch's rule, which counts (N, 1, 1, 1) as plain.
+bool has_channels_last(const Layout& x) {
+  const int rank = x.rank();
+  if (x.strides[1] == 0 || x.is_contiguous()) return false;
+  int64_t least = 0;
+  for (int k = 0; k < rank; ++k) {
+    const int axis = k == 0 ? 1 : k == rank - 1 ? 0 : rank - k;
+    if (x.strides[axis] < least || (axis == 0 && least == x.strides[1])) return false;
+    least = x.strides[axis] * std::max<int64_t>(x.shape[axis], 1);
+  }
+  return true;
+}
+}  // namespace
+
 TensorHandle fn::interpolate(const TensorHandle& input, const OptionalDims& size, const OptionalNumbers& scale_factor,
     const std::string& mode, std::optional<bool> align_corners, std::optional<bool> recompute_scale_factor, bool antialias) {
   const int axes = input.rank() - 2;
@@ -214,11 +237,14 @@ TensorHandle fn::interpolate(const TensorHandle& input, const OptionalDims& size
   require<ValueError>(size.has_value() != scale_factor.has_value(), "expected either size or scale_factor");
   const bool nearest = mode == "nearest" || mode == "nearest-exact", area = mode == "area";
   const char* by_axes[] = {"linear", "bilinear", "trilinear"};
-  require<ValueError>(nearest || area || mode == by_axes[axes - 1] || (mode == "bicubic" && axes == 2),
+  require<ValueError>(nearest || area || mode == by_axes[axes - 1] || ((mode == "bicubic" || mode == "lanczos") && axes == 2),
       "mode does not fit an input of {} axes: got '{}'", input.rank(), mode);
   require<ValueError>(!align_corners || !(nearest || area), "align_corners has no meaning for mode '{}'", mode);
-  require<ValueError>(
-      !antialias || (axes == 2 && (mode == "bilinear" || mode == "bicubic")), "antialias needs bilinear or bicubic: got '{}'", mode);
+  const bool lanczos = mode == "lanczos";
+  require<ValueError>(!antialias || (axes == 2 && (mode == "bilinear" || mode == "bicubic" || lanczos)),
+      "antialias needs bilinear, bicubic or lanczos: got '{}'", mode);
+  require<ValueError>(!lanczos || antialias, "lanczos needs antialias=True");
+  require<ValueError>(!lanczos || !align_corners.value_or(false), "lanczos has no align_corners=True");
   require<ValueError>(!size || !recompute_scale_factor.value_or(false), "recompute_scale_factor has no meaning with size");
   Dims extents;
   Numbers scales(axes, 0.0);
@@ -242,19 +268,22 @@ TensorHandle fn::interpolate(const TensorHandle& input, const OptionalDims& size
                        : adaptive_avg_pool3d(input, extents);
   // From the last axis to the first: the rows that a later axis adds need not be resized along an earlier one.
   // Pixels that are bytes are bytes again after each axis, as in PyTorch.
-  const bool bytes = input.dtype() == DType::uint8 && (mode == "bilinear" || mode == "bicubic");
+  const bool bytes = input.dtype() == DType::uint8 && (mode == "bilinear" || mode == "bicubic" || lanczos);
   TensorHandle y = input;
   for (int i = axes - 1; i >= 0; --i) {
     const int64_t from = input.shape()[2 + i];
     if (from == extents[i] && (size || scales[i] == 0 || scales[i] == 1) && mode != "nearest-exact") continue;
     y = resize_axis(bytes ? cast(y, DType::float32) : y, 2 + i, from, extents[i],
-        nearest             ? mode
+        nearest || lanczos  ? mode
         : mode == "bicubic" ? "cubic"
                             : "linear",
         align_corners.value_or(false), scales[i], antialias);
     if (bytes) y = cast(clamp(floor(y + 0.5), 0, 255), DType::uint8);
   }
-  return y.is_same(input) ? clone(input) : y;
+  if (y.is_same(input)) return clone(input);
+  // An order of axes that the user asked for stays.
+  const MemoryOrder order = axes == 2 ? MemoryOrder::channels_last : MemoryOrder::channels_last_3d;
+  return axes >= 2 && has_channels_last(input.layout()) ? in_order(y, order) : y;
 }
 
 namespace {

@@ -9,7 +9,7 @@ namespace pyburn {
 
 struct Resize {
   int64_t dim = 0, input_size = 0, output_size = 0;
-  std::string mode = "nearest";  // nearest, nearest-exact, linear, cubic
+  std::string mode = "nearest";  // nearest, nearest-exact, linear, cubic, lanczos
   bool align_corners = false;
   double scale = 0;  // input elements per output element; 0: as the sizes say
   bool antialias = false;

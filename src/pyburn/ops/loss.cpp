@@ -18,6 +18,7 @@
 #include "pyburn/ops/generated/vector_norm.h"
 #include "pyburn/ops/rules.h"
 #include "pyburn/runtime/autocast.h"
+#include "pyburn/support/log.h"
 
 namespace pyburn {
 namespace {
@@ -282,6 +283,15 @@ void check_shapes(const TensorHandle& input, const TensorHandle& target) {
 }
 TensorHandle log_of_exp_plus_one(const TensorHandle& x) { return -logsigmoid(-(is_floating(x.dtype()) ? x : cast(x, default_dtype()))); }
 // Zero where x is: 0 log 0 is 0.
+// (N, 1) and (N,) make a loss of (N, N), which is seldom meant.
+void warn_of_broadcast(const TensorHandle& input, const TensorHandle& target) {
+  if (!(input.shape() == target.shape()))
+    warn(
+        format("Using a target size ({}) that is different to the input size ({}). This will likely lead to incorrect results due to "
+               "broadcasting. Please ensure they have the same size.",
+            target.shape(), input.shape()));
+}
+
 TensorHandle x_log_x(const TensorHandle& x) {
   const TensorHandle zero = eq(x, 0);
   return where(zero, 0.0, x * log(where(zero, 1.0, x)));
@@ -290,20 +300,24 @@ TensorHandle x_log_x(const TensorHandle& x) {
 }  // namespace
 
 TensorHandle fn::mse_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction, const TensorHandle& weight) {
+  warn_of_broadcast(input, target);
   const TensorHandle d = widened(input) - target;
   return weighted(d * d, weight, reduction);
 }
 TensorHandle fn::l1_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction, const TensorHandle& weight) {
+  warn_of_broadcast(input, target);
   return weighted(abs(widened(input) - target), weight, reduction);
 }
 TensorHandle fn::smooth_l1_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction, double beta) {
   require<ValueError>(beta >= 0, "expected beta of at least 0: got {}", beta);
   if (beta == 0) return l1_loss(input, target, reduction);
+  warn_of_broadcast(input, target);
   const TensorHandle d = abs(widened(input) - target);
   return reduced_loss(where(lt(d, beta), d * d * (0.5 / beta), d - 0.5 * beta), reduction);
 }
 TensorHandle fn::huber_loss(
     const TensorHandle& input, const TensorHandle& target, const std::string& reduction, double delta, const TensorHandle& weight) {
+  warn_of_broadcast(input, target);
   require<ValueError>(delta > 0, "expected delta greater than 0: got {}", delta);
   const TensorHandle d = abs(widened(input) - target);
   const TensorHandle loss = where(le(d, delta), d * d * 0.5, (d - 0.5 * delta) * delta);
@@ -388,7 +402,9 @@ TensorHandle fn::cosine_similarity(const TensorHandle& x1, const TensorHandle& x
   const TensorHandle a = expand(x1, shape), b = expand(x2, shape);
   const OptionalDims along = shape.rank() ? OptionalDims(Dims{normalise_dim(dim, shape.rank())}) : std::nullopt;
   // A norm is held above eps; the gradient passes as if it were not, as in PyTorch.
-  auto scaled = [&](const TensorHandle& x) {
+  const DType common = promote(x1.dtype(), x2.dtype()), dtype = is_floating(common) ? common : default_dtype();
+  auto scaled = [&](const TensorHandle& given) {
+    const TensorHandle x = given.dtype() == dtype ? given : TensorHandle(cast(given, dtype));
     const TensorHandle length = linalg_vector_norm(x, 2, along, true);
     return x / (length + detach(maximum(length, eps) - length));
   };

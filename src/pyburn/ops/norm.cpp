@@ -331,6 +331,8 @@ TensorHandle fn::group_norm(
   require<ValueError>(num_groups > 0 && channels % num_groups == 0,
       "[group_norm] num_groups must divide the number of channels: got {} for {}", num_groups, channels);
   check_per_channel(input, {&weight, &bias}, "group_norm");
+  require<ValueError>(
+      input.numel() != num_groups, "[group_norm] expected more than 1 value per channel when training: got {}", input.shape());
   if (input.numel() == 0) return clone(input);
   const int64_t examples = input.shape()[0];
   return normalise_rows(input, weight, bias, examples * num_groups, num_groups, input.numel() / examples / channels, eps, true)[0];
@@ -344,6 +346,8 @@ TensorHandle fn::instance_norm(const TensorHandle& input, const TensorHandle& ru
         running_mean.defined() && running_var.defined(), "[instance_norm] running statistics are needed without use_input_stats");
     return scaled(input, running_mean, running_var, weight, bias, eps);
   }
+  require<ValueError>(input.numel() != input.shape()[0] * input.shape()[1] || input.numel() == 0,
+      "[instance_norm] expected more than 1 spatial element when training: got {}", input.shape());
   if (running_mean.defined() || running_var.defined()) {
     Dims over;
     for (int i = 2; i < input.rank(); ++i) over.push_back(i);

@@ -345,6 +345,8 @@ TensorHandle adaptive_mean(const TensorHandle& x, const Dims& output_size) {
 }
 template <int axes>
 Handles<2> adaptive_largest(const TensorHandle& x, const Dims& output_size) {
+  for (int i = x.rank() == axes + 2 ? 1 : 0; i < x.rank(); ++i)
+    require(x.shape()[i] > 0, "expected extents greater than 0 but for the batch: got {}", x.shape());
   return max_pool_with_indices(x, spread(output_size, axes, "output_size", 0), {}, {}, {}, false, true);
 }
 template <int axes>

@@ -60,10 +60,12 @@ constinit FunctionInfo functions[] = {
             "randn(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor",
         .doc = "Random numbers from the standard normal distribution.",
         .example = "pyburn.randn(2, 3).shape"},
-    {.schema = "randint(int low, int? high, int[] size, *, DType? dtype=None, Device? device=None, Generator? generator=None) -> Tensor",
+    {.schema = "randint(int low, int? high, int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? "
+               "generator=None) -> Tensor",
         .doc = "Random integers from [low, high).",
         .example = "pyburn.randint(0, 10, (3,)).shape"},
-    {.schema = "randint.below(int high, int[] size, *, DType? dtype=None, Device? device=None, Generator? generator=None) -> Tensor",
+    {.schema = "randint.below(int high, int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? "
+               "generator=None) -> Tensor",
         .doc = "Random integers from [0, high).",
         .example = "pyburn.randint(10, (3,)).shape"},
     {.schema = "rand_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> "
@@ -136,12 +138,14 @@ TensorHandle fn::rand(const Dims& size, std::optional<DType> dtype, Device* devi
 TensorHandle fn::randn(const Dims& size, std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) {
   return asking_for_gradient(draw(size, Draw::normal, 0, 1, dtype.value_or(default_dtype()), device, generator), requires_grad);
 }
-TensorHandle fn::randint(
-    int64_t low, std::optional<int64_t> high, const Dims& size, std::optional<DType> dtype, Device* device, Generator* generator) {
-  return draw(size, Draw::integer, high ? double(low) : 0, double(high.value_or(low)), dtype.value_or(DType::int64), device, generator);
+TensorHandle fn::randint(int64_t low, std::optional<int64_t> high, const Dims& size, std::optional<DType> dtype, Device* device,
+    bool requires_grad, Generator* generator) {
+  const double first = high ? double(low) : 0, end = double(high.value_or(low));
+  return asking_for_gradient(draw(size, Draw::integer, first, end, dtype.value_or(DType::int64), device, generator), requires_grad);
 }
-TensorHandle fn::randint(int64_t high, const Dims& size, std::optional<DType> dtype, Device* device, Generator* generator) {
-  return randint(0, std::optional<int64_t>(high), size, dtype, device, generator);
+TensorHandle fn::randint(
+    int64_t high, const Dims& size, std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) {
+  return randint(0, std::optional<int64_t>(high), size, dtype, device, requires_grad, generator);
 }
 TensorHandle fn::rand_like(
     const TensorHandle& input, std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) {

@@ -1,6 +1,8 @@
 // An image as the matrix of its patches: two operations that are each other's derivatives.
 #include "pyburn/ops/unfold.h"
 
+#include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/unfold.h"
 #include "pyburn/ops/rules.h"
 
@@ -25,7 +27,7 @@ int64_t checked_patches(const Unfold& a, const Dims& image) {
 Meta infer_im2col(const Unfold& a, Metas in) {
   const Shape& x = in[0].shape;
   require(x.rank() == 3 || x.rank() == 4, "expected 3 or 4 axes: got {}", x);
-  require<DTypeError>(is_floating(in[0].dtype), "expected a floating dtype: got {}", in[0].dtype);
+  require<DTypeError>(is_floating(in[0].dtype) || in[0].dtype == DType::boolean, "expected a floating dtype or bool: got {}", in[0].dtype);
   const int64_t patches = checked_patches(a, Dims{x[x.rank() - 2], x.back()}), rows = x[x.rank() - 3] * a.kernel_size[0] * a.kernel_size[1];
   return {x.rank() == 3 ? Shape{rows, patches} : Shape{x[0], rows, patches}, in[0].dtype};
 }
@@ -43,6 +45,10 @@ Meta infer_col2im(const Unfold& a, Metas in) {
 Grads grad_im2col(const Unfold& a, const GradContext& c) {
   const Shape& x = c.meta(0).shape;
   return {col2im(c.dy(), Dims{x[x.rank() - 2], x.back()}, a.kernel_size, a.dilation, a.padding, a.stride)};
+}
+// Of bools, which no kernel knows.
+TensorHandle decompose_im2col(const Unfold& a, Inputs in) {
+  return ne(im2col(cast(*in[0], DType::float32), a.kernel_size, a.dilation, a.padding, a.stride), 0);
 }
 Grads grad_col2im(const Unfold& a, const GradContext& c) { return {im2col(c.dy(), a.kernel_size, a.dilation, a.padding, a.stride)}; }
 
@@ -67,7 +73,7 @@ Unfold Unfold::from(const TensorHandle& x, const Dims& output_size, const Dims& 
 }
 
 namespace op {
-constinit OpInfo im2col = define<Unfold, infer_im2col, grad_im2col>(
+constinit OpInfo im2col = define<Unfold, infer_im2col, grad_im2col, decompose_im2col>(
     {.schema = "im2col(Tensor input, int[] kernel_size, int[] dilation=1, int[] padding=0, int[] stride=1) -> Tensor",
         .doc = "The patches that a kernel meets in input (N, C, H, W) or (C, H, W), as columns: (N, C * kh * kw, patches). "
                "nn.functional.unfold.",

@@ -8,13 +8,21 @@
 namespace pyburn {
 namespace {
 std::atomic<LogSink> sink{nullptr};
-}
+std::atomic<WarningSink> warning_sink{nullptr};
+}  // namespace
 
 void set_log_sink(LogSink s) { sink = s; }
 
 void log(const std::string& message) {
   if (LogSink s = sink) s(message);
   else std::fprintf(stderr, "pyburn: %s\n", message.c_str());
+}
+
+void set_warning_sink(WarningSink s) { warning_sink = s; }
+
+void warn(const std::string& message) {
+  if (WarningSink s = warning_sink) s(message);
+  else log(message);
 }
 
 void log_once(const std::string& message) {

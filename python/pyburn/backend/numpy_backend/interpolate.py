@@ -38,12 +38,13 @@ def resize_matrix(*, input_size, output_size, mode, align_corners, scale, antial
         matrix[o, np.minimum(index, n - 1)] = 1
         return matrix
     if antialias:
-        wider, reach = max(step, 1), (2 if mode == "cubic" else 1) * max(step, 1)
+        wider, reach = max(step, 1), {"lanczos": 3, "cubic": 2}.get(mode, 1) * max(step, 1)
         for i in o:
             center = step * (i + 0.5)
             seen = np.arange(max(int(center - reach + 0.5), 0), min(int(center + reach + 0.5), n))
             x = (seen - center + 0.5) / wider
-            weights = cubic(x, -0.5) if mode == "cubic" else np.maximum(0, 1 - np.abs(x))
+            windowed = np.sinc(x) * np.sinc(x / 3) * (np.abs(x) < 3)
+            weights = windowed if mode == "lanczos" else cubic(x, -0.5) if mode == "cubic" else np.maximum(0, 1 - np.abs(x))
             matrix[i, seen] = weights / weights.sum()
         return matrix
     position = step * o if align_corners else step * (o + 0.5) - 0.5

@@ -42,6 +42,18 @@ class _WeightNorm(Module):
         return norm_except(weight, self.dim), weight
 
 
+class _OldNames:
+    """A hook of load_state_dict that takes the two tensors under the names of `nn.utils.weight_norm`; a class, to be pickled."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, module: Any, state_dict: Any, prefix: str, *_: Any) -> None:
+        for i, old in enumerate((f"{prefix}{self.name}_g", f"{prefix}{self.name}_v")):
+            if old in state_dict:
+                state_dict[f"{prefix}parametrizations.{self.name}.original{i}"] = state_dict.pop(old)
+
+
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     """A weight as its length (per entry of axis `dim`; of all of it for None) times its direction, which are trained apart.
 
@@ -50,13 +62,7 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     pyburn.Size([3, 1])
     """
     parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
-
-    def take_old_names(module: Any, state_dict: Any, prefix: str, *_: Any) -> None:
-        for i, old in enumerate((f"{prefix}{name}_g", f"{prefix}{name}_v")):
-            if old in state_dict:
-                state_dict[f"{prefix}parametrizations.{name}.original{i}"] = state_dict.pop(old)
-
-    module.register_load_state_dict_pre_hook(take_old_names)
+    module.register_load_state_dict_pre_hook(_OldNames(name))
     return module
 
 

@@ -129,11 +129,12 @@ void retain_grad(const TensorHandle& t) {
 
 namespace {
 
+std::atomic<int64_t> next_hook{0};
+
 int64_t add_hook(const TensorHandle& t, Ref<Hook> hook, bool after) {
-  static std::atomic<int64_t> next{0};
   int32_t output = 0;
   std::vector<OutputHook>& list = hook_list(t, output);
-  list.push_back({after ? OutputHook::kAfter : output, next++, std::move(hook)});
+  list.push_back({after ? OutputHook::kAfter : output, next_hook++, std::move(hook)});
   return list.back().id;
 }
 
@@ -149,6 +150,18 @@ void remove_hook(const TensorHandle& t, int64_t id) {
   if (!wants_gradient(t)) return;
   int32_t output = 0;
   std::erase_if(hook_list(t, output), [id](const OutputHook& h) { return h.id == id; });
+}
+
+int64_t register_node_hook(const Ref<Node>& node, Ref<NodeHook> hook) {
+  if (!node->node_hooks) node->node_hooks = std::make_unique<std::vector<NumberedNodeHook>>();
+  node->node_hooks->push_back({next_hook++, std::move(hook)});
+  return node->node_hooks->back().id;
+}
+
+void remove_node_hook(const Ref<Node>& node, int64_t id) {
+  if (!node->node_hooks) return;
+  std::erase_if(*node->node_hooks, [id](const NumberedNodeHook& h) { return h.id == id; });
+  if (node->node_hooks->empty()) node->node_hooks = nullptr;
 }
 
 Ref<Node> grad_fn(const TensorHandle& t) {

@@ -22,6 +22,8 @@ int64_t register_hook(const TensorHandle& t, Ref<Hook> hook);
 // Calls `hook` with the leaf t when a gradient has been added to its .grad.
 int64_t register_post_accumulate_grad_hook(const TensorHandle& t, Ref<Hook> hook);
 void remove_hook(const TensorHandle& t, int64_t id);
+int64_t register_node_hook(const Ref<Node>& node, Ref<NodeHook> hook);
+void remove_node_hook(const Ref<Node>& node, int64_t id);
 Ref<Node> grad_fn(const TensorHandle& t);     // null for leaves
 void detach_in_place(const TensorHandle& t);  // not for views
 TensorHandle data_of(const TensorHandle& t);  // .data: no history, and writes leave the version alone

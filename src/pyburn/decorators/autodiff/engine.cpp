@@ -37,12 +37,23 @@ std::unordered_set<const Node*> leading_to(std::span<const Edge> wanted, std::sp
   return leading;
 }
 
+std::atomic<uint64_t> passes{0};
+
+class Pass;
+thread_local Pass* running = nullptr;
+
 class Pass {
  public:
+  const uint64_t number = ++passes;
+  std::vector<std::function<void()>> callbacks;
+
   Pass(std::span<const Edge> roots, std::span<const Edge> wanted, const BackwardOptions& options) : options_(options), wanted_(wanted) {
     captured_.resize(int64_t(wanted.size()));
     if (!wanted.empty()) leading_ = leading_to(wanted, roots);
+    running = this;
   }
+  ~Pass() { running = outer_; }
+  Pass(const Pass&) = delete;
 
   void add(const Edge& e, TensorHandle gradient) {
     if (!gradient.defined() || !is_wanted(e)) return;
@@ -70,12 +81,13 @@ class Pass {
       capture(node, dy);
       const bool leaf = node->sequence == 0;
       if ((leaf && !options_.accumulate) || (!wanted_.empty() && is_end(*node))) continue;
-      if (add_part(*node, dy)) continue;
-      Grads results = apply(*node, dy);
+      if (!node->node_hooks && add_part(*node, dy)) continue;
+      Grads results = node->node_hooks ? apply_watched(*node, dy) : apply(*node, dy);
       dy.clear();
       for (int64_t i = 0; i < results.size() && i < node->edges.size(); ++i) add(node->edges[i], std::move(results[i]));
       if (!options_.retain_graph) node->release_saved();
     }
+    for (size_t i = 0; i < callbacks.size(); ++i) std::exchange(callbacks[i], nullptr)();  // one may add another
     return captured_;
   }
 
@@ -139,6 +151,15 @@ class Pass {
       if (wanted_[i].node == node && wanted_[i].output < dy.size()) captured_[int64_t(i)] = dy[wanted_[i].output];
   }
 
+  Grads apply_watched(Node& node, Grads& dy) {
+    const std::vector<NumberedNodeHook> hooks = *node.node_hooks;  // a copy: a hook may remove itself
+    for (const NumberedNodeHook& h : hooks) h.hook->before(dy);
+    const Grads seen = dy;
+    Grads results = apply(node, dy);
+    for (const NumberedNodeHook& h : hooks) h.hook->after(results, seen);
+    return results;
+  }
+
   Grads apply(Node& node, Grads& dy) {
     const std::string* made_at = node.made_at.get();
     Grads results;
@@ -164,6 +185,7 @@ class Pass {
     return n > 0;
   }
 
+  Pass* const outer_ = running;  // a backward pass inside a node of another
   const BackwardOptions& options_;
   std::span<const Edge> wanted_;
   std::unordered_set<const Node*> leading_;
@@ -173,6 +195,13 @@ class Pass {
 };
 
 }  // namespace
+
+void after_this_pass(std::function<void()> then) {
+  require<GradientError>(running, "a callback can only be queued while a backward pass runs on this thread");
+  running->callbacks.push_back(std::move(then));
+}
+
+uint64_t current_pass() { return running ? running->number : 0; }
 
 Grads run_backward(std::span<const Edge> roots, const Grads& gradients, std::span<const Edge> wanted, const BackwardOptions& options) {
   const GradMode mode(options.create_graph);

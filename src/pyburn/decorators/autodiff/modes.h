@@ -2,14 +2,23 @@
 #pragma once
 #include <string>
 
+#include "pyburn/decorators/autodiff/node.h"
+
 namespace pyburn::autograd {
+
+// What users do to tensors that are kept for backward: pack now, unpack in the backward pass.
+class SavedTensorHooks : public Counted {
+ public:
+  virtual Ref<PackedTensor> pack(const TensorHandle& t) = 0;
+};
 
 struct Modes {
   bool grad = true;
   bool inference = false;
   bool anomaly = false;
 };
-Modes& modes();  // of this thread
+Modes& modes();                                            // of this thread
+std::vector<Ref<SavedTensorHooks>>& saved_tensor_hooks();  // of this thread; the last one is asked
 
 class GradMode {  // RAII: no_grad, enable_grad, set_grad_enabled
  public:

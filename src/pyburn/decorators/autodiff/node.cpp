@@ -23,6 +23,11 @@ Modes& modes() {
   return m;
 }
 
+std::vector<Ref<SavedTensorHooks>>& saved_tensor_hooks() {
+  thread_local std::vector<Ref<SavedTensorHooks>> stack;
+  return stack;
+}
+
 namespace {
 std::atomic<uint64_t> next_sequence{1};
 std::mutex accumulator_mutex;
@@ -52,22 +57,37 @@ void Node::destroy() const noexcept {
 SavedTensor::SavedTensor(const TensorHandle& t)
     : storage(t.impl()->storage), layout(t.layout()), device(&t.device()), version(t.storage()->version()), dtype(t.dtype()) {
   require<GradientError>(!t.has(Flag::inference), "inference tensors cannot be saved for backward; clone them first");
+  if (saved_tensor_hooks().empty()) return;
+  const Ref<SavedTensorHooks> hooks = saved_tensor_hooks().back();
+  const NoGrad no_grad;
+  const LevelScope whole(nullptr);  // the user's function sees tensors as users do
+  packed = hooks->pack(alias(t, t.layout()));
+  storage = nullptr;
 }
 
+namespace {
+TensorHandle with_history(TensorHandle t, const Edge& edge) {
+  if (!edge.node) return t;
+  History& h = ensure_history(t);
+  h.node = edge.node;
+  h.output = edge.output;
+  t.set(Flag::requires_grad);
+  return t;
+}
+}  // namespace
+
 TensorHandle SavedTensor::unpack(const Edge& edge) const {
-  if (!storage) return {};
+  if (!defined()) return {};
+  if (packed) {
+    const TensorHandle value = packed->unpack();
+    require(value.shape() == layout.shape, "a saved tensor was unpacked in another shape: got {} for {}", value.shape(), layout.shape);
+    return with_history(alias(value, value.layout()), edge);
+  }
   require<GradientError>(storage->version() == version,
       "one of the variables needed for gradient computation has been modified by an inplace operation: "
       "[{} {}] is at version {}; expected version {} instead",
       dtype, layout.shape, storage->version(), version);
-  TensorHandle t = make_tensor(*device, dtype, layout, storage);
-  if (edge.node) {
-    History& h = ensure_history(t);
-    h.node = edge.node;
-    h.output = edge.output;
-    t.set(Flag::requires_grad);
-  }
-  return t;
+  return with_history(make_tensor(*device, dtype, layout, storage), edge);
 }
 
 OpNode::OpNode(OpRef op, Inputs in, Outputs targets, Backend& inner) : op_(op) {
@@ -88,12 +108,12 @@ OpNode::OpNode(OpRef op, Inputs in, Outputs targets, Backend& inner) : op_(op) {
       }
       bool overwritten = false;
       for (const TensorHandle& target : targets) overwritten |= target.defined() && target.storage() && target.storage() == t.storage();
+      TensorHandle kept = t;
       if (overwritten) {  // keep the values from before the write
         const LevelScope below(inner);
-        saved_inputs_.push_back(SavedTensor(fn::clone(t)));
-      } else {
-        saved_inputs_.push_back(SavedTensor(t));
+        kept = fn::clone(t);
       }
+      saved_inputs_.push_back(SavedTensor(kept));
     }
   }
   number();

@@ -28,6 +28,17 @@ struct OutputHook {
   Ref<Hook> hook;
 };
 
+// A user's function on a whole node: what reaches it, and what it makes of that.
+class NodeHook : public Counted {
+ public:
+  virtual void before(Grads& dy) { (void)dy; }
+  virtual void after(Grads& dx, const Grads& dy) { (void)dx, (void)dy; }
+};
+struct NumberedNodeHook {
+  int64_t id;
+  Ref<NodeHook> hook;
+};
+
 class Node : public Counted, public Pooled {
  public:
   ~Node() override;
@@ -43,6 +54,7 @@ class Node : public Counted, public Pooled {
   // Grows along every path from inputs to outputs, so that the largest first is a valid order for backward.
   uint64_t sequence = 0;
   std::unique_ptr<std::vector<OutputHook>> hooks;
+  std::unique_ptr<std::vector<NumberedNodeHook>> node_hooks;
   std::unique_ptr<std::string> made_at;  // anomaly detection: the user's line
 
  protected:
@@ -53,9 +65,16 @@ class Node : public Counted, public Pooled {
   mutable const Node* next_dead_ = nullptr;
 };
 
+// A tensor in the form that a user's function gave it, until it is needed.
+class PackedTensor : public Counted {
+ public:
+  virtual TensorHandle unpack() const = 0;
+};
+
 // A tensor kept for backward: not the tensor itself, which would make cycles.
 struct SavedTensor {
-  Ref<Storage> storage;
+  Ref<Storage> storage;      // null where it is packed
+  Ref<PackedTensor> packed;  // where a SavedTensorHooks was there when it was kept
   Layout layout;
   Device* device = nullptr;
   uint32_t version = 0;
@@ -63,7 +82,7 @@ struct SavedTensor {
 
   SavedTensor() = default;
   explicit SavedTensor(const TensorHandle& t);
-  bool defined() const { return bool(storage); }
+  bool defined() const { return storage || packed; }
   // The tensor again, with `edge` as its history. GradientError when it was written in the meantime.
   TensorHandle unpack(const Edge& edge) const;
 };
