@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from .. import _core
@@ -57,11 +58,14 @@ def is_absent(name: str) -> bool:
 
 
 class AbsentClass(type):
-    """A name of an absent module. It may stand in annotations, in isinstance and as a base class; to call it raises."""
+    """A name of an absent module. It may stand in annotations, in isinstance, as a base class and as a decorator; to call it, or
+    what it decorates, raises."""
 
     place: str
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and isinstance(args[0], FunctionType):  # a decorator: the module that has it can be imported
+            return functools.wraps(args[0])(lambda *_, **__: cls())
         raise RuntimeError(f"[compat] {cls.place} is not there in pyburn")
 
     def __getattr__(cls, name: str) -> Any:

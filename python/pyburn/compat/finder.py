@@ -5,13 +5,16 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
+from collections.abc import Iterator, Sequence
+from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
+from importlib.metadata import Distribution, DistributionFinder
 from types import ModuleType
 from typing import Any
 
 _HERE = __package__
+
+VERSIONS = {"torch": "2.15.0", "torchvision": "0.29.2"}  # those whose names and behaviour are taken
 
 # The longest name that fits counts; what follows it is looked for below the module of pyburn. Below those of `_WHOLE` every name is the
 # module itself: PyTorch has a file per class there.
@@ -70,8 +73,24 @@ def place_of(name: str) -> str | None:
     return _PLACES[head] + (name[len(head) :] if head not in _WHOLE else "")
 
 
-class TorchFinder(MetaPathFinder):
-    """Finds `torch`, `torchvision` and what is below them."""
+class _Package(Distribution):
+    """What importlib.metadata says of a package that pyburn stands for: libraries ask it for the version before they import."""
+
+    def __init__(self, package: str, version: str) -> None:
+        self.text = f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\nSummary: pyburn.compat\n"
+
+    def read_text(self, filename: str) -> str | None:
+        return self.text if filename == "METADATA" else None
+
+    def locate_file(self, path: Any) -> Any:
+        raise FileNotFoundError(f"{path}: there are no files of {self.metadata['Name']}, pyburn stands for it (pyburn.compat)")
+
+
+class TorchFinder(DistributionFinder):
+    """Finds `torch`, `torchvision` and what is below them, and says which versions they are of."""
+
+    def find_distributions(self, context: Any = DistributionFinder.Context()) -> Iterator[Distribution]:  # noqa: B008
+        return (_Package(name, version) for name, version in VERSIONS.items() if context.name in (None, name))
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         if fullname.partition(".")[0] not in ("torch", "torchvision"):
