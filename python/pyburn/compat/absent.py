@@ -10,8 +10,21 @@ from typing import Any
 
 from .. import _core
 
-# Whatever is below these names is absent, too.
+# Names below torch., and whatever is below them in turn.
+_OTHERS = """
+_VF _classes _custom_op _custom_ops _decomp _dispatch _guards _lazy _linalg_utils _lobpcg _logging _lowrank _meta_registrations _numpy
+_python_dispatcher _utils_internal _vmap_internals _weights_only_unpickler contrib monitor mtia nativert numa quasirandom
+backends.cusparselt backends.miopen backends.nnpack backends.quantized backends.xeon backends.xnnpack
+cuda._sanitizer cuda._utils cuda.comm cuda.gds cuda.graphs cuda.jiterator cuda.memory cuda.nccl cuda.nvtx cuda.profiler cuda.sparse
+cuda.streams cuda.tunable jit._script jit._trace jit.frontend jit.mobile jit.quantized
+nn.attention.bias nn.attention.varlen nn.backends nn.intrinsic nn.qat nn.quantizable
+profiler._memory_profiler profiler._utils profiler.itt profiler.profiler profiler.python_tracer
+utils._cxx_pytree utils._device utils._mode_utils utils._python_dispatch utils._sympy utils._triton utils.backcompat utils.bundled_inputs
+utils.collect_env utils.data.datapipes utils.flop_counter utils.hipify utils.mkldnn utils.model_dump utils.module_tracker
+utils.throughput_benchmark utils.viz utils.weak
+"""
 PLACES = (
+    *(f"torch.{name}" for name in _OTHERS.split()),
     "torch._C",
     "torch._dynamo",
     "torch._export",
@@ -44,6 +57,7 @@ PLACES = (
     "torch.utils.benchmark",
     "torch.utils.cpp_extension",
     "torch.utils.mobile_optimizer",
+    "torchaudio",
     "torchvision.io",
     "torchvision.prototype",
     "torchvision.tv_tensors",

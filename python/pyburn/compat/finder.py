@@ -14,13 +14,24 @@ from typing import Any
 
 _HERE = __package__
 
+ROOTS = ("torch", "torchaudio", "torchvision")
 VERSIONS = {"torch": "2.15.0", "torchvision": "0.29.2"}  # those whose names and behaviour are taken
 
 # The longest name that fits counts; what follows it is looked for below the module of pyburn. Below those of `_WHOLE` every name is the
 # module itself: PyTorch has a file per class there.
 _WHOLE = ("torch.distributions", "torch.utils.tensorboard", "torchvision.ops", "torchvision.transforms")
+_OPTIMISERS = "_adafactor _muon adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd"
 _PLACES = {
+    **{f"torch.optim.{name}": "pyburn.optim" for name in _OPTIMISERS.split()},
     "torch": f"{_HERE}.torch_module",
+    "torch._tensor": "pyburn",
+    "torch.autograd.grad_mode": "pyburn",
+    "torch.autograd.variable": "pyburn.autograd",
+    "torch.nn.parallel.parallel_apply": "pyburn.nn.parallel",
+    "torch.nn.parallel.replicate": "pyburn.nn.parallel",
+    "torch.nn.parallel.scatter_gather": "pyburn.nn.parallel",
+    "torch.return_types": "pyburn.return_types",
+    "torch.signal": "pyburn.signal",
     "torch.amp": "pyburn.amp",
     "torch.autograd": "pyburn.autograd",
     "torch.distributions": f"{_HERE}.distributions",
@@ -93,7 +104,7 @@ class TorchFinder(DistributionFinder):
         return (_Package(name, version) for name, version in VERSIONS.items() if context.name in (None, name))
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if fullname.partition(".")[0] not in ("torch", "torchvision"):
+        if fullname.partition(".")[0] not in ROOTS:
             return None
         place = place_of(fullname)
         return ModuleSpec(fullname, _Loader(place), origin=place, is_package=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from typing import Any
 
 from .. import _core, autograd, nn
@@ -51,6 +52,7 @@ class Patches:
 
     def __init__(self) -> None:
         from .legacy_types import type_of_tensor
+        from .signatures import signature
 
         self.added: dict[Any, dict[str, Any]] = {
             _core.Tensor: {
@@ -77,6 +79,7 @@ class Patches:
                 "type": type_of_tensor(_core.Tensor.type),
             },
             autograd: {"Variable": _variable},
+            inspect: {"signature": signature},
             nn: {"modules": importlib.import_module("pyburn.nn.modules")},
             nn.parallel: {"DistributedDataParallel": _DistributedDataParallel},
             Module: {"cuda": _no_cuda, "share_memory": _itself, "compile": lambda self, *args, **kwargs: None},
@@ -87,7 +90,7 @@ class Patches:
         for owner, attributes in self.added.items():
             for name, value in attributes.items():
                 self.before.append((owner, name, owner.__dict__.get(name, _MISSING)))
-                if name == "type" or not hasattr(owner, name):
+                if name in ("signature", "type") or not hasattr(owner, name):
                     setattr(owner, name, value)
 
     def undo(self) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from .._core import Tensor
 from .distribution import Distribution
+from .storage import UntypedStorage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,6 +57,8 @@ def asarray(
     """
     if type(obj).__name__ == "PyCapsule":
         obj = from_dlpack(obj)
+    if isinstance(obj, UntypedStorage):
+        obj = obj.elements(_core.uint8)
     if copy:
         made = tensor(obj, dtype=dtype, device=device)
     else:
