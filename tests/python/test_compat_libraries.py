@@ -89,6 +89,7 @@ def test_only_scripted_modules_are_scripted(torch: Any) -> None:
     class Scripted(torch.jit.ScriptModule):  # type: ignore[misc, name-defined]
         pass
 
+    assert torch.ScriptModule is torch.jit.ScriptModule and issubclass(Scripted, torch.jit.ScriptModule)
     assert isinstance(Scripted(), torch.jit.ScriptModule) and not isinstance(torch.nn.Linear(1, 1), torch.jit.ScriptModule)
 
 
@@ -142,7 +143,7 @@ def test_storages_from_files(torch: Any, tmp_path: Path) -> None:
     path = tmp_path / "numbers"
     path.write_bytes(bytes(4) + b"\x00\x00\x80\x3f")
     storage = torch.UntypedStorage.from_file(str(path), False, 8)
-    numbers = torch.asarray(storage[4:8], dtype=torch.uint8).view(dtype=torch.float32).reshape([1])
+    numbers = torch.asarray(storage.untyped()[4:8], dtype=torch.uint8).view(dtype=torch.float32).reshape([1])
     assert numbers.tolist() == [1.0] and storage.nbytes() == 8
     with pytest.raises(pyburn.FormatError, match="9 bytes"):
         torch.UntypedStorage.from_file(str(path), False, 9)
@@ -176,6 +177,15 @@ def test_a_sequence_may_be_initialised_again() -> None:
     assert [len(Block()), Block()(pyburn.ones(1, 2)).shape[1]] == [2, 1]
 
 
+def test_registries_can_be_gone_through_backwards() -> None:
+    net = pyburn.nn.Sequential(pyburn.nn.ReLU(), pyburn.nn.Tanh())
+    assert [name for name, _ in reversed(net._modules.items())] == ["1", "0"] == list(reversed(net._modules))
+    copy = net._modules.copy()
+    for name in list(net._modules):
+        net._modules[name + "_"] = net._modules.pop(name)
+    assert list(net._modules) == ["0_", "1_"] and list(copy) == ["0", "1"]
+
+
 def test_the_result_of_a_gru_cell_may_be_written() -> None:
     pyburn.manual_seed(0)
     cell, x, h = pyburn.nn.GRUCell(3, 2), pyburn.randn(4, 3), pyburn.randn(4, 2)
@@ -193,6 +203,7 @@ def test_copies_of_repeat_lie_in_plain_order() -> None:
 
 def test_extents_may_be_tensors() -> None:
     three = pyburn.tensor(3)
+    assert pyburn.ones(1).new_zeros(size=(2, 3)).shape == pyburn.ones(1).new_zeros(2, 3).shape == (2, 3)
     assert pyburn.ones(12).view(4, three).shape == pyburn.ones(12).view(three + 1, three).shape == (4, 3)
 
 

@@ -273,7 +273,10 @@ _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
     "torch.backends.opt_einsum": lambda: {"is_available": _false, "enabled": False, "strategy": None},
     "torch.backends.openmp": lambda: {"is_available": _false},
     "torch.autograd.graph": _autograd_graph,
-    "torch.autograd.profiler": lambda: {"record_function": _Scope, "profile": absent("torch.autograd.profiler.profile")},
+    "torch.autograd.profiler": lambda: {
+        "record_function": _Scope,
+        **{name: absent(f"torch.autograd.profiler.{name}") for name in ("emit_itt", "emit_nvtx", "load_nvprof", "profile")},
+    },
     "torch.compiler": lambda: _COMPILER,
     "torch.cpu": lambda: {**_device_names(), "is_available": lambda: True, "current_device": lambda: "cpu"},
     "torch.cuda": _cuda,
@@ -294,7 +297,12 @@ _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
     "torch.onnx": lambda: {"export": absent("torch.onnx.export"), "is_in_onnx_export": _false, "register_custom_op_symbolic": _nothing},
     "torch.onnx.symbolic_helper": lambda: {"parse_args": lambda *kinds: lambda function: function},
     "torch.overrides": lambda: _OVERRIDES,
-    "torch.profiler": lambda: {"record_function": _Scope, "profile": absent("torch.profiler.profile"), "ProfilerActivity": _activities()},
+    "torch.profiler": lambda: {
+        **{name: absent(f"torch.profiler.{name}") for name in ("profile", "schedule", "supported_activities", "tensorboard_trace_handler")},
+        "record_function": _Scope,
+        "kineto_available": _false,
+        "ProfilerActivity": _activities(),
+    },
     "torch.random": lambda: {
         "manual_seed": manual_seed,
         "seed": seed,

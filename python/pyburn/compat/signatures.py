@@ -10,7 +10,8 @@ from typing import Any
 
 from ..nn import Identity
 
-_OF_CLASS, _OF_LAYER = type(Identity.forward), type(Identity().forward)
+_OF_CLASS: Any = type(Identity.forward)
+_OF_LAYER: Any = type(Identity().forward)
 _plain = inspect.signature
 
 

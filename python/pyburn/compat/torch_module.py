@@ -223,6 +223,8 @@ def __getattr__(name: str) -> Any:
         return getattr(pyburn, name)
     if name == "torch":  # torch.torch is torch
         return importlib.import_module("torch")
+    if name in ("ScriptModule", "ScriptFunction"):
+        return getattr(importlib.import_module("torch.jit"), name)
     if name == "vmap":
         return importlib.import_module("pyburn.func").vmap
     if name.endswith("Type") or name in ("PyTorchFileReader", "PyTorchFileWriter"):  # of torch.jit, and what stands in annotations

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from .._core import Tensor
 from .distribution import Distribution
-from .storage import UntypedStorage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +56,7 @@ def asarray(
     """
     if type(obj).__name__ == "PyCapsule":
         obj = from_dlpack(obj)
-    if isinstance(obj, UntypedStorage):
+    elif type(obj).__name__ == "UntypedStorage":  # of .storage, which imports this module
         obj = obj.elements(_core.uint8)
     if copy:
         made = tensor(obj, dtype=dtype, device=device)

@@ -116,6 +116,10 @@ class UntypedStorage:
     size = nbytes
     __len__ = nbytes
 
+    def untyped(self) -> UntypedStorage:
+        """Itself."""
+        return self
+
     def elements(self, dtype: Any) -> Tensor:
         """All elements as a tensor on this memory."""
         return TypedStorage(self._tensor)._row
