@@ -61,6 +61,7 @@ def test_files_of_pytorch_give_their_classes(torch: Any) -> None:
     assert importlib.import_module("torch._tensor").Tensor is pyburn.Tensor
     assert importlib.import_module("torch.autograd.grad_mode").no_grad is pyburn.no_grad
     assert importlib.import_module("torch.functional").einsum is pyburn.einsum
+    assert torch.nn.modules.module._EXTRA_STATE_KEY_SUFFIX == "_extra_state"
     reductions = importlib.import_module("torch.nn._reduction")
     assert [reductions.get_enum(name) for name in ("none", "mean", "sum")] == [0, 1, 2]
     with pytest.raises(ValueError, match="median"):
@@ -98,9 +99,16 @@ def test_torchaudio_can_be_imported(torch: Any) -> None:
         importlib.import_module("torchaudio.functional").lfilter(torch.ones(2))
 
 
+def test_the_arguments_of_to(torch: Any) -> None:
+    parse = importlib.import_module("torch._C")._nn._parse_to
+    assert parse("cpu", torch.float64) == (torch.device("cpu"), torch.float64, False, None)
+    assert parse(torch.ones(1, dtype=torch.int64), non_blocking=True) == (torch.ones(1).device, torch.int64, True, None)
+
+
 def test_small_functions(torch: Any) -> None:
     assert torch.arange(end=3).tolist() == [0, 1, 2] == torch.arange(3).tolist()
     assert not importlib.import_module("torch.utils._python_dispatch").is_traceable_wrapper_subclass(torch.ones(1))
+    torch.cuda.set_rng_state_all(torch.cuda.get_rng_state_all())
     assert torch.meshgrid.__kwdefaults__ == {"indexing": None}
     scores = torch.randn(3, 4, requires_grad=True)
     given = torch.randn(3, 4)
@@ -123,6 +131,20 @@ def test_pytrees(torch: Any) -> None:
     kind = pytree._get_node_type(tree["b"])
     assert pytree.SUPPORTED_NODES[kind].flatten_fn(tree["b"])[0] == [4, OrderedDict(c=5)]
     assert pytree.tree_unflatten([7], pytree.TreeSpec(list, None, [pytree.LeafSpec()])) == [7]
+
+
+def test_attributes_may_be_set_past_the_module(torch: Any) -> None:
+    class Metric(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def __setattr__(self, name: str, value: Any) -> None:
+            object.__setattr__(self, name, value) if name == "plain" else super().__setattr__(name, value)
+
+    metric = Metric()
+    metric.plain, metric.weight = torch.nn.Parameter(torch.ones(1)), torch.nn.Parameter(torch.ones(1))
+    assert list(metric.state_dict()) == ["weight"] and metric.plain.item() == 1
+    del metric.weight, metric.plain
+    assert not metric.state_dict() and not hasattr(metric, "plain")
+    pyburn.compat.uninstall()
+    assert pyburn.nn.Module.__setattr__ is not None and not hasattr(pyburn.nn.Module.__setattr__, "__code__")
 
 
 def test_a_wrapper_of_an_optimiser_need_not_be_initialised(torch: Any) -> None:
@@ -199,6 +221,15 @@ def test_copies_of_repeat_lie_in_plain_order() -> None:
     turned = pyburn.arange(6).reshape(2, 3).permute(1, 0)
     assert turned.unsqueeze(0).repeat(2, 1, 1).view(6, 2).tolist() == turned.tolist() * 2
     assert turned.repeat(1, 1).is_contiguous() and turned.repeat_interleave(2, 0).is_contiguous()
+
+
+@pytest.mark.parametrize(("probability", "wanted"), [(0.0, 1.0), (1.0, 0.0), (0.0, 0.0), (1.0, 1.0)])
+def test_saturated_probabilities_have_finite_gradients(probability: float, wanted: float) -> None:
+    x = pyburn.tensor([probability], requires_grad=True)
+    loss = pyburn.nn.functional.binary_cross_entropy(x, pyburn.tensor([wanted]))
+    loss.backward()
+    assert x.grad is not None and x.grad.isfinite().all()
+    assert probability == wanted and loss.item() == 0.0 or (loss.item() == 100.0 and x.grad.item() == 0.0)
 
 
 def test_extents_may_be_tensors() -> None:

@@ -26,6 +26,7 @@ utils.throughput_benchmark utils.viz utils.weak
 PLACES = (
     *(f"torch.{name}" for name in _OTHERS.split()),
     "torch._C",
+    "torch._C._nn",
     "torch._dynamo",
     "torch._export",
     "torch._functorch",

@@ -53,6 +53,16 @@ class _Scope(contextlib.ContextDecorator):
         pass
 
 
+class _FlopCounter(_Scope):
+    """torch.utils.flop_counter.FlopCounterMode: counts nothing. `pyburn.summary` shows multiply-adds."""
+
+    def get_total_flops(self) -> int:
+        return 0
+
+    def get_flop_counts(self) -> dict[str, Any]:
+        return {}
+
+
 @contextlib.contextmanager
 def _fork_rng(*args: Any, enabled: bool = True, **kwargs: Any) -> Iterator[None]:
     """A scope after which the generator is where it was."""
@@ -83,6 +93,9 @@ def _device_names() -> dict[str, Any]:
         "max_memory_reserved": _zero,
         "reset_peak_memory_stats": _nothing,
         "is_bf16_supported": _false,
+        "get_rng_state_all": list,
+        "set_rng_state": _nothing,
+        "set_rng_state_all": _nothing,
     }
 
 
@@ -213,6 +226,24 @@ def _distributed() -> dict[str, Any]:
     return {**names, **answers, "get_rank": _zero, "get_world_size": lambda *args: 1}
 
 
+def _parse_to(
+    *args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False, copy: bool = False, memory_format: Any = None
+) -> tuple[Any, Any, bool, Any]:
+    """The arguments of `Tensor.to` in order: device, dtype, non_blocking, memory_format."""
+    for given in args:
+        if isinstance(given, _core.Tensor):
+            device, dtype = given.device, given.dtype
+        elif isinstance(given, _core.DType):
+            dtype = given
+        elif isinstance(given, bool):
+            non_blocking = given
+        elif given is not None:
+            device = given
+    if isinstance(device, (str, int)):
+        device = importlib.import_module("torch").device(device)
+    return device, dtype, non_blocking, memory_format
+
+
 def _multiprocessing() -> dict[str, Any]:
     import multiprocessing
 
@@ -245,6 +276,7 @@ meshgrid norm split tensordot unique unique_consecutive"""
 _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
     "torch.__config__": _config,
     "torch._C": lambda: dict.fromkeys(("_log_api_usage_once", "_get_tracing_state", "_jit_set_profiling_mode"), _nothing),
+    "torch._C._nn": lambda: {"_parse_to": _parse_to},
     "torch.__future__": lambda: {"set_overwrite_module_params_on_conversion": _nothing},
     "torch._dynamo": lambda: _COMPILER,
     "torch._jit_internal": lambda: {**_jit(), "Optional": Optional},
@@ -317,6 +349,7 @@ _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
     "torch.utils": dict,
     "torch.utils._python_dispatch": lambda: {"is_traceable_wrapper_subclass": _false, "TorchDispatchMode": _Scope},
     "torch.utils.dlpack": lambda: {"from_dlpack": importlib.import_module("pyburn").from_dlpack, "to_dlpack": lambda x: x.__dlpack__()},
+    "torch.utils.flop_counter": lambda: {"FlopCounterMode": _FlopCounter},
     "torch.utils.hooks": lambda: {"RemovableHandle": RemovableHandle},
     "torch.version": lambda: {"__version__": VERSIONS["torch"], "cuda": None, "hip": None, "git_version": "pyburn"},
     "torch.xpu": _device_names,
