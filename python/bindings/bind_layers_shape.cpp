@@ -51,7 +51,8 @@ void bind_layers_shape(nb::module_& m) {
   auto identity = bind_module_class<nn::Identity>(
       m, "Identity", "Gives its input back; takes any arguments.\n\n>>> pyburn.nn.Identity()(pyburn.ones(2))");
   identity.def("__init__", [](nn::Identity* self, nb::args, nb::kwargs) { new (self) nn::Identity(); });
-  bind_forward(identity, &nn::Identity::forward, "input"_a);
+  identity.def(
+      "forward", [](nn::Identity&, nb::object input) { return input; }, "input"_a.none());  // tensors, tuples, None
 }
 
 }  // namespace pyburn::python

@@ -79,6 +79,12 @@ void set_children(Module& self, nb::handle pairs) {
 void bind_module(nb::module_& m) {
   install_module_host();
   m.def("_use_global_hooks", use_global_hooks);
+  m.def("_set_attribute", [](nb::handle module, nb::handle name, nb::args value) {  // without a value: deletes it
+    const PyType_Slot* slot = module_slots();
+    while (slot->slot != Py_tp_setattro) ++slot;
+    if (reinterpret_cast<setattrofunc>(slot->pfunc)(module.ptr(), name.ptr(), value.size() ? value[0].ptr() : nullptr) != 0)
+      throw nb::python_error();
+  });
   m.def("_is_ready", [](nb::handle module) { return nb::inst_ready(module); });
   nb::class_<Module> c(m, "Module", nb::type_slots(module_slots()), nb::dynamic_attr(), nb::is_weak_referenceable(),
       nb::intrusive_ptr<Module>([](Module* self, PyObject* object) noexcept { adopt(self, object); }),

@@ -97,9 +97,18 @@ nanobind::class_<L, nn::Module> bind_layer(nanobind::module_& m, const char* doc
   c.attr("_option_types") = info.option_types();
   c.def("__init__", [](L* self, nanobind::args args, nanobind::kwargs kwargs) {
     Config config;
+    nanobind::object table = nanobind::none(), frozen = nanobind::none();
+    if constexpr (requires { &L::start_from; }) {
+      table = kwargs.attr("pop")("_weight", nanobind::none());
+      frozen = kwargs.attr("pop")("_freeze", false);
+    }
     const nn::Placement placement = info.read(&config, args, kwargs);
     if constexpr (placed) new (self) L(std::move(config), placement);
     else new (self) L(std::move(config));
+    if constexpr (requires { &L::start_from; })
+      if (!table.is_none() || nanobind::bool_(frozen)) {
+        self->start_from(table.is_none() ? TensorHandle() : nanobind::cast<TensorHandle>(table), bool(nanobind::bool_(frozen)));
+      }
   });
   if constexpr (requires(L & l) { l.options().return_indices; }) bind_pool(c);
   else if constexpr (

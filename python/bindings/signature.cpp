@@ -213,8 +213,10 @@ bool accepts(const Signature& s, PyObject* const* args, size_t nargs, PyObject* 
     const bool spread = s.spreads && i + 1 >= size_t(s.positional);
     if (i >= size_t(s.positional) && !spread) return false;
     const size_t at = spread ? size_t(s.positional) - 1 : i;
-    const bool one_of_several = spread && s.parameters[at].type == ParameterType::tensors && is_tensor(args[i]);
-    if (!one_of_several && !fits(s.parameters[at].type, args[i])) return false;
+    const ParameterType type = s.parameters[at].type;  // x.view(2, n) with a tensor n is as good as with a number
+    const bool one_of_several =
+        spread && (type == ParameterType::tensors ? is_tensor(args[i]) : type == ParameterType::dims && is_extent(args[i]));
+    if (!one_of_several && !fits(type, args[i])) return false;
     given |= 1u << at;
   }
   for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); ++k) {

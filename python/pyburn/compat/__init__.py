@@ -16,7 +16,7 @@ import importlib
 import sys
 
 from . import class_building
-from .finder import TorchFinder
+from .finder import ROOTS, TorchFinder
 from .patches import Patches
 
 __all__ = ["install", "installed", "uninstall"]
@@ -30,7 +30,7 @@ def install() -> None:
     global _finder, _patches
     if _finder is not None:
         return
-    for name in ("torch", "torchvision"):
+    for name in ROOTS:
         if name in sys.modules:
             raise RuntimeError(f"[compat] {name} is imported already: call pyburn.compat.install() before")
     _finder, _patches = TorchFinder(), Patches()
@@ -47,7 +47,7 @@ def uninstall() -> None:
     if _finder is None or _patches is None:
         return
     sys.meta_path.remove(_finder)
-    for name in [name for name in sys.modules if name.partition(".")[0] in ("torch", "torchvision")]:
+    for name in [name for name in sys.modules if name.partition(".")[0] in ROOTS]:
         del sys.modules[name]
     _patches.undo()
     class_building.uninstall()

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from .. import _core
 
-# Whatever is below these names is absent, too.
+# Names below torch., and whatever is below them in turn.
+_OTHERS = """
+_VF _classes _custom_op _custom_ops _decomp _dispatch _guards _lazy _linalg_utils _lobpcg _logging _lowrank _meta_registrations _numpy
+_python_dispatcher _utils_internal _vmap_internals _weights_only_unpickler contrib monitor mtia nativert numa quasirandom
+backends.cusparselt backends.miopen backends.nnpack backends.quantized backends.xeon backends.xnnpack
+cuda._sanitizer cuda._utils cuda.comm cuda.gds cuda.graphs cuda.jiterator cuda.memory cuda.nccl cuda.nvtx cuda.profiler cuda.sparse
+cuda.streams cuda.tunable jit._script jit._trace jit.frontend jit.mobile jit.quantized
+nn.attention.bias nn.attention.varlen nn.backends nn.intrinsic nn.qat nn.quantizable
+profiler._memory_profiler profiler._utils profiler.itt profiler.profiler profiler.python_tracer
+utils._cxx_pytree utils._device utils._mode_utils utils._python_dispatch utils._sympy utils._triton utils.backcompat utils.bundled_inputs
+utils.collect_env utils.data.datapipes utils.flop_counter utils.hipify utils.mkldnn utils.model_dump utils.module_tracker
+utils.throughput_benchmark utils.viz utils.weak
+"""
 PLACES = (
+    *(f"torch.{name}" for name in _OTHERS.split()),
     "torch._C",
+    "torch._C._nn",
     "torch._dynamo",
     "torch._export",
     "torch._functorch",
@@ -43,6 +58,7 @@ PLACES = (
     "torch.utils.benchmark",
     "torch.utils.cpp_extension",
     "torch.utils.mobile_optimizer",
+    "torchaudio",
     "torchvision.io",
     "torchvision.prototype",
     "torchvision.tv_tensors",
@@ -57,11 +73,14 @@ def is_absent(name: str) -> bool:
 
 
 class AbsentClass(type):
-    """A name of an absent module. It may stand in annotations, in isinstance and as a base class; to call it raises."""
+    """A name of an absent module. It may stand in annotations, in isinstance, as a base class and as a decorator; to call it, or
+    what it decorates, raises."""
 
     place: str
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and isinstance(args[0], FunctionType):  # a decorator: the module that has it can be imported
+            return functools.wraps(args[0])(lambda *_, **__: cls())
         raise RuntimeError(f"[compat] {cls.place} is not there in pyburn")
 
     def __getattr__(cls, name: str) -> Any:

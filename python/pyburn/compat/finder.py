@@ -5,19 +5,33 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
+from collections.abc import Iterator, Sequence
+from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
+from importlib.metadata import Distribution, DistributionFinder
 from types import ModuleType
 from typing import Any
 
 _HERE = __package__
 
+ROOTS = ("torch", "torchaudio", "torchvision")
+VERSIONS = {"torch": "2.15.0", "torchvision": "0.29.2"}  # those whose names and behaviour are taken
+
 # The longest name that fits counts; what follows it is looked for below the module of pyburn. Below those of `_WHOLE` every name is the
 # module itself: PyTorch has a file per class there.
 _WHOLE = ("torch.distributions", "torch.utils.tensorboard", "torchvision.ops", "torchvision.transforms")
+_OPTIMISERS = "_adafactor _muon adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd"
 _PLACES = {
+    **{f"torch.optim.{name}": "pyburn.optim" for name in _OPTIMISERS.split()},
     "torch": f"{_HERE}.torch_module",
+    "torch._tensor": "pyburn",
+    "torch.autograd.grad_mode": "pyburn",
+    "torch.autograd.variable": "pyburn.autograd",
+    "torch.nn.parallel.parallel_apply": "pyburn.nn.parallel",
+    "torch.nn.parallel.replicate": "pyburn.nn.parallel",
+    "torch.nn.parallel.scatter_gather": "pyburn.nn.parallel",
+    "torch.return_types": "pyburn.return_types",
+    "torch.signal": "pyburn.signal",
     "torch.amp": "pyburn.amp",
     "torch.autograd": "pyburn.autograd",
     "torch.distributions": f"{_HERE}.distributions",
@@ -70,11 +84,27 @@ def place_of(name: str) -> str | None:
     return _PLACES[head] + (name[len(head) :] if head not in _WHOLE else "")
 
 
-class TorchFinder(MetaPathFinder):
-    """Finds `torch`, `torchvision` and what is below them."""
+class _Package(Distribution):
+    """What importlib.metadata says of a package that pyburn stands for: libraries ask it for the version before they import."""
+
+    def __init__(self, package: str, version: str) -> None:
+        self.text = f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\nSummary: pyburn.compat\n"
+
+    def read_text(self, filename: str) -> str | None:
+        return self.text if filename == "METADATA" else None
+
+    def locate_file(self, path: Any) -> Any:
+        raise FileNotFoundError(f"{path}: there are no files of {self.metadata['Name']}, pyburn stands for it (pyburn.compat)")
+
+
+class TorchFinder(DistributionFinder):
+    """Finds `torch`, `torchvision` and what is below them, and says which versions they are of."""
+
+    def find_distributions(self, context: Any = DistributionFinder.Context()) -> Iterator[Distribution]:  # noqa: B008
+        return (_Package(name, version) for name, version in VERSIONS.items() if context.name in (None, name))
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if fullname.partition(".")[0] not in ("torch", "torchvision"):
+        if fullname.partition(".")[0] not in ROOTS:
             return None
         place = place_of(fullname)
         return ModuleSpec(fullname, _Loader(place), origin=place, is_package=True)

@@ -13,6 +13,7 @@ from .. import _core, amp, jit, nn
 from .._random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from .._tensor_autograd import RemovableHandle
 from .absent import AbsentModule, absent, is_absent
+from .finder import VERSIONS
 
 
 def _nothing(*args: Any, **kwargs: Any) -> None:
@@ -52,6 +53,15 @@ class _Scope(contextlib.ContextDecorator):
         pass
 
 
+class _FlopCounter(_Scope):
+    """torch.utils.flop_counter.FlopCounterMode may be entered, and does not count."""
+
+    def get_total_flops(self) -> int:
+        raise NotImplementedError("[compat] operations are not counted: pyburn.summary(model, input) shows multiply-adds")
+
+    get_flop_counts = get_table = get_total_flops
+
+
 @contextlib.contextmanager
 def _fork_rng(*args: Any, enabled: bool = True, **kwargs: Any) -> Iterator[None]:
     """A scope after which the generator is where it was."""
@@ -82,6 +92,9 @@ def _device_names() -> dict[str, Any]:
         "max_memory_reserved": _zero,
         "reset_peak_memory_stats": _nothing,
         "is_bf16_supported": _false,
+        "get_rng_state_all": list,
+        "set_rng_state": _nothing,
+        "set_rng_state_all": _nothing,
     }
 
 
@@ -174,7 +187,7 @@ def _jit() -> dict[str, Any]:
     names: dict[str, Any] = dict.fromkeys((*passed, "unused", "export", "interface", "_overload", "_overload_method"), _pass_through)
     names.update(ignore=jit.ignore, Final=Final, annotate=jit.annotate, isinstance=isinstance, TracerWarning=_TracerWarning)
     names.update(is_scripting=_false, is_tracing=_false, set_fusion_strategy=_nothing, fork=lambda function, *args: function(*args))
-    names.update(ScriptModule=nn.Module, RecursiveScriptModule=_ScriptedModule, ScriptFunction=_ScriptedFunction, wait=_pass_through)
+    names.update(ScriptModule=_ScriptedModule, RecursiveScriptModule=_ScriptedModule, ScriptFunction=_ScriptedFunction, wait=_pass_through)
     names.update(Attribute=lambda value, kind: value)
     return {**names, "save": absent("torch.jit.save"), "load": absent("torch.jit.load")}
 
@@ -184,7 +197,7 @@ class _TracerWarning(Warning):
 
 
 class _ScriptedModule(nn.Module):  # type: ignore[misc]
-    """Nothing is one: modules are not scripted."""
+    """A class may derive from it; other modules are none, as they are not scripted."""
 
 
 class _ScriptedFunction:
@@ -207,6 +220,24 @@ def _distributed() -> dict[str, Any]:
     return {**names, **answers, "get_rank": _zero, "get_world_size": lambda *args: 1}
 
 
+def _parse_to(
+    *args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False, copy: bool = False, memory_format: Any = None
+) -> tuple[Any, Any, bool, Any]:
+    """The arguments of `Tensor.to` in order: device, dtype, non_blocking, memory_format."""
+    for given in args:
+        if isinstance(given, _core.Tensor):
+            device, dtype = given.device, given.dtype
+        elif isinstance(given, _core.DType):
+            dtype = given
+        elif isinstance(given, bool):
+            non_blocking = given
+        elif given is not None:
+            device = given
+    if isinstance(device, (str, int)):
+        device = importlib.import_module("torch").device(device)
+    return device, dtype, non_blocking, memory_format
+
+
 def _multiprocessing() -> dict[str, Any]:
     import multiprocessing
 
@@ -214,10 +245,32 @@ def _multiprocessing() -> dict[str, Any]:
     return {**names, "set_sharing_strategy": _nothing, "get_sharing_strategy": lambda: "file_descriptor"}
 
 
-_FUNCTIONAL = ("broadcast_tensors", "einsum", "meshgrid", "norm", "split", "stft", "tensordot", "unique", "unique_consecutive", "cdist")
+def _common_types() -> dict[str, Any]:
+    """Aliases for annotations: a number, or a tuple of as many."""
+    counts = ("any", "1", "2", "3", "4", "5", "6", "any_opt", "2_opt", "3_opt")
+    return {f"_{kind}_{count}_t": Any for kind in ("size", "ratio", "scalar_or_tuple") for count in counts}
+
+
+def _reductions() -> dict[str, Any]:
+    from ..nn.legacy import reduction
+
+    def number(reduction: str) -> int:
+        if reduction not in ("none", "mean", "elementwise_mean", "sum"):
+            raise ValueError(f"{reduction} is not a valid value for reduction")
+        return {"none": 0, "sum": 2}.get(reduction, 1)
+
+    def text(size_average: Any, reduce: Any, emit_warning: bool = True) -> str:
+        return reduction(size_average, reduce)
+
+    return {"get_enum": number, "legacy_get_string": text, "legacy_get_enum": lambda *args, **kwargs: number(text(*args, **kwargs))}
+
+
+_FUNCTIONAL = """atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist chain_matmul einsum
+meshgrid norm split tensordot unique unique_consecutive"""
 _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
     "torch.__config__": _config,
     "torch._C": lambda: dict.fromkeys(("_log_api_usage_once", "_get_tracing_state", "_jit_set_profiling_mode"), _nothing),
+    "torch._C._nn": lambda: {"_parse_to": _parse_to},
     "torch.__future__": lambda: {"set_overwrite_module_params_on_conversion": _nothing},
     "torch._dynamo": lambda: _COMPILER,
     "torch._jit_internal": lambda: {**_jit(), "Optional": Optional},
@@ -245,13 +298,18 @@ _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
     "torch.backends.mps": lambda: {"is_available": _false, "is_built": _false},
     "torch.backends.opt_einsum": lambda: {"is_available": _false, "enabled": False, "strategy": None},
     "torch.backends.openmp": lambda: {"is_available": _false},
-    "torch.autograd.profiler": lambda: {"record_function": _Scope, "profile": absent("torch.autograd.profiler.profile")},
+    "torch.autograd.profiler": lambda: {
+        "record_function": _Scope,
+        **{name: absent(f"torch.autograd.profiler.{name}") for name in ("emit_itt", "emit_nvtx", "load_nvprof", "profile")},
+    },
     "torch.compiler": lambda: _COMPILER,
     "torch.cpu": lambda: {**_device_names(), "is_available": lambda: True, "current_device": lambda: "cpu"},
     "torch.cuda": _cuda,
     "torch.cuda.amp": lambda: {"autocast": _CudaAutocast, "GradScaler": amp.GradScaler},
     "torch.distributed": _distributed,
-    "torch.functional": lambda: {name: getattr(importlib.import_module("pyburn"), name) for name in _FUNCTIONAL},
+    "torch.functional": lambda: {name: getattr(importlib.import_module("pyburn"), name) for name in _FUNCTIONAL.split()},
+    "torch.nn._reduction": _reductions,
+    "torch.nn.common_types": _common_types,
     "torch.fx": lambda: {"wrap": _pass_through},
     "torch.jit": _jit,
     "torch.jit.annotations": _jit_annotations,
@@ -264,7 +322,12 @@ _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
     "torch.onnx": lambda: {"export": absent("torch.onnx.export"), "is_in_onnx_export": _false, "register_custom_op_symbolic": _nothing},
     "torch.onnx.symbolic_helper": lambda: {"parse_args": lambda *kinds: lambda function: function},
     "torch.overrides": lambda: _OVERRIDES,
-    "torch.profiler": lambda: {"record_function": _Scope, "profile": absent("torch.profiler.profile"), "ProfilerActivity": _activities()},
+    "torch.profiler": lambda: {
+        **{name: absent(f"torch.profiler.{name}") for name in ("profile", "schedule", "supported_activities", "tensorboard_trace_handler")},
+        "record_function": _Scope,
+        "kineto_available": _false,
+        "ProfilerActivity": _activities(),
+    },
     "torch.random": lambda: {
         "manual_seed": manual_seed,
         "seed": seed,
@@ -277,9 +340,11 @@ _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
     "torch.sparse": _sparse,
     "torch.types": _types,
     "torch.utils": dict,
+    "torch.utils._python_dispatch": lambda: {"is_traceable_wrapper_subclass": _false, "TorchDispatchMode": _Scope},
     "torch.utils.dlpack": lambda: {"from_dlpack": importlib.import_module("pyburn").from_dlpack, "to_dlpack": lambda x: x.__dlpack__()},
+    "torch.utils.flop_counter": lambda: {"FlopCounterMode": _FlopCounter},
     "torch.utils.hooks": lambda: {"RemovableHandle": RemovableHandle},
-    "torch.version": lambda: {"__version__": "2.15.0", "cuda": None, "hip": None, "git_version": "pyburn"},
+    "torch.version": lambda: {"__version__": VERSIONS["torch"], "cuda": None, "hip": None, "git_version": "pyburn"},
     "torch.xpu": _device_names,
 }
 _MAKERS["torch.cuda.amp.autocast_mode"] = _MAKERS["torch.cuda.amp"]
@@ -328,6 +393,6 @@ def namespace(name: str) -> ModuleType:
         layers.__path__ = []
         return layers
     module = _Namespace(name, "A module of PyTorch that has no meaning here: it answers, and does nothing.")
-    module.__dict__.update({key: value for key, value in _MAKERS[name]().items() if not key.startswith("__")})
+    module.__dict__.update({key: value for key, value in _MAKERS[name]().items() if key == "__version__" or not key.startswith("__")})
     module.__path__ = []
     return module

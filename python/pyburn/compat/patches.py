@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from typing import Any
 
 from .. import _core, autograd, nn
@@ -39,6 +40,15 @@ def _variable(data: Any, requires_grad: bool = False, volatile: bool = False) ->
     return data.requires_grad_(requires_grad) if requires_grad else data
 
 
+# As functions of Python, over which `object.__setattr__(module, ...)` may jump; Python refuses to jump over those of C++.
+def _set_attribute(self: Any, name: str, value: Any) -> None:
+    _core._nn._set_attribute(self, name, value)
+
+
+def _delete_attribute(self: Any, name: str) -> None:
+    _core._nn._set_attribute(self, name)
+
+
 class _DistributedDataParallel:
     """Is not there: a program on one device does not ask for it."""
 
@@ -51,6 +61,7 @@ class Patches:
 
     def __init__(self) -> None:
         from .legacy_types import type_of_tensor
+        from .signatures import signature
 
         self.added: dict[Any, dict[str, Any]] = {
             _core.Tensor: {
@@ -77,9 +88,16 @@ class Patches:
                 "type": type_of_tensor(_core.Tensor.type),
             },
             autograd: {"Variable": _variable},
+            inspect: {"signature": signature},
             nn: {"modules": importlib.import_module("pyburn.nn.modules")},
             nn.parallel: {"DistributedDataParallel": _DistributedDataParallel},
-            Module: {"cuda": _no_cuda, "share_memory": _itself, "compile": lambda self, *args, **kwargs: None},
+            Module: {
+                "__setattr__": _set_attribute,
+                "__delattr__": _delete_attribute,
+                "cuda": _no_cuda,
+                "share_memory": _itself,
+                "compile": lambda self, *args, **kwargs: None,
+            },
         }
         self.before: list[tuple[Any, str, Any]] = []
 
@@ -87,7 +105,7 @@ class Patches:
         for owner, attributes in self.added.items():
             for name, value in attributes.items():
                 self.before.append((owner, name, owner.__dict__.get(name, _MISSING)))
-                if name == "type" or not hasattr(owner, name):
+                if name in ("__delattr__", "__setattr__", "signature", "type") or not hasattr(owner, name):
                     setattr(owner, name, value)
 
     def undo(self) -> None:

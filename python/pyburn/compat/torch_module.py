@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import math
 from types import SimpleNamespace
@@ -23,11 +24,12 @@ from ..tensor.memory_format import (  # noqa: F401
 )
 from . import serialization
 from .absent import DTYPES, PLACES, AbsentDType, absent
+from .finder import VERSIONS
 from .legacy_types import TYPES, dtype_of
 from .namespaces import NAMES
 from .serialization import load, save
 
-__version__ = f"2.15.0+pyburn{pyburn.__version__}"
+__version__ = f"{VERSIONS['torch']}+pyburn{pyburn.__version__}"
 __path__: list[str] = []  # a package: what is below it is found by the import hook
 
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
@@ -156,8 +158,48 @@ def _assert(condition: Any, message: str) -> None:
 
 def _check(condition: Any, message: Any = None) -> None:
     """Raises where something does not hold."""
+    _check_with(RuntimeError, condition, message)
+
+
+def _check_with(error_type: Any, condition: Any, message: Any = None) -> None:
+    """Raises this error where something does not hold."""
     if not condition:
-        raise RuntimeError(message() if message is not None else "Expected cond to be True, but got False.")
+        raise error_type(message() if message is not None else "Expected cond to be True, but got False.")
+
+
+def _check_tensor_all(condition: Any, message: Any = None) -> None:
+    """Raises where not every element is true."""
+    _check_with(RuntimeError, bool(condition.all()), message)
+
+
+def _check_tensor_all_with(error_type: Any, condition: Any, message: Any = None) -> None:
+    _check_with(error_type, bool(condition.all()), message)
+
+
+def _check_is_size(i: int, message: Any = None, *, max: int | None = None) -> None:
+    _check(i >= 0 and (max is None or i <= max), message)
+
+
+_check_value, _check_index = functools.partial(_check_with, ValueError), functools.partial(_check_with, IndexError)
+_check_type, _check_not_implemented = functools.partial(_check_with, TypeError), functools.partial(_check_with, NotImplementedError)
+
+
+def _softmax_backward_data(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Any:
+    """The gradient of softmax, as code with gradients of its own writes it."""
+    product = grad_output * output
+    return (product - output * product.sum(dim, keepdim=True)).to(input_dtype)
+
+
+def arange(*args: Any, **kwargs: Any) -> Any:
+    """The numbers from start (0 where only the end is given, also by its name) up to, not including, end."""
+    if not args and "start" not in kwargs and "end" in kwargs:
+        args = (0,)
+    return _core.arange(*args, **kwargs)
+
+
+def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
+    """The coordinates of a grid, one tensor per axis. A function of Python: programs ask it for `__kwdefaults__`."""
+    return pyburn.meshgrid(*tensors, indexing=indexing)
 
 
 def _missing(name: str) -> AttributeError:
@@ -181,6 +223,8 @@ def __getattr__(name: str) -> Any:
         return getattr(pyburn, name)
     if name == "torch":  # torch.torch is torch
         return importlib.import_module("torch")
+    if name in ("ScriptModule", "ScriptFunction"):
+        return getattr(importlib.import_module("torch.jit"), name)
     if name == "vmap":
         return importlib.import_module("pyburn.func").vmap
     if name.endswith("Type") or name in ("PyTorchFileReader", "PyTorchFileWriter"):  # of torch.jit, and what stands in annotations

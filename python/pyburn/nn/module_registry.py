@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import ItemsView, Iterator, KeysView, MutableMapping, ValuesView
 from typing import Any
 
 PARAMETER, BUFFER, MODULE = 0, 1, 2  # nn::Entry::Kind
@@ -32,6 +32,22 @@ class RegistryView(MutableMapping[str, Any]):
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._as_dict())
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._as_dict())
+
+    # Of the entries there are now, which may be changed meanwhile; they are read once, and can be gone through backwards.
+    def keys(self) -> KeysView[str]:
+        return self._as_dict().keys()
+
+    def items(self) -> ItemsView[str, Any]:
+        return self._as_dict().items()
+
+    def values(self) -> ValuesView[Any]:
+        return self._as_dict().values()
+
+    def copy(self) -> dict[str, Any]:
+        return self._as_dict()
 
     def __len__(self) -> int:
         return len(self._module._entries(self._kind))

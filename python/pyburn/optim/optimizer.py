@@ -245,7 +245,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(step)
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        if self._stepping:
+        if getattr(self, "_stepping", True):  # a wrapper of an optimiser need not have called Optimizer.__init__: it has no hooks
             return step(self, *args, **kwargs)
         all_args: tuple[Any, ...] = (self, *args)
         for hook in [*_pre_hooks.values(), *self._hooks["step_pre"].values()]:

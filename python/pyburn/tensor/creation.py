@@ -56,6 +56,8 @@ def asarray(
     """
     if type(obj).__name__ == "PyCapsule":
         obj = from_dlpack(obj)
+    elif type(obj).__name__ == "UntypedStorage":  # of .storage, which imports this module
+        obj = obj.elements(_core.uint8)
     if copy:
         made = tensor(obj, dtype=dtype, device=device)
     else:

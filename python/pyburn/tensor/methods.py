@@ -95,7 +95,9 @@ def _like(self: Tensor, options: dict[str, Any]) -> dict[str, Any]:
     return {"dtype": self.dtype, "device": self.device, **{name: value for name, value in options.items() if value is not None}}
 
 
-def _size(size: tuple[Any, ...]) -> Any:
+def _size(size: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    if not size and "size" in options:
+        return options.pop("size")
     return size[0] if len(size) == 1 else size
 
 
@@ -105,7 +107,7 @@ def new_zeros(self: Tensor, *size: Any, **options: Any) -> Tensor:
     >>> pyburn.ones(2, dtype=pyburn.int64).new_zeros(3)
     tensor([0, 0, 0])
     """
-    return _core.zeros(_size(size), **_like(self, options))
+    return _core.zeros(_size(size, options), **_like(self, options))
 
 
 def new_ones(self: Tensor, *size: Any, **options: Any) -> Tensor:
@@ -114,7 +116,7 @@ def new_ones(self: Tensor, *size: Any, **options: Any) -> Tensor:
     >>> pyburn.zeros(2).new_ones(3)
     tensor([1., 1., 1.])
     """
-    return _core.ones(_size(size), **_like(self, options))
+    return _core.ones(_size(size, options), **_like(self, options))
 
 
 def new_empty(self: Tensor, *size: Any, **options: Any) -> Tensor:
@@ -123,7 +125,7 @@ def new_empty(self: Tensor, *size: Any, **options: Any) -> Tensor:
     >>> pyburn.zeros(2).new_empty(3).shape
     pyburn.Size([3])
     """
-    return _core.empty(_size(size), **_like(self, options))
+    return _core.empty(_size(size, options), **_like(self, options))
 
 
 def new_full(self: Tensor, size: Sequence[int], fill_value: Number, **options: Any) -> Tensor:

@@ -89,6 +89,22 @@ class UntypedStorage:
         self.device = tensor.device
         self._tensor = tensor.detach()
 
+    @classmethod
+    def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """The first bytes of a file, read into memory (shared=True, which would write to the file, raises)."""
+        import os
+
+        import numpy as np
+
+        from .creation import from_numpy
+
+        if shared:
+            raise _core.UnsupportedOp("[from_file] memory that is shared with a file is not there: got shared=True")
+        size = os.path.getsize(filename)
+        if nbytes > size:
+            raise _core.FormatError(f"[from_file] expected at least {nbytes} bytes in {filename}: got {size}")
+        return cls(from_numpy(np.fromfile(filename, np.uint8, nbytes)))
+
     def data_ptr(self) -> int:
         """Address of the first byte."""
         return self._tensor.data_ptr() - self._tensor.storage_offset() * self._tensor.element_size()
@@ -100,6 +116,10 @@ class UntypedStorage:
     size = nbytes
     __len__ = nbytes
 
+    def untyped(self) -> UntypedStorage:
+        """Itself."""
+        return self
+
     def elements(self, dtype: Any) -> Tensor:
         """All elements as a tensor on this memory."""
         return TypedStorage(self._tensor)._row
@@ -109,7 +129,11 @@ class UntypedStorage:
         return list(TypedStorage(self._tensor)._row.detach()._download())
 
     def __getitem__(self, index: Any) -> Any:
-        return self.tolist()[index]
+        if not isinstance(index, slice):
+            return self.tolist()[index]
+        return UntypedStorage(
+            TypedStorage(self._tensor)._row.view(_core.uint8)[index].clone()
+        )  # a copy: a storage begins at its first byte
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, UntypedStorage) and self._tensor._storage_id == other._tensor._storage_id

@@ -2,61 +2,28 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable
+from collections import OrderedDict, defaultdict, deque, namedtuple
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 PyTree = Any
 Context = Any
+KeyPath = tuple[Any, ...]
+IsLeaf = Callable[[Any], bool] | None
 
 
 @dataclass(frozen=True)
-class TreeSpec:
-    """How leaves are nested: the kind of container (None for a leaf), what it needs besides its children, and these."""
+class SequenceKey:
+    """The way to an item of a sequence."""
 
-    type: Any
-    context: Any
-    children_specs: tuple[TreeSpec, ...]
+    idx: int
 
-    @property
-    def num_leaves(self) -> int:
-        return 1 if self.type is None else sum(child.num_leaves for child in self.children_specs)
+    def __str__(self) -> str:
+        return f"[{self.idx!r}]"
 
-    def is_leaf(self) -> bool:
-        return self.type is None
-
-    def unflatten(self, leaves: Iterable[Any]) -> PyTree:
-        return tree_unflatten(leaves, self)
-
-
-LeafSpec = TreeSpec(None, None, ())
-
-
-def _is_namedtuple(tree: Any) -> bool:
-    return isinstance(tree, tuple) and hasattr(tree, "_fields")
-
-
-# What a kind of container consists of, and how it is made again; dicts keep their order.
-_KINDS: dict[type, tuple[Callable[[Any], tuple[list[Any], Any]], Callable[[list[Any], Any], Any]]] = {
-    tuple: (lambda tree: (list(tree), None), lambda items, _: tuple(items)),
-    list: (lambda tree: (list(tree), None), lambda items, _: list(items)),
-    dict: (lambda tree: (list(tree.values()), list(tree)), lambda items, keys: dict(zip(keys, items, strict=True))),
-    OrderedDict: (lambda tree: (list(tree.values()), list(tree)), lambda items, keys: OrderedDict(zip(keys, items, strict=True))),
-    deque: (lambda tree: (list(tree), tree.maxlen), lambda items, length: deque(items, maxlen=length)),
-    defaultdict: (
-        lambda tree: (list(tree.values()), (tree.default_factory, list(tree))),
-        lambda items, context: defaultdict(context[0], zip(context[1], items, strict=True)),
-    ),
-}
-
-
-def register_pytree_node(cls: type, flatten_fn: Callable[..., Any], unflatten_fn: Callable[..., Any], **options: Any) -> None:
-    """Makes a class a container: `flatten_fn(object)` gives (children, context), `unflatten_fn(children, context)` the object."""
-    _KINDS[cls] = (lambda tree: (list(flatten_fn(tree)[0]), flatten_fn(tree)[1]), lambda items, context: unflatten_fn(items, context))
-
-
-_register_pytree_node = register_pytree_node
+    def get(self, sequence: Any) -> Any:
+        return sequence[self.idx]
 
 
 @dataclass(frozen=True)
@@ -65,33 +32,188 @@ class MappingKey:
 
     key: Any
 
+    def __str__(self) -> str:
+        return f"[{self.key!r}]"
 
-def _dict_flatten(d: dict[Any, Any]) -> tuple[list[Any], Any]:
+    def get(self, mapping: Any) -> Any:
+        return mapping[self.key]
+
+
+@dataclass(frozen=True)
+class GetAttrKey:
+    """The way to an attribute."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f".{self.name}"
+
+    def get(self, obj: Any) -> Any:
+        return getattr(obj, self.name)
+
+
+def keystr(kp: KeyPath) -> str:
+    """A path as one writes it: ['layers'][0].weight."""
+    return "".join(map(str, kp))
+
+
+def key_get(obj: Any, kp: KeyPath) -> Any:
+    """What a path leads to."""
+    for key in kp:
+        obj = key.get(obj)
+    return obj
+
+
+class NodeDef(NamedTuple):
+    """What a kind of container consists of, how it is made again, and the keys of its children."""
+
+    type: Any
+    flatten_fn: Callable[[Any], tuple[Iterable[Any], Context]]
+    unflatten_fn: Callable[[Iterable[Any], Context], Any]
+    flatten_with_keys_fn: Callable[[Any], tuple[list[tuple[Any, Any]], Context]] | None = None
+
+
+@dataclass(frozen=True)
+class TreeSpec:
+    """How leaves are nested: the kind of container (None for a leaf), what it needs besides its children, and these."""
+
+    type: Any
+    context: Any
+    children_specs: Any
+
+    @property
+    def num_leaves(self) -> int:
+        return 1 if self.type is None else sum(child.num_leaves for child in self.children_specs)
+
+    @property
+    def num_nodes(self) -> int:
+        return 1 + sum(child.num_nodes for child in self.children_specs)
+
+    @property
+    def num_children(self) -> int:
+        return len(self.children_specs)
+
+    def children(self) -> list[TreeSpec]:
+        return list(self.children_specs)
+
+    def child(self, index: int) -> TreeSpec:
+        found: TreeSpec = self.children_specs[index]
+        return found
+
+    def is_leaf(self) -> bool:
+        return self.type is None
+
+    def unflatten(self, leaves: Iterable[Any]) -> PyTree:
+        return tree_unflatten(leaves, self)
+
+
+class LeafSpec(TreeSpec):
+    """How a leaf is nested: not at all."""
+
+    def __init__(self) -> None:
+        super().__init__(None, None, [])
+
+
+def _list_flatten(d: Iterable[Any]) -> tuple[list[Any], Context]:
+    return list(d), None
+
+
+def _list_flatten_with_keys(d: Iterable[Any]) -> tuple[list[tuple[SequenceKey, Any]], Context]:
+    return [(SequenceKey(index), item) for index, item in enumerate(d)], None
+
+
+def _dict_flatten(d: dict[Any, Any]) -> tuple[list[Any], Context]:
     return list(d.values()), list(d)
 
 
-def _dict_unflatten(values: Iterable[Any], context: Any) -> dict[Any, Any]:
-    return dict(zip(context, values, strict=True))
-
-
-def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[MappingKey, Any]], Any]:
+def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[MappingKey, Any]], Context]:
     return [(MappingKey(key), value) for key, value in d.items()], list(d)
 
 
-def tree_flatten(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeSpec]:
+def _dict_unflatten(values: Iterable[Any], context: Context) -> dict[Any, Any]:
+    return dict(zip(context, values, strict=True))
+
+
+def _namedtuple_with_keys(d: Any) -> tuple[list[tuple[GetAttrKey, Any]], Context]:
+    return [(GetAttrKey(name), value) for name, value in zip(d._fields, d, strict=True)], type(d)
+
+
+def _defaultdict_flatten(d: defaultdict[Any, Any]) -> tuple[list[Any], Context]:
+    return list(d.values()), (d.default_factory, list(d))
+
+
+# Dicts keep their order. Any class made by namedtuple is of the one kind `namedtuple`.
+SUPPORTED_NODES: dict[Any, NodeDef] = {
+    tuple: NodeDef(tuple, _list_flatten, lambda items, _: tuple(items), _list_flatten_with_keys),
+    list: NodeDef(list, _list_flatten, lambda items, _: list(items), _list_flatten_with_keys),
+    dict: NodeDef(dict, _dict_flatten, _dict_unflatten, _dict_flatten_with_keys),
+    OrderedDict: NodeDef(
+        OrderedDict, _dict_flatten, lambda items, keys: OrderedDict(zip(keys, items, strict=True)), _dict_flatten_with_keys
+    ),
+    namedtuple: NodeDef(namedtuple, lambda d: (list(d), type(d)), lambda items, kind: kind(*items), _namedtuple_with_keys),
+    deque: NodeDef(
+        deque,
+        lambda d: (list(d), d.maxlen),
+        lambda items, length: deque(items, maxlen=length),
+        lambda d: (_list_flatten_with_keys(d)[0], d.maxlen),
+    ),
+    defaultdict: NodeDef(
+        defaultdict,
+        _defaultdict_flatten,
+        lambda items, context: defaultdict(context[0], zip(context[1], items, strict=True)),
+        lambda d: (_dict_flatten_with_keys(d)[0], _defaultdict_flatten(d)[1]),
+    ),
+}
+
+
+def register_pytree_node(
+    cls: type,
+    flatten_fn: Callable[..., Any],
+    unflatten_fn: Callable[..., Any],
+    *,
+    flatten_with_keys_fn: Callable[..., Any] | None = None,
+    **options: Any,
+) -> None:
+    """Makes a class a container: `flatten_fn(object)` gives (children, context), `unflatten_fn(children, context)` the object."""
+    SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn, flatten_with_keys_fn)
+
+
+_register_pytree_node = register_pytree_node
+
+
+def _deregister_pytree_node(cls: type) -> None:
+    del SUPPORTED_NODES[cls]
+
+
+def is_namedtuple_instance(obj: Any) -> bool:
+    return isinstance(obj, tuple) and hasattr(obj, "_fields")
+
+
+def _get_node_type(tree: Any) -> Any:
+    return namedtuple if type(tree) not in SUPPORTED_NODES and is_namedtuple_instance(tree) else type(tree)
+
+
+def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
+    """Whether a thing is no container, or is taken for a leaf."""
+    return (is_leaf is not None and is_leaf(tree)) or _get_node_type(tree) not in SUPPORTED_NODES
+
+
+_is_leaf = tree_is_leaf
+
+
+def tree_flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
     """The leaves of a tree in order, and how they are nested."""
     leaves: list[Any] = []
     return leaves, _flatten(tree, leaves, is_leaf)
 
 
-def _flatten(tree: PyTree, leaves: list[Any], is_leaf: Callable[[Any], bool] | None) -> TreeSpec:
-    named = _is_namedtuple(tree)
-    kind = type(tree)
-    if (kind not in _KINDS and not named) or (is_leaf is not None and is_leaf(tree)):
+def _flatten(tree: PyTree, leaves: list[Any], is_leaf: IsLeaf) -> TreeSpec:
+    if tree_is_leaf(tree, is_leaf):
         leaves.append(tree)
-        return LeafSpec
-    children, context = (list(tree), None) if named and kind not in _KINDS else _KINDS[kind][0](tree)
-    return TreeSpec(kind, context, tuple(_flatten(child, leaves, is_leaf) for child in children))
+        return LeafSpec()
+    kind = _get_node_type(tree)
+    children, context = SUPPORTED_NODES[kind].flatten_fn(tree)
+    return TreeSpec(kind, context, [_flatten(child, leaves, is_leaf) for child in children])
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
@@ -102,42 +224,82 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
     return _unflatten(iter(leaves), treespec)
 
 
-def _unflatten(leaves: Any, spec: TreeSpec) -> PyTree:
+def _unflatten(leaves: Iterator[Any], spec: TreeSpec) -> PyTree:
     if spec.type is None:
         return next(leaves)
-    items = [_unflatten(leaves, child) for child in spec.children_specs]
-    return _KINDS[spec.type][1](items, spec.context) if spec.type in _KINDS else spec.type(*items)
+    return SUPPORTED_NODES[spec.type].unflatten_fn([_unflatten(leaves, child) for child in spec.children_specs], spec.context)
 
 
-def tree_leaves(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
+def tree_leaves(tree: PyTree, is_leaf: IsLeaf = None) -> list[Any]:
     return tree_flatten(tree, is_leaf)[0]
 
 
-def tree_structure(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> TreeSpec:
+def tree_iter(tree: PyTree, is_leaf: IsLeaf = None) -> Iterator[Any]:
+    return iter(tree_leaves(tree, is_leaf))
+
+
+def tree_structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeSpec:
     return tree_flatten(tree, is_leaf)[1]
 
 
-def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> PyTree:
+def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
     """The tree with a function of every leaf, and of those at its place in the other trees."""
     leaves, spec = tree_flatten(tree, is_leaf)
     others = [tree_flatten(rest, is_leaf)[0] for rest in rests]
     return tree_unflatten([func(*together) for together in zip(leaves, *others, strict=True)], spec)
 
 
-def tree_map_(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> PyTree:
+def tree_map_(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
     """Calls a function for every leaf and gives the tree itself."""
     tree_map(func, tree, *rests, is_leaf=is_leaf)
     return tree
 
 
-def tree_map_only(type_or_types: Any, func: Callable[[Any], Any], tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> PyTree:
+def map_only(wanted: Any) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
+    """A decorator: the function for leaves of a type (of several, or that a predicate holds for), others as they are."""
+    holds = wanted if callable(wanted) and not isinstance(wanted, type) else lambda leaf: isinstance(leaf, wanted)
+    return lambda func: lambda leaf: func(leaf) if holds(leaf) else leaf
+
+
+def tree_map_only(type_or_types_or_pred: Any, func: Callable[[Any], Any], tree: PyTree, is_leaf: IsLeaf = None) -> PyTree:
     """tree_map that leaves leaves of other types as they are."""
-    return tree_map(lambda leaf: func(leaf) if isinstance(leaf, type_or_types) else leaf, tree, is_leaf=is_leaf)
+    return tree_map(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
 
-def tree_all(pred: Callable[[Any], bool], tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+def tree_all(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
     return all(map(pred, tree_leaves(tree, is_leaf)))
 
 
-def tree_any(pred: Callable[[Any], bool], tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+def tree_any(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
     return any(map(pred, tree_leaves(tree, is_leaf)))
+
+
+def arg_tree_leaves(*args: PyTree, **kwargs: PyTree) -> list[Any]:
+    return tree_leaves((args, kwargs))
+
+
+def tree_leaves_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> list[tuple[KeyPath, Any]]:
+    """The leaves of a tree in order, each with the keys that lead to it."""
+    return list(_with_path((), tree, is_leaf))
+
+
+def _with_path(path: KeyPath, tree: PyTree, is_leaf: IsLeaf) -> Iterator[tuple[KeyPath, Any]]:
+    if tree_is_leaf(tree, is_leaf):
+        yield path, tree
+        return
+    with_keys = SUPPORTED_NODES[_get_node_type(tree)].flatten_with_keys_fn
+    if with_keys is None:
+        raise ValueError(f"Did not find a flatten_with_keys_fn for type: {type(tree)}. Please pass one to register_pytree_node.")
+    for key, child in with_keys(tree)[0]:
+        yield from _with_path((*path, key), child, is_leaf)
+
+
+def tree_flatten_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[tuple[KeyPath, Any]], TreeSpec]:
+    return tree_leaves_with_path(tree, is_leaf), tree_structure(tree, is_leaf)
+
+
+def tree_map_with_path(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
+    """tree_map of a function that takes the path of a leaf before the leaf."""
+    leaves, spec = tree_flatten_with_path(tree, is_leaf)
+    others = [tree_leaves(rest, is_leaf) for rest in rests]
+    return tree_unflatten([func(*leaf, *more) for leaf, *more in zip(leaves, *others, strict=True)], spec)

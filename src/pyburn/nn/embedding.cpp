@@ -53,6 +53,14 @@ Embedding::Embedding(EmbeddingConfig config, Placement p) : Layer(checked(std::m
 
 void Embedding::reset_parameters() { reset(tensor("weight"), config_); }
 
+void Embedding::start_from(const TensorHandle& table, bool frozen) {
+  const TensorHandle weight = table.defined() ? table : tensor("weight");
+  require(weight.shape() == tensor("weight").shape(), "Shape of weight does not match num_embeddings and embedding_dim: got {} for {}",
+      weight.shape(), tensor("weight").shape());
+  erase("weight");
+  register_parameter("weight", Parameter(weight, !frozen));
+}
+
 TensorHandle Embedding::forward(const TensorHandle& input) {
   const EmbeddingConfig& c = config_;
   return fn::embedding(

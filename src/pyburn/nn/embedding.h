@@ -19,6 +19,7 @@ class Embedding : public Layer<EmbeddingConfig> {
   explicit Embedding(EmbeddingConfig config, Placement placement = {});
   Embedding(EmbeddingConfig config, Unfilled) : Layer(std::move(config)) {}
   void reset_parameters();
+  void start_from(const TensorHandle& table, bool frozen);  // the table itself (none: the one that is there), trained unless it is frozen
   TensorHandle forward(const TensorHandle& input) override;
   std::string type_name() const override { return "Embedding"; }
 };

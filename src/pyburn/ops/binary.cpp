@@ -310,6 +310,7 @@ t(2, 3), t(4, 5) ! shapes do not broadcast)",
 }
 
 TensorHandle fn::div(const Operand& input, const Operand& other, const std::optional<std::string>& rounding_mode) {
+  if (!input.is_tensor() && !other.is_tensor()) return div(full(Dims{}, input.value()), other, rounding_mode);
   if (!rounding_mode) return div(input, other);
   if (*rounding_mode == "floor") return floor_divide(input, other);
   require<ValueError>(*rounding_mode == "trunc", "[div] rounding_mode is None, 'trunc' or 'floor': got '{}'", *rounding_mode);

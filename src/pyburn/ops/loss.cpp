@@ -282,6 +282,12 @@ void check_shapes(const TensorHandle& input, const TensorHandle& target) {
   require(input.shape() == target.shape(), "expected input and target of equal shapes: got {} and {}", input.shape(), target.shape());
 }
 TensorHandle log_of_exp_plus_one(const TensorHandle& x) { return -logsigmoid(-(is_floating(x.dtype()) ? x : cast(x, default_dtype()))); }
+// A logarithm that stops at -100, so that losses stay finite. Where x is 0 no gradient flows: that of log would be 0 / 0.
+TensorHandle stopped_log(const TensorHandle& x) {
+  if (!x.requires_grad()) return maximum(log(x), -100.0);
+  const TensorHandle nothing = eq(x, 0.0);
+  return where(nothing, Operand(-100.0), maximum(log(where(nothing, Operand(1.0), x)), -100.0));
+}
 // Zero where x is: 0 log 0 is 0.
 // (N, 1) and (N,) make a loss of (N, N), which is seldom meant.
 void warn_of_broadcast(const TensorHandle& input, const TensorHandle& target) {
@@ -326,8 +332,7 @@ TensorHandle fn::huber_loss(
 TensorHandle fn::binary_cross_entropy(
     const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight, const std::string& reduction) {
   check_shapes(input, target);
-  // Logarithms stop at -100, so that losses stay finite.
-  const TensorHandle loss = -(target * maximum(log(input), -100.0) + (1.0 - target) * maximum(log(1.0 - widened(input)), -100.0));
+  const TensorHandle loss = -(target * stopped_log(input) + (1.0 - target) * stopped_log(1.0 - widened(input)));
   return reduced_loss(weight.defined() ? loss * weight : loss, reduction);
 }
 TensorHandle fn::binary_cross_entropy_with_logits(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight,

@@ -181,7 +181,11 @@ TensorHandle stretched(const TensorHandle& x, const Dims& repeats, bool each) {
   }
   return reshape(expand(reshape(x, apart), wide), together);
 }
-TensorHandle fresh(const TensorHandle& y, const TensorHandle& x) { return y.storage() == x.storage() ? clone(y) : y; }
+// Copies lie in plain order, whatever the order of the input: `view` may follow.
+TensorHandle fresh(const TensorHandle& y, const TensorHandle& x) {
+  const TensorHandle plain = contiguous(y);
+  return plain.storage() == x.storage() ? clone(plain) : plain;
+}
 
 }  // namespace
 

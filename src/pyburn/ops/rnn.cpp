@@ -1,6 +1,7 @@
 // Recurrent networks as PyTorch calls them: layers and directions of rnn_steps, each after one product for the inputs of all steps.
 #include "pyburn/ops/generated/rnn.h"
 
+#include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/matmul.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/generated/rnn_steps.h"
@@ -207,7 +208,8 @@ Handles<2> fn::lstm_cell(const TensorHandle& input, const Tensors& hx, const Ten
 }
 TensorHandle fn::gru_cell(const TensorHandle& input, const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh,
     const TensorHandle& b_ih, const TensorHandle& b_hh) {
-  return one_step("gru", input, hx, {}, {w_ih, w_hh, b_ih, b_hh, {}})[0];
+  const TensorHandle y = one_step("gru", input, hx, {}, {w_ih, w_hh, b_ih, b_hh, {}})[0];
+  return y.requires_grad() ? clone(y) : y;  // the gradient reads the state, and a caller may write to the result
 }
 TensorHandle fn::rnn_tanh_cell(const TensorHandle& input, const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh,
     const TensorHandle& b_ih, const TensorHandle& b_hh) {

@@ -69,6 +69,7 @@ _BEHIND: dict[str, dict[str, Any]] = {
         "_WeightedLoss": family("_WeightedLoss", _weighted, "What every loss with weights is.", _root("WeightedLoss")),
     },
     "module": {
+        "_EXTRA_STATE_KEY_SUFFIX": "_extra_state",
         "_IncompatibleKeys": module_state.IncompatibleKeys,
         **{name: value for name, value in vars(hooks).items() if name.startswith("register_module_")},
     },
