@@ -12,6 +12,7 @@ from .. import _core
 # Whatever is below these names is absent, too.
 PLACES = (
     "torch._C",
+    "torch._custom_ops",
     "torch._dynamo",
     "torch._export",
     "torch._functorch",

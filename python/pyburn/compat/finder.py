@@ -73,8 +73,11 @@ def place_of(name: str) -> str | None:
 class TorchFinder(MetaPathFinder):
     """Finds `torch`, `torchvision` and what is below them."""
 
+    def __init__(self, packages: Sequence[str] = ("torch", "torchvision")) -> None:
+        self.packages = packages
+
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if fullname.partition(".")[0] not in ("torch", "torchvision"):
+        if fullname.partition(".")[0] not in self.packages:
             return None
         place = place_of(fullname)
         return ModuleSpec(fullname, _Loader(place), origin=place, is_package=True)

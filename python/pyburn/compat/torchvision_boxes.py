@@ -8,6 +8,7 @@ import pyburn
 
 from .. import _core
 from .._core import Tensor
+from .torchvision_regions import nms
 
 __all__ = [
     "batched_nms",
@@ -19,9 +20,7 @@ __all__ = [
     "distance_box_iou",
     "generalized_box_iou",
     "masks_to_boxes",
-    "nms",
     "remove_small_boxes",
-    "roi_align",
 ]
 
 
@@ -113,60 +112,9 @@ def masks_to_boxes(masks: Tensor) -> Tensor:
     return boxes
 
 
-def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
-    """The indices of boxes kept, best first: each overlaps no better one that is kept by more than the threshold."""
-    order = scores.detach().argsort(descending=True, stable=True)
-    sorted_boxes = boxes.detach()[order]
-    overlaps = (box_iou(sorted_boxes, sorted_boxes) > iou_threshold).numpy()
-    dropped = [False] * len(overlaps)
-    kept = []
-    for i, row in enumerate(overlaps):
-        if not dropped[i]:
-            kept.append(i)
-            for j in row[i + 1 :].nonzero()[0]:
-                dropped[i + 1 + int(j)] = True
-    return order[pyburn.tensor(kept, dtype=_core.int64)]
-
-
 def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: float) -> Tensor:
     """nms within each category: those of different ones are moved apart."""
     if boxes.numel() == 0:
         return _core.empty(0, dtype=_core.int64)
     offsets = idxs.to(boxes.dtype) * (boxes.max() + 1)
     return nms(boxes + offsets[:, None], scores, iou_threshold)
-
-
-def roi_align(
-    input: Tensor, boxes: Any, output_size: Any, spatial_scale: float = 1.0, sampling_ratio: int = -1, aligned: bool = False
-) -> Tensor:
-    """Regions of a picture brought to one size: means of samples between pixels. `boxes` has rows (image, x1, y1, x2, y2), or is a list."""
-    if not isinstance(boxes, Tensor):
-        rows = [_core.cat([_core.full((len(b), 1), i, dtype=b.dtype), b], 1) for i, b in enumerate(boxes)]
-        boxes = _core.cat(rows) if rows else _core.zeros(0, 5)
-    height, width = (output_size, output_size) if isinstance(output_size, int) else output_size
-    pooled = [_align(input, box, (height, width), spatial_scale, sampling_ratio, 0.5 if aligned else 0.0) for box in boxes]
-    return _core.stack(pooled) if pooled else input.new_zeros(0, input.shape[1], height, width)
-
-
-def _align(input: Tensor, box: Tensor, size: tuple[int, int], scale: float, ratio: int, shift: float) -> Tensor:
-    image = input[int(box[0])]
-    axes = []
-    for axis, bins in enumerate(size):  # y, then x
-        start, end = (float(box[2 - axis + 2 * side]) * scale - shift for side in (0, 1))
-        length = end - start if shift else max(end - start, 1.0)
-        samples = ratio if ratio > 0 else max(1, -int(-(length / bins) // 1))
-        places = start + (_core.arange(bins * samples, dtype=input.dtype) + 0.5) * (length / bins / samples)
-        axes.append((*_between(places, image.shape[1 + axis]), bins, samples))
-    (y0, y1, fy, wy, rows, ny), (x0, x1, fx, wx, columns, nx) = axes
-    top = image[:, y0][:, :, x0] * (1 - fx) + image[:, y0][:, :, x1] * fx
-    bottom = image[:, y1][:, :, x0] * (1 - fx) + image[:, y1][:, :, x1] * fx
-    values = (top * (1 - fy)[:, None] + bottom * fy[:, None]) * (wy[:, None] * wx)
-    return values.reshape(-1, rows, ny, columns, nx).mean((2, 4))
-
-
-def _between(places: Tensor, extent: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The two pixels beside each place, how far it is from the first, and 1 where it counts: further out than a pixel it is 0."""
-    inside = ((places >= -1) & (places <= extent)).to(places.dtype)
-    places = places.clamp(0, extent - 1)
-    first = places.floor().long().clamp(max=extent - 1)
-    return first, (first + 1).clamp(max=extent - 1), places - first, inside

@@ -13,14 +13,16 @@ from pyburn import nn
 from .. import _core
 from .._core import Tensor
 from ..nn import functional as F
-from . import torchvision_boxes
+from . import torchvision_boxes, torchvision_regions
 from .absent import absent
 from .torchvision_boxes import *  # noqa: F403
-from .torchvision_boxes import box_area, roi_align
+from .torchvision_boxes import box_area
+from .torchvision_regions import *  # noqa: F403
+from .torchvision_regions import roi_align
 
-__all__ = [*torchvision_boxes.__all__]
+__all__ = [*torchvision_boxes.__all__, *torchvision_regions.__all__]
 __all__ += ["MLP", "Conv2dNormActivation", "Conv3dNormActivation", "FeaturePyramidNetwork", "FrozenBatchNorm2d", "LastLevelMaxPool"]
-__all__ += ["MultiScaleRoIAlign", "Permute", "RoIAlign", "SqueezeExcitation", "StochasticDepth", "generalized_box_iou_loss"]
+__all__ += ["MultiScaleRoIAlign", "Permute", "SqueezeExcitation", "StochasticDepth", "generalized_box_iou_loss"]
 __all__ += ["sigmoid_focal_loss", "stochastic_depth"]
 
 
@@ -199,17 +201,6 @@ class FeaturePyramidNetwork(nn.Module):
         if self.extra_blocks is not None:
             results, names = self.extra_blocks(results, levels, names)
         return OrderedDict(zip(names, results, strict=True))
-
-
-class RoIAlign(nn.Module):
-    """roi_align as a layer."""
-
-    def __init__(self, output_size: Any, spatial_scale: float, sampling_ratio: int, aligned: bool = False) -> None:
-        super().__init__()
-        self.output_size, self.spatial_scale, self.sampling_ratio, self.aligned = output_size, spatial_scale, sampling_ratio, aligned
-
-    def forward(self, input: Tensor, rois: Any) -> Tensor:
-        return roi_align(input, rois, self.output_size, self.spatial_scale, self.sampling_ratio, self.aligned)
 
 
 class MultiScaleRoIAlign(nn.Module):
