@@ -71,7 +71,7 @@ class Library:
 
 
 def load_library(path: str) -> None:
-    """Compiled operations are made for PyTorch. Those of torchvision are there already; packages go without others, or say what they need."""
+    """Those of torchvision are there already. Others are compiled for PyTorch: packages go without them, or say that they need them."""
     folder, file = os.path.split(os.path.abspath(path))
     if os.path.basename(folder) != "torchvision" or not file.startswith("_C"):
         raise OSError(f"[compat] {path} is compiled for PyTorch, and cannot be loaded by pyburn")

@@ -70,6 +70,8 @@ def _axis(start: Tensor, length: Tensor, bins: int, samples: int, extent: int) -
 def _sampled(image: Tensor, boxes: Tensor, size: tuple[int, int], samples: tuple[int, int], least: float) -> Tensor:
     """Means of the samples of each bin of regions of one picture (C, H, W): (K, C, *size)."""
     (height, width), count, channels = image.shape[1:], len(boxes), image.shape[0]
+    if 0 in samples:  # a box without an extent
+        return image.new_zeros(count, channels, *size)
     lengths = (boxes[:, 2:] - boxes[:, :2]).clamp(min=least) if least else boxes[:, 2:] - boxes[:, :2]
     y, rows = _axis(boxes[:, 1], lengths[:, 1], size[0], samples[0], height)
     x, columns = _axis(boxes[:, 0], lengths[:, 0], size[1], samples[1], width)
@@ -101,8 +103,7 @@ def roi_align(
         step = max(1, _AT_ONCE // max(1, input.shape[1] * size[0] * ny * size[1] * nx))
         for i in range(0, len(members), step):
             chosen = members[i : i + step]
-            found = _sampled(input[image], places[chosen], size, (ny, nx), least) if ny * nx else input.new_zeros(len(chosen), input.shape[1], *size)
-            parts.append(found)
+            parts.append(_sampled(input[image], places[chosen], size, (ny, nx), least))
             order += chosen
     if not parts:
         return input.new_zeros(0, input.shape[1], *size) + 0 * input.sum()  # which keeps the graph
@@ -177,7 +178,8 @@ def deform_conv2d(
     dilation: Any = (1, 1),
     mask: Tensor | None = None,
 ) -> Tensor:
-    """A convolution whose pixels are moved by offsets (N, 2 * groups * kh * kw, h, w), as (y, x), and weighed by a mask (N, groups * kh * kw, h, w)."""
+    """A convolution whose pixels are moved by offsets (N, 2 * groups * kh * kw, h, w), as (y, x), and weighed by a mask
+    (N, groups * kh * kw, h, w)."""
     (sy, sx), (py, px), (dy, dx) = _pair(stride), _pair(padding), _pair(dilation)
     (n, channels, height, width), (outputs, per_group, kh, kw) = input.shape, weight.shape
     rows, columns = ((e + 2 * p - d * (k - 1) - 1) // s + 1 for e, p, d, k, s in ((height, py, dy, kh, sy), (width, px, dx, kw, sx)))
