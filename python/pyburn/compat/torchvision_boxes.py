@@ -17,8 +17,11 @@ __all__ = [
     "box_iou",
     "clip_boxes_to_image",
     "complete_box_iou",
+    "complete_box_iou_loss",
     "distance_box_iou",
+    "distance_box_iou_loss",
     "generalized_box_iou",
+    "generalized_box_iou_loss",
     "masks_to_boxes",
     "remove_small_boxes",
 ]
@@ -118,3 +121,46 @@ def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: floa
         return _core.empty(0, dtype=_core.int64)
     offsets = idxs.to(boxes.dtype) * (boxes.max() + 1)
     return nms(boxes + offsets[:, None], scores, iou_threshold)
+
+
+def _rows(boxes1: Tensor, boxes2: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """What each pair of rows has in common, what it covers, and the sides of the smallest box around it."""
+    sides = (_core.minimum(boxes1[..., 2:], boxes2[..., 2:]) - _core.maximum(boxes1[..., :2], boxes2[..., :2])).clamp(min=0)
+    hull = _core.maximum(boxes1[..., 2:], boxes2[..., 2:]) - _core.minimum(boxes1[..., :2], boxes2[..., :2])
+    common = sides.prod(-1)
+    return common, box_area(boxes1) + box_area(boxes2) - common, hull
+
+
+def generalized_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
+    """1 - the generalised IoU of each pair of rows."""
+    common, union, hull = _rows(boxes1, boxes2)
+    area = hull.prod(-1)
+    return reduced(1 - (common / (union + eps) - (area - union) / (area + eps)), reduction)
+
+
+def _distance_loss(boxes1: Tensor, boxes2: Tensor, eps: float) -> tuple[Tensor, Tensor]:
+    common, union, hull = _rows(boxes1, boxes2)
+    iou = common / (union + eps)
+    apart = (boxes1[..., :2] + boxes1[..., 2:] - boxes2[..., :2] - boxes2[..., 2:]) / 2
+    return 1 - iou + apart.square().sum(-1) / (hull.square().sum(-1) + eps), iou
+
+
+def distance_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
+    """1 - the IoU of each pair of rows, and the distance of the centres."""
+    return reduced(_distance_loss(boxes1, boxes2, eps)[0], reduction)
+
+
+def complete_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
+    """The distance loss, and how much the proportions differ."""
+    loss, iou = _distance_loss(boxes1, boxes2, eps)
+    angles = [_core.atan((boxes[..., 2] - boxes[..., 0]) / (boxes[..., 3] - boxes[..., 1])) for boxes in (boxes1, boxes2)]
+    v = 4 / pyburn.pi**2 * (angles[1] - angles[0]).square()
+    with pyburn.no_grad():
+        alpha = v / (1 - iou + v + eps)
+    return reduced(loss + alpha * v, reduction)
+
+
+def reduced(loss: Tensor, reduction: str) -> Tensor:
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"Invalid Value for arg 'reduction': '{reduction}'")
+    return loss if reduction == "none" else getattr(loss, reduction)()
