@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -140,3 +141,7 @@ def test_the_installed_torchvision_finds_its_operations(tmp_path: Path, monkeypa
     finally:
         pyburn.compat.uninstall()
     assert "torchvision" not in sys.modules
+    (tmp_path / "script.py").write_text("import torch, torchvision\nprint(torchvision.__file__, torch.ones(1).item())\n")
+    command = [sys.executable, "-m", "pyburn.compat", "--installed-torchvision", str(tmp_path / "script.py")]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert shown.stdout.split() == [str(folder / "__init__.py"), "1.0"]
