@@ -128,8 +128,11 @@ def test_layers_on_the_way_and_more_levels(file: Any) -> None:
     assert {name: tuple(x.shape) for name, x in features.items()} == {"fine": (1, 64, 16, 16), "coarse": (1, 256, 4, 4)}
     pyramid = file.FeaturePyramidNetwork([64, 256], 8, extra_blocks=file.LastLevelP6P7(256, 8))
     assert list(pyramid(features)) == ["fine", "coarse", "p6", "p7"] and isinstance(pyramid.extra_blocks, file.ExtraFPNBlock)
+    pool = importlib.import_module("torchvision.ops").MultiScaleRoIAlign(["0", "1"], 7, 2)
+    assert repr(pool) == "MultiScaleRoIAlign(featmap_names=['0', '1'], output_size=(7, 7), sampling_ratio=2)"
     with pytest.raises(ValueError, match="not present"):
         file.IntermediateLayerGetter(models.resnet18(), {"layer9": "x"})
+    assert not importlib.import_module("torchvision")._is_tracing()
     assert file.sequence_to_str(("a", "b", "c"), "and ") == "'a', 'b', and 'c'" and file._make_ntuple(3, 2) == (3, 3)
 
 

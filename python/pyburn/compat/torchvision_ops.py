@@ -229,6 +229,10 @@ class MultiScaleRoIAlign(nn.Module):
         self.output_size = (output_size, output_size) if isinstance(output_size, int) else tuple(output_size)
         self.canonical_scale, self.canonical_level = canonical_scale, canonical_level
 
+    def __repr__(self) -> str:
+        options = f"featmap_names={self.featmap_names}, output_size={self.output_size}, sampling_ratio={self.sampling_ratio}"
+        return f"{type(self).__name__}({options})"
+
     def forward(self, x: dict[str, Tensor], boxes: list[Tensor], image_shapes: list[tuple[int, int]]) -> Tensor:
         levels = [x[name] for name in self.featmap_names if name in x]
         widest = max(shape[0] for shape in image_shapes)

@@ -78,8 +78,10 @@ def _sampled(image: Tensor, boxes: Tensor, size: tuple[int, int], samples: tuple
     ny, nx = y.shape[1], x.shape[1]
     grid = _core.stack([x[:, None, :].expand(count, ny, nx), y[:, :, None].expand(count, ny, nx)], -1)
     found = F.grid_sample(image[None], grid.reshape(1, count * ny, nx, 2), padding_mode="border", align_corners=False)
-    found = found.reshape(channels, count, ny, nx) * (rows[:, :, None] * columns[:, None, :])
-    return found.reshape(channels, count, size[0], samples[0], size[1], samples[1]).mean((3, 5)).transpose(0, 1)
+    counted = rows[:, :, None] * columns[:, None, :]
+    if not counted.all():
+        found = found * counted.reshape(count * ny, nx)
+    return F.avg_pool2d(found, samples).reshape(channels, count, *size).transpose(0, 1)
 
 
 def roi_align(
