@@ -51,6 +51,14 @@ def test_decorators_and_questions_of_compilers_change_nothing(torch: Any) -> Non
         torch.rand(1)
 
 
+def test_tensor_split_knows_the_names_of_its_forms(torch: Any) -> None:
+    x = torch.arange(6)
+    assert [part.tolist() for part in torch.tensor_split(x, indices=(1,), dim=0)] == [[0], [1, 2, 3, 4, 5]]
+    assert len(torch.tensor_split(x, sections=3)) == len(torch.tensor_split(x, 3)) == 3
+    with pytest.raises(TypeError, match="no form takes these arguments"):
+        torch.tensor_split(x, parts=3)
+
+
 def test_devices_and_dtypes_that_are_not_there_can_be_named(torch: Any) -> None:
     cuda = torch.device("cuda", 1)
     assert cuda.type == "cuda" and cuda.index == 1 and isinstance(cuda, torch.device) and isinstance(torch.device("cpu"), torch.device)
@@ -187,8 +195,8 @@ def test_pyramids_and_blocks(torch: Any) -> None:
         1,
         2,
     )
-    with pytest.raises(RuntimeError, match="torchvision.ops.deform_conv2d is not there"):
-        ops.deform_conv2d()
+    with pytest.raises(RuntimeError, match="torchvision.ops.no_such_operation is not there"):
+        ops.no_such_operation()
 
 
 def test_transforms_stand_in_a_sequential(torch: Any) -> None:

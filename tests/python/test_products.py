@@ -111,6 +111,16 @@ def test_attention_drops_probabilities():
     assert abs(y.mean().item() - 1) < 0.5
 
 
+@pytest.mark.parametrize(("dtype", "large"), [(pyburn.float32, 1e6), (pyburn.float64, 1e12)])
+def test_gradients_of_attention_with_huge_scores(dtype, large):
+    pyburn.manual_seed(0)
+    q, k = (large * pyburn.randn(2, 3, 70, 32, dtype=dtype) for _ in range(2))
+    v = pyburn.randn(2, 3, 70, 32, dtype=dtype, requires_grad=True)
+    functional.scaled_dot_product_attention(q.requires_grad_(), k.requires_grad_(), v).sum().backward()
+    chosen = pyburn.zeros(2, 3, 70, 70, dtype=dtype).scatter_(-1, (q @ k.mT).argmax(-1, keepdim=True), 1.0)  # each query sees one key
+    assert pyburn.equal(v.grad, chosen.sum(-2)[..., None].expand_as(v)) and q.grad.isfinite().all() and k.grad.isfinite().all()
+
+
 def test_lstm_drops_between_layers_only():
     pyburn.manual_seed(0)
     params = [pyburn.randn(8, 3), pyburn.randn(8, 2), pyburn.randn(8, 2), pyburn.randn(8, 2)]

@@ -25,15 +25,20 @@ _finder: TorchFinder | None = None
 _patches: Patches | None = None
 
 
-def install() -> None:
-    """Makes `import torch` and `import torchvision` resolve to pyburn in this process."""
+def install(*, own_torchvision: bool = True) -> None:
+    """Makes `import torch` and `import torchvision` resolve to pyburn in this process.
+
+    Without `own_torchvision`, torchvision is the package that is installed, run over pyburn: it has all of its models, for detection, video
+    and optical flow as well, and pyburn stands for what it has compiled (`nms`, `roi_align`, `deform_conv2d` ...).
+    """
     global _finder, _patches
     if _finder is not None:
         return
     for name in ROOTS:
         if name in sys.modules:
             raise RuntimeError(f"[compat] {name} is imported already: call pyburn.compat.install() before")
-    _finder, _patches = TorchFinder(), Patches()
+    own = ROOTS if own_torchvision else [name for name in ROOTS if name != "torchvision"]
+    _finder, _patches = TorchFinder(own), Patches()
     _patches.apply()
     class_building.install()
     sys.meta_path.insert(0, _finder)

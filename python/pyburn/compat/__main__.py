@@ -10,11 +10,16 @@ import types
 
 from . import install
 
-_USAGE = "usage: python -m pyburn.compat [-m module | script.py] [args...]\n\nRuns a program written for PyTorch on pyburn."
+_INSTALLED = "--installed-torchvision"
+_USAGE = f"""usage: python -m pyburn.compat [{_INSTALLED}] [-m module | script.py] [args...]
+
+Runs a program written for PyTorch on pyburn, with pyburn's own torchvision or with the one that is installed."""
 
 
 def main() -> None:
     arguments = sys.argv[1:]
+    installed = arguments[:1] == [_INSTALLED]
+    arguments = arguments[1:] if installed else arguments
     if not arguments or arguments[0] in ("-h", "--help"):
         print(_USAGE)
         sys.exit(0 if arguments else 2)
@@ -24,7 +29,7 @@ def main() -> None:
     target, rest = (arguments[1], arguments[2:]) if as_module else (arguments[0], arguments[1:])
     if not as_module and not os.path.exists(target):
         sys.exit(f"pyburn.compat: there is no file {target!r}")
-    install()
+    install(own_torchvision=not installed)
     sys.argv = [target, *rest]
     if as_module:
         sys.path.insert(0, os.getcwd())

@@ -53,10 +53,17 @@ _PLACES = {
     "torch.utils.model_zoo": f"{_HERE}.hub",
     "torch.utils.tensorboard": f"{_HERE}.tensorboard",
     "torchvision": f"{_HERE}.torchvision_module",
+    "torchvision._internally_replaced_utils": f"{_HERE}.torchvision_builders",
+    "torchvision._utils": f"{_HERE}.torchvision_builders",
     "torchvision.datasets": f"{_HERE}.torchvision_datasets",
     "torchvision.models": "p_vision.models",
+    "torchvision.models._api": f"{_HERE}.torchvision_builders",
+    "torchvision.models._meta": f"{_HERE}.torchvision_builders",
+    "torchvision.models._utils": f"{_HERE}.torchvision_builders",
+    "torchvision.models.utils": f"{_HERE}.torchvision_builders",
     "torchvision.ops": f"{_HERE}.torchvision_ops",
     "torchvision.transforms": f"{_HERE}.torchvision_transforms",
+    "torchvision.transforms._presets": f"{_HERE}.torchvision_presets",
     "torchvision.transforms.functional": "pyburn.data.transforms.functional",
     "torchvision.transforms.v2": f"{_HERE}.torchvision_transforms",
     "torchvision.transforms.v2.functional": "pyburn.data.transforms.functional",
@@ -72,13 +79,13 @@ def place_of(name: str) -> str | None:
         importlib.import_module("pyburn.nn.modules")  # which has the files that PyTorch has
         own = "pyburn" + name.removeprefix("torch")
         return own if own in sys.modules else None
-    if is_small(name):
+    if name == "torchvision.models":
+        return f"{_HERE}.torchvision_models"
+    if name not in _PLACES and is_small(name):
         return None
     head = name
     while head not in _PLACES:
         head = head.rpartition(".")[0]
-    if name == "torchvision.models":
-        return f"{_HERE}.torchvision_models"
     if head in ("torch", "torchvision") and head != name:
         raise ModuleNotFoundError(f"pyburn has nothing that stands for {name!r} (pyburn.compat)", name=name)
     return _PLACES[head] + (name[len(head) :] if head not in _WHOLE else "")
@@ -100,11 +107,14 @@ class _Package(Distribution):
 class TorchFinder(DistributionFinder):
     """Finds `torch`, `torchvision` and what is below them, and says which versions they are of."""
 
+    def __init__(self, packages: Sequence[str] = ROOTS) -> None:
+        self.packages = packages
+
     def find_distributions(self, context: Any = DistributionFinder.Context()) -> Iterator[Distribution]:  # noqa: B008
-        return (_Package(name, version) for name, version in VERSIONS.items() if context.name in (None, name))
+        return (_Package(name, version) for name, version in VERSIONS.items() if name in self.packages and context.name in (None, name))
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if fullname.partition(".")[0] not in ROOTS:
+        if fullname.partition(".")[0] not in self.packages:
             return None
         place = place_of(fullname)
         return ModuleSpec(fullname, _Loader(place), origin=place, is_package=True)

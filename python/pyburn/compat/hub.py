@@ -77,3 +77,38 @@ def load(repo_or_dir: str, model: str, *args: Any, **kwargs: Any) -> Any:
     raise RuntimeError(
         "[compat] torch.hub.load runs code from another repository, which pyburn.compat does not: import the model's package"
     )
+
+
+class _NoBar:
+    """tqdm where it is not installed: counts, and shows nothing."""
+
+    def __init__(self, iterable: Any = None, total: Any = None, **options: Any) -> None:
+        self.iterable, self.total, self.n = iterable, total, 0
+
+    def __iter__(self) -> Any:
+        return iter(self.iterable)
+
+    def update(self, n: int = 1) -> None:
+        self.n += n
+
+    def set_description(self, desc: Any = None, refresh: bool = True) -> None:
+        """Shows nothing."""
+
+    def close(self) -> None:
+        """Has nothing to close."""
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def __getattr__(name: str) -> Any:
+    if name != "tqdm":
+        raise AttributeError(f"pyburn has nothing that stands for torch.hub.{name} (pyburn.compat)")
+    try:
+        from tqdm.auto import tqdm  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    except ImportError:
+        return _NoBar
+    return tqdm

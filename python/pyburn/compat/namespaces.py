@@ -7,12 +7,13 @@ import contextlib
 import importlib
 import warnings
 from collections.abc import Callable, Iterator
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any, Final, Optional
 
 from .. import _core, amp, jit, nn
 from .._random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from .._tensor_autograd import RemovableHandle
+from . import operators
 from .absent import AbsentModule, absent, is_absent
 from .finder import VERSIONS
 
@@ -132,36 +133,6 @@ _OVERRIDES = {
 }
 
 
-class _CustomOp:
-    """torch.library.custom_op: the function itself, whose gradient is that of what it does."""
-
-    def __init__(self, name: str, function: Callable[..., Any]) -> None:
-        self.name, self.function, self.__doc__ = name, function, function.__doc__
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.function(*args, **kwargs)
-
-    def register_fake(self, function: Any = None, **options: Any) -> Any:
-        return _pass_through(function)
-
-    register_autograd = register_kernel = register_vmap = register_fake
-
-
-def _custom_op(name: str, fn: Any = None, /, **options: Any) -> Any:
-    """The operation under "place::name", which torch.ops.place.name is from then on."""
-    if fn is None:
-        return lambda function: _custom_op(name, function, **options)
-    place, _, word = name.partition("::")
-    operation = _CustomOp(name, fn)
-    setattr(importlib.import_module("torch.ops").__dict__.setdefault(place, SimpleNamespace()), word, operation)
-    return operation
-
-
-def _registration(name: str, *args: Any, **options: Any) -> Any:
-    """register_fake and the like, as a function or a decorator, have nothing to do."""
-    return next((argument for argument in args if callable(argument)), lambda function: function)
-
-
 def _activities() -> Any:
     import enum
 
@@ -273,7 +244,11 @@ _FUNCTIONAL = """atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes br
 meshgrid norm split tensordot unique unique_consecutive"""
 _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
     "torch.__config__": _config,
-    "torch._C": lambda: dict.fromkeys(("_log_api_usage_once", "_get_tracing_state", "_jit_set_profiling_mode"), _nothing),
+    "torch._C": lambda: {
+        **dict.fromkeys(("_log_api_usage_once", "_get_tracing_state", "_jit_set_profiling_mode"), _nothing),
+        "DispatchKeySet": lambda key: frozenset((key,)),
+        "DisableTorchFunctionSubclass": _Scope,
+    },
     "torch._C._nn": lambda: {"_parse_to": _parse_to},
     "torch.__future__": lambda: {"set_overwrite_module_params_on_conversion": _nothing},
     "torch._dynamo": lambda: _COMPILER,
@@ -317,14 +292,12 @@ _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
     "torch.fx": lambda: {"wrap": _pass_through},
     "torch.jit": _jit,
     "torch.jit.annotations": _jit_annotations,
-    "torch.library": lambda: {
-        "custom_op": _custom_op,
-        **dict.fromkeys(("register_fake", "register_autograd", "impl", "define"), _registration),
-    },
+    "torch.library": operators.names_of_library,
     "torch.mps": _device_names,
     "torch.multiprocessing": _multiprocessing,
     "torch.onnx": lambda: {"export": absent("torch.onnx.export"), "is_in_onnx_export": _false, "register_custom_op_symbolic": _nothing},
     "torch.onnx.symbolic_helper": lambda: {"parse_args": lambda *kinds: lambda function: function},
+    "torch.ops": operators.names_of_ops,
     "torch.overrides": lambda: _OVERRIDES,
     "torch.profiler": lambda: {
         **{name: absent(f"torch.profiler.{name}") for name in ("profile", "schedule", "supported_activities", "tensorboard_trace_handler")},

@@ -142,6 +142,12 @@ def sparse_coo_tensor(indices: Any, values: Any, size: Any = None, *, dtype: Any
     return result.index_put_(tuple(places), numbers, accumulate=True)
 
 
+def tensor_split(input: Any, *args: Any, **named: Any) -> Any:
+    """pyburn.tensor_split, whose argument has a name for each of its kinds in PyTorch."""
+    names = {"indices": "indices_or_sections", "sections": "indices_or_sections"}
+    return _core.tensor_split(input, *args, **{names.get(name, name): value for name, value in named.items()})
+
+
 UntypedStorage, TypedStorage = storage.UntypedStorage, storage.TypedStorage
 spmm = _core.mm
 _segment_reduce = _core.segment_reduce

@@ -8,6 +8,7 @@ import pyburn
 
 from .. import _core
 from .._core import Tensor
+from .torchvision_regions import nms
 
 __all__ = [
     "batched_nms",
@@ -16,12 +17,13 @@ __all__ = [
     "box_iou",
     "clip_boxes_to_image",
     "complete_box_iou",
+    "complete_box_iou_loss",
     "distance_box_iou",
+    "distance_box_iou_loss",
     "generalized_box_iou",
+    "generalized_box_iou_loss",
     "masks_to_boxes",
-    "nms",
     "remove_small_boxes",
-    "roi_align",
 ]
 
 
@@ -113,21 +115,6 @@ def masks_to_boxes(masks: Tensor) -> Tensor:
     return boxes
 
 
-def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
-    """The indices of boxes kept, best first: each overlaps no better one that is kept by more than the threshold."""
-    order = scores.detach().argsort(descending=True, stable=True)
-    sorted_boxes = boxes.detach()[order]
-    overlaps = (box_iou(sorted_boxes, sorted_boxes) > iou_threshold).numpy()
-    dropped = [False] * len(overlaps)
-    kept = []
-    for i, row in enumerate(overlaps):
-        if not dropped[i]:
-            kept.append(i)
-            for j in row[i + 1 :].nonzero()[0]:
-                dropped[i + 1 + int(j)] = True
-    return order[pyburn.tensor(kept, dtype=_core.int64)]
-
-
 def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: float) -> Tensor:
     """nms within each category: those of different ones are moved apart."""
     if boxes.numel() == 0:
@@ -136,37 +123,44 @@ def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: floa
     return nms(boxes + offsets[:, None], scores, iou_threshold)
 
 
-def roi_align(
-    input: Tensor, boxes: Any, output_size: Any, spatial_scale: float = 1.0, sampling_ratio: int = -1, aligned: bool = False
-) -> Tensor:
-    """Regions of a picture brought to one size: means of samples between pixels. `boxes` has rows (image, x1, y1, x2, y2), or is a list."""
-    if not isinstance(boxes, Tensor):
-        rows = [_core.cat([_core.full((len(b), 1), i, dtype=b.dtype), b], 1) for i, b in enumerate(boxes)]
-        boxes = _core.cat(rows) if rows else _core.zeros(0, 5)
-    height, width = (output_size, output_size) if isinstance(output_size, int) else output_size
-    pooled = [_align(input, box, (height, width), spatial_scale, sampling_ratio, 0.5 if aligned else 0.0) for box in boxes]
-    return _core.stack(pooled) if pooled else input.new_zeros(0, input.shape[1], height, width)
+def _rows(boxes1: Tensor, boxes2: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """What each pair of rows has in common, what it covers, and the sides of the smallest box around it."""
+    sides = (_core.minimum(boxes1[..., 2:], boxes2[..., 2:]) - _core.maximum(boxes1[..., :2], boxes2[..., :2])).clamp(min=0)
+    hull = _core.maximum(boxes1[..., 2:], boxes2[..., 2:]) - _core.minimum(boxes1[..., :2], boxes2[..., :2])
+    common = sides.prod(-1)
+    return common, box_area(boxes1) + box_area(boxes2) - common, hull
 
 
-def _align(input: Tensor, box: Tensor, size: tuple[int, int], scale: float, ratio: int, shift: float) -> Tensor:
-    image = input[int(box[0])]
-    axes = []
-    for axis, bins in enumerate(size):  # y, then x
-        start, end = (float(box[2 - axis + 2 * side]) * scale - shift for side in (0, 1))
-        length = end - start if shift else max(end - start, 1.0)
-        samples = ratio if ratio > 0 else max(1, -int(-(length / bins) // 1))
-        places = start + (_core.arange(bins * samples, dtype=input.dtype) + 0.5) * (length / bins / samples)
-        axes.append((*_between(places, image.shape[1 + axis]), bins, samples))
-    (y0, y1, fy, wy, rows, ny), (x0, x1, fx, wx, columns, nx) = axes
-    top = image[:, y0][:, :, x0] * (1 - fx) + image[:, y0][:, :, x1] * fx
-    bottom = image[:, y1][:, :, x0] * (1 - fx) + image[:, y1][:, :, x1] * fx
-    values = (top * (1 - fy)[:, None] + bottom * fy[:, None]) * (wy[:, None] * wx)
-    return values.reshape(-1, rows, ny, columns, nx).mean((2, 4))
+def generalized_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
+    """1 - the generalised IoU of each pair of rows."""
+    common, union, hull = _rows(boxes1, boxes2)
+    area = hull.prod(-1)
+    return reduced(1 - (common / (union + eps) - (area - union) / (area + eps)), reduction)
 
 
-def _between(places: Tensor, extent: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The two pixels beside each place, how far it is from the first, and 1 where it counts: further out than a pixel it is 0."""
-    inside = ((places >= -1) & (places <= extent)).to(places.dtype)
-    places = places.clamp(0, extent - 1)
-    first = places.floor().long().clamp(max=extent - 1)
-    return first, (first + 1).clamp(max=extent - 1), places - first, inside
+def _distance_loss(boxes1: Tensor, boxes2: Tensor, eps: float) -> tuple[Tensor, Tensor]:
+    common, union, hull = _rows(boxes1, boxes2)
+    iou = common / (union + eps)
+    apart = (boxes1[..., :2] + boxes1[..., 2:] - boxes2[..., :2] - boxes2[..., 2:]) / 2
+    return 1 - iou + apart.square().sum(-1) / (hull.square().sum(-1) + eps), iou
+
+
+def distance_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
+    """1 - the IoU of each pair of rows, and the distance of the centres."""
+    return reduced(_distance_loss(boxes1, boxes2, eps)[0], reduction)
+
+
+def complete_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
+    """The distance loss, and how much the proportions differ."""
+    loss, iou = _distance_loss(boxes1, boxes2, eps)
+    angles = [_core.atan((boxes[..., 2] - boxes[..., 0]) / (boxes[..., 3] - boxes[..., 1])) for boxes in (boxes1, boxes2)]
+    v = 4 / pyburn.pi**2 * (angles[1] - angles[0]).square()
+    with pyburn.no_grad():
+        alpha = v / (1 - iou + v + eps)
+    return reduced(loss + alpha * v, reduction)
+
+
+def reduced(loss: Tensor, reduction: str) -> Tensor:
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"Invalid Value for arg 'reduction': '{reduction}'")
+    return loss if reduction == "none" else getattr(loss, reduction)()

@@ -8,6 +8,15 @@ from p_vision import models as _models
 from p_vision.models import *  # noqa: F403
 
 from .absent import absent
+from .torchvision_builders import (  # type: ignore[assignment]  # noqa: F401  (these know what a program registers as well)
+    WeightsEnum,
+    get_model,
+    get_model_builder,
+    get_model_weights,
+    get_weight,
+    list_models,
+    register_model,
+)
 
 __all__ = _models.__all__
 __path__: list[str] = []

@@ -25,6 +25,11 @@ def disable_beta_transforms_warning() -> None:
     """No effect: there is no such warning."""
 
 
+def _is_tracing() -> bool:
+    """False: nothing is traced."""
+    return False
+
+
 def __getattr__(name: str) -> Any:
     if name in _PARTS:
         return importlib.import_module(f"torchvision.{name}")

@@ -13,14 +13,16 @@ from pyburn import nn
 from .. import _core
 from .._core import Tensor
 from ..nn import functional as F
-from . import torchvision_boxes
+from . import torchvision_boxes, torchvision_regions
 from .absent import absent
 from .torchvision_boxes import *  # noqa: F403
-from .torchvision_boxes import box_area, roi_align
+from .torchvision_boxes import box_area, reduced
+from .torchvision_regions import *  # noqa: F403
+from .torchvision_regions import roi_align
 
-__all__ = [*torchvision_boxes.__all__]
-__all__ += ["MLP", "Conv2dNormActivation", "Conv3dNormActivation", "FeaturePyramidNetwork", "FrozenBatchNorm2d", "LastLevelMaxPool"]
-__all__ += ["MultiScaleRoIAlign", "Permute", "RoIAlign", "SqueezeExcitation", "StochasticDepth", "generalized_box_iou_loss"]
+__all__ = [*torchvision_boxes.__all__, *torchvision_regions.__all__]
+__all__ += ["MLP", "Conv2dNormActivation", "Conv3dNormActivation", "ExtraFPNBlock", "FeaturePyramidNetwork", "FrozenBatchNorm2d"]
+__all__ += ["LastLevelMaxPool", "LastLevelP6P7", "MultiScaleRoIAlign", "Permute", "SqueezeExcitation", "StochasticDepth"]
 __all__ += ["sigmoid_focal_loss", "stochastic_depth"]
 
 
@@ -36,22 +38,7 @@ def sigmoid_focal_loss(inputs: Tensor, targets: Tensor, alpha: float = 0.25, gam
     loss = entropy * (1 - (probability * targets + (1 - probability) * (1 - targets))) ** gamma
     if alpha >= 0:
         loss = (alpha * targets + (1 - alpha) * (1 - targets)) * loss
-    return _reduced(loss, reduction)
-
-
-def generalized_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
-    """1 - the generalised IoU of each pair of rows."""
-    sides = (_core.minimum(boxes1[..., 2:], boxes2[..., 2:]) - _core.maximum(boxes1[..., :2], boxes2[..., :2])).clamp(min=0)
-    hull = _core.maximum(boxes1[..., 2:], boxes2[..., 2:]) - _core.minimum(boxes1[..., :2], boxes2[..., :2])
-    common, area = sides.prod(-1), hull.prod(-1)
-    union = box_area(boxes1) + box_area(boxes2) - common
-    return _reduced(1 - (common / (union + eps) - (area - union) / (area + eps)), reduction)
-
-
-def _reduced(loss: Tensor, reduction: str) -> Tensor:
-    if reduction not in ("none", "mean", "sum"):
-        raise ValueError(f"Invalid Value for arg 'reduction': '{reduction}'")
-    return loss if reduction == "none" else getattr(loss, reduction)()
+    return reduced(loss, reduction)
 
 
 class FrozenBatchNorm2d(nn.Module):
@@ -163,11 +150,35 @@ class MLP(nn.Sequential):
         super().__init__(*layers)
 
 
-class LastLevelMaxPool(nn.Module):
+class ExtraFPNBlock(nn.Module):
+    """What adds levels on top of a pyramid: from the results, the features below and the names so far come new results and names."""
+
+    def forward(self, results: list[Tensor], x: list[Tensor], names: list[str]) -> tuple[list[Tensor], list[str]]:
+        raise NotImplementedError(f"[ExtraFPNBlock] {type(self).__name__} has no forward")
+
+
+class LastLevelP6P7(ExtraFPNBlock):
+    """Two levels more, by convolutions with a stride (RetinaNet)."""
+
+    def __init__(self, in_channels: int, out_channels: int) -> None:
+        super().__init__()
+        self.p6 = nn.Conv2d(in_channels, out_channels, 3, 2, 1)
+        self.p7 = nn.Conv2d(out_channels, out_channels, 3, 2, 1)
+        for layer in (self.p6, self.p7):
+            nn.init.kaiming_uniform_(layer.weight, a=1)
+            nn.init.zeros_(layer.bias)
+        self.use_P5 = in_channels == out_channels
+
+    def forward(self, results: list[Tensor], x: list[Tensor], names: list[str]) -> tuple[list[Tensor], list[str]]:
+        p6 = self.p6(results[-1] if self.use_P5 else x[-1])
+        return [*results, p6, self.p7(F.relu(p6))], [*names, "p6", "p7"]
+
+
+class LastLevelMaxPool(ExtraFPNBlock):
     """One level more on top of a pyramid: every second pixel of the last."""
 
-    def forward(self, x: list[Tensor], y: list[Tensor], names: list[str]) -> tuple[list[Tensor], list[str]]:
-        return [*x, F.max_pool2d(x[-1], 1, 2, 0)], [*names, "pool"]
+    def forward(self, results: list[Tensor], x: list[Tensor], names: list[str]) -> tuple[list[Tensor], list[str]]:
+        return [*results, F.max_pool2d(results[-1], 1, 2, 0)], [*names, "pool"]
 
 
 class FeaturePyramidNetwork(nn.Module):
@@ -201,17 +212,6 @@ class FeaturePyramidNetwork(nn.Module):
         return OrderedDict(zip(names, results, strict=True))
 
 
-class RoIAlign(nn.Module):
-    """roi_align as a layer."""
-
-    def __init__(self, output_size: Any, spatial_scale: float, sampling_ratio: int, aligned: bool = False) -> None:
-        super().__init__()
-        self.output_size, self.spatial_scale, self.sampling_ratio, self.aligned = output_size, spatial_scale, sampling_ratio, aligned
-
-    def forward(self, input: Tensor, rois: Any) -> Tensor:
-        return roi_align(input, rois, self.output_size, self.spatial_scale, self.sampling_ratio, self.aligned)
-
-
 class MultiScaleRoIAlign(nn.Module):
     """roi_align on the level of a pyramid that fits the size of each box."""
 
@@ -228,6 +228,10 @@ class MultiScaleRoIAlign(nn.Module):
         self.featmap_names, self.sampling_ratio = featmap_names, sampling_ratio
         self.output_size = (output_size, output_size) if isinstance(output_size, int) else tuple(output_size)
         self.canonical_scale, self.canonical_level = canonical_scale, canonical_level
+
+    def __repr__(self) -> str:
+        options = f"featmap_names={self.featmap_names}, output_size={self.output_size}, sampling_ratio={self.sampling_ratio}"
+        return f"{type(self).__name__}({options})"
 
     def forward(self, x: dict[str, Tensor], boxes: list[Tensor], image_shapes: list[tuple[int, int]]) -> Tensor:
         levels = [x[name] for name in self.featmap_names if name in x]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from .. import _core
@@ -54,3 +55,12 @@ def save_image(tensor: Any, fp: str | os.PathLike[str], format: str | None = Non
         raise ImportError("save_image needs Pillow: pip install pyburn[demo]") from None
     picture = (make_grid(tensor, **options) * 255 + 0.5).clamp(0, 255).permute(1, 2, 0).to(_core.uint8)
     Image.fromarray(picture.numpy()).save(fp, format=format)
+
+
+def _log_api_usage_once(obj: Any) -> None:
+    """Nothing is logged."""
+
+
+def _make_ntuple(x: Any, n: int) -> tuple[Any, ...]:
+    """A number for each of n axes, or one that stands for all."""
+    return tuple(x) if isinstance(x, Iterable) else (x,) * n

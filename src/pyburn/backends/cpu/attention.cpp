@@ -39,7 +39,7 @@ struct AttentionFunctions {
   // The row becomes exp(scale * (row - largest)), where largest counts those before; gives the factor for what was summed before.
   T (*exponentials)(T* row, int64_t n, T scale, T& largest, double& sum);
   void (*scale)(T* row, int64_t n, T factor);
-  // p = exp(p * factor - logsumexp), ds = p * (ds - delta) * scale.
+  // p = exp(p * factor - logsumexp), ds = p * (ds - delta) * scale. The product is rounded, as in the logsumexp: p of huge scores is exact.
   void (*gradients)(T* p, T* ds, int64_t n, T factor, T logsumexp, T delta, T scale);
 };
 struct AttentionTable {
@@ -124,7 +124,7 @@ inline void gradients_of_row(float* p, float* ds, int64_t n, float factor, float
   const auto by = hn::Set(d, logsumexp), less = hn::Set(d, delta), p_factor = hn::Set(d, factor), ds_factor = hn::Set(d, scale);
   for (int64_t j = 0; j < n; j += lanes) {
     const int64_t rest = n - j;
-    const auto probability = exp_of(hn::MulSub(load_first(d, p + j, rest), p_factor, by));
+    const auto probability = exp_of(hn::Sub(hn::Mul(load_first(d, p + j, rest), p_factor), by));
     store_first(probability, d, p + j, rest);
     store_first(hn::Mul(probability, hn::Mul(hn::Sub(load_first(d, ds + j, rest), less), ds_factor)), d, ds + j, rest);
   }

@@ -1,0 +1,119 @@
+"""torch.ops and torch.library: operations of a program's own, and those of torchvision, whose compiled ones need PyTorch."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable
+from typing import Any
+
+from .absent import absent
+
+
+class Place:
+    """torch.ops.place: its operations. Others can be named, and raise when they are called."""
+
+    def __init__(self, name: str, **operations: Any) -> None:
+        self.name = name
+        self.__dict__.update(operations)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return absent(f"torch.ops.{self.name}.{name}")
+
+
+class CustomOp:
+    """torch.library.custom_op: the function itself, whose gradient is that of what it does."""
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self.name, self.function, self.__doc__ = name, function, function.__doc__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    @property
+    def default(self) -> CustomOp:
+        """The only overload."""
+        return self
+
+    def register_fake(self, function: Any = None, **options: Any) -> Any:
+        return function if function is not None else lambda function: function
+
+    register_autograd = register_kernel = register_vmap = register_fake
+
+
+def custom_op(name: str, fn: Any = None, /, **options: Any) -> Any:
+    """The operation under "place::name", which torch.ops.place.name is from then on."""
+    if fn is None:
+        return lambda function: custom_op(name, function, **options)
+    place, _, word = name.partition("::")
+    operation = CustomOp(name, fn)
+    setattr(importlib.import_module("torch.ops").__dict__.setdefault(place, Place(place)), word, operation)
+    return operation
+
+
+def _registration(name: str, *args: Any, **options: Any) -> Any:
+    """register_fake and the like, as a function or a decorator, have nothing to do."""
+    return next((argument for argument in args if callable(argument)), lambda function: function)
+
+
+class Library:
+    """What a program registers for other ways to run has no effect: an operation has one meaning."""
+
+    def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
+        self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
+
+    def impl(self, op_name: Any, fn: Any, dispatch_key: str = "", **options: Any) -> None:
+        """No effect."""
+
+    define = fallback = impl
+
+
+def load_library(path: str) -> None:
+    """Those of torchvision are there already. Others are compiled for PyTorch: packages go without them, or say that they need them."""
+    folder, file = os.path.split(os.path.abspath(path))
+    if os.path.basename(folder) != "torchvision" or not file.startswith("_C"):
+        raise OSError(f"[compat] {path} is compiled for PyTorch, and cannot be loaded by pyburn")
+
+
+def _of_torchvision() -> Place:
+    from . import torchvision_regions as regions
+
+    def nms(dets: Any, scores: Any, iou_threshold: float) -> Any:
+        return regions.nms(dets, scores, iou_threshold)
+
+    def roi_align(x: Any, rois: Any, scale: float, height: int, width: int, sampling_ratio: int, aligned: bool) -> Any:
+        return regions.roi_align(x, rois, (height, width), scale, sampling_ratio, aligned)
+
+    # These give a second result, which only their gradients in torchvision need.
+    def roi_pool(x: Any, rois: Any, scale: float, height: int, width: int) -> Any:
+        return regions.roi_pool(x, rois, (height, width), scale), None
+
+    def ps_roi_align(x: Any, rois: Any, scale: float, height: int, width: int, sampling_ratio: int) -> Any:
+        return regions.ps_roi_align(x, rois, (height, width), scale, sampling_ratio), None
+
+    def ps_roi_pool(x: Any, rois: Any, scale: float, height: int, width: int) -> Any:
+        return regions.ps_roi_pool(x, rois, (height, width), scale), None
+
+    def deform_conv2d(x: Any, weight: Any, offset: Any, mask: Any, bias: Any, *numbers: Any) -> Any:
+        sy, sx, py, px, dy, dx, _, _, use_mask = numbers
+        return regions.deform_conv2d(x, offset, weight, bias, (sy, sx), (py, px), (dy, dx), mask if use_mask else None)
+
+    functions = (nms, roi_align, roi_pool, ps_roi_align, ps_roi_pool, deform_conv2d)
+    return Place(
+        "torchvision",
+        _cuda_version=lambda: -1,
+        **{function.__name__: CustomOp(f"torchvision::{function.__name__}", function) for function in functions},
+    )
+
+
+def names_of_ops() -> dict[str, Any]:
+    """What torch.ops has."""
+    return {"load_library": load_library, "torchvision": _of_torchvision()}
+
+
+def names_of_library() -> dict[str, Any]:
+    """What torch.library has."""
+    names = ("register_fake", "register_autograd", "register_kernel", "impl", "define", "impl_abstract")
+    return {"custom_op": custom_op, "Library": Library, **dict.fromkeys(names, _registration)}

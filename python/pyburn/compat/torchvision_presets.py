@@ -1,0 +1,112 @@
+"""torchvision.transforms._presets: what pictures go through before a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import _core
+from .._core import Tensor
+from ..data.transforms import InterpolationMode
+from ..data.transforms import functional as F
+from ..nn import Module
+
+__all__ = ["ImageClassification", "InterpolationMode", "ObjectDetection", "OpticalFlow", "SemanticSegmentation", "VideoClassification"]
+
+_MEAN, _STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+
+def _floats(image: Any) -> Tensor:
+    """A picture as a tensor between 0 and 1."""
+    return F.convert_image_dtype(image if isinstance(image, Tensor) else F.pil_to_tensor(image), _core.float32)
+
+
+class _Preset(Module):
+    """A step that prints what it is made with."""
+
+    def __repr__(self) -> str:
+        lines = "".join(
+            f"\n    {name}={getattr(self, name)}" for name in ("crop_size", "resize_size", "mean", "std") if hasattr(self, name)
+        )
+        return f"{type(self).__name__}({lines}\n    interpolation={self.interpolation}\n)" if lines else f"{type(self).__name__}()"
+
+
+class ObjectDetection(_Preset):
+    """To numbers between 0 and 1."""
+
+    def forward(self, img: Any) -> Tensor:
+        return _floats(img)
+
+
+class ImageClassification(_Preset):
+    """The middle of a picture, of one size and normalised."""
+
+    def __init__(
+        self,
+        *,
+        crop_size: int,
+        resize_size: int = 256,
+        mean: Sequence[float] = _MEAN,
+        std: Sequence[float] = _STD,
+        interpolation: InterpolationMode = InterpolationMode.BILINEAR,
+        antialias: bool | None = True,
+    ) -> None:
+        super().__init__()
+        self.crop_size, self.resize_size, self.mean, self.std = [crop_size], [resize_size], list(mean), list(std)
+        self.interpolation, self.antialias = interpolation, antialias
+
+    def forward(self, img: Any) -> Tensor:
+        img = F.resize(img, self.resize_size, interpolation=self.interpolation, antialias=self.antialias)
+        return F.normalize(_floats(F.center_crop(img, self.crop_size)), self.mean, self.std)
+
+
+class SemanticSegmentation(_Preset):
+    """A whole picture, with its shorter side of one size, normalised."""
+
+    def __init__(
+        self,
+        *,
+        resize_size: int | None,
+        mean: Sequence[float] = _MEAN,
+        std: Sequence[float] = _STD,
+        interpolation: InterpolationMode = InterpolationMode.BILINEAR,
+        antialias: bool | None = True,
+    ) -> None:
+        super().__init__()
+        self.resize_size, self.mean, self.std = None if resize_size is None else [resize_size], list(mean), list(std)
+        self.interpolation, self.antialias = interpolation, antialias
+
+    def forward(self, img: Any) -> Tensor:
+        if self.resize_size is not None:
+            img = F.resize(img, self.resize_size, interpolation=self.interpolation, antialias=self.antialias)
+        return F.normalize(_floats(img), self.mean, self.std)
+
+
+class VideoClassification(_Preset):
+    """Frames (N, T, C, H, W), normalised, of one size and with the channels first."""
+
+    def __init__(
+        self,
+        *,
+        crop_size: Sequence[int],
+        resize_size: Sequence[int],
+        mean: Sequence[float] = (0.43216, 0.394666, 0.37645),
+        std: Sequence[float] = (0.22803, 0.22145, 0.216989),
+        interpolation: InterpolationMode = InterpolationMode.BILINEAR,
+    ) -> None:
+        super().__init__()
+        self.crop_size, self.resize_size, self.mean, self.std = list(crop_size), list(resize_size), list(mean), list(std)
+        self.interpolation = interpolation
+
+    def forward(self, vid: Tensor) -> Tensor:
+        frames = vid.reshape(-1, *vid.shape[-3:])
+        frames = F.resize(frames, self.resize_size, interpolation=self.interpolation, antialias=False)
+        frames = F.normalize(_floats(F.center_crop(frames, self.crop_size)), self.mean, self.std)
+        return frames.reshape(*vid.shape[:-2], *frames.shape[-2:]).transpose(-4, -3)
+
+
+class OpticalFlow(_Preset):
+    """Two pictures, to numbers between -1 and 1."""
+
+    def forward(self, img1: Any, img2: Any) -> tuple[Tensor, Tensor]:
+        return _floats(img1) * 2 - 1, _floats(img2) * 2 - 1

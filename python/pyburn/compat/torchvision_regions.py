@@ -1,0 +1,296 @@
+"""What torchvision has compiled: nms, pooling of regions of interest and deformable convolution, over the operations of pyburn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyburn
+
+from .. import _core
+from .._core import Tensor
+from ..nn import Module, Parameter, init
+from ..nn import functional as F
+
+__all__ = ["DeformConv2d", "PSRoIAlign", "PSRoIPool", "RoIAlign", "RoIPool", "deform_conv2d", "nms", "ps_roi_align", "ps_roi_pool"]
+__all__ += ["roi_align", "roi_pool"]
+
+_AT_ONCE = 1 << 23  # samples of regions that are in memory at the same time
+
+
+def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
+    """The indices of boxes kept, best first: each overlaps no better one that is kept by more than the threshold."""
+    if boxes.ndim != 2 or boxes.shape[1] != 4 or scores.shape != boxes.shape[:1]:
+        raise ValueError(f"[nms] expected boxes (N, 4) and scores (N,): got {tuple(boxes.shape)} and {tuple(scores.shape)}")
+    import numpy as np
+
+    order = scores.detach().argsort(descending=True, stable=True).numpy()
+    x1, y1, x2, y2 = boxes.detach().float().numpy()[order].T if boxes.dtype != _core.float64 else boxes.detach().numpy()[order].T
+    area = (x2 - x1) * (y2 - y1)
+    left, kept = np.arange(len(order)), []
+    while len(left):  # by rows: a matrix of all pairs would not fit where there are many boxes
+        best, left = left[0], left[1:]
+        kept.append(order[best])
+        width = np.minimum(x2[best], x2[left]) - np.maximum(x1[best], x1[left])
+        height = np.minimum(y2[best], y2[left]) - np.maximum(y1[best], y1[left])
+        common = width.clip(0) * height.clip(0)
+        with np.errstate(invalid="ignore", divide="ignore"):  # of boxes without an area: these stay
+            left = left[~(common / (area[best] + area[left] - common) > iou_threshold)]
+    return pyburn.from_numpy(np.array(kept, np.int64)).to(boxes.device)
+
+
+def _rows(boxes: Any, like: Tensor) -> Tensor:
+    """Boxes as rows (image, x1, y1, x2, y2), from one tensor per image if they are a list."""
+    if isinstance(boxes, Tensor):
+        if boxes.ndim != 2 or boxes.shape[1] != 5:
+            raise ValueError(f"[roi_align] expected boxes (K, 5), with the index of the image first: got {tuple(boxes.shape)}")
+        return boxes.detach()
+    rows = [_core.cat([_core.full_like(b[:, :1], i), b], 1) for i, b in enumerate(boxes)]
+    return _core.cat(rows).detach() if rows else like.new_zeros(0, 5)
+
+
+def _pair(size: Any) -> tuple[int, int]:
+    return (size, size) if isinstance(size, int) else (size[0], size[1])
+
+
+def _normal(places: Tensor, extent: int) -> Tensor:
+    """Pixels in units of grid_sample."""
+    return (2 * places + 1) / extent - 1
+
+
+def _axis(start: Tensor, length: Tensor, bins: int, samples: int, extent: int) -> tuple[Tensor, Tensor]:
+    """Where each region is sampled along an axis, in units of grid_sample, and 1 where that counts: beyond a pixel outside it is 0."""
+    steps = (_core.arange(bins * samples, dtype=start.dtype, device=start.device) + 0.5) / samples
+    places = start[:, None] + steps * (length / bins)[:, None]
+    inside = ((places >= -1) & (places <= extent)).to(start.dtype)
+    return _normal(places, extent), inside
+
+
+def _sampled(image: Tensor, boxes: Tensor, size: tuple[int, int], samples: tuple[int, int], least: float) -> Tensor:
+    """Means of the samples of each bin of regions of one picture (C, H, W): (K, C, *size)."""
+    (height, width), count, channels = image.shape[1:], len(boxes), image.shape[0]
+    if 0 in samples:  # a box without an extent
+        return image.new_zeros(count, channels, *size)
+    lengths = (boxes[:, 2:] - boxes[:, :2]).clamp(min=least) if least else boxes[:, 2:] - boxes[:, :2]
+    y, rows = _axis(boxes[:, 1], lengths[:, 1], size[0], samples[0], height)
+    x, columns = _axis(boxes[:, 0], lengths[:, 0], size[1], samples[1], width)
+    ny, nx = y.shape[1], x.shape[1]
+    grid = _core.stack([x[:, None, :].expand(count, ny, nx), y[:, :, None].expand(count, ny, nx)], -1)
+    found = F.grid_sample(image[None], grid.reshape(1, count * ny, nx, 2), padding_mode="border", align_corners=False)
+    counted = rows[:, :, None] * columns[:, None, :]
+    if not counted.all():
+        found = found * counted.reshape(count * ny, nx)
+    return F.avg_pool2d(found, samples).reshape(channels, count, *size).transpose(0, 1)
+
+
+def roi_align(
+    input: Tensor, boxes: Any, output_size: Any, spatial_scale: float = 1.0, sampling_ratio: int = -1, aligned: bool = False
+) -> Tensor:
+    """Regions of pictures brought to one size: means of samples between pixels. `boxes` has rows (image, x1, y1, x2, y2), or is a list of
+    boxes per image; they get no gradient."""
+    rows, size = _rows(boxes, input), _pair(output_size)
+    places = rows[:, 1:].to(input.dtype) * spatial_scale - (0.5 if aligned else 0.0)
+    least = 0.0 if aligned else 1.0
+    if sampling_ratio > 0:
+        counts = _core.full((len(rows), 2), sampling_ratio, dtype=_core.int64)
+    else:  # one for each pixel that a bin covers
+        lengths = (places[:, 2:] - places[:, :2]).clamp(min=least or -float("inf"))
+        counts = (lengths.flip(1) / pyburn.tensor(size, dtype=input.dtype, device=input.device)).ceil().long().clamp(min=0)
+    kinds: dict[tuple[int, ...], list[int]] = {}
+    for k, kind in enumerate(_core.cat([rows[:, :1].long(), counts.to(rows.device)], 1).tolist()):
+        kinds.setdefault(tuple(kind), []).append(k)
+    parts, order = [], []
+    for (image, ny, nx), members in kinds.items():
+        step = max(1, _AT_ONCE // max(1, input.shape[1] * size[0] * ny * size[1] * nx))
+        for i in range(0, len(members), step):
+            chosen = members[i : i + step]
+            parts.append(_sampled(input[image], places[chosen], size, (ny, nx), least))
+            order += chosen
+    if not parts:
+        return input.new_zeros(0, input.shape[1], *size) + 0 * input.sum()  # which keeps the graph
+    return _core.cat(parts)[pyburn.tensor(order, dtype=_core.int64, device=input.device).argsort()]
+
+
+def _own_channels(pooled: Tensor, size: tuple[int, int]) -> Tensor:
+    """Of (K, C * h * w, h, w) the channel of each bin: (K, C, h, w)."""
+    height, width = size
+    if pooled.shape[1] % (height * width):
+        raise ValueError(f"[ps_roi_align] expected a multiple of {height * width} channels: got {pooled.shape[1]}")
+    y, x = _core.arange(height)[:, None], _core.arange(width)
+    return pooled.reshape(len(pooled), -1, height, width, height, width)[:, :, y, x, y, x]
+
+
+def ps_roi_align(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float = 1.0, sampling_ratio: int = -1) -> Tensor:
+    """roi_align where each bin has channels of its own (Light-Head R-CNN)."""
+    size = _pair(output_size)
+    return _own_channels(roi_align(input, boxes, size, spatial_scale, sampling_ratio, aligned=True), size)
+
+
+def _edges(start: int, length: int, bins: int, extent: int) -> list[tuple[int, int]]:
+    """The first pixel of each bin of whole pixels and that after its last."""
+    ends = ((start + math.floor(i * length / bins), start + math.ceil((i + 1) * length / bins)) for i in range(bins))
+    return [(min(max(a, 0), extent), min(max(b, 0), extent)) for a, b in ends]
+
+
+def _pooled(input: Tensor, rows: Tensor, size: tuple[int, int], bounds: Callable[..., Any], reduce: Callable[..., Any]) -> Tensor:
+    results = []
+    for image, *box in rows.tolist():
+        picture = input[int(image)]
+        y, x = bounds(box, picture.shape[1:])
+        empty = picture.new_zeros(picture.shape[0])
+        bins = [reduce(picture[:, a:b, c:d], (1, 2)) if a < b and c < d else empty for a, b in y for c, d in x]
+        results.append(_core.stack(bins, 1).reshape(-1, *size))
+    return _core.stack(results) if results else input.new_zeros(0, input.shape[1], *size)
+
+
+def _nearest(value: float) -> int:
+    return int(value + 0.5) if value >= 0 else -int(0.5 - value)  # halves away from zero, as C rounds
+
+
+def roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float = 1.0) -> Tensor:
+    """The largest values of the bins of regions, which have edges between pixels (Fast R-CNN)."""
+    size = _pair(output_size)
+
+    def bounds(box: Sequence[float], extents: Sequence[int]) -> Any:
+        x1, y1, x2, y2 = (_nearest(v * spatial_scale) for v in box)
+        return _edges(y1, max(y2 - y1 + 1, 1), size[0], extents[0]), _edges(x1, max(x2 - x1 + 1, 1), size[1], extents[1])
+
+    return _pooled(input, _rows(boxes, input), size, bounds, _core.amax)
+
+
+def ps_roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float = 1.0) -> Tensor:
+    """Means of the bins of regions, each from channels of its own (R-FCN)."""
+    size = _pair(output_size)
+
+    def bounds(box: Sequence[float], extents: Sequence[int]) -> Any:
+        x1, y1, x2, y2 = (_nearest(v * spatial_scale) for v in box)
+        return _edges(y1, max(y2 - y1, 1), size[0], extents[0] - 1), _edges(x1, max(x2 - x1, 1), size[1], extents[1] - 1)
+
+    return _own_channels(_pooled(input, _rows(boxes, input), size, bounds, _core.mean), size)
+
+
+def deform_conv2d(
+    input: Tensor,
+    offset: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = (1, 1),
+    padding: Any = (0, 0),
+    dilation: Any = (1, 1),
+    mask: Tensor | None = None,
+) -> Tensor:
+    """A convolution whose pixels are moved by offsets (N, 2 * groups * kh * kw, h, w), as (y, x), and weighed by a mask
+    (N, groups * kh * kw, h, w)."""
+    (sy, sx), (py, px), (dy, dx) = _pair(stride), _pair(padding), _pair(dilation)
+    (n, channels, height, width), (outputs, per_group, kh, kw) = input.shape, weight.shape
+    rows, columns = ((e + 2 * p - d * (k - 1) - 1) // s + 1 for e, p, d, k, s in ((height, py, dy, kh, sy), (width, px, dx, kw, sx)))
+    parts, taps = offset.shape[1] // (2 * kh * kw), kh * kw
+    if parts == 0 or offset.shape != (n, 2 * parts * taps, rows, columns):
+        raise RuntimeError(
+            f"[deform_conv2d] expected an offset (N, 2 * groups * {taps}, {rows}, {columns}) for the input {tuple(input.shape)}: "
+            f"got {tuple(offset.shape)}"
+        )
+    if mask is not None and mask.shape != (n, parts * taps, rows, columns):
+        raise RuntimeError(f"[deform_conv2d] expected a mask {(n, parts * taps, rows, columns)}: got {tuple(mask.shape)}")
+    like: dict[str, Any] = {"dtype": input.dtype, "device": input.device}
+    y0 = _core.arange(rows, **like)[:, None] * sy - py + (_core.arange(kh, **like) * dy).repeat_interleave(kw)[:, None, None]
+    x0 = _core.arange(columns, **like) * sx - px + (_core.arange(kw, **like) * dx).repeat(kh)[:, None, None]
+    moved = offset.reshape(n * parts, taps, 2, rows, columns)
+    grid = _core.stack([_normal(moved[:, :, 1] + x0, width), _normal(moved[:, :, 0] + y0, height)], -1)
+    pictures = input.reshape(n * parts, channels // parts, height, width)
+    found = F.grid_sample(pictures, grid.reshape(n * parts, taps * rows, columns, 2), padding_mode="zeros", align_corners=False)
+    found = found.reshape(n, parts, channels // parts, taps, rows, columns)
+    if mask is not None:
+        found = found * mask.reshape(n, parts, 1, taps, rows, columns)
+    groups = channels // per_group
+    result = weight.reshape(groups, outputs // groups, -1) @ found.reshape(n, groups, per_group * taps, rows * columns)
+    result = result.reshape(n, outputs, rows, columns)
+    return result if bias is None else result + bias.reshape(-1, 1, 1)
+
+
+class _Regions(Module):
+    """A pooling of regions as a layer."""
+
+    options: tuple[str, ...]
+    function: Callable[..., Any]
+
+    def __init__(self, output_size: Any, spatial_scale: float, *rest: Any, **named: Any) -> None:
+        super().__init__()
+        given = dict(zip(self.options, (output_size, spatial_scale, *rest), strict=False)) | named
+        for name in self.options:
+            if name not in given and name != "aligned":
+                raise TypeError(f"{type(self).__name__}.__init__() missing 1 required positional argument: {name!r}")
+            setattr(self, name, given.pop(name, False))
+        if given.keys() - set(self.options):
+            raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument {next(iter(given))!r}")
+
+    def forward(self, input: Tensor, rois: Any) -> Tensor:
+        return type(self).function(input, rois, *(getattr(self, name) for name in self.options))  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)}' for name in self.options)})"
+
+
+class RoIAlign(_Regions):
+    """roi_align as a layer."""
+
+    options, function = ("output_size", "spatial_scale", "sampling_ratio", "aligned"), staticmethod(roi_align)
+
+
+class PSRoIAlign(_Regions):
+    """ps_roi_align as a layer."""
+
+    options, function = ("output_size", "spatial_scale", "sampling_ratio"), staticmethod(ps_roi_align)
+
+
+class RoIPool(_Regions):
+    """roi_pool as a layer."""
+
+    options, function = ("output_size", "spatial_scale"), staticmethod(roi_pool)
+
+
+class PSRoIPool(_Regions):
+    """ps_roi_pool as a layer."""
+
+    options, function = ("output_size", "spatial_scale"), staticmethod(ps_roi_pool)
+
+
+class DeformConv2d(Module):
+    """deform_conv2d with weights of its own; the offsets are given with each input."""
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        if in_channels % groups or out_channels % groups:
+            raise ValueError(f"in_channels and out_channels must be divisible by groups: got {in_channels}, {out_channels} and {groups}")
+        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
+        self.kernel_size, self.stride, self.padding, self.dilation = (_pair(v) for v in (kernel_size, stride, padding, dilation))
+        self.weight = Parameter(_core.empty(out_channels, in_channels // groups, *self.kernel_size))
+        self.bias = Parameter(_core.empty(out_channels)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        init.kaiming_uniform_(self.weight, a=5**0.5)
+        if self.bias is not None:
+            bound = (self.weight.shape[1] * self.kernel_size[0] * self.kernel_size[1]) ** -0.5
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input: Tensor, offset: Tensor, mask: Tensor | None = None) -> Tensor:
+        return deform_conv2d(input, offset, self.weight, self.bias, self.stride, self.padding, self.dilation, mask)
+
+    def __repr__(self) -> str:
+        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        text += f", padding={self.padding}" if self.padding != (0, 0) else ""
+        text += f", dilation={self.dilation}" if self.dilation != (1, 1) else ""
+        text += f", groups={self.groups}" if self.groups != 1 else ""
+        return f"DeformConv2d({text}{', bias=False' if self.bias is None else ''})"
