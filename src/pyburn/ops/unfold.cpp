@@ -1,8 +1,6 @@
 // An image as the matrix of its patches: two operations that are each other's derivatives.
 #include "pyburn/ops/unfold.h"
 
-#include "pyburn/ops/generated/binary.h"
-#include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/unfold.h"
 #include "pyburn/ops/rules.h"
 
@@ -46,10 +44,6 @@ Grads grad_im2col(const Unfold& a, const GradContext& c) {
   const Shape& x = c.meta(0).shape;
   return {col2im(c.dy(), Dims{x[x.rank() - 2], x.back()}, a.kernel_size, a.dilation, a.padding, a.stride)};
 }
-// Of bools, which no kernel knows.
-TensorHandle decompose_im2col(const Unfold& a, Inputs in) {
-  return ne(im2col(cast(*in[0], DType::float32), a.kernel_size, a.dilation, a.padding, a.stride), 0);
-}
 Grads grad_col2im(const Unfold& a, const GradContext& c) { return {im2col(c.dy(), a.kernel_size, a.dilation, a.padding, a.stride)}; }
 
 }  // namespace
@@ -73,7 +67,7 @@ Unfold Unfold::from(const TensorHandle& x, const Dims& output_size, const Dims& 
 }
 
 namespace op {
-constinit OpInfo im2col = define<Unfold, infer_im2col, grad_im2col, decompose_im2col>(
+constinit OpInfo im2col = define<Unfold, infer_im2col, grad_im2col>(
     {.schema = "im2col(Tensor input, int[] kernel_size, int[] dilation=1, int[] padding=0, int[] stride=1) -> Tensor",
         .doc = "The patches that a kernel meets in input (N, C, H, W) or (C, H, W), as columns: (N, C * kh * kw, patches). "
                "nn.functional.unfold.",

@@ -102,7 +102,7 @@ void col2im(const Unfold& a, const TensorHandle& x_, TensorHandle& y_) {
 
 void register_unfold(KernelTable& kernels) {
   const auto single = {DType::float32, DType::float16, DType::bfloat16};
-  kernels.add<im2col<float>>(op::im2col, single);
+  kernels.add<im2col<float>>(op::im2col, {DType::float32, DType::float16, DType::bfloat16, DType::boolean});
   kernels.add<im2col<double>>(op::im2col, DType::float64);
   kernels.add<col2im<float>>(op::col2im, single);
   kernels.add<col2im<double>>(op::col2im, DType::float64);
