@@ -288,7 +288,6 @@ TensorHandle stopped_log(const TensorHandle& x) {
   const TensorHandle nothing = eq(x, 0.0);
   return where(nothing, Operand(-100.0), maximum(log(where(nothing, Operand(1.0), x)), -100.0));
 }
-// Zero where x is: 0 log 0 is 0.
 // (N, 1) and (N,) make a loss of (N, N), which is seldom meant.
 void warn_of_broadcast(const TensorHandle& input, const TensorHandle& target) {
   if (!(input.shape() == target.shape()))
@@ -298,6 +297,7 @@ void warn_of_broadcast(const TensorHandle& input, const TensorHandle& target) {
             target.shape(), input.shape()));
 }
 
+// Zero where x is: 0 log 0 is 0.
 TensorHandle x_log_x(const TensorHandle& x) {
   const TensorHandle zero = eq(x, 0);
   return where(zero, 0.0, x * log(where(zero, 1.0, x)));

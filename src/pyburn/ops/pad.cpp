@@ -184,7 +184,7 @@ TensorHandle fn::pad(const TensorHandle& input, const Dims& pad, const std::stri
       widths[2 * i] = 0, widths[2 * i + 1] = total - 1;
       continue;
     }
-    if (before < 0 || after < 0) inside = slice(inside, axis, std::max<int64_t>(-pad[2 * i], 0), n + std::min<int64_t>(pad[2 * i + 1], 0));
+    if (before < 0 || after < 0) inside = slice(inside, axis, std::max<int64_t>(-before, 0), n + std::min<int64_t>(after, 0));
   }
   for (int64_t& w : widths) w = std::max<int64_t>(w, 0);
   return _border_pad(inside, widths, mode);

@@ -111,12 +111,13 @@ struct PlaneSplit {
         parts_y(source_parts(p.y)),
         parts_x(source_parts(p.x)),
         width(in_lines(divided_up(p.x.result, p.x.phases()) + shift_x.span())),
-        lead(kVector<T> - 1 - (std::clamp<int64_t>(-shift_x.low, 0, width) + kVector<T> - 1) % kVector<T>) {
+        lead(divided_up(first_column(), kVector<T>) * kVector<T> - first_column()) {
     const int64_t row_bytes = parts_y * parts_x * width * int64_t(sizeof(T));
     const int64_t most = std::min(kBytes, 8 * kBytes / p.sources) / row_bytes - shift_y.span();
     const int64_t strips = divided_up(most_rows(), std::clamp<int64_t>(most, 1, most_rows()));
     rows = divided_up(most_rows(), strips);
   }
+  int64_t first_column() const { return std::clamp<int64_t>(-shift_x.low, 0, width); }  // of a plane that lies in the source
   int64_t most_rows() const { return divided_up(plan.y.result, plan.y.phases()); }
   int64_t plane_size() const { return divided_up((rows + shift_y.span()) * width + 2 * kVector<T>, kVector<T>) * kVector<T>; }
   int64_t channel_size() const { return parts_y * parts_x * plane_size(); }
@@ -138,7 +139,7 @@ struct PlaneSplit {
   // source are not written.
   void copy(const T* channel, int64_t row, int64_t row_end, T* planes) const {
     // Columns from `first` on lie in the source; before them is padding, or the planes begin inside of the source.
-    const int64_t first = std::clamp<int64_t>(-shift_x.low, 0, width), skipped = std::max<int64_t>(0, shift_x.low) * parts_x;
+    const int64_t first = first_column(), skipped = std::max<int64_t>(0, shift_x.low) * parts_x;
     const int64_t count = std::clamp<int64_t>(plan.x.source - skipped, 0, (width - first) * parts_x);
     const int64_t begin = row + shift_y.low, end = row_end + shift_y.high, source_row = plan.x.source * parts_y;
     for (int64_t part = 0; part < parts_y; ++part, planes += parts_x * plane_size()) {

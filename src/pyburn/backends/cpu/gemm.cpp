@@ -171,6 +171,7 @@ template <LeftOrder order, class T>
 void multiply_blocks(const Product<T>& p) {
   constexpr int64_t panel = kPanel<T>, depth = kDepthBytes / int64_t(sizeof(T));
   const int64_t k_blocks = (p.k + depth - 1) / depth, k_step = (p.k + k_blocks - 1) / k_blocks;
+  // Packed B takes half of L2.
   const int64_t n_step = p.m <= kFewRows ? panel : std::max(panel, l2_cache_bytes() / 2 / int64_t(sizeof(T)) / k_step / panel * panel);
   const bool rows_of_b = p.b.column == 1;
   const bool by_tiles = n_step >= kFinished / 4;  // rows long enough to be finished tile by tile

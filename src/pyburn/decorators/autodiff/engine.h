@@ -12,12 +12,12 @@ struct BackwardOptions {
   bool accumulate = true;     // into the .grad of leaves
 };
 
-// Runs from `roots` with their gradients. Where `wanted` is not empty only what leads to these edges is computed, and
-// their gradients are returned in order (undefined where none arrived).
 // Calls `then` when the pass that runs on this thread is through. GradientError where none runs.
 void after_this_pass(std::function<void()> then);
 uint64_t current_pass();  // a number of its own for each pass; 0 where none runs on this thread
 
+// Runs from `roots` with their gradients. Where `wanted` is not empty only what leads to these edges is computed, and
+// their gradients are returned in order (undefined where none arrived).
 Grads run_backward(std::span<const Edge> roots, const Grads& gradients, std::span<const Edge> wanted, const BackwardOptions&);
 
 }  // namespace pyburn::autograd
