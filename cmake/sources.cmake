@@ -103,9 +103,9 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/binary.cpp
   src/pyburn/backends/cpu/binary_math.cpp
   src/pyburn/backends/cpu/conv.cpp
-  src/pyburn/backends/cpu/conv_direct.cpp
-  src/pyburn/backends/cpu/conv_planes.cpp
-  src/pyburn/backends/cpu/conv_pointwise.cpp
+  src/pyburn/backends/cpu/conv/direct.cpp
+  src/pyburn/backends/cpu/conv/planes.cpp
+  src/pyburn/backends/cpu/conv/pointwise.cpp
   src/pyburn/backends/cpu/copy.cpp
   src/pyburn/backends/cpu/bits.cpp
   src/pyburn/backends/cpu/rnn_steps.cpp
@@ -115,13 +115,13 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/unfold.cpp
   src/pyburn/backends/cpu/conv3d.cpp
   src/pyburn/backends/cpu/cpu_backend.cpp
-  src/pyburn/backends/cpu/depthwise.cpp
+  src/pyburn/backends/cpu/conv/depthwise.cpp
   src/pyburn/backends/cpu/fill.cpp
   src/pyburn/backends/cpu/fused.cpp
-  src/pyburn/backends/cpu/fused_program.cpp
-  src/pyburn/backends/cpu/fused_reduce.cpp
-  src/pyburn/backends/cpu/gamma.cpp
-  src/pyburn/backends/cpu/gemm.cpp
+  src/pyburn/backends/cpu/fused/program.cpp
+  src/pyburn/backends/cpu/fused/reduce.cpp
+  src/pyburn/backends/cpu/math/gamma.cpp
+  src/pyburn/backends/cpu/gemm/gemm.cpp
   src/pyburn/backends/cpu/conversion.cpp
   src/pyburn/backends/cpu/streaming.cpp
   src/pyburn/backends/cpu/index.cpp
@@ -154,7 +154,7 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/bessel.cpp
   src/pyburn/backends/cpu/polynomial.cpp
   src/pyburn/backends/cpu/unary.cpp
-  src/pyburn/backends/cpu/winograd.cpp
+  src/pyburn/backends/cpu/conv/winograd.cpp
   src/pyburn/backends/null/null_backend.cpp
   src/pyburn/decorators/autodiff/autodiff.cpp
   src/pyburn/decorators/autodiff/autograd.cpp

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "pyburn/backends/cpu/winograd.h"
+#include "pyburn/backends/cpu/conv/winograd.h"
 #include "pyburn/runtime/allocator.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/thread_pool.h"

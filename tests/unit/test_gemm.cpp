@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cpu_test.h"
-#include "pyburn/backends/cpu/gemm.h"
+#include "pyburn/backends/cpu/gemm/gemm.h"
 
 namespace pyburn::cpu {
 namespace {

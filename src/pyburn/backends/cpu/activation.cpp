@@ -8,10 +8,10 @@
 #include <cmath>
 
 #include "pyburn/backends/cpu/cpu_backend.h"
-#include "pyburn/backends/cpu/double_math-inl.h"
 #include "pyburn/backends/cpu/elementwise-inl.h"
-#include "pyburn/backends/cpu/piecewise-inl.h"
-#include "pyburn/backends/cpu/wide_math-inl.h"
+#include "pyburn/backends/cpu/math/double-inl.h"
+#include "pyburn/backends/cpu/math/piecewise-inl.h"
+#include "pyburn/backends/cpu/math/wide-inl.h"
 #include "pyburn/ops/activation.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -9,7 +9,7 @@
 
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/elementwise-inl.h"
-#include "pyburn/backends/cpu/wide_math-inl.h"
+#include "pyburn/backends/cpu/math/wide-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {

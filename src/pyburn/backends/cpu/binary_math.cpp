@@ -11,7 +11,7 @@
 
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/elementwise-inl.h"
-#include "pyburn/backends/cpu/wide_math-inl.h"
+#include "pyburn/backends/cpu/math/wide-inl.h"
 #include "pyburn/ops/binary.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -5,15 +5,15 @@
 
 #include <algorithm>
 
-#include "pyburn/backends/cpu/conv_direct.h"
-#include "pyburn/backends/cpu/conv_planes.h"
-#include "pyburn/backends/cpu/conv_pointwise.h"
+#include "pyburn/backends/cpu/conv/depthwise.h"
+#include "pyburn/backends/cpu/conv/direct.h"
+#include "pyburn/backends/cpu/conv/planes.h"
+#include "pyburn/backends/cpu/conv/pointwise.h"
+#include "pyburn/backends/cpu/conv/winograd.h"
 #include "pyburn/backends/cpu/cpu_backend.h"
-#include "pyburn/backends/cpu/depthwise.h"
 #include "pyburn/backends/cpu/derived_cache.h"
-#include "pyburn/backends/cpu/gemm.h"
+#include "pyburn/backends/cpu/gemm/gemm.h"
 #include "pyburn/backends/cpu/tiles.h"
-#include "pyburn/backends/cpu/winograd.h"
 
 namespace pyburn::cpu {
 namespace {

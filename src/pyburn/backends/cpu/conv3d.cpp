@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "pyburn/backends/cpu/conv.h"
-#include "pyburn/backends/cpu/conv_geometry.h"
-#include "pyburn/backends/cpu/conv_planes.h"
+#include "pyburn/backends/cpu/conv/geometry.h"
+#include "pyburn/backends/cpu/conv/planes.h"
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/plain_tensors.h"
 #include "pyburn/support/thread_pool.h"

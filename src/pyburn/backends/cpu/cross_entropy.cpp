@@ -13,7 +13,7 @@
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/dispatch_dtype.h"
 #include "pyburn/backends/cpu/fold-inl.h"
-#include "pyburn/backends/cpu/vector_math-inl.h"
+#include "pyburn/backends/cpu/math/vector-inl.h"
 #include "pyburn/ops/cross_entropy.h"
 #include "pyburn/ops/reduce.h"
 #include "pyburn/support/error.h"

@@ -9,7 +9,7 @@
 
 #include "pyburn/backends/cpu/dispatch_dtype.h"
 #include "pyburn/backends/cpu/kernel_table.h"
-#include "pyburn/backends/cpu/vector_math-inl.h"
+#include "pyburn/backends/cpu/math/vector-inl.h"
 #include "pyburn/ops/binary.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "pyburn/backends/cpu/cpu_backend.h"
-#include "pyburn/backends/cpu/fused_program.h"
-#include "pyburn/backends/cpu/fused_reduce.h"
+#include "pyburn/backends/cpu/fused/program.h"
+#include "pyburn/backends/cpu/fused/reduce.h"
 #include "pyburn/backends/cpu/matmul.h"
 #include "pyburn/backends/cpu/tiles.h"
 #include "pyburn/ops/matmul.h"

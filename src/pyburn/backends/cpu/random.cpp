@@ -12,7 +12,7 @@
 #include "pyburn/backends/cpu/axis_walk.h"
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/dispatch_dtype.h"
-#include "pyburn/backends/cpu/math-inl.h"
+#include "pyburn/backends/cpu/math/scalar-inl.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/backends/cpu/streaming-inl.h"
 #include "pyburn/ops/dropout.h"

@@ -9,11 +9,11 @@
 #include <algorithm>
 
 #include "pyburn/backends/cpu/cpu_backend.h"
-#include "pyburn/backends/cpu/gemm.h"
+#include "pyburn/backends/cpu/gemm/gemm.h"
+#include "pyburn/backends/cpu/math/vector-inl.h"
 #include "pyburn/backends/cpu/partial_vector-inl.h"
 #include "pyburn/backends/cpu/plain_tensors.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
-#include "pyburn/backends/cpu/vector_math-inl.h"
 #include "pyburn/ops/rnn_steps.h"
 #include "pyburn/support/thread_pool.h"
 

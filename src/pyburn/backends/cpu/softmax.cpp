@@ -11,8 +11,8 @@
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/dispatch_dtype.h"
 #include "pyburn/backends/cpu/fold-inl.h"
+#include "pyburn/backends/cpu/math/vector-inl.h"
 #include "pyburn/backends/cpu/streaming-inl.h"
-#include "pyburn/backends/cpu/vector_math-inl.h"
 #include "pyburn/ops/softmax.h"
 #include "pyburn/support/thread_pool.h"
 

@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "pyburn/backends/cpu/cpu_backend.h"
-#include "pyburn/backends/cpu/gamma.h"
+#include "pyburn/backends/cpu/math/gamma.h"
 #include "pyburn/backends/cpu/number_tiles.h"
 
 namespace pyburn::cpu {

@@ -7,13 +7,13 @@
 
 #include <cmath>
 
-#include "pyburn/backends/cpu/angle-inl.h"
 #include "pyburn/backends/cpu/cpu_backend.h"
-#include "pyburn/backends/cpu/double_math-inl.h"
 #include "pyburn/backends/cpu/elementwise-inl.h"
-#include "pyburn/backends/cpu/exponential-inl.h"
-#include "pyburn/backends/cpu/gamma.h"
-#include "pyburn/backends/cpu/wide_math-inl.h"
+#include "pyburn/backends/cpu/math/angle-inl.h"
+#include "pyburn/backends/cpu/math/double-inl.h"
+#include "pyburn/backends/cpu/math/exponential-inl.h"
+#include "pyburn/backends/cpu/math/gamma.h"
+#include "pyburn/backends/cpu/math/wide-inl.h"
 #include "pyburn/ops/transcendental.h"
 
 HWY_BEFORE_NAMESPACE();

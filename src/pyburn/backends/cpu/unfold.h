@@ -1,6 +1,6 @@
 // The patches of a volume as the columns of a matrix, and their sum back into the volume. Images are volumes of depth 1.
 #pragma once
-#include "pyburn/backends/cpu/conv_geometry.h"
+#include "pyburn/backends/cpu/conv/geometry.h"
 
 namespace pyburn::cpu {
 

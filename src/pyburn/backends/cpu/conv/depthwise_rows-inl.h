@@ -1,0 +1,461 @@
+// The sums over taps of one channel, read where the image lies, for each instruction set: include after foreach_target.h. Rows are given by
+// pointers: those outside of the image point to zeros. Columns outside are masked.
+#if defined(PYBURN_DEPTHWISE_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef PYBURN_DEPTHWISE_ROWS_INL_H
+#undef PYBURN_DEPTHWISE_ROWS_INL_H
+#else
+#define PYBURN_DEPTHWISE_ROWS_INL_H
+#endif
+
+#include <array>
+
+#include "pyburn/backends/cpu/gemm/gemm-inl.h"
+#include "pyburn/backends/cpu/partial_vector-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace pyburn::cpu::HWY_NAMESPACE {
+
+// --- what a vector of results meets of a row ---
+
+template <class T>
+using Lanes = hn::Vec<hn::ScalableTag<T>>;
+
+// Elements of a row that are `stride` (1 or 2; 0: `step`) apart. In steps of two, even lanes hold the first half of them and odd lanes the
+// second: two loads and a blend, where their own order would take shuffles for every tap. `in_order` puts sums in order.
+template <int stride, class T>
+class WholeColumns {
+ public:
+  WholeColumns() = default;
+  explicit WholeColumns(int64_t step) : step_(step) {}
+  static constexpr int64_t reach(int64_t step, int64_t count = kVector<T>) { return (count - 1) * (stride ? stride : step) + 1; }
+
+  HWY_INLINE Lanes<T> operator()(const T* from) const {
+    const hn::ScalableTag<T> d;
+    constexpr int64_t lanes = kVector<T>;
+    if constexpr (stride == 1) return hn::LoadU(d, from);
+    else if constexpr (stride == 2) return hn::OddEven(hn::LoadU(d, from + lanes - 1), hn::LoadU(d, from));
+    else {
+      HWY_ALIGN T apart[lanes];
+      for (int64_t i = 0; i < lanes; ++i) apart[i] = from[i * step_];
+      return hn::Load(d, apart);
+    }
+  }
+
+ private:
+  int64_t step_ = stride;
+};
+
+// The same where some lie outside of [0, size): these are zero. `at` is the place of the first.
+template <int stride, class T>
+class InsideColumns {
+ public:
+  InsideColumns() = default;
+  InsideColumns(int64_t step, int64_t at, int64_t size)
+      : near_(hn::ScalableTag<T>(), at, size), far_(hn::ScalableTag<T>(), at + kVector<T> - 1, size), step_(step), at_(at), size_(size) {}
+
+  HWY_INLINE Lanes<T> operator()(const T* from) const {
+    const hn::ScalableTag<T> d;
+    constexpr int64_t lanes = kVector<T>;
+    if constexpr (stride == 1) return near_.load(d, from);
+    else if constexpr (stride == 2) return hn::OddEven(far_.load(d, from + lanes - 1), near_.load(d, from));
+    else {
+      HWY_ALIGN T apart[lanes] = {};
+      for (int64_t i = 0, at = at_; i < lanes; ++i, at += step_)
+        if (at >= 0 && at < size_) apart[i] = from[i * step_];
+      return hn::Load(d, apart);
+    }
+  }
+
+ private:
+  LanesInside<hn::ScalableTag<T>> near_, far_;
+  int64_t step_, at_, size_;
+};
+
+// The same in steps of two for at most half a vector of results: even lanes hold them, the others zeros.
+template <class T>
+class EvenColumns {
+ public:
+  EvenColumns() = default;
+  EvenColumns(int64_t at, int64_t size) : inside_(LanesInside<hn::ScalableTag<T>>::even(hn::ScalableTag<T>(), at, size)) {}
+  HWY_INLINE Lanes<T> operator()(const T* from) const { return inside_.load(hn::ScalableTag<T>(), from); }
+
+ private:
+  LanesInside<hn::ScalableTag<T>> inside_;
+};
+
+// From lane order to the order of memory, and back.
+template <int stride, class T>
+HWY_INLINE Lanes<T> in_order(Lanes<T> v) {
+  if constexpr (stride != 2) return v;
+  else {
+    const hn::ScalableTag<T> d;
+    constexpr int64_t lanes = kVector<T>, half = lanes / 2;
+    HWY_ALIGN hn::TFromD<hn::RebindToSigned<decltype(d)>> from[lanes] = {};
+    for (int64_t i = 0; i < half; ++i) from[i] = 2 * i, from[half + i] = 2 * i + 1;
+    return hn::TableLookupLanes(v, hn::SetTableIndices(d, from));
+  }
+}
+template <int stride, class T>
+HWY_INLINE Lanes<T> out_of_order(Lanes<T> v) {
+  if constexpr (stride != 2) return v;
+  else {
+    const hn::ScalableTag<T> d;
+    constexpr int64_t lanes = kVector<T>, half = lanes / 2;
+    HWY_ALIGN hn::TFromD<hn::RebindToSigned<decltype(d)>> from[lanes] = {};
+    for (int64_t i = 0; i < half; ++i) from[2 * i] = i, from[2 * i + 1] = half + i;
+    return hn::TableLookupLanes(v, hn::SetTableIndices(d, from));
+  }
+}
+
+// --- a vector of columns of several rows below each other, for kernels of few rows ---
+
+inline constexpr int kColumnRows = 8;
+
+// Adds what one column of the kernel gives; each vector of the source is read once for all results that meet it.
+template <int ky, int rows, int stride, class T, class Load>
+HWY_INLINE void add_column(const T* const* lines, int64_t at, Load load, const T* weights, int64_t weight_row, Lanes<T>* sum) {
+  const hn::ScalableTag<T> d;
+  Lanes<T> weight[ky];
+  HWY_UNROLL(7)
+  for (int i = 0; i < ky; ++i) weight[i] = hn::Set(d, weights[i * weight_row]);
+  HWY_UNROLL(24)
+  for (int k = 0; k < (rows - 1) * stride + ky; ++k) {
+    const auto line = load(lines[k] + at);
+    HWY_UNROLL(7)
+    for (int i = 0; i < ky; ++i)
+      if (k >= i && (k - i) % stride == 0 && (k - i) / stride < rows)
+        sum[(k - i) / stride] = hn::MulAdd(weight[i], line, sum[(k - i) / stride]);
+  }
+}
+
+// Line k of the source meets, by row i of the kernel, row (k - i) / stride of the results; `at` is where the first column of the kernel
+// lies in it for the first result, `size` its length. Only `columns` results of a row are written.
+template <int ky, int rows, int stride, class T>
+void sum_column(const T* const* lines, int64_t at, int64_t size, int64_t kx, int64_t dilation, const T* weights, T start, T* result,
+    int64_t result_row, int64_t columns) {
+  const hn::ScalableTag<T> d;
+  Lanes<T> sum[rows];
+  HWY_UNROLL(8)
+  for (int r = 0; r < rows; ++r) sum[r] = hn::Set(d, start);
+  for (int64_t j = 0; j < kx; ++j, at += dilation) {
+    if (at >= 0 && at + WholeColumns<stride, T>::reach(stride) <= size)
+      add_column<ky, rows, stride>(lines, at, WholeColumns<stride, T>(stride), weights + j, kx, sum);
+    else if (stride == 2 && 2 * columns <= kVector<T>)
+      add_column<ky, rows, stride>(lines, at, EvenColumns<T>(at, size), weights + j, kx, sum);
+    else add_column<ky, rows, stride>(lines, at, InsideColumns<stride, T>(stride, at, size), weights + j, kx, sum);
+  }
+  HWY_UNROLL(8)
+  for (int r = 0; r < rows; ++r) store_first(in_order<stride, T>(sum[r]), d, result + r * result_row, columns);
+}
+
+template <class T>
+using SumColumn = void (*)(const T* const*, int64_t, int64_t, int64_t, int64_t, const T*, T, T*, int64_t, int64_t);
+
+template <int ky, int stride, class T>
+SumColumn<T> sum_column_for(int64_t rows) {
+  static constexpr auto table = []<int... r>(std::integer_sequence<int, r...>) { return std::array{sum_column<ky, r + 1, stride, T>...}; }
+  (std::make_integer_sequence<int, kColumnRows>());
+  return table[size_t(rows - 1)];
+}
+
+// --- any kernel, row by row ---
+
+// One product of a sum: the line of the source, where the first result meets it, and the weight.
+struct RowTap {
+  int64_t line, at;
+};
+
+// Results [first, first + vectors * lanes) of a row; `step` is the stride.
+template <int stride, int vectors, class T>
+HWY_INLINE void sum_taps(
+    const T* const* lines, const RowTap* taps, const T* weights, int64_t count, int64_t first, int64_t step, T start, Lanes<T>* sum) {
+  const hn::ScalableTag<T> d;
+  HWY_UNROLL(4)
+  for (int v = 0; v < vectors; ++v) sum[v] = hn::Set(d, start);
+  const WholeColumns<stride, T> load(step);
+  for (int64_t t = 0; t < count; ++t) {
+    const T* from = lines[taps[t].line] + taps[t].at + first * step;
+    const auto weight = hn::Set(d, weights[t]);
+    HWY_UNROLL(4)
+    for (int v = 0; v < vectors; ++v) sum[v] = hn::MulAdd(weight, load(from + v * kVector<T> * step), sum[v]);
+  }
+}
+template <int stride, class T>
+HWY_INLINE Lanes<T> sum_taps_inside(
+    const T* const* lines, const RowTap* taps, const T* weights, int64_t count, int64_t first, int64_t step, int64_t size, T start) {
+  const hn::ScalableTag<T> d;
+  auto sum = hn::Set(d, start);
+  for (int64_t t = 0; t < count; ++t) {
+    const int64_t at = taps[t].at + first * step;
+    sum = hn::MulAdd(hn::Set(d, weights[t]), InsideColumns<stride, T>(step, at, size)(lines[taps[t].line] + at), sum);
+  }
+  return sum;
+}
+
+// The results of one row that meet the same taps: the first, how many, and the columns that all taps of all results reach.
+template <class T>
+struct RowPart {
+  const RowTap* taps;
+  const T* weights;
+  int64_t count;         // of taps
+  int64_t low, high;     // the least and the greatest `at`
+  int64_t first, total;  // results: the first column, how many there are
+};
+
+template <int stride, class T>
+void sum_row(const T* const* lines, const RowPart<T>& p, int64_t step, int64_t size, T start, T* to) {
+  const hn::ScalableTag<T> d;
+  constexpr int64_t lanes = kVector<T>;
+  const auto whole = [&](int64_t first, int64_t vectors) {
+    return first * step + p.low >= 0 && first * step + p.high + WholeColumns<stride, T>::reach(step, vectors * lanes) <= size;
+  };
+  for (int64_t c = 0; c < p.total;) {
+    if (c + 4 * lanes <= p.total && whole(c, 4)) {
+      Lanes<T> sum[4];
+      sum_taps<stride, 4>(lines, p.taps, p.weights, p.count, c, step, start, sum);
+      HWY_UNROLL(4)
+      for (int v = 0; v < 4; ++v) hn::StoreU(in_order<stride, T>(sum[v]), d, to + c + v * lanes);
+      c += 4 * lanes;
+      continue;
+    }
+    if (p.total >= lanes) c = std::min(c, p.total - lanes);  // whole vectors, which may begin before the last one ends
+    Lanes<T> sum[1];
+    if (whole(c, 1)) sum_taps<stride, 1>(lines, p.taps, p.weights, p.count, c, step, start, sum);
+    else sum[0] = sum_taps_inside<stride>(lines, p.taps, p.weights, p.count, c, step, size, start);
+    store_first(in_order<stride, T>(sum[0]), d, to + c, p.total - c);
+    c += lanes;
+  }
+}
+
+// A row of `width` results whose columns fall into `phases`, each of which is a part of its own.
+template <class T>
+void sum_interleaved(const T* const* lines, const RowPart<T>* parts, int64_t phases, int64_t size, T start, T* to, int64_t width) {
+  const hn::ScalableTag<T> d;
+  constexpr int64_t lanes = kVector<T>;
+  const auto sum_of = [&](const RowPart<T>& p, int64_t c) HWY_ATTR {
+    Lanes<T> sum[1];
+    if (c + p.low >= 0 && c + p.high + lanes <= size) sum_taps<1, 1>(lines, p.taps, p.weights, p.count, c, 1, start, sum);
+    else sum[0] = sum_taps_inside<1>(lines, p.taps, p.weights, p.count, c, 1, size, start);
+    return sum[0];
+  };
+  const int64_t most = divided_up(width, phases);
+  HWY_ALIGN T both[2 * lanes];
+#if HWY_TARGET != HWY_SCALAR
+  if (phases == 2) {
+    const RowPart<T>&even = parts[parts[0].first != 0], &odd = parts[parts[0].first == 0];
+    for (int64_t c = 0; c < most; c += lanes) {
+      const bool fits = 2 * (c + lanes) <= width;
+      hn::StoreInterleaved2(sum_of(even, c), sum_of(odd, c), d, fits ? to + 2 * c : both);
+      if (fits) continue;
+      store_first(hn::Load(d, both), d, to + 2 * c, width - 2 * c);
+      store_first(hn::Load(d, both + lanes), d, to + 2 * c + lanes, width - 2 * c - lanes);
+    }
+    return;
+  }
+#endif
+  for (int64_t c = 0; c < most; c += lanes)
+    for (const RowPart<T>* p = parts; p < parts + phases; ++p) {
+      hn::Store(sum_of(*p, c), d, both);
+      for (int64_t i = 0; i < std::min(lanes, p->total - c); ++i) to[p->first + (c + i) * phases] = both[i];
+    }
+}
+
+// --- the gradient of the input for a 3x3 kernel in steps of two ---
+
+// Two rows by columns in turn; `count` elements in all.
+template <class T>
+HWY_INLINE void store_interleaved(Lanes<T> even, Lanes<T> odd, T* to, int64_t count) {
+  const hn::ScalableTag<T> d;
+  constexpr int64_t lanes = kVector<T>;
+  if (count >= 2 * lanes) return hn::StoreInterleaved2(even, odd, d, to);
+  HWY_ALIGN T both[2 * lanes];
+  hn::StoreInterleaved2(even, odd, d, both);
+  store_first(hn::Load(d, both), d, to, count);
+  if (count > lanes) store_first(hn::Load(d, both + lanes), d, to + lanes, count - lanes);
+}
+
+// Sums that a row of the source gives to a pair of columns: by the middle column of the kernel to one of them, by the outer ones to the
+// other. Which comes first depends on the padding.
+template <bool middle_first, class T>
+struct ColumnPair {
+  Lanes<T> even, odd;
+  HWY_INLINE void add(Lanes<T> near, Lanes<T> far, const Lanes<T>* weight) {
+    Lanes<T>&middle = middle_first ? even : odd, &outer = middle_first ? odd : even;
+    middle = hn::MulAdd(weight[1], middle_first ? near : far, middle);
+    outer = hn::MulAdd(weight[2], near, hn::MulAdd(weight[0], far, outer));
+  }
+};
+
+// A vector of pairs of columns, results [row, row_end). Result i meets, by the rows of the kernel, lines (i + padding - tap) / 2 of the
+// source; lines[0] is the first that any meets. `at` is the place of the nearer of the two columns that the first pair meets.
+template <bool middle_first, class T, class Load>
+HWY_INLINE void spread_column(const T* const* lines, int64_t at, const Load* load, int64_t padding, const T* weights, T start, int64_t row,
+    int64_t row_end, T* result, int64_t result_row, int64_t columns) {
+  const hn::ScalableTag<T> d;
+  Lanes<T> weight[9];
+  HWY_UNROLL(9)
+  for (int t = 0; t < 9; ++t) weight[t] = hn::Set(d, weights[t]);
+  auto near = hn::Zero(d), far = hn::Zero(d), near_above = near, far_above = far;
+  const int64_t first = (row + padding) / 2 - 1;
+  const auto load_line = [&](int64_t k) HWY_ATTR {
+    near_above = near, far_above = far;
+    near = load[0](lines[k] + at), far = load[1](lines[k] + at + 1);
+  };
+  load_line(0);
+  load_line(1);
+  for (int64_t i = row; i < row_end; ++i) {
+    const auto begin = hn::Set(d, start);
+    ColumnPair<middle_first, T> sum{begin, begin};
+    if ((i + padding) % 2) sum.add(near, far, weight + 3);
+    else {
+      if (i > row) load_line((i + padding) / 2 - first);
+      sum.add(near, far, weight);
+      sum.add(near_above, far_above, weight + 6);
+    }
+    store_interleaved<T>(sum.even, sum.odd, result + i * result_row, columns);
+  }
+}
+
+// All columns. `weights` are those of the kernel in its own order.
+template <bool middle_first, class T>
+void spread_rows(const T* const* lines, int64_t at, int64_t size, int64_t padding, const T* weights, T start, int64_t row, int64_t row_end,
+    T* result, int64_t width) {
+  constexpr int64_t lanes = kVector<T>;
+  for (int64_t c = 0; 2 * c < width; c += lanes, at += lanes) {
+    if (at >= 0 && at + 1 + lanes <= size) {
+      const WholeColumns<1, T> load[2];
+      spread_column<middle_first>(lines, at, load, padding, weights, start, row, row_end, result + 2 * c, width, width - 2 * c);
+    } else {
+      const InsideColumns<1, T> load[2] = {{1, at, size}, {1, at + 1, size}};
+      spread_column<middle_first>(lines, at, load, padding, weights, start, row, row_end, result + 2 * c, width, width - 2 * c);
+    }
+  }
+}
+
+// --- the gradient of the weights ---
+
+template <class T>
+T sum_of_lanes(const T* p) {
+  const hn::ScalableTag<T> d;
+  return hn::GetLane(hn::SumOfLanes(d, hn::LoadU(d, p)));
+}
+
+// A vector of columns of dy, `rows` rows, with all taps of a 3x3 kernel; each vector of the source is read once for the rows it meets.
+template <int stride, class T, class Load>
+HWY_INLINE void roll_weight_column(
+    const T* const* lines, const int64_t* at, const Load* load, const T* dy, int64_t dy_row, int64_t rows, int64_t columns, Lanes<T>* sum) {
+  const hn::ScalableTag<T> d;
+  auto above = hn::Zero(d), two_above = hn::Zero(d);
+  for (int64_t y = 0; y < rows; ++y) {
+    const auto gradient = out_of_order<stride, T>(load_first(d, dy + y * dy_row, columns));
+    HWY_UNROLL(3)
+    for (int j = 0; j < 3; ++j) {
+      const auto line = load[j](lines[y * stride] + at[j]);
+      sum[j] = hn::MulAdd(gradient, line, sum[j]);
+      if constexpr (stride == 1) {
+        sum[3 + j] = hn::MulAdd(above, line, sum[3 + j]);
+        sum[6 + j] = hn::MulAdd(two_above, line, sum[6 + j]);
+      } else {
+        sum[6 + j] = hn::MulAdd(above, line, sum[6 + j]);
+        sum[3 + j] = hn::MulAdd(gradient, load[j](lines[y * stride + 1] + at[j]), sum[3 + j]);
+      }
+    }
+    two_above = above, above = gradient;
+  }
+  HWY_UNROLL(3)
+  for (int j = 0; j < 3; ++j) {
+    const auto line = load[j](lines[rows * stride] + at[j]);
+    if constexpr (stride == 1) {
+      sum[3 + j] = hn::MulAdd(above, line, sum[3 + j]);
+      sum[6 + j] = hn::MulAdd(two_above, line, sum[6 + j]);
+      sum[6 + j] = hn::MulAdd(above, load[j](lines[rows + 1] + at[j]), sum[6 + j]);
+    } else sum[6 + j] = hn::MulAdd(above, line, sum[6 + j]);
+  }
+}
+
+// sums[tap][lane] += x * dy for a plane, kernel 3x3 with both strides equal; `at` is where the first column of the kernel lies for the
+// first result.
+template <int stride, class T>
+void roll_weight(const T* const* lines, int64_t at, int64_t size, int64_t dilation, const T* dy, int64_t rows, int64_t columns, T* sums) {
+  const hn::ScalableTag<T> d;
+  constexpr int64_t lanes = kVector<T>;
+  Lanes<T> sum[9];
+  HWY_UNROLL(9)
+  for (int t = 0; t < 9; ++t) sum[t] = hn::LoadU(d, sums + t * lanes);
+  for (int64_t c = 0; c < columns; c += lanes, at += lanes * stride) {
+    using Whole = WholeColumns<stride, T>;
+    using Inside = InsideColumns<stride, T>;
+    const int64_t count = std::min(lanes, columns - c), reach = Whole::reach(stride, count);
+    const int64_t places[3] = {at, at + dilation, at + 2 * dilation};
+    if (count == lanes && at >= 0 && places[2] + reach <= size) {
+      const Whole whole[3];
+      roll_weight_column<stride>(lines, places, whole, dy + c, columns, rows, count, sum);
+    } else if (stride == 2 && 2 * count <= lanes) {
+      EvenColumns<T> even[3];
+      for (int j = 0; j < 3; ++j) even[j] = EvenColumns<T>(places[j], std::min(size, places[j] + reach));
+      roll_weight_column<stride>(lines, places, even, dy + c, columns, rows, count, sum);
+    } else {  // what lies behind the last result must not meet the zeros of dy: it may be infinite
+      Inside inside[3];
+      for (int j = 0; j < 3; ++j) inside[j] = Inside(stride, places[j], std::min(size, places[j] + reach));
+      roll_weight_column<stride>(lines, places, inside, dy + c, columns, rows, count, sum);
+    }
+  }
+  HWY_UNROLL(9)
+  for (int t = 0; t < 9; ++t) hn::StoreU(sum[t], d, sums + t * lanes);
+}
+
+// The same for `taps` neighbours in a row of any kernel: results of row y meet lines[y].
+template <int taps, int stride, class T, class Load>
+HWY_INLINE void add_weight_column(
+    const T* const* lines, const int64_t* at, const Load* load, const T* dy, int64_t dy_row, int64_t rows, int64_t columns, Lanes<T>* sum) {
+  const hn::ScalableTag<T> d;
+  for (int64_t y = 0; y < rows; ++y) {
+    const auto gradient = out_of_order<stride, T>(load_first(d, dy + y * dy_row, columns));
+    const T* line = lines[y];
+    HWY_UNROLL(8)
+    for (int t = 0; t < taps; ++t) sum[t] = hn::MulAdd(gradient, load[t](line + at[t]), sum[t]);
+  }
+}
+
+template <int taps, int stride, class T>
+void add_weight(
+    const T* const* lines, int64_t at, int64_t size, int64_t step, int64_t dilation, const T* dy, int64_t rows, int64_t columns, T* sums) {
+  using Whole = WholeColumns<stride, T>;
+  using Inside = InsideColumns<stride, T>;
+  const hn::ScalableTag<T> d;
+  constexpr int64_t lanes = kVector<T>;
+  Lanes<T> sum[taps];
+  int64_t places[taps];
+  Whole whole[taps];
+  Inside inside[taps];
+  HWY_UNROLL(8)
+  for (int t = 0; t < taps; ++t) sum[t] = hn::LoadU(d, sums + t * lanes);
+  for (int64_t c = 0; c < columns; c += lanes, at += lanes * step) {
+    const int64_t count = std::min(lanes, columns - c), reach = Whole::reach(step, count);
+    for (int t = 0; t < taps; ++t) places[t] = at + t * dilation;
+    if (count == lanes && at >= 0 && places[taps - 1] + reach <= size) {
+      for (int t = 0; t < taps; ++t) whole[t] = Whole(step);
+      add_weight_column<taps, stride>(lines, places, whole, dy + c, columns, rows, count, sum);
+    } else {  // what lies behind the last result must not meet the zeros of dy: it may be infinite
+      for (int t = 0; t < taps; ++t) inside[t] = Inside(step, places[t], std::min(size, places[t] + reach));
+      add_weight_column<taps, stride>(lines, places, inside, dy + c, columns, rows, count, sum);
+    }
+  }
+  HWY_UNROLL(8)
+  for (int t = 0; t < taps; ++t) hn::StoreU(sum[t], d, sums + t * lanes);
+}
+
+template <class T>
+using AddWeight = void (*)(const T* const*, int64_t, int64_t, int64_t, int64_t, const T*, int64_t, int64_t, T*);
+
+inline constexpr int kWeightTaps = 8;
+template <int stride, class T>
+AddWeight<T> add_weight_for(int64_t taps) {
+  static constexpr auto table = []<int... t>(std::integer_sequence<int, t...>) { return std::array{add_weight<t + 1, stride, T>...}; }
+  (std::make_integer_sequence<int, kWeightTaps>());
+  return table[size_t(taps - 1)];
+}
+
+}  // namespace pyburn::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
