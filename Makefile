@@ -83,7 +83,7 @@ sanitize: venv  ## ASan + UBSan build: C++ tests, then every operation from Pyth
 	for component in Unspecified python; do \
 		cmake --install build/asan --prefix build/asan/stage/pyburn --component $$component >/dev/null; done
 	PYTHONPATH=$(CURDIR)/build/asan/stage LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libstdc++.so)" \
-		ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc $(VENV)/bin/python -m pytest $(SANITIZE_PYTEST)
+		ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc PYBURN_POISON=nan $(VENV)/bin/python -m pytest $(SANITIZE_PYTEST)
 
 .PHONY: fuzz
 FUZZ_PROGRAMS ?= 1000000

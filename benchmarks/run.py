@@ -1,7 +1,8 @@
 """Measures pyburn against its peers and writes RESULTS.md with a table and a bar chart.
 
 Each framework runs in a process of its own, in its own environment, and blocks between its turns; the turns alternate and the medians are
-compared. A line that was measured while other processes used the machine is measured again, and left out when it stays so. With all
+compared. One thread runs on the same core in all of them, another one each round: where a machine is shared, one core can be slower than the
+other for a while. A line that was measured while other processes used the machine is measured again, and left out when it stays so. With all
 threads pyburn is measured once more while a process takes one core: no workload may take more than 2.2 times its own clean time.
 
     python benchmarks/run.py                  everything (at most an hour)
@@ -14,6 +15,7 @@ threads pyburn is measured once more while a process takes one core: no workload
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -65,6 +67,12 @@ class Child:
             raise ChildProcessError("a measuring process ended early")
         return json.loads(line)
 
+    def stay_on(self, cores: list[int]) -> None:
+        """Moves every thread of the process to these cores."""
+        for task in Path(f"/proc/{self.process.pid}/task").iterdir():
+            with contextlib.suppress(OSError):  # a thread that has ended since
+                os.sched_setaffinity(int(task.name), cores)
+
     def cpu_seconds(self) -> float:
         return cpu_seconds(self.process.pid)
 
@@ -88,6 +96,7 @@ def limit_seconds(w: Workload, threads: int, limits: dict[str, Any]) -> float:
 class Bench:
     def __init__(self, options: argparse.Namespace) -> None:
         self.seconds, self.rounds = options.seconds, options.rounds
+        self.cores = sorted(os.sched_getaffinity(0))
         self.threads: list[int] = options.threads
         self.children: dict[str, Child] = {"pyburn": Child(sys.executable, "pyburn")}
         self.accept_disturbed, self.limits = options.accept_disturbed, {}
@@ -130,10 +139,14 @@ class Bench:
                 line.errors[framework] = error
             else:
                 turns[framework, process, layout] = []
-        for _ in range(self.rounds):
+        for i in range(self.rounds):
             for (_, process, layout), values in turns.items():
+                if threads == 1:
+                    self.children[process].stay_on([self.cores[i % len(self.cores)]])
                 values.append(self.children[process].ask("turn", layout, self.seconds)[0])
                 time.sleep(0.005)  # threads that spin after their work come to rest
+        for process in {process for _, process, _ in turns} if threads == 1 else ():
+            self.children[process].stay_on(self.cores)
         for (framework, _, _), values in turns.items():
             median = statistics.median(values)
             line.seconds[framework] = min(median, line.seconds.get(framework, median))

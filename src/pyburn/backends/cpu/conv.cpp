@@ -13,31 +13,28 @@
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/derived_cache.h"
 #include "pyburn/backends/cpu/gemm/gemm.h"
-#include "pyburn/backends/cpu/tiles.h"
+#include "pyburn/backends/cpu/plain_tensors.h"
 
 namespace pyburn::cpu {
 namespace {
 
 template <class T>
-constexpr DType kDType = std::is_same_v<T, float> ? DType::float32 : DType::float64;
-
-template <class T>
-bool is_plain(const TensorHandle& x) {
-  return x.dtype() == kDType<T> && x.layout().is_contiguous();
-}
-template <class T>
 TensorHandle plain_input(const TensorHandle& x) {
-  return is_plain<T>(x) ? x : converted(x, kDType<T>);
+  return is_plain<T>(x) ? x : converted(x, dtype_of<T>);
 }
 template <class T>
 TensorHandle plain_output(const TensorHandle& y) {
-  return is_plain<T>(y) ? y : scratch(y, kDType<T>);
+  return is_plain<T>(y) ? y : scratch(y, dtype_of<T>);
 }
+bool rows_follow(const TensorHandle& x) { return x.strides()[2] == x.strides()[3] * x.shape()[3]; }
 template <class T>
 TensorHandle ordered_output(const TensorHandle& y) {
   const Dims& s = y.strides();
-  const bool rows_follow = s[2] == s[3] * y.shape()[3];
-  return y.dtype() == kDType<T> && (s[3] == 1 || s[1] == 1) && rows_follow ? y : scratch(y, kDType<T>);
+  return y.dtype() == dtype_of<T> && (s[3] == 1 || s[1] == 1) && rows_follow(y) ? y : scratch(y, dtype_of<T>);
+}
+template <class T>
+bool plain_rows(const TensorHandle& x) {  // planes may lie anywhere, but each is contiguous
+  return x.dtype() == dtype_of<T> && x.strides()[3] == 1 && rows_follow(x);
 }
 void deliver(const TensorHandle& from, const TensorHandle& to) {
   if (!from.is_same(to)) convert_into(from, to);
@@ -83,7 +80,7 @@ bool goes_by_pixels(const ConvGeometry& g) {
 template <class T>
 TensorHandle ordered_input(const TensorHandle& x) {
   const Dims& s = x.strides();
-  return x.dtype() == kDType<T> && (s[3] == 1 || s[1] == 1) ? x : converted(x, kDType<T>);
+  return x.dtype() == dtype_of<T> && (s[3] == 1 || s[1] == 1) ? x : converted(x, dtype_of<T>);
 }
 template <class T>
 Images<T> images(const TensorHandle& x) {
@@ -170,18 +167,16 @@ void convolve_images_input(const ConvGrad& a, const TensorHandle& dy_, const Ten
 template <class T>
 void convolve_images_weight(const ConvGrad& a, const TensorHandle& x_, const TensorHandle& dy_, const TensorHandle& dw_) {
   if (dw_.numel() == 0) return;
-  const TensorHandle dy = plain_input<T>(dy_), dw = plain_output<T>(dw_);
-  const ConvGeometry g(a, x_.shape(), dw.shape(), dy.shape());
-  if (dy.numel() == 0) {
+  const TensorHandle dw = plain_output<T>(dw_);
+  const ConvGeometry g(a, x_.shape(), dw.shape(), dy_.shape());
+  if (dy_.numel() == 0) {
     std::fill_n(dw.data<T>(), dw.numel(), T(0));
-  } else if (g.depthwise()) {
-    const TensorHandle x = plain_input<T>(x_);
-    convolve_depthwise_weight<T>(g, x.data<T>(), dy.data<T>(), dw.data<T>());
-  } else if (suits_planes_weight(g)) {
-    const TensorHandle x = plain_input<T>(x_);
-    convolve_planes_weight<T>(g, x.data<T>(), dy.data<T>(), dw.data<T>());
+  } else if (g.depthwise() || suits_planes_weight(g)) {
+    const TensorHandle x = plain_input<T>(x_), dy = plain_input<T>(dy_);
+    if (g.depthwise()) convolve_depthwise_weight<T>(g, x.data<T>(), dy.data<T>(), dw.data<T>());
+    else convolve_planes_weight<T>(g, x.data<T>(), dy.data<T>(), dw.data<T>());
   } else {
-    const TensorHandle x = ordered_input<T>(x_);
+    const TensorHandle x = ordered_input<T>(x_), dy = plain_rows<T>(dy_) ? dy_ : converted(dy_, dtype_of<T>);
     convolve_weight(g, images<const T>(x), images<const T>(dy), dw.data<T>());
   }
   deliver(dw, dw_);

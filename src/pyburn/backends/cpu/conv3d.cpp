@@ -1,5 +1,6 @@
 // conv3d and its gradients as convolutions of images: the planes of the input that a plane of the output meets become channels of one
-// image. They are copied next to each other, a few planes of the output at a time, or read where they lie where there are few.
+// image. They are copied next to each other, a few planes of the output at a time, or read where they lie: where there are few, and by the
+// gradient of the weights, one tap of the depth after the other.
 #include <algorithm>
 
 #include "pyburn/backends/cpu/conv.h"
@@ -40,12 +41,12 @@ struct Geometry {
   }
 };
 
-// Planes [first, last) of the output of one image, as images of their own.
-TensorHandle output_planes(const TensorHandle& y, int64_t image, int64_t first, int64_t last) {
-  const Dims& s = y.strides();
-  const Layout planes{Dims{last - first, y.shape()[1], y.shape()[3], y.shape()[4]}, Dims{s[2], s[1], s[3], s[4]},
-      y.layout().offset + image * s[0] + first * s[2]};
-  return alias(y, planes);
+// `count` planes of one image from `first` on, each `step` behind the last, as images of their own.
+TensorHandle planes_of(const TensorHandle& x, int64_t image, int64_t first, int64_t count, int64_t step = 1) {
+  const Dims& s = x.strides();
+  const Layout planes{Dims{count, x.shape()[1], x.shape()[3], x.shape()[4]}, Dims{step * s[2], s[1], s[3], s[4]},
+      x.layout().offset + image * s[0] + first * s[2]};
+  return alias(x, planes);
 }
 // A kernel of one tap that meets every element: depth and height are one axis of an image.
 bool is_pointwise(const auto& a, const Shape& w) {
@@ -142,7 +143,8 @@ void conv3d(const Conv& a, Inputs in, Outputs out) {
   if (is_pointwise(a, w.shape())) convolve_images<T>(images, as_images(x), flat_weight(w), bias, as_images(y));
   else if (!convolve_in_place(g, images, x, w, bias.defined() ? bias.data<T>() : nullptr, y))
     g.for_parts([&](int64_t image, int64_t first, int64_t last) {
-      convolve_images<T>(images, stacked_planes<T>(g, x, image, first, last), flat_weight(w), bias, output_planes(y, image, first, last));
+      convolve_images<T>(
+          images, stacked_planes<T>(g, x, image, first, last), flat_weight(w), bias, planes_of(y, image, first, last - first));
     });
   if (!y.is_same(out[0])) convert_into(y, out[0]);
 }
@@ -161,9 +163,29 @@ void conv3d_input(const ConvGrad& a, const TensorHandle& dy_, const TensorHandle
   g.for_parts([&](int64_t image, int64_t first, int64_t last) {
     const TensorHandle stacked = scratch(dx_.device(), g.stacked(last - first), dtype_of<T>);
     const ConvGrad images{stacked.shape(), flat(a.stride), flat(a.padding), flat(a.dilation), a.groups};
-    convolve_images_input<T>(images, output_planes(dy, image, first, last), flat_weight(w), stacked);
+    convolve_images_input<T>(images, planes_of(dy, image, first, last - first), flat_weight(w), stacked);
     add_planes(g, stacked.data<T>(), first, last, dx.data() + image * g.channels * g.z.in * g.plane());
   });
+}
+
+// The gradient of each tap of the depth by itself: it meets whole planes, which are read where they lie.
+constexpr int64_t kTapColumns = 32;  // channels times columns of the kernel, from which on one tap fills the tiles
+template <class T>
+void weight_by_taps(const Geometry& g, const ConvGrad& a, const TensorHandle& x, const TensorHandle& dy, const PlainOutput<T>& dw) {
+  const Shape& s = dw.shape();
+  const int64_t taps = s[3] * s[4], rows = s[0] * s[1];
+  const TensorHandle part = scratch(dy.device(), Dims{s[0], s[1], s[3], s[4]}, dtype_of<T>);
+  const ConvGrad images{part.shape(), flat(a.stride), flat(a.padding), flat(a.dilation), a.groups};
+  for (int64_t tap = 0; tap < g.z.kernel; ++tap) {
+    const auto [first, last] = g.z.inside(tap);
+    if (first == last) continue;
+    for (int64_t image = 0; image < g.batch; ++image) {
+      convolve_images_weight<T>(
+          images, planes_of(x, image, g.z.position(first, tap), last - first, g.z.stride), planes_of(dy, image, first, last - first), part);
+      for (int64_t row = 0; row < rows; ++row)
+        for (int64_t i = 0; i < taps; ++i) dw.data()[(row * g.z.kernel + tap) * taps + i] += part.data<T>()[row * taps + i];
+    }
+  }
 }
 
 template <class T>
@@ -180,8 +202,9 @@ void conv3d_weight(const ConvGrad& a, const TensorHandle& x_, const TensorHandle
     std::copy_n(part.data<T>(), dw.numel(), dw.data());
     return;
   }
+  if (dw.shape()[1] * dw.shape()[4] >= kTapColumns) return weight_by_taps(g, a, x, dy, dw);
   g.for_parts([&](int64_t image, int64_t first, int64_t last) {
-    convolve_images_weight<T>(images, stacked_planes<T>(g, x, image, first, last), output_planes(dy, image, first, last), flat_part);
+    convolve_images_weight<T>(images, stacked_planes<T>(g, x, image, first, last), planes_of(dy, image, first, last - first), flat_part);
     for (int64_t i = 0; i < dw.numel(); ++i) dw.data()[i] += part.data<T>()[i];
   });
 }

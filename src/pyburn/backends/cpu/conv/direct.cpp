@@ -21,7 +21,7 @@ namespace {
 // Of the source at a time, and of a panel of weights: both, and the results, share L2.
 int64_t strip_bytes() { return l2_cache_bytes() * 3 / 8; }
 int64_t weight_bytes() { return l2_cache_bytes() * 5 / 16; }
-constexpr int64_t kTasks = 8;           // where there are fewer strips, channels are shared out as well
+constexpr int64_t kTasks = 8;           // where there are fewer strips, channels are shared out as well, then smaller strips
 constexpr int64_t kTaskWork = 1 << 18;  // multiply-adds that are worth a task
 
 int64_t rounded_up(int64_t n, int64_t unit) { return divided_up(n, unit) * unit; }
@@ -86,8 +86,9 @@ struct Strip {
       if ((reach.last - reach.first) * row_bytes > strip_bytes()) break;
       ++rows;
     }
-    const int64_t strips = divided_up(p.y.result, rows);
-    rows = divided_up(p.y.result, strips);
+    const int64_t tasks = p.images * p.groups * divided_up(p.results, kPanel<T>);  // with a whole image in a strip
+    const int64_t strips = std::max(divided_up(p.y.result, rows), divided_up(kTasks, tasks));
+    rows = divided_up(p.y.result, std::min(p.y.result, strips));
   }
   int64_t width() const { return columns.last - columns.first; }
   int64_t count() const { return divided_up(plan.y.result, rows); }
