@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 CORE_TAKEN_AIM = 2.2
+RESTLESS = 0.1
 
 
 @dataclass
@@ -20,6 +21,7 @@ class Line:
     seconds: dict[str, float] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     disturbed: bool = False
+    unrest: float = 0.0  # how far the middle of the turns of pyburn or PyTorch lies above the best, as a share
     core_taken: float | None = None  # time with one core taken by another process / clean time
 
     @property
@@ -27,6 +29,11 @@ class Line:
         if "pyburn" not in self.seconds or "torch" not in self.seconds:
             return None
         return self.seconds["pyburn"] / self.seconds["torch"]
+
+    @property
+    def restless(self) -> bool:
+        """Did neighbours on the host disturb it, whom nobody sees? Both sides count alike."""
+        return self.disturbed or self.unrest > RESTLESS
 
     @property
     def of_limit(self) -> float | None:
@@ -44,6 +51,8 @@ class Line:
         parts += [f"{name}: {error}" for name, error in self.errors.items()]
         if self.disturbed:
             parts.append("(disturbed)")
+        elif self.restless:
+            parts.append(f"(restless: {100 * self.unrest:.0f} %)")
         return "; ".join(parts)
 
 
@@ -134,6 +143,9 @@ def write_results(path: Path, lines: list[Line], machine: dict[str, str], limits
     mean = geometric_mean(kept)
     if mean:
         out += ["", f"All lines together: {mean:.2f} (geometric mean)."]
+    restless = sum(line.restless for line in kept)
+    if restless:
+        out += ["", f"{restless} lines are restless: the middle of their turns lay more than a tenth above the best, every time."]
     left_out = len(lines) - len(kept)
     if left_out:
         out += ["", f"{left_out} lines were left out, because other processes used the machine while they were measured."]
