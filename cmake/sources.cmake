@@ -81,6 +81,7 @@ set(PYBURN_SOURCES
   src/pyburn/ops/scatter.cpp
   src/pyburn/ops/overwrite.cpp
   src/pyburn/ops/embedding.cpp
+  src/pyburn/ops/sample_planes.cpp
   src/pyburn/ops/segment.cpp
   src/pyburn/ops/extremum.cpp
   src/pyburn/ops/moments.cpp
@@ -122,6 +123,7 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/fused/reduce.cpp
   src/pyburn/backends/cpu/math/gamma.cpp
   src/pyburn/backends/cpu/gemm/gemm.cpp
+  src/pyburn/backends/cpu/gemm/widening.cpp
   src/pyburn/backends/cpu/conversion.cpp
   src/pyburn/backends/cpu/streaming.cpp
   src/pyburn/backends/cpu/index.cpp
@@ -143,6 +145,7 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/strided_copy.cpp
   src/pyburn/backends/cpu/scatter.cpp
   src/pyburn/backends/cpu/index_rows.cpp
+  src/pyburn/backends/cpu/sample_planes.cpp
   src/pyburn/backends/cpu/segment.cpp
   src/pyburn/backends/cpu/norm.cpp
   src/pyburn/backends/cpu/batch_norm.cpp

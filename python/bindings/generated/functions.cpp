@@ -45,6 +45,7 @@
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/rnn.h"
 #include "pyburn/ops/generated/rnn_steps.h"
+#include "pyburn/ops/generated/sample_planes.h"
 #include "pyburn/ops/generated/sampling.h"
 #include "pyburn/ops/generated/scan.h"
 #include "pyburn/ops/generated/scatter.h"
@@ -1983,6 +1984,24 @@ PyObject* call_rnn_steps_grad(const Arguments& a) {
 void into_rnn_steps_grad(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { fn::rnn_steps_grad_into(Handles<4>{out[0], out[1], out[2], out[3]}, x...); }, a.tensor(0), a.optional_tensor(1), a.tensor(2), a.tensor(3), a.optional_tensor(4), a.tensor(5), a.tensor(6), a.tensor(7), a.text(8), a.boolean(9));
 }
+PyObject* call_sample_planes(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::sample_planes(x...); }, a.tensor(0), a.tensor(1), a.tensor(2)));
+}
+void into_sample_planes(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::sample_planes_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2));
+}
+PyObject* call_sample_planes_input(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::sample_planes_input(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.integer(3)));
+}
+void into_sample_planes_input(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::sample_planes_input_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.integer(3));
+}
+PyObject* call_sample_planes_weight(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::sample_planes_weight(x...); }, a.tensor(0), a.tensor(1), a.tensor(2)));
+}
+void into_sample_planes_weight(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::sample_planes_weight_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2));
+}
 PyObject* call_gumbel_softmax(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::gumbel_softmax(x...); }, a.tensor(0), a.number(1), a.boolean(2), a.number(3), a.integer(4)));
 }
@@ -3248,6 +3267,9 @@ const FunctionEntry kFunctions[] = {
     {"rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", "One step of rnn_relu for input (B, I) and a state (B, H).", "pyburn.rnn_relu_cell(pyburn.ones(1, 3), pyburn.zeros(1, 2), pyburn.ones(2, 3), pyburn.ones(2, 2)).shape", call_rnn_relu_cell, nullptr, kMethod},
     {"rnn_steps(Tensor projected, Tensor weight, Tensor? bias, Tensor h0, Tensor? c0, str cell, bool reverse) -> (Tensor output, Tensor cells, Tensor gates)", "The states of a recurrent layer at all steps, from the projected inputs; cell is lstm, gru, tanh or relu.", "pyburn.rnn_steps(pyburn.ones(3, 1, 2), pyburn.ones(2, 2), None, pyburn.zeros(1, 2), None, 'tanh', False)[0].shape", call_rnn_steps, into_rnn_steps, 0},
     {"rnn_steps_grad(Tensor grad_output, Tensor? grad_cells, Tensor weight, Tensor h0, Tensor? c0, Tensor output, Tensor cells, Tensor gates, str cell, bool reverse) -> (Tensor grad_projected, Tensor grad_recurrent, Tensor grad_h0, Tensor grad_c0)", "Gradient of rnn_steps, back through time.", "pyburn.rnn_steps_grad(pyburn.ones(3, 1, 2), None, pyburn.ones(2, 2), pyburn.zeros(1, 2), None, pyburn.ones(3, 1, 2), pyburn.zeros(0), pyburn.zeros(0), 'relu', False)[0].shape", call_rnn_steps_grad, into_rnn_steps_grad, 0},
+    {"sample_planes(Tensor input, Tensor places, Tensor weight) -> Tensor", "Sums of weight (N, K, M) times the elements of input (N, C, size) at places (N, K, M): (N, C, M). Places below 0 count nothing.", "pyburn.sample_planes(pyburn.tensor([[[3., 4., 5.]]]), pyburn.tensor([[[0], [2]]]), pyburn.tensor([[[0.5], [0.5]]]))", call_sample_planes, into_sample_planes, kMethod},
+    {"sample_planes_input(Tensor input, Tensor places, Tensor weight, int size) -> Tensor", "Gradient of sample_planes towards the planes: input (N, C, M), times weight, added at places of planes (N, C, size).", "pyburn.sample_planes_input(pyburn.tensor([[[3.]]]), pyburn.tensor([[[0], [2]]]), pyburn.tensor([[[0.5], [0.5]]]), 3)", call_sample_planes_input, into_sample_planes_input, kMethod},
+    {"sample_planes_weight(Tensor input, Tensor planes, Tensor places) -> Tensor", "Gradient of sample_planes towards the weights: input (N, C, M) times the elements of planes (N, C, size) at places (N, K, M), summed over channels.", "pyburn.sample_planes_weight(pyburn.tensor([[[2.]]]), pyburn.tensor([[[3., 4., 5.]]]), pyburn.tensor([[[0], [2]]]))", call_sample_planes_weight, into_sample_planes_weight, kMethod},
     {"gumbel_softmax(Tensor logits, float tau=1, bool hard=False, float eps=1e-10, int dim=-1) -> Tensor", "softmax of (logits + noise) / tau along dim: a differentiable draw of a class. With hard, a one-hot vector that has the gradient of the soft one.", "pyburn.gumbel_softmax(pyburn.zeros(2, 3), hard=True).sum(1)", call_gumbel_softmax, nullptr, 0},
     {"rrelu(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False, *, Generator? generator=None) -> Tensor", "leaky_relu with a slope that is drawn from [lower, upper) for each element when training, and their mean otherwise.", "pyburn.rrelu(pyburn.tensor([-48., 1.]))", call_rrelu, into_rrelu, kMethod | kInPlace},
     {"random_(Tensor input, int? from_=None, int? to=None, *, Generator? generator=None) -> Tensor", "Fills input with random integers from [from_, to), from [0, from_) if there is one number, or from all that the dtype holds exactly.", "pyburn.empty(3).random_(10).shape", call_random_, nullptr, kMethod},

@@ -1,14 +1,17 @@
-// Images at places that a grid names, written in public operations: the corners around each place are read through their index.
+// Images at places that a grid names, written in public operations: each is a weighted sum of the elements around it.
 #include "pyburn/ops/generated/grid_sample.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/join.h"
 #include "pyburn/ops/generated/movement.h"
-#include "pyburn/ops/generated/pool.h"
+#include "pyburn/ops/generated/sample_planes.h"
 #include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/rules.h"
 
@@ -27,7 +30,7 @@ t(1, 1, 4, 5), t(1, 2, 3, 2), 'bilinear', 'border'
 t(1, 1, 4, 5), t(1, 2, 3, 2), padding_mode='reflection'
 t(1, 1, 4, 5), t(1, 2, 3, 2), 'bilinear', 'reflection', True
 t(1, 1, 4, 5), t(1, 2, 3, 2), align_corners=True
-t(1, 2, 4, 5), t(1, 2, 3, 2).constant, 'nearest'
+t(1, 2, 4, 5), t(1, 2, 3, 2), 'nearest'
 t(1, 1, 2, 3, 4), t(1, 2, 1, 2, 3)
 t(1, 2, 4, 5), t(1, 2, 3, 2), 'bicubic'
 t(1, 1, 4, 5), t(1, 2, 3, 2), 'bicubic', 'border', True
@@ -56,22 +59,14 @@ t(), (2, 1, 3, 4) ! theta
 t(0, 2, 3), (2, 1, 3, 4) ! theta)"},
 };
 
-TensorHandle floored(const TensorHandle& x) {
-  const TensorHandle whole = cast(cast(x, DType::int64), x.dtype());  // towards zero
-  return where(gt(whole, x), whole - 1.0, whole);
-}
-TensorHandle rounded(const TensorHandle& x) {  // halves to even
-  const TensorHandle up = floored(x + 0.5), half = floored(up / 2.0);
-  return where(eq(up - x, 0.5), half * 2.0, up);
-}
 // x kept between low and high, without a gradient at the ends.
 TensorHandle clipped(const TensorHandle& x, double low, double high) { return where(le(x, low), low, where(ge(x, high), high, x)); }
 // x mirrored at low and high until it lies between them.
 TensorHandle reflected(const TensorHandle& x, double low, double high) {
   const double span = high - low;
   if (span <= 0) return x * 0.0;
-  const TensorHandle distance = abs(x - low), turns = floored(distance / span), rest = distance - turns * span;
-  const TensorHandle odd = eq(turns - floored(turns / 2.0) * 2.0, 1.0);
+  const TensorHandle distance = abs(x - low), turns = floor(distance / span), rest = distance - turns * span;
+  const TensorHandle odd = eq(turns - floor(turns / 2.0) * 2.0, 1.0);
   return where(odd, high - rest, rest + low);
 }
 
@@ -96,7 +91,7 @@ Tensors cubic_shares(const TensorHandle& x) {
 
 // The elements around a place along one axis.
 struct Tap {
-  TensorHandle place, inside, share;  // no share: it is the only one
+  TensorHandle place, inside, share;
 };
 SmallVector<Tap, 4> taps_of(
     const TensorHandle& grid, int64_t extent, const std::string& mode, const std::string& padding_mode, bool align) {
@@ -107,11 +102,11 @@ SmallVector<Tap, 4> taps_of(
     if (cubic) x = padded(x, extent, padding_mode, align);
     taps.push_back({cast(x, DType::int64), where(ge(x, 0.0), le(x, double(extent - 1)), false), share});
   };
-  if (mode == "nearest") {
-    add(rounded(at), {});
+  if (mode == "nearest") {  // the one share is 1; in this form the gradient of the grid is 0
+    add(round(at), floor(at) * 0.0 + 1.0);
     return taps;
   }
-  const TensorHandle lower = floored(at), fraction = at - lower;
+  const TensorHandle lower = floor(at), fraction = at - lower;
   const Tensors shares = cubic ? cubic_shares(fraction) : Tensors{1.0 - fraction, fraction};
   const TensorHandle first = detach(lower);
   for (int64_t k = 0; k < shares.size(); ++k) add(first + double(k - (cubic ? 1 : 0)), shares[k]);
@@ -140,23 +135,22 @@ TensorHandle fn::grid_sample(const TensorHandle& input, const TensorHandle& grid
     taps.push_back(taps_of(select(grid, g.rank() - 1, axes - 1 - i), x[2 + i], mode, padding_mode, align_corners.value_or(false)));
     combinations *= taps[i].size();
   }
-  Dims spread{x[0], x[1]};
-  spread.append(g.begin() + 1, g.end() - 1);
-  TensorHandle result;
+  Dims result{x[0], x[1]}, flat{x[0], 1, grid.numel() / std::max<int64_t>(1, x[0] * axes)};
+  result.append(g.begin() + 1, g.end() - 1);
+  Tensors places, weights;
   for (int64_t c = 0; c < combinations; ++c) {
     TensorHandle index, inside, weight;
     for (int64_t i = 0, rest = c; i < axes; rest /= taps[i].size(), ++i) {
       const Tap& tap = taps[i][rest % taps[i].size()];
       index = i == 0 ? tap.place : index * extents[i] + tap.place;
       inside = i == 0 ? tap.inside : where(inside, tap.inside, false);
-      if (tap.share.defined()) weight = i == 0 ? tap.share : weight * tap.share;
+      weight = i == 0 ? tap.share : weight * tap.share;
     }
-    const TensorHandle places = expand(unsqueeze(where(inside, index, 0), 1), spread), seen = expand(unsqueeze(inside, 1), spread);
-    TensorHandle part = where(seen, unpool_input(input, places, extents, false), 0.0);
-    if (weight.defined()) part = part * unsqueeze(weight, 1);
-    result = c == 0 ? part : result + part;
+    places.push_back(reshape(where(inside, index, -1), flat));
+    weights.push_back(reshape(weight, flat));
   }
-  return result;
+  const int64_t plane = std::accumulate(extents.begin(), extents.end(), int64_t(1), std::multiplies());
+  return reshape(sample_planes(reshape(input, {x[0], x[1], plane}), cat(places, 1), cat(weights, 1)), result);
 }
 
 TensorHandle fn::affine_grid(const TensorHandle& theta, const Dims& size, std::optional<bool> align_corners) {

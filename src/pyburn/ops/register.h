@@ -58,6 +58,7 @@ void register_index_tensors(OpTable&);
 void register_selection(OpTable&);
 void register_overwrite(OpTable&);
 void register_embedding(OpTable&);
+void register_sample_planes(OpTable&);
 void register_segment(OpTable&);
 void register_extremum(OpTable&);
 void register_moments(OpTable&);
@@ -129,6 +130,7 @@ inline void register_operations(OpTable& table) {
            register_selection,
            register_overwrite,
            register_embedding,
+           register_sample_planes,
            register_segment,
            register_random,
            register_dropout,

@@ -28,6 +28,7 @@ from .pool import PoolKernels
 from .products import ProductsKernels
 from .rearrange import RearrangeKernels
 from .reduce import ReduceKernels
+from .sample_planes import SamplePlanesKernels
 from .scan import ScanKernels
 from .search import SearchKernels
 from .sort import SortKernels
@@ -61,6 +62,7 @@ class NumpyBackend(
     CtcLossKernels,
     PoolKernels,
     InterpolateKernels,
+    SamplePlanesKernels,
     Backend,
 ):
     """Every operation in a line or two of numpy."""

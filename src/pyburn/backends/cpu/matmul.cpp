@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "pyburn/backends/cpu/cpu_backend.h"
+#include "pyburn/backends/cpu/gemm/widening.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/backends/cpu/tiles.h"
 #include "pyburn/ops/matmul.h"
@@ -87,6 +88,11 @@ void products(const Batch& p) {
   });
 }
 
+const char* address(const TensorHandle& x, int64_t batch, int64_t i, int64_t j) {
+  const Dims& s = x.strides();
+  return static_cast<const char*>(x.storage()->host) + (x.layout().offset + batch * s[0] + i * s[1] + j * s[2]) * size_of(x.dtype());
+}
+
 // A block of a matrix of float16 or bfloat16 as floats, in the order in which it lies.
 class WidenedBlock {
  public:
@@ -96,10 +102,16 @@ class WidenedBlock {
     const bool by_rows = s[2] == 1 || s[1] != 1;
     const int64_t lines = by_rows ? rows : columns, length = by_rows ? columns : rows;
     const int64_t line = by_rows ? s[1] : s[2], step = by_rows ? s[2] : s[1], size = size_of(x.dtype());
-    const char* from = static_cast<const char*>(x.storage()->host) + (x.layout().offset + batch * s[0] + i * s[1] + j * s[2]) * size;
+    const char* from = address(x, batch, i, j);
     for (int64_t l = 0; l < lines; ++l)
       load_tile(x.dtype(), from + l * line * size, step, DType::float32, room_.data() + l * length, length);
     return {room_.data(), by_rows ? length : 1, by_rows ? 1 : length};
+  }
+  // Whole rows, contiguous, however they lie.
+  Matrix<const float> widen_rows(const TensorHandle& x, int64_t batch, int64_t rows, int64_t columns) {
+    for (int64_t r = 0; r < rows; ++r)
+      load_tile(x.dtype(), address(x, batch, r, 0), x.strides()[2], DType::float32, room_.data() + r * columns, columns);
+    return {room_.data(), columns, 1};
   }
 
  private:
@@ -107,42 +119,44 @@ class WidenedBlock {
 };
 
 // float16 and bfloat16: blocks of the operands become floats on their way, so that no whole matrix does, and blocks of the result are
-// rounded when they are complete. How it is cut depends on the extents only.
+// rounded when they are complete. With few rows, the matrix is widened in registers. How it is cut depends on the extents only.
 void half_products(const Batch& p) {
   constexpr int64_t kRows = 256, kDepth = 512, kLine = 512;
-  const int64_t m = p.m(), n = p.n(), k = p.k(), row_step = std::min(m, kRows), k_step = kDepth;
+  const Dims& right = p.b->strides();
+  const bool widening = p.m() <= kMostWideningRows && (right[1] == 1 || right[2] == 1);
+  const int64_t m = p.m(), n = p.n(), k = p.k(), row_step = std::min(m, kRows), k_step = widening ? std::max<int64_t>(k, 1) : kDepth;
   const int64_t column_step = std::min<int64_t>(n, m * n >= 16 * kRows * kRows ? kRows : kRows / 2);
   if (m == 0 || n == 0) return;
   const int64_t down = (m + row_step - 1) / row_step, across = (n + column_step - 1) / column_step;
   const float beta = p.blend.beta.to<float>(), alpha = p.blend.alpha.to<float>();
   const DType dtype = p.c->dtype();
-  const int64_t size = size_of(dtype);
   const int64_t few = std::max<int64_t>(1, (1 << 18) / std::max<int64_t>(1, row_step * column_step * k));
   parallel_for(p.size() * down * across, few, [&](int64_t begin, int64_t end) {
-    WidenedBlock a(row_step, std::min(k, k_step)), b(std::min(k, k_step), column_step);
+    WidenedBlock a(row_step, std::min(k, k_step)), b(widening ? 0 : std::min(k, k_step), column_step);
     ScratchBuffer<float> sums(row_step * column_step);
     for (int64_t block = begin; block < end; ++block) {
       const int64_t x = block / (down * across), i = block / across % down * row_step, j = block % across * column_step;
       const int64_t rows = std::min(row_step, m - i), columns = std::min(column_step, n - j);
       for (int64_t k0 = 0; k0 < k; k0 += k_step) {
         const int64_t depth = std::min(k_step, k - k0);
-        gemm(rows, columns, depth, a.widen(*p.a, x, i, rows, k0, depth), b.widen(*p.b, x, k0, depth, j, columns),
-            Matrix<float>{sums.data(), columns, 1}, k0 > 0);
+        const Matrix<float> c{sums.data(), columns, 1};
+        if (widening) {
+          widening_product(rows, columns, k, a.widen_rows(*p.a, x, rows, k), dtype, {address(*p.b, x, 0, j), right[1], right[2]}, c);
+        } else {
+          gemm(rows, columns, depth, a.widen(*p.a, x, i, rows, k0, depth), b.widen(*p.b, x, k0, depth, j, columns), c, k0 > 0);
+        }
       }
       if (k == 0) std::fill_n(sums.data(), rows * columns, 0.0f);
       for (int64_t r = 0; r < rows; ++r) {
         float* row = sums.data() + r * columns;
         if (p.start) {
           const Dims& s = p.start->strides();
-          const char* from =
-              static_cast<const char*>(p.start->storage()->host) + (p.start->layout().offset + x * s[0] + (i + r) * s[1] + j * s[2]) * size;
           float line[kLine];
-          load_tile(dtype, from, s[2], DType::float32, line, columns);
+          load_tile(dtype, address(*p.start, x, i + r, j), s[2], DType::float32, line, columns);
           for (int64_t q = 0; q < columns; ++q) row[q] = blended(beta, line[q], alpha, row[q]);
         }
         const Dims& s = p.c->strides();
-        char* to = static_cast<char*>(p.c->storage()->host) + (p.c->layout().offset + x * s[0] + (i + r) * s[1] + j * s[2]) * size;
-        store_tile(DType::float32, row, dtype, to, s[2], columns);
+        store_tile(DType::float32, row, dtype, const_cast<char*>(address(*p.c, x, i + r, j)), s[2], columns);
       }
       if (p.finish) p.finish(x * m + i, rows, j, columns);
     }

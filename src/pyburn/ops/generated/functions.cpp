@@ -424,6 +424,9 @@ Tensor rnn_tanh_cell(const TensorHandle& input, const TensorHandle& hx, const Te
 Tensor rnn_relu_cell(const TensorHandle& input, const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih, const TensorHandle& b_hh) { return naming("rnn_relu_cell", [&] { return fn::rnn_relu_cell(input, hx, w_ih, w_hh, b_ih, b_hh); }); }
 Results<3> rnn_steps(const TensorHandle& projected, const TensorHandle& weight, const TensorHandle& bias, const TensorHandle& h0, const TensorHandle& c0, const std::string& cell, bool reverse) { return as_tensors(fn::rnn_steps(projected, weight, bias, h0, c0, cell, reverse)); }
 Results<4> rnn_steps_grad(const TensorHandle& grad_output, const TensorHandle& grad_cells, const TensorHandle& weight, const TensorHandle& h0, const TensorHandle& c0, const TensorHandle& output, const TensorHandle& cells, const TensorHandle& gates, const std::string& cell, bool reverse) { return as_tensors(fn::rnn_steps_grad(grad_output, grad_cells, weight, h0, c0, output, cells, gates, cell, reverse)); }
+Tensor sample_planes(const TensorHandle& input, const TensorHandle& places, const TensorHandle& weight) { return fn::sample_planes(input, places, weight); }
+Tensor sample_planes_input(const TensorHandle& input, const TensorHandle& places, const TensorHandle& weight, int64_t size) { return fn::sample_planes_input(input, places, weight, size); }
+Tensor sample_planes_weight(const TensorHandle& input, const TensorHandle& planes, const TensorHandle& places) { return fn::sample_planes_weight(input, planes, places); }
 Tensor gumbel_softmax(const TensorHandle& logits, double tau, bool hard, double eps, int64_t dim) { return naming("gumbel_softmax", [&] { return fn::gumbel_softmax(logits, tau, hard, eps, dim); }); }
 Tensor rrelu(const TensorHandle& input, double lower, double upper, bool training, Generator* generator) { return naming("rrelu", [&] { return fn::rrelu(input, lower, upper, training, generator); }); }
 Tensor random_(const TensorHandle& input, std::optional<int64_t> from_, std::optional<int64_t> to, Generator* generator) { return naming("random_", [&] { return fn::random_(input, from_, to, generator); }); }
@@ -1328,6 +1331,9 @@ Results<2> Tensor::lstm_cell(const Tensors& hx, const TensorHandle& w_ih, const 
 Tensor Tensor::gru_cell(const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih, const TensorHandle& b_hh) const { return pyburn::gru_cell(*this, hx, w_ih, w_hh, b_ih, b_hh); }
 Tensor Tensor::rnn_tanh_cell(const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih, const TensorHandle& b_hh) const { return pyburn::rnn_tanh_cell(*this, hx, w_ih, w_hh, b_ih, b_hh); }
 Tensor Tensor::rnn_relu_cell(const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih, const TensorHandle& b_hh) const { return pyburn::rnn_relu_cell(*this, hx, w_ih, w_hh, b_ih, b_hh); }
+Tensor Tensor::sample_planes(const TensorHandle& places, const TensorHandle& weight) const { return pyburn::sample_planes(*this, places, weight); }
+Tensor Tensor::sample_planes_input(const TensorHandle& places, const TensorHandle& weight, int64_t size) const { return pyburn::sample_planes_input(*this, places, weight, size); }
+Tensor Tensor::sample_planes_weight(const TensorHandle& planes, const TensorHandle& places) const { return pyburn::sample_planes_weight(*this, planes, places); }
 Tensor Tensor::rrelu(double lower, double upper, bool training, Generator* generator) const { return pyburn::rrelu(*this, lower, upper, training, generator); }
 const Tensor& Tensor::rrelu_(double lower, double upper, bool training, Generator* generator) const {
   rrelu_into(*this, *this, lower, upper, training, generator);

@@ -46,6 +46,7 @@
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/rnn.h"
 #include "pyburn/ops/generated/rnn_steps.h"
+#include "pyburn/ops/generated/sample_planes.h"
 #include "pyburn/ops/generated/sampling.h"
 #include "pyburn/ops/generated/scan.h"
 #include "pyburn/ops/generated/scatter.h"
@@ -487,6 +488,9 @@ Tensor rnn_tanh_cell(const TensorHandle& input, const TensorHandle& hx, const Te
 Tensor rnn_relu_cell(const TensorHandle& input, const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh, const TensorHandle& b_ih = {}, const TensorHandle& b_hh = {});  // One step of rnn_relu for input (B, I) and a state (B, H).
 Results<3> rnn_steps(const TensorHandle& projected, const TensorHandle& weight, const TensorHandle& bias, const TensorHandle& h0, const TensorHandle& c0, const std::string& cell, bool reverse);  // The states of a recurrent layer at all steps, from the projected inputs; cell is lstm, gru, tanh or relu.
 Results<4> rnn_steps_grad(const TensorHandle& grad_output, const TensorHandle& grad_cells, const TensorHandle& weight, const TensorHandle& h0, const TensorHandle& c0, const TensorHandle& output, const TensorHandle& cells, const TensorHandle& gates, const std::string& cell, bool reverse);  // Gradient of rnn_steps, back through time.
+Tensor sample_planes(const TensorHandle& input, const TensorHandle& places, const TensorHandle& weight);  // Sums of weight (N, K, M) times the elements of input (N, C, size) at places (N, K, M): (N, C, M). Places below 0 count nothing.
+Tensor sample_planes_input(const TensorHandle& input, const TensorHandle& places, const TensorHandle& weight, int64_t size);  // Gradient of sample_planes towards the planes: input (N, C, M), times weight, added at places of planes (N, C, size).
+Tensor sample_planes_weight(const TensorHandle& input, const TensorHandle& planes, const TensorHandle& places);  // Gradient of sample_planes towards the weights: input (N, C, M) times the elements of planes (N, C, size) at places (N, K, M), summed over channels.
 Tensor gumbel_softmax(const TensorHandle& logits, double tau = 1, bool hard = false, double eps = 1e-10, int64_t dim = -1);  // softmax of (logits + noise) / tau along dim: a differentiable draw of a class. With hard, a one-hot vector that has the gradient of the soft one.
 Tensor rrelu(const TensorHandle& input, double lower = 0.125, double upper = 0.3333333333333333, bool training = false, Generator* generator = nullptr);  // leaky_relu with a slope that is drawn from [lower, upper) for each element when training, and their mean otherwise.
 Tensor random_(const TensorHandle& input, std::optional<int64_t> from_ = {}, std::optional<int64_t> to = {}, Generator* generator = nullptr);  // Fills input with random integers from [from_, to), from [0, from_) if there is one number, or from all that the dtype holds exactly.
@@ -854,6 +858,9 @@ using fn::nanmean_into;
 using fn::aminmax_into;
 using fn::rnn_steps_into;
 using fn::rnn_steps_grad_into;
+using fn::sample_planes_into;
+using fn::sample_planes_input_into;
+using fn::sample_planes_weight_into;
 using fn::rrelu_into;
 using fn::binomial_into;
 using fn::cumsum_into;

@@ -44,6 +44,7 @@
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/rnn.h"
 #include "pyburn/ops/generated/rnn_steps.h"
+#include "pyburn/ops/generated/sample_planes.h"
 #include "pyburn/ops/generated/sampling.h"
 #include "pyburn/ops/generated/scan.h"
 #include "pyburn/ops/generated/scatter.h"
@@ -91,6 +92,7 @@
 #include "pyburn/ops/rearrange.h"
 #include "pyburn/ops/reduce.h"
 #include "pyburn/ops/rnn_steps.h"
+#include "pyburn/ops/sample_planes.h"
 #include "pyburn/ops/scan.h"
 #include "pyburn/ops/scatter.h"
 #include "pyburn/ops/search.h"
@@ -106,7 +108,7 @@
 #include "pyburn/support/error.h"
 
 namespace pyburn::op {
-extern OpInfo relu, sigmoid, gelu, gelu_gradient, silu, silu_gradient, mish, softplus, logsigmoid, hardtanh, hardswish, hardsigmoid, leaky_relu, elu, softshrink, hardshrink, threshold, attention, attention_grad, normalise_batch, normalise_batch_backward, special_airy_ai, special_bessel_j0, special_bessel_j1, special_bessel_y0, special_bessel_y1, special_scaled_modified_bessel_k0, special_scaled_modified_bessel_k1, add, sub, mul, div, pow, maximum, minimum, eq, ne, lt, le, gt, ge, where, floor_divide, remainder, fmod, atan2, hypot, xlogy, logaddexp, logaddexp2, copysign, fmax, fmin, nextafter, heaviside, gcd, lcm, view_dtype, frexp, conv2d_input, conv2d_weight, conv3d_input, conv3d_weight, cast, contiguous_copy, class_loss, class_loss_backward, _ctc_loss, _ctc_loss_backward, seeded_dropout, _embedding, argmax, argmin, max_dim, min_dim, full, arange, linspace, nonzero, index_select, index_add, index_copy, _index, _index_put, resize_axis, resize_axis_input, cat, _linalg_solve, _linalg_lu, linalg_slogdet, linalg_solve_triangular, linalg_cholesky, linalg_qr, linalg_eigh, linalg_svd, isinf, isfinite, signbit, logical_not, logical_and, logical_or, logical_xor, bitwise_and, bitwise_or, bitwise_xor, bitwise_left_shift, bitwise_right_shift, bmm, bmm_plus, var_mean, view, reshape, permute, expand, slice, select, unsqueeze, remove_axis, normalise_rows, normalise_rows_backward, constant_pad_nd, _border_pad, lerp, addcmul, addcdiv, clamp, special_chebyshev_polynomial_t, special_chebyshev_polynomial_u, special_chebyshev_polynomial_v, special_chebyshev_polynomial_w, special_hermite_polynomial_h, special_hermite_polynomial_he, special_laguerre_polynomial_l, special_legendre_polynomial_p, max_pool, max_pool_with_indices, unpool, unpool_input, avg_pool, avg_pool_input, flip, tril, triu, repeat_interleave_indices, sum, mean, amax, amin, prod, nansum, count_nonzero, any, all, logsumexp, rnn_steps, rnn_steps_grad, cumsum, cumprod, logcumsumexp, cummax, cummin, gather, scatter_src, scatter_add, scatter_reduce, histc, bincount, distinct, _segment_reduce, softmax, log_softmax, softmax_backward, log_softmax_backward, _linalg_pinv, sort, topk, kthvalue, median_dim, nanmedian_dim, mode, i0, special_i0e, special_i1, special_i1e, special_erfcx, special_ndtri, special_zeta, igamma, igammac, exp, exp2, expm1, log, log2, log10, log1p, special_entr, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, erf, erfc, erfinv, lgamma, digamma, polygamma, neg, abs, sign, floor, ceil, trunc, round, sqrt, rsqrt, nan_to_num, im2col, col2im, linalg_vector_norm, as_strided, diagonal, unfold;
+extern OpInfo relu, sigmoid, gelu, gelu_gradient, silu, silu_gradient, mish, softplus, logsigmoid, hardtanh, hardswish, hardsigmoid, leaky_relu, elu, softshrink, hardshrink, threshold, attention, attention_grad, normalise_batch, normalise_batch_backward, special_airy_ai, special_bessel_j0, special_bessel_j1, special_bessel_y0, special_bessel_y1, special_scaled_modified_bessel_k0, special_scaled_modified_bessel_k1, add, sub, mul, div, pow, maximum, minimum, eq, ne, lt, le, gt, ge, where, floor_divide, remainder, fmod, atan2, hypot, xlogy, logaddexp, logaddexp2, copysign, fmax, fmin, nextafter, heaviside, gcd, lcm, view_dtype, frexp, conv2d_input, conv2d_weight, conv3d_input, conv3d_weight, cast, contiguous_copy, class_loss, class_loss_backward, _ctc_loss, _ctc_loss_backward, seeded_dropout, _embedding, argmax, argmin, max_dim, min_dim, full, arange, linspace, nonzero, index_select, index_add, index_copy, _index, _index_put, resize_axis, resize_axis_input, cat, _linalg_solve, _linalg_lu, linalg_slogdet, linalg_solve_triangular, linalg_cholesky, linalg_qr, linalg_eigh, linalg_svd, isinf, isfinite, signbit, logical_not, logical_and, logical_or, logical_xor, bitwise_and, bitwise_or, bitwise_xor, bitwise_left_shift, bitwise_right_shift, bmm, bmm_plus, var_mean, view, reshape, permute, expand, slice, select, unsqueeze, remove_axis, normalise_rows, normalise_rows_backward, constant_pad_nd, _border_pad, lerp, addcmul, addcdiv, clamp, special_chebyshev_polynomial_t, special_chebyshev_polynomial_u, special_chebyshev_polynomial_v, special_chebyshev_polynomial_w, special_hermite_polynomial_h, special_hermite_polynomial_he, special_laguerre_polynomial_l, special_legendre_polynomial_p, max_pool, max_pool_with_indices, unpool, unpool_input, avg_pool, avg_pool_input, flip, tril, triu, repeat_interleave_indices, sum, mean, amax, amin, prod, nansum, count_nonzero, any, all, logsumexp, rnn_steps, rnn_steps_grad, sample_planes, sample_planes_input, sample_planes_weight, cumsum, cumprod, logcumsumexp, cummax, cummin, gather, scatter_src, scatter_add, scatter_reduce, histc, bincount, distinct, _segment_reduce, softmax, log_softmax, softmax_backward, log_softmax_backward, _linalg_pinv, sort, topk, kthvalue, median_dim, nanmedian_dim, mode, i0, special_i0e, special_i1, special_i1e, special_erfcx, special_ndtri, special_zeta, igamma, igammac, exp, exp2, expm1, log, log2, log10, log1p, special_entr, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, erf, erfc, erfinv, lgamma, digamma, polygamma, neg, abs, sign, floor, ceil, trunc, round, sqrt, rsqrt, nan_to_num, im2col, col2im, linalg_vector_norm, as_strided, diagonal, unfold;
 }
 
 namespace pyburn::fn {
@@ -1399,6 +1401,30 @@ Handles<4> rnn_steps_grad(const TensorHandle& grad_output, const TensorHandle& g
 void rnn_steps_grad_into(const Handles<4>& out, const TensorHandle& grad_output, const TensorHandle& grad_cells, const TensorHandle& weight, const TensorHandle& h0, const TensorHandle& c0, const TensorHandle& output, const TensorHandle& cells, const TensorHandle& gates, const std::string& cell, bool reverse) {
   InputList in; in.add(grad_output); in.add(grad_cells); in.add(weight); in.add(h0); in.add(c0); in.add(output); in.add(cells); in.add(gates);
   call_array_into<4>(op::rnn_steps_grad, naming(op::rnn_steps_grad, [&] { return RnnSteps::from(grad_output, grad_cells, weight, h0, c0, output, cells, gates, cell, reverse); }), in, out);
+}
+TensorHandle sample_planes(const TensorHandle& input, const TensorHandle& places, const TensorHandle& weight) {
+  InputList in; in.add(input); in.add(places); in.add(weight);
+  return call(op::sample_planes, naming(op::sample_planes, [&] { return SamplePlanes::from(input, places, weight); }), in);
+}
+void sample_planes_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& places, const TensorHandle& weight) {
+  InputList in; in.add(input); in.add(places); in.add(weight);
+  call_into(op::sample_planes, naming(op::sample_planes, [&] { return SamplePlanes::from(input, places, weight); }), in, out);
+}
+TensorHandle sample_planes_input(const TensorHandle& input, const TensorHandle& places, const TensorHandle& weight, int64_t size) {
+  InputList in; in.add(input); in.add(places); in.add(weight);
+  return call(op::sample_planes_input, naming(op::sample_planes_input, [&] { return SamplePlanes::from(input, places, weight, size); }), in);
+}
+void sample_planes_input_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& places, const TensorHandle& weight, int64_t size) {
+  InputList in; in.add(input); in.add(places); in.add(weight);
+  call_into(op::sample_planes_input, naming(op::sample_planes_input, [&] { return SamplePlanes::from(input, places, weight, size); }), in, out);
+}
+TensorHandle sample_planes_weight(const TensorHandle& input, const TensorHandle& planes, const TensorHandle& places) {
+  InputList in; in.add(input); in.add(planes); in.add(places);
+  return call(op::sample_planes_weight, naming(op::sample_planes_weight, [&] { return SamplePlanes::from(input, planes, places); }), in);
+}
+void sample_planes_weight_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& planes, const TensorHandle& places) {
+  InputList in; in.add(input); in.add(planes); in.add(places);
+  call_into(op::sample_planes_weight, naming(op::sample_planes_weight, [&] { return SamplePlanes::from(input, planes, places); }), in, out);
 }
 void rrelu_into(const TensorHandle& out, const TensorHandle& input, double lower, double upper, bool training, Generator* generator) { write_result(out, rrelu(before_write(out, input), lower, upper, training, generator)); }
 void binomial_into(const TensorHandle& out, const TensorHandle& count, const TensorHandle& prob, Generator* generator) { write_result(out, binomial(count, prob, generator)); }
