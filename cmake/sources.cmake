@@ -145,6 +145,7 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/strided_copy.cpp
   src/pyburn/backends/cpu/scatter.cpp
   src/pyburn/backends/cpu/index_rows.cpp
+  src/pyburn/backends/cpu/grid_sample.cpp
   src/pyburn/backends/cpu/sample_planes.cpp
   src/pyburn/backends/cpu/segment.cpp
   src/pyburn/backends/cpu/norm.cpp

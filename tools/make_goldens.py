@@ -31,6 +31,42 @@ def torch_pair(a: Any, b: Any) -> tuple[Any, Any]:
     return tuple(x if isinstance(x, torch.Tensor) else torch.tensor(x) for x in (a, b))
 
 
+def torch_grid_taps(grid: Any, extents: Any, mode: str, padding_mode: str, align_corners: bool) -> tuple[Any, Any]:
+    """What grid_sample is made of; PyTorch has no name for it."""
+    import itertools
+
+    import torch
+
+    taps = {"nearest": (0,), "bilinear": (0, 1), "bicubic": (-1, 0, 1, 2)}[mode]
+
+    def inside(x: Any, n: int) -> Any:
+        if padding_mode == "reflection":
+            low, high = (0, n - 1) if align_corners else (-0.5, n - 0.5)
+            turns, rest = ((x - low).abs() / (high - low)).floor(), (x - low).abs() % (high - low)
+            x = torch.where(turns % 2 == 1, high - rest, rest + low)
+        return x if padding_mode == "zeros" else x.clamp(0, n - 1)
+
+    def shares(x: Any) -> list[Any]:
+        near, far = (lambda d: (1.25 * d - 2.25) * d * d + 1), (lambda d: ((-0.75 * d + 3.75) * d - 6) * d + 3)
+        return {1: [x.floor() * 0 + 1], 2: [1 - x, x], 4: [far(x + 1), near(x), near(1 - x), far(2 - x)]}[len(taps)]
+
+    axes = []
+    for n, g in zip(extents, grid.unbind(-1)[::-1]):
+        at = (g + 1) * ((n - 1) / 2) if align_corners else ((g + 1) * n - 1) / 2
+        at = at if mode == "bicubic" else inside(at, n)
+        lower = at.round() if mode == "nearest" else at.floor()
+        seen = [inside(lower + k, n) if mode == "bicubic" else lower + k for k in taps]
+        axes.append([(e.detach(), w, n) for e, w in zip(seen, shares(at - lower.detach()))])
+    places, weights = [], []
+    for corner in itertools.product(*axes[::-1]):  # the first axis turns fastest
+        place, weight, valid = torch.zeros_like(grid[..., 0]), 1, torch.ones_like(grid[..., 0], dtype=torch.bool)
+        for element, share, n in corner[::-1]:
+            place, weight, valid = place * n + element, weight * share, valid & (element >= 0) & (element < n)
+        places.append(torch.where(valid, place, -1).long())
+        weights.append(weight)
+    return torch.stack(places, 1), torch.stack(weights, 1)
+
+
 def torch_ctc_loss(x: Any, y: Any, steps: Any, lengths: Any, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> Any:
     """PyTorch's gradient has a term exp(x), which is none of the derivative and vanishes behind log_softmax; here it is taken away."""
     import torch
@@ -97,7 +133,7 @@ def make(rows: list[dict[str, Any]]) -> None:
     GOLDEN.mkdir(parents=True, exist_ok=True)
     for row in rows:
         samples = [s for s in samples_of(row) if not s.error]
-        names = {"torch": torch, "torch_pair": torch_pair, "torch_ctc_loss": torch_ctc_loss}
+        names = {"torch": torch} | {f.__name__: f for f in (torch_pair, torch_ctc_loss, torch_grid_taps)}
         function = eval(row["torch"] or f"torch.{row['name'].split('.')[0]}", names)
         arrays: dict[str, Any] = {"lines": np.array([s.line for s in samples])}
         for i, sample in enumerate(samples):

@@ -1,13 +1,10 @@
 // Images at places that a grid names, written in public operations: each is a weighted sum of the elements around it.
-#include "pyburn/ops/generated/grid_sample.h"
-
-#include <algorithm>
-#include <functional>
-#include <numeric>
+#include "pyburn/ops/grid_sample.h"
 
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/grid_sample.h"
 #include "pyburn/ops/generated/index.h"
 #include "pyburn/ops/generated/join.h"
 #include "pyburn/ops/generated/movement.h"
@@ -113,7 +110,68 @@ SmallVector<Tap, 4> taps_of(
   return taps;
 }
 
+void check(const GridTaps& a) {
+  const std::string &mode = a.mode, &padding_mode = a.padding_mode;
+  require<ValueError>(mode == "bilinear" || mode == "nearest" || mode == "bicubic", "mode is bilinear, nearest or bicubic: got '{}'", mode);
+  require<ValueError>(padding_mode == "zeros" || padding_mode == "border" || padding_mode == "reflection",
+      "padding_mode is zeros, border or reflection: got '{}'", padding_mode);
+  for (int64_t n : a.extents) require(n > 0, "expected extents of at least 1: got {}", a.extents);
+}
+MetaList infer_taps(const GridTaps& a, Metas in) {
+  const Shape& g = in[0].shape;
+  check(a);
+  require<DTypeError>(is_floating(in[0].dtype), "expected a floating dtype: got {}", in[0].dtype);
+  require((a.extents.size() == 2 || a.extents.size() == 3) && g.rank() == 3 && g[2] == a.extents.size(),
+      "expected places (N, M, 2) in images or (N, M, 3) in volumes: got {} for {}", g, a.extents);
+  const Shape taps{g[0], a.count(), g[1]};
+  return {{taps, DType::int64}, {taps, in[0].dtype}};
+}
+Tensors decompose_taps(const GridTaps& a, Inputs in) {
+  const TensorHandle& grid = *in[0];
+  const int64_t axes = a.extents.size();
+  SmallVector<SmallVector<Tap, 4>, 3> taps;
+  for (int64_t i = 0; i < axes; ++i)  // the last coordinate belongs to the first axis
+    taps.push_back(taps_of(select(grid, 2, axes - 1 - i), a.extents[i], a.mode, a.padding_mode, a.align_corners));
+  Tensors places, weights;
+  for (int64_t c = 0; c < a.count(); ++c) {
+    TensorHandle index, inside, weight;
+    for (int64_t i = 0, rest = c; i < axes; rest /= taps[i].size(), ++i) {
+      const Tap& tap = taps[i][rest % taps[i].size()];
+      index = i == 0 ? tap.place : index * a.extents[i] + tap.place;
+      inside = i == 0 ? tap.inside : where(inside, tap.inside, false);
+      weight = i == 0 ? tap.share : weight * tap.share;
+    }
+    places.push_back(where(inside, index, -1));
+    weights.push_back(weight);
+  }
+  return {stack(places, 1), stack(weights, 1)};
+}
+
 }  // namespace
+
+namespace op {
+constinit OpInfo grid_taps = define<GridTaps, infer_taps, nullptr, decompose_taps>(
+    {.schema = "grid_taps(Tensor grid, int[] extents, str mode, str padding_mode, bool align_corners) -> (Tensor places, Tensor weight)",
+        .doc = "For places (N, M, 2 or 3) as grid_sample's: the elements around each in an image of these extents, -1 where there is none, "
+               "and "
+               "how much they count; both (N, K, M).",
+        .no_grad = "decomposes into operations on coordinates",
+        .torch = "torch_grid_taps",
+        .example = "pyburn.grid_taps(pyburn.zeros(1, 1, 2), (4, 4), 'bilinear', 'zeros', False)",
+        .samples = R"(
+t(1, 6, 2), (4, 5), 'bilinear', 'zeros', False
+t(2, 6, 2), (4, 5), 'bilinear', 'border', True
+t(1, 6, 2), (4, 5), 'bicubic', 'reflection', False
+t(1, 6, 2), (4, 5), 'bicubic', 'reflection', True
+t(1, 6, 2), (4, 5), 'nearest', 'zeros', False
+t(1, 6, 3), (2, 3, 4), 'bilinear', 'zeros', True
+t(0, 6, 2), (4, 5), 'bilinear', 'zeros', False
+t(1, 2, 6).transpose(1, 2), (4, 5), 'bilinear', 'zeros', False
+t(1, 1, 2).expand(2, 6, 2), (4, 5), 'bilinear', 'zeros', False
+t(1, 6, 2, dtype=f64), (4, 5), 'bilinear', 'zeros', False
+t(), (4, 5), 'bilinear', 'zeros', False ! places
+t(1, 6, 2), (4, 0), 'bilinear', 'zeros', False ! extents)"});
+}  // namespace op
 
 TensorHandle fn::grid_sample(const TensorHandle& input, const TensorHandle& grid, const std::string& mode, const std::string& padding_mode,
     std::optional<bool> align_corners) {
@@ -121,36 +179,16 @@ TensorHandle fn::grid_sample(const TensorHandle& input, const TensorHandle& grid
   const Shape &x = input.shape(), &g = grid.shape();
   require((axes == 2 || axes == 3) && g.rank() == input.rank(), "expected 4 or 5 axes of both: got {} and {}", x, g);
   require(g[0] == x[0] && g.back() == axes, "expected as many grids as images, with {} coordinates: got {} for {}", axes, g, x);
-  require<ValueError>(mode == "bilinear" || mode == "nearest" || mode == "bicubic", "mode is bilinear, nearest or bicubic: got '{}'", mode);
-  require<ValueError>(padding_mode == "zeros" || padding_mode == "border" || padding_mode == "reflection",
-      "padding_mode is zeros, border or reflection: got '{}'", padding_mode);
   require<DTypeError>(is_floating(input.dtype()) && input.dtype() == grid.dtype(), "expected one floating dtype: got {} and {}",
       input.dtype(), grid.dtype());
-  Dims extents;
-  SmallVector<SmallVector<Tap, 4>, 3> taps;
-  int64_t combinations = 1;
-  for (int i = 0; i < axes; ++i) {  // the last coordinate belongs to the first axis
-    extents.push_back(x[2 + i]);
-    require(x[2 + i] > 0, "expected extents of at least 1: got {}", x);
-    taps.push_back(taps_of(select(grid, g.rank() - 1, axes - 1 - i), x[2 + i], mode, padding_mode, align_corners.value_or(false)));
-    combinations *= taps[i].size();
+  Dims extents, result{x[0], x[1]};
+  int64_t plane = 1, results = 1;
+  for (int i = 0; i < axes; ++i) {
+    extents.push_back(x[2 + i]), result.push_back(g[1 + i]);
+    plane *= x[2 + i], results *= g[1 + i];
   }
-  Dims result{x[0], x[1]}, flat{x[0], 1, grid.numel() / std::max<int64_t>(1, x[0] * axes)};
-  result.append(g.begin() + 1, g.end() - 1);
-  Tensors places, weights;
-  for (int64_t c = 0; c < combinations; ++c) {
-    TensorHandle index, inside, weight;
-    for (int64_t i = 0, rest = c; i < axes; rest /= taps[i].size(), ++i) {
-      const Tap& tap = taps[i][rest % taps[i].size()];
-      index = i == 0 ? tap.place : index * extents[i] + tap.place;
-      inside = i == 0 ? tap.inside : where(inside, tap.inside, false);
-      weight = i == 0 ? tap.share : weight * tap.share;
-    }
-    places.push_back(reshape(where(inside, index, -1), flat));
-    weights.push_back(reshape(weight, flat));
-  }
-  const int64_t plane = std::accumulate(extents.begin(), extents.end(), int64_t(1), std::multiplies());
-  return reshape(sample_planes(reshape(input, {x[0], x[1], plane}), cat(places, 1), cat(weights, 1)), result);
+  const auto [places, weight] = grid_taps(reshape(grid, {x[0], results, axes}), extents, mode, padding_mode, align_corners.value_or(false));
+  return reshape(sample_planes(reshape(input, {x[0], x[1], plane}), places, weight), result);
 }
 
 TensorHandle fn::affine_grid(const TensorHandle& theta, const Dims& size, std::optional<bool> align_corners) {
@@ -180,6 +218,9 @@ TensorHandle fn::affine_grid(const TensorHandle& theta, const Dims& size, std::o
   return grid;
 }
 
-void register_grid_sample(OpTable& table) { table.add(functions); }
+void register_grid_sample(OpTable& table) {
+  table.add({&op::grid_taps});
+  table.add(functions);
+}
 
 }  // namespace pyburn

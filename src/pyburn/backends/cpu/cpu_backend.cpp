@@ -80,6 +80,7 @@ CpuBackend::CpuBackend() {
            register_index,
            register_rearrange,
            register_scatter,
+           register_grid_sample,
            register_sample_planes,
            register_segment,
            register_scan,

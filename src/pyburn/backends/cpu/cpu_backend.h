@@ -62,6 +62,7 @@ void register_random(KernelTable&);
 void register_index(KernelTable&);
 void register_rearrange(KernelTable&);
 void register_scatter(KernelTable&);
+void register_grid_sample(KernelTable&);
 void register_sample_planes(KernelTable&);
 void register_segment(KernelTable&);
 void register_scan(KernelTable&);
