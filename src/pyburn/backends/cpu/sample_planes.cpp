@@ -118,11 +118,13 @@ class Places {
         g.size <= std::numeric_limits<Place<T>>::max(), "planes of this size are too large for their dtype: got {}", g.size);
     const PlainInput<int64_t> from(places);
     parallel_for(g.batch * g.per_image(), kGrain, [&](int64_t begin, int64_t end) {
+      int64_t largest = -1;
       for (int64_t i = begin; i < end; ++i) {
         const int64_t at = from.data()[i];
-        require<IndexError>(at < g.size, "index out of range: got {} for a plane of {}", at, g.size);
-        places_.data()[i] = Place<T>(std::max<int64_t>(at, -1));
+        largest = std::max(largest, at);
+        places_.data()[i] = Place<T>(at < 0 ? -1 : at);
       }
+      require<IndexError>(largest < g.size, "index out of range: got {} for a plane of {}", largest, g.size);
     });
   }
   const Place<T>* data() { return places_.data(); }
