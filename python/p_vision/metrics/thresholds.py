@@ -130,17 +130,26 @@ class OneHotIoU(IoU):
         target_class_ids: Sequence[int],
         name: str | None = None,
         dtype: Any = None,
+        ignore_class: int | None = None,
         sparse_y_pred: bool = False,
         axis: int = -1,
     ) -> None:
-        super().__init__(num_classes, target_class_ids, name, dtype, False, sparse_y_pred, axis)
+        super().__init__(num_classes, target_class_ids, name, dtype, ignore_class, False, sparse_y_pred, axis)
 
 
 class OneHotMeanIoU(IoU):
     """The mean of the overlaps of all classes, which are given as vectors."""
 
-    def __init__(self, num_classes: int, name: str | None = None, dtype: Any = None, sparse_y_pred: bool = False, axis: int = -1) -> None:
-        super().__init__(num_classes, None, name, dtype, False, sparse_y_pred, axis)
+    def __init__(
+        self,
+        num_classes: int,
+        name: str | None = None,
+        dtype: Any = None,
+        ignore_class: int | None = None,
+        sparse_y_pred: bool = False,
+        axis: int = -1,
+    ) -> None:
+        super().__init__(num_classes, None, name, dtype, ignore_class, False, sparse_y_pred, axis)
 
 
 def pearson_correlation(y_true: Tensor, y_pred: Tensor, axis: int = -1) -> Tensor:
