@@ -22,13 +22,14 @@ def preprocess_input(x: Any, data_format: str | None = None, mode: str = "caffe"
         raise ValueError(f"[preprocess_input] mode is 'caffe', 'tf' or 'torch': got {mode!r}")
     if not isinstance(x, (pyburn.Tensor, Symbol)):
         return preprocess_input(pyburn.as_tensor(x).float(), data_format, mode).numpy()
+    pictures: Any = x
     if mode == "tf":
-        return x / 127.5 - 1.0
+        return pictures / 127.5 - 1.0
     axis = -3 if data_format == "channels_first" else -1
 
     def by_channel(values: Any) -> Any:
         return pyburn.tensor(values).reshape([3, 1, 1] if axis == -3 else [3])
 
     if mode == "caffe":
-        return ops.flip(x, axis) - by_channel(_BLUE_FIRST)
-    return (x / 255.0 - by_channel(_MEAN)) / by_channel(_DEVIATION)
+        return ops.flip(pictures, axis) - by_channel(_BLUE_FIRST)
+    return (pictures / 255.0 - by_channel(_MEAN)) / by_channel(_DEVIATION)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .main import CommandError
 from .objects import parse_value
-from .train_config import make_experiment, read_config, set_value
+from .train_config import Experiment, make_experiment, read_config, set_value
 
 
 def run(options: argparse.Namespace) -> int:
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
         if isinstance(target, Path) and (target / "run.json").exists():
             raise CommandError(f"{target} holds a run already: --resume {target} goes on with it")
     folder = target.folder if isinstance(target, Run) else target
-    command = f"pyburn train {shlex.quote(options.config)} --resume {shlex.quote(str(folder))}"
+    command = shlex.join(["pyburn", "train", options.config, "--resume", str(folder), *_changes(options)])
     try:
         history = learner.fit(
             data["train"],
@@ -64,9 +64,16 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _check(experiment: object) -> int:
-    """One batch forward and backward, and one of validation."""
-    learner, data = experiment.learner, experiment.data  # type: ignore[attr-defined]
+def _changes(options: argparse.Namespace) -> list[str]:
+    """The options that put something in place of what CONFIG says: who resumes gives them again."""
+    given = {"--epochs": options.epochs, "--device": options.device}
+    words = [word for name, value in given.items() if value is not None for word in (name, str(value))]
+    return words + [word for item in options.set for word in ("--set", item)]
+
+
+def _check(experiment: Experiment) -> int:
+    """One batch forward and backward, with the metrics."""
+    learner, data = experiment.learner, experiment.data
     from pyburn.train.steps import run_step, to_device
 
     batch = next(iter(data["train"]), None)
