@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -17,7 +18,7 @@ import pytest
 
 import pyburn
 from pyburn.cli import main
-from pyburn.train import read_run
+from pyburn.train import CheckpointError, read_run
 
 MODULE = """
 import pyburn
@@ -171,6 +172,20 @@ def test_wrong_files_are_told(project: Path, capsys: pytest.CaptureFixture[str])
     ):
         assert main(["train", name]) == 1
         assert message in capsys.readouterr().err
+
+
+@needs_toml
+def test_weights_of_a_full_disk_are_saved_elsewhere(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*arguments: Any, **options: Any) -> None:
+        raise CheckpointError("no space is left.")
+
+    monkeypatch.setattr("pyburn.train.checkpoints.CheckpointFolder.save", full)
+    assert main(["train", "try.toml", "--run", "runs/full", "--display", "quiet"]) == 1
+    path = re.search(r"The weights are in (\S+)\.$", capsys.readouterr().err.strip())
+    assert path is not None and Path(path[1]).parent == project.resolve()
+    assert len(pyburn.load(path[1])) == 4
 
 
 @needs_toml

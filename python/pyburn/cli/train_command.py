@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+import tempfile
 from pathlib import Path
+from typing import Any
 
 from .main import CommandError
 from .objects import parse_value
@@ -58,7 +60,9 @@ def run(options: argparse.Namespace) -> int:
         if "test" in data:
             results = learner.evaluate(data["test"])
             print("test: " + "  ".join(f"{name} {value:.4f}" for name, value in results.items()))
-    except (NonFiniteLoss, CheckpointError, OSError) as error:
+    except CheckpointError as error:
+        raise CommandError(f"{error}{_rescued(learner, experiment.name)}") from error
+    except (NonFiniteLoss, OSError) as error:
         raise CommandError(str(error)) from error
     print(f"{folder}: report.html has the curves; pyburn dashboard {shlex.quote(str(folder.parent))} shows all runs")
     return 0
@@ -69,6 +73,22 @@ def _changes(options: argparse.Namespace) -> list[str]:
     given = {"--epochs": options.epochs, "--device": options.device}
     words = [word for name, value in given.items() if value is not None for word in (name, str(value))]
     return words + [word for item in options.set for word in ("--set", item)]
+
+
+def _rescued(learner: Any, name: str) -> str:
+    """Saves the weights of a training whose folder takes nothing any more to where there is room, since they end with this process."""
+    from pyburn import save
+
+    if not learner.state.step:
+        return ""
+    for folder in (Path.cwd(), Path(tempfile.gettempdir())):
+        path = folder / f"{name}-step-{learner.state.step}.pt"
+        try:
+            save(dict(learner.eval_model.state_dict()), path)
+        except OSError:
+            continue
+        return f" The weights are in {path}."
+    return ""
 
 
 def _check(experiment: Experiment) -> int:
