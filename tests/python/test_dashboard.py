@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 from pyburn.dashboard import Dashboard
-from pyburn.dashboard.curves import CurveCache, smoothed, thinned
+from pyburn.dashboard.curves import CurveCache, smoothed
 from pyburn.train import Run
+from pyburn.train.run.svg_plots import thinned
 
 from . import browser
 

@@ -148,6 +148,25 @@ def test_embedding_with_a_table(tmp_path: Path) -> None:
         layers.Embedding(4, 3, weights=table.T)
 
 
+@pytest.mark.parametrize(
+    ("name", "argument"),
+    [
+        ("PrecisionAtRecall", "recall"),
+        ("RecallAtPrecision", "precision"),
+        ("SensitivityAtSpecificity", "specificity"),
+        ("SpecificityAtSensitivity", "sensitivity"),
+    ],
+)
+def test_metrics_at_a_threshold_are_made_by_name_and_saved(name: str, argument: str, tmp_path: Path) -> None:
+    metric = getattr(keras.metrics, name)(**{argument: 0.6}, num_thresholds=50)
+    assert repr(metric).startswith(f"{name}(0.6, num_thresholds=50") and type(metric).from_config(metric.get_config()) == metric
+    model = keras.Sequential([keras.Input((2,)), layers.Dense(1, activation="sigmoid")])
+    model.compile("sgd", "binary_crossentropy", metrics=[metric])
+    model.save(tmp_path / "model.pyburn")
+    x, y = np.eye(2, dtype=np.float32), np.array([[0.0], [1.0]])
+    assert keras.load_model(tmp_path / "model.pyburn").evaluate(x, y, verbose=0) == model.evaluate(x, y, verbose=0)
+
+
 class Picky(keras.Layer):
     def __init__(self) -> None:
         super().__init__()
