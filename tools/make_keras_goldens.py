@@ -1,6 +1,7 @@
-"""Writes tests/golden/keras.npz, keras_programs.npz and keras_pictures.npz: what Keras gives, for tests/python/test_p_vision_*.py.
+"""Writes tests/golden/keras.npz, keras_programs.npz, keras_pictures.npz and keras_networks.npz: what Keras gives, for
+tests/python/test_p_vision_*.py.
 
---layers, --programs and --pictures write one of them.
+--layers, --programs, --pictures and --networks write one of them.
 
 Run it with an environment that has Keras. Its backend is JAX unless KERAS_BACKEND says otherwise: with PyTorch underneath, transposed
 convolutions and pools with padding="same" are approximations.
@@ -138,7 +139,32 @@ PICTURES: list[tuple[str, dict[str, Any]]] = [
     ("RandomZoom", {"height_factor": [-0.2, -0.2], "width_factor": [0.1, 0.1], "fill_mode": "nearest"}),
     ("RandomTranslation", {"height_factor": [0.2, 0.2], "width_factor": [-0.1, -0.1], "fill_mode": "reflect"}),
     ("RandomTranslation", {"height_factor": [0.2, 0.2], "width_factor": [-0.1, -0.1], "fill_mode": "constant"}),
+    ("Equalization", {}),
+    ("Equalization", {"bins": 16}),
+    ("Resizing", {"height": 5, "width": 4, "crop_to_aspect_ratio": True}),
+    ("Resizing", {"height": 8, "width": 4, "pad_to_aspect_ratio": True, "fill_value": 7.0}),
 ]
+ATTENTION: list[tuple[dict[str, Any], list[tuple[int, ...]], dict[str, Any]]] = [  # arguments, inputs, options of the call
+    ({"num_heads": 2, "key_dim": 3}, [STEPS, (2, 5, 6)], {}),
+    ({"num_heads": 2, "key_dim": 3, "value_dim": 5, "output_shape": [3, 2], "dropout": 0.1}, [STEPS, STEPS], {"use_causal_mask": True}),
+    ({"num_heads": 2, "key_dim": 3, "attention_axes": [2]}, [(2, 3, 5, 4), (2, 3, 6, 4)], {"return_attention_scores": True}),
+    ({"num_heads": 2, "key_dim": 3, "attention_axes": 1, "use_bias": False}, [(2, 3, 5, 4), (2, 6, 5, 4)], {}),
+    ({"num_heads": 3, "key_dim": 2}, [(2, 3, 2, 4), (2, 2, 3, 4)], {"return_attention_scores": True}),
+    ({"num_heads": 2, "key_dim": 3, "sliding_window": 2}, [STEPS, STEPS], {"use_causal_mask": True, "return_attention_scores": True}),
+    ({"num_heads": 2, "key_dim": 3, "value_dim": 4, "use_gate": True, "dropout": 0.1}, [STEPS, STEPS], {}),
+]
+RENORM: list[tuple[dict[str, Any], tuple[int, ...]]] = [
+    ({"renorm": True, "renorm_clipping": {"rmin": 0.7, "rmax": 1.2, "dmax": 0.3}, "renorm_momentum": 0.9}, IMAGE),
+    ({"renorm": True, "scale": False}, ROWS),
+]
+METRICS: list[tuple[str, dict[str, Any], str]] = [
+    ("IoU", {"num_classes": 3, "target_class_ids": [0, 2], "ignore_class": 1}, "classes"),
+    ("MeanIoU", {"num_classes": 4, "ignore_class": -1}, "classes"),
+    ("R2Score", {"class_aggregation": None}, "numbers"),
+    ("R2Score", {"class_aggregation": "variance_weighted_average"}, "numbers"),
+    ("R2Score", {"num_regressors": 2}, "numbers"),
+]
+NETWORKS = ("VGG16", "ResNet50", "ResNet50V2", "MobileNetV2", "DenseNet121", "EfficientNetB0")
 WRAPPED: list[tuple[str, dict[str, Any], str, dict[str, Any], tuple[int, ...]]] = [
     ("Bidirectional", {}, "LSTM", {"units": 3, "return_sequences": True}, STEPS),
     ("Bidirectional", {"merge_mode": "sum"}, "GRU", {"units": 3}, STEPS),
@@ -321,7 +347,9 @@ def pictures() -> None:
         {"key": f"picture{i}", "class": name, "arguments": arguments} for i, (name, arguments) in enumerate(PICTURES)
     ]
     for entry in entries:
-        given = getattr(keras.layers, entry["class"])(**entry["arguments"])(arrays["pictures"], training=True)
+        layer = getattr(keras.layers, entry["class"])(**entry["arguments"])
+        apart = entry["class"] == "Equalization"  # which Keras does for a whole batch at once
+        given = np.stack([layer(picture) for picture in arrays["pictures"]]) if apart else layer(arrays["pictures"], training=True)
         arrays[entry["key"]] = keras.ops.convert_to_numpy(given)
     arrays["index"] = np.frombuffer(json.dumps(entries).encode(), np.uint8)
     target = TARGET.with_name("keras_pictures.npz")
@@ -355,8 +383,64 @@ def programs() -> None:
     print(f"{target}: {len(results)} programs, {target.stat().st_size / 1e3:.0f} kB")
 
 
+def networks() -> None:
+    """What attention, renormalised batches, some metrics and the networks of `applications` give on Keras, with weights from a rule."""
+    import keras  # type: ignore[import-not-found]
+    import numpy as np
+
+    sys.path.insert(0, str(TARGET.parents[1] / "python"))
+    from network_weights import drawn  # type: ignore[import-not-found]
+
+    rng = np.random.default_rng(0)
+    arrays: dict[str, Any] = {}
+    index: dict[str, list[Any]] = {"attention": [], "renorm": [], "metrics": [], "networks": []}
+
+    def normal(shape: Any) -> Any:
+        return rng.standard_normal(shape).astype(np.float32)
+
+    def keep(key: str, **values: Any) -> None:
+        for kind, found in values.items():
+            parts = found if isinstance(found, (list, tuple)) else [found]
+            arrays.update({f"{key}/{kind}{i}": keras.ops.convert_to_numpy(part) for i, part in enumerate(parts)})
+
+    for i, (arguments, shapes, options) in enumerate(ATTENTION):
+        inputs, layer = [normal(shape) for shape in shapes], keras.layers.MultiHeadAttention(**arguments)
+        layer(*inputs)
+        layer.set_weights([normal(w.shape) for w in layer.weights])
+        keep(f"attention{i}", input=inputs, weight=layer.get_weights(), output=layer(*inputs, **options))
+        index["attention"].append({"key": f"attention{i}", "arguments": arguments, "options": options})
+    for i, (arguments, shape) in enumerate(RENORM):
+        layer, x = keras.layers.BatchNormalization(**arguments), normal(shape)
+        layer(x)
+        layer.set_weights([np.abs(normal(w.shape)) + 0.5 for w in layer.weights])
+        weights = layer.get_weights()
+        keep(f"renorm{i}", input=x, weight=weights, output=layer(x, training=False), trained=layer(x, training=True))
+        keep(f"renorm{i}", moved=layer.get_weights())
+        index["renorm"].append({"key": f"renorm{i}", "arguments": arguments})
+    for i, (name, arguments, kind) in enumerate(METRICS):
+        classes = arguments.get("num_classes", 0)
+        batches = [(rng.integers(-1, classes + 1, 40), rng.integers(0, classes, 40)) for _ in range(2)] if kind == "classes" else None
+        batches = batches or [(normal((6, 3)), normal((6, 3)) * np.float32(0.3)) for _ in range(2)]
+        metric = getattr(keras.metrics, name)(**arguments)
+        for truth, said in batches:
+            metric.update_state(truth, said)
+        keep(f"metric{i}", truth=[truth for truth, _ in batches], said=[said for _, said in batches], result=metric.result())
+        index["metrics"].append({"key": f"metric{i}", "class": name, "arguments": arguments})
+    for name in NETWORKS:
+        model = getattr(keras.applications, name)(include_top=False, weights=None, input_shape=(64, 48, 3), pooling="avg")
+        model.set_weights(drawn([w.shape for w in model.weights]))
+        x = np.random.default_rng(1).random((1, 64, 48, 3), np.float32) * 255
+        keep(name, output=model(x, training=False))
+        names = [layer.name for layer in model.layers if layer.weights]
+        index["networks"].append({"name": name, "layers": names, "parameters": model.count_params()})
+    arrays["index"] = np.frombuffer(json.dumps(index).encode(), np.uint8)
+    target = TARGET.with_name("keras_networks.npz")
+    np.savez_compressed(target, **arrays)
+    print(f"{target}: {target.stat().st_size / 1e3:.0f} kB")
+
+
 if __name__ == "__main__":
-    parts = {"--layers": main, "--programs": programs, "--pictures": pictures}
+    parts = {"--layers": main, "--programs": programs, "--pictures": pictures, "--networks": networks}
     for name, write in parts.items():
         if name in sys.argv or not set(parts) & set(sys.argv):
             write()

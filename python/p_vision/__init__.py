@@ -33,8 +33,7 @@ def __getattr__(name: str) -> Any:
         return list(_places())
     module = _places().get(name)
     if module is None:
-        hint = "; its models are functions of the package, such as p_vision.resnet50(weights=...)" if name == "applications" else ""
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if not module:
         return importlib.import_module(f".{name}", __name__)
     holder = importlib.import_module(f".{module}", __name__)

@@ -2,6 +2,7 @@
 from typing import Any
 
 from . import activations as activations
+from . import applications as applications
 from . import backend as backend
 from . import callbacks as callbacks
 from . import config as config
@@ -79,6 +80,7 @@ from .initializers import VarianceScaling as VarianceScaling
 from .initializers import Zeros as Zeros
 from .input import Input as Input
 from .input import InputLayer as InputLayer
+from .input_spec import InputSpec as InputSpec
 from .layer import Layer as Layer
 from .losses import BinaryCrossentropy as BinaryCrossentropy
 from .losses import BinaryFocalCrossentropy as BinaryFocalCrossentropy
@@ -260,12 +262,15 @@ from .layers.pooling import AdaptiveMaxPooling2D as AdaptiveMaxPooling2D
 from .layers.pooling import AdaptiveMaxPooling3D as AdaptiveMaxPooling3D
 from .layers.hashing import HashedCrossing as HashedCrossing
 from .layers.hashing import Hashing as Hashing
+from .layers.colour import Equalization as Equalization
+from .layers.mixing import AugMix as AugMix
 from .layers.mixing import CutMix as CutMix
 from .layers.mixing import MixUp as MixUp
 from .layers.mixing import RandAugment as RandAugment
 from .layers.preprocessing import RandomShear as RandomShear
 from .layers.text_vectorization import TextVectorization as TextVectorization
 from .layers.wrapping import EinsumDense as EinsumDense
+from .layers.wrapping import Pipeline as Pipeline
 from .layers.wrapping import SpectralNormalization as SpectralNormalization
 from .layers.wrapping import Wrapper as Wrapper
 

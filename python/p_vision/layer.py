@@ -15,6 +15,7 @@ from pyburn.nn import Module, Parameter
 from . import constraints, initializers, regularizers, variables
 from .configured import Configured, snake_case
 from .dtype_policies import DTypePolicy, policy_of
+from .input_spec import check_inputs
 from .symbolic.masks import hand_on, masks_of, takes_mask
 from .symbolic.structure import leaves, mapped, single
 from .symbolic.symbol import Node, Shape, Symbol, drawing_device, has_symbol, is_drawing, is_text, mode, symbolic_call, without_values
@@ -35,6 +36,7 @@ class Layer(WeightMethods, Configured, Module):
 
     converts = True  # whether tensors are brought to the compute dtype; models leave it to their layers
     trains_by_itself = False  # whether a call that says nothing about training is one for it
+    input_spec: Any = None  # InputSpec of the inputs, for layers that demand something of them
     supports_masking = False  # whether the output has the mask of the input; compute_mask may say otherwise
 
     def __init__(
@@ -163,6 +165,8 @@ class Layer(WeightMethods, Configured, Module):
             self.register_buffer(name, weight)
 
     def __call__(self, *args: Any, training: bool | None = None, **kwargs: Any) -> Any:
+        if self.input_spec is not None and args:
+            check_inputs(self.input_spec, args[0], self.name)
         if has_symbol(args) or has_symbol(kwargs):
             if not self.built and args:
                 self.build_for(mapped_shapes(args[0]))

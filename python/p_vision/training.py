@@ -255,22 +255,20 @@ class TrainingMethods(WeightMethods):
         logs: dict[str, Any] = {}
         self.initial_epoch = initial_epoch
         events.call("train_begin")  # BackupAndRestore may say that it begins later
-        try:
-            for epoch in range(self.initial_epoch, epochs):
-                events.call("epoch_begin", epoch)
-                bar.begin(epoch)
-                source = itertools.islice(endless, steps_per_epoch) if endless is not None else train
-                logs = self._train_epoch(source, class_weight, events, bar)
-                if validation is not None and (epoch + 1) % validation_freq == 0:
-                    logs.update({f"val_{k}": v for k, v in self._evaluated(validation, validation_steps, events, None).items()})
-                bar.end(logs)
-                events.call("epoch_end", epoch, logs=logs)
-                if self.stop_training:
-                    break
-        finally:
-            if self._optimizer is not None and self._optimizer.use_ema:
-                self._optimizer.finalize_variable_values(self.trainable_weights)
-            events.call("train_end", logs=logs)
+        for epoch in range(self.initial_epoch, epochs):
+            events.call("epoch_begin", epoch)
+            bar.begin(epoch)
+            source = itertools.islice(endless, steps_per_epoch) if endless is not None else train
+            logs = self._train_epoch(source, class_weight, events, bar)
+            if validation is not None and (epoch + 1) % validation_freq == 0:
+                logs.update({f"val_{k}": v for k, v in self._evaluated(validation, validation_steps, events, None).items()})
+            bar.end(logs)
+            events.call("epoch_end", epoch, logs=logs)
+            if self.stop_training:
+                break
+        if self._optimizer is not None and self._optimizer.use_ema:
+            self._optimizer.finalize_variable_values(self.trainable_weights)
+        events.call("train_end", logs=logs)  # as in Keras, not after an error: BackupAndRestore keeps its files then
         return history
 
     def _both_parts(

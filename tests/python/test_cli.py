@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -17,7 +18,7 @@ import pytest
 
 import pyburn
 from pyburn.cli import main
-from pyburn.train import read_run
+from pyburn.train import CheckpointError, read_run
 
 MODULE = """
 import pyburn
@@ -139,6 +140,13 @@ def test_train_options(project: Path, capsys: pytest.CaptureFixture[str]) -> Non
         ('metrics = ["acuracy"]', "no metric is called 'acuracy'"),
         ('device = "cuda"', "device 'cuda'"),
         ("[train]\nprecision = 'float8'", "precision must be"),
+        ("[train]\nepochs = 'ten'", "epochs must be a positive whole number: got 'ten'"),
+        ("[train]\nclip_norm = 0", "clip_norm must be a positive number: got 0"),
+        ("[train]\nlog_every = 1.5", "log_every must be a positive whole number: got 1.5"),
+        ("[train]\nearly_stopping = {patience = 'long'}", "[train.early_stopping]: [EarlyStopping] patience must be a positive number"),
+        ("[train]\ncheckpoints = {last = 'x'}", "[train.checkpoints] last: [Last] count must be a positive number: got 'x'"),
+        ("[train]\ncheckpoints = {best = 3}", "[train.checkpoints] best: [Best] metric must be a name"),
+        ("[train]\ncheckpoints = {every_steps = 0}", "[train.checkpoints] every_steps: [Every] give one of"),
     ],
 )
 def test_wrong_configurations_are_told(project: Path, capsys: pytest.CaptureFixture[str], change: str, message: str) -> None:
@@ -167,6 +175,20 @@ def test_wrong_files_are_told(project: Path, capsys: pytest.CaptureFixture[str])
 
 
 @needs_toml
+def test_weights_of_a_full_disk_are_saved_elsewhere(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*arguments: Any, **options: Any) -> None:
+        raise CheckpointError("no space is left.")
+
+    monkeypatch.setattr("pyburn.train.checkpoints.CheckpointFolder.save", full)
+    assert main(["train", "try.toml", "--run", "runs/full", "--display", "quiet"]) == 1
+    path = re.search(r"The weights are in (\S+)\.$", capsys.readouterr().err.strip())
+    assert path is not None and Path(path[1]).parent == project.resolve()
+    assert len(pyburn.load(path[1])) == 4
+
+
+@needs_toml
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 def test_ctrl_c_ends_with_130(project: Path) -> None:
     options = ["--run", "runs/c", "--epochs", "1000", "--set", "data.train.arguments.delay=0.02", "--display", "lines"]
@@ -180,7 +202,8 @@ def test_ctrl_c_ends_with_130(project: Path) -> None:
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=120)
     assert process.returncode == 130, errors
-    assert "Everything is saved: pyburn train try.toml --resume runs/c" in errors
+    # What was said on the command line in place of the configuration is part of how to go on.
+    assert f"Everything is saved: pyburn train try.toml --resume runs/c {' '.join(options[2:6])}" in errors
 
 
 def test_info(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 from pyburn.dashboard import Dashboard
-from pyburn.dashboard.curves import CurveCache, smoothed, thinned
+from pyburn.dashboard.curves import CurveCache, smoothed
 from pyburn.train import Run
+from pyburn.train.run.svg_plots import thinned
 
 from . import browser
 
@@ -218,5 +219,11 @@ def test_views_of_a_run_in_a_browser(tmp_path: Path) -> None:
         letters = page.run("return document.querySelector('svg[role=img] text').getBoundingClientRect().height")
         assert letters > 9, f"the letters of the plot are {letters} pixels high on a phone"
         assert page.run("return document.documentElement.scrollWidth") <= 390
+        for mode in ("dark", "light"):  # of the system, which may change while the page is open
+            page.command("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": mode}]})
+            page.wait(f"document.documentElement.dataset.theme === '{mode}'")
         page.run("document.querySelector('#theme').click()")
+        assert page.run("return document.documentElement.dataset.theme") == "dark"
+        page.command("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "light"}]})
+        assert page.run("return document.documentElement.dataset.theme") == "dark"  # what was chosen stays
         assert not page.messages()

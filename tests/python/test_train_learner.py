@@ -252,6 +252,15 @@ def test_max_steps_and_uneven_epochs() -> None:
     assert "valid/loss" in history.rows[1]
 
 
+def test_no_epochs_at_all(tmp_path: Path) -> None:
+    learner = make_learner()
+    assert len(learner.fit(Batches(True), epochs=0, run=tmp_path, display="quiet")) == 0
+    assert read_run(tmp_path).state == "finished"
+    for wrong in ({"epochs": -1}, {"epochs": "two"}, {"max_steps": 1.5}):
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be a whole number"):
+            learner.fit(Batches(True), **wrong, display="quiet")
+
+
 def test_training_data_that_is_used_up() -> None:
     with pytest.raises(ValueError, match="gave no batches, as an iterator that is used up"):
         linear().fit(iter(Batches(False)), None, 2, display="quiet")

@@ -162,6 +162,8 @@ def test_nothing_is_left_to_train(tmp_path: Path, capsys: pytest.CaptureFixture[
     again = make_learner()
     again.fit(Batches(True), Batches(False), 2, run=tmp_path, resume=True, display="lines")
     assert again.state.step == 16 and "nothing is left to train with epochs=2" in capsys.readouterr().err
+    status = read_run(tmp_path).status
+    assert (status["step"], status["epoch"]) == (16, again.state.epoch)
     rest = make_learner()
     rest.fit(Batches(True), Batches(False), 3, run=tmp_path, resume=True, display="quiet")
     assert_same(weights(rest), weights(whole))

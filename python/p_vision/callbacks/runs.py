@@ -117,7 +117,7 @@ class BackupAndRestore(Callback):
         os.replace(beside, self._path)  # whole, or the one before
 
     def on_train_end(self, logs: Logs | None = None) -> None:
-        if self.delete_checkpoint and not self.model.stop_training:
+        if self.delete_checkpoint:
             self._path.unlink(missing_ok=True)
 
 

@@ -60,11 +60,16 @@ class CSVLogger(Callback):
 
 
 class TerminateOnNaN(Callback):
-    """Stops when the loss is no number any more."""
+    """Stops when the loss is no number any more, or raises where `raise_error` is set: other callbacks are then not told of an end."""
+
+    def __init__(self, raise_error: bool = False) -> None:
+        self.raise_error = raise_error
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
         loss = (logs or {}).get("loss", 0.0)
         if not math.isfinite(loss):
+            if self.raise_error:
+                raise RuntimeError(f"[TerminateOnNaN] the loss of batch {batch} is {loss}")
             print(f"Batch {batch}: the loss is {loss}, training stops")
             self.model.stop_training = True
 

@@ -24,7 +24,7 @@ def __getattr__(name: str) -> Any:
     if name in ("deserialize", "serialize"):
         return getattr(importlib.import_module("p_vision.serialization"), name)
     found = getattr(p_vision, _full_name(name), None) if not name.startswith("__") else None
-    if name == "Input" or (isinstance(found, type) and issubclass(found, p_vision.Layer)):
+    if name in ("Input", "InputSpec") or (isinstance(found, type) and issubclass(found, p_vision.Layer)):
         return found
     raise AttributeError(f"p_vision has no layer {name!r}")
 
@@ -47,4 +47,4 @@ def __dir__() -> list[str]:
     found = [
         name for name in dir(p_vision) if isinstance(getattr(p_vision, name), type) and issubclass(getattr(p_vision, name), p_vision.Layer)
     ]
-    return sorted([*found, "Input", *_FUNCTIONS])
+    return sorted([*found, "Input", "InputSpec", *_FUNCTIONS])

@@ -10,23 +10,30 @@ import pyburn
 from pyburn import Tensor
 from pyburn.nn import functional
 
-from ..layer import Layer
 from .dense import positive
-from .dropout import probability
+from .dropout import SeededLayer, probability
 
 
 def _causal(rows: int, columns: int, like: Tensor) -> Tensor:
     return pyburn.ones(rows, columns, dtype=pyburn.bool, device=like.device).tril()
 
 
+def _near(rows: int, columns: int, window: int, like: Tensor) -> Tensor:
+    """True where steps are less than a window apart."""
+    return pyburn.ones(rows, columns, dtype=pyburn.bool, device=like.device).tril(window - 1).triu(1 - window)
+
+
 def _both(first: Tensor | None, second: Tensor | None) -> Tensor | None:
     return second if first is None else first if second is None else first & second
 
 
-class MultiHeadAttention(Layer):
+class MultiHeadAttention(SeededLayer):
     """Attention of several heads: `layer(query, value, key=None)`; attention of a sequence to itself is `layer(x, x)`.
 
     `attention_mask` (batch, steps of the query, steps of the key) is True where attention is allowed; masks of the inputs are heeded too.
+    Inputs may have several axes between the batch and the last: attention is over `attention_axes` of them, without which over all.
+    With a `sliding_window` of w, steps see those less than w away; `use_gate` multiplies what they see by a sigmoid of the query.
+    Scores are never kept whole unless they are asked for, whatever `flash_attention` says.
     """
 
     def __init__(
@@ -36,18 +43,25 @@ class MultiHeadAttention(Layer):
         value_dim: int | None = None,
         dropout: float = 0.0,
         use_bias: bool = True,
-        output_shape: int | None = None,
+        output_shape: int | Sequence[int] | None = None,
+        attention_axes: int | Sequence[int] | None = None,
+        sliding_window: int | None = None,
+        flash_attention: bool | None = None,
         kernel_initializer: Any = "glorot_uniform",
         bias_initializer: Any = "zeros",
         kernel_regularizer: Any = None,
         bias_regularizer: Any = None,
+        use_gate: bool = False,
+        seed: int | None = None,
         **options: Any,
     ) -> None:
         super().__init__(**options)
         name = "MultiHeadAttention"
         self.num_heads, self.key_dim = positive(name, "num_heads", num_heads), positive(name, "key_dim", key_dim)
         self.value_dim = self.key_dim if value_dim is None else positive(name, "value_dim", value_dim)
-        self.dropout, self.use_bias, self.output_shape = probability(name, dropout), use_bias, output_shape
+        self.dropout, self.use_bias, self.use_gate, self.seed = probability(name, dropout), use_bias, use_gate, seed
+        self.output_shape, self.attention_axes, self.flash_attention = output_shape, attention_axes, flash_attention
+        self.sliding_window = None if sliding_window is None else positive(name, "sliding_window", sliding_window)
         self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
         self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer
 
@@ -63,9 +77,12 @@ class MultiHeadAttention(Layer):
         heads, inner = self.num_heads, self.key_dim
         self._add("query", (query, heads, inner), (heads, inner))
         self._add("key", (key, heads, inner), (heads, inner))
+        if self.use_gate:
+            self._add("gate", (query, heads, self.value_dim), (heads, self.value_dim))
         self._add("value", (value, heads, self.value_dim), (heads, self.value_dim))
-        width = query if self.output_shape is None else self.output_shape
-        self._add("output", (heads, self.value_dim, width), (width,))
+        given = query if self.output_shape is None else self.output_shape
+        width = (given,) if isinstance(given, int) else tuple(given)
+        self._add("output", (heads, self.value_dim, *width), width)
 
     def _add(self, name: str, kernel: Sequence[int], bias: Sequence[int]) -> None:
         setattr(self, f"{name}_kernel", self.add_weight(kernel, self.kernel_initializer, regularizer=self.kernel_regularizer))
@@ -73,10 +90,17 @@ class MultiHeadAttention(Layer):
         setattr(self, f"{name}_bias", made)
 
     def _projected(self, x: Tensor, name: str) -> Tensor:
-        """(batch, heads, steps, numbers)."""
+        """(batch, extents ..., heads, numbers)."""
         kernel, bias = getattr(self, f"{name}_kernel"), getattr(self, f"{name}_bias")
         flat = functional.linear(x, kernel.flatten(1).T, None if bias is None else bias.flatten())
-        return flat.reshape(*x.shape[:-1], *kernel.shape[1:]).transpose(1, 2)
+        return flat.reshape(*x.shape[:-1], *kernel.shape[1:])
+
+    def _axes(self, rank: int) -> list[int]:
+        """The axes of inputs with `rank` axes that attention is over."""
+        if self.attention_axes is None:
+            return list(range(1, rank - 1))
+        given = [self.attention_axes] if isinstance(self.attention_axes, int) else self.attention_axes
+        return [axis % rank for axis in given]
 
     def forward(
         self,
@@ -90,27 +114,59 @@ class MultiHeadAttention(Layer):
         key_mask: Tensor | None = None,
     ) -> Any:
         query, value, key = inputs
+        order = _order(query.ndim, self._axes(query.ndim))
+        named = ((query, "query"), (key, "key"), (value, "value"))
+        q, k, v = (_sequences(self._projected(x, name), order, self._axes(x.ndim)) for x, name in named)
+        extents = [[x.shape[axis] for axis in self._axes(x.ndim)] for x in (query, key)]
+        allowed = None if attention_mask is None else _flat_mask(attention_mask.bool(), *extents)
         of_query, of_value, of_key = (None, None, None) if mask is None else mask
-        allowed = None if attention_mask is None else attention_mask.bool().reshape(-1, 1, *attention_mask.shape[-2:])
         for given, own, axis in ((query_mask, of_query, -1), (value_mask, of_value, -2), (key_mask, of_key, -2)):
             steps = own if given is None else given
             if steps is not None:
-                allowed = _both(allowed, steps.unsqueeze(1).unsqueeze(axis))
+                allowed = _both(allowed, steps.unsqueeze(axis))
+        rows, columns = q.shape[-2], k.shape[-2]
         if use_causal_mask:
-            allowed = _both(allowed, _causal(query.shape[1], key.shape[1], query))
-        q, k, v = self._projected(query, "query"), self._projected(key, "key"), self._projected(value, "value")
-        if return_attention_scores:
+            allowed = _both(allowed, _causal(rows, columns, query))
+        if self.sliding_window is not None:
+            allowed = _both(allowed, _near(rows, columns, self.sliding_window, query))
+        while allowed is not None and allowed.ndim < q.ndim:
+            allowed = allowed.unsqueeze(-3)  # for the heads, and for axes that attention is not over
+        rate, scores = self.dropout if self.training else 0.0, None
+        if return_attention_scores or (rate and self.seed is not None):
             scores = _shares(q @ k.mT / math.sqrt(self.key_dim), allowed)
-            mixed = functional.dropout(scores, self.dropout, self.training) @ v
+            mixed = self.dropped(scores, rate) @ v
         else:
-            scores = None
-            mixed = _attended(q, k, v, allowed, self.dropout if self.training else 0.0)
-        flat = mixed.transpose(1, 2).flatten(2)
-        output = functional.linear(flat, self.output_kernel.flatten(0, 1).T, self.output_bias)
-        return output if scores is None else [output, scores]
+            mixed = _attended(q, k, v, allowed, rate)
+        seen = mixed.unflatten(-2, extents[0]).permute([order.index(axis) for axis in range(len(order))])
+        if self.use_gate:
+            seen = seen * self._projected(query, "gate").sigmoid()
+        bias = None if self.output_bias is None else self.output_bias.flatten()
+        flat = functional.linear(seen.flatten(-2), self.output_kernel.flatten(2).flatten(0, 1).T, bias)
+        output = flat.unflatten(-1, self.output_kernel.shape[2:])
+        if not return_attention_scores or scores is None:
+            return output
+        return [output, scores.unflatten(-1, extents[1]).unflatten(q.ndim - 2, extents[0])]
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         return None if mask is None else mask[0]
+
+
+def _order(rank: int, axes: Sequence[int]) -> list[int]:
+    """The axes of projected inputs (batch, extents ..., heads, numbers) with those of attention behind the heads."""
+    return [0, *(axis for axis in range(1, rank - 1) if axis not in axes), rank - 1, *axes, rank]
+
+
+def _sequences(x: Tensor, order: Sequence[int], axes: Sequence[int]) -> Tensor:
+    """(batch, other extents ..., heads, steps, numbers)."""
+    return x.permute(list(order)).flatten(-1 - len(axes), -2)
+
+
+def _flat_mask(mask: Tensor, query: Sequence[int], key: Sequence[int]) -> Tensor:
+    """(..., steps of the query, steps of the key), from an axis for each that attention is over."""
+    if len(query) == 1:
+        return mask
+    whole = mask.expand(*mask.shape[: mask.ndim - 2 * len(query)], *query, *key)
+    return whole.flatten(-len(key)).flatten(-1 - len(query), -2)
 
 
 def _shares(scores: Tensor, allowed: Tensor | None) -> Tensor:
@@ -126,7 +182,7 @@ def _attended(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, dropout: 
     return functional.scaled_dot_product_attention(q, k, v, bias.expand(*q.shape[:-1], k.shape[-2]), dropout)
 
 
-class Attention(Layer):
+class Attention(SeededLayer):
     """Luong's attention without weights: `layer([query, value])` or `layer([query, value, key])`.
 
     `score_mode` is "dot", or "concat" with a tanh of the sums; `use_scale` learns a factor.
@@ -161,7 +217,7 @@ class Attention(Layer):
         allowed = None if masks[1] is None else masks[1].unsqueeze(-2)
         if use_causal_mask:
             allowed = _both(allowed, _causal(query.shape[-2], key.shape[-2], query))
-        scores = functional.dropout(_shares(self._scores(query, key), allowed), self.dropout, self.training)
+        scores = self.dropped(_shares(self._scores(query, key), allowed), self.dropout)
         result = scores @ value
         if masks[0] is not None:
             result = result * masks[0].unsqueeze(-1)

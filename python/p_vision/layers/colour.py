@@ -185,6 +185,25 @@ class AutoContrast(_ColourLayer):
         return pyburn.where(flat, x, (x - smallest) * ((high - low) / pyburn.where(flat, 1.0, largest - smallest)) + low)
 
 
+class Equalization(_ColourLayer):
+    """Spreads the values of each channel of each picture evenly over the range, by a histogram with so many bins."""
+
+    def __init__(self, value_range: Sequence[float] = (0, 255), bins: int = 256, **options: Any) -> None:
+        super().__init__(0.0, value_range, **options)
+        self.bins = bins
+
+    def changed(self, x: Tensor) -> Tensor:
+        low, high = self.value_range
+        values = (x - low) * (255 / (high - low))
+        at = (values * ((self.bins - 1) / 255)).long().clamp(0, self.bins - 1).flatten(2)
+        counts = pyburn.zeros(*at.shape[:2], self.bins, device=x.device).scatter_add(2, at, pyburn.ones(at.shape, device=x.device))
+        below = counts.cumsum(2)
+        first = pyburn.where(below > 0, below, at.shape[2]).amin(2, keepdim=True)
+        table = ((below - first) * 255 / (below[..., -1:] - first).clamp(min=1)).round().clamp(0, 255)
+        even = table.gather(2, at).reshape(x.shape).to(x.dtype) * ((high - low) / 255) + low
+        return pyburn.where((counts > 0).sum(2)[..., None, None] > 1, even, x)
+
+
 class RandomColorJitter(_ColourLayer):
     """Brightness, contrast, saturation and hue at random, each left out where its factor is None."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -45,7 +46,10 @@ class Dense(Layer):
 
 
 class Embedding(Layer):
-    """Rows of a table, by their numbers. With `mask_zero` the number 0 stands for nothing: layers behind leave its steps out."""
+    """Rows of a table, by their numbers. With `mask_zero` the number 0 stands for nothing: layers behind leave its steps out.
+
+    `weights` is a table to start with.
+    """
 
     def __init__(
         self,
@@ -54,11 +58,21 @@ class Embedding(Layer):
         embeddings_initializer: Any = "uniform",
         embeddings_regularizer: Any = None,
         mask_zero: bool = False,
+        weights: Any = None,
         **options: Any,
     ) -> None:
+        if options.pop("input_length", None) is not None:
+            warnings.warn("[Embedding] input_length has no effect: the input says how long it is", stacklevel=2)
         super().__init__(**options)
         self.input_dim, self.output_dim = positive("Embedding", "input_dim", input_dim), positive("Embedding", "output_dim", output_dim)
         self.embeddings_initializer, self.embeddings_regularizer, self.mask_zero = embeddings_initializer, embeddings_regularizer, mask_zero
+        if weights is not None:
+            self.build_for(None)
+            self.set_weights(weights if isinstance(weights, (list, tuple)) and len(weights) == 1 else [weights])
+
+    @classmethod
+    def config_arguments(cls) -> dict[str, Any]:
+        return {name: default for name, default in super().config_arguments().items() if name != "weights"}
 
     def build(self, input_shape: Any) -> None:
         shape = (self.input_dim, self.output_dim)

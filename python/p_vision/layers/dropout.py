@@ -14,31 +14,42 @@ from ..regularizers import L1L2
 from .windows import checked_format
 
 
-class Dropout(Layer):
-    """When training, sets elements to 0 with probability `rate` and scales the others by 1 / (1 - rate).
-
-    `noise_shape` has 1 (None: as the input) where elements along an axis share their fate.
-    """
+class SeededLayer(Layer):
+    """Draws random numbers: with a seed, from a row of its own."""
 
     supports_masking = True
-
-    def __init__(self, rate: float, noise_shape: Sequence[int | None] | None = None, seed: int | None = None, **options: Any) -> None:
-        super().__init__(**options)
-        self.rate, self.noise_shape, self.seed = probability(type(self).__name__, rate), noise_shape, seed
-        self._generator: Any = None
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        if not self.training or not self.rate:
-            return inputs
-        if self.noise_shape is None and self.seed is None:
-            return functional.dropout(inputs, self.rate, True)
-        shape = [a if b is None else b for a, b in zip(inputs.shape, self.noise_shape or [None] * inputs.ndim)]
-        return inputs * kept(shape, self.rate, inputs, self._numbers())
+    seed: int | None = None
+    _generator: Any = None
 
     def _numbers(self) -> Any:
         if self.seed is not None and self._generator is None:
             self._generator = pyburn.Generator().manual_seed(self.seed)
         return self._generator
+
+    def dropped(self, x: Tensor, rate: float) -> Tensor:
+        """x after dropout while training."""
+        if not self.training or not rate:
+            return x
+        return functional.dropout(x, rate, True) if self.seed is None else x * kept(x.shape, rate, x, self._numbers())
+
+    def _normal(self, like: Tensor) -> Tensor:
+        return pyburn.randn(like.shape, dtype=like.dtype, device=like.device, generator=self._numbers())
+
+
+class Dropout(SeededLayer):
+    """When training, sets elements to 0 with probability `rate` and scales the others by 1 / (1 - rate).
+
+    `noise_shape` has 1 (None: as the input) where elements along an axis share their fate.
+    """
+
+    def __init__(self, rate: float, noise_shape: Sequence[int | None] | None = None, seed: int | None = None, **options: Any) -> None:
+        super().__init__(**options)
+        self.rate, self.noise_shape, self.seed = probability(type(self).__name__, rate), noise_shape, seed
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        if self.noise_shape is None or not self.training or not self.rate:
+            return self.dropped(inputs, self.rate)
+        return inputs * kept(_noise_shape(inputs, self.noise_shape), self.rate, inputs, self._numbers())
 
 
 class _SpatialDropout(Dropout):
@@ -68,43 +79,44 @@ class SpatialDropout3D(_SpatialDropout):
     """Dropout of whole channels of (N, depth, height, width, channels)."""
 
 
-class GaussianNoise(Layer):
+class GaussianNoise(SeededLayer):
     """When training, adds noise of a standard deviation."""
 
-    supports_masking = True
-
-    def __init__(self, stddev: float, **options: Any) -> None:
+    def __init__(self, stddev: float, seed: int | None = None, **options: Any) -> None:
         super().__init__(**options)
-        self.stddev = stddev
+        self.stddev, self.seed = stddev, seed
 
     def forward(self, inputs: Tensor) -> Tensor:
-        return inputs + self.stddev * pyburn.randn_like(inputs) if self.training else inputs
+        return inputs + self.stddev * self._normal(inputs) if self.training else inputs
 
 
-class GaussianDropout(Layer):
+class GaussianDropout(SeededLayer):
     """When training, multiplies by noise of the mean 1 and the variance rate / (1 - rate)."""
-
-    supports_masking = True
 
     def __init__(self, rate: float, seed: int | None = None, **options: Any) -> None:
         super().__init__(**options)
         self.rate, self.seed = probability("GaussianDropout", rate), seed
 
     def forward(self, inputs: Tensor) -> Tensor:
-        return inputs * (1 + (self.rate / (1 - self.rate)) ** 0.5 * pyburn.randn_like(inputs)) if self.training else inputs
+        return inputs * (1 + (self.rate / (1 - self.rate)) ** 0.5 * self._normal(inputs)) if self.training else inputs
 
 
-class AlphaDropout(Layer):
+class AlphaDropout(SeededLayer):
     """When training, dropout that keeps the mean and the variance of what `selu` gives."""
-
-    supports_masking = True
 
     def __init__(self, rate: float, noise_shape: Sequence[int | None] | None = None, seed: int | None = None, **options: Any) -> None:
         super().__init__(**options)
         self.rate, self.noise_shape, self.seed = probability("AlphaDropout", rate), noise_shape, seed
 
     def forward(self, inputs: Tensor) -> Tensor:
-        return functional.alpha_dropout(inputs, self.rate, True) if self.training and self.rate else inputs
+        if not self.training or not self.rate:
+            return inputs
+        if self.noise_shape is None and self.seed is None:
+            return functional.alpha_dropout(inputs, self.rate, True)
+        low = -1.0507009873554805 * 1.6732632423543772  # what selu gives far below zero
+        a = ((1 - self.rate) * (1 + self.rate * low**2)) ** -0.5
+        stays = kept(_noise_shape(inputs, self.noise_shape), self.rate, inputs, self._numbers()) > 0
+        return a * pyburn.where(stays, inputs, low) - a * low * self.rate
 
 
 class ActivityRegularization(Layer):
@@ -123,6 +135,10 @@ class ActivityRegularization(Layer):
 
     def forward(self, inputs: Tensor) -> Tensor:
         return inputs
+
+
+def _noise_shape(inputs: Tensor, given: Sequence[int | None] | None) -> list[int]:
+    return [a if b is None else b for a, b in zip(inputs.shape, given or [None] * inputs.ndim)]
 
 
 def kept(shape: Sequence[int], rate: float, like: Tensor, generator: Any = None) -> Tensor:

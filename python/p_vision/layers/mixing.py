@@ -1,4 +1,4 @@
-"""Layers that mix the pictures of a batch, and their labels with them, and the one that draws from all changes: RandAugment."""
+"""Layers that mix the pictures of a batch, and their labels with them, and those that draw from all changes: RandAugment and AugMix."""
 
 from __future__ import annotations
 
@@ -82,10 +82,14 @@ def _beta(layer: RandomLayer, x: Tensor, alpha: float) -> Tensor:
     """A number from Beta(alpha, alpha) for each picture."""
     if alpha == 1.0:
         return layer._uniform(x, 0, 1)
+    return pyburn.tensor(_draws(layer).beta(alpha, alpha, len(x)), dtype=x.dtype, device=x.device)
+
+
+def _draws(layer: RandomLayer) -> Any:
+    """numpy's numbers, which have more distributions, from a seed that the layer draws."""
     import numpy
 
-    draw = numpy.random.default_rng(int(pyburn.randint(1 << 31, (1,), generator=layer._generator)))
-    return pyburn.tensor(draw.beta(alpha, alpha, len(x)), dtype=x.dtype, device=x.device)
+    return numpy.random.default_rng(int(pyburn.randint(1 << 31, (1,), generator=layer._generator, device="cpu")))
 
 
 class RandAugment(RandomLayer):
@@ -131,3 +135,62 @@ class RandAugment(RandomLayer):
         for index in [0] * self.num_ops if drawn.device.type == "null" else drawn.tolist():
             x = self._changes[index].changed(x)
         return x
+
+
+class AugMix(RandomLayer):
+    """Mixes pictures with what `num_chains` chains of up to `chain_depth` changes make of them (Hendrycks et al. 2020).
+
+    The shares come from distributions with the parameter `alpha`; without `all_ops`, brightness, contrast, colours and sharpness stay.
+    """
+
+    def __init__(
+        self,
+        value_range: Sequence[float] = (0, 255),
+        num_chains: int = 3,
+        chain_depth: int = 3,
+        factor: Any = 0.3,
+        alpha: float = 1.0,
+        all_ops: bool = True,
+        interpolation: str = "bilinear",
+        seed: int | None = None,
+        data_format: str | None = "channels_last",
+        **options: Any,
+    ) -> None:
+        super().__init__(seed, data_format=data_format, **options)
+        self.value_range, self.factor, self.all_ops, self.interpolation = tuple(value_range), factor, all_ops, interpolation
+        self.num_chains, self.chain_depth = positive("AugMix", "num_chains", num_chains), positive("AugMix", "chain_depth", chain_depth)
+        if alpha <= 0:
+            raise ValueError(f"[AugMix] alpha must be positive: got {alpha}")
+        self.alpha = alpha
+        span = colour.share_range("AugMix", factor)
+        move: dict[str, Any] = {"interpolation": interpolation, "seed": seed}
+        valued: dict[str, Any] = {"value_range": self.value_range, "seed": seed}
+        self._changes: list[RandomLayer] = [
+            preprocessing.RandomShear(span, span, **move),
+            preprocessing.RandomTranslation(span, span, **move),
+            preprocessing.RandomRotation(span, **move),
+            colour.RandomPosterization(max(int(8 * span[1]), 1), **valued),
+            colour.Solarization(span, span, **valued),
+            colour.AutoContrast(self.value_range),
+            colour.Equalization(self.value_range),
+        ]
+        if all_ops:
+            self._changes += [
+                preprocessing.RandomBrightness(span, **valued),
+                colour.RandomColorDegeneration(span, **valued),
+                preprocessing.RandomContrast(span, **valued),
+                colour.RandomSharpness(span, **valued),
+            ]
+
+    def changed(self, x: Tensor) -> Tensor:
+        if x.device.type == "null":
+            return x
+        draw = _draws(self)
+        shares, own = draw.dirichlet([self.alpha] * self.num_chains), float(draw.beta(self.alpha, self.alpha))
+        mixed = x * own
+        for share in shares:
+            link = x
+            for index in draw.integers(len(self._changes) + 1, size=self.chain_depth):
+                link = self._changes[index].changed(link) if index < len(self._changes) else link  # one more: nothing
+            mixed = mixed + link * (float(share) * (1 - own))
+        return mixed.clamp(*self.value_range)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyburn
 from pyburn import Tensor
 from pyburn.nn import functional
 
+from .. import initializers
 from ..layer import Layer
 from .dense import positive
 
@@ -31,7 +33,8 @@ class _Normalization(Layer):
 class BatchNormalization(_Normalization):
     """Normalises each channel: by the batch when training, which also moves the averages, else by the moving averages.
 
-    A frozen one (`trainable = False`) uses the moving averages always, and leaves them alone.
+    A frozen one (`trainable = False`) uses the moving averages always, and leaves them alone. `renorm` corrects what a small batch gives
+    towards averages of its own (Ioffe 2017), within the bounds `rmin`, `rmax` and `dmax` of `renorm_clipping`.
     """
 
     def __init__(
@@ -47,46 +50,88 @@ class BatchNormalization(_Normalization):
         moving_variance_initializer: Any = "ones",
         beta_regularizer: Any = None,
         gamma_regularizer: Any = None,
+        renorm: bool = False,
+        renorm_clipping: Mapping[str, float] | None = None,
+        renorm_momentum: float = 0.99,
+        synchronized: bool = False,
         **options: Any,
     ) -> None:
         super().__init__(**options)
         self._prepare(epsilon, center, scale, (beta_initializer, gamma_initializer), (beta_regularizer, gamma_regularizer))
         self.axis, self.momentum = axis, momentum
         self.moving_mean_initializer, self.moving_variance_initializer = moving_mean_initializer, moving_variance_initializer
+        if synchronized:
+            raise ValueError("[BatchNormalization] synchronized=True is for several devices, and a model is on one")
+        unknown = set(renorm_clipping or ()) - {"rmin", "rmax", "dmax"}
+        if unknown:
+            raise ValueError(f"[BatchNormalization] renorm_clipping has 'rmin', 'rmax' and 'dmax': got {sorted(unknown)[0]!r}")
+        self.renorm, self.renorm_clipping, self.renorm_momentum = renorm, renorm_clipping, renorm_momentum
+        self.synchronized = synchronized
 
     def build(self, input_shape: Any) -> None:
         shape = (input_shape[self.axis],)
         self._add_scale(shape)
         self.moving_mean = self.add_weight(shape, self.moving_mean_initializer, trainable=False)
         self.moving_variance = self.add_weight(shape, self.moving_variance_initializer, trainable=False)
+        if self.renorm:
+            self.moving_stddev = self.add_weight(shape, self._first_deviation, trainable=False)
+            self.renorm_mean = self.add_weight(shape, self.moving_mean_initializer, trainable=False)
+            self.renorm_stddev = self.add_weight(shape, self._first_deviation, trainable=False)
+
+    def _first_deviation(self, shape: Sequence[int], dtype: Any = None) -> Tensor:
+        return initializers.get(self.moving_variance_initializer)(shape, dtype).sqrt()
 
     def forward(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         x = inputs.movedim(self.axis, 1)
-        if self.training and self.trainable and (mask is not None or x.numel() == x.shape[1]):  # of one value, the variance is 0
-            result = self._of_what_counts(x, x.new_ones(1, 1, *x.shape[2:]) if mask is None else mask.unsqueeze(1).to(x.dtype))
-        elif self.training and self.trainable:
-            result = functional.batch_norm(x, None, None, self.gamma, self.beta, True, 0.0, self.epsilon)
-            variance, mean = pyburn.var_mean(x.detach(), [0, *range(2, x.ndim)], correction=0)
-            self._move_averages(mean, variance)
+        gamma, beta = self.gamma, self.beta
+        if not (self.training and self.trainable):
+            mean, variance = self.moving_mean, self.moving_variance
+        elif mask is None and not self.renorm and x.numel() != x.shape[1]:  # the usual case, in one kernel
+            self._move_averages(*_moments(x.detach(), None))
+            return functional.batch_norm(x, None, None, gamma, beta, True, 0.0, self.epsilon).movedim(1, self.axis)
         else:
-            result = functional.batch_norm(x, self.moving_mean, self.moving_variance, self.gamma, self.beta, False, 0.0, self.epsilon)
-        return result.movedim(1, self.axis)
-
-    def _of_what_counts(self, x: Tensor, weight: Tensor) -> Tensor:
-        """Normalised by the steps that a mask does not leave out."""
-        axes = [0, *range(2, x.ndim)]
-        total = weight.sum() * (x[0, 0].numel() / weight[0, 0].numel())
-        mean = (x * weight).sum(axes) / total
-        shape = [-1, *[1] * (x.ndim - 2)]
-        variance = ((x - mean.reshape(shape)).square() * weight).sum(axes) / total
-        self._move_averages(mean.detach(), variance.detach())
-        return functional.batch_norm(x, mean, variance, self.gamma, self.beta, False, 0.0, self.epsilon)
+            mean, variance = _moments(x, mask)
+            if self.renorm:
+                gamma, beta = self._corrected(mean, variance)
+            else:
+                self._move_averages(mean.detach(), variance.detach())
+        return functional.batch_norm(x, mean, variance, gamma, beta, False, 0.0, self.epsilon).movedim(1, self.axis)
 
     def _move_averages(self, mean: Tensor, variance: Tensor) -> None:
         """By the variance of the batch itself (divided by n), which PyTorch's layer corrects and Keras's does not."""
+        self._move(1 - self.momentum, (self.moving_mean, mean), (self.moving_variance, variance))
+
+    def _move(self, share: float, *pairs: tuple[Tensor, Tensor]) -> None:
         with pyburn.no_grad():
-            self.moving_mean.lerp_(mean.to(self.moving_mean.dtype), 1 - self.momentum)
-            self.moving_variance.lerp_(variance.to(self.moving_variance.dtype), 1 - self.momentum)
+            for average, value in pairs:
+                average.lerp_(value.to(average.dtype), share)
+
+    def _corrected(self, mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
+        """The scale and the shift with which the batch is normalised as by `renorm_mean` and `renorm_stddev`; all averages move on."""
+        limits = self.renorm_clipping or {}
+        with pyburn.no_grad():
+            mean, deviation = mean.detach(), (variance.detach() + self.epsilon).sqrt()
+            usual = self.renorm_stddev.clamp(min=self.epsilon**0.5)
+            ratio = (deviation / usual).clamp(limits.get("rmin", -math.inf), limits.get("rmax", math.inf))
+            distance = ((mean - self.renorm_mean) / usual).clamp(-limits.get("dmax", math.inf), limits.get("dmax", math.inf))
+            self._move(1 - self.renorm_momentum, (self.renorm_mean, mean), (self.renorm_stddev, deviation))
+            self._move(1 - self.momentum, (self.moving_mean, mean), (self.moving_stddev, deviation))
+            self.moving_variance.copy_((self.moving_stddev.square() - self.epsilon).clamp(min=0))
+        scale, shift = (ratio, distance) if self.gamma is None else (self.gamma * ratio, self.gamma * distance)
+        return scale, shift if self.beta is None else self.beta + shift
+
+
+def _moments(x: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Mean and variance of each channel (axis 1), over the steps that a mask does not leave out."""
+    axes = [0, *range(2, x.ndim)]
+    if mask is None:
+        variance, mean = pyburn.var_mean(x, axes, correction=0)
+        return mean, variance
+    weight = mask.unsqueeze(1).to(x.dtype)
+    total = weight.sum() * (x[0, 0].numel() / weight[0, 0].numel())
+    mean = (x * weight).sum(axes) / total
+    distance = x - mean.reshape([-1, *[1] * (x.ndim - 2)])
+    return mean, (distance.square() * weight).sum(axes) / total
 
 
 class LayerNormalization(_Normalization):

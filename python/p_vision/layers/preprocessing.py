@@ -74,7 +74,8 @@ class Normalization(Layer):
 
 
 class Resizing(ImageLayer):
-    """Pictures of another size; with crop_to_aspect_ratio the middle of them, so that nothing is squeezed."""
+    """Pictures of another size. So that nothing is squeezed, crop_to_aspect_ratio takes the middle of them, and pad_to_aspect_ratio puts
+    borders of `fill_value` around them."""
 
     def __init__(
         self,
@@ -82,19 +83,31 @@ class Resizing(ImageLayer):
         width: int,
         interpolation: str = "bilinear",
         crop_to_aspect_ratio: bool = False,
+        pad_to_aspect_ratio: bool = False,
+        fill_mode: str = "constant",
+        fill_value: float = 0.0,
         antialias: bool = False,
         **options: Any,
     ) -> None:
         super().__init__(**options)
+        if crop_to_aspect_ratio and pad_to_aspect_ratio:
+            raise ValueError("[Resizing] pictures are either cropped to the aspect ratio or padded to it")
+        if fill_mode != "constant":
+            raise ValueError(f"[Resizing] fill_mode is 'constant': got {fill_mode!r}")
         if interpolation not in ("nearest", "bilinear", "bicubic", "area"):
             raise ValueError(f"[Resizing] interpolation is 'nearest', 'bilinear', 'bicubic' or 'area': got {interpolation!r}")
         self.height, self.width = positive("Resizing", "height", height), positive("Resizing", "width", width)
         self.interpolation, self.crop_to_aspect_ratio, self.antialias = interpolation, crop_to_aspect_ratio, antialias
+        self.pad_to_aspect_ratio, self.fill_mode, self.fill_value = pad_to_aspect_ratio, fill_mode, fill_value
 
     def changed(self, x: Tensor) -> Tensor:
+        height, width = x.shape[-2:]
+        fitting = (width * self.height // self.width, height * self.width // self.height)  # the height for this width, and the reverse
         if self.crop_to_aspect_ratio:
-            height, width = x.shape[-2:]
-            x = _middle(x, min(height, round(width * self.height / self.width)), min(width, round(height * self.width / self.height)))
+            x = _middle(x, max(min(height, fitting[0]), 1), max(min(width, fitting[1]), 1))
+        elif self.pad_to_aspect_ratio:
+            down, right = max(fitting[0] - height, 0) // 2, max(fitting[1] - width, 0) // 2
+            x = functional.pad(x, [right, right, down, down], value=self.fill_value)
         smooth = self.antialias and self.interpolation in ("bilinear", "bicubic")
         return functional.interpolate(x, size=[self.height, self.width], mode=self.interpolation, antialias=smooth)
 

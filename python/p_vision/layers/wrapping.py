@@ -1,8 +1,9 @@
-"""Layers around another layer, and layers that are a formula: Wrapper, SpectralNormalization, EinsumDense, Identity."""
+"""Layers around others, and layers that are a formula: Wrapper, Pipeline, SpectralNormalization, EinsumDense, Identity."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import pyburn
@@ -32,6 +33,29 @@ class Wrapper(Layer):
 
     def build(self, input_shape: Any = None) -> None:
         self.layer.build_for(input_shape)
+
+
+class Pipeline(Layer):
+    """Layers one after the other, as one layer: pictures, say, that are changed before a model sees them."""
+
+    trains_by_itself = True
+    supports_masking = True
+
+    def __init__(self, layers: Sequence[Any], **options: Any) -> None:
+        super().__init__(**options)
+        for index, layer in enumerate(layers):
+            if not isinstance(layer, Layer):
+                raise TypeError(f"[Pipeline] expected layers: got {layer!r}")
+            self.add_module(str(index), layer)
+
+    @property
+    def layers(self) -> list[Any]:
+        return list(self.children())
+
+    def forward(self, inputs: Any) -> Any:
+        for layer in self.layers:
+            inputs = layer(inputs)
+        return inputs
 
 
 class SpectralNormalization(Wrapper):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -178,7 +179,10 @@ class F1Score(FBetaScore):
 
 
 class IoU(Metric):
-    """The overlap of classes over their union, as the mean of `target_class_ids`; classes are given as numbers, or one-hot where told."""
+    """The overlap of classes over their union, as the mean of `target_class_ids`; classes are given as numbers, or one-hot where told.
+
+    Where the truth is `ignore_class`, or something that is no class, nothing is counted.
+    """
 
     def __init__(
         self,
@@ -186,12 +190,13 @@ class IoU(Metric):
         target_class_ids: Sequence[int] | None = None,
         name: str | None = None,
         dtype: Any = None,
+        ignore_class: int | None = None,
         sparse_y_true: bool = True,
         sparse_y_pred: bool = True,
         axis: int = -1,
     ) -> None:
         self.num_classes, self.target_class_ids = num_classes, None if target_class_ids is None else list(target_class_ids)
-        self.sparse_y_true, self.sparse_y_pred, self.axis = sparse_y_true, sparse_y_pred, axis
+        self.ignore_class, self.sparse_y_true, self.sparse_y_pred, self.axis = ignore_class, sparse_y_true, sparse_y_pred, axis
         self.name = name or snake_case(type(self).__name__)
         self.reset_state()
 
@@ -210,7 +215,11 @@ class IoU(Metric):
 
     def _count(self, truth: Tensor, said: Tensor, weight: Tensor | None) -> None:
         n = self.num_classes
-        counts = pyburn.bincount(truth * n + said, weights=weight, minlength=n * n).reshape(n, n)
+        counted = (truth >= 0) & (truth < n) & (said >= 0) & (said < n)
+        if self.ignore_class is not None:
+            counted = counted & (truth != self.ignore_class)
+        at = pyburn.where(counted, truth * n + said, n * n)  # what does not count falls into a bin of its own
+        counts = pyburn.bincount(at, weights=weight, minlength=n * n + 1)[:-1].reshape(n, n)
         self._matrix = counts if self._matrix is None else self._matrix + counts
 
     def result(self) -> float:
@@ -230,11 +239,12 @@ class MeanIoU(IoU):
         num_classes: int,
         name: str | None = None,
         dtype: Any = None,
+        ignore_class: int | None = None,
         sparse_y_true: bool = True,
         sparse_y_pred: bool = True,
         axis: int = -1,
     ) -> None:
-        super().__init__(num_classes, None, name, dtype, sparse_y_true, sparse_y_pred, axis)
+        super().__init__(num_classes, None, name, dtype, ignore_class, sparse_y_true, sparse_y_pred, axis)
 
 
 class BinaryIoU(IoU):
@@ -251,14 +261,27 @@ class BinaryIoU(IoU):
 
 
 class R2Score(Metric):
-    """The share of the variance of the targets that the outputs explain, as the mean over the last axis."""
+    """The share of the variance of the targets that the outputs explain.
 
-    def __init__(self, name: str = "r2_score", dtype: Any = None) -> None:
-        self.name = name
+    `class_aggregation` says what becomes of several outputs: "uniform_average", "variance_weighted_average", or None for one number each.
+    With `num_regressors` the score is adjusted for so many inputs.
+    """
+
+    def __init__(
+        self, class_aggregation: str | None = "uniform_average", num_regressors: int = 0, name: str = "r2_score", dtype: Any = None
+    ) -> None:
+        if class_aggregation not in (None, "uniform_average", "variance_weighted_average"):
+            raise ValueError(
+                f"[R2Score] class_aggregation is 'uniform_average', 'variance_weighted_average' or None: got {class_aggregation!r}"
+            )
+        if num_regressors < 0:
+            raise ValueError(f"[R2Score] num_regressors is not negative: got {num_regressors}")
+        self.class_aggregation, self.num_regressors, self.name = class_aggregation, num_regressors, name
         self.reset_state()
 
     def reset_state(self) -> None:
         self._sums: list[Any] = [0.0] * 4  # weights, targets, squares of targets, squares of errors
+        self._seen = 0
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         with pyburn.no_grad():
@@ -266,10 +289,21 @@ class R2Score(Metric):
             weight = pyburn.ones_like(truth) if sample_weight is None else spread(as_numbers(sample_weight), truth).expand(truth.shape)
             parts = (weight, weight * truth, weight * truth.square(), weight * (truth - said).square())
             self._sums = [before + part.reshape(-1, truth.shape[-1]).sum(0) for before, part in zip(self._sums, parts)]
+            self._seen += truth.numel()
 
-    def result(self) -> float:
+    def result(self) -> Any:
         count, total, squares, errors = self._sums
         if not isinstance(count, Tensor):
             return 0.0
-        spread_of_targets = squares - total.square() / count
-        return float((1 - errors / spread_of_targets.clamp(min=1e-30)).mean())
+        variance = squares - total.square() / count
+        scores = 1 - errors / variance.clamp(min=1e-30)
+        if self.class_aggregation == "uniform_average":
+            scores = scores.mean()
+        elif self.class_aggregation == "variance_weighted_average":
+            scores = (variance * scores).sum() / variance.sum()
+        rest = self._seen - self.num_regressors - 1
+        if self.num_regressors and rest > 0:
+            scores = 1 - (1 - scores) * (self._seen - 1) / rest
+        elif self.num_regressors:
+            warnings.warn("[R2Score] there are not more examples than regressors: the score is not adjusted", stacklevel=2)
+        return float(scores) if not scores.ndim else scores.to("cpu").numpy()

@@ -18,29 +18,14 @@ from .metric import Metric, as_numbers, as_values
 class _AtThreshold(Metric):
     """Counts above evenly spaced thresholds; subclasses say which measure is at least the value, and which is told."""
 
-    _argument: str
-
-    def __init__(
-        self, value: float, num_thresholds: int = 200, class_id: int | None = None, name: str | None = None, dtype: Any = None
-    ) -> None:
+    def __init__(self, value: float, num_thresholds: int, class_id: int | None, name: str | None) -> None:
         if num_thresholds < 1:
             raise ValueError(f"[{type(self).__name__}] num_thresholds must be at least 1: got {num_thresholds}")
         if not 0 <= value <= 1:
             raise ValueError(f"[{type(self).__name__}] a share lies between 0 and 1: got {value}")
-        setattr(self, self._argument, value)
         self.num_thresholds, self.class_id, self.name = num_thresholds, class_id, name or snake_case(type(self).__name__)
         self._value = value
         self.reset_state()
-
-    @classmethod
-    def config_arguments(cls) -> dict[str, Any]:
-        found = super().config_arguments()
-        return {cls._argument: found.pop("value"), **{name: default for name, default in found.items() if name != "dtype"}}
-
-    @classmethod
-    def from_config(cls, config: Any) -> Any:
-        options = dict(config)
-        return cls(options.pop(cls._argument), **options)
 
     def reset_state(self) -> None:
         self._tp: Any = 0.0
@@ -84,7 +69,11 @@ class _AtThreshold(Metric):
 class SensitivityAtSpecificity(_AtThreshold):
     """The best sensitivity where the specificity is at least a value."""
 
-    _argument = "specificity"
+    def __init__(
+        self, specificity: float, num_thresholds: int = 200, class_id: int | None = None, name: str | None = None, dtype: Any = None
+    ) -> None:
+        super().__init__(specificity, num_thresholds, class_id, name)
+        self.specificity = specificity
 
     def _found(self) -> float:
         sensitivity, specificity, _ = self._measures()
@@ -94,7 +83,11 @@ class SensitivityAtSpecificity(_AtThreshold):
 class SpecificityAtSensitivity(_AtThreshold):
     """The best specificity where the sensitivity is at least a value."""
 
-    _argument = "sensitivity"
+    def __init__(
+        self, sensitivity: float, num_thresholds: int = 200, class_id: int | None = None, name: str | None = None, dtype: Any = None
+    ) -> None:
+        super().__init__(sensitivity, num_thresholds, class_id, name)
+        self.sensitivity = sensitivity
 
     def _found(self) -> float:
         sensitivity, specificity, _ = self._measures()
@@ -104,7 +97,11 @@ class SpecificityAtSensitivity(_AtThreshold):
 class PrecisionAtRecall(_AtThreshold):
     """The best precision where the recall is at least a value."""
 
-    _argument = "recall"
+    def __init__(
+        self, recall: float, num_thresholds: int = 200, class_id: int | None = None, name: str | None = None, dtype: Any = None
+    ) -> None:
+        super().__init__(recall, num_thresholds, class_id, name)
+        self.recall = recall
 
     def _found(self) -> float:
         recall, _, precision = self._measures()
@@ -114,7 +111,11 @@ class PrecisionAtRecall(_AtThreshold):
 class RecallAtPrecision(_AtThreshold):
     """The best recall where the precision is at least a value."""
 
-    _argument = "precision"
+    def __init__(
+        self, precision: float, num_thresholds: int = 200, class_id: int | None = None, name: str | None = None, dtype: Any = None
+    ) -> None:
+        super().__init__(precision, num_thresholds, class_id, name)
+        self.precision = precision
 
     def _found(self) -> float:
         recall, _, precision = self._measures()
@@ -130,17 +131,26 @@ class OneHotIoU(IoU):
         target_class_ids: Sequence[int],
         name: str | None = None,
         dtype: Any = None,
+        ignore_class: int | None = None,
         sparse_y_pred: bool = False,
         axis: int = -1,
     ) -> None:
-        super().__init__(num_classes, target_class_ids, name, dtype, False, sparse_y_pred, axis)
+        super().__init__(num_classes, target_class_ids, name, dtype, ignore_class, False, sparse_y_pred, axis)
 
 
 class OneHotMeanIoU(IoU):
     """The mean of the overlaps of all classes, which are given as vectors."""
 
-    def __init__(self, num_classes: int, name: str | None = None, dtype: Any = None, sparse_y_pred: bool = False, axis: int = -1) -> None:
-        super().__init__(num_classes, None, name, dtype, False, sparse_y_pred, axis)
+    def __init__(
+        self,
+        num_classes: int,
+        name: str | None = None,
+        dtype: Any = None,
+        ignore_class: int | None = None,
+        sparse_y_pred: bool = False,
+        axis: int = -1,
+    ) -> None:
+        super().__init__(num_classes, None, name, dtype, ignore_class, False, sparse_y_pred, axis)
 
 
 def pearson_correlation(y_true: Tensor, y_pred: Tensor, axis: int = -1) -> Tensor:

@@ -18,13 +18,16 @@ class LearningRateSchedule(Configured):
 class ExponentialDecay(LearningRateSchedule):
     """initial_learning_rate * decay_rate ** (step / decay_steps)."""
 
-    def __init__(self, initial_learning_rate: float, decay_steps: int, decay_rate: float, staircase: bool = False) -> None:
+    def __init__(
+        self, initial_learning_rate: float, decay_steps: int, decay_rate: float, staircase: bool = False, name: str = "ExponentialDecay"
+    ) -> None:
         self.initial_learning_rate, self.decay_steps, self.decay_rate, self.staircase = (
             initial_learning_rate,
             decay_steps,
             decay_rate,
             staircase,
         )
+        self.name = name
 
     def __call__(self, step: int) -> float:
         times = step / self.decay_steps
@@ -34,10 +37,11 @@ class ExponentialDecay(LearningRateSchedule):
 class PiecewiseConstantDecay(LearningRateSchedule):
     """values[i] up to and with the step boundaries[i], then the last one."""
 
-    def __init__(self, boundaries: Sequence[int], values: Sequence[float]) -> None:
+    def __init__(self, boundaries: Sequence[int], values: Sequence[float], name: str = "PiecewiseConstantDecay") -> None:
         if len(boundaries) + 1 != len(values):
             raise ValueError(f"expected one value more than boundaries: got {len(values)} and {len(boundaries)}")
         self.boundaries, self.values = list(boundaries), list(values)
+        self.name = name
 
     def __call__(self, step: int) -> float:
         return self.values[sum(step > boundary for boundary in self.boundaries)]
@@ -47,10 +51,17 @@ class PolynomialDecay(LearningRateSchedule):
     """From one rate to another in decay_steps, along a power of the rest of the way."""
 
     def __init__(
-        self, initial_learning_rate: float, decay_steps: int, end_learning_rate: float = 0.0001, power: float = 1.0, cycle: bool = False
+        self,
+        initial_learning_rate: float,
+        decay_steps: int,
+        end_learning_rate: float = 0.0001,
+        power: float = 1.0,
+        cycle: bool = False,
+        name: str = "PolynomialDecay",
     ) -> None:
         self.initial_learning_rate, self.decay_steps, self.end_learning_rate = initial_learning_rate, decay_steps, end_learning_rate
         self.power, self.cycle = power, cycle
+        self.name = name
 
     def __call__(self, step: int) -> float:
         steps = self.decay_steps * max(1, math.ceil(step / self.decay_steps)) if self.cycle else self.decay_steps
@@ -68,9 +79,11 @@ class CosineDecay(LearningRateSchedule):
         alpha: float = 0.0,
         warmup_target: float | None = None,
         warmup_steps: int = 0,
+        name: str = "CosineDecay",
     ) -> None:
         self.initial_learning_rate, self.decay_steps, self.alpha = initial_learning_rate, decay_steps, alpha
         self.warmup_target, self.warmup_steps = warmup_target, warmup_steps
+        self.name = name
 
     def __call__(self, step: int) -> float:
         top = self.initial_learning_rate
@@ -85,9 +98,12 @@ class CosineDecay(LearningRateSchedule):
 class InverseTimeDecay(LearningRateSchedule):
     """initial_learning_rate / (1 + decay_rate * step / decay_steps)."""
 
-    def __init__(self, initial_learning_rate: float, decay_steps: int, decay_rate: float, staircase: bool = False) -> None:
+    def __init__(
+        self, initial_learning_rate: float, decay_steps: int, decay_rate: float, staircase: bool = False, name: str = "InverseTimeDecay"
+    ) -> None:
         self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
         self.decay_rate, self.staircase = decay_rate, staircase
+        self.name = name
 
     def __call__(self, step: int) -> float:
         times = step / self.decay_steps
@@ -98,10 +114,17 @@ class CosineDecayRestarts(LearningRateSchedule):
     """Down half a wave of the cosine again and again: each time `t_mul` as long, from a rate `m_mul` as high."""
 
     def __init__(
-        self, initial_learning_rate: float, first_decay_steps: int, t_mul: float = 2.0, m_mul: float = 1.0, alpha: float = 0.0
+        self,
+        initial_learning_rate: float,
+        first_decay_steps: int,
+        t_mul: float = 2.0,
+        m_mul: float = 1.0,
+        alpha: float = 0.0,
+        name: str = "CosineDecayRestarts",
     ) -> None:
         self.initial_learning_rate, self.first_decay_steps = initial_learning_rate, first_decay_steps
         self.t_mul, self.m_mul, self.alpha = t_mul, m_mul, alpha
+        self.name = name
 
     def __call__(self, step: int) -> float:
         done = step / self.first_decay_steps

@@ -20,10 +20,17 @@ EPILOG = """examples:
 """
 
 
+class _Wide(argparse.RawDescriptionHelpFormatter):
+    """Each command on the line of its explanation: argparse leaves out that commands are indented when it counts how long they are."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog)
+        self._action_max_length = 14
+
+
 def make_parser() -> argparse.ArgumentParser:
     """The whole command line; completion and documentation are made from it."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(prog="pyburn", description=DESCRIPTION, epilog=EPILOG, formatter_class=raw)
+    parser = argparse.ArgumentParser(prog="pyburn", description=DESCRIPTION, epilog=EPILOG, formatter_class=_Wide)
     parser.add_argument("--version", action="store_true", help="print the version")
     parser.add_argument("--cmake", action="store_true", help="print the folder to give CMake as pyburn_DIR")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
@@ -72,7 +79,7 @@ def make_parser() -> argparse.ArgumentParser:
         description="Reads tensors from .pt, .safetensors, .npz, .npy or .pyburn (told apart by their contents) and writes the format that "
         "the name of OUTPUT says.",
     )
-    convert.add_argument("input", metavar="INPUT")
+    convert.add_argument("input", metavar="INPUT", help="file with tensors")
     convert.add_argument("output", metavar="OUTPUT", help="name with .pt, .safetensors, .npz or .pyburn")
     convert.add_argument("--key", default="", metavar="NAME", help="the dict inside a PyTorch file, such as state_dict")
     convert.add_argument("--dtype", choices=("float64", "float32", "float16", "bfloat16"), help="for floating tensors")
@@ -85,12 +92,17 @@ def make_parser() -> argparse.ArgumentParser:
         "bench", help="how fast this machine is", description="Matrix products, a convolution, a small operation and a training step."
     )
     bench.add_argument("--device", metavar="NAME", help="such as cpu or fusion(cpu)")
-    bench.add_argument("--threads", type=int, metavar="N")
+    bench.add_argument("--threads", type=int, metavar="N", help="how many threads compute (default: as many as there are cores)")
     bench.add_argument("--seconds", type=float, default=0.3, metavar="S", help="for each measurement (default: 0.3)")
     bench.add_argument("--json", action="store_true", help="for programs")
 
-    completion = commands.add_parser("completion", help="a script that makes Tab complete", description="Prints a script for a shell.")
-    completion.add_argument("shell", choices=("bash", "zsh", "fish"))
+    completion = commands.add_parser(
+        "completion",
+        help="a script that makes Tab complete",
+        description="Prints a script that makes Tab complete commands and options.",
+        epilog='bash and zsh: eval "$(pyburn completion bash)" in ~/.bashrc or ~/.zshrc. fish: pyburn completion fish | source',
+    )
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell that you use")
     return parser
 
 

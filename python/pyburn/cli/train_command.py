@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+import tempfile
 from pathlib import Path
+from typing import Any
 
 from .main import CommandError
 from .objects import parse_value
-from .train_config import make_experiment, read_config, set_value
+from .train_config import Experiment, make_experiment, read_config, set_value
 
 
 def run(options: argparse.Namespace) -> int:
@@ -41,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
         if isinstance(target, Path) and (target / "run.json").exists():
             raise CommandError(f"{target} holds a run already: --resume {target} goes on with it")
     folder = target.folder if isinstance(target, Run) else target
-    command = f"pyburn train {shlex.quote(options.config)} --resume {shlex.quote(str(folder))}"
+    command = shlex.join(["pyburn", "train", options.config, "--resume", str(folder), *_changes(options)])
     try:
         history = learner.fit(
             data["train"],
@@ -58,15 +60,40 @@ def run(options: argparse.Namespace) -> int:
         if "test" in data:
             results = learner.evaluate(data["test"])
             print("test: " + "  ".join(f"{name} {value:.4f}" for name, value in results.items()))
-    except (NonFiniteLoss, CheckpointError, OSError) as error:
+    except CheckpointError as error:
+        raise CommandError(f"{error}{_rescued(learner, experiment.name)}") from error
+    except (NonFiniteLoss, OSError) as error:
         raise CommandError(str(error)) from error
     print(f"{folder}: report.html has the curves; pyburn dashboard {shlex.quote(str(folder.parent))} shows all runs")
     return 0
 
 
-def _check(experiment: object) -> int:
-    """One batch forward and backward, and one of validation."""
-    learner, data = experiment.learner, experiment.data  # type: ignore[attr-defined]
+def _changes(options: argparse.Namespace) -> list[str]:
+    """The options that put something in place of what CONFIG says: who resumes gives them again."""
+    given = {"--epochs": options.epochs, "--device": options.device}
+    words = [word for name, value in given.items() if value is not None for word in (name, str(value))]
+    return words + [word for item in options.set for word in ("--set", item)]
+
+
+def _rescued(learner: Any, name: str) -> str:
+    """Saves the weights of a training whose folder takes nothing any more to where there is room, since they end with this process."""
+    from pyburn import save
+
+    if not learner.state.step:
+        return ""
+    for folder in (Path.cwd(), Path(tempfile.gettempdir())):
+        path = folder / f"{name}-step-{learner.state.step}.pt"
+        try:
+            save(dict(learner.eval_model.state_dict()), path)
+        except OSError:
+            continue
+        return f" The weights are in {path}."
+    return ""
+
+
+def _check(experiment: Experiment) -> int:
+    """One batch forward and backward, with the metrics."""
+    learner, data = experiment.learner, experiment.data
     from pyburn.train.steps import run_step, to_device
 
     batch = next(iter(data["train"]), None)

@@ -29,6 +29,8 @@ _TRAIN: dict[str, Any] = {
     "early_stopping": None,
     "checkpoints": None,
 }
+_WHOLE = ("epochs", "max_steps", "accumulate", "log_every", "validate_every")
+_NUMBERS = (*_WHOLE, "clip_norm", "clip_value", "ema")
 _CHECKPOINTS = ("last", "best", "every_epochs", "every_steps", "every_minutes")
 
 
@@ -109,6 +111,7 @@ def make_experiment(config: dict[str, Any]) -> Experiment:
         if key not in config:
             raise CommandError(f"the configuration needs [{key}]")
     options = {**_TRAIN, **check_keys(config.get("train", {}), _TRAIN, "[train]")}
+    _check_numbers(options)
     _seed(config.get("seed", 0))
     if config.get("device") is not None:
         try:
@@ -137,7 +140,7 @@ def make_experiment(config: dict[str, Any]) -> Experiment:
     callbacks = []
     if stopping is not None:
         known = ("metric", "patience", "min_delta", "warmup", "mode", "restore_best")
-        callbacks = [EarlyStopping(**check_keys(stopping, known, "[train.early_stopping]"))]
+        callbacks = [_made(EarlyStopping, check_keys(stopping, known, "[train.early_stopping]"), "[train.early_stopping]")]
     try:
         learner = Learner(
             model,
@@ -156,6 +159,20 @@ def make_experiment(config: dict[str, Any]) -> Experiment:
     if options["checkpoints"] is not None:
         fit["checkpoints"] = _rules(options["checkpoints"])
     return Experiment(learner, data, fit, str(config.get("name", "run")))
+
+
+def _check_numbers(options: dict[str, Any]) -> None:
+    for key in _NUMBERS:
+        value, kinds = options[key], (int,) if key in _WHOLE else (int, float)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, kinds) or value <= 0):
+            raise CommandError(f"[train] {key} must be a positive {'whole ' if key in _WHOLE else ''}number: got {value!r}")
+
+
+def _made(kind: Any, arguments: dict[str, Any], where: str) -> Any:
+    try:
+        return kind(**arguments)
+    except (TypeError, ValueError) as error:
+        raise CommandError(f"{where}: {error}") from error
 
 
 def _seed(seed: Any) -> None:
@@ -195,10 +212,11 @@ def _rules(table: Any) -> list[Any]:
 
     rules: list[Any] = []
     for key, value in check_keys(table, _CHECKPOINTS, "[train.checkpoints]").items():
-        if key == "last":
-            rules.append(Last(value))
-        elif key == "best":
-            rules += [Best(name) for name in ([value] if isinstance(value, str) else value)]
+        where = f"[train.checkpoints] {key}"
+        if key == "best":
+            rules += [_made(Best, {"metric": name}, where) for name in (value if isinstance(value, list) else [value])]
+        elif key == "last":
+            rules.append(_made(Last, {"count": value}, where))
         else:
-            rules.append(Every(**{key.removeprefix("every_"): value}))
+            rules.append(_made(Every, {key.removeprefix("every_"): value}, where))
     return rules

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..train.run.scalar_files import read_series, series_file
+from ..train.run.svg_plots import thinned
 
 AXES = {"step": 0, "epoch": 1, "time": 2}
 _VALUE = 3
@@ -71,24 +72,6 @@ def smoothed(values: np.ndarray, weight: float) -> np.ndarray:
         result[start : start + n] = triangle[:n, :n] @ part + carried * powers[1 : n + 1]
         carried = result[start + n - 1]
     return result / -np.expm1(np.arange(1, len(values) + 1) * np.log(weight))
-
-
-def thinned(x: np.ndarray, y: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """At most `most` points (and the two ends): of each stretch of x the lowest and the highest, in their order."""
-    if len(x) <= most:
-        return x, y
-    buckets = max(1, most // 2)
-    width = -(-len(x) // buckets)
-    padded = np.full(buckets * width, np.nan)
-    padded[: len(y)] = y
-    table = padded.reshape(buckets, width)
-    unknown = np.isnan(table)
-    low = np.where(unknown, np.inf, table).argmin(axis=1)
-    high = np.where(unknown, -np.inf, table).argmax(axis=1)
-    starts = np.arange(buckets) * width
-    chosen = np.concatenate([low + starts, high + starts])
-    chosen = np.unique(np.concatenate([[0], chosen[chosen < len(x)], [len(x) - 1]]))
-    return x[chosen], y[chosen]
 
 
 def curve(

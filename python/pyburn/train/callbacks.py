@@ -149,8 +149,8 @@ class EarlyStopping(Callback):
         mode: str | None = None,
         restore_best: bool = False,
     ) -> None:
-        if patience < 1:
-            raise ValueError(f"[EarlyStopping] patience must be positive: got {patience}")
+        if not isinstance(patience, int) or patience < 1:
+            raise ValueError(f"[EarlyStopping] patience must be a positive number: got {patience!r}")
         if mode not in ("min", "max", None):
             raise ValueError(f"[EarlyStopping] mode must be 'min', 'max' or None: got {mode!r}")
         self.metric, self.patience, self.min_delta, self.warmup, self.mode = metric, patience, min_delta, warmup, mode

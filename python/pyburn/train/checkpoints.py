@@ -62,8 +62,8 @@ class Last(Rule):
     """The last `count` checkpoints, made after each epoch."""
 
     def __init__(self, count: int = 1) -> None:
-        if count < 1:
-            raise ValueError(f"[Last] count must be positive: got {count}")
+        if not isinstance(count, int) or count < 1:
+            raise ValueError(f"[Last] count must be a positive number: got {count!r}")
         self.count, self.name = count, "last" if count == 1 else f"last {count}"
 
     def due(self, moment: Moment, entries: Sequence[Entry]) -> bool:
@@ -77,6 +77,8 @@ class Best(Rule):
     """The `count` best by a metric, such as "valid/accuracy". `mode` is "min", "max", or None: as the metric says."""
 
     def __init__(self, metric: str = "valid/loss", count: int = 1, mode: str | None = None) -> None:
+        if not isinstance(metric, str):
+            raise TypeError(f"[Best] metric must be a name, such as 'valid/loss': got {metric!r}")
         if mode not in ("min", "max", None):
             raise ValueError(f"[Best] mode must be 'min', 'max' or None: got {mode!r}")
         self.metric, self.count, self.mode = metric, count, mode
@@ -86,7 +88,7 @@ class Best(Rule):
         return bool(higher_is_better.get(self.metric.rpartition("/")[2])) if self.mode is None else self.mode == "max"
 
     def _ranked(self, entries: Sequence[Entry], higher: bool) -> list[Entry]:
-        # Values of a checkpoint within an epoch are those of the epoch before, so only the first with a value counts.
+        # A checkpoint within an epoch has the values of the epoch before, so only those made after an epoch count.
         found = [e for e in entries if e.batch == 0 and not math.isnan(e.metrics.get(self.metric, math.nan))]
         return sorted(found, key=lambda e: e.metrics[self.metric], reverse=higher)[: self.count]
 

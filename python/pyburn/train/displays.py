@@ -22,8 +22,7 @@ NAMES = ("auto", "dashboard", "bar", "lines", "quiet")
 
 def display_for(wanted: Any) -> Callback | None:
     """A display from its name. "auto": the dashboard on a terminal if `pyburn[dashboard]` is installed, a bar on a terminal without it,
-    lines elsewhere.
-    The environment variable PYBURN_DISPLAY takes the place of "auto"."""
+    lines elsewhere. The environment variable PYBURN_DISPLAY takes the place of "auto"."""
     if wanted is None or isinstance(wanted, Callback):
         return wanted
     if wanted == "auto":

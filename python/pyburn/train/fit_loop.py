@@ -419,7 +419,8 @@ class FitLoop:
         learner, state = self.learner, self.learner.state
         reason = learner.stop_request.reason
         learner.history.stopped = reason
-        if learner.checkpoints is not None and (reason or self._saved_at != (state.step, self.done) or self.unsaved is not None):
+        unsaved = self._ran and (reason or self._saved_at != (state.step, self.done))
+        if learner.checkpoints is not None and (unsaved or self.unsaved is not None):
             self._save(["interrupt" if reason else "end"])
         if reason:
             text = f"stopped by {reason} in epoch {state.epoch}, batch {state.batch}, step {state.step}"
@@ -441,7 +442,10 @@ class FitLoop:
             replace_text(run.folder / "model.txt", f"{learner.model}\n")
         except OSError as error:
             learner.tell(f"model.txt could not be written: {error}")
-        run.update(metrics=known, epochs=self.epochs, batches=learner.state.batches, resume_with=self._how_to_resume())
+        state = learner.state  # of a training that is resumed, where it is already
+        run.update(
+            metrics=known, epoch=state.epoch, epochs=self.epochs, batches=state.batches, step=state.step, resume_with=self._how_to_resume()
+        )
 
     def _close(self, failure: BaseException | None) -> None:
         run, reason = self.learner.run, self.learner.stop_request.reason

@@ -146,6 +146,9 @@ class Learner:
             raise TrainingError("[Learner] fit needs an optimizer: Learner(model, optimizer, ...)")
         if epochs is None and max_steps is None:
             raise ValueError("[fit] give epochs or max_steps")
+        for name, limit in (("epochs", epochs), ("max_steps", max_steps)):
+            if limit is not None and (not isinstance(limit, int) or limit < 0):
+                raise ValueError(f"[fit] {name} must be a whole number that is not negative: got {limit!r}")
         if resume and run is None and resume is True:
             raise ValueError("[fit] resume=True needs the folder of a run: fit(..., run='runs/name', resume=True)")
         loop = FitLoop(

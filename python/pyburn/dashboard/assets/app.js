@@ -27,7 +27,7 @@ function show() {
   for (const link of document.querySelectorAll("nav a")) link.setAttribute("aria-selected", String(views[link.hash.slice(1)] === (current ?? views.curves)));
   if (!current) {
     $("main").replaceChildren(element("div", { class: "empty" }, element("h1", {}, "No runs yet"), element("p", {}, "They appear here when a training writes to this folder: "),
-      element("p", {}, element("code", {}, "Learner(model, optimizer, run=\"runs/first\").fit(data)"))));
+      element("p", {}, element("code", {}, "Learner(model, optimizer, loss=loss).fit(data, run=\"runs/first\")"))));
     return;
   }
   if ($("main").firstChild !== current.node) $("main").replaceChildren(current.node);
@@ -77,7 +77,11 @@ function theme(name) {
   show();
 }
 const dark = matchMedia("(prefers-color-scheme: dark)");
-document.documentElement.dataset.theme = localStorage.getItem("pyburn theme") ?? (dark.matches ? "dark" : "light");
+function systemTheme() {  // until somebody has chosen one
+  document.documentElement.dataset.theme = localStorage.getItem("pyburn theme") ?? (dark.matches ? "dark" : "light");
+}
+systemTheme();
+dark.addEventListener("change", () => { systemTheme(); show(); });
 $("theme").onclick = () => theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
 $("find").oninput = list;
 $("all").onclick = () => { for (const { id } of list()) state.on.set(id, true); list(); show(); };

@@ -50,11 +50,7 @@ class TrialSet(NamedSet[tuple[Any, Any]], counted="trials"):
         at = range(len(self))[index]
         trial: Any = self.data[at]
         target: Any = int(self.targets[at])
-        if self.transform is not None:
-            trial = self.transform(trial)
-        if self.target_transform is not None:
-            target = self.target_transform(target)
-        return trial, target
+        return self._transformed(trial, target)
 
 
 class PhysioNetMotorImagery(TrialSet):

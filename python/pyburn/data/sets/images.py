@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from ...tensor import from_numpy
 from ..dataset import Dataset
 from ..files import FormatError, read_idx, read_pickled_arrays
+from ..image_files import pillow
 from ..unpack import unpack_members
 from .membrane_files import COMMIT, GIT_NAMES, REPOSITORY
 from .place import Files, NamedSet, Resource, raw_github, search_places
@@ -49,7 +49,7 @@ class ImageSet(Dataset[tuple[Any, Any]]):
         pixels = self.pixels(at)
         target: Any = int(self.targets[at])
         if self.transform is not None:
-            image = self.transform(_pillow().fromarray(pixels))
+            image = self.transform(pillow().fromarray(pixels))
         else:
             image = from_numpy(np.ascontiguousarray(np.atleast_3d(pixels).transpose(2, 0, 1)))
         if self.target_transform is not None:
@@ -215,17 +215,9 @@ class CIFAR10(ImageSet):
         return pixels, labels
 
 
-def _pillow() -> ModuleType:
-    try:
-        import PIL.Image
-    except ImportError:
-        raise ImportError("images are read and transformed with Pillow: pip install pyburn[vision]") from None
-    return PIL.Image
-
-
 def read_picture(path: Path, mode: str) -> np.ndarray:
     """The pixels of a picture, through Pillow."""
-    library = _pillow()
+    library = pillow()
     try:
         with library.open(path) as picture:
             return np.array(picture.convert(mode))
@@ -272,8 +264,4 @@ class Membrane(NamedSet[tuple[Any, Any]], counted="images"):
         picture, mask = self._pairs[index]
         image: Any = from_numpy(read_picture(picture, "L")[None])
         target: Any = from_numpy((read_picture(mask, "L")[None] > 127).astype(np.uint8))
-        if self.transform is not None:
-            image = self.transform(image)
-        if self.target_transform is not None:
-            target = self.target_transform(target)
-        return image, target
+        return self._transformed(image, target)

@@ -16,6 +16,8 @@ class NamedSet(Dataset[T_co]):
     """A set that says its name and how many it holds."""
 
     _counted = "samples"
+    transform: Callable[[Any], Any] | None
+    target_transform: Callable[[Any], Any] | None
 
     def __init_subclass__(cls, counted: str | None = None, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -24,6 +26,14 @@ class NamedSet(Dataset[T_co]):
 
     def __len__(self) -> int:
         raise NotImplementedError
+
+    def _transformed(self, item: Any, target: Any) -> tuple[Any, Any]:
+        """A sample after the transforms that the set was made with."""
+        if self.transform is not None:
+            item = self.transform(item)
+        if self.target_transform is not None:
+            target = self.target_transform(target)
+        return item, target
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} {self._counted})"

@@ -50,11 +50,7 @@ class TableSet(NamedSet[tuple[Any, Any]], counted="rows"):
         at = range(len(self))[index]
         features: Any = self.data[at]
         target: Any = self.targets[at]
-        if self.transform is not None:
-            features = self.transform(features)
-        if self.target_transform is not None:
-            target = self.target_transform(target)
-        return features, target
+        return self._transformed(features, target)
 
 
 def _sklearn_file(set_name: str, **checksums: str) -> Files:

@@ -67,11 +67,7 @@ class TextSet(NamedSet[tuple[Any, Any]], counted="texts"):
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         text: Any = self.texts[index]
         target: Any = self.targets[index]
-        if self.transform is not None:
-            text = self.transform(text)
-        if self.target_transform is not None:
-            target = self.target_transform(target)
-        return text, target
+        return self._transformed(text, target)
 
 
 class AGNews(TextSet):

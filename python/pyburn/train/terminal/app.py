@@ -142,9 +142,9 @@ class DashboardApp(App[None]):
         colour = {"training": "green", "validating": "cyan", "paused": "yellow", "stopping": "red"}.get(now.state, "white")
         text.append(now.title, "bold").append("  ").append(now.state, colour)
         text.append(f"  epoch {now.epoch}" + (f"/{now.epochs}" if now.epochs else ""))
-        text.append(f"  step {now.step:,}  {now.speed:.1f} steps/s  {duration(now.elapsed)} so far")
-        if now.remaining is not None:
-            text.append(f", {duration(now.remaining)} left", "bold")
+        if now.remaining is not None:  # early, since the end of the line is cut off in a narrow window
+            text.append(f"  {duration(now.remaining)} left", "bold")
+        text.append(f"  {duration(now.elapsed)} so far  step {now.step:,}  {now.speed:.1f} steps/s")
         for name, share, detail in (
             ("epoch", now.batch / now.batches if now.batches else None, f"{now.batch}" + (f"/{now.batches}" if now.batches else "")),
             ("total", now.done, f"{now.done:.0%}" if now.done is not None else ""),

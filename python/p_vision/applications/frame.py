@@ -1,0 +1,100 @@
+"""What the networks share: where they begin, how they end, and weights from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyburn
+
+from .. import layers
+from ..input import InputLayer
+from ..model import Model
+from ..symbolic.symbol import Symbol
+
+Part = Callable[[Symbol], Symbol]
+
+
+def application(
+    features: Part,
+    name: str,
+    *,
+    size: int = 224,
+    head: Part | None = None,
+    top: dict[str, Any] | None = None,
+    include_top: bool = True,
+    weights: Any = "imagenet",
+    input_tensor: Any = None,
+    input_shape: Any = None,
+    pooling: str | None = None,
+    classes: int = 1000,
+    classifier_activation: Any = "softmax",
+    backend: Any = None,
+) -> Model:
+    """The network with Keras's arguments. `head` comes between the features and the last layer, `top` has options of that layer."""
+    if weights == "imagenet":
+        raise ValueError(
+            f"[{name}] trained weights are not part of the package: give weights=None, or a file that save_weights has written "
+            "(arrays of Keras's model fit as well: model.set_weights(keras_model.get_weights()))"
+        )
+    begin = layers.Input(shape=_shape(name, input_shape, size, include_top)) if input_tensor is None else input_tensor
+    x = features(begin)
+    if include_top:
+        x = (head or average)(x)
+        x = layers.Dense(classes, activation=classifier_activation, name="predictions", **(top or {}))(x)
+    elif pooling in ("avg", "max"):
+        x = average(x) if pooling == "avg" else layers.GlobalMaxPooling2D(name="max_pool")(x)
+    elif pooling is not None:
+        raise ValueError(f"[{name}] pooling is None, 'avg' or 'max': got {pooling!r}")
+    inputs = _sources(begin)
+    model = Model(inputs[0] if len(inputs) == 1 else inputs, x, name=name, backend=backend)
+    if weights is not None:
+        model.load_weights(weights)
+    return model
+
+
+def average(x: Symbol) -> Symbol:
+    return layers.GlobalAveragePooling2D(name="avg_pool")(x)
+
+
+def normalised(x: Symbol, name: str, **options: Any) -> Symbol:
+    return layers.BatchNormalization(name=name, **options)(x)
+
+
+def even_border(x: Symbol, kernel: int, name: str) -> Symbol:
+    """The border with which a convolution of stride 2 halves the size, as TensorFlow's "same" places it."""
+    half = kernel // 2
+    sides = [(half - (1 if extent is None else 1 - extent % 2), half) for extent in x.shape[1:3]]
+    return layers.ZeroPadding2D(sides, name=name)(x)
+
+
+def channels_of(x: Symbol) -> int:
+    found = x.shape[-1]
+    assert found is not None  # the convolution before it has said how many
+    return found
+
+
+def rounded_channels(channels: float, to: int = 8) -> int:
+    """The nearest multiple, but not below nine tenths."""
+    found = max(to, int(channels + to / 2) // to * to)
+    return found + to if found < 0.9 * channels else found
+
+
+def _shape(name: str, given: Any, size: int, whole: bool) -> Any:
+    if given is None:
+        return (size, size, 3) if whole else (None, None, 3)
+    if len(given) != 3 or any(extent is not None and extent < 32 for extent in given[:2]):
+        raise pyburn.ShapeError(f"[{name}] input_shape is (height, width, channels), of at least 32 x 32 pixels: got {given!r}")
+    if whole and None in given:
+        raise pyburn.ShapeError(f"[{name}] with include_top=True input_shape has no None: got {given!r}")
+    return tuple(given)
+
+
+def _sources(symbol: Symbol) -> list[Symbol]:
+    """The Inputs that a symbol comes from."""
+    if isinstance(symbol.node.layer, InputLayer):
+        return [symbol]
+    found: list[Symbol] = []
+    for before in symbol.node.inputs:
+        found.extend(source for source in _sources(before) if not any(source is known for known in found))
+    return found

@@ -1,0 +1,35 @@
+"""How the networks want their pictures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyburn
+
+from .. import ops
+from ..symbolic.symbol import Symbol
+
+_MEAN, _DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of ImageNet's red, green and blue, from 0 to 1
+_BLUE_FIRST = (103.939, 116.779, 123.68)  # the means from 0 to 255, in Caffe's order
+
+
+def preprocess_input(x: Any, data_format: str | None = None, mode: str = "caffe") -> Any:
+    """Pictures with values from 0 to 255 as a network was trained on them, arrays or tensors.
+
+    "caffe" puts blue first and takes the means of ImageNet away, "tf" maps to -1 to 1, "torch" to units of ImageNet's deviation.
+    """
+    if mode not in ("caffe", "tf", "torch"):
+        raise ValueError(f"[preprocess_input] mode is 'caffe', 'tf' or 'torch': got {mode!r}")
+    if not isinstance(x, (pyburn.Tensor, Symbol)):
+        return preprocess_input(pyburn.as_tensor(x).float(), data_format, mode).numpy()
+    pictures: Any = x
+    if mode == "tf":
+        return pictures / 127.5 - 1.0
+    axis = -3 if data_format == "channels_first" else -1
+
+    def by_channel(values: Any) -> Any:
+        return pyburn.tensor(values).reshape([3, 1, 1] if axis == -3 else [3])
+
+    if mode == "caffe":
+        return ops.flip(pictures, axis) - by_channel(_BLUE_FIRST)
+    return (pictures / 255.0 - by_channel(_MEAN)) / by_channel(_DEVIATION)

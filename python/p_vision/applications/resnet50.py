@@ -1,0 +1,5 @@
+"""Keras's older place of ResNet50."""
+
+from .resnet import ResNet50, preprocess_input
+
+__all__ = ["ResNet50", "preprocess_input"]

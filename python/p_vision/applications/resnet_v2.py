@@ -1,0 +1,63 @@
+"""Residual networks that normalise before they convolve (He et al., https://arxiv.org/abs/1603.05027)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import layers
+from ..model import Model
+from ..symbolic.symbol import Symbol
+from . import imagenet_utils
+from .frame import application, normalised
+from .resnet import EPSILON, pooled
+
+__all__ = ["ResNet50V2", "ResNet101V2", "ResNet152V2", "preprocess_input"]
+
+
+def ResNet50V2(include_top: bool = True, weights: Any = "imagenet", *, name: str = "resnet50v2", **options: Any) -> Model:
+    """16 blocks of three convolutions."""
+    return _resnet((3, 4, 6, 3), name, include_top=include_top, weights=weights, **options)
+
+
+def ResNet101V2(include_top: bool = True, weights: Any = "imagenet", *, name: str = "resnet101v2", **options: Any) -> Model:
+    """33 blocks of three convolutions."""
+    return _resnet((3, 4, 23, 3), name, include_top=include_top, weights=weights, **options)
+
+
+def ResNet152V2(include_top: bool = True, weights: Any = "imagenet", *, name: str = "resnet152v2", **options: Any) -> Model:
+    """50 blocks of three convolutions."""
+    return _resnet((3, 8, 36, 3), name, include_top=include_top, weights=weights, **options)
+
+
+def preprocess_input(x: Any, data_format: str | None = None) -> Any:
+    """Pictures from 0 to 255 as -1 to 1."""
+    return imagenet_utils.preprocess_input(x, data_format, "tf")
+
+
+def _resnet(depths: Sequence[int], name: str, **options: Any) -> Model:
+    def features(x: Symbol) -> Symbol:
+        x = pooled(layers.Conv2D(64, 7, strides=2, name="conv1_conv")(layers.ZeroPadding2D(3, name="conv1_pad")(x)))
+        for stage, depth in enumerate(depths):
+            for index in range(depth):
+                stride = 2 if index == depth - 1 and stage < 3 else 1  # the last block of a stage makes the picture smaller
+                x = _block(x, 64 << stage, stride, index == 0, f"conv{stage + 2}_block{index + 1}")
+        return _active(x, "post")
+
+    return application(features, name, **options)
+
+
+def _active(x: Symbol, name: str) -> Symbol:
+    return layers.Activation("relu", name=f"{name}_relu")(normalised(x, f"{name}_bn", epsilon=EPSILON))
+
+
+def _block(x: Symbol, width: int, stride: int, widens: bool, name: str) -> Symbol:
+    before = _active(x, f"{name}_preact")
+    if widens:
+        past = layers.Conv2D(4 * width, 1, strides=stride, name=f"{name}_0_conv")(before)
+    else:
+        past = layers.MaxPooling2D(1, strides=stride)(x) if stride > 1 else x
+    x = _active(layers.Conv2D(width, 1, use_bias=False, name=f"{name}_1_conv")(before), f"{name}_1")
+    x = layers.ZeroPadding2D(1, name=f"{name}_2_pad")(x)
+    x = _active(layers.Conv2D(width, 3, strides=stride, use_bias=False, name=f"{name}_2_conv")(x), f"{name}_2")
+    return layers.Add(name=f"{name}_out")([past, layers.Conv2D(4 * width, 1, name=f"{name}_3_conv")(x)])

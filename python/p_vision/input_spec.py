@@ -1,0 +1,68 @@
+"""InputSpec: what a layer demands of its inputs, checked whenever it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyburn
+
+from .configured import Configured
+from .symbolic.structure import leaves
+
+
+class InputSpec(Configured):
+    """Number of axes, extents and dtype; what is None does not matter. A layer has one, or a list, as `self.input_spec`.
+
+    >>> p_vision.InputSpec(min_ndim=2, axes={-1: 4})
+    InputSpec(min_ndim=2, axes={-1: 4})
+    """
+
+    def __init__(
+        self,
+        dtype: Any = None,
+        shape: Sequence[int | None] | None = None,
+        ndim: int | None = None,
+        max_ndim: int | None = None,
+        min_ndim: int | None = None,
+        axes: Mapping[int, int | None] | None = None,
+        allow_last_axis_squeeze: bool = False,
+        name: str | None = None,
+        optional: bool = False,
+    ) -> None:
+        self.dtype, self.shape = dtype, None if shape is None else tuple(shape)
+        self.ndim = ndim if shape is None else len(shape)
+        self.max_ndim, self.min_ndim, self.axes = max_ndim, min_ndim, {int(axis): extent for axis, extent in (axes or {}).items()} or None
+        self.allow_last_axis_squeeze, self.name, self.optional = allow_last_axis_squeeze, name, optional
+
+    def problem(self, tensor: Any) -> str | None:
+        """What is wrong with a tensor, if something is."""
+        shape = tuple(tensor.shape)
+        rank = len(shape)
+        if self.allow_last_axis_squeeze and self.ndim in (rank - 1, rank + 1):
+            return None
+        if self.ndim is not None and rank != self.ndim:
+            return f"{self.ndim} axes"
+        if self.max_ndim is not None and rank > self.max_ndim:
+            return f"at most {self.max_ndim} axes"
+        if self.min_ndim is not None and rank < self.min_ndim:
+            return f"at least {self.min_ndim} axes"
+        if self.dtype is not None and tensor.dtype.name != getattr(self.dtype, "name", self.dtype):
+            return f"the dtype {getattr(self.dtype, 'name', self.dtype)} (and not {tensor.dtype.name})"
+        for axis, extent in {**dict(enumerate(self.shape or ())), **(self.axes or {})}.items():
+            if extent is not None and -rank <= axis < rank and shape[axis] not in (None, extent):
+                return f"an extent of {extent} along axis {axis}"
+        return None
+
+
+def check_inputs(spec: Any, inputs: Any, layer: str) -> None:
+    """Raises unless the inputs are as the spec says, or each as its own in a list."""
+    specs, given = list(leaves(spec)), list(leaves(inputs))
+    if len(specs) != len(given):
+        raise ValueError(f"[{layer}] expected {len(specs)} inputs: got {len(given)}")
+    for one, tensor in zip(specs, given):
+        if one is None or not hasattr(tensor, "shape"):
+            continue
+        problem = one.problem(tensor)
+        if problem is not None:
+            raise pyburn.ShapeError(f"[{layer}] expected an input with {problem}: got the shape {tuple(tensor.shape)}")
