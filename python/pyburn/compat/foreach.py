@@ -9,8 +9,8 @@ from .. import _core, linalg
 from .._core import Tensor
 
 _UNARY = (
-    "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid sign sin "
-    "sinh sqrt tan tanh trunc"
+    "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid sign "
+    "sin sinh sqrt tan tanh trunc"
 )
 _MORE = "add addcdiv addcmul clamp_max clamp_min div lerp maximum minimum mul pow sub"
 _BOTH = [*_UNARY.split(), *_MORE.split()]

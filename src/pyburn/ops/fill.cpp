@@ -17,8 +17,7 @@
 
 namespace pyburn {
 
-Arange Arange::from(
-    const std::optional<Scalar>& start, const std::optional<Scalar>& end, const Scalar& step, std::optional<DType> dtype) {
+Arange Arange::from(const std::optional<Scalar>& start, const std::optional<Scalar>& end, const Scalar& step, std::optional<DType> dtype) {
   require<ValueError>(start || end, "[arange] missing argument: 'end'");
   const Scalar first = start && end ? *start : Scalar(0), last = end ? *end : *start;  // one bound alone is the end, whatever its name
   require<ValueError>(step.to_double() != 0, "[arange] step must not be zero: got {}", step);
