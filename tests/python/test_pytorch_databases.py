@@ -203,3 +203,44 @@ def test_batches_of_a_derived_subset_are_made_with_its_items() -> None:
 
     batches = list(data.DataLoader(Doubled([1, 2, 3, 4], [3, 0, 1]), batch_size=3))
     assert batches[0].tolist() == [8, 2, 4]
+
+
+def test_a_value_that_fills_a_place_twice_counts_once() -> None:
+    value = pyburn.tensor(2.0, requires_grad=True)
+    y = pyburn.zeros(2, 3).index_fill(-1, pyburn.tensor([0, 2, 0]), value)
+    assert y.tolist() == [[2, 0, 2], [2, 0, 2]]
+    y.sum().backward()
+    assert value.grad.item() == 4
+
+
+def test_residuals_of_least_squares_have_gradients() -> None:
+    pyburn.manual_seed(0)
+    a, b = pyburn.randn(5, 2, dtype=pyburn.float64, requires_grad=True), pyburn.randn(5, 3, dtype=pyburn.float64)
+    pyburn.linalg.lstsq(a, b, driver="gelsd").residuals.sum().backward()
+    rest = a.detach() @ pyburn.linalg.lstsq(a.detach(), b).solution - b
+    expected = 2 * rest @ pyburn.linalg.lstsq(a.detach(), b).solution.T  # the derivative by the solution vanishes there
+    assert pyburn.allclose(a.grad, expected)
+
+
+def test_the_state_of_lbfgs_has_pytorchs_kinds() -> None:
+    p, q = (nn.Parameter(pyburn.tensor([3.0, -2.0])) for _ in range(2))
+
+    def steps(x: nn.Parameter, optimizer: pyburn.optim.LBFGS) -> None:
+        def closure() -> pyburn.Tensor:
+            optimizer.zero_grad()
+            loss = ((x - 1) ** 4).sum()
+            loss.backward()
+            return loss
+
+        optimizer.step(closure)
+
+    one = pyburn.optim.LBFGS([p], max_iter=3)
+    steps(p, one)
+    saved = one.state_dict()["state"][0]
+    assert all(isinstance(r, pyburn.Tensor) for r in [*saved["ro"], saved["H_diag"]]) and saved["ro"][0].shape == ()
+    other = pyburn.optim.LBFGS([q], max_iter=3)
+    other.load_state_dict(one.state_dict())
+    q.data.copy_(p.data)
+    steps(p, one)
+    steps(q, other)
+    assert pyburn.allclose(p, q, rtol=1e-6)
