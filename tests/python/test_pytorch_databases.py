@@ -80,7 +80,13 @@ def test_gradients_of_convolutions_as_functions(axes: int) -> None:
 
 @pytest.mark.parametrize(
     ("pool", "shape"),
-    [(nn.MaxPool1d(2), (1, 0, 5)), (nn.MaxPool2d(2), (1, 0, 5, 5)), (nn.AvgPool2d(2), (3, 0, 5, 5)), (nn.MaxPool3d(1), (0, 1, 2, 10))],
+    [
+        (nn.MaxPool1d(2), (1, 0, 5)),
+        (nn.MaxPool2d(2), (1, 0, 5, 5)),
+        (nn.AvgPool2d(2), (3, 0, 5, 5)),
+        (nn.MaxPool3d(1), (0, 1, 2, 10)),
+        (nn.FractionalMaxPool2d(2, output_size=1), (1, 0, 5, 5)),
+    ],
 )
 def test_only_the_batch_of_a_pool_may_be_empty(pool: nn.Module, shape: tuple[int, ...]) -> None:
     with pytest.raises(RuntimeError, match="batch"):
@@ -244,3 +250,11 @@ def test_the_state_of_lbfgs_has_pytorchs_kinds() -> None:
     steps(p, one)
     steps(q, other)
     assert pyburn.allclose(p, q, rtol=1e-6)
+
+
+def test_weights_of_samples_fit_their_bags() -> None:
+    table, index = pyburn.ones(5, 2), pyburn.zeros(7, 3, dtype=pyburn.int64)
+    with pytest.raises(ValueError, match="same shape as the input"):
+        F.embedding_bag(index, table, per_sample_weights=pyburn.ones(21), mode="sum")
+    with pytest.raises(RuntimeError, match="same type as weight"):
+        F.embedding_bag(index, table, per_sample_weights=pyburn.ones(7, 3, dtype=pyburn.float64), mode="sum")

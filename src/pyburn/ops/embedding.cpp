@@ -147,6 +147,9 @@ TensorHandle fn::embedding_bag(const TensorHandle& input, const TensorHandle& we
   require<DTypeError>(!per_sample_weights.defined() || per_sample_weights.dtype() == weight.dtype(),
       "[embedding_bag] expected per_sample_weights to have the same type as weight ({}): got {}", weight.dtype(),
       per_sample_weights.defined() ? per_sample_weights.dtype() : weight.dtype());
+  require<ValueError>(!per_sample_weights.defined() || per_sample_weights.shape() == input.shape(),
+      "[embedding_bag] expected per_sample_weights to have the same shape as the input: got {} for {}",
+      per_sample_weights.defined() ? per_sample_weights.shape() : input.shape(), input.shape());
   require(input.rank() == 1 || input.rank() == 2, "[embedding_bag] expected an input of one or two axes: got {}", input.shape());
   require<ValueError>(
       offsets.defined() == (input.rank() == 1), "[embedding_bag] offsets are needed for an input of one axis, and only there");
