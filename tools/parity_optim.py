@@ -24,7 +24,6 @@ GOLDEN = ROOT / "tests" / "golden" / "optim.json.gz"
 
 # Why a name of PyTorch's is absent.
 ABSENT = {
-    "SparseAdam": "gradients are dense",
     "functional": "the steps of the core are operations: `ops/optimise.h`",
     "swap_in_optimizer_params_and_state": "`load_state_dict` and `param_groups` do it",
 }

@@ -190,9 +190,10 @@ Signature parse_schema(std::string_view schema) {
 }
 
 int parameter_named(const Signature& s, PyObject* name) {
-  // Words that PyTorch takes as well: NumPy's, and that of its method split.
+  // Words that PyTorch takes as well: NumPy's, and those of its methods split and tensor_split.
   static constexpr std::pair<const char*, const char*> others[] = {{"axis", "dim"}, {"keepdims", "keepdim"}, {"x", "input"}, {"a", "input"},
-      {"x1", "input"}, {"x2", "other"}, {"split_size", "split_size_or_sections"}};
+      {"x1", "input"}, {"x2", "other"}, {"split_size", "split_size_or_sections"}, {"sections", "indices_or_sections"},
+      {"indices", "indices_or_sections"}};
   const int count = int(s.parameters.size());
   for (int i = 0; i < count; ++i)  // literals are interned
     if (s.parameters[size_t(i)].name == name) return i;

@@ -495,7 +495,7 @@ def min(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 def full(size: int | Sequence[int], fill_value: Number, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
     """A tensor of the given size with every element equal to fill_value."""
     ...
-def arange(start: Number, end: Number | None = None, step: Number = 1, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
+def arange(start: Number | None = None, end: Number | None = None, step: Number = 1, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
     """The numbers from start (0 when only one bound is given) up to, not including, end."""
     ...
 def linspace(start: Number, end: Number, steps: int, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+from typing import Any
 
 import pytest
 
@@ -45,10 +46,12 @@ def test_sync_batch_norm_is_batch_norm_for_one_process() -> None:
         nn.SyncBatchNorm(3)(pyburn.ones(3))
 
 
-def test_sparse_gradients_are_refused_with_a_reason() -> None:
-    for layer in (nn.Embedding, nn.EmbeddingBag):
-        with pytest.raises(NotImplementedError, match="dense"):
-            layer(3, 2, sparse=True)
+@pytest.mark.parametrize("kind", [nn.Embedding, nn.EmbeddingBag])
+def test_sparse_gradients_are_dense(kind: Any) -> None:
+    layer = kind(3, 2, sparse=True)
+    assert layer.sparse and "sparse=True" in repr(layer)
+    layer(pyburn.tensor([[0, 2, 2]])).sum().backward()
+    assert layer.weight.grad.shape == (3, 2) and layer.weight.grad[1].tolist() == [0, 0]
 
 
 def test_embeddings_from_tables() -> None:

@@ -202,11 +202,6 @@ def test_adamw_stays_adamw_with_a_state_of_adam():
     assert adamw.param_groups[0]["decoupled_weight_decay"] is True and adamw.param_groups[0]["lr"] == 0.5
 
 
-def test_there_is_no_sparse_adam():
-    with pytest.raises(AttributeError, match="gradients are dense"):
-        _ = pyburn.optim.SparseAdam
-
-
 @pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])
 @pytest.mark.parametrize("dtype", [pyburn.float32, pyburn.uint8])
 def test_interpolate_keeps_channels_last(mode, dtype):

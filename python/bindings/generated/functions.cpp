@@ -812,7 +812,7 @@ PyObject* call_full(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::full(x...); }, a.dims(0), a.scalar(1), a.optional_dtype(2), a.optional_device(3), a.boolean(4)));
 }
 PyObject* call_arange(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::arange(x...); }, a.scalar(0), a.optional_scalar(1), a.scalar(2), a.optional_dtype(3), a.optional_device(4), a.boolean(5)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::arange(x...); }, a.optional_scalar(0), a.optional_scalar(1), a.scalar(2), a.optional_dtype(3), a.optional_device(4), a.boolean(5)));
 }
 PyObject* call_linspace(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::linspace(x...); }, a.scalar(0), a.scalar(1), a.integer(2), a.optional_dtype(3), a.optional_device(4), a.boolean(5)));
@@ -3005,7 +3005,7 @@ const FunctionEntry kFunctions[] = {
     {"min(Tensor input) -> Tensor", "The smallest element; ties share the gradient.", "pyburn.min(pyburn.tensor([1., 3., 2.]))", call_min, into_min, kMethod},
     {"min.other(Tensor input, Tensor other) -> Tensor", "The smaller of two elements: minimum under another name.", "pyburn.min(pyburn.tensor([1., 3.]), pyburn.tensor([2., 2.]))", call_min_other, into_min_other, kMethod},
     {"full(int[] size, Scalar fill_value, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "A tensor of the given size with every element equal to fill_value.", "pyburn.full((2, 2), 7.)", call_full, nullptr, 0},
-    {"arange(Scalar start, Scalar? end=None, Scalar step=1, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "The numbers from start (0 when only one bound is given) up to, not including, end.", "pyburn.arange(5)", call_arange, nullptr, 0},
+    {"arange(Scalar? start=None, Scalar? end=None, Scalar step=1, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "The numbers from start (0 when only one bound is given) up to, not including, end.", "pyburn.arange(5)", call_arange, nullptr, 0},
     {"linspace(Scalar start, Scalar end, int steps, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "steps numbers from start to end, at equal distances.", "pyburn.linspace(0, 1, 5)", call_linspace, nullptr, 0},
     {"zeros(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "A tensor of zeros.", "pyburn.zeros(2, 3)", call_zeros, nullptr, 0},
     {"ones(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", "A tensor of ones.", "pyburn.ones(2, 3)", call_ones, nullptr, 0},

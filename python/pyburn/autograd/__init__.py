@@ -104,7 +104,8 @@ def grad(
         return tuple(None if column[0] is None else _core.stack(column) for column in zip(*rows))
     found = _core._grad(roots, wanted, gradients, keep, create_graph, bool(allow_unused) or materialize_grads)
     if materialize_grads:
-        found = tuple(_core.zeros_like(x) if g is None else g for g, x in zip(found, wanted))
+        # Zeros that may be differentiated again, as a derivative of a higher order is.
+        found = tuple(_core.zeros_like(x, requires_grad=True) if g is None else g for g, x in zip(found, wanted))
     return found
 
 

@@ -20,7 +20,7 @@ VERSIONS = {"torch": "2.15.0", "torchvision": "0.29.2"}  # those whose names and
 # The longest name that fits counts; what follows it is looked for below the module of pyburn. Below those of `_WHOLE` every name is the
 # module itself: PyTorch has a file per class there.
 _WHOLE = ("torch.distributions", "torch.utils.tensorboard", "torchvision.ops", "torchvision.transforms")
-_OPTIMISERS = "_adafactor _muon adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd"
+_OPTIMISERS = "_adafactor _muon adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd sparse_adam"
 _PLACES = {
     **{f"torch.optim.{name}": "pyburn.optim" for name in _OPTIMISERS.split()},
     "torch": f"{_HERE}.torch_module",

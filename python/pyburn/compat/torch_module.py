@@ -142,12 +142,6 @@ def sparse_coo_tensor(indices: Any, values: Any, size: Any = None, *, dtype: Any
     return result.index_put_(tuple(places), numbers, accumulate=True)
 
 
-def tensor_split(input: Any, *args: Any, **named: Any) -> Any:
-    """pyburn.tensor_split, whose argument has a name for each of its kinds in PyTorch."""
-    names = {"indices": "indices_or_sections", "sections": "indices_or_sections"}
-    return _core.tensor_split(input, *args, **{names.get(name, name): value for name, value in named.items()})
-
-
 UntypedStorage, TypedStorage = storage.UntypedStorage, storage.TypedStorage
 spmm = _core.mm
 _segment_reduce = _core.segment_reduce
@@ -196,13 +190,6 @@ def _softmax_backward_data(grad_output: Any, output: Any, dim: int, input_dtype:
     return (product - output * product.sum(dim, keepdim=True)).to(input_dtype)
 
 
-def arange(*args: Any, **kwargs: Any) -> Any:
-    """The numbers from start (0 where only the end is given, also by its name) up to, not including, end."""
-    if not args and "start" not in kwargs and "end" in kwargs:
-        args = (0,)
-    return _core.arange(*args, **kwargs)
-
-
 def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
     """The coordinates of a grid, one tensor per axis. A function of Python: programs ask it for `__kwdefaults__`."""
     return pyburn.meshgrid(*tensors, indexing=indexing)
@@ -231,6 +218,12 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("torch")
     if name in ("ScriptModule", "ScriptFunction"):
         return getattr(importlib.import_module("torch.jit"), name)
+    if name.startswith("_foreach_"):
+        from .foreach import NAMES as LISTS
+        from .foreach import foreach
+
+        if name.removeprefix("_foreach_") in LISTS:
+            return foreach(name.removeprefix("_foreach_"))
     if name == "vmap":
         return importlib.import_module("pyburn.func").vmap
     if name.endswith("Type") or name in ("PyTorchFileReader", "PyTorchFileWriter"):  # of torch.jit, and what stands in annotations

@@ -204,6 +204,8 @@ class Subset(Dataset[T_co]):
         return whole([self.indices[i] for i in indices])
 
     def __getitems__(self, indices: list[int]) -> list[T_co]:
+        if type(self).__getitem__ is not Subset.__getitem__:  # a class that changes samples changes those of batches
+            return [self[i] for i in indices]
         together = getattr(self.dataset, "__getitems__", None)
         if together is not None:
             return together([self.indices[i] for i in indices])

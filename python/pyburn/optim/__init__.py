@@ -1,6 +1,6 @@
 """Optimisers: PyTorch's classes and more, one operation per step and group."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .._on_demand import on_demand
 from .descent import ASGD, SGD
@@ -10,6 +10,7 @@ from .moments import Adam, Adamax, AdamW, Adan, Lion, NAdam, RAdam
 from .native import GradientClipping
 from .optimizer import Optimizer
 from .scaled import Adadelta, Adagrad, RMSprop, Rprop
+from .sparse_adam import SparseAdam
 
 if TYPE_CHECKING:
     from . import lr_scheduler, swa_utils
@@ -33,14 +34,9 @@ __all__ = [
     "RAdam",
     "RMSprop",
     "Rprop",
+    "SparseAdam",
     "lr_scheduler",
     "swa_utils",
 ]
 
-_parts = on_demand(__name__, "lr_scheduler", "swa_utils")
-
-
-def __getattr__(name: str) -> Any:
-    if name == "SparseAdam":
-        raise AttributeError("pyburn.optim has no SparseAdam: gradients are dense, and Adam takes them")
-    return _parts(name)
+__getattr__ = on_demand(__name__, "lr_scheduler", "swa_utils")

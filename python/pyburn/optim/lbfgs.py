@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import _core
 from .._core import Tensor
 from ..autograd import enable_grad
 from .native import NativeOptimizer, options
@@ -71,8 +72,23 @@ class LBFGS(NativeOptimizer):
         return losses[0]
 
     def _saved(self, values: dict[str, Any]) -> dict[str, Any]:
-        # PyTorch keeps a scratch list of the last weights in the state as well, and looks for it when it goes on.
-        return {**values, "al": [None] * self.param_groups[0]["history_size"]} if "old_dirs" in values else values
+        if "old_dirs" not in values:
+            return values
+        # PyTorch keeps numbers that come from products as tensors, and looks for a scratch list of the last weights when it goes on.
+        numbers: dict[str, Any] = {"ro": [self._as_tensor(r, values) for r in values["ro"]], "al": [None] * self._history()}
+        if values["ro"]:
+            numbers["H_diag"] = self._as_tensor(values["H_diag"], values)
+        return {**values, **numbers}
+
+    def _history(self) -> int:
+        return self.param_groups[0]["history_size"]
+
+    @staticmethod
+    def _as_tensor(number: float, values: dict[str, Any]) -> Tensor:
+        return _core.full((), number, dtype=values["d"].dtype)
 
     def _loaded(self, values: dict[str, Any], parameter: Tensor) -> dict[str, Any]:
-        return super()._loaded({key: value for key, value in values.items() if key != "al"}, parameter)
+        numbers: dict[str, Any] = {key: float(values[key]) for key in ("H_diag", "t") if values.get(key) is not None}
+        if values.get("ro") is not None:
+            numbers["ro"] = [float(r) for r in values["ro"]]
+        return super()._loaded({key: value for key, value in {**values, **numbers}.items() if key != "al"}, parameter)

@@ -13,7 +13,6 @@ namespace {
 
 template <class C>
 C checked(C c) {
-  require<UnsupportedOp>(!c.sparse, "sparse=True asks for sparse gradients, and there are no sparse tensors: gradients are dense");
   if (c.norm_type.to_double() == 2) c.norm_type = 2.0;  // which is not printed
   if (!c.padding_idx) return c;
   const int64_t n = c.num_embeddings, row = c.padding_idx->to_int();

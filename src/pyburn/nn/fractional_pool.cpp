@@ -13,6 +13,7 @@ FractionalMaxPoolConfig<N> checked(FractionalMaxPoolConfig<N> c) {
       "FractionalMaxPool{}d requires specifying either an output size, or a pooling ratio", N);
   require<ValueError>(c.output_size.empty() || c.output_ratio.empty(), "only one of output_size and output_ratio may be specified");
   c.kernel_size = per_axis(c.kernel_size, N, "kernel_size");
+  for (int64_t extent : c.kernel_size) require<ValueError>(extent > 0, "kernel_size must be greater than 0: got {}", c.kernel_size);
   if (!c.output_size.empty()) c.output_size = per_axis(c.output_size, N, "output_size");
   if (c.output_ratio.size() == 1) c.output_ratio = Numbers(N, c.output_ratio[0]);
   for (double ratio : c.output_ratio) require<ValueError>(ratio > 0 && ratio < 1, "output_ratio must be between 0 and 1 (got {})", ratio);

@@ -113,6 +113,7 @@ index(0, below=5), t(5, 3), tensor([0, 0])
 index(2, 3, below=5), t(5, 3), mode='median' ! mode
 index(6, below=5), t(5, 3) ! offsets
 index(below=5), t(5, 3) ! one or two axes
+index(2, 3, below=5), t(5, 3), mode='sum', per_sample_weights=t(2, 3, dtype=f64) ! same type
 index(2, 3, below=5), t(5, 3), mode='max', per_sample_weights=t(2, 3) ! per_sample_weights)"},
 };
 
@@ -143,6 +144,12 @@ TensorHandle fn::embedding_bag(const TensorHandle& input, const TensorHandle& we
   require<ValueError>(mode == "sum" || mode == "mean" || mode == "max", "[embedding_bag] mode is 'sum', 'mean' or 'max': got '{}'", mode);
   require<ValueError>(!per_sample_weights.defined() || mode == "sum",
       "[embedding_bag] per_sample_weights are only supported for mode='sum': got mode='{}'", mode);
+  require<DTypeError>(!per_sample_weights.defined() || per_sample_weights.dtype() == weight.dtype(),
+      "[embedding_bag] expected per_sample_weights to have the same type as weight ({}): got {}", weight.dtype(),
+      per_sample_weights.defined() ? per_sample_weights.dtype() : weight.dtype());
+  require<ValueError>(!per_sample_weights.defined() || per_sample_weights.shape() == input.shape(),
+      "[embedding_bag] expected per_sample_weights to have the same shape as the input: got {} for {}",
+      per_sample_weights.defined() ? per_sample_weights.shape() : input.shape(), input.shape());
   require(input.rank() == 1 || input.rank() == 2, "[embedding_bag] expected an input of one or two axes: got {}", input.shape());
   require<ValueError>(
       offsets.defined() == (input.rank() == 1), "[embedding_bag] offsets are needed for an input of one axis, and only there");

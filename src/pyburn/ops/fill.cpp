@@ -17,8 +17,9 @@
 
 namespace pyburn {
 
-Arange Arange::from(const Scalar& start, const std::optional<Scalar>& end, const Scalar& step, std::optional<DType> dtype) {
-  const Scalar first = end ? start : Scalar(0), last = end ? *end : start;
+Arange Arange::from(const std::optional<Scalar>& start, const std::optional<Scalar>& end, const Scalar& step, std::optional<DType> dtype) {
+  require<ValueError>(start || end, "[arange] missing argument: 'end'");
+  const Scalar first = start && end ? *start : Scalar(0), last = end ? *end : *start;  // one bound alone is the end, whatever its name
   require<ValueError>(step.to_double() != 0, "[arange] step must not be zero: got {}", step);
   const double span = last.to_double() - first.to_double();
   require<ValueError>(std::isfinite(span), "[arange] bounds must be finite: got {} and {}", first, last);
@@ -67,12 +68,12 @@ constinit OpInfo full = define<Full, infer_full>(
 (2,), 1.0, dtype=f64, requires_grad=True
 (2, -3), 1 ! negative extent)"});
 
-constinit OpInfo arange = define<Arange, infer_arange>({.schema = "arange(Scalar start, Scalar? end=None, Scalar step=1, *, DType? "
+constinit OpInfo arange = define<Arange, infer_arange>({.schema = "arange(Scalar? start=None, Scalar? end=None, Scalar step=1, *, DType? "
                                                                   "dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
     .doc = "The numbers from start (0 when only one bound is given) up to, not including, end.",
     .kind = Kind::fill,
     .no_grad = "has no tensor inputs",
-    .torch = "lambda start, end=None, step=1, **k: torch.arange(start, **k) if end is None else torch.arange(start, end, step, **k)",
+    .torch = "lambda start=0, end=None, step=1, **k: torch.arange(start, **k) if end is None else torch.arange(start, end, step, **k)",
     .example = "pyburn.arange(5)",
     .samples = R"(
 5
@@ -87,8 +88,11 @@ constinit OpInfo arange = define<Arange, infer_arange>({.schema = "arange(Scalar
 7, dtype=bf16
 2, 9, 3, dtype=u8
 -3, 3, 2, dtype=i16
+end=4
+end=4.0, step=2
 1, 5, -1 ! sign of step
-1, 5, 0 ! zero)"});
+1, 5, 0 ! zero
+dtype=f32 ! missing)"});
 
 constinit OpInfo linspace =
     define<Linspace, infer_linspace>({.schema = "linspace(Scalar start, Scalar end, int steps, *, DType? dtype=None, "

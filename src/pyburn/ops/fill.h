@@ -24,7 +24,7 @@ struct Arange {
   DType dtype = DType::int64;
   PB_FIELDS(start, step, count, dtype)
 
-  static Arange from(const Scalar& start, const std::optional<Scalar>& end, const Scalar& step, std::optional<DType> dtype);
+  static Arange from(const std::optional<Scalar>& start, const std::optional<Scalar>& end, const Scalar& step, std::optional<DType> dtype);
 };
 
 struct Linspace {

@@ -70,6 +70,8 @@ Handles<2> pooled(const TensorHandle& input, const Dims& kernel_size, const Opti
   require(input.rank() == axes + 1 || input.rank() == axes + 2, "expected {} or {} axes: got {}", axes + 1, axes + 2, input.shape());
   require<ValueError>(output_size || output_ratio, "expected output_size or output_ratio: got neither");
   const bool batched = input.rank() == axes + 2;
+  for (int i = batched; i < input.rank(); ++i)
+    require(input.shape()[i] > 0, "expected extents greater than 0 but for the batch: got {}", input.shape());
   const TensorHandle x = batched ? input : unsqueeze(input, 0);
   const Dims kernel = spread(kernel_size, axes, "kernel_size", 1);
   Dims outputs(axes, 1);

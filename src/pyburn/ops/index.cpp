@@ -195,6 +195,13 @@ TensorHandle fn::index_fill(const TensorHandle& input, int64_t dim, const Tensor
   const TensorHandle one =
       value.is_tensor() ? value.tensor().dtype() == input.dtype() ? TensorHandle(value.tensor()) : cast(value.tensor(), input.dtype())
                         : full(Dims{}, value.value(), input.dtype(), &input.device(), false);
+  if (one.requires_grad() && input.rank()) {  // an element that is named twice counts once in its gradient
+    const int axis = normalise_dim(dim, input.rank());
+    const TensorHandle none = zeros(Dims{input.shape()[axis]}, DType::boolean, &input.device(), false);
+    Dims size(input.rank(), 1);
+    size[axis] = input.shape()[axis];
+    return where(reshape(index_fill(none, 0, index, true), size), one, input);
+  }
   Dims size = input.shape();
   if (input.rank()) size[normalise_dim(dim, input.rank())] = index.numel();
   return index_copy(input, dim, index, expand(one, size));

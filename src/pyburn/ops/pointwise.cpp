@@ -6,6 +6,7 @@
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/index.h"
 #include "pyburn/ops/generated/pointwise.h"
+#include "pyburn/runtime/promotion.h"
 
 namespace pyburn {
 
@@ -129,6 +130,8 @@ t(0, 3), t(1, 3), t(1, 3)
 t(4, 3).T, t(3, 4), t(4, 3).T
 t(2, 1).expand(2, 3), t(3), t(2, 3)
 t(5, dtype=i64), t(5), t(5)
+t(5, dtype=i64), t(), t(dtype=f64)
+t(5, dtype=i32), t(dtype=i64), t(5, dtype=i32)
 t(2), t(3) ! shapes do not broadcast)",
         .in_place = true},
     {.schema = "clamp_min(Tensor input, Scalar min) -> Tensor",
@@ -177,7 +180,9 @@ t(2, dtype=i64), t(2, dtype=b8), t() ! converted)",
 
 TensorHandle fn::clamp(const TensorHandle& input, const TensorHandle& min, const TensorHandle& max) {
   require<ValueError>(min.defined() || max.defined(), "[clamp] at least one of min and max must be given: got None");
-  TensorHandle y = input;
+  const TensorHandle* all[] = {&input, &min, &max};  // their common dtype is that of the three at once, not of two and then the third
+  const DType common = promoted_dtype(all);
+  TensorHandle y = input.dtype() == common ? input : TensorHandle(cast(input, common));
   if (min.defined()) y = maximum(y, min);
   return max.defined() ? minimum(y, max) : y;
 }

@@ -26,6 +26,7 @@ t(2, 7, 3).transpose(1, 2), 2
 t(1, 1, 7).expand(2, 3, 7), 2
 t(), 2 ! axes
 t(2, 3, 7), 2, padding=2 ! half
+t(2, 0, 7), 2 ! batch
 t(2, 3, 7), (2, 2, 2, 2) ! numbers)"},
     {.schema = "max_pool1d_with_indices(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool "
                "ceil_mode=False) -> (Tensor output, Tensor indices)",
@@ -326,16 +327,24 @@ MaxPool max_attributes(const Dims& kernel_size, const OptionalDims& stride, cons
   return {spread(kernel_size, axes, "kernel_size", 1), spread(stride_or_kernel(stride, kernel_size), axes, "stride", 1),
       spread(padding, axes, "padding", 0), spread(dilation, axes, "dilation", 1), ceil_mode};
 }
+// A batch may be empty, but no image in it, as in PyTorch.
+void check_images(const TensorHandle& x, int64_t axes) {
+  for (int64_t i = x.rank() == axes + 2 ? 1 : 0; i < x.rank(); ++i)
+    require(x.shape()[int(i)] > 0, "expected extents greater than 0 but for the batch: got {}", x.shape());
+}
 TensorHandle largest(const TensorHandle& x, const MaxPool& a) {
+  check_images(x, a.kernel_size.size());
   return max_pool(x, a.kernel_size, a.stride, a.padding, a.dilation, a.ceil_mode, a.adaptive);
 }
 Handles<2> largest_with_indices(const TensorHandle& x, const MaxPool& a) {
+  check_images(x, a.kernel_size.size());
   return max_pool_with_indices(x, a.kernel_size, a.stride, a.padding, a.dilation, a.ceil_mode, a.adaptive);
 }
 template <int axes>
 TensorHandle mean_of_windows(const TensorHandle& x, const Dims& kernel_size, const OptionalDims& stride, const Dims& padding,
     bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor) {
   require<ValueError>(!divisor || *divisor != 0, "expected a divisor other than 0: got 0");
+  check_images(x, axes);
   const Dims kernel = spread(kernel_size, axes, "kernel_size", 1), steps = spread(stride_or_kernel(stride, kernel), axes, "stride", 1);
   return avg_pool(x, kernel, steps, spread(padding, axes, "padding", 0), ceil_mode, count_include_pad, divisor.value_or(0), false);
 }
@@ -345,8 +354,7 @@ TensorHandle adaptive_mean(const TensorHandle& x, const Dims& output_size) {
 }
 template <int axes>
 Handles<2> adaptive_largest(const TensorHandle& x, const Dims& output_size) {
-  for (int i = x.rank() == axes + 2 ? 1 : 0; i < x.rank(); ++i)
-    require(x.shape()[i] > 0, "expected extents greater than 0 but for the batch: got {}", x.shape());
+  check_images(x, axes);
   return max_pool_with_indices(x, spread(output_size, axes, "output_size", 0), {}, {}, {}, false, true);
 }
 template <int axes>

@@ -35,9 +35,9 @@ Meta infer_extremum(const Reduce& a, Metas in) {  // a maximum of nothing does n
   require<DTypeError>(a.result == in[0].dtype, "an extremum keeps the dtype: got {} for {}", a.result, in[0].dtype);
   return result;
 }
-Meta infer_truth(const Reduce& a, Metas in) {  // uint8 stands for bool, as in PyTorch
+Meta infer_truth(const Truth& a, Metas in) {  // uint8 stands for bool, as in PyTorch
   const DType result = in[0].dtype == DType::uint8 ? DType::uint8 : DType::boolean;
-  check_dims(a.dim, in[0].shape.rank());
+  if (!a.dim.empty()) check_dims(a.dim, in[0].shape.rank());
   return {reduced_shape(in[0].shape, a.dim, a.keepdim), result};
 }
 
@@ -151,6 +151,8 @@ t(0, dtype=b8)
 t(3, 4, dtype=b8).T, dim=0
 t(2, 1, dtype=i64).expand(2, 5), dim=1
 t(2, 3, dtype=u8), dim=1
+t(2, 3), dim=()
+t(300, 33, dtype=i64), dim=(), keepdim=True
 tensor([0., nan])
 t(2, 3), dim=2 ! dim out of range)";
   return row;
@@ -230,11 +232,11 @@ t(0, 3), dim=0
 t(3, 4, dtype=u8).T, dim=0
 t(2, 1).expand(2, 5), dim=1
 t(2, 3), dim=2 ! dim out of range)"});
-constinit OpInfo any = truth(define<Reduce, infer_truth>({.schema = "any(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor",
+constinit OpInfo any = truth(define<Truth, infer_truth>({.schema = "any(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor",
     .doc = "Whether some element over dim is not zero.",
     .torch = "lambda x, dim=None, keepdim=False: torch.any(x, dim, keepdim)",
     .example = "pyburn.any(pyburn.tensor([True, False]))"}));
-constinit OpInfo all = truth(define<Reduce, infer_truth>({.schema = "all(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor",
+constinit OpInfo all = truth(define<Truth, infer_truth>({.schema = "all(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor",
     .doc = "Whether no element over dim is zero.",
     .torch = "lambda x, dim=None, keepdim=False: torch.all(x, dim, keepdim)",
     .example = "pyburn.all(pyburn.tensor([True, False]))"}));

@@ -30,6 +30,18 @@ struct Reduce {
   static Reduce from(const TensorHandle& x, const OptionalDims& dim) { return {normalise_dims(dim, x.rank()), false, DType::int64}; }
 };
 
+// any and all: no axes given (an empty list, not None) is every element by itself, as in PyTorch.
+struct Truth {
+  Dims dim;
+  bool keepdim = false;
+  PB_FIELDS(dim, keepdim)
+
+  static Truth from(const TensorHandle& x, const OptionalDims& dim, bool keepdim) {
+    return {dim && dim->empty() ? Dims{} : normalise_dims(dim, x.rank()), keepdim};
+  }
+  Reduce reduce() const { return {dim, keepdim, DType::boolean}; }
+};
+
 namespace op {
 extern OpInfo sum, mean, prod, nansum, count_nonzero, amax, amin, any, all, logsumexp;
 }

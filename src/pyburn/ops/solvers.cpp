@@ -435,7 +435,7 @@ Handles<4> fn::linalg_lstsq(
   const TensorHandle solution = matmul(linalg_pinv(input, {}, rcond), b), rank = linalg_matrix_rank(input, {}, rcond);
   auto none = [&](DType dtype) { return zeros(Dims{0}, dtype, &input.device()); };
   const bool all_count = by != "gelsy" && m > n && rank.numel() > 0 && read_number(sum(ne(rank, n))) == 0;
-  const TensorHandle rest = all_count ? matmul(detach(input), detach(solution)) - detach(b) : TensorHandle();
+  const TensorHandle rest = all_count ? matmul(input, solution) - b : TensorHandle();
   const bool has_values = by == "gelsd" || by == "gelss";
   return {solution, all_count ? sum(rest * rest, Dims{-2}) : none(input.dtype()), by == "gels" ? none(DType::int64) : rank,
       has_values ? linalg_svdvals(detach(input)) : none(input.dtype())};

@@ -70,7 +70,7 @@ class Function {
 void remember(LbfgsState& s, const TensorHandle& gradient, int64_t history) {
   const TensorHandle change = gradient - s.prev_flat_grad, step = s.d * s.t;
   const double product = dot(change, step);
-  if (product <= 1e-10) return;
+  if (!(product > 1e-10)) return;  // nor where it is NaN, because the values have left the range of the dtype
   if (int64_t(s.old_dirs.size()) >= history && !s.old_dirs.empty()) {
     s.old_dirs.erase(s.old_dirs.begin());
     s.old_stps.erase(s.old_stps.begin());

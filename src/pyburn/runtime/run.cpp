@@ -6,12 +6,33 @@
 #include "pyburn/runtime/autocast.h"
 #include "pyburn/runtime/door_ops.h"
 #include "pyburn/runtime/fit_result.h"
+#include "pyburn/runtime/promotion.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/fault.h"
 
 namespace pyburn {
 
 void (*poll_interrupt)() = nullptr;
+
+DType promoted_dtype(Inputs in, const Scalar* number) {
+  auto like_first = [&](const TensorHandle* t) { return t->defined() && t->dtype() == in[0]->dtype(); };
+  if (!number && !in.empty() && std::all_of(in.begin(), in.end(), like_first)) return in[0]->dtype();  // most calls
+  std::array<std::optional<DType>, 3> by_class;
+  for (const TensorHandle* t : in) {
+    if (!t->defined()) continue;
+    std::optional<DType>& d = by_class[t->rank() == 0];
+    d = d ? promote(*d, t->dtype()) : t->dtype();
+  }
+  if (number) by_class[2] = number->dtype();
+  std::optional<DType> result;
+  for (const std::optional<DType>& lower : by_class) {
+    if (!lower) continue;
+    if (!result) result = lower;
+    else if (is_floating(*result)) continue;
+    else if (is_floating(*lower) || *result == DType::boolean) result = promote(*result, *lower);
+  }
+  return result.value_or(default_dtype());
+}
 
 namespace {
 
@@ -35,28 +56,6 @@ Device& common_device(Inputs in, Outputs out, Device* device) {
   for (const TensorHandle* t : in) check(*t);
   for (const TensorHandle& t : out) check(t);
   return device ? *device : default_device();
-}
-
-// PyTorch's rule: tensors with axes decide, then 0-d tensors, then numbers; a later class only counts when its
-// category (bool < integer < floating) is higher.
-DType promoted_dtype(Inputs in, const Scalar* number) {
-  auto like_first = [&](const TensorHandle* t) { return t->defined() && t->dtype() == in[0]->dtype(); };
-  if (!number && !in.empty() && std::all_of(in.begin(), in.end(), like_first)) return in[0]->dtype();  // most calls
-  std::array<std::optional<DType>, 3> by_class;
-  for (const TensorHandle* t : in) {
-    if (!t->defined()) continue;
-    std::optional<DType>& d = by_class[t->rank() == 0];
-    d = d ? promote(*d, t->dtype()) : t->dtype();
-  }
-  if (number) by_class[2] = number->dtype();
-  std::optional<DType> result;
-  for (const std::optional<DType>& lower : by_class) {
-    if (!lower) continue;
-    if (!result) result = lower;
-    else if (is_floating(*result)) continue;
-    else if (is_floating(*lower) || *result == DType::boolean) result = promote(*result, *lower);
-  }
-  return result.value_or(default_dtype());
 }
 
 TensorHandle cast_to(const TensorHandle& x, DType dtype) {

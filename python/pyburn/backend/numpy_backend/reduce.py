@@ -31,11 +31,11 @@ class ReduceKernels:
         return np.count_nonzero(x, dim, keepdims=keepdim)
 
     @kernel
-    def any(self, x, *, dim, keepdim, result):
+    def any(self, x, *, dim, keepdim):
         return np.any(x, dim, keepdims=keepdim)
 
     @kernel
-    def all(self, x, *, dim, keepdim, result):
+    def all(self, x, *, dim, keepdim):
         return np.all(x, dim, keepdims=keepdim)
 
     @kernel

@@ -178,8 +178,8 @@ void reduce(const Reduce& a, const TensorHandle& x, TensorHandle& y) {
   fold_into(name, a, 0, x, y);
 }
 template <FoldName name>
-void reduce_truth(const Reduce& a, const TensorHandle& x, TensorHandle& y) {  // of bytes, as they are
-  reduce_with(fold_functions(name, DType::boolean), a, 0, x, y);
+void reduce_truth(const Truth& a, const TensorHandle& x, TensorHandle& y) {  // of bytes, as they are
+  reduce_with(fold_functions(name, DType::boolean), a.reduce(), 0, x, y);
 }
 
 void vector_norm(const VectorNorm& a, const TensorHandle& x, TensorHandle& y) {

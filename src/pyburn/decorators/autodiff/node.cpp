@@ -228,6 +228,33 @@ Ref<AccumulateGrad> accumulator_of(const TensorHandle& leaf) {
   return fresh;
 }
 
+namespace {
+// Axes from the outermost in memory to the innermost, and where each of them went.
+std::pair<Dims, Dims> order_in_memory(const Layout& layout) {
+  Dims order, back(layout.rank(), 0);
+  for (int i = 0; i < layout.rank(); ++i) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return layout.strides[a] > layout.strides[b]; });
+  for (int64_t i = 0; i < order.size(); ++i) back[order[i]] = i;
+  return {order, back};
+}
+
+bool lies_as(const Dims& strides, const Layout& x) {
+  for (int i = 0; i < x.rank(); ++i)
+    if (x.shape[i] > 1 && x.strides[i] != strides[i]) return false;
+  return true;
+}
+// PyTorch's contract: a gradient lies in memory as its leaf does where that is dense, else in plain order.
+Dims strides_for(const TensorHandle& leaf) {
+  const Dims dense = dense_strides_like(leaf.layout());
+  return lies_as(dense, leaf.layout()) ? dense : contiguous_strides(leaf.shape());
+}
+TensorHandle copied_as(const Layout& wanted, const TensorHandle& x) {
+  if (wanted.is_contiguous()) return fn::contiguous_copy(x);
+  const auto [order, back] = order_in_memory(wanted);
+  return fn::permute(fn::contiguous_copy(fn::permute(x, order)), back);
+}
+}  // namespace
+
 Grads AccumulateGrad::apply(Grads& dy) {
   if (!dy[0].defined()) return {};
   TensorHandle g = std::move(dy[0]);
@@ -238,12 +265,17 @@ Grads AccumulateGrad::apply(Grads& dy) {
     } else {
       fn::add_into(h.grad, h.grad, g);
     }
-  } else if (modes().grad) {
-    h.grad = g;
   } else {
-    // Taken over when nobody else can see it, copied otherwise.
-    const bool alone = g.impl()->use_count() == 1 && g.storage()->use_count() == 1 && g.layout().is_contiguous() && !history_of(g);
-    h.grad = alone ? g : TensorHandle(fn::clone(fn::detach(g)));
+    const Layout wanted{leaf_.shape(), strides_for(leaf_), 0};
+    const bool fits = lies_as(wanted.strides, g.layout());
+    if (modes().grad) {
+      h.grad = fits ? g : copied_as(wanted, g);
+    } else {
+      // Taken over when nobody else can see it, copied otherwise.
+      const bool alone = fits && g.impl()->use_count() == 1 && g.storage()->use_count() == 1 && !history_of(g);
+      h.grad = alone ? g : copied_as(wanted, fn::detach(g));
+      forget_base(h.grad);
+    }
   }
   if (h.hooks) {
     const std::vector<OutputHook> hooks = *h.hooks;  // a copy: a hook may remove itself
@@ -264,13 +296,9 @@ namespace {
 // Zeros whose axes lie in memory in the order of `layout`, which is dense.
 TensorHandle dense_zeros(const Layout& layout, const TensorHandle& like) {
   if (layout.is_contiguous()) return fn::zeros(layout.shape, like.dtype(), &like.device(), false);
-  Dims order, sizes, back(layout.rank(), 0);
-  for (int i = 0; i < layout.rank(); ++i) order.push_back(i);
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return layout.strides[a] > layout.strides[b]; });
-  for (int64_t i = 0; i < order.size(); ++i) {
-    sizes.push_back(layout.shape[order[i]]);
-    back[order[i]] = i;
-  }
+  const auto [order, back] = order_in_memory(layout);
+  Dims sizes;
+  for (int64_t axis : order) sizes.push_back(layout.shape[axis]);
   return fn::permute(fn::zeros(sizes, like.dtype(), &like.device(), false), back);
 }
 }  // namespace

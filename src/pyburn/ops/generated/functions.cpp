@@ -156,7 +156,7 @@ Tensor max(const TensorHandle& input, const TensorHandle& other) { return naming
 Tensor min(const TensorHandle& input) { return naming("min", [&] { return fn::min(input); }); }
 Tensor min(const TensorHandle& input, const TensorHandle& other) { return naming("min", [&] { return fn::min(input, other); }); }
 Tensor full(const Dims& size, const Scalar& fill_value, std::optional<DType> dtype, Device* device, bool requires_grad) { return fn::full(size, fill_value, dtype, device, requires_grad); }
-Tensor arange(const Scalar& start, const std::optional<Scalar>& end, const Scalar& step, std::optional<DType> dtype, Device* device, bool requires_grad) { return fn::arange(start, end, step, dtype, device, requires_grad); }
+Tensor arange(const std::optional<Scalar>& start, const std::optional<Scalar>& end, const Scalar& step, std::optional<DType> dtype, Device* device, bool requires_grad) { return fn::arange(start, end, step, dtype, device, requires_grad); }
 Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, std::optional<DType> dtype, Device* device, bool requires_grad) { return fn::linspace(start, end, steps, dtype, device, requires_grad); }
 Tensor zeros(const Dims& size, std::optional<DType> dtype, Device* device, bool requires_grad) { return naming("zeros", [&] { return fn::zeros(size, dtype, device, requires_grad); }); }
 Tensor ones(const Dims& size, std::optional<DType> dtype, Device* device, bool requires_grad) { return naming("ones", [&] { return fn::ones(size, dtype, device, requires_grad); }); }

@@ -738,7 +738,7 @@ TensorHandle full(const Dims& size, const Scalar& fill_value, std::optional<DTyp
   InputList in;
   return asking_for_gradient(call(op::full, naming(op::full, [&] { return Full::from(size, fill_value, dtype); }), in, device), requires_grad);
 }
-TensorHandle arange(const Scalar& start, const std::optional<Scalar>& end, const Scalar& step, std::optional<DType> dtype, Device* device, bool requires_grad) {
+TensorHandle arange(const std::optional<Scalar>& start, const std::optional<Scalar>& end, const Scalar& step, std::optional<DType> dtype, Device* device, bool requires_grad) {
   InputList in;
   return asking_for_gradient(call(op::arange, naming(op::arange, [&] { return Arange::from(start, end, step, dtype); }), in, device), requires_grad);
 }
@@ -1368,19 +1368,19 @@ void count_nonzero_into(const TensorHandle& out, const TensorHandle& input, cons
 }
 TensorHandle any(const TensorHandle& input, const OptionalDims& dim, bool keepdim) {
   InputList in; in.add(input);
-  return call(op::any, naming(op::any, [&] { return Reduce::from(input, dim, keepdim); }), in);
+  return call(op::any, naming(op::any, [&] { return Truth::from(input, dim, keepdim); }), in);
 }
 void any_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim, bool keepdim) {
   InputList in; in.add(input);
-  call_into(op::any, naming(op::any, [&] { return Reduce::from(input, dim, keepdim); }), in, out);
+  call_into(op::any, naming(op::any, [&] { return Truth::from(input, dim, keepdim); }), in, out);
 }
 TensorHandle all(const TensorHandle& input, const OptionalDims& dim, bool keepdim) {
   InputList in; in.add(input);
-  return call(op::all, naming(op::all, [&] { return Reduce::from(input, dim, keepdim); }), in);
+  return call(op::all, naming(op::all, [&] { return Truth::from(input, dim, keepdim); }), in);
 }
 void all_into(const TensorHandle& out, const TensorHandle& input, const OptionalDims& dim, bool keepdim) {
   InputList in; in.add(input);
-  call_into(op::all, naming(op::all, [&] { return Reduce::from(input, dim, keepdim); }), in, out);
+  call_into(op::all, naming(op::all, [&] { return Truth::from(input, dim, keepdim); }), in, out);
 }
 TensorHandle logsumexp(const TensorHandle& input, const Dims& dim, bool keepdim) {
   InputList in; in.add(input);

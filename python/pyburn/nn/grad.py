@@ -1,0 +1,78 @@
+"""Gradients of convolutions as functions: what a layer with a backward pass of its own calls.
+
+>>> pyburn.nn.grad.conv2d_input((1, 1, 5, 5), pyburn.ones(2, 1, 3, 3), pyburn.ones(1, 2, 3, 3)).shape
+pyburn.Size([1, 1, 5, 5])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import _core
+from .._core import Tensor
+
+Sizes = int | Sequence[int]
+
+
+def _spread(value: Sizes, axes: int) -> tuple[int, ...]:
+    return (value,) * axes if isinstance(value, int) else tuple(value)
+
+
+def _lifted(x: Tensor) -> Tensor:
+    """A line as an image of one row: there is no kernel for lines."""
+    return x.unsqueeze(-2)
+
+
+def _options(axes: int, stride: Sizes, padding: Sizes, dilation: Sizes) -> tuple[tuple[int, ...], ...]:
+    given = [_spread(value, axes) for value in (stride, padding, dilation)]
+    return tuple((first, *rest) for first, rest in zip((1, 0, 1), given)) if axes == 1 else tuple(given)
+
+
+def _gradient(axes: int, of: str, doc: str) -> Callable[..., Tensor]:
+    row: Any = getattr(_core, f"conv{max(axes, 2)}d_{of}")
+
+    def of_input(
+        input_size: Sequence[int],
+        weight: Tensor,
+        grad_output: Tensor,
+        stride: Sizes = 1,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        options = _options(axes, stride, padding, dilation)
+        if axes > 1:
+            return row(grad_output, weight, tuple(input_size), *options, groups)
+        size = (*input_size[:-1], 1, input_size[-1])
+        return row(_lifted(grad_output), _lifted(weight), size, *options, groups).squeeze(-2)
+
+    def of_weight(
+        input: Tensor,
+        weight_size: Sequence[int],
+        grad_output: Tensor,
+        stride: Sizes = 1,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        options = _options(axes, stride, padding, dilation)
+        if axes > 1:
+            return row(input, grad_output, tuple(weight_size), *options, groups)
+        size = (*weight_size[:-1], 1, weight_size[-1])
+        return row(_lifted(input), _lifted(grad_output), size, *options, groups).squeeze(-2)
+
+    function: Callable[..., Tensor] = of_input if of == "input" else of_weight
+    function.__name__ = function.__qualname__ = f"conv{axes}d_{of}"
+    function.__doc__ = doc
+    return function
+
+
+conv1d_input = _gradient(1, "input", "The gradient of conv1d for its input.")
+conv1d_weight = _gradient(1, "weight", "The gradient of conv1d for its weight.")
+conv2d_input = _gradient(2, "input", "The gradient of conv2d for its input.")
+conv2d_weight = _gradient(2, "weight", "The gradient of conv2d for its weight.")
+conv3d_input = _gradient(3, "input", "The gradient of conv3d for its input.")
+conv3d_weight = _gradient(3, "weight", "The gradient of conv3d for its weight.")
+
+__all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input", "conv3d_weight"]

@@ -1,0 +1,74 @@
+"""Adam for gradients that are mostly zero."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import _core
+from .._core import Tensor
+from ..autograd import enable_grad, no_grad
+from .native import options
+from .optimizer import Closure, Optimizer, Params, T
+
+
+class SparseAdam(Optimizer):
+    """Adam that leaves elements, and their running averages, alone where the gradient is zero: the rows of a table that no index named.
+
+    Gradients are dense here; PyTorch's has the same steps for sparse ones.
+
+    >>> import pyburn
+    >>> p = pyburn.nn.Parameter(pyburn.ones(2))
+    >>> p.grad = pyburn.tensor([1.0, 0.0])
+    >>> pyburn.optim.SparseAdam([p], lr=0.25).step()
+    >>> p.detach().round(decimals=4).tolist()
+    [0.75, 1.0]
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(params, options(locals()))
+
+    def _check_group(self, group: dict[str, Any]) -> None:
+        lr, betas, eps = group["lr"], group["betas"], group["eps"]
+        if isinstance(lr, Tensor) and lr.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
+        if not lr > 0:
+            raise ValueError(f"Invalid learning rate: {lr}")
+        if not eps > 0:
+            raise ValueError(f"Invalid epsilon value: {eps}")
+        for i, beta in enumerate(betas):
+            if not 0 <= beta < 1:
+                raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+
+    def step(self, closure: Closure[T] | None = None) -> T | None:  # type: ignore[override]
+        """Moves the parameters along their gradients."""
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        with no_grad():
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p.grad is not None:
+                        self._move(p, group)
+        return loss
+
+    def _move(self, p: Tensor, group: dict[str, Any]) -> None:
+        grad: Any = -p.grad if group["maximize"] else p.grad
+        state: Any = self.state[p]
+        if not state:
+            state.update(step=0, exp_avg=_core.zeros_like(p), exp_avg_sq=_core.zeros_like(p))
+        state["step"] += 1
+        seen, (beta1, beta2) = grad != 0, group["betas"]
+        average, square = state["exp_avg"], state["exp_avg_sq"]
+        average.add_(_core.where(seen, (grad - average) * (1 - beta1), 0))
+        square.add_(_core.where(seen, (grad * grad - square) * (1 - beta2), 0))
+        size = float(group["lr"]) * math.sqrt(1 - beta2 ** state["step"]) / (1 - beta1 ** state["step"])
+        p.sub_(_core.where(seen, average / (square.sqrt() + group["eps"]) * size, 0))
