@@ -168,12 +168,12 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
 
 def __getattr__(name: str) -> Any:
     """The other distributions, and what is not there."""
-    from . import distribution_families, transformed_distributions
+    from . import distribution_families, gamma_distributions, transformed_distributions
     from .absent import absent
 
     if name.startswith("__"):
         raise AttributeError(f"module 'torch.distributions' has no attribute {name!r}")
-    for module in (distribution_families, transformed_distributions):
+    for module in (distribution_families, gamma_distributions, transformed_distributions):
         if name in module.__all__:
             return getattr(module, name)
     return absent(f"torch.distributions.{name}")
