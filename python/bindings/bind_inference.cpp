@@ -22,7 +22,8 @@ struct CostObject {
   Device* device;
   bool compute;
   std::unique_ptr<OperationCost> cost;
-  int64_t total = 0;  // of what is over
+  std::map<const OpInfo*, int64_t> over;  // of the scope that has ended
+  const std::map<const OpInfo*, int64_t>& counts() const { return cost ? cost->by_operation() : over; }
 };
 struct TimesObject {
   Device* device;
@@ -104,7 +105,7 @@ void bind_inference(nb::module_& m) {
   nb::class_<CostObject>(m, "_OperationCost")
       .def("__init__",
           [](CostObject* self, nb::handle device, bool compute) {
-            new (self) CostObject{&to_device(device.ptr()), compute, nullptr};
+            new (self) CostObject{&to_device(device.ptr()), compute, nullptr, {}};
           })
       .def("__enter__",
           [](nb::object self) {
@@ -115,11 +116,21 @@ void bind_inference(nb::module_& m) {
       .def(
           "__exit__",
           [](CostObject& c, nb::handle, nb::handle, nb::handle) {
-            if (c.cost) c.total += c.cost->multiply_adds();
+            if (c.cost) c.over = c.cost->by_operation();
             c.cost.reset();
           },
           "type"_a.none(), "value"_a.none(), "traceback"_a.none())
-      .def_prop_ro("multiply_adds", [](const CostObject& c) { return c.total + (c.cost ? c.cost->multiply_adds() : 0); });
+      .def_prop_ro("multiply_adds",
+          [](const CostObject& c) {
+            int64_t total = 0;
+            for (const auto& [op, count] : c.counts()) total += count;
+            return total;
+          })
+      .def_prop_ro("by_operation", [](const CostObject& c) {
+        nb::dict result;
+        for (const auto& [op, count] : c.counts()) result[nb::str(std::string(op->name()).c_str())] = count;
+        return result;
+      });
   nb::class_<TimesObject>(m, "_OperationTimes")
       .def("__init__",
           [](TimesObject* self, nb::handle device) {

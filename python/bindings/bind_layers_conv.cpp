@@ -42,6 +42,15 @@ void bind_layers_conv(nb::module_& m) {
             return self.nn::DeformConv2d::forward(input, offset, mask);
           },
           "input"_a, "offset"_a, "mask"_a.none() = nb::none());
+  m.def(
+      "_deform_conv2d",
+      [](const TensorHandle& input, const TensorHandle& offset, const TensorHandle& weight, const TensorHandle& bias, nb::handle stride,
+          nb::handle padding, nb::handle dilation, const TensorHandle& mask) {
+        const Dims steps = to_dims(stride.ptr()), around = to_dims(padding.ptr()), apart = to_dims(dilation.ptr());
+        const GilRelease released(input.numel() >= 1 << 10);
+        return nn::deform_conv2d(input, offset, weight, bias, steps, around, apart, mask);
+      },
+      "input"_a, "offset"_a, "weight"_a, "bias"_a.none(), "stride"_a, "padding"_a, "dilation"_a, "mask"_a.none());
 }
 
 }  // namespace pyburn::python

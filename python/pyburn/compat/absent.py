@@ -20,7 +20,7 @@ cuda.streams cuda.tunable jit._script jit._trace jit.frontend jit.mobile jit.qua
 nn.attention.bias nn.attention.varlen nn.backends nn.intrinsic nn.qat nn.quantizable
 profiler._memory_profiler profiler._utils profiler.itt profiler.profiler profiler.python_tracer
 utils._cxx_pytree utils._device utils._mode_utils utils._python_dispatch utils._sympy utils._triton utils.backcompat utils.bundled_inputs
-utils.collect_env utils.data.datapipes utils.flop_counter utils.hipify utils.mkldnn utils.model_dump utils.module_tracker
+utils.collect_env utils.data.datapipes utils.hipify utils.mkldnn utils.model_dump utils.module_tracker
 utils.throughput_benchmark utils.viz utils.weak
 """
 PLACES = (

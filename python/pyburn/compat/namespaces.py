@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import warnings
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, Final, Optional
@@ -53,18 +52,6 @@ class _Scope(contextlib.ContextDecorator):
 
     def __exit__(self, *exception: object) -> None:
         pass
-
-
-class _FlopCounter(_Scope):
-    """torch.utils.flop_counter.FlopCounterMode may be entered, and does not count: whoever asks it is warned."""
-
-    def get_total_flops(self) -> int:
-        warnings.warn("[compat] operations are not counted: pyburn.summary(model, input) shows multiply-adds", stacklevel=2)
-        return 0
-
-    def get_flop_counts(self) -> dict[str, Any]:
-        self.get_total_flops()
-        return {}
 
 
 @contextlib.contextmanager
@@ -319,7 +306,7 @@ _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
     "torch.utils": dict,
     "torch.utils._python_dispatch": lambda: {"is_traceable_wrapper_subclass": _false, "TorchDispatchMode": _Scope},
     "torch.utils.dlpack": lambda: {"from_dlpack": importlib.import_module("pyburn").from_dlpack, "to_dlpack": lambda x: x.__dlpack__()},
-    "torch.utils.flop_counter": lambda: {"FlopCounterMode": _FlopCounter},
+    "torch.utils.flop_counter": lambda: vars(importlib.import_module(f"{__package__}.flop_counter")),
     "torch.utils.hooks": lambda: {"RemovableHandle": RemovableHandle},
     "torch.version": lambda: {"__version__": VERSIONS["torch"], "cuda": None, "hip": None, "git_version": "pyburn"},
     "torch.xpu": _device_names,

@@ -12,6 +12,7 @@ from .. import _core
 from .._core import Tensor
 from ..nn import Module, Parameter, init
 from ..nn import functional as F
+from ..nn.functional import deform_conv2d
 
 __all__ = ["DeformConv2d", "PSRoIAlign", "PSRoIPool", "RoIAlign", "RoIPool", "deform_conv2d", "nms", "ps_roi_align", "ps_roi_pool"]
 __all__ += ["roi_align", "roi_pool"]
@@ -54,17 +55,12 @@ def _pair(size: Any) -> tuple[int, int]:
     return (size, size) if isinstance(size, int) else (size[0], size[1])
 
 
-def _normal(places: Tensor, extent: int) -> Tensor:
-    """Pixels in units of grid_sample."""
-    return (2 * places + 1) / extent - 1
-
-
 def _axis(start: Tensor, length: Tensor, bins: int, samples: int, extent: int) -> tuple[Tensor, Tensor]:
     """Where each region is sampled along an axis, in units of grid_sample, and 1 where that counts: beyond a pixel outside it is 0."""
     steps = (_core.arange(bins * samples, dtype=start.dtype, device=start.device) + 0.5) / samples
     places = start[:, None] + steps * (length / bins)[:, None]
     inside = ((places >= -1) & (places <= extent)).to(start.dtype)
-    return _normal(places, extent), inside
+    return (2 * places + 1) / extent - 1, inside
 
 
 def _sampled(image: Tensor, boxes: Tensor, size: tuple[int, int], samples: tuple[int, int], least: float) -> Tensor:
@@ -168,45 +164,6 @@ def ps_roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: floa
         return _edges(y1, max(y2 - y1, 1), size[0], extents[0] - 1), _edges(x1, max(x2 - x1, 1), size[1], extents[1] - 1)
 
     return _own_channels(_pooled(input, _rows(boxes, input), size, bounds, _core.mean), size)
-
-
-def deform_conv2d(
-    input: Tensor,
-    offset: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = (1, 1),
-    padding: Any = (0, 0),
-    dilation: Any = (1, 1),
-    mask: Tensor | None = None,
-) -> Tensor:
-    """A convolution whose pixels are moved by offsets (N, 2 * groups * kh * kw, h, w), as (y, x), and weighed by a mask
-    (N, groups * kh * kw, h, w)."""
-    (sy, sx), (py, px), (dy, dx) = _pair(stride), _pair(padding), _pair(dilation)
-    (n, channels, height, width), (outputs, per_group, kh, kw) = input.shape, weight.shape
-    rows, columns = ((e + 2 * p - d * (k - 1) - 1) // s + 1 for e, p, d, k, s in ((height, py, dy, kh, sy), (width, px, dx, kw, sx)))
-    parts, taps = offset.shape[1] // (2 * kh * kw), kh * kw
-    if parts == 0 or offset.shape != (n, 2 * parts * taps, rows, columns):
-        raise RuntimeError(
-            f"[deform_conv2d] expected an offset (N, 2 * groups * {taps}, {rows}, {columns}) for the input {tuple(input.shape)}: "
-            f"got {tuple(offset.shape)}"
-        )
-    if mask is not None and mask.shape != (n, parts * taps, rows, columns):
-        raise RuntimeError(f"[deform_conv2d] expected a mask {(n, parts * taps, rows, columns)}: got {tuple(mask.shape)}")
-    like: dict[str, Any] = {"dtype": input.dtype, "device": input.device}
-    y0 = _core.arange(rows, **like)[:, None] * sy - py + (_core.arange(kh, **like) * dy).repeat_interleave(kw)[:, None, None]
-    x0 = _core.arange(columns, **like) * sx - px + (_core.arange(kw, **like) * dx).repeat(kh)[:, None, None]
-    moved = offset.reshape(n * parts, taps, 2, rows, columns)
-    grid = _core.stack([_normal(moved[:, :, 1] + x0, width), _normal(moved[:, :, 0] + y0, height)], -1)
-    pictures = input.reshape(n * parts, channels // parts, height, width)
-    found = F.grid_sample(pictures, grid.reshape(n * parts, taps * rows, columns, 2), padding_mode="zeros", align_corners=False)
-    found = found.reshape(n, parts, channels // parts, taps, rows, columns)
-    if mask is not None:
-        found = found * mask.reshape(n, parts, 1, taps, rows, columns)
-    groups = channels // per_group
-    result = weight.reshape(groups, outputs // groups, -1) @ found.reshape(n, groups, per_group * taps, rows * columns)
-    result = result.reshape(n, outputs, rows, columns)
-    return result if bias is None else result + bias.reshape(-1, 1, 1)
 
 
 class _Regions(Module):

@@ -99,6 +99,7 @@ from .._core import col2im as fold
 from .._core import im2col as unfold
 from . import legacy as _legacy
 from .attention import multi_head_attention_forward
+from .conv import deform_conv2d
 from .linear_cross_entropy import linear_cross_entropy
 from .loss_functions import triplet_margin_with_distance_loss
 from .pool_functions import (
@@ -205,6 +206,7 @@ __all__ = [
     "cosine_similarity",
     "cross_entropy",
     "ctc_loss",
+    "deform_conv2d",
     "dropout",
     "dropout1d",
     "dropout2d",

@@ -17,8 +17,10 @@ int64_t multiply_adds(const OpInfo& info, std::span<const Shape* const> in, cons
   if (op == &op::conv2d || op == &op::conv3d) return out.numel() * per_filter(*in[1]);
   if (op == &op::conv2d_input || op == &op::conv3d_input) return in[0]->numel() * per_filter(*in[1]);
   if (op == &op::conv2d_weight || op == &op::conv3d_weight) return in[1]->numel() * per_filter(out);
-  if (op == &op::attention) return (in[0]->numel() + out.numel()) * from_end(1, 2);  // scores, and what they weigh
+  if (op == &op::attention) return (in[0]->numel() + out.numel()) * from_end(1, 2);                  // scores, and what they weigh
+  if (op == &op::attention_grad) return (3 * in[1]->numel() + 2 * in[0]->numel()) * from_end(2, 2);  // the scores again, and four products
   if (op == &op::rnn_steps) return in[0]->numel() * from_end(1, 1);
+  if (op == &op::rnn_steps_grad) return out.numel() * from_end(2, 1);
   return 0;
 }
 

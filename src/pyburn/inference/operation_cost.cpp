@@ -14,7 +14,8 @@ class CountingBackend final : public Backend {
     static const Shape absent{};
     SmallVector<const Shape*, 8> shapes;
     for (const TensorHandle* t : in) shapes.push_back(t->defined() ? &t->shape() : &absent);
-    count += pyburn::multiply_adds(*op.info, {shapes.data(), size_t(shapes.size())}, out[0].shape());
+    const int64_t cost = out.empty() ? 0 : pyburn::multiply_adds(*op.info, {shapes.data(), size_t(shapes.size())}, out[0].shape());
+    if (cost > 0) counts[op.info] += cost;
   }
   KernelSupport support(const OpInfo&, DType) const override { return KernelSupport::native; }  // inner_ decomposes
   Ref<Storage> allocate(DType dtype, int64_t elements) override { return inner_->allocate(dtype, elements); }
@@ -28,8 +29,9 @@ class CountingBackend final : public Backend {
   std::string name() const override { return "counting(" + inner_->name() + ")"; }
   Backend* inner() const override { return inner_.get(); }
   bool owns_storage() const override { return false; }
+  bool sees_views() const override { return inner_->sees_views(); }  // autodiff records them
 
-  int64_t count = 0;
+  std::map<const OpInfo*, int64_t> counts;
 
  private:
   Ref<Backend> inner_;
@@ -47,6 +49,6 @@ Ref<Backend> below(Device& device, bool compute) {
 OperationCost::OperationCost(Device& device, bool compute)
     : backend_(new CountingBackend(below(device, compute), compute)), scope_(*backend_) {}
 OperationCost::~OperationCost() = default;
-int64_t OperationCost::multiply_adds() const { return backend_->count; }
+const std::map<const OpInfo*, int64_t>& OperationCost::by_operation() const { return backend_->counts; }
 
 }  // namespace pyburn

@@ -1,5 +1,7 @@
 // OperationCost: counts what the operations of this thread cost while it lives.
 #pragma once
+#include <map>
+
 #include "pyburn/runtime/run.h"
 
 namespace pyburn {
@@ -12,7 +14,7 @@ class OperationCost {
   // computed or written, and reading a value raises CaptureError.
   OperationCost(Device& device, bool compute);
   ~OperationCost();
-  int64_t multiply_adds() const;  // so far
+  const std::map<const OpInfo*, int64_t>& by_operation() const;  // multiply-adds so far, of each operation that has any
 
  private:
   Ref<CountingBackend> backend_;

@@ -14,13 +14,16 @@ struct DeformConv2dConfig {
   static constexpr LayerText text{.required = 3, .positional = 2, .always = 4};
 };
 
+// offset (N, 2 * offset_groups * taps, H_out, W_out): down and to the right, for each tap; mask (N, offset_groups * taps, ...) scales
+// them. How many groups the weight and the offsets have follows from their shapes.
+TensorHandle deform_conv2d(const TensorHandle& input, const TensorHandle& offset, const TensorHandle& weight, const TensorHandle& bias = {},
+    const Dims& stride = {1, 1}, const Dims& padding = {0, 0}, const Dims& dilation = {1, 1}, const TensorHandle& mask = {});
+
 class DeformConv2d : public Layer<DeformConv2dConfig> {
  public:
   explicit DeformConv2d(DeformConv2dConfig config, Placement placement = {});
   DeformConv2d(DeformConv2dConfig config, Unfilled) : Layer(std::move(config)) {}
   void reset_parameters();
-  // offset (N, 2 * offset_groups * taps, H_out, W_out): down and to the right, for each tap; mask (N, offset_groups * taps, ...) scales
-  // them.
   TensorHandle forward(const TensorHandle& input, const TensorHandle& offset, const TensorHandle& mask = {});
   std::string type_name() const override { return "DeformConv2d"; }
 };
