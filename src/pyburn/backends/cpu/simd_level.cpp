@@ -3,6 +3,7 @@
 #include <hwy/targets.h>
 
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include "pyburn/support/error.h"
@@ -15,10 +16,20 @@ void limit_simd_by_environment() {
   constexpr struct {
     std::string_view name;
     int64_t target;
-  } levels[] = {{"avx512", HWY_AVX3}, {"avx2", HWY_AVX2}, {"baseline", HWY_EMU128}};
-  for (const auto& level : levels)
+  } levels[] = {
+#if HWY_ARCH_ARM  // every 64-bit ARM processor has NEON: there is nothing below
+      {"neon", HWY_NEON},
+#else
+      {"avx512", HWY_AVX3},
+      {"avx2", HWY_AVX2},
+#endif
+      {"baseline", HWY_EMU128}};
+  std::string known;
+  for (const auto& level : levels) {
     if (level.name == text) return hwy::DisableTargets(level.target - 1);  // a better target has a lower bit
-  fail<ValueError>("[PYBURN_SIMD] expected avx512, avx2 or baseline: got {}", text);
+    known += (known.empty() ? "" : ", ") + std::string(level.name);
+  }
+  fail<ValueError>("[PYBURN_SIMD] expected one of {}: got {}", known, text);
 }
 
 const char* simd_level() {
