@@ -9,23 +9,25 @@
 #include "pyburn/support/error.h"
 
 namespace pyburn::cpu {
+namespace {
+
+struct Level {
+  std::string_view name;
+  int64_t target;
+};
+#if HWY_ARCH_ARM  // every 64-bit processor has NEON: there is nothing below
+constexpr Level kLevels[] = {{"neon", HWY_NEON}, {"baseline", HWY_EMU128}};
+#else
+constexpr Level kLevels[] = {{"avx512", HWY_AVX3}, {"avx2", HWY_AVX2}, {"baseline", HWY_EMU128}};
+#endif
+
+}  // namespace
 
 void limit_simd_by_environment() {
   const char* text = std::getenv("PYBURN_SIMD");
   if (!text || !*text) return;
-  constexpr struct {
-    std::string_view name;
-    int64_t target;
-  } levels[] = {
-#if HWY_ARCH_ARM  // every 64-bit ARM processor has NEON: there is nothing below
-      {"neon", HWY_NEON},
-#else
-      {"avx512", HWY_AVX3},
-      {"avx2", HWY_AVX2},
-#endif
-      {"baseline", HWY_EMU128}};
   std::string known;
-  for (const auto& level : levels) {
+  for (const Level& level : kLevels) {
     if (level.name == text) return hwy::DisableTargets(level.target - 1);  // a better target has a lower bit
     known += (known.empty() ? "" : ", ") + std::string(level.name);
   }
@@ -33,6 +35,7 @@ void limit_simd_by_environment() {
 }
 
 const char* simd_level() {
+  limit_simd_by_environment();  // may be asked before the first kernel is
   const int64_t supported = hwy::SupportedTargets() & HWY_TARGETS;
   const int64_t best = supported & -supported;
   return best == HWY_AVX3 ? "AVX512" : hwy::TargetName(best);
