@@ -21,9 +21,7 @@ constexpr Level kLevels[] = {{"neon", HWY_NEON}, {"baseline", HWY_EMU128}};
 constexpr Level kLevels[] = {{"avx512", HWY_AVX3}, {"avx2", HWY_AVX2}, {"baseline", HWY_EMU128}};
 #endif
 
-}  // namespace
-
-void limit_simd_by_environment() {
+void limit_once() {
   const char* text = std::getenv("PYBURN_SIMD");
   if (!text || !*text) return;
   std::string known;
@@ -32,6 +30,14 @@ void limit_simd_by_environment() {
     known += (known.empty() ? "" : ", ") + std::string(level.name);
   }
   fail<ValueError>("[PYBURN_SIMD] expected one of {}: got {}", known, text);
+}
+
+}  // namespace
+
+void limit_simd_by_environment() {
+  // Not again when the variable is changed for a child: packed weights and the kernels that read them are of one level.
+  static const bool limited = (limit_once(), true);
+  (void)limited;
 }
 
 const char* simd_level() {
