@@ -23,7 +23,7 @@ endif
 
 .PHONY: help
 help:  ## Say what can be made
-	@sed -nE 's/^([a-z-]+):.*##[[:space:]]*(.*)/  make \1\t\2/p' Makefile | expand -t 18
+	@sed -nE 's/^([a-z0-9-]+):.*##[[:space:]]*(.*)/  make \1\t\2/p' Makefile | expand -t 18
 
 # --- environment ---------------------------------------------------------------------------------------------------------
 
@@ -73,6 +73,13 @@ test: build  ## Release build, C++ tests, Python tests
 .PHONY: test-threads
 test-threads: build  ## Every operation with 1, 2 and 3 threads
 	for n in 1 2 3; do PYBURN_NUM_THREADS=$$n $(VENV)/bin/python -m pytest tests/conformance; done
+
+.PHONY: test-arm64
+test-arm64: venv  ## C++ tests on 64-bit ARM: cross-compiled on Debian, run by qemu
+	@tools/system_packages.sh arm64
+	cmake --preset arm64 --log-level=NOTICE
+	cmake --build --preset arm64
+	ctest --preset arm64 --parallel $(JOBS)
 
 .PHONY: sanitize
 sanitize: venv  ## ASan + UBSan build: C++ tests, then every operation from Python

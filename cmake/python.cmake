@@ -11,5 +11,5 @@ set_source_files_properties(${PYBURN_BOUND_CLASSES} PROPERTIES COMPILE_OPTIONS "
 target_include_directories(_core PRIVATE python/bindings)
 target_link_libraries(_core PRIVATE pyburn::pyburn pyburn_toolchain)
 target_compile_definitions(_core PRIVATE PYBURN_VERSION="${PROJECT_VERSION}")
-set_target_properties(_core PROPERTIES INSTALL_RPATH "$ORIGIN/${CMAKE_INSTALL_LIBDIR}")
+set_target_properties(_core PROPERTIES INSTALL_RPATH "${PYBURN_ORIGIN}/${CMAKE_INSTALL_LIBDIR}")
 install(TARGETS _core LIBRARY DESTINATION . COMPONENT python EXCLUDE_FROM_ALL)

@@ -8,7 +8,17 @@ if(PYBURN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${PYBURN_CCACHE})
 endif()
 
-foreach(linker mold lld)
+if(APPLE)
+  set(PYBURN_ORIGIN "@loader_path")
+else()
+  set(PYBURN_ORIGIN "$ORIGIN")
+endif()
+
+set(linkers mold lld)
+if(APPLE OR CMAKE_CROSSCOMPILING)  # these write ELF, and the compiler for another machine does not look for them
+  set(linkers)
+endif()
+foreach(linker IN LISTS linkers)
   find_program(PYBURN_LINKER_${linker} NAMES ${linker} ld.${linker})
   if(PYBURN_LINKER_${linker})
     add_link_options(-fuse-ld=${linker})

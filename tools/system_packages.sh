@@ -1,11 +1,13 @@
 #!/bin/sh
 # Installs the Debian/Ubuntu packages that a build needs and that are missing; says the one command where it may not.
-# With "test": also what some tests need (a browser), where that can be had; they skip without it.
+# With "test": also what some tests need (a browser), where that can be had; they skip without it. With "arm64": what cross-compiling for
+# 64-bit ARM needs, on Debian, where packages of several architectures live side by side.
 set -eu
 
 packages="g++ ninja-build ccache python3-dev python3-venv libhwy-dev libgtest-dev nlohmann-json3-dev"
 optional=""
 [ "${1:-}" = test ] && packages="" optional="chromium chromium-driver"
+[ "${1:-}" = arm64 ] && packages="g++-aarch64-linux-gnu qemu-user-static libhwy-dev:arm64 libgtest-dev:arm64 nlohmann-json3-dev"
 
 if ! command -v dpkg-query >/dev/null; then
   echo "Not a Debian system: CMake will look for a compiler, ninja, Highway, GoogleTest and nlohmann-json, and fetch libraries it does not find."
@@ -20,6 +22,7 @@ done
 [ -n "$missing" ] || exit 0
 
 command="apt-get update && apt-get install -y --no-install-recommends$missing"
+[ "${1:-}" = arm64 ] && command="dpkg --add-architecture arm64 && $command"
 export DEBIAN_FRONTEND=noninteractive
 if [ "$(id -u)" = 0 ]; then
   sh -c "$command" || [ -n "$optional" ]

@@ -2,8 +2,10 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/sysinfo.h>
+#endif
 
 #include <algorithm>
 #include <array>
@@ -46,7 +48,9 @@ void* system_allocate(int64_t size) {
     if (aligned != start) munmap(p, aligned - start);
     if (const auto tail = start + kHuge - aligned) munmap(reinterpret_cast<void*>(aligned + uintptr_t(size)), tail);
     p = reinterpret_cast<void*>(aligned);
+#ifdef MADV_HUGEPAGE
     madvise(p, size_t(size), MADV_HUGEPAGE);
+#endif
   } else {
     p = std::aligned_alloc(64, size_t(size));
     if (!p) return nullptr;
@@ -147,8 +151,14 @@ LargeBins& large() {
 // Memory and swap of the machine. The system may promise more, and end the process when it is written to.
 int64_t machine_memory() {
   static const int64_t bytes = [] {
+    constexpr int64_t unknown = int64_t(1) << 46;
+#ifdef __linux__
     struct sysinfo info {};
-    return sysinfo(&info) == 0 ? int64_t(info.totalram + info.totalswap) * int64_t(info.mem_unit) : int64_t(1) << 46;
+    return sysinfo(&info) == 0 ? int64_t(info.totalram + info.totalswap) * int64_t(info.mem_unit) : unknown;
+#else  // where swap grows as it is needed
+    const int64_t pages = sysconf(_SC_PHYS_PAGES);
+    return pages > 0 ? pages * int64_t(sysconf(_SC_PAGESIZE)) : unknown;
+#endif
   }();
   return bytes;
 }

@@ -1,10 +1,12 @@
 #include "pyburn/support/thread_pool.h"
 
-#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
+#ifdef __linux__
+#include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#endif
 
 #include <algorithm>
 #include <atomic>
@@ -30,6 +32,36 @@ void pause() {
 #elif defined(__aarch64__)
   asm volatile("yield");
 #endif
+}
+
+// Sleep while `word` is `seen`, and wake up to n threads that do.
+#ifdef __linux__
+void sleep_on(std::atomic<uint32_t>& word, uint32_t seen) {
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
+}
+void wake(std::atomic<uint32_t>& word, int n) {
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAKE_PRIVATE, n, nullptr, nullptr, 0);
+}
+#else  // all of them: the language knows one or all
+void sleep_on(std::atomic<uint32_t>& word, uint32_t seen) { word.wait(seen); }
+void wake(std::atomic<uint32_t>& word, int) { word.notify_all(); }
+#endif
+
+void name_this_thread() {
+#ifdef __APPLE__
+  pthread_setname_np("pyburn");
+#else
+  pthread_setname_np(pthread_self(), "pyburn");
+#endif
+}
+
+int usable_processors() {
+#ifdef __linux__
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+#endif
+  return int(std::thread::hardware_concurrency());
 }
 
 int cgroup_limit() {  // whole CPUs that the quota allows, or a large number
@@ -94,7 +126,7 @@ class Pool {
     wanted_.store(threads - 1, std::memory_order_relaxed);
     job_.store(&job, std::memory_order_release);
     generation_.fetch_add(1, std::memory_order_seq_cst);
-    if (sleeping_.load(std::memory_order_seq_cst) > 0) wake(threads - 1);
+    if (sleeping_.load(std::memory_order_seq_cst) > 0) wake(generation_, threads - 1);
     job.work(0);
     job_.store(nullptr, std::memory_order_seq_cst);
     for (int spins = 0; inside_.load(std::memory_order_seq_cst) != 0; ++spins) spins < 1000 ? pause() : (void)sched_yield();
@@ -116,10 +148,8 @@ class Pool {
     for (; started_ < n; ++started_) std::thread([this, id = started_.load()] { worker(id); }).detach();
   }
 
-  void wake(int n) { syscall(SYS_futex, reinterpret_cast<uint32_t*>(&generation_), FUTEX_WAKE_PRIVATE, n, nullptr, nullptr, 0); }
-
   void worker(int id) {
-    pthread_setname_np(pthread_self(), "pyburn");
+    name_this_thread();
     uint32_t seen = 0;
     for (;;) {
       const auto until = std::chrono::steady_clock::now() + kSpin;
@@ -127,7 +157,7 @@ class Pool {
         pause();
         if (i % 64 == 0 && std::chrono::steady_clock::now() > until) {
           sleeping_.fetch_add(1, std::memory_order_seq_cst);
-          syscall(SYS_futex, reinterpret_cast<uint32_t*>(&generation_), FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
+          sleep_on(generation_, seen);
           sleeping_.fetch_sub(1, std::memory_order_seq_cst);
         }
       }
@@ -165,10 +195,7 @@ int default_num_threads() {
     require<ValueError>(!*end && n >= 1 && n <= kMaxThreads, "[PYBURN_NUM_THREADS] expected 1 to {} threads: got {}", kMaxThreads, text);
     return int(n);
   }
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  const int cpus = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : int(std::thread::hardware_concurrency());
-  return std::clamp(std::min(cpus, cgroup_limit()), 1, kMaxThreads);
+  return std::clamp(std::min(usable_processors(), cgroup_limit()), 1, kMaxThreads);
 }
 
 int num_threads() {

@@ -3,8 +3,8 @@
 
 namespace pyburn::cpu {
 
-// PYBURN_SIMD=avx512|avx2|baseline limits the instruction set: for tests and comparisons. Must run before the first
-// kernel is chosen. ValueError for another word.
+// PYBURN_SIMD=avx512|avx2|baseline (on ARM neon|baseline) limits the instruction set: for tests and comparisons. Must run
+// before the first kernel is chosen. ValueError for another word.
 void limit_simd_by_environment();
 
 // Name of the best instruction set that kernels may use, such as "AVX2" or "AVX512".

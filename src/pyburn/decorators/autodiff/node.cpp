@@ -1,6 +1,7 @@
 #include "pyburn/decorators/autodiff/node.h"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 
 #include "pyburn/decorators/autodiff/history.h"
@@ -273,6 +274,7 @@ Grads AccumulateGrad::apply(Grads& dy) {
     } else {
       // Taken over when nobody else can see it, copied otherwise.
       const bool alone = fits && g.impl()->use_count() == 1 && g.storage()->use_count() == 1 && !history_of(g);
+      if (alone) std::atomic_thread_fence(std::memory_order_acquire);  // what another thread did with it, before it let go, has happened
       h.grad = alone ? g : copied_as(wanted, fn::detach(g));
       forget_base(h.grad);
     }

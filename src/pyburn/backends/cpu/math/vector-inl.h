@@ -29,9 +29,9 @@ HWY_INLINE FloatVector polynomial_of(FloatVector x, float c, C... higher) {
   return hn::MulAdd(polynomial_of(x, higher...), x, hn::Set(FloatTag(), c));
 }
 
-// y, and NaN where x is NaN: the instructions of most processors let it through by themselves.
+// y, and NaN where x is NaN: x86 lets the second operand of Min and Max through by itself, ARM and plain code prefer the number.
 HWY_INLINE FloatVector nan_kept(FloatVector x, FloatVector y) {
-#if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR
+#if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR || HWY_ARCH_ARM
   return hn::IfThenElse(hn::IsNaN(x), x, y);
 #else
   (void)x;
