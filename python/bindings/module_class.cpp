@@ -210,6 +210,7 @@ int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
     if (!value) {
       if (m && m->find(text_of(name))) {
         m->erase(text_of(name));
+        m->call_host(true);  // what takes its place may be a plain attribute, which C++ does not see
         return 0;
       }
       return PyObject_GenericSetAttr(self, name, nullptr);

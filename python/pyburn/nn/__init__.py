@@ -47,7 +47,7 @@ from .transformer import (  # noqa: E402
 inner_methods.install()
 
 if TYPE_CHECKING:
-    from . import graph, modules
+    from . import grad, graph, modules
 
 __all__ = [
     *_layers.__all__,
@@ -78,6 +78,7 @@ __all__ = [
     "conv",
     "embedding",
     "functional",
+    "grad",
     "graph",
     "gru",
     "init",
@@ -92,4 +93,4 @@ __all__ = [
     "utils",
 ]
 
-__getattr__ = on_demand(__name__, "graph", "modules")
+__getattr__ = on_demand(__name__, "grad", "graph", "modules")
