@@ -132,6 +132,17 @@ def sequences_of_named_layers(T: Any) -> Any:
     return [*seen, str(layers), list(layers._modules), len(copied), str(copied.pop(0)), str(copied[-1])]
 
 
+@case
+def layers_print_the_bias_they_have(T: Any) -> Any:
+    conv, norm, embedding = T.nn.Conv2d(1, 2, 3), T.nn.LayerNorm(2), T.nn.Embedding(2, 2)
+    seen = [str(conv)]
+    conv.bias = norm.bias = None
+    embedding.bias = T.nn.Parameter(T.ones(2))
+    seen += [str(conv), str(norm), str(embedding), list(embedding.state_dict())]
+    conv.bias = T.nn.Parameter(T.ones(2))
+    return [*seen, str(conv), str(T.nn.Linear(2, 2, bias=False))]
+
+
 several(
     a_deleted_weight=lambda T: delattr(T.nn.Linear(1, 1), "nothing"),
     both_kinds_of_gradients=lambda T: T.autograd.backward([T.ones(1)], [T.ones(1)], grad_variables=[T.ones(1)]),

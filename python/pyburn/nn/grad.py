@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from .. import _core
@@ -21,13 +21,7 @@ def _of_input(axes: int) -> Callable[..., Tensor]:
     convolve = getattr(_core, f"conv{axes}d")
 
     def gradient(
-        input_size: Sequence[int],
-        weight: Tensor,
-        grad_output: Tensor,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
-        groups: int = 1,
+        input_size: Any, weight: Tensor, grad_output: Tensor, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
     ) -> Tensor:
         with enable_grad():
             x = _core.zeros(*input_size, dtype=weight.dtype, device=weight.device).requires_grad_()
@@ -41,13 +35,7 @@ def _of_weight(axes: int) -> Callable[..., Tensor]:
     convolve = getattr(_core, f"conv{axes}d")
 
     def gradient(
-        input: Tensor,
-        weight_size: Sequence[int],
-        grad_output: Tensor,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
-        groups: int = 1,
+        input: Tensor, weight_size: Any, grad_output: Tensor, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
     ) -> Tensor:
         with enable_grad():
             w = _core.zeros(*weight_size, dtype=input.dtype, device=input.device).requires_grad_()
