@@ -187,6 +187,8 @@ set(PYBURN_SOURCES
   src/pyburn/nn/dropout.cpp
   src/pyburn/nn/embedding.cpp
   src/pyburn/nn/feed_forward.cpp
+  src/pyburn/nn/graph.cpp
+  src/pyburn/nn/graph_edges.cpp
   src/pyburn/nn/init.cpp
   src/pyburn/nn/init_structured.cpp
   src/pyburn/nn/layer.cpp
@@ -214,7 +216,9 @@ set(PYBURN_SOURCES
   src/pyburn/nn/transducer_loss.cpp
   src/pyburn/nn/upsample.cpp
   src/pyburn/nn/weighted_loss.cpp
+  src/pyburn/optim/averaged_model.cpp
   src/pyburn/optim/descent_updates.cpp
+  src/pyburn/optim/grad_scaler.cpp
   src/pyburn/optim/gradient_clipping.cpp
   src/pyburn/optim/lbfgs.cpp
   src/pyburn/optim/line_search.cpp
@@ -223,6 +227,7 @@ set(PYBURN_SOURCES
   src/pyburn/nn/transformer.cpp
   src/pyburn/nn/transformer_stack.cpp
   src/pyburn/optim/optimizer.cpp
+  src/pyburn/optim/plateau.cpp
   src/pyburn/optim/scaled_updates.cpp
   src/pyburn/optim/schedule.cpp
   src/pyburn/optim/update.cpp
@@ -241,6 +246,7 @@ set(PYBURN_SOURCES
   src/pyburn/io/mapped_file.cpp
   src/pyburn/io/npy_read.cpp
   src/pyburn/io/npy_write.cpp
+  src/pyburn/io/optimizer_file.cpp
   src/pyburn/io/pickle_names.cpp
   src/pyburn/io/pickle_read.cpp
   src/pyburn/io/pickle_write.cpp

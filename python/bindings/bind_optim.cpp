@@ -4,6 +4,7 @@
 
 #include "objects.h"
 #include "pyburn/ops/generated/copy.h"
+#include "pyburn/optim/grad_scaler.h"
 #include "pyburn/optim/lbfgs.h"
 #include "pyburn/optim/optimizer.h"
 #include "pyburn/runtime/transfer.h"
@@ -145,6 +146,7 @@ void bind_optim(nb::module_& m) {
   l.def("step", lbfgs);
   o.def(
       "check_clipping", [](nb::handle clip) { clipping_from(clip); }, nb::arg("clip").none());
+  o.def("unscale_gradients", [](nb::list parameters, double scale) { return optim::unscale_gradients(tensors_from(parameters), scale); });
   o.def("fitted", [](const TensorHandle& value, const TensorHandle& parameter) {
     const TensorHandle here = moved_to(parameter.device(), value);
     return is_floating(here.dtype()) ? fn::cast(here, parameter.dtype()) : fn::clone(here);

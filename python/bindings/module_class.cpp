@@ -110,6 +110,13 @@ void set_option(Module& m, PyObject* name, PyObject* value) {
   fields_from_dict(*m.config().type, m.config().fields, changed);
 }
 
+// An option that says whether there is a parameter of its name follows the parameter, so that the layer prints what it has.
+void follow_parameter(Module& m, PyObject* name, bool is_there) {
+  const AnyConfig config = m.config();
+  if (config.type == &attr_type<NoAttrs> || !nn::lists(config.switches, text_of(name))) return;
+  if (PyDict_Contains(fields_to_dict(*config.type, config.fields).ptr(), name) == 1) set_option(m, name, is_there ? Py_True : Py_False);
+}
+
 PyObject* get_attribute(PyObject* self, PyObject* name) {
   try {
     // A registered name is never an attribute of the instance or class as well, so the registry may go first.
@@ -210,20 +217,25 @@ int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
     if (!value) {
       if (m && m->find(text_of(name))) {
         m->erase(text_of(name));
+        m->call_host(true);  // what takes its place may be a plain attribute, which C++ does not see
         return 0;
       }
       return PyObject_GenericSetAttr(self, name, nullptr);
     }
-    if (is_parameter(value)) return assign_registered(self, name, Entry::Kind::parameter, value), 0;
+    if (is_parameter(value)) {
+      assign_registered(self, name, Entry::Kind::parameter, value);
+      return m ? follow_parameter(*m, name, true) : void(), 0;
+    }
     if (is_module(value) && !(m && m->find(text_of(name)) && m->find(text_of(name))->kind == Entry::Kind::parameter))
       return assign_registered(self, name, Entry::Kind::module, value), 0;
     if (PyObject* persistent = buffer_mark(value); persistent && m)
       if (const Entry* e = m->find(text_of(name)); !e || e->kind == Entry::Kind::buffer)
         return assign_registered(self, name, Entry::Kind::buffer, value, PyObject_IsTrue(persistent) == 1), 0;
-    if (m && assign_to_entry(*m, text_of(name), value)) return 0;
+    if (m && assign_to_entry(*m, text_of(name), value)) return follow_parameter(*m, name, value != Py_None), 0;
     if (text_of(name) == "__class__") return change_class(self, value), 0;
     if (m && option_of(*m, name).is_valid()) return set_option(*m, name, value), 0;
     if (m && text_of(name) == "forward") m->call_host(true);  // C++ must not go past it
+    if (m) follow_parameter(*m, name, value != Py_None);
     return PyObject_GenericSetAttr(self, name, value);
   } catch (...) {
     set_python_error();

@@ -1136,29 +1136,29 @@ def lp_pool3d(input: Tensor, norm_type: float, kernel_size: int | Sequence[int],
 def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, output_size: int | Sequence[int] | None = None) -> Tensor:
     """The inverse of max_pool3d: the elements where indices say, 0 elsewhere."""
     ...
-def randn(*size: int | Sequence[int], dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False, generator: Generator | None = None) -> Tensor:
+def randn(*size: int | Sequence[int], dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None, requires_grad: bool = False) -> Tensor:
     """Random numbers from the standard normal distribution."""
     ...
 @overload
-def randint(low: int, high: int | None, *size: int | Sequence[int], dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False, generator: Generator | None = None) -> Tensor:
+def randint(low: int, high: int | None, *size: int | Sequence[int], dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None, requires_grad: bool = False) -> Tensor:
     """Random integers from [low, high)."""
     ...
 @overload
-def randint(high: int, *size: int | Sequence[int], dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False, generator: Generator | None = None) -> Tensor:
+def randint(high: int, *size: int | Sequence[int], dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None, requires_grad: bool = False) -> Tensor:
     """Random integers from [0, high)."""
     ...
-def rand_like(input: Tensor, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False, generator: Generator | None = None) -> Tensor:
+def rand_like(input: Tensor, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None, requires_grad: bool = False) -> Tensor:
     """Uniform random numbers from [0, 1), of the size, dtype and device of input."""
     ...
-def randn_like(input: Tensor, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False, generator: Generator | None = None) -> Tensor:
+def randn_like(input: Tensor, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None, requires_grad: bool = False) -> Tensor:
     """Standard normal random numbers, of the size, dtype and device of input."""
     ...
 @overload
-def randint_like(input: Tensor, low: int, high: int, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False, generator: Generator | None = None) -> Tensor:
+def randint_like(input: Tensor, low: int, high: int, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None, requires_grad: bool = False) -> Tensor:
     """Random integers from [low, high), of the size, dtype and device of input."""
     ...
 @overload
-def randint_like(input: Tensor, high: int, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False, generator: Generator | None = None) -> Tensor:
+def randint_like(input: Tensor, high: int, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None, requires_grad: bool = False) -> Tensor:
     """Random integers from [0, high), of the size, dtype and device of input."""
     ...
 def randperm(n: int, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None) -> Tensor:
@@ -1177,7 +1177,7 @@ def normal(mean: Tensor, std: Tensor, *, generator: Generator | None = None) -> 
     """Normally distributed numbers with the given means and deviations."""
     ...
 @overload
-def normal(mean: float, std: float, *size: int | Sequence[int], dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False, generator: Generator | None = None) -> Tensor:
+def normal(mean: float, std: float, *size: int | Sequence[int], dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None, requires_grad: bool = False) -> Tensor:
     """Normally distributed numbers of one mean and deviation."""
     ...
 @overload

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from . import _core
 from ._core import Tensor
-from .linalg import _takes_out
+from .tensor.out_argument import takes_out
 
 
 class LUFactor(NamedTuple):
@@ -143,7 +143,7 @@ def lu(A: Tensor, *, pivot: bool = True) -> LU:
     return lu_unpack(*lu_factor(A, pivot=pivot))
 
 
-@_takes_out
+@takes_out
 def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
     """X with A @ X = B (X @ A = B if not left, with A.mT for A if adjoint), for the factors of A that lu_factor gives.
 
@@ -226,7 +226,7 @@ def _first_minor(matrix: Tensor) -> int:
     return 0
 
 
-@_takes_out
+@takes_out
 def householder_product(A: Tensor, tau: Tensor) -> Tensor:
     """The first columns of the product of reflections I - tau v v.T, whose vectors v lie below the diagonal of A.
 

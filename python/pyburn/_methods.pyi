@@ -1218,18 +1218,18 @@ class TensorMethods:
     def max_unpool3d(self, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, output_size: int | Sequence[int] | None = None) -> Tensor:
         """The inverse of max_pool3d: the elements where indices say, 0 elsewhere."""
         ...
-    def rand_like(self, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False, generator: Generator | None = None) -> Tensor:
+    def rand_like(self, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None, requires_grad: bool = False) -> Tensor:
         """Uniform random numbers from [0, 1), of the size, dtype and device of input."""
         ...
-    def randn_like(self, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False, generator: Generator | None = None) -> Tensor:
+    def randn_like(self, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None, requires_grad: bool = False) -> Tensor:
         """Standard normal random numbers, of the size, dtype and device of input."""
         ...
     @overload
-    def randint_like(self, low: int, high: int, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False, generator: Generator | None = None) -> Tensor:
+    def randint_like(self, low: int, high: int, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None, requires_grad: bool = False) -> Tensor:
         """Random integers from [low, high), of the size, dtype and device of input."""
         ...
     @overload
-    def randint_like(self, high: int, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False, generator: Generator | None = None) -> Tensor:
+    def randint_like(self, high: int, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, generator: Generator | None = None, requires_grad: bool = False) -> Tensor:
         """Random integers from [0, high), of the size, dtype and device of input."""
         ...
     @overload

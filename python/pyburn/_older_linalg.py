@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from . import _core, _lu
 from ._core import Tensor
-from .linalg import _takes_out
+from .tensor.out_argument import takes_out
 
 
 class SVD(NamedTuple):
@@ -86,7 +86,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
     return (factors, pivots, info) if get_infos else (factors, pivots)
 
 
-@_takes_out
+@takes_out
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """X with A @ X = b for the factors of A.
 

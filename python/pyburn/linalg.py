@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +27,7 @@ from ._core import linalg_svdvals as svdvals
 from ._core import linalg_vecdot as vecdot
 from ._core import linalg_vector_norm as vector_norm
 from .tensor.number_info import finfo
+from .tensor.out_argument import into, takes_out
 
 if TYPE_CHECKING:
     from ._lu import cholesky_ex, householder_product, inv_ex, lu, lu_factor, lu_factor_ex, lu_solve, solve_ex
@@ -92,25 +92,7 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_OF_LU})
 
 
-def _into(out: Tensor | None, result: Tensor) -> Tensor:
-    if out is None:
-        return result
-    if out.numel() == 0:
-        out.resize_(result.shape)
-    return out.copy_(result)
-
-
-def _takes_out(function: Any) -> Any:
-    """A function of one result that takes `out=` as well."""
-
-    @functools.wraps(function)
-    def into(*args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-        return _into(out, function(*args, **kwargs))
-
-    return into
-
-
-@_takes_out
+@takes_out
 def matrix_norm(
     input: Tensor, ord: Number | str = "fro", dim: tuple[int, int] = (-2, -1), keepdim: bool = False, *, dtype: DTypeLike | None = None
 ) -> Tensor:
@@ -146,7 +128,7 @@ def matrix_norm(
     return best
 
 
-@_takes_out
+@takes_out
 def norm(
     input: Tensor,
     ord: Number | str | None = None,
@@ -168,7 +150,7 @@ def norm(
     return vector_norm(input, ord, axes, keepdim, dtype=dtype)
 
 
-@_takes_out
+@takes_out
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """Cross products of the vectors along dim, which has extent 3.
 
@@ -194,7 +176,7 @@ def matrix_rank(
     if not isinstance(atol, Tensor) and not isinstance(rtol, Tensor):
         return _core.linalg_matrix_rank(A, atol=atol, rtol=rtol, out=out)
     values = svdvals(A.detach())
-    return _into(out, (values > _threshold(A, values, atol, rtol)).sum(-1))
+    return into(out, (values > _threshold(A, values, atol, rtol)).sum(-1))
 
 
 def pinv(
@@ -219,7 +201,7 @@ def pinv(
     U, S, Vh = svd(A, False)
     kept = _threshold(A, S.detach(), atol, rtol) < S
     inverse = _core.where(kept, 1 / _core.where(kept, S, 1.0), 0.0)
-    return _into(out, _core.matmul(Vh.mT * inverse.unsqueeze(-2), U.mT))
+    return into(out, _core.matmul(Vh.mT * inverse.unsqueeze(-2), U.mT))
 
 
 def _symmetric(A: Tensor) -> Tensor:
@@ -243,7 +225,7 @@ def _threshold(A: Tensor, values: Tensor, atol: Tolerance, rtol: Tolerance) -> T
     return _core.maximum(column(atol), column(rtol) * largest)
 
 
-@_takes_out
+@takes_out
 def cond(input: Tensor, p: Number | str | None = None) -> Tensor:
     """The condition of matrices: the norm times the norm of the inverse. p is that of matrix_norm, 2 without one.
 
@@ -282,7 +264,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     return _core.vander(x.reshape(-1), n, True).reshape(*x.shape, n)
 
 
-@_takes_out
+@takes_out
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of tensordot with A over its first ind axes.
 
@@ -295,7 +277,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     return inv(A.reshape(math.prod(shape[:ind]), -1)).reshape(shape[ind:] + shape[:ind])
 
 
-@_takes_out
+@takes_out
 def tensorsolve(A: Tensor, B: Tensor, dims: tuple[int, ...] | None = None) -> Tensor:
     """X with tensordot(A, X, X.ndim) = B; the axes dims of A are moved to its end first.
 

@@ -48,6 +48,11 @@ def test_examples_build_against_the_wheel_and_run(tmp_path: Path) -> None:
     build(ROOT / "examples" / "cpp", tmp_path, f"-Dpyburn_DIR={pyburn.cmake_dir()}", "-DCMAKE_BUILD_TYPE=Debug")
     output = subprocess.run([tmp_path / "build" / "regression"], check=True, stdout=subprocess.PIPE, text=True).stdout
     assert "learned" in output
+    subprocess.run([tmp_path / "build" / "tour", tmp_path], check=True, stdout=subprocess.DEVNULL)
+    optimiser = pyburn.optim.AdamW([{"params": [p]} for p in pyburn.nn.Linear(2, 1).parameters()])
+    saved = pyburn.load(tmp_path / "optimiser.pt")
+    assert saved["param_groups"][0].keys() <= optimiser.state_dict()["param_groups"][0].keys() | {"params"}
+    assert saved["state"][0].keys() == {"step", "exp_avg", "exp_avg_sq"}
 
 
 OPERATION = """

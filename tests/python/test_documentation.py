@@ -20,5 +20,13 @@ def test_examples_of_a_page_run(page: Path, tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path, stdout=subprocess.DEVNULL)
 
 
+def test_the_page_on_cpp_shows_a_program_that_is_built() -> None:
+    program = (ROOT / "examples" / "cpp" / "tour.cpp").read_text()
+    blocks = re.findall(r"^```cpp\n(.*?)^```$", (ROOT / "docs" / "cpp.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert len(blocks) > 5
+    for block in blocks:
+        assert block in program
+
+
 def test_links_lead_somewhere() -> None:
     subprocess.run([sys.executable, ROOT / "tools" / "check_links.py"], check=True)

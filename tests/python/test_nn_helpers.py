@@ -362,7 +362,9 @@ def test_functional_call_restores_after_an_error_and_updates_given_buffers():
         pyburn.func.functional_call(layer, {"weight": pyburn.ones(2, 2)}, (pyburn.ones(3),))
     assert layer.weight is held and isinstance(layer.weight, nn.Parameter) and list(layer._parameters) == ["weight", "bias"]
     with pytest.raises(AttributeError, match="Linear has no attribute `w`"):
-        pyburn.func.functional_call(layer, {"w": pyburn.ones(1)}, (pyburn.ones(2),))
+        pyburn.func.functional_call(layer, {"w.x": pyburn.ones(1)}, (pyburn.ones(2),))
+    with pytest.raises(TypeError, match="in_features: expected a parameter or buffer, got int"):
+        pyburn.func.functional_call(layer, {"in_features": pyburn.ones(1)}, (pyburn.ones(2),))
     with pytest.raises(TypeError, match="expected a Module"):
         pyburn.func.functional_call(3, {}, ())
 

@@ -114,6 +114,19 @@ def test_dropout_is_between_layers_and_while_training() -> None:
     assert pyburn.equal(whole(x)[0], layer(x)[0])
 
 
+@pytest.mark.parametrize("cell", [nn.GRUCell, nn.LSTMCell])
+def test_the_result_of_a_step_may_be_written_to(cell: Any) -> None:
+    layer, x = cell(3, 4), pyburn.randn(2, 3, requires_grad=True)
+
+    def gradients(change: Any) -> list[Any]:
+        result = layer(x)
+        changed = change(result if isinstance(result, pyburn.Tensor) else result[0])
+        return [g.numpy() for g in pyburn.autograd.grad((changed * changed).sum(), [x, *layer.parameters()])]
+
+    for written, plain in zip(gradients(lambda y: y.add_(1.0)), gradients(lambda y: y + 1.0), strict=True):
+        np.testing.assert_allclose(written, plain, rtol=1e-6)
+
+
 def test_hooks_and_subclasses() -> None:
     class Doubled(nn.GRU):
         def forward(self, input: Any, hx: Any = None) -> Any:

@@ -42,13 +42,13 @@ TEST(Generator, ReservesWholeBlocks) {
 
 TEST_F(GeneratorTest, StateIsSavedAndRestored) {
   Generator g(3);
-  rand(Dims{7}, {}, nullptr, false, &g);
+  rand(Dims{7}, {}, nullptr, &g);
   const RandomState saved = g.state();
-  const auto first = values(randn(Dims{100}, {}, nullptr, false, &g));
+  const auto first = values(randn(Dims{100}, {}, nullptr, &g));
   g.set_state(saved);
-  EXPECT_EQ(values(randn(Dims{100}, {}, nullptr, false, &g)), first);
+  EXPECT_EQ(values(randn(Dims{100}, {}, nullptr, &g)), first);
   g.manual_seed(4);
-  EXPECT_NE(values(randn(Dims{100}, {}, nullptr, false, &g)), first);
+  EXPECT_NE(values(randn(Dims{100}, {}, nullptr, &g)), first);
 }
 
 TEST_F(GeneratorTest, AThreadUsesAGeneratorOfItsOwnForAWhile) {
@@ -63,7 +63,7 @@ TEST_F(GeneratorTest, AThreadUsesAGeneratorOfItsOwnForAWhile) {
   EXPECT_EQ(use_generator(nullptr).get(), mine.get());
   EXPECT_EQ(default_generator().state().offset, before.offset);
   Generator again(5);
-  EXPECT_EQ(values(rand(Dims{3}, {}, nullptr, false, &again)), drawn);
+  EXPECT_EQ(values(rand(Dims{3}, {}, nullptr, &again)), drawn);
 }
 
 TEST_F(GeneratorTest, NumbersDoNotDependOnThreads) {
@@ -72,7 +72,7 @@ TEST_F(GeneratorTest, NumbersDoNotDependOnThreads) {
   for (int threads : {1, 2, 3}) {
     set_num_threads(threads);
     Generator g(9);
-    drawn.push_back(values(randn(Dims{100003}, {}, nullptr, false, &g)));
+    drawn.push_back(values(randn(Dims{100003}, {}, nullptr, &g)));
   }
   set_num_threads(before);
   EXPECT_EQ(drawn[0], drawn[1]);
@@ -94,7 +94,7 @@ TEST_F(GeneratorTest, UniformNumbersStayInTheirRange) {
 TEST_F(GeneratorTest, NormalNumbersHaveTheirMoments) {
   Generator g(1);
   double sum = 0, squares = 0;
-  for (float v : values(randn(Dims{40000}, {}, nullptr, false, &g))) sum += v, squares += double(v) * v;
+  for (float v : values(randn(Dims{40000}, {}, nullptr, &g))) sum += v, squares += double(v) * v;
   EXPECT_NEAR(sum / 40000, 0, 0.02);
   EXPECT_NEAR(squares / 40000, 1, 0.03);
 }
@@ -105,9 +105,9 @@ TEST_F(GeneratorTest, BernoulliAndIntegers) {
   for (float v : values(bernoulli_(empty(Dims{10000}), 0.25, &g))) ones_drawn += v;
   EXPECT_NEAR(ones_drawn / 10000, 0.25, 0.02);
   std::vector<int> seen(5);
-  for (int64_t v : values<int64_t>(randint(-2, 3, Dims{5000}, {}, nullptr, false, &g))) ++seen.at(size_t(v + 2));
+  for (int64_t v : values<int64_t>(randint(-2, 3, Dims{5000}, {}, nullptr, &g))) ++seen.at(size_t(v + 2));
   for (int n : seen) EXPECT_NEAR(n, 1000, 150);
-  EXPECT_THROW(randint(3, 3, Dims{2}, {}, nullptr, false, &g), ValueError);
+  EXPECT_THROW(randint(3, 3, Dims{2}, {}, nullptr, &g), ValueError);
 }
 
 }  // namespace

@@ -1760,28 +1760,28 @@ PyObject* call_max_unpool3d(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::max_unpool3d(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.optional_dims(3), a.dims(4), a.optional_dims(5)));
 }
 PyObject* call_rand(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::rand(x...); }, a.dims(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3), a.optional_generator(4)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::rand(x...); }, a.dims(0), a.optional_dtype(1), a.optional_device(2), a.optional_generator(3), a.boolean(4)));
 }
 PyObject* call_randn(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::randn(x...); }, a.dims(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3), a.optional_generator(4)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::randn(x...); }, a.dims(0), a.optional_dtype(1), a.optional_device(2), a.optional_generator(3), a.boolean(4)));
 }
 PyObject* call_randint(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::randint(x...); }, a.integer(0), a.optional_integer(1), a.dims(2), a.optional_dtype(3), a.optional_device(4), a.boolean(5), a.optional_generator(6)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::randint(x...); }, a.integer(0), a.optional_integer(1), a.dims(2), a.optional_dtype(3), a.optional_device(4), a.optional_generator(5), a.boolean(6)));
 }
 PyObject* call_randint_below(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::randint(x...); }, a.integer(0), a.dims(1), a.optional_dtype(2), a.optional_device(3), a.boolean(4), a.optional_generator(5)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::randint(x...); }, a.integer(0), a.dims(1), a.optional_dtype(2), a.optional_device(3), a.optional_generator(4), a.boolean(5)));
 }
 PyObject* call_rand_like(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::rand_like(x...); }, a.tensor(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3), a.optional_generator(4)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::rand_like(x...); }, a.tensor(0), a.optional_dtype(1), a.optional_device(2), a.optional_generator(3), a.boolean(4)));
 }
 PyObject* call_randn_like(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::randn_like(x...); }, a.tensor(0), a.optional_dtype(1), a.optional_device(2), a.boolean(3), a.optional_generator(4)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::randn_like(x...); }, a.tensor(0), a.optional_dtype(1), a.optional_device(2), a.optional_generator(3), a.boolean(4)));
 }
 PyObject* call_randint_like(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::randint_like(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.optional_dtype(3), a.optional_device(4), a.boolean(5), a.optional_generator(6)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::randint_like(x...); }, a.tensor(0), a.integer(1), a.integer(2), a.optional_dtype(3), a.optional_device(4), a.optional_generator(5), a.boolean(6)));
 }
 PyObject* call_randint_like_below(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::randint_like(x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2), a.optional_device(3), a.boolean(4), a.optional_generator(5)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::randint_like(x...); }, a.tensor(0), a.integer(1), a.optional_dtype(2), a.optional_device(3), a.optional_generator(4), a.boolean(5)));
 }
 PyObject* call_randperm(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::randperm(x...); }, a.integer(0), a.optional_dtype(1), a.optional_device(2), a.optional_generator(3)));
@@ -1796,7 +1796,7 @@ PyObject* call_normal_each(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::normal(x...); }, a.tensor(0), a.tensor(1), a.optional_generator(2)));
 }
 PyObject* call_normal_size(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::normal(x...); }, a.number(0), a.number(1), a.dims(2), a.optional_dtype(3), a.optional_device(4), a.boolean(5), a.optional_generator(6)));
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::normal(x...); }, a.number(0), a.number(1), a.dims(2), a.optional_dtype(3), a.optional_device(4), a.optional_generator(5), a.boolean(6)));
 }
 PyObject* call_bernoulli(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::bernoulli(x...); }, a.tensor(0), a.optional_generator(1)));
@@ -3215,19 +3215,19 @@ const FunctionEntry kFunctions[] = {
     {"adaptive_max_pool3d(Tensor input, int[] output_size) -> (Tensor output, Tensor indices)", "The largest elements of as many windows as output_size says, and where they are.", "pyburn.adaptive_max_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2)[0].shape", call_adaptive_max_pool3d, nullptr, kMethod},
     {"lp_pool3d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False) -> Tensor", "The norm of each window of input (N, C, D, H, W) or (C, D, H, W): the root of the sum of powers norm_type.", "pyburn.lp_pool3d(pyburn.ones(1, 1, 4, 4, 4), 2, 2).shape", call_lp_pool3d, nullptr, kMethod},
     {"max_unpool3d(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=0, int[]? output_size=None) -> Tensor", "The inverse of max_pool3d: the elements where indices say, 0 elsewhere.", "pyburn.max_unpool3d(*pyburn.max_pool3d_with_indices(pyburn.ones(1, 1, 4, 4, 4), 2), 2).shape", call_max_unpool3d, nullptr, kMethod},
-    {"rand(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor", "Uniform random numbers from [0, 1).", "pyburn.rand(2, 3).shape", call_rand, nullptr, 0},
-    {"randn(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor", "Random numbers from the standard normal distribution.", "pyburn.randn(2, 3).shape", call_randn, nullptr, 0},
-    {"randint(int low, int? high, int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor", "Random integers from [low, high).", "pyburn.randint(0, 10, (3,)).shape", call_randint, nullptr, 0},
-    {"randint.below(int high, int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor", "Random integers from [0, high).", "pyburn.randint(10, (3,)).shape", call_randint_below, nullptr, 0},
-    {"rand_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor", "Uniform random numbers from [0, 1), of the size, dtype and device of input.", "pyburn.rand_like(pyburn.ones(3)).shape", call_rand_like, nullptr, kMethod},
-    {"randn_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor", "Standard normal random numbers, of the size, dtype and device of input.", "pyburn.randn_like(pyburn.ones(3)).shape", call_randn_like, nullptr, kMethod},
-    {"randint_like(Tensor input, int low, int high, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor", "Random integers from [low, high), of the size, dtype and device of input.", "pyburn.randint_like(pyburn.ones(3), 5, 10).shape", call_randint_like, nullptr, kMethod},
-    {"randint_like.below(Tensor input, int high, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor", "Random integers from [0, high), of the size, dtype and device of input.", "pyburn.randint_like(pyburn.ones(3), 10).shape", call_randint_like_below, nullptr, kMethod},
+    {"rand(int[] size, *, DType? dtype=None, Device? device=None, Generator? generator=None, bool requires_grad=False) -> Tensor", "Uniform random numbers from [0, 1).", "pyburn.rand(2, 3).shape", call_rand, nullptr, 0},
+    {"randn(int[] size, *, DType? dtype=None, Device? device=None, Generator? generator=None, bool requires_grad=False) -> Tensor", "Random numbers from the standard normal distribution.", "pyburn.randn(2, 3).shape", call_randn, nullptr, 0},
+    {"randint(int low, int? high, int[] size, *, DType? dtype=None, Device? device=None, Generator? generator=None, bool requires_grad=False) -> Tensor", "Random integers from [low, high).", "pyburn.randint(0, 10, (3,)).shape", call_randint, nullptr, 0},
+    {"randint.below(int high, int[] size, *, DType? dtype=None, Device? device=None, Generator? generator=None, bool requires_grad=False) -> Tensor", "Random integers from [0, high).", "pyburn.randint(10, (3,)).shape", call_randint_below, nullptr, 0},
+    {"rand_like(Tensor input, *, DType? dtype=None, Device? device=None, Generator? generator=None, bool requires_grad=False) -> Tensor", "Uniform random numbers from [0, 1), of the size, dtype and device of input.", "pyburn.rand_like(pyburn.ones(3)).shape", call_rand_like, nullptr, kMethod},
+    {"randn_like(Tensor input, *, DType? dtype=None, Device? device=None, Generator? generator=None, bool requires_grad=False) -> Tensor", "Standard normal random numbers, of the size, dtype and device of input.", "pyburn.randn_like(pyburn.ones(3)).shape", call_randn_like, nullptr, kMethod},
+    {"randint_like(Tensor input, int low, int high, *, DType? dtype=None, Device? device=None, Generator? generator=None, bool requires_grad=False) -> Tensor", "Random integers from [low, high), of the size, dtype and device of input.", "pyburn.randint_like(pyburn.ones(3), 5, 10).shape", call_randint_like, nullptr, kMethod},
+    {"randint_like.below(Tensor input, int high, *, DType? dtype=None, Device? device=None, Generator? generator=None, bool requires_grad=False) -> Tensor", "Random integers from [0, high), of the size, dtype and device of input.", "pyburn.randint_like(pyburn.ones(3), 10).shape", call_randint_like_below, nullptr, kMethod},
     {"randperm(int n, *, DType? dtype=None, Device? device=None, Generator? generator=None) -> Tensor", "The integers below n in random order.", "pyburn.randperm(4).sort().values", call_randperm, nullptr, 0},
     {"normal(Tensor mean, float std=1.0, *, Generator? generator=None) -> Tensor", "Normally distributed numbers with the given means.", "pyburn.normal(pyburn.zeros(3), 2.).shape", call_normal, nullptr, 0},
     {"normal.each_deviation(float mean, Tensor std, *, Generator? generator=None) -> Tensor", "Normally distributed numbers with the given deviations.", "pyburn.normal(0., pyburn.ones(3)).shape", call_normal_each_deviation, nullptr, 0},
     {"normal.each(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor", "Normally distributed numbers with the given means and deviations.", "pyburn.normal(pyburn.zeros(3), pyburn.ones(3)).shape", call_normal_each, nullptr, 0},
-    {"normal.size(float mean, float std, int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor", "Normally distributed numbers of one mean and deviation.", "pyburn.normal(0., 1., (3,)).shape", call_normal_size, nullptr, 0},
+    {"normal.size(float mean, float std, int[] size, *, DType? dtype=None, Device? device=None, Generator? generator=None, bool requires_grad=False) -> Tensor", "Normally distributed numbers of one mean and deviation.", "pyburn.normal(0., 1., (3,)).shape", call_normal_size, nullptr, 0},
     {"bernoulli(Tensor input, *, Generator? generator=None) -> Tensor", "1 with the probability that input says, else 0.", "pyburn.bernoulli(pyburn.tensor([0., 1.]))", call_bernoulli, nullptr, kMethod},
     {"bernoulli.p(Tensor input, float p, *, Generator? generator=None) -> Tensor", "1 with probability p, else 0; of the size, dtype and device of input.", "pyburn.bernoulli(pyburn.empty(3), 1.)", call_bernoulli_p, nullptr, kMethod},
     {"multinomial(Tensor input, int num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor", "num_samples positions in each row of input, which holds how likely they are.", "pyburn.multinomial(pyburn.tensor([0., 1.]), 1)", call_multinomial, nullptr, kMethod},

@@ -6,8 +6,7 @@ from collections import defaultdict
 from typing import Any
 
 from .. import _core
-from .._core import Tensor, float16
-from ..autograd import no_grad
+from .._core import Tensor
 
 _READY, _UNSCALED, _STEPPED = range(3)
 
@@ -70,17 +69,9 @@ class GradScaler:
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
         if self._stage[id(optimizer)] == _STEPPED:
             raise RuntimeError("unscale_() is being called after step().")
-        bad = []
-        with no_grad():
-            for gradient in (p.grad for group in optimizer.param_groups for p in group["params"]):
-                if gradient is None:
-                    continue
-                if gradient.dtype == float16:
-                    raise ValueError("Attempting to unscale FP16 gradients.")
-                gradient.mul_(1 / self._scale)
-                bad.append(_core.isfinite(gradient).all().logical_not())
-        if bad:
-            self._found_inf[id(optimizer)] = any(flag.item() for flag in bad)
+        active = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+        if active:
+            self._found_inf[id(optimizer)] = not _core._optim.unscale_gradients(active, self._scale)
         self._stage[id(optimizer)] = _UNSCALED
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -53,7 +54,9 @@ def _as_list(tensors, length: int | None = None) -> list:
     return [tensors] if isinstance(tensors, Tensor) else list(tensors)
 
 
-def backward(tensors, grad_tensors=None, retain_graph: bool | None = None, create_graph: bool = False, inputs=None) -> None:
+def backward(
+    tensors, grad_tensors=None, retain_graph: bool | None = None, create_graph: bool = False, grad_variables=None, inputs=None
+) -> None:
     """Adds the gradients of `tensors` to the `.grad` of the leaves they were computed from.
 
     >>> x = pyburn.ones(2, requires_grad=True)
@@ -61,6 +64,13 @@ def backward(tensors, grad_tensors=None, retain_graph: bool | None = None, creat
     >>> x.grad
     tensor([3., 3.])
     """
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
     roots = _as_list(tensors)
     gradients = _as_list(grad_tensors, len(roots))
     if len(gradients) != len(roots):
@@ -76,19 +86,28 @@ def grad(
     grad_outputs=None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
     """The gradients of `outputs` with respect to `inputs`, returned and not stored.
 
-    With `is_grads_batched` the first axis of each of `grad_outputs` counts gradients, and so does that of the results.
+    With `is_grads_batched` the first axis of each of `grad_outputs` counts gradients, and so does that of the results. `only_inputs`
+    is always so.
 
     >>> x = pyburn.tensor([2.0], requires_grad=True)
     >>> (g,) = pyburn.autograd.grad(x * x * x, x, create_graph=True)
     >>> pyburn.autograd.grad(g, x)[0].item()
     12.0
     """
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts of the "
+            "graph, please use pyburn.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
     if materialize_grads and allow_unused is False:
         raise ValueError("[grad] allow_unused must be True or unset when materialize_grads is True")
     roots, wanted = _as_list(outputs), _as_list(inputs)

@@ -43,24 +43,29 @@ class ModuleHooks:
 
 
 class RemovableHandle:
-    """Takes a hook away again; also as a context manager."""
+    """Takes a hook away again; also as a context manager. Whoever makes one puts the hook under its `id` into the dict.
 
-    def __init__(self, hooks: OrderedDict[int, Any], hook: Any, prepend: bool = False, wants: Iterable[set[int]] = ()) -> None:
+    >>> from pyburn.utils.hooks import RemovableHandle
+    >>> hooks = {}
+    >>> with RemovableHandle(hooks) as handle:
+    ...     hooks[handle.id] = print
+    >>> hooks
+    {}
+    """
+
+    def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
         self.id = next(_ids)
-        for numbers in wants:
-            numbers.add(self.id)
-        self._hooks = hooks
-        hooks[self.id] = hook
-        if prepend:
-            hooks.move_to_end(self.id, last=False)
+        self._hooks = hooks_dict
+        self._extra = extra_dict if isinstance(extra_dict, (list, tuple)) else [] if extra_dict is None else [extra_dict]
 
-    def hooks_dict_ref(self) -> OrderedDict[int, Any]:
+    def hooks_dict_ref(self) -> Any:
         """The hooks among which this one is or was, by their numbers."""
         return self._hooks
 
     def remove(self) -> None:
         """Takes the hook away."""
-        self._hooks.pop(self.id, None)
+        for hooks in (self._hooks, *self._extra):
+            hooks.pop(self.id, None)
 
     def __enter__(self) -> RemovableHandle:
         return self
@@ -69,12 +74,25 @@ class RemovableHandle:
         self.remove()
 
 
+def register(
+    hooks: OrderedDict[int, Any],
+    hook: Any,
+    prepend: bool = False,
+    wants: Iterable[set[int]] = (),
+    handle_class: type[RemovableHandle] = RemovableHandle,
+) -> RemovableHandle:
+    """Adds a hook, at the front or at the end, and its number to the sets `wants`."""
+    handle = handle_class(hooks)
+    for numbers in wants:
+        numbers.add(handle.id)
+    hooks[handle.id] = hook
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
 class GlobalHandle(RemovableHandle):
     """The handle of a hook of all modules."""
-
-    def __init__(self, hooks: OrderedDict[int, Any], hook: Any, wants: Iterable[set[int]] = ()) -> None:
-        super().__init__(hooks, hook, wants=wants)
-        _tell_core()
 
     def remove(self) -> None:
         super().remove()
@@ -99,7 +117,7 @@ def add_hook(module: Any, kind: str, hook: Callable[..., Any], prepend: bool = F
     """Adds a hook; `wants` names the sets of ModuleHooks that its number goes to."""
     hooks = module.__dict__.setdefault("_hooks", ModuleHooks())
     module._call_host(True)  # calls from C++ come through Python from now on
-    return RemovableHandle(getattr(hooks, kind), hook, prepend, [getattr(hooks, name) for name in wants])
+    return register(getattr(hooks, kind), hook, prepend, [getattr(hooks, name) for name in wants])
 
 
 def forget_if_empty(module: Any) -> None:
@@ -175,9 +193,15 @@ def registered_value(kind: str, module: Any, name: str, value: Any) -> Any:
 # ---- hooks of all modules
 
 
+def _register_everywhere(hooks: OrderedDict[int, Any], hook: Any, wants: Iterable[set[int]] = ()) -> RemovableHandle:
+    handle = register(hooks, hook, wants=wants, handle_class=GlobalHandle)
+    _tell_core()
+    return handle
+
+
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Calls hook(module, args) before each forward of every module."""
-    return GlobalHandle(_everywhere.forward_pre, hook)
+    return _register_everywhere(_everywhere.forward_pre, hook)
 
 
 def register_module_forward_hook(hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
@@ -188,17 +212,19 @@ def register_module_forward_hook(hook: Callable[..., Any], *, with_kwargs: bool 
     ...     _ = pyburn.nn.Linear(2, 3)(pyburn.ones(2))
     Linear
     """
-    return GlobalHandle(_everywhere.forward, hook, [*[_everywhere.with_kwargs] * with_kwargs, *[_everywhere.always_called] * always_call])
+    return _register_everywhere(
+        _everywhere.forward, hook, [*[_everywhere.with_kwargs] * with_kwargs, *[_everywhere.always_called] * always_call]
+    )
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Calls hook(module, grad_output) before the gradients of every module are computed."""
-    return GlobalHandle(_everywhere.backward_pre, hook)
+    return _register_everywhere(_everywhere.backward_pre, hook)
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Calls hook(module, grad_input, grad_output) when the gradients of a module's inputs are known, for every module."""
-    return GlobalHandle(_everywhere.backward, hook)
+    return _register_everywhere(_everywhere.backward, hook)
 
 
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -208,17 +234,17 @@ def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Calls hook(module, name, parameter) when any module registers one; what it returns is registered instead."""
-    return GlobalHandle(_registrations["parameter"], hook)
+    return _register_everywhere(_registrations["parameter"], hook)
 
 
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Calls hook(module, name, buffer) when any module registers one; what it returns is registered instead."""
-    return GlobalHandle(_registrations["buffer"], hook)
+    return _register_everywhere(_registrations["buffer"], hook)
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Calls hook(module, name, submodule) when any module registers one; what it returns is registered instead."""
-    return GlobalHandle(_registrations["module"], hook)
+    return _register_everywhere(_registrations["module"], hook)
 
 
 def _of_all_modules(kind: str, wanting: str | None = None) -> Any:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
-from .._core import DType, Tensor, bfloat16, empty_like, float16, float32, float64
+from .._core import CaptureError, DType, Tensor, bfloat16, empty_like, float16, float32, float64
 from .._core._nn import Module, _is_ready
 from .module_registry import BUFFER, MODULE, PARAMETER, RegistryView
 from .parameter import Parameter
@@ -22,6 +22,8 @@ class ModuleMethods(_Bound):
     """Copied into Module by install(); `self` is a Module."""
 
     call_super_init = False
+    dump_patches = False  # of PyTorch, which has no use for it either
+    T_destination = TypeVar("T_destination", bound=dict[str, Any])
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """An empty module. Called once more, as by two base classes or by __setstate__, it empties the registry, as PyTorch's does."""
@@ -307,7 +309,8 @@ class ModuleMethods(_Bound):
         rank = {"channels_last": 4, "channels_last_3d": 5}.get(order.name) if order is not None else None
 
         def convert(t: Tensor) -> Tensor:
-            t = t if device is None else t.to(device)
+            if device is not None:
+                t = _moved(t, device)
             t = t.to(memory_format=order) if t.ndim == rank else t
             return t.to(dtype) if dtype is not None and t.is_floating_point() else t
 
@@ -369,6 +372,21 @@ class ModuleMethods(_Bound):
         """
         return self.to("cpu")
 
+    def share_memory(self) -> Any:
+        """The module itself: its memory is that of this process, and workers of a loader are threads of it.
+
+        >>> pyburn.nn.Linear(2, 3).share_memory()
+        Linear(in_features=2, out_features=3, bias=True)
+        """
+        return self
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Does nothing, whatever the arguments: operations are fused where the device says so, and `pyburn.inference.compile` makes a
+        graph of a model.
+
+        >>> pyburn.nn.Linear(2, 3).compile()
+        """
+
     @property
     def backend(self) -> Any:
         """The device that holds the parameters; None without any. Setting it moves the module."""
@@ -425,6 +443,18 @@ class ModuleMethods(_Bound):
         apart = type(self).__setstate__ is not Module.__setstate__
         registry = (self.training, self._entries()) if apart else (True, ())
         return _unfilled, (type(self), self._config(), *registry), self.__getstate__()
+
+
+def _moved(tensor: Tensor, device: Any) -> Tensor:
+    try:
+        return tensor.to(device)
+    except CaptureError as error:
+        if not tensor.is_meta:
+            raise
+        raise NotImplementedError(
+            "Cannot copy out of meta tensor; no data! Please use pyburn.nn.Module.to_empty() instead of pyburn.nn.Module.to() when moving "
+            "module from meta to a different device."
+        ) from error
 
 
 def _named_tensor(module: Any, target: str, kind: int, what: str) -> Any:

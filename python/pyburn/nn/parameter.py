@@ -135,9 +135,9 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
         return type(self), (False, str(self.data.device), self.data.dtype, self.persistent)
 
 
-def is_lazy(tensor: Any) -> bool:
+def is_lazy(param: Any) -> bool:
     """Whether a parameter or buffer has no shape yet."""
-    return isinstance(tensor, UninitializedTensorMixin)
+    return isinstance(param, UninitializedTensorMixin)
 
 
 _core._set_parameter_class(Parameter)

@@ -1,5 +1,7 @@
 """Optimisers: PyTorch's classes and more, one operation per step and group."""
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from .._on_demand import on_demand
@@ -38,5 +40,12 @@ __all__ = [
     "lr_scheduler",
     "swa_utils",
 ]
+
+# Where PyTorch has each of them: `from pyburn.optim.adamw import AdamW`.
+for _optimiser in (ASGD, SGD, Adadelta, Adagrad, Adam, AdamW, Adamax, NAdam, RAdam, RMSprop, Rprop, Adafactor, Muon):
+    _name = _optimiser.__name__.lower()
+    _home = ModuleType(f"{__name__}.{_name}", f"Where PyTorch has {_optimiser.__name__}.")
+    _home.__dict__.update({_optimiser.__name__: _optimiser, "Optimizer": Optimizer})
+    globals()[_name] = sys.modules[_home.__name__] = _home
 
 __getattr__ = on_demand(__name__, "lr_scheduler", "swa_utils")

@@ -10,13 +10,14 @@ from typing import Any, TypeAlias, TypeVar, overload
 
 from .. import _core
 from .._core import Tensor
-from ..nn.hooks import RemovableHandle
+from ..nn.hooks import RemovableHandle, register
 
 T = TypeVar("T")
 
 # Iterables of tensors, of (name, tensor) pairs, or of dicts with a key "params" and options of their own.
 Params: TypeAlias = Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[dict[str, Any]]
 ParamsT = Params  # PyTorch's name
+required = object()  # what optimisers of before 2.0 have as the default of an option that must be given
 Closure: TypeAlias = Callable[[], T]  # computes the loss again
 
 _pre_hooks: OrderedDict[int, Any] = OrderedDict()
@@ -35,7 +36,7 @@ def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
     >>> handle = register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: None)
     >>> handle.remove()
     """
-    return RemovableHandle(_pre_hooks, hook)
+    return register(_pre_hooks, hook)
 
 
 def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -45,7 +46,7 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
     >>> handle = register_optimizer_step_post_hook(lambda optimizer, args, kwargs: None)
     >>> handle.remove()
     """
-    return RemovableHandle(_post_hooks, hook)
+    return register(_post_hooks, hook)
 
 
 class Optimizer:
@@ -199,7 +200,7 @@ class Optimizer:
         return {key: _fitted(value, parameter) for key, value in values.items()}
 
     def _register(self, where: str, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        return RemovableHandle(self._hooks[where], hook, prepend)
+        return register(self._hooks[where], hook, prepend)
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """hook(optimizer, args, kwargs) is called before step; it may return changed (args, kwargs)."""

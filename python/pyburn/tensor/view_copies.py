@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
+from .out_argument import into
 
 _EXAMPLES = {
     "as_strided": "pyburn.as_strided_copy(pyburn.arange(4), (2, 2), (1, 1))",
@@ -27,22 +28,14 @@ _EXAMPLES = {
 }
 
 
-def _delivered(view: Any, out: Any) -> Any:
-    if out is None:
-        return view.clone()
-    if out.numel() == 0:
-        out.resize_(view.shape)
-    return out.copy_(view)
-
-
 def _copying(name: str, example: str) -> Callable[..., Any]:
     view = getattr(_core, name, None) or getattr(_core.Tensor, name)
 
     def copy(input: Any, *arguments: Any, out: Any = None, **named: Any) -> Any:
         seen = view(input, *arguments, **named)
         if isinstance(seen, _core.Tensor):
-            return _delivered(seen, out)
-        return tuple(_delivered(part, None if out is None else out[i]) for i, part in enumerate(seen))
+            return seen.clone() if out is None else into(out, seen)
+        return tuple(part.clone() if out is None else into(out[i], part) for i, part in enumerate(seen))
 
     copy.__name__ = copy.__qualname__ = name + "_copy"
     copy.__doc__ = f"What {name} gives, as a copy.\n\n>>> {example}"

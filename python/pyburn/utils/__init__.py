@@ -7,5 +7,6 @@ from .._on_demand import on_demand
 if TYPE_CHECKING:
     from . import checkpoint as checkpoint
     from . import data as data
+    from . import hooks as hooks
 
-__getattr__ = on_demand(__name__, "checkpoint", "data")
+__getattr__ = on_demand(__name__, "checkpoint", "data", "hooks")

@@ -78,7 +78,7 @@ void orthogonal_(const TensorHandle& weight, double gain, Generator* generator) 
   if (weight.numel() == 0) return;
   const int64_t rows = weight.shape()[0], columns = weight.numel() / rows, tall = std::max(rows, columns), thin = std::min(rows, columns);
   autograd::NoGrad no_grad;
-  const TensorHandle drawn = fn::randn({tall, thin}, DType::float64, &weight.device(), false, generator);
+  const TensorHandle drawn = fn::randn({tall, thin}, DType::float64, &weight.device(), generator);
   std::vector<double> normal(size_t(weight.numel()));
   to_host(drawn, {normal.data(), drawn.meta()});
   const std::vector<double> q = orthonormal_columns(std::move(normal), tall, thin);
@@ -92,7 +92,7 @@ void sparse_(const TensorHandle& matrix, double sparsity, double std, Generator*
   require<ValueError>(matrix.rank() == 2, "Only tensors with 2 dimensions are supported: got {}", matrix.shape());
   autograd::NoGrad no_grad;
   const double zeros = std::ceil(sparsity * double(matrix.shape()[0]));
-  const TensorHandle keys = fn::rand({matrix.shape()[0], matrix.shape()[1]}, DType::float32, &matrix.device(), false, generator);
+  const TensorHandle keys = fn::rand({matrix.shape()[0], matrix.shape()[1]}, DType::float32, &matrix.device(), generator);
   const TensorHandle rank = fn::argsort(fn::argsort(keys, 0), 0);  // of each element in its column
   const TensorHandle values = fn::normal_(fn::empty_like(matrix), 0, std, generator);
   copy_into(matrix, fn::masked_fill(values, fn::lt(rank, zeros), 0));

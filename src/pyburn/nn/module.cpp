@@ -13,6 +13,23 @@ namespace {
 
 std::string joined(const std::string& prefix, const std::string& name) { return prefix.empty() ? name : prefix + "." + name; }
 
+// visit(name, module) for a module and all below it. No reference to the module itself is taken: a constructor, which nobody has a
+// reference to yet, may ask for its parameters.
+template <class Visit>
+void walk(Module& root, const std::string& prefix, bool remove_duplicate, Visit visit) {
+  std::unordered_set<const Module*> met;
+  std::vector<const Module*> above;  // a module above itself would make the walk endless even where duplicates are wanted
+  auto step = [&](auto& self, Module& m, const std::string& name) -> void {
+    if (remove_duplicate ? !met.insert(&m).second : std::find(above.begin(), above.end(), &m) != above.end()) return;
+    visit(name, m);
+    above.push_back(&m);
+    for (const Entry& e : m.entries())
+      if (e.module) self(self, *e.module, joined(name, e.name));
+    above.pop_back();
+  };
+  step(step, root, prefix);
+}
+
 }  // namespace
 
 Module::HostCalls Module::host_calls;
@@ -96,32 +113,20 @@ NamedModules Module::named_children() {
 
 NamedModules Module::named_modules(const std::string& prefix, bool remove_duplicate) {
   NamedModules found;
-  std::unordered_set<const Module*> met;
-  // A module above itself would make the walk endless even where duplicates are wanted.
-  std::vector<const Module*> above;
-  auto walk = [&](auto& self, Module& m, const std::string& name) -> void {
-    if (remove_duplicate ? !met.insert(&m).second : std::find(above.begin(), above.end(), &m) != above.end()) return;
-    found.emplace_back(name, Ref<Module>(&m));
-    above.push_back(&m);
-    for (const Entry& e : m.entries_)
-      if (e.module) self(self, *e.module, joined(name, e.name));
-    above.pop_back();
-  };
-  walk(walk, *this, prefix);
+  walk(*this, prefix, remove_duplicate, [&](const std::string& name, Module& m) { found.emplace_back(name, Ref<Module>(&m)); });
   return found;
 }
 
 NamedTensors Module::named_tensors(Entry::Kind kind, const std::string& prefix, bool recurse, bool remove_duplicate) {
   NamedTensors found;
   std::unordered_set<const TensorImpl*> met;
-  auto take = [&](const Module& m, const std::string& name) {
+  auto take = [&](const std::string& name, const Module& m) {
     for (const Entry& e : m.entries_)
       if (e.kind == kind && e.tensor.defined() && (!remove_duplicate || met.insert(e.tensor.impl()).second))
         found.emplace_back(joined(name, e.name), e.tensor);
   };
-  if (!recurse) take(*this, prefix);
-  else
-    for (const auto& [name, m] : named_modules(prefix, remove_duplicate)) take(*m, name);
+  if (recurse) walk(*this, prefix, remove_duplicate, take);
+  else take(prefix, *this);
   return found;
 }
 

@@ -14,6 +14,7 @@
 #include "pyburn/nn/embedding.h"
 #include "pyburn/nn/feed_forward.h"
 #include "pyburn/nn/fractional_pool.h"
+#include "pyburn/nn/graph.h"
 #include "pyburn/nn/init.h"
 #include "pyburn/nn/linear.h"
 #include "pyburn/nn/loss.h"

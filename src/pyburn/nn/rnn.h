@@ -72,7 +72,7 @@ class RecurrentLayer : public Layer<C> {
   RecurrentLayer(C config, Unfilled) : Layer<C>(std::move(config)) {}
   Recurrence recurrence() const;
   void reset_parameters() { RecurrentModule::reset_parameters(*this, recurrence()); }
-  RecurrentResult forward(const TensorHandle& x, const TensorHandle& h0, const TensorHandle& c0 = {}) {
+  RecurrentResult forward(const TensorHandle& x, const TensorHandle& h0 = {}, const TensorHandle& c0 = {}) {
     return RecurrentModule::forward(*this, recurrence(), x, h0, c0);
   }
   RecurrentResult forward_packed(

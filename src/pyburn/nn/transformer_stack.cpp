@@ -1,5 +1,6 @@
 #include "pyburn/nn/transformer_stack.h"
 
+#include "pyburn/nn/init.h"
 #include "pyburn/nn/norm.h"
 #include "pyburn/nn/parts.h"
 #include "pyburn/nn/sequential.h"
@@ -64,6 +65,38 @@ TensorHandle TransformerDecoder::forward(
 TensorHandle TransformerDecoder::forward_cached(const TensorHandle& tgt, const TensorHandle& memory, TransformerCache& cache) {
   return run<TransformerDecoderLayer>(*this, tgt,
       [&](TransformerDecoderLayer& layer, size_t i, const TensorHandle& x) { return layer.forward_cached(x, memory, cache_of(cache, i)); });
+}
+
+Transformer::Transformer(TransformerConfig config, Placement p) : Layer(std::move(config)) {
+  const TransformerConfig& c = config_;
+  const TransformerLayerConfig layer{.d_model = c.d_model,
+      .nhead = c.nhead,
+      .dim_feedforward = c.dim_feedforward,
+      .dropout = c.dropout,
+      .activation = c.activation,
+      .layer_norm_eps = c.layer_norm_eps,
+      .batch_first = c.batch_first,
+      .norm_first = c.norm_first,
+      .bias = c.bias};
+  encoder_ = make_ref<TransformerEncoder>(TransformerStackConfig{layer, c.num_encoder_layers, true}, p);
+  decoder_ = make_ref<TransformerDecoder>(TransformerStackConfig{layer, c.num_decoder_layers, true}, p);
+  register_module("encoder", encoder_);
+  register_module("decoder", decoder_);
+  reset_parameters();
+}
+
+void Transformer::reset_parameters() {
+  for (const TensorHandle& p : parameters())
+    if (p.rank() > 1) init::xavier_uniform_(p);
+}
+
+TensorHandle Transformer::forward(const TensorHandle& src, const TensorHandle& tgt, const AttentionMasks& src_masks,
+    const AttentionMasks& tgt_masks, const AttentionMasks& memory_masks) {
+  const int64_t batch = config_.batch_first ? 0 : 1, d = config_.d_model;
+  require(src.rank() != 3 || tgt.rank() != 3 || src.shape()[batch] == tgt.shape()[batch], "the batch number of src and tgt must be equal");
+  require(src.rank() > 0 && tgt.rank() > 0 && src.shape()[src.rank() - 1] == d && tgt.shape()[tgt.rank() - 1] == d,
+      "the feature number of src and tgt must be equal to d_model");
+  return decoder_->forward(tgt, encoder_->forward(src, src_masks), tgt_masks, memory_masks);
 }
 
 }  // namespace pyburn::nn

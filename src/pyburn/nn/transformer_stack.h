@@ -1,4 +1,4 @@
-// TransformerEncoder and TransformerDecoder: layers of one configuration, one after another, and a norm after the last.
+// TransformerEncoder and TransformerDecoder: layers of one configuration, one after another, and a norm after the last; and both as one.
 #pragma once
 #include <vector>
 
@@ -29,6 +29,32 @@ class TransformerDecoder : public Module {
       const TensorHandle& tgt, const TensorHandle& memory, const AttentionMasks& tgt_masks = {}, const AttentionMasks& memory_masks = {});
   TensorHandle forward_cached(const TensorHandle& tgt, const TensorHandle& memory, TransformerCache& cache);
   std::string type_name() const override { return "TransformerDecoder"; }
+};
+
+struct TransformerConfig {
+  int64_t d_model = 512, nhead = 8, num_encoder_layers = 6, num_decoder_layers = 6, dim_feedforward = 2048;
+  double dropout = 0.1;
+  std::string activation = "relu";  // or 'gelu'
+  double layer_norm_eps = 1e-5;
+  bool batch_first = false, norm_first = false, bias = true;
+  PB_FIELDS(d_model, nhead, num_encoder_layers, num_decoder_layers, dim_feedforward, dropout, activation, layer_norm_eps, batch_first,
+      norm_first, bias)
+  static constexpr LayerText text{.printed = false};
+};
+
+// An encoder, and a decoder that looks at what it says.
+class Transformer : public Layer<TransformerConfig> {
+ public:
+  explicit Transformer(TransformerConfig config = {}, Placement placement = {});
+  using Module::forward;
+  TensorHandle forward(const TensorHandle& src, const TensorHandle& tgt, const AttentionMasks& src_masks = {},
+      const AttentionMasks& tgt_masks = {}, const AttentionMasks& memory_masks = {});
+  void reset_parameters();  // matrices as Xavier has it
+  std::string type_name() const override { return "Transformer"; }
+
+ private:
+  Ref<TransformerEncoder> encoder_;
+  Ref<TransformerDecoder> decoder_;
 };
 
 }  // namespace pyburn::nn

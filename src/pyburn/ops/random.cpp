@@ -53,35 +53,35 @@ TensorHandle draw(
 
 namespace {
 constinit FunctionInfo functions[] = {
-    {.schema = "rand(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor",
+    {.schema = "rand(int[] size, *, DType? dtype=None, Device? device=None, Generator? generator=None, bool requires_grad=False) -> Tensor",
         .doc = "Uniform random numbers from [0, 1).",
         .example = "pyburn.rand(2, 3).shape"},
     {.schema =
-            "randn(int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> Tensor",
+            "randn(int[] size, *, DType? dtype=None, Device? device=None, Generator? generator=None, bool requires_grad=False) -> Tensor",
         .doc = "Random numbers from the standard normal distribution.",
         .example = "pyburn.randn(2, 3).shape"},
-    {.schema = "randint(int low, int? high, int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? "
-               "generator=None) -> Tensor",
+    {.schema = "randint(int low, int? high, int[] size, *, DType? dtype=None, Device? device=None, Generator? generator=None, bool "
+               "requires_grad=False) -> Tensor",
         .doc = "Random integers from [low, high).",
         .example = "pyburn.randint(0, 10, (3,)).shape"},
-    {.schema = "randint.below(int high, int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? "
-               "generator=None) -> Tensor",
+    {.schema = "randint.below(int high, int[] size, *, DType? dtype=None, Device? device=None, Generator? generator=None, bool "
+               "requires_grad=False) -> Tensor",
         .doc = "Random integers from [0, high).",
         .example = "pyburn.randint(10, (3,)).shape"},
-    {.schema = "rand_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) -> "
+    {.schema = "rand_like(Tensor input, *, DType? dtype=None, Device? device=None, Generator? generator=None, bool requires_grad=False) -> "
                "Tensor",
         .doc = "Uniform random numbers from [0, 1), of the size, dtype and device of input.",
         .example = "pyburn.rand_like(pyburn.ones(3)).shape"},
-    {.schema = "randn_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? generator=None) "
+    {.schema = "randn_like(Tensor input, *, DType? dtype=None, Device? device=None, Generator? generator=None, bool requires_grad=False) "
                "-> Tensor",
         .doc = "Standard normal random numbers, of the size, dtype and device of input.",
         .example = "pyburn.randn_like(pyburn.ones(3)).shape"},
-    {.schema = "randint_like(Tensor input, int low, int high, *, DType? dtype=None, Device? device=None, bool requires_grad=False, "
-               "Generator? generator=None) -> Tensor",
+    {.schema = "randint_like(Tensor input, int low, int high, *, DType? dtype=None, Device? device=None, Generator? generator=None, bool "
+               "requires_grad=False) -> Tensor",
         .doc = "Random integers from [low, high), of the size, dtype and device of input.",
         .example = "pyburn.randint_like(pyburn.ones(3), 5, 10).shape"},
-    {.schema = "randint_like.below(Tensor input, int high, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Generator? "
-               "generator=None) -> Tensor",
+    {.schema = "randint_like.below(Tensor input, int high, *, DType? dtype=None, Device? device=None, Generator? generator=None, bool "
+               "requires_grad=False) -> Tensor",
         .doc = "Random integers from [0, high), of the size, dtype and device of input.",
         .example = "pyburn.randint_like(pyburn.ones(3), 10).shape"},
     {.schema = "randperm(int n, *, DType? dtype=None, Device? device=None, Generator? generator=None) -> Tensor",
@@ -96,8 +96,8 @@ constinit FunctionInfo functions[] = {
     {.schema = "normal.each(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
         .doc = "Normally distributed numbers with the given means and deviations.",
         .example = "pyburn.normal(pyburn.zeros(3), pyburn.ones(3)).shape"},
-    {.schema = "normal.size(float mean, float std, int[] size, *, DType? dtype=None, Device? device=None, bool requires_grad=False, "
-               "Generator? generator=None) -> Tensor",
+    {.schema = "normal.size(float mean, float std, int[] size, *, DType? dtype=None, Device? device=None, Generator? generator=None, bool "
+               "requires_grad=False) -> Tensor",
         .doc = "Normally distributed numbers of one mean and deviation.",
         .example = "pyburn.normal(0., 1., (3,)).shape"},
     {.schema = "bernoulli(Tensor input, *, Generator? generator=None) -> Tensor",
@@ -132,36 +132,36 @@ TensorHandle like(
 }
 }  // namespace
 
-TensorHandle fn::rand(const Dims& size, std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) {
+TensorHandle fn::rand(const Dims& size, std::optional<DType> dtype, Device* device, Generator* generator, bool requires_grad) {
   return asking_for_gradient(draw(size, Draw::uniform, 0, 1, dtype.value_or(default_dtype()), device, generator), requires_grad);
 }
-TensorHandle fn::randn(const Dims& size, std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) {
+TensorHandle fn::randn(const Dims& size, std::optional<DType> dtype, Device* device, Generator* generator, bool requires_grad) {
   return asking_for_gradient(draw(size, Draw::normal, 0, 1, dtype.value_or(default_dtype()), device, generator), requires_grad);
 }
 TensorHandle fn::randint(int64_t low, std::optional<int64_t> high, const Dims& size, std::optional<DType> dtype, Device* device,
-    bool requires_grad, Generator* generator) {
+    Generator* generator, bool requires_grad) {
   const double first = high ? double(low) : 0, end = double(high.value_or(low));
   return asking_for_gradient(draw(size, Draw::integer, first, end, dtype.value_or(DType::int64), device, generator), requires_grad);
 }
 TensorHandle fn::randint(
-    int64_t high, const Dims& size, std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) {
-  return randint(0, std::optional<int64_t>(high), size, dtype, device, requires_grad, generator);
+    int64_t high, const Dims& size, std::optional<DType> dtype, Device* device, Generator* generator, bool requires_grad) {
+  return randint(0, std::optional<int64_t>(high), size, dtype, device, generator, requires_grad);
 }
 TensorHandle fn::rand_like(
-    const TensorHandle& input, std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) {
+    const TensorHandle& input, std::optional<DType> dtype, Device* device, Generator* generator, bool requires_grad) {
   return asking_for_gradient(like(input, Draw::uniform, 0, 1, generator, dtype, device), requires_grad);
 }
 TensorHandle fn::randn_like(
-    const TensorHandle& input, std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) {
+    const TensorHandle& input, std::optional<DType> dtype, Device* device, Generator* generator, bool requires_grad) {
   return asking_for_gradient(like(input, Draw::normal, 0, 1, generator, dtype, device), requires_grad);
 }
 TensorHandle fn::randint_like(const TensorHandle& input, int64_t low, int64_t high, std::optional<DType> dtype, Device* device,
-    bool requires_grad, Generator* generator) {
+    Generator* generator, bool requires_grad) {
   return asking_for_gradient(like(input, Draw::integer, double(low), double(high), generator, dtype, device), requires_grad);
 }
 TensorHandle fn::randint_like(
-    const TensorHandle& input, int64_t high, std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) {
-  return randint_like(input, 0, high, dtype, device, requires_grad, generator);
+    const TensorHandle& input, int64_t high, std::optional<DType> dtype, Device* device, Generator* generator, bool requires_grad) {
+  return randint_like(input, 0, high, dtype, device, generator, requires_grad);
 }
 TensorHandle fn::randperm(int64_t n, std::optional<DType> dtype, Device* device, Generator* generator) {
   require<ValueError>(n >= 0, "expected n of at least 0: got {}", n);
@@ -179,7 +179,7 @@ TensorHandle fn::normal(const TensorHandle& mean, const TensorHandle& std, Gener
   return mean + std * draw(shape, Draw::normal, 0, 1, promote(mean.dtype(), std.dtype()), &mean.device(), generator);
 }
 TensorHandle fn::normal(
-    double mean, double std, const Dims& size, std::optional<DType> dtype, Device* device, bool requires_grad, Generator* generator) {
+    double mean, double std, const Dims& size, std::optional<DType> dtype, Device* device, Generator* generator, bool requires_grad) {
   return asking_for_gradient(draw(size, Draw::normal, mean, std, dtype.value_or(default_dtype()), device, generator), requires_grad);
 }
 TensorHandle fn::bernoulli(const TensorHandle& input, Generator* generator) {

@@ -208,8 +208,7 @@ Handles<2> fn::lstm_cell(const TensorHandle& input, const Tensors& hx, const Ten
 }
 TensorHandle fn::gru_cell(const TensorHandle& input, const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh,
     const TensorHandle& b_ih, const TensorHandle& b_hh) {
-  const TensorHandle y = one_step("gru", input, hx, {}, {w_ih, w_hh, b_ih, b_hh, {}})[0];
-  return y.requires_grad() ? clone(y) : y;  // the gradient reads the state, and a caller may write to the result
+  return one_step("gru", input, hx, {}, {w_ih, w_hh, b_ih, b_hh, {}})[0];
 }
 TensorHandle fn::rnn_tanh_cell(const TensorHandle& input, const TensorHandle& hx, const TensorHandle& w_ih, const TensorHandle& w_hh,
     const TensorHandle& b_ih, const TensorHandle& b_hh) {

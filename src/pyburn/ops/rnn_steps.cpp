@@ -66,15 +66,17 @@ Tensors decompose_grad(const RnnSteps& a, Inputs in) {
 }
 
 Grads grad_steps(const RnnSteps& a, const GradContext& c) {
-  const TensorHandle weight = c.input(1), h0 = c.input(3), c0 = c.input(4), y = c.output(0);
+  const TensorHandle weight = c.input(1), h0 = c.input(3), c0 = c.input(4), gates = c.output(2);
+  // One step of gates is undone without its result, which the caller may have written to: only its size is asked for.
+  const bool is_read = a.gates() == 1 || c.dy().shape()[0] > 1;
+  const TensorHandle y = is_read ? c.output(0) : c.dy();
   const TensorHandle d_cells = a.cell == "lstm" && c.has_dy(1) ? c.dy(1) : TensorHandle(),
                      d_gates = a.gates() > 1 && c.has_dy(2) ? c.dy(2) : TensorHandle();
-  Tensors d;                                     // of the projected inputs, of the recurrent part, of both states
-  if (y.requires_grad() || d_gates.defined()) {  // the gradient is to be differentiated itself
-    d = backward_in_time(a, c.dy(), d_cells, d_gates, weight, h0, c0, y, c.output(1), c.output(2));
+  Tensors d;                                                         // of the projected inputs, of the recurrent part, of both states
+  if ((is_read ? y : gates).requires_grad() || d_gates.defined()) {  // the gradient is to be differentiated itself
+    d = backward_in_time(a, c.dy(), d_cells, d_gates, weight, h0, c0, y, c.output(1), gates);
   } else {
-    for (const TensorHandle& t : rnn_steps_grad(c.dy(), d_cells, weight, h0, c0, y, c.output(1), c.output(2), a.cell, a.reverse))
-      d.push_back(t);
+    for (const TensorHandle& t : rnn_steps_grad(c.dy(), d_cells, weight, h0, c0, y, c.output(1), gates, a.cell, a.reverse)) d.push_back(t);
   }
   const TensorHandle recurrent = a.cell == "gru" ? d[1] : d[0];
   const int64_t steps = y.shape()[0], first = a.reverse ? steps - 1 : 0, rows = recurrent.shape()[2], n = h0.shape()[1];

@@ -52,9 +52,14 @@ class Optimizer {
 
   void step() {
     for (Group& group : param_groups) {
+      std::vector<TensorHandle> active;
       std::vector<State*> states;
-      for (const TensorHandle& p : group.params) states.push_back(&state_[p.impl()]);
-      update(group.options, group.params, states, group.clip);
+      for (const TensorHandle& p : group.params) {
+        if (!autograd::grad_of(p).defined()) continue;  // it gets no state either
+        active.push_back(p);
+        states.push_back(&state_[p.impl()]);
+      }
+      update(group.options, active, states, group.clip);
     }
   }
 

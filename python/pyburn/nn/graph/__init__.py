@@ -1,12 +1,13 @@
 """Layers for graphs, under the names of PyTorch Geometric: nodes exchange messages along edges."""
 
-from .convolution import GATConv, GCNConv, GINConv, SAGEConv, gcn_norm
+from .convolution import GATConv, GCNConv, GINConv, SAGEConv
 from .data import Batch, Data
 from .edges import (
     add_remaining_self_loops,
     add_self_loops,
     contains_self_loops,
     degree,
+    gcn_norm,
     remove_self_loops,
     scatter,
     softmax,

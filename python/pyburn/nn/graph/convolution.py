@@ -11,35 +11,8 @@ from ..._core._nn import Linear
 from ...autograd import no_grad
 from .. import functional
 from ..parameter import Parameter
-from .edges import add_remaining_self_loops, add_self_loops, node_count, remove_self_loops, scatter, softmax
+from .edges import add_self_loops, gcn_norm, remove_self_loops, softmax
 from .message_passing import MessagePassing
-
-
-def gcn_norm(
-    edge_index: Tensor,
-    edge_weight: Tensor | None = None,
-    num_nodes: int | None = None,
-    improved: bool = False,
-    add_self_loops: bool = True,
-    flow: str = "source_to_target",
-    dtype: Any = None,
-) -> tuple[Tensor, Tensor]:
-    """The edges with loops, and their weights divided by the roots of the degrees of both ends.
-
-    >>> import pyburn
-    >>> pyburn.nn.graph.gcn_norm(pyburn.tensor([[0, 1], [1, 0]]))[1]
-    tensor([0.5000, 0.5000, 0.5000, 0.5000])
-    """
-    count = node_count(edge_index, num_nodes)
-    if add_self_loops:  # without weights a loop weighs 1, improved or not
-        edge_index, edge_weight = add_remaining_self_loops(edge_index, edge_weight, 2.0 if improved else 1.0, count)
-    if edge_weight is None:
-        edge_weight = _core.ones(edge_index.size(1), dtype=dtype, device=edge_index.device)
-    source, target = edge_index[0], edge_index[1]
-    ends = target if flow == "source_to_target" else source
-    inverse_root = scatter(edge_weight, ends, 0, count).pow(-0.5)
-    inverse_root = inverse_root.masked_fill(inverse_root == float("inf"), 0.0)
-    return edge_index, inverse_root[source] * edge_weight * inverse_root[target]
 
 
 def _glorot(*tensors: Tensor | None) -> None:

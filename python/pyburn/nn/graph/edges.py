@@ -8,21 +8,12 @@ from ... import _core
 from ..._core import Tensor
 from ...tensor.unique import unique
 
-_REDUCTIONS = {"sum": "sum", "add": "sum", "mean": "mean", "max": "amax", "min": "amin", "mul": "prod", "prod": "prod"}
+_graph = _core._nn.graph
 
 
 def node_count(edge_index: Tensor, num_nodes: int | None = None) -> int:
     """num_nodes, or one more than the largest node that an edge names."""
-    if num_nodes is not None:
-        return num_nodes
-    return int(edge_index.max()) + 1 if edge_index.numel() else 0
-
-
-def _along(index: Tensor, like: Tensor, dim: int) -> Tensor:
-    """A vector of numbers as one of the shape of `like`, the same in all other axes."""
-    shape = [1] * like.dim()
-    shape[dim] = index.numel()
-    return index.view(shape).expand_as(like)
+    return _graph.node_count(edge_index, num_nodes)
 
 
 def scatter(src: Tensor, index: Tensor, dim: int = 0, dim_size: int | None = None, reduce: str = "sum") -> Tensor:
@@ -32,18 +23,7 @@ def scatter(src: Tensor, index: Tensor, dim: int = 0, dim_size: int | None = Non
     >>> pyburn.nn.graph.scatter(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([0, 0, 1]))
     tensor([3., 3.])
     """
-    if index.dim() != 1:
-        raise ValueError(f"The `index` argument must be one-dimensional (got {index.dim()} dimensions)")
-    if reduce not in _REDUCTIONS:
-        raise ValueError(f"Encountered invalid `reduce` argument '{reduce}'")
-    dim = dim % src.dim()
-    shape = list(src.shape)
-    shape[dim] = node_count(index, dim_size)
-    zeros = src.new_zeros(shape)
-    index = _along(index, src, dim)
-    if reduce in ("sum", "add"):
-        return zeros.scatter_add(dim, index, src)
-    return zeros.scatter_reduce(dim, index, src, _REDUCTIONS[reduce], include_self=False)
+    return _graph.scatter(src, index, dim, dim_size, reduce)
 
 
 def softmax(src: Tensor, index: Tensor, ptr: Tensor | None = None, num_nodes: int | None = None, dim: int = 0) -> Tensor:
@@ -55,11 +35,7 @@ def softmax(src: Tensor, index: Tensor, ptr: Tensor | None = None, num_nodes: in
     """
     if ptr is not None:
         index = _core.repeat_interleave(_core.arange(ptr.numel() - 1), ptr[1:] - ptr[:-1])
-    dim = dim % src.dim()
-    count = node_count(index, num_nodes)
-    largest = scatter(src.detach(), index, dim, count, "max").index_select(dim, index)
-    out = (src - largest).exp()
-    return out / (scatter(out, index, dim, count, "sum") + 1e-16).index_select(dim, index)
+    return _graph.softmax(src, index, num_nodes, dim)
 
 
 def degree(index: Tensor, num_nodes: int | None = None, dtype: Any = None) -> Tensor:
@@ -69,8 +45,7 @@ def degree(index: Tensor, num_nodes: int | None = None, dtype: Any = None) -> Te
     >>> pyburn.nn.graph.degree(pyburn.tensor([0, 2, 2]))
     tensor([1., 0., 2.])
     """
-    ones = _core.ones(index.numel(), dtype=dtype, device=index.device)
-    return scatter(ones, index, 0, node_count(index, num_nodes))
+    return scatter(_core.ones(index.numel(), dtype=dtype, device=index.device), index, 0, num_nodes)
 
 
 def contains_self_loops(edge_index: Tensor) -> bool:
@@ -90,18 +65,7 @@ def remove_self_loops(edge_index: Tensor, edge_attr: Tensor | None = None) -> tu
     >>> pyburn.nn.graph.remove_self_loops(pyburn.tensor([[0, 1], [1, 1]]))[0].tolist()
     [[0], [1]]
     """
-    kept = edge_index[0] != edge_index[1]
-    return edge_index[:, kept], None if edge_attr is None else edge_attr[kept]
-
-
-def _loop_attr(edge_index: Tensor, edge_attr: Tensor, fill_value: Any, count: int) -> Tensor:
-    """Attributes of one loop per node: a number, a tensor, or a reduction of the edges that end there."""
-    if isinstance(fill_value, str):
-        return scatter(edge_attr, edge_index[1], 0, count, fill_value)
-    shape = [count, *edge_attr.shape[1:]]
-    if isinstance(fill_value, Tensor):
-        return fill_value.to(edge_attr.dtype).expand(shape)
-    return edge_attr.new_full(shape, 1.0 if fill_value is None else fill_value)
+    return _graph.remove_self_loops(edge_index, edge_attr)
 
 
 def add_self_loops(
@@ -113,11 +77,7 @@ def add_self_loops(
     >>> pyburn.nn.graph.add_self_loops(pyburn.tensor([[0], [1]]))[0].tolist()
     [[0, 0, 1], [1, 0, 1]]
     """
-    count = node_count(edge_index, num_nodes)
-    if edge_attr is not None:
-        edge_attr = _core.cat([edge_attr, _loop_attr(edge_index, edge_attr, fill_value, count)])
-    loops = _core.arange(count, dtype=edge_index.dtype, device=edge_index.device)
-    return _core.cat([edge_index, _core.stack([loops, loops])], 1), edge_attr
+    return _graph.add_self_loops(edge_index, edge_attr, fill_value, num_nodes)
 
 
 def add_remaining_self_loops(
@@ -129,16 +89,25 @@ def add_remaining_self_loops(
     >>> pyburn.nn.graph.add_remaining_self_loops(pyburn.tensor([[0, 1], [0, 0]]))[0].tolist()
     [[1, 0, 1], [0, 0, 1]]
     """
-    count = node_count(edge_index, num_nodes)
-    kept = edge_index[0] != edge_index[1]
-    if edge_attr is not None:
-        loop_attr = _loop_attr(edge_index, edge_attr, fill_value, count)
-        there = ~kept
-        nodes = edge_index[0][there]
-        rows = _along(nodes, edge_attr[there], 0)
-        edge_attr = _core.cat([edge_attr[kept], loop_attr.scatter(0, rows, edge_attr[there])])
-    loops = _core.arange(count, dtype=edge_index.dtype, device=edge_index.device)
-    return _core.cat([edge_index[:, kept], _core.stack([loops, loops])], 1), edge_attr
+    return _graph.add_remaining_self_loops(edge_index, edge_attr, fill_value, num_nodes)
+
+
+def gcn_norm(
+    edge_index: Tensor,
+    edge_weight: Tensor | None = None,
+    num_nodes: int | None = None,
+    improved: bool = False,
+    add_self_loops: bool = True,
+    flow: str = "source_to_target",
+    dtype: Any = None,
+) -> tuple[Tensor, Tensor]:
+    """The edges with loops, and their weights divided by the roots of the degrees of both ends.
+
+    >>> import pyburn
+    >>> pyburn.nn.graph.gcn_norm(pyburn.tensor([[0, 1], [1, 0]]))[1]
+    tensor([0.5000, 0.5000, 0.5000, 0.5000])
+    """
+    return _graph.gcn_norm(edge_index, edge_weight, num_nodes, improved, add_self_loops, flow == "target_to_source", dtype)
 
 
 def to_undirected(edge_index: Tensor, num_nodes: int | None = None) -> Tensor:

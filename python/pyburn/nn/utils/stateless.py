@@ -10,6 +10,8 @@ from ..._core import Tensor
 from ..._core._nn import Module
 from ..module_registry import BUFFER
 
+_ABSENT = -1  # the kind of what is not in the registry
+
 
 def functional_call(
     module: Any,
@@ -67,7 +69,10 @@ def _replaced(module: Any, tensors: dict[str, Tensor], tie_weights: bool, strict
         yield
     finally:
         for owner, entry in reversed(changed):
-            owner._put(*entry)
+            if entry[1] == _ABSENT:
+                owner._erase(entry[0])
+            else:
+                owner._put(*entry)
 
 
 def _named_tensors(module: Any) -> list[tuple[str, Tensor]]:
@@ -79,7 +84,7 @@ def _check_names(module: Any, tensors: dict[str, Tensor]) -> None:
     problems = []
     for what, keys in (("Unexpected", [k for k in tensors if k not in own]), ("Missing", [k for k in own if k not in tensors])):
         if keys:
-            problems.append(f"\n\t{what} key(s): {', '.join(map(repr, keys))}.")
+            problems.append(f"\n\t{what} key(s): {', '.join(map(repr, sorted(keys)))}.")
     if problems:
         raise RuntimeError(f"Error(s) in reparametrizing for {module._get_name()}:{''.join(problems)}")
 
@@ -107,4 +112,6 @@ def _entry(module: Any, name: str) -> tuple[Any, tuple]:
     for entry in owner._entries():
         if entry[0] == leaf and not isinstance(entry[2], Module):
             return owner, entry
-    raise AttributeError(f"{owner._get_name()} has no attribute `{leaf}`")
+    if hasattr(owner, leaf):
+        raise TypeError(f"{name}: expected a parameter or buffer, got {type(getattr(owner, leaf)).__name__}")
+    return owner, (leaf, _ABSENT, None, False)  # a name of no tensor is one for the length of the call, as in PyTorch

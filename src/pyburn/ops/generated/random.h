@@ -4,19 +4,19 @@
 
 namespace pyburn::fn {
 
-TensorHandle rand(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false, Generator* generator = nullptr);  // Uniform random numbers from [0, 1).
-TensorHandle randn(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false, Generator* generator = nullptr);  // Random numbers from the standard normal distribution.
-TensorHandle randint(int64_t low, std::optional<int64_t> high, const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false, Generator* generator = nullptr);  // Random integers from [low, high).
-TensorHandle randint(int64_t high, const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false, Generator* generator = nullptr);  // Random integers from [0, high).
-TensorHandle rand_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false, Generator* generator = nullptr);  // Uniform random numbers from [0, 1), of the size, dtype and device of input.
-TensorHandle randn_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false, Generator* generator = nullptr);  // Standard normal random numbers, of the size, dtype and device of input.
-TensorHandle randint_like(const TensorHandle& input, int64_t low, int64_t high, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false, Generator* generator = nullptr);  // Random integers from [low, high), of the size, dtype and device of input.
-TensorHandle randint_like(const TensorHandle& input, int64_t high, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false, Generator* generator = nullptr);  // Random integers from [0, high), of the size, dtype and device of input.
+TensorHandle rand(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Uniform random numbers from [0, 1).
+TensorHandle randn(const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Random numbers from the standard normal distribution.
+TensorHandle randint(int64_t low, std::optional<int64_t> high, const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Random integers from [low, high).
+TensorHandle randint(int64_t high, const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Random integers from [0, high).
+TensorHandle rand_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Uniform random numbers from [0, 1), of the size, dtype and device of input.
+TensorHandle randn_like(const TensorHandle& input, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Standard normal random numbers, of the size, dtype and device of input.
+TensorHandle randint_like(const TensorHandle& input, int64_t low, int64_t high, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Random integers from [low, high), of the size, dtype and device of input.
+TensorHandle randint_like(const TensorHandle& input, int64_t high, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Random integers from [0, high), of the size, dtype and device of input.
 TensorHandle randperm(int64_t n, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr);  // The integers below n in random order.
 TensorHandle normal(const TensorHandle& mean, double std = 1.0, Generator* generator = nullptr);  // Normally distributed numbers with the given means.
 TensorHandle normal(double mean, const TensorHandle& std, Generator* generator = nullptr);  // Normally distributed numbers with the given deviations.
 TensorHandle normal(const TensorHandle& mean, const TensorHandle& std, Generator* generator = nullptr);  // Normally distributed numbers with the given means and deviations.
-TensorHandle normal(double mean, double std, const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, bool requires_grad = false, Generator* generator = nullptr);  // Normally distributed numbers of one mean and deviation.
+TensorHandle normal(double mean, double std, const Dims& size, std::optional<DType> dtype = {}, Device* device = nullptr, Generator* generator = nullptr, bool requires_grad = false);  // Normally distributed numbers of one mean and deviation.
 TensorHandle bernoulli(const TensorHandle& input, Generator* generator = nullptr);  // 1 with the probability that input says, else 0.
 TensorHandle bernoulli(const TensorHandle& input, double p, Generator* generator = nullptr);  // 1 with probability p, else 0; of the size, dtype and device of input.
 TensorHandle multinomial(const TensorHandle& input, int64_t num_samples, bool replacement = false, Generator* generator = nullptr);  // num_samples positions in each row of input, which holds how likely they are.

@@ -1,0 +1,41 @@
+// A learning rate that falls when a metric has not become better for a while.
+#pragma once
+#include <string>
+
+#include "pyburn/ir/fields.h"
+
+namespace pyburn::optim {
+
+struct PlateauOptions {
+  std::string mode = "min";  // or "max": what is better
+  double factor = 0.1;
+  int64_t patience = 10;  // steps without a better metric
+  double threshold = 1e-4;
+  std::string threshold_mode = "rel";  // or "abs"
+  int64_t cooldown = 0;                // steps after a fall that do not count
+  double min_lr = 0, eps = 1e-8;       // eps: smaller changes are not made
+  PB_FIELDS(mode, factor, patience, threshold, threshold_mode, cooldown, min_lr, eps)
+  void check() const;  // ValueError
+};
+
+class ReduceLROnPlateau {
+ public:
+  explicit ReduceLROnPlateau(PlateauOptions options = {});
+  // Looks at a metric, and lowers the rates of all groups where it is time.
+  template <class Optimizer>
+  void step(Optimizer& optimizer, double metric) {
+    if (!is_time(metric)) return;
+    for (auto& group : optimizer.param_groups) group.options.lr = lowered(group.options.lr);
+  }
+  double best() const { return best_; }
+
+ private:
+  bool is_time(double metric);
+  double lowered(double lr) const;
+  bool is_better(double metric) const;
+  PlateauOptions options_;
+  double best_;
+  int64_t bad_steps_ = 0, cooling_ = 0;
+};
+
+}  // namespace pyburn::optim

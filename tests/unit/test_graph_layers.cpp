@@ -1,0 +1,88 @@
+// Layers for graphs in C++, against the matrix of the graph. Values are compared with PyTorch Geometric's from Python.
+#include <gtest/gtest.h>
+
+#include "pyburn/decorators/autodiff/autograd.h"
+#include "pyburn/nn/nn.h"
+#include "pyburn/ops/functions.h"
+#include "pyburn/optim/optimizer.h"
+#include "pyburn/runtime/generator.h"
+#include "pyburn/runtime/transfer.h"
+#include "pyburn/start.h"
+
+using namespace pyburn;
+namespace graph = nn::graph;
+
+namespace {
+
+struct GraphLayers : testing::Test {
+  GraphLayers() {
+    start();
+    default_generator().manual_seed(0);
+  }
+};
+
+Tensor integers(std::vector<int64_t> values, Shape shape) { return from_host(default_device(), {values.data(), {shape, DType::int64}}); }
+// 0 -> 1, 1 -> 0, 2 -> 1, 2 -> 3, 3 -> 3 of four nodes.
+graph::Edges some_edges() { return {integers({0, 1, 2, 2, 3, 1, 0, 1, 3, 3}, {2, 5}), {}}; }
+double difference(const Tensor& a, const Tensor& b) { return read_number(max(abs(detach(a) - detach(b)))); }
+Tensor weight_of(nn::Module& layer, const char* child) { return layer.find(child)->module->tensor("weight"); }
+
+// Row i, column j: the weight of the edge from j to i.
+Tensor matrix_of(const graph::Edges& e, int64_t n) {
+  const Tensor weights = e.attr.defined() ? Tensor(e.attr) : ones({e.index.shape()[1]});
+  return reshape(scatter_add(zeros({n * n}), 0, e.targets() * n + e.sources(), weights), {n, n});
+}
+
+TEST_F(GraphLayers, GcnIsAProductWithTheNormalisedMatrix) {
+  const auto layer = make_ref<graph::GCNConv>(graph::GCNConvConfig{.in_channels = 3, .out_channels = 2});
+  const Tensor x = randn({4, 3}), a = matrix_of(graph::add_remaining_self_loops(some_edges(), {}, 4), 4);
+  const Tensor root = pow(sum(a, Dims{1}), -0.5);
+  const Tensor expected = matmul(unsqueeze(root, 1) * a * root, matmul(x, transpose(weight_of(*layer, "lin"), 0, 1)));
+  EXPECT_LT(difference(layer->forward(x, some_edges()), expected), 1e-6);
+  EXPECT_EQ(layer->state_dict()[0].first, "bias");
+  EXPECT_EQ(layer->state_dict()[1].first, "lin.weight");
+  EXPECT_THROW(graph::GCNConv({.normalize = false}), ValueError);
+  EXPECT_THROW(layer->forward(x, {integers({0, 1}, {2}), {}}), ValueError);
+}
+
+TEST_F(GraphLayers, SageAddsTheMeanOfTheNeighbours) {
+  const auto layer = make_ref<graph::SAGEConv>(graph::SAGEConvConfig{.in_channels = 3, .out_channels = 2, .bias = false});
+  const Tensor x = randn({4, 3}), a = matrix_of(some_edges(), 4), mean = a / clamp_min(sum(a, Dims{1}, true), 1);
+  const Tensor left = matmul(matmul(mean, x), transpose(weight_of(*layer, "lin_l"), 0, 1));
+  const Tensor right = matmul(x, transpose(weight_of(*layer, "lin_r"), 0, 1));
+  EXPECT_LT(difference(layer->forward(x, some_edges()), left + right), 1e-6);
+}
+
+TEST_F(GraphLayers, GatWeighsNeighboursEquallyWhereTheyAreAlike) {
+  const auto layer = make_ref<graph::GATConv>(graph::GATConvConfig{.in_channels = 3, .out_channels = 2, .heads = 4, .residual = true});
+  const Tensor x = expand(randn({1, 3}), {4, 3});
+  const Tensor alike = (*layer->find("lin")->module)(x) + (*layer->find("res")->module)(x);
+  EXPECT_LT(difference(layer->forward(x, some_edges()), alike), 1e-6);
+  autograd::backward(sum(layer->forward(randn({4, 3}), some_edges())));
+  EXPECT_TRUE(autograd::grad_of(layer->tensor("att_src")).defined());
+
+  const auto between =
+      make_ref<graph::GATConv>(graph::GATConvConfig{.in_channels = 3, .concat = false, .edge_dim = 2, .target_channels = 5});
+  const graph::Edges edges{integers({0, 1, 1, 0}, {2, 2}), randn({2, 2})};
+  EXPECT_EQ(between->forward(randn({4, 3}), randn({2, 5}), edges).shape(), (Shape{2, 1}));
+}
+
+TEST_F(GraphLayers, GinAddsNeighboursAndItself) {
+  const auto layer = make_ref<graph::GINConv>(make_ref<nn::Identity>(), graph::GINConvConfig{.eps = 0.5, .train_eps = true});
+  const Tensor x = randn({4, 3});
+  EXPECT_LT(difference(layer->forward(x, some_edges()), matmul(matrix_of(some_edges(), 4), x) + x * 1.5), 1e-6);
+}
+
+TEST_F(GraphLayers, ABatchIsEachGraphForItself) {
+  const graph::Data one{randn({4, 3}), some_edges(), {}}, two{randn({2, 3}), {integers({0, 1}, {2, 1}), {}}, {}};
+  const graph::Batch both = graph::Batch::from_data_list({one, two});
+  EXPECT_EQ(both.num_graphs(), 2);
+  const auto layer = make_ref<graph::GCNConv>(graph::GCNConvConfig{.in_channels = 3, .out_channels = 2});
+  const Tensor pooled = graph::global_mean_pool(layer->forward(both.x, both.edges), both.batch);
+  EXPECT_LT(difference(select(pooled, 0, 0), mean(layer->forward(one.x, one.edges), Dims{0})), 1e-6);
+  EXPECT_LT(difference(select(pooled, 0, 1), mean(layer->forward(two.x, two.edges), Dims{0})), 1e-6);
+  EXPECT_THROW(graph::Batch::from_data_list({}), ValueError);
+  EXPECT_THROW(graph::Batch::from_data_list({one, {two.x, two.edges, ones({1})}}), ValueError);
+}
+
+}  // namespace
