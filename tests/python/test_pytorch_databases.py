@@ -258,3 +258,12 @@ def test_weights_of_samples_fit_their_bags() -> None:
         F.embedding_bag(index, table, per_sample_weights=pyburn.ones(21), mode="sum")
     with pytest.raises(RuntimeError, match="same type as weight"):
         F.embedding_bag(index, table, per_sample_weights=pyburn.ones(7, 3, dtype=pyburn.float64), mode="sum")
+
+
+def test_zeros_for_unused_inputs_may_be_differentiated_again() -> None:
+    x, a = pyburn.tensor(0.5, requires_grad=True), pyburn.tensor(1.0, requires_grad=True)
+    (first,) = pyburn.autograd.grad(x * a, x, create_graph=True)
+    (second,) = pyburn.autograd.grad(first, x, create_graph=True, materialize_grads=True)
+    (third,) = pyburn.autograd.grad(second, x, materialize_grads=True)
+    assert second.item() == third.item() == 0
+    assert second.requires_grad and not third.requires_grad

@@ -124,7 +124,7 @@ def grad(
     found = _core._grad(roots, wanted, gradients, keep, create_graph, bool(allow_unused) or materialize_grads)
     if materialize_grads:
         # Zeros that may be differentiated again, as a derivative of a higher order is.
-        found = tuple(_core.zeros_like(x, requires_grad=True) if g is None else g for g, x in zip(found, wanted))
+        found = tuple(_core.zeros_like(x, requires_grad=create_graph) if g is None else g for g, x in zip(found, wanted))
     return found
 
 

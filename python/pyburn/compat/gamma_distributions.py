@@ -16,7 +16,7 @@ __all__ = ["Beta", "Chi2", "Dirichlet", "Gamma", "StudentT"]
 
 def _standard_gamma(shape: Tensor) -> Tensor:
     """Gamma variables of rate 1 (Marsaglia and Tsang): squeezed normal ones, those that do not fit drawn again."""
-    if shape.requires_grad and pyburn.is_grad_enabled():
+    if shape.requires_grad and _core.is_grad_enabled():
         raise NotImplementedError("samples of gamma variables have no gradient for their concentration: use sample(), or no_grad()")
     shape = shape.detach()
     d = pyburn.where(shape < 1, shape + 1, shape) - 1 / 3

@@ -61,7 +61,8 @@ class SparseAdam(Optimizer):
         return loss
 
     def _move(self, p: Tensor, group: dict[str, Any]) -> None:
-        grad: Any = -p.grad if group["maximize"] else p.grad
+        gradient: Any = p.grad
+        grad = -gradient if group["maximize"] else gradient
         state: Any = self.state[p]
         if not state:
             state.update(step=0, exp_avg=_core.zeros_like(p), exp_avg_sq=_core.zeros_like(p))
