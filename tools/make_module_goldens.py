@@ -19,9 +19,9 @@ sys.path.insert(0, str(ROOT / "tests" / "python"))
 
 
 def make() -> None:
+    import module_edge_cases  # type: ignore[import-not-found]  # noqa: F401  # adds its cases
     import torch
     import torch.nn.utils.prune  # type: ignore[import-not-found]  # not there by itself
-    import module_edge_cases  # type: ignore[import-not-found]  # noqa: F401  # adds its cases
     from module_cases import CASES, outcome  # type: ignore[import-not-found]
 
     found = {name: outcome(function, torch) for name, function in CASES.items()}
