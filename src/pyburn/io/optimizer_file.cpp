@@ -68,7 +68,10 @@ double number_of(const Value& v) {
 
 }  // namespace
 
-void put_option(Tree& tree, Value& dict, std::string_view name, bool v) { put(tree, dict, name, tree.boolean(v)); }
+void put_option(Tree& tree, Value& dict, std::string_view name, bool v) {
+  if (name == "cautious_weight_decay" && !v) return;  // PyTorch has it not: it is there where it is used
+  put(tree, dict, name, tree.boolean(v));
+}
 void put_option(Tree& tree, Value& dict, std::string_view name, int64_t v) { put(tree, dict, name, tree.integer(v)); }
 void put_option(Tree& tree, Value& dict, std::string_view name, double v) { put(tree, dict, name, tree.real(v)); }
 void put_option(Tree& tree, Value& dict, std::string_view name, const std::string& v) { put(tree, dict, name, tree.text(v)); }
