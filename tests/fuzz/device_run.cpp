@@ -103,7 +103,7 @@ class Run {
         return autograd::set_requires_grad(tensors[i.out], i.flag);
       }
       case Op::random:
-        tensors[i.out] = rand(dims, i.dtype, &device_, i.flag, &generator);
+        tensors[i.out] = rand(dims, i.dtype, &device_, &generator, i.flag);
         return;
       case Op::view:
         tensors[i.out] = view(a, dims);
