@@ -16,7 +16,7 @@ struct Level {
   int64_t target;
 };
 #if HWY_ARCH_ARM  // every 64-bit processor has NEON: there is nothing below
-constexpr Level kLevels[] = {{"neon", HWY_NEON}, {"baseline", HWY_EMU128}};
+constexpr Level kLevels[] = {{"neon", HWY_NEON}, {"baseline", HWY_NEON}};
 #else
 constexpr Level kLevels[] = {{"avx512", HWY_AVX3}, {"avx2", HWY_AVX2}, {"baseline", HWY_EMU128}};
 #endif
