@@ -27,7 +27,8 @@ from ._core import linalg_svdvals as svdvals
 from ._core import linalg_vecdot as vecdot
 from ._core import linalg_vector_norm as vector_norm
 from .tensor.number_info import finfo
-from .tensor.out_argument import into, takes_out
+from .tensor.out_argument import into as _into
+from .tensor.out_argument import takes_out as _takes_out
 
 if TYPE_CHECKING:
     from ._lu import cholesky_ex, householder_product, inv_ex, lu, lu_factor, lu_factor_ex, lu_solve, solve_ex
@@ -92,7 +93,7 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_OF_LU})
 
 
-@takes_out
+@_takes_out
 def matrix_norm(
     input: Tensor, ord: Number | str = "fro", dim: tuple[int, int] = (-2, -1), keepdim: bool = False, *, dtype: DTypeLike | None = None
 ) -> Tensor:
@@ -128,7 +129,7 @@ def matrix_norm(
     return best
 
 
-@takes_out
+@_takes_out
 def norm(
     input: Tensor,
     ord: Number | str | None = None,
@@ -150,7 +151,7 @@ def norm(
     return vector_norm(input, ord, axes, keepdim, dtype=dtype)
 
 
-@takes_out
+@_takes_out
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """Cross products of the vectors along dim, which has extent 3.
 
@@ -176,7 +177,7 @@ def matrix_rank(
     if not isinstance(atol, Tensor) and not isinstance(rtol, Tensor):
         return _core.linalg_matrix_rank(A, atol=atol, rtol=rtol, out=out)
     values = svdvals(A.detach())
-    return into(out, (values > _threshold(A, values, atol, rtol)).sum(-1))
+    return _into(out, (values > _threshold(A, values, atol, rtol)).sum(-1))
 
 
 def pinv(
@@ -201,7 +202,7 @@ def pinv(
     U, S, Vh = svd(A, False)
     kept = _threshold(A, S.detach(), atol, rtol) < S
     inverse = _core.where(kept, 1 / _core.where(kept, S, 1.0), 0.0)
-    return into(out, _core.matmul(Vh.mT * inverse.unsqueeze(-2), U.mT))
+    return _into(out, _core.matmul(Vh.mT * inverse.unsqueeze(-2), U.mT))
 
 
 def _symmetric(A: Tensor) -> Tensor:
@@ -225,7 +226,7 @@ def _threshold(A: Tensor, values: Tensor, atol: Tolerance, rtol: Tolerance) -> T
     return _core.maximum(column(atol), column(rtol) * largest)
 
 
-@takes_out
+@_takes_out
 def cond(input: Tensor, p: Number | str | None = None) -> Tensor:
     """The condition of matrices: the norm times the norm of the inverse. p is that of matrix_norm, 2 without one.
 
@@ -264,7 +265,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     return _core.vander(x.reshape(-1), n, True).reshape(*x.shape, n)
 
 
-@takes_out
+@_takes_out
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of tensordot with A over its first ind axes.
 
@@ -277,7 +278,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     return inv(A.reshape(math.prod(shape[:ind]), -1)).reshape(shape[ind:] + shape[:ind])
 
 
-@takes_out
+@_takes_out
 def tensorsolve(A: Tensor, B: Tensor, dims: tuple[int, ...] | None = None) -> Tensor:
     """X with tensordot(A, X, X.ndim) = B; the axes dims of A are moved to its end first.
 

@@ -84,7 +84,13 @@ def test_samples_have_the_mean(torch: Any, name: str) -> None:
     assert torch.allclose(
         drawn.median(0).values if name == "StudentT" else drawn.mean(0), one.loc if name == "StudentT" else one.mean, atol=0.1
     )
-    with pytest.raises(NotImplementedError, match="has no rsample"):
+    assert one.rsample().shape == (3,)
+
+
+def test_samples_have_no_gradient_for_the_concentration(torch: Any) -> None:
+    one = torch.distributions.Gamma(torch.tensor([2.0], requires_grad=True), 1.0)
+    assert not one.sample().requires_grad
+    with pytest.raises(NotImplementedError, match="no gradient for their concentration"):
         one.rsample()
 
 

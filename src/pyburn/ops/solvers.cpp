@@ -301,8 +301,7 @@ t() ! matrices)",
             "X with the least squares of input @ X - b, the smallest one if there are several. All drivers compute it in the same way; "
             "all but 'gelsy', the default, give the residuals too, where there are more rows than columns and all columns count, all but "
             "'gels' the rank, and 'gelsd' and 'gelss' the singular values.",
-        .torch = "lambda a, b, rcond=None, driver=None: (lambda r: (r.solution, r.residuals.detach(), r.rank, "
-                 "r.singular_values))(torch.linalg.lstsq(a, b, rcond=rcond, driver=driver))",
+        .torch = "lambda a, b, rcond=None, driver=None: tuple(torch.linalg.lstsq(a, b, rcond=rcond, driver=driver))",
         .example = "pyburn.linalg.lstsq(pyburn.tensor([[1., 0.], [1., 1.], [1., 2.]]), pyburn.tensor([[1.], [2.], [3.]])).solution",
         .samples = R"(
 t(4, 3), t(4, 2)
