@@ -12,6 +12,14 @@ namespace {
 
 void stream_out(const void* from, void* to, int64_t bytes) { stream_bytes(from, to, bytes); }
 
+void reverse_out(const uint32_t* x, uint32_t* y, int64_t n) {
+  const hn::ScalableTag<uint32_t> d;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  int64_t i = 0;
+  for (; n - i >= lanes; i += lanes) hn::StoreU(hn::Reverse(d, hn::LoadU(d, x + n - i - lanes)), d, y + i);
+  for (; i < n; ++i) y[i] = x[n - 1 - i];
+}
+
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 // Pairs of elements, then of pairs, inside blocks of 128 bits; then the blocks.
 void transpose_16(const uint32_t* x, int64_t f, uint32_t* y, int64_t t, bool streamed) {
@@ -79,8 +87,10 @@ HWY_AFTER_NAMESPACE();
 namespace pyburn::cpu {
 
 HWY_EXPORT(stream_out);
+HWY_EXPORT(reverse_out);
 HWY_EXPORT(find_transpose);
 void write_around_caches(const void* from, void* to, int64_t bytes) { HWY_DYNAMIC_DISPATCH(stream_out)(from, to, bytes); }
+void copy_reversed(const uint32_t* x, uint32_t* y, int64_t n) { HWY_DYNAMIC_DISPATCH(reverse_out)(x, y, n); }
 SquareTranspose square_transpose() { return HWY_DYNAMIC_DISPATCH(find_transpose)(); }
 
 }  // namespace pyburn::cpu

@@ -1,4 +1,4 @@
-// When and how results bypass the caches; see streaming-inl.h.
+// Copies by vectors, and when and how results bypass the caches; see streaming-inl.h.
 #pragma once
 #include <cstdint>
 
@@ -10,6 +10,9 @@ inline constexpr int64_t kStreamed = 32 << 20;
 
 // to = from, past the caches. hwy::FlushStream() afterwards makes it visible to other threads.
 void write_around_caches(const void* from, void* to, int64_t bytes);
+
+// y[i] = x[n - 1 - i].
+void copy_reversed(const uint32_t* x, uint32_t* y, int64_t n);
 
 // y[k * t + c] = x[c * f + k] for k, c < 16: a line of the cache both ways, in registers. nullptr where registers are too short.
 using SquareTranspose = void (*)(const uint32_t* x, int64_t f, uint32_t* y, int64_t t, bool streamed);

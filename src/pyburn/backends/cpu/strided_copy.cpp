@@ -56,6 +56,8 @@ struct Copy {
   T* to;
   Loop loop;
 
+  static constexpr int64_t kTile = 4096 / int64_t(sizeof(T));
+
   int last() const { return int(loop.shape.size()) - 1; }
   int64_t stride(int side, int axis) const { return loop.strides[side][axis]; }
   SmallVector<int, 8> axes_without(int a, int b) const {
@@ -83,30 +85,50 @@ struct Copy {
     return axis;
   }
 
-  // Row by row of one axis; a chunk may begin and end inside a row.
+  // Does the walk along `outer`, then `along`, follow `to` as it lies in memory?
+  bool writes_in_order(const SmallVector<int, 8>& outer, int along) const {
+    int64_t next = loop.shape[along];
+    bool in_order = stride(kTo, along) == 1;
+    for (int64_t i = outer.size() - 1; i >= 0; next *= loop.shape[outer[i--]]) in_order &= stride(kTo, outer[i]) == next;
+    return in_order;
+  }
+
+  static void copy_row(const T* x, int64_t f, T* y, int64_t t, int64_t count) {
+    if (f == 1 && t == 1) std::memcpy(y, x, size_t(count) * sizeof(T));
+    else if (f == 0 && t == 1) std::fill_n(y, count, *x);
+    else if (f == -1 && t == 1 && sizeof(T) == 4)
+      copy_reversed(reinterpret_cast<const uint32_t*>(x - count + 1), reinterpret_cast<uint32_t*>(y), count);
+    else if (f == -1 && t == 1) std::reverse_copy(x - count + 1, x + 1, y);
+    else
+      for (int64_t i = 0; i < count; ++i) y[i * t] = x[i * f];
+  }
+
+  // Row by row of one axis; a chunk may begin and end inside a row. What no cache holds is written around them: rows that are plain on
+  // both sides from where they lie, others by way of a tile.
   void in_rows(int along) const {
     const int64_t inner = loop.shape[along], f = stride(kFrom, along), t = stride(kTo, along);
     const SmallVector<int, 8> outer = axes_without(along, along);
     int64_t n = inner;
     for (int axis : outer) n *= loop.shape[axis];
-    const bool plain = f == 1 && t == 1 && inner * int64_t(sizeof(T)) >= 32;
-    const bool streamed = plain && n * int64_t(sizeof(T)) >= kStreamed && inner * int64_t(sizeof(T)) >= 1024;
+    const bool large = n * int64_t(sizeof(T)) >= kStreamed, long_rows = f == 1 && t == 1 && inner * int64_t(sizeof(T)) >= 1024;
+    const bool streamed = large && (long_rows || writes_in_order(outer, along)), by_tile = streamed && !long_rows;
     parallel_for(n, 4 * kGrain / int64_t(sizeof(T)), [&](int64_t begin, int64_t end) {
       Walk row(loop, outer, begin / inner);
-      int64_t at = begin % inner;
+      alignas(64) T tile[kTile];
+      int64_t at = begin % inner, in_tile = 0;
       while (begin < end) {
-        const int64_t count = std::min(inner - at, end - begin);
+        const int64_t count = std::min({inner - at, end - begin, by_tile ? kTile - in_tile : inner});
         const T* x = from + row.from + at * f;
         T* y = to + row.to + at * t;
-        if (streamed) write_around_caches(x, y, count * int64_t(sizeof(T)));
-        else if (plain) std::memcpy(y, x, size_t(count) * sizeof(T));
-        else if (f == 0 && t == 1) std::fill_n(y, count, *x);
-        else if (f == -1 && t == 1) std::reverse_copy(x - count + 1, x + 1, y);
-        else
-          for (int64_t i = 0; i < count; ++i) y[i * t] = x[i * f];
-        begin += count;
-        at = 0;
-        row.next();
+        if (by_tile) copy_row(x, f, tile + in_tile, 1, count);
+        else if (streamed) write_around_caches(x, y, count * int64_t(sizeof(T)));
+        else copy_row(x, f, y, t, count);
+        begin += count, at += count, in_tile += count;
+        if (by_tile && (in_tile == kTile || begin == end)) {
+          write_around_caches(tile, to + begin - in_tile, in_tile * int64_t(sizeof(T)));
+          in_tile = 0;
+        }
+        if (at == inner) at = 0, row.next();
       }
       if (streamed) hwy::FlushStream();
     });

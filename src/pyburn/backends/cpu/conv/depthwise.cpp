@@ -7,10 +7,11 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <optional>
 #include <type_traits>
 #include <vector>
 
+#include "pyburn/backends/cpu/conv/depthwise_nine-inl.h"
+#include "pyburn/backends/cpu/conv/depthwise_pairs-inl.h"
 #include "pyburn/backends/cpu/conv/depthwise_planes-inl.h"
 #include "pyburn/backends/cpu/conv/depthwise_rows-inl.h"
 #include "pyburn/backends/cpu/conv/planes-inl.h"
@@ -22,18 +23,7 @@ namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
 
 constexpr int64_t kTaskWork = 1 << 18;  // multiply-adds that are worth a task
-
-// Rows of a plane by their place, some of which lie outside: these are zeros.
-template <class T>
-struct Lines {
-  const T* plane;
-  int64_t height, width;
-  const T* zeros;
-
-  void find(int64_t first, int64_t step, int64_t count, const T** lines) const {
-    for (int64_t k = 0; k < count; ++k, first += step) lines[k] = first >= 0 && first < height ? plane + first * width : zeros;
-  }
-};
+constexpr int64_t kSpreadRows = 32;     // results below each other in the gradient of steps of two
 
 // Inlined, because compilers take a function that only fetches for one that does nothing.
 template <int writes, class T>
@@ -47,11 +37,11 @@ template <class T>
 class DepthwisePlan {
  public:
   explicit DepthwisePlan(const ConvPlan& p) : plan(p) {
-    const int64_t blocks = divided_up(p.y.result, kColumnRows);
-    rows_ = divided_up(p.y.result, blocks);
+    const Kernel kernel = best_kernel();
+    run_block_ = kernel.run;
+    rows_ = divided_up(p.y.result, divided_up(p.y.result, kernel.rows));
     const int64_t columns = divided_up(p.x.result, kVector<T>);
     ahead_ = divided_up(rows_ * p.y.stride * p.x.source, columns), ahead_result_ = divided_up(rows_ * p.x.result, columns);
-    run_block_ = best_kernel();
     for (int64_t y = 0; y < p.y.phases(); ++y) lines_.push_back(lines_of_phase(y));
     for (size_t phase = 0; phase < p.phases.size(); ++phase) add_part(int64_t(phase) / p.x.phases(), int64_t(phase) % p.x.phases());
     in_order_ = std::is_sorted(order_.begin(), order_.end());
@@ -106,46 +96,68 @@ class DepthwisePlan {
     parts_.push_back(part);
   }
 
-  RunBlock best_kernel() const {
+  struct Kernel {
+    RunBlock run;
+    int64_t rows = kColumnRows;  // at most, below each other
+  };
+  Kernel best_kernel() const {
     const PlanAxis &y = plan.y, &x = plan.x;
     if constexpr (std::is_same_v<T, float>) {  // doubles are rare: they go row by row
       const bool plain = y.stride == x.stride && y.dilation == 1, in_steps = x.stride == 2;
+      const bool nine = plain && y.kernel == 3 && x.kernel == 3 && x.dilation == 1;
       if (plain && (x.stride == 1 || (in_steps && !x.transposed))) {
-        if (y.kernel == 3) return in_steps ? &DepthwisePlan::template run_columns<3, 2> : &DepthwisePlan::template run_columns<3, 1>;
-        if (y.kernel == 5) return in_steps ? &DepthwisePlan::template run_columns<5, 2> : &DepthwisePlan::template run_columns<5, 1>;
-        if (y.kernel == 7 && !in_steps) return &DepthwisePlan::template run_columns<7, 1>;
+        if constexpr (kHasNine)
+          if (nine) return {in_steps ? &DepthwisePlan::template run_nine<2> : &DepthwisePlan::template run_nine<1>, kNineRows};
+        if (y.kernel == 3) return {in_steps ? &DepthwisePlan::template run_columns<3, 2> : &DepthwisePlan::template run_columns<3, 1>};
+        if (y.kernel == 5) return {in_steps ? &DepthwisePlan::template run_columns<5, 2> : &DepthwisePlan::template run_columns<5, 1>};
+        if (y.kernel == 7 && !in_steps) return {&DepthwisePlan::template run_columns<7, 1>};
       }
-      if (plain && in_steps && x.transposed && y.kernel == 3 && x.kernel == 3 && x.dilation == 1)
-        return x.padding % 2 ? &DepthwisePlan::template run_spread<true> : &DepthwisePlan::template run_spread<false>;
+      if (nine && in_steps && x.transposed)
+        return {x.padding % 2 ? &DepthwisePlan::template run_spread<true> : &DepthwisePlan::template run_spread<false>, kSpreadRows};
     }
-    if (x.transposed || x.stride == 1) return &DepthwisePlan::template run_rows<1>;
-    return x.stride == 2 ? &DepthwisePlan::template run_rows<2> : &DepthwisePlan::template run_rows<0>;
+    if (x.transposed || x.stride == 1) return {&DepthwisePlan::template run_rows<1>};
+    return {x.stride == 2 ? &DepthwisePlan::template run_rows<2> : &DepthwisePlan::template run_rows<0>};
   }
 
-  // Results below each other share what they read.
-  template <int ky, int stride>
-  void run_columns(const Lines<T>& source, const T* weights, T start, int64_t row, int64_t row_end, T* result) const {
+  // Calls sum(column, where it lies in the lines, where its results go) for vectors of columns of the rows. What the next block reads
+  // and writes is fetched meanwhile, a part with each vector.
+  template <class Sum>
+  HWY_INLINE void for_columns(const Lines<T>& source, int64_t row, int64_t row_end, int64_t ky, T* result, Sum sum) const {
     constexpr int64_t lanes = kVector<T>;
-    const T* lines[(kColumnRows - 1) * stride + ky];
-    const int64_t rows = row_end - row, width = plan.x.result;
-    source.find(plan.y.base(row) + lines_[0].first, 1, (rows - 1) * stride + ky, lines);
-    const auto sum = sum_column_for<ky, stride, T>(rows);
-    // What the next block reads and writes is fetched meanwhile, a part with each vector of columns.
+    const int64_t width = plan.x.result, stride = plan.x.stride;
     const T* next = source.plane + (plan.y.base(row_end) + lines_[0].first + ky - stride) * plan.x.source;
     const T* next_result = result + row_end * width;
     for (int64_t c = 0; c < width; c += lanes, next += ahead_, next_result += ahead_result_) {
       fetch_lines<0>(next, ahead_);
       fetch_lines<1>(next_result, ahead_result_);
       if (width >= lanes) c = std::min(c, width - lanes);  // whole vectors, which may begin before the last one ends
-      sum(lines, parts_[0].low + c * stride, plan.x.source, plan.x.kernel, plan.x.dilation, weights, start, result + row * width + c, width,
-          width - c);
+      sum(parts_[0].low + c * stride, result + row * width + c, width - c);
     }
+  }
+
+  // Results below each other share what they read.
+  template <int ky, int stride>
+  void run_columns(const Lines<T>& source, const T* weights, T start, int64_t row, int64_t row_end, T* result) const {
+    const T* lines[(kColumnRows - 1) * stride + ky];
+    const int64_t rows = row_end - row;
+    source.find(plan.y.base(row) + lines_[0].first, 1, (rows - 1) * stride + ky, lines);
+    const auto sum = sum_column_for<ky, stride, T>(rows);
+    for_columns(source, row, row_end, ky, result, [&](int64_t at, T* to, int64_t columns) {
+      sum(lines, at, plan.x.source, plan.x.kernel, plan.x.dilation, weights, start, to, plan.x.result, columns);
+    });
+  }
+  template <int stride>
+  void run_nine(const Lines<T>& source, const T* weights, T start, int64_t row, int64_t row_end, T* result) const {
+    const auto sum = sum_nine_for<stride>(row_end - row);
+    for_columns(source, row, row_end, 3, result, [&](int64_t at, T* to, int64_t columns) {
+      sum(source, plan.y.base(row) + lines_[0].first, at, weights, start, to, plan.x.result, columns);
+    });
   }
 
   // The gradient of a 3x3 kernel in steps of two.
   template <bool middle_first>
   void run_spread(const Lines<T>& source, const T* weights, T start, int64_t row, int64_t row_end, T* result) const {
-    const T* lines[kColumnRows / 2 + 2];
+    const T* lines[kSpreadRows / 2 + 2];
     T in_order[9];
     for (size_t i = 0; i < 9; ++i) in_order[order_[i]] = weights[i];
     const int64_t padding = plan.y.padding, first = (row + padding) / 2 - 1, last = (row_end - 1 + padding) / 2;
@@ -184,13 +196,15 @@ class DepthwisePlan {
   int64_t ahead_, ahead_result_;  // elements that are fetched at a time
 };
 
+// By a class of kernels for small planes, several of which are summed at a time.
+template <class Planes>
 void convolve_small(const ConvPlan& plan, const float* source, const float* weight, const float* bias, float* result) {
-  const SmallPlanes planes(plan);
-  const int64_t size = plan.y.result * plan.x.result, taps = plan.taps(), all = plan.images * plan.groups;
-  parallel_for(all, std::max<int64_t>(1, kTaskWork / (size * (taps + 8))), [&](int64_t begin, int64_t end) {
+  const Planes planes(plan);
+  const int64_t from = plan.y.source * plan.x.source, to = plan.y.result * plan.x.result, taps = plan.taps();
+  parallel_for(plan.images * plan.groups, std::max<int64_t>(1, kTaskWork / (to * (taps + 8))), [&](int64_t begin, int64_t end) {
     for (int64_t plane = begin; plane < end;) {  // those of an image at a time
       const int64_t channel = plane % plan.groups, count = std::min(end - plane, plan.groups - channel);
-      planes.sum(source + plane * size, weight + channel * taps, bias ? bias + channel : nullptr, count, result + plane * size);
+      planes.sum(source + plane * from, weight + channel * taps, bias ? bias + channel : nullptr, count, result + plane * to);
       plane += count;
     }
   });
@@ -199,7 +213,9 @@ void convolve_small(const ConvPlan& plan, const float* source, const float* weig
 template <class T>
 void convolve_of(const ConvPlan& plan, const T* source, const T* weight, const T* bias, T* result) {
   if constexpr (std::is_same_v<T, float>) {
-    if (SmallPlanes::suit(plan)) return convolve_small(plan, source, weight, bias, result);
+    if (PairedPlanes<1>::suit(plan)) return convolve_small<PairedPlanes<1>>(plan, source, weight, bias, result);
+    if (PairedPlanes<2>::suit(plan)) return convolve_small<PairedPlanes<2>>(plan, source, weight, bias, result);
+    if (SmallPlanes::suit(plan)) return convolve_small<SmallPlanes>(plan, source, weight, bias, result);
   }
   const DepthwisePlan<T> depthwise(plan);
   const int64_t blocks = depthwise.blocks(), taps = plan.taps();
@@ -242,15 +258,48 @@ void add_rows(const ConvGeometry& g, const Lines<T>& x, const T* dy, int64_t row
   }
 }
 
+constexpr int64_t kVectorsInSum = 256;  // before rounding errors grow: then sums are joined in double
+
+// Adds the lanes of taps' sums to their totals, and begins anew.
+template <class T>
+void join_lanes(int64_t taps, T* sums, double* totals) {
+  for (int64_t tap = 0; tap < taps; ++tap) totals[tap] += double(sum_of_lanes(sums + tap * kVector<T>));
+  std::fill_n(sums, taps * kVector<T>, T(0));
+}
+
+template <class Planes>
+void weight_small(const ConvGeometry& g, const ConvPlan& plan, const float* x, const float* dy, float* dw) {
+  const Planes planes(plan);
+  const int64_t taps = g.taps(), at_once = std::max<int64_t>(2, kVectorsInSum / g.y.out / 2 * 2);  // planes of a channel
+  const int64_t work = g.batch * g.pixels() * (taps + 8), x_step = g.groups * g.plane(), dy_step = g.groups * g.pixels();
+  parallel_for(g.groups, std::max<int64_t>(1, kTaskWork / work), [&](int64_t begin, int64_t end) {
+    ScratchBuffer<float> sums(taps * kVector<float>);
+    ScratchBuffer<double> totals(taps);
+    std::fill_n(sums.data(), taps * kVector<float>, 0.0f);
+    for (int64_t group = begin; group < end; ++group) {
+      std::fill_n(totals.data(), taps, 0.0);
+      for (int64_t image = 0; image < g.batch; image += at_once) {
+        planes.add_weight(x + image * x_step + group * g.plane(), x_step, dy + image * dy_step + group * g.pixels(), dy_step,
+            std::min(at_once, g.batch - image), sums.data());
+        join_lanes(taps, sums.data(), totals.data());
+      }
+      for (int64_t tap = 0; tap < taps; ++tap) dw[group * taps + tap] = float(totals.data()[tap]);
+    }
+  });
+}
+
 template <class T>
 void weight_of(const ConvGeometry& g, const T* x, const T* dy, T* dw) {
-  constexpr int64_t lanes = kVector<T>, kVectorsInSum = 256;  // before rounding errors grow: then sums are joined in double
+  if constexpr (std::is_same_v<T, float>) {
+    const ConvPlan plan = ConvPlan::forward(g);
+    if (PairedPlanes<1>::suit(plan)) return weight_small<PairedPlanes<1>>(g, plan, x, dy, dw);
+    if (PairedPlanes<2>::suit(plan)) return weight_small<PairedPlanes<2>>(g, plan, x, dy, dw);
+    if (SmallPlanes::suit(plan)) return weight_small<SmallPlanes>(g, plan, x, dy, dw);
+  }
+  constexpr int64_t lanes = kVector<T>;
   const int64_t rows = std::max<int64_t>(1, kVectorsInSum / divided_up(g.x.out, lanes)), strips = divided_up(g.y.out, rows);
   const int64_t taps = g.taps(), items = g.batch * strips, parts = std::clamp<int64_t>(divided_up(8, g.groups), 1, items);
   const auto add = g.x.stride == 1 ? add_rows<1, T> : g.x.stride == 2 ? add_rows<2, T> : add_rows<0, T>;
-  const ConvPlan plan = ConvPlan::forward(g);
-  std::optional<SmallPlanes> small;
-  if (std::is_same_v<T, float> && SmallPlanes::suit(plan)) small.emplace(plan);
   ScratchBuffer<double> sums(parts * g.groups * taps);
   std::fill_n(sums.data(), parts * g.groups * taps, 0.0);
   const int64_t work = std::min(rows, g.y.out) * g.x.out * (taps + 8) * divided_up(items, parts);
@@ -258,29 +307,21 @@ void weight_of(const ConvGeometry& g, const T* x, const T* dy, T* dw) {
     ScratchBuffer<T> zeros(g.x.in), partial(taps * lanes);
     ScratchBuffer<const T*> lines(std::min(rows, g.y.out) * g.y.stride + g.y.kernel);
     std::fill_n(zeros.data(), g.x.in, T(0));
+    std::fill_n(partial.data(), taps * lanes, T(0));
     for (int64_t task = begin; task < end; ++task) {
       const int64_t part = task / g.groups, group = task % g.groups;
-      int64_t summed = 0;  // vectors in the partial sums
-      std::fill_n(partial.data(), taps * lanes, T(0));
-      const auto join = [&] {
-        for (int64_t tap = 0; tap < taps; ++tap) sums.data()[task * taps + tap] += double(sum_of_lanes(partial.data() + tap * lanes));
-        std::fill_n(partial.data(), taps * lanes, T(0));
-        summed = 0;
-      };
       const int64_t item = items * part / parts, item_end = items * (part + 1) / parts;
       int64_t plane = item / strips * g.groups + group, row = item % strips * rows;
+      int64_t summed = 0;  // vectors in the partial sums
       for (int64_t i = item; i < item_end; ++i, row += rows) {
         if (row >= g.y.out) row = 0, plane += g.groups;
         const int64_t row_end = std::min(g.y.out, row + rows);
-        if constexpr (std::is_same_v<T, float>) {
-          if (small) small->add_weight(x + plane * g.plane(), dy + plane * g.pixels(), partial.data());
-        }
-        if (!small)
-          add(g, {x + plane * g.plane(), g.y.in, g.x.in, zeros.data()}, dy + plane * g.pixels(), row, row_end, lines.data(),
-              partial.data());
-        if ((summed += (row_end - row) * divided_up(g.x.out, lanes)) >= kVectorsInSum) join();
+        add(g, {x + plane * g.plane(), g.y.in, g.x.in, zeros.data()}, dy + plane * g.pixels(), row, row_end, lines.data(), partial.data());
+        if ((summed += (row_end - row) * divided_up(g.x.out, lanes)) < kVectorsInSum) continue;
+        join_lanes(taps, partial.data(), sums.data() + task * taps);
+        summed = 0;
       }
-      join();
+      join_lanes(taps, partial.data(), sums.data() + task * taps);
     }
   });
   for (int64_t i = 0; i < g.groups * taps; ++i) {

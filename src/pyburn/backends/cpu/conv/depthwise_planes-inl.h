@@ -50,17 +50,19 @@ class SmallPlanes {
     }
   }
 
-  // sums[tap][lane] += x * dy for a plane.
-  void add_weight(const float* x, const float* dy, float* sums) const {
+  // sums[tap][lane] += x * dy for `count` planes of x and of dy, which lie `x_step` and `dy_step` apart.
+  void add_weight(const float* x, int64_t x_step, const float* dy, int64_t dy_step, int64_t count, float* sums) const {
     const D d;
-    V gradient[kVectors];
-    for (int v = 0; v < kVectors; ++v) gradient[v] = load_first(d, dy + v * kLanes, size_ - v * kLanes);
-    for (const Tap& tap : taps_) {
-      float* to = sums + tap.index * kLanes;
-      V sum = hn::LoadU(d, to);
-      HWY_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) sum = hn::MulAdd(gradient[v], hn::MaskedLoad(tap.mask(v), d, x + tap.offset + v * kLanes), sum);
-      hn::StoreU(sum, d, to);
+    for (int64_t i = 0; i < count; ++i, x += x_step, dy += dy_step) {
+      V gradient[kVectors];
+      for (int v = 0; v < kVectors; ++v) gradient[v] = load_first(d, dy + v * kLanes, size_ - v * kLanes);
+      for (const Tap& tap : taps_) {
+        float* to = sums + tap.index * kLanes;
+        V sum = hn::LoadU(d, to);
+        HWY_UNROLL(4)
+        for (int v = 0; v < kVectors; ++v) sum = hn::MulAdd(gradient[v], hn::MaskedLoad(tap.mask(v), d, x + tap.offset + v * kLanes), sum);
+        hn::StoreU(sum, d, to);
+      }
     }
   }
 

@@ -15,10 +15,32 @@
 HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 
+// The rows of a plane by their place; those outside of it are zeros.
+template <class T>
+struct Lines {
+  const T* plane;
+  int64_t height, width;
+  const T* zeros;
+
+  HWY_INLINE const T* line(int64_t i) const { return i >= 0 && i < height ? plane + i * width : zeros; }
+  void find(int64_t first, int64_t step, int64_t count, const T** lines) const {
+    for (int64_t k = 0; k < count; ++k) lines[k] = line(first + k * step);
+  }
+};
+
 // --- what a vector of results meets of a row ---
 
 template <class T>
 using Lanes = hn::Vec<hn::ScalableTag<T>>;
+
+// A vector that several products use: compilers would read it again for each of them.
+template <class V>
+HWY_INLINE V read_once(V v) {
+#if HWY_TARGET <= HWY_SSSE3 && HWY_ARCH_X86
+  asm("" : "+v"(v.raw));
+#endif
+  return v;
+}
 
 // Elements of a row that are `stride` (1 or 2; 0: `step`) apart. In steps of two, even lanes hold the first half of them and odd lanes the
 // second: two loads and a blend, where their own order would take shuffles for every tap. `in_order` puts sums in order.
@@ -120,7 +142,7 @@ HWY_INLINE void add_column(const T* const* lines, int64_t at, Load load, const T
   for (int i = 0; i < ky; ++i) weight[i] = hn::Set(d, weights[i * weight_row]);
   HWY_UNROLL(24)
   for (int k = 0; k < (rows - 1) * stride + ky; ++k) {
-    const auto line = load(lines[k] + at);
+    const auto line = read_once(load(lines[k] + at));
     HWY_UNROLL(7)
     for (int i = 0; i < ky; ++i)
       if (k >= i && (k - i) % stride == 0 && (k - i) / stride < rows)
@@ -268,6 +290,18 @@ HWY_INLINE void store_interleaved(Lanes<T> even, Lanes<T> odd, T* to, int64_t co
   const hn::ScalableTag<T> d;
   constexpr int64_t lanes = kVector<T>;
   if (count >= 2 * lanes) return hn::StoreInterleaved2(even, odd, d, to);
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+  if constexpr (std::is_same_v<T, float>) {
+    const auto low = hn::InterleaveLower(d, even, odd), high = hn::InterleaveUpper(d, even, odd);  // of blocks of 128 bits
+    const __m512i blocks = _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
+    store_first(Lanes<T>{_mm512_permutex2var_ps(low.raw, blocks, high.raw)}, d, to, count);
+    if (count > lanes) {
+      const __m512i rest = _mm512_add_epi32(blocks, _mm512_set1_epi32(8));
+      store_first(Lanes<T>{_mm512_permutex2var_ps(low.raw, rest, high.raw)}, d, to + lanes, count - lanes);
+    }
+    return;
+  }
+#endif
   HWY_ALIGN T both[2 * lanes];
   hn::StoreInterleaved2(even, odd, d, both);
   store_first(hn::Load(d, both), d, to, count);
@@ -299,7 +333,7 @@ HWY_INLINE void spread_column(const T* const* lines, int64_t at, const Load* loa
   const int64_t first = (row + padding) / 2 - 1;
   const auto load_line = [&](int64_t k) HWY_ATTR {
     near_above = near, far_above = far;
-    near = load[0](lines[k] + at), far = load[1](lines[k] + at + 1);
+    near = read_once(load[0](lines[k] + at)), far = read_once(load[1](lines[k] + at + 1));
   };
   load_line(0);
   load_line(1);
@@ -340,37 +374,50 @@ T sum_of_lanes(const T* p) {
   return hn::GetLane(hn::SumOfLanes(d, hn::LoadU(d, p)));
 }
 
-// A vector of columns of dy, `rows` rows, with all taps of a 3x3 kernel; each vector of the source is read once for the rows it meets.
+// sum[tap] += x * dy over `rows` rows of a vector of columns, for all taps of a 3x3 kernel. load(k, x) gives what dy meets of line k by
+// each column of the kernel, gradient(row) dy; a line is read once for the rows it meets.
+template <int stride, class V, class Load, class Gradient>
+HWY_INLINE void roll_weight_rows(int64_t rows, Load load, Gradient gradient, V* sum) {
+  const hn::DFromV<V> d;
+  auto above = hn::Zero(d), two_above = hn::Zero(d);
+  V x[3];
+  const auto add = [&](int tap, V dy) HWY_ATTR {
+    HWY_UNROLL(3)
+    for (int j = 0; j < 3; ++j) sum[tap + j] = hn::MulAdd(dy, x[j], sum[tap + j]);
+  };
+  for (int64_t y = 0; y < rows; ++y) {
+    const auto here = gradient(y);
+    load(y * stride, x);
+    add(0, here);
+    if constexpr (stride == 1) {
+      add(3, above);
+      add(6, two_above);
+    } else {
+      add(6, above);
+      load(y * stride + 1, x);
+      add(3, here);
+    }
+    two_above = above, above = here;
+  }
+  load(rows * stride, x);
+  if constexpr (stride == 1) {
+    add(3, above);
+    add(6, two_above);
+    load(rows + 1, x);
+  }
+  add(6, above);
+}
 template <int stride, class T, class Load>
 HWY_INLINE void roll_weight_column(
     const T* const* lines, const int64_t* at, const Load* load, const T* dy, int64_t dy_row, int64_t rows, int64_t columns, Lanes<T>* sum) {
   const hn::ScalableTag<T> d;
-  auto above = hn::Zero(d), two_above = hn::Zero(d);
-  for (int64_t y = 0; y < rows; ++y) {
-    const auto gradient = out_of_order<stride, T>(load_first(d, dy + y * dy_row, columns));
-    HWY_UNROLL(3)
-    for (int j = 0; j < 3; ++j) {
-      const auto line = load[j](lines[y * stride] + at[j]);
-      sum[j] = hn::MulAdd(gradient, line, sum[j]);
-      if constexpr (stride == 1) {
-        sum[3 + j] = hn::MulAdd(above, line, sum[3 + j]);
-        sum[6 + j] = hn::MulAdd(two_above, line, sum[6 + j]);
-      } else {
-        sum[6 + j] = hn::MulAdd(above, line, sum[6 + j]);
-        sum[3 + j] = hn::MulAdd(gradient, load[j](lines[y * stride + 1] + at[j]), sum[3 + j]);
-      }
-    }
-    two_above = above, above = gradient;
-  }
-  HWY_UNROLL(3)
-  for (int j = 0; j < 3; ++j) {
-    const auto line = load[j](lines[rows * stride] + at[j]);
-    if constexpr (stride == 1) {
-      sum[3 + j] = hn::MulAdd(above, line, sum[3 + j]);
-      sum[6 + j] = hn::MulAdd(two_above, line, sum[6 + j]);
-      sum[6 + j] = hn::MulAdd(above, load[j](lines[rows + 1] + at[j]), sum[6 + j]);
-    } else sum[6 + j] = hn::MulAdd(above, line, sum[6 + j]);
-  }
+  roll_weight_rows<stride>(
+      rows,
+      [&](int64_t k, Lanes<T>* x) HWY_ATTR {
+        HWY_UNROLL(3)
+        for (int j = 0; j < 3; ++j) x[j] = read_once(load[j](lines[k] + at[j]));
+      },
+      [&](int64_t row) HWY_ATTR { return out_of_order<stride, T>(load_first(d, dy + row * dy_row, columns)); }, sum);
 }
 
 // sums[tap][lane] += x * dy for a plane, kernel 3x3 with both strides equal; `at` is where the first column of the kernel lies for the
