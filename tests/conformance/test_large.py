@@ -138,3 +138,50 @@ def test_cross_entropy():
     expected = np.exp(wide - total[:, None])
     expected[np.arange(500), classes] -= 1
     np.testing.assert_allclose(grad, expected * numbers(500, seed=9)[:, None], rtol=1e-4, atol=1e-6)
+
+
+def test_copies_around_the_caches():
+    """Results of more than 32 MB, whose rows are reversed, repeated, or in steps: they are written by way of a tile."""
+    x = numbers(131_075, 67)
+    t = pyburn.from_numpy(x)
+    cases = {
+        "reversed rows": (lambda: t.flip(1), x[:, ::-1]),
+        "reversed order of rows": (lambda: t.flip(0), x[::-1]),
+        "both": (lambda: t.flip((0, 1)), x[::-1, ::-1]),
+        "every second": (lambda: pyburn.cat([t, t], 1)[:, ::2].contiguous(), np.concatenate([x, x], 1)[:, ::2]),
+        "repeated": (lambda: t[:, :1].expand(131_075, 67).contiguous(), np.broadcast_to(x[:, :1], x.shape)),
+        "short rows": (lambda: pyburn.cat([t, t], 1)[:, :67].contiguous(), x),
+    }
+    for name, (function, expected) in cases.items():
+        (y,) = for_threads(lambda function=function: [function()])
+        np.testing.assert_array_equal(y, expected, err_msg=name)
+
+
+def test_pointwise_convolutions_around_the_caches():
+    """More results than the last cache keeps: 3 x 130 x 160 x 160 floats, 40 MB."""
+    x, w, bias = numbers(3, 5, 160, 160), numbers(130, 5, 1, 1, seed=1), numbers(130, seed=2)
+    (y,) = for_threads(lambda: [pyburn.nn.functional.conv2d(*map(pyburn.from_numpy, (x, w, bias)))])
+    expected = np.einsum("bchw,oc->bohw", x.astype(np.float64), w[:, :, 0, 0]) + bias[:, None, None]
+    np.testing.assert_allclose(y, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("padding", [0, 1, 2])
+@pytest.mark.parametrize("size", [(3, 4), (7, 7), (8, 9), (14, 14), (15, 13), (31, 17), (33, 40)], ids=str)
+def test_depthwise_convolutions(size, padding, stride):
+    """The kernels for 3x3, which differ by the size of planes, against those for float64, which do not; odd numbers of both."""
+    functional, grad = pyburn.nn.functional, pyburn.nn.grad
+    x, w, bias = (pyburn.from_numpy(numbers(*shape) - 3) for shape in ((3, 5, *size), (5, 1, 3, 3), (5,)))
+    dy = pyburn.from_numpy(numbers(*functional.conv2d(x, w, None, stride, padding, 1, 5).shape, seed=1) - 3)
+
+    def results(x, w, bias, dy):
+        return [
+            functional.conv2d(x, w, bias, stride, padding, 1, 5),
+            grad.conv2d_input(x.shape, w, dy, stride, padding, 1, 5),
+            grad.conv2d_weight(x, w.shape, dy, stride, padding, 1, 5),
+        ]
+
+    expected = results(x.double(), w.double(), bias.double(), dy.double())
+    for found, reference in zip(for_threads(lambda: results(x, w, bias, dy)), expected, strict=True):
+        reference = download(reference)
+        np.testing.assert_allclose(found, reference, rtol=1e-5, atol=2e-6 * np.abs(reference).max())

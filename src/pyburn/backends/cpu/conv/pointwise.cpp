@@ -11,6 +11,8 @@
 #include "pyburn/backends/cpu/gemm/product_tile-inl.h"
 #include "pyburn/backends/cpu/partial_vector-inl.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
+#include "pyburn/backends/cpu/streaming-inl.h"
+#include "pyburn/support/cache_size.h"
 #include "pyburn/support/thread_pool.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -92,6 +94,11 @@ struct PointwiseProduct {
   float* to;
 
   int64_t pixels() const { return images * height * width; }
+  bool dense() const { return result.step_y == 1 && result.step_x == 1; }  // a slice of a single row says nothing about these steps
+  // Results that the last cache does not keep until somebody reads them are written around it, from blocks of rows.
+  bool streamed() const {
+    return dense() && depth <= kDepth && images * result.channels * result.plane() * int64_t(sizeof(float)) > l3_cache_bytes() / 2;
+  }
 
   std::vector<Piece> pieces(int64_t begin, int64_t end) const {
     std::vector<Piece> found;
@@ -141,8 +148,9 @@ struct PointwiseProduct {
     for (int64_t r = 0; r < count; ++r, tile += row_size(), channel += result.plane())
       for (const Piece& p : list) {
         float* target = channel + p.result;
-        if (result.step_x == 1 && result.step_y == 1) {
-          copy_row(tile + p.column, p.count, target);
+        if (dense()) {
+          if (streamed()) stream_bytes(tile + p.column, target, p.count * int64_t(sizeof(float)));
+          else copy_row(tile + p.column, p.count, target);
           continue;
         }
         const int64_t x = p.result % result.width, y = p.result % result.plane() / result.width;
@@ -157,9 +165,8 @@ struct PointwiseProduct {
   void run(int64_t group, const std::vector<Piece>& list, const std::vector<Piece>& next, int64_t row, int64_t row_end, float* slice,
       float* tile) const {
     const int64_t columns = list.back().column + list.back().count;
-    const bool dense = result.step_y == 1 && result.step_x == 1;  // a slice of a single row says nothing about the steps between rows
-    const std::vector<Piece> places = dense ? joined(list) : list;
-    const bool direct = dense && places.size() == 1;
+    const std::vector<Piece> places = dense() ? joined(list) : list;
+    const bool direct = dense() && places.size() == 1 && !streamed();
     const bool by_blocks = !direct && depth <= kDepth;  // a block of rows is done at once: it is put in its place from L1
     // Pixels that follow each other are read where they lie by the first tile that meets them, which keeps them as panels for the others.
     const bool in_place = list.size() == 1 && source.step_x == 1;
@@ -229,6 +236,7 @@ struct PointwiseProduct {
         if (row < row_end) run(group, list, next, row, row_end, slice.data(), tile.data());
         list = std::move(next);
       }
+      if (streamed()) hwy::FlushStream();
     });
   }
 };
