@@ -18,6 +18,7 @@ from .plain_values import number, plain
 from .reader import RunRecord
 from .samples import write_samples
 from .scalar_files import KINDS, ScalarFiles, stays
+from .tables import checked_table
 
 FORMAT = 1
 STATES = ("running", "paused", "finished", "stopped", "failed")
@@ -139,7 +140,8 @@ class Run:
 
     def log_table(self, name: str, table: Mapping[str, Any], *, step: int, epoch: int = 0, split: str = "valid") -> None:
         """Notes a result that is no number, such as a confusion matrix: a dict with a "type" and what JSON can hold."""
-        line = {"name": name, "split": split, "epoch": epoch, "step": step, "time": round(self.seconds, 3), **plain(dict(table))}
+        content = checked_table(name, plain(dict(table)))
+        line = {"name": name, "split": split, "epoch": epoch, "step": step, "time": round(self.seconds, 3), **content}
         self._tables.add(json.dumps(line, ensure_ascii=False).encode() + b"\n")
         self.tick()
 

@@ -15,7 +15,8 @@ from textual.css.query import NoMatches
 from textual.events import Print
 from textual.widgets import Footer, Static
 
-from ..displays import bar_text, duration, value_text
+from ..._progress import bar_text, duration
+from ..displays import value_text
 from .braille_chart import draw, smooth
 from .live_view import LiveView, Snapshot
 
