@@ -348,7 +348,7 @@ def attention_in_groups(keras: Any, start: Start) -> Any:
     layers = keras.layers
     read, write = keras.Input((7, 3)), keras.Input((4, 3))
     x = layers.GroupQueryAttention(head_dim=4, num_query_heads=4, num_key_value_heads=2)(write, read)
-    x = layers.GroupQueryAttention(3, 2, 1, use_bias=False)(x, x, use_causal_mask=True)
+    x = layers.GroupQueryAttention(3, 2, 1, use_bias=False, use_gate=True)(x, x, use_causal_mask=True)
     model = keras.Model([read, write], layers.RMSNormalization()(x))
     start(model)
     again = keras.Model.from_config(model.get_config())

@@ -441,6 +441,12 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert learner.history["train/loss"]
 
 
+@pytest.mark.parametrize("wrong", [{"accumulate": 1.5}, {"accumulate": 0}, {"clip_norm": -1.0}, {"clip_value": 0.0}])
+def test_limits_of_steps_are_checked(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        linear(**wrong)
+
+
 def test_no_optimizer_and_no_loss() -> None:
     with pytest.raises(TrainingError, match="needs an optimizer"):
         Learner(nn.Linear(2, 2)).fit([], None, 1)

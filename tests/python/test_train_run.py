@@ -95,6 +95,37 @@ def test_tables_are_in_the_report(tmp_path: Path) -> None:
     assert [table["labels"] for table in read_run(tmp_path / "a").tables() if table["name"] == "confusion"] == [["0", "1"]]
 
 
+def test_a_disk_that_takes_no_more_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, told = Run(tmp_path / "a"), []
+    run.tell = told.append
+    make = Path.mkdir
+
+    def full(self: Path, *args: Any, **options: Any) -> None:
+        if "series" in self.parts:
+            raise OSError(errno.ENOSPC, "No space left on device", str(self))
+        make(self, *args, **options)
+
+    monkeypatch.setattr(Path, "mkdir", full)
+    run.log({"loss": 1.0}, step=1)
+    assert not run.flush() and len(told) == 1 and "tried again" in told[0]
+    monkeypatch.setattr(Path, "mkdir", make)
+    assert run.flush() and read_run(tmp_path / "a").series("step", "train", "loss")[:, 3].tolist() == [1.0]
+    monkeypatch.setattr("pyburn.train.run.report.replace_text", lambda *_: full(tmp_path / "series"))
+    run.write_report()
+    assert len(told) == 2
+
+
+def test_what_is_logged_are_numbers(tmp_path: Path) -> None:
+    run = Run(tmp_path / "a")
+    with pytest.raises(ValueError, match=r"\[Run.log\] 'loss' must be a number: got 'much'"):
+        run.log({"loss": "much"}, step=1)
+    with pytest.raises(TypeError, match=r"\[Run.log\] 'loss' must be a number: got 'None'"):
+        run.log({"loss": None}, step=1)
+    with pytest.raises(ValueError, match="is too long"):
+        run.log({"😀" * 30: 1.0}, step=1)
+    assert not (tmp_path / "a" / "series").exists()
+
+
 def test_what_the_page_says_is_there(tmp_path: Path) -> None:
     """Keys of run.json, and the names of files."""
     page = (Path(__file__).resolve().parents[2] / "docs" / "runs.md").read_text()

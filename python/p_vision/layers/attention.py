@@ -195,9 +195,9 @@ class GroupQueryAttention(MultiHeadAttention):
         heads, groups, inner = self.num_query_heads, self.num_key_value_heads, self.head_dim
         self._add("query", (query, heads, inner), (heads, inner))
         self._add("key", (key, groups, inner), (groups, inner))
-        self._add("value", (value, groups, inner), (groups, inner))
         if self.use_gate:
             self._add("gate", (query, heads, inner), (heads, inner))
+        self._add("value", (value, groups, inner), (groups, inner))
         self._add("output", (heads, inner, query), (query,))
 
     def _projected(self, x: Tensor, name: str) -> Tensor:

@@ -19,7 +19,7 @@ from .errors import TrainingError, ValidationLeft
 from .history import History
 from .interrupt import StopRequest
 from .metrics import Loss, Metric, metrics_from
-from .run import Run, write_report
+from .run import Run
 from .steps import Step, StepFunction, run_step, split_batch, supervised_step, to_device
 from .updates import Updater
 
@@ -265,7 +265,7 @@ class Learner:
                     self.run.log_table(key[len(name) + 1 :], table, step=state.step, epoch=state.epoch, split=name)
             self.run.flush()
             if self.run.status["state"] not in ("running", "paused"):  # after fit: the report gets the results, too
-                write_report(self.run.folder)
+                self.run.write_report()
         return values
 
     def predict(self, data: Iterable[Any] | Tensor, *, progress: bool = True) -> Any:

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from .append_file import AppendFile, replace_text
 from .environment import environment
@@ -22,6 +23,7 @@ from .tables import checked_table
 
 FORMAT = 1
 STATES = ("running", "paused", "finished", "stopped", "failed")
+_LONGEST_NAME = 240  # characters, of the 255 that file systems allow
 _FLUSH_SECONDS = 1.0
 _STATUS_SECONDS = 2.0
 
@@ -129,7 +131,7 @@ class Run:
         """Notes numbers: of one step ("step"), or over a whole pass over a split ("epoch")."""
         if kind not in KINDS:
             raise ValueError(f"[Run.log] kind must be 'step' or 'epoch': got {kind!r}")
-        numbers = {name: number(value) for name, value in values.items()}
+        numbers = {name: self._number(name, value) for name, value in values.items()}
         self._scalars.add(numbers, kind=kind, split=split, epoch=epoch, step=step, time=self.seconds)
         if self._events is not None:
             prefix = "epoch_" if kind == "epoch" else ""
@@ -137,6 +139,15 @@ class Run:
         if split != "system":
             self.status["step"], self.status["epoch"] = step, epoch
         self.tick()
+
+    @staticmethod
+    def _number(name: str, value: Any) -> float:
+        if len(quote(name, safe="")) > _LONGEST_NAME:
+            raise ValueError(f"[Run.log] the name of a metric is a part of the name of a file: {name[:40]!r}... is too long")
+        try:
+            return number(value)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"[Run.log] {name!r} must be a number: got {str(value)[:80]!r}") from None
 
     def log_table(self, name: str, table: Mapping[str, Any], *, step: int, epoch: int = 0, split: str = "valid") -> None:
         """Notes a result that is no number, such as a confusion matrix: a dict with a "type" and what JSON can hold."""
@@ -196,12 +207,16 @@ class Run:
         self.flush()
         self.update(state=state, message=message, finished=time.time())
         if report:
-            from .report import write_report
+            self.write_report()
 
-            try:
-                write_report(self.folder)
-            except OSError as error:
-                self._complain(error)
+    def write_report(self) -> None:
+        """Writes report.html of what is there so far."""
+        from .report import write_report
+
+        try:
+            write_report(self.folder)
+        except OSError as error:
+            self._complain(error)
 
     def _complain(self, error: OSError) -> None:
         """Once per kind of trouble, not once a second."""
