@@ -358,11 +358,12 @@ def pictures() -> None:
 
 
 def programs() -> None:
-    """What the programs of tests/python/keras_programs.py give on Keras, and the weights that they start from."""
+    """What the programs of tests/python/keras_programs.py and keras_guides.py give on Keras, and the weights that they start from."""
     import keras  # type: ignore[import-not-found]
     import numpy as np
 
     sys.path.insert(0, str(TARGET.parents[1] / "python"))
+    import keras_guides  # type: ignore[import-not-found]  # noqa: F401  (adds to the programs)
     from keras_programs import PROGRAMS  # type: ignore[import-not-found]
 
     arrays: dict[str, Any] = {}

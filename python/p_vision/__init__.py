@@ -31,6 +31,8 @@ def _places() -> dict[str, str]:
 def __getattr__(name: str) -> Any:
     if name == "__all__":
         return list(_places())
+    if name == "__version__":
+        return importlib.import_module("pyburn").__version__
     module = _places().get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -169,6 +169,7 @@ from .layers.transposed_convolution import Conv2DTranspose as Conv2DTranspose
 from .layers.transposed_convolution import Conv3DTranspose as Conv3DTranspose
 from .layers.attention import AdditiveAttention as AdditiveAttention
 from .layers.attention import Attention as Attention
+from .layers.attention import GroupQueryAttention as GroupQueryAttention
 from .layers.attention import MultiHeadAttention as MultiHeadAttention
 from .batches import PyDataset as PyDataset
 from .constraints import Constraint as Constraint
@@ -274,7 +275,12 @@ from .layers.wrapping import Pipeline as Pipeline
 from .layers.wrapping import SpectralNormalization as SpectralNormalization
 from .layers.wrapping import Wrapper as Wrapper
 
+from .scopes import device as device
+from .scopes import name_scope as name_scope
+from .scopes import version as version
+
 __all__: list[str]
+__version__: str
 
 def _places() -> dict[str, str]: ...
 

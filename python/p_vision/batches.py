@@ -178,9 +178,19 @@ def as_batch(item: Any) -> Batch:
 
 
 def _array(value: Any) -> Any:
+    value = _plain(value)
     if isinstance(value, Tensor) or hasattr(value, "__getitem__"):
         return value
     return pyburn.as_tensor(value)
+
+
+def _plain(value: Any) -> Any:
+    """Tables and columns of pandas, whose [] looks for labels and not for places, as arrays; arrays of objects as numbers or texts."""
+    if hasattr(value, "iloc"):
+        value = value.to_numpy()
+    if getattr(getattr(value, "dtype", None), "kind", "") == "O":
+        return value.astype(str if all(isinstance(item, str) for item in value.flat) else "float32")
+    return value
 
 
 def _rows(array: Any, chosen: Any) -> Any:
@@ -206,6 +216,7 @@ def on_device(value: Any, device: Any, dtypes: Any = None) -> Any:
     wanted = iter(leaves(dtypes)) if dtypes is not None else None
 
     def convert(leaf: Any) -> Any:
+        leaf = _plain(leaf)
         if is_text(leaf):
             next(wanted, None) if wanted is not None else None
             return leaf

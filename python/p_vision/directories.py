@@ -21,12 +21,12 @@ def load_img(
     keep_aspect_ratio: bool = False,
 ) -> Any:
     """A picture of Pillow from a file, in a size (height, width) if wanted."""
-    from pyburn.data.image_files import pillow
+    from pyburn.data.image_files import named_errors, pillow
 
     images = pillow()
     if color_mode not in _MODES:
         raise ValueError(f"[load_img] color_mode is 'grayscale', 'rgb' or 'rgba': got {color_mode!r}")
-    with images.open(path) as file:
+    with named_errors(path), images.open(path) as file:
         picture = file.convert(_MODES[color_mode])
     if target_size is None or picture.size == (target_size[1], target_size[0]):
         return picture

@@ -99,6 +99,10 @@ class Objective:
         found.update((name, as_number(metric.result())) for _, name, metric, _ in self._metrics)
         return found
 
+    def named_metrics(self) -> list[tuple[str, Any]]:
+        """The metrics without the losses, with their names in the logs."""
+        return [(name, metric) for _, name, metric, _ in self._metrics]
+
     def all_metrics(self) -> list[Any]:
         """The loss, the losses of several outputs, the metrics."""
         return [self.total, *self._parts, *(metric for _, _, metric, _ in self._metrics)]

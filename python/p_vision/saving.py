@@ -18,6 +18,7 @@ from .symbolic.drawing import part_config
 from .weights import named_weights
 
 _VERSION = 1
+_BESIDE = "/"  # begins the names of tensors that are no weights: no name of a layer has it
 
 
 def _refuse_to_replace(filepath: Any, overwrite: bool) -> None:
@@ -43,9 +44,13 @@ def save_model(model: Any, filepath: Any, overwrite: bool = True) -> None:
         config["model"] = to_plain(part_config(model), "Sequential")
     else:
         raise ValueError(f"[save] {type(model).__name__} is a class of its own, which a file cannot hold: use save_weights")
+    tensors = _state(model)
     if model._objective is not None:
         config["compile"] = _compiled(model)
-    Bundle.save(filepath, _state(model), config=config, metadata={"format": "p_vision model"})
+        if config["compile"] is not None:
+            config["optimizer"], kept = _optimizer_state(model)
+            tensors.update({f"{_BESIDE}{name}": tensor for name, tensor in kept.items()})
+    Bundle.save(filepath, tensors, config=config, metadata={"format": "p_vision model"})
 
 
 def save_weights(model: Any, filepath: Any, overwrite: bool = True) -> None:
@@ -73,11 +78,37 @@ def _compiled(model: Any) -> dict[str, Any] | None:
         return None
 
 
-def load_model(filepath: Any, custom_objects: Mapping[str, Any] | None = None, compile: bool = True, backend: Any = None) -> Any:
-    """The model of a file that `model.save` wrote.
+def _optimizer_state(model: Any) -> tuple[dict[str, Any] | None, dict[str, Tensor]]:
+    """What the optimiser needs to go on from here, as numbers with the names of the weights it trains, and as tensors."""
+    trained = model._optimizer._trained()
+    names = {id(tensor): name for name, tensor in model.named_parameters()}
+    if not trained or any(id(tensor) not in names for tensor in trained):  # nothing was trained yet, or another model was too
+        return None, {}
+    notes, tensors = model._optimizer.notes()
+    return {**notes, "trained": [names[id(tensor)] for tensor in trained]}, tensors
 
-    A file is not trusted: it names layers of p_vision and of `custom_objects`, and no other code is run. The model is drawn without
-    memory first; weights get memory when the file has proved to hold them.
+
+def _restore_optimizer(model: Any, notes: Any, tensors: Any, device: Any) -> None:
+    named = dict(model.named_parameters())
+    kept = {name.removeprefix(_BESIDE): tensors[name].load(device) for name in tensors if name.startswith(_BESIDE)}
+    try:
+        model._optimizer.restore([named[name] for name in notes["trained"]], kept, notes)
+    except (KeyError, TypeError, ValueError, IndexError, RuntimeError) as error:
+        raise pyburn.FormatError(f"[load_model] the state of the optimizer is damaged: {error}") from None
+
+
+def load_model(
+    filepath: Any,
+    custom_objects: Mapping[str, Any] | None = None,
+    compile: bool = True,
+    safe_mode: bool = True,
+    *,
+    backend: Any = None,
+) -> Any:
+    """The model of a file that `model.save` wrote, with its optimiser as it was then: training goes on from there.
+
+    A file is not trusted, whatever `safe_mode` says: it names layers of p_vision and of `custom_objects`, and no other code is run. The
+    model is drawn without memory first; weights get memory when the file has proved to hold them.
     """
     device = resolve(backend)
     bundle = Bundle(filepath)
@@ -86,10 +117,12 @@ def load_model(filepath: Any, custom_objects: Mapping[str, Any] | None = None, c
         raise pyburn.FormatError("[load_model] the file holds no model of p_vision; model.load_weights reads files of weights")
     with pyburn.device("null"):
         model = _drawn(config, custom)
-    _fill(model, bundle.tensors, device)
+    _fill(model, {name: tensor for name, tensor in bundle.tensors.items() if not name.startswith(_BESIDE)}, device)
     model.backend = device
     if compile and config.get("compile"):
         model.compile(**from_plain(config["compile"], custom))
+        if config.get("optimizer"):
+            _restore_optimizer(model, config["optimizer"], bundle.tensors, device)
     return model
 
 
@@ -158,6 +191,7 @@ def _fill(model: Any, tensors: Any, device: Any) -> None:
 def load_weights(model: Any, filepath: Any, skip_mismatch: bool = False) -> None:
     """Takes over weights by name, or in the order that save_weights has noted where the names are others."""
     tensors = pyburn.io.open_tensors(filepath)
+    of_model = [name for name in tensors if not name.startswith(_BESIDE)]
     mine = named_weights(model)
     if not mine:
         raise ValueError("[load_weights] the model has no weights yet: build it first, with an Input or by calling it")
@@ -169,7 +203,7 @@ def load_weights(model: Any, filepath: Any, skip_mismatch: bool = False) -> None
         model.set_weights([fitting[name].load() if name in fitting else tensor for name, tensor in mine])
         return
     names = [name for name, _ in mine]
-    floats = [name for name in tensors if tensors[name].dtype.is_floating_point]
+    floats = [name for name in of_model if tensors[name].dtype.is_floating_point]
     if set(names) != set(floats):
         names = [name for name in tensors.metadata.get("order", "").split("\n") if name in tensors]
         if len(names) != len(mine):

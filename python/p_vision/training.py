@@ -183,6 +183,11 @@ class TrainingMethods(WeightMethods):
         compiled = self._objective.all_metrics() if self._objective is not None else []
         return compiled + [value for value in vars(self).values() if isinstance(value, Metric)]
 
+    def _named_metrics(self) -> list[tuple[str, Any]]:
+        """The metrics with the names that they have in the logs."""
+        compiled = self._objective.named_metrics() if self._objective is not None else []
+        return compiled + [(value.name, value) for value in vars(self).values() if isinstance(value, Metric)]
+
     def reset_metrics(self) -> None:
         """Forgets what the metrics have gathered."""
         for metric in self.metrics:

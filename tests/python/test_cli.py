@@ -31,6 +31,16 @@ class Net(nn.Module):
     def forward(self, x):
         return self.second(self.first(x).relu())
 
+class Words(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(10, 4)
+    def forward(self, x):
+        return self.words(x).mean(1)
+
+def broken(count):
+    return "a" + count
+
 class Batches(list):
     def __init__(self, count, delay=0.0):
         generator = pyburn.Generator().manual_seed(3)
@@ -147,6 +157,12 @@ def test_train_options(project: Path, capsys: pytest.CaptureFixture[str]) -> Non
         ("[train]\ncheckpoints = {last = 'x'}", "[train.checkpoints] last: [Last] count must be a positive number: got 'x'"),
         ("[train]\ncheckpoints = {best = 3}", "[train.checkpoints] best: [Best] metric must be a name"),
         ("[train]\ncheckpoints = {every_steps = 0}", "[train.checkpoints] every_steps: [Every] give one of"),
+        ('[model]\nobject = "cli_case:nn"', "[model] must be a pyburn.nn.Module: got module"),
+        ("[model]\nobject = 3", "[model]: object must be text: got 3"),
+        ('[model]\nobject = "cli_case:Net"\narguments = [3]', "[model]: arguments must be a table"),
+        ('[model]\nobject = "Linear"\narguments = {in_features = -1, out_features = 2}', "does not take these arguments"),
+        ('step = "cli_case:__name__"', "step must be a function"),
+        ('[data]\ntrain = {object = "pyburn.data.files:CSVDataset", positional = ["nowhere.csv"]}', "No such file"),
     ],
 )
 def test_wrong_configurations_are_told(project: Path, capsys: pytest.CaptureFixture[str], change: str, message: str) -> None:
@@ -158,6 +174,23 @@ def test_wrong_configurations_are_told(project: Path, capsys: pytest.CaptureFixt
     error = capsys.readouterr().err
     assert message in error
     assert error.startswith("pyburn train: ")
+
+
+@needs_toml
+def test_mistakes_in_code_of_the_user_keep_their_traceback(project: Path) -> None:
+    with pytest.raises(TypeError, match="can only concatenate str"):
+        main(["train", "try.toml", "--set", "data.train.object=cli_case:broken"])
+    with pytest.raises(TypeError, match="can only concatenate str"):
+        main(["summary", "cli_case:broken", "--argument", "count=3"])
+
+
+@needs_toml
+def test_folders_of_a_run_are_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "try.toml", "--run", "a", "--resume", "b"]) == 1
+    assert "give one of them" in capsys.readouterr().err
+    Path("runs").write_text("a file, no folder")
+    assert main(["train", "try.toml"]) == 1
+    assert "a folder for the run cannot be made" in capsys.readouterr().err
 
 
 def test_wrong_files_are_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -190,7 +223,8 @@ def test_weights_of_a_full_disk_are_saved_elsewhere(
 
 @needs_toml
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
-def test_ctrl_c_ends_with_130(project: Path) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals_end_with_their_code(project: Path, number: signal.Signals, code: int) -> None:
     options = ["--run", "runs/c", "--epochs", "1000", "--set", "data.train.arguments.delay=0.02", "--display", "lines"]
     process = subprocess.Popen(
         [sys.executable, "-m", "pyburn", "train", "try.toml", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -199,9 +233,10 @@ def test_ctrl_c_ends_with_130(project: Path) -> None:
         if Path("runs/c/checkpoints/index.json").exists() or process.poll() is not None:
             break
         time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     output, errors = process.communicate(timeout=120)
-    assert process.returncode == 130, errors
+    assert process.returncode == code, errors
+    assert "test: " not in output
     # What was said on the command line in place of the configuration is part of how to go on.
     assert f"Everything is saved: pyburn train try.toml --resume runs/c {' '.join(options[2:6])}" in errors
 
@@ -251,7 +286,13 @@ def test_summary(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["summary", wrong]) == 1
         assert message in capsys.readouterr().err
     assert main(["summary", "cli_case:Net", "--input", "7"]) == 1
-    assert "does not take an input of this size" in capsys.readouterr().err
+    assert "does not take an input of this size and dtype" in capsys.readouterr().err
+    assert main(["summary", "cli_case:Words", "--input", "7"]) == 1
+    assert "--dtype" in capsys.readouterr().err
+    assert main(["summary", "cli_case:Words", "--input", "7", "--dtype", "int64"]) == 0
+    assert "[1, 7, 4]" in capsys.readouterr().out
+    assert main(["summary", "cli_case:Net", "--input", "6", "--batch", "-1"]) == 1
+    assert "--batch must be positive" in capsys.readouterr().err
     Path("bad.pt").write_bytes(b"nonsense")
     assert main(["summary", "bad.pt"]) == 1
     with pyburn.train.Run("runs/x") as run:
@@ -279,6 +320,9 @@ def test_convert(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["a.pt", "x.pt", "--include", "zzz"], "no tensors are left"),
         (["a.pt", "x.pt", "--rename", "net..=same"], "two tensors would be called 'same'"),
         (["a.pt", "x.pt", "--rename", "(=x"], "no regular expression"),
+        (["a.pt", "x.pt", "--rename", r"net=\2"], r"--rename: '\\2' does not fit 'net'"),
+        (["a.pt", "nowhere/x.pt"], "nowhere"),
+        (["a.pt", "x.pt", "--key", "model"], "model"),
     ):
         assert main(["convert", *arguments]) == 1, arguments
         assert message in capsys.readouterr().err
@@ -300,6 +344,20 @@ def test_bench(capsys: pytest.CaptureFixture[str]) -> None:
 def test_dashboard_says_what_is_missing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["dashboard", "nowhere"]) == 1
     assert "there is no folder 'nowhere'" in capsys.readouterr().err
+    for options, message in (
+        (["--port", "65536"], "--port must lie between 0 (any free one) and 65535: got 65536"),
+        (["--host", "300.0.0.1"], "--host 300.0.0.1 cannot be listened on"),
+        (["--host", "x" * 70], "cannot be listened on"),
+    ):
+        assert main(["dashboard", ".", "--no-browser", *options]) == 1
+        assert message in capsys.readouterr().err
+
+
+def test_the_dashboard_has_one_port() -> None:
+    from pyburn.cli.main import make_parser
+    from pyburn.dashboard.server import PORT
+
+    assert make_parser().parse_args(["dashboard"]).port == PORT
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -227,3 +227,37 @@ def test_views_of_a_run_in_a_browser(tmp_path: Path) -> None:
         page.command("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "light"}]})
         assert page.run("return document.documentElement.dataset.theme") == "dark"  # what was chosen stays
         assert not page.messages()
+
+
+ASKED_CURVES = """
+window.asked = {};
+const fetched = window.fetch;
+window.fetch = (path, options) => {
+  if (path === "/api/curves") {
+    const { axis, curves } = JSON.parse(options.body);
+    window.asked[axis] = [...(window.asked[axis] ?? []), ...curves.map((curve) => curve.slice(1).join(" "))];
+  }
+  return fetched(path, options);
+};
+"""
+
+
+@pytest.mark.skipif(not (browser.CHROMIUM and browser.CHROMEDRIVER), reason=browser.MISSING)
+def test_the_same_numbers_are_drawn_once(tmp_path: Path) -> None:
+    """By steps, or over epochs by epochs: where a split has both, one of them."""
+    with Run(tmp_path / "runs" / "a") as run:
+        for step in range(1, 31):
+            run.log({"loss": 1 / step}, step=step, epoch=1 + step // 11)
+        for epoch in (1, 2, 3):
+            run.log({"loss": 1 / epoch}, step=10 * epoch, epoch=epoch, kind="epoch")
+            run.log({"loss": 1 / epoch}, step=10 * epoch, epoch=epoch, kind="epoch", split="valid")
+    with Dashboard(tmp_path / "runs", port=0) as dashboard, browser.Browser(tmp_path) as page:
+        page.open("about:blank")
+        page.command("Page.addScriptToEvaluateOnNewDocument", {"source": ASKED_CURVES})
+        page.open(dashboard.url)
+        page.wait("window.asked.step?.length")
+        page.run("const box = document.querySelector('select'); box.value = 'epoch'; box.dispatchEvent(new Event('change'))")
+        asked = page.wait("window.asked.epoch && window.asked")
+        assert sorted(set(asked["step"])) == ["epoch valid loss", "step train loss"]
+        assert sorted(set(asked["epoch"])) == ["epoch train loss", "epoch valid loss"]
+        assert not page.messages()

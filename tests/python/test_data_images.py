@@ -93,8 +93,19 @@ def test_damaged_images_are_told(folder: Path) -> None:
     whole = (folder / "cat" / "a.jpg").read_bytes()
     for cut in (whole[: len(whole) // 2], whole[:3], b"", b"\xff\xd8" + b"\xff" * 50):
         (folder / "cat" / "a.jpg").write_bytes(cut)
-        with pytest.raises(OSError):
+        with pytest.raises(OSError, match=r"cat.a\.jpg"):  # of many one is damaged: which?
             ImageFolder(folder)[0]
+    for content, error in ((b"no picture", Image.UnidentifiedImageError), (_png()[:40], OSError)):
+        (folder / "mask.png").write_bytes(content)
+        for read in (image_files.load_image, image_files.load_mask):
+            with pytest.raises(error, match=r"mask\.png"):
+                read(folder / "mask.png")
+
+
+def _png() -> bytes:
+    file = io.BytesIO()
+    Image.new("L", (9, 9)).save(file, "PNG")
+    return file.getvalue()
 
 
 def test_small_photographs_are_what_pillow_reads(tmp_path: Path) -> None:

@@ -188,6 +188,8 @@ def test_parts_of_several_processes() -> None:
     assert list(sampler) == first
     sampler.set_epoch(1)
     assert list(sampler) != first
+    with pytest.raises(ValueError, match="give num_replicas and rank"):
+        DistributedSampler(range(3))
     with pytest.raises(ValueError, match="Invalid rank"):
         DistributedSampler(range(3), 2, 2)
 

@@ -224,3 +224,21 @@ def test_molecules_become_graphs_that_batch() -> None:
     batch = pyburn.nn.graph.Batch.from_data_list(graphs)
     assert batch.x.shape == (9, 26) and batch.edge_index.shape == (2, 16) and batch.y.tolist() == [0, 1]
     assert graphs[1].edge_attr[:, 3].sum() == 12 and graphs[1].x[:, 22].sum() == 6
+
+
+@pytest.mark.parametrize(
+    ("smiles", "radicals"),
+    [
+        ("[13c]1ccccc1", [1, 0, 0, 0, 0, 0]),  # without the hydrogen that brackets would have to say
+        ("[Cu]", [1]),
+        ("[Cu+2].[Cl-]", [1, 0]),
+        ("[Fe+2]", [0]),
+        ("[Fe+3]", [1]),
+        ("C[Cu]", [0, 0]),
+    ],
+)
+def test_unpaired_electrons_of_rings_and_metals(smiles: str, radicals: list[int]) -> None:
+    """What RDKit says."""
+    molecule = molecule_from_smiles(smiles)
+    assert [atom.radicals for atom in molecule.atoms] == radicals
+    assert [atom.is_aromatic for atom in molecule.atoms] == [smiles.startswith("[13c]")] * len(radicals)

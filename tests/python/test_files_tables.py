@@ -45,6 +45,16 @@ def test_options_of_csv(tmp_path: Path) -> None:
     assert files.read_csv(b"a\n1_000\n")["a"][0] == "1_000"
     assert files.read_csv(b"a\nx\n", missing=["x"])["a"].tolist() == [None]
     assert files.read_csv(b"a,b\n")["a"].tolist() == []
+    table = files.read_csv(b"price;n\n1,5;3\n-2,25;n/a\n#N/A;4\n1e3;5\n", delimiter=";", decimal=",")
+    np.testing.assert_array_equal(table["price"], [1.5, -2.25, np.nan, 1000])
+    assert np.isnan(table["n"][1]) and files.read_csv(b"a\n1.5\n", delimiter=";", decimal=",")["a"][0] == "1.5"
+    noted = b'# made "today\na,b\n#1,2\n1,"x\n# inside\ny"\n2,#z\n'
+    assert list(files.read_csv(noted, comment="#")) == [{"a": 1, "b": "x\n# inside\ny"}, {"a": 2, "b": "#z"}]
+    assert files.read_csv(b"# made\n1 2\n", delimiter=" ", header=False, comment="#").numpy().tolist() == [[1, 2]]
+    with pytest.raises(FormatError, match="line 4 has 1 fields"):
+        files.read_csv(b"# x\na,b\n# y\n1\n", comment="#")
+    with pytest.raises(ValueError, match="decimal must be one character, and not the delimiter"):
+        files.read_csv(b"a\n", decimal=",")
 
 
 @pytest.mark.parametrize(
@@ -97,6 +107,22 @@ def test_lines_are_read_at_once_or_one_by_one(text: str, tmp_path: Path) -> None
     assert pickle.loads(pickle.dumps(lines))._starts.tolist() == lines._starts.tolist()
     with pytest.raises(IndexError):
         lines[len(lines)]
+
+
+def test_lines_of_other_programs(tmp_path: Path) -> None:
+    """With a mark of the byte order, packed, in an encoding whose lines do not end with a byte."""
+    (tmp_path / "a.jsonl").write_bytes(b'\xef\xbb\xbf{"a": 1}\n[2]\n')
+    for encoding in ("utf-8", "utf-8-sig"):
+        values = files.JSONLinesDataset(tmp_path / "a.jsonl", encoding)
+        assert [values[0], values[1]] == [{"a": 1}, [2]]
+    (tmp_path / "mark.txt").write_bytes(b"\xef\xbb\xbf")
+    assert len(files.LinesDataset(tmp_path / "mark.txt")) == len(files.read_lines(tmp_path / "mark.txt")) == 0
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b"[2]\n"))
+    assert files.read_json_lines(tmp_path / "a.jsonl.gz") == [[2]]
+    with pytest.raises(FormatError, match=r"a\.jsonl\.gz is gzip.*unpack it"):
+        files.JSONLinesDataset(tmp_path / "a.jsonl.gz")
+    with pytest.raises(ValueError, match="the lines of utf-16 cannot be found one by one"):
+        files.LinesDataset(tmp_path / "a.jsonl", encoding="utf-16")
 
 
 def test_json_lines(tmp_path: Path) -> None:

@@ -72,6 +72,17 @@ def test_precision_recall_and_f_of_classes(seed: int, average: str) -> None:
     assert streamed(lambda: m.Dice(average=average), found, truth) == pytest.approx(sk.f1_score(truth, found, **options))
 
 
+@pytest.mark.filterwarnings("ignore")  # scikit-learn tells of classes without items
+@pytest.mark.parametrize("otherwise", [0.0, 1.0, math.nan])
+@pytest.mark.parametrize("average", ["micro", "macro", "weighted", None])
+def test_nothing_to_divide_by(otherwise: float, average: str | None) -> None:
+    found, truth = np.array([0, 0, 1, 1, 3, 3]), np.array([0, 1, 1, 2, 2, 2])  # 2 is never predicted, 3 never true
+    options = {"average": average, "zero_division": otherwise}
+    for ours, theirs in ((m.Precision, sk.precision_score), (m.Recall, sk.recall_score), (m.F1, sk.f1_score)):
+        value = streamed(lambda ours=ours: ours(average=average, zero_division=otherwise), found, truth)
+        np.testing.assert_allclose(value, theirs(truth, found, **options), rtol=1e-12)
+
+
 @pytest.mark.parametrize("logits", [False, True])
 def test_binary_decisions(logits: bool) -> None:
     random = np.random.default_rng(3)
@@ -137,6 +148,24 @@ def test_accuracy_and_confusion() -> None:
     matrix = m.ConfusionMatrix(labels=["cat", "dog"])
     matrix.update([0, 1], [1, 1])
     assert matrix.table()["labels"] == ["cat", "dog"]
+    for normalize in ("true", "pred", "all"):
+        shares = streamed(lambda: m.ConfusionMatrix(normalize=normalize), found, truth)  # noqa: B023  (called at once)
+        np.testing.assert_allclose(shares, sk.confusion_matrix(truth, found, labels=range(5), normalize=normalize))
+    matrix = m.ConfusionMatrix(normalize="all")
+    matrix.update([0, 1], [1, 1])
+    assert matrix.table()["values"].tolist() == [[0, 0], [1, 1]]  # runs hold counts
+
+
+@pytest.mark.parametrize("average", ["macro", "weighted"])
+def test_areas_of_pairs_of_classes(average: str) -> None:
+    scores, truth = classes(0)
+    scores = scores / scores.sum(axis=1, keepdims=True, dtype=np.float64)
+    expected = sk.roc_auc_score(truth, scores, multi_class="ovo", average=average)
+    assert streamed(lambda: m.AUROC(multi_class="ovo", average=average), scores, truth) == pytest.approx(expected)
+    metric = m.AUROC(multi_class="ovo")
+    assert math.isnan(metric.compute())
+    metric.update(scores[:3], np.zeros(3, int))
+    assert math.isnan(metric.compute())
 
 
 @pytest.mark.parametrize("average", ["macro", "weighted", "none"])
@@ -189,7 +218,9 @@ def test_regression(far: float) -> None:
     assert streamed(m.RMSE, found, truth) == pytest.approx(math.sqrt(sk.mean_squared_error(truth, found)))
     assert streamed(m.R2, found, truth) == pytest.approx(sk.r2_score(truth, found), rel=1e-6)
     truth2, found2 = truth[:80].reshape(20, 4), found[:80].reshape(20, 4)
-    assert streamed(m.R2, found2, truth2) == pytest.approx(sk.r2_score(truth2, found2), rel=1e-6)
+    for multioutput in ("uniform_average", "variance_weighted", "raw_values"):
+        value = streamed(lambda: m.R2(multioutput=multioutput), found2, truth2)  # noqa: B023  (called at once)
+        np.testing.assert_allclose(value, sk.r2_score(truth2, found2, multioutput=multioutput), rtol=1e-6)
 
 
 def test_r2_without_variance() -> None:
@@ -310,6 +341,10 @@ def test_ignored_targets() -> None:
         lambda: m.TopKAccuracy(2).update([[1.0, 2.0]], [2]),
         lambda: m.Precision(task="many"),
         lambda: m.Precision(average="mean"),
+        lambda: m.ConfusionMatrix(normalize="rows"),
+        lambda: m.AUROC(multi_class="all"),
+        lambda: m.AUROC(multi_class="ovo", task="binary"),
+        lambda: m.R2(multioutput="mean"),
         lambda: m.AUROC(task="binary").update([0.5], [[1], [0]]),
         lambda: m.MAE().update([1.0, 2.0], [1.0]),
         lambda: m.WER().update(["a"], ["a", "b"]),

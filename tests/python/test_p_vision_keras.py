@@ -16,6 +16,7 @@ import pyburn
 from p_vision import losses
 
 sys.path.insert(0, str(Path(__file__).parent))
+import keras_guides  # noqa: F401  (adds to the programs)
 from keras_goldens import GOLDEN, GOLDENS, INDEX, arrays, make, title
 from keras_programs import PROGRAMS
 

@@ -163,3 +163,11 @@ def test_turns_and_moves_go_the_right_way() -> None:
     assert turned[0, :, :, 0].round().nonzero().tolist() == [[2, 0]]
     moved = layers.RandomTranslation((0.25, 0.25), (0.5, 0.5), fill_mode="constant")(picture, training=True)  # down 1, right 2
     assert moved[0, :, :, 0].round().nonzero().tolist() == [[1, 3]]
+
+
+def test_what_programs_say_around_their_models() -> None:
+    assert keras.__version__ == keras.version() == pyburn.__version__
+    with keras.device("cpu:0"), keras.name_scope("part") as name:
+        assert name == "part" and keras.layers.Dense(2)(pyburn.ones(1, 3)).device.type == "cpu"
+    with pytest.raises(pyburn.DeviceError, match="available here: "):
+        keras.device("gpu:0")

@@ -203,12 +203,87 @@ def test_a_layer_that_says_its_own_config_is_saved(tmp_path: Path) -> None:
     np.testing.assert_allclose(again.predict(X, verbose=0), model.predict(X, verbose=0), rtol=1e-6)
 
 
+OPTIMIZERS = {
+    "adam": lambda: keras.optimizers.Adam(0.01, amsgrad=True),
+    "sgd": lambda: keras.optimizers.SGD(keras.optimizers.schedules.ExponentialDecay(0.05, 2, 0.8), momentum=0.9),
+    "averaged": lambda: keras.optimizers.RMSprop(0.01, use_ema=True, ema_momentum=0.8),
+    "gathering": lambda: keras.optimizers.Adam(0.01, gradient_accumulation_steps=3),
+    "scaled": lambda: keras.optimizers.LossScaleOptimizer(keras.optimizers.Adam(0.01), dynamic_growth_steps=3),
+    "adafactor": lambda: keras.optimizers.Adafactor(0.01),
+}
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_a_model_from_a_file_is_trained_on(name: str, tmp_path: Path) -> None:
+    pyburn.manual_seed(0)
+    model = small(optimizer=OPTIMIZERS[name]())
+    model.layers[0].trainable = False  # thawed later, so that the optimizer meets it last
+    model.fit(X, Y, shuffle=False, verbose=0)
+    model.layers[0].trainable = True
+    model.fit(X, Y, shuffle=False, verbose=0)
+    model.save(tmp_path / "model.pyburn")
+    again = keras.load_model(tmp_path / "model.pyburn", None, True, False)
+    rows = [part.fit(X, Y, epochs=2, shuffle=False, verbose=0).history["loss"] for part in (model, again)]
+    assert rows[0] == rows[1] and again.optimizer.iterations == model.optimizer.iterations == 8
+    for ours, theirs in zip(again.get_weights(), model.get_weights()):
+        np.testing.assert_array_equal(ours, theirs)
+    fresh = small()
+    fresh.load_weights(tmp_path / "model.pyburn")  # the weights alone
+    uncompiled = keras.load_model(tmp_path / "model.pyburn", compile=False)
+    assert not uncompiled.compiled and [w.shape for w in uncompiled.weights] == [w.shape for w in model.weights]
+
+
+def test_the_state_of_an_optimizer_is_not_trusted(tmp_path: Path) -> None:
+    model = small()
+    model.fit(X, Y, verbose=0)
+    model.save(tmp_path / "model.pyburn")
+    bundle = pyburn.io.Bundle(tmp_path / "model.pyburn")
+    tensors = {name: tensor.load() for name, tensor in bundle.tensors.items()}
+    for change in ({"trained": ["nobody"]}, {"trained": 3}, {"iterations": "many"}, {"state": {"optimizer.x.step": 1}}, {"state": 3}):
+        config = {**bundle.config, "optimizer": {**bundle.config["optimizer"], **change}}
+        pyburn.io.Bundle.save(tmp_path / "bad.pyburn", tensors, config=config)
+        with pytest.raises(pyburn.FormatError, match="the state of the optimizer is damaged"):
+            keras.load_model(tmp_path / "bad.pyburn")
+    state = next(name for name in tensors if name.startswith("/optimizer.0.exp"))
+    pyburn.io.Bundle.save(tmp_path / "bad.pyburn", {**tensors, state: pyburn.ones(3)}, config=bundle.config)
+    with pytest.raises((pyburn.FormatError, pyburn.ShapeError)):
+        keras.load_model(tmp_path / "bad.pyburn").fit(X, Y, verbose=0)
+
+
+def test_a_backup_keeps_averages(tmp_path: Path) -> None:
+    def interrupted(model: Any, epoch: int) -> None:
+        if epoch == 1:
+            raise KeyboardInterrupt
+
+    found = []
+    for stops in (False, True):
+        pyburn.manual_seed(0)
+        model = small(optimizer=OPTIMIZERS["averaged"]())
+        backup = keras.callbacks.BackupAndRestore(tmp_path / "backup")
+        options = {"epochs": 3, "shuffle": False, "verbose": 0}
+        if stops:
+            stop = keras.callbacks.LambdaCallback(on_epoch_begin=lambda epoch, logs: interrupted(model, epoch))  # noqa: B023
+            with pytest.raises(KeyboardInterrupt):
+                model.fit(X, Y, callbacks=[backup, stop], **options)
+            pyburn.manual_seed(5)
+            model = small(optimizer=OPTIMIZERS["averaged"]())
+        model.fit(X, Y, callbacks=[backup], **options)
+        found.append(model.get_weights())
+    for ours, theirs in zip(*found):
+        np.testing.assert_array_equal(ours, theirs)
+
+
 def test_pictures_in_folders(tmp_path: Path) -> None:
     pytest.importorskip("PIL")
     for number in range(6):
         folder = tmp_path / "data" / ("cats" if number % 2 else "dogs")
         folder.mkdir(parents=True, exist_ok=True)
         keras.utils.save_img(folder / f"{number}.png", np.full((8, 6, 3), number * 40.0), scale=False)
+    (tmp_path / "torn.png").write_bytes((tmp_path / "data/cats/1.png").read_bytes()[:40])
+    with pytest.raises(OSError, match=r"torn\.png"):
+        keras.utils.load_img(tmp_path / "torn.png")
+    with pytest.raises(FileNotFoundError):
+        keras.utils.load_img(tmp_path / "nowhere.png")
     array = keras.utils.img_to_array(keras.utils.load_img(tmp_path / "data/cats/1.png", target_size=(4, 4)))
     assert array.shape == (4, 4, 3) and array[0, 0, 0] == 40
     train, rest = keras.utils.image_dataset_from_directory(

@@ -170,8 +170,47 @@ def test_early_stopping_restores_the_best() -> None:
     history = model.fit(X, Y, epochs=50, verbose=0, callbacks=[stop], shuffle=False)
     assert len(history.epoch) < 10 and stop.stopped_epoch == history.epoch[-1]
     assert model.evaluate(X, Y, verbose=0) < history.history["loss"][-1]
-    with pytest.raises(ValueError, match="no 'val_loss' to watch"):
-        model.fit(X, Y, verbose=0, callbacks=[callbacks.EarlyStopping()])
+    with pytest.warns(UserWarning, match="no 'val_loss' to watch: this epoch has loss"):
+        assert len(model.fit(X, Y, epochs=3, verbose=0, callbacks=[callbacks.EarlyStopping()]).epoch) == 3
+
+
+@pytest.mark.filterwarnings("ignore:.*to watch")
+def test_epochs_that_are_not_validated_are_not_watched(tmp_path: Path) -> None:
+    model = regression(optimizer=p_vision.SGD(0.0))  # nothing improves
+    stop, plateau = callbacks.EarlyStopping(patience=2), callbacks.ReduceLROnPlateau(patience=1, factor=0.5)
+    keep = callbacks.ModelCheckpoint(tmp_path / "{epoch}.pyburn", save_best_only=True)
+    options = {"validation_split": 0.2, "validation_freq": 3, "epochs": 20, "verbose": 0}
+    history = model.fit(X, Y, callbacks=[stop, plateau, keep], **options)
+    assert len(history.epoch) == 9 and len(history.history["val_loss"]) == 3  # after 3 the best, after 6 and 9 none
+    assert [path.name for path in tmp_path.iterdir()] == ["3.pyburn"]
+
+
+@pytest.mark.parametrize(
+    ("metric", "name", "sign"),
+    [
+        (metrics.AUC(name="roc"), "val_roc", 1),
+        (metrics.R2Score(), "r2_score", 1),
+        (metrics.MeanIoU(2), "val_mean_io_u", 1),
+        (metrics.FBetaScore(), "val_fbeta_score", 1),
+        (metrics.CosineSimilarity(), "val_cosine_similarity", 1),
+        (metrics.MeanAbsoluteError(name="auc"), "auc", -1),
+        ("accuracy", "val_accuracy", 1),
+        ("mae", "val_mae", -1),
+        ("mae", "val_loss", -1),
+    ],
+)
+def test_metrics_say_what_is_better(metric: Any, name: str, sign: float, tmp_path: Path) -> None:
+    model = Sequential([Input((3,)), Dense(1, activation="sigmoid")])
+    model.compile("sgd", "mse", metrics=[metric])
+    values = iter([0.2, 0.5, 0.3])
+
+    class Pretend(callbacks.Callback):
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            logs[name] = next(values)
+
+    keep = callbacks.ModelCheckpoint(tmp_path / "{epoch}.pyburn", monitor=name, save_best_only=True)
+    model.fit(X, (Y > 0).astype(np.float32), epochs=3, verbose=0, callbacks=[Pretend(), keep])
+    assert sorted(path.name for path in tmp_path.iterdir()) == (["1.pyburn", "2.pyburn"] if sign > 0 else ["1.pyburn"])
 
 
 def test_learning_rates() -> None:
@@ -205,6 +244,46 @@ def test_nan_stops_when_asked() -> None:
     model = regression(optimizer=p_vision.SGD(1e30))
     history = model.fit(X, Y, epochs=20, verbose=0, callbacks=[callbacks.TerminateOnNaN()])
     assert len(history.epoch) < 20
+
+
+class Labelled:
+    """What a table of pandas does after rows were taken out of it at random: its [] looks for labels."""
+
+    def __init__(self, rows: np.ndarray) -> None:
+        self.rows = rows
+        self.iloc = self
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, label: Any) -> Any:
+        raise KeyError(label)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return self.rows.astype(dtype) if dtype is not None else self.rows
+
+    def to_numpy(self) -> np.ndarray:
+        return self.rows
+
+
+def test_tables_with_labels_are_arrays() -> None:
+    mixed = X.astype(object)  # columns of several kinds
+    found = [
+        regression().fit(x, y, epochs=2, shuffle=False, validation_split=0.25, verbose=0).history
+        for x, y in ((X, Y), (Labelled(X), Labelled(Y)), (Labelled(mixed), Labelled(Y)))
+    ]
+    assert found[0] == found[1] == found[2]
+    model = regression()
+    model.fit(Labelled(X), Labelled(Y), verbose=0)  # shuffled
+    np.testing.assert_array_equal(model.predict(Labelled(X), verbose=0), model.predict(X, verbose=0))
+    assert model.evaluate(Labelled(X), Labelled(Y), verbose=0) == model.evaluate(X, Y, verbose=0)
+    np.testing.assert_array_equal(model.predict_on_batch(Labelled(X)), model.predict_on_batch(X))
+    lookup = p_vision.layers.StringLookup(vocabulary=["a", "b"])
+    text = Input((1,), dtype="string")
+    words = p_vision.Model(text, lookup(text))
+    texts = np.array([["b"], ["a"], ["c"]], dtype=object)
+    for given in (texts, Labelled(texts), texts.astype(str)):
+        assert words.predict(given, verbose=0).tolist() == [[2], [1], [0]]
 
 
 def test_progress_is_told(capsys: Any) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 import random
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -95,6 +97,24 @@ def test_training_stops_when_nothing_repeats() -> None:
         text.BytePairTokeniser.train("abc", 256, specials=["x"])
     with pytest.raises(IndexError, match="there are 256 pieces: got the number 256"):
         text.BytePairTokeniser([]).decode([256])
+
+
+def test_long_training_shows_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("PYBURN_DISPLAY", raising=False)
+    monkeypatch.setattr("pyburn._progress._PATIENCE", 0.0)
+    monkeypatch.setattr("pyburn._progress._REDRAW_SECONDS", 0.0)
+    found = []
+    for progress in (True, False):
+        monkeypatch.setattr(sys, "stderr", Terminal())
+        found.append(text.BytePairTokeniser.train(["low lower lowest"] * 3, vocab_size=260, progress=progress).merges)
+        shown = sys.stderr.getvalue()  # type: ignore[attr-defined]
+        assert ("reading texts" in shown and "3/3" in shown and "merging" in shown and "3/4" in shown) is progress
+    assert found[0] == found[1] and len(found[0]) == 4
 
 
 def test_characters_and_words() -> None:

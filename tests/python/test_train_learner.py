@@ -203,6 +203,96 @@ def test_early_stopping_and_the_best_weights() -> None:
         linear(callbacks=[EarlyStopping("valid/lss")]).fit(Batches(False), None, 1, display="quiet")
 
 
+def test_epochs_that_are_not_validated_do_not_count(tmp_path: Path) -> None:
+    stopping = EarlyStopping("valid/loss", patience=2, min_delta=1e9)  # nothing is ever good enough
+    learner = linear(callbacks=[stopping])
+    options = {"validate_every": 3, "display": "quiet", "run": tmp_path / "run", "checkpoints": [Last(3)]}
+    history = learner.fit(Batches(False), Batches(False), 20, **options)
+    assert [row["epoch"] for row in history.rows if "valid/loss" in row] == [3, 6, 9]  # the first is the best, the others wait
+    assert stopping.best_epoch == 3 and len(history) == 9
+    assert learner.checkpoints is not None
+    assert ["valid/loss" in entry.metrics for entry in learner.checkpoints.entries] == [False, False, True]  # epochs 7, 8 and 9
+    with pytest.raises(KeyError, match="there is no 'valid/lss'"):
+        linear(callbacks=[EarlyStopping("valid/lss")]).fit(Batches(False), Batches(False), 4, validate_every=2, display="quiet")
+    learner.fit(Batches(False), Batches(False), 2, display="quiet")  # another training: what it waited for is forgotten
+    assert stopping.best_epoch == 1
+
+
+def test_a_plateau_of_epochs_that_are_validated() -> None:
+    pyburn.manual_seed(0)
+    model = nn.Linear(6, 3)
+    optimizer = pyburn.optim.SGD(model.parameters(), lr=1.0)
+    seen: list[float] = []
+
+    class Seen(pyburn.optim.lr_scheduler.ReduceLROnPlateau):
+        def step(self, metrics: float, epoch: int | None = None) -> None:  # type: ignore[override]
+            seen.append(metrics)
+            super().step(metrics)
+
+    Seen.__name__ = "ReduceLROnPlateau"
+    learner = Learner(model, optimizer, Seen(optimizer, patience=0), nn.CrossEntropyLoss())
+    history = learner.fit(Batches(False), Batches(False), 5, validate_every=2, display="quiet")
+    assert seen == history["valid/loss"] and len(seen) == 3  # epochs 2, 4 and, since it is the last, 5
+
+
+def test_the_best_average_comes_back() -> None:
+    values = iter([0.5, 0.1, 0.4, 0.6])
+    kept: list[np.ndarray] = []
+
+    class Pretend(Callback):
+        def on_epoch_end(self, learner: Learner) -> None:
+            learner.state.values["valid/loss"] = next(values)
+            kept.append(learner.eval_model.weight.detach().numpy().copy())
+
+    learner = linear(callbacks=[Pretend(), EarlyStopping(patience=2, restore_best=True)], ema=0.5)
+    learner.fit(Batches(False), Batches(False), 9, display="quiet")
+    assert len(kept) == 4
+    np.testing.assert_array_equal(learner.eval_model.weight.detach().numpy(), kept[1])
+
+
+def test_validation_without_batches_is_told() -> None:
+    with pytest.raises(ValueError, match="the data for 'test' gave no batches"):
+        linear(metrics=["accuracy"]).evaluate([])
+    with pytest.raises(ValueError, match="the data for 'valid' gave no batches: is it empty, or an iterator that is used up"):
+        linear().fit(Batches(False), iter([(pyburn.ones(2, 6), pyburn.tensor([0, 1]))]), 2, display="quiet")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_long_work_shows_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("PYBURN_DISPLAY", raising=False)
+    learner = linear()
+    for patience, options, expected in ((0.0, {}, True), (60.0, {}, False), (0.0, {"progress": False}, False)):
+        monkeypatch.setattr("pyburn._progress._PATIENCE", patience)
+        monkeypatch.setattr("pyburn._progress._REDRAW_SECONDS", 0.0)
+        monkeypatch.setattr(sys, "stderr", Terminal())
+        learner.evaluate(Batches(False), **options)
+        text = sys.stderr.getvalue()  # type: ignore[attr-defined]
+        assert ("evaluating" in text and "7/7" in text and text.endswith("\r\x1b[2K")) is expected and bool(text) is expected
+    monkeypatch.setattr("pyburn._progress._PATIENCE", 0.0)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    learner.predict(batch for batch in Batches(False))  # nobody knows how many there are
+    assert "predicting 7  0s" in sys.stderr.getvalue()  # type: ignore[attr-defined]
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setenv("PYBURN_DISPLAY", "quiet")
+    learner.evaluate(Batches(False))
+    assert sys.stderr.getvalue() == ""  # type: ignore[attr-defined]
+
+
+def test_bars_and_times_as_text() -> None:
+    from pyburn._progress import WorkBar, bar_text, duration
+
+    assert [duration(seconds) for seconds in (4.2, 75, 4000)] == ["4s", "1:15", "1:06:40"]
+    assert bar_text(0.5, 8) == "████    " and bar_text(0.55, 8) == "████▍   "
+    bar = WorkBar("work", 4)
+    bar.step(3)
+    assert bar.line(30.0).startswith("work █") and bar.line(30.0).endswith(" 3/4  10s left")
+
+
 def test_a_metric_that_should_rise() -> None:
     learner = linear(metrics=["accuracy", "mae"])
     assert learner.higher_is_better == {"loss": False, "accuracy": True, "mae": False}
@@ -349,6 +439,12 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(CheckpointError, match="The model is whole in memory"):
         learner.fit(Batches(False), None, 1, run=tmp_path / "b", display="quiet")
     assert learner.history["train/loss"]
+
+
+@pytest.mark.parametrize("wrong", [{"accumulate": 1.5}, {"accumulate": 0}, {"clip_norm": -1.0}, {"clip_value": 0.0}])
+def test_limits_of_steps_are_checked(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        linear(**wrong)
 
 
 def test_no_optimizer_and_no_loss() -> None:

@@ -179,12 +179,10 @@ def test_resume_from_a_file_without_a_run(tmp_path: Path) -> None:
 
 
 def test_callbacks_go_on_where_they_were(tmp_path: Path) -> None:
-    stopping = EarlyStopping("valid/loss", 5)
-    stopping.best, stopping.best_epoch, stopping.waited = 0.0, 1, 2
+    stopping, fresh = (EarlyStopping("valid/loss", 5, min_delta=1e9) for _ in range(2))  # nothing is better than the first epoch
     make_learner(callbacks=[stopping]).fit(Batches(True), Batches(False), 2, run=tmp_path, display="quiet")
-    fresh = EarlyStopping("valid/loss", 5)
     history = make_learner(callbacks=[fresh]).fit(Batches(True), Batches(False), 9, run=tmp_path, resume=True, display="quiet")
-    assert len(history) == 3
+    assert len(history) == 6 and fresh.best_epoch == 1  # one that knew nothing would stop after the eighth
     assert "has not improved for 5 epochs" in history.stopped
 
 

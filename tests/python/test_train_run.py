@@ -69,6 +69,63 @@ def test_all_files(tmp_path: Path) -> None:
     assert [r.folder for r in list_runs(tmp_path)] == [folder]
 
 
+def test_tables_are_in_the_report(tmp_path: Path) -> None:
+    run = Run(tmp_path / "a")
+    run.log_table("roc", {"type": "curve", "x": [0, 0.5, 1], "y": [0, math.nan, 1], "x_label": "false", "y_label": "true"}, step=1)
+    run.log_table("f1", {"type": "per_class", "labels": ["<cat>", "dog"], "values": np.array([0.25, math.nan])}, step=1, epoch=3)
+    run.log_table("confusion", {"type": "confusion_matrix", "values": [[3, 1], [0, 2]]}, step=1)  # labels are counted
+    run.log_table("own", {"type": "something else", "values": "text"}, step=1)
+    for wrong, message in (
+        ({"type": "curve", "x": [1, 2], "y": [1]}, "2 values and 1 values"),
+        ({"type": "curve", "x": ["a"], "y": [1]}, "expected numbers: got 'a'"),
+        ({"type": "per_class", "labels": ["a"], "values": [1, 2]}, "there are 2 classes: got labels \\['a'\\]"),
+        ({"type": "confusion_matrix", "values": [[1, 2]]}, "as many columns as rows"),
+        ({"type": "confusion_matrix"}, "a list of values: got NoneType"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            run.log_table("wrong", wrong, step=1)
+    run.flush()
+    with (tmp_path / "a" / "tables.jsonl").open("a") as file:
+        file.write('{"type": "confusion_matrix", "name": "torn", "split": "valid", "labels": ["a"], "values": [[1, 2]]}\n')
+    run.finish()
+    page = (tmp_path / "a" / "report.html").read_text()
+    assert "roc, valid, epoch 0" in page and "true over false" in page
+    assert '&lt;cat&gt;</td><td class="number">0.25</td>' in page and "f1, valid, epoch 3" in page
+    assert "confusion, valid" in page and "torn" not in page
+    assert [table["labels"] for table in read_run(tmp_path / "a").tables() if table["name"] == "confusion"] == [["0", "1"]]
+
+
+def test_a_disk_that_takes_no_more_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, told = Run(tmp_path / "a"), []
+    run.tell = told.append
+    make = Path.mkdir
+
+    def full(self: Path, *args: Any, **options: Any) -> None:
+        if "series" in self.parts:
+            raise OSError(errno.ENOSPC, "No space left on device", str(self))
+        make(self, *args, **options)
+
+    monkeypatch.setattr(Path, "mkdir", full)
+    run.log({"loss": 1.0}, step=1)
+    assert not run.flush() and len(told) == 1 and "tried again" in told[0]
+    monkeypatch.setattr(Path, "mkdir", make)
+    assert run.flush() and read_run(tmp_path / "a").series("step", "train", "loss")[:, 3].tolist() == [1.0]
+    monkeypatch.setattr("pyburn.train.run.report.replace_text", lambda *_: full(tmp_path / "series"))
+    run.write_report()
+    assert len(told) == 2
+
+
+def test_what_is_logged_are_numbers(tmp_path: Path) -> None:
+    run = Run(tmp_path / "a")
+    with pytest.raises(ValueError, match=r"\[Run.log\] 'loss' must be a number: got 'much'"):
+        run.log({"loss": "much"}, step=1)
+    with pytest.raises(TypeError, match=r"\[Run.log\] 'loss' must be a number: got 'None'"):
+        run.log({"loss": None}, step=1)
+    with pytest.raises(ValueError, match="is too long"):
+        run.log({"😀" * 30: 1.0}, step=1)
+    assert not (tmp_path / "a" / "series").exists()
+
+
 def test_what_the_page_says_is_there(tmp_path: Path) -> None:
     """Keys of run.json, and the names of files."""
     page = (Path(__file__).resolve().parents[2] / "docs" / "runs.md").read_text()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import html
+import io
 import os
 import re
 import sys
@@ -128,6 +129,29 @@ def test_a_tick_of_the_timer_after_the_boxes_are_gone() -> None:
             app.draw()
             await app.query("*").remove()
             app.draw()
+
+    asyncio.run(go())
+
+
+def test_a_window_of_80_columns_and_24_rows_shows_every_metric() -> None:
+    pytest.importorskip("textual", reason="textual is not installed")
+    from rich.console import Console
+
+    from pyburn.train.terminal.app import DashboardApp
+
+    async def go() -> None:
+        app = DashboardApp(filled_view(), lambda: None, lambda: None, lambda text: None)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.pause()
+            box = app.query_one("#metrics")
+            metrics = app.names(app._view.snapshot())
+            assert box.content_size.height >= 1 + len(metrics) and len(metrics) >= 4
+            screen = io.StringIO()
+            Console(file=screen, width=box.content_size.width).print(app._table(app._view.snapshot()))
+            assert "…" not in screen.getvalue() and "accuracy" in screen.getvalue()
+            shown = [found.binding for found in app.active_bindings.values() if found.binding.show]
+            keys = {binding.description: binding.key for binding in reversed(shown)}  # the first of several keys for the same
+            assert "recent/all" in keys and sum(len(f" {key} {name} ") for name, key in keys.items()) <= 81
 
     asyncio.run(go())
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 
 from .callback import Callback, Logs
+
+_RISING = ("acc", "accuracy", "auc", "precision", "recall", "f1_score", "iou")  # names of metrics of one's own
 
 
 class _Monitor(Callback):
@@ -15,14 +18,24 @@ class _Monitor(Callback):
         if mode not in ("auto", "min", "max"):
             raise ValueError(f"[{type(self).__name__}] mode must be 'auto', 'min' or 'max': got {mode!r}")
         self.monitor, self.mode, self.min_delta = monitor, mode, abs(min_delta)
-        rises = monitor.endswith(("acc", "accuracy", "auc", "precision", "recall", "f1_score", "iou"))
-        self._sign = 1.0 if mode == "max" or (mode == "auto" and rises) else -1.0
         self.best: float | None = None
 
-    def value(self, logs: Logs | None) -> float:
+    @property
+    def _sign(self) -> float:
+        """1 where more is better: as the mode says, the metric of that name, or the name itself."""
+        if self.mode != "auto":
+            return 1.0 if self.mode == "max" else -1.0
+        name = self.monitor.removeprefix("val_")
+        known = [metric for found, metric in getattr(self.model, "_named_metrics", list)() if found == name]
+        direction = getattr(known[0], "_direction", None) if known else None
+        return 1.0 if direction == "up" or (direction is None and name.endswith(_RISING)) else -1.0
+
+    def value(self, logs: Logs | None) -> float | None:
+        """The number to watch; as in Keras a warning where there is none, as in epochs that are not validated."""
         found = (logs or {}).get(self.monitor)
         if found is None:
-            raise ValueError(f"[{type(self).__name__}] there is no {self.monitor!r} to watch: this run has {', '.join(logs or {})}")
+            there = ", ".join(logs or {})
+            warnings.warn(f"[{type(self).__name__}] there is no {self.monitor!r} to watch: this epoch has {there}", stacklevel=2)
         return found
 
     def improved(self, value: float) -> bool:
@@ -52,7 +65,7 @@ class EarlyStopping(_Monitor):
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         value = self.value(logs)
-        if epoch < self.start_from_epoch:
+        if value is None or epoch < self.start_from_epoch:
             return
         self._waited += 1
         if self.improved(value):
@@ -109,7 +122,7 @@ class ModelCheckpoint(_Monitor):
     def _save(self, logs: Logs) -> None:
         if self.save_best_only:
             value = self.value(logs)
-            if not self.improved(value):
+            if value is None or not self.improved(value):
                 return
             self.best = value
         path = self.filepath.format(epoch=self._epoch + 1, **logs)
@@ -146,6 +159,8 @@ class ReduceLROnPlateau(_Monitor):
         value, optimizer = self.value(logs), self.model.optimizer
         if logs is not None:
             logs["learning_rate"] = float(optimizer.learning_rate)
+        if value is None:
+            return
         if self._resting:
             self._resting -= 1
             self._waited = 0

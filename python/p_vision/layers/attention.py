@@ -151,6 +151,60 @@ class MultiHeadAttention(SeededLayer):
         return None if mask is None else mask[0]
 
 
+class GroupQueryAttention(MultiHeadAttention):
+    """Attention whose keys and values have fewer heads than its queries: as many queries share each of them."""
+
+    def __init__(
+        self,
+        head_dim: int,
+        num_query_heads: int,
+        num_key_value_heads: int,
+        dropout: float = 0.0,
+        use_bias: bool = True,
+        flash_attention: bool | None = None,
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        use_gate: bool = False,
+        seed: int | None = None,
+        **options: Any,
+    ) -> None:
+        name = "GroupQueryAttention"
+        heads, groups = positive(name, "num_query_heads", num_query_heads), positive(name, "num_key_value_heads", num_key_value_heads)
+        if heads % groups:
+            raise ValueError(f"[{name}] num_query_heads must be a multiple of num_key_value_heads: got {heads} and {groups}")
+        super().__init__(
+            num_query_heads,
+            positive(name, "head_dim", head_dim),
+            dropout=dropout,
+            use_bias=use_bias,
+            flash_attention=flash_attention,
+            kernel_initializer=kernel_initializer,
+            bias_initializer=bias_initializer,
+            kernel_regularizer=kernel_regularizer,
+            bias_regularizer=bias_regularizer,
+            use_gate=use_gate,
+            seed=seed,
+            **options,
+        )
+        self.head_dim, self.num_query_heads, self.num_key_value_heads = head_dim, num_query_heads, num_key_value_heads
+
+    def build(self, input_shape: Any) -> None:
+        query, value, key = (shape[-1] for shape in input_shape)
+        heads, groups, inner = self.num_query_heads, self.num_key_value_heads, self.head_dim
+        self._add("query", (query, heads, inner), (heads, inner))
+        self._add("key", (key, groups, inner), (groups, inner))
+        if self.use_gate:
+            self._add("gate", (query, heads, inner), (heads, inner))
+        self._add("value", (value, groups, inner), (groups, inner))
+        self._add("output", (heads, inner, query), (query,))
+
+    def _projected(self, x: Tensor, name: str) -> Tensor:
+        given = super()._projected(x, name)
+        return given.repeat_interleave(self.num_query_heads // self.num_key_value_heads, -2) if name in ("key", "value") else given
+
+
 def _order(rank: int, axes: Sequence[int]) -> list[int]:
     """The axes of projected inputs (batch, extents ..., heads, numbers) with those of attention behind the heads."""
     return [0, *(axis for axis in range(1, rank - 1) if axis not in axes), rank - 1, *axes, rank]

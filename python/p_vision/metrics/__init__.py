@@ -50,6 +50,7 @@ from .thresholds import (
 class _NamedMean(MeanMetric):
     """The mean of one function; the arguments of the class are its options and the name."""
 
+    _direction = "down"
     function: Callable[..., Tensor]
 
     def __init__(self, name: str | None = None, dtype: Any = None, **options: Any) -> None:
@@ -70,22 +71,27 @@ class _NamedMean(MeanMetric):
 
 
 class Accuracy(_NamedMean):
+    _direction = "up"
     function = staticmethod(equal)
 
 
 class BinaryAccuracy(_NamedMean):
+    _direction = "up"
     function = staticmethod(binary_accuracy)
 
 
 class CategoricalAccuracy(_NamedMean):
+    _direction = "up"
     function = staticmethod(categorical_accuracy)
 
 
 class SparseCategoricalAccuracy(_NamedMean):
+    _direction = "up"
     function = staticmethod(sparse_categorical_accuracy)
 
 
 class TopKCategoricalAccuracy(_NamedMean):
+    _direction = "up"
     function = staticmethod(top_k_categorical_accuracy)
 
     def __init__(self, k: int = 5, name: str | None = None, dtype: Any = None) -> None:
@@ -93,6 +99,7 @@ class TopKCategoricalAccuracy(_NamedMean):
 
 
 class SparseTopKCategoricalAccuracy(_NamedMean):
+    _direction = "up"
     function = staticmethod(sparse_top_k_categorical_accuracy)
 
     def __init__(self, k: int = 5, name: str | None = None, dtype: Any = None) -> None:
@@ -154,20 +161,26 @@ class SparseCategoricalCrossentropy(_NamedMean):
 class CosineSimilarity(_NamedMean):
     """The cosine of the angle between targets and outputs; more is better, other than in the loss."""
 
+    _direction = "up"
+
     @staticmethod
     def function(y_true: Tensor, y_pred: Tensor, axis: int = -1) -> Tensor:  # type: ignore[override]
         return -losses.cosine_similarity(y_true, y_pred, axis)
 
 
 class PearsonCorrelation(_NamedMean):
+    _direction = "up"
     function = staticmethod(pearson_correlation)
 
 
 class ConcordanceCorrelation(_NamedMean):
+    _direction = "up"
     function = staticmethod(concordance_correlation)
 
 
 class RootMeanSquaredError(MeanMetric):
+    _direction = "down"
+
     def __init__(self, name: str = "root_mean_squared_error", dtype: Any = None) -> None:
         super().__init__(losses.mean_squared_error, name)
 

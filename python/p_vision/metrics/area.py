@@ -21,6 +21,8 @@ class AUC(Metric):
     With `multi_label` each column has a curve of its own, and the result is the mean of their areas, weighted by `label_weights`.
     """
 
+    _direction = "up"
+
     def __init__(
         self,
         num_thresholds: int = 200,

@@ -63,6 +63,8 @@ class _Counted(Metric):
 class _Best(_Counted):
     """With `top_k`, the k largest outputs of each row are what is said to be, and above the threshold where one is given."""
 
+    _direction = "up"
+
     def __init__(
         self, thresholds: Any = None, top_k: int | None = None, class_id: int | None = None, name: str | None = None, dtype: Any = None
     ) -> None:
@@ -134,6 +136,8 @@ class FBetaScore(Metric):
     Without a threshold, the largest output is the class that is said.
     """
 
+    _direction = "up"
+
     def __init__(
         self, average: str | None = None, beta: float = 1.0, threshold: float | None = None, name: str = "fbeta_score", dtype: Any = None
     ) -> None:
@@ -183,6 +187,8 @@ class IoU(Metric):
 
     Where the truth is `ignore_class`, or something that is no class, nothing is counted.
     """
+
+    _direction = "up"
 
     def __init__(
         self,
@@ -266,6 +272,8 @@ class R2Score(Metric):
     `class_aggregation` says what becomes of several outputs: "uniform_average", "variance_weighted_average", or None for one number each.
     With `num_regressors` the score is adjusted for so many inputs.
     """
+
+    _direction = "up"
 
     def __init__(
         self, class_aggregation: str | None = "uniform_average", num_regressors: int = 0, name: str = "r2_score", dtype: Any = None

@@ -32,6 +32,7 @@ class Metric(Configured):
     """
 
     name: str = "metric"
+    _direction: str | None = None  # Keras's name: "up" where more is better, for callbacks that look for the best
 
     def __init__(self, dtype: Any = None, name: str | None = None) -> None:
         self.name = name or snake_case(type(self).__name__)

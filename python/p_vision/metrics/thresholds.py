@@ -18,6 +18,8 @@ from .metric import Metric, as_numbers, as_values
 class _AtThreshold(Metric):
     """Counts above evenly spaced thresholds; subclasses say which measure is at least the value, and which is told."""
 
+    _direction = "up"
+
     def __init__(self, value: float, num_thresholds: int, class_id: int | None, name: str | None) -> None:
         if num_thresholds < 1:
             raise ValueError(f"[{type(self).__name__}] num_thresholds must be at least 1: got {num_thresholds}")

@@ -293,6 +293,7 @@ class LossScaleOptimizer(Optimizer):
     ) -> None:
         self.inner_optimizer = get(inner_optimizer)
         super().__init__(None, name=name)
+        self.use_ema = self.inner_optimizer.use_ema
         self.initial_scale, self.dynamic_growth_steps = initial_scale, dynamic_growth_steps
         self.dynamic_scale, self.step_counter = float(initial_scale), 0
 
@@ -338,10 +339,13 @@ class LossScaleOptimizer(Optimizer):
             self.dynamic_scale, self.step_counter = self.dynamic_scale * 2, 0
 
     def notes(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
-        return self.inner_optimizer.notes()
+        notes, tensors = self.inner_optimizer.notes()
+        return {**notes, "scale": self.dynamic_scale, "good_steps": self.step_counter}, tensors
 
     def restore(self, parameters: Sequence[Tensor], tensors: Any, notes: dict[str, Any]) -> None:
         self.inner_optimizer.restore(parameters, tensors, notes)
+        self.dynamic_scale = float(notes.get("scale", self.dynamic_scale))
+        self.step_counter = int(notes.get("good_steps", self.step_counter))
 
     def finalize_variable_values(self, parameters: Sequence[Tensor]) -> None:
         self.inner_optimizer.finalize_variable_values(parameters)

@@ -147,6 +147,8 @@ class Optimizer(Configured):
         """Called when the parameters have gone to another device: the state follows them."""
         if self._inner is not None:
             self._inner.load_state_dict(self._inner.state_dict())
+        for held in (self._averages, self._sums):
+            held.update({id(p): held[id(p)].to(p.device) for p in self._trained() if id(p) in held})
 
     def notes(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
         """What a file needs to go on from here: numbers, and tensors by name."""
@@ -156,6 +158,10 @@ class Optimizer(Configured):
         for place, part in kept["state"].items():
             for name, value in part.items():
                 (tensors if isinstance(value, Tensor) else numbers)[f"optimizer.{place}.{name}"] = value
+        for place, parameter in enumerate(self._trained()):
+            for kind, held in (("average", self._averages), ("sum", self._sums)):
+                if id(parameter) in held:
+                    tensors[f"{kind}.{place}"] = held[id(parameter)]
         rate = None if isinstance(self._rate, LearningRateSchedule) or self._rate is None else float(self._rate)
         return {"iterations": self.iterations, "rate": rate, "state": numbers}, tensors
 
@@ -169,6 +175,9 @@ class Optimizer(Configured):
             _, place, name = key.split(".", 2)
             state.setdefault(int(place), {})[name] = value
         self._inner.load_state_dict({**self._inner.state_dict(), "state": state})
+        for kind, held in (("average", self._averages), ("sum", self._sums)):
+            kept = {place: tensors.get(f"{kind}.{place}") for place in range(len(parameters))}
+            held.update({id(parameters[place]): value.to(parameters[place].device) for place, value in kept.items() if value is not None})
         self.iterations = int(notes["iterations"])
         if notes["rate"] is not None:
             self._rate = notes["rate"]

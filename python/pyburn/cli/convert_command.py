@@ -15,6 +15,7 @@ FORMATS = (".pt", ".pth", ".safetensors", ".npz", ".pyburn")
 def run(options: argparse.Namespace) -> int:
     import pyburn
     from pyburn import io
+    from pyburn._progress import watched
 
     source, target = Path(options.input), Path(options.output)
     if target.suffix not in FORMATS:
@@ -27,11 +28,11 @@ def run(options: argparse.Namespace) -> int:
     try:
         file = io.open_tensors(source, key=options.key)
         chosen: dict[str, Any] = {}
-        for name, snapshot in file.items():
+        for name, snapshot in watched(file.items(), "reading", len(file)):
             if (wanted and not any(p.search(name) for p in wanted)) or any(p.search(name) for p in unwanted):
                 continue
             for pattern, new in rules:
-                name = pattern.sub(new, name)
+                name = _renamed(name, pattern, new)
             if name in chosen:
                 raise CommandError(f"two tensors would be called {name!r}")
             tensor = snapshot.load("cpu")
@@ -57,6 +58,13 @@ def _rule(item: str) -> tuple[re.Pattern[str], str]:
     if not equals:
         raise CommandError(f"--rename takes PATTERN=NEW: got {item!r}")
     return _pattern(pattern, "--rename"), new
+
+
+def _renamed(name: str, pattern: re.Pattern[str], new: str) -> str:
+    try:
+        return pattern.sub(new, name)
+    except (re.error, IndexError) as error:  # \2 where there is one group, \g<nobody>
+        raise CommandError(f"--rename: {new!r} does not fit {pattern.pattern!r}: {error}") from error
 
 
 def _pattern(text: str, option: str) -> re.Pattern[str]:

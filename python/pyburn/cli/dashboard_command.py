@@ -18,6 +18,11 @@ def run(options: argparse.Namespace) -> int:
             "the dashboard in the browser is not part of this installation. Each run has a report.html, and TensorBoard reads runs as "
             f"they are: tensorboard --logdir {options.folder}"
         )
+    if not 0 <= options.port <= 65535:
+        raise CommandError(f"--port must lie between 0 (any free one) and 65535: got {options.port}")
     dashboard = importlib.import_module("pyburn.dashboard")
-    result = dashboard.serve(options.folder, host=options.host, port=options.port, open_browser=not options.no_browser)
-    return int(result or 0)
+    try:
+        dashboard.serve(options.folder, host=options.host, port=options.port, open_browser=not options.no_browser)
+    except (OSError, UnicodeError) as error:  # the second: a name that cannot be one of a machine
+        raise CommandError(f"--host {options.host} cannot be listened on: {getattr(error, 'strerror', None) or error}") from error
+    return 0

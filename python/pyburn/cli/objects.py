@@ -65,6 +65,9 @@ def build(spec: Any, places: tuple[str, ...], what: str, *first: Any) -> Any:
     unknown = set(spec) - _KEYS
     if unknown:
         raise CommandError(f"{what} has unknown keys {', '.join(sorted(unknown))}: there are object, positional and arguments")
+    for key, kind, name in (("object", str, "text"), ("positional", list, "a list"), ("arguments", Mapping, "a table")):
+        if key in spec and not isinstance(spec[key], kind):
+            raise CommandError(f"{what}: {key} must be {name}: got {spec[key]!r}")
     function = find_object(spec["object"], places)
     positional = [_value(item, places, what) for item in spec.get("positional", [])]
     arguments = {key: _value(item, places, what) for key, item in spec.get("arguments", {}).items()}
@@ -73,7 +76,21 @@ def build(spec: Any, places: tuple[str, ...], what: str, *first: Any) -> Any:
     try:
         return function(*first, *positional, **arguments)
     except (TypeError, ValueError) as error:
+        if not is_about_the_call(error):
+            raise
         raise CommandError(f"{what}: {spec['object']} does not take these arguments: {error}") from error
+    except OSError as error:  # files of a data set
+        raise CommandError(f"{what}: {error}") from error
+
+
+def is_about_the_call(error: BaseException) -> bool:
+    """Whether the arguments did not fit, or pyburn has refused them. What goes wrong in code of the user's needs its traceback."""
+    place = error.__traceback__
+    if place is None or place.tb_next is None:
+        return True
+    while place.tb_next is not None:
+        place = place.tb_next
+    return str(place.tb_frame.f_globals.get("__name__", "")).partition(".")[0] in ("pyburn", "p_vision")
 
 
 def _value(item: Any, places: tuple[str, ...], what: str) -> Any:

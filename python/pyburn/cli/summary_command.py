@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .main import CommandError
-from .objects import find_object, key_values
+from .objects import find_object, is_about_the_call, key_values
 
 _SUFFIXES = (".pt", ".pth", ".safetensors", ".npz", ".npy", ".pyburn", ".onnx")  # names of files, not of modules
 
@@ -35,6 +35,8 @@ def _model(options: argparse.Namespace) -> int:
         try:
             found = found(**key_values(options.argument, "--argument"))
         except (TypeError, ValueError) as error:
+            if not is_about_the_call(error):
+                raise
             raise CommandError(f"{options.target} does not take these arguments: {error}") from error
     if not isinstance(found, pyburn.nn.Module):
         raise CommandError(f"{options.target} is no model: got {type(found).__name__}")
@@ -43,11 +45,13 @@ def _model(options: argparse.Namespace) -> int:
         total = sum(p.numel() for p in found.parameters())
         print(f"\n{total:,} parameters. --input gives shapes and multiply-adds: such as --input 3,224,224")
         return 0
+    if options.batch < 1:
+        raise CommandError(f"--batch must be positive: got {options.batch}")
     sizes = [(options.batch, *_size(text)) for text in options.input]
     try:
-        print(summary(found, sizes if len(sizes) > 1 else sizes[0]))
+        print(summary(found, sizes if len(sizes) > 1 else sizes[0], dtype=getattr(pyburn, options.dtype) if options.dtype else None))
     except (RuntimeError, ValueError, TypeError) as error:
-        raise CommandError(f"the model does not take an input of this size: {error}") from error
+        raise CommandError(f"the model does not take an input of this size and dtype (--dtype): {error}") from error
     return 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -17,6 +18,8 @@ from .train_config import Experiment, make_experiment, read_config, set_value
 def run(options: argparse.Namespace) -> int:
     from pyburn.train import CheckpointError, NonFiniteLoss, Run
 
+    if options.run is not None and options.resume is not None:
+        raise CommandError("--run begins a run and --resume goes on with one: give one of them")
     path = Path(options.config)
     config = read_config(path)
     for item in options.set:
@@ -39,7 +42,10 @@ def run(options: argparse.Namespace) -> int:
             raise CommandError(f"there is no run in {folder}")
         target: Run | Path = folder
     else:
-        target = Path(options.run) if options.run else Run.create("runs", experiment.name, config=config)
+        try:
+            target = Path(options.run) if options.run else Run.create("runs", experiment.name, config=config)
+        except OSError as error:
+            raise CommandError(f"a folder for the run cannot be made: {error}; --run names another place") from error
         if isinstance(target, Path) and (target / "run.json").exists():
             raise CommandError(f"{target} holds a run already: --resume {target} goes on with it")
     folder = target.folder if isinstance(target, Run) else target
@@ -55,8 +61,8 @@ def run(options: argparse.Namespace) -> int:
             resume_with=command,
             **experiment.fit,
         )
-        if history.stopped.startswith("Ctrl-C"):
-            return 130
+        if learner.stop_request.signal or history.stopped.startswith("Ctrl-C"):  # the second: a key in the terminal's dashboard
+            return 128 + (learner.stop_request.signal or signal.SIGINT)
         if "test" in data:
             results = learner.evaluate(data["test"])
             print("test: " + "  ".join(f"{name} {value:.4f}" for name, value in results.items()))

@@ -122,6 +122,8 @@ def make_experiment(config: dict[str, Any]) -> Experiment:
     if "train" not in data:
         raise CommandError("[data] needs a key 'train'")
     model = build(config["model"], ("pyburn.nn", "p_vision"), "[model]")
+    if not isinstance(model, pyburn.nn.Module):
+        raise CommandError(f"[model] must be a pyburn.nn.Module: got {type(model).__name__}")
     optimizer = build(config["optimizer"], ("pyburn.optim",), "[optimizer]", model.parameters())
     every, schedule = None, None
     if config.get("schedule") is not None:
@@ -133,7 +135,9 @@ def make_experiment(config: dict[str, Any]) -> Experiment:
     if config.get("step") is not None:
         from .objects import find_object
 
-        step = find_object(config["step"])
+        step = find_object(str(config["step"]))
+        if not callable(step):
+            raise CommandError(f"step must be a function step(model, batch): got {type(step).__name__}")
     if loss is None and step is None:
         raise CommandError('the configuration needs a loss, such as loss = "CrossEntropyLoss", or a step of your own')
     stopping = options["early_stopping"]

@@ -24,7 +24,7 @@ from ..train.run.scalar_files import json_number
 from .answers import Answers, NotFoundError
 
 ASSETS = Path(__file__).parent / "assets"
-PORT = 8420
+PORT = 6007
 _TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _LARGEST_REQUEST = 1 << 20
 _COOKIE = "pyburn_token"

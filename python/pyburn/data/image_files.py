@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
+import struct
+from collections.abc import Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -30,20 +33,38 @@ def load_image(path: str | os.PathLike[str]) -> Image:
         image = _decoded_jpeg(images, data)
         if image is not None:
             return image
-    image = images.open(io.BytesIO(data))
-    if image.mode != "RGB":
-        return image.convert("RGB")
-    image.load()
-    return image
+    with named_errors(path):
+        image = images.open(io.BytesIO(data))
+        if image.mode != "RGB":
+            return image.convert("RGB")
+        image.load()
+        return image
 
 
 def load_mask(path: str | os.PathLike[str]) -> Image:
     """An image file as it is, of one channel: palettes give the numbers of their colours."""
-    image = pillow().open(io.BytesIO(_content(path)))
-    image.load()
+    images, data = pillow(), _content(path)
+    with named_errors(path):
+        image = images.open(io.BytesIO(data))
+        image.load()
     if len(image.getbands()) != 1:
         raise ValueError(f"expected a mask of one channel: got mode {image.mode} in {os.fspath(path)}")
     return image
+
+
+@contextlib.contextmanager
+def named_errors(path: Any) -> Iterator[None]:
+    """Pillow's errors with the name of the file, which it has not seen: of thousands of pictures one is damaged."""
+    try:
+        yield
+    except (OSError, SyntaxError, ValueError, EOFError, struct.error) as error:  # what Pillow raises for files that are damaged
+        if getattr(error, "errno", None) is not None:  # of the system, which names the file
+            raise
+        images = pillow()
+        name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else "the picture"
+        if isinstance(error, images.UnidentifiedImageError):
+            raise images.UnidentifiedImageError(f"{name} is no picture that Pillow knows") from error
+        raise OSError(f"{name} cannot be read: {error}") from error
 
 
 def _content(path: str | os.PathLike[str]) -> bytes:

@@ -125,13 +125,24 @@ def better(new: float, old: float, higher: bool, by: float = 0.0) -> bool:
     return math.isnan(old) or (new > old + by if higher else new < old - by)
 
 
+def value_of_epoch(learner: Learner, metric: str, asked_by: str) -> float | None:
+    """What an epoch that has ended gave; None for a figure of validation where this epoch, other than some, was not validated."""
+    state = learner.state
+    if metric.startswith("valid/") and state.validates and not state.validated:
+        return None
+    if metric not in state.values:
+        raise KeyError(f"[{asked_by}] there is no {metric!r}: there are {', '.join(state.values)}")
+    return state.values[metric]
+
+
 def wants_higher(learner: Learner, metric: str) -> bool:
     """From the metric itself; what is unknown is taken for a loss."""
     return bool(learner.higher_is_better.get(metric.rpartition("/")[2]))
 
 
 class EarlyStopping(Callback):
-    """Stops when `metric` has not improved by more than `min_delta` for `patience` epochs; the first `warmup` epochs do not count.
+    """Stops when `metric` has not improved by more than `min_delta` for `patience` epochs; the first `warmup` epochs do not count, nor do
+    those that are not validated, for a figure of validation.
 
     `mode` is "min", "max" or None: as the metric says. With `restore_best` the weights of the best epoch are put back at the end.
 
@@ -155,19 +166,28 @@ class EarlyStopping(Callback):
             raise ValueError(f"[EarlyStopping] mode must be 'min', 'max' or None: got {mode!r}")
         self.metric, self.patience, self.min_delta, self.warmup, self.mode = metric, patience, min_delta, warmup, mode
         self.restore_best = restore_best
+        self._forget()
+
+    def _forget(self) -> None:
         self.best, self.best_epoch, self.waited = math.nan, 0, 0
         self._weights: dict[str, Any] | None = None
+        self._average: dict[str, Any] | None = None  # of weights, which is what was validated where there is one
+
+    def on_fit_start(self, learner: Learner) -> None:
+        if not learner.state.step:  # a training that begins, not one that is resumed
+            self._forget()
 
     def on_epoch_end(self, learner: Learner) -> None:
-        state = learner.state
-        if self.metric not in state.values:
-            raise KeyError(f"[EarlyStopping] there is no {self.metric!r}: there are {', '.join(state.values)}")
-        value = state.values[self.metric]
+        state, value = learner.state, value_of_epoch(learner, self.metric, "EarlyStopping")
+        if value is None:
+            return
         higher = wants_higher(learner, self.metric) if self.mode is None else self.mode == "max"
         if better(value, self.best, higher, self.min_delta):
             self.best, self.best_epoch, self.waited = value, state.epoch, 0
             if self.restore_best:
                 self._weights = copy.deepcopy(dict(learner.model.state_dict()))
+                average = learner.updater.ema
+                self._average = None if average is None else copy.deepcopy(dict(average.state_dict()))
         elif state.epoch > self.warmup:
             self.waited += 1
             if self.waited >= self.patience:
@@ -176,12 +196,16 @@ class EarlyStopping(Callback):
     def on_fit_end(self, learner: Learner) -> None:
         if self._weights is not None:
             learner.model.load_state_dict(self._weights)
+        if self._average is not None and learner.updater.ema is not None:
+            learner.updater.ema.load_state_dict(self._average)
 
     def state_dict(self) -> dict[str, Any]:
-        return {"best": self.best, "best_epoch": self.best_epoch, "waited": self.waited, "weights": self._weights}
+        figures = {"best": self.best, "best_epoch": self.best_epoch, "waited": self.waited}
+        return {**figures, "weights": self._weights, "average": self._average}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.best, self.best_epoch, self.waited, self._weights = state["best"], state["best_epoch"], state["waited"], state["weights"]
+        self._average = state.get("average")
 
 
 class When(Callback):

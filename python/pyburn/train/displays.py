@@ -9,6 +9,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, TextIO
 
+from .._progress import bar_text, duration
 from .callbacks import Callback
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 _REDRAW_SECONDS = 0.1
 _LINE_SECONDS = 30.0
-_BLOCKS = " ▏▎▍▌▋▊▉█"
 NAMES = ("auto", "dashboard", "bar", "lines", "quiet")
 
 
@@ -37,19 +37,6 @@ def display_for(wanted: Any) -> Callback | None:
 
         return TerminalDashboard()
     return {"bar": ProgressBar, "lines": ProgressLines, "quiet": Quiet}[wanted]()
-
-
-def duration(seconds: float) -> str:
-    """A time to read.
-
-    >>> [pyburn.train.displays.duration(s) for s in (4.2, 75, 4000)]
-    ['4s', '1:15', '1:06:40']
-    """
-    whole = max(0, int(seconds))
-    if whole < 60:
-        return f"{whole}s"
-    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
 def value_text(name: str, value: float) -> str:
@@ -189,14 +176,3 @@ class ProgressBar(ProgressLines):
     def on_fit_end(self, learner: Learner) -> None:
         self._clear()
         self.file.flush()
-
-
-def bar_text(share: float, width: int) -> str:
-    """A bar in eighths of a cell.
-
-    >>> pyburn.train.displays.bar_text(0.5, 8)
-    '████    '
-    """
-    eighths = int(max(0.0, min(1.0, share)) * width * 8)
-    full, rest = divmod(eighths, 8)
-    return ("█" * full + (_BLOCKS[rest] if rest else "")).ljust(width)

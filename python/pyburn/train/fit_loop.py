@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..io import load
-from .callbacks import Callback, CallbackList, better
+from .callbacks import Callback, CallbackList, better, value_of_epoch
 from .checkpoints import CheckpointFolder, Rule
 from .displays import display_for
 from .errors import CheckpointError, NonFiniteLoss, ValidationLeft
@@ -161,6 +161,7 @@ class FitLoop:
         learner.hooks = _with(learner.hooks, extra)
         state, started = learner.state, time.monotonic()
         state.epochs, state.batches = self.epochs, length_of(self.train_data)
+        state.validates = self.valid_data is not None
         self._describe()
         learner.model.train()
         failure: BaseException | None = None
@@ -201,7 +202,7 @@ class FitLoop:
 
     def _epoch(self) -> None:
         learner, state, updater = self.learner, self.learner.state, self.learner.updater
-        state.epoch, state.split, self._ran = self.done + 1, "train", True
+        state.epoch, state.split, state.validated, self._ran = self.done + 1, "train", False, True
         if self.epoch_state is None:
             state.batch = 0
             for metric in (self.loss, self._recent, *self.metrics.values()):
@@ -331,7 +332,7 @@ class FitLoop:
         learner.hooks.call("on_epoch_end", learner)
         self.done += 1
         if learner.checkpoints is not None:
-            reasons = learner.checkpoints.due(epoch=state.epoch, step=state.step, epoch_ended=True, metrics=state.values)
+            reasons = learner.checkpoints.due(epoch=state.epoch, step=state.step, epoch_ended=True, metrics=self._values_of_epoch())
             if reasons:
                 self._save(reasons)
 
@@ -341,7 +342,7 @@ class FitLoop:
             self._before_validation = self.data.state_dict()
             state.split = "valid"
             self._log_epoch("valid", learner._validated(self.valid_data, "valid", leave=True))
-            state.split, self._before_validation = "train", None
+            state.split, state.validated, self._before_validation = "train", True, None
 
     def _log_epoch(self, split: str, values: dict[str, float]) -> None:
         learner, state, run = self.learner, self.learner.state, self.learner.run
@@ -360,15 +361,21 @@ class FitLoop:
             ):
                 best[key] = {"value": value, "epoch": state.epoch, "step": state.step}
 
+    def _values_of_epoch(self) -> dict[str, float]:
+        """Without those of an earlier validation, where this epoch had none."""
+        state = self.learner.state
+        old = state.validates and not state.validated
+        return {name: value for name, value in state.values.items() if not (old and name.startswith("valid/"))}
+
     def _advance_schedule(self) -> None:
-        learner, values = self.learner, self.learner.state.values
+        learner = self.learner
         if type(learner.lr_scheduler).__name__ != "ReduceLROnPlateau":
             learner.lr_scheduler.step()
             return
-        name = learner.monitor or ("valid/loss" if "valid/loss" in values else "train/loss")
-        if name not in values:
-            raise KeyError(f"[Learner] the schedule looks at {name!r}: there are {', '.join(values)}")
-        learner.lr_scheduler.step(values[name])
+        name = learner.monitor or ("valid/loss" if learner.state.validates else "train/loss")
+        value = value_of_epoch(learner, name, "ReduceLROnPlateau")
+        if value is not None:
+            learner.lr_scheduler.step(value)
 
     # --- saving and ending -------------------------------------------------------------------------------------------------
 
@@ -394,7 +401,8 @@ class FitLoop:
             "values": dict(state.values),
             "history": [dict(row) for row in learner.history.rows],
         }
-        known = {key: value for key, value in state.values.items() if "/" in key and not key.startswith("system/")}
+        values = state.values if within else self._values_of_epoch()
+        known = {key: value for key, value in values.items() if "/" in key and not key.startswith("system/")}
         try:
             state.checkpoint = folder.save(
                 saved, epoch=state.epoch, step=state.step, batch=state.batch if within else 0, metrics=known, reasons=reasons

@@ -25,6 +25,7 @@ class StopRequest:
 
     def __init__(self) -> None:
         self.reason = ""
+        self.signal = 0  # its number, if it was one
         self._previous: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> StopRequest:
@@ -43,7 +44,7 @@ class StopRequest:
     def _received(self, number: int, frame: FrameType | None) -> None:
         if self.reason:
             raise KeyboardInterrupt
-        self.reason = _NAMES.get(signal.Signals(number).name, "a signal")
+        self.reason, self.signal = _NAMES.get(signal.Signals(number).name, "a signal"), number
 
     def request(self, reason: str) -> None:
         """Asks to stop after the step, as Ctrl-C does."""

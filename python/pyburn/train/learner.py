@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
+from .._progress import watched
 from ..autograd import no_grad
 from .callbacks import Callback, CallbackList
 from .checkpoints import Best, CheckpointFolder, Entry, Last, Rule
@@ -18,7 +19,7 @@ from .errors import TrainingError, ValidationLeft
 from .history import History
 from .interrupt import StopRequest
 from .metrics import Loss, Metric, metrics_from
-from .run import Run, write_report
+from .run import Run
 from .steps import Step, StepFunction, run_step, split_batch, supervised_step, to_device
 from .updates import Updater
 
@@ -39,6 +40,8 @@ class TrainingState:
     inputs: Any = None  # the batch
     result: Step | None = None
     values: dict[str, float] = field(default_factory=dict)  # the latest of everything, such as "valid/accuracy"
+    validates: bool = False  # whether some epochs are validated
+    validated: bool = False  # whether this one was
     tables: dict[str, Any] = field(default_factory=dict)
     checkpoint: Entry | None = None
     seconds: float = 0.0  # of this call of fit
@@ -201,16 +204,25 @@ class Learner:
             for module, training in modes:
                 module.training = training
 
-    def validate(self, data: Iterable[Any], split: str = "valid") -> dict[str, float]:
-        """The loss and the metrics over data, exactly; results that are no numbers are in `state.tables`."""
-        return self._validated(data, split)
+    def validate(self, data: Iterable[Any], split: str = "valid", *, progress: bool = True) -> dict[str, float]:
+        """The loss and the metrics over data, exactly; results that are no numbers are in `state.tables`.
+
+        A bar is drawn on a terminal where it takes more than a moment, unless `progress` is False.
+        """
+        return self._validated(self._watched(data, "evaluating", progress), split)
+
+    def _watched(self, data: Iterable[Any], doing: str, progress: bool) -> Iterable[Any]:
+        """With a bar, but not beside what `fit` shows."""
+        return watched(data, doing) if progress and len(self.hooks.callbacks) == len(self.callbacks) else data
 
     def _validated(self, data: Iterable[Any], split: str, leave: bool = False) -> dict[str, float]:
         state = self.state
         loss, metrics = Loss(), {name: metric.fresh() for name, metric in self.metrics.items()}
         self.hooks.call("on_validation_start", self)
+        empty = True
         with self.evaluating() as model:
             for batch in data:
+                empty = False
                 batch = to_device(batch, self.device)
                 result = run_step(self.step_function, model, batch, need_loss=False)
                 if result.loss is not None:
@@ -222,6 +234,8 @@ class Learner:
                 self.hooks.call("on_validation_batch_end", self)
                 if leave and self.stop_request.reason:
                     raise ValidationLeft
+        if empty:
+            raise ValueError(f"[Learner] the data for {split!r} gave no batches: is it empty, or an iterator that is used up?")
         values = self._computed(loss, metrics, split)
         self.hooks.call("on_validation_end", self)
         return values
@@ -240,9 +254,9 @@ class Learner:
         self.state.values.update({f"{split}/{name}": value for name, value in values.items()})
         return values
 
-    def evaluate(self, data: Iterable[Any], name: str = "test") -> dict[str, float]:
+    def evaluate(self, data: Iterable[Any], name: str = "test", *, progress: bool = True) -> dict[str, float]:
         """As `validate`, and notes the result in the run under `name`."""
-        values = self.validate(data, name)
+        values = self.validate(data, name, progress=progress)
         if self.run is not None:
             state = self.state
             self.run.log(values, step=state.step, epoch=state.epoch, split=name, kind="epoch")
@@ -251,17 +265,17 @@ class Learner:
                     self.run.log_table(key[len(name) + 1 :], table, step=state.step, epoch=state.epoch, split=name)
             self.run.flush()
             if self.run.status["state"] not in ("running", "paused"):  # after fit: the report gets the results, too
-                write_report(self.run.folder)
+                self.run.write_report()
         return values
 
-    def predict(self, data: Iterable[Any] | Tensor) -> Any:
+    def predict(self, data: Iterable[Any] | Tensor, *, progress: bool = True) -> Any:
         """What the model gives for all batches, one after the other: a tensor, or a list where outputs are no tensors.
 
         Batches are inputs alone, or as in `fit`, whose targets are left out. A tensor is one batch.
         """
         outputs: list[Any] = []
         with self.evaluating() as model:
-            for batch in [data] if isinstance(data, Tensor) else data:
+            for batch in [data] if isinstance(data, Tensor) else self._watched(data, "predicting", progress):
                 inputs, named, _ = split_batch(to_device(batch, self.device))
                 outputs.append(model(*inputs, **named))
         if outputs and all(isinstance(output, Tensor) and output.dim() for output in outputs):

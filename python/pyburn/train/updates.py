@@ -41,8 +41,11 @@ class Updater:
         scaler: GradScaler | None = None,
         ema: float | Any | None = None,
     ) -> None:
-        if accumulate < 1:
-            raise ValueError(f"[Updater] accumulate must be positive: got {accumulate}")
+        if not isinstance(accumulate, int) or accumulate < 1:
+            raise ValueError(f"[Updater] accumulate must be a positive whole number: got {accumulate}")
+        for name, limit in (("clip_norm", clip_norm), ("clip_value", clip_value)):
+            if limit is not None and not limit > 0:
+                raise ValueError(f"[Updater] {name} must be positive: got {limit}")
         self.model, self.optimizer, self.accumulate = model, optimizer, accumulate
         self.clip_norm, self.clip_value = clip_norm, clip_value
         self.dtype = _dtype(precision)

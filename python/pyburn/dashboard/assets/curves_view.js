@@ -44,13 +44,17 @@ export class CurvesView {
   // Cards for the metrics of the chosen runs; called when runs, choices or settings change.
   update() {
     const chosen = this.state.chosen(), wanted = new Map();
-    for (const run of chosen)
+    const best = settings.axis === "epoch" ? "epoch" : "step";  // a second curve of the same numbers only confuses
+    for (const run of chosen) {
+      const known = new Set(run.curves.map((curve) => JSON.stringify(curve)));
       for (const [kind, split, name] of run.curves) {
+        if (kind !== best && known.has(JSON.stringify([best, split, name]))) continue;
         const key = split === "system" ? `system ${name}` : name;
         if (!name.toLowerCase().includes(settings.filter.toLowerCase())) continue;
         if (!wanted.has(key)) wanted.set(key, { name, system: split === "system", lines: [] });
         wanted.get(key).lines.push({ run, kind, split, name });
       }
+    }
     for (const [key, card] of this.cards)
       if (!wanted.has(key)) { this.seen.unobserve(card.chart.card); card.chart.card.remove(); this.cards.delete(key); }
     for (const [key, { name, system, lines }] of wanted) {
@@ -90,7 +94,7 @@ export class CurvesView {
         const many = new Set(card.lines.map(({ run }) => run.id)).size > 1;
         card.drawn = card.lines.map((line, i) => ({
           ...line, ...points[i], colour: this.state.colour(line.run.id), dots: line.kind === "epoch",
-          label: `${many ? line.run.name + " · " : ""}${line.split}${line.kind === "epoch" && line.split === "train" ? " (epoch)" : ""}`,
+          label: `${many ? line.run.name + " · " : ""}${line.split}`,
         }));
         card.chart.note.textContent = [...new Set(card.lines.map(({ split }) => split))].join(", ");
         card.chart.show(card.drawn, { range: settings.range, logarithmic: settings.logarithmic });

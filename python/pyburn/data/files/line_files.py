@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..dataset import Dataset
-from .source import File, FormatError, read_text
+from .source import File, FormatError, is_gzip, read_text
 
 _BLOCK = 1 << 20
 
@@ -47,7 +48,11 @@ class LinesDataset(Dataset[Any]):
         transform: Callable[[Any], Any] | None = None,
         skip_empty: bool = False,
     ) -> None:
+        if codecs.lookup(encoding).name == "utf-8-sig":
+            encoding = "utf-8"  # a mark in front is left out anyway
         self.path, self.encoding, self.transform = Path(path), encoding, transform
+        if "\n".encode(encoding) != b"\n":
+            raise ValueError(f"[text] the lines of {encoding} cannot be found one by one: read_lines(path, {encoding!r}) reads them all")
         self._starts, self._ends, self._numbers = _line_bounds(self.path, skip_empty)
 
     def __len__(self) -> int:
@@ -84,11 +89,16 @@ def _line_bounds(path: Path, skip_empty: bool) -> tuple[np.ndarray, np.ndarray, 
     breaks = []
     at = 0
     with open(path, "rb") as file:
+        head = file.read(3)
+        if is_gzip(head):
+            raise FormatError(f"[text] {path.name} is gzip, in which no line can be found by itself: unpack it, or use read_lines")
+        file.seek(0)
         while block := file.read(_BLOCK):
             breaks.append(np.flatnonzero(np.frombuffer(block, np.uint8) == 10).astype(np.int64) + at)
             at += len(block)
     ends = np.concatenate([*breaks, np.array([at], np.int64)])
-    starts = np.concatenate([np.zeros(1, np.int64), ends[:-1] + 1])
+    mark = 3 if head == codecs.BOM_UTF8 else 0
+    starts = np.concatenate([np.full(1, mark, np.int64), ends[:-1] + 1])
     if starts[-1] >= at:  # nothing comes behind the last end of line
         starts, ends = starts[:-1], ends[:-1]
     numbers = np.arange(1, len(starts) + 1)

@@ -14,7 +14,10 @@ from ...tensor import from_numpy
 from ..dataset import Dataset
 from .source import File, FormatError, name_of, read_text
 
-MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
+MISSING = (  # what pandas takes for missing
+    *("", "NA", "N/A", "n/a", "#N/A", "#NA", "#N/A N/A", "<NA>", "null", "NULL", "None", "NaN", "nan", "-NaN", "-nan"),
+    *("1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
+)
 _TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 
 
@@ -90,12 +93,15 @@ def read_csv(
     quote: str = '"',
     skip: int = 0,
     encoding: str = "utf-8",
+    decimal: str = ".",
+    comment: str | None = None,
 ) -> Table:
     """The table of a CSV file, which may be gzip. A file named .tsv has tabs, another commas, unless `delimiter` says otherwise.
 
     `header` says whether the first line (after `skip` others) has the names of the columns; without one they are given by
     `names`, or are "0", "1", ... `columns` chooses some. The type of a column is what all its values can be: int, float,
-    bool, else str; `dtypes` gives it where that is not wanted. A value of `missing` is nan or None.
+    bool, else str; `dtypes` gives it where that is not wanted. A value of `missing` is nan or None. `decimal` is what stands in front
+    of the fractions of numbers ("," in many countries); lines that begin with `comment` are left out.
 
     >>> read_csv(b"name,age\\nAda,36\\nAlan,\\n")
     Table(2 rows; name: str, age: float64)
@@ -103,7 +109,9 @@ def read_csv(
     text = read_text(file, "csv", encoding)
     if delimiter is None:
         delimiter = "\t" if name_of(file).removesuffix(".gz").endswith((".tsv", ".tab")) else ","
-    rows = _rows(text, delimiter, quote)
+    if len(decimal) != 1 or decimal == delimiter:
+        raise ValueError(f"[csv] decimal must be one character, and not the delimiter: got {decimal!r}")
+    rows = _rows(text, delimiter, quote, comment)
     del rows[:skip]
     if header and not rows:
         raise FormatError(f"[csv] {name_of(file)} has no line with the names of the columns")
@@ -127,33 +135,59 @@ def read_csv(
     for name in chosen:
         at = labels.index(name)
         values = [row[at] for _, row in rows]
-        made[name] = _typed(name, values, absent, (dtypes or {}).get(name), rows)
+        made[name] = _typed(name, values, absent, (dtypes or {}).get(name), rows, decimal)
     return Table(made)
 
 
-def _rows(text: str, delimiter: str, quote: str) -> list[tuple[int, list[str]]]:
+class _Lines:
+    """The lines of a text, without those that begin with a mark; but inside of quotes, where a line does not begin a row, all count."""
+
+    def __init__(self, text: str, mark: str | None) -> None:
+        self._lines, self._mark = io.StringIO(text, newline=""), mark
+        self.number, self.begins_row = 0, True
+
+    def __iter__(self) -> _Lines:
+        return self
+
+    def __next__(self) -> str:
+        while True:
+            line = next(self._lines)
+            self.number += 1
+            if not (self.begins_row and self._mark and line.startswith(self._mark)):
+                self.begins_row = False
+                return line
+
+
+def _rows(text: str, delimiter: str, quote: str, comment: str | None) -> list[tuple[int, list[str]]]:
     """The fields of each line that is not empty, with the number of the line. A delimiter " " means any white space."""
     if delimiter == " ":
-        return [(i, line.split()) for i, line in enumerate(text.splitlines(), 1) if line.strip()]
+        lines = enumerate(text.splitlines(), 1)
+        return [(i, line.split()) for i, line in lines if line.strip() and not (comment and line.startswith(comment))]
     csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quotechar=quote, strict=True)
+    source = _Lines(text, comment)
+    reader = csv.reader(source, delimiter=delimiter, quotechar=quote, strict=True)
     rows = []
     try:
         for row in reader:
+            source.begins_row = True
             if row:
-                rows.append((reader.line_num, row))
+                rows.append((source.number, row))
     except csv.Error as error:
-        raise FormatError(f"[csv] line {reader.line_num}: {error}") from None
+        raise FormatError(f"[csv] line {source.number}: {error}") from None
     return rows
 
 
-def _typed(name: str, values: list[str], missing: frozenset[str], dtype: type | None, rows: list[tuple[int, list[str]]]) -> np.ndarray:
+def _typed(
+    name: str, values: list[str], missing: frozenset[str], dtype: type | None, rows: list[tuple[int, list[str]]], decimal: str
+) -> np.ndarray:
+    real = _real if decimal == "." else _with_decimal(decimal)
+    converters: dict[type, Callable[[str], Any]] = {int: _whole, float: real, bool: _truth, str: str}
     if dtype is not None:
-        kinds = [(dtype, _CONVERTERS.get(dtype))]
+        kinds = [(dtype, converters.get(dtype))]
         if kinds[0][1] is None:
             raise TypeError(f"[csv] a column may be int, float, bool or str: got {dtype!r} for {name!r}")
     else:
-        kinds = [(int, _whole), (float, _real), (bool, _truth)]
+        kinds = [(kind, converters[kind]) for kind in (int, float, bool)]
     present = [value for value in values if value not in missing]
     for kind, convert in kinds:
         try:
@@ -191,13 +225,19 @@ def _real(text: str) -> float:
     return float(text)
 
 
+def _with_decimal(mark: str) -> Callable[[str], float]:
+    def real(text: str) -> float:
+        if "." in text:
+            raise ValueError(text)
+        return _real(text.replace(mark, ".", 1))
+
+    return real
+
+
 def _truth(text: str) -> bool:
     if text not in _TRUTH:
         raise ValueError(text)
     return _TRUTH[text]
-
-
-_CONVERTERS: dict[type, Callable[[str], Any]] = {int: _whole, float: _real, bool: _truth, str: str}
 
 
 def _fits(convert: Any, value: str) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import heapq
+import itertools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..._core import FormatError
+from ..._progress import watched
 from .tokenisers import Tokeniser, special_splitter, split_specials
 
 # Contractions, a space with letters, with digits, with other marks, and white space; \w without digits and _ are letters.
@@ -55,18 +57,25 @@ class BytePairTokeniser(Tokeniser):
         specials: Sequence[str] = (),
         min_frequency: int = 2,
         pattern: str = PATTERN,
+        progress: bool = True,
     ) -> BytePairTokeniser:
-        """Merges until there are `vocab_size` numbers with the special tokens, or no pair occurs `min_frequency` times."""
+        """Merges until there are `vocab_size` numbers with the special tokens, or no pair occurs `min_frequency` times.
+
+        A bar is drawn on a terminal where it takes more than a moment, unless `progress` is False.
+        """
         wanted = vocab_size - 256 - len(specials)
         if wanted < 0:
             raise ValueError(f"[tokeniser] vocab_size must be at least {256 + len(specials)}: got {vocab_size}")
         splitter, word = special_splitter(specials), re.compile(pattern)
         counts: Counter[str] = Counter()
-        for text in [texts] if isinstance(texts, str) else texts:
+        read = [texts] if isinstance(texts, str) else texts
+        for text in watched(read, "reading texts") if progress else read:
             for part, special in split_specials(text, splitter):
                 if not special:
                     counts.update(word.findall(part))
-        return cls(_train(counts, wanted, max(1, min_frequency)), specials, pattern)
+        merges = _train(counts, max(1, min_frequency))
+        found = watched(merges, "merging", wanted) if progress else merges
+        return cls(list(itertools.islice(found, wanted)), specials, pattern)
 
     def encode(self, text: str) -> list[int]:
         numbers: list[int] = []
@@ -136,8 +145,8 @@ class BytePairTokeniser(Tokeniser):
         return cls([(a, b) for a, b in state["merges"]], state["specials"], state["pattern"])
 
 
-def _train(counts: Counter[str], wanted: int, min_frequency: int) -> list[tuple[int, int]]:
-    """The merges. Pairs are counted once; a merge changes only the words that it occurs in."""
+def _train(counts: Counter[str], min_frequency: int) -> Iterator[tuple[int, int]]:
+    """The merges, one by one. Pairs are counted once; a merge changes only the words that it occurs in."""
     words = [list(word.encode("utf-8", "surrogatepass")) for word in counts]
     times = list(counts.values())
     pairs: Counter[tuple[int, int]] = Counter()
@@ -148,8 +157,8 @@ def _train(counts: Counter[str], wanted: int, min_frequency: int) -> list[tuple[
             where[pair].add(i)
     heap = [(-count, pair) for pair, count in pairs.items()]
     heapq.heapify(heap)
-    merges: list[tuple[int, int]] = []
-    while heap and len(merges) < wanted:
+    new = 256
+    while heap:
         count, pair = heapq.heappop(heap)
         if pairs.get(pair, 0) != -count:  # an old entry
             if pairs.get(pair, 0) > 0 and -count > pairs[pair]:
@@ -157,8 +166,6 @@ def _train(counts: Counter[str], wanted: int, min_frequency: int) -> list[tuple[
             continue
         if -count < min_frequency:
             break
-        new = 256 + len(merges)
-        merges.append(pair)
         changed: set[tuple[int, int]] = set()
         for i in where.pop(pair):
             words[i] = _replaced(words[i], pair, new, i, times[i], pairs, where, changed)
@@ -166,7 +173,8 @@ def _train(counts: Counter[str], wanted: int, min_frequency: int) -> list[tuple[
         for other in changed:
             if pairs.get(other, 0) > 0:
                 heapq.heappush(heap, (-pairs[other], other))
-    return merges
+        new += 1
+        yield pair
 
 
 def _replaced(

@@ -19,7 +19,8 @@ class ClassCounts(Metric):
     `task` says what a target is: one class of several ("multiclass", scores have an axis of classes, or classes are given), yes or no
     ("binary", a number per item, and the result is about class 1), or several yes or no ("multilabel", labels on the last axis). Yes is a
     probability above `threshold`; with `logits` a sigmoid comes first. `average` is "micro" (all decisions count alike), "macro" (all
-    classes that occur count alike), "weighted" (classes count by their frequency) or "none" (an array, one value per class).
+    classes that occur count alike), "weighted" (classes count by their frequency) or "none" (an array, one value per class; None says the
+    same). `zero_division` is the value of a class where there is nothing to divide by; NaN leaves it out of averages.
     """
 
     def __init__(
@@ -27,13 +28,15 @@ class ClassCounts(Metric):
         name: str | None = None,
         *,
         task: str = "multiclass",
-        average: str = "macro",
+        average: str | None = "macro",
         threshold: float = 0.5,
         logits: bool = False,
         top_k: int = 1,
         ignore_index: int | None = None,
         labels: Sequence[str] | None = None,
+        zero_division: float = 0.0,
     ) -> None:
+        average = "none" if average is None else average
         if task not in TASKS:
             raise ValueError(f"[{type(self).__name__}] task must be one of {', '.join(TASKS)}: got {task!r}")
         if average not in AVERAGES:
@@ -41,7 +44,7 @@ class ClassCounts(Metric):
         if top_k < 1 or (top_k > 1 and task != "multiclass"):
             raise ValueError(f"[{type(self).__name__}] top_k is a positive number, for several classes: got {top_k} ({task})")
         self.task, self.average, self.threshold, self.logits = task, average, threshold, logits
-        self.top_k, self.ignore_index, self.labels = top_k, ignore_index, labels
+        self.top_k, self.ignore_index, self.labels, self.zero_division = top_k, ignore_index, labels, float(zero_division)
         super().__init__(name)
 
     def initial(self) -> dict[str, Any]:
@@ -123,10 +126,13 @@ class ClassCounts(Metric):
         if self.average == "micro":
             return float(self.ratio(*(np.array([v.sum()]) for v in (hits, false_alarms, misses)))[0])
         values, support = self.per_class(), hits + misses
+        defined = ~np.isnan(values)
         if self.average == "weighted":
-            return float((values * support).sum() / support.sum()) if support.sum() else 0.0
+            total = support[defined].sum()
+            return float((values * support)[defined].sum() / total) if total else self.zero_division
         occurs = hits + false_alarms + misses > 0 if self.task == "multiclass" else np.ones(len(hits), bool)
-        return float(values[occurs].mean()) if occurs.any() else float("nan")
+        counted = occurs & defined
+        return float(values[counted].mean()) if counted.any() else float("nan")
 
     def table(self) -> dict[str, Any] | None:
         if self.average != "none":
@@ -141,9 +147,9 @@ def _table(classes: np.ndarray, width: int) -> np.ndarray:
     return out
 
 
-def divided(above: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """0 where there is nothing to divide by, as scikit-learn's zero_division."""
-    return np.divide(above, below, out=np.zeros(np.shape(above), np.float64), where=np.asarray(below) != 0)
+def divided(above: np.ndarray, below: np.ndarray, otherwise: float = 0.0) -> np.ndarray:
+    """`otherwise` where there is nothing to divide by, as scikit-learn's zero_division."""
+    return np.divide(above, below, out=np.full(np.shape(above), otherwise, np.float64), where=np.asarray(below) != 0)
 
 
 def label_names(labels: Sequence[str] | None, count: int) -> list[str]:
@@ -160,7 +166,7 @@ class Precision(ClassCounts):
     """
 
     def ratio(self, hits: np.ndarray, false_alarms: np.ndarray, misses: np.ndarray) -> np.ndarray:
-        return divided(hits, hits + false_alarms)
+        return divided(hits, hits + false_alarms, self.zero_division)
 
 
 class Recall(ClassCounts):
@@ -173,7 +179,7 @@ class Recall(ClassCounts):
     """
 
     def ratio(self, hits: np.ndarray, false_alarms: np.ndarray, misses: np.ndarray) -> np.ndarray:
-        return divided(hits, hits + misses)
+        return divided(hits, hits + misses, self.zero_division)
 
 
 class FBeta(ClassCounts):
@@ -193,7 +199,7 @@ class FBeta(ClassCounts):
 
     def ratio(self, hits: np.ndarray, false_alarms: np.ndarray, misses: np.ndarray) -> np.ndarray:
         square = self.beta**2
-        return divided((1 + square) * hits, (1 + square) * hits + square * misses + false_alarms)
+        return divided((1 + square) * hits, (1 + square) * hits + square * misses + false_alarms, self.zero_division)
 
 
 class F1(FBeta):
@@ -219,7 +225,7 @@ class IoU(ClassCounts):
     """
 
     def ratio(self, hits: np.ndarray, false_alarms: np.ndarray, misses: np.ndarray) -> np.ndarray:
-        return divided(hits, hits + false_alarms + misses)
+        return divided(hits, hits + false_alarms + misses, self.zero_division)
 
 
 class Dice(FBeta):
@@ -273,6 +279,9 @@ class HammingScore(HammingLoss):
 class ConfusionMatrix(Metric):
     """How often each class (rows) was taken for each (columns). Classes appear as they are met.
 
+    `compute` gives counts, or with `normalize` shares of each row ("true"), of each column ("pred") or of everything ("all"); tables of
+    runs hold the counts.
+
     >>> confusion = pyburn.train.metrics.ConfusionMatrix()
     >>> confusion.update([0, 1, 1], [0, 1, 0])
     >>> confusion.compute().tolist()
@@ -288,8 +297,11 @@ class ConfusionMatrix(Metric):
         labels: Sequence[str] | None = None,
         threshold: float | None = None,
         ignore_index: int | None = None,
+        normalize: str | None = None,
     ) -> None:
-        self.labels, self.threshold, self.ignore_index = labels, threshold, ignore_index
+        if normalize not in ("true", "pred", "all", None):
+            raise ValueError(f"[ConfusionMatrix] normalize must be 'true', 'pred', 'all' or None: got {normalize!r}")
+        self.labels, self.threshold, self.ignore_index, self.normalize = labels, threshold, ignore_index, normalize
         super().__init__(name)
 
     def initial(self) -> dict[str, Any]:
@@ -308,8 +320,12 @@ class ConfusionMatrix(Metric):
         self.state["counts"] = grown(self.state["counts"], (size, size)) + counts
 
     def compute(self) -> np.ndarray:
-        return self.state["counts"]
+        counts = self.state["counts"]
+        if self.normalize is None:
+            return counts
+        total = counts.sum() if self.normalize == "all" else counts.sum(axis=1 if self.normalize == "true" else 0, keepdims=True)
+        return divided(counts, np.broadcast_to(total, counts.shape))
 
     def table(self) -> dict[str, Any]:
-        counts = self.compute()
+        counts = self.state["counts"]
         return {"type": "confusion_matrix", "labels": label_names(self.labels, len(counts)), "values": counts}

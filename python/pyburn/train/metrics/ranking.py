@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,14 @@ class _Scores(Metric):
     """Keeps scores (items, classes) and truth (items, classes).
 
     `task` is "binary" (a number per item, or scores of two classes), "multiclass" (each class against the rest) or "multilabel" (labels
-    on the last axis). `average` is "macro", "weighted" (by frequency), "micro" or "none". Any increasing function of the probabilities
-    gives the same result, so logits will do; for "micro" the classes need a common scale.
+    on the last axis). `average` is "macro", "weighted" (by frequency), "micro" or "none" (or None). Any increasing function of the
+    probabilities gives the same result, so logits will do; for "micro" the classes need a common scale.
     """
 
     def __init__(
-        self, name: str | None = None, *, task: str = "multiclass", average: str = "macro", ignore_index: int | None = None
+        self, name: str | None = None, *, task: str = "multiclass", average: str | None = "macro", ignore_index: int | None = None
     ) -> None:
+        average = "none" if average is None else average
         if task not in ("binary", "multiclass", "multilabel"):
             raise ValueError(f"[{type(self).__name__}] task must be 'binary', 'multiclass' or 'multilabel': got {task!r}")
         if average not in ("macro", "weighted", "micro", "none"):
@@ -93,11 +95,35 @@ class AUROC(_Scores):
     """The area under the curve of true against false positives: how likely a true item scores above a false one. Classes without true or
     without false items are left out of averages; with none left it is NaN.
 
+    Several classes are each compared with the rest (`multi_class="ovr"`), or in pairs ("ovo": the mean over all pairs, of items of these
+    two classes, or weighted by how many there are), which does not depend on how frequent each is.
+
     >>> auroc = pyburn.train.metrics.AUROC(task="binary")
     >>> auroc.update([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1])
     >>> auroc.compute()
     0.75
     """
+
+    def __init__(self, name: str | None = None, *, multi_class: str = "ovr", **options: Any) -> None:
+        super().__init__(name, **options)
+        if multi_class not in ("ovr", "ovo"):
+            raise ValueError(f"[AUROC] multi_class must be 'ovr' or 'ovo': got {multi_class!r}")
+        if multi_class == "ovo" and (self.task != "multiclass" or self.average not in ("macro", "weighted")):
+            raise ValueError(f"[AUROC] pairs are for several classes, 'macro' or 'weighted': got {self.task}, {self.average!r}")
+        self.multi_class = multi_class
+
+    def compute(self) -> Any:
+        if self.multi_class == "ovr" or not self.state["scores"]:
+            return super().compute()
+        scores, truth = np.concatenate(self.state["scores"]), np.concatenate(self.state["truth"])
+        areas, weights = [], []
+        for a, b in itertools.combinations(range(scores.shape[1]), 2):
+            chosen = truth[:, a] | truth[:, b]
+            both = [self.area(scores[chosen, one], truth[chosen, one]) for one in (a, b)]
+            if not np.isnan(both).any():
+                areas.append(np.mean(both))
+                weights.append(chosen.mean() if self.average == "weighted" else 1.0)
+        return float(np.average(areas, weights=weights)) if areas else float("nan")
 
     def area(self, scores: np.ndarray, truth: np.ndarray) -> float:
         true, false = _steps(scores, truth) if len(scores) else (np.zeros(1), np.zeros(1))

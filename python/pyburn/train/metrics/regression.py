@@ -78,13 +78,20 @@ class RMSE(MSE):
 
 
 class R2(Metric):
-    """The share of the variance that is explained: 1 is perfect, 0 as good as the mean. Several outputs (the last axis) are averaged.
+    """The share of the variance that is explained: 1 is perfect, 0 as good as the mean. Several outputs (the last axis) are averaged as
+    `multioutput` says: "uniform_average", "variance_weighted" (by their variances), or "raw_values" (an array, one value per output).
 
     >>> r2 = pyburn.train.metrics.R2()
     >>> r2.update([2.5, 0.0, 2.0, 8.0], [3.0, -0.5, 2.0, 7.0])
     >>> round(r2.compute(), 4)
     0.9486
     """
+
+    def __init__(self, name: str | None = None, *, multioutput: str = "uniform_average") -> None:
+        if multioutput not in ("uniform_average", "variance_weighted", "raw_values"):
+            raise ValueError(f"[R2] multioutput must be 'uniform_average', 'variance_weighted' or 'raw_values': got {multioutput!r}")
+        self.multioutput = multioutput
+        super().__init__(name)
 
     def initial(self) -> dict[str, Any]:
         empty = np.zeros(0)
@@ -120,9 +127,23 @@ class R2(Metric):
             raise TypeError(f"[merge] expected an R2: got a {type(other).__name__}")
         self._join(**other.state)
 
-    def compute(self) -> float:
-        if self.state["count"] < 2:
-            return math.nan
+    def compute(self) -> Any:
+        values = self._per_output()
+        if self.multioutput == "raw_values":
+            return values
+        spread = self.state["spread"]
+        weighted = self.multioutput == "variance_weighted" and spread.any()
+        return float(np.average(values, weights=spread if weighted else None)) if len(values) else math.nan
+
+    def _per_output(self) -> np.ndarray:
         spread, errors = self.state["spread"], self.state["errors"]
+        if self.state["count"] < 2:
+            return np.full(len(spread), math.nan)
         flat = np.where(errors == 0, 1.0, 0.0)  # as scikit-learn: no variance, so right or wrong is all there is
-        return float(np.divide(-errors, spread, out=flat - 1, where=spread != 0).mean() + 1)
+        return np.divide(-errors, spread, out=flat - 1, where=spread != 0) + 1
+
+    def table(self) -> dict[str, Any] | None:
+        if self.multioutput != "raw_values":
+            return None
+        values = self._per_output()
+        return {"type": "per_class", "labels": [str(i) for i in range(len(values))], "values": values}

@@ -27,6 +27,7 @@ class AppendFile:
         if not self._pending:
             return self.error
         try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)  # here, since a full disk may refuse a folder, too
             with open(self.path, "ab", buffering=0) as file:
                 end = file.seek(0, os.SEEK_END)
                 try:

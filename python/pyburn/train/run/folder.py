@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from .append_file import AppendFile, replace_text
 from .environment import environment
@@ -18,9 +19,11 @@ from .plain_values import number, plain
 from .reader import RunRecord
 from .samples import write_samples
 from .scalar_files import KINDS, ScalarFiles, stays
+from .tables import checked_table
 
 FORMAT = 1
 STATES = ("running", "paused", "finished", "stopped", "failed")
+_LONGEST_NAME = 240  # characters, of the 255 that file systems allow
 _FLUSH_SECONDS = 1.0
 _STATUS_SECONDS = 2.0
 
@@ -128,7 +131,7 @@ class Run:
         """Notes numbers: of one step ("step"), or over a whole pass over a split ("epoch")."""
         if kind not in KINDS:
             raise ValueError(f"[Run.log] kind must be 'step' or 'epoch': got {kind!r}")
-        numbers = {name: number(value) for name, value in values.items()}
+        numbers = {name: self._number(name, value) for name, value in values.items()}
         self._scalars.add(numbers, kind=kind, split=split, epoch=epoch, step=step, time=self.seconds)
         if self._events is not None:
             prefix = "epoch_" if kind == "epoch" else ""
@@ -137,9 +140,19 @@ class Run:
             self.status["step"], self.status["epoch"] = step, epoch
         self.tick()
 
+    @staticmethod
+    def _number(name: str, value: Any) -> float:
+        if len(quote(name, safe="")) > _LONGEST_NAME:
+            raise ValueError(f"[Run.log] the name of a metric is a part of the name of a file: {name[:40]!r}... is too long")
+        try:
+            return number(value)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"[Run.log] {name!r} must be a number: got {str(value)[:80]!r}") from None
+
     def log_table(self, name: str, table: Mapping[str, Any], *, step: int, epoch: int = 0, split: str = "valid") -> None:
         """Notes a result that is no number, such as a confusion matrix: a dict with a "type" and what JSON can hold."""
-        line = {"name": name, "split": split, "epoch": epoch, "step": step, "time": round(self.seconds, 3), **plain(dict(table))}
+        content = checked_table(name, plain(dict(table)))
+        line = {"name": name, "split": split, "epoch": epoch, "step": step, "time": round(self.seconds, 3), **content}
         self._tables.add(json.dumps(line, ensure_ascii=False).encode() + b"\n")
         self.tick()
 
@@ -194,12 +207,16 @@ class Run:
         self.flush()
         self.update(state=state, message=message, finished=time.time())
         if report:
-            from .report import write_report
+            self.write_report()
 
-            try:
-                write_report(self.folder)
-            except OSError as error:
-                self._complain(error)
+    def write_report(self) -> None:
+        """Writes report.html of what is there so far."""
+        from .report import write_report
+
+        try:
+            write_report(self.folder)
+        except OSError as error:
+            self._complain(error)
 
     def _complain(self, error: OSError) -> None:
         """Once per kind of trouble, not once a second."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import time
@@ -13,6 +14,7 @@ from typing import Any
 from .append_file import replace_text
 from .reader import RunRecord
 from .svg_plots import COLOURS, STYLE, Curve, line_chart, matrix_chart, short
+from .tables import checked_table
 
 _PAGE_STYLE = """
 body { background: var(--ground); color: var(--text); font: 15px/1.5 system-ui, sans-serif; }
@@ -61,6 +63,7 @@ def report(record: RunRecord) -> str:
         _results(record, status),
         _curves(record),
         _matrices(record),
+        _tables(record),
         _samples(record),
         _checkpoints(record),
         _listing("Configuration", record.config),
@@ -141,14 +144,37 @@ def _single(record: RunRecord, name: str) -> str:
     return line_chart(name, [Curve(name, data[:, 2] / 60, data[:, 3])], x_label="minutes")
 
 
+def _last_tables(record: RunRecord, kind: str) -> list[tuple[str, dict[str, Any]]]:
+    """The newest of each name and split that are whole, with a title."""
+    last: dict[tuple[str, str], dict[str, Any]] = {}
+    for table in record.tables():
+        with contextlib.suppress(ValueError):  # written by another program
+            if table.get("type") == kind:
+                last[str(table.get("split")), str(table.get("name"))] = checked_table("", table)
+    return [(f"{name}, {split}, epoch {table.get('epoch')}", table) for (split, name), table in last.items()]
+
+
 def _matrices(record: RunRecord) -> str:
-    last = {(t.get("split"), t.get("name")): t for t in record.tables() if t.get("type") == "confusion_matrix"}
-    charts = []
-    for (split, name), table in last.items():
-        labels = [str(label) for label in table.get("labels") or range(len(table.get("values", [])))]
-        charts.append(matrix_chart(f"{name}, {split}, epoch {table.get('epoch')}", labels, table.get("values", [])))
+    charts = [matrix_chart(title, table["labels"], table["values"]) for title, table in _last_tables(record, "confusion_matrix")]
     cards = "\n".join(f'<div class="card">{chart}</div>' for chart in charts if chart)
     return f'<h2>Confusion</h2>\n<div class="grid">\n{cards}\n</div>' if cards else ""
+
+
+def _tables(record: RunRecord) -> str:
+    """Curves, and values per class."""
+    parts = []
+    for title, table in _last_tables(record, "curve"):
+        label = " over ".join(str(table[key]) for key in ("y_label", "x_label") if table.get(key))
+        x, y = ([float(value) for value in table[axis]] for axis in ("x", "y"))
+        parts.append(line_chart(title, [Curve(label, x, y)], x_label=label))
+    for title, table in _last_tables(record, "per_class"):
+        rows = "".join(
+            f'<tr><td>{escape(label)}</td><td class="number">{float(value):.5g}</td></tr>'
+            for label, value in zip(table["labels"], table["values"])
+        )
+        parts.append(f'<p><b>{escape(title)}</b></p><div class="scroll"><table>{rows}</table></div>')
+    cards = "\n".join(f'<div class="card">{part}</div>' for part in parts)
+    return f'<h2>Tables</h2>\n<div class="grid">\n{cards}\n</div>' if cards else ""
 
 
 def _samples(record: RunRecord) -> str:

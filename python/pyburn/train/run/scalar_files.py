@@ -54,9 +54,7 @@ class ScalarFiles:
         for name, value in values.items():
             key = kind, split, name
             if key not in self._series:
-                path = self.folder / series_file(*key)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                self._series[key] = AppendFile(path)
+                self._series[key] = AppendFile(self.folder / series_file(*key))
             self._series[key].add(_RECORD.pack(step, epoch, time, value))
         if kind == "epoch":
             self._table.add(epoch, step, time, {f"{split}/{name}": value for name, value in values.items()})

@@ -15,7 +15,8 @@ from textual.css.query import NoMatches
 from textual.events import Print
 from textual.widgets import Footer, Static
 
-from ..displays import bar_text, duration, value_text
+from ..._progress import bar_text, duration
+from ..displays import value_text
 from .braille_chart import draw, smooth
 from .live_view import LiveView, Snapshot
 
@@ -32,10 +33,11 @@ class DashboardApp(App[None]):
     #head { height: 3; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
     #middle { height: 1fr; }
     #chart { width: 2fr; height: 100%; border: round $primary; padding: 0 1; }
-    #side { width: 1fr; min-width: 30; }
+    #side { width: 1fr; min-width: 34; }
     #metrics { height: 1fr; border: round $primary; padding: 0 1; }
-    #system { height: 8; border: round $primary; padding: 0 1; }
+    #system { height: 6; border: round $primary; padding: 0 1; }
     #messages { height: 6; border: round $primary; padding: 0 1; }
+    .high #messages { height: 4; }
     .narrow #middle { layout: vertical; }
     .narrow #chart { width: 100%; height: 2fr; }
     .narrow #side { width: 100%; height: 1fr; min-width: 0; }
@@ -44,13 +46,13 @@ class DashboardApp(App[None]):
     .low #side, .low #messages, .low Footer, #messages.empty { display: none; }
     """
     HORIZONTAL_BREAKPOINTS = [(0, "narrow"), (70, "wide")]  # columns: the curve goes above the table
-    VERTICAL_BREAKPOINTS = [(0, "low"), (16, "high")]  # rows: the curve alone
+    VERTICAL_BREAKPOINTS = [(0, "low"), (16, "high"), (32, "tall")]  # rows: the curve alone; fewer messages, so that metrics have room
     BINDINGS: ClassVar[list[Any]] = [
         Binding("q", "stop", "stop and save"),
         Binding("ctrl+c", "stop", show=False, priority=True),
         Binding("p,space", "pause", "pause"),
         Binding("right,tab", "metric(1)", "next metric", priority=True),
-        Binding("left,shift+tab", "metric(-1)", "previous", priority=True),
+        Binding("left,shift+tab", "metric(-1)", "previous", priority=True, show=False),  # the other keys fill the 80 columns
         Binding("s", "smooth", "smooth"),
         Binding("r", "recent", "recent/all"),
         Binding("d", "mode", "light/dark"),
@@ -192,7 +194,7 @@ class DashboardApp(App[None]):
             x, y = now.curves.get(name, {}).get("system", ([], []))
             value = now.values.get(f"system/{name}")
             text.append(f"{name} ", "bold").append(f"{value:,.0f}{unit}\n" if value is not None else "\n")
-            text.append(_spark(y, width) + "\n\n", _COLOURS["system"])
+            text.append(_spark(y, width) + "\n", _COLOURS["system"])
         return text
 
 

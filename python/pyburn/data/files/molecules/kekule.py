@@ -46,7 +46,7 @@ def _wants_double(molecule: Molecule, bonds_of: list[list], index: int) -> bool:
         return False
     # One with a higher valence, like the sulphur of a sulphoxide, is asked for its next higher number.
     valence = next((v for v in allowed if v >= used), allowed[-1])
-    return used + atom.radicals + 1 == valence
+    return used + atom.radicals + 1 <= valence  # less than that: a radical, as [13c] without its hydrogen
 
 
 def _perfect_matching(around: list[list[int]]) -> list[int]:

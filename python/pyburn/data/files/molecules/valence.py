@@ -26,6 +26,9 @@ def set_radicals(molecule: Molecule, written_out: list[Atom]) -> None:
         if id(atom) in wanted and atom.number in VALENCES:
             used = sum(bond.kekule for bond in bonds if not bond.is_dative) + atom.hydrogens
             atom.radicals = _unpaired(atom, used)
+        elif id(atom) in wanted and atom.number and not bonds:
+            # A metal has no usual valence: alone, an odd number of electrons leaves one unpaired.
+            atom.radicals = (atom.number - atom.charge) % 2
 
 
 def _unpaired(atom: Atom, used: int) -> int:
