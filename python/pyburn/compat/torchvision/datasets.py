@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from .absent import absent
+from ..absent import absent
 
 sets: Any = importlib.import_module("pyburn.data.sets")
 _OPTION = Callable[[Any], Any] | None

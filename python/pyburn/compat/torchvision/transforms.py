@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..data import transforms as _own
-from ..data.transforms import InterpolationMode, Lambda, PILToTensor, ToPILImage, ToTensor, functional
-from ..nn import Module
-from .absent import absent
+from ...data import transforms as _own
+from ...data.transforms import InterpolationMode, Lambda, PILToTensor, ToPILImage, ToTensor, functional
+from ...nn import Module
+from ..absent import absent
 
 __path__: list[str] = []
 _PLAIN = ("Compose", "InterpolationMode", "Lambda", "PILToTensor", "ToPILImage", "ToTensor", "eeg", "functional")

@@ -7,8 +7,8 @@ from typing import Any
 from p_vision import models as _models
 from p_vision.models import *  # noqa: F403
 
-from .absent import absent
-from .torchvision_builders import (  # type: ignore[assignment]  # noqa: F401  (these know what a program registers as well)
+from ..absent import absent
+from .builders import (  # type: ignore[assignment]  # noqa: F401  (these know what a program registers as well)
     WeightsEnum,
     get_model,
     get_model_builder,
