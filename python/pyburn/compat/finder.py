@@ -19,7 +19,16 @@ VERSIONS = {"torch": "2.15.0", "torchvision": "0.29.2"}  # those whose names and
 
 # The longest name that fits counts; what follows it is looked for below the module of pyburn. Below those of `_WHOLE` every name is the
 # module itself: PyTorch has a file per class there.
-_WHOLE = ("torch.distributions", "torch.utils.tensorboard", "torchvision.ops", "torchvision.transforms")
+_WHOLE = (
+    "torch.distributions",
+    "torch.utils.benchmark",
+    "torch.utils.tensorboard",
+    "torchvision.datasets",
+    "torchvision.datasets.utils",
+    "torchvision.io",
+    "torchvision.ops",
+    "torchvision.transforms",
+)
 _OPTIMISERS = "_adafactor _muon adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd sparse_adam"
 _PLACES = {
     **{f"torch.optim.{name}": "pyburn.optim" for name in _OPTIMISERS.split()},
@@ -48,6 +57,7 @@ _PLACES = {
     "torch.nn.attention.flex_attention": f"{_HERE}.flex_attention",
     "torch.testing": "pyburn.testing",
     "torch.utils._pytree": "pyburn.utils._pytree",
+    "torch.utils.benchmark": f"{_HERE}.benchmark",
     "torch.utils.checkpoint": "pyburn.utils.checkpoint",
     "torch.utils.data": "pyburn.utils.data",
     "torch.utils.model_zoo": f"{_HERE}.hub",
@@ -56,6 +66,8 @@ _PLACES = {
     "torchvision._internally_replaced_utils": f"{_HERE}.torchvision.builders",
     "torchvision._utils": f"{_HERE}.torchvision.builders",
     "torchvision.datasets": f"{_HERE}.torchvision.datasets",
+    "torchvision.datasets.utils": f"{_HERE}.torchvision.dataset_files",
+    "torchvision.io": f"{_HERE}.torchvision.io",
     "torchvision.models": "p_vision.models",
     "torchvision.models._api": f"{_HERE}.torchvision.builders",
     "torchvision.models._meta": f"{_HERE}.torchvision.builders",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from p_vision import models as _models
@@ -25,6 +26,8 @@ __path__: list[str] = []
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(f"module 'torchvision.models' has no attribute {name!r}")
+    if name in ("_api", "_meta", "_utils"):  # what models import beside layers
+        return importlib.import_module(f"torchvision.models.{name}")
     try:
         return getattr(_models, name)
     except AttributeError:
