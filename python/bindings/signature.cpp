@@ -108,8 +108,12 @@ bool is_extent(PyObject* p) { return is_integer(p) || (is_tensor(p) && unwrap(p)
 bool is_extents(PyObject* p) { return is_list(p) ? one_or_more<is_extent>(p) : is_integer(p); }
 bool is_numbers(PyObject* p) { return one_or_more<is_number>(p); }
 
-bool fits(ParameterType type, PyObject* p) {
-  const bool none = p == Py_None;
+// A tensor that may stand where a number is expected.
+bool holds_number(PyObject* p) { return is_tensor(p) && unwrap(p).rank() == 0 && !unwrap(p).requires_grad(); }
+
+bool fits(ParameterType type, PyObject* p, bool tensors_as_numbers) {
+  const bool none = p == Py_None, number = is_number(p) || (tensors_as_numbers && holds_number(p));
+  const bool integer = is_integer(p) || (tensors_as_numbers && holds_number(p) && is_integral(unwrap(p).dtype()));
   switch (type) {
     case ParameterType::tensor:
       return is_tensor(p);
@@ -121,14 +125,14 @@ bool fits(ParameterType type, PyObject* p) {
       return is_tensor(p) || is_number(p);
     case ParameterType::optional_scalar:
     case ParameterType::optional_number:
-      return none || is_number(p);
+      return none || number;
     case ParameterType::scalar:
     case ParameterType::number:
-      return is_number(p);
+      return number;
     case ParameterType::integer:
-      return is_integer(p);
+      return integer;
     case ParameterType::optional_integer:
-      return none || is_integer(p);
+      return none || integer;
     case ParameterType::dims:
       return is_extents(p);
     case ParameterType::optional_dims:
@@ -207,7 +211,7 @@ int parameter_named(const Signature& s, PyObject* name) {
   return -1;
 }
 
-bool accepts(const Signature& s, PyObject* const* args, size_t nargs, PyObject* kwnames) {
+bool accepts(const Signature& s, PyObject* const* args, size_t nargs, PyObject* kwnames, bool tensors_as_numbers) {
   const size_t count = s.parameters.size();
   uint32_t given = 0;
   for (size_t i = 0; i < nargs; ++i) {
@@ -217,7 +221,8 @@ bool accepts(const Signature& s, PyObject* const* args, size_t nargs, PyObject* 
     const ParameterType type = s.parameters[at].type;  // x.view(2, n) with a tensor n is as good as with a number
     const bool one_of_several =
         spread && (type == ParameterType::tensors ? is_tensor(args[i]) : type == ParameterType::dims && is_extent(args[i]));
-    if (!one_of_several && !fits(type, args[i])) return false;
+    if (spread && nargs > size_t(s.positional) && is_list(args[i])) return false;  // randint(0, n, (3,)) is not a size of n and (3,)
+    if (!one_of_several && !fits(type, args[i], tensors_as_numbers)) return false;
     given |= 1u << at;
   }
   for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); ++k) {
@@ -229,7 +234,7 @@ bool accepts(const Signature& s, PyObject* const* args, size_t nargs, PyObject* 
       if (s.returns_tensor && (is("memory_format") || is("layout") || is("pin_memory"))) continue;
       return false;
     }
-    if (given >> at & 1 || !fits(s.parameters[size_t(at)].type, args[nargs + size_t(k)])) return false;
+    if (given >> at & 1 || !fits(s.parameters[size_t(at)].type, args[nargs + size_t(k)], tensors_as_numbers)) return false;
     given |= 1u << at;
   }
   for (size_t i = 0; i < count; ++i)

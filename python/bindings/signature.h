@@ -61,7 +61,8 @@ PyObject* result_types();
 // The place of the parameter that a keyword names, or -1.
 int parameter_named(const Signature& s, PyObject* name);
 
-// Could a call with these arguments mean this form of a function? Says nothing about values.
-bool accepts(const Signature& s, PyObject* const* args, size_t nargs, PyObject* kwnames);
+// Could a call with these arguments mean this form of a function? Says nothing about values, except that a tensor of no axes may stand for
+// a number if asked.
+bool accepts(const Signature& s, PyObject* const* args, size_t nargs, PyObject* kwnames, bool tensors_as_numbers);
 
 }  // namespace pyburn::python

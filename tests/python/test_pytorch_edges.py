@@ -212,3 +212,19 @@ def test_interpolate_keeps_channels_last(mode, dtype):
     assert F.interpolate(x, (7, 4), mode=mode).is_contiguous()
     part = x.contiguous(memory_format=pyburn.channels_last)[:, :, 1:, ::2]
     assert F.interpolate(part, (7, 4), mode=mode).is_contiguous(memory_format=pyburn.channels_last)
+
+
+def test_a_tensor_without_axes_stands_for_a_number():
+    x, limit, two = pyburn.tensor([-1.0, 0.5, 4.0]), pyburn.tensor(2.0), pyburn.tensor(2)
+    assert pyburn.clamp(x, 0, limit).tolist() == [0.0, 0.5, 2.0]
+    assert x.clamp(min=limit, max=3).tolist() == [2.0, 2.0, 3.0]
+    assert x.clone().clamp_(0, limit).tolist() == [0.0, 0.5, 2.0]
+    assert pyburn.clamp(pyburn.arange(4), 0, pyburn.tensor(1.5)).dtype == pyburn.float32
+    assert pyburn.norm(pyburn.tensor([3.0, 4.0]), limit).item() == pytest.approx(5.0)
+    assert [part.tolist() for part in pyburn.split(x, two)] == [[-1.0, 0.5], [4.0]]
+    assert pyburn.normal(0, limit, (2,)).shape == (2,)
+    assert pyburn.randint(0, two, (3,)).shape == (3,)
+    with pytest.raises(TypeError, match="no form"):  # its gradient would be lost
+        pyburn.clamp(x, 0, pyburn.tensor(2.0, requires_grad=True))
+    with pytest.raises(TypeError, match="no form"):
+        pyburn.clamp(x, 0, pyburn.tensor([2.0]))

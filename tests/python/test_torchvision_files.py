@@ -69,7 +69,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         yield importlib.import_module("net_file_of_a_test")
     finally:
         sys.modules.pop("net_file_of_a_test", None)
-        importlib.import_module("pyburn.compat.torchvision_builders")._registered.pop("net_of_a_test", None)
+        importlib.import_module("pyburn.compat.torchvision.builders")._registered.pop("net_of_a_test", None)
         pyburn.compat.uninstall()
 
 

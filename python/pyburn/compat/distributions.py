@@ -13,6 +13,7 @@ from ..autograd import no_grad
 
 __all__ = ["Bernoulli", "Categorical", "Distribution", "Normal", "Uniform", "kl_divergence"]
 __path__: list[str] = []
+_ABSENT_FILES = ("biject_to", "constraint_registry", "constraints", "register_kl", "transform_to", "utils")
 
 
 class Distribution:
@@ -176,4 +177,8 @@ def __getattr__(name: str) -> Any:
     for module in (distribution_families, gamma_distributions, transformed_distributions):
         if name in module.__all__:
             return getattr(module, name)
+    if name[0].islower() and name not in _ABSENT_FILES:  # PyTorch has a file per distribution: torch.distributions.normal.Normal
+        import sys
+
+        return sys.modules[__name__]
     return absent(f"torch.distributions.{name}")

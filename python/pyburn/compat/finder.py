@@ -19,7 +19,16 @@ VERSIONS = {"torch": "2.15.0", "torchvision": "0.29.2"}  # those whose names and
 
 # The longest name that fits counts; what follows it is looked for below the module of pyburn. Below those of `_WHOLE` every name is the
 # module itself: PyTorch has a file per class there.
-_WHOLE = ("torch.distributions", "torch.utils.tensorboard", "torchvision.ops", "torchvision.transforms")
+_WHOLE = (
+    "torch.distributions",
+    "torch.utils.benchmark",
+    "torch.utils.tensorboard",
+    "torchvision.datasets",
+    "torchvision.datasets.utils",
+    "torchvision.io",
+    "torchvision.ops",
+    "torchvision.transforms",
+)
 _OPTIMISERS = "_adafactor _muon adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd sparse_adam"
 _PLACES = {
     **{f"torch.optim.{name}": "pyburn.optim" for name in _OPTIMISERS.split()},
@@ -48,26 +57,29 @@ _PLACES = {
     "torch.nn.attention.flex_attention": f"{_HERE}.flex_attention",
     "torch.testing": "pyburn.testing",
     "torch.utils._pytree": "pyburn.utils._pytree",
+    "torch.utils.benchmark": f"{_HERE}.benchmark",
     "torch.utils.checkpoint": "pyburn.utils.checkpoint",
     "torch.utils.data": "pyburn.utils.data",
     "torch.utils.model_zoo": f"{_HERE}.hub",
     "torch.utils.tensorboard": f"{_HERE}.tensorboard",
-    "torchvision": f"{_HERE}.torchvision_module",
-    "torchvision._internally_replaced_utils": f"{_HERE}.torchvision_builders",
-    "torchvision._utils": f"{_HERE}.torchvision_builders",
-    "torchvision.datasets": f"{_HERE}.torchvision_datasets",
+    "torchvision": f"{_HERE}.torchvision",
+    "torchvision._internally_replaced_utils": f"{_HERE}.torchvision.builders",
+    "torchvision._utils": f"{_HERE}.torchvision.builders",
+    "torchvision.datasets": f"{_HERE}.torchvision.datasets",
+    "torchvision.datasets.utils": f"{_HERE}.torchvision.dataset_files",
+    "torchvision.io": f"{_HERE}.torchvision.io",
     "torchvision.models": "p_vision.models",
-    "torchvision.models._api": f"{_HERE}.torchvision_builders",
-    "torchvision.models._meta": f"{_HERE}.torchvision_builders",
-    "torchvision.models._utils": f"{_HERE}.torchvision_builders",
-    "torchvision.models.utils": f"{_HERE}.torchvision_builders",
-    "torchvision.ops": f"{_HERE}.torchvision_ops",
-    "torchvision.transforms": f"{_HERE}.torchvision_transforms",
-    "torchvision.transforms._presets": f"{_HERE}.torchvision_presets",
+    "torchvision.models._api": f"{_HERE}.torchvision.builders",
+    "torchvision.models._meta": f"{_HERE}.torchvision.builders",
+    "torchvision.models._utils": f"{_HERE}.torchvision.builders",
+    "torchvision.models.utils": f"{_HERE}.torchvision.builders",
+    "torchvision.ops": f"{_HERE}.torchvision.ops",
+    "torchvision.transforms": f"{_HERE}.torchvision.transforms",
+    "torchvision.transforms._presets": f"{_HERE}.torchvision.presets",
     "torchvision.transforms.functional": "pyburn.data.transforms.functional",
-    "torchvision.transforms.v2": f"{_HERE}.torchvision_transforms",
+    "torchvision.transforms.v2": f"{_HERE}.torchvision.transforms",
     "torchvision.transforms.v2.functional": "pyburn.data.transforms.functional",
-    "torchvision.utils": f"{_HERE}.torchvision_utils",
+    "torchvision.utils": f"{_HERE}.torchvision.utils",
 }
 
 
@@ -80,7 +92,7 @@ def place_of(name: str) -> str | None:
         own = "pyburn" + name.removeprefix("torch")
         return own if own in sys.modules else None
     if name == "torchvision.models":
-        return f"{_HERE}.torchvision_models"
+        return f"{_HERE}.torchvision.models"
     if name not in _PLACES and is_small(name):
         return None
     head = name

@@ -34,8 +34,13 @@ def _pass_through(model: Any = None, *args: Any, **kwargs: Any) -> Any:
     return model if model is not None else lambda function: function
 
 
+def _run_now(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """What torch.jit.fork would do later."""
+    return function(*args, **kwargs)
+
+
 class _CudaAutocast(amp.autocast):  # type: ignore[misc]
-    """torch.cuda.amp.autocast: without a type of device."""
+    """autocast of torch.cuda.amp and torch.cpu.amp: without a type of device."""
 
     def __init__(self, enabled: bool = True, dtype: Any = None, cache_enabled: bool = True) -> None:
         super().__init__("cpu", dtype=dtype or _core.bfloat16, enabled=enabled, cache_enabled=cache_enabled)
@@ -148,8 +153,14 @@ def _jit() -> dict[str, Any]:
     )
     names: dict[str, Any] = dict.fromkeys((*passed, "unused", "export", "interface", "_overload", "_overload_method"), _pass_through)
     names.update(ignore=jit.ignore, Final=Final, annotate=jit.annotate, isinstance=isinstance, TracerWarning=_TracerWarning)
-    names.update(is_scripting=_false, is_tracing=_false, set_fusion_strategy=_nothing, fork=lambda function, *args: function(*args))
-    names.update(ScriptModule=_ScriptedModule, RecursiveScriptModule=_ScriptedModule, ScriptFunction=_ScriptedFunction, wait=_pass_through)
+    names.update(is_scripting=_false, is_tracing=_false, set_fusion_strategy=_nothing, fork=_run_now, _fork=_run_now)
+    names.update(
+        ScriptModule=_ScriptedModule,
+        RecursiveScriptModule=_ScriptedModule,
+        ScriptFunction=_ScriptedFunction,
+        wait=_pass_through,
+        _wait=_pass_through,
+    )
     names.update(Attribute=lambda value, kind: value)
     return {**names, "save": absent("torch.jit.save"), "load": absent("torch.jit.load")}
 
@@ -213,7 +224,7 @@ def _common_types() -> dict[str, Any]:
     return {f"_{kind}_{count}_t": Any for kind in ("size", "ratio", "scalar_or_tuple") for count in counts}
 
 
-def _reductions() -> dict[str, Any]:
+def reductions() -> dict[str, Any]:
     from ..nn.legacy import reduction
 
     def number(reduction: str) -> int:
@@ -225,6 +236,18 @@ def _reductions() -> dict[str, Any]:
         return reduction(size_average, reduce)
 
     return {"get_enum": number, "legacy_get_string": text, "legacy_get_enum": lambda *args, **kwargs: number(text(*args, **kwargs))}
+
+
+def _causal_biases() -> dict[str, Any]:
+    """Masks of attention that sees no later key; they differ where there are more keys than queries."""
+
+    def upper_left(*size: int) -> Any:
+        return _core.ones(*size, dtype=_core.bool).tril()
+
+    def lower_right(*size: int) -> Any:
+        return _core.ones(*size, dtype=_core.bool).tril(size[1] - size[0])
+
+    return {"causal_upper_left": upper_left, "causal_lower_right": lower_right}
 
 
 _FUNCTIONAL = """atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist chain_matmul einsum
@@ -240,7 +263,12 @@ _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
     "torch.__future__": lambda: {"set_overwrite_module_params_on_conversion": _nothing},
     "torch._dynamo": lambda: _COMPILER,
     "torch._jit_internal": lambda: {**_jit(), "Optional": Optional},
-    "torch.accelerator": lambda: {**_device_names(), "current_accelerator": _nothing, "current_device_index": _zero},
+    "torch.accelerator": lambda: {
+        **_device_names(),
+        **dict.fromkeys(("current_accelerator", "set_device_idx", "set_device_index"), _nothing),
+        **dict.fromkeys(("current_device_idx", "current_device_index"), _zero),
+        "device_index": _Scope,
+    },
     "torch.backends": dict,
     "torch.backends.cpu": lambda: {"get_cpu_capability": _core._simd_level},
     "torch.backends.cuda": lambda: {
@@ -270,11 +298,13 @@ _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
     },
     "torch.compiler": lambda: _COMPILER,
     "torch.cpu": lambda: {**_device_names(), "is_available": lambda: True, "current_device": lambda: "cpu"},
+    "torch.cpu.amp": lambda: {"autocast": _CudaAutocast, "GradScaler": amp.GradScaler},
     "torch.cuda": _cuda,
     "torch.cuda.amp": lambda: {"autocast": _CudaAutocast, "GradScaler": amp.GradScaler},
     "torch.distributed": _distributed,
     "torch.functional": lambda: {name: getattr(importlib.import_module("pyburn"), name) for name in _FUNCTIONAL.split()},
-    "torch.nn._reduction": _reductions,
+    "torch.nn._reduction": reductions,
+    "torch.nn.attention.bias": _causal_biases,
     "torch.nn.common_types": _common_types,
     "torch.fx": lambda: {"wrap": _pass_through},
     "torch.jit": _jit,

@@ -78,7 +78,7 @@ def load_library(path: str) -> None:
 
 
 def _of_torchvision() -> Place:
-    from . import torchvision_regions as regions
+    from .torchvision import regions
 
     def nms(dets: Any, scores: Any, iou_threshold: float) -> Any:
         return regions.nms(dets, scores, iou_threshold)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+from types import SimpleNamespace
 from typing import Any
 
 from .. import _core, autograd, nn
@@ -61,6 +62,7 @@ class Patches:
 
     def __init__(self) -> None:
         from .legacy_types import type_of_tensor
+        from .namespaces import reductions
         from .signatures import signature
 
         self.added: dict[Any, dict[str, Any]] = {
@@ -89,6 +91,7 @@ class Patches:
             },
             autograd: {"Variable": _variable},
             inspect: {"signature": signature},
+            nn.functional: {"_Reduction": SimpleNamespace(**reductions())},
             nn: {"modules": importlib.import_module("pyburn.nn.modules")},
             nn.parallel: {"DistributedDataParallel": _DistributedDataParallel},
             Module: {

@@ -80,7 +80,7 @@ class SummaryWriter:
         self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: float | None = None, dataformats: str = "NCHW"
     ) -> None:
         """Pictures side by side."""
-        from .torchvision_utils import make_grid
+        from .torchvision.utils import make_grid
 
         order = [dataformats.index(axis) for axis in "NCHW"]
         self.add_image(tag, make_grid(img_tensor.permute(*order)), global_step, walltime)

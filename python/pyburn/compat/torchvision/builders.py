@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..nn import Module, ModuleDict
-from .hub import load_state_dict_from_url, load_url
+from ...nn import Module, ModuleDict
+from ..hub import load_state_dict_from_url, load_url
 
 __all__ = ["Weights", "WeightsEnum", "get_model", "get_model_builder", "get_model_weights", "get_weight", "list_models"]
 __all__ += ["IntermediateLayerGetter", "handle_legacy_interface", "load_state_dict_from_url", "load_url", "register_model"]

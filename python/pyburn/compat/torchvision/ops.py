@@ -10,17 +10,18 @@ import pyburn
 from p_vision.models.mobile_blocks import SqueezeExcitation, StochasticDepth
 from pyburn import nn
 
-from .. import _core
-from .._core import Tensor
-from ..nn import functional as F
-from . import torchvision_boxes, torchvision_regions
-from .absent import absent
-from .torchvision_boxes import *  # noqa: F403
-from .torchvision_boxes import box_area, reduced
-from .torchvision_regions import *  # noqa: F403
-from .torchvision_regions import roi_align
+from ... import _core
+from ..._core import Tensor
+from ...nn import functional as F
+from ..absent import absent
+from . import boxes as _boxes
+from . import regions as _regions
+from .boxes import *  # noqa: F403
+from .boxes import box_area, reduced
+from .regions import *  # noqa: F403
+from .regions import roi_align
 
-__all__ = [*torchvision_boxes.__all__, *torchvision_regions.__all__]
+__all__ = [*_boxes.__all__, *_regions.__all__]
 __all__ += ["MLP", "Conv2dNormActivation", "Conv3dNormActivation", "ExtraFPNBlock", "FeaturePyramidNetwork", "FrozenBatchNorm2d"]
 __all__ += ["LastLevelMaxPool", "LastLevelP6P7", "MultiScaleRoIAlign", "Permute", "SqueezeExcitation", "StochasticDepth"]
 __all__ += ["sigmoid_focal_loss", "stochastic_depth"]

@@ -8,11 +8,11 @@ from typing import Any
 
 import pyburn
 
-from .. import _core
-from .._core import Tensor
-from ..nn import Module, Parameter, init
-from ..nn import functional as F
-from ..nn.functional import deform_conv2d
+from ... import _core
+from ..._core import Tensor
+from ...nn import Module, Parameter, init
+from ...nn import functional as F
+from ...nn.functional import deform_conv2d
 
 __all__ = ["DeformConv2d", "PSRoIAlign", "PSRoIPool", "RoIAlign", "RoIPool", "deform_conv2d", "nms", "ps_roi_align", "ps_roi_pool"]
 __all__ += ["roi_align", "roi_pool"]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from .finder import VERSIONS
+from ..finder import VERSIONS
 
 __version__ = f"{VERSIONS['torchvision']}+pyburn"
-__path__: list[str] = []
 _PARTS = ("datasets", "io", "models", "ops", "transforms", "tv_tensors", "utils")
 __all__ = list(_PARTS)
 

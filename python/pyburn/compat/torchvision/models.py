@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from p_vision import models as _models
 from p_vision.models import *  # noqa: F403
 
-from .absent import absent
-from .torchvision_builders import (  # type: ignore[assignment]  # noqa: F401  (these know what a program registers as well)
+from ..absent import absent
+from .builders import (  # type: ignore[assignment]  # noqa: F401  (these know what a program registers as well)
     WeightsEnum,
     get_model,
     get_model_builder,
@@ -25,6 +26,8 @@ __path__: list[str] = []
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(f"module 'torchvision.models' has no attribute {name!r}")
+    if name in ("_api", "_meta", "_utils"):  # what models import beside layers
+        return importlib.import_module(f"torchvision.models.{name}")
     try:
         return getattr(_models, name)
     except AttributeError:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..data import transforms as _own
-from ..data.transforms import InterpolationMode, Lambda, PILToTensor, ToPILImage, ToTensor, functional
-from ..nn import Module
-from .absent import absent
+from ...data import transforms as _own
+from ...data.transforms import InterpolationMode, Lambda, PILToTensor, ToPILImage, ToTensor, functional
+from ...nn import Module
+from ..absent import absent
 
 __path__: list[str] = []
 _PLAIN = ("Compose", "InterpolationMode", "Lambda", "PILToTensor", "ToPILImage", "ToTensor", "eeg", "functional")
@@ -63,4 +64,6 @@ __all__ += [name for name in _own.__all__ if name not in _PLAIN]
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(f"module 'torchvision.transforms' has no attribute {name!r}")
+    if name == "transforms":  # the file that torchvision has them in
+        return sys.modules[__name__]
     return absent(f"torchvision.transforms.{name}")

@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from .. import _core
-from .._core import Tensor
+from ... import _core
+from ..._core import Tensor
 
 
 def make_grid(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
-from .absent import absent
+from ..absent import absent
 
 sets: Any = importlib.import_module("pyburn.data.sets")
 _OPTION = Callable[[Any], Any] | None
+_FILES = ("cifar", "fakedata", "folder", "mnist", "vision")  # where torchvision has them: all are here
 
 
 class _PillowImages:
@@ -58,6 +60,14 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module("pyburn.data"), name)
     if name.startswith("__"):
         raise AttributeError(f"module 'torchvision.datasets' has no attribute {name!r}")
+    if name in ("default_loader", "pil_loader"):
+        return importlib.import_module("pyburn.data.image_files").load_image
+    if name == "IMG_EXTENSIONS":
+        return importlib.import_module("pyburn.data.image_folder").IMG_EXTENSIONS
+    if name == "utils":
+        return importlib.import_module("torchvision.datasets.utils")
+    if name in _FILES:
+        return sys.modules[__name__]
     return absent(f"torchvision.datasets.{name}")
 
 

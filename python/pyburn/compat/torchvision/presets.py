@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .. import _core
-from .._core import Tensor
-from ..data.transforms import InterpolationMode
-from ..data.transforms import functional as F
-from ..nn import Module
+from ... import _core
+from ..._core import Tensor
+from ...data.transforms import InterpolationMode
+from ...data.transforms import functional as F
+from ...nn import Module
 
 __all__ = ["ImageClassification", "InterpolationMode", "ObjectDetection", "OpticalFlow", "SemanticSegmentation", "VideoClassification"]
 

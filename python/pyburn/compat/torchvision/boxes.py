@@ -6,9 +6,9 @@ from typing import Any
 
 import pyburn
 
-from .. import _core
-from .._core import Tensor
-from .torchvision_regions import nms
+from ... import _core
+from ..._core import Tensor
+from .regions import nms
 
 __all__ = [
     "batched_nms",

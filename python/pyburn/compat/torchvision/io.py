@@ -1,0 +1,92 @@
+"""torchvision.io as far as pictures go: files become tensors of bytes (channels, height, width) by Pillow, and tensors become files."""
+
+from __future__ import annotations
+
+import enum
+import io
+import os
+from typing import Any
+
+import pyburn
+
+from ... import _core
+from ..._core import Tensor
+from ...data.image_files import pillow
+from ...data.transforms import functional as F
+from ..absent import absent
+
+__all__ = ["ImageReadMode", "decode_image", "decode_jpeg", "decode_png", "read_file", "read_image", "write_file", "write_jpeg", "write_png"]
+__path__: list[str] = []
+
+
+class ImageReadMode(enum.Enum):
+    """Which channels a picture is read with."""
+
+    UNCHANGED = 0
+    GRAY = 1
+    GRAY_ALPHA = 2
+    RGB = 3
+    RGB_ALPHA = 4
+
+
+_MODES = {"GRAY": "L", "GRAY_ALPHA": "LA", "RGB": "RGB", "RGB_ALPHA": "RGBA"}
+
+
+def read_file(path: str | os.PathLike[str]) -> Tensor:
+    """The bytes of a file."""
+    with open(path, "rb") as file:
+        return pyburn.tensor(list(file.read()), dtype=_core.uint8)
+
+
+def write_file(filename: str | os.PathLike[str], data: Tensor) -> None:
+    """A file of these bytes."""
+    with open(filename, "wb") as file:
+        file.write(data.numpy().tobytes())
+
+
+def decode_image(input: Any, mode: Any = ImageReadMode.UNCHANGED, apply_exif_orientation: bool = False) -> Tensor:
+    """A picture out of a file, or out of the bytes of one, as a tensor of bytes."""
+    source = io.BytesIO(input.numpy().tobytes()) if isinstance(input, Tensor) else input
+    kind = mode.upper() if isinstance(mode, str) else mode.name
+    if kind not in ImageReadMode.__members__:
+        raise ValueError(f"[decode_image] mode is one of {', '.join(ImageReadMode.__members__)}: got {mode!r}")
+    with pillow().open(source) as image:
+        if apply_exif_orientation:
+            from PIL import ImageOps
+
+            image = ImageOps.exif_transpose(image)
+        if kind in _MODES:
+            image = image.convert(_MODES[kind])
+        elif image.mode in ("1", "P"):  # what a palette stands for
+            image = image.convert("L" if image.mode == "1" else "RGBA" if "transparency" in image.info else "RGB")
+        return F.pil_to_tensor(image)
+
+
+def read_image(path: str | os.PathLike[str], mode: Any = ImageReadMode.UNCHANGED, apply_exif_orientation: bool = False) -> Tensor:
+    """A picture out of a file as a tensor of bytes."""
+    return decode_image(os.fspath(path), mode, apply_exif_orientation)
+
+
+decode_jpeg = decode_png = decode_image
+
+
+def _write(input: Tensor, filename: str | os.PathLike[str], form: str, **options: Any) -> None:
+    if input.dtype != _core.uint8 or input.ndim != 3 or input.shape[0] not in (1, 3):
+        raise RuntimeError(f"[write_{form}] expected bytes (1 or 3, height, width): got {input.dtype} {tuple(input.shape)}")
+    F.to_pil_image(input).save(filename, format=form, **options)
+
+
+def write_jpeg(input: Tensor, filename: str | os.PathLike[str], quality: int = 75) -> None:
+    """A file of JPEG with a tensor of bytes."""
+    _write(input, filename, "jpeg", quality=quality)
+
+
+def write_png(input: Tensor, filename: str | os.PathLike[str], compression_level: int = 6) -> None:
+    """A file of PNG with a tensor of bytes."""
+    _write(input, filename, "png", compress_level=compression_level)
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(f"module 'torchvision.io' has no attribute {name!r}")
+    return absent(f"torchvision.io.{name}")

@@ -1,0 +1,115 @@
+"""pyburn.compat: the names that public scripts reach by the files PyTorch has them in, and what they do."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyburn
+import pyburn.compat
+
+
+@pytest.fixture
+def torch() -> Iterator[Any]:
+    pyburn.compat.install()
+    try:
+        yield importlib.import_module("torch")
+    finally:
+        pyburn.compat.uninstall()
+
+
+@pytest.fixture
+def torchvision(torch: Any) -> Any:
+    return importlib.import_module("torchvision")
+
+
+def test_a_distribution_is_found_in_its_file(torch: Any) -> None:
+    assert torch.distributions.normal.Normal is torch.distributions.Normal
+    assert torch.distributions.categorical.Categorical(torch.ones(3)).entropy().item() == pytest.approx(np.log(3))
+    with pytest.raises(RuntimeError, match="torch.distributions.VonMises is not there"):
+        torch.distributions.von_mises.VonMises(0.0, 1.0)
+
+
+def test_files_of_torchvision(torchvision: Any) -> None:
+    from torchvision.datasets.folder import IMG_EXTENSIONS, default_loader  # type: ignore[import-not-found]
+    from torchvision.datasets.mnist import MNIST  # type: ignore[import-not-found]
+    from torchvision.transforms import transforms  # type: ignore[import-not-found]
+
+    assert transforms.Compose is torchvision.transforms.Compose
+    assert MNIST is torchvision.datasets.MNIST is torchvision.datasets.mnist.MNIST
+    assert ".png" in IMG_EXTENSIONS and callable(default_loader)
+    assert torchvision.models._utils.IntermediateLayerGetter is importlib.import_module("torchvision.models._utils").IntermediateLayerGetter
+
+
+@pytest.mark.skipif(importlib.util.find_spec("PIL") is None, reason="needs Pillow")
+def test_pictures_are_read_and_written(torchvision: Any, tmp_path: Path) -> None:
+    io = torchvision.io
+    picture = pyburn.arange(3 * 4 * 5).reshape(3, 4, 5).to(pyburn.uint8)
+    io.write_png(picture, tmp_path / "a.png")
+    assert pyburn.equal(io.read_image(tmp_path / "a.png"), picture)
+    assert pyburn.equal(io.decode_image(io.read_file(tmp_path / "a.png")), picture)
+    assert io.read_image(str(tmp_path / "a.png"), mode=io.ImageReadMode.GRAY).shape == (1, 4, 5)
+    assert io.read_image(str(tmp_path / "a.png"), mode="RGB_ALPHA").shape == (4, 4, 5)
+    io.write_jpeg(pyburn.full((1, 8, 8), 100, dtype=pyburn.uint8), tmp_path / "b.jpg")
+    assert (io.read_image(tmp_path / "b.jpg").float() - 100).abs().max() < 3
+    with pytest.raises(RuntimeError, match="write_png"):
+        io.write_png(picture.float(), tmp_path / "c.png")
+    with pytest.raises(ValueError, match="mode is one of"):
+        io.read_image(tmp_path / "a.png", mode="CMYK")
+    with pytest.raises(RuntimeError, match="torchvision.io.read_video is not there"):
+        io.read_video("a.mp4")
+
+
+def test_files_of_data_sets(torchvision: Any, tmp_path: Path) -> None:
+    utils = torchvision.datasets.utils
+    (tmp_path / "a.txt").write_text("hello")
+    assert utils.check_integrity(tmp_path / "a.txt", "5d41402abc4b2a76b9719d911017c592")
+    assert not utils.check_integrity(tmp_path / "a.txt", "0" * 32) and not utils.check_integrity(tmp_path / "b.txt")
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as packed:
+        packed.write(tmp_path / "a.txt", "folder/a.txt")
+    utils.extract_archive(str(tmp_path / "a.zip"), str(tmp_path / "out"), remove_finished=True)
+    assert (tmp_path / "out/folder/a.txt").read_text() == "hello" and not (tmp_path / "a.zip").exists()
+    assert utils.list_dir(tmp_path) == ["out"] and utils.list_files(tmp_path, ".txt", prefix=True) == [str(tmp_path / "a.txt")]
+    with pytest.raises(RuntimeError, match="expected a zip"):
+        utils.extract_archive(tmp_path / "a.txt")
+
+
+def test_a_statement_is_timed(torch: Any) -> None:
+    from torch.utils.benchmark import Compare, Timer  # type: ignore[import-not-found]
+
+    threads = pyburn.get_num_threads()
+    timer = Timer("torch.mm(x, x)", globals={"x": torch.ones(4, 4)}, label="product", sub_label="4x4", description="mm", num_threads=1)
+    once, often = timer.timeit(10), timer.blocked_autorange(min_run_time=0.01)
+    assert once.number_per_run == 10 and len(once.times) == 1 and once.mean == once.median > 0
+    assert sum(often.raw_times) >= 0.01 and often.iqr >= 0
+    assert "product: 4x4" in repr(often) and "1 thread" in repr(often) and pyburn.get_num_threads() == threads
+    assert "mm" in str(Compare([once, often])) and "4x4 (1 threads)" in str(Compare([often]))
+    with pytest.raises(ValueError, match="statements are Python"):
+        Timer("x", language="cpp")
+
+
+def test_biases_of_attention(torch: Any) -> None:
+    from torch.nn.attention.bias import causal_lower_right, causal_upper_left  # type: ignore[import-not-found]
+
+    assert causal_upper_left(2, 3).tolist() == [[True, False, False], [True, True, False]]
+    assert causal_lower_right(2, 3).tolist() == [[True, True, False], [True, True, True]]
+    q, k = torch.randn(1, 3, 4), torch.randn(1, 3, 4)
+    causal = torch.nn.functional.scaled_dot_product_attention(q, k, k, is_causal=True)
+    assert torch.allclose(torch.nn.functional.scaled_dot_product_attention(q, k, k, attn_mask=causal_upper_left(3, 3)), causal)
+
+
+def test_small_names(torch: Any) -> None:
+    assert torch.nn.functional._Reduction.get_enum("sum") == 2
+    with torch.cpu.amp.autocast():
+        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.bfloat16
+    torch.accelerator.set_device_index(0)
+    assert torch.jit._wait(torch.jit._fork(lambda x: x + 1, 2)) == 3
+    pyburn.compat.uninstall()
+    assert not hasattr(pyburn.nn.functional, "_Reduction") and "torch" not in sys.modules
