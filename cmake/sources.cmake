@@ -177,30 +177,45 @@ set(PYBURN_SOURCES
   src/pyburn/decorators/router/router.cpp
   src/pyburn/decorators/trace/recorder.cpp
   src/pyburn/decorators/trace/trace.cpp
+  src/pyburn/nn/adaptive_softmax.cpp
   src/pyburn/nn/attention.cpp
+  src/pyburn/nn/attention_masks.cpp
   src/pyburn/nn/batch_norm.cpp
+  src/pyburn/nn/choice.cpp
   src/pyburn/nn/clip_grad.cpp
   src/pyburn/nn/conv.cpp
   src/pyburn/nn/conv_transpose.cpp
   src/pyburn/nn/cross_attention.cpp
   src/pyburn/nn/deform_conv.cpp
+  src/pyburn/nn/distance_loss.cpp
   src/pyburn/nn/dropout.cpp
   src/pyburn/nn/embedding.cpp
   src/pyburn/nn/feed_forward.cpp
+  src/pyburn/nn/functional_call.cpp
+  src/pyburn/nn/fuse.cpp
   src/pyburn/nn/graph.cpp
   src/pyburn/nn/graph_edges.cpp
+  src/pyburn/nn/hooks.cpp
   src/pyburn/nn/init.cpp
   src/pyburn/nn/init_structured.cpp
   src/pyburn/nn/layer.cpp
+  src/pyburn/nn/lazy.cpp
   src/pyburn/nn/linear.cpp
+  src/pyburn/nn/linear_cross_entropy.cpp
   src/pyburn/nn/module.cpp
   src/pyburn/nn/module_dict.cpp
   src/pyburn/nn/module_sequence.cpp
   src/pyburn/nn/module_state.cpp
   src/pyburn/nn/module_text.cpp
   src/pyburn/nn/norm.cpp
+  src/pyburn/nn/orthogonal_matrix.cpp
+  src/pyburn/nn/packed_sequence.cpp
   src/pyburn/nn/parameter.cpp
+  src/pyburn/nn/parameter_containers.cpp
+  src/pyburn/nn/parametrizations.cpp
+  src/pyburn/nn/parametrize.cpp
   src/pyburn/nn/positional.cpp
+  src/pyburn/nn/prune.cpp
   src/pyburn/nn/rnn.cpp
   src/pyburn/nn/rnn_cell.cpp
   src/pyburn/nn/sequential.cpp
@@ -222,6 +237,7 @@ set(PYBURN_SOURCES
   src/pyburn/optim/gradient_clipping.cpp
   src/pyburn/optim/lbfgs.cpp
   src/pyburn/optim/line_search.cpp
+  src/pyburn/optim/lr_scheduler.cpp
   src/pyburn/optim/matrix_updates.cpp
   src/pyburn/optim/moment_updates.cpp
   src/pyburn/nn/transformer.cpp
@@ -230,7 +246,9 @@ set(PYBURN_SOURCES
   src/pyburn/optim/plateau.cpp
   src/pyburn/optim/scaled_updates.cpp
   src/pyburn/optim/schedule.cpp
+  src/pyburn/optim/sparse_adam.cpp
   src/pyburn/optim/update.cpp
+  src/pyburn/optim/update_bn.cpp
   src/pyburn/io/atomic_file.cpp
   src/pyburn/io/bundle_read.cpp
   src/pyburn/io/bundle_write.cpp
@@ -265,6 +283,7 @@ set(PYBURN_SOURCES
   src/pyburn/inference/operation_cost.cpp
   src/pyburn/inference/operation_times.cpp
   src/pyburn/inference/session.cpp
+  src/pyburn/inference/summary.cpp
   src/pyburn/start.cpp
 )
 
@@ -294,6 +313,7 @@ set(PYBURN_BINDINGS
   python/bindings/bind_layers_norm.cpp
   python/bindings/bind_layers_rnn.cpp
   python/bindings/bind_nn.cpp
+  python/bindings/bind_nn_utils.cpp
   python/bindings/bind_optim.cpp
   python/bindings/bind_schedule.cpp
   python/bindings/bind_store.cpp

@@ -99,7 +99,7 @@ def described(cls: type) -> str:
         ]
         lines += ["    def __getattr__(self, name: str) -> Any: ...", "    def __setattr__(self, name: str, value: Any) -> None: ..."]
         lines += ["    def forward(self, *args: Any, **kwargs: Any) -> Any: ..."]
-    lines += [f"    {name}: Any" for name in getattr(cls, "_option_types", {})]
+    lines += [f"    {name}: Any" for name in getattr(cls, "_option_types", {}) if name not in vars(cls)]
     made = constructor(cls) if hasattr(cls, "_option_types") else None
     if cls is not _layers.Module:
         lines.append(made or "    def __init__(self, *args: Any, **kwargs: Any) -> None: ...")

@@ -1,5 +1,5 @@
 // What a training program uses, part by part, as docs/cpp.md tells it: a model of one's own, groups, schedules, averages, mixed precision,
-// files to go on from, configurations and graphs.
+// files to go on from, configurations, graphs, and the parts that models are made with.
 #include <cstdio>
 #include <filesystem>
 
@@ -115,13 +115,44 @@ bool learn_graphs() {
   return read_number(all(eq(argmax(scores, 1), batch.y))) == 1;
 }
 
+// Layers that find out their sizes, weights that are computed, functions that look on, and rates that a scheduler sets.
+bool use_parts(const std::filesystem::path& folder) {
+  const auto conv = make_ref<nn::LazyConv2d>(nn::ConvConfig<2>{.out_channels = 4, .kernel_size = {3}});
+  const auto head = make_ref<nn::LazyLinear>(3);
+  const auto model = nn::sequential(conv, make_ref<nn::LazyBatchNorm2d>(), make_ref<nn::ReLU>(), make_ref<nn::Flatten>(), head);
+  double strongest = 0;
+  nn::HookHandle handle = conv->hooks().register_forward_hook(
+      [&](nn::Module&, const TensorHandle&, const TensorHandle& y) { strongest = read_number(amax(abs(detach(y)))); });
+  const Tensor images = randn({8, 1, 6, 6}), labels = randint(0, 3, {8});
+  (*model)(images);  // now all parameters have shapes
+  handle.remove();
+
+  nn::parametrizations::weight_norm(*conv);
+  nn::parametrizations::spectral_norm(*head);
+  optim::SGD optimiser(model->parameters(), {.lr = 0.1, .momentum = 0.9});
+  optim::LRScheduler scheduler(optimiser, optim::OneCycleLR{.max_lr = 0.3, .total_steps = 40});
+  double loss = 0;
+  for (int step = 0; step < 40; ++step) {
+    optimiser.zero_grad();
+    const Tensor error = cross_entropy((*model)(images), labels);
+    autograd::backward(error);
+    optimiser.step();
+    scheduler.step();
+    loss = read_number(detach(error));
+  }
+  optim::update_bn(std::vector<TensorHandle>{images}, *model);
+  io::save_module(*model, folder / "parts.safetensors");
+  std::printf("%s\nloss %.4f\n", to_text(*model).c_str(), loss);
+  return strongest > 0 && loss < 0.5;
+}
+
 int run(const std::filesystem::path& folder) {
   start();
   default_generator().manual_seed(0);
   const auto model = make_ref<Tagger>(12, 4), again = make_ref<Tagger>(12, 4);
   const double trained = train(*model, folder), later = go_on(*again, folder);
   std::printf("loss %.4f, and %.4f after going on\n", trained, later);
-  const bool good = trained < 0.3 && later < 0.3 && configure() && learn_graphs();
+  const bool good = trained < 0.3 && later < 0.3 && configure() && learn_graphs() && use_parts(folder);
   std::printf("%s\n", good ? "all went well" : "something is wrong");
   return good ? 0 : 1;
 }

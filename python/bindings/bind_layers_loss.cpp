@@ -1,5 +1,6 @@
 // Losses, with the arguments of PyTorch in its order.
 #include "layer_class.h"
+#include "pyburn/nn/adaptive_softmax.h"
 #include "pyburn/nn/class_loss.h"
 #include "pyburn/nn/loss.h"
 #include "pyburn/nn/transducer_loss.h"
@@ -18,9 +19,41 @@ TensorHandle to_lengths(nb::handle lengths) {
   return unwrap(nb::module_::import_("pyburn").attr("tensor")(nb::list(nb::tuple(lengths)), "dtype"_a = dtype_object(DType::int64)).ptr());
 }
 
+void bind_adaptive_softmax(nb::module_& m) {
+  using L = nn::AdaptiveLogSoftmaxWithLoss;
+  bind_layer<L>(m,
+      "Log-probabilities of classes sorted by how often they occur: the first ones directly, the others in clusters that end at cutoffs."
+      "\n\n>>> layer = pyburn.nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[5, 10])"
+      "\n>>> layer(pyburn.randn(3, 8), pyburn.tensor([0, 7, 19])).output.shape")
+      .def(
+          "forward",
+          [](L& self, const TensorHandle& input, const TensorHandle& target) {
+            const nn::AdaptiveSoftmaxResult r = [&] {
+              const GilRelease released(input.numel() >= 1 << 12);  // elements; each goes through many products
+              return self.L::forward(input, target);
+            }();
+            return nb::module_::import_("pyburn.nn.adaptive_softmax").attr("AdaptiveSoftmaxOutput")(r.output, r.loss);
+          },
+          "input_"_a, "target_"_a)
+      .def("log_prob", &L::log_prob, "input"_a, "The log-probabilities of all classes: (N, n_classes).")
+      .def("predict", &L::predict, "input"_a, "The most likely class of each example.")
+      .def_prop_ro(
+          "cutoffs",
+          [](const L& self) {
+            nb::list list;
+            for (int64_t n : self.options().cutoffs) list.append(n);
+            return list;
+          },
+          "Where clusters begin, and the number of classes.")
+      .def_prop_ro("shortlist_size", &L::shortlist_size, "Classes that are computed directly.")
+      .def_prop_ro("n_clusters", &L::n_clusters, "Groups of rarer classes.")
+      .def_prop_ro("head_size", &L::head_size, "Scores that the head computes: of the direct classes, and of the clusters.");
+}
+
 }  // namespace
 
 void bind_layers_loss(nb::module_& m) {
+  bind_adaptive_softmax(m);
   bind_layer_of<nn::L1Loss>(m,
       "Absolute differences."
       "\n\n>>> pyburn.nn.L1Loss()(pyburn.zeros(2), pyburn.ones(2))",

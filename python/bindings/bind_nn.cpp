@@ -67,6 +67,7 @@ void bind_nn(nb::module_& m) {
   bind_containers(n);
   bind_graph(n);
   bind_initialisers(n);
+  bind_nn_utils(n);
 }
 
 }  // namespace pyburn::python

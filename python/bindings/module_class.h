@@ -40,6 +40,7 @@ void bind_layers_pooling(nanobind::module_& m);
 void bind_layers_rnn(nanobind::module_& m);
 void bind_layers_shape(nanobind::module_& m);
 void bind_containers(nanobind::module_& m);
-void bind_initialisers(nanobind::module_& m);  // nn.init and nn.utils
+void bind_initialisers(nanobind::module_& m);  // nn.init, and gradients in nn.utils
+void bind_nn_utils(nanobind::module_& m);      // the rest of nn.utils
 
 }  // namespace pyburn::python

@@ -53,6 +53,14 @@ def test_examples_build_against_the_wheel_and_run(tmp_path: Path) -> None:
     saved = pyburn.load(tmp_path / "optimiser.pt")
     assert saved["param_groups"][0].keys() <= optimiser.state_dict()["param_groups"][0].keys() | {"params"}
     assert saved["state"][0].keys() == {"step", "exp_avg", "exp_avg_sq"}
+    saved = pyburn.io.safetensors.load_file(tmp_path / "parts.safetensors")
+    nn = pyburn.nn
+    model = nn.Sequential(nn.LazyConv2d(4, 3), nn.LazyBatchNorm2d(), nn.ReLU(), nn.Flatten(), nn.LazyLinear(3))
+    model(pyburn.ones(8, 1, 6, 6))
+    nn.utils.parametrizations.weight_norm(model[0])
+    nn.utils.parametrizations.spectral_norm(model[4])
+    assert {name: t.shape for name, t in saved.items()} == {name: t.shape for name, t in model.state_dict().items()}
+    model.load_state_dict(saved)
 
 
 OPERATION = """

@@ -33,7 +33,7 @@ from .choice import Activation, Normalization  # noqa: E402
 from .families import RNNBase, RNNCellBase  # noqa: E402
 from .lazy_layers import *  # noqa: E402, F403
 from .linear_cross_entropy import LinearCrossEntropyLoss, LinearCrossEntropyOptions  # noqa: E402
-from .loss import AdaptiveLogSoftmaxWithLoss, TripletMarginWithDistanceLoss  # noqa: E402
+from .loss import TripletMarginWithDistanceLoss  # noqa: E402
 from .parallel import DataParallel  # noqa: E402
 from .parameter_containers import ParameterDict, ParameterList  # noqa: E402
 from .transformer import (  # noqa: E402
@@ -53,7 +53,6 @@ __all__ = [
     *_layers.__all__,
     *lazy_layers.__all__,
     "Activation",
-    "AdaptiveLogSoftmaxWithLoss",
     "Buffer",
     "DataParallel",
     "LazyModuleMixin",

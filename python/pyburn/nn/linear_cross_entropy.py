@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from .. import _core
-from .._core import Tensor
+from .._core import Tensor, _nn
 from ._layers import Linear, Module
 
 
@@ -37,26 +36,7 @@ def linear_cross_entropy(
     >>> pyburn.nn.functional.linear_cross_entropy(pyburn.ones(2, 3), pyburn.zeros(4, 3), pyburn.tensor([0, 3]))
     tensor(1.3863)
     """
-    if input.dim() not in (1, 2):
-        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.dim()}")
-    if linear_weight.dim() < 2:
-        raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {linear_weight.dim()}")
-    classes, *places, features = linear_weight.shape
-    if input.shape[-1] != features:
-        raise RuntimeError(
-            f"expected equal input and linear_weight last dimensions (in_features), got {input.shape[-1]} and {features}, respectively"
-        )
-    if linear_bias is not None and tuple(linear_bias.shape) != (classes, *places):
-        raise RuntimeError(f"expected linear_bias shape {(classes, *places)}, got {tuple(linear_bias.shape)}")
-    if places and input.dim() == 1:
-        raise RuntimeError(f"K-dimensional loss requires batched input, (N, {features}), got {tuple(input.shape)}")
-    shape = (*input.shape[:-1], classes, *places)
-    if tuple(target.shape) == shape and ignore_index is not None:
-        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
-    bias = None if linear_bias is None else linear_bias.reshape(-1)
-    scores = _core.linear(input, linear_weight.reshape(-1, features), bias).reshape(shape)
-    ignored = -100 if ignore_index is None else ignore_index
-    return _core.cross_entropy(scores, target, weight, ignored, reduction, label_smoothing)
+    return _nn._linear_cross_entropy(input, linear_weight, target, linear_bias, weight, reduction, ignore_index, label_smoothing)
 
 
 class LinearCrossEntropyLoss(Module):

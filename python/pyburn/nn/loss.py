@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._layers import (
+    AdaptiveLogSoftmaxWithLoss,
     BCELoss,
     BCEWithLogitsLoss,
     CosineEmbeddingLoss,
@@ -32,7 +33,6 @@ from ._layers import (
     SoftMarginLoss,
     TripletMarginLoss,
 )
-from .adaptive_softmax import AdaptiveLogSoftmaxWithLoss
 from .linear_cross_entropy import LinearCrossEntropyLoss
 from .loss_functions import triplet_margin_with_distance_loss
 

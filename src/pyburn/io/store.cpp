@@ -15,6 +15,8 @@ namespace {
 struct Slot {
   Place place;
   TensorHandle tensor;
+  Ref<nn::Module> module;
+  bool is_shapeless() const { return module->is_shapeless(place.name); }
 };
 
 // The tensors of a model's state, in order. A module may stand in several places.
@@ -25,7 +27,7 @@ std::vector<Slot> slots_of(nn::Module& module) {
       if (e.kind == nn::Entry::Kind::module || !e.persistent || !e.tensor.defined()) continue;
       // A layer of C++ keeps its type under a subclass; what is written in Python altogether has the name of its class.
       const std::string type = m->type_name() == "Module" ? m->display_name() : m->type_name();
-      slots.push_back({{path, e.name, type}, e.tensor});
+      slots.push_back({{path, e.name, type}, e.tensor, m});
     }
   return slots;
 }
@@ -59,6 +61,7 @@ class Loading {
 
   void run() {
     for (const auto& [slot, snapshot] : matched_) {
+      if (slot.is_shapeless()) slot.module->give_shape(slot.place.name, snapshot.meta.shape);
       const TensorHandle loaded = snapshot.load(slot.tensor.device());
       if (options_.file_dtype && loaded.dtype() != slot.tensor.dtype()) autograd::set_data(slot.tensor, fn::clone(loaded));
       else copy_into(slot.tensor, loaded);
@@ -86,7 +89,7 @@ class Loading {
   void match(const Slot& slot, const std::string& path, const Snapshot& found) {
     try {
       Snapshot s = options_.adapter.from_file ? options_.adapter.from_file(found, slot.place) : found;
-      if (s.meta.shape == slot.tensor.shape()) matched_.emplace_back(slot, std::move(s));
+      if (s.meta.shape == slot.tensor.shape() || slot.is_shapeless()) matched_.emplace_back(slot, std::move(s));
       else
         report.errors.emplace_back(
             path, format("the shape differs: got {} in the file, {} in the model", s.meta.shape, slot.tensor.shape()));
@@ -117,6 +120,8 @@ Snapshots module_snapshots(nn::Module& module, const StoreOptions& options) {
   for (const Slot& slot : slots_of(module)) {
     const std::string path = slot.place.path();
     if (options.keep && !options.keep(path)) continue;
+    require<ValueError>(
+        !slot.is_shapeless(), "[save_module] {} of {} has no shape yet: call the model once, then save it", path, slot.place.module_type);
     Snapshot s = snapshot_of(path, fn::detach(slot.tensor));
     if (options.adapter.to_file) s = options.adapter.to_file(std::move(s), slot.place);
     s.name = file_path(options.adapter, slot.place);

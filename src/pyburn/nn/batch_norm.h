@@ -41,6 +41,7 @@ class ChannelNorm : public Layer<C> {
   ChannelNorm(C config, Unfilled) : Layer<C>(std::move(config)) {}
   void reset_running_stats();
   void reset_parameters();
+  void set_momentum(std::optional<Scalar> momentum) { this->config_.momentum = momentum; }
   int64_t state_version() const override { return 2; }  // which added num_batches_tracked
 
  protected:

@@ -4,6 +4,8 @@
 
 #include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/ir/fields.h"
+#include "pyburn/nn/hooks.h"
+#include "pyburn/nn/parametrize.h"
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/support/error.h"
@@ -39,6 +41,17 @@ TensorHandle Module::forward(const TensorHandle&) {
   fail<UnsupportedOp>("Module [{}] is missing the required \"forward\" function", display_name());
 }
 
+TensorHandle Module::call_by_detour(const TensorHandle& x) {
+  const bool host = calls_host() || all_call_host;
+  if (!(detours_ & kHooks)) return host_calls.call(*this, x);
+  return hooks_->call(*this, x, [&](const TensorHandle& input) { return host ? host_calls.call(*this, input) : forward(input); });
+}
+
+Hooks& Module::hooks() {
+  if (!hooks_) hooks_ = std::make_shared<Hooks>(detours_, kHooks);
+  return *hooks_;
+}
+
 AnyConfig Module::config() {
   static NoAttrs none;
   return {&attr_type<NoAttrs>, &none};
@@ -53,7 +66,10 @@ Entry* Module::find(std::string_view name) {
 TensorHandle Module::tensor(std::string_view name) const {
   for (const Entry& e : entries_)
     if (e.kind != Entry::Kind::module && e.name == name) return e.tensor;
-  if (calls_host_) return host_calls.tensor(*this, name);
+  if (const Ref<ParametrizationList> list = parametrizations_of(*this, name)) return list->value();
+  if (hooks_)
+    if (TensorHandle computed = hooks_->tensor(*this, name); computed.defined()) return computed;
+  if (calls_host()) return host_calls.tensor(*this, name);
   fail<ValueError>("'{}' object has no attribute '{}'", display_name(), name);
 }
 
@@ -148,6 +164,29 @@ std::vector<TensorHandle> Module::buffers(bool recurse) {
   return list;
 }
 
+Ref<Module> Module::get_submodule(std::string_view path) {
+  Ref<Module> found(this);
+  for (size_t at = 0; at < path.size();) {
+    const std::string_view name = path.substr(at, path.find('.', at) - at);
+    const Entry* e = found->find(name);
+    require<ValueError>(e && e->module, "{} has no module `{}`", found->display_name(), name);
+    found = Ref<Module>(e->module);
+    at += name.size() + 1;
+  }
+  return found;
+}
+
+TensorHandle Module::get_tensor(std::string_view path, Entry::Kind kind) {
+  const size_t dot = path.rfind('.');
+  const bool below = dot != path.npos;
+  const Ref<Module> owner = get_submodule(below ? path.substr(0, dot) : std::string_view());
+  const std::string_view name = below ? path.substr(dot + 1) : path;
+  const Entry* e = owner->find(name);
+  require<ValueError>(e && e->kind == kind && e->tensor.defined(), "{} has no {} `{}`", owner->display_name(),
+      kind == Entry::Kind::parameter ? "parameter" : "buffer", name);
+  return e->tensor;
+}
+
 void Module::apply(const std::function<void(Module&)>& visit) {
   std::vector<const Module*> above;  // a module below itself would make the walk endless
   auto walk = [&](auto& self, Module& m) -> void {
@@ -169,7 +208,7 @@ void Module::train(bool mode) {
   } const leaving{is_in_train_};
   is_in_train_ = true;
   for (const auto& [name, child] : named_children()) {
-    if (child->calls_host_) host_calls.train(*child, mode);
+    if (child->calls_host()) host_calls.train(*child, mode);
     else child->train(mode);
   }
 }

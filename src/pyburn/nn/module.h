@@ -2,6 +2,7 @@
 // that walks a model (state dicts, training mode, moves between devices) is written once, here.
 #pragma once
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct IncompatibleKeys {
   std::vector<std::string> missing_keys, unexpected_keys;
 };
 struct StateLoad;  // module_state.h
+class Hooks;       // hooks.h
 
 // The options of a layer without their type: what PB_FIELDS of its Config lists.
 struct AnyConfig {
@@ -46,8 +48,8 @@ class Module : public Adoptable {
  public:
   explicit Module() = default;
 
-  // Runs the module: forward(), or what the host makes of a call (a Python subclass, hooks).
-  TensorHandle call(const TensorHandle& x) { return calls_host_ || all_call_host ? host_calls.call(*this, x) : forward(x); }
+  // Runs the module: forward(), with its hooks around it, or what the host makes of a call (a Python subclass, hooks of Python).
+  TensorHandle call(const TensorHandle& x) { return detours_ || all_call_host ? call_by_detour(x) : forward(x); }
   template <class T = Tensor>  // for programs: model(x).sum()
   T operator()(const TensorHandle& x) {
     return call(x);
@@ -69,7 +71,7 @@ class Module : public Adoptable {
   void put(Entry entry);  // replaces the entry of that name, or appends
   void clear();
   void set_children(NamedModules children);  // in the place of those there are
-  // A parameter or buffer, or what the host computes under that name; ValueError when there is none.
+  // A parameter or buffer, or what a parametrization or the host computes under that name; ValueError when there is none.
   TensorHandle tensor(std::string_view name) const;
 
   // Walks. Each module and tensor is met once, in order of registration, parents before children.
@@ -80,6 +82,10 @@ class Module : public Adoptable {
   std::vector<TensorHandle> parameters(bool recurse = true);
   std::vector<TensorHandle> buffers(bool recurse = true);
   void apply(const std::function<void(Module&)>& visit);  // children before parents
+  // By dotted names; the empty one is this module. ValueError when there is none.
+  Ref<Module> get_submodule(std::string_view path);
+  TensorHandle get_parameter(std::string_view path) { return get_tensor(path, Entry::Kind::parameter); }
+  TensorHandle get_buffer(std::string_view path) { return get_tensor(path, Entry::Kind::buffer); }
 
   NamedTensors state_dict(const std::string& prefix = "", bool keep_vars = false);
   IncompatibleKeys load_state_dict(const NamedTensors& state, bool strict = true, bool assign = false);
@@ -93,6 +99,12 @@ class Module : public Adoptable {
   void eval() { train(false); }
   void zero_grad(bool set_to_none = true);
   void requires_grad_(bool requires_grad = true);
+  Hooks& hooks();  // to add functions that run around calls, in the backward pass, and when state is saved or loaded
+
+  // Lazy layers have tensors without a shape, until they are called or something is loaded into them.
+  virtual bool is_shapeless(std::string_view name) const { return (void)name, false; }
+  virtual void give_shape(std::string_view name, const Shape& shape) { (void)name, (void)shape; }
+
   void to(Device& device);
   void to(DType dtype);  // floating parameters and buffers; DTypeError unless floating
   // Gives every parameter (its gradient too) and buffer new contents. A parameter stays the same tensor.
@@ -108,9 +120,9 @@ class Module : public Adoptable {
   };
   static HostCalls host_calls;
   static bool all_call_host;  // the host wants to see the calls of every module
-  void call_host(bool yes) { calls_host_ = yes; }
-  bool calls_host() const { return calls_host_; }
-  std::string display_name() const { return calls_host_ ? host_calls.type_name(*this) : type_name(); }
+  void call_host(bool yes) { detours_ = uint8_t(yes ? detours_ | kHost : detours_ & ~kHost); }
+  bool calls_host() const { return detours_ & kHost; }
+  std::string display_name() const { return calls_host() ? host_calls.type_name(*this) : type_name(); }
 
  protected:
   // Names that checkpoints of older versions lack and that may keep their value.
@@ -118,10 +130,17 @@ class Module : public Adoptable {
 
  private:
   void check_name(std::string_view name, const char* what) const;
+  TensorHandle call_by_detour(const TensorHandle& x);
+  TensorHandle get_tensor(std::string_view path, Entry::Kind kind);
+  void save_below(NamedTensors& into, const std::string& prefix, bool keep_vars, std::vector<const Module*>& above);
+  void load_below(StateLoad& load, const NamedTensors& state, const std::string& prefix, std::vector<const Module*>& above);
   NamedTensors named_tensors(Entry::Kind kind, const std::string& prefix, bool recurse, bool remove_duplicate);
 
   std::vector<Entry> entries_;
-  bool training_ = true, calls_host_ = false, is_in_train_ = false;
+  std::shared_ptr<Hooks> hooks_;
+  static constexpr uint8_t kHost = 1, kHooks = 2;
+  uint8_t detours_ = 0;  // who wants to see the calls of this module
+  bool training_ = true, is_in_train_ = false;
 };
 
 // As PyTorch prints a module, from its parts.

@@ -1,9 +1,11 @@
 // Module: state dicts, and moves between devices and dtypes.
 #include "pyburn/nn/module_state.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "pyburn/decorators/autodiff/autograd.h"
+#include "pyburn/nn/hooks.h"
 #include "pyburn/ops/copy.h"
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/movement.h"
@@ -36,8 +38,6 @@ std::string size_text(const Shape& shape) {
   for (int64_t n : shape) text += (text.empty() ? "" : ", ") + pyburn::to_text(n);
   return "pyburn.Size([" + text + "])";
 }
-
-std::string prefix_of(const std::string& name) { return name.empty() ? name : name + "."; }
 
 // Puts `source` where the entry's tensor is. Returns why not, or nothing.
 std::string load_tensor(Entry& entry, TensorHandle source, const std::string& key, bool assign) {
@@ -92,8 +92,10 @@ void Module::load_own(StateLoad& load, const NamedTensors& state, const std::str
       load.errors.push_back(
           format("While copying the parameter named \"{}\", expected pyburn.Tensor or Tensor-like object from checkpoint but received {}",
               key, load.type_of ? load.type_of(key) : "nothing"));
-    } else if (const std::string why_not = load_tensor(e, *found->second, key, load.assign); !why_not.empty()) {
-      load.errors.push_back(why_not);
+    } else {
+      if (is_shapeless(e.name)) give_shape(e.name, found->second->shape());
+      if (std::string why_not = load_tensor(e, *found->second, key, load.assign); !why_not.empty())
+        load.errors.push_back(std::move(why_not));
     }
   });
   const std::string extra = prefix + kExtraState;
@@ -120,22 +122,43 @@ void StateLoad::raise_errors(const std::string& type_name, bool strict) const {
   throw Error(text);
 }
 
+// Shared modules and tensors keep all their names. A module below itself (in `above`) would make the walk endless.
+void Module::save_below(NamedTensors& into, const std::string& prefix, bool keep_vars, std::vector<const Module*>& above) {
+  if (std::find(above.begin(), above.end(), this) != above.end()) return;
+  const std::shared_ptr<Hooks> hooks = hooks_;
+  if (hooks) hooks->before_save(*this, prefix, keep_vars);
+  save_own(into, prefix, keep_vars);
+  above.push_back(this);
+  for (const auto& [name, child] : named_children()) child->save_below(into, prefix + name + ".", keep_vars, above);
+  above.pop_back();
+  if (hooks) hooks->after_save(*this, into, prefix);
+}
+
+void Module::load_below(StateLoad& load, const NamedTensors& state, const std::string& prefix, std::vector<const Module*>& above) {
+  if (std::find(above.begin(), above.end(), this) != above.end()) return;
+  NamedTensors part;
+  for (const auto& item : state)
+    if (item.first.starts_with(prefix)) part.push_back(item);
+  const std::shared_ptr<Hooks> hooks = hooks_;
+  if (hooks) hooks->before_load(*this, load, part, prefix);
+  load_own(load, part, prefix);
+  above.push_back(this);
+  for (const auto& [name, child] : named_children()) child->load_below(load, part, prefix + name + ".", above);
+  above.pop_back();
+  if (hooks) hooks->after_load(*this, load);
+}
+
 NamedTensors Module::state_dict(const std::string& prefix, bool keep_vars) {
   NamedTensors state;
-  // Shared tensors keep all their names, so duplicates stay.
-  for (const auto& [name, m] : named_modules("", false)) m->save_own(state, prefix + prefix_of(name), keep_vars);
+  std::vector<const Module*> above;
+  save_below(state, prefix, keep_vars, above);
   return state;
 }
 
 IncompatibleKeys Module::load_state_dict(const NamedTensors& state, bool strict, bool assign) {
   StateLoad load{.assign = assign};
-  for (const auto& [name, m] : named_modules("", false)) {
-    const std::string prefix = prefix_of(name);
-    NamedTensors part;
-    for (const auto& item : state)
-      if (item.first.starts_with(prefix)) part.push_back(item);
-    m->load_own(load, part, prefix);
-  }
+  std::vector<const Module*> above;
+  load_below(load, state, "", above);
   load.raise_errors(display_name(), strict);
   return {load.missing_keys, load.unexpected_keys};
 }

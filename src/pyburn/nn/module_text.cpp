@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "pyburn/nn/module.h"
+#include "pyburn/nn/parametrize.h"
 #include "pyburn/support/format.h"
 
 namespace pyburn::nn {
@@ -43,7 +44,8 @@ std::string to_text(Module& module) {
     for (const Entry& e : m.entries())
       if (e.kind == Entry::Kind::module) children.emplace_back(e.name, e.module ? self(self, *e.module) : "None");
     above.pop_back();
-    return module_text(m.display_name(), m.extra_repr(), m.folds_repeated_children() ? repeats_folded(children) : children);
+    const std::string type = !m.calls_host() && parametrize::is_parametrized(m) ? "Parametrized" + m.display_name() : m.display_name();
+    return module_text(type, m.extra_repr(), m.folds_repeated_children() ? repeats_folded(children) : children);
   };
   return text(text, module);
 }

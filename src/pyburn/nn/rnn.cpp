@@ -4,6 +4,7 @@
 #include "pyburn/nn/parts.h"
 #include "pyburn/ops/generated/dropout.h"
 #include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/index.h"
 #include "pyburn/ops/generated/join.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/generated/rearrange.h"
@@ -200,6 +201,16 @@ RecurrentResult RecurrentModule::forward_packed(
     if (layer + 1 < r.num_layers && r.dropout > 0) input = fn::dropout(input, r.dropout, m.training());
   }
   return {input, fn::cat(hn, 0), has_cells(r) ? fn::cat(cn, 0) : TensorHandle()};
+}
+
+PackedRecurrentResult RecurrentModule::forward_packed(
+    Module& m, const Recurrence& r, const PackedSequence& x, const TensorHandle& h0, const TensorHandle& c0) {
+  const auto in_order = [](const TensorHandle& state, const TensorHandle& order) {
+    return state.defined() && order.defined() ? fn::index_select(state, 1, order) : state;
+  };
+  const RecurrentResult y = forward_packed(m, r, x.data, x.batch_sizes, in_order(h0, x.sorted_indices), in_order(c0, x.sorted_indices));
+  const PackedSequence output{y.output, x.batch_sizes, x.sorted_indices, x.unsorted_indices};
+  return {output, in_order(y.hn, x.unsorted_indices), in_order(y.cn, x.unsorted_indices)};
 }
 
 template <class C>

@@ -1,7 +1,7 @@
 // RNN, LSTM, GRU: recurrent layers over sequences (T, N, C), or (N, T, C) where batch_first.
 #pragma once
-#include "pyburn/ir/op_info.h"
 #include "pyburn/nn/layer.h"
+#include "pyburn/nn/packed_sequence.h"
 
 namespace pyburn::nn {
 
@@ -52,6 +52,11 @@ struct RecurrentResult {
   TensorHandle output, hn, cn;  // what the last layer said at each step, and the last states; cells of LSTM alone
 };
 
+struct PackedRecurrentResult {
+  PackedSequence output;
+  TensorHandle hn, cn;
+};
+
 class RecurrentModule {
  public:
   static void register_parameters(Module& m, const Recurrence& r, const Placement& placement);
@@ -61,6 +66,9 @@ class RecurrentModule {
   // `data` holds the steps of sequences of falling lengths one after another, batch_sizes[t] rows for step t.
   static RecurrentResult forward_packed(
       Module& m, const Recurrence& r, const TensorHandle& data, const Dims& batch_sizes, TensorHandle h0, TensorHandle c0);
+  // States are in the order of the batch that was packed.
+  static PackedRecurrentResult forward_packed(
+      Module& m, const Recurrence& r, const PackedSequence& x, const TensorHandle& h0, const TensorHandle& c0);
 };
 
 template <class C>
@@ -78,6 +86,9 @@ class RecurrentLayer : public Layer<C> {
   RecurrentResult forward_packed(
       const TensorHandle& data, const Dims& batch_sizes, const TensorHandle& h0 = {}, const TensorHandle& c0 = {}) {
     return RecurrentModule::forward_packed(*this, recurrence(), data, batch_sizes, h0, c0);
+  }
+  PackedRecurrentResult forward(const PackedSequence& x, const TensorHandle& h0 = {}, const TensorHandle& c0 = {}) {
+    return RecurrentModule::forward_packed(*this, recurrence(), x, h0, c0);
   }
   std::string type_name() const override;
   std::string extra_repr() const override;

@@ -17,6 +17,10 @@ AveragedModel::AveragedModel(nn::Module& model, std::optional<double> decay, boo
   for (const auto& [name, t] : model.state_dict()) averages_.emplace_back(name, fn::clone(t));
 }
 
+AveragedModel::AveragedModel(nn::Module& model, Average average, bool use_buffers) : AveragedModel(model, std::nullopt, use_buffers) {
+  average_ = std::move(average);
+}
+
 void AveragedModel::update_parameters(nn::Module& model) {
   const autograd::NoGrad no_grad;
   const nn::NamedTensors now = model.state_dict();
@@ -30,7 +34,8 @@ void AveragedModel::update_parameters(nn::Module& model) {
     require<ValueError>(name == averages_[i].first, "expected the tensor '{}': got '{}'", averages_[i].first, name);
     const TensorHandle here = moved_to(mean.device(), value);
     const bool averaged = count_ > 0 && (use_buffers_ || parameters.contains(name)) && is_floating(mean.dtype());
-    if (averaged) fn::lerp_into(mean, mean, here, weight);
+    if (averaged && average_) copy_into(mean, average_(mean, here, count_));
+    else if (averaged) fn::lerp_into(mean, mean, here, weight);
     else copy_into(mean, here);
   }
   ++count_;

@@ -11,6 +11,9 @@ class AveragedModel {
   // `decay`: what an exponential moving average keeps at each update; absent: the mean. With `use_buffers` buffers are averaged like
   // parameters, else they are those of the last update.
   explicit AveragedModel(nn::Module& model, std::optional<double> decay = {}, bool use_buffers = false);
+  // An average of the program's own: average(mean so far, value now, how many it is of).
+  using Average = std::function<TensorHandle(const TensorHandle& mean, const TensorHandle& value, int64_t n_averaged)>;
+  AveragedModel(nn::Module& model, Average average, bool use_buffers = false);
   void update_parameters(nn::Module& model);  // the same model, or one of the same layout
   int64_t n_averaged() const { return count_; }
   // By the names of the model: load it into another one of the same layout to use it.
@@ -18,6 +21,7 @@ class AveragedModel {
 
  private:
   std::optional<double> decay_;
+  Average average_;
   bool use_buffers_;
   int64_t count_ = 0;
   nn::NamedTensors averages_;

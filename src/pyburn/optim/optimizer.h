@@ -1,5 +1,6 @@
 // The optimisers of C++: groups of parameters with options of their own, and what is remembered of each parameter.
 #pragma once
+#include <functional>
 #include <map>
 #include <string>
 
@@ -51,6 +52,7 @@ class Optimizer {
   }
 
   void step() {
+    for (const Hook& hook : before_step) hook(*this);
     for (Group& group : param_groups) {
       std::vector<TensorHandle> active;
       std::vector<State*> states;
@@ -61,6 +63,16 @@ class Optimizer {
       }
       update(group.options, active, states, group.clip);
     }
+    for (const Hook& hook : after_step) hook(*this);
+  }
+  // The same after `closure`, which computes the loss and its gradients and gives the loss; so does this.
+  template <class Closure>
+  requires std::is_invocable_v<Closure&>
+  auto step(Closure&& closure) {
+    const autograd::GradMode with_grad(true);
+    auto loss = closure();
+    step();
+    return loss;
   }
 
   void zero_grad(bool set_to_none = true) { zero_gradients(parameters(), set_to_none); }
@@ -105,6 +117,8 @@ class Optimizer {
   }
 
   std::vector<Group> param_groups;  // options may be changed between steps
+  using Hook = std::function<void(Optimizer&)>;
+  std::vector<Hook> before_step, after_step;  // called by every step
 
  private:
   static void own(TensorHandle& t) {

@@ -5,8 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from ... import _core
-from ..._core import Tensor
+from ..._core import Tensor, _nn
 from ..parameter import Parameter
 
 
@@ -43,9 +42,7 @@ def fuse_conv_bn_weights(
     >>> bias.tolist()
     [-2.0, -2.0, -2.0]
     """
-    axis = 1 if transpose else 0
-    shape = [-1 if i == axis else 1 for i in range(conv_w.ndim)]
-    return _fused(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, shape)
+    return _nn._fuse_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, 1 if transpose else 0)
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
@@ -62,27 +59,9 @@ def fuse_linear_bn_weights(
     linear_w: Tensor, linear_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float, bn_w: Tensor, bn_b: Tensor
 ) -> tuple[Parameter, Parameter]:
     """The weight and bias of that linear layer."""
-    return _fused(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [-1, 1])
+    return _nn._fuse_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, 0)
 
 
 def _check_eval(layer: Any, bn: Any) -> None:
     if layer.training or bn.training:
         raise AssertionError("Fusion only for eval!")
-
-
-def _fused(
-    weight: Tensor,
-    bias: Tensor | None,
-    mean: Tensor,
-    var: Tensor,
-    eps: float,
-    scale: Tensor | None,
-    shift: Tensor | None,
-    shape: list[int],
-) -> tuple[Parameter, Parameter]:
-    factor = _core.rsqrt(var + eps) * (1.0 if scale is None else scale)
-    start = -mean if bias is None else bias - mean
-    new_bias = start * factor + (0.0 if shift is None else shift)
-    wants_bias_gradient = weight.requires_grad if bias is None else bias.requires_grad
-    new_weight = (weight * factor.reshape(shape)).to(weight.dtype).detach()
-    return Parameter(new_weight, weight.requires_grad), Parameter(new_bias.to(weight.dtype).detach(), wants_bias_gradient)

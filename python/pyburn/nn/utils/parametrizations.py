@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _core
-from ..._core import Tensor
+from ..._core import Tensor, _nn
 from ..._core._nn import Module
-from ...autograd import no_grad
 from .. import functional
-from . import orthogonal_maps as maps
 from . import parametrize
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
@@ -17,10 +15,7 @@ __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
 def norm_except(v: Tensor, dim: int) -> Tensor:
     """The norm over all axes but one, which stays; over all of them for -1."""
-    if dim == -1:
-        return _core.linalg_vector_norm(v)
-    axis = dim % v.ndim
-    return _core.linalg_vector_norm(v, dim=[i for i in range(v.ndim) if i != axis], keepdim=True) if v.ndim > 1 else v.abs()
+    return _nn._norm_except(v, dim)
 
 
 def _named_tensor(module: Any, name: str) -> Tensor:
@@ -88,10 +83,7 @@ class _SpectralNorm(Module):
         return weight.movedim(self.dim, 0).flatten(1)
 
     def _power_method(self, matrix: Tensor, iterations: int) -> None:
-        with no_grad():
-            for _ in range(iterations):
-                self._u.copy_(functional.normalize(_core.mv(matrix, self._v), dim=0, eps=self.eps))
-                self._v.copy_(functional.normalize(_core.mv(matrix.mT, self._u), dim=0, eps=self.eps))
+        _nn._power_iterations(matrix, self._u, self._v, iterations, self.eps)
 
     def forward(self, weight: Tensor) -> Tensor:
         if weight.ndim == 1:
@@ -129,52 +121,14 @@ class _Orthogonal(Module):
         self.use_trivialization = use_trivialization
 
     def forward(self, X: Tensor) -> Tensor:
-        rows, columns = X.shape[-2:]
-        is_wide = rows < columns
-        if is_wide:
-            X, rows, columns = X.mT, columns, rows
-        if self.orthogonal_map == "householder":
-            A = X.tril(-1)
-            Q = maps.householder_product(A, 2.0 / (1.0 + (A * A).sum(-2)))
-            Q = Q * X.diagonal(0, -2, -1).to(_core.int32).unsqueeze(-2)
-        else:
-            X = X.tril()
-            if rows != columns:
-                X = _core.cat([X, _core.zeros(*X.shape[:-1], rows - columns, dtype=X.dtype, device=X.device)], -1)
-            A = X - X.mT
-            Q = maps.matrix_exponential(A) if self.orthogonal_map == "matrix_exp" else maps.cayley(A)
-            Q = Q[..., :columns]
-        if self.use_trivialization:
-            Q = self.base @ Q
-        return Q.mT if is_wide else Q
+        return _nn._orthogonal_matrix(X, self.orthogonal_map, self.base if self.use_trivialization else None)
 
     def right_inverse(self, Q: Tensor) -> Tensor:
         if Q.shape != self.shape:
             raise ValueError(f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}.")
-        rows, columns = Q.shape[-2:]
-        is_wide = rows < columns
-        given = Q
-        if is_wide:
-            Q, rows, columns = Q.mT, columns, rows
-        if not self.use_trivialization:
-            if self.orthogonal_map != "householder":
-                raise NotImplementedError(
-                    "It is not possible to assign to the matrix exponential or the Cayley parametrizations when use_trivialization=False."
-                )
-            A, factors = maps.reflections(Q)
-            signs = _core.where(factors == 0, -A.diagonal(0, -2, -1).sign(), A.diagonal(0, -2, -1).sign())
-            A = A.clone()
-            A.diagonal(0, -2, -1).copy_(signs)
-            return A.mT if is_wide else A
-        if rows != columns:
-            more = _core.randn(*Q.shape[:-1], rows - columns, dtype=Q.dtype, device=Q.device)
-            Q = maps.orthonormal(_core.cat([Q, more], -1))
-        elif not maps.is_orthogonal(Q):
-            Q = maps.orthonormal(Q)
-        self.base = Q.clone()
-        # The parametrization starts at -1 on the diagonal, which the maps take to the identity.
-        start = _core.zeros_like(given)
-        start.diagonal(0, -2, -1).fill_(-1.0)
+        start, base = _nn._orthogonal_start(Q, self.orthogonal_map, self.use_trivialization)
+        if self.use_trivialization:
+            self.base = base
         return start
 
 

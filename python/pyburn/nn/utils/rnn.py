@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ... import _core
-from ..._core import Tensor
+from ..._core import Tensor, _nn
 from ...tensor.creation import tensor
 
 __all__ = [
@@ -105,31 +105,8 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
     >>> pack_padded_sequence(pyburn.tensor([[1, 4], [2, 5], [3, 0]]), [3, 2]).data
     tensor([1, 4, 2, 5, 3])
     """
-    sizes = _numbers(lengths)
-    if input.ndim < 2:
-        raise RuntimeError(f"expected a batch of sequences with two axes or more: got {tuple(input.shape)}")
-    steps_first = input.transpose(0, 1) if batch_first else input
-    if len(sizes) != steps_first.shape[1]:
-        raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(sizes)} (batch_size={steps_first.shape[1]})")
-    if min(sizes, default=1) <= 0:
-        raise RuntimeError("Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0")
-    if max(sizes, default=0) > steps_first.shape[0]:
-        raise RuntimeError(f"Expected lengths of at most {steps_first.shape[0]}, the steps of the batch, but got {max(sizes)}")
-    order = None
-    if not enforce_sorted:
-        order = sorted(range(len(sizes)), key=lambda i: -sizes[i])
-        sizes = [sizes[i] for i in order]
-    elif any(a < b for a, b in zip(sizes, sizes[1:])):
-        raise RuntimeError(
-            "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass `enforce_sorted=False` to "
-            "pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do not need ONNX exportability."
-        )
-    batch_sizes = [sum(size > t for size in sizes) for t in range(max(sizes, default=0))]
-    columns = order or range(len(sizes))
-    rows = [t * len(sizes) + columns[b] for t, n in enumerate(batch_sizes) for b in range(n)]
-    flat = steps_first.reshape(-1, *steps_first.shape[2:])
-    indices = None if order is None else _index(order, input)
-    return PackedSequence(flat.index_select(0, _index(rows, input)), tensor(batch_sizes), indices)
+    data, batch_sizes, order = _nn._pack_padded(input, [int(n) for n in _numbers(lengths)], batch_first, enforce_sorted)
+    return PackedSequence(data, tensor(batch_sizes, dtype=_core.int64), order)
 
 
 def pad_packed_sequence(
@@ -144,22 +121,8 @@ def pad_packed_sequence(
             [3, 0]]), tensor([3, 2]))
     """
     counts = _numbers(sequence.batch_sizes)
-    batch, longest = (counts[0] if counts else 0), len(counts)
-    if total_length is not None and total_length < longest:
-        raise ValueError(
-            "Expected total_length to be at least the length of the longest sequence in input, but got "
-            f"total_length={total_length} and max sequence length being {longest}"
-        )
-    data = sequence.data
-    steps = longest if total_length is None else total_length
-    columns = list(range(batch)) if sequence.unsorted_indices is None else _numbers(sequence.unsorted_indices)
-    starts = [sum(counts[:t]) for t in range(longest)]
-    # One more row holds the padding.
-    rows = [starts[t] + column if t < longest and column < counts[t] else data.shape[0] for t in range(steps) for column in columns]
-    padding = _core.full((1, *data.shape[1:]), padding_value, dtype=data.dtype, device=data.device)
-    padded = _core.cat([data, padding]).index_select(0, _index(rows, data)).reshape(steps, batch, *data.shape[1:])
-    lengths = [sum(count > column for count in counts) for column in columns]
-    return (padded.transpose(0, 1) if batch_first else padded), tensor(lengths)
+    padded, lengths = _nn._pad_packed(sequence.data, counts, sequence.unsorted_indices, batch_first, float(padding_value), total_length)
+    return padded, tensor(lengths, dtype=_core.int64)
 
 
 def pad_sequence(
@@ -171,20 +134,10 @@ def pad_sequence(
     tensor([[1, 2],
             [3, 0]])
     """
-    if padding_side not in ("left", "right"):
-        raise RuntimeError(f"padding_side should be 'left' or 'right': got {padding_side!r}")
     if not isinstance(sequences, Iterable):
         raise RuntimeError(f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}")
     parts = list(sequences.unbind(0)) if isinstance(sequences, Tensor) else list(sequences)
-    if not parts:
-        raise RuntimeError("received an empty list of sequences")
-    longest = max(part.shape[0] for part in parts)
-    padded = []
-    for part in parts:
-        missing = longest - part.shape[0]
-        fill = _core.full((missing, *part.shape[1:]), padding_value, dtype=part.dtype, device=part.device)
-        padded.append(_core.cat([part, fill] if padding_side == "right" else [fill, part]) if missing else part)
-    return _core.stack(padded, 0 if batch_first else 1)
+    return _nn._pad_sequence(parts, batch_first, float(padding_value), padding_side)
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = False) -> list[Tensor]:
@@ -219,7 +172,3 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
 
 def _numbers(values: Any) -> list[Any]:
     return values.tolist() if isinstance(values, Tensor) else [v.item() if isinstance(v, Tensor) else v for v in values]
-
-
-def _index(rows: Sequence[int], like: Tensor) -> Tensor:
-    return tensor(list(rows), dtype=_core.int64, device=like.device)

@@ -1,0 +1,41 @@
+// AdaptiveLogSoftmaxWithLoss: a softmax over very many classes that computes rare ones only where they occur.
+#pragma once
+#include "pyburn/nn/loss.h"
+
+namespace pyburn::nn {
+
+struct AdaptiveLogSoftmaxConfig {
+  int64_t in_features = 1, n_classes = 2;
+  // The classes are sorted by how often they occur. Those below the first cutoff are computed directly, the others in clusters that end
+  // at the following ones; n_classes, which ends the last, is added.
+  Dims cutoffs = Dims{1};
+  double div_value = 4;  // each cluster projects to so many times fewer features than the one before it
+  bool head_bias = false;
+  PB_FIELDS(in_features, n_classes, cutoffs, div_value, head_bias)
+  static constexpr LayerText text{.required = 3, .printed = false};
+};
+
+struct AdaptiveSoftmaxResult {
+  TensorHandle output, loss;  // the log-probability of each target, and the mean of their negatives
+};
+
+class AdaptiveLogSoftmaxWithLoss : public Layer<AdaptiveLogSoftmaxConfig> {
+ public:
+  explicit AdaptiveLogSoftmaxWithLoss(AdaptiveLogSoftmaxConfig config, Placement placement = {});
+  AdaptiveLogSoftmaxWithLoss(AdaptiveLogSoftmaxConfig config, Unfilled) : Layer(std::move(config)) {}
+  void reset_parameters();
+  // (N, in_features) and (N), or one example without the axis of the batch.
+  AdaptiveSoftmaxResult forward(const TensorHandle& input, const TensorHandle& target);
+  TensorHandle log_prob(const TensorHandle& input);  // of all classes: (N, n_classes)
+  TensorHandle predict(const TensorHandle& input);   // the most likely class of each example
+  std::string type_name() const override { return "AdaptiveLogSoftmaxWithLoss"; }
+
+  int64_t shortlist_size() const { return config_.cutoffs[0]; }
+  int64_t n_clusters() const { return int64_t(config_.cutoffs.size()) - 1; }
+  int64_t head_size() const { return shortlist_size() + n_clusters(); }
+
+ private:
+  TensorHandle cluster_scores(int64_t cluster, const TensorHandle& x);
+};
+
+}  // namespace pyburn::nn

@@ -1,0 +1,29 @@
+// A batch normalisation that is done learning, put into the weights of the layer before it.
+#pragma once
+#include "pyburn/nn/batch_norm.h"
+#include "pyburn/nn/conv_transpose.h"
+#include "pyburn/nn/linear.h"
+
+namespace pyburn::nn {
+
+struct NormStatistics {
+  TensorHandle mean, var;
+  double eps = 1e-5;
+  TensorHandle weight, bias;  // may be undefined
+};
+struct FusedWeights {
+  TensorHandle weight, bias;  // parameters
+};
+// `axis` of the weight is that of the outputs. `bias` may be undefined.
+FusedWeights fuse_bn_weights(const TensorHandle& weight, const TensorHandle& bias, const NormStatistics& norm, int axis = 0);
+
+using AnyBatchNorm = ChannelNorm<BatchNormConfig>;  // BatchNorm1d, 2d, 3d
+
+// Layers that do what the layer and then the norm do. Both must be in evaluation mode; ValueError.
+template <int N>
+Ref<Conv<N>> fuse_conv_bn_eval(Conv<N>& conv, AnyBatchNorm& norm);
+template <int N>
+Ref<ConvTranspose<N>> fuse_conv_bn_eval(ConvTranspose<N>& conv, AnyBatchNorm& norm);
+Ref<Linear> fuse_linear_bn_eval(Linear& linear, AnyBatchNorm& norm);
+
+}  // namespace pyburn::nn

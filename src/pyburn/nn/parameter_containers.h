@@ -1,0 +1,42 @@
+// ParameterList and ParameterDict: parameters in a list or by name. A tensor that is no parameter becomes one.
+#pragma once
+#include "pyburn/nn/module.h"
+
+namespace pyburn::nn {
+
+// Named "0", "1", ...
+class ParameterList : public Module {
+ public:
+  ParameterList() = default;
+  explicit ParameterList(const std::vector<TensorHandle>& values) { extend(values); }
+
+  int64_t size() const { return int64_t(entries().size()); }
+  TensorHandle at(int64_t index) const;  // negative ones count from the end; IndexError
+  void set(int64_t index, const TensorHandle& value);
+  void append(const TensorHandle& value);
+  void extend(const std::vector<TensorHandle>& values);
+  std::string type_name() const override { return "ParameterList"; }
+  std::string extra_repr() const override;
+
+ private:
+  std::string key_of(int64_t index) const;
+};
+
+// In the order in which they came.
+class ParameterDict : public Module {
+ public:
+  ParameterDict() = default;
+  explicit ParameterDict(const NamedTensors& values) { update(values); }
+
+  int64_t size() const { return int64_t(entries().size()); }
+  bool contains(std::string_view key) const;
+  std::vector<std::string> keys() const;
+  TensorHandle at(std::string_view key) const;  // IndexError when there is none
+  void set(const std::string& key, const TensorHandle& value);
+  void update(const NamedTensors& values);
+  TensorHandle pop(std::string_view key);
+  std::string type_name() const override { return "ParameterDict"; }
+  std::string extra_repr() const override;
+};
+
+}  // namespace pyburn::nn
