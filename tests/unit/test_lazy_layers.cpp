@@ -40,7 +40,7 @@ TEST_F(LazyLayers, TheFirstCallGivesShapes) {
   autograd::backward(sum(y));
   const Tensor before = clone(detach(layer->tensor("bias")));
   sgd.step();
-  EXPECT_EQ(read_number(amax(abs(before - detach(layer->tensor("bias")) - 4.0))), 0);
+  EXPECT_LT(read_number(amax(abs(before - detach(layer->tensor("bias")) - 4.0))), 1e-5);
   EXPECT_THROW(layer->call(ones({4, 5})), ShapeError);
 }
 
