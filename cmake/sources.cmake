@@ -36,6 +36,7 @@ set(PYBURN_SOURCES
   src/pyburn/ops/copy.cpp
   src/pyburn/ops/bits.cpp
   src/pyburn/ops/grid_sample.cpp
+  src/pyburn/ops/grid_taps.cpp
   src/pyburn/ops/rnn.cpp
   src/pyburn/ops/rnn_steps.cpp
   src/pyburn/ops/interpolate.cpp

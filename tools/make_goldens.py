@@ -32,7 +32,7 @@ def torch_pair(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def torch_grid_taps(grid: Any, extents: Any, mode: str, padding_mode: str, align_corners: bool) -> tuple[Any, Any]:
-    """What grid_sample is made of; PyTorch has no name for it."""
+    """The elements around places, and how much they count; PyTorch has no name for it."""
     import itertools
 
     import torch
@@ -65,6 +65,30 @@ def torch_grid_taps(grid: Any, extents: Any, mode: str, padding_mode: str, align
         places.append(torch.where(valid, place, -1).long())
         weights.append(weight)
     return torch.stack(places, 1), torch.stack(weights, 1)
+
+
+def torch_grid_sample(x: Any, grid: Any, mode: str, padding_mode: str, align_corners: bool) -> Any:
+    """grid_sample in operations that PyTorch can differentiate twice."""
+    import torch
+
+    places, weights = torch_grid_taps(grid.flatten(1, -2), x.shape[2:], mode, padding_mode, align_corners)
+    at = places.clamp(min=0).flatten(1)[:, None].expand(-1, x.shape[1], -1)
+    seen = x.flatten(2).gather(2, at).unflatten(2, places.shape[1:])
+    y = torch.einsum("nckm,nkm->ncm", torch.where(places[:, None] < 0, 0, seen), weights)
+    return y.reshape(*x.shape[:2], *grid.shape[1:-1])
+
+
+def torch_grid_sample_input(dy: Any, grid: Any, extents: Any, *how: Any) -> Any:
+    import torch
+
+    x = torch.zeros(*dy.shape[:2], *extents, dtype=dy.dtype, requires_grad=True)
+    return torch.autograd.grad(torch_grid_sample(x, grid, *how), x, dy, create_graph=True)[0]
+
+
+def torch_grid_sample_grid(dy: Any, x: Any, grid: Any, *how: Any) -> Any:
+    import torch
+
+    return torch.autograd.grad(torch_grid_sample(x, grid, *how), grid, dy, create_graph=True)[0]
 
 
 def torch_ctc_loss(x: Any, y: Any, steps: Any, lengths: Any, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> Any:
@@ -133,7 +157,7 @@ def make(rows: list[dict[str, Any]]) -> None:
     GOLDEN.mkdir(parents=True, exist_ok=True)
     for row in rows:
         samples = [s for s in samples_of(row) if not s.error]
-        names = {"torch": torch} | {f.__name__: f for f in (torch_pair, torch_ctc_loss, torch_grid_taps)}
+        names = {"torch": torch} | {f.__name__: f for f in (torch_pair, torch_ctc_loss, torch_grid_sample_input, torch_grid_sample_grid)}
         function = eval(row["torch"] or f"torch.{row['name'].split('.')[0]}", names)
         arrays: dict[str, Any] = {"lines": np.array([s.line for s in samples])}
         for i, sample in enumerate(samples):

@@ -549,11 +549,14 @@ def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: int | Sequenc
 def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """fractional_max_pool2d_with_indices for volumes (N, C, D, H, W) or (C, D, H, W)."""
     ...
-def grid_taps(grid: Tensor, extents: int | Sequence[int], mode: str, padding_mode: str, align_corners: bool, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
-    """For places (N, M, 2 or 3) as grid_sample's: the elements around each in an image of these extents, -1 where there is none, and how much they count; both (N, K, M)."""
-    ...
-def grid_sample(input: Tensor, grid: Tensor, mode: str = 'bilinear', padding_mode: str = 'zeros', align_corners: bool | None = None) -> Tensor:
+def grid_sample(input: Tensor, grid: Tensor, mode: str = 'bilinear', padding_mode: str = 'zeros', align_corners: bool | None = None, *, out: Tensor | None = None) -> Tensor:
     """input (N, C, H, W) at the places of grid (N, h, w, 2), which are (x, y) between -1 and 1; volumes likewise. mode is bilinear, nearest or (for images) bicubic, padding_mode (for places outside) zeros, border or reflection."""
+    ...
+def grid_sample_input(input: Tensor, grid: Tensor, extents: int | Sequence[int], mode: str, padding_mode: str, align_corners: bool, *, out: Tensor | None = None) -> Tensor:
+    """Gradient of grid_sample towards its images of these extents: input (N, C, h, w), shared out to the elements around the places of grid."""
+    ...
+def grid_sample_grid(input: Tensor, images: Tensor, grid: Tensor, mode: str, padding_mode: str, align_corners: bool, *, out: Tensor | None = None) -> Tensor:
+    """Gradient of grid_sample towards its grid: for each place input (N, C, h, w) times how fast the sample of images changes with the coordinates, summed over channels."""
     ...
 def affine_grid(theta: Tensor, size: int | Sequence[int], align_corners: bool | None = None) -> Tensor:
     """The grid for grid_sample that maps images of the given size (N, C, H, W) by the matrices theta (N, 2, 3); volumes likewise."""

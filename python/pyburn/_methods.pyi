@@ -595,6 +595,12 @@ class TensorMethods:
     def grid_sample(self, grid: Tensor, mode: str = 'bilinear', padding_mode: str = 'zeros', align_corners: bool | None = None) -> Tensor:
         """input (N, C, H, W) at the places of grid (N, h, w, 2), which are (x, y) between -1 and 1; volumes likewise. mode is bilinear, nearest or (for images) bicubic, padding_mode (for places outside) zeros, border or reflection."""
         ...
+    def grid_sample_input(self, grid: Tensor, extents: int | Sequence[int], mode: str, padding_mode: str, align_corners: bool) -> Tensor:
+        """Gradient of grid_sample towards its images of these extents: input (N, C, h, w), shared out to the elements around the places of grid."""
+        ...
+    def grid_sample_grid(self, images: Tensor, grid: Tensor, mode: str, padding_mode: str, align_corners: bool) -> Tensor:
+        """Gradient of grid_sample towards its grid: for each place input (N, C, h, w) times how fast the sample of images changes with the coordinates, summed over channels."""
+        ...
     @overload
     def histogram(self, bins: int, *, range: float | Sequence[float] | None = None, weight: Tensor | None = None, density: bool = False) -> tuple[Tensor, Tensor]:
         """How many elements (or their weights) fall into each of bins equal parts of the range, which is that of input if none is given; with density, so that the integral is 1. And the edges of the bins."""

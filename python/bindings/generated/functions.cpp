@@ -865,14 +865,23 @@ PyObject* call_fractional_max_pool2d_with_indices(const Arguments& a) {
 PyObject* call_fractional_max_pool3d_with_indices(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::fractional_max_pool3d_with_indices(x...); }, a.tensor(0), a.dims(1), a.optional_dims(2), a.optional_numbers(3), a.optional_tensor(4)));
 }
-PyObject* call_grid_taps(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::grid_taps(x...); }, a.tensor(0), a.dims(1), a.text(2), a.text(3), a.boolean(4)));
-}
-void into_grid_taps(const Arguments& a, std::span<const TensorHandle> out) {
-  invoke(a, [&](const auto&... x) { fn::grid_taps_into(Handles<2>{out[0], out[1]}, x...); }, a.tensor(0), a.dims(1), a.text(2), a.text(3), a.boolean(4));
-}
 PyObject* call_grid_sample(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::grid_sample(x...); }, a.tensor(0), a.tensor(1), a.text(2), a.text(3), a.optional_boolean(4)));
+}
+void into_grid_sample(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::grid_sample_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.text(2), a.text(3), a.optional_boolean(4));
+}
+PyObject* call_grid_sample_input(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::grid_sample_input(x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.text(3), a.text(4), a.boolean(5)));
+}
+void into_grid_sample_input(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::grid_sample_input_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.dims(2), a.text(3), a.text(4), a.boolean(5));
+}
+PyObject* call_grid_sample_grid(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::grid_sample_grid(x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.text(3), a.text(4), a.boolean(5)));
+}
+void into_grid_sample_grid(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::grid_sample_grid_into(out[0], x...); }, a.tensor(0), a.tensor(1), a.tensor(2), a.text(3), a.text(4), a.boolean(5));
 }
 PyObject* call_affine_grid(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::affine_grid(x...); }, a.tensor(0), a.dims(1), a.optional_boolean(2)));
@@ -3023,8 +3032,9 @@ const FunctionEntry kFunctions[] = {
     {"one_hot(Tensor input, int num_classes=-1) -> Tensor", "A new last axis with 1 at the index that input holds and 0 elsewhere (int64); without num_classes it is as long as needed.", "pyburn.one_hot(pyburn.tensor([0, 2]), 3)", call_one_hot, nullptr, kMethod},
     {"fractional_max_pool2d_with_indices(Tensor input, int[] kernel_size, int[]? output_size=None, float[]? output_ratio=None, Tensor? _random_samples=None) -> (Tensor output, Tensor indices)", "The largest elements of windows of input (N, C, H, W) or (C, H, W), and where in their planes they are. The windows' places are random; there are as many as output_size says, or output_ratio times the extent.", "pyburn.fractional_max_pool2d_with_indices(pyburn.ones(1, 1, 5, 5), 2, 3)[0].shape", call_fractional_max_pool2d_with_indices, nullptr, kMethod},
     {"fractional_max_pool3d_with_indices(Tensor input, int[] kernel_size, int[]? output_size=None, float[]? output_ratio=None, Tensor? _random_samples=None) -> (Tensor output, Tensor indices)", "fractional_max_pool2d_with_indices for volumes (N, C, D, H, W) or (C, D, H, W).", "pyburn.fractional_max_pool3d_with_indices(pyburn.ones(1, 1, 5, 5, 5), 2, 3)[0].shape", call_fractional_max_pool3d_with_indices, nullptr, kMethod},
-    {"grid_taps(Tensor grid, int[] extents, str mode, str padding_mode, bool align_corners) -> (Tensor places, Tensor weight)", "For places (N, M, 2 or 3) as grid_sample's: the elements around each in an image of these extents, -1 where there is none, and how much they count; both (N, K, M).", "pyburn.grid_taps(pyburn.zeros(1, 1, 2), (4, 4), 'bilinear', 'zeros', False)", call_grid_taps, into_grid_taps, 0},
-    {"grid_sample(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None) -> Tensor", "input (N, C, H, W) at the places of grid (N, h, w, 2), which are (x, y) between -1 and 1; volumes likewise. mode is bilinear, nearest or (for images) bicubic, padding_mode (for places outside) zeros, border or reflection.", "pyburn.grid_sample(pyburn.ones(1, 1, 4, 4), pyburn.zeros(1, 2, 2, 2)).shape", call_grid_sample, nullptr, kMethod},
+    {"grid_sample(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None) -> Tensor", "input (N, C, H, W) at the places of grid (N, h, w, 2), which are (x, y) between -1 and 1; volumes likewise. mode is bilinear, nearest or (for images) bicubic, padding_mode (for places outside) zeros, border or reflection.", "pyburn.grid_sample(pyburn.ones(1, 1, 4, 4), pyburn.zeros(1, 2, 2, 2)).shape", call_grid_sample, into_grid_sample, kMethod},
+    {"grid_sample_input(Tensor input, Tensor grid, int[] extents, str mode, str padding_mode, bool align_corners) -> Tensor", "Gradient of grid_sample towards its images of these extents: input (N, C, h, w), shared out to the elements around the places of grid.", "pyburn.grid_sample_input(pyburn.ones(1, 1, 1, 1), pyburn.zeros(1, 1, 1, 2), (2, 2), 'bilinear', 'zeros', False)", call_grid_sample_input, into_grid_sample_input, kMethod},
+    {"grid_sample_grid(Tensor input, Tensor images, Tensor grid, str mode, str padding_mode, bool align_corners) -> Tensor", "Gradient of grid_sample towards its grid: for each place input (N, C, h, w) times how fast the sample of images changes with the coordinates, summed over channels.", "pyburn.grid_sample_grid(pyburn.ones(1, 1, 1, 1), pyburn.ones(1, 1, 2, 2), pyburn.zeros(1, 1, 1, 2), 'bilinear', 'zeros', False)", call_grid_sample_grid, into_grid_sample_grid, kMethod},
     {"affine_grid(Tensor theta, int[] size, bool? align_corners=None) -> Tensor", "The grid for grid_sample that maps images of the given size (N, C, H, W) by the matrices theta (N, 2, 3); volumes likewise.", "pyburn.affine_grid(pyburn.tensor([[[1., 0., 0.], [0., 1., 0.]]]), (1, 1, 2, 2)).shape", call_affine_grid, nullptr, 0},
     {"histogram(Tensor input, int bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", "How many elements (or their weights) fall into each of bins equal parts of the range, which is that of input if none is given; with density, so that the integral is 1. And the edges of the bins.", "pyburn.histogram(pyburn.tensor([1., 2., 1.]), 4, range=(0., 3.))", call_histogram, nullptr, kMethod},
     {"histogram.edges(Tensor input, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", "How many elements fall between each two edges, which rise.", "pyburn.histogram(pyburn.tensor([1., 2., 1.]), pyburn.tensor([0., 1.5, 3.]))", call_histogram_edges, nullptr, kMethod},

@@ -1,46 +1,83 @@
-// Images at places that a grid names, written in public operations: each is a weighted sum of the elements around it.
+// Images at places that a grid names: each is a weighted sum of the elements around it.
 #include "pyburn/ops/grid_sample.h"
 
 #include "pyburn/ops/generated/binary.h"
-#include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/grid_sample.h"
-#include "pyburn/ops/generated/index.h"
-#include "pyburn/ops/generated/join.h"
 #include "pyburn/ops/generated/movement.h"
-#include "pyburn/ops/generated/sample_planes.h"
-#include "pyburn/ops/generated/unary.h"
+#include "pyburn/ops/grid_taps.h"
 #include "pyburn/ops/rules.h"
 
 namespace pyburn {
 namespace {
 
+void check_mode(const GridSample& a) {
+  const std::string &mode = a.mode, &padding_mode = a.padding_mode;
+  require<ValueError>(mode == "bilinear" || mode == "nearest" || mode == "bicubic", "mode is bilinear, nearest or bicubic: got '{}'", mode);
+  require<ValueError>(padding_mode == "zeros" || padding_mode == "border" || padding_mode == "reflection",
+      "padding_mode is zeros, border or reflection: got '{}'", padding_mode);
+}
+// `images` are those at the places of the grid, or those that are looked at.
+void check_grid(const Meta& images, const Meta& grid) {
+  const Shape &x = images.shape, &g = grid.shape;
+  const int64_t axes = x.rank() - 2;
+  require((axes == 2 || axes == 3) && g.rank() == x.rank(), "expected 4 or 5 axes of both: got {} and {}", x, g);
+  require(g[0] == x[0] && g.back() == axes, "expected as many grids as images, with {} coordinates: got {} for {}", axes, g, x);
+  require<DTypeError>(
+      is_floating(images.dtype) && images.dtype == grid.dtype, "expected one floating dtype: got {} and {}", images.dtype, grid.dtype);
+}
+void check_extents(const Dims& extents) {
+  for (int64_t n : extents) require(n > 0, "expected extents of at least 1: got {}", extents);
+}
+void check_results(const Meta& dy, const Meta& grid) {
+  check_grid(dy, grid);
+  require(dy.shape == images_of(dy.shape, places_of(grid.shape)), "the grid does not fit the results: got {} for {}", grid.shape, dy.shape);
+}
+
+Meta infer_sample(const GridSample& a, Metas in) {
+  check_mode(a);
+  check_grid(in[0], in[1]);
+  check_extents(extents_of(in[0].shape));
+  return {images_of(in[0].shape, places_of(in[1].shape)), in[0].dtype};
+}
+Meta infer_input(const GridSample& a, Metas in) {
+  check_mode(a);
+  check_results(in[0], in[1]);
+  check_extents(a.extents);
+  require(a.extents.size() == in[0].shape.rank() - 2, "expected {} extents: got {}", in[0].shape.rank() - 2, a.extents);
+  return {images_of(in[0].shape, a.extents), in[0].dtype};
+}
+Meta infer_grid(const GridSample& a, Metas in) {
+  check_mode(a);
+  check_grid(in[1], in[2]);
+  check_extents(extents_of(in[1].shape));
+  check_results(in[0], in[2]);
+  require(in[0].shape[1] == in[1].shape[1], "results do not fit the images: got {} for {}", in[0].shape, in[1].shape);
+  return in[2];
+}
+
+TensorHandle decompose_sample(const GridSample& a, Inputs in) { return GridTaps(a, *in[1], extents_of(in[0]->shape())).sample(*in[0]); }
+TensorHandle decompose_input(const GridSample& a, Inputs in) { return GridTaps(a, *in[1], a.extents).input(*in[0], a.extents); }
+TensorHandle decompose_grid(const GridSample& a, Inputs in) {
+  return GridTaps(a, *in[2], extents_of(in[1]->shape()), true).grid(*in[0], *in[1]);
+}
+
+// --- gradients: the sum is linear in the images ---
+
+Grads grad_sample(const GridSample& a, const GradContext& c) {
+  const TensorHandle x = c.input(0), grid = c.input(1);
+  const auto& [mode, padding_mode, align, _] = a;
+  return {c.needs(0) ? grid_sample_input(c.dy(), grid, extents_of(x.shape()), mode, padding_mode, align) : TensorHandle(),
+      c.needs(1) ? grid_sample_grid(c.dy(), x, grid, mode, padding_mode, align) : TensorHandle()};
+}
+Grads grad_input(const GridSample& a, const GradContext& c) {
+  const TensorHandle dy = c.input(0), grid = c.input(1);
+  const auto& [mode, padding_mode, align, _] = a;
+  return {c.needs(0) ? grid_sample(c.dy(), grid, mode, padding_mode, align) : TensorHandle(),
+      c.needs(1) ? grid_sample_grid(dy, c.dy(), grid, mode, padding_mode, align) : TensorHandle()};
+}
+
 constinit FunctionInfo functions[] = {
-    {.schema = "grid_sample(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None) -> Tensor",
-        .doc = "input (N, C, H, W) at the places of grid (N, h, w, 2), which are (x, y) between -1 and 1; volumes likewise. mode is "
-               "bilinear, nearest or (for images) bicubic, padding_mode (for places outside) zeros, border or reflection.",
-        .torch = "torch.nn.functional.grid_sample",
-        .example = "pyburn.grid_sample(pyburn.ones(1, 1, 4, 4), pyburn.zeros(1, 2, 2, 2)).shape",
-        .samples = R"(
-t(1, 2, 4, 5), t(1, 2, 3, 2)
-t(1, 1, 4, 5), t(1, 2, 3, 2), 'bilinear', 'border'
-t(1, 1, 4, 5), t(1, 2, 3, 2), padding_mode='reflection'
-t(1, 1, 4, 5), t(1, 2, 3, 2), 'bilinear', 'reflection', True
-t(1, 1, 4, 5), t(1, 2, 3, 2), align_corners=True
-t(1, 2, 4, 5), t(1, 2, 3, 2), 'nearest'
-t(1, 1, 2, 3, 4), t(1, 2, 1, 2, 3)
-t(1, 2, 4, 5), t(1, 2, 3, 2), 'bicubic'
-t(1, 1, 4, 5), t(1, 2, 3, 2), 'bicubic', 'border', True
-t(1, 1, 4, 5), t(1, 2, 3, 2), 'bicubic', 'reflection'
-t(1, 1, 4, 5), t(1, 2, 3, 2), 'bicubic', 'reflection', True
-t(0, 2, 4, 5), t(0, 2, 3, 2)
-t(1, 4, 5, 2).permute(0, 3, 1, 2), t(1, 2, 3, 2)
-t(1, 1, 4, 5).expand(1, 2, 4, 5), t(1, 2, 3, 2)
-t(1, 1, 4, 5, dtype=f64), t(1, 2, 3, 2, dtype=f64)
-t(), t(1, 2, 3, 2) ! axes
-t(1, 1, 4, 5), t(1, 2, 3, 3) ! coordinates
-t(1, 1, 2, 3, 4), t(1, 2, 1, 2, 3), 'bicubic'
-t(1, 1, 4, 5), t(1, 2, 3, 2), 'cubic' ! mode)"},
     {.schema = "affine_grid(Tensor theta, int[] size, bool? align_corners=None) -> Tensor",
         .doc =
             "The grid for grid_sample that maps images of the given size (N, C, H, W) by the matrices theta (N, 2, 3); volumes likewise.",
@@ -56,140 +93,92 @@ t(), (2, 1, 3, 4) ! theta
 t(0, 2, 3), (2, 1, 3, 4) ! theta)"},
 };
 
-// x kept between low and high, without a gradient at the ends.
-TensorHandle clipped(const TensorHandle& x, double low, double high) { return where(le(x, low), low, where(ge(x, high), high, x)); }
-// x mirrored at low and high until it lies between them.
-TensorHandle reflected(const TensorHandle& x, double low, double high) {
-  const double span = high - low;
-  if (span <= 0) return x * 0.0;
-  const TensorHandle distance = abs(x - low), turns = floor(distance / span), rest = distance - turns * span;
-  const TensorHandle odd = eq(turns - floor(turns / 2.0) * 2.0, 1.0);
-  return where(odd, high - rest, rest + low);
-}
-
-// The coordinate along an axis of `extent` elements, in elements.
-TensorHandle position(const TensorHandle& grid, int64_t extent, bool align_corners) {
-  const double n = double(extent);
-  return align_corners ? (grid + 1.0) * ((n - 1) / 2) : ((grid + 1.0) * n - 1.0) / 2.0;
-}
-// Coordinates outside, moved inside as the padding mode says.
-TensorHandle padded(TensorHandle x, int64_t extent, const std::string& padding_mode, bool align_corners) {
-  const double n = double(extent), last = n - 1;
-  if (padding_mode == "reflection") x = align_corners ? reflected(x, 0, last) : reflected(x, -0.5, n - 0.5);
-  return padding_mode == "zeros" ? x : clipped(x, 0, last);
-}
-// How much the elements at -1, 0, 1 and 2 count for a place `x` after 0: cubic pieces with slope -0.75 at distance 1.
-Tensors cubic_shares(const TensorHandle& x) {
-  constexpr double a = -0.75;
-  auto near = [](const TensorHandle& d) { return ((d * (a + 2) - (a + 3)) * d) * d + 1.0; };
-  auto far = [](const TensorHandle& d) { return ((d * a - 5 * a) * d + 8 * a) * d - 4 * a; };
-  return {far(x + 1.0), near(x), near(1.0 - x), far(2.0 - x)};
-}
-
-// The elements around a place along one axis.
-struct Tap {
-  TensorHandle place, inside, share;
-};
-SmallVector<Tap, 4> taps_of(
-    const TensorHandle& grid, int64_t extent, const std::string& mode, const std::string& padding_mode, bool align) {
-  const bool cubic = mode == "bicubic";
-  const TensorHandle free = position(grid, extent, align), at = cubic ? free : padded(free, extent, padding_mode, align);
-  SmallVector<Tap, 4> taps;
-  auto add = [&](TensorHandle x, const TensorHandle& share) {
-    if (cubic) x = padded(x, extent, padding_mode, align);
-    taps.push_back({cast(x, DType::int64), where(ge(x, 0.0), le(x, double(extent - 1)), false), share});
-  };
-  if (mode == "nearest") {  // the one share is 1; in this form the gradient of the grid is 0
-    add(round(at), floor(at) * 0.0 + 1.0);
-    return taps;
-  }
-  const TensorHandle lower = floor(at), fraction = at - lower;
-  const Tensors shares = cubic ? cubic_shares(fraction) : Tensors{1.0 - fraction, fraction};
-  const TensorHandle first = detach(lower);
-  for (int64_t k = 0; k < shares.size(); ++k) add(first + double(k - (cubic ? 1 : 0)), shares[k]);
-  return taps;
-}
-
-void check(const GridTaps& a) {
-  const std::string &mode = a.mode, &padding_mode = a.padding_mode;
-  require<ValueError>(mode == "bilinear" || mode == "nearest" || mode == "bicubic", "mode is bilinear, nearest or bicubic: got '{}'", mode);
-  require<ValueError>(padding_mode == "zeros" || padding_mode == "border" || padding_mode == "reflection",
-      "padding_mode is zeros, border or reflection: got '{}'", padding_mode);
-  for (int64_t n : a.extents) require(n > 0, "expected extents of at least 1: got {}", a.extents);
-}
-MetaList infer_taps(const GridTaps& a, Metas in) {
-  const Shape& g = in[0].shape;
-  check(a);
-  require<DTypeError>(is_floating(in[0].dtype), "expected a floating dtype: got {}", in[0].dtype);
-  require((a.extents.size() == 2 || a.extents.size() == 3) && g.rank() == 3 && g[2] == a.extents.size(),
-      "expected places (N, M, 2) in images or (N, M, 3) in volumes: got {} for {}", g, a.extents);
-  const Shape taps{g[0], a.count(), g[1]};
-  return {{taps, DType::int64}, {taps, in[0].dtype}};
-}
-Tensors decompose_taps(const GridTaps& a, Inputs in) {
-  const TensorHandle& grid = *in[0];
-  const int64_t axes = a.extents.size();
-  SmallVector<SmallVector<Tap, 4>, 3> taps;
-  for (int64_t i = 0; i < axes; ++i)  // the last coordinate belongs to the first axis
-    taps.push_back(taps_of(select(grid, 2, axes - 1 - i), a.extents[i], a.mode, a.padding_mode, a.align_corners));
-  Tensors places, weights;
-  for (int64_t c = 0; c < a.count(); ++c) {
-    TensorHandle index, inside, weight;
-    for (int64_t i = 0, rest = c; i < axes; rest /= taps[i].size(), ++i) {
-      const Tap& tap = taps[i][rest % taps[i].size()];
-      index = i == 0 ? tap.place : index * a.extents[i] + tap.place;
-      inside = i == 0 ? tap.inside : where(inside, tap.inside, false);
-      weight = i == 0 ? tap.share : weight * tap.share;
-    }
-    places.push_back(where(inside, index, -1));
-    weights.push_back(weight);
-  }
-  return {stack(places, 1), stack(weights, 1)};
-}
-
 }  // namespace
 
 namespace op {
-constinit OpInfo grid_taps = define<GridTaps, infer_taps, nullptr, decompose_taps>(
-    {.schema = "grid_taps(Tensor grid, int[] extents, str mode, str padding_mode, bool align_corners) -> (Tensor places, Tensor weight)",
-        .doc = "For places (N, M, 2 or 3) as grid_sample's: the elements around each in an image of these extents, -1 where there is none, "
-               "and "
-               "how much they count; both (N, K, M).",
-        .no_grad = "decomposes into operations on coordinates",
-        .torch = "torch_grid_taps",
-        .example = "pyburn.grid_taps(pyburn.zeros(1, 1, 2), (4, 4), 'bilinear', 'zeros', False)",
+constinit OpInfo grid_sample = define<GridSample, infer_sample, grad_sample, decompose_sample>(
+    {.schema = "grid_sample(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None) -> Tensor",
+        .doc = "input (N, C, H, W) at the places of grid (N, h, w, 2), which are (x, y) between -1 and 1; volumes likewise. mode is "
+               "bilinear, nearest or (for images) bicubic, padding_mode (for places outside) zeros, border or reflection.",
+        .kind = Kind::gather,
+        .saves = inputs,
+        .torch = "torch.nn.functional.grid_sample",
+        .example = "pyburn.grid_sample(pyburn.ones(1, 1, 4, 4), pyburn.zeros(1, 2, 2, 2)).shape",
         .samples = R"(
-t(1, 6, 2), (4, 5), 'bilinear', 'zeros', False
-t(2, 6, 2), (4, 5), 'bilinear', 'border', True
-t(1, 6, 2), (4, 5), 'bicubic', 'reflection', False
-t(1, 6, 2), (4, 5), 'bicubic', 'reflection', True
-t(1, 6, 2), (4, 5), 'nearest', 'zeros', False
-t(1, 6, 3), (2, 3, 4), 'bilinear', 'zeros', True
-t(0, 6, 2), (4, 5), 'bilinear', 'zeros', False
-t(1, 2, 6).transpose(1, 2), (4, 5), 'bilinear', 'zeros', False
-t(1, 1, 2).expand(2, 6, 2), (4, 5), 'bilinear', 'zeros', False
-t(1, 6, 2, dtype=f64), (4, 5), 'bilinear', 'zeros', False
-t(), (4, 5), 'bilinear', 'zeros', False ! places
-t(1, 6, 2), (4, 0), 'bilinear', 'zeros', False ! extents)"});
+t(1, 2, 4, 5), t(1, 2, 3, 2)
+t(1, 1, 4, 5), t(1, 2, 3, 2), 'bilinear', 'border'
+t(1, 1, 4, 5), t(1, 2, 3, 2), padding_mode='reflection'
+t(1, 1, 4, 5), t(1, 2, 3, 2), 'bilinear', 'reflection', True
+t(1, 1, 4, 5), t(1, 2, 3, 2), align_corners=True
+t(1, 2, 4, 5), t(1, 2, 3, 2), 'nearest'
+t(1, 1, 2, 3, 4), t(1, 2, 1, 2, 3)
+t(1, 2, 4, 5), t(1, 2, 3, 2), 'bicubic'
+t(1, 1, 4, 5), t(1, 2, 3, 2), 'bicubic', 'border', True
+t(1, 1, 4, 5), t(1, 2, 3, 2), 'bicubic', 'reflection'
+t(1, 1, 4, 5), t(1, 2, 3, 2), 'bicubic', 'reflection', True
+t(2, 2, 4, 1), unit(2, 5, 7, 2)
+t(2, 3, 4, 5), unit(2, 5, 7, 2)
+t(1, 2, 4, 5), unit(1, 5, 7, 2), 'bilinear', 'border', True
+t(1, 2, 2, 3, 4), unit(1, 2, 3, 4, 3), 'bilinear', 'reflection'
+t(1, 2, 2, 3, 4), unit(1, 2, 3, 4, 3), 'nearest', 'border'
+t(0, 2, 4, 5), t(0, 2, 3, 2)
+t(1, 4, 5, 2).permute(0, 3, 1, 2), t(1, 2, 3, 2)
+t(1, 1, 4, 5).expand(1, 2, 4, 5), t(1, 2, 3, 2)
+t(1, 1, 4, 5, dtype=f64), t(1, 2, 3, 2, dtype=f64)
+t(), t(1, 2, 3, 2) ! axes
+t(1, 1, 4, 5), t(1, 2, 3, 3) ! coordinates
+t(1, 1, 4, 0), t(1, 2, 3, 2) ! extents
+t(1, 1, 2, 3, 4), t(1, 2, 1, 2, 3), 'bicubic'
+t(1, 1, 4, 5), t(1, 2, 3, 2), 'cubic' ! mode)"});
+constinit OpInfo grid_sample_input = define<GridSample, infer_input, grad_input, decompose_input>(
+    {.schema = "grid_sample_input(Tensor input, Tensor grid, int[] extents, str mode, str padding_mode, bool align_corners) -> Tensor",
+        .doc = "Gradient of grid_sample towards its images of these extents: input (N, C, h, w), shared out to the elements around the "
+               "places of grid.",
+        .kind = Kind::gather,
+        .saves = inputs,
+        .torch = "torch_grid_sample_input",
+        .example = "pyburn.grid_sample_input(pyburn.ones(1, 1, 1, 1), pyburn.zeros(1, 1, 1, 2), (2, 2), 'bilinear', 'zeros', False)",
+        .samples = R"(
+t(1, 2, 2, 3), t(1, 2, 3, 2), (4, 5), 'bilinear', 'zeros', False
+t(2, 1, 2, 3), unit(2, 2, 3, 2), (4, 5), 'bilinear', 'border', True
+t(1, 1, 2, 3), unit(1, 2, 3, 2), (4, 5), 'bicubic', 'reflection', False
+t(1, 1, 2, 3), unit(1, 2, 3, 2), (4, 5), 'bicubic', 'zeros', True
+t(1, 2, 2, 3), unit(1, 2, 3, 2), (4, 5), 'nearest', 'zeros', False
+t(1, 1, 1, 2, 3), unit(1, 1, 2, 3, 3), (2, 3, 4), 'bilinear', 'zeros', True
+t(0, 2, 2, 3), t(0, 2, 3, 2), (4, 5), 'bilinear', 'zeros', False
+t(1, 2, 3, 2).transpose(2, 3), unit(1, 2, 3, 2), (4, 5), 'bilinear', 'zeros', False
+t(1, 1, 2, 3).expand(1, 2, 2, 3), unit(1, 1, 3, 2).expand(1, 2, 3, 2), (4, 5), 'bilinear', 'zeros', False
+t(1, 2, 2, 3, dtype=f64), unit(1, 2, 3, 2, dtype=f64), (4, 5), 'bilinear', 'zeros', False
+t(), t(1, 2, 3, 2), (4, 5), 'bilinear', 'zeros', False ! axes
+t(1, 2, 2, 4), t(1, 2, 3, 2), (4, 5), 'bilinear', 'zeros', False ! results
+t(1, 2, 2, 3), t(1, 2, 3, 2), (4, 5, 6), 'bilinear', 'zeros', False ! extents
+t(1, 2, 2, 3), t(1, 2, 3, 2), (4, 0), 'bilinear', 'zeros', False ! extents)"});
+constinit OpInfo grid_sample_grid = define<GridSample, infer_grid, nullptr, decompose_grid>(
+    {.schema = "grid_sample_grid(Tensor input, Tensor images, Tensor grid, str mode, str padding_mode, bool align_corners) -> Tensor",
+        .doc =
+            "Gradient of grid_sample towards its grid: for each place input (N, C, h, w) times how fast the sample of images changes with "
+            "the coordinates, summed over channels.",
+        .kind = Kind::gather,
+        .no_grad = "decomposes into operations on coordinates",
+        .torch = "torch_grid_sample_grid",
+        .example =
+            "pyburn.grid_sample_grid(pyburn.ones(1, 1, 1, 1), pyburn.ones(1, 1, 2, 2), pyburn.zeros(1, 1, 1, 2), 'bilinear', 'zeros', "
+            "False)",
+        .samples = R"(
+t(1, 2, 2, 3), t(1, 2, 4, 5), t(1, 2, 3, 2), 'bilinear', 'zeros', False
+t(2, 1, 2, 3), t(2, 1, 4, 5), unit(2, 2, 3, 2), 'bilinear', 'border', True
+t(1, 2, 2, 3), t(1, 2, 4, 5), t(1, 2, 3, 2), 'bilinear', 'reflection', False
+t(1, 1, 2, 3), t(1, 1, 4, 5), t(1, 2, 3, 2), 'bicubic', 'reflection', False
+t(1, 1, 2, 3), t(1, 1, 4, 5), unit(1, 2, 3, 2), 'bicubic', 'zeros', True
+t(1, 2, 2, 3), t(1, 2, 4, 5), unit(1, 2, 3, 2), 'nearest', 'zeros', False
+t(1, 1, 1, 2, 3), t(1, 1, 2, 3, 4), unit(1, 1, 2, 3, 3), 'bilinear', 'zeros', True
+t(0, 2, 2, 3), t(0, 2, 4, 5), t(0, 2, 3, 2), 'bilinear', 'zeros', False
+t(1, 2, 3, 2).transpose(2, 3), t(1, 2, 5, 4).transpose(2, 3), unit(1, 2, 3, 2), 'bilinear', 'zeros', False
+t(1, 1, 2, 3).expand(1, 2, 2, 3), t(1, 2, 4, 5), unit(1, 1, 3, 2).expand(1, 2, 3, 2), 'bilinear', 'zeros', False
+t(1, 2, 2, 3, dtype=f64), t(1, 2, 4, 5, dtype=f64), unit(1, 2, 3, 2, dtype=f64), 'bilinear', 'zeros', False
+t(), t(1, 2, 4, 5), t(1, 2, 3, 2), 'bilinear', 'zeros', False ! axes
+t(1, 3, 2, 3), t(1, 2, 4, 5), t(1, 2, 3, 2), 'bilinear', 'zeros', False ! results)"});
 }  // namespace op
-
-TensorHandle fn::grid_sample(const TensorHandle& input, const TensorHandle& grid, const std::string& mode, const std::string& padding_mode,
-    std::optional<bool> align_corners) {
-  const int axes = input.rank() - 2;
-  const Shape &x = input.shape(), &g = grid.shape();
-  require((axes == 2 || axes == 3) && g.rank() == input.rank(), "expected 4 or 5 axes of both: got {} and {}", x, g);
-  require(g[0] == x[0] && g.back() == axes, "expected as many grids as images, with {} coordinates: got {} for {}", axes, g, x);
-  require<DTypeError>(is_floating(input.dtype()) && input.dtype() == grid.dtype(), "expected one floating dtype: got {} and {}",
-      input.dtype(), grid.dtype());
-  Dims extents, result{x[0], x[1]};
-  int64_t plane = 1, results = 1;
-  for (int i = 0; i < axes; ++i) {
-    extents.push_back(x[2 + i]), result.push_back(g[1 + i]);
-    plane *= x[2 + i], results *= g[1 + i];
-  }
-  const auto [places, weight] = grid_taps(reshape(grid, {x[0], results, axes}), extents, mode, padding_mode, align_corners.value_or(false));
-  return reshape(sample_planes(reshape(input, {x[0], x[1], plane}), places, weight), result);
-}
 
 TensorHandle fn::affine_grid(const TensorHandle& theta, const Dims& size, std::optional<bool> align_corners) {
   const int64_t axes = size.size() - 2;
@@ -219,7 +208,7 @@ TensorHandle fn::affine_grid(const TensorHandle& theta, const Dims& size, std::o
 }
 
 void register_grid_sample(OpTable& table) {
-  table.add({&op::grid_taps});
+  table.add({&op::grid_sample, &op::grid_sample_input, &op::grid_sample_grid});
   table.add(functions);
 }
 

@@ -1,29 +1,32 @@
-// The elements around the places that a grid names, and how much each counts.
+// Images at places that a grid names, and its gradients.
 #pragma once
 #include "pyburn/ir/op_info.h"
 #include "pyburn/runtime/run.h"
 
 namespace pyburn {
 
-struct GridTaps {
-  Dims extents;                    // of the image, in elements
-  std::string mode, padding_mode;  // as grid_sample's
+struct GridSample {
+  std::string mode, padding_mode;
   bool align_corners = false;
-  PB_FIELDS(extents, mode, padding_mode, align_corners)
-  static GridTaps from(
-      const TensorHandle&, const Dims& extents, const std::string& mode, const std::string& padding_mode, bool align_corners) {
-    return {extents, mode, padding_mode, align_corners};
+  Dims extents;  // of the images that grid_sample_input gives; else none
+  PB_FIELDS(mode, padding_mode, align_corners, extents)
+  static GridSample from(const TensorHandle&, const TensorHandle&, const std::string& mode, const std::string& padding_mode,
+      std::optional<bool> align_corners) {
+    return {mode, padding_mode, align_corners.value_or(false), {}};
   }
-  int64_t per_axis() const { return mode == "nearest" ? 1 : mode == "bilinear" ? 2 : 4; }
-  int64_t count() const {
-    int64_t n = 1;
-    for (int64_t i = 0; i < extents.size(); ++i) n *= per_axis();
-    return n;
+  static GridSample from(const TensorHandle&, const TensorHandle&, const Dims& extents, const std::string& mode,
+      const std::string& padding_mode, bool align_corners) {
+    return {mode, padding_mode, align_corners, extents};
   }
+  static GridSample from(const TensorHandle&, const TensorHandle&, const TensorHandle&, const std::string& mode,
+      const std::string& padding_mode, bool align_corners) {
+    return {mode, padding_mode, align_corners, {}};
+  }
+  int64_t per_axis() const { return mode == "nearest" ? 1 : mode == "bilinear" ? 2 : 4; }  // elements that count for a place
 };
 
 namespace op {
-extern OpInfo grid_taps;
+extern OpInfo grid_sample, grid_sample_input, grid_sample_grid;
 }
 
 }  // namespace pyburn

@@ -25,6 +25,10 @@ namespace {
 constexpr int kMaxThreads = 256;
 thread_local constinit int regions_entered = 0;         // by this thread
 constexpr auto kSpin = std::chrono::microseconds(100);  // a time, not a count: a pause lasts 40 to 140 cycles
+// A worker that has run for so long offers its core to others when it holds no chunk. Where somebody waits for the core, it would be taken
+// away soon, in the middle of a chunk most likely, and the caller would wait for that chunk until the other has had its turn.
+constexpr auto kOffer = std::chrono::milliseconds(1);
+using Clock = std::chrono::steady_clock;
 
 void pause() {
 #if defined(__x86_64__)
@@ -100,11 +104,14 @@ struct Job {
       share[i].end = std::min(n, chunks * (i + 1) / shares * chunk);
     }
   }
-  void work(int thread) {
+  // False when it stops because may_go_on(), asked before each chunk, says no.
+  template <class MayGoOn>
+  bool work(int thread, MayGoOn may_go_on) {
     ++regions_entered;
-    for (int i = 0; i < shares; ++i) {
+    bool goes_on = true;
+    for (int i = 0; i < shares && goes_on; ++i) {
       Share& from = share[(thread + i) % shares];
-      for (int64_t begin; (begin = from.next.fetch_add(chunk, std::memory_order_relaxed)) < from.end;) {
+      for (int64_t begin; (goes_on = may_go_on()) && (begin = from.next.fetch_add(chunk, std::memory_order_relaxed)) < from.end;) {
         try {
           fn(body, begin, std::min(from.end, begin + chunk));
         } catch (...) {
@@ -114,6 +121,10 @@ struct Job {
       }
     }
     --regions_entered;
+    return goes_on;
+  }
+  void work_to_the_end() {
+    work(0, [] { return true; });
   }
 };
 
@@ -127,7 +138,7 @@ class Pool {
     job_.store(&job, std::memory_order_release);
     generation_.fetch_add(1, std::memory_order_seq_cst);
     if (sleeping_.load(std::memory_order_seq_cst) > 0) wake(generation_, threads - 1);
-    job.work(0);
+    job.work_to_the_end();
     job_.store(nullptr, std::memory_order_seq_cst);
     for (int spins = 0; inside_.load(std::memory_order_seq_cst) != 0; ++spins) spins < 1000 ? pause() : (void)sched_yield();
     busy_.store(false, std::memory_order_release);
@@ -151,20 +162,28 @@ class Pool {
   void worker(int id) {
     name_this_thread();
     uint32_t seen = 0;
-    for (;;) {
-      const auto until = std::chrono::steady_clock::now() + kSpin;
-      for (int i = 1; generation_.load(std::memory_order_acquire) == seen; ++i) {
+    bool unfinished = false;
+    for (auto running_since = Clock::now();;) {
+      auto now = Clock::now();
+      if (now - running_since > kOffer) {
+        sched_yield();
+        running_since = now = Clock::now();
+      }
+      for (int i = 1; !unfinished && generation_.load(std::memory_order_acquire) == seen; ++i) {
         pause();
-        if (i % 64 == 0 && std::chrono::steady_clock::now() > until) {
+        if (i % 64 == 0 && Clock::now() - now > kSpin) {
           sleeping_.fetch_add(1, std::memory_order_seq_cst);
           sleep_on(generation_, seen);
           sleeping_.fetch_sub(1, std::memory_order_seq_cst);
+          running_since = Clock::now();
         }
       }
       seen = generation_.load(std::memory_order_acquire);
+      unfinished = false;
       if (id >= wanted_.load(std::memory_order_relaxed)) continue;
       inside_.fetch_add(1, std::memory_order_seq_cst);  // before the look at job_: the caller waits for us
-      if (Job* job = job_.load(std::memory_order_seq_cst)) job->work(id + 1);
+      Job* job = job_.load(std::memory_order_seq_cst);
+      unfinished = job && !job->work(id + 1, [&] { return Clock::now() - running_since < kOffer; });
       inside_.fetch_sub(1, std::memory_order_seq_cst);
     }
   }
@@ -215,7 +234,7 @@ void detail::parallel_chunks(int64_t n, int64_t chunk, ChunkFn fn, void* body) {
   chunk = std::max<int64_t>(chunk, 1);
   const int k = int(std::min<int64_t>(num_threads(), (n + chunk - 1) / chunk));
   Job job(fn, body, n, chunk, k);
-  if (k <= 1 || !pool().run(job, k)) job.work(0);
+  if (k <= 1 || !pool().run(job, k)) job.work_to_the_end();
   if (job.error) std::rethrow_exception(job.error);
 }
 

@@ -11,6 +11,7 @@
 #include "pyburn/backends/cpu/elementwise-inl.h"
 #include "pyburn/backends/cpu/math/double-inl.h"
 #include "pyburn/backends/cpu/math/piecewise-inl.h"
+#include "pyburn/backends/cpu/math/rare_lanes-inl.h"
 #include "pyburn/backends/cpu/math/wide-inl.h"
 #include "pyburn/ops/activation.h"
 
@@ -47,7 +48,7 @@ HWY_INLINE NormalTail normal_tail(float x) {
   return {a, p * t, lost * (1.0f + e.growth) + e.growth, e.scale, e.rest};
 }
 
-HWY_INLINE double gelu_of(double x) { return x * 0.5 * std::erfc(x * (-std::numbers::sqrt2 / 2)); }
+HWY_INLINE double gelu_of(double x) { return gelu_by_libm(x); }
 HWY_MAYBE_UNUSED HWY_INLINE float gelu_of(float x) {
   const NormalTail n = normal_tail(x);
   const float k = n.weight * n.size;
@@ -63,6 +64,7 @@ HWY_MAYBE_UNUSED HWY_INLINE float gelu_slope(float x) {
 
 // The same of vectors, where multiplications and additions are fused; without, the rounding that is made good here is another.
 #if HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64
+constexpr float kLastTail = 14.4f;
 struct NormalTails {
   FloatVector size, weight, growth, n;  // (1 + growth) * 2^n
   hn::Mask<FloatTag> counts;            // further out the tail is 0, and numbers on the way there would be subnormal, which takes long
@@ -70,7 +72,7 @@ struct NormalTails {
 HWY_INLINE NormalTails normal_tails(FloatVector x) {
   const FloatTag tag;
   const auto one = hn::Set(tag, 1.0f), half = hn::Set(tag, 0.5f), step = hn::Set(tag, 0.3125f), sensitivity = hn::Set(tag, 1.5536f);
-  const auto counts = hn::Lt(hn::Abs(x), hn::Set(tag, 14.4f));
+  const auto counts = hn::Lt(hn::Abs(x), hn::Set(tag, kLastTail));
   const auto a = hn::IfThenElseZero(counts, hn::Abs(x));
   const auto d = hn::MulAdd(step, a, one), t = hn::Div(one, d);
   const auto d_lost = hn::MulSub(step, a, hn::Sub(d, one)), t_lost = hn::NegMulAdd(t, d_lost, hn::NegMulAdd(t, d, one));
@@ -81,20 +83,36 @@ HWY_INLINE NormalTails normal_tails(FloatVector x) {
   const auto lost = hn::NegMulAdd(half, square_lost, hn::Mul(t_lost, hn::MulAdd(sensitivity, t, one)));
   return {a, hn::Mul(p, t), hn::Add(hn::MulAdd(lost, e.growth, lost), e.growth), e.n, counts};
 }
+// y * 2^n, also where that is subnormal, without an operation that reads or makes such a number: processors call for help with those. The
+// bits of a subnormal number count units of 2^-149; those of others have the exponent above.
+HWY_INLINE FloatVector scaled_far_down(FloatVector y, FloatVector n) {
+  const FloatTag d;
+  const hn::RebindToSigned<FloatTag> whole;
+  constexpr int held_back = 100;
+  const auto part = hn::Mul(y, power_of_two(hn::Add(n, hn::Set(d, float(held_back)))));
+  const auto normal = hn::Sub(hn::BitCast(whole, part), hn::Set(whole, held_back << 23));
+  const auto units = hn::NearestInt(hn::Mul(part, hn::Set(d, 0x1p49f)));
+  return hn::BitCast(d, hn::IfThenElse(hn::RebindMask(whole, hn::Lt(part, hn::Set(d, 0x1p-26f))), units, normal));
+}
 HWY_NOINLINE FloatVector gelu_of(FloatVector x) {
   const FloatTag tag;
   const NormalTails n = normal_tails(x);
   const auto k = hn::Mul(n.weight, n.size), zero = hn::Zero(tag);
-  const auto linear = hn::IfThenElse(hn::Gt(x, zero), x, hn::Mul(x, zero));
-  return hn::Sub(linear, hn::IfThenElseZero(n.counts, scaled(hn::MulAdd(k, n.growth, k), n.n)));
+  const auto positive = hn::Gt(x, zero);
+  const auto tail = hn::IfThenElseZero(n.counts, scaled_far_down(hn::MulAdd(k, n.growth, k), n.n));
+  const auto below = hn::Or(tail, hn::Mul(x, zero));  // with the sign of x; NaN from minus infinity on
+  return hn::IfThenElse(positive, hn::Sub(x, hn::IfThenElseZero(positive, tail)), below);
 }
 HWY_NOINLINE FloatVector gelu_slope(FloatVector x) {
   const FloatTag tag;
   const NormalTails n = normal_tails(x);
-  const auto one = hn::Set(tag, 1.0f), bell = hn::IfThenElseZero(n.counts, scaled(hn::Add(one, n.growth), n.n));
-  const auto tail = hn::Mul(n.weight, bell);
-  const auto distribution = hn::IfThenElse(hn::Lt(x, hn::Zero(tag)), tail, hn::Sub(one, tail));
-  return hn::MulAdd(hn::Mul(x, bell), hn::Set(tag, float(kDensity)), distribution);
+  const auto one = hn::Set(tag, 1.0f), above = hn::MulSub(n.size, hn::Set(tag, float(kDensity)), n.weight);
+  const auto size = hn::IfThenElseZero(n.counts, scaled_far_down(hn::Abs(hn::MulAdd(above, n.growth, above)), n.n));
+  const auto part = hn::CopySign(size, above), zero = hn::Zero(tag);
+  const auto positive = hn::Ge(x, zero);
+  const auto slope = hn::IfThenElse(positive, hn::Add(one, hn::IfThenElseZero(positive, part)), hn::Neg(part));
+  const auto beyond = hn::Mul(x, zero);  // NaN from infinity on
+  return hn::IfThenElse(hn::IsNaN(beyond), beyond, slope);
 }
 #endif
 
@@ -102,33 +120,35 @@ HWY_NOINLINE FloatVector gelu_slope(FloatVector x) {
 // Where polynomials do: not far out on the negative side, where the result falls below them; far out on the positive side the tail
 // does not count any more.
 HWY_INLINE auto near_centre(FloatVector x) { return hn::Gt(x, hn::Set(FloatTag(), -float(Piecewise::kEnd))); }
+// Further out on that side nothing is left.
+HWY_INLINE auto gone(FloatVector x) {
+  const FloatTag d;
+  return hn::And(hn::Le(x, hn::Set(d, -kLastTail)), hn::Gt(x, hn::Set(d, -std::numeric_limits<float>::infinity())));
+}
 HWY_INLINE FloatVector size_near_centre(FloatVector x) { return hn::Min(hn::Abs(x), hn::Set(FloatTag(), float(Piecewise::kEnd))); }
 
 void gelu_floats(const float* x, float* y, int64_t n) {
   static const Piecewise tail([](double a) { return 0.5 * std::erfc(a * (std::numbers::sqrt2 / 2)); });
   const FloatTag d;
-  map_vectors(
+  map_vectors_with_rare(
       [&](FloatVector v) HWY_ATTR {
-        const auto near = near_centre(v);
         const auto a = size_near_centre(v), linear = hn::Max(hn::Set(d, -0.0f), v);  // of two zeros the second, which keeps its sign
-        const auto result = hn::NegMulAdd(a, tail(a), linear);
-        return HWY_LIKELY(hn::AllTrue(d, near)) ? result : hn::IfThenElse(near, result, gelu_of(v));
+        return hn::NegMulAdd(a, tail(a), linear);
       },
-      y, n, x);
+      [](auto v) HWY_ATTR { return near_centre(v); }, [](auto) HWY_ATTR { return hn::Set(FloatTag(), -0.0f); },
+      [](auto v) HWY_ATTR { return gone(v); }, [](auto v) HWY_ATTR { return gelu_of(v); }, y, n, x);
 }
 void gelu_gradient_floats(const float* dy, const float* x, float* dx, int64_t n) {
   static const Piecewise below(
       [](double a) { return 0.5 * std::erfc(a * (std::numbers::sqrt2 / 2)) - a * kDensity * std::exp(-0.5 * a * a); });
   const FloatTag d;
-  map_vectors(
-      [&](FloatVector given, FloatVector v) HWY_ATTR {
-        const auto near = near_centre(v);
+  map_vectors_with_rare(
+      [&](FloatVector v, FloatVector given) HWY_ATTR {
         const auto left = below(size_near_centre(v));
-        auto slope = hn::IfThenElse(hn::Lt(v, hn::Zero(d)), left, hn::Sub(hn::Set(d, 1.0f), left));
-        if (HWY_UNLIKELY(!hn::AllTrue(d, near))) slope = hn::IfThenElse(near, slope, gelu_slope(v));
-        return hn::Mul(given, slope);
+        return hn::Mul(given, hn::IfThenElse(hn::Lt(v, hn::Zero(d)), left, hn::Sub(hn::Set(d, 1.0f), left)));
       },
-      dx, n, dy, x);
+      [](auto v) HWY_ATTR { return near_centre(v); }, [](auto, auto given) HWY_ATTR { return hn::Mul(given, hn::Zero(FloatTag())); },
+      [](auto v) HWY_ATTR { return gone(v); }, [](auto v, auto given) HWY_ATTR { return hn::Mul(given, gelu_slope(v)); }, dx, n, x, dy);
 }
 #elif HWY_ARCH_ARM_A64
 void gelu_floats(const float* x, float* y, int64_t n) {
@@ -142,6 +162,25 @@ void gelu_floats(const float* x, float* y, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] = gelu_of(x[i]);
 }
 void gelu_gradient_floats(const float* dy, const float* x, float* dx, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) dx[i] = dy[i] * gelu_slope(x[i]);
+}
+#endif
+
+#if HWY_NATIVE_FMA
+struct GeluGradientOfDoubles {
+  static HWY_INLINE auto usual(DoubleVector, DoubleVector x) { return is_between(x, -kFarthestGelu, kLargestDouble); }
+  static HWY_INLINE DoubleVector vector(DoubleVector dy, DoubleVector x) { return hn::Mul(dy, gelu_slope_of_usual(x)); }
+  static double libm(double dy, double x) { return dy * gelu_slope(x); }
+};
+void gelu_doubles(const double* x, double* y, int64_t n) { map_double_vectors<GeluOfDoubles>(y, n, operand(x)); }
+void gelu_gradient_doubles(const double* dy, const double* x, double* dx, int64_t n) {
+  map_double_vectors<GeluGradientOfDoubles>(dx, n, operand(dy), operand(x));
+}
+#else
+void gelu_doubles(const double* x, double* y, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) y[i] = gelu_of(x[i]);
+}
+void gelu_gradient_doubles(const double* dy, const double* x, double* dx, int64_t n) {
   for (int64_t i = 0; i < n; ++i) dx[i] = dy[i] * gelu_slope(x[i]);
 }
 #endif
@@ -172,8 +211,7 @@ void gelu_tile(const void* attrs, const void* const* in, void* out, int64_t n) {
   if (static_cast<const Gelu*>(attrs)->tanh)
     for (int64_t i = 0; i < n; ++i) y[i] = x[i] * tanh_gate(x[i]);
   else if constexpr (std::is_same_v<T, float>) gelu_floats(x, y, n);
-  else
-    for (int64_t i = 0; i < n; ++i) y[i] = gelu_of(x[i]);
+  else gelu_doubles(x, y, n);
 }
 template <class T>
 void gelu_gradient_tile(const void* attrs, const void* const* in, void* out, int64_t n) {
@@ -187,7 +225,7 @@ void gelu_gradient_tile(const void* attrs, const void* const* in, void* out, int
   } else if constexpr (std::is_same_v<T, float>) {
     gelu_gradient_floats(dy, x, dx, n);
   } else {
-    for (int64_t i = 0; i < n; ++i) dx[i] = dy[i] * gelu_slope(x[i]);
+    gelu_gradient_doubles(dy, x, dx, n);
   }
 }
 template <class... T>

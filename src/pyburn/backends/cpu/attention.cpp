@@ -13,6 +13,7 @@
 
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/fold-inl.h"
+#include "pyburn/backends/cpu/functions_of.h"
 #include "pyburn/backends/cpu/gemm/gemm.h"
 #include "pyburn/backends/cpu/math/vector-inl.h"
 #include "pyburn/backends/cpu/partial_vector-inl.h"
@@ -41,10 +42,6 @@ struct AttentionFunctions {
   void (*scale)(T* row, int64_t n, T factor);
   // p = exp(p * factor - logsumexp), ds = p * (ds - delta) * scale. The product is rounded, as in the logsumexp: p of huge scores is exact.
   void (*gradients)(T* p, T* ds, int64_t n, T factor, T logsumexp, T delta, T scale);
-};
-struct AttentionTable {
-  AttentionFunctions<float> single;
-  AttentionFunctions<double> twofold;
 };
 
 }  // namespace pyburn::cpu
@@ -134,7 +131,7 @@ template <class T>
 AttentionFunctions<T> functions_for() {
   return {mask_row<T>, exponentials_of_row<T>, scale_row<T>, gradients_of_row};
 }
-AttentionTable make_attention() { return {functions_for<float>(), functions_for<double>()}; }
+FunctionsOf<AttentionFunctions, float, double> make_functions() { return {functions_for<float>(), functions_for<double>()}; }
 
 }  // namespace
 }  // namespace pyburn::cpu::HWY_NAMESPACE
@@ -144,14 +141,7 @@ HWY_AFTER_NAMESPACE();
 namespace pyburn::cpu {
 namespace {
 
-HWY_EXPORT(make_attention);
-
-template <class T>
-const AttentionFunctions<T>& functions() {
-  static const AttentionTable table = HWY_DYNAMIC_DISPATCH(make_attention)();
-  if constexpr (std::is_same_v<T, float>) return table.single;
-  else return table.twofold;
-}
+PYBURN_FUNCTIONS(AttentionFunctions)
 
 // (batch, head, token, feature) with contiguous features; other tensors are copied.
 template <class T>

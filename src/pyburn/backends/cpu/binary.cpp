@@ -9,6 +9,7 @@
 
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/elementwise-inl.h"
+#include "pyburn/backends/cpu/math/double-inl.h"
 #include "pyburn/backends/cpu/math/wide-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -78,6 +79,15 @@ void power_tile(const void* attrs, const void* const* in, void* out, int64_t n) 
   if (e == 3) return by([](T x) HWY_ATTR { return x * x * x; });
   if (e == -1) return by([](T x) HWY_ATTR { return T(1) / x; });
   if (e == 1) return by([](T x) HWY_ATTR { return x; });
+#if HWY_NATIVE_FMA
+  if constexpr (std::is_same_v<T, double>) {
+    const double *x = static_cast<const double*>(in[0]), number = a.value.to_double();
+    double* z = static_cast<double*>(out);
+    if (a.scalar == Side::left) return map_double_vectors<PowOfDoubles>(z, n, operand(number), operand(x));
+    if (a.scalar == Side::right) return map_double_vectors<PowOfDoubles>(z, n, operand(x), operand(number));
+    return map_double_vectors<PowOfDoubles>(z, n, operand(x), operand(static_cast<const double*>(in[1])));
+  }
+#endif
   binary_loop<T, T>(
       a, [](T x, T y) HWY_ATTR { return pow_of(x, y); }, in, out, n);
 }

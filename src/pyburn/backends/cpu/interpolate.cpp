@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "pyburn/backends/cpu/cpu_backend.h"
+#include "pyburn/backends/cpu/functions_of.h"
 #include "pyburn/backends/cpu/plain_tensors.h"
 #include "pyburn/ops/interpolate.h"
 #include "pyburn/support/thread_pool.h"
@@ -21,10 +22,6 @@ struct ResizeFunctions {
   void (*row)(const T* x, int64_t row, const double* weights, int64_t taps, T* y, int64_t n);        // y = sum of weight * row of x
   void (*add_row)(const T* dy, const double* weights, int64_t taps, T* dx, int64_t row, int64_t n);  // its transpose
   void (*line)(const ResizeTaps& taps, const T* x, T* y);                                            // one element per output
-};
-struct ResizeTable {
-  ResizeFunctions<float> single;
-  ResizeFunctions<double> twofold;
 };
 
 }  // namespace pyburn::cpu
@@ -71,7 +68,7 @@ template <class T>
 ResizeFunctions<T> functions_for() {
   return {weighted_row<T>, add_weighted_row<T>, weighted_line<T>};
 }
-ResizeTable make_resize() { return {functions_for<float>(), functions_for<double>()}; }
+FunctionsOf<ResizeFunctions, float, double> make_functions() { return {functions_for<float>(), functions_for<double>()}; }
 
 }  // namespace
 }  // namespace pyburn::cpu::HWY_NAMESPACE
@@ -81,14 +78,7 @@ HWY_AFTER_NAMESPACE();
 namespace pyburn::cpu {
 namespace {
 
-HWY_EXPORT(make_resize);
-
-template <class T>
-const ResizeFunctions<T>& functions() {
-  static const ResizeTable table = HWY_DYNAMIC_DISPATCH(make_resize)();
-  if constexpr (std::is_same_v<T, float>) return table.single;
-  else return table.twofold;
-}
+PYBURN_FUNCTIONS(ResizeFunctions)
 int64_t inner_of(const Shape& s, int64_t dim) {
   int64_t n = 1;
   for (int64_t i = dim + 1; i < s.rank(); ++i) n *= s[i];

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "pyburn/backends/cpu/cpu_backend.h"
+#include "pyburn/backends/cpu/functions_of.h"
 #include "pyburn/backends/cpu/plain_tensors.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/ops/pool.h"
@@ -36,11 +37,6 @@ struct PoolFunctions {
   void (*max_indices)(const PoolWindows&, const T* x, T* y, int64_t* indices, T* row);
   void (*mean)(const PoolWindows&, const T* x, T* y, T* row);
   void (*mean_input)(const PoolWindows&, const T* dy, T* dx, T* row);
-};
-struct PoolTable {
-  PoolFunctions<float> single;
-  PoolFunctions<double> twofold;
-  PoolFunctions<int64_t> integer;
 };
 
 }  // namespace pyburn::cpu
@@ -198,7 +194,9 @@ template <class T>
 PoolFunctions<T> functions_for() {
   return {max_plane<T>, max_indices_plane<T>, mean_plane<T>, mean_input_plane<T>};
 }
-PoolTable make_pools() { return {functions_for<float>(), functions_for<double>(), functions_for<int64_t>()}; }
+FunctionsOf<PoolFunctions, float, double, int64_t> make_functions() {
+  return {functions_for<float>(), functions_for<double>(), functions_for<int64_t>()};
+}
 
 }  // namespace
 }  // namespace pyburn::cpu::HWY_NAMESPACE
@@ -208,15 +206,7 @@ HWY_AFTER_NAMESPACE();
 namespace pyburn::cpu {
 namespace {
 
-HWY_EXPORT(make_pools);
-
-template <class T>
-const PoolFunctions<T>& pools() {
-  static const PoolTable table = HWY_DYNAMIC_DISPATCH(make_pools)();
-  if constexpr (std::is_same_v<T, float>) return table.single;
-  else if constexpr (std::is_same_v<T, double>) return table.twofold;
-  else return table.integer;
-}
+PYBURN_FUNCTIONS(PoolFunctions)
 
 PoolWindows windows_of(const auto& a, const Shape& x) {
   PoolWindows w;
@@ -245,8 +235,8 @@ void max_pool(const MaxPool& a, const TensorHandle& x_, TensorHandle& y_) {
   const PlainOutput<T> y(y_);
   if (y.numel() == 0) return;
   const PoolWindows w = windows_of(a, x.shape());
-  for_planes<T>(
-      w, y.numel() / w.windows(), [&](int64_t i, T* row) { pools<T>().max(w, x.data() + i * w.plane(), y.data() + i * w.windows(), row); });
+  for_planes<T>(w, y.numel() / w.windows(),
+      [&](int64_t i, T* row) { functions<T>().max(w, x.data() + i * w.plane(), y.data() + i * w.windows(), row); });
 }
 template <class T>
 void max_pool_with_indices(const MaxPool& a, Inputs in, Outputs out) {
@@ -256,7 +246,7 @@ void max_pool_with_indices(const MaxPool& a, Inputs in, Outputs out) {
   if (y.numel() == 0) return;
   const PoolWindows w = windows_of(a, x.shape());
   for_planes<T>(w, y.numel() / w.windows(), [&](int64_t i, T* row) {
-    pools<T>().max_indices(w, x.data() + i * w.plane(), y.data() + i * w.windows(), indices.data() + i * w.windows(), row);
+    functions<T>().max_indices(w, x.data() + i * w.plane(), y.data() + i * w.windows(), indices.data() + i * w.windows(), row);
   });
 }
 template <class T>
@@ -266,7 +256,7 @@ void avg_pool(const AvgPool& a, const TensorHandle& x_, TensorHandle& y_) {
   if (y.numel() == 0) return;
   const PoolWindows w = windows_of(a, x.shape());
   for_planes<T>(w, y.numel() / w.windows(),
-      [&](int64_t i, T* row) { pools<T>().mean(w, x.data() + i * w.plane(), y.data() + i * w.windows(), row); });
+      [&](int64_t i, T* row) { functions<T>().mean(w, x.data() + i * w.plane(), y.data() + i * w.windows(), row); });
 }
 template <class T>
 void avg_pool_input(const AvgPool& a, const TensorHandle& dy_, TensorHandle& dx_) {
@@ -275,7 +265,7 @@ void avg_pool_input(const AvgPool& a, const TensorHandle& dy_, TensorHandle& dx_
   if (dx.numel() == 0) return;
   const PoolWindows w = windows_of(a, dx.shape());
   for_planes<T>(w, dx.numel() / w.plane(),
-      [&](int64_t i, T* row) { pools<T>().mean_input(w, dy.data() + i * w.windows(), dx.data() + i * w.plane(), row); });
+      [&](int64_t i, T* row) { functions<T>().mean_input(w, dy.data() + i * w.windows(), dx.data() + i * w.plane(), row); });
 }
 
 int64_t checked_place(int64_t index, int64_t plane) {

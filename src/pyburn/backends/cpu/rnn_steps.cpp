@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "pyburn/backends/cpu/cpu_backend.h"
+#include "pyburn/backends/cpu/functions_of.h"
 #include "pyburn/backends/cpu/gemm/gemm.h"
 #include "pyburn/backends/cpu/math/vector-inl.h"
 #include "pyburn/backends/cpu/partial_vector-inl.h"
@@ -31,10 +32,6 @@ struct RnnFunctions {
   void (*lstm_grad)(const T* dh, T* dc, const T* gates, const T* c_before, const T* c, T* d, int64_t n);
   void (*gru_grad)(T* dh, const T* gates, const T* h_before, T* d, T* d_recurrent, int64_t n);
   void (*simple_grad)(bool relu, const T* dh, const T* h, T* d, int64_t n);
-};
-struct RnnTable {
-  RnnFunctions<float> single;
-  RnnFunctions<double> twofold;
 };
 
 }  // namespace pyburn::cpu
@@ -132,7 +129,7 @@ template <class T>
 RnnFunctions<T> functions_for() {
   return {lstm_row<T>, gru_row<T>, simple_row<T>, lstm_grad_row<T>, gru_grad_row<T>, simple_grad_row<T>};
 }
-RnnTable make_rnn() { return {functions_for<float>(), functions_for<double>()}; }
+FunctionsOf<RnnFunctions, float, double> make_functions() { return {functions_for<float>(), functions_for<double>()}; }
 
 }  // namespace
 }  // namespace pyburn::cpu::HWY_NAMESPACE
@@ -142,14 +139,7 @@ HWY_AFTER_NAMESPACE();
 namespace pyburn::cpu {
 namespace {
 
-HWY_EXPORT(make_rnn);
-
-template <class T>
-const RnnFunctions<T>& functions() {
-  static const RnnTable table = HWY_DYNAMIC_DISPATCH(make_rnn)();
-  if constexpr (std::is_same_v<T, float>) return table.single;
-  else return table.twofold;
-}
+PYBURN_FUNCTIONS(RnnFunctions)
 
 // The recurrent weights (k x n) of all steps.
 template <class T>

@@ -9,7 +9,9 @@
 #include <limits>
 
 #include "pyburn/backends/cpu/cpu_backend.h"
+#include "pyburn/backends/cpu/functions_of.h"
 #include "pyburn/backends/cpu/plain_tensors.h"
+#include "pyburn/backends/cpu/sampling-inl.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/ops/sample_planes.h"
 #include "pyburn/support/thread_pool.h"
@@ -18,19 +20,12 @@
 #define PYBURN_SAMPLE_PLANES_TYPES
 namespace pyburn::cpu {
 
-template <class T>
-using Place = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;  // as wide as an element: lanes of a gather
-
 // Sums of `taps` rows of places and weights, `row` apart; n results of one plane.
 template <class T>
 struct SampleFunctions {
   void (*sum)(const T* plane, const Place<T>* places, const T* weight, int64_t taps, int64_t row, T* y, int64_t n);
   // sums[i] += dy[i] * plane[places[i]]
   void (*add_products)(const T* plane, const Place<T>* places, const T* dy, T* sums, int64_t n);
-};
-struct SampleTable {
-  SampleFunctions<float> single;
-  SampleFunctions<double> twofold;
 };
 
 }  // namespace pyburn::cpu
@@ -39,16 +34,6 @@ struct SampleTable {
 HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
 namespace {
-namespace hn = hwy::HWY_NAMESPACE;
-
-// sum + factor * the elements of the plane, which is not empty, at the places; what lies below 0 counts nothing, even times infinity.
-template <class D, class T = hn::TFromD<D>>
-HWY_INLINE hn::Vec<D> add_elements(D d, const T* plane, const Place<T>* places, hn::Vec<D> factor, hn::Vec<D> sum) {
-  const hn::RebindToSigned<D> di;
-  const auto at = hn::LoadU(di, places);
-  const auto outside = hn::RebindMask(d, hn::Lt(at, hn::Zero(di)));
-  return hn::IfThenElse(outside, sum, hn::MulAdd(factor, hn::GatherIndex(d, plane, hn::Max(at, hn::Zero(di))), sum));
-}
 
 template <class T>
 void sum_of(const T* plane, const Place<T>* places, const T* weight, int64_t taps, int64_t row, T* y, int64_t n) {
@@ -79,7 +64,9 @@ void add_products_of(const T* plane, const Place<T>* places, const T* dy, T* sum
     if (places[i] >= 0) sums[i] += dy[i] * plane[places[i]];
 }
 
-SampleTable make_sampling() { return {{sum_of<float>, add_products_of<float>}, {sum_of<double>, add_products_of<double>}}; }
+FunctionsOf<SampleFunctions, float, double> make_functions() {
+  return {{sum_of<float>, add_products_of<float>}, {sum_of<double>, add_products_of<double>}};
+}
 
 }  // namespace
 }  // namespace pyburn::cpu::HWY_NAMESPACE
@@ -89,14 +76,7 @@ HWY_AFTER_NAMESPACE();
 namespace pyburn::cpu {
 namespace {
 
-HWY_EXPORT(make_sampling);
-
-template <class T>
-const SampleFunctions<T>& functions() {
-  static const SampleTable table = HWY_DYNAMIC_DISPATCH(make_sampling)();
-  if constexpr (std::is_same_v<T, float>) return table.single;
-  else return table.twofold;
-}
+PYBURN_FUNCTIONS(SampleFunctions)
 
 struct Geometry {
   int64_t batch, channels, size, taps, results;

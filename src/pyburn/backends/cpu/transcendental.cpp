@@ -61,16 +61,21 @@ void add_transcendental(KernelTable& k) {
 #if HWY_NATIVE_FMA
   of_doubles<ExpOfDoubles>(k, "exp");
   of_doubles<Exp2OfDoubles>(k, "exp2");
+  of_doubles<Expm1OfDoubles>(k, "expm1");
   of_doubles<Log2OfDoubles>(k, "log2");
+  of_doubles<Log10OfDoubles>(k, "log10");
   of_doubles<LogOfDoubles>(k, "log");
   of_doubles<Log1pOfDoubles>(k, "log1p");
   of_doubles<SinOfDoubles>(k, "sin");
   of_doubles<CosOfDoubles>(k, "cos");
+  of_doubles<TanOfDoubles>(k, "tan");
   of_doubles<AsinOfDoubles>(k, "asin");
   of_doubles<AcosOfDoubles>(k, "acos");
   of_doubles<AtanOfDoubles>(k, "atan");
   of_doubles<SinhOfDoubles>(k, "sinh");
   of_doubles<TanhOfDoubles>(k, "tanh");
+  of_doubles<ErfOfDoubles>(k, "erf");
+  of_doubles<ErfcOfDoubles>(k, "erfc");
 #endif
 }
 

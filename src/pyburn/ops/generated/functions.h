@@ -238,8 +238,9 @@ Tensor zero_(const TensorHandle& input);  // Overwrites every element of input w
 Tensor one_hot(const TensorHandle& input, int64_t num_classes = -1);  // A new last axis with 1 at the index that input holds and 0 elsewhere (int64); without num_classes it is as long as needed.
 Results<2> fractional_max_pool2d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& output_size = {}, const OptionalNumbers& output_ratio = {}, const TensorHandle& _random_samples = {});  // The largest elements of windows of input (N, C, H, W) or (C, H, W), and where in their planes they are. The windows' places are random; there are as many as output_size says, or output_ratio times the extent.
 Results<2> fractional_max_pool3d_with_indices(const TensorHandle& input, const Dims& kernel_size, const OptionalDims& output_size = {}, const OptionalNumbers& output_ratio = {}, const TensorHandle& _random_samples = {});  // fractional_max_pool2d_with_indices for volumes (N, C, D, H, W) or (C, D, H, W).
-Results<2> grid_taps(const TensorHandle& grid, const Dims& extents, const std::string& mode, const std::string& padding_mode, bool align_corners);  // For places (N, M, 2 or 3) as grid_sample's: the elements around each in an image of these extents, -1 where there is none, and how much they count; both (N, K, M).
 Tensor grid_sample(const TensorHandle& input, const TensorHandle& grid, const std::string& mode = "bilinear", const std::string& padding_mode = "zeros", std::optional<bool> align_corners = {});  // input (N, C, H, W) at the places of grid (N, h, w, 2), which are (x, y) between -1 and 1; volumes likewise. mode is bilinear, nearest or (for images) bicubic, padding_mode (for places outside) zeros, border or reflection.
+Tensor grid_sample_input(const TensorHandle& input, const TensorHandle& grid, const Dims& extents, const std::string& mode, const std::string& padding_mode, bool align_corners);  // Gradient of grid_sample towards its images of these extents: input (N, C, h, w), shared out to the elements around the places of grid.
+Tensor grid_sample_grid(const TensorHandle& input, const TensorHandle& images, const TensorHandle& grid, const std::string& mode, const std::string& padding_mode, bool align_corners);  // Gradient of grid_sample towards its grid: for each place input (N, C, h, w) times how fast the sample of images changes with the coordinates, summed over channels.
 Tensor affine_grid(const TensorHandle& theta, const Dims& size, std::optional<bool> align_corners = {});  // The grid for grid_sample that maps images of the given size (N, C, H, W) by the matrices theta (N, 2, 3); volumes likewise.
 Results<2> histogram(const TensorHandle& input, int64_t bins, const OptionalNumbers& range = {}, const TensorHandle& weight = {}, bool density = false);  // How many elements (or their weights) fall into each of bins equal parts of the range, which is that of input if none is given; with density, so that the integral is 1. And the edges of the bins.
 Results<2> histogram(const TensorHandle& input, const TensorHandle& bins, const TensorHandle& weight = {}, bool density = false);  // How many elements fall between each two edges, which rise.
@@ -747,7 +748,9 @@ using fn::argmax_into;
 using fn::argmin_into;
 using fn::max_into;
 using fn::min_into;
-using fn::grid_taps_into;
+using fn::grid_sample_into;
+using fn::grid_sample_input_into;
+using fn::grid_sample_grid_into;
 using fn::index_select_into;
 using fn::index_add_into;
 using fn::index_copy_into;

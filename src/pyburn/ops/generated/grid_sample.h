@@ -4,9 +4,12 @@
 
 namespace pyburn::fn {
 
-Handles<2> grid_taps(const TensorHandle& grid, const Dims& extents, const std::string& mode, const std::string& padding_mode, bool align_corners);  // For places (N, M, 2 or 3) as grid_sample's: the elements around each in an image of these extents, -1 where there is none, and how much they count; both (N, K, M).
-void grid_taps_into(const Handles<2>& out, const TensorHandle& grid, const Dims& extents, const std::string& mode, const std::string& padding_mode, bool align_corners);
 TensorHandle grid_sample(const TensorHandle& input, const TensorHandle& grid, const std::string& mode = "bilinear", const std::string& padding_mode = "zeros", std::optional<bool> align_corners = {});  // input (N, C, H, W) at the places of grid (N, h, w, 2), which are (x, y) between -1 and 1; volumes likewise. mode is bilinear, nearest or (for images) bicubic, padding_mode (for places outside) zeros, border or reflection.
+void grid_sample_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& grid, const std::string& mode = "bilinear", const std::string& padding_mode = "zeros", std::optional<bool> align_corners = {});
+TensorHandle grid_sample_input(const TensorHandle& input, const TensorHandle& grid, const Dims& extents, const std::string& mode, const std::string& padding_mode, bool align_corners);  // Gradient of grid_sample towards its images of these extents: input (N, C, h, w), shared out to the elements around the places of grid.
+void grid_sample_input_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& grid, const Dims& extents, const std::string& mode, const std::string& padding_mode, bool align_corners);
+TensorHandle grid_sample_grid(const TensorHandle& input, const TensorHandle& images, const TensorHandle& grid, const std::string& mode, const std::string& padding_mode, bool align_corners);  // Gradient of grid_sample towards its grid: for each place input (N, C, h, w) times how fast the sample of images changes with the coordinates, summed over channels.
+void grid_sample_grid_into(const TensorHandle& out, const TensorHandle& input, const TensorHandle& images, const TensorHandle& grid, const std::string& mode, const std::string& padding_mode, bool align_corners);
 TensorHandle affine_grid(const TensorHandle& theta, const Dims& size, std::optional<bool> align_corners = {});  // The grid for grid_sample that maps images of the given size (N, C, H, W) by the matrices theta (N, 2, 3); volumes likewise.
 
 }  // namespace pyburn::fn

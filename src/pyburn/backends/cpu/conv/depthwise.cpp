@@ -15,8 +15,22 @@
 #include "pyburn/backends/cpu/conv/depthwise_planes-inl.h"
 #include "pyburn/backends/cpu/conv/depthwise_rows-inl.h"
 #include "pyburn/backends/cpu/conv/planes-inl.h"
+#include "pyburn/backends/cpu/functions_of.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/support/thread_pool.h"
+
+#ifndef PYBURN_DEPTHWISE_TYPES
+#define PYBURN_DEPTHWISE_TYPES
+namespace pyburn::cpu {
+
+template <class T>
+struct DepthwiseFunctions {
+  void (*convolve)(const ConvPlan&, const T* x, const T* w, const T* b, T* y);
+  void (*weight)(const ConvGeometry&, const T* x, const T* dy, T* dw);
+};
+
+}  // namespace pyburn::cpu
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
@@ -331,11 +345,9 @@ void weight_of(const ConvGeometry& g, const T* x, const T* dy, T* dw) {
   }
 }
 
-// One set of functions per element type, so that each is exported once.
-void convolve_float(const ConvPlan& plan, const float* x, const float* w, const float* b, float* y) { convolve_of(plan, x, w, b, y); }
-void convolve_double(const ConvPlan& plan, const double* x, const double* w, const double* b, double* y) { convolve_of(plan, x, w, b, y); }
-void weight_float(const ConvGeometry& g, const float* x, const float* dy, float* dw) { weight_of(g, x, dy, dw); }
-void weight_double(const ConvGeometry& g, const double* x, const double* dy, double* dw) { weight_of(g, x, dy, dw); }
+FunctionsOf<DepthwiseFunctions, float, double> make_functions() {
+  return {{convolve_of<float>, weight_of<float>}, {convolve_of<double>, weight_of<double>}};
+}
 
 }  // namespace
 }  // namespace pyburn::cpu::HWY_NAMESPACE
@@ -344,27 +356,22 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace pyburn::cpu {
 
-HWY_EXPORT(convolve_float);
-HWY_EXPORT(convolve_double);
-HWY_EXPORT(weight_float);
-HWY_EXPORT(weight_double);
+namespace {
+PYBURN_FUNCTIONS(DepthwiseFunctions)
+}  // namespace
 
-template <>
-void convolve_depthwise(const ConvPlan& plan, const float* x, const float* w, const float* b, float* y) {
-  HWY_DYNAMIC_DISPATCH(convolve_float)(plan, x, w, b, y);
+template <class T>
+void convolve_depthwise(const ConvPlan& plan, const T* x, const T* w, const T* b, T* y) {
+  functions<T>().convolve(plan, x, w, b, y);
 }
-template <>
-void convolve_depthwise(const ConvPlan& plan, const double* x, const double* w, const double* b, double* y) {
-  HWY_DYNAMIC_DISPATCH(convolve_double)(plan, x, w, b, y);
+template void convolve_depthwise(const ConvPlan&, const float*, const float*, const float*, float*);
+template void convolve_depthwise(const ConvPlan&, const double*, const double*, const double*, double*);
+template <class T>
+void convolve_depthwise_weight(const ConvGeometry& g, const T* x, const T* dy, T* dw) {
+  functions<T>().weight(g, x, dy, dw);
 }
-template <>
-void convolve_depthwise_weight(const ConvGeometry& g, const float* x, const float* dy, float* dw) {
-  HWY_DYNAMIC_DISPATCH(weight_float)(g, x, dy, dw);
-}
-template <>
-void convolve_depthwise_weight(const ConvGeometry& g, const double* x, const double* dy, double* dw) {
-  HWY_DYNAMIC_DISPATCH(weight_double)(g, x, dy, dw);
-}
+template void convolve_depthwise_weight(const ConvGeometry&, const float*, const float*, float*);
+template void convolve_depthwise_weight(const ConvGeometry&, const double*, const double*, double*);
 
 }  // namespace pyburn::cpu
 #endif

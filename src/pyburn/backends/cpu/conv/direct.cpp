@@ -10,9 +10,25 @@
 #include "pyburn/backends/cpu/conv/direct.h"
 #include "pyburn/backends/cpu/conv/strip-inl.h"
 #include "pyburn/backends/cpu/conv/tile-inl.h"
+#include "pyburn/backends/cpu/functions_of.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/support/cache_size.h"
 #include "pyburn/support/thread_pool.h"
+
+#ifndef PYBURN_DIRECT_TYPES
+#define PYBURN_DIRECT_TYPES
+namespace pyburn::cpu {
+
+template <class T>
+struct DirectFunctions {
+  void (*pack)(const ConvPlan&, bool gradient, const T* w, T* packed);
+  void (*convolve)(const ConvPlan&, Images<const T> x, const T* w, const T* b, Images<T> y);
+  void (*weight)(const ConvGeometry&, Images<const T> x, Images<const T> dy, T* dw);
+  int64_t panel;  // results that are computed together
+};
+
+}  // namespace pyburn::cpu
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
@@ -265,18 +281,11 @@ void convolve_weight_of(const ConvGeometry& g, Images<const T> x, Images<const T
   });
 }
 
-// One set of functions per element type, so that each is exported once.
-void pack_float(const ConvPlan& plan, bool gradient, const float* w, float* packed) { pack_weights_of(plan, gradient, w, packed); }
-void pack_double(const ConvPlan& plan, bool gradient, const double* w, double* packed) { pack_weights_of(plan, gradient, w, packed); }
-void convolve_float(const ConvPlan& plan, Images<const float> x, const float* w, const float* b, Images<float> y) {
-  convolve_of(plan, x, w, b, y);
+template <class T>
+DirectFunctions<T> functions_for() {
+  return {pack_weights_of<T>, convolve_of<T>, convolve_weight_of<T>, kPanel<T>};
 }
-void convolve_double(const ConvPlan& plan, Images<const double> x, const double* w, const double* b, Images<double> y) {
-  convolve_of(plan, x, w, b, y);
-}
-void weight_float(const ConvGeometry& g, Images<const float> x, Images<const float> dy, float* dw) { convolve_weight_of(g, x, dy, dw); }
-void weight_double(const ConvGeometry& g, Images<const double> x, Images<const double> dy, double* dw) { convolve_weight_of(g, x, dy, dw); }
-int64_t panel_bytes() { return kPanel<float> * int64_t(sizeof(float)); }
+FunctionsOf<DirectFunctions, float, double> make_functions() { return {functions_for<float>(), functions_for<double>()}; }
 
 }  // namespace
 }  // namespace pyburn::cpu::HWY_NAMESPACE
@@ -285,43 +294,33 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace pyburn::cpu {
 
-HWY_EXPORT(pack_float);
-HWY_EXPORT(pack_double);
-HWY_EXPORT(convolve_float);
-HWY_EXPORT(convolve_double);
-HWY_EXPORT(weight_float);
-HWY_EXPORT(weight_double);
-HWY_EXPORT(panel_bytes);
+namespace {
+PYBURN_FUNCTIONS(DirectFunctions)
+}  // namespace
 
 int64_t packed_weights_size(const ConvPlan& plan, int64_t element_size) {
-  const int64_t panel = HWY_DYNAMIC_DISPATCH(panel_bytes)() / element_size;
+  const int64_t panel = functions<float>().panel * int64_t(sizeof(float)) / element_size;
   return plan.groups * ((plan.results + panel - 1) / panel) * panel * plan.taps() * plan.sources;
 }
 
-template <>
-void pack_weights(const ConvPlan& plan, bool gradient, const float* w, float* packed) {
-  HWY_DYNAMIC_DISPATCH(pack_float)(plan, gradient, w, packed);
+template <class T>
+void pack_weights(const ConvPlan& plan, bool gradient, const T* w, T* packed) {
+  functions<T>().pack(plan, gradient, w, packed);
 }
-template <>
-void pack_weights(const ConvPlan& plan, bool gradient, const double* w, double* packed) {
-  HWY_DYNAMIC_DISPATCH(pack_double)(plan, gradient, w, packed);
+template void pack_weights(const ConvPlan&, bool, const float*, float*);
+template void pack_weights(const ConvPlan&, bool, const double*, double*);
+template <class T>
+void convolve(const ConvPlan& plan, Images<const T> x, const T* w, const T* b, Images<T> y) {
+  functions<T>().convolve(plan, x, w, b, y);
 }
-template <>
-void convolve(const ConvPlan& plan, Images<const float> x, const float* w, const float* b, Images<float> y) {
-  HWY_DYNAMIC_DISPATCH(convolve_float)(plan, x, w, b, y);
+template void convolve(const ConvPlan&, Images<const float>, const float*, const float*, Images<float>);
+template void convolve(const ConvPlan&, Images<const double>, const double*, const double*, Images<double>);
+template <class T>
+void convolve_weight(const ConvGeometry& g, Images<const T> x, Images<const T> dy, T* dw) {
+  functions<T>().weight(g, x, dy, dw);
 }
-template <>
-void convolve(const ConvPlan& plan, Images<const double> x, const double* w, const double* b, Images<double> y) {
-  HWY_DYNAMIC_DISPATCH(convolve_double)(plan, x, w, b, y);
-}
-template <>
-void convolve_weight(const ConvGeometry& g, Images<const float> x, Images<const float> dy, float* dw) {
-  HWY_DYNAMIC_DISPATCH(weight_float)(g, x, dy, dw);
-}
-template <>
-void convolve_weight(const ConvGeometry& g, Images<const double> x, Images<const double> dy, double* dw) {
-  HWY_DYNAMIC_DISPATCH(weight_double)(g, x, dy, dw);
-}
+template void convolve_weight(const ConvGeometry&, Images<const float>, Images<const float>, float*);
+template void convolve_weight(const ConvGeometry&, Images<const double>, Images<const double>, double*);
 
 }  // namespace pyburn::cpu
 #endif

@@ -8,9 +8,23 @@
 #include <algorithm>
 
 #include "pyburn/backends/cpu/conv/planes-inl.h"
+#include "pyburn/backends/cpu/functions_of.h"
 #include "pyburn/backends/cpu/gemm/gemm-inl.h"
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/support/thread_pool.h"
+
+#ifndef PYBURN_PLANES_TYPES
+#define PYBURN_PLANES_TYPES
+namespace pyburn::cpu {
+
+template <class T>
+struct PlanesFunctions {
+  void (*convolve)(const ConvPlan&, const Planes<T>&, const T* w, const T* b);
+  void (*weight)(const ConvGeometry&, const T* x, const T* dy, T* dw);
+};
+
+}  // namespace pyburn::cpu
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
@@ -259,11 +273,9 @@ void weight_of(const ConvGeometry& g, const T* x, const T* dy, T* dw) {
   });
 }
 
-// One set of functions per element type, so that each is exported once.
-void weight_float(const ConvGeometry& g, const float* x, const float* dy, float* dw) { weight_of(g, x, dy, dw); }
-void weight_double(const ConvGeometry& g, const double* x, const double* dy, double* dw) { weight_of(g, x, dy, dw); }
-void convolve_float(const ConvPlan& plan, const Planes<float>& p, const float* w, const float* b) { convolve_of(plan, p, w, b); }
-void convolve_double(const ConvPlan& plan, const Planes<double>& p, const double* w, const double* b) { convolve_of(plan, p, w, b); }
+FunctionsOf<PlanesFunctions, float, double> make_functions() {
+  return {{convolve_of<float>, weight_of<float>}, {convolve_of<double>, weight_of<double>}};
+}
 
 }  // namespace
 }  // namespace pyburn::cpu::HWY_NAMESPACE
@@ -272,10 +284,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace pyburn::cpu {
 
-HWY_EXPORT(convolve_float);
-HWY_EXPORT(convolve_double);
-HWY_EXPORT(weight_float);
-HWY_EXPORT(weight_double);
+namespace {
+PYBURN_FUNCTIONS(PlanesFunctions)
+}  // namespace
 
 bool suits_planes(const ConvPlan& p) {
   if (p.taps() == 1) return false;
@@ -288,22 +299,18 @@ bool suits_planes_weight(const ConvGeometry& g) {
   return g.groups == 1 && g.taps() > 1 && g.channels <= 4 && g.x.out >= 16 && g.outputs * g.columns() <= kMostWeights;
 }
 
-template <>
-void convolve_planes_weight(const ConvGeometry& g, const float* x, const float* dy, float* dw) {
-  HWY_DYNAMIC_DISPATCH(weight_float)(g, x, dy, dw);
+template <class T>
+void convolve_planes_weight(const ConvGeometry& g, const T* x, const T* dy, T* dw) {
+  functions<T>().weight(g, x, dy, dw);
 }
-template <>
-void convolve_planes_weight(const ConvGeometry& g, const double* x, const double* dy, double* dw) {
-  HWY_DYNAMIC_DISPATCH(weight_double)(g, x, dy, dw);
+template void convolve_planes_weight(const ConvGeometry&, const float*, const float*, float*);
+template void convolve_planes_weight(const ConvGeometry&, const double*, const double*, double*);
+template <class T>
+void convolve_planes(const ConvPlan& plan, const Planes<T>& planes, const T* w, const T* b) {
+  functions<T>().convolve(plan, planes, w, b);
 }
-template <>
-void convolve_planes(const ConvPlan& plan, const Planes<float>& planes, const float* w, const float* b) {
-  HWY_DYNAMIC_DISPATCH(convolve_float)(plan, planes, w, b);
-}
-template <>
-void convolve_planes(const ConvPlan& plan, const Planes<double>& planes, const double* w, const double* b) {
-  HWY_DYNAMIC_DISPATCH(convolve_double)(plan, planes, w, b);
-}
+template void convolve_planes(const ConvPlan&, const Planes<float>&, const float*, const float*);
+template void convolve_planes(const ConvPlan&, const Planes<double>&, const double*, const double*);
 
 }  // namespace pyburn::cpu
 #endif

@@ -10,6 +10,7 @@
 #include <new>
 #include <utility>
 
+#include "pyburn/backends/cpu/functions_of.h"
 #include "pyburn/backends/cpu/gemm/gemm.h"
 #include "pyburn/backends/cpu/gemm/gemv-inl.h"
 #include "pyburn/backends/cpu/gemm/pack-inl.h"
@@ -17,6 +18,21 @@
 #include "pyburn/backends/cpu/scratch_buffer.h"
 #include "pyburn/support/cache_size.h"
 #include "pyburn/support/thread_pool.h"
+
+#ifndef PYBURN_GEMM_TYPES
+#define PYBURN_GEMM_TYPES
+namespace pyburn::cpu {
+
+template <class T>
+struct GemmFunctions {
+  void (*multiply)(int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<const T> start, Matrix<T> c, Finish);
+  void (*multiply_packed)(int64_t m, int64_t n, int64_t k, Matrix<const T> a, Packed<T> b, Matrix<T> c, bool accumulate);
+  void (*pack)(int64_t k, int64_t n, Matrix<const T> b, T* to);
+  void (*transpose)(int64_t rows, int64_t columns, const T* from, int64_t from_row, T* to, int64_t to_row);
+};
+
+}  // namespace pyburn::cpu
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace pyburn::cpu::HWY_NAMESPACE {
@@ -339,28 +355,17 @@ void multiply(Product<T> p, const Packed<T>& b, bool accumulate) {
   in_parts(p, kTileRows, kPanel<T>, [&](const Product<T>& q) { multiply_packed(q, b); });
 }
 
-void multiply_float(int64_t m, int64_t n, int64_t k, Matrix<const float> a, Matrix<const float> b, Matrix<const float> start,
-    Matrix<float> c, Finish finish) {
-  multiply<float>({m, n, k, a, b, start, c, finish});
+template <class T>
+GemmFunctions<T> functions_for() {
+  return {[](int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<const T> start, Matrix<T> c, Finish finish) {
+            multiply<T>({m, n, k, a, b, start, c, finish});
+          },
+      [](int64_t m, int64_t n, int64_t k, Matrix<const T> a, Packed<T> b, Matrix<T> c, bool accumulate) {
+        multiply<T>({m, n, k, a, {}, {}, c}, b, accumulate);
+      },
+      [](int64_t k, int64_t n, Matrix<const T> b, T* to) { pack_panels(k, n, b, kPanel<T>, kVector<T>, to); }, transpose<T>};
 }
-void multiply_double(int64_t m, int64_t n, int64_t k, Matrix<const double> a, Matrix<const double> b, Matrix<const double> start,
-    Matrix<double> c, Finish finish) {
-  multiply<double>({m, n, k, a, b, start, c, finish});
-}
-void multiply_packed_float(int64_t m, int64_t n, int64_t k, Matrix<const float> a, Packed<float> b, Matrix<float> c, bool accumulate) {
-  multiply<float>({m, n, k, a, {}, {}, c}, b, accumulate);
-}
-void multiply_packed_double(int64_t m, int64_t n, int64_t k, Matrix<const double> a, Packed<double> b, Matrix<double> c, bool accumulate) {
-  multiply<double>({m, n, k, a, {}, {}, c}, b, accumulate);
-}
-void pack_float(int64_t k, int64_t n, Matrix<const float> b, float* to) { pack_panels(k, n, b, kPanel<float>, kVector<float>, to); }
-void pack_double(int64_t k, int64_t n, Matrix<const double> b, double* to) { pack_panels(k, n, b, kPanel<double>, kVector<double>, to); }
-void transpose_float(int64_t rows, int64_t columns, const float* from, int64_t from_row, float* to, int64_t to_row) {
-  transpose(rows, columns, from, from_row, to, to_row);
-}
-void transpose_double(int64_t rows, int64_t columns, const double* from, int64_t from_row, double* to, int64_t to_row) {
-  transpose(rows, columns, from, from_row, to, to_row);
-}
+FunctionsOf<GemmFunctions, float, double> make_functions() { return {functions_for<float>(), functions_for<double>()}; }
 
 }  // namespace
 }  // namespace pyburn::cpu::HWY_NAMESPACE
@@ -369,22 +374,17 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace pyburn::cpu {
 
-HWY_EXPORT(multiply_float);
-HWY_EXPORT(multiply_double);
-HWY_EXPORT(multiply_packed_float);
-HWY_EXPORT(multiply_packed_double);
-HWY_EXPORT(pack_float);
-HWY_EXPORT(pack_double);
-HWY_EXPORT(transpose_float);
-HWY_EXPORT(transpose_double);
+namespace {
+PYBURN_FUNCTIONS(GemmFunctions)
+}  // namespace
 
 void gemm_plus(int64_t m, int64_t n, int64_t k, Matrix<const float> a, Matrix<const float> b, Matrix<const float> start, Matrix<float> c,
     Finish finish) {
-  HWY_DYNAMIC_DISPATCH(multiply_float)(m, n, k, a, b, start, c, finish);
+  functions<float>().multiply(m, n, k, a, b, start, c, finish);
 }
 void gemm_plus(int64_t m, int64_t n, int64_t k, Matrix<const double> a, Matrix<const double> b, Matrix<const double> start,
     Matrix<double> c, Finish finish) {
-  HWY_DYNAMIC_DISPATCH(multiply_double)(m, n, k, a, b, start, c, finish);
+  functions<double>().multiply(m, n, k, a, b, start, c, finish);
 }
 void gemm(int64_t m, int64_t n, int64_t k, Matrix<const float> a, Matrix<const float> b, Matrix<float> c, bool accumulate) {
   gemm_plus(m, n, k, a, b, Matrix<const float>{accumulate ? c.data : nullptr, c.row, c.column}, c);
@@ -393,18 +393,18 @@ void gemm(int64_t m, int64_t n, int64_t k, Matrix<const double> a, Matrix<const 
   gemm_plus(m, n, k, a, b, Matrix<const double>{accumulate ? c.data : nullptr, c.row, c.column}, c);
 }
 void gemm_packed(int64_t m, int64_t n, int64_t k, Matrix<const float> a, Packed<float> b, Matrix<float> c, bool accumulate) {
-  HWY_DYNAMIC_DISPATCH(multiply_packed_float)(m, n, k, a, b, c, accumulate);
+  functions<float>().multiply_packed(m, n, k, a, b, c, accumulate);
 }
 void gemm_packed(int64_t m, int64_t n, int64_t k, Matrix<const double> a, Packed<double> b, Matrix<double> c, bool accumulate) {
-  HWY_DYNAMIC_DISPATCH(multiply_packed_double)(m, n, k, a, b, c, accumulate);
+  functions<double>().multiply_packed(m, n, k, a, b, c, accumulate);
 }
-void pack_right(int64_t k, int64_t n, Matrix<const float> b, float* to) { HWY_DYNAMIC_DISPATCH(pack_float)(k, n, b, to); }
-void pack_right(int64_t k, int64_t n, Matrix<const double> b, double* to) { HWY_DYNAMIC_DISPATCH(pack_double)(k, n, b, to); }
+void pack_right(int64_t k, int64_t n, Matrix<const float> b, float* to) { functions<float>().pack(k, n, b, to); }
+void pack_right(int64_t k, int64_t n, Matrix<const double> b, double* to) { functions<double>().pack(k, n, b, to); }
 void transpose_matrix(int64_t rows, int64_t columns, const float* from, int64_t from_row, float* to, int64_t to_row) {
-  HWY_DYNAMIC_DISPATCH(transpose_float)(rows, columns, from, from_row, to, to_row);
+  functions<float>().transpose(rows, columns, from, from_row, to, to_row);
 }
 void transpose_matrix(int64_t rows, int64_t columns, const double* from, int64_t from_row, double* to, int64_t to_row) {
-  HWY_DYNAMIC_DISPATCH(transpose_double)(rows, columns, from, from_row, to, to_row);
+  functions<double>().transpose(rows, columns, from, from_row, to, to_row);
 }
 
 }  // namespace pyburn::cpu

@@ -1,0 +1,38 @@
+// grid_sample in public operations: for gradients of gradients, and where a backend has no kernel.
+#pragma once
+#include "pyburn/ops/grid_sample.h"
+
+namespace pyburn {
+
+// Sizes of the axes of space: of images (N, C, ...), and of a grid (N, ..., 2 or 3).
+Dims extents_of(const Shape& images);
+Dims places_of(const Shape& grid);
+Shape images_of(const Shape& like, const Dims& extents);  // as many images with as many channels
+
+// Of one axis, an element beside a place: how much it counts, and how fast that changes with the grid.
+struct GridTap {
+  TensorHandle place, inside, share, slope;
+};
+
+// The elements around the places of a grid, in images of these extents: one of each axis, in all combinations.
+class GridTaps {
+ public:
+  GridTaps(const GridSample& a, const TensorHandle& grid, const Dims& extents, bool with_slopes = false);
+
+  TensorHandle sample(const TensorHandle& x) const;
+  TensorHandle input(const TensorHandle& dy, const Dims& extents) const;   // gradient towards the images
+  TensorHandle grid(const TensorHandle& dy, const TensorHandle& x) const;  // gradient towards the grid; needs slopes
+
+ private:
+  int64_t combinations() const;
+  const GridTap& tap_of(int64_t combination, int64_t axis) const;
+  TensorHandle weight(int64_t combination, int64_t moving) const;
+  TensorHandle as_planes(const TensorHandle& x, int64_t size) const;
+
+  Shape grid_;
+  int64_t results_ = 1, plane_ = 1;
+  SmallVector<SmallVector<GridTap, 4>, 3> taps_;
+  TensorHandle places_, weights_;
+};
+
+}  // namespace pyburn
