@@ -59,8 +59,9 @@ void write_computed(const TensorHandle& target, const Object& made, const Signat
 const Form& chosen(const FunctionObject& f, PyObject* const* args, size_t nargs, PyObject* kwnames) {
   const std::vector<Form>& forms = f.overloads->forms;
   if (forms.size() == 1) return forms[0];
-  for (const Form& form : forms)
-    if ((!f.in_place || form.entry->flags & kInPlace) && accepts(form.signature, args, nargs, kwnames)) return form;
+  for (const TensorForNumber allowed : {TensorForNumber::no, TensorForNumber::yes})
+    for (const Form& form : forms)
+      if ((!f.in_place || form.entry->flags & kInPlace) && accepts(form.signature, args, nargs, kwnames, allowed)) return form;
   std::string message =
       format("[{}] no form takes these arguments: got ({}); the forms are", f.overloads->name, types_of(args, nargs, kwnames));
   for (const Form& form : forms) message += std::string("\n    ") + form.entry->schema;

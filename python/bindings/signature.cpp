@@ -107,6 +107,8 @@ bool is_dims(PyObject* p) { return one_or_more<is_integer>(p); }
 bool is_extent(PyObject* p) { return is_integer(p) || (is_tensor(p) && unwrap(p).rank() == 0 && is_integral(unwrap(p).dtype())); }
 bool is_extents(PyObject* p) { return is_list(p) ? one_or_more<is_extent>(p) : is_integer(p); }
 bool is_numbers(PyObject* p) { return one_or_more<is_number>(p); }
+bool is_number_in_tensor(PyObject* p) { return is_tensor(p) && unwrap(p).rank() == 0 && !unwrap(p).requires_grad(); }
+bool is_scalar(ParameterType t) { return t == ParameterType::scalar || t == ParameterType::optional_scalar; }
 
 bool fits(ParameterType type, PyObject* p) {
   const bool none = p == Py_None;
@@ -207,7 +209,10 @@ int parameter_named(const Signature& s, PyObject* name) {
   return -1;
 }
 
-bool accepts(const Signature& s, PyObject* const* args, size_t nargs, PyObject* kwnames) {
+bool accepts(const Signature& s, PyObject* const* args, size_t nargs, PyObject* kwnames, TensorForNumber allowed) {
+  const auto fits_here = [allowed](ParameterType type, PyObject* p) {
+    return fits(type, p) || (allowed == TensorForNumber::yes && is_scalar(type) && is_number_in_tensor(p));
+  };
   const size_t count = s.parameters.size();
   uint32_t given = 0;
   for (size_t i = 0; i < nargs; ++i) {
@@ -217,7 +222,7 @@ bool accepts(const Signature& s, PyObject* const* args, size_t nargs, PyObject* 
     const ParameterType type = s.parameters[at].type;  // x.view(2, n) with a tensor n is as good as with a number
     const bool one_of_several =
         spread && (type == ParameterType::tensors ? is_tensor(args[i]) : type == ParameterType::dims && is_extent(args[i]));
-    if (!one_of_several && !fits(type, args[i])) return false;
+    if (!one_of_several && !fits_here(type, args[i])) return false;
     given |= 1u << at;
   }
   for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); ++k) {
@@ -229,7 +234,7 @@ bool accepts(const Signature& s, PyObject* const* args, size_t nargs, PyObject* 
       if (s.returns_tensor && (is("memory_format") || is("layout") || is("pin_memory"))) continue;
       return false;
     }
-    if (given >> at & 1 || !fits(s.parameters[size_t(at)].type, args[nargs + size_t(k)])) return false;
+    if (given >> at & 1 || !fits_here(s.parameters[size_t(at)].type, args[nargs + size_t(k)])) return false;
     given |= 1u << at;
   }
   for (size_t i = 0; i < count; ++i)

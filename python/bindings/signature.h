@@ -61,7 +61,9 @@ PyObject* result_types();
 // The place of the parameter that a keyword names, or -1.
 int parameter_named(const Signature& s, PyObject* name);
 
-// Could a call with these arguments mean this form of a function? Says nothing about values.
-bool accepts(const Signature& s, PyObject* const* args, size_t nargs, PyObject* kwnames);
+// Could a call with these arguments mean this form of a function? Says nothing about values. A tensor without axes that wants no gradient
+// may stand for a number, where no form takes it as a tensor.
+enum class TensorForNumber : bool { no, yes };
+bool accepts(const Signature& s, PyObject* const* args, size_t nargs, PyObject* kwnames, TensorForNumber allowed);
 
 }  // namespace pyburn::python
