@@ -111,6 +111,8 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
     steps_first = input.transpose(0, 1) if batch_first else input
     if len(sizes) != steps_first.shape[1]:
         raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(sizes)} (batch_size={steps_first.shape[1]})")
+    if input.numel() == 0:
+        raise RuntimeError("Cannot pack empty tensors.")
     if min(sizes, default=1) <= 0:
         raise RuntimeError("Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0")
     if max(sizes, default=0) > steps_first.shape[0]:
