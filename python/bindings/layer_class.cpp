@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "pyburn/ir/operation.h"
+#include "pyburn/support/error.h"
 
 namespace nb = nanobind;
 
@@ -43,6 +44,21 @@ Names names(const LayerClass& layer) {
 
 [[noreturn]] void type_error(const std::string& text) { throw nb::type_error(text.c_str()); }
 
+// The options that the layer wants to be bools or ints, as their defaults are; and those of which only the truth counts.
+void check_types(const LayerClass& layer, nb::dict& given) {
+  if (!*layer.text.typed && !*layer.text.truths) return;
+  for (auto [key, standard] : defaults(layer)) {
+    const std::string name = nb::cast<std::string>(key);
+    if (!given.contains(key)) continue;
+    if (nn::lists(layer.text.truths, name)) given[key] = nb::bool_(nb::object(given[key]));
+    if (!nn::lists(layer.text.typed, name)) continue;
+    const bool flag = PyBool_Check(standard.ptr());
+    const nb::handle value = given[key];
+    if (flag ? !PyBool_Check(value.ptr()) : !PyLong_Check(value.ptr()))
+      type_error(name + " should be of type " + (flag ? "bool" : "int") + ", got: " + Py_TYPE(value.ptr())->tp_name);
+  }
+}
+
 std::string quoted(const std::vector<std::string>& names) {
   std::string text;
   for (size_t i = 0; i < names.size(); ++i)
@@ -62,8 +78,10 @@ nn::Placement LayerClass::read(void* options, nb::args args, nb::kwargs kwargs) 
   for (size_t i = 0; i < args.size(); ++i) given[known.list[i].c_str()] = args[i];
   for (auto [key, value] : kwargs) {
     const std::string word = nb::cast<std::string>(key);
-    if (std::find(known.list.begin(), known.list.end(), word) == known.list.end())
+    if (std::find(known.list.begin(), known.list.end(), word) == known.list.end()) {
+      require<ValueError>(!std::string_view(text.refused).starts_with(word + " "), "{}", text.refused);
       type_error(function + " got an unexpected keyword argument '" + word + "'");
+    }
     if (given.contains(key)) type_error(function + " got multiple values for argument '" + word + "'");
     given[key] = value;
   }
@@ -73,6 +91,7 @@ nn::Placement LayerClass::read(void* options, nb::args args, nb::kwargs kwargs) 
   if (!missing.empty())
     type_error(function + " missing " + std::to_string(missing.size()) + " required positional argument" +
                (missing.size() > 1 ? "s: " : ": ") + quoted(missing));
+  check_types(*this, given);
   if (arguments) nb::module_::import_("pyburn.nn.legacy").attr("translate")(given);
   fields_from_dict(*config, options, given);
   nn::Placement p;

@@ -2,6 +2,7 @@
 
 #include <structmember.h>
 
+#include <utility>
 #include <vector>
 
 #include "arguments.h"
@@ -15,17 +16,30 @@ PyObject* parameter_type = nullptr;
 
 namespace {
 
-// TensorImpl::py is null, a live TensorObject (borrowed), or a (class, dict) tuple that is kept while none lives; the
-// lowest bit tells the last two apart.
-bool is_kept(void* py) { return reinterpret_cast<uintptr_t>(py) & 1; }
-PyObject* kept_tuple(void* py) { return reinterpret_cast<PyObject*>(reinterpret_cast<uintptr_t>(py) & ~uintptr_t(1)); }
-void* kept(PyObject* tuple) { return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(tuple) | 1); }
+// TensorImpl::py is null, a live TensorObject (borrowed), or one that sleeps: nobody refers to it, but its memory, class and attributes
+// are kept for the next one who asks, so that a parameter has one id() for all its life. The lowest bit tells the last two apart.
+bool is_asleep(void* py) { return reinterpret_cast<uintptr_t>(py) & 1; }
+PyObject* sleeper(void* py) { return reinterpret_cast<PyObject*>(reinterpret_cast<uintptr_t>(py) & ~uintptr_t(1)); }
+void* asleep(PyObject* self) { return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(self) | 1); }
 
 void forget_python(void* py) {
-  if (is_kept(py)) release_later(kept_tuple(py));
+  if (!is_asleep(py)) return;
+  Py_SET_REFCNT(sleeper(py), 1);  // awake, without a tensor, to be deallocated under the GIL
+  release_later(sleeper(py));
 }
 
 TensorObject* as_tensor(PyObject* p) { return reinterpret_cast<TensorObject*>(p); }
+
+PyObject* wake(const TensorHandle& t) {
+  PyObject* self = sleeper(t.impl()->py);
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_Init(self, type);
+  Py_DECREF(type);  // the sleeper has held it
+  new (&as_tensor(self)->handle) TensorHandle(t);
+  t.impl()->py = self;
+  PyObject_GC_Track(self);
+  return self;
+}
 
 // Objects of dead tensors, for the next ones: every operation makes one. Guarded by the GIL.
 constexpr int kSpareObjects = 64;
@@ -51,13 +65,13 @@ void dealloc(PyObject* self) {
   TensorObject* t = as_tensor(self);
   if (t->weakrefs) PyObject_ClearWeakRefs(self);
   if (TensorImpl* impl = t->handle.impl()) {
-    impl->py = nullptr;
     const bool has_attributes = t->dict && PyDict_GET_SIZE(t->dict) > 0;
-    const bool own_class = type != tensor_type && reinterpret_cast<PyObject*>(type) != parameter_type;
-    if (impl->use_count() > 1 && (has_attributes || own_class)) {  // C++ still holds the tensor: keep what it would lose
-      PyObject* dict = t->dict ? t->dict : Py_None;
-      if (PyObject* tuple = PyTuple_Pack(2, reinterpret_cast<PyObject*>(type), dict)) impl->py = kept(tuple);
-      else PyErr_Clear();
+    const bool sleeps = impl->use_count() > 1 && (has_attributes || type != tensor_type);  // C++ still holds the tensor
+    impl->py = sleeps ? asleep(self) : nullptr;
+    if (sleeps) {
+      t->weakrefs = nullptr;
+      TensorHandle given_up = std::exchange(t->handle, TensorHandle());
+      return;
     }
   }
   Py_CLEAR(t->dict);
@@ -127,15 +141,7 @@ PyObject* wrap(const TensorHandle& t) {
   if (!t.defined()) Py_RETURN_NONE;
   TensorImpl* impl = t.impl();
   if (!impl->py) return wrap(TensorHandle(t));
-  if (!is_kept(impl->py)) return Py_NewRef(static_cast<PyObject*>(impl->py));
-  const Object tuple(kept_tuple(impl->py));
-  PyObject* self = wrap_as(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(tuple.get(), 0)), t);
-  if (!self) {
-    impl->py = nullptr;
-    return nullptr;
-  }
-  if (PyObject* dict = PyTuple_GET_ITEM(tuple.get(), 1); dict != Py_None) as_tensor(self)->dict = Py_NewRef(dict);
-  return self;
+  return is_asleep(impl->py) ? wake(t) : Py_NewRef(static_cast<PyObject*>(impl->py));
 }
 
 PyObject* wrap(TensorHandle&& t) {
@@ -151,9 +157,9 @@ PyObject* wrap(const Tensors& ts) {
 }
 
 int visit_kept(const TensorHandle& t, visitproc visit, void* arg) {
-  // Only when the caller holds the one C++ reference: then the tuple and the hooks are reachable from nowhere else.
+  // Only when the caller holds the one C++ reference: then the attributes and the hooks are reachable from nowhere else.
   if (!t.defined() || t.impl()->use_count() != 1) return 0;
-  if (t.impl()->py && is_kept(t.impl()->py)) Py_VISIT(kept_tuple(t.impl()->py));
+  if (t.impl()->py && is_asleep(t.impl()->py)) Py_VISIT(as_tensor(sleeper(t.impl()->py))->dict);
   if (const autograd::History* h = autograd::history_of(t); h && h->hooks)
     for (const autograd::OutputHook& hook : *h->hooks) Py_VISIT(static_cast<PyObject*>(hook.hook->host_object()));
   return 0;

@@ -290,16 +290,19 @@ def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input * 2^other."""
     ...
+def _view_bits(input: Tensor, dtype: DTypeLike, *, out: Tensor | None = None) -> Tensor:
+    """A copy of the bits of the elements as elements of another dtype."""
+    ...
+def frexp(input: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """Mantissas from [0.5, 1) with the sign of the elements, and exponents: input is mantissa * 2^exponent."""
+    ...
 @overload
-def view(input: Tensor, dtype: DTypeLike, *, out: Tensor | None = None) -> Tensor:
-    """The bits of the elements, seen as elements of another dtype; a copy. The last extent grows or shrinks where sizes differ."""
+def view(input: Tensor, dtype: DTypeLike) -> Tensor:
+    """The same bytes, seen as elements of another dtype; on a backend whose memory is not made of bytes, a copy of them. The last extent grows or shrinks where sizes differ."""
     ...
 @overload
 def view(input: Tensor, *size: int | Sequence[int]) -> Tensor:
     """The same elements under another shape, without a copy; one extent may be -1."""
-    ...
-def frexp(input: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
-    """Mantissas from [0.5, 1) with the sign of the elements, and exponents: input is mantissa * 2^exponent."""
     ...
 @overload
 def trapezoid(y: Tensor, *, dx: Number = 1, dim: int = -1) -> Tensor:

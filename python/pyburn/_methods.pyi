@@ -414,16 +414,19 @@ class TensorMethods:
     def ldexp_(self, other: Tensor) -> Tensor:
         """In place: input * 2^other."""
         ...
+    def _view_bits(self, dtype: DTypeLike) -> Tensor:
+        """A copy of the bits of the elements as elements of another dtype."""
+        ...
+    def frexp(self) -> tuple[Tensor, Tensor]:
+        """Mantissas from [0.5, 1) with the sign of the elements, and exponents: input is mantissa * 2^exponent."""
+        ...
     @overload
     def view(self, dtype: DTypeLike) -> Tensor:
-        """The bits of the elements, seen as elements of another dtype; a copy. The last extent grows or shrinks where sizes differ."""
+        """The same bytes, seen as elements of another dtype; on a backend whose memory is not made of bytes, a copy of them. The last extent grows or shrinks where sizes differ."""
         ...
     @overload
     def view(self, *size: int | Sequence[int]) -> Tensor:
         """The same elements under another shape, without a copy; one extent may be -1."""
-        ...
-    def frexp(self) -> tuple[Tensor, Tensor]:
-        """Mantissas from [0.5, 1) with the sign of the elements, and exponents: input is mantissa * 2^exponent."""
         ...
     @overload
     def gradient(self, *, spacing: float | Sequence[float] | None = None, dim: int | Sequence[int] | None = None, edge_order: int = 1) -> tuple[Tensor, ...]:

@@ -27,7 +27,6 @@ from ._core import linalg_svdvals as svdvals
 from ._core import linalg_vecdot as vecdot
 from ._core import linalg_vector_norm as vector_norm
 from .tensor.number_info import finfo
-from .tensor.out_argument import into as _into
 from .tensor.out_argument import takes_out as _takes_out
 
 if TYPE_CHECKING:
@@ -163,9 +162,8 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     return _cross(input, other, dim)
 
 
-def matrix_rank(
-    A: Tensor, *, atol: Tolerance = None, rtol: Tolerance = None, hermitian: bool = False, out: Tensor | None = None, tol: Tolerance = None
-) -> Tensor:
+@_takes_out
+def matrix_rank(A: Tensor, *, atol: Tolerance = None, rtol: Tolerance = None, hermitian: bool = False, tol: Tolerance = None) -> Tensor:
     """How many singular values are above the larger of atol and rtol times the largest one; a tolerance for each matrix may be given.
 
     >>> pyburn.linalg.matrix_rank(pyburn.tensor([[1.0, 2.0], [2.0, 4.0]]))
@@ -175,20 +173,13 @@ def matrix_rank(
         atol, rtol = tol, 0.0
     A = _symmetric(A) if hermitian else A
     if not isinstance(atol, Tensor) and not isinstance(rtol, Tensor):
-        return _core.linalg_matrix_rank(A, atol=atol, rtol=rtol, out=out)
+        return _core.linalg_matrix_rank(A, atol=atol, rtol=rtol)
     values = svdvals(A.detach())
-    return _into(out, (values > _threshold(A, values, atol, rtol)).sum(-1))
+    return (values > _threshold(A, values, atol, rtol)).sum(-1)
 
 
-def pinv(
-    A: Tensor,
-    rcond: Tolerance = None,
-    hermitian: bool = False,
-    *,
-    atol: Tolerance = None,
-    rtol: Tolerance = None,
-    out: Tensor | None = None,
-) -> Tensor:
+@_takes_out
+def pinv(A: Tensor, rcond: Tolerance = None, hermitian: bool = False, *, atol: Tolerance = None, rtol: Tolerance = None) -> Tensor:
     """The inverse of Moore and Penrose. Singular values up to the larger of atol and rtol times the largest one count as 0; a tolerance for
     each matrix may be given.
 
@@ -198,11 +189,11 @@ def pinv(
     rtol = rcond if rtol is None else rtol
     A = _symmetric(A) if hermitian else A
     if not isinstance(atol, Tensor) and not isinstance(rtol, Tensor):
-        return _core.linalg_pinv(A, atol=atol, rtol=rtol, out=out)
+        return _core.linalg_pinv(A, atol=atol, rtol=rtol)
     U, S, Vh = svd(A, False)
     kept = _threshold(A, S.detach(), atol, rtol) < S
     inverse = _core.where(kept, 1 / _core.where(kept, S, 1.0), 0.0)
-    return _into(out, _core.matmul(Vh.mT * inverse.unsqueeze(-2), U.mT))
+    return _core.matmul(Vh.mT * inverse.unsqueeze(-2), U.mT)
 
 
 def _symmetric(A: Tensor) -> Tensor:
@@ -257,7 +248,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
             [1, 2, 4],
             [1, 3, 9]])
     """
-    if x.ndim == 0:
+    if x.ndim == 0 and N is None:
         raise _core.ShapeError("[vander] expected vectors: got a tensor without axes")
     n = x.shape[-1] if N is None else N
     if n <= 1:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
+import io
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -267,3 +270,251 @@ def test_zeros_for_unused_inputs_may_be_differentiated_again() -> None:
     (third,) = pyburn.autograd.grad(second, x, materialize_grads=True)
     assert second.item() == third.item() == 0
     assert second.requires_grad and not third.requires_grad
+
+
+def test_a_tensor_without_axes_stands_for_a_number() -> None:
+    x = pyburn.tensor([-1.0, 0.5, 3.0])
+    high = pyburn.tensor(1.0)
+    assert pyburn.clamp(x, 0, high).tolist() == [0, 0.5, 1]
+    assert x.clamp(min=high, max=2).tolist() == [1, 1, 2]
+    assert x.clone().clamp_(0, high).tolist() == [0, 0.5, 1]
+    for bound in (pyburn.tensor([1.0]), pyburn.tensor(1.0, requires_grad=True)):
+        with pytest.raises(TypeError, match="no form"):
+            pyburn.clamp(x, 0, bound)
+
+
+@pytest.mark.parametrize("layer", [nn.RNN, nn.GRU])
+def test_projections_are_for_lstm_alone(layer: Any) -> None:
+    with pytest.raises(ValueError, match="proj_size argument is only supported for LSTM, not RNN or GRU"):
+        layer(3, 4, proj_size=2)
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        layer(3, 4, projections=2)
+
+
+@pytest.mark.parametrize("layer", [nn.RNN, nn.GRU, nn.LSTM])
+def test_options_of_recurrent_layers_have_their_types(layer: Any) -> None:
+    for options, text in [
+        ({"bias": 1}, "bias should be of type bool, got: int"),
+        ({"batch_first": "False"}, "batch_first should be of type bool, got: str"),
+        ({"input_size": 3.0}, "input_size should be of type int, got: float"),
+    ]:
+        with pytest.raises(TypeError, match=text):
+            layer(**{"input_size": 3, "hidden_size": 5, **options})
+    with pytest.warns(UserWarning, match="dropout"):
+        layer(3, 5, dropout=0.5)
+    with pytest.raises(ValueError, match="RNN input dtype .* does not match weight dtype"):
+        layer(3, 5)(pyburn.zeros(2, 4, 3, dtype=pyburn.float64))
+
+
+@pytest.mark.parametrize(("cell", "pair"), [(nn.RNNCell, False), (nn.GRUCell, False), (nn.LSTMCell, True)])
+def test_states_of_cells_are_checked(cell: Any, pair: bool) -> None:
+    for input, state, error, text in [
+        ((3, 11), (3, 20), RuntimeError, "input has inconsistent input_size: got 11 expected 10"),
+        ((3, 10), (3, 21), RuntimeError, "hidden0 has inconsistent hidden_size: got 21, expected 20"),
+        ((3, 10), (5, 20), RuntimeError, "Input batch size 3 doesn't match hidden0 batch size 5"),
+        ((3, 10), (3, 1, 1, 20), ValueError, "to be 1D or 2D, got 4D instead"),
+    ]:
+        h = pyburn.zeros(state)
+        with pytest.raises(error, match=text):
+            cell(10, 20)(pyburn.zeros(input), (h, h) if pair else h)
+
+
+def test_a_view_of_another_dtype_shares_the_bytes() -> None:
+    x = pyburn.tensor([[1.0, 2.0], [3.0, 4.0]])
+    bits = x.view(pyburn.int32)
+    assert bits.data_ptr() == x.data_ptr() and bits.tolist() == [[0x3F800000, 0x40000000], [0x40400000, 0x40800000]]
+    bits[0, 0] = 0
+    x[1, 1] = 1.0
+    assert x[0, 0].item() == 0 and bits[1, 1].item() == 0x3F800000 and x._version == bits._version
+    pairs = x.view(pyburn.float64)
+    assert pairs.shape == (2, 1) and pairs.stride() == (1, 1) and pairs.data_ptr() == x.data_ptr()
+    halves = x[1:].view(pyburn.int16)
+    assert halves.shape == (1, 4) and halves.stride() == (4, 1) and halves.storage_offset() == 4
+    assert pyburn.zeros(1, 4).expand(3, 4).view(pyburn.float64).stride() == (0, 1)
+    # a write reads what was there before, though the dtypes differ
+    y = pyburn.tensor([1.0, 2.0, 3.0, 4.0])
+    seen = y.view(pyburn.int32)
+    seen[1:].copy_(y[:3])
+    assert seen.tolist() == [0x3F800000, 1, 2, 3]
+
+
+def test_a_view_of_another_dtype_has_no_history() -> None:
+    x = pyburn.ones(4, requires_grad=True)
+    for dtype in (pyburn.int32, pyburn.float64, pyburn.float16):
+        assert not x.view(dtype).requires_grad
+    kept = (x * 2).exp()
+    kept.detach().view(pyburn.int32).zero_()  # the gradient reads the result
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        kept.sum().backward()
+
+
+def test_views_of_another_dtype_that_do_not_fit() -> None:
+    x = pyburn.zeros(4, 6)
+    for wrong in (x[:, 1:3], x[:, ::2], x.T, pyburn.zeros(2, 3), pyburn.zeros(2, 3)[:, :2], pyburn.zeros(())):
+        with pytest.raises(RuntimeError, match="seen"):
+            wrong.view(pyburn.float64)
+    with pytest.raises(RuntimeError, match="several dtypes"):
+        pyburn.save({"x": x, "bits": x.view(pyburn.int32)}, io.BytesIO())
+
+
+def test_results_of_functions_in_python_are_written_where_they_fit() -> None:
+    x = pyburn.arange(4.0)
+    target = pyburn.zeros(2)
+    with pytest.warns(UserWarning, match="resized"):
+        assert pyburn.view_copy(x, (2, 2), out=target) is target
+    assert target.tolist() == [[0, 1], [2, 3]]
+    parts = [pyburn.empty(0), pyburn.empty(0)]
+    pyburn.split_copy(x, 2, out=parts)
+    assert [part.tolist() for part in parts] == [[0, 1], [2, 3]]
+    ranks = pyburn.empty(0, dtype=pyburn.int64)
+    tolerance = pyburn.tensor(1e-3)
+    assert pyburn.linalg.matrix_rank(pyburn.eye(3), atol=tolerance, out=ranks).item() == 3 and ranks.shape == ()
+    for out in (pyburn.empty(0, dtype=pyburn.int64),):
+        with pytest.raises(RuntimeError, match="can't be cast"):
+            pyburn.linalg.pinv(pyburn.eye(2), atol=tolerance, out=out)
+        with pytest.raises(RuntimeError, match="can't be cast"):
+            pyburn.permute_copy(pyburn.ones(2, 2), (1, 0), out=out)
+
+
+def test_a_parameter_has_one_id_for_all_its_life() -> None:
+    model = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 4))
+    head = list(map(id, model[1].parameters()))  # nobody keeps the objects
+    others = [pyburn.ones(2) for _ in range(8)]
+    assert [id(p) in head for p in model.parameters()] == [False, False, True, True] and others
+    before = id(model[0].weight)
+    nn.utils.parametrizations.weight_norm(model[1])
+    nn.utils.prune.random_unstructured(model[0], "weight", 0.5)
+    nn.utils.prune.remove(model[0], "weight")
+    assert id(model[0].weight) == before
+    model[0].bias.note = [model]  # a cycle through a sleeping object can be collected
+    gone = weakref.ref(model)
+    del model
+    gc.collect()
+    assert gone() is None
+
+
+def test_loading_leaves_no_cycles() -> None:
+    model = nn.LSTM(4, 4)
+    state = model.state_dict()
+    gc.collect()
+    model.load_state_dict(state)
+    assert gc.collect() == 0
+
+
+def test_targets_say_what_does_not_fit() -> None:
+    scores = pyburn.zeros(2, 3)
+    for target, options, error, text in [
+        (pyburn.zeros(2, 3).long(), {}, RuntimeError, "Expected floating point type for target with class probabilities"),
+        (pyburn.zeros(2), {}, RuntimeError, "expected target dtype to be Long or Byte"),
+        (pyburn.zeros(3).long(), {}, ValueError, r"Expected input batch_size \(2\) to match target batch_size \(3\)"),
+        (pyburn.zeros(2).long(), {"weight": pyburn.ones(2)}, RuntimeError, "either for all 3 classes or no classes"),
+        (pyburn.zeros(2).long(), {"weight": pyburn.ones(3).half()}, RuntimeError, "expected scalar type float32 but found float16"),
+        (pyburn.zeros(2, 3), {"ignore_index": 1}, RuntimeError, "ignore_index is not supported for floating point target"),
+        (pyburn.zeros(2).long(), {"label_smoothing": 1.5}, RuntimeError, "label_smoothing must be between 0.0 and 1.0"),
+    ]:
+        with pytest.raises(error, match=text):
+            F.cross_entropy(scores, target, **options)
+    with pytest.raises(RuntimeError, match="expected scalar type"):
+        nn.NLLLoss(weight=pyburn.ones(3).half())(scores, pyburn.zeros(2).long())
+    with pytest.raises(RuntimeError, match=r"Expected target size \[5\], but got \[3\]"):
+        nn.MultiMarginLoss()(pyburn.zeros(5, 10), pyburn.zeros(3).long())
+
+
+def test_layers_say_which_input_they_expect() -> None:
+    with pytest.raises(RuntimeError, match=r"non-empty 3D or 4D \(batch mode\) tensor expected for input"):
+        nn.MaxPool2d(2)(pyburn.zeros(3, 4))
+    with pytest.raises(RuntimeError, match="pad should be at most half of effective kernel size"):
+        nn.MaxPool2d(3, padding=5)(pyburn.zeros(1, 1, 10, 10))
+    with pytest.raises(RuntimeError, match="_random_samples to have the same dtype"):
+        nn.FractionalMaxPool2d(2, output_ratio=0.5, _random_samples=pyburn.zeros(1, 3, 2).double())(pyburn.zeros(1, 3, 5, 7))
+    with pytest.raises(ValueError, match=r"expected 2D or 3D input \(got 4D input\)"):
+        nn.CircularPad1d(1)(pyburn.zeros(2, 3, 4, 5))
+    for layer in (nn.ReflectionPad1d(1), nn.ReplicationPad1d(1)):
+        assert layer(pyburn.zeros(0, 3, 4)).shape == (0, 3, 6)
+        with pytest.raises(RuntimeError, match="Expected 2D or 3D"):
+            layer(pyburn.zeros(2, 0, 4))
+    with pytest.raises(RuntimeError, match="cut off"):
+        F.pad(pyburn.zeros(1, 1, 4), (-3, -2), mode="circular")
+    with pytest.raises(RuntimeError, match="Expected 3D or 4D"):
+        F.unfold(pyburn.zeros(3, 0, 3, 4), 2)
+
+
+def test_channels_are_dropped_as_in_pytorch() -> None:
+    with pytest.warns(UserWarning, match="Received a 3D input to dropout2d"):
+        y = F.dropout2d(pyburn.ones(50, 4, 6))
+    per_row = (y == 0).sum(2)
+    assert set(per_row.flatten().tolist()) == {0, 6}  # a row is dropped as a whole
+    assert set((per_row == 6).sum(1).tolist()) - {0, 4}  # and not all rows of an example at once
+    with pytest.warns(UserWarning, match="Received a 2-D input to dropout3d"):
+        F.dropout3d(pyburn.ones(2, 3))
+    with pytest.raises(RuntimeError, match="Expected 2D or 3D input, but received a 4D input"):
+        F.dropout1d(pyburn.ones(1, 2, 2, 2))
+
+
+def test_nothing_has_gradients_of_zero() -> None:
+    layer = nn.GroupNorm(2, 4)
+    layer(pyburn.zeros(0, 4, 2, 2)).sum().backward()
+    assert all(p.grad.abs().sum().item() == 0 for p in layer.parameters())
+
+
+def test_steps_that_are_recorded_keep_what_they_read() -> None:
+    p = pyburn.rand(5, dtype=pyburn.float64, requires_grad=True)
+    grad = pyburn.rand(5, dtype=pyburn.float64, requires_grad=True)
+    parts = [pyburn.rand(5, dtype=pyburn.float64, requires_grad=True) for _ in range(3)]
+
+    def step(p: pyburn.Tensor, grad: pyburn.Tensor, *parts: pyburn.Tensor) -> tuple[pyburn.Tensor, ...]:
+        x = p.clone()
+        x.grad = grad
+        optimizer = pyburn.optim.Adam([x], lr=0.9, amsgrad=True, differentiable=True)
+        names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
+        optimizer.state[x].update({"step": pyburn.tensor(10.0), **{name: part.clone() for name, part in zip(names, parts)}})
+        optimizer.step()
+        return (x, *[value for value in optimizer.state[x].values() if isinstance(value, pyburn.Tensor) and value.requires_grad])
+
+    assert len(step(p, grad, *parts)) == 4
+    assert pyburn.autograd.gradcheck(step, (p, grad, *parts))  # it looks at results that want a gradient
+
+
+def test_lazy_weights_cannot_be_normalised() -> None:
+    for normalise in (nn.utils.weight_norm, nn.utils.spectral_norm):
+        with pytest.raises(ValueError, match="uninitialized parameters"):
+            normalise(nn.LazyLinear(3))
+
+
+def test_nothing_cannot_be_packed() -> None:
+    with pytest.raises(RuntimeError, match="empty tensor"):
+        nn.utils.rnn.pack_padded_sequence(pyburn.zeros(0, 0), [])
+
+
+def test_a_step_that_was_replaced_is_warned_of() -> None:
+    optimizer = pyburn.optim.SGD([nn.Parameter(pyburn.ones(1))], lr=0.1)
+    scheduler = pyburn.optim.lr_scheduler.StepLR(optimizer, 3)
+    own = optimizer.step
+    optimizer.step = lambda *args: own(*args)  # type: ignore[method-assign]
+    optimizer.step()
+    with pytest.warns(UserWarning, match=r"`optimizer.step\(\)` has been overridden"):
+        scheduler.step()
+    assert "step" not in scheduler.state_dict()
+
+
+def test_arguments_of_casts_and_pools() -> None:
+    x = pyburn.ones(1, 2, 3, 4)
+    assert x.half(memory_format=pyburn.channels_last).stride() == (24, 1, 8, 2)
+    assert x.double(memory_format=pyburn.preserve_format).dtype is pyburn.float64
+    values, indices = F.max_pool2d_with_indices(x, 2, return_indices=False)
+    assert values.shape == indices.shape == (1, 2, 1, 2)
+    assert pyburn.linalg.vander(pyburn.tensor(3.0), N=3).tolist() == [1, 3, 9]
+    layer = nn.Linear(2, 2)
+    with pytest.raises(RuntimeError, match="copy"):
+        layer.to("cpu", copy=True)
+    with pytest.raises(TypeError, match="takes a device"):
+        layer.to("cpu", True)
+
+
+def test_a_pruned_model_can_be_saved(torch: Any, tmp_path: Any) -> None:
+    model = nn.Sequential(nn.Linear(4, 3))
+    nn.utils.prune.l1_unstructured(model[0], "weight", 0.5)
+    torch.save(model, tmp_path / "model.pt")
+    loaded = torch.load(tmp_path / "model.pt", weights_only=False)
+    x = pyburn.ones(2, 4)
+    assert pyburn.equal(loaded(x), model(x)) and set(loaded.state_dict()) == set(model.state_dict())

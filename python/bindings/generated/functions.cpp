@@ -538,17 +538,20 @@ PyObject* call_ldexp(const Arguments& a) {
 void into_ldexp(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { fn::ldexp_into(out[0], x...); }, a.tensor(0), a.tensor(1));
 }
-PyObject* call_view_dtype(const Arguments& a) {
-  return a.wrapped(invoke(a, [](const auto&... x) { return fn::view(x...); }, a.tensor(0), a.dtype(1)));
+PyObject* call__view_bits(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::_view_bits(x...); }, a.tensor(0), a.dtype(1)));
 }
-void into_view_dtype(const Arguments& a, std::span<const TensorHandle> out) {
-  invoke(a, [&](const auto&... x) { fn::view_into(out[0], x...); }, a.tensor(0), a.dtype(1));
+void into__view_bits(const Arguments& a, std::span<const TensorHandle> out) {
+  invoke(a, [&](const auto&... x) { fn::_view_bits_into(out[0], x...); }, a.tensor(0), a.dtype(1));
 }
 PyObject* call_frexp(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::frexp(x...); }, a.tensor(0)));
 }
 void into_frexp(const Arguments& a, std::span<const TensorHandle> out) {
   invoke(a, [&](const auto&... x) { fn::frexp_into(Handles<2>{out[0], out[1]}, x...); }, a.tensor(0));
+}
+PyObject* call_view_dtype(const Arguments& a) {
+  return a.wrapped(invoke(a, [](const auto&... x) { return fn::view(x...); }, a.tensor(0), a.dtype(1)));
 }
 PyObject* call_trapezoid(const Arguments& a) {
   return a.wrapped(invoke(a, [](const auto&... x) { return fn::trapezoid(x...); }, a.tensor(0), a.scalar(1), a.integer(2)));
@@ -2952,8 +2955,9 @@ const FunctionEntry kFunctions[] = {
     {"gcd(Tensor input, Tensor other) -> Tensor", "The greatest common divisors of integers; 0 for two zeros.", "pyburn.gcd(pyburn.tensor([12, 8]), pyburn.tensor([18, 0]))", call_gcd, into_gcd, kMethod | kInPlace},
     {"lcm(Tensor input, Tensor other) -> Tensor", "The least common multiples of integers; 0 where one of them is 0.", "pyburn.lcm(pyburn.tensor([12, 8]), pyburn.tensor([18, 0]))", call_lcm, into_lcm, kMethod | kInPlace},
     {"ldexp(Tensor input, Tensor other) -> Tensor", "input * 2^other.", "pyburn.ldexp(pyburn.tensor([1., 3.]), pyburn.tensor([1, 2]))", call_ldexp, into_ldexp, kMethod | kInPlace},
-    {"view.dtype(Tensor input, DType dtype) -> Tensor", "The bits of the elements, seen as elements of another dtype; a copy. The last extent grows or shrinks where sizes differ.", "pyburn.tensor([1.]).view(pyburn.int32)", call_view_dtype, into_view_dtype, kMethod},
+    {"_view_bits(Tensor input, DType dtype) -> Tensor", "A copy of the bits of the elements as elements of another dtype.", "pyburn.tensor([1.]).view(pyburn.int32)", call__view_bits, into__view_bits, kMethod},
     {"frexp(Tensor input) -> (Tensor mantissa, Tensor exponent)", "Mantissas from [0.5, 1) with the sign of the elements, and exponents: input is mantissa * 2^exponent.", "pyburn.frexp(pyburn.tensor([1., 6.]))", call_frexp, into_frexp, kMethod},
+    {"view.dtype(Tensor input, DType dtype) -> Tensor", "The same bytes, seen as elements of another dtype; on a backend whose memory is not made of bytes, a copy of them. The last extent grows or shrinks where sizes differ.", "pyburn.tensor([1.]).view(pyburn.int32)", call_view_dtype, nullptr, kMethod},
     {"trapezoid(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", "The integral along dim by the trapezoidal rule, for samples that are dx apart.", "pyburn.trapezoid(pyburn.tensor([1., 5., 10.]))", call_trapezoid, nullptr, 0},
     {"trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", "The integral along dim by the trapezoidal rule, for samples at the places x.", "pyburn.trapezoid(pyburn.tensor([1., 5., 10.]), pyburn.tensor([1., 3., 6.]))", call_trapezoid_x, nullptr, 0},
     {"cumulative_trapezoid(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", "Running integrals along dim by the trapezoidal rule, for samples that are dx apart.", "pyburn.cumulative_trapezoid(pyburn.tensor([1., 5., 10.]))", call_cumulative_trapezoid, nullptr, 0},

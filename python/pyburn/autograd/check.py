@@ -25,8 +25,8 @@ class _Slopes:
         self.function, self.inputs, self.eps, self.weight, self.which = function, inputs, eps, weight, which
 
     def _value(self) -> float:
+        outputs = [o for o in _as_list(self.function(*self.inputs)) if isinstance(o, Tensor) and o.is_floating_point()]
         with no_grad():
-            outputs = [o for o in _as_list(self.function(*self.inputs)) if isinstance(o, Tensor) and o.is_floating_point()]
             return (outputs[self.which].double() * self.weight).sum().item()
 
     def of_each(self, index: int) -> list[float]:

@@ -288,7 +288,7 @@ _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
         "flags": _Scope,
     },
     "torch.backends.mkl": lambda: {"is_available": _false},
-    "torch.backends.mkldnn": lambda: {"is_available": _false, "enabled": False},
+    "torch.backends.mkldnn": lambda: {"is_available": _false, "enabled": False, "flags": _Scope},
     "torch.backends.mps": lambda: {"is_available": _false, "is_built": _false},
     "torch.backends.opt_einsum": lambda: {"is_available": _false, "enabled": False, "strategy": None},
     "torch.backends.openmp": lambda: {"is_available": _false},

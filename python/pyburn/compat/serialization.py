@@ -33,8 +33,11 @@ _ALLOWED = {
     ("numpy._core.multiarray", "scalar"),
     ("numpy.core.multiarray", "_reconstruct"),
     ("numpy.core.multiarray", "scalar"),
+    ("pyburn.nn.hooks", "ModuleHooks"),
     ("pyburn.nn.module_methods", "_unfilled"),
     ("pyburn.nn.parameter", "_rebuild"),
+    ("pyburn.nn.utils.spectral_norm", "SpectralNorm"),
+    ("pyburn.nn.utils.weight_norm", "WeightNorm"),
     ("pyburn.tensor.copying", "_rebuild"),
 }
 
@@ -109,6 +112,8 @@ class _Unpickler(pickle.Unpickler):
         if found is not None and any(found is allowed for allowed in _safe):
             return found
         if isinstance(found, type) and issubclass(found, (Module, _core.Tensor)):
+            return found
+        if module == "pyburn.nn.utils.pruning_methods" and isinstance(found, type):
             return found
         if isinstance(found, _core.DType) or (module == "pyburn.nn.functional" and callable(found)):
             return found

@@ -57,9 +57,6 @@ from .._core import (
     lp_pool2d,
     lp_pool3d,
     margin_ranking_loss,
-    max_pool1d_with_indices,
-    max_pool2d_with_indices,
-    max_pool3d_with_indices,
     max_unpool1d,
     max_unpool2d,
     max_unpool3d,
@@ -111,8 +108,11 @@ from .pool_functions import (
     fractional_max_pool2d,
     fractional_max_pool3d,
     max_pool1d,
+    max_pool1d_with_indices,
     max_pool2d,
+    max_pool2d_with_indices,
     max_pool3d,
+    max_pool3d_with_indices,
 )
 from .upsampling import upsample, upsample_bilinear, upsample_nearest
 

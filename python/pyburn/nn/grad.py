@@ -19,48 +19,24 @@ def _spread(value: Sizes, axes: int) -> tuple[int, ...]:
     return (value,) * axes if isinstance(value, int) else tuple(value)
 
 
-def _lifted(x: Tensor) -> Tensor:
-    """A line as an image of one row: there is no kernel for lines."""
-    return x.unsqueeze(-2)
-
-
-def _options(axes: int, stride: Sizes, padding: Sizes, dilation: Sizes) -> tuple[tuple[int, ...], ...]:
-    given = [_spread(value, axes) for value in (stride, padding, dilation)]
-    return tuple((first, *rest) for first, rest in zip((1, 0, 1), given)) if axes == 1 else tuple(given)
-
-
 def _gradient(axes: int, of: str, doc: str) -> Callable[..., Tensor]:
     row: Any = getattr(_core, f"conv{max(axes, 2)}d_{of}")
 
-    def of_input(
-        input_size: Sequence[int],
-        weight: Tensor,
-        grad_output: Tensor,
-        stride: Sizes = 1,
-        padding: Sizes = 0,
-        dilation: Sizes = 1,
-        groups: int = 1,
+    def gradient(
+        x: Tensor, y: Tensor, size: Sequence[int], stride: Sizes = 1, padding: Sizes = 0, dilation: Sizes = 1, groups: int = 1
     ) -> Tensor:
-        options = _options(axes, stride, padding, dilation)
+        options = [_spread(value, axes) for value in (stride, padding, dilation)]
         if axes > 1:
-            return row(grad_output, weight, tuple(input_size), *options, groups)
-        size = (*input_size[:-1], 1, input_size[-1])
-        return row(_lifted(grad_output), _lifted(weight), size, *options, groups).squeeze(-2)
+            return row(x, y, tuple(size), *options, groups)
+        # A line is an image of one row: there is no kernel for lines.
+        options = [(first, *rest) for first, rest in zip((1, 0, 1), options)]
+        return row(x.unsqueeze(-2), y.unsqueeze(-2), (*size[:-1], 1, size[-1]), *options, groups).squeeze(-2)
 
-    def of_weight(
-        input: Tensor,
-        weight_size: Sequence[int],
-        grad_output: Tensor,
-        stride: Sizes = 1,
-        padding: Sizes = 0,
-        dilation: Sizes = 1,
-        groups: int = 1,
-    ) -> Tensor:
-        options = _options(axes, stride, padding, dilation)
-        if axes > 1:
-            return row(input, grad_output, tuple(weight_size), *options, groups)
-        size = (*weight_size[:-1], 1, weight_size[-1])
-        return row(_lifted(input), _lifted(grad_output), size, *options, groups).squeeze(-2)
+    def of_input(input_size: Sequence[int], weight: Tensor, grad_output: Tensor, *options: Any, **named: Any) -> Tensor:
+        return gradient(grad_output, weight, input_size, *options, **named)
+
+    def of_weight(input: Tensor, weight_size: Sequence[int], grad_output: Tensor, *options: Any, **named: Any) -> Tensor:
+        return gradient(input, grad_output, weight_size, *options, **named)
 
     function: Callable[..., Tensor] = of_input if of == "input" else of_weight
     function.__name__ = function.__qualname__ = f"conv{axes}d_{of}"

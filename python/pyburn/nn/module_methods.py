@@ -294,8 +294,12 @@ class ModuleMethods(_Bound):
         device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
         kwargs.pop("non_blocking", None)
         order = kwargs.pop("memory_format", None)
+        if "copy" in kwargs:
+            raise RuntimeError(".to() does not accept copy argument")
         if kwargs:
             raise TypeError(f"to() got an unexpected keyword argument: {next(iter(kwargs))!r}")
+        if any(isinstance(value, bool) for value in args[: 1 if args and isinstance(args[0], (DType, Tensor)) else 2]):
+            raise TypeError(f"to() takes a device, a dtype or a tensor: got {args}")
         for value in args[:2]:
             if isinstance(value, Tensor):
                 device, dtype = value.device, value.dtype

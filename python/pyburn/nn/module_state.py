@@ -27,6 +27,34 @@ class IncompatibleKeys(NamedTuple):
         return repr(self)
 
 
+class _Loaded(NamedTuple):
+    """What a module does not find, and what it finds and has no place for."""
+
+    missing: list[str]
+    unexpected: list[str]
+    errors: list[str]
+
+
+def _load_tree(module: Any, state: dict[str, Any], prefix: str, metadata: Any, assign: bool, found: _Loaded) -> None:
+    """A module and those below it. Not a function inside load_state_dict: it would refer to itself, and keep the tensors until cycles are
+    collected."""
+    local = dict(metadata.get(prefix[:-1], {}))
+    if assign:
+        local["assign_to_params_buffers"] = True
+    module._load_from_state_dict(state, prefix, local, True, *found)
+    for name, child in module._modules.items():
+        if child is not None:
+            below = f"{prefix}{name}."
+            _load_tree(child, {key: value for key, value in state.items() if key.startswith(below)}, below, metadata, assign, found)
+    keys = IncompatibleKeys(found.missing, found.unexpected)
+    for hook in list(hooks_of(module).load_post.values()):
+        if hook(module, keys) is not None:
+            raise AssertionError(
+                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, "
+                "if incompatible_keys need to be modified, it should be done inplace."
+            )
+
+
 class StateMethods(_Bound):
     """Copied into Module by install()."""
 
@@ -79,33 +107,13 @@ class StateMethods(_Bound):
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         metadata = getattr(state_dict, "_metadata", None) or {}
-        missing: list[str] = []
-        unexpected: list[str] = []
-        errors: list[str] = []
-
-        def load(module: Any, state: dict[str, Any], prefix: str) -> None:
-            local = dict(metadata.get(prefix[:-1], {}))
-            if assign:
-                local["assign_to_params_buffers"] = True
-            module._load_from_state_dict(state, prefix, local, True, missing, unexpected, errors)
-            for name, child in module._modules.items():
-                if child is not None:
-                    below = f"{prefix}{name}."
-                    load(child, {key: value for key, value in state.items() if key.startswith(below)}, below)
-            keys = IncompatibleKeys(missing, unexpected)
-            for hook in list(hooks_of(module).load_post.values()):
-                if hook(module, keys) is not None:
-                    raise AssertionError(
-                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, "
-                        "if incompatible_keys need to be modified, it should be done inplace."
-                    )
-
+        found = _Loaded([], [], [])
         state = OrderedDict(state_dict)
         if metadata:
             state._metadata = metadata  # type: ignore[attr-defined]
-        load(self, state, "")
-        self._raise_load_errors(self._get_name(), missing, unexpected, errors, strict)
-        return IncompatibleKeys(missing, unexpected)
+        _load_tree(self, state, "", metadata, assign, found)
+        self._raise_load_errors(self._get_name(), *found, strict)
+        return IncompatibleKeys(found.missing, found.unexpected)
 
     def _load_from_state_dict(
         self,

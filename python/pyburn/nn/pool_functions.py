@@ -27,6 +27,25 @@ def _max_pool(axes: int) -> Callable[..., Any]:
     return _named(max_pool, f"max_pool{axes}d", doc)
 
 
+def _max_pool_with_indices(axes: int) -> Callable[..., Any]:
+    plain = getattr(_core, f"max_pool{axes}d_with_indices")
+
+    def max_pool_with_indices(
+        input: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:
+        return plain(input, kernel_size, stride, padding, dilation, ceil_mode)
+
+    example = f">>> pyburn.nn.functional.max_pool{axes}d_with_indices(pyburn.ones(1, 1{', 4' * axes}), 2)[1].shape"
+    doc = f"The largest element of each window, and where in its plane it is, whatever return_indices says.\n\n{example}"
+    return _named(max_pool_with_indices, f"max_pool{axes}d_with_indices", doc)
+
+
 def _filled(input: Any, output_size: Any, axes: int) -> Any:
     """output_size with the extents of the input where it says None."""
     if output_size is None:
@@ -86,6 +105,7 @@ def _named(function: Callable[..., Any], name: str, doc: str) -> Callable[..., A
 
 
 max_pool1d, max_pool2d, max_pool3d = (_max_pool(axes) for axes in (1, 2, 3))
+max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = (_max_pool_with_indices(axes) for axes in (1, 2, 3))
 adaptive_avg_pool2d, adaptive_avg_pool3d = (_adaptive_avg_pool(axes) for axes in (2, 3))
 adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = (_adaptive_max_pool(axes) for axes in (1, 2, 3))
 fractional_max_pool2d, fractional_max_pool3d = (_fractional_max_pool(axes) for axes in (2, 3))

@@ -96,6 +96,7 @@ class Optimizer:
         self._hooks: dict[str, OrderedDict[int, Any]] = {name: OrderedDict() for name in _HOOKS}
         self._stepping = False
         self._opt_called = False  # schedulers warn when they come first
+        self._step_when_scheduled: Any = None  # and when `step` was replaced after they were made
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Adds parameters with options of their own."""

@@ -74,8 +74,9 @@ def cpu(self: Tensor) -> Tensor:
 
 
 def _caster(name: str, dtype: DType) -> Any:
-    def cast(self: Tensor) -> Tensor:
-        return _core._to(self, dtype, None, False)
+    def cast(self: Tensor, memory_format: Any = None) -> Tensor:
+        made = _core._to(self, dtype, None, False)
+        return made if memory_format is None else _core.contiguous(made, memory_format=memory_format)  # type: ignore[call-arg]
 
     cast.__name__ = cast.__qualname__ = name
     cast.__doc__ = f"The tensor as {dtype.name}; itself when it is that already.\n\n>>> pyburn.tensor([0, 1]).{name}()"

@@ -5,23 +5,25 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from .. import _core
 from .._core import Tensor
 
 
-def into(out: Tensor | None, result: Tensor) -> Tensor:
-    """The result itself, or `out` with its elements; an empty `out` takes its shape."""
-    if out is None:
-        return result
-    if out.numel() == 0:
-        out.resize_(result.shape)
-    return out.copy_(result)
+def into(out: Any, result: Any) -> Any:
+    """`out` with the elements of the result; of each, where there are several. Shapes and dtypes must fit as for functions of C++."""
+    if isinstance(result, Tensor):
+        return _core.contiguous(result, out=out)  # type: ignore[call-arg]
+    for target, part in zip(out, result, strict=True):
+        into(target, part)
+    return out
 
 
 def takes_out(function: Any) -> Any:
-    """A function of one result that takes `out=` as well."""
+    """The function, which takes `out=` as well: a tensor, or as many as it has results."""
 
     @functools.wraps(function)
-    def with_out(*args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-        return into(out, function(*args, **kwargs))
+    def with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        return result if out is None else into(out, result)
 
     return with_out

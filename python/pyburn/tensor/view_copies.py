@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
-from .out_argument import into
+from .out_argument import takes_out
 
 _EXAMPLES = {
     "as_strided": "pyburn.as_strided_copy(pyburn.arange(4), (2, 2), (1, 1))",
@@ -31,11 +31,10 @@ _EXAMPLES = {
 def _copying(name: str, example: str) -> Callable[..., Any]:
     view = getattr(_core, name, None) or getattr(_core.Tensor, name)
 
-    def copy(input: Any, *arguments: Any, out: Any = None, **named: Any) -> Any:
+    @takes_out
+    def copy(input: Any, *arguments: Any, **named: Any) -> Any:
         seen = view(input, *arguments, **named)
-        if isinstance(seen, _core.Tensor):
-            return seen.clone() if out is None else into(out, seen)
-        return tuple(part.clone() if out is None else into(out[i], part) for i, part in enumerate(seen))
+        return seen.clone() if isinstance(seen, _core.Tensor) else tuple(part.clone() for part in seen)
 
     copy.__name__ = copy.__qualname__ = name + "_copy"
     copy.__doc__ = f"What {name} gives, as a copy.\n\n>>> {example}"

@@ -19,6 +19,9 @@ class Storages {
     const bool whole = t.storage()->host && t.device().is_cpu() && t.storage()->owner == &t.device().leaf();
     const auto [it, fresh] = known_.try_emplace({t.storage(), whole ? Layout() : t.layout()}, known_.size());
     if (fresh) list_.push_back({t, whole});
+    const DType dtype = list_[it->second].first.dtype();
+    require<DTypeError>(
+        dtype == t.dtype(), "[save] tensors of several dtypes on the same memory cannot be saved: got {} and {}", dtype, t.dtype());
     return {std::to_string(it->second), whole ? t.storage()->bytes / size_of(t.dtype()) : t.numel(),
         whole ? t.layout() : contiguous_layout(t.shape())};
   }

@@ -17,6 +17,9 @@ struct LayerText {
   const char* quoted = "";         // options printed in quotes: "mode"
   bool printed = true;             // false: none of them
   const char* switches = "bias";   // options that say whether there is a parameter of their name: to be asked for as the parameter
+  const char* refused = "";        // what is said to an option that only a kindred layer has; it begins with the name of that option
+  const char* truths = "";         // flags that are the truth of whatever is given: "bias"
+  const char* typed = "";          // options of which nothing is taken for a bool or an int that is none: "bias"
 };
 std::string config_text(AnyConfig config, LayerText style);
 bool lists(const char* names, std::string_view name);  // whether "a, b" lists a

@@ -39,6 +39,7 @@ PackedSequence pack_padded_sequence(const TensorHandle& input, std::vector<int64
   const int64_t steps = steps_first.shape()[0], batch = steps_first.shape()[1];
   require<Error>(int64_t(lengths.size()) == batch, "Expected `len(lengths)` to be equal to batch_size, but got {} (batch_size={})",
       lengths.size(), batch);
+  require<Error>(input.numel() > 0, "Cannot pack empty tensors.");
   for (int64_t length : lengths) {
     require<Error>(length > 0, "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0");
     require<Error>(length <= steps, "Expected lengths of at most {}, the steps of the batch, but got {}", steps, length);

@@ -12,6 +12,7 @@
 #include "pyburn/ops/generated/views.h"
 #include "pyburn/runtime/autocast.h"
 #include "pyburn/support/error.h"
+#include "pyburn/support/log.h"
 
 namespace pyburn::nn {
 namespace {
@@ -24,6 +25,9 @@ void check(const Recurrence& r) {
   check_size(r.num_layers, "num_layers");
   require<ValueError>(r.dropout >= 0 && r.dropout <= 1,
       "dropout should be a number in range [0, 1] representing the probability of an element being zeroed: got {}", r.dropout);
+  if (r.dropout > 0 && r.num_layers == 1)
+    warn(format("dropout is applied after all but the last recurrent layer, so that one layer has none: got dropout={} and num_layers=1",
+        r.dropout));
   require<ValueError>(r.proj_size >= 0, "proj_size should be a positive integer or zero to disable projections: got {}", r.proj_size);
   require<ValueError>(r.proj_size < r.hidden_size, "proj_size has to be smaller than hidden_size: got {}", r.proj_size);
 }
@@ -150,7 +154,9 @@ RecurrentResult RecurrentModule::forward(Module& m, const Recurrence& r, const T
   require(x.shape()[x.rank() - 1] == r.input_size, "input.size(-1) must be equal to input_size. Expected {}, got {}", r.input_size,
       x.shape()[x.rank() - 1]);
   const DType wanted = needed(m, parameter_names(r, 0, 0)[0]).dtype();
-  require<ValueError>(x.dtype() == wanted || autocast_mode().enabled, "input must have the type {}, got type {}", wanted, x.dtype());
+  require<ValueError>(x.dtype() == wanted || autocast_mode().enabled,
+      "RNN input dtype ({}) does not match weight dtype ({}). Convert input: input.to({}), or convert model: model.to({})", x.dtype(),
+      wanted, wanted, x.dtype());
   const bool alone = x.rank() == 2;
   if (alone) {
     for (TensorHandle* state : {&h0, &c0}) {

@@ -5,6 +5,9 @@
 
 namespace pyburn::nn {
 
+inline constexpr const char* kTypedOptions = "input_size, hidden_size, bias, batch_first";
+inline constexpr const char* kNoProjections = "proj_size argument is only supported for LSTM, not RNN or GRU";
+
 struct RNNConfig {
   int64_t input_size = 1, hidden_size = 1, num_layers = 1;
   std::string nonlinearity = "tanh";  // or 'relu'
@@ -12,7 +15,8 @@ struct RNNConfig {
   double dropout = 0;  // between layers
   bool bidirectional = false;
   PB_FIELDS(input_size, hidden_size, num_layers, nonlinearity, bias, batch_first, dropout, bidirectional)
-  static constexpr LayerText text{.required = 2, .positional = 2, .hidden = "nonlinearity", .switches = ""};
+  static constexpr LayerText text{
+      .required = 2, .positional = 2, .hidden = "nonlinearity", .switches = "", .refused = kNoProjections, .typed = kTypedOptions};
 };
 
 struct GRUConfig {
@@ -21,7 +25,7 @@ struct GRUConfig {
   double dropout = 0;
   bool bidirectional = false;
   PB_FIELDS(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional)
-  static constexpr LayerText text{.required = 2, .positional = 2, .switches = ""};
+  static constexpr LayerText text{.required = 2, .positional = 2, .switches = "", .refused = kNoProjections, .typed = kTypedOptions};
 };
 
 struct LSTMConfig {
@@ -31,7 +35,7 @@ struct LSTMConfig {
   bool bidirectional = false;
   int64_t proj_size = 0;  // above 0: the states are projected to this size
   PB_FIELDS(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, proj_size)
-  static constexpr LayerText text{.required = 2, .switches = ""};
+  static constexpr LayerText text{.required = 2, .switches = "", .typed = kTypedOptions};
 };
 
 // What a recurrence reads from the options of any of the three.

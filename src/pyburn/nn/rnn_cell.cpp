@@ -31,15 +31,26 @@ template <class C>
 template <class Step>
 auto RecurrentCell<C>::run(const TensorHandle& x, const TensorHandle& h, const TensorHandle& c, Step step) {
   const std::string name = this->type_name();
+  const C& options = this->config_;
   require<ValueError>(x.rank() == 1 || x.rank() == 2, "{}: Expected input to be 1D or 2D, got {}D instead", name, x.rank());
   const bool alone = x.rank() == 1;
   const TensorHandle input = alone ? fn::unsqueeze(x, 0) : x;
-  const auto batched = [&](const TensorHandle& state) {
-    if (!state.defined()) return fn::zeros({input.shape()[0], this->config_.hidden_size}, x.dtype(), &x.device());
-    require<ValueError>(state.rank() == x.rank(), "{}: Expected hidden to be {}D, got {}D instead", name, x.rank(), state.rank());
-    return alone ? fn::unsqueeze(state, 0) : state;
+  const int64_t rows = input.shape()[0], width = input.shape()[1];
+  require(width == options.input_size, "input has inconsistent input_size: got {} expected {}", width, options.input_size);
+  const auto batched = [&](const TensorHandle& state, int index) {
+    if (!state.defined()) return fn::zeros({rows, options.hidden_size}, x.dtype(), &x.device());
+    const std::string what = C::gates == 4 ? format("hx[{}]", index) : std::string("hidden");
+    require<ValueError>(
+        state.rank() == 1 || state.rank() == 2, "{}: Expected {} to be 1D or 2D, got {}D instead", name, what, state.rank());
+    require<ValueError>(state.rank() == x.rank(), "{}: Expected {} to be {}D, got {}D instead", name, what, x.rank(), state.rank());
+    const TensorHandle y = alone ? fn::unsqueeze(state, 0) : state;
+    require(y.shape()[0] == rows, "Input batch size {} doesn't match hidden{} batch size {}", rows, index, y.shape()[0]);
+    require(y.shape()[1] == options.hidden_size, "hidden{} has inconsistent hidden_size: got {}, expected {}", index, y.shape()[1],
+        options.hidden_size);
+    return y;
   };
-  return step(input, batched(h), batched(c), [alone](const TensorHandle& y) { return alone ? fn::select(y, 0, 0) : y; });
+  const TensorHandle first = batched(h, 0), cell = batched(c, 1);
+  return step(input, first, cell, [alone](const TensorHandle& y) { return alone ? fn::select(y, 0, 0) : y; });
 }
 
 template class RecurrentCell<RNNCellConfig>;

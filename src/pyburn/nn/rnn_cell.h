@@ -10,14 +10,14 @@ struct RNNCellConfig {
   std::string nonlinearity = "tanh";  // or 'relu'
   PB_FIELDS(input_size, hidden_size, bias, nonlinearity)
   static constexpr int gates = 1;
-  static constexpr LayerText text{.required = 2, .positional = 2, .switches = ""};
+  static constexpr LayerText text{.required = 2, .positional = 2, .switches = "", .truths = "bias"};
 };
 struct GRUCellConfig {
   int64_t input_size = 1, hidden_size = 1;
   bool bias = true;
   PB_FIELDS(input_size, hidden_size, bias)
   static constexpr int gates = 3;
-  static constexpr LayerText text{.required = 2, .positional = 2, .switches = ""};
+  static constexpr LayerText text{.required = 2, .positional = 2, .switches = "", .truths = "bias"};
 };
 struct LSTMCellConfig : GRUCellConfig {
   static constexpr int gates = 4;

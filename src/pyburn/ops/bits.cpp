@@ -4,20 +4,36 @@
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/bits.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/runtime/device.h"
 
 namespace pyburn {
 namespace {
 
-Meta infer_view(const BitView& a, Metas in) {
-  Shape shape = in[0].shape;
-  const int64_t from = size_of(in[0].dtype), to = size_of(a.dtype);
-  if (from == to) return {shape, a.dtype};
-  require(shape.rank() > 0, "a tensor without axes cannot be seen in a dtype of another size: got {} as {}", in[0].dtype, a.dtype);
-  const int64_t bytes = shape.back() * from;
-  require(bytes % to == 0, "the last extent must be a multiple of {} to be seen as {}: got {}", to / from, a.dtype, in[0].shape);
-  shape[shape.rank() - 1] = bytes / to;
-  return {shape, a.dtype};
+// Where elements of another size lie in the same bytes.
+Layout layout_as(const Layout& x, DType from, DType to) {
+  const int64_t old_size = size_of(from), new_size = size_of(to);
+  if (old_size == new_size) return x;
+  const int last = x.rank() - 1;
+  require(last >= 0, "a tensor without axes cannot be seen in a dtype of another size: got {} as {}", from, to);
+  require(x.strides[last] == 1, "the elements of the last axis must lie side by side to be seen as {}: got {}", to, x);
+  Layout y = x;
+  const auto scale = [&](int64_t elements, const char* what) {
+    require(elements * old_size % new_size == 0, "the {} must be a multiple of {} to be seen as {}: got {} in {}", what,
+        new_size / old_size, to, elements, x);
+    return elements * old_size / new_size;
+  };
+  y.shape[last] = scale(x.shape[last], "last extent");
+  y.offset = scale(x.offset, "offset");
+  for (int i = 0; i < last; ++i) y.strides[i] = scale(x.strides[i], "stride");
+  return y;
 }
+// Whether a view may lie on the same bytes: the memory must be made of them, and nothing around it may have to know. Gradients need not:
+// bits have none.
+bool shares_bytes(const TensorHandle& x) {
+  const std::string& stack = x.device().name();
+  return !current_level() && (stack == "autodiff(ndarray)" || stack == "ndarray") && x.storage()->host;
+}
+Meta infer_bits(const BitView& a, Metas in) { return {layout_as(contiguous_layout(in[0].shape), in[0].dtype, a.dtype).shape, a.dtype}; }
 MetaList infer_frexp(const NoAttrs&, Metas in) {
   require<DTypeError>(is_floating(in[0].dtype), "expected a floating dtype: got {}", in[0].dtype);
   return {in[0], {in[0].shape, DType::int32}};
@@ -27,8 +43,8 @@ Grads grad_frexp(const NoAttrs&, const GradContext& c) { return {c.dy() / pow(2.
 }  // namespace
 
 namespace op {
-constinit OpInfo view_dtype = define<BitView, infer_view>({.schema = "view.dtype(Tensor input, DType dtype) -> Tensor",
-    .doc = "The bits of the elements, seen as elements of another dtype; a copy. The last extent grows or shrinks where sizes differ.",
+constinit OpInfo _view_bits = define<BitView, infer_bits>({.schema = "_view_bits(Tensor input, DType dtype) -> Tensor",
+    .doc = "A copy of the bits of the elements as elements of another dtype.",
     .no_grad = "bits have none",
     .torch = "lambda x, dtype: x.detach().contiguous().view(dtype)",
     .example = "pyburn.tensor([1.]).view(pyburn.int32)",
@@ -37,10 +53,8 @@ t(2, 3), i32
 t(2, 3), u8
 t(2, 4), f64
 t(2, 4, dtype=i16), f32
-t(3, dtype=f64), i64
 t(), i32
 t(0, 3), i32
-t(2, 3), i16
 t(3, 2).T, i32
 t(2, 1).expand(2, 3), i32
 t(), i64 ! without axes
@@ -61,6 +75,48 @@ tensor([0., 1., 0.5, 1000., -3.])
 t(5, dtype=i64) ! floating)"});
 }  // namespace op
 
-void register_bits(OpTable& table) { table.add({&op::view_dtype, &op::frexp}); }
+namespace {
+constinit FunctionInfo functions[] = {
+    {.schema = "view.dtype(Tensor input, DType dtype) -> Tensor",
+        .doc =
+            "The same bytes, seen as elements of another dtype; on a backend whose memory is not made of bytes, a copy of them. The last "
+            "extent grows or shrinks where sizes differ.",
+        .torch = "lambda x, dtype: x.detach().view(dtype)",
+        .example = "pyburn.tensor([1.]).view(pyburn.int32)",
+        .samples = R"(
+t(2, 3), i32
+t(2, 3), u8
+t(2, 4), f64
+t(2, 4, dtype=i16), f32
+t(3, dtype=f64), i64
+t(), i32
+t(0, 3), i32
+t(2, 3), i16
+t(3, 2).T, i32
+t(2, 1).expand(2, 3), i32
+t(1, 4).expand(3, 4), f64
+t(3, 4)[:, 2:], f64
+t(4, 3)[1:], u8
+t(2, 3), f32
+t(), i64 ! without axes
+t(2, 3), f64 ! multiple
+t(2, 4)[:, 1:3], f64 ! offset
+t(2, 3)[:, :2], f64 ! stride
+t(4, 2).T, u8 ! side by side)"},
+};
+}
+
+TensorHandle fn::view(const TensorHandle& input, DType dtype) {
+  Layout layout = layout_as(input.layout(), input.dtype(), dtype);
+  if (!shares_bytes(input)) return _view_bits(input, dtype);
+  TensorHandle y = make_tensor(input.device(), dtype, std::move(layout), input.impl()->storage);
+  for (const Flag f : {Flag::inference, Flag::untracked}) y.set(f, input.has(f));
+  return y;
+}
+
+void register_bits(OpTable& table) {
+  table.add({&op::_view_bits, &op::frexp});
+  table.add(functions);
+}
 
 }  // namespace pyburn

@@ -12,7 +12,7 @@ struct BitView {
 };
 
 namespace op {
-extern OpInfo view_dtype, frexp;
+extern OpInfo _view_bits, frexp;
 }
 
 }  // namespace pyburn

@@ -12,15 +12,25 @@
 #include "pyburn/ops/generated/softmax.h"
 #include "pyburn/ops/generated/transcendental.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/runtime/autocast.h"
 
 namespace pyburn {
 namespace {
 
+// Classes have a place for each place of the scores, whose classes lie along axis 1.
+void check_places(const Shape& x, const Meta& target) {
+  const Shape wanted = reduced_shape(x, Dims{1}, false);
+  if (target.shape == wanted) return;
+  require<DTypeError>(!(target.shape == x), "Expected floating point type for target with class probabilities, got {}", target.dtype);
+  const int64_t batch = target.shape.rank() ? target.shape[0] : 0;
+  require(batch == x[0], "Expected input batch_size ({}) to match target batch_size ({})", x[0], batch);
+  fail("Expected target size {}, got {}", wanted, target.shape);
+}
 void check(const Meta& x, const Meta& target) {
   require(x.shape.rank() >= 2, "expected scores with an axis of classes after the first: got {}", x.shape);
   require<DTypeError>(is_floating(x.dtype), "expected scores of floating dtype: got {}", x.dtype);
   require<DTypeError>(target.dtype == DType::int64, "expected classes of int64: got {}", target.dtype);
-  require(target.shape == reduced_shape(x.shape, Dims{1}, false), "target does not fit: got {} for {}", target.shape, x.shape);
+  check_places(x.shape, target);
 }
 MetaList infer(const ClassLoss&, Metas in) {
   check(in[0], in[1]);
@@ -87,7 +97,7 @@ t(4, 3, dtype=f64), index(4, below=3)
 t(4, 3, dtype=f16), index(4, below=3)
 t(3, 900), index(3, below=900)
 t(), index(below=1) ! axis of classes
-t(4, 3), index(3, below=3) ! does not fit)"});
+t(4, 3), index(3, below=3) ! batch_size)"});
 constinit OpInfo class_loss_backward = define<ClassLoss, infer_backward, nullptr, backward_by_scatter>(
     {.schema = "class_loss_backward(Tensor grad_output, Tensor input, Tensor target, Tensor logsumexp, int ignore_index=-100) -> Tensor",
         .doc = "Gradient of class_loss with respect to the scores.",
@@ -105,7 +115,7 @@ t(1).expand(4), t(4, 3), index(4, below=3), t(4)
 t(0), t(0, 3), index(0, below=3), t(0)
 t(4, dtype=f16), t(4, 3, dtype=f16), index(4, below=3), t(4, dtype=f16), ignore_index=2
 t(), t(), index(below=1), t() ! axis of classes
-t(4), t(4, 3), index(3, below=3), t(4) ! does not fit)"});
+t(4), t(4, 3), index(3, below=3), t(4) ! batch_size)"});
 }  // namespace op
 
 namespace {
@@ -122,7 +132,7 @@ t(3), index(below=3), reduction='sum'
 t(1, 3).expand(4, 3), index(4, below=3)
 t(0, 3), index(0, below=3), reduction='sum'
 t(4, 3), index(4, below=3), reduction='all' ! reduction
-t(4, 3), index(3, below=3) ! does not fit)";
+t(4, 3), index(3, below=3) ! batch_size)";
 constinit FunctionInfo functions[] = {
     {.schema = "nll_loss(Tensor input, Tensor target, Tensor? weight=None, int ignore_index=-100, str reduction='mean') -> Tensor",
         .doc = "Minus the log-probability that input (N, C, ...) gives to the class in target, weighted by class.",
@@ -157,7 +167,7 @@ t(4, 3), index(4, below=3), reduction='all' ! reduction
 t(4, 3), index(4, below=3), label_smoothing=2.0 ! label_smoothing
 t(4, 3), tensor([0, 1, 3, 0]) ! out of
 t() , index(below=3) ! axis
-t(4, 3), index(3, below=3) ! does not fit)"},
+t(4, 3), index(3, below=3) ! batch_size)"},
 };
 
 // Sums and means of a loss per class: the mean is weighted.
@@ -179,7 +189,13 @@ void check_loss(const TensorHandle& input, const TensorHandle& weight, const std
       reduction == "mean" || reduction == "sum" || reduction == "none", "reduction is 'mean', 'sum' or 'none': got '{}'", reduction);
   require(input.rank() > 0, "expected an axis of classes: got rank 0");
   const int64_t classes = input.shape()[input.rank() > 1 ? 1 : 0];
-  if (weight.defined()) require(weight.shape() == Shape{classes}, "expected a weight per class: got {} for {}", weight.shape(), classes);
+  if (weight.defined())
+    require(weight.shape() == Shape{classes}, "weight tensor should be defined either for all {} classes or no classes: got {}", classes,
+        weight.shape());
+}
+void check_weight_dtype(const TensorHandle& input, const TensorHandle& weight) {
+  if (weight.defined() && !autocast_active())
+    require<DTypeError>(weight.dtype() == input.dtype(), "weight: expected scalar type {} but found {}", input.dtype(), weight.dtype());
 }
 TensorHandle batched(const TensorHandle& t, bool single) { return single ? unsqueeze(t, 0) : TensorHandle(t); }
 // Of one example that came without an axis for examples.
@@ -196,10 +212,11 @@ TensorHandle reduced_loss(const TensorHandle& loss, const std::string& reduction
 TensorHandle fn::nll_loss(
     const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight, int64_t ignore_index, const std::string& reduction) {
   check_loss(input, weight, reduction);
+  check_weight_dtype(input, weight);
   const bool single = input.rank() == 1;
   const TensorHandle x = batched(input, single), classes = batched(as_classes(target), single);
   require<DTypeError>(is_integral(target.dtype()), "expected classes of an integer dtype: got {}", target.dtype());
-  require(classes.shape() == reduced_shape(x.shape(), Dims{1}, false), "target does not fit: got {} for {}", target.shape(), input.shape());
+  check_places(x.shape(), classes.meta());
   const ClassLoss a{ignore_index};
   const TensorHandle picked = remove_axis(gather(x, 1, index_of(a, classes)), 1);
   const TensorHandle loss = where(ignored(a, classes), 0.0, -picked);
@@ -209,7 +226,8 @@ TensorHandle fn::nll_loss(
 TensorHandle fn::cross_entropy(const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight, int64_t ignore_index,
     const std::string& reduction, double label_smoothing) {
   check_loss(input, weight, reduction);
-  require<ValueError>(label_smoothing >= 0 && label_smoothing <= 1, "label_smoothing is between 0 and 1: got {}", label_smoothing);
+  require<ValueError>(
+      label_smoothing >= 0 && label_smoothing <= 1, "label_smoothing must be between 0.0 and 1.0. Got: {}", label_smoothing);
   const bool single = input.rank() == 1;
   const TensorHandle x = batched(input, single), classes = batched(as_classes(target), single);
   const double n = double(x.shape()[1]);
@@ -217,13 +235,16 @@ TensorHandle fn::cross_entropy(const TensorHandle& input, const TensorHandle& ta
   along[1] = x.shape()[1];
   auto by_class = [&](const TensorHandle& t) { return weight.defined() ? t * reshape(weight, along) : t; };
   if (is_floating(target.dtype())) {  // probabilities
+    require<DTypeError>(!(classes.shape() == reduced_shape(x.shape(), Dims{1}, false)),
+        "expected target dtype to be Long or Byte, but got {}", target.dtype());
     require(classes.shape() == x.shape(), "target does not fit: got {} for {}", target.shape(), input.shape());
-    require(ignore_index < 0, "ignore_index is not supported for targets that are probabilities: got {}", ignore_index);
+    require(ignore_index < 0, "ignore_index is not supported for floating point target: got {}", ignore_index);
     const TensorHandle smooth = label_smoothing > 0 ? classes * (1 - label_smoothing) + label_smoothing / n : classes;
     const TensorHandle loss = -sum(by_class(log_softmax(x, 1)) * smooth, Dims{1});
     if (reduction == "mean") return sum(loss) / double(loss.numel());
     return unbatched(reduced_loss(loss, reduction), single);
   }
+  check_weight_dtype(input, weight);
   const ClassLoss a{ignore_index};
   const auto [loss, total] = class_loss(x, classes, ignore_index);
   const TensorHandle exact = weighted_loss(a, loss, classes, weight, reduction);

@@ -8,6 +8,7 @@
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/rules.h"
 #include "pyburn/runtime/generator.h"
+#include "pyburn/support/log.h"
 
 namespace pyburn {
 namespace {
@@ -80,11 +81,16 @@ TensorHandle channels_dropped_by(const Rule& r, const TensorHandle& x, int64_t a
 }
 TensorHandle dropout_of_channels(const TensorHandle& x, double p, bool training, bool inplace, int spatial) {
   check_probability(p);
-  const bool fits = x.rank() == spatial + 1 || x.rank() == spatial + 2;
+  const bool fits = x.rank() == spatial + 1 || x.rank() == spatial + 2, is_row = spatial == 2 && x.rank() == 3;
   // PyTorch takes other ranks too, but for sequences, and then drops along the first two axes.
-  require(fits || (spatial > 1 && x.rank() >= 2), "expected {} or {} axes: got {}", spatial + 1, spatial + 2, x.shape());
+  require(fits || (spatial > 1 && x.rank() >= 2), "dropout{}d: Expected {}D or {}D input, but received a {}D input", spatial, spatial + 1,
+      spatial + 2, x.rank());
+  if (is_row) warn("dropout2d: Received a 3D input to dropout2d: it is taken for (N, C, L), whose rows are dropped as by dropout1d");
+  if (!fits)
+    warn(format("dropout{}d: Received a {}-D input to dropout{}d, which is deprecated: it takes (N, C, ...) or (C, ...)", spatial, x.rank(),
+        spatial));
   if (!training || p == 0) return x;
-  return placed(x, channels_dropped_by(plain_rule(p), x, fits ? x.rank() - spatial : 2), inplace);
+  return placed(x, channels_dropped_by(plain_rule(p), x, fits && !is_row ? x.rank() - spatial : 2), inplace);
 }
 }  // namespace
 

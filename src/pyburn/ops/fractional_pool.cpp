@@ -91,6 +91,8 @@ Handles<2> pooled(const TensorHandle& input, const Dims& kernel_size, const Opti
   const TensorHandle drawn = more                ? narrow(samples, 0, 0, 1)
                              : samples.defined() ? samples
                                                  : draw(Dims{n, channels, axes}, Draw::uniform, 0, 1, x.dtype(), &x.device(), nullptr);
+  require<DTypeError>(
+      drawn.dtype() == x.dtype(), "Expect _random_samples to have the same dtype as input: got {} for {}", drawn.dtype(), x.dtype());
   require(drawn.shape() == (Shape{n, channels, axes}), "expected random samples of shape {}: got {}", (Shape{n, channels, axes}),
       drawn.shape());
   // The index of every element of every window within its plane: axes of outputs first, then those of the window.

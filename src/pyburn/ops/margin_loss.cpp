@@ -117,7 +117,10 @@ TensorHandle fn::multi_margin_loss(const TensorHandle& input, const TensorHandle
   require<DTypeError>(target.dtype() == DType::int64, "expected classes of int64: got {}", target.dtype());
   const TensorHandle x = as_batch(input);
   const int64_t n = x.shape()[0], classes = x.shape()[1];
-  require(target.numel() == n && target.rank() <= 1, "expected a target for each example: got {} for {}", target.shape(), input.shape());
+  require(input.rank() < 2 || classes > 0 || n == 0, "Expected at least one class: got {}", input.shape());
+  require(target.numel() == n && target.rank() <= 1,
+      "target tensor should be 1-D with size equal to the number of examples. Expected target size [{}], but got [{}] elements in {}", n,
+      target.numel(), target.shape());
   require(!weight.defined() || weight.shape() == Shape{classes}, "expected a weight for each class: got {} for {}",
       weight.defined() ? weight.shape() : Shape{}, classes);
   const TensorHandle right = reshape(target, Dims{n, 1});
@@ -137,6 +140,7 @@ TensorHandle fn::multilabel_margin_loss(const TensorHandle& input, const TensorH
       input.shape(), target.shape());
   require<DTypeError>(target.dtype() == DType::int64, "expected classes of int64: got {}", target.dtype());
   const TensorHandle x = as_batch(input), listed = as_batch(target);
+  require(input.rank() < 2 || x.shape()[1] > 0 || x.shape()[0] == 0, "Expected at least one class: got {}", input.shape());
   const TensorHandle counts = cumprod(cast(ge(listed, 0), DType::int64), 1);  // 1 up to the first -1
   const TensorHandle classes = where(eq(counts, 1), listed, 0);
   const TensorHandle is_right = scatter_add(zeros_like(listed), 1, classes, counts);

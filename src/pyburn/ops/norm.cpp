@@ -333,7 +333,9 @@ TensorHandle fn::group_norm(
   check_per_channel(input, {&weight, &bias}, "group_norm");
   require<ValueError>(
       input.numel() != num_groups, "[group_norm] expected more than 1 value per channel when training: got {}", input.shape());
-  if (input.numel() == 0) return clone(input);
+  if (input.numel() == 0)
+    return scaled_nothing(
+        input, weight.defined() ? along_channels(weight, input) : weight, bias.defined() ? along_channels(bias, input) : bias);
   const int64_t examples = input.shape()[0];
   return normalise_rows(input, weight, bias, examples * num_groups, num_groups, input.numel() / examples / channels, eps, true)[0];
 }

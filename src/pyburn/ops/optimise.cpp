@@ -106,14 +106,17 @@ constinit OpInfo rprop_step = updating(define<RpropStep, infer<RpropStep>, nullp
 
 void detail::run_update(const OpInfo& row, const void* attrs, int states, const Tensors& parameters, const Tensors& gradients,
     std::span<const Tensors> state, bool recorded) {
-  InputList in;
   Tensors out = parameters;
-  in.add(parameters);
+  for (const Tensors& s : state.first(size_t(states))) out.append(s.begin(), s.end());
+  Tensors kept;  // the gradient of the step reads what the step has read, when that has been overwritten
+  if (recorded)
+    for (const TensorHandle& t : out) kept.push_back(clone(t));
+  const Tensors& old = recorded ? kept : out;
+  const std::span<const TensorHandle> given(old.data(), size_t(old.size()));
+  InputList in;
+  in.add(given.first(size_t(parameters.size())));
   in.add(gradients);
-  for (const Tensors& s : state.first(size_t(states))) {
-    in.add(s);
-    out.append(s.begin(), s.end());
-  }
+  in.add(given.subspan(size_t(parameters.size())));
   if (!recorded && !out.empty()) return dispatch({&row, attrs}, in, {out.data(), size_t(out.size())});
   const Tensors fresh = row.decompose(attrs, in);  // ordinary operations, each with a gradient
   for (int64_t i = 0; i < out.size(); ++i) cast_into(out[i], fresh[i], out[i].dtype());

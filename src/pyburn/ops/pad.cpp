@@ -162,7 +162,7 @@ t(2, 4), (4, 0), 'reflect' ! less than
 t(2, 4), (5, 0), 'circular' ! more than once
 t(2, 4), (1, 1), 'mirror' ! mode
 t(2, 4), (1, 1), 'reflect', 1.0 ! value
-t(4), (1, 1), 'reflect' ! axes)"},
+t(4), (1, 1), 'reflect' ! 2D or 3D)"},
 };
 
 }  // namespace
@@ -171,13 +171,20 @@ TensorHandle fn::pad(const TensorHandle& input, const Dims& pad, const std::stri
   if (mode == "constant") return constant_pad_nd(input, pad, value.value_or(0));
   require<ValueError>(!value || *value == 0, "[pad] mode '{}' takes no value: got {}", mode, value.value_or(0));
   const int64_t padded = pad.size() / 2;
-  require(pad.size() % 2 == 0 && padded >= 1 && padded <= 3 && (input.rank() == padded + 1 || input.rank() == padded + 2),
-      "[pad] mode '{}' pads the last 1 to 3 axes of a tensor with one or two more axes: got {} for {}", mode, pad, input.shape());
+  require(pad.size() % 2 == 0 && padded >= 1 && padded <= 3, "[pad] mode '{}' pads the last 1 to 3 axes: got {}", mode, pad);
+  require(input.rank() == padded + 1 || input.rank() == padded + 2,
+      "[pad] mode '{}' with {} widths: expected {}D or {}D input (got {}D input)", mode, pad.size(), padded + 1, padded + 2, input.rank());
+  if (mode != "circular")
+    for (int64_t i = input.rank() - padded - 1; i < input.rank(); ++i)
+      require(input.shape()[int(i)] > 0,
+          "[pad] Expected {}D or {}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input: got {}",
+          padded + 1, padded + 2, input.shape());
   TensorHandle inside = input;  // negative widths cut off
   Dims widths = pad;
   for (int64_t i = 0; i < padded; ++i) {
     const int64_t axis = input.rank() - 1 - i, n = input.shape()[axis];
     const int64_t before = pad[2 * i], after = pad[2 * i + 1], total = n + before + after;
+    require(total >= 0, "[pad] negative widths cut off more than there is: got {} for {}", pad, input.shape());
     if (mode == "replicate" && n > 0 && total > 0 && (-before >= n || -after >= n)) {
       // All of it is cut off, and the other side repeats the element at the edge.
       inside = slice(inside, axis, -before >= n ? n - 1 : 0, -before >= n ? n : 1);

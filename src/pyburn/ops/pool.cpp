@@ -9,7 +9,7 @@ namespace {
 
 void check_image(const Shape& x, int64_t axes) {
   require(axes >= 1 && axes <= 3 && (x.rank() == axes + 1 || x.rank() == axes + 2),
-      "expected {} or {} axes (batch, channels and {} of space): got {}", axes + 1, axes + 2, axes, x);
+      "non-empty {}D or {}D (batch mode) tensor expected for input: got {} axes in {}", axes + 1, axes + 2, x.rank(), x);
 }
 void check_numbers(const Dims& numbers, int64_t axes, int64_t least, const char* name) {
   require(numbers.size() == axes, "expected {} numbers for {}: got {}", axes, name, numbers);
@@ -32,7 +32,8 @@ Shape pooled_shape(const auto& a, const Shape& x) {
     const PoolAxis axis = pool_axis(a, i, x[at]);
     const int64_t reach = axis.dilation * (axis.kernel - 1) + 1;
     if (!a.adaptive)
-      require<ValueError>(2 * axis.padding <= reach, "padding must be at most half of the kernel: got {} for {}", a.padding, a.kernel_size);
+      require<ValueError>(2 * axis.padding <= reach, "pad should be at most half of effective kernel size: got pad {} for kernel_size {}",
+          a.padding, a.kernel_size);
     require(axis.out > 0 || a.adaptive, "the kernel is larger than the padded input: got {} for {}", a.kernel_size, x);
     y[at] = axis.out;
   }

@@ -25,6 +25,7 @@ int64_t checked_patches(const Unfold& a, const Dims& image) {
 Meta infer_im2col(const Unfold& a, Metas in) {
   const Shape& x = in[0].shape;
   require(x.rank() == 3 || x.rank() == 4, "expected 3 or 4 axes: got {}", x);
+  require(x[x.rank() - 3] > 0, "Expected 3D or 4D (batch mode) tensor with at least one channel: got {}", x);
   require<DTypeError>(is_floating(in[0].dtype) || in[0].dtype == DType::boolean, "expected a floating dtype or bool: got {}", in[0].dtype);
   const int64_t patches = checked_patches(a, Dims{x[x.rank() - 2], x.back()}), rows = x[x.rank() - 3] * a.kernel_size[0] * a.kernel_size[1];
   return {x.rank() == 3 ? Shape{rows, patches} : Shape{x[0], rows, patches}, in[0].dtype};

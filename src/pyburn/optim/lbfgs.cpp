@@ -143,7 +143,7 @@ double lbfgs_step(const LbfgsOptions& o, const std::vector<TensorHandle>& parame
         ++calls;
         return point;
       };
-      const LinePoint found = strong_wolfe(at, {0, value, slope, gradient}, s.t, largest(s.d), o.tolerance_change, max_eval - evaluations);
+      const LinePoint found = strong_wolfe(at, {0, value, slope, gradient}, s.t, largest(s.d), max_eval - evaluations);
       s.t = found.at, value = found.value, gradient = found.gradient;
       function.move(s.d, s.t);
       optimal = largest(gradient) <= o.tolerance_grad;

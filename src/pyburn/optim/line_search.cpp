@@ -7,7 +7,7 @@
 namespace pyburn::optim {
 namespace {
 
-constexpr double kSufficientDecrease = 1e-4, kSufficientFlatness = 0.9;
+constexpr double kSufficientDecrease = 1e-4, kSufficientFlatness = 0.9, kTolerance = 1e-9;
 
 // Where the cubic through two points with their slopes is lowest, within bounds.
 double cubic_minimum(const LinePoint& a, const LinePoint& b, double low, double high) {
@@ -21,36 +21,33 @@ double cubic_minimum(const LinePoint& a, const LinePoint& b, double low, double 
 
 }  // namespace
 
-LinePoint strong_wolfe(const std::function<LinePoint(double)>& evaluate, const LinePoint& start, double first, double length,
-    double tolerance_change, int64_t limit) {
+LinePoint strong_wolfe(
+    const std::function<LinePoint(double)>& evaluate, const LinePoint& start, double first, double length, int64_t limit) {
   auto too_high = [&](const LinePoint& p) { return p.value > start.value + kSufficientDecrease * p.at * start.slope; };
   auto is_flat = [&](const LinePoint& p) { return std::abs(p.slope) <= -kSufficientFlatness * start.slope; };
 
   // Go on until the lowest point lies behind.
   LinePoint before = start, here = evaluate(first);
-  LinePoint low = start, high = here;  // the bracket
+  LinePoint bracket[2] = {start, here};
   int64_t i = 0;
-  for (;; ++i) {
-    if (i >= limit) {
-      low = start, high = here;
-      break;
-    }
+  for (; i < limit; ++i) {
     if (too_high(here) || (i > 1 && here.value >= before.value) || (!is_flat(here) && here.slope >= 0)) {
-      low = before, high = here;
+      bracket[0] = before;
       break;
     }
     if (is_flat(here)) return here;
     const double next = cubic_minimum(before, here, here.at + 0.01 * (here.at - before.at), here.at * 10);
     before = here;
-    here = evaluate(next);
+    bracket[1] = here = evaluate(next);
   }
-  if (low.value > high.value) std::swap(low, high);
 
-  // Narrow the bracket.
+  // Narrow the bracket. Of two points at the same height the first counts as the lower one, whichever was found later, as in PyTorch.
+  int low = bracket[0].value <= bracket[1].value ? 0 : 1;
   for (bool stuck = false; i < limit; ++i) {
-    const double left = std::min(low.at, high.at), right = std::max(low.at, high.at), width = right - left;
-    if (width * length < tolerance_change) break;
-    double at = cubic_minimum(low, high, left, right);
+    LinePoint &lowest = bracket[low], &other = bracket[1 - low];
+    const double left = std::min(lowest.at, other.at), right = std::max(lowest.at, other.at), width = right - left;
+    if (width * length < kTolerance) break;
+    double at = cubic_minimum(lowest, other, left, right);
     if (std::min(right - at, at - left) >= 0.1 * width) {
       stuck = false;
     } else if (stuck || at >= right || at <= left) {  // too near to an end twice: step away from it
@@ -60,16 +57,16 @@ LinePoint strong_wolfe(const std::function<LinePoint(double)>& evaluate, const L
       stuck = true;
     }
     here = evaluate(at);
-    if (too_high(here) || here.value >= low.value) {
-      high = here;
-      if (low.value > high.value) std::swap(low, high);
+    if (too_high(here) || here.value >= lowest.value) {
+      other = here;
+      low = bracket[0].value <= bracket[1].value ? 0 : 1;
       continue;
     }
     if (is_flat(here)) return here;
-    if (here.slope * (high.at - low.at) >= 0) high = low;
-    low = here;
+    if (here.slope * (other.at - lowest.at) >= 0) other = lowest;
+    lowest = here;
   }
-  return low;
+  return bracket[low];
 }
 
 }  // namespace pyburn::optim

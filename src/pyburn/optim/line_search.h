@@ -13,7 +13,7 @@ struct LinePoint {
 
 // `evaluate(t)` looks at the line at t; `start` is its point at 0, `first` the t that is tried first, `length` the largest component of the
 // direction. At most `limit` evaluations after the first.
-LinePoint strong_wolfe(const std::function<LinePoint(double)>& evaluate, const LinePoint& start, double first, double length,
-    double tolerance_change, int64_t limit);
+LinePoint strong_wolfe(
+    const std::function<LinePoint(double)>& evaluate, const LinePoint& start, double first, double length, int64_t limit);
 
 }  // namespace pyburn::optim

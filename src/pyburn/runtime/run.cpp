@@ -120,10 +120,11 @@ Layout result_layout(const OpInfo& info, Inputs in, const Shape& shape) {
   return {shape, elementwise_strides(shape, {layouts.data(), size_t(layouts.size())}), 0};
 }
 
-bool extents_meet(const Layout& a, const Layout& b) {
-  const auto [a0, a1] = a.extent();
-  const auto [b0, b1] = b.extent();
-  return a0 < b1 && b0 < a1;
+bool bytes_meet(const TensorHandle& a, const TensorHandle& b) {
+  const auto [a0, a1] = a.layout().extent();
+  const auto [b0, b1] = b.layout().extent();
+  const int64_t a_size = size_of(a.dtype()), b_size = size_of(b.dtype());
+  return a0 * a_size < b1 * b_size && b0 * b_size < a1 * a_size;
 }
 
 // An input that shares memory with the output must not see the output's new values.
@@ -132,8 +133,8 @@ void separate_from(Prepared& in, const TensorHandle& out, const OpInfo& info) {
     const TensorHandle& t = *in.list[i];
     if (!t.defined() || t.storage() != out.storage()) continue;
     const bool in_step = info.kind == Kind::elementwise || info.kind == Kind::update || (info.changes_first && i == 0);
-    if (in_step && t.layout() == out.layout()) continue;  // the same place
-    if (!extents_meet(t.layout(), out.layout())) continue;
+    if (in_step && t.dtype() == out.dtype() && t.layout() == out.layout()) continue;  // the same place
+    if (!bytes_meet(t, out)) continue;
     if (planted_fault == Fault::missing_overlap_copy) continue;
     in.replace(i, cast_to(t, t.dtype()));
   }

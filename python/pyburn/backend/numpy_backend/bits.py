@@ -8,8 +8,8 @@ from ..interface import kernel
 
 
 class BitsKernels:
-    @kernel("view.dtype")
-    def view_dtype(self, x, *, dtype):
+    @kernel
+    def _view_bits(self, x, *, dtype):
         # numpy sees no other size in an array without axes, nor in an empty one
         shape = (*x.shape[:-1], x.shape[-1] * x.itemsize // np.dtype(dtype.name).itemsize) if x.ndim else ()
         return np.frombuffer(np.ascontiguousarray(x).tobytes(), dtype.name).reshape(shape)

@@ -9,7 +9,7 @@ from ..._core import Tensor
 from ...autograd import no_grad
 from .. import functional
 from ..hooks import hooks_of
-from ..parameter import Parameter
+from ..parameter import Parameter, is_lazy
 
 
 class SpectralNorm:
@@ -55,6 +55,8 @@ def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1
     weight = getattr(module, name)
     if weight is None:
         raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
+    if is_lazy(weight):
+        raise ValueError("The module passed to `SpectralNorm` can't have uninitialized parameters. Call it before, to give them shapes.")
     hook = SpectralNorm(name, n_power_iterations, dim, eps)
     sizes = hook.as_matrix(weight.detach()).shape
     delattr(module, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..hooks import hooks_of
-from ..parameter import Parameter
+from ..parameter import Parameter, is_lazy
 from .parametrizations import norm_except
 
 
@@ -35,6 +35,8 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
         raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
     hook = WeightNorm(name, -1 if dim is None else dim)
     weight = getattr(module, name)
+    if is_lazy(weight):
+        raise ValueError("The module passed to `WeightNorm` can't have uninitialized parameters. Call it before, to give them shapes.")
     delattr(module, name)
     module.register_parameter(name + "_g", Parameter(norm_except(weight, hook.dim).detach()))
     module.register_parameter(name + "_v", Parameter(weight.detach()))

@@ -8,6 +8,7 @@ from typing import Any
 from ..._core import Tensor
 from ..optimizer import Optimizer
 
+_ORDER = "See https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 EPOCH_DEPRECATION_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
     "`scheduler.step()` to step the scheduler. If epoch is given, the closed form is used in place of the chainable one, if there is one."
@@ -44,6 +45,11 @@ def _own(value: Any) -> Any:
     return value.clone() if isinstance(value, Tensor) else value
 
 
+def _replaced_step(optimizer: Any) -> Any:
+    """A `step` that was put in the place of the optimiser's own."""
+    return getattr(optimizer, "__dict__", {}).get("step")
+
+
 class LRScheduler:
     """Base class of learning-rate schedulers; subclasses define `get_lr`.
 
@@ -67,6 +73,7 @@ class LRScheduler:
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         check_optimizer(optimizer)
         self.optimizer = optimizer
+        optimizer._step_when_scheduled = _replaced_step(optimizer)
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
                 group.setdefault("initial_lr", group["lr"].clone() if isinstance(group["lr"], Tensor) else group["lr"])
@@ -105,18 +112,29 @@ class LRScheduler:
 
     def step(self, epoch: int | None = None) -> None:
         """Goes one step on."""
-        if self._step_count == 1 and not getattr(self.optimizer, "_opt_called", True):
-            warnings.warn(
-                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. You should call them in the opposite order: "
-                "`optimizer.step()` before `lr_scheduler.step()`. Failure to do this will result in skipping the first value of the "
-                "learning rate schedule.",
-                UserWarning,
-                stacklevel=2,
-            )
+        if self._step_count == 1:
+            self._warn_of_order()
         self._step_count += 1
         if epoch is not None:
             warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
         self._update_lr(epoch)
+
+    def _warn_of_order(self) -> None:
+        if _replaced_step(self.optimizer) is not getattr(self.optimizer, "_step_when_scheduled", None):
+            warnings.warn(
+                "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. Please, make sure to call "
+                f"`optimizer.step()` before `lr_scheduler.step()`. {_ORDER}",
+                UserWarning,
+                stacklevel=3,
+            )
+        elif not getattr(self.optimizer, "_opt_called", True):
+            warnings.warn(
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. You should call them in the opposite order: "
+                "`optimizer.step()` before `lr_scheduler.step()`. Failure to do this will result in skipping the first value of the "
+                f"learning rate schedule. {_ORDER}",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def _update_lr(self, epoch: int | None = None) -> None:
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch

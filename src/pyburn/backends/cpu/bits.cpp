@@ -14,7 +14,7 @@ namespace {
 // Where the first element of a plain tensor lies.
 char* bytes_of(const TensorHandle& t) { return static_cast<char*>(t.storage()->host) + t.layout().offset * size_of(t.dtype()); }
 
-void view_dtype(const BitView& a, const TensorHandle& x, TensorHandle& y) {
+void view_bits(const BitView& a, const TensorHandle& x, TensorHandle& y) {
   const PlainTarget to(y, a.dtype);
   if (y.numel() > 0) std::memcpy(bytes_of(to.tensor()), bytes_of(plain(x, x.dtype())), size_t(y.numel() * size_of(a.dtype)));
   to.finish();
@@ -36,7 +36,7 @@ void frexp(const NoAttrs&, Inputs in, Outputs out) {
 }  // namespace
 
 void register_bits(KernelTable& kernels) {
-  kernels.add_for_all<view_dtype>(op::view_dtype);
+  kernels.add_for_all<view_bits>(op::_view_bits);
   kernels.add<frexp<float>>(op::frexp, {DType::float32, DType::float16, DType::bfloat16});
   kernels.add<frexp<double>>(op::frexp, DType::float64);
 }

@@ -17,7 +17,8 @@ struct Derived final : Counted {
   ScratchBuffer<std::byte> buffer;
   uint32_t writes = 0;
   Layout layout;  // of the tensor it was computed from
-  Dims key;       // what else it depends on
+  DType dtype = DType::float32;
+  Dims key;  // what else it depends on
 };
 
 std::mutex& derived_mutex();
@@ -31,12 +32,13 @@ Ref<Derived> derived_from(const TensorHandle& x, const Dims& key, int64_t elemen
     const std::lock_guard lock(derived_mutex());
     if (storage.derived && !storage.exposed) {
       auto& kept = static_cast<Derived&>(*storage.derived);
-      if (kept.writes == writes && kept.key == key && kept.layout == x.layout()) return Ref<Derived>(&kept);
+      if (kept.writes == writes && kept.key == key && kept.dtype == x.dtype() && kept.layout == x.layout()) return Ref<Derived>(&kept);
     }
   }
   Ref<Derived> fresh(new Derived(elements * int64_t(sizeof(T))));
   fresh->writes = writes;
   fresh->layout = x.layout();
+  fresh->dtype = x.dtype();
   fresh->key = key;
   make(fresh->data<T>());
   const std::lock_guard lock(derived_mutex());

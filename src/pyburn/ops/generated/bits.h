@@ -4,9 +4,10 @@
 
 namespace pyburn::fn {
 
-TensorHandle view(const TensorHandle& input, DType dtype);  // The bits of the elements, seen as elements of another dtype; a copy. The last extent grows or shrinks where sizes differ.
-void view_into(const TensorHandle& out, const TensorHandle& input, DType dtype);
+TensorHandle _view_bits(const TensorHandle& input, DType dtype);  // A copy of the bits of the elements as elements of another dtype.
+void _view_bits_into(const TensorHandle& out, const TensorHandle& input, DType dtype);
 Handles<2> frexp(const TensorHandle& input);  // Mantissas from [0.5, 1) with the sign of the elements, and exponents: input is mantissa * 2^exponent.
 void frexp_into(const Handles<2>& out, const TensorHandle& input);
+TensorHandle view(const TensorHandle& input, DType dtype);  // The same bytes, seen as elements of another dtype; on a backend whose memory is not made of bytes, a copy of them. The last extent grows or shrinks where sizes differ.
 
 }  // namespace pyburn::fn

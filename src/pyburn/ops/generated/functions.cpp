@@ -94,8 +94,9 @@ Tensor heaviside(const TensorHandle& input, const TensorHandle& values) { return
 Tensor gcd(const TensorHandle& input, const TensorHandle& other) { return fn::gcd(input, other); }
 Tensor lcm(const TensorHandle& input, const TensorHandle& other) { return fn::lcm(input, other); }
 Tensor ldexp(const TensorHandle& input, const TensorHandle& other) { return naming("ldexp", [&] { return fn::ldexp(input, other); }); }
-Tensor view(const TensorHandle& input, DType dtype) { return fn::view(input, dtype); }
+Tensor _view_bits(const TensorHandle& input, DType dtype) { return fn::_view_bits(input, dtype); }
 Results<2> frexp(const TensorHandle& input) { return as_tensors(fn::frexp(input)); }
+Tensor view(const TensorHandle& input, DType dtype) { return naming("view", [&] { return fn::view(input, dtype); }); }
 Tensor trapezoid(const TensorHandle& y, const Scalar& dx, int64_t dim) { return naming("trapezoid", [&] { return fn::trapezoid(y, dx, dim); }); }
 Tensor trapezoid(const TensorHandle& y, const TensorHandle& x, int64_t dim) { return naming("trapezoid", [&] { return fn::trapezoid(y, x, dim); }); }
 Tensor cumulative_trapezoid(const TensorHandle& y, const Scalar& dx, int64_t dim) { return naming("cumulative_trapezoid", [&] { return fn::cumulative_trapezoid(y, dx, dim); }); }
@@ -897,8 +898,9 @@ const Tensor& Tensor::ldexp_(const TensorHandle& other) const {
   ldexp_into(*this, *this, other);
   return *this;
 }
-Tensor Tensor::view(DType dtype) const { return pyburn::view(*this, dtype); }
+Tensor Tensor::_view_bits(DType dtype) const { return pyburn::_view_bits(*this, dtype); }
 Results<2> Tensor::frexp() const { return pyburn::frexp(*this); }
+Tensor Tensor::view(DType dtype) const { return pyburn::view(*this, dtype); }
 Tensors Tensor::gradient(const OptionalNumbers& spacing, const OptionalDims& dim, int64_t edge_order) const { return pyburn::gradient(*this, spacing, dim, edge_order); }
 Tensors Tensor::gradient(const Tensors& spacing, const OptionalDims& dim, int64_t edge_order) const { return pyburn::gradient(*this, spacing, dim, edge_order); }
 Tensor Tensor::cov(int64_t correction, const TensorHandle& fweights, const TensorHandle& aweights) const { return pyburn::cov(*this, correction, fweights, aweights); }

@@ -158,8 +158,9 @@ Tensor heaviside(const TensorHandle& input, const TensorHandle& values);  // 0 w
 Tensor gcd(const TensorHandle& input, const TensorHandle& other);  // The greatest common divisors of integers; 0 for two zeros.
 Tensor lcm(const TensorHandle& input, const TensorHandle& other);  // The least common multiples of integers; 0 where one of them is 0.
 Tensor ldexp(const TensorHandle& input, const TensorHandle& other);  // input * 2^other.
-Tensor view(const TensorHandle& input, DType dtype);  // The bits of the elements, seen as elements of another dtype; a copy. The last extent grows or shrinks where sizes differ.
+Tensor _view_bits(const TensorHandle& input, DType dtype);  // A copy of the bits of the elements as elements of another dtype.
 Results<2> frexp(const TensorHandle& input);  // Mantissas from [0.5, 1) with the sign of the elements, and exponents: input is mantissa * 2^exponent.
+Tensor view(const TensorHandle& input, DType dtype);  // The same bytes, seen as elements of another dtype; on a backend whose memory is not made of bytes, a copy of them. The last extent grows or shrinks where sizes differ.
 Tensor trapezoid(const TensorHandle& y, const Scalar& dx = 1, int64_t dim = -1);  // The integral along dim by the trapezoidal rule, for samples that are dx apart.
 Tensor trapezoid(const TensorHandle& y, const TensorHandle& x, int64_t dim = -1);  // The integral along dim by the trapezoidal rule, for samples at the places x.
 Tensor cumulative_trapezoid(const TensorHandle& y, const Scalar& dx = 1, int64_t dim = -1);  // Running integrals along dim by the trapezoidal rule, for samples that are dx apart.
@@ -723,7 +724,7 @@ using fn::heaviside_into;
 using fn::gcd_into;
 using fn::lcm_into;
 using fn::ldexp_into;
-using fn::view_into;
+using fn::_view_bits_into;
 using fn::frexp_into;
 using fn::conv2d_input_into;
 using fn::conv2d_weight_into;
