@@ -113,3 +113,13 @@ def test_small_names(torch: Any) -> None:
     assert torch.jit._wait(torch.jit._fork(lambda x: x + 1, 2)) == 3
     pyburn.compat.uninstall()
     assert not hasattr(pyburn.nn.functional, "_Reduction") and "torch" not in sys.modules
+
+
+def test_a_backend_is_an_attribute_as_any_other(torch: Any) -> None:
+    model = torch.nn.Linear(2, 2)
+    assert not hasattr(model, "backend")
+    model.backend = "torch"  # a device of pyburn has this name
+    assert model.backend == "torch" and model.weight.device == torch.device("cpu")
+    assert torch.autograd.profiler.record_function is not None
+    pyburn.compat.uninstall()
+    assert pyburn.nn.Linear(2, 2).backend == pyburn.get_default_device()

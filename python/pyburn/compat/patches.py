@@ -62,7 +62,7 @@ class Patches:
 
     def __init__(self) -> None:
         from .legacy_types import type_of_tensor
-        from .namespaces import reductions
+        from .namespaces import namespace, reductions
         from .signatures import signature
 
         self.added: dict[Any, dict[str, Any]] = {
@@ -89,7 +89,7 @@ class Patches:
                 "new": _new,
                 "type": type_of_tensor(_core.Tensor.type),
             },
-            autograd: {"Variable": _variable},
+            autograd: {"Variable": _variable, "profiler": namespace("torch.autograd.profiler")},
             inspect: {"signature": signature},
             nn.functional: {"_Reduction": SimpleNamespace(**reductions())},
             nn: {"modules": importlib.import_module("pyburn.nn.modules")},
@@ -100,6 +100,7 @@ class Patches:
                 "cuda": _no_cuda,
                 "share_memory": _itself,
                 "compile": lambda self, *args, **kwargs: None,
+                "backend": _MISSING,  # an attribute as any other, also where it names a device of pyburn
             },
         }
         self.before: list[tuple[Any, str, Any]] = []
@@ -108,7 +109,9 @@ class Patches:
         for owner, attributes in self.added.items():
             for name, value in attributes.items():
                 self.before.append((owner, name, owner.__dict__.get(name, _MISSING)))
-                if name in ("__delattr__", "__setattr__", "signature", "type") or not hasattr(owner, name):
+                if value is _MISSING:
+                    delattr(owner, name)
+                elif name in ("__delattr__", "__setattr__", "signature", "type") or not hasattr(owner, name):
                     setattr(owner, name, value)
 
     def undo(self) -> None:
