@@ -105,6 +105,19 @@ def test_biases_of_attention(torch: Any) -> None:
     assert torch.allclose(torch.nn.functional.scaled_dot_product_attention(q, k, k, attn_mask=causal_upper_left(3, 3)), causal)
 
 
+def test_what_several_devices_need_can_be_imported(torch: Any) -> None:
+    from torch.nn.parallel._functions import Broadcast, ReduceAddCoalesced  # type: ignore[import-not-found]
+    from torch.nn.parallel.data_parallel import DataParallel  # type: ignore[import-not-found]
+    from torch.nn.parallel.replicate import replicate  # type: ignore[import-not-found]
+    from torch.nn.parallel.scatter_gather import gather, scatter  # type: ignore[import-not-found]
+
+    assert DataParallel is torch.nn.DataParallel
+    assert torch.nn.parallel.data_parallel(torch.nn.ReLU(), -torch.ones(1)).item() == 0  # not the module of this name
+    for name in (Broadcast, ReduceAddCoalesced, replicate, gather, scatter):
+        with pytest.raises(RuntimeError, match=r"torch\.nn\.parallel.* is not there"):
+            name(torch.ones(1), [0])
+
+
 def test_small_names(torch: Any) -> None:
     assert torch.nn.functional._Reduction.get_enum("sum") == 2
     with torch.cpu.amp.autocast():

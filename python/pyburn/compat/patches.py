@@ -10,8 +10,10 @@ from typing import Any
 from .. import _core, autograd, nn
 from ..nn import Module
 from ..tensor.memory_format import strided
+from .absent import absent
 
 _MISSING = object()
+_SEVERAL_DEVICES = ("gather", "parallel_apply", "replicate", "scatter", "scatter_kwargs")
 _ELSEWHERE = ("is_ipu", "is_maia", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_vulkan", "is_xla", "is_xpu")
 
 
@@ -93,7 +95,10 @@ class Patches:
             inspect: {"signature": signature},
             nn.functional: {"_Reduction": SimpleNamespace(**reductions())},
             nn: {"modules": importlib.import_module("pyburn.nn.modules")},
-            nn.parallel: {"DistributedDataParallel": _DistributedDataParallel},
+            nn.parallel: {
+                "DistributedDataParallel": _DistributedDataParallel,
+                **{name: absent(f"torch.nn.parallel.{name}") for name in _SEVERAL_DEVICES},
+            },
             Module: {
                 "__setattr__": _set_attribute,
                 "__delattr__": _delete_attribute,
