@@ -34,10 +34,6 @@ def _values(self: Any) -> Any:
     return self[tuple(_places(self))]
 
 
-def _new(self: Any, *args: Any) -> Any:
-    return _core.Tensor(*args).to(device=self.device, dtype=self.dtype)
-
-
 def _variable(data: Any, requires_grad: bool = False, volatile: bool = False) -> Any:
     """What PyTorch had before tensors: the tensor itself."""
     return data.requires_grad_(requires_grad) if requires_grad else data
@@ -88,7 +84,6 @@ class Patches:
                 "_indices": _places,
                 "values": _values,
                 "_values": _values,
-                "new": _new,
                 "type": type_of_tensor(_core.Tensor.type),
             },
             autograd: {"Variable": _variable, "profiler": namespace("torch.autograd.profiler")},
