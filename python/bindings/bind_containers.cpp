@@ -55,18 +55,19 @@ nb::class_<S, Module> bind_sequence(nb::module_& m, const char* name, const char
             return self;
           },
           "module"_a.none(), "Adds a module at the end.")
-      .def("_at", [](S& self, int64_t index) { return module_object(self.at(index)); })
+      .def("_pb_at", [](S& self, int64_t index) { return module_object(self.at(index)); })
       .def(
-          "_set", [](S& self, int64_t index, nb::handle module) { self.set(index, to_module(module)); }, nb::arg(), nb::arg().none())
+          "_pb_set", [](S& self, int64_t index, nb::handle module) { self.set(index, to_module(module)); }, nb::arg(), nb::arg().none())
       .def(
-          "_insert", [](S& self, int64_t index, nb::handle module) { self.insert(index, to_module(module)); }, nb::arg(), nb::arg().none())
-      .def("_modules_list",
+          "_pb_insert", [](S& self, int64_t index, nb::handle module) { self.insert(index, to_module(module)); }, nb::arg(),
+          nb::arg().none())
+      .def("_pb_modules_list",
           [](S& self) {
             nb::list list;
             for (const Ref<Module>& child : self.modules()) list.append(module_object(child));
             return list;
           })
-      .def("_set_modules", [](S& self, nb::handle modules) { self.set_modules(modules_of(modules)); });
+      .def("_pb_set_modules", [](S& self, nb::handle modules) { self.set_modules(modules_of(modules)); });
 }
 
 }  // namespace
@@ -101,7 +102,7 @@ void bind_containers(nb::module_& m) {
           "modules"_a.none() = nb::none())
       .def("__len__", &nn::ModuleDict::size)
       .def("__contains__", [](nn::ModuleDict& self, const std::string& key) { return self.contains(key); })
-      .def("_keys", &nn::ModuleDict::keys);
+      .def("_pb_keys", &nn::ModuleDict::keys);
 }
 
 }  // namespace pyburn::python

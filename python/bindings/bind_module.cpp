@@ -97,49 +97,49 @@ void bind_module(nb::module_& m) {
           "forward", [](Module& self, nb::args, nb::kwargs) { self.forward({}); }, "Computes the result of a call; subclasses define it.")
       .def_prop_rw("training", &Module::training, &Module::set_training, "Whether the module is in training mode.")
       .def_prop_ro("_version", &Module::state_version)
-      .def_prop_ro("_folds_repeated_children", &Module::folds_repeated_children)
-      .def("_train", &Module::train)
-      .def("_named_parameters", [](Module& self, const std::string& prefix, bool recurse,
-                                    bool once) { return named(self.named_parameters(prefix, recurse, once)); })
-      .def("_named_buffers",
+      .def_prop_ro("_pb_folds_repeated_children", &Module::folds_repeated_children)
+      .def("_pb_train", &Module::train)
+      .def("_pb_named_parameters", [](Module& self, const std::string& prefix, bool recurse,
+                                       bool once) { return named(self.named_parameters(prefix, recurse, once)); })
+      .def("_pb_named_buffers",
           [](Module& self, const std::string& prefix, bool recurse, bool once) { return named(self.named_buffers(prefix, recurse, once)); })
-      .def("_named_modules", [](Module& self, const std::string& prefix, bool once) { return named(self.named_modules(prefix, once)); })
-      .def("_named_children", [](Module& self) { return named(self.named_children()); })
-      .def("_save_own",
+      .def("_pb_named_modules", [](Module& self, const std::string& prefix, bool once) { return named(self.named_modules(prefix, once)); })
+      .def("_pb_named_children", [](Module& self) { return named(self.named_children()); })
+      .def("_pb_save_own",
           [](Module& self, const std::string& prefix, bool keep_vars) {
             nn::NamedTensors state;
             self.save_own(state, prefix, keep_vars);
             return named(state);
           })
-      .def("_load_own", load_own, "state"_a, "prefix"_a, "version"_a.none(), "assign"_a, "has_extra_state"_a)
-      .def_static("_raise_load_errors", raise_load_errors)
-      .def("_entries", entries, "kind"_a = -1)
-      .def("_set_children", set_children)
+      .def("_pb_load_own", load_own, "state"_a, "prefix"_a, "version"_a.none(), "assign"_a, "has_extra_state"_a)
+      .def_static("_pb_raise_load_errors", raise_load_errors)
+      .def("_pb_entries", entries, "kind"_a = -1)
+      .def("_pb_set_children", set_children)
       .def(
-          "_register",
+          "_pb_register",
           [](nb::handle self, nb::handle name, int kind, nb::handle value, bool persistent) {
             register_entry(self, name, kind_of(kind), value, persistent);
           },
           "name"_a, "kind"_a, "value"_a.none(), "persistent"_a)
       .def(
-          "_put",
+          "_pb_put",
           [](nb::handle self, nb::handle name, int kind, nb::handle value, bool persistent) {
             put_entry(self, name, kind_of(kind), value, persistent);
           },
           "name"_a, "kind"_a, "value"_a.none(), "persistent"_a)
-      .def("_erase", [](Module& self, const std::string& name) { self.erase(name); })
-      .def("_call_host", &Module::call_host)
-      .def("_transform",
+      .def("_pb_erase", [](Module& self, const std::string& name) { self.erase(name); })
+      .def("_pb_call_host", &Module::call_host)
+      .def("_pb_transform",
           [](Module& self, nb::object change) {
             self.transform_own([&](const TensorHandle& t) { return nb::cast<TensorHandle>(change(nb::cast(t))); });
           })
-      .def("_extra_repr", &Module::extra_repr)
-      .def("_config", [](Module& self) { return fields_to_dict(*self.config().type, self.config().fields); })
+      .def("_pb_extra_repr", &Module::extra_repr)
+      .def("_pb_config", [](Module& self) { return fields_to_dict(*self.config().type, self.config().fields); })
       .def("zero_grad", &Module::zero_grad, "set_to_none"_a = true, "Resets the gradients of all parameters.")
-      .def("_requires_grad", &Module::requires_grad_)
-      .def_static("_unfilled", unfilled)
-      .def_static("_repeats_folded", nn::repeats_folded)
-      .def_static("_text", nn::module_text);
+      .def("_pb_requires_grad", &Module::requires_grad_)
+      .def_static("_pb_unfilled", unfilled)
+      .def_static("_pb_repeats_folded", nn::repeats_folded)
+      .def_static("_pb_text", nn::module_text);
 }
 
 }  // namespace pyburn::python

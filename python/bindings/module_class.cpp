@@ -155,7 +155,7 @@ bool dict_has(PyObject* self, PyObject* key) {
 
 // Hooks, or a forward of its own: C++ must not go past them.
 bool has_own_calls(PyObject* self) {
-  static PyObject *const hooks = interned("_hooks"), *const forward = interned("forward");
+  static PyObject *const hooks = interned("_pb_hooks"), *const forward = interned("forward");
   return dict_has(self, hooks) || dict_has(self, forward);
 }
 
@@ -256,7 +256,7 @@ struct CallScope {
 
 // module(...) goes straight to its forward.
 PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
-  static PyObject *const forward = interned("forward"), *const hooks_key = interned("_hooks");
+  static PyObject *const forward = interned("forward"), *const hooks_key = interned("_pb_hooks");
   const CallScope scope;
   if (scope.is_too_deep()) {
     PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded while calling a module");

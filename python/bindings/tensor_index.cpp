@@ -19,11 +19,33 @@ namespace {
 
 bool is_mask(const TensorHandle& t) { return t.dtype() == DType::boolean || t.dtype() == DType::uint8; }  // uint8 as in PyTorch
 
+// A list with more than numbers in it stands for a tuple, as in PyTorch and the numpy of old: x[[rows, columns]].
+bool stands_for_tuple(PyObject* key) {
+  if (!PyList_Check(key) || PyList_GET_SIZE(key) >= 32) return false;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(key); ++i) {
+    PyObject* part = PyList_GET_ITEM(key, i);
+    if (is_tensor(part) || PySequence_Check(part) || PySlice_Check(part) || part == Py_None || part == Py_Ellipsis) return true;
+  }
+  return false;
+}
+
+void warn_of_list() {
+  constexpr const char* text =
+      "a list with sequences in it is a tuple of indices here, as in PyTorch, which deprecates it: use x[tuple(list)]";
+  if (PyErr_WarnEx(PyExc_UserWarning, text, 1) < 0) throw PythonError();
+}
+
 // The parts of an index: lists and arrays have become tensors, tensors of one integer or bool plain numbers.
 struct Key {
   SmallVector<Object, 4> parts;
 
   explicit Key(PyObject* key, Device& device) {
+    Object tuple;
+    if (stands_for_tuple(key)) {
+      warn_of_list();
+      tuple = checked(PyList_AsTuple(key));
+      key = tuple.get();
+    }
     if (!PyTuple_Check(key)) {
       add(key, device);
       return;

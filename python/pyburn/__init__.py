@@ -72,6 +72,7 @@ def __getattr__(name: str) -> object:
         "cuda",
         "dashboard",
         "data",
+        "distributions",
         "func",
         "jit",
         "lr_scheduler",

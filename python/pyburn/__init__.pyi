@@ -9,6 +9,7 @@ from . import linalg as linalg
 from . import lr_scheduler as lr_scheduler
 from . import masked as masked
 from . import return_types as return_types
+from . import distributions as distributions
 from . import signal as signal
 from . import special as special
 from . import testing as testing

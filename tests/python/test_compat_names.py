@@ -105,6 +105,19 @@ def test_biases_of_attention(torch: Any) -> None:
     assert torch.allclose(torch.nn.functional.scaled_dot_product_attention(q, k, k, attn_mask=causal_upper_left(3, 3)), causal)
 
 
+def test_what_several_devices_need_can_be_imported(torch: Any) -> None:
+    from torch.nn.parallel._functions import Broadcast, ReduceAddCoalesced  # type: ignore[import-not-found]
+    from torch.nn.parallel.data_parallel import DataParallel  # type: ignore[import-not-found]
+    from torch.nn.parallel.replicate import replicate  # type: ignore[import-not-found]
+    from torch.nn.parallel.scatter_gather import gather, scatter  # type: ignore[import-not-found]
+
+    assert DataParallel is torch.nn.DataParallel
+    assert torch.nn.parallel.data_parallel(torch.nn.ReLU(), -torch.ones(1)).item() == 0  # not the module of this name
+    for name in (Broadcast, ReduceAddCoalesced, replicate, gather, scatter):
+        with pytest.raises(RuntimeError, match=r"torch\.nn\.parallel.* is not there"):
+            name(torch.ones(1), [0])
+
+
 def test_small_names(torch: Any) -> None:
     assert torch.nn.functional._Reduction.get_enum("sum") == 2
     with torch.cpu.amp.autocast():
@@ -113,3 +126,13 @@ def test_small_names(torch: Any) -> None:
     assert torch.jit._wait(torch.jit._fork(lambda x: x + 1, 2)) == 3
     pyburn.compat.uninstall()
     assert not hasattr(pyburn.nn.functional, "_Reduction") and "torch" not in sys.modules
+
+
+def test_a_backend_is_an_attribute_as_any_other(torch: Any) -> None:
+    model = torch.nn.Linear(2, 2)
+    assert not hasattr(model, "backend")
+    model.backend = "torch"  # a device of pyburn has this name
+    assert model.backend == "torch" and model.weight.device == torch.device("cpu")
+    assert torch.autograd.profiler.record_function is not None
+    pyburn.compat.uninstall()
+    assert pyburn.nn.Linear(2, 2).backend == pyburn.get_default_device()

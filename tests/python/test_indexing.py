@@ -10,7 +10,7 @@ import pyburn
 KEYS = [
     0, -1, slice(None), slice(1, 3), slice(None, None, 2), slice(-2, None), slice(5, 2), None, ..., (0, 1), (0, ..., 1), (slice(None), 1),
     (..., 0), (..., None), (None, 0, None), (slice(1), slice(1, None), slice(None, None, 3)), (0, 1, 2), (), True, False,
-    np.int64(1), [0, 2], [[0, 1], [2, 0]], (slice(None), [0, 2]), (..., [3, 0]), ([0, 1, 2], [0, 1, 2]), ([0, 1], slice(None), [0, 1]),
+    np.int64(1), [0, 2], ([[0, 1], [2, 0]],), (slice(None), [0, 2]), (..., [3, 0]), ([0, 1, 2], [0, 1, 2]), ([0, 1], slice(None), [0, 1]),
     ([[0], [1]], [0, 2]), ([-1, -2],), (0, [1, 2]), ([0, 1], 1), (None, [0, 1]), [],
 ]  # fmt: skip
 
@@ -251,3 +251,18 @@ def test_bools_are_indices_of_a_new_axis():
     x[False] = 8
     assert x.tolist() == [[7, 7, 7], [7, 7, 7]]
     assert x.T[:, 1:1].is_contiguous()
+
+
+def test_a_list_with_sequences_stands_for_a_tuple():
+    x = pyburn.arange(24).reshape(2, 3, 4)
+    rows, columns = pyburn.tensor([0, 1]), pyburn.tensor([1, 2])
+    with pytest.warns(UserWarning, match="tuple of indices"):
+        assert x[[rows, columns]].tolist() == x[rows, columns].tolist()
+    with pytest.warns(UserWarning, match="tuple of indices"):
+        assert x[[[0, 1], [1, 2]]].tolist() == x[rows, columns].tolist()
+    with pytest.warns(UserWarning, match="tuple of indices"):
+        assert x[[slice(1, 2), 0]].tolist() == x[1:2, 0].tolist() and x[[None, 1]].shape == (1, 3, 4) and x[[..., 0]].shape == (2, 3)
+    with pytest.warns(UserWarning, match="tuple of indices"):
+        x[[rows, columns]] = 0
+    assert x[rows, columns].tolist() == [[0] * 4] * 2
+    assert x[[0, 1]].shape == (2, 3, 4) and x[[True, False]].shape == (1, 3, 4) and x[np.array([[0, 1], [1, 0]])].shape == (2, 2, 3, 4)

@@ -70,7 +70,7 @@ def test_copies_are_equal(case: Case) -> None:
     layer = made(case, pyburn)
     for other in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
         assert described(other) == described(layer)
-        assert other._config() == layer._config()
+        assert other._pb_config() == layer._pb_config()
         assert other.training == layer.training
 
 

@@ -63,7 +63,7 @@ def call(layer: Any) -> None:
 
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: repr(make()).splitlines()[0])
 def test_nonsense_raises_or_works(make: Any) -> None:
-    for name, value in make()._config().items():
+    for name, value in make()._pb_config().items():
         tried: list[Any] = [not value] if isinstance(value, bool) else []
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             tried = NONSENSE_NUMBERS
@@ -76,7 +76,7 @@ def test_nonsense_raises_or_works(make: Any) -> None:
             with contextlib.suppress(Exception):
                 setattr(layer, name, other)
                 call(layer)
-    for name, kind, _, _ in make()._entries():
+    for name, kind, _, _ in make()._pb_entries():
         for shape in ((), (0,), (1,), (2, 2, 2), (4, 4), (1, 1, 4)):
             layer = make()
             other = None if kind == 2 else pyburn.ones(shape)

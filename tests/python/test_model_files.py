@@ -221,6 +221,12 @@ def test_functions_of_functions() -> None:
     net(batch).square().sum().backward()
     assert each["weight"].shape == (4, 1, 2) and pyburn.allclose(each["weight"].sum(0), net.weight.grad, atol=1e-5)
     assert pyburn.func.vmap(lambda t: t * 2, in_dims=1, out_dims=1)(batch).shape == (4, 2)
+    x = pyburn.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    cubes = x**3
+    rows = pyburn.func.vmap(lambda v: pyburn.autograd.grad(cubes, x, v)[0])(pyburn.eye(3))
+    assert rows.tolist() == [[3.0, 0.0, 0.0], [0.0, 12.0, 0.0], [0.0, 0.0, 27.0]]
+    with pytest.raises(pyburn.GradientError, match="second time"):
+        pyburn.autograd.grad(cubes.sum(), x)
 
 
 def test_derivatives_of_functions() -> None:

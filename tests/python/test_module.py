@@ -237,7 +237,7 @@ def test_gradients_and_freezing():
 def test_options():
     conv = nn.Conv2d(2, 4, 3, padding="same")
     assert conv.padding == "same" and conv.kernel_size == (3, 3) and conv.in_channels == 2
-    assert json.loads(json.dumps(conv._config()))["kernel_size"] == [3, 3]
+    assert json.loads(json.dumps(conv._pb_config()))["kernel_size"] == [3, 3]
     norm = nn.BatchNorm2d(2)
     norm.momentum = None
     assert norm.momentum is None and "momentum=None" in repr(norm)
@@ -458,3 +458,64 @@ def test_modules_meet_in_one_class() -> None:
     assert Row()(pyburn.tensor([-1.0, 1.0])).tolist() == [0, 1]
     with pytest.raises(TypeError, match="bases"):
         type("Neither", (nn.ReLU, nn.Linear), {})
+
+
+NAMES_OF_MODEL_FILES = ["_config", "_train", "_transform", "_text", "_put", "_entries", "_register", "_set", "_insert", "_keys", "_hooks"]
+
+
+@pytest.mark.parametrize("base", [nn.Module, nn.Sequential, nn.ModuleList])
+@pytest.mark.parametrize("name", NAMES_OF_MODEL_FILES)
+def test_attributes_of_a_model_have_any_name(base, name):
+    class Model(base):
+        def __init__(self):
+            super().__init__()
+            setattr(self, name, {"of": "the model"})
+            self.inner = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+            self.scale = nn.Parameter(pyburn.ones(2))
+
+    model = Model().double().eval().requires_grad_(False)
+    handle = model.register_forward_hook(lambda *_: None)
+    for copied in (model, copy.deepcopy(model)):
+        copied.load_state_dict(copied.state_dict())
+        copied.add_module("more", nn.Linear(1, 1))
+        assert "Linear" in repr(copied) and len(list(copied.named_modules())) == 5
+        assert copied.scale.dtype == pyburn.float64 and not copied.inner.training and not copied.scale.requires_grad
+        assert getattr(copied, name) == {"of": "the model"}
+    handle.remove()
+
+
+def test_methods_of_a_model_have_any_name():
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(2, 2)
+
+        def _train(self, data):
+            return data
+
+        def _transform(self, data):
+            return data
+
+        def _register(self):
+            raise AssertionError
+
+    model = Model().double().eval()
+    model.register_buffer("kept", pyburn.ones(1))
+    assert model.layer.weight.dtype == pyburn.float64 and not model.layer.training and model._train(3) == 3
+
+
+@pytest.mark.parametrize("value", ["flash", 3, None])
+def test_a_backend_that_names_no_device_is_an_attribute(value):
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(2, 2)
+            with pytest.warns(UserWarning, match="names no device"):
+                self.backend = value
+
+    model = Model()
+    assert model.backend == value and copy.deepcopy(model).backend == value
+    model.backend = "ndarray"
+    assert model.backend == model.layer.weight.device
+    with pytest.raises(pyburn.DeviceError, match="not available"):
+        model.backend = "Wgpu"

@@ -197,7 +197,7 @@ def test_the_registry_as_dicts():
     with pytest.raises(TypeError, match="is not a Module subclass"):
         m._modules["b"] = pyburn.ones(1)
     with pytest.raises(ValueError, match="kind"):
-        m._put("b", 7, 3, True)
+        m._pb_put("b", 7, 3, True)
 
 
 CONTAINERS = [

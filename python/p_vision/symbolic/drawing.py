@@ -69,7 +69,7 @@ def part_config(layer: Any) -> Any:
         return PlainLayer("Sequential", {name: part_config(part) for name, part in layer.named_children()})
     if getattr(_layers, kind, None) is not type(layer) or list(layer.children()):
         raise ValueError(f"[save] {kind} cannot be saved as a part of a model: use a layer of p_vision, or save the weights alone")
-    return PlainLayer(kind, layer._config())
+    return PlainLayer(kind, layer._pb_config())
 
 
 def drawing_of(model: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from .function import Function
 from .modes import (
     detect_anomaly,
     enable_grad,
+    graphs_stay,
     inference_mode,
     no_grad,
     set_detect_anomaly,
@@ -112,7 +113,7 @@ def grad(
         raise ValueError("[grad] allow_unused must be True or unset when materialize_grads is True")
     roots, wanted = _as_list(outputs), _as_list(inputs)
     gradients = _as_list(grad_outputs, len(roots))
-    keep = create_graph if retain_graph is None else retain_graph
+    keep = create_graph or graphs_stay() if retain_graph is None else retain_graph
     if is_grads_batched:
         count = next((len(g) for g in gradients if g is not None), 0)
         options: dict[str, Any] = {"create_graph": create_graph, "allow_unused": allow_unused, "materialize_grads": materialize_grads}

@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+from collections.abc import Iterator
+from contextvars import ContextVar
 from typing import Any
 
 from .. import _core
+
+_graphs_stay: ContextVar[bool] = ContextVar("graphs_stay", default=False)
+
+
+def graphs_stay() -> bool:
+    """Whether `grad` keeps what it goes through although nothing was said about it."""
+    return _graphs_stay.get()
+
+
+@contextlib.contextmanager
+def keeping_graphs(keep: bool) -> Iterator[None]:
+    """A scope in which the same graph may be gone through again."""
+    before = _graphs_stay.set(keep or graphs_stay())
+    try:
+        yield
+    finally:
+        _graphs_stay.reset(before)
 
 
 class _Mode:

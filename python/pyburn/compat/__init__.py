@@ -21,6 +21,12 @@ from .patches import Patches
 
 __all__ = ["install", "installed", "uninstall"]
 
+# A module and a function of its parent have the same name: an import would put the module in the place of the function.
+_FUNCTIONS = {
+    "torch.autograd.gradcheck": "pyburn.autograd.check",
+    **{f"torch.nn.parallel.{name}": "pyburn.nn.parallel" for name in ("data_parallel", "parallel_apply", "replicate")},
+}
+
 _finder: TorchFinder | None = None
 _patches: Patches | None = None
 
@@ -42,8 +48,8 @@ def install(*, own_torchvision: bool = True) -> None:
     _patches.apply()
     class_building.install()
     sys.meta_path.insert(0, _finder)
-    # A module and a function of its parent have this name: an import would put the module in the place of the function.
-    sys.modules["torch.autograd.gradcheck"] = importlib.import_module("pyburn.autograd.check")
+    for name, place in _FUNCTIONS.items():
+        sys.modules[name] = importlib.import_module(place)
 
 
 def uninstall() -> None:

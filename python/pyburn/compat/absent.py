@@ -17,7 +17,7 @@ _python_dispatcher _utils_internal _vmap_internals _weights_only_unpickler contr
 backends.cusparselt backends.miopen backends.nnpack backends.quantized backends.xeon backends.xnnpack
 cuda._sanitizer cuda._utils cuda.comm cuda.gds cuda.graphs cuda.jiterator cuda.memory cuda.nccl cuda.nvtx cuda.profiler cuda.sparse
 cuda.streams cuda.tunable jit._script jit._trace jit.frontend jit.mobile jit.quantized
-nn.attention.varlen nn.backends nn.intrinsic nn.qat nn.quantizable
+nn.attention.varlen nn.backends nn.parallel._functions nn.parallel.comm nn.intrinsic nn.qat nn.quantizable
 profiler._memory_profiler profiler._utils profiler.itt profiler.profiler profiler.python_tracer
 utils._cxx_pytree utils._device utils._mode_utils utils._python_dispatch utils._sympy utils._triton utils.backcompat utils.bundled_inputs
 utils.collect_env utils.data.datapipes utils.hipify utils.mkldnn utils.model_dump utils.module_tracker

@@ -10,8 +10,10 @@ from typing import Any
 from .. import _core, autograd, nn
 from ..nn import Module
 from ..tensor.memory_format import strided
+from .absent import absent
 
 _MISSING = object()
+_SEVERAL_DEVICES = ("gather", "parallel_apply", "replicate", "scatter", "scatter_kwargs")
 _ELSEWHERE = ("is_ipu", "is_maia", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_vulkan", "is_xla", "is_xpu")
 
 
@@ -30,10 +32,6 @@ def _places(self: Any) -> Any:
 
 def _values(self: Any) -> Any:
     return self[tuple(_places(self))]
-
-
-def _new(self: Any, *args: Any) -> Any:
-    return _core.Tensor(*args).to(device=self.device, dtype=self.dtype)
 
 
 def _variable(data: Any, requires_grad: bool = False, volatile: bool = False) -> Any:
@@ -62,7 +60,7 @@ class Patches:
 
     def __init__(self) -> None:
         from .legacy_types import type_of_tensor
-        from .namespaces import reductions
+        from .namespaces import namespace, reductions
         from .signatures import signature
 
         self.added: dict[Any, dict[str, Any]] = {
@@ -86,20 +84,23 @@ class Patches:
                 "_indices": _places,
                 "values": _values,
                 "_values": _values,
-                "new": _new,
                 "type": type_of_tensor(_core.Tensor.type),
             },
-            autograd: {"Variable": _variable},
+            autograd: {"Variable": _variable, "profiler": namespace("torch.autograd.profiler")},
             inspect: {"signature": signature},
             nn.functional: {"_Reduction": SimpleNamespace(**reductions())},
             nn: {"modules": importlib.import_module("pyburn.nn.modules")},
-            nn.parallel: {"DistributedDataParallel": _DistributedDataParallel},
+            nn.parallel: {
+                "DistributedDataParallel": _DistributedDataParallel,
+                **{name: absent(f"torch.nn.parallel.{name}") for name in _SEVERAL_DEVICES},
+            },
             Module: {
                 "__setattr__": _set_attribute,
                 "__delattr__": _delete_attribute,
                 "cuda": _no_cuda,
                 "share_memory": _itself,
                 "compile": lambda self, *args, **kwargs: None,
+                "backend": _MISSING,  # an attribute as any other, also where it names a device of pyburn
             },
         }
         self.before: list[tuple[Any, str, Any]] = []
@@ -108,7 +109,9 @@ class Patches:
         for owner, attributes in self.added.items():
             for name, value in attributes.items():
                 self.before.append((owner, name, owner.__dict__.get(name, _MISSING)))
-                if name in ("__delattr__", "__setattr__", "signature", "type") or not hasattr(owner, name):
+                if value is _MISSING:
+                    delattr(owner, name)
+                elif name in ("__delattr__", "__setattr__", "signature", "type") or not hasattr(owner, name):
                     setattr(owner, name, value)
 
     def undo(self) -> None:

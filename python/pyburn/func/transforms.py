@@ -12,6 +12,7 @@ from .. import _core
 from .._core import Tensor
 from ..autograd import enable_grad
 from ..autograd import grad as _gradients
+from ..autograd.modes import keeping_graphs
 from ..utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
 __all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp", "vmap"]
@@ -192,7 +193,8 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
         for i in range(count):
             parts = [x if d is None else x.select(d, i) for x, d in zip(leaves, dims, strict=True)]
             others = [x[i] if isinstance(x, Tensor) else x for x in named]
-            results.append(func(*tree_unflatten(parts, spec), **tree_unflatten(others, names)))
+            with keeping_graphs(i + 1 < count):  # the function may take gradients of a graph that all elements share
+                results.append(func(*tree_unflatten(parts, spec), **tree_unflatten(others, names)))
         return _stacked(results, out_dims)
 
     return mapped

@@ -21,27 +21,27 @@ class SequenceMethods(_Bound):
         if isinstance(index, slice):
             if isinstance(self, Sequential):
                 return type(self)(OrderedDict(list(self._modules.items())[index]))
-            return type(self)(self._modules_list()[index])
-        return self._at(operator.index(index))
+            return type(self)(self._pb_modules_list()[index])
+        return self._pb_at(operator.index(index))
 
     def __setitem__(self, index: int, module: Any) -> None:
-        self._set(operator.index(index), module)
+        self._pb_set(operator.index(index), module)
 
     def __delitem__(self, index: int | slice) -> None:
-        modules = self._modules_list()
+        modules = self._pb_modules_list()
         if not isinstance(index, slice):
-            self._at(operator.index(index))  # for its error
+            self._pb_at(operator.index(index))  # for its error
         del modules[index]
-        self._set_modules(modules)
+        self._pb_set_modules(modules)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._modules_list())
+        return iter(self._pb_modules_list())
 
     def insert(self, index: int, module: Any) -> Any:
         """Puts a module before the one at `index`."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
-        self._insert(operator.index(index), module)
+        self._pb_insert(operator.index(index), module)
         return self
 
     def extend(self, modules: Iterable[Any]) -> Any:
@@ -91,13 +91,13 @@ class SequentialMethods(_Bound):
 
     def __mul__(self, other: int) -> Any:
         _check_factor(self, other)
-        return Sequential(*(self._modules_list() * other))
+        return Sequential(*(self._pb_modules_list() * other))
 
     __rmul__ = __mul__
 
     def __imul__(self, other: int) -> Any:
         _check_factor(self, other)
-        return self.extend(self._modules_list() * (other - 1))
+        return self.extend(self._pb_modules_list() * (other - 1))
 
 
 class ModuleDictMethods(_Bound):
@@ -113,11 +113,11 @@ class ModuleDictMethods(_Bound):
         del self._modules[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._keys())
+        return iter(self._pb_keys())
 
     def clear(self) -> None:
         """Takes out all modules."""
-        self._set_children([])
+        self._pb_set_children([])
 
     def pop(self, key: str) -> Any:
         """Takes out the module of a name."""

@@ -110,20 +110,20 @@ def _tell_core() -> None:
 
 
 def hooks_of(module: Any) -> ModuleHooks:
-    return module.__dict__.get("_hooks", _none)
+    return module.__dict__.get("_pb_hooks", _none)
 
 
 def add_hook(module: Any, kind: str, hook: Callable[..., Any], prepend: bool = False, wants: Iterable[str] = ()) -> RemovableHandle:
     """Adds a hook; `wants` names the sets of ModuleHooks that its number goes to."""
-    hooks = module.__dict__.setdefault("_hooks", ModuleHooks())
-    module._call_host(True)  # calls from C++ come through Python from now on
+    hooks = module.__dict__.setdefault("_pb_hooks", ModuleHooks())
+    module._pb_call_host(True)  # calls from C++ come through Python from now on
     return register(getattr(hooks, kind), hook, prepend, [getattr(hooks, name) for name in wants])
 
 
 def forget_if_empty(module: Any) -> None:
     """Lets calls go straight to C++ again where the last hook has gone."""
     if not any(getattr(hooks_of(module), kind) for kind in ModuleHooks.KINDS):
-        module.__dict__.pop("_hooks", None)
+        module.__dict__.pop("_pb_hooks", None)
 
 
 def call_with_hooks(module: Any, args: tuple, kwargs: dict[str, Any]) -> Any:

@@ -15,7 +15,7 @@ def _initialise_on_call(module: Any, args: tuple, kwargs: dict[str, Any]) -> Non
 
 def _take_shapes(module: Any, state_dict: Any, prefix: str, *_: Any) -> None:
     """Gives parameters the shapes of a state dict before it is loaded."""
-    for name, _kind, tensor, _persistent in module._entries(PARAMETER) + module._entries(BUFFER):
+    for name, _kind, tensor, _persistent in module._pb_entries(PARAMETER) + module._pb_entries(BUFFER):
         saved = state_dict.get(prefix + name)
         if is_lazy(tensor) and saved is not None and not is_lazy(saved):
             tensor.materialize(saved.shape)
@@ -56,7 +56,7 @@ class LazyModuleMixin:
 
     def has_uninitialized_params(self: Any) -> bool:
         """Whether a parameter or buffer of this module has no shape yet."""
-        return any(is_lazy(tensor) for _, _, tensor, _ in self._entries())
+        return any(is_lazy(tensor) for _, _, tensor, _ in self._pb_entries())
 
     def _infer_parameters(self: Any, module: Any, args: tuple, kwargs: dict[str, Any] | None = None) -> None:
         module.initialize_parameters(*args, **(kwargs or {}))
@@ -71,6 +71,6 @@ class LazyModuleMixin:
 
     def _save_to_state_dict(self: Any, destination: Any, prefix: str, keep_vars: bool) -> None:
         super()._save_to_state_dict(destination, prefix, keep_vars)  # type: ignore[misc]
-        for name, _, tensor, _ in self._entries():
+        for name, _, tensor, _ in self._pb_entries():
             if is_lazy(tensor) and prefix + name in destination:
                 destination[prefix + name] = tensor

@@ -29,7 +29,7 @@ class _Lazy(LazyModuleMixin):
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(0, *args, **kwargs)
-        for name, _, tensor, persistent in self._entries():
+        for name, _, tensor, persistent in self._pb_entries():
             if isinstance(tensor, Parameter):
                 setattr(self, name, UninitializedParameter(device=tensor.device, dtype=tensor.dtype))
             elif tensor is not None and tensor.is_floating_point():

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from .._core import CaptureError, DType, Tensor, bfloat16, empty_like, float16, float32, float64
+from .._core import CaptureError, Device, DeviceError, DType, Tensor, bfloat16, empty_like, float16, float32, float64
 from .._core._nn import Module, _is_ready
 from .module_registry import BUFFER, MODULE, PARAMETER, RegistryView
 from .parameter import Parameter
@@ -34,8 +35,8 @@ class ModuleMethods(_Bound):
         if not _is_ready(self):
             _plain_init(self)
         else:
-            for name, *_ in self._entries():
-                self._erase(name)
+            for name, *_ in self._pb_entries():
+                self._pb_erase(name)
             self.training = True
         if self.call_super_init:
             super(Module, self).__init__(*args, **kwargs)
@@ -50,7 +51,7 @@ class ModuleMethods(_Bound):
         >>> list(module.state_dict())
         ['scale']
         """
-        self._register(name, PARAMETER, param, True)
+        self._pb_register(name, PARAMETER, param, True)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Adds a tensor that is part of the state but not trained.
@@ -60,7 +61,7 @@ class ModuleMethods(_Bound):
         >>> list(module.state_dict())
         ['mean']
         """
-        self._register(name, BUFFER, tensor, persistent)
+        self._pb_register(name, BUFFER, tensor, persistent)
 
     def add_module(self, name: str, module: Any) -> None:
         """Adds a child module under a name.
@@ -70,7 +71,7 @@ class ModuleMethods(_Bound):
         >>> module.layer
         ReLU()
         """
-        self._register(name, MODULE, module, True)
+        self._pb_register(name, MODULE, module, True)
 
     def register_module(self, name: str, module: Any) -> None:
         """Adds a child module under a name; another name of add_module.
@@ -96,11 +97,11 @@ class ModuleMethods(_Bound):
 
     @_modules.setter
     def _modules(self, children: Any) -> None:
-        self._set_children(list(children.items()))
+        self._pb_set_children(list(children.items()))
 
     @property
     def _non_persistent_buffers_set(self) -> set[str]:
-        return {name for name, _, _, persistent in self._entries(BUFFER) if not persistent}
+        return {name for name, _, _, persistent in self._pb_entries(BUFFER) if not persistent}
 
     # ---- walks
 
@@ -111,7 +112,7 @@ class ModuleMethods(_Bound):
         >>> [name for name, _ in net.named_parameters()]
         ['0.weight', '0.bias']
         """
-        return iter(self._named_parameters(prefix, recurse, remove_duplicate))
+        return iter(self._pb_named_parameters(prefix, recurse, remove_duplicate))
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """The parameters, each once.
@@ -127,7 +128,7 @@ class ModuleMethods(_Bound):
         >>> [name for name, _ in pyburn.nn.BatchNorm2d(2).named_buffers()]
         ['running_mean', 'running_var', 'num_batches_tracked']
         """
-        return iter(self._named_buffers(prefix, recurse, remove_duplicate))
+        return iter(self._pb_named_buffers(prefix, recurse, remove_duplicate))
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """The buffers, each once.
@@ -144,7 +145,7 @@ class ModuleMethods(_Bound):
         >>> [name for name, _ in net.named_modules()]
         ['', '0']
         """
-        for name, module in self._named_modules(prefix, remove_duplicate):
+        for name, module in self._pb_named_modules(prefix, remove_duplicate):
             if memo is not None:
                 if module in memo:
                     continue
@@ -166,7 +167,7 @@ class ModuleMethods(_Bound):
         ['0']
         """
         seen = set()
-        for name, child in self._named_children():
+        for name, child in self._pb_named_children():
             if id(child) not in seen:
                 seen.add(id(child))
                 yield name, child
@@ -255,7 +256,7 @@ class ModuleMethods(_Bound):
         """
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
-        self._train(mode)
+        self._pb_train(mode)
         return self
 
     def eval(self) -> Any:
@@ -272,7 +273,7 @@ class ModuleMethods(_Bound):
         >>> pyburn.nn.Linear(2, 3).requires_grad_(False).weight.requires_grad
         False
         """
-        self._requires_grad(requires_grad)
+        self._pb_requires_grad(requires_grad)
         return self
 
     # ---- moves
@@ -282,7 +283,7 @@ class ModuleMethods(_Bound):
         if recurse:
             for child in self.children():
                 child._apply(fn)
-        self._transform(fn)
+        self._pb_transform(fn)
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
@@ -393,14 +394,28 @@ class ModuleMethods(_Bound):
 
     @property
     def backend(self) -> Any:
-        """The device that holds the parameters; None without any. Setting it moves the module."""
+        """The device that holds the parameters; None without any. Setting it moves the module.
+
+        Model files that use the name for something else keep it: what names no device is an attribute, with a warning.
+        """
+        if "backend" in self.__dict__:
+            return self.__dict__["backend"]
         for tensor in itertools.chain(self.parameters(), self.buffers()):
             return tensor.device
         return None
 
     @backend.setter
     def backend(self, device: Any) -> None:
-        self.to(device=device)
+        try:
+            place = Device(device)
+        except (TypeError, DeviceError) as error:
+            if isinstance(error, DeviceError) and "unknown device" not in str(error):
+                raise
+            warnings.warn(f"{self._get_name()}.backend = {device!r} names no device and is kept as an attribute", stacklevel=2)
+            self.__dict__["backend"] = device
+            return
+        self.__dict__.pop("backend", None)
+        self.to(device=place)
 
     def __getattr__(self, name: str) -> Any:
         """What registry and options hold, for those who ask past `getattr`: subclasses that wrap a module, and indirect names."""
@@ -417,36 +432,36 @@ class ModuleMethods(_Bound):
         >>> pyburn.nn.Linear(2, 3).extra_repr()
         'in_features=2, out_features=3, bias=True'
         """
-        return self._extra_repr()
+        return self._pb_extra_repr()
 
     def __repr__(self) -> str:
         children = [(name, repr(child)) for name, child in self._modules.items()]
-        if self._folds_repeated_children:
-            children = self._repeats_folded(children)
-        return self._text(self._get_name(), self.extra_repr(), children)
+        if self._pb_folds_repeated_children:
+            children = self._pb_repeats_folded(children)
+        return self._pb_text(self._get_name(), self.extra_repr(), children)
 
     def __dir__(self) -> list[str]:
-        registered = [name for name, *_ in self._entries() if name.isidentifier()]
+        registered = [name for name, *_ in self._pb_entries() if name.isidentifier()]
         return sorted({*object.__dir__(self), *registered})
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "training": self.training, "_entries": self._entries()}
+        return {**self.__dict__, "training": self.training, "_pb_entries": self._pb_entries()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         state = dict(state)
         if "training" in state:
             self.training = state.pop("training")
-        for entry in state.pop("_entries", ()):
-            self._put(*entry)
+        for entry in state.pop("_pb_entries", ()):
+            self._pb_put(*entry)
         self.__dict__.update(state)
-        if "_hooks" in state or "forward" in state:
-            self._call_host(True)
+        if "_pb_hooks" in state or "forward" in state:
+            self._pb_call_host(True)
 
     def __reduce_ex__(self, protocol: Any) -> tuple:
         """A class with a __setstate__ of its own may know nothing of the registry, which then travels apart."""
         apart = type(self).__setstate__ is not Module.__setstate__
-        registry = (self.training, self._entries()) if apart else (True, ())
-        return _unfilled, (type(self), self._config(), *registry), self.__getstate__()
+        registry = (self.training, self._pb_entries()) if apart else (True, ())
+        return _unfilled, (type(self), self._pb_config(), *registry), self.__getstate__()
 
 
 def _moved(tensor: Tensor, device: Any) -> Tensor:
@@ -466,15 +481,15 @@ def _named_tensor(module: Any, target: str, kind: int, what: str) -> Any:
     owner = module.get_submodule(path)
     if not hasattr(owner, name):
         raise AttributeError(f"{owner._get_name()} has no attribute `{name}`")
-    for found, _, value, _ in owner._entries(kind):
+    for found, _, value, _ in owner._pb_entries(kind):
         if found == name:
             return value
     raise AttributeError(f"`{name}` is not {what}")
 
 
 def _unfilled(cls: Any, config: dict[str, Any], training: bool = True, entries: Any = ()) -> Any:
-    module = cls._unfilled(cls, config)
+    module = cls._pb_unfilled(cls, config)
     module.training = training
     for entry in entries:
-        module._put(*entry)
+        module._pb_put(*entry)
     return module

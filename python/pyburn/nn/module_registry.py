@@ -16,19 +16,19 @@ class RegistryView(MutableMapping[str, Any]):
         self._kind = kind
 
     def _as_dict(self) -> dict[str, Any]:
-        return {name: value for name, _, value, _ in self._module._entries(self._kind)}
+        return {name: value for name, _, value, _ in self._module._pb_entries(self._kind)}
 
     def __getitem__(self, name: str) -> Any:
         return self._as_dict()[name]
 
     def __setitem__(self, name: str, value: Any) -> None:
-        persistent = {name: kept for name, _, _, kept in self._module._entries(self._kind)}
-        self._module._put(name, self._kind, value, persistent.get(name, True))
+        persistent = {name: kept for name, _, _, kept in self._module._pb_entries(self._kind)}
+        self._module._pb_put(name, self._kind, value, persistent.get(name, True))
 
     def __delitem__(self, name: str) -> None:
         if name not in self:
             raise KeyError(name)
-        self._module._erase(name)
+        self._module._pb_erase(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._as_dict())
@@ -50,7 +50,7 @@ class RegistryView(MutableMapping[str, Any]):
         return self._as_dict()
 
     def __len__(self) -> int:
-        return len(self._module._entries(self._kind))
+        return len(self._module._pb_entries(self._kind))
 
     def __repr__(self) -> str:
         return repr(self._as_dict())

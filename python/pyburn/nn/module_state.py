@@ -91,7 +91,7 @@ class StateMethods(_Bound):
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         """Saves what this module itself holds; subclasses may override it."""
-        destination.update(self._save_own(prefix, keep_vars))
+        destination.update(self._pb_save_own(prefix, keep_vars))
         if _overrides(self, "get_extra_state"):
             destination[prefix + "_extra_state"] = self.get_extra_state()
 
@@ -112,7 +112,7 @@ class StateMethods(_Bound):
         if metadata:
             state._metadata = metadata  # type: ignore[attr-defined]
         _load_tree(self, state, "", metadata, assign, found)
-        self._raise_load_errors(self._get_name(), *found, strict)
+        self._pb_raise_load_errors(self._get_name(), *found, strict)
         return IncompatibleKeys(found.missing, found.unexpected)
 
     def _load_from_state_dict(
@@ -132,7 +132,7 @@ class StateMethods(_Bound):
             hook(*module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         has_extra = _overrides(self, "set_extra_state")
         assign = bool(local_metadata.get("assign_to_params_buffers", False))
-        missing, unexpected, errors = self._load_own(state_dict, prefix, local_metadata.get("version"), assign, has_extra)
+        missing, unexpected, errors = self._pb_load_own(state_dict, prefix, local_metadata.get("version"), assign, has_extra)
         if has_extra and prefix + "_extra_state" in state_dict:
             self.set_extra_state(state_dict[prefix + "_extra_state"])
         error_msgs += errors

@@ -40,8 +40,8 @@ def _convert_sync_batchnorm(cls: Any, module: Module, process_group: Any = None)
         setattr(module, name, _convert_sync_batchnorm(cls, child, process_group))
     if not isinstance(module, (BatchNorm1d, BatchNorm2d, BatchNorm3d)):
         return module
-    made = cls(**module._config(), process_group=process_group)
-    for name, _, value, _ in module._entries():
+    made = cls(**module._pb_config(), process_group=process_group)
+    for name, _, value, _ in module._pb_entries():
         setattr(made, name, value)
     made.training = module.training
     return made

@@ -129,7 +129,7 @@ def _call(model: Any, inputs: list[Any], kwargs: dict[str, Any]) -> list[LayerSu
     """Calls the model with a hook before and after each module. Without computing, unless the model reads values."""
     devices = [x.device for x in inputs if isinstance(x, Tensor)]
     device = devices[0] if devices else _core._default_device()
-    buffers = [(module, module._entries(BUFFER)) for module in model.modules()]
+    buffers = [(module, module._pb_entries(BUFFER)) for module in model.modules()]
     if not any(is_lazy(p) for p in model.parameters()):  # their first call has to happen
         try:
             return _watched_call(model, inputs, kwargs, _core._OperationCost(device, False))
@@ -138,7 +138,7 @@ def _call(model: Any, inputs: list[Any], kwargs: dict[str, Any]) -> list[LayerSu
         finally:
             for module, entries in buffers:  # a forward may have put a tensor without values in their place
                 for entry in entries:
-                    module._put(*entry)
+                    module._pb_put(*entry)
     return _watched_call(model, inputs, kwargs, _core._OperationCost(device, True))
 
 

@@ -61,7 +61,19 @@ def type_(self: Tensor, dtype: DTypeLike | str | None = None) -> Any:
     """
     if dtype is None:
         return f"pyburn.{_LEGACY_NAMES[self.dtype.name]}Tensor"
-    return _core._to(self, dtype, None, False)
+    if isinstance(dtype, str) and dtype.endswith("Tensor"):  # "torch.FloatTensor"
+        names = {f"{name}Tensor": known for known, name in _LEGACY_NAMES.items()}
+        dtype = names.get(dtype.rpartition(".")[2], dtype)
+    return _core._to(self, getattr(dtype, "of", dtype), None, False)  # FloatTensor is of float32
+
+
+def new(self: Tensor, *args: Any) -> Tensor:
+    """A tensor of this one's dtype and device: of a size, or with the values of a sequence or tensor.
+
+    >>> pyburn.ones(2, dtype=pyburn.float64).new([1, 2])
+    tensor([1., 2.], dtype=pyburn.float64)
+    """
+    return Tensor(*args).to(device=self.device, dtype=self.dtype)
 
 
 def cpu(self: Tensor) -> Tensor:
@@ -294,7 +306,7 @@ def install() -> None:
     for name, example in _FUNCTIONS.items():
         setattr(Tensor, name, _of_a_function(name, example))
     for function in (
-        to, cpu, type_as, nonzero, new_zeros, new_ones, new_empty, new_full, new_empty_strided, new_tensor, tolist, numpy,
+        to, cpu, type_as, nonzero, new, new_zeros, new_ones, new_empty, new_full, new_empty_strided, new_tensor, tolist, numpy,
         __array__, __dlpack__, __dlpack_device__, __format__, __reversed__, unique,
         unique_consecutive, polygamma, polygamma_, where,
     ):  # fmt: skip

@@ -275,7 +275,7 @@ def _inject_class(module: Any) -> None:
 
     def reduce(self: Any, protocol: Any) -> tuple:
         names = list(self.parametrizations)
-        return _rebuild, (cls, names, self._config()), Module.__getstate__(self)
+        return _rebuild, (cls, names, self._pb_config()), Module.__getstate__(self)
 
     module.__class__ = metaclass(f"Parametrized{cls.__name__}", (cls,), {"__reduce_ex__": reduce, "__module__": cls.__module__})
 

@@ -65,14 +65,14 @@ def _replaced(module: Any, tensors: dict[str, Tensor], tie_weights: bool, strict
             owner, entry = entries[name]
             changed.append((owner, entry))
             # As a buffer: any tensor may be one, and a result of operations keeps its history.
-            owner._put(entry[0], BUFFER, tensor, entry[3])
+            owner._pb_put(entry[0], BUFFER, tensor, entry[3])
         yield
     finally:
         for owner, entry in reversed(changed):
             if entry[1] == _ABSENT:
-                owner._erase(entry[0])
+                owner._pb_erase(entry[0])
             else:
-                owner._put(*entry)
+                owner._pb_put(*entry)
 
 
 def _named_tensors(module: Any) -> list[tuple[str, Tensor]]:
@@ -109,7 +109,7 @@ def _tied(module: Any, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 def _entry(module: Any, name: str) -> tuple[Any, tuple]:
     path, _, leaf = name.rpartition(".")
     owner = module.get_submodule(path)
-    for entry in owner._entries():
+    for entry in owner._pb_entries():
         if entry[0] == leaf and not isinstance(entry[2], Module):
             return owner, entry
     if hasattr(owner, leaf):

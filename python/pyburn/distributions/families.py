@@ -1,4 +1,4 @@
-"""Families of distributions beside the four of `distributions`: by location and scale, of events, of vectors."""
+"""Families of distributions beside the four of `basic`: by location and scale, of events, of vectors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyburn
 
 from .. import _core
 from .._core import Tensor
-from .distributions import Distribution, _tensors
+from .basic import Distribution, _tensors
 
 __all__ = ["Exponential", "Gumbel", "Independent", "Laplace", "MultivariateNormal", "OneHotCategorical", "Poisson"]
 
@@ -174,7 +174,7 @@ class OneHotCategorical(Distribution):
     """Categories as vectors with one 1."""
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        from .distributions import Categorical
+        from .basic import Categorical
 
         self._categorical = Categorical(probs, logits)
         self.probs, self.logits = self._categorical.probs, self._categorical.logits

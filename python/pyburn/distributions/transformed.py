@@ -9,7 +9,7 @@ import pyburn
 
 from .. import _core
 from .._core import Tensor
-from .distributions import Distribution, Normal
+from .basic import Distribution, Normal
 
 __all__ = ["AffineTransform", "ExpTransform", "LogNormal", "SigmoidTransform", "TanhTransform", "TransformedDistribution"]
 

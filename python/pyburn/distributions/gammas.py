@@ -9,7 +9,7 @@ import pyburn
 
 from .. import _core
 from .._core import Tensor
-from .distributions import Distribution, _tensors
+from .basic import Distribution, _tensors
 
 __all__ = ["Beta", "Chi2", "Dirichlet", "Gamma", "StudentT"]
 
