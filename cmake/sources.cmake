@@ -209,6 +209,7 @@ set(PYBURN_SOURCES
   src/pyburn/nn/module_state.cpp
   src/pyburn/nn/module_text.cpp
   src/pyburn/nn/norm.cpp
+  src/pyburn/nn/older_norms.cpp
   src/pyburn/nn/orthogonal_matrix.cpp
   src/pyburn/nn/packed_sequence.cpp
   src/pyburn/nn/parameter.cpp

@@ -85,7 +85,7 @@ def page() -> str:
     names = json.loads(gzip.decompress(GOLDEN.read_bytes()))["names"]
     lines = ["# Optimisation: what PyTorch and Burn have, and where it is here", ""]
     lines += ["Written by `tools/parity_optim.py`. In C++ the optimisers are `pyburn::optim::SGD` and so on (`optim/optimizer.h`,"]
-    lines += ["`optim/lbfgs.h`), the schedules `pyburn::optim::Schedule` (`optim/schedule.h`)."]
+    lines += ["`optim/lbfgs.h`, `optim/sparse_adam.h`), the schedulers rules of `pyburn::optim::LRScheduler` (`optim/lr_scheduler.h`)."]
     for title, module, key in (
         ("Optimisers", "optim", "optim"),
         ("Schedulers", "optim.lr_scheduler", "lr_scheduler"),

@@ -7,6 +7,7 @@
 #include "pyburn/optim/grad_scaler.h"
 #include "pyburn/optim/lbfgs.h"
 #include "pyburn/optim/optimizer.h"
+#include "pyburn/optim/sparse_adam.h"
 #include "pyburn/runtime/transfer.h"
 #include "python_fields.h"
 
@@ -141,6 +142,11 @@ void bind_optim(nb::module_& m) {
   bind<optim::RpropOptions, optim::RpropState>(o, "Rprop");
   bind<optim::MuonOptions, optim::MuonState>(o, "Muon");
   bind<optim::AdafactorOptions, optim::AdafactorState>(o, "Adafactor");
+  o.def("sparse_adam_step", [](const TensorHandle& p, const TensorHandle& gradient, const TensorHandle& average, const TensorHandle& square,
+                                int64_t steps, double lr, double beta1, double beta2, double eps, bool maximize) {
+    optim::SparseAdamState state{steps, average, square};
+    optim::advance_sparse({lr, beta1, beta2, eps, maximize}, state, p, gradient);
+  });
   nb::module_ l = o.def_submodule("LBFGS");
   l.def("check", [](nb::handle group) { options_from<optim::LbfgsOptions>(group).check(); });
   l.def("step", lbfgs);

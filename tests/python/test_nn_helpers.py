@@ -407,3 +407,19 @@ def test_public_names_have_examples():
     public += [(f"rnn.{n}", getattr(nn.utils.rnn, n)) for n in nn.utils.rnn.__all__]
     without = [name for name, value in methods + public if callable(value) and not value.__doc__]
     assert without == []
+
+
+@pytest.mark.parametrize("sizes", [[1, 1], [1, 2], [3, 1], [-1], [2, 0, 1]])
+def test_packed_sequences_whose_sizes_are_wrong(sizes):
+    packed = nn.utils.rnn.PackedSequence(pyburn.ones(3, 2), pyburn.tensor(sizes))
+    with pytest.raises(ValueError, match="batch_sizes"):
+        nn.utils.rnn.pad_packed_sequence(packed)
+
+
+def test_helpers_refuse_tensors_of_too_few_axes():
+    layer = parametrizations.orthogonal(nn.Linear(2, 2))
+    with pytest.raises(ValueError, match="matrix"):
+        layer.parametrizations.weight[0](pyburn.ones(4))
+    one = pyburn.ones(1)
+    with pytest.raises(IndexError):
+        nn.utils.fuse_conv_bn_weights(one, None, one, one, 0.0, one, one, transpose=True)

@@ -95,6 +95,8 @@ TEST_F(ModuleParts, SequencesArePackedAndPadded) {
   EXPECT_THROW(nn::pack_padded_sequence(ones({3, 2}), {3, 0}), Error);
   EXPECT_THROW(nn::pack_padded_sequence(ones({3, 2}), {4, 1}), Error);
   EXPECT_THROW(nn::pad_packed_sequence(packed, false, 0, 2), ValueError);
+  EXPECT_THROW(nn::pad_packed_sequence({packed.data, {2, 3, 1}, {}, {}}), ValueError);
+  EXPECT_THROW(nn::pad_packed_sequence({packed.data, {3, 2}, {}, {}}), ValueError);
   EXPECT_THROW(nn::pad_sequence({}), Error);
 }
 

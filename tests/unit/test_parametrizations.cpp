@@ -58,6 +58,7 @@ TEST_F(Parametrizations, ATensorIsComputed) {
   EXPECT_GT(largest(before - weight_of(*layer)), 0.4);
 
   EXPECT_THROW(parametrize::assign(*layer, "weight", ones({3, 3})), Error);  // there is no way back
+  EXPECT_THROW(parametrize::register_parametrization(*layer, "weight", {}), ValueError);
   EXPECT_THROW(parametrize::register_parametrization(*layer, "nothing", make_ref<Symmetric>()), ValueError);
   auto other = make_ref<nn::Linear>(2, 3);
   EXPECT_THROW(parametrize::register_parametrization(*other, "weight", make_ref<Flat>()), ValueError);
@@ -165,6 +166,31 @@ TEST_F(Parametrizations, Orthogonal) {
       }
   EXPECT_THROW(parametrizations::orthogonal(*make_ref<nn::Linear>(2, 2), "bias"), ValueError);
   EXPECT_THROW(parametrizations::orthogonal(*make_ref<nn::Linear>(2, 2), "weight", "what"), ValueError);
+}
+
+TEST_F(Parametrizations, TheOlderForms) {
+  auto layer = make_ref<nn::Linear>(4, 3);
+  const Tensor before = clone(detach(weight_of(*layer)));
+  nn::weight_norm(*layer);
+  EXPECT_EQ(names(layer->state_dict()), (Names{"bias", "weight_g", "weight_v"}));
+  EXPECT_LT(largest(weight_of(*layer) - before), 1e-6);
+  autograd::backward(sum((*layer)(ones({1, 4}))));
+  EXPECT_TRUE(autograd::grad_of(layer->tensor("weight_g")).defined());
+  nn::remove_weight_norm(*layer);
+  EXPECT_EQ(names(layer->state_dict()), (Names{"bias", "weight"}));
+  EXPECT_THROW(nn::remove_weight_norm(*layer), ValueError);
+
+  nn::spectral_norm(*layer);
+  EXPECT_EQ(names(layer->state_dict()), (Names{"bias", "weight_orig", "weight_u", "weight_v"}));
+  for (int i = 0; i < 60; ++i) layer->call(ones({1, 4}));
+  EXPECT_NEAR(read_number(amax(linalg_svdvals(detach(weight_of(*layer))))), 1, 1e-4);
+  nn::remove_spectral_norm(*layer);
+  EXPECT_TRUE(layer->training());
+  EXPECT_NEAR(read_number(amax(linalg_svdvals(detach(weight_of(*layer))))), 1, 1e-4);
+  EXPECT_THROW(nn::remove_spectral_norm(*layer), ValueError);
+  EXPECT_THROW(nn::spectral_norm(*layer, "bias"), IndexError);
+  EXPECT_THROW(nn::weight_norm(*layer, "what"), ValueError);
+  EXPECT_EQ(names(layer->state_dict()), (Names{"bias", "weight"}));
 }
 
 TEST_F(Parametrizations, Pruning) {

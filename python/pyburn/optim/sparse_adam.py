@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from .. import _core
@@ -62,14 +61,10 @@ class SparseAdam(Optimizer):
 
     def _move(self, p: Tensor, group: dict[str, Any]) -> None:
         gradient: Any = p.grad
-        grad = -gradient if group["maximize"] else gradient
         state: Any = self.state[p]
         if not state:
             state.update(step=0, exp_avg=_core.zeros_like(p), exp_avg_sq=_core.zeros_like(p))
+        beta1, beta2 = group["betas"]
+        numbers = (float(group["lr"]), float(beta1), float(beta2), float(group["eps"]), bool(group["maximize"]))
+        _core._optim.sparse_adam_step(p, gradient, state["exp_avg"], state["exp_avg_sq"], int(state["step"]), *numbers)
         state["step"] += 1
-        seen, (beta1, beta2) = grad != 0, group["betas"]
-        average, square = state["exp_avg"], state["exp_avg_sq"]
-        average.add_(_core.where(seen, (grad - average) * (1 - beta1), 0))
-        square.add_(_core.where(seen, (grad * grad - square) * (1 - beta2), 0))
-        size = float(group["lr"]) * math.sqrt(1 - beta2 ** state["step"]) / (1 - beta1 ** state["step"])
-        p.sub_(_core.where(seen, average / (square.sqrt() + group["eps"]) * size, 0))

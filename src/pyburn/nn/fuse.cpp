@@ -33,7 +33,7 @@ FusedWeights fuse_bn_weights(const TensorHandle& weight, const TensorHandle& bia
   TensorHandle shift = (bias.defined() ? bias - norm.mean : -norm.mean) * factor;
   if (norm.bias.defined()) shift = shift + norm.bias;
   Dims size(weight.rank(), 1);
-  size[axis] = -1;
+  size[normalise_dim(axis, weight.rank())] = -1;
   const auto plain = [&](const TensorHandle& t) { return fn::detach(t.dtype() == weight.dtype() ? t : fn::cast(t, weight.dtype())); };
   const bool trains = weight.requires_grad(), trains_bias = bias.defined() ? bias.requires_grad() : trains;
   return {Parameter(plain(weight * fn::reshape(factor, size)), trains), Parameter(plain(shift), trains_bias)};

@@ -32,6 +32,7 @@
 #include "pyburn/nn/module_list.h"
 #include "pyburn/nn/module_state.h"
 #include "pyburn/nn/norm.h"
+#include "pyburn/nn/older_norms.h"
 #include "pyburn/nn/packed_sequence.h"
 #include "pyburn/nn/padding.h"
 #include "pyburn/nn/parameter_containers.h"

@@ -23,6 +23,9 @@ namespace {
 
 int64_t rows_of(const TensorHandle& x) { return x.shape()[x.rank() - 2]; }
 int64_t columns_of(const TensorHandle& x) { return x.shape()[x.rank() - 1]; }
+void check_matrix(const TensorHandle& x) {
+  require<ValueError>(x.rank() >= 2, "Expected a matrix or batch of matrices. Got a tensor of {} dimensions.", x.rank());
+}
 TensorHandle transposed(const TensorHandle& x) { return fn::transpose(x, -2, -1); }
 TensorHandle diagonal_of(const TensorHandle& x) { return fn::diagonal(x, 0, -2, -1); }
 TensorHandle identity(const TensorHandle& like, int64_t rows, int64_t columns) {
@@ -98,6 +101,7 @@ TensorHandle by_skew_matrix(const TensorHandle& x, bool exponential) {
 }  // namespace
 
 TensorHandle orthogonal_matrix(const TensorHandle& x, const std::string& map, const TensorHandle& base) {
+  check_matrix(x);
   const bool is_wide = rows_of(x) < columns_of(x);
   const TensorHandle tall = is_wide ? transposed(x) : x;
   TensorHandle q = map == "householder" ? by_reflections(tall) : by_skew_matrix(tall, map == "matrix_exp");
@@ -106,6 +110,7 @@ TensorHandle orthogonal_matrix(const TensorHandle& x, const std::string& map, co
 }
 
 OrthogonalStart orthogonal_start(const TensorHandle& given, const std::string& map, bool turned) {
+  check_matrix(given);
   const bool is_wide = rows_of(given) < columns_of(given);
   TensorHandle q = is_wide ? transposed(given) : given;
   if (!turned) {

@@ -77,6 +77,12 @@ PaddedSequence pad_packed_sequence(
       "Expected total_length to be at least the length of the longest sequence in input, but got total_length={} and max sequence length "
       "being {}",
       steps, longest);
+  int64_t rows_left = data.rank() > 0 ? data.shape()[0] : 0, before = batch;
+  for (int64_t count : alive) {
+    require<ValueError>(count > 0 && count <= before, "batch_sizes of a packed sequence must be positive and not rise: got {}", alive);
+    rows_left -= before = count;
+  }
+  require<ValueError>(rows_left == 0, "batch_sizes of a packed sequence must add up to its rows: got {} for {}", alive, data.shape());
   std::vector<int64_t> columns(size_t(batch), 0);
   std::iota(columns.begin(), columns.end(), 0);
   if (sequence.unsorted_indices.defined()) columns = numbers_of(sequence.unsorted_indices);
@@ -99,7 +105,7 @@ TensorHandle pad_sequence(const Tensors& sequences, bool batch_first, double pad
   require<Error>(!sequences.empty(), "received an empty list of sequences");
   int64_t longest = 0;
   for (const TensorHandle& s : sequences) {
-    require<Error>(s.rank() > 0, "expected sequences with one axis or more: got {}", s.shape());
+    require<Error>(s.defined() && s.rank() > 0, "expected sequences with one axis or more: got {}", s.defined() ? s.shape() : Shape());
     longest = std::max(longest, s.shape()[0]);
   }
   Tensors padded;

@@ -135,6 +135,7 @@ Ref<ParametrizationList> parametrizations_of(const Module& module, std::string_v
 namespace parametrize {
 
 void register_parametrization(Module& module, const std::string& name, Ref<Module> parametrization, bool unsafe) {
+  require<ValueError>(bool(parametrization), "expected a module that computes '{}'", name);
   parametrization->train(module.training());
   if (const Ref<ParametrizationList> list = parametrizations_of(module, name)) return list->add(std::move(parametrization), unsafe);
   const Entry* e = module.find(name);

@@ -131,6 +131,7 @@ void global_l1_unstructured(const std::vector<std::pair<Ref<Module>, std::string
   const autograd::NoGrad no_grad;
   require<ValueError>(!parameters.empty(), "expected parameters to prune");
   Tensors masks, scores;
+  for (const auto& [m, name] : parameters) require<ValueError>(bool(m), "expected a module with a parameter '{}'", name);
   for (const auto& [m, name] : parameters) {
     masks.push_back(fn::reshape(mask_of(*m, name), {-1}));
     scores.push_back(fn::abs(fn::reshape(scores_of(*m, name, {}), {-1})));

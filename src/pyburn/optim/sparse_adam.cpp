@@ -15,20 +15,20 @@ void SparseAdamOptions::check() const {
   check_beta(1, beta2);
 }
 
+void advance_sparse(const SparseAdamOptions& o, SparseAdamState& s, const TensorHandle& p, const TensorHandle& gradient) {
+  const autograd::NoGrad no_grad;
+  const TensorHandle g = o.maximize ? -gradient : gradient, seen = fn::ne(g, 0);
+  const TensorHandle &average = started(s.exp_avg, p), &square = started(s.exp_avg_sq, p);
+  const double t = double(++s.step), size = o.lr * std::sqrt(1 - std::pow(o.beta2, t)) / (1 - std::pow(o.beta1, t));
+  fn::add_into(average, average, fn::where(seen, (g - average) * (1 - o.beta1), 0.0));
+  fn::add_into(square, square, fn::where(seen, (g * g - square) * (1 - o.beta2), 0.0));
+  fn::sub_into(p, p, fn::where(seen, average / (fn::sqrt(square) + o.eps) * size, 0.0));
+}
+
 void update(const SparseAdamOptions& o, const std::vector<TensorHandle>& parameters, const std::vector<SparseAdamState*>& states,
     const GradientClipping& clip) {
-  const autograd::NoGrad no_grad;
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    const TensorHandle &p = parameters[i], given = autograd::grad_of(p);
-    if (!given.defined()) continue;
-    SparseAdamState& s = *states[i];
-    const TensorHandle clipped = clip(given), g = o.maximize ? -clipped : clipped, seen = fn::ne(g, 0);
-    const TensorHandle &average = started(s.exp_avg, p), &square = started(s.exp_avg_sq, p);
-    const double t = double(++s.step), size = o.lr * std::sqrt(1 - std::pow(o.beta2, t)) / (1 - std::pow(o.beta1, t));
-    fn::add_into(average, average, fn::where(seen, (g - average) * (1 - o.beta1), 0.0));
-    fn::add_into(square, square, fn::where(seen, (g * g - square) * (1 - o.beta2), 0.0));
-    fn::sub_into(p, p, fn::where(seen, average / (fn::sqrt(square) + o.eps) * size, 0.0));
-  }
+  for (size_t i = 0; i < parameters.size(); ++i)
+    if (const TensorHandle g = autograd::grad_of(parameters[i]); g.defined()) advance_sparse(o, *states[i], parameters[i], clip(g));
 }
 
 }  // namespace pyburn::optim

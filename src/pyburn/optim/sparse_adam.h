@@ -16,6 +16,8 @@ struct SparseAdamState {
   TensorHandle exp_avg, exp_avg_sq;
   PB_FIELDS(step, exp_avg, exp_avg_sq)
 };
+// One step of one parameter along `gradient`.
+void advance_sparse(const SparseAdamOptions&, SparseAdamState&, const TensorHandle& parameter, const TensorHandle& gradient);
 void update(const SparseAdamOptions&, const std::vector<TensorHandle>& parameters, const std::vector<SparseAdamState*>& states,
     const GradientClipping& clip = {});
 
