@@ -131,6 +131,8 @@ class Layer(WeightMethods, Configured, Module):
         self._made.append((weight, name, regularizers.get(regularizer), constraints.get(constraint)))
         return weight
 
+    add_variable = add_weight
+
     def build_for(self, shapes: Any) -> None:
         """Builds the layer once, whoever asks for it."""
         if self.built:
