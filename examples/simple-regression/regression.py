@@ -38,7 +38,7 @@ def scatter(expected: np.ndarray, predicted: np.ndarray, path: Path) -> None:
     size, edge, most = 420, 46, 5.2
 
     def place(value: float) -> float:
-        return edge + min(max(value, 0.0), most) / most * (size - edge - 12)
+        return edge + min(max(value, 0.0), most) / most * (size - edge - 28)  # the title stands above
 
     marks = [
         f'<text x="{place(tick):.0f}" y="{size - edge + 18}" text-anchor="middle">{tick}</text>'

@@ -8,11 +8,14 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyburn
 from pyburn.nn import Module
+
+from .symbolic.structure import leaves
 
 _MISSING = inspect.Parameter.empty
 custom: dict[str, Any] = {}  # classes and functions that users have registered, by name
@@ -47,8 +50,8 @@ class Configured:
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Any:
-        """An object made with the arguments that get_config gave."""
-        return cls(**config)
+        """An object made with the arguments that get_config gave; layers among them are made anew, not shared."""
+        return cls(**with_own_layers(config))
 
     @classmethod
     def saved_name(cls) -> str:
@@ -104,6 +107,26 @@ def to_plain(value: Any, where: str) -> Any:
     raise ValueError(f"[save] {where} cannot be saved: got {value!r}; give it by name, or save the weights alone with save_weights")
 
 
+class _Making(threading.local):
+    depth = 0
+
+
+_making = _Making()
+
+
+def with_own_layers(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """A config whose layers are others than those of the object that gave it. What comes out of a file is new already, and what a file
+    could not hold is shared."""
+    parts = [part for value in leaves(config) if isinstance(value, Module) for part in value.modules()]
+    if _making.depth or not parts:
+        return dict(config)
+    classes = {part.saved_name(): type(part) for part in parts if isinstance(part, Configured)}
+    try:
+        return from_plain(to_plain(config, "config"), {**classes, **(custom_objects or {})})
+    except ValueError:
+        return dict(config)
+
+
 def from_plain(value: Any, custom_objects: Mapping[str, Any]) -> Any:
     """The other way. Only classes of p_vision and those of `custom_objects` are made."""
     if isinstance(value, list):
@@ -134,12 +157,15 @@ def class_of(name: Any, custom_objects: Mapping[str, Any]) -> Any:
 
 
 def _made(make: Callable[..., Any], options: dict[str, Any], name: str) -> Any:
+    _making.depth += 1
     try:
         return make(options)
     except pyburn.FormatError:
         raise
     except (TypeError, ValueError, ArithmeticError, AttributeError) as error:
         raise pyburn.FormatError(f"[load] {name} cannot be made of what the file says: {error}") from None
+    finally:
+        _making.depth -= 1
 
 
 class Named:

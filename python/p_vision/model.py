@@ -10,6 +10,7 @@ from pyburn import Tensor
 from pyburn.nn import Module
 
 from . import activations
+from .configured import with_own_layers
 from .input import InputLayer
 from .layer import Layer
 from .symbolic.structure import leaves, mapped
@@ -196,10 +197,10 @@ class Model(TrainingMethods, Layer):  # type: ignore[misc]
         return options if self._trainable else {**options, "trainable": False}
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Any:
+    def from_config(cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Any:
         from .symbolic.drawing import drawn
 
-        return drawn(cls, dict(config))
+        return drawn(cls, with_own_layers(config, custom_objects))
 
     @classmethod
     def config_arguments(cls) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from .symbolic.drawing import part_config
 from .weights import named_weights
 
 _VERSION = 1
+_HDF5 = b"\x89HDF\r\n\x1a\n"
 _BESIDE = "/"  # begins the names of tensors that are no weights: no name of a layer has it
 
 
@@ -111,6 +112,7 @@ def load_model(
     model is drawn without memory first; weights get memory when the file has proved to hold them.
     """
     device = resolve(backend)
+    _refuse_keras(filepath, (b"PK\x03\x04", _HDF5), "load_model")
     bundle = Bundle(filepath)
     config, custom = bundle.config, dict(custom_objects or {})
     if not isinstance(config, dict) or config.get("p_vision") != _VERSION:
@@ -124,6 +126,19 @@ def load_model(
         if config.get("optimizer"):
             _restore_optimizer(model, config["optimizer"], bundle.tensors, device)
     return model
+
+
+def _refuse_keras(filepath: Any, marks: tuple[bytes, ...], where: str) -> None:
+    """Says what to do with a file that Keras wrote, whose name may be the same."""
+    if not isinstance(filepath, (str, os.PathLike)):
+        return
+    with open(filepath, "rb") as file:
+        head = file.read(8)
+    if head.startswith(marks):
+        raise pyburn.FormatError(
+            f"[{where}] {os.fspath(filepath)} is a file of Keras, which is not read here: make the same model, and take the weights over "
+            "with model.set_weights(keras_model.get_weights())"
+        )
 
 
 def model_from_json(json_string: str, custom_objects: Mapping[str, Any] | None = None) -> Any:
@@ -190,6 +205,7 @@ def _fill(model: Any, tensors: Any, device: Any) -> None:
 
 def load_weights(model: Any, filepath: Any, skip_mismatch: bool = False) -> None:
     """Takes over weights by name, or in the order that save_weights has noted where the names are others."""
+    _refuse_keras(filepath, (_HDF5,), "load_weights")
     tensors = pyburn.io.open_tensors(filepath)
     of_model = [name for name in tensors if not name.startswith(_BESIDE)]
     mine = named_weights(model)

@@ -8,6 +8,7 @@ from typing import Any
 from pyburn.nn import Module
 
 from .backend import resolve
+from .configured import with_own_layers
 from .input import Input, InputLayer
 from .layer import Layer, is_shape, mapped_shapes
 from .model import Model, check_shape, with_last_axis
@@ -143,5 +144,5 @@ class Sequential(Model):
         return {"layers": [part_config(layer) for layer in [*layers, *self.layers]], **self._own_options()}
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Any:
-        return cls(**config)
+    def from_config(cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Any:
+        return cls(**with_own_layers(config, custom_objects))

@@ -122,7 +122,13 @@ def timeseries_dataset_from_array(
     return _Windows(series[first:last], known, starts, steps, batch_size, shuffle, seed)
 
 
-def split_dataset(dataset: Any, left_size: float | int | None = None, right_size: float | int | None = None, shuffle: bool = False) -> Any:
+def split_dataset(
+    dataset: Any,
+    left_size: float | int | None = None,
+    right_size: float | int | None = None,
+    shuffle: bool = False,
+    seed: int | None = None,
+) -> Any:
     """Arrays in two parts: sizes are numbers of examples, or shares of all."""
     import numpy
 
@@ -134,7 +140,8 @@ def split_dataset(dataset: Any, left_size: float | int | None = None, right_size
 
     left, right = examples(left_size), examples(right_size)
     left = left if left is not None else count - (right or 0)
-    order = numpy.random.permutation(count) if shuffle else numpy.arange(count)
+    chance = numpy.random if seed is None else numpy.random.default_rng(seed)
+    order = chance.permutation(count) if shuffle else numpy.arange(count)
     parts = [order[:left], order[left : count if right is None else left + right]]
     found = [tuple(numpy.asarray(array)[part] for array in arrays) for part in parts]
     return tuple(part if isinstance(dataset, tuple) else part[0] for part in found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from pathlib import Path
 from typing import Any
@@ -171,3 +172,90 @@ def test_what_programs_say_around_their_models() -> None:
         assert name == "part" and keras.layers.Dense(2)(pyburn.ones(1, 3)).device.type == "cpu"
     with pytest.raises(pyburn.DeviceError, match="available here: "):
         keras.device("gpu:0")
+
+
+class Doubled(keras.Layer):
+    def call(self, inputs: Any) -> Any:
+        return 2 * inputs
+
+
+def test_a_config_makes_layers_anew() -> None:
+    a = keras.Input((5,))
+    drawn = keras.Model(a, layers.Dense(2)(Doubled()(layers.Dense(3, kernel_regularizer=keras.regularizers.L2(0.1))(a))))
+    row = keras.Sequential([keras.Input((5, 2)), layers.Bidirectional(layers.LSTM(3)), layers.Dense(2)])
+    wrapper = layers.TimeDistributed(layers.Dense(4))
+    for model in (drawn, row, wrapper):
+        again = type(model).from_config(model.get_config())
+        mine, other = ({id(part) for part in whole.modules()} for whole in (model, again))
+        assert not mine & other and [type(part) for part in model.modules()] == [type(part) for part in again.modules()]
+    again = keras.Model.from_config(drawn.get_config(), custom_objects={"Doubled": Doubled})
+    again.set_weights(drawn.get_weights())
+    before = drawn.get_weights()
+    again.compile("sgd", "mse")
+    again.fit(ROWS, ROWS[:, :2], verbose=0)
+    np.testing.assert_array_equal(before[0], drawn.get_weights()[0])  # the first model is not trained with the second
+    assert not np.array_equal(before[0], again.get_weights()[0])
+    shared = keras.Sequential([keras.Input((5,)), layers.Lambda(lambda x: x + 1)])
+    assert keras.Sequential.from_config(shared.get_config()).layers[0] is shared.layers[0]  # a function of one's own has no other form
+
+
+def test_arguments_that_keras_has() -> None:
+    truth, said = (ROWS[:, :4] > 0).astype("float32"), 1 / (1 + np.exp(-ROWS[:, 1:5]))
+    for name in ("BinaryCrossentropy", "BinaryFocalCrossentropy"):
+        loss = getattr(keras.losses, name)
+        assert float(loss(axis=0)(truth, said)) == pytest.approx(float(loss()(truth.T.copy(), said.T.copy())), rel=1e-5)
+    assert keras.losses.BinaryCrossentropy(False, 0.1, -1, "sum", "mine").name == "mine"
+    left, right = keras.utils.split_dataset(ROWS, 0.5, shuffle=True, seed=3)
+    same, _ = keras.utils.split_dataset(ROWS, 0.5, shuffle=True, seed=3)
+    assert np.array_equal(left, same) and len(left) + len(right) == len(ROWS)
+    assert keras.Layer.add_variable is keras.Layer.add_weight
+
+
+def test_files_of_keras_are_told(tmp_path: Path) -> None:
+    model = keras.Sequential([keras.Input((5,)), layers.Dense(2)])
+    (tmp_path / "a.keras").write_bytes(b"PK\x03\x04" + bytes(60))
+    (tmp_path / "a.weights.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(60))
+    for read, name in ((keras.load_model, "a.keras"), (keras.load_model, "a.weights.h5"), (model.load_weights, "a.weights.h5")):
+        with pytest.raises(pyburn.FormatError, match=r"is a file of Keras.*set_weights\(keras_model.get_weights"):
+            read(tmp_path / name)
+    with pytest.raises(FileNotFoundError):
+        keras.load_model(tmp_path / "nowhere.keras")
+
+
+class Tower(keras.Model):
+    def __init__(self, depth: int) -> None:
+        super().__init__()
+        self.first = [layers.Dense(4, activation="relu"), layers.Dense(4)]
+        self.more: list[Any] = []
+        for _ in range(depth):
+            self.more.append(layers.Dense(3))
+        self.heads = {"a": layers.Dense(1)}
+        self.heads["b"] = layers.Dense(2)
+        self.pair = (layers.Dropout(0.0), [layers.LayerNormalization()])
+        self.sizes = [1, 2, 3]
+        self.head = self.more[-1]  # known already
+
+    def call(self, inputs: Any) -> Any:
+        x = inputs
+        for layer in [*self.first, *self.more, *self.pair[1]]:
+            x = layer(x)
+        return {name: head(x) for name, head in self.heads.items()}
+
+
+def test_layers_in_lists_and_dicts_are_parts() -> None:
+    model = Tower(2)
+    found = model(ROWS)
+    assert {name: tuple(part.shape) for name, part in found.items()} == {"a": (12, 1), "b": (12, 2)}
+    assert len(model.trainable_weights) == 2 * 6 + 2 and len(model.layers) == 8 and model.sizes == [1, 2, 3]
+    before = model.get_weights()
+    model.compile("sgd", {"a": "mse", "b": "mse"})
+    model.fit(ROWS, {"a": ROWS[:, :1], "b": ROWS[:, :2]}, verbose=0)
+    assert all(not np.array_equal(mine, old) for mine, old in zip(model.get_weights()[:4], before[:4]))
+    copied = copy.deepcopy(model)
+    assert copied.first[0] is copied.layers[0] and copied.first[0] is not model.first[0]
+    model.more += [layers.Dense(3)]
+    model.more.insert(0, layers.Dense(3))
+    model.more[0:1] = [layers.Dense(3)]
+    model.heads.update(c=layers.Dense(5))
+    model.heads.setdefault("d", layers.Dense(5))
+    assert len(model.layers) == 13

@@ -74,14 +74,14 @@ def cosine_similarity(y_true: Tensor, y_pred: Tensor, axis: int = -1) -> Tensor:
     return -(functional.normalize(y_true, dim=axis) * functional.normalize(y_pred, dim=axis)).sum(axis)
 
 
-def binary_crossentropy(y_true: Tensor, y_pred: Tensor, from_logits: bool = False, label_smoothing: float = 0.0) -> Tensor:
+def binary_crossentropy(y_true: Tensor, y_pred: Tensor, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1) -> Tensor:
     y_true, y_pred = aligned(y_true, y_pred)
     if label_smoothing:
         y_true = y_true * (1 - label_smoothing) + 0.5 * label_smoothing
     if from_logits:
-        return functional.binary_cross_entropy_with_logits(y_pred, y_true, reduction="none").mean(-1)
+        return functional.binary_cross_entropy_with_logits(y_pred, y_true, reduction="none").mean(axis)
     p = y_pred.clamp(_EPSILON, 1 - _EPSILON)
-    return -(y_true * p.log() + (1 - y_true) * (1 - p).log()).mean(-1)
+    return -(y_true * p.log() + (1 - y_true) * (1 - p).log()).mean(axis)
 
 
 def categorical_crossentropy(
@@ -118,6 +118,7 @@ def binary_focal_crossentropy(
     gamma: float = 2.0,
     from_logits: bool = False,
     label_smoothing: float = 0.0,
+    axis: int = -1,
 ) -> Tensor:
     y_true, y_pred = aligned(y_true, y_pred)
     if label_smoothing:
@@ -126,7 +127,7 @@ def binary_focal_crossentropy(
     loss = -(y_true * p.log() + (1 - y_true) * (1 - p).log()) * (1 - (y_true * p + (1 - y_true) * (1 - p))).pow(gamma)
     if apply_class_balancing:
         loss = loss * (y_true * alpha + (1 - y_true) * (1 - alpha))
-    return loss.mean(-1)
+    return loss.mean(axis)
 
 
 def _log_probabilities(y_pred: Tensor, from_logits: bool, axis: int) -> Tensor:
