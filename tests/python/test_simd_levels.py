@@ -25,6 +25,14 @@ holes = pyburn.where(pyburn.arange(24 * 37).reshape(24, 37) % 11 == 0, float("na
 planes = x[:, :36].reshape(2, 12, 6, 6)
 results = {"matmul": x @ x.T, "conv": F.conv2d(planes, x[:, :36].reshape(8, 12, 3, 3), padding=1), "sort": x.sort(dim=1).values,
            "depthwise": F.conv2d(planes, x[:12, :9].reshape(12, 1, 3, 3), stride=2, groups=12), "half": x.half().float()}
+grid = pyburn.sin(pyburn.arange(2.0 * 7 * 9 * 2)).reshape(2, 7, 9, 2) * 1.2
+for mode in "bilinear nearest bicubic".split():
+    results["grid_sample " + mode] = F.grid_sample(planes, grid, mode, "reflection")
+    results["grid_sample_grid " + mode] = pyburn.grid_sample_grid(pyburn.ones(2, 12, 7, 9), planes, grid, mode, "zeros", False)
+    results["grid_sample_input " + mode] = pyburn.grid_sample_input(pyburn.ones(2, 12, 7, 9), grid, (6, 6), mode, "zeros", False)
+for name in "exp expm1 log10 tan erf erfc".split():
+    results[name + " of doubles"] = getattr(pyburn, name)(x.double())
+results["pow of doubles"], results["gelu of doubles"] = pyburn.pow(x.double().abs(), x.double()), F.gelu(x.double())
 for name in "softmax log_softmax cumsum".split():
     results[name] = getattr(pyburn, name)(x, dim=1)
 for name in "exp log log1p expm1 tanh sigmoid sin cos tan atan asinh erf erfc sqrt sum amax std".split():
