@@ -1,7 +1,7 @@
 """Writes tests/golden/keras.npz, keras_programs.npz, keras_pictures.npz and keras_networks.npz: what Keras gives, for
 tests/python/test_p_vision_*.py.
 
---layers, --programs, --pictures and --networks write one of them.
+--layers, --programs, --pictures and --networks write one of them; names behind --programs only these.
 
 Run it with an environment that has Keras. Its backend is JAX unless KERAS_BACKEND says otherwise: with PyTorch underneath, transposed
 convolutions and pools with padding="same" are approximations.
@@ -366,10 +366,16 @@ def programs() -> None:
     import keras_guides  # type: ignore[import-not-found]  # noqa: F401  (adds to the programs)
     from keras_programs import PROGRAMS  # type: ignore[import-not-found]
 
+    target = TARGET.with_name("keras_programs.npz")
+    wanted = [name for name in PROGRAMS if name in sys.argv] or list(PROGRAMS)
     arrays: dict[str, Any] = {}
     results: dict[str, Any] = {}
-    for name, run in PROGRAMS.items():
-        given: list[Any] = []
+    if target.exists():  # those that are not named stay as they are
+        before = np.load(target, allow_pickle=False)
+        results = {name: found for name, found in json.loads(before["results"].tobytes()).items() if name in PROGRAMS}
+        arrays = {key: before[key] for key in before.files if key.partition("/")[0] in results and key.partition("/")[0] not in wanted}
+    for name in wanted:
+        run, given = PROGRAMS[name], list[Any]()
 
         def start(model: Any, given: list[Any] = given) -> None:
             given.extend([] if given else model.get_weights())
@@ -379,7 +385,6 @@ def programs() -> None:
         results[name] = run(keras, start)
         arrays.update({f"{name}/{i}": weight for i, weight in enumerate(given)})
     arrays["results"] = np.frombuffer(json.dumps(results, default=float).encode(), np.uint8)
-    target = TARGET.with_name("keras_programs.npz")
     np.savez_compressed(target, **arrays)
     print(f"{target}: {len(results)} programs, {target.stat().st_size / 1e3:.0f} kB")
 

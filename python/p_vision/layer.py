@@ -19,6 +19,7 @@ from .input_spec import check_inputs
 from .symbolic.masks import hand_on, masks_of, takes_mask
 from .symbolic.structure import leaves, mapped, single
 from .symbolic.symbol import Node, Shape, Symbol, drawing_device, has_symbol, is_drawing, is_text, mode, symbolic_call, without_values
+from .tracking import tracked
 from .weights import WeightMethods
 
 
@@ -66,6 +67,11 @@ class Layer(WeightMethods, Configured, Module):
         self._calls: list[Node] = []  # with symbols
         self.built = False
         self.built_for: Any = None  # the shapes of the inputs
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.__module__.partition(".")[0] != "p_vision" and cls.__setattr__ is Module.__setattr__:
+            cls.__setattr__ = _set_tracked  # type: ignore[method-assign, assignment]
 
     def _constraint_options(self, given: dict[str, Any]) -> dict[str, Any]:
         """Layers take `kernel_constraint` where they take `kernel_regularizer`, and so on for each of their weights."""
@@ -308,6 +314,10 @@ class Layer(WeightMethods, Configured, Module):
     __repr__ = Module.__repr__
     __eq__ = object.__eq__
     __hash__ = Module.__hash__
+
+
+def _set_tracked(self: Layer, name: str, value: Any) -> None:
+    Module.__setattr__(self, name, tracked(self, name, value) if not name.startswith("_") else value)
 
 
 class _Calls(threading.local):

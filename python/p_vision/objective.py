@@ -61,6 +61,8 @@ class Objective:
     def loss_of(self, y_true: Any, output: Any, sample_weight: Any, names: list[str]) -> Tensor:
         """The loss to minimise."""
         y_pred, auxiliary = _outputs(output)
+        if isinstance(output, Mapping):  # of a model that is a class: its keys are the names
+            names = list(output)
         self.prepare(names if len(names) == len(y_pred) else [f"output_{i}" for i in range(len(y_pred))])
         targets, weights = _listed(y_true, self._names or []), _listed(sample_weight, self._names or [])
         if all(loss is None for loss in self._losses):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from pathlib import Path
 from typing import Any
@@ -219,3 +220,42 @@ def test_files_of_keras_are_told(tmp_path: Path) -> None:
             read(tmp_path / name)
     with pytest.raises(FileNotFoundError):
         keras.load_model(tmp_path / "nowhere.keras")
+
+
+class Tower(keras.Model):
+    def __init__(self, depth: int) -> None:
+        super().__init__()
+        self.first = [layers.Dense(4, activation="relu"), layers.Dense(4)]
+        self.more: list[Any] = []
+        for _ in range(depth):
+            self.more.append(layers.Dense(3))
+        self.heads = {"a": layers.Dense(1)}
+        self.heads["b"] = layers.Dense(2)
+        self.pair = (layers.Dropout(0.0), [layers.LayerNormalization()])
+        self.sizes = [1, 2, 3]
+        self.head = self.more[-1]  # known already
+
+    def call(self, inputs: Any) -> Any:
+        x = inputs
+        for layer in [*self.first, *self.more, *self.pair[1]]:
+            x = layer(x)
+        return {name: head(x) for name, head in self.heads.items()}
+
+
+def test_layers_in_lists_and_dicts_are_parts() -> None:
+    model = Tower(2)
+    found = model(ROWS)
+    assert {name: tuple(part.shape) for name, part in found.items()} == {"a": (12, 1), "b": (12, 2)}
+    assert len(model.trainable_weights) == 2 * 6 + 2 and len(model.layers) == 8 and model.sizes == [1, 2, 3]
+    before = model.get_weights()
+    model.compile("sgd", {"a": "mse", "b": "mse"})
+    model.fit(ROWS, {"a": ROWS[:, :1], "b": ROWS[:, :2]}, verbose=0)
+    assert all(not np.array_equal(mine, old) for mine, old in zip(model.get_weights()[:4], before[:4]))
+    copied = copy.deepcopy(model)
+    assert copied.first[0] is copied.layers[0] and copied.first[0] is not model.first[0]
+    model.more += [layers.Dense(3)]
+    model.more.insert(0, layers.Dense(3))
+    model.more[0:1] = [layers.Dense(3)]
+    model.heads.update(c=layers.Dense(5))
+    model.heads.setdefault("d", layers.Dense(5))
+    assert len(model.layers) == 13

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -30,6 +31,15 @@ class SGD(Optimizer):
     def make(self, parameters: list[Tensor]) -> optim.Optimizer:
         return optim.SGD(parameters, lr=1.0, momentum=self.momentum, nesterov=self.nesterov and self.momentum > 0)
 
+    def _before_step(self, rate: float) -> None:
+        # Keras gathers steps, PyTorch gradients: when the rate changes, those of the past keep theirs.
+        before = self._last_rate
+        if self.momentum and before and rate and before != rate and self._inner is not None:
+            with pyburn.no_grad():
+                for kept in self._inner.state.values():
+                    if kept.get("momentum_buffer") is not None:
+                        kept["momentum_buffer"].mul_(before / rate)
+
 
 class _Moments(Optimizer):
     """Adam and its relatives."""
@@ -51,7 +61,17 @@ class _Moments(Optimizer):
         return type(self).kind(parameters, lr=1.0, betas=(self.beta_1, self.beta_2), eps=self.epsilon)
 
 
-class Adam(_Moments):
+class _Corrected(_Moments):
+    """Those whose epsilon Keras adds before it corrects the mean square, so that it counts more in the first steps."""
+
+    def _before_step(self, rate: float) -> None:
+        if self._inner is not None:
+            epsilon = self.epsilon / math.sqrt(1 - self.beta_2 ** (self._steps() + 1))
+            for group in self._inner.param_groups:
+                group["eps"] = epsilon
+
+
+class Adam(_Corrected):
     """Steps scaled by moving averages of the gradient and of its square; with `amsgrad` by the largest of the latter."""
 
     kind = optim.Adam
@@ -85,7 +105,7 @@ class Nadam(_Moments):
         return optim.NAdam(parameters, lr=1.0, betas=(self.beta_1, self.beta_2), eps=self.epsilon, momentum_decay=1.0)
 
 
-class AdamW(_Moments):
+class AdamW(_Corrected):
     """Adam with weights that decay by themselves."""
 
     def __init__(self, learning_rate: Any = 0.001, weight_decay: float = 0.004, amsgrad: bool = False, **options: Any) -> None:

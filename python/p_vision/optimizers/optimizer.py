@@ -49,6 +49,7 @@ class Optimizer(Configured):
         self.gradient_accumulation_steps, self.name = gradient_accumulation_steps, name
         self.loss_scale_factor = loss_scale_factor
         self.iterations = 0
+        self._last_rate: float | None = None  # of the last step
         self._sums: dict[int, Tensor] = {}  # gradients of batches that wait for a step
         self._averages: dict[int, Tensor] = {}  # of weights
         self._undecayed: set[int] = set()
@@ -163,7 +164,7 @@ class Optimizer(Configured):
                 if id(parameter) in held:
                     tensors[f"{kind}.{place}"] = held[id(parameter)]
         rate = None if isinstance(self._rate, LearningRateSchedule) or self._rate is None else float(self._rate)
-        return {"iterations": self.iterations, "rate": rate, "state": numbers}, tensors
+        return {"iterations": self.iterations, "rate": rate, "last_rate": self._last_rate, "state": numbers}, tensors
 
     def restore(self, parameters: Sequence[Tensor], tensors: Any, notes: dict[str, Any]) -> None:
         """Goes on from what `notes` gave."""
@@ -179,6 +180,7 @@ class Optimizer(Configured):
             kept = {place: tensors.get(f"{kind}.{place}") for place in range(len(parameters))}
             held.update({id(parameters[place]): value.to(parameters[place].device) for place, value in kept.items() if value is not None})
         self.iterations = int(notes["iterations"])
+        self._last_rate = None if notes.get("last_rate") is None else float(notes["last_rate"])
         if notes["rate"] is not None:
             self._rate = notes["rate"]
 
@@ -207,10 +209,19 @@ class Optimizer(Configured):
                 decay = self.decay_of(parameter)
                 if decay and self._decays(parameter):
                     parameter.mul_(1 - rate * decay)
+        self._before_step(rate)
+        self._last_rate = rate
         self._inner.step()
         self.iterations += 1
         if self.use_ema:
             self._average(parameters)
+
+    def _before_step(self, rate: float) -> None:
+        """Where the formula of pyburn.optim is not Keras's, what makes it so."""
+
+    def _steps(self) -> int:
+        """The steps so far; batches that only add to the gradients are none."""
+        return self.iterations // (self.gradient_accumulation_steps or 1)
 
     def _is_due(self, parameters: list[Tensor]) -> bool:
         """Whether this batch makes a step; gradients become the means of those that waited."""
