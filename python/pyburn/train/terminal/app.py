@@ -46,7 +46,7 @@ class DashboardApp(App[None]):
     .low #side, .low #messages, .low Footer, #messages.empty { display: none; }
     """
     HORIZONTAL_BREAKPOINTS = [(0, "narrow"), (70, "wide")]  # columns: the curve goes above the table
-    VERTICAL_BREAKPOINTS = [(0, "low"), (16, "high"), (32, "tall")]  # rows: the curve alone; fewer messages, so that metrics have room
+    VERTICAL_BREAKPOINTS = [(0, "low"), (16, "high"), (28, "tall")]  # rows: the curve alone; fewer messages, so that metrics have room
     BINDINGS: ClassVar[list[Any]] = [
         Binding("q", "stop", "stop and save"),
         Binding("ctrl+c", "stop", show=False, priority=True),
