@@ -180,6 +180,8 @@ def test_weights_from_a_file(tmp_path: Path) -> None:
         assert all(pyburn.equal(tensor, found[name]) for name, tensor in model.state_dict().items())
     with pytest.raises(FileNotFoundError, match="No weights are downloaded"):
         models.mobilenet_v3_small(weights="IMAGENET1K_V1")
+    with pytest.raises(TypeError, match="No weights are downloaded"):
+        models.mobilenet_v3_small(weights=object())  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="no weights are downloaded"):
         models.mobilenet_v3_small(pretrained=True)
     with pytest.raises(RuntimeError, match=r"size mismatch for classifier\.3\.weight"):

@@ -34,6 +34,8 @@ def read_weights(weights: Weights) -> Mapping[str, pyburn.Tensor]:
     """The state dict that is meant: itself, or what a .safetensors or a PyTorch file contains."""
     if isinstance(weights, Mapping):
         return weights
+    if not isinstance(weights, (str, os.PathLike)):  # ResNet18_Weights.DEFAULT of torchvision, say
+        raise TypeError(f"weights: expected None, the path of a file or a state dict: got {weights!r}. No weights are downloaded")
     path = os.fspath(weights)
     if not os.path.exists(path):
         raise FileNotFoundError(f"weights: no file {path!r}. No weights are downloaded: save a state dict of torchvision and give its path")
