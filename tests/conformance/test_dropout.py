@@ -87,7 +87,7 @@ def test_all_and_nothing(device):
     [
         (lambda d: pyburn.dropout(pyburn.ones(2, device=d), 1.5), "probability"),
         (lambda d: pyburn.dropout(pyburn.ones(2, dtype=pyburn.int64, device=d)), "floating"),
-        (lambda d: pyburn.dropout2d(pyburn.ones(2, device=d)), "axes"),
+        (lambda d: pyburn.dropout2d(pyburn.ones(2, device=d)), "Expected 3D or 4D input"),
         (lambda d: pyburn.feature_alpha_dropout(pyburn.ones(2, device=d), 0.5, True), "at least 2"),
     ],
 )
