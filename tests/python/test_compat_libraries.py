@@ -6,7 +6,6 @@ import importlib
 import importlib.metadata
 import inspect
 from collections import OrderedDict, namedtuple
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +13,6 @@ import pytest
 
 import pyburn
 import pyburn.compat
-
-
-@pytest.fixture
-def torch() -> Iterator[Any]:
-    pyburn.compat.install()
-    try:
-        yield importlib.import_module("torch")
-    finally:
-        pyburn.compat.uninstall()
 
 
 def test_metadata_tells_of_torch_while_it_is_installed(torch: Any) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import sys
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +13,6 @@ import pytest
 
 import pyburn
 import pyburn.compat
-
-
-@pytest.fixture
-def torch() -> Iterator[Any]:
-    pyburn.compat.install()
-    try:
-        yield importlib.import_module("torch")
-    finally:
-        pyburn.compat.uninstall()
 
 
 @pytest.fixture

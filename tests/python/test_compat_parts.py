@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +11,6 @@ import pytest
 
 import pyburn
 import pyburn.compat
-
-
-@pytest.fixture
-def torch() -> Iterator[Any]:
-    pyburn.compat.install()
-    try:
-        yield importlib.import_module("torch")
-    finally:
-        pyburn.compat.uninstall()
 
 
 @pytest.mark.parametrize("name", ["torch.fx", "torch.nn.quantized", "torch.distributed.fsdp", "torch.fft", "torch.ao.quantization"])

@@ -2,23 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-
-import pyburn.compat
-
-
-@pytest.fixture
-def torch() -> Iterator[Any]:
-    pyburn.compat.install()
-    try:
-        yield importlib.import_module("torch")
-    finally:
-        pyburn.compat.uninstall()
-
 
 # log_prob of the values, entropy, mean and variance, for concentrations 0.5, 1.5, 3 and 2, 0.7, 1.1.
 _EXPECTED = {

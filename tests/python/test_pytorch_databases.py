@@ -6,7 +6,6 @@ import gc
 import importlib
 import io
 import weakref
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,15 +14,6 @@ import pyburn
 import pyburn.compat
 import pyburn.nn.functional as F
 from pyburn import nn
-
-
-@pytest.fixture
-def torch() -> Iterator[Any]:
-    pyburn.compat.install()
-    try:
-        yield importlib.import_module("torch")
-    finally:
-        pyburn.compat.uninstall()
 
 
 def test_bounds_and_pieces_by_their_names() -> None:

@@ -1,0 +1,21 @@
+"""What the tests of several files begin with."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import pyburn.compat
+
+
+@pytest.fixture
+def torch() -> Iterator[Any]:
+    """pyburn under the name of PyTorch."""
+    pyburn.compat.install()
+    try:
+        yield importlib.import_module("torch")
+    finally:
+        pyburn.compat.uninstall()
