@@ -1,6 +1,6 @@
 """Digits that are shifted, sheared, scaled and turned: the flagship training, with everything that a real one has.
 
-python examples/mnist/mnist.py [--quick | --burn] [--output mnist-output]
+python examples/mnist/mnist.py [--quick | --burn] [--output FOLDER]
 
 Batch norm, AdamW, a learning rate made of three schedules, early stopping, checkpoints, and an evaluation on each of the 16 ways to combine
 four kinds of distortion. Ctrl-C stops and saves; the same command goes on.
@@ -171,7 +171,9 @@ def main() -> int:
     parser.add_argument("--epochs", type=int, help="epochs (default: 3)")
     parser.add_argument("--drawn", type=int, help="a 32nd of the pictures of an epoch (default: 1000)")
     parser.add_argument("--tested", type=int, help="test pictures for each combination (default: 1000)")
-    parser.add_argument("--output", type=Path, default=Path("mnist-output"), help="folder of the run and the model (default: mnist-output)")
+    parser.add_argument(
+        "--output", type=Path, help="folder of the run and the model (default: mnist-output, mnist-quick-output or mnist-burn-output)"
+    )
     parser.add_argument("--display", default="auto", help="dashboard, bar, lines or quiet (default: what fits the terminal)")
     arguments = parser.parse_args()
     config = QUICK if arguments.quick else BURN if arguments.burn else MnistConfig()
@@ -192,7 +194,8 @@ def main() -> int:
         callbacks=[EarlyStopping("valid/loss", patience=config.patience)],
     )
     rules = [Last(2), Best("valid/loss")]
-    run = arguments.output
+    # Each size has a folder of its own: one run does not go on from another's checkpoint.
+    run = arguments.output or Path("mnist-quick-output" if arguments.quick else "mnist-burn-output" if arguments.burn else "mnist-output")
     options = {"run": run, "config": config, "checkpoints": rules, "resume": True, "display": arguments.display}
     history = learner.fit(training, validation, config.epochs, **options)
     if history.stopped.startswith("Ctrl-C"):

@@ -46,7 +46,9 @@ def test_mnist(tmp_path: Path) -> None:
     rows = re.findall(r"^  (\S.*?) +[\d.]+%  ", output, re.MULTILINE)
     assert len(rows) == 16
     assert {"Plain", "Tr Sr", "Sr Sc Ro", "All"} <= set(rows)
-    assert (tmp_path / "mnist-output" / "predictions.png").read_bytes().startswith(PNG)
+    assert (tmp_path / "mnist-quick-output" / "predictions.png").read_bytes().startswith(PNG)
+    other = ("--epochs", 1, "--drawn", 60, "--tested", 16, "--display", "quiet")  # the next command of the README, of another size
+    assert "mnist-output/model.pyburn" in run("mnist/mnist.py", *other, cwd=tmp_path)
 
 
 def test_mnist_distortions_compose() -> None:
