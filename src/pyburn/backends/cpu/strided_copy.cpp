@@ -94,7 +94,7 @@ struct Copy {
   }
 
   static void copy_row(const T* x, int64_t f, T* y, int64_t t, int64_t count) {
-    if (f == 1 && t == 1) std::memcpy(y, x, size_t(count) * sizeof(T));
+    if (f == 1 && t == 1 && count * int64_t(sizeof(T)) >= 32) std::memcpy(y, x, size_t(count) * sizeof(T));  // a call pays for itself
     else if (f == 0 && t == 1) std::fill_n(y, count, *x);
     else if (f == -1 && t == 1 && sizeof(T) == 4)
       copy_reversed(reinterpret_cast<const uint32_t*>(x - count + 1), reinterpret_cast<uint32_t*>(y), count);
