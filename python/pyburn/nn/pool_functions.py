@@ -8,7 +8,8 @@ from typing import Any
 from .. import _core
 
 
-def _max_pool(axes: int) -> Callable[..., Any]:
+def _max_pool(axes: int, always: bool = False) -> Callable[..., Any]:
+    """max_pool, or max_pool_with_indices, which gives them always."""
     plain, with_indices = getattr(_core, f"max_pool{axes}d"), getattr(_core, f"max_pool{axes}d_with_indices")
 
     def max_pool(
@@ -20,30 +21,12 @@ def _max_pool(axes: int) -> Callable[..., Any]:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:
-        return (with_indices if return_indices else plain)(input, kernel_size, stride, padding, dilation, ceil_mode)
+        return (with_indices if always or return_indices else plain)(input, kernel_size, stride, padding, dilation, ceil_mode)
 
-    example = f">>> pyburn.nn.functional.max_pool{axes}d(pyburn.ones(1, 1{', 4' * axes}), 2).shape"
-    doc = f"The largest element of each window; with return_indices also where in its plane it is.\n\n{example}"
-    return _named(max_pool, f"max_pool{axes}d", doc)
-
-
-def _max_pool_with_indices(axes: int) -> Callable[..., Any]:
-    plain = getattr(_core, f"max_pool{axes}d_with_indices")
-
-    def max_pool_with_indices(
-        input: Any,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        dilation: Any = 1,
-        ceil_mode: bool = False,
-        return_indices: bool = False,
-    ) -> Any:
-        return plain(input, kernel_size, stride, padding, dilation, ceil_mode)
-
-    example = f">>> pyburn.nn.functional.max_pool{axes}d_with_indices(pyburn.ones(1, 1{', 4' * axes}), 2)[1].shape"
-    doc = f"The largest element of each window, and where in its plane it is, whatever return_indices says.\n\n{example}"
-    return _named(max_pool_with_indices, f"max_pool{axes}d_with_indices", doc)
+    name = f"max_pool{axes}d_with_indices" if always else f"max_pool{axes}d"
+    example = f">>> pyburn.nn.functional.{name}(pyburn.ones(1, 1{', 4' * axes}), 2){'[1]' if always else ''}.shape"
+    where = "and where in its plane it is, whatever return_indices says" if always else "with return_indices also where in its plane it is"
+    return _named(max_pool, name, f"The largest element of each window{',' if always else ';'} {where}.\n\n{example}")
 
 
 def _filled(input: Any, output_size: Any, axes: int) -> Any:
@@ -105,7 +88,7 @@ def _named(function: Callable[..., Any], name: str, doc: str) -> Callable[..., A
 
 
 max_pool1d, max_pool2d, max_pool3d = (_max_pool(axes) for axes in (1, 2, 3))
-max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = (_max_pool_with_indices(axes) for axes in (1, 2, 3))
+max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = (_max_pool(axes, always=True) for axes in (1, 2, 3))
 adaptive_avg_pool2d, adaptive_avg_pool3d = (_adaptive_avg_pool(axes) for axes in (2, 3))
 adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = (_adaptive_max_pool(axes) for axes in (1, 2, 3))
 fractional_max_pool2d, fractional_max_pool3d = (_fractional_max_pool(axes) for axes in (2, 3))
