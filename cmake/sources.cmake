@@ -164,6 +164,7 @@ set(PYBURN_SOURCES
   src/pyburn/decorators/autodiff/autodiff.cpp
   src/pyburn/decorators/autodiff/autograd.cpp
   src/pyburn/decorators/autodiff/engine.cpp
+  src/pyburn/decorators/autodiff/function.cpp
   src/pyburn/decorators/autodiff/history.cpp
   src/pyburn/decorators/autodiff/move.cpp
   src/pyburn/decorators/autodiff/node.cpp
@@ -182,6 +183,7 @@ set(PYBURN_SOURCES
   src/pyburn/nn/attention.cpp
   src/pyburn/nn/attention_masks.cpp
   src/pyburn/nn/batch_norm.cpp
+  src/pyburn/nn/call_hooks.cpp
   src/pyburn/nn/choice.cpp
   src/pyburn/nn/clip_grad.cpp
   src/pyburn/nn/conv.cpp
@@ -194,6 +196,7 @@ set(PYBURN_SOURCES
   src/pyburn/nn/feed_forward.cpp
   src/pyburn/nn/functional_call.cpp
   src/pyburn/nn/fuse.cpp
+  src/pyburn/nn/grad.cpp
   src/pyburn/nn/graph.cpp
   src/pyburn/nn/graph_edges.cpp
   src/pyburn/nn/hooks.cpp
@@ -203,7 +206,9 @@ set(PYBURN_SOURCES
   src/pyburn/nn/lazy.cpp
   src/pyburn/nn/linear.cpp
   src/pyburn/nn/linear_cross_entropy.cpp
+  src/pyburn/nn/message_passing.cpp
   src/pyburn/nn/module.cpp
+  src/pyburn/nn/module_copy.cpp
   src/pyburn/nn/module_dict.cpp
   src/pyburn/nn/module_sequence.cpp
   src/pyburn/nn/module_state.cpp

@@ -3,6 +3,7 @@
 
 #include "objects.h"
 #include "pyburn/decorators/autodiff/autograd.h"
+#include "pyburn/decorators/autodiff/function.h"
 #include "pyburn/decorators/autodiff/history.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/log.h"
@@ -114,27 +115,6 @@ class PythonSavedTensorHooks final : public SavedTensorHooks {
     Held unpack_, value_;
   };
   Held pack_, unpack_;
-};
-
-// The node of a pyburn.autograd.Function: backward is a Python callable from a tuple of gradients to a tuple.
-class PythonNode final : public Node {
- public:
-  PythonNode(nb::object backward, std::string name, const Tensors& inputs) : backward_(std::move(backward)), name_(std::move(name)) {
-    for (const TensorHandle& t : inputs) edges.push_back(t.defined() ? edge_of(t) : Edge());
-    number();
-  }
-  Grads apply(Grads& dy) override {
-    const GilAcquire gil;
-    dy.resize(outputs);
-    nb::object result = backward_.get()(nb::steal(wrap(dy)));
-    return gradients_of(result, ("function " + name_).c_str());
-  }
-  std::string name() const override { return name_ + "Backward"; }
-  int outputs = 1;
-
- private:
-  Held backward_;
-  std::string name_;
 };
 
 struct NodeObject {
@@ -297,14 +277,14 @@ void bind_autograd(nb::module_& m) {
   m.def("_remove_hook", [](const TensorHandle& t, int64_t id) { remove_hook(t, id); });
   // A custom function: the outputs of its forward become results of a node that calls `backward`.
   m.def("_attach_function", [](nb::object backward, const std::string& name, nb::handle inputs, nb::handle outputs, nb::handle written) {
-    const Tensors in = tensors_of(inputs), out = tensors_of(outputs);
-    Ref<PythonNode> node(new PythonNode(std::move(backward), name, in));
-    node->outputs = int(out.size());
-    int32_t i = 0;
-    for (nb::handle was_written : written) {
-      if (out[i].defined()) set_history(node, out[i], i, nb::cast<bool>(was_written));
-      ++i;
-    }
+    std::vector<bool> was_written;
+    for (nb::handle w : written) was_written.push_back(nb::cast<bool>(w));
+    const auto held = std::make_shared<Held>(std::move(backward));
+    const auto call = [held, name](const Grads& dy) {
+      const GilAcquire gil;
+      return gradients_of(held->get()(nb::steal(wrap(dy))), ("function " + name).c_str());
+    };
+    attach_function(name, tensors_of(inputs), tensors_of(outputs), call, was_written);
   });
   m.def("_set_parameter_class", [](nb::object type) { parameter_type = type.release().ptr(); });
 }

@@ -42,6 +42,8 @@ void bind_graph(nb::module_& m) {
   g.def(
       "remove_self_loops", [](const TensorHandle& index, nb::handle attr) { return as_pair(remove_self_loops(edges_of(index, attr))); },
       "index"_a, "attr"_a.none());
+  g.def("contains_self_loops", nn::graph::contains_self_loops);
+  g.def("to_undirected", nn::graph::to_undirected, "index"_a, "num_nodes"_a.none());
   g.def("add_self_loops", with_loops<nn::graph::add_self_loops>, "index"_a, "attr"_a.none(), "fill"_a.none(), "num_nodes"_a.none());
   g.def("add_remaining_self_loops", with_loops<nn::graph::add_remaining_self_loops>, "index"_a, "attr"_a.none(), "fill"_a.none(),
       "num_nodes"_a.none());

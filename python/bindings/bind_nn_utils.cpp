@@ -5,6 +5,7 @@
 
 #include "layer_class.h"
 #include "pyburn/nn/fuse.h"
+#include "pyburn/nn/grad.h"
 #include "pyburn/nn/linear_cross_entropy.h"
 #include "pyburn/nn/orthogonal_matrix.h"
 #include "pyburn/nn/packed_sequence.h"
@@ -17,9 +18,12 @@ namespace pyburn::python {
 namespace {
 
 using Tensor_ = const TensorHandle&;
+using Numbers = std::vector<int64_t>;
 
-template <class Numbers>
-nb::list listed(const Numbers& numbers) {
+Dims dims_of(const Numbers& numbers) { return Dims(std::span<const int64_t>(numbers)); }
+
+template <class List>
+nb::list listed(const List& numbers) {
   nb::list list;
   for (int64_t n : numbers) list.append(n);
   return list;
@@ -32,9 +36,8 @@ void bind_sequences(nb::module_& m) {
   });
   m.def(
       "_pad_packed",
-      [](Tensor_ data, const std::vector<int64_t>& batch_sizes, Tensor_ unsorted, bool batch_first, double value,
-          std::optional<int64_t> total) {
-        const nn::PackedSequence packed{data, Dims(std::span<const int64_t>(batch_sizes)), {}, unsorted};
+      [](Tensor_ data, const Numbers& batch_sizes, Tensor_ unsorted, bool batch_first, double value, std::optional<int64_t> total) {
+        const nn::PackedSequence packed{data, dims_of(batch_sizes), {}, unsorted};
         const nn::PaddedSequence padded = nn::pad_packed_sequence(packed, batch_first, value, total);
         return nb::make_tuple(padded.output, listed(padded.lengths));
       },
@@ -59,6 +62,11 @@ void bind_parametrized(nb::module_& m) {
 void bind_nn_utils(nb::module_& m) {
   bind_sequences(m);
   bind_parametrized(m);
+  m.def("_conv_gradient", [](bool of_input, Tensor_ a, Tensor_ b, const Numbers& size, const Numbers& stride, const Numbers& padding,
+                              const Numbers& dilation, int64_t groups) {
+    const nn::grad::ConvOptions options{dims_of(stride), dims_of(padding), dims_of(dilation), groups};
+    return of_input ? nn::grad::conv_input(dims_of(size), b, a, options) : nn::grad::conv_weight(a, dims_of(size), b, options);
+  });
   m.def(
       "_fuse_bn_weights",
       [](Tensor_ weight, Tensor_ bias, Tensor_ mean, Tensor_ var, double eps, Tensor_ scale, Tensor_ shift, int axis) {

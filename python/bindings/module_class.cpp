@@ -266,7 +266,7 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
     PyErr_SetString(PyExc_AttributeError, "cannot call a module before Module.__init__() call");
     return nullptr;
   }
-  if (Module::all_call_host || dict_has(self, hooks_key)) {
+  if (Module::all_detours & Module::kHost || dict_has(self, hooks_key)) {
     Object hooks(PyImport_ImportModule("pyburn.nn.hooks"));
     Object function(hooks ? PyObject_GetAttrString(hooks.get(), "call_with_hooks") : nullptr);
     const Object none = kwargs ? Object::borrowed(kwargs) : Object(PyDict_New());
@@ -427,7 +427,7 @@ void adopt(Module* m, PyObject* object) noexcept {
 }
 
 void use_global_hooks(bool calls, bool registrations) {
-  Module::all_call_host = calls;
+  Module::all_detours = uint8_t(calls ? Module::all_detours | Module::kHost : Module::all_detours & ~Module::kHost);
   has_registration_hooks = registrations;
 }
 

@@ -1,6 +1,7 @@
 // Everything a program needs: #include "pyburn/pyburn.h", call pyburn::start() once, and go.
 #pragma once
 #include "pyburn/decorators/autodiff/autograd.h"
+#include "pyburn/decorators/autodiff/function.h"
 #include "pyburn/inference/capture.h"
 #include "pyburn/inference/session.h"
 #include "pyburn/inference/summary.h"

@@ -85,4 +85,48 @@ TEST_F(GraphLayers, ABatchIsEachGraphForItself) {
   EXPECT_THROW(graph::Batch::from_data_list({one, {two.x, two.edges, ones({1})}}), ValueError);
 }
 
+class Differences : public graph::MessagePassing {
+ public:
+  explicit Differences(graph::MessagePassingConfig config = {}) : MessagePassing(std::move(config)) {}
+  PB_MODULE(Differences)
+  TensorHandle message(const graph::EdgeEnds& edge) override {
+    const Tensor difference = Tensor(edge.source()) - Tensor(edge.target());
+    return edge.attr().defined() ? difference * edge.attr() : difference;
+  }
+  TensorHandle update(const TensorHandle& aggregated, const TensorHandle& x) override { return Tensor(aggregated) * 2 + Tensor(x); }
+};
+
+TEST_F(GraphLayers, MessagesOfTheProgramsOwn) {
+  const Tensor x = randn({4, 3}), a = matrix_of(some_edges(), 4), degree = sum(a, Dims{1}, true);
+  EXPECT_LT(difference(make_ref<graph::MessagePassing>()->forward(x, some_edges()), matmul(a, x)), 1e-6);
+  EXPECT_LT(difference(make_ref<Differences>()->forward(x, some_edges()), x + 2 * (matmul(a, x) - degree * x)), 1e-5);
+
+  graph::Edges weighed = some_edges();
+  weighed.attr = full({5, 1}, 3.0);
+  EXPECT_LT(difference(make_ref<Differences>()->forward(x, weighed), x + 6 * (matmul(a, x) - degree * x)), 1e-5);
+
+  const auto back = make_ref<Differences>(graph::MessagePassingConfig{.flow = "target_to_source"});
+  const Tensor turned = transpose(a, 0, 1), begun = sum(turned, Dims{1}, true);
+  EXPECT_LT(difference(back->forward(x, some_edges()), x + 2 * (matmul(turned, x) - begun * x)), 1e-5);
+
+  const Tensor few = randn({2, 3});  // from four nodes to two of another kind
+  const graph::Edges between{integers({0, 3, 1, 1}, {2, 2}), {}};
+  const auto largest = make_ref<graph::MessagePassing>(graph::MessagePassingConfig{.aggr = "max"});
+  const Tensor reached = largest->propagate(between, x, few);
+  EXPECT_LT(difference(select(reached, 0, 1), maximum(select(x, 0, 0), select(x, 0, 3))), 1e-6);
+  EXPECT_EQ(read_number(sum(abs(select(reached, 0, 0)))), 0);
+
+  EXPECT_THROW(graph::MessagePassing({.flow = "sideways"}), ValueError);
+  EXPECT_THROW(make_ref<graph::MessagePassing>()->forward(randn({4}), some_edges()), ShapeError);
+  EXPECT_EQ(typeid(*nn::deepcopy(*back)), typeid(Differences));
+}
+
+TEST_F(GraphLayers, LoopsAndDirections) {
+  EXPECT_TRUE(graph::contains_self_loops(some_edges().index));
+  EXPECT_FALSE(graph::contains_self_loops(graph::remove_self_loops(some_edges()).index));
+  const Tensor both = graph::to_undirected(integers({0, 1, 1, 1, 2, 2}, {2, 3}));
+  EXPECT_EQ(read_number(all(eq(both, integers({0, 1, 1, 2, 1, 0, 2, 1}, {2, 4})))), 1);
+  EXPECT_EQ(graph::to_undirected(integers({}, {2, 0})).numel(), 0);
+}
+
 }  // namespace

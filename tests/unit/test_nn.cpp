@@ -155,6 +155,48 @@ struct HostObject {
   int references = 1;
 };
 
+TEST_F(NN, SubmodulesAreReplacedByTheirPaths) {
+  auto net = nn::sequential(nn::sequential(make_ref<nn::ReLU>()));
+  net->set_submodule("0.0", make_ref<nn::Identity>());
+  EXPECT_EQ(net->get_submodule("0.0")->type_name(), "Identity");
+  net->set_submodule("0.extra", make_ref<nn::Linear>(1, 1));
+  EXPECT_TRUE(net->get_submodule("0.extra")->tensor("weight").defined());
+  EXPECT_THROW(net->set_submodule("0.missing", make_ref<nn::Identity>(), true), ValueError);
+  EXPECT_THROW(net->set_submodule("0.extra.weight", make_ref<nn::Identity>()), ValueError);
+  EXPECT_THROW(net->set_submodule("", make_ref<nn::Identity>()), ValueError);
+  EXPECT_THROW(net->set_submodule("0.0", {}), ValueError);
+}
+
+TEST_F(NN, ModulesMayLiveOnTheStack) {
+  nn::Linear layer(2, 3);
+  EXPECT_EQ(layer.named_modules().size(), 1u);  // a reference to it comes and goes
+  EXPECT_EQ(layer(ones({1, 2})).shape(), (Shape{1, 3}));
+  const TensorHandle weight = layer.tensor("weight");
+  layer.to_empty(device("null"));
+  EXPECT_TRUE(layer.tensor("weight").is_same(weight));
+  EXPECT_FALSE(weight.storage()->has_values);
+}
+
+TEST_F(NN, GradientsOfConvolutionsAsFunctions) {
+  for (int axes = 1; axes <= 3; ++axes) {
+    const Dims image(axes, 6), kernel(axes, 3);
+    Dims x_size{2, 4}, w_size{6, 2};
+    for (int i = 0; i < axes; ++i) x_size.push_back(image[i]), w_size.push_back(kernel[i]);
+    const Tensor x = nn::Parameter(randn(x_size)), w = nn::Parameter(randn(w_size));
+    const nn::grad::ConvOptions options{.stride = {2}, .padding = {1}, .groups = 2};
+    const auto convolve = axes == 1   ? conv1d(x, w, {}, Dims{2}, Dims{1}, Dims{1}, 2)
+                          : axes == 2 ? conv2d(x, w, {}, Dims{2}, Dims{1}, Dims{1}, 2)
+                                      : conv3d(x, w, {}, Dims{2}, Dims{1}, Dims{1}, 2);
+    const Tensor dy = randn(convolve.shape());
+    autograd::backward(convolve, dy);
+    const auto difference = [](const Tensor& a, const Tensor& b) { return read_number(amax(abs(a - b))); };
+    EXPECT_LT(difference(nn::grad::conv_input(x_size, w, dy, options), autograd::grad_of(x)), 1e-4);
+    EXPECT_LT(difference(nn::grad::conv_weight(x, w_size, dy, options), autograd::grad_of(w)), 1e-4);
+  }
+  EXPECT_THROW(nn::grad::conv_input({1, 1}, ones({1, 1}), ones({1, 1})), ShapeError);
+  EXPECT_THROW(nn::grad::conv_input({1, 1, 4}, ones({1, 1}), ones({1, 1, 2})), ShapeError);
+}
+
 TEST_F(NN, ReferencesMoveToTheHost) {
   const Adoptable::Host before = Adoptable::host;
   Adoptable::host = {[](void* p) noexcept { ++static_cast<HostObject*>(p)->references; },

@@ -89,6 +89,19 @@ TEST_F(Parametrizations, SeveralOneAfterTheOther) {
   EXPECT_THROW(parametrize::remove_parametrizations(*layer, "weight"), ValueError);
 }
 
+TEST_F(Parametrizations, AreTransferred) {
+  const auto from = make_ref<nn::Linear>(3, 3), to = make_ref<nn::Linear>(3, 3);
+  nn::parametrize::transfer(*from, *to);  // nothing to do
+  EXPECT_FALSE(nn::parametrize::is_parametrized(*to));
+  nn::parametrizations::weight_norm(*from);
+  nn::parametrize::transfer(*from, *to);
+  EXPECT_TRUE(nn::parametrize::is_parametrized(*to, "weight"));
+  EXPECT_EQ(read_number(all(eq(detach(from->tensor("weight")), detach(to->tensor("weight"))))), 1);
+  const auto list = nn::parametrizations_of(*to, "weight");
+  EXPECT_FALSE(list->originals()[0].is_same(nn::parametrizations_of(*from, "weight")->originals()[0]));
+  EXPECT_THROW(nn::parametrize::transfer(*from, *to, "bias"), ValueError);
+}
+
 TEST_F(Parametrizations, WeightNorm) {
   auto layer = make_ref<nn::Linear>(2, 2);
   const double values[] = {3, 4, 6, 8};

@@ -9,28 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import _core
-from .._core import Tensor
+from .._core import Tensor, _nn
 
 Sizes = int | Sequence[int]
 
 
-def _spread(value: Sizes, axes: int) -> tuple[int, ...]:
-    return (value,) * axes if isinstance(value, int) else tuple(value)
-
-
 def _gradient(axes: int, of: str, doc: str) -> Callable[..., Tensor]:
-    row: Any = getattr(_core, f"conv{max(axes, 2)}d_{of}")
+    def numbers(value: Sizes) -> list[int]:
+        return [value] if isinstance(value, int) else list(value)
 
     def gradient(
         x: Tensor, y: Tensor, size: Sequence[int], stride: Sizes = 1, padding: Sizes = 0, dilation: Sizes = 1, groups: int = 1
     ) -> Tensor:
-        options = [_spread(value, axes) for value in (stride, padding, dilation)]
-        if axes > 1:
-            return row(x, y, tuple(size), *options, groups)
-        # A line is an image of one row: there is no kernel for lines.
-        options = [(first, *rest) for first, rest in zip((1, 0, 1), options)]
-        return row(x.unsqueeze(-2), y.unsqueeze(-2), (*size[:-1], 1, size[-1]), *options, groups).squeeze(-2)
+        if len(size) != axes + 2:
+            raise RuntimeError(f"conv{axes}d_{of} takes a size of {axes + 2} numbers: got {tuple(size)}")
+        return _nn._conv_gradient(of == "input", x, y, list(size), numbers(stride), numbers(padding), numbers(dilation), groups)
 
     def of_input(input_size: Sequence[int], weight: Tensor, grad_output: Tensor, *options: Any, **named: Any) -> Tensor:
         return gradient(grad_output, weight, input_size, *options, **named)

@@ -196,7 +196,7 @@ class PReLU : public Layer<PReLUConfig> {
   PReLU(PReLUConfig config, Unfilled) : Layer(std::move(config)) {}
   void reset_parameters();
   TensorHandle forward(const TensorHandle& x) override;
-  std::string type_name() const override { return "PReLU"; }
+  PB_MODULE(PReLU)
 };
 
 }  // namespace pyburn::nn

@@ -17,6 +17,7 @@ struct AdaptiveLogSoftmaxConfig {
 
 struct AdaptiveSoftmaxResult {
   TensorHandle output, loss;  // the log-probability of each target, and the mean of their negatives
+  auto tensors() { return std::tie(output, loss); }
 };
 
 class AdaptiveLogSoftmaxWithLoss : public Layer<AdaptiveLogSoftmaxConfig> {
@@ -28,7 +29,7 @@ class AdaptiveLogSoftmaxWithLoss : public Layer<AdaptiveLogSoftmaxConfig> {
   AdaptiveSoftmaxResult forward(const TensorHandle& input, const TensorHandle& target);
   TensorHandle log_prob(const TensorHandle& input);  // of all classes: (N, n_classes)
   TensorHandle predict(const TensorHandle& input);   // the most likely class of each example
-  std::string type_name() const override { return "AdaptiveLogSoftmaxWithLoss"; }
+  PB_MODULE(AdaptiveLogSoftmaxWithLoss)
 
   int64_t shortlist_size() const { return config_.cutoffs[0]; }
   int64_t n_clusters() const { return int64_t(config_.cutoffs.size()) - 1; }

@@ -14,6 +14,7 @@ struct AttentionOptions {
 
 struct AttentionResult {
   TensorHandle output, weights;  // weights are undefined unless asked for
+  auto tensors() { return std::tie(output, weights); }
 };
 
 struct AttentionParameters {
@@ -56,7 +57,7 @@ class MultiheadAttention : public Layer<MultiheadAttentionConfig> {
   TensorHandle forward_cached(const TensorHandle& tokens, AttentionCache& cache);
   // Attention to a memory that stays the same from call to call: its keys and values are computed by the first.
   TensorHandle forward_cached(const TensorHandle& tokens, const TensorHandle& memory, AttentionCache& cache);
-  std::string type_name() const override { return "MultiheadAttention"; }
+  PB_MODULE(MultiheadAttention)
   std::string extra_repr() const override { return {}; }
 
  private:

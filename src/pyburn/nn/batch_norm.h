@@ -58,6 +58,7 @@ class BatchNorm : public ChannelNorm<BatchNormConfig> {
   using ChannelNorm<BatchNormConfig>::ChannelNorm;
   TensorHandle forward(const TensorHandle& x) override;
   std::string type_name() const override { return "BatchNorm" + std::to_string(N) + "d"; }
+  PB_COPYABLE(BatchNorm)
 };
 using BatchNorm1d = BatchNorm<1>;  // (N, C) or (N, C, L)
 using BatchNorm2d = BatchNorm<2>;
@@ -69,7 +70,7 @@ class SyncBatchNorm : public ChannelNorm<SyncBatchNormConfig> {
   explicit SyncBatchNorm(SyncBatchNormConfig config, Placement placement = {});
   SyncBatchNorm(SyncBatchNormConfig config, Unfilled u) : ChannelNorm(std::move(config), u) {}
   TensorHandle forward(const TensorHandle& x) override;
-  std::string type_name() const override { return "SyncBatchNorm"; }
+  PB_MODULE(SyncBatchNorm)
 };
 
 template <int N>
@@ -78,6 +79,7 @@ class InstanceNorm : public ChannelNorm<InstanceNormConfig> {
   using ChannelNorm<InstanceNormConfig>::ChannelNorm;
   TensorHandle forward(const TensorHandle& x) override;
   std::string type_name() const override { return "InstanceNorm" + std::to_string(N) + "d"; }
+  PB_COPYABLE(InstanceNorm)
 };
 using InstanceNorm1d = InstanceNorm<1>;
 using InstanceNorm2d = InstanceNorm<2>;

@@ -27,6 +27,7 @@ class Conv : public Layer<ConvConfig<N>> {
   void reset_parameters();
   TensorHandle forward(const TensorHandle& x) override;
   std::string type_name() const override { return "Conv" + std::to_string(N) + "d"; }
+  PB_COPYABLE(Conv)
 };
 using Conv1d = Conv<1>;
 using Conv2d = Conv<2>;

@@ -27,6 +27,7 @@ class ConvTranspose : public Layer<ConvTransposeConfig<N>> {
   TensorHandle forward(const TensorHandle& x, const Dims& output_size);
   TensorHandle forward(const TensorHandle& x) override;
   std::string type_name() const override { return "ConvTranspose" + std::to_string(N) + "d"; }
+  PB_COPYABLE(ConvTranspose)
   std::string extra_repr() const override;
 
  private:

@@ -23,7 +23,7 @@ class CrossAttention : public Layer<CrossAttentionConfig> {
   TensorHandle forward(const TensorHandle& query, const TensorHandle& context, const TensorHandle& mask = {});
   // The same for a context that stays: its keys and values are computed by the first call.
   TensorHandle forward_cached(const TensorHandle& query, const TensorHandle& context, AttentionCache& cache, const TensorHandle& mask = {});
-  std::string type_name() const override { return "CrossAttention"; }
+  PB_MODULE(CrossAttention)
 
  private:
   AttentionCache seen(const TensorHandle& context);

@@ -25,7 +25,7 @@ class DeformConv2d : public Layer<DeformConv2dConfig> {
   DeformConv2d(DeformConv2dConfig config, Unfilled) : Layer(std::move(config)) {}
   void reset_parameters();
   TensorHandle forward(const TensorHandle& input, const TensorHandle& offset, const TensorHandle& mask = {});
-  std::string type_name() const override { return "DeformConv2d"; }
+  PB_MODULE(DeformConv2d)
 };
 
 }  // namespace pyburn::nn

@@ -24,7 +24,7 @@ class TripletMarginWithDistanceLoss : public Module {
   TensorHandle forward(const TensorHandle& anchor, const TensorHandle& positive, const TensorHandle& negative) {
     return triplet_margin_with_distance_loss(anchor, positive, negative, options_);
   }
-  std::string type_name() const override { return "TripletMarginWithDistanceLoss"; }
+  PB_MODULE(TripletMarginWithDistanceLoss)
 
  private:
   TripletMarginWithDistanceOptions options_;

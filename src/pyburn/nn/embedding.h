@@ -21,7 +21,7 @@ class Embedding : public Layer<EmbeddingConfig> {
   void reset_parameters();
   void start_from(const TensorHandle& table, bool frozen);  // the table itself (none: the one that is there), trained unless it is frozen
   TensorHandle forward(const TensorHandle& input) override;
-  std::string type_name() const override { return "Embedding"; }
+  PB_MODULE(Embedding)
 };
 
 struct EmbeddingBagConfig {
@@ -43,7 +43,7 @@ class EmbeddingBag : public Layer<EmbeddingBagConfig> {
   void reset_parameters();
   // The rows of `input` are bags; or `input` has one axis and bags begin at `offsets`.
   TensorHandle forward(const TensorHandle& input, const TensorHandle& offsets, const TensorHandle& per_sample_weights);
-  std::string type_name() const override { return "EmbeddingBag"; }
+  PB_MODULE(EmbeddingBag)
   std::string extra_repr() const override;
 };
 

@@ -21,7 +21,7 @@ class PositionWiseFeedForward : public Layer<PositionWiseFeedForwardConfig> {
   explicit PositionWiseFeedForward(PositionWiseFeedForwardConfig config, Placement placement = {});
   PositionWiseFeedForward(PositionWiseFeedForwardConfig config, Unfilled) : Layer(std::move(config)) {}
   TensorHandle forward(const TensorHandle& x) override;
-  std::string type_name() const override { return "PositionWiseFeedForward"; }
+  PB_MODULE(PositionWiseFeedForward)
 };
 
 struct GatedConfig {
@@ -48,6 +48,7 @@ class Gated final : public GatedLinear {
   Gated(GatedConfig config, Unfilled u) : GatedLinear(config, u) {}
   TensorHandle forward(const TensorHandle& x) override { return gated(x, Gate); }
   std::string type_name() const override { return Name.letters; }
+  PB_COPYABLE(Gated)
 };
 namespace gates {
 TensorHandle silu(const TensorHandle& x);

@@ -23,6 +23,7 @@ class FractionalMaxPool : public Layer<FractionalMaxPoolConfig<N>> {
   TensorHandle forward(const TensorHandle& x) override { return with_indices(x)[0]; }
   Handles<2> with_indices(const TensorHandle& x);
   std::string type_name() const override { return "FractionalMaxPool" + std::to_string(N) + "d"; }
+  PB_COPYABLE(FractionalMaxPool)
 };
 using FractionalMaxPool2d = FractionalMaxPool<2>;
 using FractionalMaxPool3d = FractionalMaxPool<3>;

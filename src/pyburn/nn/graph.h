@@ -22,7 +22,7 @@ class GCNConv : public Layer<GCNConvConfig> {
   using Module::forward;
   TensorHandle forward(const TensorHandle& x, const Edges& edges);
   void reset_parameters();
-  std::string type_name() const override { return "GCNConv"; }
+  PB_MODULE(GCNConv)
 };
 
 // Each node becomes a matrix times the reduced neighbours, plus a matrix times itself.
@@ -44,7 +44,7 @@ class SAGEConv : public Layer<SAGEConvConfig> {
   TensorHandle forward(const TensorHandle& x, const Edges& edges) { return forward(x, x, edges); }
   TensorHandle forward(const TensorHandle& sources, const TensorHandle& targets, const Edges& edges);
   void reset_parameters();
-  std::string type_name() const override { return "SAGEConv"; }
+  PB_MODULE(SAGEConv)
 };
 
 // Each node becomes a mean of itself and its neighbours, weighted by attention, in several heads.
@@ -67,7 +67,7 @@ class GATConv : public Layer<GATConvConfig> {
   TensorHandle forward(const TensorHandle& x, const Edges& edges);
   TensorHandle forward(const TensorHandle& sources, const TensorHandle& targets, const Edges& edges);
   void reset_parameters();
-  std::string type_name() const override { return "GATConv"; }
+  PB_MODULE(GATConv, loop_fill.tensor)
   LoopFill loop_fill{.number = 1, .tensor = {}, .reduce = "mean"};  // what added loops carry
 
  private:
@@ -88,7 +88,7 @@ class GINConv : public Layer<GINConvConfig> {
   using Module::forward;
   TensorHandle forward(const TensorHandle& x, const Edges& edges);
   std::string extra_repr() const override { return {}; }
-  std::string type_name() const override { return "GINConv"; }
+  PB_MODULE(GINConv)
 };
 
 // One row per graph from those of its nodes; `batch` says which graph a node is in.

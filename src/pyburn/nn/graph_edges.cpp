@@ -4,14 +4,17 @@
 #include <limits>
 
 #include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/binary_math.h"
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/index.h"
 #include "pyburn/ops/generated/join.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/generated/pointwise.h"
+#include "pyburn/ops/generated/rearrange.h"
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/scatter.h"
+#include "pyburn/ops/generated/sort.h"
 #include "pyburn/ops/generated/transcendental.h"
 #include "pyburn/ops/operators.h"
 #include "pyburn/runtime/transfer.h"
@@ -72,6 +75,20 @@ TensorHandle softmax(const TensorHandle& src, const TensorHandle& index, std::op
   const TensorHandle largest = fn::index_select(scatter(fn::detach(src), index, dim, count, "max"), dim, index);
   const TensorHandle risen = fn::exp(src - largest);
   return risen / fn::index_select(scatter(risen, index, dim, count) + 1e-16, dim, index);
+}
+
+bool contains_self_loops(const TensorHandle& index) {
+  return index.numel() && read_number(fn::any(fn::eq(fn::select(index, 0, 0), fn::select(index, 0, 1)))) == 1;
+}
+
+TensorHandle to_undirected(const TensorHandle& index, std::optional<int64_t> num_nodes) {
+  const int64_t count = std::max<int64_t>(node_count(index, num_nodes), 1);
+  const TensorHandle both = fn::cat({index, fn::flip(index, {0})}, 1);
+  const TensorHandle numbers = fn::sort(fn::select(both, 0, 0) * count + fn::select(both, 0, 1))[0];
+  if (numbers.numel() == 0) return both;
+  const TensorHandle is_new = fn::ne(fn::narrow(numbers, 0, 1, numbers.numel() - 1), fn::narrow(numbers, 0, 0, numbers.numel() - 1));
+  const TensorHandle once = fn::index_select(numbers, 0, places(fn::cat({fn::ones({1}, DType::boolean, &index.device()), is_new})));
+  return fn::stack({fn::floor_divide(once, count), fn::remainder(once, count)});
 }
 
 Edges remove_self_loops(const Edges& edges) {

@@ -31,6 +31,8 @@ struct LoopFill {
   std::string reduce;   // in the place of both, where not empty
 };
 Edges remove_self_loops(const Edges& edges);
+bool contains_self_loops(const TensorHandle& index);
+TensorHandle to_undirected(const TensorHandle& index, std::optional<int64_t> num_nodes = {});  // each edge both ways, once, sorted
 // One more edge from each node to itself, after the others.
 Edges add_self_loops(const Edges& edges, const LoopFill& fill = {}, std::optional<int64_t> num_nodes = {});
 // The same for nodes that have none; those that are there move to the end, too, with what they carry.

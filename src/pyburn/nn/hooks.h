@@ -1,76 +1,16 @@
-// Hooks: functions that a program adds to a module. They run around its calls (those that go through call() or operator()), in the
-// backward pass through it, and when its state is saved or loaded.
-//
-//   nn::HookHandle handle = layer->hooks().register_forward_hook(
-//       [](nn::Module&, const TensorHandle& input, const TensorHandle& output) { ... });
-//   handle.remove();
-//
-// Hooks around calls and in the backward pass return nothing, or a tensor that takes the place of the last one they were given.
+// Hooks: functions that a program adds to a module, or to all modules. Those around calls are told of in call_hooks.h; these run when state
+// is saved or loaded, and when something is registered.
 #pragma once
-#include <type_traits>
-
+#include "pyburn/nn/call_hooks.h"
 #include "pyburn/nn/module_state.h"
 
 namespace pyburn::nn {
 
-// Takes a hook away again. It may be copied, used more than once, and outlive the module.
-class HookHandle {
+// Those of one module.
+class Hooks final : public CallHooks {
  public:
-  HookHandle() = default;
-  void remove();
-
- private:
-  friend class Hooks;
-  HookHandle(std::weak_ptr<Hooks> hooks, int64_t id) : hooks_(std::move(hooks)), id_(id) {}
-  std::weak_ptr<Hooks> hooks_;
-  int64_t id_ = 0;
-};
-
-// Takes its hook away when it goes out of scope.
-class ScopedHook {
- public:
-  ScopedHook(HookHandle handle) : handle_(std::move(handle)) {}
-  ScopedHook(const ScopedHook&) = delete;
-  ~ScopedHook() { handle_.remove(); }
-
- private:
-  HookHandle handle_;
-};
-
-struct HookOptions {
-  bool prepend = false;      // before the hooks there are
-  bool always_call = false;  // forward hooks: even where the call throws; then without an output
-};
-
-class Hooks : public std::enable_shared_from_this<Hooks> {
- public:
-  // `bit` of the module's `detours` says whether its calls have hooks: others take the straight way.
-  Hooks(uint8_t& detours, uint8_t bit) : detours_(detours), bit_(bit) {}
-
-  // hook(module, input), before forward.
-  template <class F>
-  HookHandle register_forward_pre_hook(F hook, HookOptions options = {}) {
-    return add(
-        forward_pre_, [hook](Module& m, const TensorHandle& x, const TensorHandle&) { return answer(hook, m, x); }, options);
-  }
-  // hook(module, input, output), after forward.
-  template <class F>
-  HookHandle register_forward_hook(F hook, HookOptions options = {}) {
-    return add(
-        forward_, [hook](Module& m, const TensorHandle& x, const TensorHandle& y) { return answer(hook, m, x, y); }, options);
-  }
-  // hook(module, grad_output), before the gradients of the module are computed.
-  template <class F>
-  HookHandle register_full_backward_pre_hook(F hook, HookOptions options = {}) {
-    return add(
-        backward_pre_, [hook](Module& m, const TensorHandle& dy, const TensorHandle&) { return answer(hook, m, dy); }, options);
-  }
-  // hook(module, grad_input, grad_output), when the gradient of the input is known. Where none is asked for, grad_input is undefined.
-  template <class F>
-  HookHandle register_full_backward_hook(F hook, HookOptions options = {}) {
-    return add(
-        backward_, [hook](Module& m, const TensorHandle& dx, const TensorHandle& dy) { return answer(hook, m, dx, dy); }, options);
-  }
+  using CallHooks::CallHooks;
+  Hooks(const Hooks& other, uint8_t& detours);
 
   using SavePreHook = std::function<void(Module&, const std::string& prefix, bool keep_vars)>;
   using SaveHook = std::function<void(Module&, NamedTensors& state, const std::string& prefix)>;
@@ -88,55 +28,45 @@ class Hooks : public std::enable_shared_from_this<Hooks> {
   using TensorRule = std::function<TensorHandle(const Module&)>;
   HookHandle register_tensor(std::string name, TensorRule rule);  // in the place of the one that was there
 
+  void remove(int64_t id) override;
+
   // What Module calls.
-  TensorHandle call(Module& m, TensorHandle x, const std::function<TensorHandle(const TensorHandle&)>& forward);
   void before_save(Module& m, const std::string& prefix, bool keep_vars);
   void after_save(Module& m, NamedTensors& state, const std::string& prefix);
   void before_load(Module& m, StateLoad& load, NamedTensors& state, const std::string& prefix);
   void after_load(Module& m, StateLoad& load);
   TensorHandle tensor(const Module& m, std::string_view name) const;  // undefined where there is no rule
-  void remove(int64_t id);
 
  private:
-  using TensorHook = std::function<TensorHandle(Module&, const TensorHandle&, const TensorHandle&)>;
   struct NamedRule {
     std::string name;
     TensorRule rule;
   };
-  template <class F>
-  struct Numbered {
-    int64_t id;
-    bool always_call;
-    F function;
-  };
-  template <class F>
-  using List = std::vector<Numbered<F>>;
-  friend class WayBack;
-
-  // A function that returns nothing leaves things as they are.
-  template <class F, class... A>
-  static TensorHandle answer(const F& hook, A&... arguments) {
-    if constexpr (std::is_void_v<std::invoke_result_t<const F&, A&...>>) return hook(arguments...), TensorHandle();
-    else return hook(arguments...);
-  }
-  template <class F>
-  HookHandle add(List<F>& list, std::type_identity_t<F> function, HookOptions options = {}) {
-    const int64_t id = next_id();
-    list.insert(options.prepend ? list.begin() : list.end(), Numbered<F>{id, options.always_call, std::move(function)});
-    mark_detour();
-    return {weak_from_this(), id};
-  }
-  static int64_t next_id();
-  void mark_detour();
-
-  uint8_t& detours_;
-  uint8_t bit_;
-  List<TensorHook> forward_pre_, forward_, backward_pre_, backward_;
   List<SavePreHook> save_pre_;
   List<SaveHook> save_;
   List<LoadPreHook> load_pre_;
   List<LoadHook> load_;
   List<NamedRule> tensors_;
 };
+
+// Those of all modules: around calls, before the module's own, and when any module registers something.
+class HooksOfAllModules final : public CallHooks {
+ public:
+  using CallHooks::CallHooks;
+  // What a hook returns is registered instead, unless it is undefined or null.
+  using TensorRegistration = std::function<TensorHandle(Module&, const std::string& name, const TensorHandle&)>;
+  using ModuleRegistration = std::function<Ref<Module>(Module&, const std::string& name, const Ref<Module>&)>;
+  HookHandle register_parameter_registration_hook(TensorRegistration hook) { return add(parameters_, std::move(hook)); }
+  HookHandle register_buffer_registration_hook(TensorRegistration hook) { return add(buffers_, std::move(hook)); }
+  HookHandle register_module_registration_hook(ModuleRegistration hook) { return add(modules_, std::move(hook)); }
+
+  void remove(int64_t id) override;
+  void on_registration(Module& m, Entry& entry) const;  // what Module calls
+
+ private:
+  List<TensorRegistration> parameters_, buffers_;
+  List<ModuleRegistration> modules_;
+};
+HooksOfAllModules& hooks_of_all_modules();
 
 }  // namespace pyburn::nn

@@ -21,6 +21,8 @@ Fans fans(const TensorHandle& weight);  // ValueError below two axes
 double calculate_gain(std::string_view nonlinearity, std::optional<double> param = {});
 
 void constant_(const TensorHandle& x, double value);
+inline void ones_(const TensorHandle& x) { constant_(x, 1); }
+inline void zeros_(const TensorHandle& x) { constant_(x, 0); }
 void uniform_(const TensorHandle& x, double low = 0, double high = 1, Generator* generator = nullptr);
 void normal_(const TensorHandle& x, double mean = 0, double std = 1, Generator* generator = nullptr);
 // Normal numbers, drawn again until they are in [low, high].

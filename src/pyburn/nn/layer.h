@@ -82,6 +82,7 @@ template <LayerName Name, class C>
 class FunctionLayer<Name, C, TensorHandle (C::*)(const TensorHandle&) const> : public FunctionLayerBase<Name, C> {
  public:
   using FunctionLayerBase<Name, C>::FunctionLayerBase;
+  PB_COPYABLE(FunctionLayer)
   TensorHandle forward(const TensorHandle& x) override { return this->config_(x); }
 };
 
@@ -89,6 +90,7 @@ template <LayerName Name, class C>
 class FunctionLayer<Name, C, TensorHandle (C::*)(const TensorHandle&, bool) const> : public FunctionLayerBase<Name, C> {
  public:
   using FunctionLayerBase<Name, C>::FunctionLayerBase;
+  PB_COPYABLE(FunctionLayer)
   TensorHandle forward(const TensorHandle& x) override { return this->config_(x, this->training()); }
 };
 
@@ -98,6 +100,7 @@ class FunctionLayer<Name, C, TensorHandle (C::*)(In...) const> : public Function
  public:
   using Function = TensorHandle(In...);
   using FunctionLayerBase<Name, C>::FunctionLayerBase;
+  PB_COPYABLE(FunctionLayer)
   using Module::forward;
   TensorHandle forward(In... inputs) { return this->config_(inputs...); }
 };

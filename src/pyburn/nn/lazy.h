@@ -32,6 +32,7 @@ class Lazy final : public L {
     return L::forward(x, more...);
   }
   std::string type_name() const override { return is_complete_ ? L::type_name() : "Lazy" + L::type_name(); }
+  PB_COPYABLE(Lazy)
   bool is_shapeless(std::string_view name) const override;
   void give_shape(std::string_view name, const Shape& shape) override;
 

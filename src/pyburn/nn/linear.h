@@ -19,7 +19,7 @@ class Linear : public Layer<LinearConfig> {
       : Linear(LinearConfig{in_features, out_features, bias}, placement) {}
   void reset_parameters();
   TensorHandle forward(const TensorHandle& x) override;
-  std::string type_name() const override { return "Linear"; }
+  PB_MODULE(Linear)
 };
 
 struct BilinearConfig {
@@ -35,7 +35,7 @@ class Bilinear : public Layer<BilinearConfig> {
   Bilinear(BilinearConfig config, Unfilled) : Layer(config) {}
   void reset_parameters();
   TensorHandle forward(const TensorHandle& input1, const TensorHandle& input2);
-  std::string type_name() const override { return "Bilinear"; }
+  PB_MODULE(Bilinear)
 };
 
 }  // namespace pyburn::nn

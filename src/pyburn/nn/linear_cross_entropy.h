@@ -30,7 +30,7 @@ class LinearCrossEntropyLoss : public Layer<LinearCrossEntropyConfig> {
  public:
   explicit LinearCrossEntropyLoss(LinearCrossEntropyConfig config, Placement placement = {});
   TensorHandle forward(const TensorHandle& input, const TensorHandle& target);
-  std::string type_name() const override { return "LinearCrossEntropyLoss"; }
+  PB_MODULE(LinearCrossEntropyLoss)
 };
 
 }  // namespace pyburn::nn

@@ -35,16 +35,39 @@ void walk(Module& root, const std::string& prefix, bool remove_duplicate, Visit 
 }  // namespace
 
 Module::HostCalls Module::host_calls;
-bool Module::all_call_host = false;
+uint8_t Module::all_detours = 0;
+
+Module::Module(const Module& other)
+    : Adoptable(), entries_(other.entries_), detours_(uint8_t(other.detours_ & kHooks)), training_(other.training_) {
+  if (other.hooks_) hooks_ = std::make_shared<Hooks>(*other.hooks_, detours_);
+}
+
+Ref<Module> Module::shallow_copy() const {
+  Copies::check_class(*this, typeid(Module));
+  return make_ref<Module>(*this);
+}
+
+void Module::replace_parts(Copies& copies) {
+  for (Entry& e : entries_) copies.replace(e.tensor, e.module);
+  hold_copies(copies);
+}
 
 TensorHandle Module::forward(const TensorHandle&) {
   fail<UnsupportedOp>("Module [{}] is missing the required \"forward\" function", display_name());
 }
 
 TensorHandle Module::call_by_detour(const TensorHandle& x) {
-  const bool host = calls_host() || all_call_host;
-  if (!(detours_ & kHooks)) return host_calls.call(*this, x);
-  return hooks_->call(*this, x, [&](const TensorHandle& input) { return host ? host_calls.call(*this, input) : forward(input); });
+  const bool host = (detours_ | all_detours) & kHost;
+  const auto run = [&](const TensorHandle& input) { return host ? host_calls.call(*this, input) : forward(input); };
+  if (!has_call_hooks()) return run(x);
+  return call_between_hooks({x}, [&](const Tensors& inputs) { return Tensors{run(inputs[0])}; })[0];
+}
+
+// The lists are copied before they are run: a hook may add others, or remove itself.
+Tensors Module::call_between_hooks(const Tensors& inputs, const std::function<Tensors(const Tensors&)>& forward) {
+  CallHooks::Around around = hooks_of_all_modules().around();
+  if (hooks_) around.append(hooks_->around());
+  return run_between(around, *this, inputs, forward);
 }
 
 Hooks& Module::hooks() {
@@ -103,21 +126,21 @@ void Module::check_name(std::string_view name, const char* what) const {
   for (const Entry& e : entries_) require<ValueError>(e.name != name, "attribute '{}' already exists", name);
 }
 
-void Module::register_parameter(std::string name, const TensorHandle& parameter) {
-  check_name(name, "parameter");
-  require<DTypeError>(!parameter.defined() || parameter.has(Flag::parameter),
-      "cannot assign 'Tensor' object to parameter '{}' (Parameter or None required)", name);
-  entries_.push_back({std::move(name), Entry::Kind::parameter, true, parameter, {}});
+TensorHandle Module::register_parameter(std::string name, const TensorHandle& parameter) {
+  return enter({std::move(name), Entry::Kind::parameter, true, parameter, {}}).tensor;
 }
 
-void Module::register_buffer(std::string name, const TensorHandle& buffer, bool persistent) {
-  check_name(name, "buffer");
-  entries_.push_back({std::move(name), Entry::Kind::buffer, persistent, buffer, {}});
+TensorHandle Module::register_buffer(std::string name, const TensorHandle& buffer, bool persistent) {
+  return enter({std::move(name), Entry::Kind::buffer, persistent, buffer, {}}).tensor;
 }
 
-void Module::register_module(std::string name, Ref<Module> module) {
-  check_name(name, "module");
-  entries_.push_back({std::move(name), Entry::Kind::module, true, {}, std::move(module)});
+Entry& Module::enter(Entry entry) {
+  const bool parameter = entry.kind == Entry::Kind::parameter;
+  check_name(entry.name, parameter ? "parameter" : entry.kind == Entry::Kind::buffer ? "buffer" : "module");
+  hooks_of_all_modules().on_registration(*this, entry);
+  require<DTypeError>(!parameter || !entry.tensor.defined() || entry.tensor.has(Flag::parameter),
+      "cannot assign 'Tensor' object to parameter '{}' (Parameter or None required)", entry.name);
+  return entries_.emplace_back(std::move(entry));
 }
 
 NamedModules Module::named_children() {
@@ -176,11 +199,31 @@ Ref<Module> Module::get_submodule(std::string_view path) {
   return found;
 }
 
-TensorHandle Module::get_tensor(std::string_view path, Entry::Kind kind) {
+namespace {
+
+// "0.linear.weight" -> "0.linear", "weight"
+std::pair<std::string_view, std::string_view> split_last(std::string_view path) {
   const size_t dot = path.rfind('.');
-  const bool below = dot != path.npos;
-  const Ref<Module> owner = get_submodule(below ? path.substr(0, dot) : std::string_view());
-  const std::string_view name = below ? path.substr(dot + 1) : path;
+  if (dot == path.npos) return {"", path};
+  return {path.substr(0, dot), path.substr(dot + 1)};
+}
+
+}  // namespace
+
+void Module::set_submodule(std::string_view path, Ref<Module> module, bool strict) {
+  require<ValueError>(!path.empty(), "Cannot set the submodule without a target name!");
+  require<ValueError>(bool(module), "`module` is not an nn.Module");
+  const auto [above, name] = split_last(path);
+  const Ref<Module> parent = get_submodule(above);
+  const Entry* old = parent->find(name);
+  require<ValueError>(old || !strict, "{} has no attribute `{}`", parent->display_name(), name);
+  require<ValueError>(!old || old->kind == Entry::Kind::module, "`{}` is not an nn.Module", name);
+  parent->put({std::string(name), Entry::Kind::module, true, {}, std::move(module)});
+}
+
+TensorHandle Module::get_tensor(std::string_view path, Entry::Kind kind) {
+  const auto [above, name] = split_last(path);
+  const Ref<Module> owner = get_submodule(above);
   const Entry* e = owner->find(name);
   require<ValueError>(e && e->kind == kind && e->tensor.defined(), "{} has no {} `{}`", owner->display_name(),
       kind == Entry::Kind::parameter ? "parameter" : "buffer", name);

@@ -16,7 +16,7 @@ class ModuleDict : public Module {
   void set(const std::string& key, Ref<Module> module);
   void update(NamedModules modules);
   Ref<Module> pop(std::string_view key);
-  std::string type_name() const override { return "ModuleDict"; }
+  PB_MODULE(ModuleDict)
 };
 
 }  // namespace pyburn::nn

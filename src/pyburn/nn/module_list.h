@@ -7,7 +7,7 @@ namespace pyburn::nn {
 class ModuleList : public ModuleSequence {
  public:
   using ModuleSequence::ModuleSequence;
-  std::string type_name() const override { return "ModuleList"; }
+  PB_MODULE(ModuleList)
   bool folds_repeated_children() const override { return true; }
 };
 

@@ -8,6 +8,7 @@
 #include "pyburn/nn/hooks.h"
 #include "pyburn/ops/copy.h"
 #include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/support/log.h"
@@ -72,6 +73,7 @@ std::string load_tensor(Entry& entry, TensorHandle source, const std::string& ke
 
 void Module::save_own(NamedTensors& into, const std::string& prefix, bool keep_vars) const {
   each_saved(entries_, [&](const Entry& e) { into.emplace_back(prefix + e.name, keep_vars ? e.tensor : fn::detach(e.tensor)); });
+  if (const TensorHandle extra = get_extra_state(); extra.defined()) into.emplace_back(prefix + kExtraState, extra);
 }
 
 void Module::load_own(StateLoad& load, const NamedTensors& state, const std::string& prefix) {
@@ -99,8 +101,14 @@ void Module::load_own(StateLoad& load, const NamedTensors& state, const std::str
     }
   });
   const std::string extra = prefix + kExtraState;
-  if (load.has_extra_state && !by_key.contains(extra)) load.missing_keys.push_back(extra);
-  if (!load.has_extra_state && by_key.contains(extra)) load.unexpected_keys.push_back(extra);
+  const bool is_own = get_extra_state().defined(), wants_extra = is_own || load.has_extra_state;
+  const auto found_extra = by_key.find(extra);
+  if (wants_extra && found_extra == by_key.end()) load.missing_keys.push_back(extra);
+  if (!wants_extra && found_extra != by_key.end()) load.unexpected_keys.push_back(extra);
+  if (is_own && found_extra != by_key.end()) {
+    if (found_extra->second->defined()) set_extra_state(*found_extra->second);
+    else load.errors.push_back(format("expected a tensor for \"{}\": got {}", extra, load.type_of ? load.type_of(extra) : "nothing"));
+  }
   for (const auto& [key, t] : state) {
     if (!key.starts_with(prefix) || key == extra) continue;
     const std::string_view rest = std::string_view(key).substr(prefix.size());
@@ -187,6 +195,10 @@ void Module::transform(const std::function<TensorHandle(const TensorHandle&)>& c
 
 void Module::to(Device& device) {
   transform([&](const TensorHandle& t) { return moved_to(device, t); });
+}
+
+void Module::to_empty(Device& device) {
+  transform([&](const TensorHandle& t) { return fn::empty(t.shape(), t.dtype(), &device); });
 }
 
 void Module::to(DType dtype) {

@@ -18,7 +18,7 @@ class LayerNorm : public Layer<LayerNormConfig> {
   LayerNorm(LayerNormConfig config, Unfilled) : Layer(std::move(config)) {}
   void reset_parameters();
   TensorHandle forward(const TensorHandle& x) override;
-  std::string type_name() const override { return "LayerNorm"; }
+  PB_MODULE(LayerNorm)
 };
 
 struct RMSNormConfig {
@@ -35,7 +35,7 @@ class RMSNorm : public Layer<RMSNormConfig> {
   RMSNorm(RMSNormConfig config, Unfilled) : Layer(std::move(config)) {}
   void reset_parameters();
   TensorHandle forward(const TensorHandle& x) override;
-  std::string type_name() const override { return "RMSNorm"; }
+  PB_MODULE(RMSNorm)
 };
 
 struct GroupNormConfig {
@@ -52,7 +52,7 @@ class GroupNorm : public Layer<GroupNormConfig> {
   GroupNorm(GroupNormConfig config, Unfilled) : Layer(std::move(config)) {}
   void reset_parameters();
   TensorHandle forward(const TensorHandle& x) override;
-  std::string type_name() const override { return "GroupNorm"; }
+  PB_MODULE(GroupNorm)
 };
 
 struct LocalResponseNormFunction {

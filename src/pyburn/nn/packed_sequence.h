@@ -13,6 +13,7 @@ struct PackedSequence {
   Dims batch_sizes;  // how many sequences each step has
   // What sorts the batch by falling length, and what undoes it; undefined for a batch that was sorted.
   TensorHandle sorted_indices, unsorted_indices;
+  auto tensors() { return std::tie(data); }  // those that a hook sees
 };
 
 struct PaddedSequence {

@@ -15,7 +15,7 @@ class ParameterList : public Module {
   void set(int64_t index, const TensorHandle& value);
   void append(const TensorHandle& value);
   void extend(const std::vector<TensorHandle>& values);
-  std::string type_name() const override { return "ParameterList"; }
+  PB_MODULE(ParameterList)
   std::string extra_repr() const override;
 
  private:
@@ -35,7 +35,7 @@ class ParameterDict : public Module {
   void set(const std::string& key, const TensorHandle& value);
   void update(const NamedTensors& values);
   TensorHandle pop(std::string_view key);
-  std::string type_name() const override { return "ParameterDict"; }
+  PB_MODULE(ParameterDict)
   std::string extra_repr() const override;
 };
 

@@ -21,6 +21,7 @@ class WeightNorm final : public Parametrization {
   TensorHandle compute(const Tensors& originals) override;  // g and v
   std::optional<Tensors> right_inverse(const TensorHandle& weight) override;
   std::string type_name() const override { return "_WeightNorm"; }
+  PB_COPYABLE(WeightNorm)
 
  private:
   int64_t dim_;
@@ -32,6 +33,7 @@ class SpectralNorm final : public Parametrization {
   TensorHandle forward(const TensorHandle& weight) override;
   std::optional<Tensors> right_inverse(const TensorHandle& value) override { return Tensors{value}; }
   std::string type_name() const override { return "_SpectralNorm"; }
+  PB_COPYABLE(SpectralNorm)
 
  private:
   int64_t n_power_iterations_, dim_;
@@ -44,6 +46,7 @@ class Orthogonal final : public Parametrization {
   TensorHandle forward(const TensorHandle& x) override;
   std::optional<Tensors> right_inverse(const TensorHandle& q) override;
   std::string type_name() const override { return "_Orthogonal"; }
+  PB_COPYABLE(Orthogonal)
 
  private:
   Shape shape_;

@@ -183,6 +183,20 @@ void remove_parametrizations(Module& module, const std::string& name, bool leave
   add_tensor(module, name, tensor);
 }
 
+void transfer(Module& from, Module& to, std::optional<std::string> name) {
+  const Ref<ModuleDict> folder = folder_of(from);
+  require<ValueError>(!name || (folder && folder->contains(*name)), "Module {} does not have a parametrization on {}", from.display_name(),
+      name.value_or(""));
+  if (!folder) return;
+  for (const std::string& key : name ? std::vector<std::string>{*name} : folder->keys()) {
+    const Ref<ParametrizationList> list = parametrizations_of(from, key);
+    if (!to.find(key) && !is_parametrized(to, key)) to.register_parameter(key, Parameter(fn::clone(fn::detach(list->value()))));
+    for (const Ref<Module>& m : list->modules()) register_parametrization(to, key, m, list->is_unsafe());
+    const Tensors sources = list->originals(), targets = parametrizations_of(to, key)->originals();
+    for (int64_t i = 0; i < sources.size(); ++i) autograd::set_data(targets[i], fn::clone(fn::detach(sources[i])));
+  }
+}
+
 Cached::Cached() { ++cached_scopes; }
 Cached::~Cached() {
   if (--cached_scopes == 0) cached_values.clear();

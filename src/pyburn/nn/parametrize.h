@@ -27,8 +27,9 @@ class ParametrizationList : public ModuleList {
   TensorHandle value();
   void set_value(const TensorHandle& value);  // gives the originals values that lead to it
   bool is_tensor() const { return count_ == 0; }
+  bool is_unsafe() const { return unsafe_; }
   Tensors originals() const;
-  std::string type_name() const override { return "ParametrizationList"; }
+  PB_MODULE(ParametrizationList)
 
  private:
   int count_ = 0;  // of originals with a number; 0 for one without
@@ -48,6 +49,9 @@ bool is_parametrized(const Module& module, std::string_view name);
 void assign(Module& module, const std::string& name, const TensorHandle& value);
 // Makes a tensor an ordinary one again, with the value that it has or, unless leave_parametrized, the original.
 void remove_parametrizations(Module& module, const std::string& name, bool leave_parametrized = true);
+
+// Gives a module the parametrizations of another one's tensor, and copies of what they start from. All of them without a name.
+void transfer(Module& from, Module& to, std::optional<std::string> name = {});
 
 // While one of these lives, parametrized tensors that this thread reads are computed once each.
 class Cached {

@@ -11,6 +11,15 @@ inline Module& child(Module& m, std::string_view name) {
   return *e->module;
 }
 
+// The same as a layer of the class that is called `kind`.
+template <class L>
+L& child_as(Module& m, std::string_view name, const char* kind) {
+  Module& found = child(m, name);
+  L* layer = dynamic_cast<L*>(&found);
+  require<ValueError>(layer, "expected '{}' of {} to be a {}: got {}", name, m.type_name(), kind, found.type_name());
+  return *layer;
+}
+
 // A parameter or buffer that the layer cannot do without.
 inline TensorHandle needed(const Module& m, std::string_view name) {
   TensorHandle t = m.tensor(name);

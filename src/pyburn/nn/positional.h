@@ -17,7 +17,7 @@ class PositionalEncoding : public Layer<PositionalEncodingConfig> {
   explicit PositionalEncoding(PositionalEncodingConfig config, Placement placement = {});
   PositionalEncoding(PositionalEncodingConfig config, Unfilled) : Layer(std::move(config)) {}
   TensorHandle forward(const TensorHandle& x) override;
-  std::string type_name() const override { return "PositionalEncoding"; }
+  PB_MODULE(PositionalEncoding)
 };
 
 struct RotaryEncodingConfig {
@@ -34,7 +34,7 @@ class RotaryEncoding : public Layer<RotaryEncodingConfig> {
   RotaryEncoding(RotaryEncodingConfig config, Unfilled) : Layer(std::move(config)) {}
   TensorHandle forward(const TensorHandle& x) override { return forward_from(x, 0); }
   TensorHandle forward_from(const TensorHandle& x, int64_t start);  // the first token stands at position `start`
-  std::string type_name() const override { return "RotaryEncoding"; }
+  PB_MODULE(RotaryEncoding)
 };
 
 // (size, d_model): sines at even features, cosines at odd ones.

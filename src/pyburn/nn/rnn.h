@@ -54,11 +54,13 @@ std::vector<std::string> parameter_names(const Recurrence& r, int64_t layer, int
 
 struct RecurrentResult {
   TensorHandle output, hn, cn;  // what the last layer said at each step, and the last states; cells of LSTM alone
+  auto tensors() { return std::tie(output, hn, cn); }
 };
 
 struct PackedRecurrentResult {
   PackedSequence output;
   TensorHandle hn, cn;
+  auto tensors() { return std::tie(output.data, hn, cn); }
 };
 
 class RecurrentModule {
@@ -95,6 +97,7 @@ class RecurrentLayer : public Layer<C> {
     return RecurrentModule::forward_packed(*this, recurrence(), x, h0, c0);
   }
   std::string type_name() const override;
+  PB_COPYABLE(RecurrentLayer)
   std::string extra_repr() const override;
 };
 using RNN = RecurrentLayer<RNNConfig>;

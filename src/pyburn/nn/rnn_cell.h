@@ -41,21 +41,21 @@ class RNNCell : public RecurrentCell<RNNCellConfig> {
   explicit RNNCell(RNNCellConfig config, Placement placement = {});
   RNNCell(RNNCellConfig config, Unfilled u) : RecurrentCell(std::move(config), u) {}
   TensorHandle forward(const TensorHandle& x, const TensorHandle& h);
-  std::string type_name() const override { return "RNNCell"; }
+  PB_MODULE(RNNCell)
 };
 
 class GRUCell : public RecurrentCell<GRUCellConfig> {
  public:
   using RecurrentCell::RecurrentCell;
   TensorHandle forward(const TensorHandle& x, const TensorHandle& h);
-  std::string type_name() const override { return "GRUCell"; }
+  PB_MODULE(GRUCell)
 };
 
 class LSTMCell : public RecurrentCell<LSTMCellConfig> {
  public:
   using RecurrentCell::RecurrentCell;
   std::pair<TensorHandle, TensorHandle> forward(const TensorHandle& x, const TensorHandle& h, const TensorHandle& c);
-  std::string type_name() const override { return "LSTMCell"; }
+  PB_MODULE(LSTMCell)
 };
 
 }  // namespace pyburn::nn

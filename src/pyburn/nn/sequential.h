@@ -8,7 +8,7 @@ class Sequential : public ModuleSequence {
  public:
   using ModuleSequence::ModuleSequence;
   TensorHandle forward(const TensorHandle& x) override;
-  std::string type_name() const override { return "Sequential"; }
+  PB_MODULE(Sequential)
 };
 
 template <class... M>

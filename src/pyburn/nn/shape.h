@@ -7,7 +7,7 @@ namespace pyburn::nn {
 class Identity : public Module {
  public:
   TensorHandle forward(const TensorHandle& x) override { return x; }
-  std::string type_name() const override { return "Identity"; }
+  PB_MODULE(Identity)
 };
 
 struct FlattenFunction {

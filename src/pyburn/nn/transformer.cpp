@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "pyburn/nn/call.h"
 #include "pyburn/nn/dropout.h"
 #include "pyburn/nn/linear.h"
 #include "pyburn/nn/norm.h"
@@ -49,16 +50,14 @@ TensorHandle TransformerLayer::with_residual(const TensorHandle& x, int number, 
 }
 
 MultiheadAttention& TransformerLayer::attention(const char* name) {
-  auto* found = dynamic_cast<MultiheadAttention*>(&child(*this, name));
-  require<ValueError>(found, "expected '{}' of {} to be a MultiheadAttention: got {}", name, type_name(), child(*this, name).type_name());
-  return *found;
+  return child_as<MultiheadAttention>(*this, name, "MultiheadAttention");
 }
 
 TensorHandle TransformerLayer::attend(const char* name, const TensorHandle& query, const TensorHandle& memory, const AttentionMasks& m) {
   if (Module& module = child(*this, name); module.calls_host() && host_attend) return host_attend(module, query, memory, memory, m);
   const AttentionOptions options{
       .key_padding_mask = m.key_padding_mask, .attn_mask = m.mask, .need_weights = false, .is_causal = m.is_causal};
-  return attention(name).forward(query, memory, memory, options).output;
+  return nn::call(attention(name), query, memory, memory, options).output;
 }
 
 TensorHandle TransformerLayer::feed_forward(const TensorHandle& x) {

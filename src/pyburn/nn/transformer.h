@@ -54,7 +54,7 @@ class TransformerEncoderLayer : public TransformerLayer {
   TensorHandle forward(const TensorHandle& src) override { return forward(src, AttentionMasks{}); }
   TensorHandle forward(const TensorHandle& src, const AttentionMasks& masks);
   TensorHandle forward_cached(const TensorHandle& src, TransformerLayerCache& cache);  // causal; src: the new tokens alone
-  std::string type_name() const override { return "TransformerEncoderLayer"; }
+  PB_MODULE(TransformerEncoderLayer)
 };
 
 class TransformerDecoderLayer : public TransformerLayer {
@@ -64,7 +64,7 @@ class TransformerDecoderLayer : public TransformerLayer {
   TensorHandle forward(
       const TensorHandle& tgt, const TensorHandle& memory, const AttentionMasks& tgt_masks = {}, const AttentionMasks& memory_masks = {});
   TensorHandle forward_cached(const TensorHandle& tgt, const TensorHandle& memory, TransformerLayerCache& cache);
-  std::string type_name() const override { return "TransformerDecoderLayer"; }
+  PB_MODULE(TransformerDecoderLayer)
 };
 
 // -inf above the diagonal, 0 elsewhere: no token sees a later one.

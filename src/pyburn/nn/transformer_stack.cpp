@@ -1,5 +1,6 @@
 #include "pyburn/nn/transformer_stack.h"
 
+#include "pyburn/nn/call.h"
 #include "pyburn/nn/init.h"
 #include "pyburn/nn/norm.h"
 #include "pyburn/nn/parts.h"
@@ -44,7 +45,7 @@ TransformerEncoder::TransformerEncoder(const TransformerStackConfig& config, Pla
 
 TensorHandle TransformerEncoder::forward(const TensorHandle& src, const AttentionMasks& masks) {
   return run<TransformerEncoderLayer>(
-      *this, src, [&](TransformerEncoderLayer& layer, size_t, const TensorHandle& x) { return layer.forward(x, masks); });
+      *this, src, [&](TransformerEncoderLayer& layer, size_t, const TensorHandle& x) { return nn::call(layer, x, masks); });
 }
 
 TensorHandle TransformerEncoder::forward_cached(const TensorHandle& src, TransformerCache& cache) {
@@ -59,7 +60,7 @@ TransformerDecoder::TransformerDecoder(const TransformerStackConfig& config, Pla
 TensorHandle TransformerDecoder::forward(
     const TensorHandle& tgt, const TensorHandle& memory, const AttentionMasks& tgt_masks, const AttentionMasks& memory_masks) {
   return run<TransformerDecoderLayer>(*this, tgt,
-      [&](TransformerDecoderLayer& layer, size_t, const TensorHandle& x) { return layer.forward(x, memory, tgt_masks, memory_masks); });
+      [&](TransformerDecoderLayer& layer, size_t, const TensorHandle& x) { return nn::call(layer, x, memory, tgt_masks, memory_masks); });
 }
 
 TensorHandle TransformerDecoder::forward_cached(const TensorHandle& tgt, const TensorHandle& memory, TransformerCache& cache) {
@@ -78,10 +79,8 @@ Transformer::Transformer(TransformerConfig config, Placement p) : Layer(std::mov
       .batch_first = c.batch_first,
       .norm_first = c.norm_first,
       .bias = c.bias};
-  encoder_ = make_ref<TransformerEncoder>(TransformerStackConfig{layer, c.num_encoder_layers, true}, p);
-  decoder_ = make_ref<TransformerDecoder>(TransformerStackConfig{layer, c.num_decoder_layers, true}, p);
-  register_module("encoder", encoder_);
-  register_module("decoder", decoder_);
+  register_module("encoder", make_ref<TransformerEncoder>(TransformerStackConfig{layer, c.num_encoder_layers, true}, p));
+  register_module("decoder", make_ref<TransformerDecoder>(TransformerStackConfig{layer, c.num_decoder_layers, true}, p));
   reset_parameters();
 }
 
@@ -96,7 +95,8 @@ TensorHandle Transformer::forward(const TensorHandle& src, const TensorHandle& t
   require(src.rank() != 3 || tgt.rank() != 3 || src.shape()[batch] == tgt.shape()[batch], "the batch number of src and tgt must be equal");
   require(src.rank() > 0 && tgt.rank() > 0 && src.shape()[src.rank() - 1] == d && tgt.shape()[tgt.rank() - 1] == d,
       "the feature number of src and tgt must be equal to d_model");
-  return decoder_->forward(tgt, encoder_->forward(src, src_masks), tgt_masks, memory_masks);
+  const TensorHandle memory = nn::call(child_as<TransformerEncoder>(*this, "encoder", "TransformerEncoder"), src, src_masks);
+  return nn::call(child_as<TransformerDecoder>(*this, "decoder", "TransformerDecoder"), tgt, memory, tgt_masks, memory_masks);
 }
 
 }  // namespace pyburn::nn

@@ -19,7 +19,7 @@ class TransformerEncoder : public Module {
   TensorHandle forward(const TensorHandle& src) override { return forward(src, AttentionMasks{}); }
   TensorHandle forward(const TensorHandle& src, const AttentionMasks& masks);
   TensorHandle forward_cached(const TensorHandle& src, TransformerCache& cache);  // causal; src: the new tokens alone
-  std::string type_name() const override { return "TransformerEncoder"; }
+  PB_MODULE(TransformerEncoder)
 };
 
 class TransformerDecoder : public Module {
@@ -28,7 +28,7 @@ class TransformerDecoder : public Module {
   TensorHandle forward(
       const TensorHandle& tgt, const TensorHandle& memory, const AttentionMasks& tgt_masks = {}, const AttentionMasks& memory_masks = {});
   TensorHandle forward_cached(const TensorHandle& tgt, const TensorHandle& memory, TransformerCache& cache);
-  std::string type_name() const override { return "TransformerDecoder"; }
+  PB_MODULE(TransformerDecoder)
 };
 
 struct TransformerConfig {
@@ -50,11 +50,7 @@ class Transformer : public Layer<TransformerConfig> {
   TensorHandle forward(const TensorHandle& src, const TensorHandle& tgt, const AttentionMasks& src_masks = {},
       const AttentionMasks& tgt_masks = {}, const AttentionMasks& memory_masks = {});
   void reset_parameters();  // matrices as Xavier has it
-  std::string type_name() const override { return "Transformer"; }
-
- private:
-  Ref<TransformerEncoder> encoder_;
-  Ref<TransformerDecoder> decoder_;
+  PB_MODULE(Transformer)
 };
 
 }  // namespace pyburn::nn

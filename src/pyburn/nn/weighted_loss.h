@@ -14,6 +14,7 @@ class WeightedLoss : public FunctionLayerBase<Name, C> {
   explicit WeightedLoss(C config = {}) : FunctionLayerBase<Name, C>(std::move(config)) { keep_weights(); }
   WeightedLoss(C config, Unfilled unfilled) : FunctionLayerBase<Name, C>(std::move(config), unfilled) { keep_weights(); }
   using Module::forward;
+  PB_COPYABLE(WeightedLoss)
   TensorHandle forward(const TensorHandle& input, const TensorHandle& target) {
     if constexpr (with_positives) return this->config_(input, target, this->tensor("weight"), this->tensor("pos_weight"));
     else return this->config_(input, target, this->tensor("weight"));

@@ -6,7 +6,8 @@
 
 namespace pyburn::optim {
 
-class AveragedModel {
+// A copy of a model whose parameters are averages. Its state dict has PyTorch's names: n_averaged, module.0.weight, ...
+class AveragedModel : public nn::Module {
  public:
   // `decay`: what an exponential moving average keeps at each update; absent: the mean. With `use_buffers` buffers are averaged like
   // parameters, else they are those of the last update.
@@ -14,17 +15,19 @@ class AveragedModel {
   // An average of the program's own: average(mean so far, value now, how many it is of).
   using Average = std::function<TensorHandle(const TensorHandle& mean, const TensorHandle& value, int64_t n_averaged)>;
   AveragedModel(nn::Module& model, Average average, bool use_buffers = false);
+  PB_MODULE(AveragedModel)
+
+  nn::Module& module();
+  TensorHandle forward(const TensorHandle& x) override { return module().call(x); }
   void update_parameters(nn::Module& model);  // the same model, or one of the same layout
-  int64_t n_averaged() const { return count_; }
-  // By the names of the model: load it into another one of the same layout to use it.
-  const nn::NamedTensors& state_dict() const { return averages_; }
+  int64_t n_averaged() const;
 
  private:
+  void update(const nn::NamedTensors& means, const nn::NamedTensors& values, bool average);
+
   std::optional<double> decay_;
   Average average_;
   bool use_buffers_;
-  int64_t count_ = 0;
-  nn::NamedTensors averages_;
 };
 
 }  // namespace pyburn::optim

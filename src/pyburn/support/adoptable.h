@@ -1,6 +1,7 @@
 // Reference counting that a host language can take over. While only C++ holds an object, it counts its references
 // itself; once an object of the host stands for it, references from C++ count on that one, and the host's garbage
-// collector sees them all. Works with Ref<T>.
+// collector sees them all. Works with Ref<T>. An object that make_ref made goes with its last reference; one on the stack stays, as one
+// does that is still under construction, whatever references come and go.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -20,6 +21,7 @@ class Adoptable {
   Adoptable(const Adoptable&) = delete;
   Adoptable& operator=(const Adoptable&) = delete;
 
+  void retain_first() const noexcept;  // by make_ref: from now on the last reference takes this with it
   void retain() const noexcept;
   void release() const noexcept;
   void* host_object() const noexcept;  // null while C++ owns this
@@ -32,7 +34,9 @@ class Adoptable {
 
  private:
   static constexpr uintptr_t kOwn = 1;          // the lowest bit: no address of an object has it
-  mutable std::atomic<uintptr_t> state_{kOwn};  // 2 * references + 1, or the host's object
+  static constexpr uintptr_t kFreed = 2;        // with the last reference
+  static constexpr uintptr_t kReference = 4;    // the rest counts
+  mutable std::atomic<uintptr_t> state_{kOwn};  // these three, or the host's object
 };
 
 }  // namespace pyburn

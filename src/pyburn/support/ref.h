@@ -82,7 +82,7 @@ template <class T, class... A>
 Ref<T> make_ref(A&&... a) {
   T* fresh = new T(std::forward<A>(a)...);
   if constexpr (std::is_base_of_v<Counted, T>) fresh->retain_alone();
-  else fresh->retain();
+  else fresh->retain_first();
   return Ref<T>::adopt(fresh);
 }
 

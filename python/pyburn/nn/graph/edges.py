@@ -6,7 +6,6 @@ from typing import Any
 
 from ... import _core
 from ..._core import Tensor
-from ...tensor.unique import unique
 
 _graph = _core._nn.graph
 
@@ -55,7 +54,7 @@ def contains_self_loops(edge_index: Tensor) -> bool:
     >>> pyburn.nn.graph.contains_self_loops(pyburn.tensor([[0, 1], [1, 1]]))
     True
     """
-    return bool((edge_index[0] == edge_index[1]).any())
+    return _graph.contains_self_loops(edge_index)
 
 
 def remove_self_loops(edge_index: Tensor, edge_attr: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
@@ -117,7 +116,4 @@ def to_undirected(edge_index: Tensor, num_nodes: int | None = None) -> Tensor:
     >>> pyburn.nn.graph.to_undirected(pyburn.tensor([[0, 1], [1, 2]])).tolist()
     [[0, 1, 1, 2], [1, 0, 2, 1]]
     """
-    count = max(node_count(edge_index, num_nodes), 1)
-    both = _core.cat([edge_index, edge_index.flip(0)], 1)
-    numbers = unique(both[0] * count + both[1])
-    return _core.stack([numbers // count, numbers % count])
+    return _graph.to_undirected(edge_index, num_nodes)
