@@ -136,6 +136,13 @@ class Function:
         return outputs[0] if single else tuple(outputs)
 
 
+class InplaceFunction(Function):
+    """A Function that knows whether it writes in place: what older code derives from."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        self.inplace = inplace
+
+
 class _DifferentiatedOnce(Function):
     """Passes gradients through; what is computed from them cannot be differentiated."""
 

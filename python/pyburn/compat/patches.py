@@ -89,7 +89,7 @@ class Patches:
             autograd: {"Variable": _variable, "profiler": namespace("torch.autograd.profiler")},
             inspect: {"signature": signature},
             nn.functional: {"_Reduction": SimpleNamespace(**reductions())},
-            nn: {"modules": importlib.import_module("pyburn.nn.modules")},
+            nn: {"modules": importlib.import_module("pyburn.nn.modules"), "_reduction": namespace("torch.nn._reduction")},
             nn.parallel: {
                 "DistributedDataParallel": _DistributedDataParallel,
                 **{name: absent(f"torch.nn.parallel.{name}") for name in _SEVERAL_DEVICES},

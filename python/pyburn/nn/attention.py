@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from .. import _core
@@ -27,8 +28,8 @@ class SDPBackend:
     ERROR, MATH, FLASH_ATTENTION, EFFICIENT_ATTENTION, CUDNN_ATTENTION, OVERRIDEABLE = range(-1, 5)
 
 
-class sdpa_kernel:  # noqa: N801, PyTorch's name
-    """A scope that changes nothing: attention is computed in one way.
+class sdpa_kernel(contextlib.ContextDecorator):  # noqa: N801, PyTorch's name
+    """A scope, and a decorator, that changes nothing: attention is computed in one way.
 
     >>> with pyburn.nn.attention.sdpa_kernel(pyburn.nn.attention.SDPBackend.MATH):
     ...     pass

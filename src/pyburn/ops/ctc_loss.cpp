@@ -250,6 +250,7 @@ TensorHandle fn::ctc_loss(const TensorHandle& log_probs, const TensorHandle& tar
     const TensorHandle& target_lengths, int64_t blank, const std::string& reduction, bool zero_infinity) {
   require<ValueError>(
       reduction == "mean" || reduction == "sum" || reduction == "none", "reduction is 'mean', 'sum' or 'none': got '{}'", reduction);
+  require<ValueError>(log_probs.numel() > 0, "log_probs tensor must not be empty: got {}", log_probs.shape());
   const bool single = log_probs.rank() == 2;
   auto length = [&](const TensorHandle& t) { return as_int64(single ? reshape(t, Dims{1}) : t); };
   const TensorHandle lengths = length(target_lengths);

@@ -146,7 +146,7 @@ void check_target(const TensorHandle& out, const Meta& result) {
       can_cast(result.dtype, out.dtype()), "result type {} can't be cast to the desired output type {}", result.dtype, out.dtype());
   if (out.layout().has_overlap())
     fail<GradientError>(
-        "more than one element of the written-to tensor refers to a single memory location; "
+        "unsupported operation: more than one element of the written-to tensor refers to a single memory location; "
         "clone() it before writing: got {}",
         out.layout());
 }
