@@ -7,6 +7,7 @@ import dataclasses
 import importlib
 import math
 import pickle
+from collections import OrderedDict
 from typing import Any
 
 import pytest
@@ -235,3 +236,123 @@ def test_a_second_backward_names_the_argument() -> None:
     y.backward()
     with pytest.raises(RuntimeError, match="Specify retain_graph=True"):
         y.backward()
+
+
+@pytest.mark.parametrize("dtype", [pyburn.float64, pyburn.float32, pyburn.float16, pyburn.bfloat16])
+@pytest.mark.parametrize("keys", [3, 700])
+def test_attention_passes_nan_on(dtype: Any, keys: int) -> None:
+    q, k, v = (pyburn.randn(1, 1, n, 16).to(dtype) for n in (4, keys, keys))
+    q[0, 0, 1, 3] = math.nan
+    assert F.scaled_dot_product_attention(q, k, v).isnan().all(-1).tolist() == [[[False, True, False, False]]]
+    for place in (0, keys - 1):
+        spoiled = k.clone()
+        spoiled[0, 0, place, 0] = math.nan
+        assert F.scaled_dot_product_attention(q, spoiled, v).isnan().all()
+    hidden = pyburn.zeros(4, keys, dtype=pyburn.bool)
+    assert F.scaled_dot_product_attention(q, k, v, attn_mask=hidden).tolist() == pyburn.zeros_like(q).tolist()
+
+
+def test_attention_without_features_is_a_mean() -> None:
+    q, k, v = pyburn.zeros(1, 2, 3, 0), pyburn.zeros(1, 2, 5, 0), pyburn.randn(1, 2, 5, 4, requires_grad=True)
+    g = pyburn.randn(1, 2, 3, 4)
+    y = F.scaled_dot_product_attention(q.requires_grad_(), k.requires_grad_(), v)
+    y.backward(g)
+    assert pyburn.allclose(y, v.mean(2, keepdim=True).expand_as(y))
+    assert pyburn.allclose(v.grad, (g.sum(2, keepdim=True) / 5).expand_as(v)) and q.grad.shape == q.shape
+
+
+def test_norms_of_windows_without_a_bound() -> None:
+    x = pyburn.tensor([[[1.0, -3.0, 2.0, 4.0]]])
+    assert F.lp_pool1d(x, math.inf, 2, 1).tolist() == [[[3, 3, 4]]] and nn.LPPool1d(-math.inf, 2, 1)(x).tolist() == [[[1, 2, 2]]]
+    for refused in (lambda: F.lp_pool1d(x, 0, 2), lambda: nn.LPPool1d(0, 2), lambda: nn.LPPool2d(0.0, 2), lambda: nn.LPPool3d(0, 2)):
+        with pytest.raises(ValueError, match="norm_type must be a non-zero value"):
+            refused()
+
+
+def test_masks_and_offsets_of_the_wrong_shape() -> None:
+    x = pyburn.ones(4, 4)
+    with pytest.raises(AssertionError, match=r"Expected `attn_mask` shape to be \(4, 4, 4\)"):
+        nn.MultiheadAttention(4, 4)(x, x, x, attn_mask=pyburn.ones(5, 4, 4))
+    with pytest.raises(ValueError, match="offsets has to be a 1D Tensor"):
+        F.embedding_bag(pyburn.tensor([0, 1]), x, pyburn.tensor([[0]]))
+    with pytest.raises(AssertionError, match="padding_idx must be within num_embeddings"):
+        nn.EmbeddingBag(5, 3, padding_idx=-7)
+    for name, layer in (("RNN", nn.RNN), ("GRU", nn.GRU), ("LSTM", nn.LSTM)):
+        with pytest.raises(ValueError, match="hidden_size must be greater than zero"):
+            layer(10, 0)
+        state = getattr(nn, f"{name}Cell")(10, 0)(pyburn.randn(3, 10))
+        assert (state[0] if name == "LSTM" else state).shape == (3, 0)
+
+
+@pytest.mark.parametrize("norm", [nn.utils.weight_norm, nn.utils.parametrizations.weight_norm])
+def test_weight_norm_of_nothing(norm: Any) -> None:
+    layer = norm(nn.Linear(0, 1))
+    layer(pyburn.zeros(1, 0)).sum().backward()
+    gradients = {name: p.grad.tolist() for name, p in layer.named_parameters()}
+    assert sorted(gradients.values(), key=str) == [[1.0], [[0.0]], [[]]]
+
+
+def test_gradients_by_name() -> None:
+    layer = nn.Linear(2, 1)
+    x = pyburn.tensor([[2.0, 3.0]])
+    by_name = pyburn.autograd.grad(layer(x).sum(), dict(layer.named_parameters()))
+    assert {name: g.tolist() for name, g in by_name.items()} == {"weight": [[2, 3]], "bias": [1]}
+    layer(x).sum().backward(inputs={"bias": layer.bias})
+    assert layer.weight.grad is None and layer.bias.grad.tolist() == [1]
+    with pytest.raises(TypeError, match="must be a dict"):
+        pyburn.autograd.grad(layer(x).sum(), OrderedDict(layer.named_parameters()))
+    for empty in ({}, []):
+        with pytest.raises(RuntimeError, match="cannot be empty"):
+            pyburn.autograd.grad(layer(x).sum(), empty)
+        with pytest.raises(RuntimeError, match="cannot be empty"):
+            pyburn.autograd.backward(layer(x).sum(), inputs=empty)
+
+
+def test_functions_take_arguments_by_name() -> None:
+    class Scaled(pyburn.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, y: Any, scale: float = 1.0) -> Any:
+            ctx.save_for_backward(x, y)
+            ctx.scale = scale
+            return scale * x * y
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            x, y = ctx.saved_tensors
+            return g * ctx.scale * y, g * ctx.scale * x, None
+
+    class Separate(pyburn.autograd.Function):
+        @staticmethod
+        def forward(x: Any, factor: float = 2.0) -> Any:
+            return factor * x
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            _, ctx.factor = inputs
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * ctx.factor, None
+
+    x, y = (pyburn.tensor([v], requires_grad=True) for v in (2.0, 3.0))
+    for out in (Scaled.apply(x, y=y, scale=5.0), Scaled.apply(scale=5.0, y=y, x=x)):
+        assert [g.tolist() for g in pyburn.autograd.grad(out, (x, y))] == [[15], [10]]
+    for out, slope in ((Separate.apply(x), 2), (Separate.apply(x, factor=3.0), 3)):
+        assert pyburn.autograd.grad(out, x)[0].item() == slope
+    with pytest.raises(TypeError, match="unexpected keyword argument"):
+        Scaled.apply(x, other=y)
+
+
+def test_a_variable_has_a_history_of_its_own(torch: Any) -> None:
+    x = torch.ones(2)
+    y = torch.autograd.Variable(x, requires_grad=True)
+    assert y.requires_grad and not x.requires_grad and y.data_ptr() == x.data_ptr()
+    assert not torch.autograd.Variable(y * 2).requires_grad
+
+
+def test_a_gradient_is_a_tensor() -> None:
+    x = pyburn.ones(2)
+    with pytest.raises(TypeError, match="expected to be a Tensor or None"):
+        x.grad = 0
+    with pytest.raises(RuntimeError, match="floating point"):
+        pyburn.ones(2, dtype=pyburn.int64).requires_grad_()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 from typing import Any
 
 from .. import _core
@@ -22,10 +23,13 @@ __all__ = [
 ]
 
 
-class SDPBackend:
+class SDPBackend(enum.Enum):
     """Names of PyTorch's ways to compute attention. There is one here, which needs no choice."""
 
     ERROR, MATH, FLASH_ATTENTION, EFFICIENT_ATTENTION, CUDNN_ATTENTION, OVERRIDEABLE = range(-1, 5)
+
+    def __int__(self) -> int:
+        return self.value
 
 
 class sdpa_kernel(contextlib.ContextDecorator):  # noqa: N801, PyTorch's name

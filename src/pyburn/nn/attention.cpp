@@ -103,10 +103,12 @@ void check_shapes(const TensorHandle& query, const TensorHandle& key, const Tens
         "For {} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found {}-D tensor instead", kind, m.rank());
 }
 
-void check_masks(const AttentionOptions& o, const Dims& scores) {
+void check_masks(const AttentionOptions& o, const Dims& scores, bool alone) {
   const int64_t n = scores[0], heads = scores[1], l = scores[2], s = scores[3];
   if (const TensorHandle& m = o.attn_mask; m.defined()) {
     const Shape wanted = m.rank() == 2 ? Shape(Dims{l, s}) : Shape(Dims{n * heads, l, s});
+    require<AssertionFailed>(
+        !alone || m.rank() == 2 || m.shape() == wanted, "Expected `attn_mask` shape to be {} but got {}", wanted, m.shape());
     require(m.shape() == wanted, "The shape of the {}D attn_mask is {}, but should be {}.", m.rank(), m.shape(), wanted);
   }
   if (const TensorHandle& m = o.key_padding_mask; m.defined())
@@ -143,7 +145,7 @@ AttentionResult multi_head_attention(const AttentionParameters& p, const TensorH
   require<AssertionFailed>(features == stacked, "was expecting embedding dimension of {}, but got {}", stacked, features);
   require<AssertionFailed>(k.shape()[0] == batch && v.shape()[0] == batch && k.shape()[1] == v.shape()[1],
       "key's and value's sequence and batch dims do not match: got query {}, key {}, value {}", query.shape(), key.shape(), value.shape());
-  check_masks(o, {batch, heads, q.shape()[1], p.static_k.defined() ? p.static_k.shape()[1] : k.shape()[1]});
+  check_masks(o, {batch, heads, q.shape()[1], p.static_k.defined() ? p.static_k.shape()[1] : k.shape()[1]}, alone);
 
   const bool hint = o.is_causal && !o.key_padding_mask.defined() && !o.need_weights && !p.bias_k.defined() && !p.add_zero_attn;
   TensorHandle attention = hint ? TensorHandle() : additive(o.attn_mask, q, "attn_mask");

@@ -16,7 +16,8 @@ C checked(C c) {
   if (c.norm_type.to_double() == 2) c.norm_type = 2.0;  // which is not printed
   if (!c.padding_idx) return c;
   const int64_t n = c.num_embeddings, row = c.padding_idx->to_int();
-  require<AssertionFailed>(row >= -n && row < n, "Padding_idx must be within num_embeddings ({}): got {}", n, row);
+  require<AssertionFailed>(
+      row >= -n && row < n, "{}adding_idx must be within num_embeddings ({}): got {}", requires { c.mode; } ? "p" : "P", n, row);
   c.padding_idx = row < 0 ? row + n : row;
   return c;
 }

@@ -159,6 +159,8 @@ TensorHandle fn::embedding_bag(const TensorHandle& input, const TensorHandle& we
   require<ValueError>(input.rank() == 1 || input.rank() == 2, "[embedding_bag] input has to be 1D or 2D Tensor: got {}", input.shape());
   require<ValueError>(
       offsets.defined() == (input.rank() == 1), "[embedding_bag] offsets are needed for an input of one axis, and only there");
+  require<ValueError>(!offsets.defined() || offsets.rank() == 1, "[embedding_bag] offsets has to be a 1D Tensor: got {}",
+      offsets.defined() ? offsets.shape() : Shape());
   const int64_t n = input.numel(), table = weight.rank() ? weight.shape()[0] : 0;
   require<ValueError>(!padding_idx || (*padding_idx >= -table && *padding_idx < table),
       "[embedding_bag] padding_idx must be within the number of embeddings, {} through {}: got {}", -table, table - 1,

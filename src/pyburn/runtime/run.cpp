@@ -301,7 +301,7 @@ void dispatch(OpRef op, Inputs in, Outputs out, Device* device) {
 
 TensorHandle asking_for_gradient(TensorHandle t, bool requires_grad) {
   if (!requires_grad) return t;
-  require<DTypeError>(is_floating(t.dtype()), "only tensors of floating dtype can require gradients: got {}", t.dtype());
+  require<DTypeError>(is_floating(t.dtype()), "only Tensors of floating point dtype can require gradients: got {}", t.dtype());
   t.set(Flag::requires_grad);
   return t;
 }
