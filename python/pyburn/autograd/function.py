@@ -98,9 +98,9 @@ class Function:
         ctx = Context()
         separate = hasattr(cls, "setup_context")
         if kwargs or separate:  # by position, with the defaults, as backward gives its gradients
-            signature, given = inspect.signature(cls.forward), (() if separate else (ctx,)) + args
-            signature.bind_partial(*given, **kwargs)  # says which name is unknown, before which one is missing
-            bound = signature.bind(*given, **kwargs)
+            signature, whole = inspect.signature(cls.forward), (() if separate else (ctx,)) + args
+            signature.bind_partial(*whole, **kwargs)  # says which name is unknown, before which one is missing
+            bound = signature.bind(*whole, **kwargs)
             bound.apply_defaults()
             args, kwargs = bound.args[not separate :], bound.kwargs
         inputs = [a for a in args if isinstance(a, Tensor)]
