@@ -236,7 +236,11 @@ void bind_autograd(nb::module_& m) {
   });
   m.def("_grad_of", [](const TensorHandle& t) { return grad_of(t); });
   m.def(
-      "_set_grad", [](const TensorHandle& t, nb::handle g) { set_grad(t, g.is_none() ? TensorHandle() : nb::cast<TensorHandle>(g)); },
+      "_set_grad",
+      [](const TensorHandle& t, nb::handle g) {
+        if (!g.is_none() && !is_tensor(g.ptr())) throw nb::type_error("assigned grad expected to be a Tensor or None");
+        set_grad(t, g.is_none() ? TensorHandle() : nb::cast<TensorHandle>(g));
+      },
       "t"_a, "g"_a.none());
   m.def("_requires_grad", [](const TensorHandle& t) { return wants_gradient(t); });
   m.def("_set_requires_grad", [](const TensorHandle& t, bool on) { set_requires_grad(t, on); });

@@ -8,6 +8,10 @@ namespace pyburn::python {
 
 void bind_layers(nb::module_& m) {
   bind_layer<nn::Linear>(m, "y = x @ weight.T + bias.\n\n>>> pyburn.nn.Linear(3, 2)(pyburn.ones(4, 3)).shape");
+  bind_layer<nn::NonDynamicallyQuantizableLinear, nn::Linear>(m,
+      "The last layer of attention: Linear.\n\n>>> "
+      "pyburn.nn.modules.linear.NonDynamicallyQuantizableLinear(3, 2)(pyburn.ones(4, 3)).shape")
+      .attr("__module__") = "pyburn.nn.modules.linear";  // not one of pyburn.nn
   bind_layer<nn::Conv1d>(
       m, "A convolution over sequences (N, C, L).\n\n>>> pyburn.nn.Conv1d(3, 8, 3, padding=1)(pyburn.ones(1, 3, 5)).shape");
   bind_layer<nn::Conv2d>(

@@ -13,7 +13,9 @@ void bind_layers_activation(nb::module_& m) {
       "\n\n>>> pyburn.nn.ReLU()(pyburn.tensor([-1.0, 0.5, 2.0]))");
   bind_layer<nn::ReLU6>(m,
       "The elements, moved into the range from 0 to 6."
-      "\n\n>>> pyburn.nn.ReLU6()(pyburn.tensor([-1.0, 0.5, 2.0]))");
+      "\n\n>>> pyburn.nn.ReLU6()(pyburn.tensor([-1.0, 0.5, 2.0]))")
+      .def_prop_ro("min_val", [](const nn::ReLU6&) { return 0.0; })
+      .def_prop_ro("max_val", [](const nn::ReLU6&) { return 6.0; });
   bind_layer<nn::SELU>(m,
       "elu with the constants that keep mean 0 and variance 1."
       "\n\n>>> pyburn.nn.SELU()(pyburn.tensor([-1.0, 0.5, 2.0]))");

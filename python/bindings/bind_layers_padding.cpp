@@ -18,13 +18,16 @@ void bind_layers_padding(nb::module_& m) {
       "\n\n>>> pyburn.nn.ConstantPad3d(1, 2.5)(pyburn.ones(1, 1, 5, 5, 5)).shape");
   bind_layer<nn::ZeroPad1d>(m,
       "A border of zeros around sequences (N, C, L)."
-      "\n\n>>> pyburn.nn.ZeroPad1d(1)(pyburn.ones(1, 1, 5)).shape");
+      "\n\n>>> pyburn.nn.ZeroPad1d(1)(pyburn.ones(1, 1, 5)).shape")
+      .def_prop_ro("value", [](const nn::ZeroPad1d&) { return 0.0; });
   bind_layer<nn::ZeroPad2d>(m,
       "A border of zeros around images (N, C, H, W)."
-      "\n\n>>> pyburn.nn.ZeroPad2d(1)(pyburn.ones(1, 1, 5, 5)).shape");
+      "\n\n>>> pyburn.nn.ZeroPad2d(1)(pyburn.ones(1, 1, 5, 5)).shape")
+      .def_prop_ro("value", [](const nn::ZeroPad2d&) { return 0.0; });
   bind_layer<nn::ZeroPad3d>(m,
       "A border of zeros around volumes (N, C, D, H, W)."
-      "\n\n>>> pyburn.nn.ZeroPad3d(1)(pyburn.ones(1, 1, 5, 5, 5)).shape");
+      "\n\n>>> pyburn.nn.ZeroPad3d(1)(pyburn.ones(1, 1, 5, 5, 5)).shape")
+      .def_prop_ro("value", [](const nn::ZeroPad3d&) { return 0.0; });
   bind_layer<nn::ReflectionPad1d>(m,
       "A border of mirrored elements around sequences (N, C, L)."
       "\n\n>>> pyburn.nn.ReflectionPad1d(1)(pyburn.ones(1, 1, 5)).shape");

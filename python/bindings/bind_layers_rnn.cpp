@@ -91,8 +91,9 @@ std::string mode(L& self) {
 
 template <class L>
 void bind_recurrent(nb::module_& m, const char* doc) {
-  bind_layer<L>(m, doc)
-      .def("forward", forward<L>, "input"_a, "hx"_a.none() = nb::none())
+  auto c = bind_layer<L>(m, doc);
+  if constexpr (!std::is_same_v<L, nn::LSTM>) c.def_prop_ro("proj_size", [](const L&) { return 0; });  // an option of LSTM alone
+  c.def("forward", forward<L>, "input"_a, "hx"_a.none() = nb::none())
       .def_prop_ro("mode", mode<L>, "The name of the cell.")
       .def_prop_ro("all_weights", all_weights<L>, "The parameters of each layer and direction.")
       .def(

@@ -120,7 +120,7 @@ void bind_module(nb::module_& m) {
           [](nb::handle self, nb::handle name, int kind, nb::handle value, bool persistent) {
             register_entry(self, name, kind_of(kind), value, persistent);
           },
-          "name"_a, "kind"_a, "value"_a.none(), "persistent"_a)
+          "name"_a.none(), "kind"_a, "value"_a.none(), "persistent"_a)
       .def(
           "_pb_put",
           [](nb::handle self, nb::handle name, int kind, nb::handle value, bool persistent) {

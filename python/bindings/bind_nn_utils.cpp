@@ -49,6 +49,7 @@ void bind_sequences(nb::module_& m) {
 
 void bind_parametrized(nb::module_& m) {
   m.def("_norm_except", nn::norm_except);
+  m.def("_with_norm", nn::with_norm);
   m.def("_power_iterations", nn::power_iterations);
   m.def("_orthogonal_matrix", nn::orthogonal_matrix, "x"_a, "map"_a, "base"_a.none());
   m.def("_orthogonal_start", [](Tensor_ q, const std::string& map, bool turned) {

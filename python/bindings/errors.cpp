@@ -5,15 +5,15 @@
 #include <vector>
 
 #include "objects.h"
-#include "pyburn/support/error.h"
+#include "pyburn/support/assertion.h"
 
 namespace nb = nanobind;
 
 namespace pyburn::python {
 namespace {
 
-PyObject *base_error, *shape_error, *value_error, *index_error, *dtype_error, *device_error, *unsupported_op, *format_error, *capture_error,
-    *out_of_memory_error, *remote_error, *gradient_error;
+PyObject *base_error, *shape_error, *value_error, *assertion_failed, *index_error, *dtype_error, *device_error, *unsupported_op,
+    *format_error, *capture_error, *out_of_memory_error, *remote_error, *gradient_error;
 
 // Each is also what a Python user would catch.
 PyObject* make(nb::module_& m, const char* name, std::initializer_list<PyObject*> also, const char* doc) {
@@ -67,6 +67,8 @@ void set_python_error() noexcept {
     e.restore();
   } catch (const ShapeError& e) {
     PyErr_SetString(shape_error, e.what());
+  } catch (const AssertionFailed& e) {
+    PyErr_SetString(assertion_failed, e.what());
   } catch (const IndexError& e) {
     PyErr_SetString(index_error, e.what());
   } catch (const DTypeError& e) {
@@ -122,6 +124,8 @@ void bind_errors(nb::module_& m) {
   m.attr("PyburnError") = nb::borrow(base_error);
   shape_error = make(m, "ShapeError", {PyExc_RuntimeError, PyExc_ValueError}, "Shapes do not fit.");
   value_error = make(m, "ArgumentError", {PyExc_RuntimeError, PyExc_ValueError}, "An argument has a value that makes no sense.");
+  assertion_failed = make(
+      m, "AssertionFailed", {PyExc_RuntimeError, PyExc_ValueError, PyExc_AssertionError}, "An argument is refused where PyTorch asserts.");
   index_error = make(m, "IndexOutOfRange", {PyExc_IndexError, PyExc_RuntimeError}, "An axis or an index does not exist.");
   dtype_error = make(m, "DTypeError", {PyExc_RuntimeError, PyExc_TypeError}, "A dtype does not fit.");
   device_error = make(m, "DeviceError", {PyExc_RuntimeError}, "A device is unknown, unavailable, or not the one needed.");

@@ -76,9 +76,9 @@ void bind_pool(nanobind::class_<L, nn::Module>& c) {
 }
 
 // A module class: collector, attributes, calls, copies. Its constructor is the caller's.
-template <class M>
-nanobind::class_<M, nn::Module> bind_module_class(nanobind::module_& m, const char* name, const char* doc) {
-  nanobind::class_<M, nn::Module> c(
+template <class M, class Parent = nn::Module>
+nanobind::class_<M, Parent> bind_module_class(nanobind::module_& m, const char* name, const char* doc) {
+  nanobind::class_<M, Parent> c(
       m, name, nanobind::type_slots(module_slots()), nanobind::dynamic_attr(), nanobind::is_weak_referenceable(), doc);
   c.attr("__module__") = "pyburn.nn";
   add_unfilled_maker(c, make_unfilled<M>);
@@ -86,14 +86,14 @@ nanobind::class_<M, nn::Module> bind_module_class(nanobind::module_& m, const ch
 }
 
 // A layer: its constructor takes the fields of its Config, in their order or in that of `arguments`. `doc` says what it does and ends
-// in an example. A forward of one tensor is bound here; others by bind_forward.
-template <class L>
-nanobind::class_<L, nn::Module> bind_layer(nanobind::module_& m, const char* doc, const char* arguments = nullptr) {
+// in an example. A forward of one tensor is bound here; others by bind_forward. A layer that derives from another has the other's.
+template <class L, class Parent = nn::Module>
+nanobind::class_<L, Parent> bind_layer(nanobind::module_& m, const char* doc, const char* arguments = nullptr) {
   using Config = typename L::Config;
   constexpr bool placed = std::is_constructible_v<L, Config, nn::Placement>;
   static const LayerClass info{L(Config(), nn::Unfilled{}).type_name(), &attr_type<Config>, Config::text, placed, arguments};
   static const std::string text = info.documented(doc);
-  auto c = bind_module_class<L>(m, info.name.c_str(), text.c_str());
+  auto c = bind_module_class<L, Parent>(m, info.name.c_str(), text.c_str());
   c.attr("_option_types") = info.option_types();
   c.def("__init__", [](L* self, nanobind::args args, nanobind::kwargs kwargs) {
     Config config;
@@ -110,7 +110,8 @@ nanobind::class_<L, nn::Module> bind_layer(nanobind::module_& m, const char* doc
         self->start_from(table.is_none() ? TensorHandle() : nanobind::cast<TensorHandle>(table), bool(nanobind::bool_(frozen)));
       }
   });
-  if constexpr (requires(L & l) { l.options().return_indices; }) bind_pool(c);
+  if constexpr (!std::is_same_v<Parent, nn::Module>) return c;
+  else if constexpr (requires(L & l) { l.options().return_indices; }) bind_pool(c);
   else if constexpr (
       !requires { typename L::Function; } && requires { static_cast<TensorHandle (L::*)(const TensorHandle&)>(&L::forward); })
     bind_forward<L, TensorHandle, const TensorHandle&>(c, &L::forward, nanobind::arg("input"));

@@ -59,7 +59,7 @@ def test_decorators_of_jit_change_nothing():
         ("loss", "_Loss", nn.MSELoss(), nn.ReLU()),
         ("rnn", "RNNBase", nn.LSTM(1, 1), nn.LSTMCell(1, 1)),
         ("rnn", "RNNCellBase", nn.GRUCell(1, 1), nn.GRU(1, 1)),
-        ("linear", "NonDynamicallyQuantizableLinear", nn.Linear(1, 1), nn.Bilinear(1, 1, 1)),
+        ("linear", "NonDynamicallyQuantizableLinear", nn.MultiheadAttention(1, 1).out_proj, nn.Linear(1, 1)),
     ],
 )
 def test_what_is_behind_layers(place, name, member, other):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import _core
@@ -31,7 +31,7 @@ class _AnyTensor(type):
 
 
 class Variable(metaclass=_AnyTensor):
-    """A tensor, as scripts from before 2018 wrap it: `Variable(x)` is x.
+    """A tensor, as scripts from before 2018 wrap it: `Variable(x)` has the memory of x, and a history of its own.
 
     >>> pyburn.autograd.Variable(pyburn.ones(2), requires_grad=True).requires_grad
     True
@@ -43,7 +43,7 @@ class Variable(metaclass=_AnyTensor):
         queue_callback: Any = staticmethod(_core._after_this_pass)
 
     def __new__(cls, data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Tensor:  # type: ignore[misc]
-        return data.requires_grad_() if requires_grad else data
+        return data.detach().requires_grad_(requires_grad)
 
 
 TensorOrTensors = Tensor | Sequence[Tensor]
@@ -52,6 +52,10 @@ TensorOrTensors = Tensor | Sequence[Tensor]
 def _as_list(tensors, length: int | None = None) -> list:
     if tensors is None:
         return [None] * (length or 0)
+    if isinstance(tensors, Mapping):
+        if type(tensors) is not dict:  # as in PyTorch: what it holds may come in an order of its own
+            raise TypeError(f"inputs by name must be a dict: got {type(tensors).__name__}")
+        tensors = tensors.values()
     return [tensors] if isinstance(tensors, Tensor) else list(tensors)
 
 
@@ -77,7 +81,7 @@ def backward(
     if len(gradients) != len(roots):
         raise RuntimeError(f"[backward] got {len(roots)} tensors and {len(gradients)} gradients")
     if inputs is not None and len(_as_list(inputs)) == 0:
-        raise RuntimeError("[backward] inputs must not be empty")
+        raise RuntimeError("[backward] `inputs` argument cannot be empty")
     _core._backward(roots, gradients, create_graph if retain_graph is None else retain_graph, create_graph, _as_list(inputs))
 
 
@@ -91,8 +95,9 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Tensor | None, ...]:
-    """The gradients of `outputs` with respect to `inputs`, returned and not stored.
+) -> Any:
+    """The gradients of `outputs` with respect to `inputs`, returned and not stored: a tuple, or a dict where `inputs` is one, such as
+    `dict(model.named_parameters())`.
 
     With `is_grads_batched` the first axis of each of `grad_outputs` counts gradients, and so does that of the results. `only_inputs`
     is always so.
@@ -110,7 +115,10 @@ def grad(
             stacklevel=2,
         )
     if materialize_grads and allow_unused is False:
-        raise ValueError("[grad] allow_unused must be True or unset when materialize_grads is True")
+        raise ValueError("[grad] Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False")
+    if isinstance(inputs, Mapping):
+        rest = (grad_outputs, retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads)
+        return dict(zip(inputs, grad(outputs, _as_list(inputs), *rest)))
     roots, wanted = _as_list(outputs), _as_list(inputs)
     gradients = _as_list(grad_outputs, len(roots))
     keep = create_graph or graphs_stay() if retain_graph is None else retain_graph

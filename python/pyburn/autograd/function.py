@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -86,7 +87,7 @@ class Function:
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError("a Function needs a static method forward(ctx, ...)")
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function: a static method forward(ctx, ...)")
 
     @staticmethod
     def backward(ctx: Context, *gradients: Any) -> Any:
@@ -95,11 +96,18 @@ class Function:
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         ctx = Context()
+        separate = hasattr(cls, "setup_context")
+        if kwargs or separate:  # by position, with the defaults, as backward gives its gradients
+            signature, whole = inspect.signature(cls.forward), (() if separate else (ctx,)) + args
+            signature.bind_partial(*whole, **kwargs)  # says which name is unknown, before which one is missing
+            bound = signature.bind(*whole, **kwargs)
+            bound.apply_defaults()
+            args, kwargs = bound.args[not separate :], bound.kwargs
         inputs = [a for a in args if isinstance(a, Tensor)]
         ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
         record = _core.is_grad_enabled() and any(ctx.needs_input_grad)
         with no_grad():
-            if hasattr(cls, "setup_context"):
+            if separate:
                 result = cls.forward(*args, **kwargs)
                 cls.setup_context(ctx, args, result)
             else:
@@ -134,6 +142,13 @@ class Function:
         written = [isinstance(o, Tensor) and id(o) in dirty for o in outputs]
         _core._attach_function(backward, cls.__name__, inputs, attached, written)
         return outputs[0] if single else tuple(outputs)
+
+
+class InplaceFunction(Function):
+    """A Function that knows whether it writes in place: what older code derives from."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        self.inplace = inplace
 
 
 class _DifferentiatedOnce(Function):

@@ -125,6 +125,13 @@ _OVERRIDES = {
 }
 
 
+def _conversions() -> dict[str, Any]:
+    """Flags of how `module.to` puts new values into parameters. They are kept and have no effect: a parameter stays the object it was."""
+    flags = {"overwrite": False, "swap": False}
+    setters = {f"set_{flag}_module_params_on_conversion": lambda value, flag=flag: flags.update({flag: value}) for flag in flags}
+    return setters | {f"get_{flag}_module_params_on_conversion": lambda flag=flag: flags[flag] for flag in flags}
+
+
 def _activities() -> Any:
     import enum
 
@@ -260,7 +267,7 @@ _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
         "DisableTorchFunctionSubclass": _Scope,
     },
     "torch._C._nn": lambda: {"_parse_to": _parse_to},
-    "torch.__future__": lambda: {"set_overwrite_module_params_on_conversion": _nothing},
+    "torch.__future__": _conversions,
     "torch._dynamo": lambda: _COMPILER,
     "torch._jit_internal": lambda: {**_jit(), "Optional": Optional},
     "torch.accelerator": lambda: {

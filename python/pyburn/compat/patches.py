@@ -34,11 +34,6 @@ def _values(self: Any) -> Any:
     return self[tuple(_places(self))]
 
 
-def _variable(data: Any, requires_grad: bool = False, volatile: bool = False) -> Any:
-    """What PyTorch had before tensors: the tensor itself."""
-    return data.requires_grad_(requires_grad) if requires_grad else data
-
-
 # As functions of Python, over which `object.__setattr__(module, ...)` may jump; Python refuses to jump over those of C++.
 def _set_attribute(self: Any, name: str, value: Any) -> None:
     _core._nn._set_attribute(self, name, value)
@@ -86,10 +81,10 @@ class Patches:
                 "_values": _values,
                 "type": type_of_tensor(_core.Tensor.type),
             },
-            autograd: {"Variable": _variable, "profiler": namespace("torch.autograd.profiler")},
+            autograd: {"profiler": namespace("torch.autograd.profiler")},
             inspect: {"signature": signature},
             nn.functional: {"_Reduction": SimpleNamespace(**reductions())},
-            nn: {"modules": importlib.import_module("pyburn.nn.modules")},
+            nn: {"modules": importlib.import_module("pyburn.nn.modules"), "_reduction": namespace("torch.nn._reduction")},
             nn.parallel: {
                 "DistributedDataParallel": _DistributedDataParallel,
                 **{name: absent(f"torch.nn.parallel.{name}") for name in _SEVERAL_DEVICES},

@@ -5,5 +5,5 @@ from .signature import ConstructorSignature
 
 _nn.Module.__signature__ = ConstructorSignature()
 
-__all__ = [name for name, value in vars(_nn).items() if isinstance(value, type)]
+__all__ = [name for name, value in vars(_nn).items() if isinstance(value, type) and not value.__module__.startswith("pyburn.nn.")]
 globals().update({name: getattr(_nn, name) for name in __all__})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import enum
 from typing import Any
 
 from .. import _core
@@ -21,14 +23,17 @@ __all__ = [
 ]
 
 
-class SDPBackend:
+class SDPBackend(enum.Enum):
     """Names of PyTorch's ways to compute attention. There is one here, which needs no choice."""
 
     ERROR, MATH, FLASH_ATTENTION, EFFICIENT_ATTENTION, CUDNN_ATTENTION, OVERRIDEABLE = range(-1, 5)
 
+    def __int__(self) -> int:
+        return self.value
 
-class sdpa_kernel:  # noqa: N801, PyTorch's name
-    """A scope that changes nothing: attention is computed in one way.
+
+class sdpa_kernel(contextlib.ContextDecorator):  # noqa: N801, PyTorch's name
+    """A scope, and a decorator, that changes nothing: attention is computed in one way.
 
     >>> with pyburn.nn.attention.sdpa_kernel(pyburn.nn.attention.SDPBackend.MATH):
     ...     pass

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from .._core import Tensor, _nn
 from ._layers import Linear, Module
 
 
-class LinearCrossEntropyOptions(NamedTuple):
+@dataclass(frozen=True)
+class LinearCrossEntropyOptions:
     """How PyTorch splits the batch to save memory. Accepted, and of no influence: the result is the same."""
 
     allow_retain_graph: bool = False

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from .._core._nn import Module
 from .hooks import RemovableHandle, add_hook, hooks_of
+from .parameter import is_lazy
 
 _Bound: Any = object
 
@@ -130,6 +131,9 @@ class StateMethods(_Bound):
         for number, hook in list(hooks.load_pre.items()):
             module = () if number in hooks.without_module else (self,)
             hook(*module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        for name, _, tensor, _ in self._pb_entries():
+            if is_lazy(state_dict.get(prefix + name)) and not is_lazy(tensor):
+                _ = state_dict[prefix + name].shape  # which raises: there is none to compare with
         has_extra = _overrides(self, "set_extra_state")
         assign = bool(local_metadata.get("assign_to_params_buffers", False))
         missing, unexpected, errors = self._pb_load_own(state_dict, prefix, local_metadata.get("version"), assign, has_extra)

@@ -100,6 +100,15 @@ class _WithActivation:
 class TransformerEncoderLayer(_WithActivation, _nn.TransformerEncoderLayer):
     __doc__ = _nn.TransformerEncoderLayer.__doc__
 
+    @property
+    def activation_relu_or_gelu(self) -> int:
+        """1 where the activation is relu, 2 where it is gelu, else 0."""
+        activation = self.activation
+        for number, (function, layer) in enumerate(((functional.relu, _nn.ReLU), (functional.gelu, _nn.GELU)), 1):
+            if activation is function or isinstance(activation, layer):
+                return number
+        return 0
+
 
 class TransformerDecoderLayer(_WithActivation, _nn.TransformerDecoderLayer):
     __doc__ = _nn.TransformerDecoderLayer.__doc__

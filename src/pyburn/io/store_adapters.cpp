@@ -26,7 +26,8 @@ Snapshot transposed(Snapshot s) {
 }
 
 Snapshot transposed_if_linear(Snapshot s, const Place& place) {
-  const bool weight = place.module_type == "Linear" && place.name == "weight" && s.meta.shape.rank() == 2;
+  const bool weight = (place.module_type == "Linear" || place.module_type == "NonDynamicallyQuantizableLinear") && place.name == "weight" &&
+                      s.meta.shape.rank() == 2;
   return weight ? transposed(std::move(s)) : s;
 }
 

@@ -9,7 +9,7 @@
 #include "pyburn/ops/generated/transcendental.h"
 #include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/operators.h"
-#include "pyburn/support/error.h"
+#include "pyburn/support/assertion.h"
 
 namespace pyburn::nn {
 namespace {
@@ -60,7 +60,7 @@ TensorHandle RReLUFunction::operator()(const TensorHandle& x, bool training) con
   return apply(inplace, x, fn::rrelu, fn::rrelu_into, low, high, true, nullptr);
 }
 void HardtanhFunction::complete() const {
-  require<ValueError>(max_val.to_double() > min_val.to_double(), "max_val must be larger than min_val: got {} and {}", max_val, min_val);
+  require<AssertionFailed>(max_val.to_double() > min_val.to_double(), "max_val ({}) must be greater than min_val ({})", max_val, min_val);
 }
 TensorHandle HardtanhFunction::operator()(const TensorHandle& x) const {
   return apply(inplace, x, fn::hardtanh, fn::hardtanh_into, min_val, max_val);

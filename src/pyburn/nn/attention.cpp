@@ -18,6 +18,7 @@
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/softmax.h"
 #include "pyburn/ops/operators.h"
+#include "pyburn/support/assertion.h"
 
 namespace pyburn::nn {
 namespace {
@@ -88,28 +89,30 @@ void check_parameters(const AttentionParameters& p) {
 }
 
 void check_shapes(const TensorHandle& query, const TensorHandle& key, const TensorHandle& value, const AttentionOptions& o) {
-  require<ValueError>(query.rank() == 2 || query.rank() == 3,
+  require<AssertionFailed>(query.rank() == 2 || query.rank() == 3,
       "query should be unbatched 2D or batched 3D tensor but received {}-D query tensor", query.rank());
-  const bool batched = query.rank() == 3;
-  require<ValueError>(key.rank() == query.rank() && value.rank() == query.rank(),
-      "For {} query, expected key and value to be {}-D but found {}-D and {}-D tensors respectively",
-      batched ? "batched (3-D)" : "unbatched (2-D)", query.rank(), key.rank(), value.rank());
+  const char* kind = query.rank() == 3 ? "batched (3-D)" : "unbatched (2-D)";
+  require<AssertionFailed>(key.rank() == query.rank() && value.rank() == query.rank(),
+      "For {} `query`, expected `key` and `value` to be {}-D but found {}-D and {}-D tensors respectively", kind, query.rank(), key.rank(),
+      value.rank());
   if (const TensorHandle& m = o.key_padding_mask; m.defined())
-    require<ValueError>(m.rank() == query.rank() - 1, "expected key_padding_mask to be None or {}-D but found {}-D tensor instead",
-        query.rank() - 1, m.rank());
+    require<AssertionFailed>(m.rank() == query.rank() - 1,
+        "For {} `query`, expected `key_padding_mask` to be `None` or {}-D but found {}-D tensor instead", kind, query.rank() - 1, m.rank());
   if (const TensorHandle& m = o.attn_mask; m.defined())
-    require<ValueError>(
-        m.rank() == 2 || m.rank() == 3, "expected attn_mask to be None, 2-D or 3-D but found {}-D tensor instead", m.rank());
+    require<AssertionFailed>(m.rank() == 2 || m.rank() == 3,
+        "For {} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found {}-D tensor instead", kind, m.rank());
 }
 
-void check_masks(const AttentionOptions& o, const Dims& scores) {
+void check_masks(const AttentionOptions& o, const Dims& scores, bool alone) {
   const int64_t n = scores[0], heads = scores[1], l = scores[2], s = scores[3];
   if (const TensorHandle& m = o.attn_mask; m.defined()) {
     const Shape wanted = m.rank() == 2 ? Shape(Dims{l, s}) : Shape(Dims{n * heads, l, s});
+    require<AssertionFailed>(
+        !alone || m.rank() == 2 || m.shape() == wanted, "Expected `attn_mask` shape to be {} but got {}", wanted, m.shape());
     require(m.shape() == wanted, "The shape of the {}D attn_mask is {}, but should be {}.", m.rank(), m.shape(), wanted);
   }
   if (const TensorHandle& m = o.key_padding_mask; m.defined())
-    require(m.shape() == Shape(Dims{n, s}), "expected key_padding_mask of shape {}: got {}", Shape(Dims{n, s}), m.shape());
+    require<AssertionFailed>(m.shape() == Shape(Dims{n, s}), "expected key_padding_mask of shape {}: got {}", Shape(Dims{n, s}), m.shape());
 }
 
 // The attention of projected heads, and its weights where they are asked for.
@@ -139,10 +142,10 @@ AttentionResult multi_head_attention(const AttentionParameters& p, const TensorH
   if (alone && o.key_padding_mask.defined()) o.key_padding_mask = fn::unsqueeze(o.key_padding_mask, 0);
   const int64_t batch = q.shape()[0], heads = p.num_heads, features = q.shape()[2];
   const int64_t stacked = p.in_proj_weight.defined() ? p.in_proj_weight.shape()[1] : p.q_proj_weight.shape()[1];
-  require(features == stacked, "was expecting embedding dimension of {}, but got {}", stacked, features);
-  require(k.shape()[0] == batch && v.shape()[0] == batch && k.shape()[1] == v.shape()[1],
+  require<AssertionFailed>(features == stacked, "was expecting embedding dimension of {}, but got {}", stacked, features);
+  require<AssertionFailed>(k.shape()[0] == batch && v.shape()[0] == batch && k.shape()[1] == v.shape()[1],
       "key's and value's sequence and batch dims do not match: got query {}, key {}, value {}", query.shape(), key.shape(), value.shape());
-  check_masks(o, {batch, heads, q.shape()[1], p.static_k.defined() ? p.static_k.shape()[1] : k.shape()[1]});
+  check_masks(o, {batch, heads, q.shape()[1], p.static_k.defined() ? p.static_k.shape()[1] : k.shape()[1]}, alone);
 
   const bool hint = o.is_causal && !o.key_padding_mask.defined() && !o.need_weights && !p.bias_k.defined() && !p.add_zero_attn;
   TensorHandle attention = hint ? TensorHandle() : additive(o.attn_mask, q, "attn_mask");
@@ -172,7 +175,8 @@ MultiheadAttention::MultiheadAttention(MultiheadAttentionConfig config, Placemen
   MultiheadAttentionConfig& c = config_;
   require<ValueError>(c.embed_dim > 0 && c.num_heads > 0,
       "embed_dim and num_heads must be greater than 0, got embed_dim={} and num_heads={} instead", c.embed_dim, c.num_heads);
-  require<ValueError>(c.embed_dim % c.num_heads == 0, "embed_dim must be divisible by num_heads: got {} and {}", c.embed_dim, c.num_heads);
+  require<AssertionFailed>(
+      c.embed_dim % c.num_heads == 0, "embed_dim must be divisible by num_heads: got {} and {}", c.embed_dim, c.num_heads);
   check_size(c.embed_dim, "embed_dim");
   const int64_t e = c.embed_dim;
   if (!c.kdim) c.kdim = e;
@@ -189,7 +193,7 @@ MultiheadAttention::MultiheadAttention(MultiheadAttentionConfig config, Placemen
   parameter("in_proj_bias", c.bias, {3 * e});
   parameter("bias_k", c.add_bias_kv, {1, 1, e});
   parameter("bias_v", c.add_bias_kv, {1, 1, e});
-  register_module("out_proj", make_ref<Linear>(e, e, c.bias, p));
+  register_module("out_proj", make_ref<NonDynamicallyQuantizableLinear>(e, e, c.bias, p));
   reset_parameters();
 }
 

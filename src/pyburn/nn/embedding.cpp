@@ -6,7 +6,7 @@
 #include "pyburn/ops/generated/embedding.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/movement.h"
-#include "pyburn/support/error.h"
+#include "pyburn/support/assertion.h"
 
 namespace pyburn::nn {
 namespace {
@@ -16,7 +16,8 @@ C checked(C c) {
   if (c.norm_type.to_double() == 2) c.norm_type = 2.0;  // which is not printed
   if (!c.padding_idx) return c;
   const int64_t n = c.num_embeddings, row = c.padding_idx->to_int();
-  require<ValueError>(row >= -n && row < n, "padding_idx must be within num_embeddings ({}): got {}", n, row);
+  require<AssertionFailed>(
+      row >= -n && row < n, "{}adding_idx must be within num_embeddings ({}): got {}", requires { c.mode; } ? "p" : "P", n, row);
   c.padding_idx = row < 0 ? row + n : row;
   return c;
 }
@@ -54,8 +55,8 @@ void Embedding::reset_parameters() { reset(tensor("weight"), config_); }
 
 void Embedding::start_from(const TensorHandle& table, bool frozen) {
   const TensorHandle weight = table.defined() ? table : tensor("weight");
-  require(weight.shape() == tensor("weight").shape(), "Shape of weight does not match num_embeddings and embedding_dim: got {} for {}",
-      weight.shape(), tensor("weight").shape());
+  require<AssertionFailed>(weight.shape() == tensor("weight").shape(),
+      "Shape of weight does not match num_embeddings and embedding_dim: got {} for {}", weight.shape(), tensor("weight").shape());
   erase("weight");
   register_parameter("weight", Parameter(weight, !frozen));
 }

@@ -22,6 +22,13 @@ class Linear : public Layer<LinearConfig> {
   PB_MODULE(Linear)
 };
 
+// The last layer of attention, under the name that PyTorch prints.
+class NonDynamicallyQuantizableLinear final : public Linear {
+ public:
+  using Linear::Linear;
+  std::string type_name() const override { return "NonDynamicallyQuantizableLinear"; }
+};
+
 struct BilinearConfig {
   int64_t in1_features = 1, in2_features = 1, out_features = 1;
   bool bias = true;

@@ -38,10 +38,8 @@ void weight_norm(Module& module, const std::string& name, std::optional<int64_t>
   module.erase(name);
   module.register_parameter(name + "_g", Parameter(length));
   module.register_parameter(name + "_v", Parameter(weight));
-  module.hooks().register_tensor(name, [name, kept](const Module& m) {
-    const TensorHandle v = needed(m, name + "_v");
-    return v * (needed(m, name + "_g") / norm_except(v, kept));
-  });
+  module.hooks().register_tensor(
+      name, [name, kept](const Module& m) { return with_norm(needed(m, name + "_v"), needed(m, name + "_g"), kept); });
 }
 
 void remove_weight_norm(Module& module, const std::string& name) { settle(module, name, "weight_norm", {"_g", "_v"}); }

@@ -35,11 +35,11 @@ TensorHandle invert_permutation(const TensorHandle& permutation) { return permut
 
 PackedSequence pack_padded_sequence(const TensorHandle& input, std::vector<int64_t> lengths, bool batch_first, bool enforce_sorted) {
   require<Error>(input.rank() >= 2, "expected a batch of sequences with two axes or more: got {}", input.shape());
+  require<Error>(input.numel() > 0, "Cannot pack an empty tensor.");
   const TensorHandle steps_first = batch_first ? fn::transpose(input, 0, 1) : input;
   const int64_t steps = steps_first.shape()[0], batch = steps_first.shape()[1];
   require<Error>(int64_t(lengths.size()) == batch, "Expected `len(lengths)` to be equal to batch_size, but got {} (batch_size={})",
       lengths.size(), batch);
-  require<Error>(input.numel() > 0, "Cannot pack empty tensors.");
   for (int64_t length : lengths) {
     require<Error>(length > 0, "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0");
     require<Error>(length <= steps, "Expected lengths of at most {}, the steps of the batch, but got {}", steps, length);
@@ -72,6 +72,7 @@ PaddedSequence pad_packed_sequence(
     const PackedSequence& sequence, bool batch_first, double padding_value, std::optional<int64_t> total_length) {
   const Dims& alive = sequence.batch_sizes;
   const TensorHandle& data = sequence.data;
+  require<ValueError>(alive.size() > 0, "Expected batch_sizes of a packed sequence to be non-empty");
   const int64_t longest = int64_t(alive.size()), batch = longest ? alive[0] : 0, steps = total_length.value_or(longest);
   require<ValueError>(steps >= longest,
       "Expected total_length to be at least the length of the longest sequence in input, but got total_length={} and max sequence length "

@@ -37,6 +37,10 @@ TensorHandle norm_except(const TensorHandle& v, int64_t dim) {
   return fn::linalg_vector_norm(v, 2, others, true);
 }
 
+TensorHandle with_norm(const TensorHandle& v, const TensorHandle& norm, int64_t dim) {
+  return v * (v.numel() ? norm / norm_except(v, dim) : norm);  // without elements there is no norm to divide by
+}
+
 TensorHandle as_rows(const TensorHandle& weight, int64_t dim) { return fn::flatten(fn::movedim(weight, {dim}, {0}), 1); }
 
 void power_iterations(const TensorHandle& matrix, const TensorHandle& u, const TensorHandle& v, int64_t count, double eps) {
@@ -50,7 +54,7 @@ void power_iterations(const TensorHandle& matrix, const TensorHandle& u, const T
 
 TensorHandle WeightNorm::compute(const Tensors& originals) {
   require<ValueError>(originals.size() == 2, "weight_norm computes a weight from two tensors: got {}", originals.size());
-  return originals[1] * (originals[0] / norm_except(originals[1], dim_));
+  return with_norm(originals[1], originals[0], dim_);
 }
 
 std::optional<Tensors> WeightNorm::right_inverse(const TensorHandle& weight) { return Tensors{norm_except(weight, dim_), weight}; }

@@ -9,6 +9,7 @@ namespace pyburn::nn {
 
 // The norm over all axes but one, which stays; over all of them for -1.
 TensorHandle norm_except(const TensorHandle& v, int64_t dim);
+TensorHandle with_norm(const TensorHandle& v, const TensorHandle& norm, int64_t dim);  // v, with this norm_except instead of its own
 // A weight as a matrix whose rows are the entries of axis `dim`.
 TensorHandle as_rows(const TensorHandle& weight, int64_t dim);
 // Makes u and v, in place, better estimates of the singular vectors of the largest singular value.

@@ -54,6 +54,10 @@ TensorHandle AvgPoolFunction<N>::operator()(const TensorHandle& x) const {
 }
 
 template <int N>
+void LPPoolFunction<N>::complete() const {
+  require<ValueError>(norm_type.to_double() != 0, "norm_type must be a non-zero value: got {}", norm_type);
+}
+template <int N>
 TensorHandle LPPoolFunction<N>::operator()(const TensorHandle& x) const {
   return of_axes<N>(fn::lp_pool1d, fn::lp_pool2d, fn::lp_pool3d)(x, norm_type.to_double(), kernel_size, strides(stride), ceil_mode);
 }

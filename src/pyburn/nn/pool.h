@@ -49,6 +49,7 @@ struct LPPoolFunction {
   bool ceil_mode = false;
   PB_FIELDS(norm_type, kernel_size, stride, ceil_mode)
   static constexpr LayerText text{.required = 2, .always = 4};
+  void complete() const;
   TensorHandle operator()(const TensorHandle& x) const;
 };
 using LPPool1d = FunctionLayer<"LPPool1d", LPPoolFunction<1>>;

@@ -12,7 +12,7 @@ namespace pyburn::nn {
 template <class C>
 RecurrentCell<C>::RecurrentCell(C config, Placement p) : Layer<C>(std::move(config)) {
   const C& c = this->config_;
-  check_size(c.hidden_size, "hidden_size");
+  if (c.hidden_size != 0) check_size(c.hidden_size, "hidden_size");  // a cell without state is allowed
   const int64_t rows = C::gates * c.hidden_size;
   this->register_parameter("weight_ih", Parameter(fn::empty({rows, c.input_size}, p.dtype, p.device)));
   this->register_parameter("weight_hh", Parameter(fn::empty({rows, c.hidden_size}, p.dtype, p.device)));
@@ -23,7 +23,8 @@ RecurrentCell<C>::RecurrentCell(C config, Placement p) : Layer<C>(std::move(conf
 
 template <class C>
 void RecurrentCell<C>::reset_parameters() {
-  const double bound = 1 / std::sqrt(double(this->config_.hidden_size));
+  const int64_t size = this->config_.hidden_size;
+  const double bound = size ? 1 / std::sqrt(double(size)) : 0;
   for (const TensorHandle& parameter : this->parameters(false)) init::uniform_(parameter, -bound, bound);
 }
 

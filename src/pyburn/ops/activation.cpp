@@ -29,7 +29,7 @@ Meta infer_softplus(const Softplus& a, Metas in) {
   return infer_floating(a, in);
 }
 Meta infer_shrink(const Shrink& a, Metas in) {
-  require<ValueError>(a.lambd >= 0, "lambd must be at least 0: got {}", a.lambd);
+  require<ValueError>(a.lambd >= 0, "lambda must be in range [0, inf) for an input dtype of {}, but found {}", in[0].dtype, a.lambd);
   return infer_floating(a, in);
 }
 Meta infer_hardtanh(const Hardtanh& a, Metas in) {
@@ -41,7 +41,7 @@ TensorHandle inside(const TensorHandle& x, const Scalar& low, const Scalar& high
 // NaN is neither: it passes gradients on in one function and not in the other, as in PyTorch.
 TensorHandle outside(const TensorHandle& x, const Scalar& low, const Scalar& high) { return logical_or(le(x, low), ge(x, high)); }
 
-Grads grad_relu(const NoAttrs&, const GradContext& c) { return {where(gt(c.output(), 0), c.dy(), 0.0)}; }
+Grads grad_relu(const NoAttrs&, const GradContext& c) { return {where(le(c.output(), 0), 0.0, c.dy())}; }  // a NaN lets it pass
 Grads grad_sigmoid(const NoAttrs&, const GradContext& c) {
   const TensorHandle y = c.output();
   return {c.dy() * (y * (1 - y))};
@@ -117,7 +117,8 @@ Grads grad_leaky_relu(const LeakyRelu& a, const GradContext& c) { return {where(
 TensorHandle decompose_leaky_relu(const LeakyRelu& a, Inputs in) { return where(gt(*in[0], 0), *in[0], *in[0] * a.negative_slope); }
 Grads grad_elu(const Elu& a, const GradContext& c) {
   const TensorHandle x = c.input(0);
-  return {where(le(x, 0), c.dy() * (exp(x * a.input_scale) * (a.alpha * a.scale * a.input_scale)), c.dy() * a.scale)};
+  const TensorHandle negative = where(lt(x, 0), x, 0.0);  // the second derivative is that of the line at 0, and no exponential overflows
+  return {where(le(x, 0), c.dy() * (exp(negative * a.input_scale) * (a.alpha * a.scale * a.input_scale)), c.dy() * a.scale)};
 }
 TensorHandle decompose_elu(const Elu& a, Inputs in) {
   return where(gt(*in[0], 0), *in[0] * a.scale, expm1(*in[0] * a.input_scale) * (a.alpha * a.scale));

@@ -48,7 +48,8 @@ Meta infer(const Conv& a, Metas in) {
   Shape y{x[0], w[0]};
   for (int i = 0; i < axes; ++i) {
     const int64_t reach = a.dilation[i] * (w[2 + i] - 1) + 1;
-    require(w[2 + i] > 0 && x[2 + i] + 2 * a.padding[i] >= reach, "the kernel is larger than the padded input: got {} for {}", w, x);
+    require(w[2 + i] > 0 && x[2 + i] + 2 * a.padding[i] >= reach,
+        "Kernel size can't be greater than actual input size, the kernel is larger than the padded input: got {} for {}", w, x);
     y.push_back(out_extent(x[2 + i], w[2 + i], a.stride[i], a.padding[i], a.dilation[i]));
   }
   return {y, in[0].dtype};
@@ -197,7 +198,7 @@ t(1, 2, 4, 4, dtype=f64), t(2, 2, 3, 3, dtype=f64)
 t(1, 2, 4, 4, dtype=f16), t(2, 2, 3, 3, dtype=f16)
 t(1, 20, 12, 12), t(70, 20, 3, 3), padding=1
 t(1, 4, 5, 6, dtype=i64), t(6, 2, 3, 2, dtype=i64), t(6, dtype=i64), stride=2, padding=(1, 0), dilation=(1, 2), groups=2
-t(), t(2, 2, 3, 3) ! 4 axes
+t(), t(2, 2, 3, 3) ! batched
 t(2, 3, 4, 4), t(8, 4, 1, 1) ! channels
 t(2, 3, 2, 2), t(8, 3, 3, 3) ! larger than)"});
 constinit OpInfo conv2d_input = define<ConvGrad, infer_input<2>, grad_input<2>, by_taps<2>>(
@@ -256,7 +257,7 @@ t(1, 1, 2, 3, 3, dtype=f64), t(1, 1, 2, 2, 2, dtype=f64)
 t(1, 1, 2, 3, 3, dtype=bf16), t(1, 1, 2, 2, 2, dtype=bf16)
 t(1, 8, 9, 10, 11), t(12, 8, 3, 3, 3), padding=1
 t(1, 2, 3, 4, 3, dtype=i64), t(2, 2, 2, 2, 3, dtype=i64), padding=1
-t(), t(1, 1, 2, 2, 2) ! axes
+t(), t(1, 1, 2, 2, 2) ! batched
 t(1, 2, 2, 2, 2), t(1, 3, 2, 2, 2) ! channels)"});
 constinit OpInfo conv3d_input = define<ConvGrad, infer_input<3>, grad_input<3>, by_taps<3>>(
     {.schema = "conv3d_input(Tensor grad_output, Tensor weight, int[] input_size, int[] "

@@ -24,7 +24,7 @@ t(1, 4, 5, 6), t(4, 2, 2, 2), groups=2, padding='same'
 t(0, 2, 5, 6), t(3, 2, 3, 3), padding='same'
 t(1, 5, 6, 2).permute(0, 3, 1, 2), t(3, 2, 3, 3), padding='same'
 t(1, 1, 5, 6).expand(1, 2, 5, 6), t(3, 2, 3, 3), padding='same'
-t(), t(3, 2, 3, 3), padding='same' ! axes
+t(), t(3, 2, 3, 3), padding='same' ! batched
 t(1, 2, 5, 6), t(3, 2, 3, 3), stride=2, padding='same' ! stride
 t(1, 2, 5, 6), t(3, 2, 3, 3), padding='full' ! padding)";
 constexpr const char* kSame1 = R"(
@@ -35,7 +35,7 @@ t(1, 4, 6), t(4, 2, 2), groups=2, padding='same'
 t(0, 2, 6), t(3, 2, 3), padding='same'
 t(1, 6, 2).transpose(1, 2), t(3, 2, 3), padding='same'
 t(1, 1, 6).expand(1, 2, 6), t(3, 2, 3), padding='same'
-t(), t(3, 2, 3), padding='same' ! axes
+t(), t(3, 2, 3), padding='same' ! batched
 t(1, 2, 6), t(3, 2, 3), padding='full' ! padding)";
 constexpr const char* kSame3 = R"(
 t(1, 2, 3, 3, 3), t(2, 2, 2, 3, 1), padding='same'
@@ -45,7 +45,7 @@ t(1, 2, 3, 3, 3), t(2, 1, 2, 3, 1), groups=2, padding='same'
 t(0, 2, 3, 3, 3), t(2, 2, 2, 3, 1), padding='same'
 t(1, 3, 3, 3, 2).permute(0, 4, 1, 2, 3), t(2, 2, 2, 3, 1), padding='same'
 t(1, 1, 3, 3, 3).expand(1, 2, 3, 3, 3), t(2, 2, 2, 3, 1), padding='same'
-t(), t(2, 2, 2, 3, 1), padding='same' ! axes
+t(), t(2, 2, 2, 3, 1), padding='same' ! batched
 t(1, 2, 3, 3, 3), t(2, 2, 2, 3, 1), padding='full' ! padding)";
 
 constinit FunctionInfo functions[] = {
@@ -63,7 +63,7 @@ t(0, 3, 6), t(4, 3, 3)
 t(2, 6, 3).transpose(1, 2), t(4, 3, 3)
 t(1, 1, 6).expand(2, 3, 6), t(4, 3, 3)
 t(1, 2, 6, dtype=f64), t(3, 2, 3, dtype=f64)
-t(), t(4, 3, 3) ! axes
+t(), t(4, 3, 3) ! batched
 t(2, 3, 6), t(4, 2, 3) ! channels
 t(2, 3, 2), t(4, 3, 3) ! larger than)"},
     {.schema = "conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, str padding='valid', int[] dilation=1, int "
@@ -86,7 +86,7 @@ t(2, 8, 8), t(3, 2, 3, 3), dilation=2
 t(0, 3, 4, 4), t(8, 3, 1, 1)
 t(6, 5, 3).permute(2, 0, 1), t(4, 3, 3, 3), padding=1
 t(1, 6, 5).expand(3, 6, 5), t(4, 3, 3, 3)
-t(), t(2, 2, 3, 3) ! axes
+t(), t(2, 2, 3, 3) ! batched
 t(3, 4, 4), t(8, 4, 1, 1) ! channels)",
         .out = true},
     {.schema = "conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, str padding='valid', int[] dilation=1, int "
@@ -109,7 +109,7 @@ t(1, 5, 6, 5), t(2, 1, 2, 3, 3), dilation=(2, 1, 2)
 t(0, 2, 3, 4, 3), t(3, 2, 2, 2, 3)
 t(3, 4, 3, 2).permute(3, 0, 1, 2), t(3, 2, 2, 2, 3)
 t(1, 3, 4, 3).expand(2, 3, 4, 3), t(3, 2, 2, 2, 3)
-t(), t(1, 1, 2, 2, 2) ! axes)",
+t(), t(1, 1, 2, 2, 2) ! batched)",
         .out = true},
     {.schema = "conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, str padding='valid', int[] dilation=1, int "
                "groups=1) -> Tensor",
@@ -129,7 +129,7 @@ t(4, 4), t(4, 1, 3), t(2), groups=2, dilation=2
 t(0, 3, 4), t(3, 2, 3)
 t(2, 4, 3).transpose(1, 2), t(3, 2, 3)
 t(1, 1, 4).expand(2, 3, 4), t(3, 2, 3)
-t(), t(3, 2, 3) ! axes
+t(), t(3, 2, 3) ! batched
 t(2, 3, 4), t(3, 2, 3), output_padding=1 ! output_padding
 t(2, 4, 4), t(3, 2, 3) ! channels)"},
     {.schema = "conv_transpose2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] output_padding=0, "
@@ -147,7 +147,7 @@ t(1, 2, 3, 4, dtype=i64), t(2, 3, 2, 3, dtype=i64), t(3, dtype=i64), stride=2, p
 t(0, 3, 3, 4), t(3, 2, 2, 3)
 t(2, 3, 4, 3).permute(0, 3, 1, 2), t(3, 2, 2, 3)
 t(1, 1, 3, 4).expand(2, 3, 3, 4), t(3, 2, 2, 3)
-t(), t(3, 2, 2, 3) ! axes
+t(), t(3, 2, 2, 3) ! batched
 t(1, 3, 3, 4), t(4, 2, 2, 3) ! channels)"},
     {.schema = "conv_transpose3d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] output_padding=0, "
                "int groups=1, int[] dilation=1) -> Tensor",
@@ -161,7 +161,7 @@ t(2, 2, 3, 2), t(2, 1, 2, 2, 3), t(2), groups=2, dilation=2
 t(0, 2, 2, 3, 2), t(2, 2, 2, 2, 3)
 t(1, 2, 3, 2, 2).permute(0, 4, 1, 2, 3), t(2, 2, 2, 2, 3)
 t(1, 1, 2, 3, 2).expand(1, 2, 2, 3, 2), t(2, 2, 2, 2, 3)
-t(), t(2, 2, 2, 2, 3) ! axes
+t(), t(2, 2, 2, 2, 3) ! batched
 t(1, 3, 2, 3, 2), t(2, 2, 2, 2, 3) ! channels)"},
 };
 
@@ -176,7 +176,8 @@ struct Call {
       int64_t groups)
       : x(lowered(input)), w(lowered(weight)), axes(axes), batched(input.rank() == axes + 2) {
     require(weight.rank() == axes + 2, "expected a weight of {} axes: got {}", axes + 2, weight.shape());
-    require(batched || input.rank() == axes + 1, "expected an input of {} or {} axes: got {}", axes + 1, axes + 2, input.shape());
+    require(
+        batched || input.rank() == axes + 1, "Expected {}D (unbatched) or {}D (batched) input: got {}", axes + 1, axes + 2, input.shape());
     attrs = {spread(stride, axes, "stride", 1), spread(padding, axes, "padding", 0), spread(dilation, axes, "dilation", 1), groups};
     if (!batched) x = unsqueeze(x, 0);
     if (axes > 1) return;

@@ -237,6 +237,8 @@ TensorHandle fn::cross_entropy(const TensorHandle& input, const TensorHandle& ta
   if (is_floating(target.dtype())) {  // probabilities
     require<DTypeError>(!(classes.shape() == reduced_shape(x.shape(), Dims{1}, false)),
         "expected target dtype to be Long or Byte, but got {}", target.dtype());
+    require(classes.rank() != x.rank() || classes.shape()[0] == x.shape()[0],
+        "Expected input batch_size ({}) to match target batch_size ({})", x.shape()[0], classes.shape()[0]);
     require(classes.shape() == x.shape(), "target does not fit: got {} for {}", target.shape(), input.shape());
     require(ignore_index < 0, "ignore_index is not supported for floating point target: got {}", ignore_index);
     const TensorHandle smooth = label_smoothing > 0 ? classes * (1 - label_smoothing) + label_smoothing / n : classes;

@@ -199,7 +199,7 @@ constinit FunctionInfo functions[] = {
         .doc = "Minus the logarithm of the probability of targets under all alignments with log_probs (T, N, C) or (T, C). targets are (N, "
                "S), or all in a row; 'mean' divides each loss by the length of its target first. zero_infinity drops targets that do not "
                "fit.",
-        .torch = "torch_ctc_loss",
+        .torch = "torch.nn.functional.ctc_loss",
         .example = "pyburn.ctc_loss(pyburn.zeros(3, 1, 2).log_softmax(2), pyburn.tensor([[1]]), pyburn.tensor([3]), pyburn.tensor([1]))",
         .samples = R"(
 t(5, 2, 3), tensor([[1, 2], [2, 2]]), tensor([5, 4]), tensor([2, 2])
@@ -221,7 +221,7 @@ t(5, 2, 3), tensor([[1, 2], [2, 2]]), tensor([5, 4]), tensor([2, 2]), reduction=
     {.schema = "ctc_loss.lengths(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, str "
                "reduction='mean', bool zero_infinity=False) -> Tensor",
         .doc = "ctc_loss with lengths that are numbers.",
-        .torch = "torch_ctc_loss",
+        .torch = "torch.nn.functional.ctc_loss",
         .example = "pyburn.ctc_loss(pyburn.zeros(3, 1, 2).log_softmax(2), pyburn.tensor([[1]]), (3,), (1,))",
         .samples = R"(
 t(5, 2, 3), tensor([[1, 2], [2, 2]]), (5, 4), (2, 2)
@@ -250,11 +250,17 @@ TensorHandle fn::ctc_loss(const TensorHandle& log_probs, const TensorHandle& tar
     const TensorHandle& target_lengths, int64_t blank, const std::string& reduction, bool zero_infinity) {
   require<ValueError>(
       reduction == "mean" || reduction == "sum" || reduction == "none", "reduction is 'mean', 'sum' or 'none': got '{}'", reduction);
+  require<ValueError>(log_probs.numel() > 0, "log_probs tensor must not be empty: got {}", log_probs.shape());
   const bool single = log_probs.rank() == 2;
   auto length = [&](const TensorHandle& t) { return as_int64(single ? reshape(t, Dims{1}) : t); };
-  const TensorHandle lengths = length(target_lengths);
-  const TensorHandle loss =
-      _ctc_loss(single ? unsqueeze(log_probs, 1) : log_probs, as_int64(targets), length(input_lengths), lengths, blank, zero_infinity);
+  const TensorHandle lengths = length(target_lengths), steps = length(input_lengths), x = single ? unsqueeze(log_probs, 1) : log_probs;
+  TensorHandle loss = _ctc_loss(x, as_int64(targets), steps, lengths, blank, zero_infinity);
+  if (x.requires_grad()) {  // PyTorch's gradient is that of probabilities which sum to 1: one term more, that log_softmax takes away again
+    const TensorHandle step = arange(0, x.shape()[0], 1, DType::int64, &x.device());
+    const TensorHandle counts = logical_and(lt(unsqueeze(step, 1), steps), ne(detach(loss), 0));
+    const TensorHandle mass = sum(where(unsqueeze(counts, 2), exp(x), 0.0), Dims{0, 2});
+    loss = loss + where(isfinite(detach(mass)), mass - detach(mass), 0.0);
+  }
   if (reduction == "mean") return mean(loss / cast(maximum(lengths, 1), loss.dtype()));
   return reduced_loss(single && reduction == "none" ? remove_axis(loss, 0) : loss, reduction);
 }

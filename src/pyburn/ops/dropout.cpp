@@ -85,7 +85,10 @@ TensorHandle dropout_of_channels(const TensorHandle& x, double p, bool training,
   // PyTorch takes other ranks too, but for sequences, and then drops along the first two axes.
   require(fits || (spatial > 1 && x.rank() >= 2), "dropout{}d: Expected {}D or {}D input, but received a {}D input", spatial, spatial + 1,
       spatial + 2, x.rank());
-  if (is_row) warn("dropout2d: Received a 3D input to dropout2d: it is taken for (N, C, L), whose rows are dropped as by dropout1d");
+  if (is_row)
+    warn(
+        "dropout2d: Received a 3D input to dropout2d: it is taken for (N, C, L), assuming that channel-wise 1D dropout behavior is "
+        "desired");
   if (!fits)
     warn(format("dropout{}d: Received a {}-D input to dropout{}d, which is deprecated: it takes (N, C, ...) or (C, ...)", spatial, x.rank(),
         spatial));

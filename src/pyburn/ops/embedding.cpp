@@ -15,13 +15,16 @@
 #include "pyburn/ops/generated/segment.h"
 #include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/ops/value_checks.h"
+#include "pyburn/support/assertion.h"
 
 namespace pyburn {
 namespace {
 
 Meta infer(const Embedding&, Metas in) {
-  require(in[0].shape.rank() == 2, "expected a weight of two axes: got {}", in[0].shape);
-  require<DTypeError>(in[1].dtype == DType::int64 || in[1].dtype == DType::int32, "expected an int32 or int64 index: got {}", in[1].dtype);
+  require(in[0].shape.rank() == 2, "'weight' must be 2-D: got {}", in[0].shape);
+  require<DTypeError>(in[1].dtype == DType::int64 || in[1].dtype == DType::int32,
+      "Expected tensor for argument #1 'indices' to have one of the scalar types Long, Int: got {}", in[1].dtype);
   Shape shape = in[1].shape;
   shape.push_back(in[0].shape[1]);
   checked_numel(shape);
@@ -63,8 +66,8 @@ t(3, 5).T, index(4, below=5)
 t(1, 3).expand(5, 3), index(4, below=5)
 t(5, 3, dtype=f16), index(4, below=5)
 t(5, 3), tensor([5]) ! out of range
-t(5), index(4, below=5) ! two axes
-t(5, 3), t(4) ! index)"});
+t(5), index(4, below=5) ! must be 2-D
+t(5, 3), t(4) ! indices)"});
 }  // namespace op
 
 namespace {
@@ -87,7 +90,7 @@ index(below=5), t(5, 3).constant, sparse=True
 index(0, below=5), t(5, 3)
 index(4, 2, below=5).T, t(3, 5).T
 index(4, 1, below=5).expand(4, 2), t(5, 3)
-index(4, below=5), t(5, 3), 7 ! padding_idx
+index(4, below=5), t(5, 3), 7 ! Padding_idx
 tensor([5]), t(5, 3) ! out of range)"},
     {.schema = "embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, float? max_norm=None, float norm_type=2.0, "
                "bool scale_grad_by_freq=False, str mode='mean', bool sparse=False, Tensor? per_sample_weights=None, "
@@ -112,7 +115,10 @@ index(2, 1, below=5).expand(2, 3), t(5, 3)
 index(0, below=5), t(5, 3), tensor([0, 0])
 index(2, 3, below=5), t(5, 3), mode='median' ! mode
 index(6, below=5), t(5, 3) ! offsets
-index(below=5), t(5, 3) ! one or two axes
+index(6, below=5), t(5, 3), tensor([1, 3]) ! offsets[0]
+index(6, below=5), t(5, 3), tensor([0, 7]) ! offsets[-1]
+index(2, 3, below=5), t(5, 3), padding_idx=5 ! padding_idx
+index(below=5), t(5, 3) ! 1D or 2D
 index(2, 3, below=5), t(5, 3), mode='sum', per_sample_weights=t(2, 3, dtype=f64) ! same type
 index(2, 3, below=5), t(5, 3), mode='max', per_sample_weights=t(2, 3) ! per_sample_weights)"},
 };
@@ -130,8 +136,8 @@ TensorHandle fn::embedding(const TensorHandle& input, const TensorHandle& weight
   int64_t padding = -1;
   if (padding_idx) {
     const int64_t n = weight.rank() ? weight.shape()[0] : 0;
-    require<ValueError>(
-        *padding_idx >= -n && *padding_idx < n, "[embedding] padding_idx must be within num_embeddings: got {} for {}", *padding_idx, n);
+    require<AssertionFailed>(
+        *padding_idx >= -n && *padding_idx < n, "[embedding] Padding_idx must be within num_embeddings: got {} for {}", *padding_idx, n);
     padding = *padding_idx < 0 ? *padding_idx + n : *padding_idx;
   }
   if (max_norm) shorten(weight, input, *max_norm, norm_type);
@@ -142,7 +148,7 @@ TensorHandle fn::embedding_bag(const TensorHandle& input, const TensorHandle& we
     std::optional<double> max_norm, double norm_type, bool scale_grad_by_freq, const std::string& mode, bool sparse,
     const TensorHandle& per_sample_weights, bool include_last_offset, std::optional<int64_t> padding_idx) {
   require<ValueError>(mode == "sum" || mode == "mean" || mode == "max", "[embedding_bag] mode is 'sum', 'mean' or 'max': got '{}'", mode);
-  require<ValueError>(!per_sample_weights.defined() || mode == "sum",
+  require<UnsupportedOp>(!per_sample_weights.defined() || mode == "sum",
       "[embedding_bag] per_sample_weights are only supported for mode='sum': got mode='{}'", mode);
   require<DTypeError>(!per_sample_weights.defined() || per_sample_weights.dtype() == weight.dtype(),
       "[embedding_bag] expected per_sample_weights to have the same type as weight ({}): got {}", weight.dtype(),
@@ -150,10 +156,21 @@ TensorHandle fn::embedding_bag(const TensorHandle& input, const TensorHandle& we
   require<ValueError>(!per_sample_weights.defined() || per_sample_weights.shape() == input.shape(),
       "[embedding_bag] expected per_sample_weights to have the same shape as the input: got {} for {}",
       per_sample_weights.defined() ? per_sample_weights.shape() : input.shape(), input.shape());
-  require(input.rank() == 1 || input.rank() == 2, "[embedding_bag] expected an input of one or two axes: got {}", input.shape());
+  require<ValueError>(input.rank() == 1 || input.rank() == 2, "[embedding_bag] input has to be 1D or 2D Tensor: got {}", input.shape());
   require<ValueError>(
       offsets.defined() == (input.rank() == 1), "[embedding_bag] offsets are needed for an input of one axis, and only there");
-  const int64_t n = input.numel();
+  require<ValueError>(!offsets.defined() || offsets.rank() == 1, "[embedding_bag] offsets has to be a 1D Tensor: got {}",
+      offsets.defined() ? offsets.shape() : Shape());
+  const int64_t n = input.numel(), table = weight.rank() ? weight.shape()[0] : 0;
+  require<ValueError>(!padding_idx || (*padding_idx >= -table && *padding_idx < table),
+      "[embedding_bag] padding_idx must be within the number of embeddings, {} through {}: got {}", -table, table - 1,
+      padding_idx.value_or(0));
+  if (offsets.defined() && offsets.numel()) {
+    require<ValueError>(
+        holds_everywhere(eq(slice(offsets, 0, 0, 1), 0)), "[embedding_bag] offsets[0] has to be 0: the first bag begins with the input");
+    require<ValueError>(
+        holds_everywhere(le(slice(offsets, 0, -1), n)), "[embedding_bag] offsets[-1] can not be greater than input's length {}", n);
+  }
   Device* device = &input.device();
   const TensorHandle flat = reshape(input, Dims{n});
   // Where bags begin, and where the last one ends.

@@ -71,7 +71,7 @@ Handles<2> pooled(const TensorHandle& input, const Dims& kernel_size, const Opti
   require<ValueError>(output_size || output_ratio, "expected output_size or output_ratio: got neither");
   const bool batched = input.rank() == axes + 2;
   for (int i = batched; i < input.rank(); ++i)
-    require(input.shape()[i] > 0, "expected extents greater than 0 but for the batch: got {}", input.shape());
+    require(input.shape()[i] > 0, "Expected input with extents greater than 0 but for the batch: got {}", input.shape());
   const TensorHandle x = batched ? input : unsqueeze(input, 0);
   const Dims kernel = spread(kernel_size, axes, "kernel_size", 1);
   Dims outputs(axes, 1);
@@ -84,17 +84,18 @@ Handles<2> pooled(const TensorHandle& input, const Dims& kernel_size, const Opti
       require<ValueError>(ratio > 0 && ratio < 1, "expected output_ratio between 0 and 1: got {}", ratio);
       outputs[i] = int64_t(double(extent) * ratio);
     }
-    require(outputs[i] + kernel[i] - 1 <= extent, "windows of {}, {} of them, are too large: got {}", kernel[i], outputs[i], input.shape());
+    require(outputs[i] + kernel[i] - 1 <= extent, "windows of {}, {} of them, are too large relative to the input: got {}", kernel[i],
+        outputs[i], input.shape());
   }
   const int64_t n = x.shape()[0], channels = x.shape()[1];
-  const bool more = samples.defined() && !batched && samples.rank() == 3 && samples.shape()[0] > 1;  // than one example needs
-  const TensorHandle drawn = more                ? narrow(samples, 0, 0, 1)
+  const bool more = samples.defined() && samples.rank() == 3 && samples.shape()[0] > n;  // than the examples need
+  const TensorHandle drawn = more                ? narrow(samples, 0, 0, n)
                              : samples.defined() ? samples
                                                  : draw(Dims{n, channels, axes}, Draw::uniform, 0, 1, x.dtype(), &x.device(), nullptr);
   require<DTypeError>(
       drawn.dtype() == x.dtype(), "Expect _random_samples to have the same dtype as input: got {} for {}", drawn.dtype(), x.dtype());
-  require(drawn.shape() == (Shape{n, channels, axes}), "expected random samples of shape {}: got {}", (Shape{n, channels, axes}),
-      drawn.shape());
+  require(
+      drawn.shape() == (Shape{n, channels, axes}), "Expect _random_samples of shape {}: got {}", (Shape{n, channels, axes}), drawn.shape());
   // The index of every element of every window within its plane: axes of outputs first, then those of the window.
   TensorHandle index;
   for (int i = 0; i < axes; ++i) {

@@ -13,7 +13,8 @@ namespace {
 
 void check_mode(const GridSample& a) {
   const std::string &mode = a.mode, &padding_mode = a.padding_mode;
-  require<ValueError>(mode == "bilinear" || mode == "nearest" || mode == "bicubic", "mode is bilinear, nearest or bicubic: got '{}'", mode);
+  require<ValueError>(mode == "bilinear" || mode == "nearest" || mode == "bicubic",
+      "expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{}'", mode);
   require<ValueError>(padding_mode == "zeros" || padding_mode == "border" || padding_mode == "reflection",
       "padding_mode is zeros, border or reflection: got '{}'", padding_mode);
 }

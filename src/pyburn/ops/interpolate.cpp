@@ -26,7 +26,7 @@ Meta infer(const Resize& a, Metas in, int64_t from, int64_t to) {
   require<ValueError>(nearest || a.mode == "linear" || a.mode == "cubic" || (a.mode == "lanczos" && a.antialias),
       "mode is nearest, nearest-exact, linear, cubic or, with antialias, lanczos: got '{}'", a.mode);
   require<DTypeError>(
-      is_floating(in[0].dtype) || (nearest && in[0].dtype == DType::uint8), "expected a floating dtype: got {}", in[0].dtype);
+      is_floating(in[0].dtype) || (nearest && in[0].dtype == DType::uint8), "not implemented for this dtype: got {}", in[0].dtype);
   require(from > 0 && to > 0 && x[a.dim] == from, "sizes do not fit: got {} to {} for {}", from, to, x);
   Shape y = x;
   y[a.dim] = to;
@@ -322,7 +322,8 @@ TensorHandle fn::pixel_unshuffle(const TensorHandle& input, int64_t downscale_fa
 TensorHandle fn::channel_shuffle(const TensorHandle& input, int64_t groups) {
   require(input.rank() >= 3, "expected at least 3 axes: got {}", input.shape());
   const int64_t c = input.shape()[1];
-  require<ValueError>(groups > 0 && c % groups == 0, "channels are not divisible by groups: got {} and {}", c, groups);
+  require<ValueError>(groups > 0, "Number of groups to divide channels in must be positive: got {}", groups);
+  require<ValueError>(c % groups == 0, "channels are not divisible by groups: got {} and {}", c, groups);
   Dims split{input.shape()[0], groups, c / groups};
   for (int i = 2; i < input.rank(); ++i) split.push_back(input.shape()[i]);
   return independent(reshape(transpose(reshape(input, split), 1, 2), input.shape()));

@@ -8,6 +8,7 @@
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/unary.h"
+#include "pyburn/ops/value_checks.h"
 #include "pyburn/runtime/transfer.h"
 
 namespace pyburn {
@@ -194,6 +195,8 @@ t(2), t(2, dtype=f64) ! dtypes)"},
 
 bool all_true(const TensorHandle& condition) { return read_number(sum(condition)) == double(condition.numel()); }
 }  // namespace
+
+bool holds_everywhere(const TensorHandle& condition) { return !condition.storage()->has_values || all_true(condition); }
 
 TensorHandle fn::isnan(const TensorHandle& input) { return ne(input, input); }
 TensorHandle fn::isposinf(const TensorHandle& input) { return eq(input, std::numeric_limits<double>::infinity()); }

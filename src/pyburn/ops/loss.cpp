@@ -10,6 +10,7 @@
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/index.h"
+#include "pyburn/ops/generated/logic.h"
 #include "pyburn/ops/generated/matmul.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/generated/reduce.h"
@@ -17,6 +18,7 @@
 #include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/generated/vector_norm.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/ops/value_checks.h"
 #include "pyburn/runtime/autocast.h"
 #include "pyburn/support/log.h"
 
@@ -87,8 +89,9 @@ tensor(0.25), tensor(1.)
 tensor([[0.25, 0.5], [0.75, 0.125]]).T, tensor([[1., 0.], [0.5, 1.]])
 tensor([[0.25], [0.75]]).expand(2, 2), tensor([[1., 0.], [0.5, 1.]])
 t(0), t(0)
-positive(2), positive(3) ! shapes
-positive(2), positive(2), reduction='all' ! reduction)"},
+positive(2), positive(3) ! target size
+tensor(0.25), tensor(1.), reduction='all' ! reduction
+tensor([0.5, 1.5]), tensor([0., 1.]) ! between 0 and 1)"},
     {.schema = "binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, str reduction='mean', Tensor? "
                "pos_weight=None) -> Tensor",
         .doc = "binary_cross_entropy of sigmoid(input), computed without overflow.",
@@ -105,7 +108,7 @@ t(0), t(0)
 t(3, 2).T, positive(2, 3)
 t(2, 1).expand(2, 3), positive(2, 3)
 tensor([100., -100.]), tensor([0., 1.]), reduction='none'
-t(2), t(3) ! shapes
+t(2), t(3) ! target size
 t(2), t(2), reduction='all' ! reduction)"},
     {.schema = "kl_div(Tensor input, Tensor target, str reduction='mean', bool log_target=False) -> Tensor",
         .doc = "target * (log(target) - input): the divergence of log-probabilities in input from target; reduction may be 'batchmean'.",
@@ -279,7 +282,8 @@ TensorHandle weighted(const TensorHandle& loss, const TensorHandle& weight, cons
   return reduction == "mean" ? sum(scaled) / sum(weight) : TensorHandle(reduced_loss(scaled, reduction));
 }
 void check_shapes(const TensorHandle& input, const TensorHandle& target) {
-  require(input.shape() == target.shape(), "expected input and target of equal shapes: got {} and {}", input.shape(), target.shape());
+  require(input.shape() == target.shape(), "Using a target size ({}) that is different to the input size ({}) is not allowed",
+      target.shape(), input.shape());
 }
 TensorHandle log_of_exp_plus_one(const TensorHandle& x) { return -logsigmoid(-(is_floating(x.dtype()) ? x : cast(x, default_dtype()))); }
 // A logarithm that stops at -100, so that losses stay finite. Where x is 0 no gradient flows: that of log would be 0 / 0.
@@ -332,6 +336,8 @@ TensorHandle fn::huber_loss(
 TensorHandle fn::binary_cross_entropy(
     const TensorHandle& input, const TensorHandle& target, const TensorHandle& weight, const std::string& reduction) {
   check_shapes(input, target);
+  const TensorHandle p = detach(input);
+  require<ValueError>(holds_everywhere(logical_and(ge(p, 0), le(p, 1))), "all elements of input should be between 0 and 1");
   const TensorHandle loss = -(target * stopped_log(input) + (1.0 - target) * stopped_log(1.0 - widened(input)));
   return reduced_loss(weight.defined() ? loss * weight : loss, reduction);
 }
@@ -366,9 +372,10 @@ TensorHandle fn::gaussian_nll_loss(
       shared += variance.shape()[i] == 1 && input.shape()[i] != 1;
       different += variance.shape()[i] != input.shape()[i];
     }
-    require(variance.rank() == input.rank() && shared == different && shared <= 1, "var does not fit: got {} for {}", var.shape(),
+    require(variance.rank() == input.rank() && shared == different && shared <= 1, "var is of incorrect size: got {} for {}", var.shape(),
         input.shape());
   }
+  require<ValueError>(holds_everywhere(ge(detach(variance), 0)), "var has negative entry/entries");
   // Held above eps; the gradient passes as if it were not, as in PyTorch.
   variance = variance + detach(maximum(variance, eps) - variance);
   const TensorHandle d = widened(input) - target;
@@ -381,12 +388,16 @@ TensorHandle fn::hinge_embedding_loss(const TensorHandle& input, const TensorHan
 }
 TensorHandle fn::margin_ranking_loss(
     const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& target, double margin, const std::string& reduction) {
-  return reduced_loss(relu(margin - target * (widened(input1) - input2)), reduction);
+  return reduced_loss(relu(-target * (widened(input1) - input2) + margin), reduction);
 }
 TensorHandle fn::cosine_embedding_loss(
     const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& target, double margin, const std::string& reduction) {
-  require(input1.rank() == target.rank() + 1 && target.rank() <= 1 && input1.rank() == input2.rank(),
-      "expected vectors and a target for each: got {}, {} and target {}", input1.shape(), input2.shape(), target.shape());
+  require(target.rank() <= 1 && input1.rank() == target.rank() + 1 && input1.rank() == input2.rank(),
+      "{}D target tensor expected, which expects {}D input tensors: got {}, {} and target {}", std::min<int64_t>(target.rank(), 1),
+      std::min<int64_t>(target.rank(), 1) + 1, input1.shape(), input2.shape(), target.shape());
+  for (int i = 0; i < input1.rank(); ++i)
+    require(input1.shape()[i] == input2.shape()[i] || input1.shape()[i] == 1 || input2.shape()[i] == 1,
+        "the size of input1 must match the size of input2: got {} and {}", input1.shape(), input2.shape());
   auto dot = [](const TensorHandle& a, const TensorHandle& b) { return sum(widened(a) * b, Dims{-1}); };
   constexpr double least = 1e-12;
   const TensorHandle cosine = dot(input1, input2) / sqrt((dot(input1, input1) + least) * (dot(input2, input2) + least));

@@ -142,7 +142,7 @@ t(2, 0), t(0, 2)
 t(3, 2).T, t(4, 3).T
 t(1, 3).expand(2, 3), t(3, 4)
 t(2, 3, dtype=bf16), t(3, 4, dtype=bf16)
-t(), t(2) ! at least one axis
+t(), t(2) ! at least 1D
 t(2, 3), t(4, 5) ! inner dimensions differ
 t(2, 3), t(3, 4, dtype=f64) ! equal dtypes)",
         .out = true},
@@ -266,7 +266,7 @@ t(5, 2, 3), t(4, 3), t(4)
 t(0, 3), t(4, 3), t(4)
 t(3, 2).T, t(3, 4).T
 t(1, 3).expand(2, 3), t(4, 3)
-t(), t(4, 3) ! at least one axis
+t(), t(4, 3) ! at least 1D
 t(2, 3), t(4, 5) ! inner dimensions differ)"},
     {.schema = "bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
         .doc = "The sums of input1[i] * weight[o, i, j] * input2[j] over i and j, plus bias.",
@@ -287,7 +287,7 @@ t(2, 3), t(2, 3), t(5, 3, 4) ! does not fit)"},
 // input @ other under the name of the function that users called, plus `start`: a vector along the last axis, or undefined.
 TensorHandle product(const TensorHandle& left, const TensorHandle& right, const TensorHandle& start = {}) {
   const TensorHandle input = lowered(left), other = lowered(right);
-  require(input.rank() > 0 && other.rank() > 0, "both operands need at least one axis: got {} and {}", input.shape(), other.shape());
+  require(input.rank() > 0 && other.rank() > 0, "both arguments need to be at least 1D: got {} and {}", input.shape(), other.shape());
   const TensorHandle a = input.rank() == 1 ? unsqueeze(input, 0) : TensorHandle(input);
   const TensorHandle b = other.rank() == 1 ? unsqueeze(other, 1) : TensorHandle(other);
   const int64_t m = a.shape()[a.rank() - 2], k = a.shape().back(), n = b.shape().back();

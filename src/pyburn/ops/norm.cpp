@@ -1,6 +1,7 @@
 // Normalisation by mean and deviation: layers, groups, instances, batches.
 #include "pyburn/ops/norm.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "pyburn/ops/copy.h"
@@ -202,6 +203,8 @@ t(0, 4, 3), 2
 t(3, 4, 2).permute(2, 1, 0), 2, t(4)
 t(1, 4, 3).expand(2, 4, 3), 2, t(4)
 t(2, 4, 3), 3 ! num_groups
+t(2, 0, 3), 1 ! channels
+t(2, 4, 0), 2 ! HxW
 t(), 1 ! at least 2)"},
     {.schema = "instance_norm(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, Tensor? bias=None, "
                "bool use_input_stats=True, float momentum=0.1, float eps=1e-05) -> Tensor",
@@ -236,6 +239,8 @@ t(4, 1).expand(4, 3), t(3).constant, positive(3).constant
 t(0, 3), t(3).constant, positive(3).constant
 t(0, 3, 2), t(3).constant, positive(3).constant, t(3), t(3), True
 t(4, 3), None, None, None, None, True, 0.1, -1.0 ! eps
+t(4, 3), t(3).constant, positive(3).constant, eps=-1.0 ! eps
+t(4, 3, dtype=f16), t(3).constant, positive(3).constant, t(3), t(3), True
 t(1, 3), None, None, training=True ! more than 1
 t(), t(3).constant, positive(3).constant ! at least 2
 t(4, 3), None, None ! running)"},
@@ -299,6 +304,13 @@ void check_per_channel(const TensorHandle& x, std::initializer_list<const Tensor
     if (t->defined())
       require(t->shape() == Shape{x.shape()[1]}, "[{}] expected one number per channel: got {} for {}", op, t->shape(), x.shape());
 }
+// Whether halves are normalised with parameters of float32, as under mixed precision. Both are float32 then, and the result is halves
+// again.
+bool is_mixed(const TensorHandle& x, std::initializer_list<const TensorHandle*> parameters) {
+  if (x.dtype() != DType::float16 && x.dtype() != DType::bfloat16) return false;
+  return std::any_of(
+      parameters.begin(), parameters.end(), [](const TensorHandle* t) { return t->defined() && t->dtype() == DType::float32; });
+}
 TensorHandle scaled(const TensorHandle& x, const TensorHandle& average, const TensorHandle& variance, const TensorHandle& weight,
     const TensorHandle& bias, double eps) {
   TensorHandle scale = rsqrt(variance + eps);
@@ -311,6 +323,8 @@ TensorHandle scaled(const TensorHandle& x, const TensorHandle& average, const Te
 TensorHandle fn::layer_norm(
     const TensorHandle& input, const Dims& normalized_shape, const TensorHandle& weight, const TensorHandle& bias, double eps) {
   check_tail(input, normalized_shape, {&weight, &bias}, "layer_norm");
+  if (is_mixed(input, {&weight, &bias}))
+    return cast(layer_norm(cast(input, DType::float32), normalized_shape, weight, bias, eps), input.dtype());
   const int64_t n = product(normalized_shape);
   if (input.numel() == 0) return scaled_nothing(input, weight, bias);
   return normalise_rows(input, weight, bias, input.numel() / n, 1, 1, eps, true)[0];
@@ -330,7 +344,10 @@ TensorHandle fn::group_norm(
   const int64_t channels = input.shape()[1];
   require<ValueError>(num_groups > 0 && channels % num_groups == 0,
       "[group_norm] num_groups must divide the number of channels: got {} for {}", num_groups, channels);
+  require(channels > 0, "[group_norm] Expected number of channels to be greater than 0: got {}", input.shape());
+  require(input.shape()[0] == 0 || input.numel() > 0, "[group_norm] Expected HxW to be greater than 0: got {}", input.shape());
   check_per_channel(input, {&weight, &bias}, "group_norm");
+  if (is_mixed(input, {&weight, &bias})) return cast(group_norm(cast(input, DType::float32), num_groups, weight, bias, eps), input.dtype());
   require<ValueError>(
       input.numel() != num_groups, "[group_norm] expected more than 1 value per channel when training: got {}", input.shape());
   if (input.numel() == 0)
@@ -343,6 +360,9 @@ TensorHandle fn::instance_norm(const TensorHandle& input, const TensorHandle& ru
     const TensorHandle& weight, const TensorHandle& bias, bool use_input_stats, double momentum, double eps) {
   require(input.rank() >= 3, "[instance_norm] expected at least 3 axes: got {}", input.shape());
   check_per_channel(input, {&running_mean, &running_var, &weight, &bias}, "instance_norm");
+  if (is_mixed(input, {&running_mean, &running_var, &weight, &bias}))
+    return cast(
+        instance_norm(cast(input, DType::float32), running_mean, running_var, weight, bias, use_input_stats, momentum, eps), input.dtype());
   if (!use_input_stats) {
     require<ValueError>(
         running_mean.defined() && running_var.defined(), "[instance_norm] running statistics are needed without use_input_stats");
@@ -365,6 +385,10 @@ TensorHandle fn::batch_norm(const TensorHandle& input, const TensorHandle& runni
   require<ValueError>(
       training || (running_mean.defined() && running_var.defined()), "[batch_norm] running statistics are needed when not training");
   check_per_channel(input, {&running_mean, &running_var, &weight, &bias}, "batch_norm");
+  require<ValueError>(
+      training ? eps > 0 : eps >= 0, "[batch_norm] eps must be {}: got {}", training ? "positive during training" : "non-negative", eps);
+  if (is_mixed(input, {&running_mean, &running_var, &weight, &bias}))
+    return cast(batch_norm(cast(input, DType::float32), running_mean, running_var, weight, bias, training, momentum, eps), input.dtype());
   if (!training) {  // one pass over the input
     TensorHandle scale = rsqrt(running_var + eps);
     if (weight.defined()) scale = scale * weight;
@@ -376,7 +400,6 @@ TensorHandle fn::batch_norm(const TensorHandle& input, const TensorHandle& runni
     if (i != 1) over.push_back(i);
   const int64_t n = count(input.shape(), over);
   require<ValueError>(n != 1, "[batch_norm] expected more than 1 value per channel when training: got {}", input.shape());
-  require<ValueError>(eps > 0, "[batch_norm] eps must be positive when training: got {}", eps);
   if (input.numel() == 0)
     return scaled_nothing(
         input, weight.defined() ? along_channels(weight, input) : weight, bias.defined() ? along_channels(bias, input) : bias);

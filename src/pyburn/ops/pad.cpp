@@ -49,8 +49,8 @@ Meta infer_border(const BorderPad& a, Metas in) {
     const int64_t before = a.pad[2 * i], after = a.pad[2 * i + 1], n = shape[axis], widest = std::max(before, after);
     require(before >= 0 && after >= 0, "widths must not be negative: got {}", a.pad);
     if (a.border == Border::reflect)
-      require(widest == 0 || widest < n, "the width must be less than the size of the axis: got {} at dimension {} of {}", widest, axis,
-          in[0].shape);
+      require(widest == 0 || widest < n, "Padding size should be less than the corresponding input dimension: got {} at dimension {} of {}",
+          widest, axis, in[0].shape);
     else if (a.border == Border::circular)
       require(widest <= n, "the border would wrap around more than once: got {} at dimension {} of {}", widest, axis, in[0].shape);
     else require(widest == 0 || n > 0, "expected elements to repeat: got {}", in[0].shape);
@@ -173,7 +173,8 @@ TensorHandle fn::pad(const TensorHandle& input, const Dims& pad, const std::stri
   const int64_t padded = pad.size() / 2;
   require(pad.size() % 2 == 0 && padded >= 1 && padded <= 3, "[pad] mode '{}' pads the last 1 to 3 axes: got {}", mode, pad);
   require(input.rank() == padded + 1 || input.rank() == padded + 2,
-      "[pad] mode '{}' with {} widths: expected {}D or {}D input (got {}D input)", mode, pad.size(), padded + 1, padded + 2, input.rank());
+      "[pad] mode '{}': Padding size {} is not supported for {}D input tensor, expected {}D or {}D input (got {}D input)", mode, pad.size(),
+      input.rank(), padded + 1, padded + 2, input.rank());
   if (mode != "circular")
     for (int64_t i = input.rank() - padded - 1; i < input.rank(); ++i)
       require(input.shape()[int(i)] > 0,

@@ -34,7 +34,8 @@ Shape pooled_shape(const auto& a, const Shape& x) {
     if (!a.adaptive)
       require<ValueError>(2 * axis.padding <= reach, "pad should be at most half of effective kernel size: got pad {} for kernel_size {}",
           a.padding, a.kernel_size);
-    require(axis.out > 0 || a.adaptive, "the kernel is larger than the padded input: got {} for {}", a.kernel_size, x);
+    require(axis.out > 0 || a.adaptive, "the output size is too small, the kernel is larger than the padded input: got {} for {}",
+        a.kernel_size, x);
     y[at] = axis.out;
   }
   return y;

@@ -1,8 +1,11 @@
 // What users call: pooling over one to three axes, in terms of the rows of pool.cpp.
 #include "pyburn/ops/generated/pooling.h"
 
+#include <cmath>
+
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/pool.h"
+#include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/pool.h"
 #include "pyburn/ops/rules.h"
 #include "pyburn/ops/spatial.h"
@@ -193,12 +196,15 @@ t(1, 2, 4, 6), (2, 2, 2, 2) ! numbers)"},
         .example = "pyburn.lp_pool2d(pyburn.ones(1, 1, 4, 4), 2, 2).shape",
         .samples = R"(
 positive(1, 2, 4, 6), 2, (2, 3)
+t(1, 2, 4, 5), inf, 2, 1
+t(1, 2, 4, 5).constant, -inf, (2, 3)
 positive(2, 4, 6), 3, 2, 1
 positive(1, 2, 4, 6), 1.5, 3, 2, ceil_mode=True
 positive(0, 2, 4, 6), 2, 2
 positive(1, 4, 6, 2).permute(0, 3, 1, 2), 2, 2
 positive(1, 1, 4, 6).expand(1, 2, 4, 6), 2, 2
-t(), 2, 2 ! axes)"},
+t(), 2, 2 ! axes
+t(1, 2, 4, 5), 0.0, 2 ! non-zero)"},
     {.schema = "max_unpool2d(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=0, int[]? "
                "output_size=None) -> Tensor",
         .doc = "The inverse of max_pool2d: the elements where indices say, 0 elsewhere.",
@@ -330,7 +336,8 @@ MaxPool max_attributes(const Dims& kernel_size, const OptionalDims& stride, cons
 // A batch may be empty, but no image in it, as in PyTorch.
 void check_images(const TensorHandle& x, int64_t axes) {
   for (int64_t i = x.rank() == axes + 2 ? 1 : 0; i < x.rank(); ++i)
-    require(x.shape()[int(i)] > 0, "expected extents greater than 0 but for the batch: got {}", x.shape());
+    require(x.shape()[int(i)] > 0, "Expected {}D or {}D (batch mode) tensor with extents greater than 0 but for the batch: got {}",
+        axes + 1, axes + 2, x.shape());
 }
 TensorHandle largest(const TensorHandle& x, const MaxPool& a) {
   check_images(x, a.kernel_size.size());
@@ -359,6 +366,12 @@ Handles<2> adaptive_largest(const TensorHandle& x, const Dims& output_size) {
 }
 template <int axes>
 TensorHandle norm_of_windows(const TensorHandle& x, double norm_type, const Dims& kernel_size, const OptionalDims& stride, bool ceil_mode) {
+  require<ValueError>(norm_type != 0, "norm_type must be a non-zero value: got {}", norm_type);
+  if (std::isinf(norm_type)) {  // the largest element, or the smallest
+    const TensorHandle size = norm_type > 0 ? abs(x) : -abs(x);
+    const TensorHandle most = largest(size, max_attributes<axes>(kernel_size, stride, Dims{0}, Dims{1}, ceil_mode));
+    return norm_type > 0 ? most : -most;
+  }
   const TensorHandle means = mean_of_windows<axes>(pow(x, norm_type), kernel_size, stride, Dims{0}, ceil_mode, true, {});
   return pow(means * double(Shape(spread(kernel_size, axes, "kernel_size", 1)).numel()), 1 / norm_type);
 }

@@ -89,6 +89,8 @@ TensorHandle fn::gumbel_softmax(const TensorHandle& logits, double tau, bool har
   return chosen - detach(soft) + soft;
 }
 TensorHandle fn::rrelu(const TensorHandle& input, double lower, double upper, bool training, Generator* generator) {
+  require<ValueError>(std::isfinite(lower), "rrelu: lower bound must be finite, got {}", lower);
+  require<ValueError>(std::isfinite(upper), "rrelu: upper bound must be finite, got {}", upper);
   require<ValueError>(lower <= upper, "lower must not be above upper: got {} and {}", lower, upper);
   if (!training) return leaky_relu(input, (lower + upper) / 2);
   return where(le(input, 0), input * like(input, Draw::uniform, lower, upper, generator), input);

@@ -19,7 +19,8 @@ int64_t checked_patches(const Unfold& a, const Dims& image) {
   for (const Dims* numbers : {&a.kernel_size, &a.dilation, &a.padding, &a.stride})
     pair(*numbers, "each attribute", numbers == &a.padding ? 0 : 1);
   const Dims grid = a.grid(image);
-  require(grid[0] > 0 && grid[1] > 0, "the kernel is larger than the padded image: got {} for {}", a.kernel_size, image);
+  require(grid[0] > 0 && grid[1] > 0, "the number of patches has zeros, its components must be at least one: got kernel_size {} for {}",
+      a.kernel_size, image);
   return grid[0] * grid[1];
 }
 Meta infer_im2col(const Unfold& a, Metas in) {
@@ -36,7 +37,8 @@ Meta infer_col2im(const Unfold& a, Metas in) {
   require<DTypeError>(is_floating(in[0].dtype), "expected a floating dtype: got {}", in[0].dtype);
   pair(a.output_size, "output_size", 1);
   const int64_t patches = checked_patches(a, a.output_size), taps = a.kernel_size[0] * a.kernel_size[1], rows = x[x.rank() - 2];
-  require(x.back() == patches && rows % taps == 0, "expected {} patches of {} elements per channel: got {}", patches, taps, x);
+  require(rows % taps == 0, "expected the size of the axis of patches to be divisible by the product of kernel_size, {}: got {}", taps, x);
+  require(x.back() == patches, "expected {} patches of {} elements per channel: got {}", patches, taps, x);
   const int64_t channels = rows / taps, height = a.output_size[0], width = a.output_size[1];
   return {x.rank() == 2 ? Shape{channels, height, width} : Shape{x[0], channels, height, width}, in[0].dtype};
 }
@@ -84,7 +86,7 @@ t(1, 1, 4, 5).expand(2, 2, 4, 5), 2
 t(1, 2, 3, 3, dtype=f64), 2
 t(1, 2, 3, 3, dtype=f16), 2
 t(), 2 ! axes
-t(1, 2, 3, 3), 5 ! larger)"});
+t(1, 2, 3, 3), 5 ! at least one)"});
 constinit OpInfo col2im = define<Unfold, infer_col2im, grad_col2im>(
     {.schema = "col2im(Tensor input, int[] output_size, int[] kernel_size, int[] dilation=1, int[] padding=0, int[] stride=1) -> Tensor",
         .doc = "An image of the given size from patches as im2col gives them; where they overlap they are added. nn.functional.fold.",

@@ -146,7 +146,7 @@ void check_target(const TensorHandle& out, const Meta& result) {
       can_cast(result.dtype, out.dtype()), "result type {} can't be cast to the desired output type {}", result.dtype, out.dtype());
   if (out.layout().has_overlap())
     fail<GradientError>(
-        "more than one element of the written-to tensor refers to a single memory location; "
+        "unsupported operation: more than one element of the written-to tensor refers to a single memory location; "
         "clone() it before writing: got {}",
         out.layout());
 }
@@ -301,7 +301,7 @@ void dispatch(OpRef op, Inputs in, Outputs out, Device* device) {
 
 TensorHandle asking_for_gradient(TensorHandle t, bool requires_grad) {
   if (!requires_grad) return t;
-  require<DTypeError>(is_floating(t.dtype()), "only tensors of floating dtype can require gradients: got {}", t.dtype());
+  require<DTypeError>(is_floating(t.dtype()), "only Tensors of floating point dtype can require gradients: got {}", t.dtype());
   t.set(Flag::requires_grad);
   return t;
 }

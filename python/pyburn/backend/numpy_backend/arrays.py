@@ -35,7 +35,7 @@ def checked(index: np.ndarray, extent: int, op: str) -> np.ndarray:
     """The index as a vector; an error where it points outside."""
     for i in index.reshape(-1):
         if not 0 <= i < extent:
-            raise _core.IndexOutOfRange(f"[{op}] index out of range: got {i} for extent {extent}")
+            raise _core.IndexOutOfRange(f"[{op}] index out of range in self: got {i} for extent {extent}")
     return index.reshape(-1)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from ..._core import _nn
 from .. import _layers, containers, hooks, lazy, lazy_layers, loss, module_state, parameter_containers, transformer
 from ..families import RNNBase, RNNCellBase, family
 
@@ -63,7 +64,7 @@ _BEHIND: dict[str, dict[str, Any]] = {
     "fold": {},
     "instancenorm": {"_InstanceNorm": family("_InstanceNorm", _instance, "What every InstanceNorm is.", _root("InstanceNorm"))},
     "lazy": {"LazyModuleMixin": lazy.LazyModuleMixin},
-    "linear": {"NonDynamicallyQuantizableLinear": _layers.Linear},
+    "linear": {"NonDynamicallyQuantizableLinear": _nn.NonDynamicallyQuantizableLinear},
     "loss": {
         "_Loss": family("_Loss", _losses, "What every loss is.", _root("Loss")),
         "_WeightedLoss": family("_WeightedLoss", _weighted, "What every loss with weights is.", _root("WeightedLoss")),

@@ -171,4 +171,4 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
 
 
 def _numbers(values: Any) -> list[Any]:
-    return values.tolist() if isinstance(values, Tensor) else [v.item() if isinstance(v, Tensor) else v for v in values]
+    return values.flatten().tolist() if isinstance(values, Tensor) else [v.item() if isinstance(v, Tensor) else v for v in values]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._core import _nn
 from ..hooks import hooks_of
 from ..parameter import Parameter, is_lazy
 from .parametrizations import norm_except
@@ -18,7 +19,7 @@ class WeightNorm:
 
     def compute_weight(self, module: Any) -> Any:
         g, v = getattr(module, self.name + "_g"), getattr(module, self.name + "_v")
-        return v * (g / norm_except(v, self.dim))
+        return _nn._with_norm(v, g, self.dim)
 
     def __call__(self, module: Any, inputs: Any) -> None:
         setattr(module, self.name, self.compute_weight(module))

@@ -93,8 +93,9 @@ inline double exponentials(float* row, int64_t n, float scale, float shift) {
 template <class T>
 T exponentials_of_row(T* row, int64_t n, T scale, T& largest, double& sum) {
   constexpr T none = -std::numeric_limits<T>::infinity();
-  const T before = largest, now = std::max(before, fold_contiguous<Amax>(row, n));
-  if (now == none) {  // the query sees no key yet
+  const T before = largest, most = fold_contiguous<Amax>(row, n);
+  const T now = most > before || most != most ? most : before;  // a NaN is the largest, and stays
+  if (now == none) {                                            // the query sees no key yet
     std::fill_n(row, n, T(0));
     return T(1);
   }
@@ -264,7 +265,7 @@ void attention_grad(const Attention& a, Inputs in, Outputs out) {
   const PlainInput<T> logsumexp(*in[5]), delta(*in[6]);
   const PlainOutput<T> dq(out[0]), dk(out[1]), dv(out[2]);
   for (const PlainOutput<T>* d : {&dq, &dk, &dv}) std::fill_n(d->data(), d->numel(), T(0));
-  if (dq.numel() == 0 || dk.numel() == 0) return;
+  if (in[5]->numel() == 0 || k[2] == 0) return;  // queries without features see all keys alike
   const AttentionFunctions<T>& f = functions<T>();
   const int64_t heads = q[1], tokens = q[2], features = q[3], width = v[3], length = k[2], share = heads / k[1];
   const T late = mask.defined() ? T(1) : T(a.scale);

@@ -54,7 +54,7 @@ void IndexedRows::find_places(Inputs indices, const Shape& shape, bool negative_
         int64_t v = values[i];
         if (v < 0 && negative_counts_from_end) v += n;
         if (v < 0 || v >= n) [[unlikely]] {
-          require<IndexError>(negative_counts_from_end, "index out of range: got {} for extent {}", v, n);
+          require<IndexError>(negative_counts_from_end, "index out of range in self: got {} for extent {}", v, n);
           fail<IndexError>("index {} is out of bounds for dimension {} with size {}", values[i], axis_ + k, n);
         }
         offsets[i] = (k ? offsets[i] : 0) + v * stride;

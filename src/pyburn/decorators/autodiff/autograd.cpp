@@ -26,7 +26,8 @@ struct Roots {
         require<GradientError>(t.numel() == 1, "grad can be implicitly created only for scalar outputs: got {}", t.shape());
         g = fn::ones_like(t);
       }
-      require(g.shape() == t.shape(), "gradient does not fit the output: got {} for {}", g.shape(), t.shape());
+      require(g.shape() == t.shape(), "Mismatch in shape: grad_output[{}] has a shape of {} and output[{}] has a shape of {}", i, g.shape(),
+          i, t.shape());
       if (g.dtype() != t.dtype()) g = fn::cast(g, t.dtype());
       gradients.push_back(create_graph ? g : TensorHandle(fn::detach(g)));
     }
@@ -79,13 +80,13 @@ void backward(const Tensors& tensors, const Grads& gradients, bool retain_graph,
 }
 
 Grads grad(const Tensors& outputs, const Tensors& inputs, const Grads& gradients, bool retain_graph, bool create_graph, bool allow_unused) {
-  require<ValueError>(!inputs.empty(), "[grad] expected at least one input");
+  require<ValueError>(!inputs.empty(), "[grad] `inputs` argument cannot be empty");
   const Roots roots(outputs, gradients, create_graph);
   const std::vector<Edge> wanted = edges_of(inputs);
   const Grads result = run_backward(roots.edges, roots.gradients, wanted, {retain_graph || create_graph, create_graph, false});
   for (int64_t i = 0; i < result.size(); ++i)
     require<GradientError>(allow_unused || result[i].defined(),
-        "one of the differentiated Tensors appears to not have been used in the graph: got input {}; set allow_unused=True "
+        "one of the differentiated Tensors appears to not have been used in the graph: got input {}. Set allow_unused=True "
         "if this is the desired behavior",
         i);
   return result;
@@ -113,7 +114,7 @@ void set_grad(const TensorHandle& t, const TensorHandle& g) {
 void set_requires_grad(const TensorHandle& t, bool on) {
   if (on == wants_gradient(t)) return;
   require<GradientError>(is_leaf(t), "you can only change requires_grad flags of leaf variables; use detach() to cut the history");
-  require<DTypeError>(!on || is_floating(t.dtype()), "only tensors of floating dtype can require gradients: got {}", t.dtype());
+  require<DTypeError>(!on || is_floating(t.dtype()), "only Tensors of floating point dtype can require gradients: got {}", t.dtype());
   require<GradientError>(
       !on || !t.has(Flag::inference), "setting requires_grad=True on an inference tensor is not allowed; clone it first");
   t.set(Flag::requires_grad, on);

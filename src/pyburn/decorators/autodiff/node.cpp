@@ -171,8 +171,8 @@ class RuleContext final : public GradContext {
 
 Grads OpNode::apply(Grads& dy) {
   require<GradientError>(!released_,
-      "trying to backward through the graph a second time (or to access saved tensors after they have been "
-      "freed); pass retain_graph=True the first time");
+      "Trying to backward through the graph a second time (or to access saved tensors after they have been "
+      "freed). Specify retain_graph=True the first time");
   if (dy.size() < outputs_.size()) dy.resize(outputs_.size());  // no gradient reached the last results
   return op_.info().grad(op_.attrs(), RuleContext(*this, dy));
 }
