@@ -49,7 +49,7 @@ void check_layout(const StoredTensor& t, uint64_t bytes) {
     int64_t way = 0;
     fits = fits && !__builtin_mul_overflow(l.shape[i] - 1, l.strides[i], &way) && !__builtin_add_overflow(last, way, &last);
   }
-  require<FormatError>(fits && uint64_t(last) < bytes / uint64_t(size_of(t.dtype)),
+  require<FormatError>(fits && uint64_t(last) < bytes / t.width(),
       "[pytorch] a tensor lies outside its storage: got shape {}, strides {} and offset {} in {} bytes", l.shape, l.strides, l.offset,
       bytes);
 }
@@ -58,14 +58,15 @@ Value* rebuild_tensor(Tree& tree, StoredTensors& stored, const Value& self, cons
   const size_t least = has_dtype ? 7 : 4;
   expect(a.size() >= least && a.size() <= 8 && a[0]->kind == K::storage, self);
   const StoredStorage& storage = stored.storages[size_t(a[0]->integer)];
-  if (has_dtype) expect(a[6]->kind == K::dtype, self);
-  else expect(storage.dtype.has_value(), self);
+  const std::optional<Float8> packed = has_dtype && a[6]->kind == K::callable ? float8_from_torch(a[6]->text) : std::nullopt;
+  expect(has_dtype ? packed || a[6]->kind == K::dtype : storage.dtype.has_value(), self);
   Value* v = tree.make(K::tensor);
   if (a.size() > 4) {
     expect(a[4]->kind == K::boolean, self);
     v->boolean = a[4]->boolean;
   }
-  StoredTensor t{&storage, has_dtype ? a[6]->dtype : *storage.dtype, {dims_of(*a[2]), dims_of(*a[3]), whole(*a[1])}};
+  const DType dtype = packed ? DType::bfloat16 : has_dtype ? a[6]->dtype : *storage.dtype;
+  StoredTensor t{&storage, dtype, {dims_of(*a[2]), dims_of(*a[3]), whole(*a[1])}, packed};
   check_layout(t, storage.bytes);
   v->stored = &stored.tensors.emplace_back(std::move(t));
   return v;
@@ -124,7 +125,7 @@ Value* ordered_dict(Tree& tree, const Value& self, const Arguments& a) {
 
 Value* counter(Tree& tree, const Value& self, const Arguments& a) {
   expect(a.empty() || (a.size() == 1 && a[0]->kind == K::dict), self);
-  return a.empty() ? tree.make(K::dict) : a[0];
+  return tree.list(a.empty() ? std::vector<Value*>() : a[0]->items, K::counter);
 }
 
 Value* size(Tree& tree, const Value& self, const Arguments& a) {
@@ -148,6 +149,11 @@ Value* complex(Tree& tree, const Value& self, const Arguments& a) {
 Value* byte_array(Tree& tree, const Value& self, const Arguments& a) {
   expect(a.empty() || (a.size() == 1 && a[0]->kind == K::bytes), self);
   return tree.text(a.empty() ? "" : a[0]->text, K::byte_array);
+}
+
+Value* no_bytes(Tree& tree, const Value& self, const Arguments& a) {  // how b"" is written in protocol 2
+  expect(a.empty(), self);
+  return tree.text("", K::bytes);
 }
 
 using Call = Value* (*)(Tree&, StoredTensors&, const Value& self, const Arguments&);
@@ -174,6 +180,7 @@ constexpr std::pair<std::string_view, Call> kCalls[] = {
     {"builtins.set", collected<K::set>},
     {"builtins.frozenset", collected<K::frozen_set>},
     {"builtins.bytearray", plain<byte_array>},
+    {"builtins.bytes", plain<no_bytes>},
     {"builtins.complex", plain<complex>},
     {"_codecs.encode", plain<encode>},
     {"torch.Size", plain<size>},
@@ -213,7 +220,7 @@ Value* allowed_name(Tree& tree, std::string_view name) {
       v->dtype = DType(i);
       return v;
     }
-  bool known = storage_dtype(name).has_value();
+  bool known = storage_dtype(name) || float8_from_torch(name);
   for (const auto& [allowed, call] : kCalls) known = known || allowed == name;
   return known ? tree.text(std::string(name), K::callable) : nullptr;
 }

@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "pyburn/io/shared_bytes.h"
+#include "pyburn/io/float8.h"
 #include "pyburn/io/value.h"
 
 namespace pyburn::io {
@@ -21,8 +21,10 @@ struct StoredStorage {
 struct StoredTensor {
   const StoredStorage* storage;
   DType dtype;
-  Layout layout;  // inside the storage
+  Layout layout;                 // inside the storage
+  std::optional<Float8> packed;  // what the elements are in the file, where they are bfloat16 here
   Meta meta() const { return {layout.shape, dtype}; }
+  uint64_t width() const { return packed ? 1 : uint64_t(size_of(dtype)); }  // bytes of an element in the file
 };
 
 // What reading a file makes beside its values.

@@ -336,7 +336,9 @@ Value* PickleReader::global(std::string_view module, std::string_view name) {
   if (module == "__builtin__") module = "builtins";  // as Python 2 called it
   const std::string full = std::string(module) + "." + std::string(name);
   Value* v = names ? names(full) : nullptr;
-  require<FormatError>(v, "[pickle] '{}' is not allowed: a file may contain tensors, numbers, text and containers; code in it is never run",
+  require<FormatError>(v,
+      "[pickle] '{}' is not allowed: a file may contain tensors, numbers, text and containers; code in it is never run. Where it was "
+      "made, save what is needed of the object: of a model or an optimiser, its state_dict()",
       is_utf8(full) ? full.substr(0, 200) : "(not a name)");
   return v;
 }

@@ -61,6 +61,8 @@ std::string_view name_of(Value::Kind kind) {
       return "dict";
     case K::ordered_dict:
       return "OrderedDict";
+    case K::counter:
+      return "Counter";
     case K::set:
       return "set";
     case K::frozen_set:

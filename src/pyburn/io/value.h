@@ -27,6 +27,7 @@ struct Value {
     size,  // a shape
     dict,
     ordered_dict,
+    counter,  // a dict of Python's: collections.Counter
     set,
     frozen_set,
     tensor,
@@ -47,7 +48,7 @@ struct Value {
   TensorHandle tensor;
   const StoredTensor* stored = nullptr;  // a tensor that lies in a file
 
-  bool is_dict() const { return kind == Kind::dict || kind == Kind::ordered_dict; }
+  bool is_dict() const { return kind == Kind::dict || kind == Kind::ordered_dict || kind == Kind::counter; }
   bool is_text(std::string_view t) const { return kind == Kind::text && text == t; }
   const Value* find(std::string_view key) const;  // of a dict; null when it has no such key
   const Value& at(std::string_view key) const;    // the same; ValueError when it has not
