@@ -18,7 +18,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "tests" / "golden" / "io"
 
 # Runs in the other Python. Each case is (name of the file, object); tensors are described by dtype, shape, strides and values.
 RECORDER = """
-import collections, json, sys
+import argparse, collections, datetime, json, sys
 from pathlib import Path
 import numpy as np
 import torch
@@ -98,6 +98,13 @@ for protocol in (3, 4, 5):
     expected[f"protocol{protocol}.legacy"] = describe({"a": torch.ones(2)})
 torch.save(frozenset([1, "a"]), folder / "frozen.pt")  # torch itself opens it with weights_only=False only
 torch.save(model, folder / "module.pt")  # refused: it names classes
+torch.save(model[:1], folder / "module.legacy.pt", _use_new_zipfile_serialization=False)
+numbers = {"f8": np.float64(0.25), "f4": np.float32(1.5), "i8": np.int64(-3), "i4": np.int32(7), "b1": np.bool_(True)}
+torch.save(numbers, folder / "numpy.pt")
+expected["numpy"] = describe({name: number.item() for name, number in numbers.items()})
+torch.save({"model": {"weight": torch.arange(3.0)}, "args": argparse.Namespace(lr=0.5), "when": datetime.date(2020, 1, 2),
+            "counts": collections.defaultdict(int, a=1), "waves": torch.tensor([1j]), "turns": torch.nn.Parameter(torch.tensor([1j]))},
+           folder / "foreign.pt")
 torch.save({"model": {"state_dict": model.state_dict()}, "epoch": 3}, folder / "inside.pt")
 
 rng = np.random.default_rng(0)

@@ -83,6 +83,8 @@ class ToPython {
         return dtype_object(v.dtype);
       case K::device:
         return device(v.text);
+      case K::foreign:
+        io::refuse_foreign(v);
       default:
         fail<FormatError>("[pytorch] the file contains a {}, which is no value", name_of(v.kind));
     }

@@ -48,12 +48,15 @@ def describe(value: Any) -> Any:
     return value
 
 
+OTHERS = ("module.pt", "module.legacy.pt", "inside.pt", "frozen.pt", "foreign.pt")
+
+
 def _widest(value: pyburn.Tensor) -> pyburn.DType:
     return pyburn.float64 if value.dtype.is_floating_point else pyburn.int64
 
 
 def names() -> list[str]:
-    return sorted(p.name for p in FOLDER.glob("*.pt") if p.name not in ("module.pt", "inside.pt", "frozen.pt"))
+    return sorted(p.name for p in FOLDER.glob("*.pt") if p.name not in OTHERS)
 
 
 def expected_of(name: str) -> Any:
@@ -232,6 +235,33 @@ def test_an_index_of_pytorch_files(tmp_path: Path) -> None:
     index.write_text(json.dumps({"weight_map": {"a.weight": index.name}}))
     with pytest.raises(pyburn.FormatError, match="files beside it"):
         pyburn.io.open_tensors(index)
+
+
+def test_objects_of_other_classes_are_left_alone() -> None:
+    """A file may be read beside them: objects of any class are names without a meaning, and nothing is run to make them."""
+    file = FOLDER / "foreign.pt"
+    with pytest.raises(pyburn.FormatError, match=r"'argparse\.Namespace' is not allowed.*open_tensors"):
+        pyburn.load(file)
+    assert {name: t.load().tolist() for name, t in pyburn.io.open_tensors(file, key="model").items()} == {"weight": [0, 1, 2]}
+    assert list(pyburn.io.open_tensors(file)) == ["model.weight"]
+    with pytest.raises(pyburn.FormatError, match="Namespace"):
+        pyburn.io.open_tensors(file, key="args")
+    for name in ("module.pt", "module.legacy.pt"):
+        with pytest.raises(pyburn.FormatError, match=r"Sequential' is not allowed.*state_dict\(\)"):
+            pyburn.io.open_tensors(FOLDER / name)
+    evil = as_checkpoint(pickle.dumps({"a": Evil(), "b": [1]}, 4))
+    assert list(pyburn.io.open_tensors(evil)) == []
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    assert describe(pyburn.load(FOLDER / "numpy.pt")) == EXPECTED["numpy"]
+    with zipfile.ZipFile(FOLDER / "numpy.pt") as archive:
+        pickled = archive.read("numpy/data.pkl")
+    double, little = b"X\x02\x00\x00\x00f8", b"X\x01\x00\x00\x00<"
+    for known, other in ((double, b"X\x03\x00\x00\x00c16"), (double, b"X\x02\x00\x00\x00f4"), (little, b"X\x01\x00\x00\x00>")):
+        assert known in pickled
+        with pytest.raises(pyburn.FormatError, match="numpy scalar of another type"):
+            pyburn.load(as_checkpoint(pickled.replace(known, other)))
 
 
 def test_nothing_is_run(capsys: pytest.CaptureFixture[str]) -> None:

@@ -295,8 +295,10 @@ def test_one_cycle_saves_its_phases_as_pytorch() -> None:
 def test_nothing_to_optimise() -> None:
     loss = pyburn.tensor(3.0)
     assert pyburn.optim.LBFGS([{"params": []}]).step(lambda: loss) is loss
+    nowhere = nn.Parameter(pyburn.ones(2, device="null"))
+    nowhere.grad = pyburn.ones(2, device="null")
     with pytest.raises(RuntimeError, match="fused=True"):
-        pyburn.optim.Adam([nn.Parameter(pyburn.ones(2, device="null"))], fused=True)
+        pyburn.optim.Adam([nowhere], fused=True).step()
 
 
 def test_a_line_search_that_climbs_for_ever_reaches_infinity() -> None:

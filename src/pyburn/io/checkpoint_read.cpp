@@ -165,8 +165,10 @@ void Checkpoint::load(const Place& place) {
 
 Snapshots Checkpoint::snapshots(SharedBytes file, const OpenOptions& options) {
   const auto checkpoint = std::make_shared<Checkpoint>(std::move(file), options);
+  const Value& tensors = inside(checkpoint->root(), options.key);
+  if (tensors.kind == K::foreign) refuse_foreign(tensors);
   Snapshots list;
-  for (const auto& [name, v] : named_tensors(inside(checkpoint->root(), options.key))) {
+  for (const auto& [name, v] : named_tensors(tensors)) {
     const StoredTensor* t = v->stored;
     list.push_back({name, t->meta(), [checkpoint, t, mmap = options.mmap](Device& device) { return load_alone(*t, device, mmap); }});
   }

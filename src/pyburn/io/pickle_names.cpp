@@ -1,6 +1,7 @@
 #include "pyburn/io/pickle_names.h"
 
 #include <array>
+#include <cstring>
 
 #include "pyburn/support/error.h"
 
@@ -55,6 +56,7 @@ void check_layout(const StoredTensor& t, uint64_t bytes) {
 }
 
 Value* rebuild_tensor(Tree& tree, StoredTensors& stored, const Value& self, const Arguments& a, bool has_dtype) {
+  if (!a.empty() && a[0]->kind == K::foreign) return a[0];  // a storage of complex numbers
   const size_t least = has_dtype ? 7 : 4;
   expect(a.size() >= least && a.size() <= 8 && a[0]->kind == K::storage, self);
   const StoredStorage& storage = stored.storages[size_t(a[0]->integer)];
@@ -74,6 +76,7 @@ Value* rebuild_tensor(Tree& tree, StoredTensors& stored, const Value& self, cons
 
 // (tensor, asks for a gradient, hooks, attributes)
 Value* rebuild_parameter(Tree& tree, const Value& self, const Arguments& a) {
+  if (!a.empty() && a[0]->kind == K::foreign) return a[0];
   expect(a.size() >= 2 && a[0]->kind == K::tensor && a[1]->kind == K::boolean, self);
   Value* v = tree.make(K::tensor);
   v->stored = a[0]->stored;
@@ -156,6 +159,27 @@ Value* no_bytes(Tree& tree, const Value& self, const Arguments& a) {  // how b""
   return tree.text("", K::bytes);
 }
 
+// A number of numpy: (dtype, bytes). The state of a dtype is (version, byte order, ...). Kinds that are not known stay foreign.
+Value* numpy_scalar(Tree& tree, const Value& self, const Arguments& a) {
+  expect(a.size() == 2 && a[0]->kind == K::foreign && a[1]->kind == K::bytes, self);
+  const std::string dtype = a[0]->items.empty() ? "" : a[0]->items[0]->text;
+  const std::string& bytes = a[1]->text;
+  const auto as = [&]<class T>(T) {
+    T v;
+    std::memcpy(&v, bytes.data(), sizeof v);
+    return v;
+  };
+  const Value* state = a[0]->attributes;
+  const bool plain_order = state && state->kind == K::tuple && state->items.size() > 1 && !state->items[1]->is_text(">");
+  const bool sized = plain_order && dtype.size() == 2 && bytes.size() == size_t(dtype[1] - '0');
+  if (sized && dtype == "f8") return tree.real(as(double()));
+  if (sized && dtype == "f4") return tree.real(as(float()));
+  if (sized && dtype == "i8") return tree.integer(as(int64_t()));
+  if (sized && dtype == "i4") return tree.integer(as(int32_t()));
+  if (sized && dtype == "b1") return tree.boolean(as(uint8_t()) != 0);
+  return tree.text("numpy scalar of another type", K::foreign);
+}
+
 using Call = Value* (*)(Tree&, StoredTensors&, const Value& self, const Arguments&);
 
 Value* not_callable(Tree&, StoredTensors&, const Value& self, const Arguments&) {
@@ -191,6 +215,8 @@ constexpr std::pair<std::string_view, Call> kCalls[] = {
     {"torch._utils._rebuild_parameter", plain<rebuild_parameter>},
     {"torch._utils._rebuild_parameter_with_state", plain<rebuild_parameter>},
     {"torch._tensor._rebuild_from_type_v2", rebuild_from_type},
+    {"numpy._core.multiarray.scalar", plain<numpy_scalar>},
+    {"numpy.core.multiarray.scalar", plain<numpy_scalar>},
     {"torch.Tensor", not_callable},
     {"torch.nn.parameter.Parameter", not_callable},
     {"torch.storage.UntypedStorage", not_callable},
@@ -233,12 +259,14 @@ Value* call_name(Tree& tree, StoredTensors& stored, const Value& callable, const
 
 Value* stored_storage(Tree& tree, StoredTensors& stored, const Value& id) {
   const auto& a = id.items;
-  require<FormatError>(id.kind == K::tuple && a.size() >= 5 && a[0]->is_text("storage"), "[pytorch] a reference that is not a storage");
-  require<FormatError>(a[1]->kind == K::callable && a[2]->kind == K::text && a[3]->kind == K::text, "[pytorch] a storage is damaged");
+  require<FormatError>(id.kind == K::tuple && a.size() >= 2, "[pytorch] a reference that is not a storage");
+  if (a[0]->is_text("module") && a[1]->kind == K::foreign) return a[1];  // a class, with the text of its source, in files from before zip
+  require<FormatError>(a.size() >= 5 && a[0]->is_text("storage"), "[pytorch] a reference that is not a storage");
+  require<FormatError>((a[1]->kind == K::callable || a[1]->kind == K::foreign) && a[2]->kind == K::text && a[3]->kind == K::text,
+      "[pytorch] a storage is damaged");
   require<FormatError>(a.size() == 5 || a[5]->kind == K::none, "[pytorch] storages that are parts of other ones are not supported");
   StoredStorage s{a[2]->text, a[3]->text, storage_dtype(a[1]->text), 0, {}, false};
-  require<FormatError>(
-      s.dtype || a[1]->text == "torch.storage.UntypedStorage", "[pytorch] a storage of a kind that is not supported: got '{}'", a[1]->text);
+  if (!s.dtype && a[1]->text != "torch.storage.UntypedStorage") return tree.text(a[1]->text, K::foreign);
   const int64_t elements = whole(*a[4]);
   s.bytes = size_in_bytes({Shape{elements}, s.dtype.value_or(DType::uint8)}, s.key);
   Value* v = tree.make(K::storage);

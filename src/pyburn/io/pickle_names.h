@@ -34,7 +34,7 @@ struct StoredTensors {
   std::map<std::string, size_t> by_key;  // of storages
 };
 
-Value* allowed_name(Tree& tree, std::string_view name);  // null: not allowed
+Value* allowed_name(Tree& tree, std::string_view name);  // null: not known
 // What calling an allowed name gives. FormatError where the arguments do not fit.
 Value* call_name(Tree& tree, StoredTensors& stored, const Value& callable, const std::vector<Value*>& arguments);
 // ("storage", type, key, location, elements, ...): the same storage for the same key.
