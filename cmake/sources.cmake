@@ -251,6 +251,7 @@ set(PYBURN_SOURCES
   src/pyburn/nn/transformer_stack.cpp
   src/pyburn/optim/optimizer.cpp
   src/pyburn/optim/plateau.cpp
+  src/pyburn/optim/rate_plot.cpp
   src/pyburn/optim/scaled_updates.cpp
   src/pyburn/optim/schedule.cpp
   src/pyburn/optim/sparse_adam.cpp
@@ -264,6 +265,7 @@ set(PYBURN_SOURCES
   src/pyburn/io/checkpoint_write.cpp
   src/pyburn/io/crc32.cpp
   src/pyburn/io/fields_json.cpp
+  src/pyburn/io/float8.cpp
   src/pyburn/io/formats.cpp
   src/pyburn/io/inflate.cpp
   src/pyburn/io/json_text.cpp

@@ -18,7 +18,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "tests" / "golden" / "io"
 
 # Runs in the other Python. Each case is (name of the file, object); tensors are described by dtype, shape, strides and values.
 RECORDER = """
-import collections, json, sys
+import argparse, collections, datetime, json, sys
 from pathlib import Path
 import numpy as np
 import torch
@@ -30,8 +30,8 @@ def describe(value):
     if isinstance(value, torch.Tensor):
         plain = value.detach()
         text = {"tensor": str(value.dtype).removeprefix("torch."), "shape": list(value.shape), "stride": list(value.stride()),
-                "offset": value.storage_offset(), "values": plain.double().flatten().tolist() if plain.dtype.is_floating_point
-                else plain.long().flatten().tolist(), "requires_grad": value.requires_grad}
+                "offset": value.storage_offset(), "values": [None if v != v else v for v in (plain.double() if plain.dtype.is_floating_point
+                else plain.long()).flatten().tolist()], "requires_grad": value.requires_grad}
         if isinstance(value, torch.nn.Parameter):
             text["parameter"] = True
         return text
@@ -70,7 +70,7 @@ nested = {"text": "naïve", 7: [1, -1, 255, 65535, 2**31, -(2**40), 2**63, -(2**
 labelled = torch.arange(3.0)
 labelled.label = "attributes make another kind of pickle"
 cases = {
-    "rare": {"labelled": labelled, "counter": collections.Counter("abca"), "pairs": collections.OrderedDict(a=1)},
+    "rare": {"labelled": labelled, "counter": collections.Counter("abca"), "nothing": b"", "pairs": collections.OrderedDict(a=1)},
     "dtypes": {str(t): torch.tensor([0, 1, 1, 0, 1, 1]).to(t).view(2, 3) for t in DTYPES},
     "shared": shared,
     "state_dict": model.state_dict(),
@@ -92,8 +92,19 @@ torch.save(old, folder / "dtypes.legacy.pt", _use_new_zipfile_serialization=Fals
 expected["dtypes.legacy"] = describe(old)
 torch.save({"a": torch.ones(2)}, folder / "protocol4.pt", pickle_protocol=4)
 expected["protocol4"] = describe({"a": torch.ones(2)})
+for protocol in (3, 4, 5):
+    torch.save({"a": torch.ones(2)}, folder / f"protocol{protocol}.legacy.pt", pickle_protocol=protocol,
+               _use_new_zipfile_serialization=False)
+    expected[f"protocol{protocol}.legacy"] = describe({"a": torch.ones(2)})
 torch.save(frozenset([1, "a"]), folder / "frozen.pt")  # torch itself opens it with weights_only=False only
 torch.save(model, folder / "module.pt")  # refused: it names classes
+torch.save(model[:1], folder / "module.legacy.pt", _use_new_zipfile_serialization=False)
+numbers = {"f8": np.float64(0.25), "f4": np.float32(1.5), "i8": np.int64(-3), "i4": np.int32(7), "b1": np.bool_(True)}
+torch.save(numbers, folder / "numpy.pt")
+expected["numpy"] = describe({name: number.item() for name, number in numbers.items()})
+torch.save({"model": {"weight": torch.arange(3.0)}, "args": argparse.Namespace(lr=0.5), "when": datetime.date(2020, 1, 2),
+            "counts": collections.defaultdict(int, a=1), "waves": torch.tensor([1j]), "turns": torch.nn.Parameter(torch.tensor([1j]))},
+           folder / "foreign.pt")
 torch.save({"model": {"state_dict": model.state_dict()}, "epoch": 3}, folder / "inside.pt")
 
 rng = np.random.default_rng(0)
@@ -117,6 +128,14 @@ np.save(folder / "complex.npy", np.array([1j]))
 from safetensors.torch import save_file
 save_file({"a": torch.arange(6.0).view(2, 3), "b": torch.tensor([True, False]), "h": torch.ones(3, dtype=torch.bfloat16)},
           folder / "other.safetensors", metadata={"format": "pt"})
+
+# What eight bits mean in each of the formats that have so few.
+bits = torch.arange(256, dtype=torch.uint8).view(16, 16)
+kinds = {name: bits.clone().view(getattr(torch, "float8_" + name)) for name in ("e4m3fn", "e5m2", "e4m3fnuz", "e5m2fnuz", "e8m0fnu")}
+torch.save({**kinds, "part": kinds["e5m2"].T[1:3, ::2]}, folder / "float8.pt")
+save_file(kinds, folder / "float8.safetensors")
+expected["float8"] = describe({**{name: t.to(torch.bfloat16) for name, t in kinds.items()},
+                               "part": kinds["e5m2"].to(torch.bfloat16).T[1:3, ::2]})
 
 model.eval()
 expected["model"] = {"x": x.flatten().tolist(), "y": model(x).detach().flatten().tolist()}

@@ -40,7 +40,8 @@ double train(nn::Module& model, const std::filesystem::path& folder) {
   const std::vector<TensorHandle> all = model.parameters(), first(all.begin(), all.begin() + 1), others(all.begin() + 1, all.end());
   optim::AdamW optimiser({{first, {.lr = 1e-2, .weight_decay = 0}}, {others, {.lr = 1e-2}}});
   const auto rate = optim::Schedule::linear(0.1, 1, 10) * optim::Schedule::cosine(3e-2, 1e-3, 150);
-  optim::AveragedModel average(model, 0.9);  // without a decay: the plain mean
+  optim::plot(rate, 150, folder / "rates.svg");  // without a file: on the terminal
+  optim::AveragedModel average(model, 0.9);      // without a decay: the plain mean
   for (int step = 0; step < 150; ++step) {
     for (auto& group : optimiser.param_groups) group.options.lr = rate(step);
     optimiser.zero_grad();

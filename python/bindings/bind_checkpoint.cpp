@@ -17,9 +17,13 @@ using K = Value::Kind;
 
 constexpr int kDeepest = 400;  // as deep as the recursion below may go on a small stack
 
-nb::object ordered_dict() {
+nb::object ordered_dict_type() {
   static PyObject* const type = nb::object(nb::module_::import_("collections").attr("OrderedDict")).release().ptr();
-  return nb::borrow(type)();
+  return nb::borrow(type);
+}
+nb::object counter_type() {
+  static PyObject* const type = nb::object(nb::module_::import_("collections").attr("Counter")).release().ptr();
+  return nb::borrow(type);
 }
 
 // Objects that occur twice in a file are one object again, also those that contain themselves.
@@ -67,6 +71,7 @@ class ToPython {
       }
       case K::dict:
       case K::ordered_dict:
+      case K::counter:
         return dict(v);
       case K::set:
         return nb::borrow(reinterpret_cast<PyObject*>(&PySet_Type))(items(v));
@@ -78,6 +83,8 @@ class ToPython {
         return dtype_object(v.dtype);
       case K::device:
         return device(v.text);
+      case K::foreign:
+        io::refuse_foreign(v);
       default:
         fail<FormatError>("[pytorch] the file contains a {}, which is no value", name_of(v.kind));
     }
@@ -94,7 +101,7 @@ class ToPython {
     return l;
   }
   nb::object dict(const Value& v) {
-    nb::object d = v.kind == K::dict ? nb::dict() : ordered_dict();
+    nb::object d = v.kind == K::dict ? nb::dict() : v.kind == K::counter ? counter_type()() : ordered_dict_type()();
     made_.emplace(&v, d);
     for (size_t i = 0; i + 1 < v.items.size(); i += 2) {
       const nb::object key = convert(*v.items[i]), value = convert(*v.items[i + 1]);
@@ -189,8 +196,8 @@ class FromPython {
     return v;
   }
   Value* dict(nb::handle o) {
-    const bool ordered = nb::isinstance(o, ordered_dict().type());
-    Value* v = tree_.make(ordered ? K::ordered_dict : K::dict);
+    const bool ordered = nb::isinstance(o, ordered_dict_type());
+    Value* v = tree_.make(ordered ? K::ordered_dict : nb::isinstance(o, counter_type()) ? K::counter : K::dict);
     made_.emplace(o.ptr(), v);
     for (auto [key, value] : nb::borrow<nb::dict>(o)) {
       v->items.push_back(convert(key));

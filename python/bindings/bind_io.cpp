@@ -104,7 +104,7 @@ void bind_safetensors(nb::module_& m) {
   m.def(
       "load_file",
       [](const std::filesystem::path& path, nb::handle device, bool mmap) {
-        if (path.filename().string().ends_with(".index.json")) return load_all(io::open_safetensors_index(path, mmap).tensors, device);
+        if (path.filename().string().ends_with(".index.json")) return load_all(io::open_index(path, {.mmap = mmap}).tensors, device);
         return load_all(io::SafetensorsReader(path).snapshots(mmap), device);
       },
       "filename"_a, "device"_a.none() = nb::none(), "mmap"_a = false);

@@ -3,7 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "objects.h"
-#include "pyburn/optim/schedule.h"
+#include "pyburn/optim/rate_plot.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -35,10 +35,10 @@ void bind_schedule(nb::module_& m) {
       "Half a wave down, again and again.");
   s.def_static(
       "cyclic",
-      [](double base, double max, int64_t up, int64_t down, const std::string& mode, double gamma) {
+      [](double base, double max, double up, double down, const std::string& mode, double gamma) {
         return Schedule::cyclic({base, max, up, down, mode, gamma});
       },
-      "base"_a, "max"_a, "step_size_up"_a = 2000, "step_size_down"_a = 0, "mode"_a = "triangular", "gamma"_a = 1.0,
+      "base"_a, "max"_a, "step_size_up"_a = 2000.0, "step_size_down"_a = 0.0, "mode"_a = "triangular", "gamma"_a = 1.0,
       "Up and down in lines.");
   s.def_static(
       "one_cycle",
@@ -55,6 +55,8 @@ void bind_schedule(nb::module_& m) {
       "__mul__", [](const Schedule& a, const Schedule& b) { return a * b; }, nb::is_operator());
   s.def(
       "__add__", [](const Schedule& a, const Schedule& b) { return a + b; }, nb::is_operator());
+  o.def("curves_as_text", optim::curves_as_text, "curves"_a, "width"_a = 64, "height"_a = 12);
+  o.def("curves_as_svg", optim::curves_as_svg, "curves"_a, "width"_a = 640, "height"_a = 360);
 }
 
 }  // namespace pyburn::python

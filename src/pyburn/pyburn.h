@@ -17,6 +17,7 @@
 #include "pyburn/optim/lr_scheduler.h"
 #include "pyburn/optim/optimizer.h"
 #include "pyburn/optim/plateau.h"
+#include "pyburn/optim/rate_plot.h"
 #include "pyburn/optim/schedule.h"
 #include "pyburn/optim/sparse_adam.h"
 #include "pyburn/optim/update_bn.h"

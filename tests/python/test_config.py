@@ -8,6 +8,7 @@ import math
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Optional
 
+import numpy as np
 import pytest
 
 import pyburn
@@ -171,7 +172,7 @@ def test_json_round_trip(tmp_path: Path) -> None:
         ("[]", r"ModelConfig: expected a dict, got \[\]"),
         ('{"name": "a"}', r"ModelConfig\.layer: a value is required"),
         ('{"name": "a", "layer": {"input": 3}}', r"ModelConfig\.layer: there is no field 'input'; did you mean 'inputs'\?"),
-        ('{"name": "a", "layer": {"inputs": "x"}}', r"LayerConfig\.inputs: expected int, got 'x'"),
+        ('{"name": "a", "layer": {"inputs": "x"}}', r"layer\.inputs: expected int, got 'x'"),
         ('{"name": "a", "layer": {"inputs": 1}, "dtype": "float31"}', r"ModelConfig\.dtype: expected DType, got 'float31'"),
         ('{"name": "a", "layer": {"inputs": 1}, "activation": "TANH"}', r"ModelConfig\.activation: expected Activation, got 'TANH'"),
         ('{"name": "a", "layer": {"inputs": 1}, "block": {"size": 3}}', "there is no field 'size'"),
@@ -234,3 +235,42 @@ def test_models_are_saved_with_their_config(tmp_path: Path) -> None:
     other = again.init()
     pyburn.io.load_into(other, tmp_path / "model.pyburn")
     assert pyburn.equal(other.weight, model.weight)
+
+
+def test_a_mistake_inside_is_named_by_its_way() -> None:
+    for layer, message in (
+        ({"inputs": "3"}, r"ModelConfig\.layer\.inputs: expected int, got '3' \(str\)"),
+        ({"inputs": 3, "bias": 1}, r"ModelConfig\.layer\.bias: expected bool, got 1"),
+        ({"inptus": 3}, r"ModelConfig\.layer: there is no field 'inptus'; did you mean 'inputs'\?"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            ModelConfig.from_dict({"name": "a", "layer": layer})
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    config = LayerConfig(np.int64(3), outputs=np.uint8(2))
+    assert type(config.inputs) is type(config.outputs) is int and LayerConfig.from_json(config.to_json()) == config
+    assert ModelConfig("a", config, rate=np.float32(0.5)).rate == 0.5
+    with pytest.raises(ConfigError, match="expected int"):
+        LayerConfig(np.float64(3))
+    with pytest.raises(ConfigError, match="expected int"):
+        LayerConfig(np.True_)
+
+
+def test_fields_that_cannot_be() -> None:
+    with pytest.raises(ConfigError, match=r"Broken\.init: a field cannot be called like a method"):
+        type("Broken", (Config,), {"__annotations__": {"init": int}})
+
+    class Handle(Config):
+        place: Path = Path("here")
+
+    with pytest.raises(ConfigError, match=r"Handle: JSON cannot hold all of it: .*Path"):
+        Handle().to_json()
+
+
+def test_enumerations_as_keys() -> None:
+    class Sizes(Config):
+        by_kind: dict[Activation, int] = {}
+
+    config = Sizes({Activation.GELU: 3})
+    assert json.loads(config.to_json()) == {"by_kind": {"GELU": 3}} and Sizes.from_json(config.to_json()) == config

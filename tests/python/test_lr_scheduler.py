@@ -91,6 +91,8 @@ def test_plot(tmp_path, capsys):
     assert svg.startswith("<svg") and svg.count("<polyline") == 1 and svg.rstrip().endswith("</svg>")
     lr_scheduler.plot(lambda step: 0.5, 3)
     assert "0.5" in capsys.readouterr().out
+    lr_scheduler.plot(lambda step: float("inf") if step == 1 else float(step), 3)
+    assert capsys.readouterr().out.count("•") == 2
     with pytest.raises(TypeError, match="metrics="):
         lr_scheduler.ReduceLROnPlateau(sgd()).plot()
     with pytest.raises(ValueError, match="at least one step"):

@@ -245,6 +245,87 @@ def test_the_state_of_lbfgs_has_pytorchs_kinds() -> None:
     assert pyburn.allclose(p, q, rtol=1e-6)
 
 
+def test_a_group_is_the_dict_that_was_given() -> None:
+    p, q = nn.Parameter(pyburn.ones(1)), nn.Parameter(pyburn.ones(1))
+    group: dict[str, Any] = {"params": [("p", p)]}
+    optimizer = pyburn.optim.SGD([group], lr=0.5)
+    assert optimizer.param_groups[0] is group and group["params"] == [p] and group["param_names"] == ["p"]
+    group["lr"] = 0.25
+    p.grad = pyburn.ones(1)
+    optimizer.step()
+    assert p.item() == 0.75
+    refused: dict[str, Any] = {"params": q, "lr": -1.0}
+    with pytest.raises(ValueError, match="with/without names"):
+        optimizer.add_param_group(refused)
+    assert refused == {"params": q, "lr": -1.0}
+
+
+def test_what_files_round_is_rounded_while_training() -> None:
+    """So a run that was interrupted goes on as one that was not, and as PyTorch's, which keeps these numbers in float32."""
+    for make in (pyburn.optim.NAdam, pyburn.optim.ASGD):
+        p, q = (nn.Parameter(pyburn.full((3,), 2.0, dtype=pyburn.float64)) for _ in range(2))
+        one, other = make([p], lr=0.1), make([q], lr=0.1)
+        for step in range(6):
+            p.grad, q.grad = p.detach().cos(), q.detach().cos()
+            one.step()
+            other.step()
+            file = io.BytesIO()
+            pyburn.save(other.state_dict(), file)
+            file.seek(0)
+            other.load_state_dict(pyburn.load(file))
+            assert pyburn.equal(p, q), (make, step)
+
+
+def test_one_cycle_saves_its_phases_as_pytorch() -> None:
+    optimizer = pyburn.optim.SGD([nn.Parameter(pyburn.ones(1))], lr=0.1, momentum=0.9)
+    scheduler = pyburn.lr_scheduler.OneCycleLR(optimizer, 1.0, total_steps=20, pct_start=0.25, three_phase=True)
+    assert scheduler.state_dict()["_schedule_phases"][1] == {
+        "end_step": 8.0,
+        "start_lr": "max_lr",
+        "end_lr": "initial_lr",
+        "start_momentum": "base_momentum",
+        "end_momentum": "max_momentum",
+    }
+    expected = pyburn.lr_scheduler.rates(scheduler, 20)
+    other = pyburn.lr_scheduler.OneCycleLR(optimizer, 1.0, total_steps=10)
+    other.load_state_dict(scheduler.state_dict())
+    assert pyburn.lr_scheduler.rates(other, 20) == expected
+
+
+def test_nothing_to_optimise() -> None:
+    loss = pyburn.tensor(3.0)
+    assert pyburn.optim.LBFGS([{"params": []}]).step(lambda: loss) is loss
+    nowhere = nn.Parameter(pyburn.ones(2, device="null"))
+    nowhere.grad = pyburn.ones(2, device="null")
+    with pytest.raises(RuntimeError, match="fused=True"):
+        pyburn.optim.Adam([nowhere], fused=True).step()
+
+
+def test_a_line_search_that_climbs_for_ever_reaches_infinity() -> None:
+    """Along a parabola that opens downwards every step that the search tries comes from rounding; none is NaN."""
+    for seed in range(4):
+        pyburn.manual_seed(seed)
+        weight, bias, x = nn.Parameter(pyburn.randn(10, 5)), nn.Parameter(pyburn.randn(10)), pyburn.randn(5)
+        optimizer = pyburn.optim.LBFGS([weight, bias], maximize=True, line_search_fn="strong_wolfe")
+
+        def closure() -> pyburn.Tensor:
+            optimizer.zero_grad()  # noqa: B023
+            loss = (weight.mv(x) + bias).square().sum()  # noqa: B023
+            loss.backward()
+            return loss
+
+        for _ in range(20):
+            optimizer.step(closure)
+        assert closure().item() == float("inf")
+
+
+def test_sparse_tensors_with_rows(torch: Any) -> None:
+    made = torch.sparse_coo_tensor([[0, 2, 2]], [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], (3, 2))
+    assert made.tolist() == [[1, 2], [0, 0], [8, 10]]
+    assert torch.sparse_coo_tensor([[0, 1]], [[1.0], [3.0]]).shape == (2, 1)
+    assert torch.sparse_coo_tensor(torch.empty(1, 0), torch.empty(0, 1), (5, 1)).abs().sum() == 0
+
+
 def test_weights_of_samples_fit_their_bags() -> None:
     table, index = pyburn.ones(5, 2), pyburn.zeros(7, 3, dtype=pyburn.int64)
     with pytest.raises(ValueError, match="same shape as the input"):

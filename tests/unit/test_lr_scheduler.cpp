@@ -1,12 +1,18 @@
 // Schedulers under PyTorch's names, steps with closures and hooks, SparseAdam, update_bn.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <fstream>
+
 #include "pyburn/decorators/autodiff/autograd.h"
+#include "pyburn/io/fields_json.h"
 #include "pyburn/nn/nn.h"
 #include "pyburn/ops/functions.h"
 #include "pyburn/optim/averaged_model.h"
 #include "pyburn/optim/lbfgs.h"
 #include "pyburn/optim/lr_scheduler.h"
+#include "pyburn/optim/plateau.h"
+#include "pyburn/optim/rate_plot.h"
 #include "pyburn/optim/sparse_adam.h"
 #include "pyburn/optim/update_bn.h"
 #include "pyburn/runtime/transfer.h"
@@ -136,6 +142,54 @@ TEST_F(Schedulers, SparseAdamLeavesZerosAlone) {
   EXPECT_EQ(value_of(select(p, 0, 1)), 1);
   EXPECT_EQ(adam.state(p).step, 1);
   EXPECT_THROW(optim::SparseAdam({p}, {.lr = 0}), ValueError);
+}
+
+TEST_F(Schedulers, CurvesAreDrawn) {
+  const optim::Schedule line = optim::Schedule::linear(0, 1, 3);
+  EXPECT_EQ(optim::rates(line, 4), (optim::Curves{{0, 1.0 / 3, 2.0 / 3, 1}}));
+  EXPECT_EQ(optim::curves_as_text(optim::rates(line, 4), 4, 3),
+      "       1 ┤   •\n"
+      "     0.5 ┤ ••\n"
+      "       0 ┤•\n"
+      "         └────\n"
+      "         0   3");
+  EXPECT_NE(optim::curves_as_text({{INFINITY, NAN, 0.25}}, 3, 3).find("0.25 ┤  •"), std::string::npos);
+  const Tensor a = number(1), b = number(1);
+  optim::SGD sgd({{{a}, {.lr = 1}}, {{b}, {.lr = 0.5}}});
+  optim::LRScheduler scheduler(sgd, optim::ExponentialLR{.gamma = 0.5});
+  scheduler.step();
+  EXPECT_EQ(optim::rates(scheduler, 3), (optim::Curves{{0.5, 0.25, 0.125}, {0.25, 0.125, 0.0625}}));
+  EXPECT_EQ(scheduler.get_last_lr(), (Rates{0.5, 0.25}));
+  const std::filesystem::path file = std::filesystem::temp_directory_path() / "pyburn_test_rates.svg";
+  optim::plot(scheduler, 3, file);
+  std::ifstream stream(file);
+  const std::string svg{std::istreambuf_iterator<char>(stream), {}};
+  EXPECT_TRUE(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
+  EXPECT_NE(svg.find(" 70.0,20.0 345.0,191.4 620.0,277.1"), std::string::npos) << svg;  // 0.5, 0.25, 0.125 between 0.0625 and 0.5
+  std::filesystem::remove(file);
+  EXPECT_THROW(optim::plot(line, 3, "rates.png"), ValueError);
+  EXPECT_THROW(optim::plot(line, 3, file / "absent" / "rates.svg"), std::filesystem::filesystem_error);
+  EXPECT_THROW(optim::rates(line, 0), ValueError);
+  EXPECT_THROW(optim::curves_as_text({}), ValueError);
+}
+
+TEST_F(Schedulers, StatesGoThroughJson) {
+  optim::SGD sgd({number(1)}, {.lr = 1});
+  optim::LRScheduler scheduler(sgd, optim::StepLR{.step_size = 2});
+  for (int i = 0; i < 3; ++i) scheduler.step();
+  const std::string saved = io::to_json(scheduler.state_dict());
+  EXPECT_EQ(saved, R"({"last_epoch":3,"base_lrs":[1.0]})");
+  optim::SGD resumed({number(1)}, {.lr = 0.1});
+  optim::LRScheduler other(resumed, optim::StepLR{.step_size = 2});
+  other.load_state_dict(io::from_json<optim::SchedulerState>(saved));
+  scheduler.step(), other.step();
+  EXPECT_EQ(other.get_last_lr(), scheduler.get_last_lr());
+
+  optim::ReduceLROnPlateau one({.patience = 1}), two({.patience = 1});
+  for (double metric : {3.0, 4.0}) one.step(sgd, metric);
+  two.load_state_dict(io::from_json<optim::PlateauState>(io::to_json(one.state_dict())));
+  two.step(resumed, 4);
+  EXPECT_NEAR(resumed.param_groups[0].options.lr, 0.001, 1e-12);
 }
 
 TEST_F(Schedulers, AveragesOfTheProgramsOwn) {

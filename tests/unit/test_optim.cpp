@@ -112,7 +112,7 @@ TEST_F(Optim, FirstStepsOfTheOthers) {
   EXPECT_NEAR(first_step<optim::Adagrad>(optim::AdagradOptions{.lr = 0.1, .initial_accumulator_value = 12}), 1 - 0.2 / 4, 1e-9);
   EXPECT_NEAR(first_step<optim::RMSprop>(optim::RmspropOptions{.lr = 0.1, .alpha = 0.75}), 0.8, 1e-6);
   EXPECT_NEAR(first_step<optim::Rprop>(optim::RpropOptions{.lr = 0.1}), 0.9, 1e-12);
-  EXPECT_NEAR(first_step<optim::ASGD>(optim::AsgdOptions{.lr = 0.1, .lambd = 0.5}), 0.95 - 0.2, 1e-12);
+  EXPECT_NEAR(first_step<optim::ASGD>(optim::AsgdOptions{.lr = 0.125, .lambd = 0.5}), 0.9375 - 0.25, 1e-12);
   EXPECT_NEAR(first_step<optim::Adafactor>(optim::AdafactorOptions{.lr = 0.1}), 0.9, 1e-12);
 }
 

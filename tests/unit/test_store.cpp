@@ -1,6 +1,8 @@
 // Files and models from C++: PyTorch's files as values, options as JSON, names and adapters.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "pyburn/io/atomic_file.h"
 #include "pyburn/io/bundle.h"
 #include "pyburn/io/byte_sink.h"
@@ -169,6 +171,57 @@ TEST_F(Store, OptionsAsJson) {
     EXPECT_NE(message_of<FormatError>([&text = json] { io::from_json<nn::ConvConfig<2>>(text); }).find(reason), std::string::npos) << json;
   EXPECT_NE(message_of<FormatError>([] { io::from_json<nn::BatchNormConfig>(R"({"momentum": "x"})"); }).find("must be a number"),
       std::string::npos);
+}
+
+enum class Mode { fast, exact };
+constexpr std::array<std::string_view, 2> names_of(Mode) { return {"fast", "exact"}; }
+enum class Level { low, high };
+struct Inner {
+  int64_t width = 1;
+  double rate = 0.5;
+  PB_FIELDS(width, rate)
+  void check() const { require<ValueError>(width > 0, "width must be positive: got {}", width); }
+};
+struct Outer {
+  Inner inner;
+  std::vector<Inner> more;
+  std::vector<std::string> names;
+  std::vector<std::vector<int>> table;
+  std::optional<int64_t> seed;
+  std::optional<Inner> extra;
+  Mode mode = Mode::fast;
+  Level level = Level::low;
+  DType dtype = DType::float32;
+  TensorHandle weights;
+  PB_FIELDS(inner, more, names, table, seed, extra, mode, level, dtype, weights)
+};
+
+TEST_F(Store, StructsInStructsAsJson) {
+  Outer o{.inner = {.width = 3}, .more = {{.width = 4, .rate = INFINITY}}, .names = {"é", "\""}, .table = {{1, 2}, {}}, .seed = 7};
+  o.mode = Mode::exact, o.level = Level::high;
+  const std::string text = io::to_json(o);
+  EXPECT_EQ(text,
+      R"({"inner":{"width":3,"rate":0.5},"more":[{"width":4,"rate":"inf"}],"names":["é","\""],"table":[[1,2],[]],"seed":7,"extra":null,)"
+      R"("mode":"exact","level":1,"dtype":"float32"})");
+  const auto back = io::from_json<Outer>(text);
+  EXPECT_EQ(io::to_json(back), text);
+  EXPECT_TRUE(back.mode == Mode::exact && back.level == Level::high && back.names[1] == "\"" && !back.extra && back.table[0][1] == 2);
+  const auto partly = io::from_json<Outer>(R"({"inner": {"rate": 2}, "extra": {}, "seed": null})");
+  EXPECT_TRUE(partly.inner.width == 1 && partly.inner.rate == 2 && partly.extra->width == 1 && !partly.seed);
+  const std::pair<const char*, const char*> mistakes[] = {
+      {R"({"inner": {"width": "3"}})", "'inner.width' must be a whole number: got \"3\""},
+      {R"({"inner": {"widht": 3}})", "there is no field 'widht' in 'inner'; did you mean 'width'?"},
+      {R"({"inner": 3})", "'inner' must be an object: got 3"},
+      {R"({"more": [{}, {"rate": null}]})", "'more[1].rate' must be a number: got null"},
+      {R"({"more": {}})", "'more' must be a list: got {}"},
+      {R"({"table": [[1], [2, 9999999999]]})", "'table[1][1]' is out of range: got 9999999999"},
+      {R"({"mode": "slow"})", "'mode' must be one of fast, exact: got \"slow\""},
+      {R"({"seed": 1.5})", "'seed' must be a whole number: got 1.5"},
+      {R"({"weights": 1})", "there is no field 'weights'"},
+  };
+  for (const auto& [json, reason] : mistakes)
+    EXPECT_NE(message_of<FormatError>([&text = json] { io::from_json<Outer>(text); }).find(reason), std::string::npos) << json;
+  EXPECT_THROW(io::from_json<Outer>(R"({"more": [{"width": 0}]})"), ValueError);
 }
 
 TEST_F(Store, BundlesCarryOptionsAndSections) {

@@ -84,6 +84,39 @@ TEST_F(TrainingParts, TheRateFallsOnAPlateau) {
   EXPECT_THROW(optim::ReduceLROnPlateau({.mode = "best"}), ValueError);
 }
 
+TEST_F(TrainingParts, LbfgsGoesOnFromItsFile) {
+  const std::filesystem::path file = std::filesystem::temp_directory_path() / "pyburn_test_lbfgs.pt";
+  const Tensor p = nn::Parameter(full({2}, 3.0, DType::float64)), q = nn::Parameter(full({2}, 0.0, DType::float64));
+  optim::LBFGS one({p}, {.lr = 0.5, .max_iter = 3, .line_search_fn = "strong_wolfe"}), two({q});
+  const auto step = [](optim::LBFGS& optimiser, const Tensor& x) {
+    return optimiser.step([&] {
+      optimiser.zero_grad();
+      const Tensor loss = sum(pow(x - 1.0, 4.0));
+      autograd::backward(loss);
+      return read_number(detach(loss));
+    });
+  };
+  io::save_optimizer(one, file);  // before the first step there is no state
+  io::load_optimizer(two, file);
+  EXPECT_EQ(
+      two.options.fields(), (optim::LbfgsOptions{.lr = 0.5, .max_iter = 3, .max_eval = 3, .line_search_fn = "strong_wolfe"}.fields()));
+  EXPECT_EQ(two.state_dict().func_evals, 0);
+  step(one, p);
+  io::save_optimizer(one, file);
+  io::load_optimizer(two, file);
+  EXPECT_EQ(two.state_dict().n_iter, one.state_dict().n_iter);
+  EXPECT_EQ(two.state_dict().ro, one.state_dict().ro);
+  {
+    autograd::NoGrad no_grad;
+    detach(q).mul_(0).add_(detach(p));
+  }
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(step(one, p), step(two, q));
+  optim::LBFGS other({nn::Parameter(full({3}, 0.0, DType::float64))}), more({p, q});
+  EXPECT_THROW(io::load_optimizer(other, file), ValueError);
+  EXPECT_THROW(io::load_optimizer(more, file), ValueError);
+  std::filesystem::remove(file);
+}
+
 TEST_F(TrainingParts, AnOptimiserGoesOnFromItsFile) {
   const std::filesystem::path file = std::filesystem::temp_directory_path() / "pyburn_test_optimiser.pt";
   const Tensor p = number(1), q = number(1), unused = number(1), also_unused = number(1);

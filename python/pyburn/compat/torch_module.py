@@ -137,8 +137,8 @@ def typename(obj: Any) -> str:
 def sparse_coo_tensor(indices: Any, values: Any, size: Any = None, *, dtype: Any = None, device: Any = None, **options: Any) -> Any:
     """A dense tensor with these values: pyburn has no sparse ones."""
     places, numbers = pyburn.as_tensor(indices).long(), pyburn.as_tensor(values, dtype=dtype)
-    extents = list(size) if size is not None else [int(n) + 1 for n in places.amax(1)]
-    result = _core.zeros(*extents, *numbers.shape[1:], dtype=numbers.dtype, device=device)
+    extents = list(size) if size is not None else [*(int(n) + 1 for n in places.amax(1)), *numbers.shape[1:]]
+    result = _core.zeros(*extents, dtype=numbers.dtype, device=device)
     return result.index_put_(tuple(places), numbers, accumulate=True)
 
 

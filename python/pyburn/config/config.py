@@ -63,6 +63,8 @@ class Config:
         for name in cls.__dict__.get("__annotations__", {}):
             if name.startswith("_") or _is_class_variable(cls.__dict__["__annotations__"][name]):
                 continue
+            if hasattr(Config, name):
+                raise ConfigError(f"{cls.__name__}.{name}: a field cannot be called like a method of Config")
             cls._defaults[name] = cls.__dict__.get(name, _REQUIRED)
             if name in cls.__dict__:
                 delattr(cls, name)
@@ -119,13 +121,20 @@ class Config:
             raise ConfigError(f"{where}: expected a dict, got {values!r} ({type(values).__name__})")
         _refuse_unknown(cls, values, where)
         fields = cls.fields()
-        return cls(**{name: from_plain(value, fields[name], f"{where}.{name}") for name, value in values.items()})
+        given = {}
+        for name, value in values.items():
+            path = f"{where}.{name}"
+            given[name] = checked(from_plain(value, fields[name], path), fields[name], path)
+        return cls(**given)
 
     def to_json(self, indent: int | None = 2) -> str:
         """The config as JSON."""
         import json
 
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+        try:
+            return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+        except TypeError as error:
+            raise ConfigError(f"{type(self).__name__}: JSON cannot hold all of it: {error}") from None
 
     @classmethod
     def from_json(cls, text: str) -> Any:

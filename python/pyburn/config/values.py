@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+import numbers
 import types
 import typing
 from typing import Any
@@ -51,12 +52,17 @@ def _match(value: Any, expected: Any, where: str) -> tuple[bool, Any]:
     if origin in (list, tuple, dict) or expected in (list, tuple, dict):
         return _match_container(value, origin or expected, arguments, where)
     if expected is float:
-        return isinstance(value, int | float) and not isinstance(value, bool), float(value) if isinstance(value, int) else value
+        return _is_number(value, numbers.Real), float(value) if _is_number(value, numbers.Real) else value
     if expected is int:
-        return isinstance(value, int) and not isinstance(value, bool), value
+        return _is_number(value, numbers.Integral), int(value) if _is_number(value, numbers.Integral) else value
     if isinstance(expected, type):
         return isinstance(value, expected), value
     raise ConfigError(f"{where}: an annotation that configs do not understand: got {expected!r}")
+
+
+def _is_number(value: Any, kind: type) -> bool:
+    """Also those of numpy. True and False count as no numbers."""
+    return isinstance(value, kind) and not isinstance(value, bool)
 
 
 def _match_any(value: Any, options: tuple[Any, ...], where: str) -> tuple[bool, Any]:
@@ -103,7 +109,7 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [to_plain(v) for v in value]
     if isinstance(value, dict):
-        return {str(k): to_plain(v) for k, v in value.items()}
+        return {str(to_plain(k)): to_plain(v) for k, v in value.items()}
     return value
 
 
@@ -124,7 +130,7 @@ def from_plain(value: Any, expected: Any, where: str) -> Any:
     if expected is float and isinstance(value, str):
         return _NON_FINITE.get(value, value)
     if origin is dict and isinstance(value, dict) and arguments:
-        keys = {k: int(k) if arguments[0] is int and k.lstrip("-").isdigit() else k for k in value}
+        keys = {k: int(k) if arguments[0] is int and k.lstrip("-").isdigit() else from_plain(k, arguments[0], where) for k in value}
         return {keys[k]: from_plain(v, arguments[1], f"{where}[{k!r}]") for k, v in value.items()}
     if origin in (list, tuple) and isinstance(value, list) and arguments:
         same = origin is list or arguments[-1] is Ellipsis

@@ -59,6 +59,9 @@ class LBFGS(NativeOptimizer):
         if closure is None:
             raise TypeError("LBFGS.step needs a closure that computes the loss again")
         group = self.param_groups[0]
+        if not group["params"]:
+            with enable_grad():
+                return closure()
         losses: list[T] = []
 
         def loss() -> float:

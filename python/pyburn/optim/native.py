@@ -139,6 +139,8 @@ class NativeOptimizer(Optimizer):
             active = [p for p in group["params"] if p.grad is not None]
             if not active:
                 continue
+            if group.get("fused") and any(p.is_meta or not p.is_floating_point() for p in active):
+                raise RuntimeError("`fused=True` requires all the params to be floating point Tensors of supported devices")
             states = [self._state_of(p) for p in active]
             self._functions.step(self._numbers(group), active, states, group.get("grad_clip"))
             for parameter, state in zip(active, states):

@@ -99,7 +99,7 @@ class Optimizer:
         self._step_when_scheduled: Any = None  # and when `step` was replaced after they were made
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Adds parameters with options of their own."""
+        """Adds parameters with options of their own. The dict becomes the group: changing it later changes the options."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         given = _parameter_list(param_group["params"])
@@ -127,7 +127,8 @@ class Optimizer:
                 f"cannot add param group {'with' if names else 'without'} names to the optimizer"
             )
         self._check_group(group)
-        self.param_groups.append(group)
+        param_group.update(group)
+        self.param_groups.append(param_group)
 
     def _check_group(self, group: dict[str, Any]) -> None:
         """Raises for options that make no sense."""

@@ -1,6 +1,7 @@
 #include <map>
 
 #include "pyburn/io/checkpoint.h"
+#include "pyburn/io/pickle_opcodes.h"
 #include "pyburn/io/pickle_read.h"
 #include "pyburn/io/zip_read.h"
 #include "pyburn/nn/parameter.h"
@@ -12,14 +13,24 @@ namespace {
 using K = Value::Kind;
 
 // The first pickle of a file in the format before zip: the number 0x1950a86a20f9469cfc6c.
-constexpr std::string_view kMagic("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19\x2e", 15);
+constexpr std::string_view kMagic("\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19\x2e", 13);
 constexpr int64_t kVersionBeforeZip = 1001;
 
-// Part of a storage as a tensor of one axis.
-TensorHandle elements_of(const StoredStorage& s, DType dtype, int64_t first, int64_t count, Device& device, bool mmap) {
-  const auto width = uint64_t(size_of(dtype));
+// The number comes behind the protocol, and from protocol 4 on behind the length of a frame.
+bool begins_with_magic(const SharedBytes& file) {
+  const auto at = [bytes = file.view()](size_t i) { return i < bytes.size() ? uint8_t(bytes[i]) : uint8_t(0); };
+  if (at(0) != pickle::kProto || at(1) > pickle::kHighestProtocol) return false;
+  const size_t number = at(2) == pickle::kFrame ? 3 + sizeof(uint64_t) : 2;
+  return number < file.size() && file.part(number, file.size() - number).starts_with(kMagic);
+}
+
+// Part of the storage of a tensor as one of one axis.
+TensorHandle elements_of(const StoredTensor& t, int64_t first, int64_t count, Device& device, bool mmap) {
+  const StoredStorage& s = *t.storage;
+  const uint64_t width = t.width();
   const SharedBytes part = s.data.part(size_t(uint64_t(first) * width), size_t(uint64_t(count) * width));
-  const Meta meta{Shape{count}, dtype};
+  const Meta meta{Shape{count}, t.dtype};
+  if (t.packed) return as_bfloat16(part, *t.packed).tensor(meta, device);
   if (s.swap && width > 1) return part.swapped(size_t(width)).tensor(meta, device);
   return part.tensor(meta, device, mmap);
 }
@@ -27,7 +38,7 @@ TensorHandle elements_of(const StoredStorage& s, DType dtype, int64_t first, int
 // Only what the tensor needs of its storage is read.
 TensorHandle load_alone(const StoredTensor& t, Device& device, bool mmap) {
   const auto [first, last] = t.layout.numel() == 0 ? std::pair<int64_t, int64_t>(0, 0) : t.layout.extent();
-  const TensorHandle elements = elements_of(*t.storage, t.dtype, first, last - first, device, mmap);
+  const TensorHandle elements = elements_of(t, first, last - first, device, mmap);
   Layout l = t.layout;
   l.offset = t.layout.numel() == 0 ? 0 : l.offset - first;
   return alias(elements, l);
@@ -48,7 +59,7 @@ const Value& inside(const Value& root, std::string_view key) {
 
 }  // namespace
 
-bool Checkpoint::looks_like_one(const SharedBytes& file) { return ZipReader::looks_like_one(file) || file.starts_with(kMagic); }
+bool Checkpoint::looks_like_one(const SharedBytes& file) { return ZipReader::looks_like_one(file) || begins_with_magic(file); }
 
 Checkpoint::Checkpoint(SharedBytes file, const OpenOptions& options) : file_(std::move(file)), options_(options) {
   if (ZipReader::looks_like_one(file_)) {
@@ -56,7 +67,7 @@ Checkpoint::Checkpoint(SharedBytes file, const OpenOptions& options) : file_(std
     return;
   }
   require<FormatError>(
-      file_.starts_with(kMagic), "[pytorch] not a PyTorch file: it begins neither as a zip file nor as one of the time before");
+      begins_with_magic(file_), "[pytorch] not a PyTorch file: it begins neither as a zip file nor as one of the time before");
   read_before_zip();
 }
 
@@ -137,14 +148,14 @@ void Checkpoint::read_before_zip() {
 }
 
 void Checkpoint::load(const Place& place) {
-  std::map<std::pair<const StoredStorage*, DType>, TensorHandle> roots;
+  std::map<std::tuple<const StoredStorage*, DType, std::optional<Float8>>, TensorHandle> roots;
   for (Value& v : tree_.values()) {
     if (!v.stored) continue;
     const StoredTensor& t = *v.stored;
-    TensorHandle& root = roots[{t.storage, t.dtype}];
+    TensorHandle& root = roots[{t.storage, t.dtype, t.packed}];
     if (!root.defined()) {
-      const auto elements = int64_t(t.storage->bytes / uint64_t(size_of(t.dtype)));
-      root = place(elements_of(*t.storage, t.dtype, 0, elements, default_device(), options_.mmap), t.storage->location);
+      const auto elements = int64_t(t.storage->bytes / t.width());
+      root = place(elements_of(t, 0, elements, default_device(), options_.mmap), t.storage->location);
     }
     const TensorHandle view = alias(root, t.layout);
     const bool gradient = v.boolean && is_floating(t.dtype);
@@ -154,8 +165,10 @@ void Checkpoint::load(const Place& place) {
 
 Snapshots Checkpoint::snapshots(SharedBytes file, const OpenOptions& options) {
   const auto checkpoint = std::make_shared<Checkpoint>(std::move(file), options);
+  const Value& tensors = inside(checkpoint->root(), options.key);
+  if (tensors.kind == K::foreign) refuse_foreign(tensors);
   Snapshots list;
-  for (const auto& [name, v] : named_tensors(inside(checkpoint->root(), options.key))) {
+  for (const auto& [name, v] : named_tensors(tensors)) {
     const StoredTensor* t = v->stored;
     list.push_back({name, t->meta(), [checkpoint, t, mmap = options.mmap](Device& device) { return load_alone(*t, device, mmap); }});
   }

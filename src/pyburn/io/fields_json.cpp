@@ -23,24 +23,80 @@ Json number(const Scalar& s) {
   return s.to_int();
 }
 
+Json json_of(bool v) { return v; }
+Json json_of(int64_t v) { return v; }
+Json json_of(double v) { return number(v); }
+Json json_of(const std::string& v) { return v; }
+Json json_of(DType v) { return std::string(name_of(v)); }
+Json json_of(const Dims& v) { return std::vector<int64_t>(v.begin(), v.end()); }
+Json json_of(const Scalar& v) { return number(v); }
+Json json_of(const SizesOrRule& v) { return v.rule.empty() ? json_of(v.sizes) : Json(v.rule); }
+Json json_of(const Numbers& v) {
+  Json list = Json::array();
+  for (double x : v) list.push_back(number(x));
+  return list;
+}
+
+void expect(bool ok, std::string_view name, const char* what, const Json& got) {
+  require<FormatError>(ok, "[config] '{}' must be {}: got {}", name, what, short_text(got));
+}
+int64_t integer(std::string_view name, const Json& j) {
+  const bool fits = j.is_number_integer() && !(j.is_number_unsigned() && j.get<uint64_t>() > uint64_t(INT64_MAX));
+  expect(fits, name, "a whole number", j);
+  return j.get<int64_t>();
+}
+double real(std::string_view name, const Json& j) {
+  if (j.is_string())
+    for (const auto& [text, v] : {std::pair("nan", double(NAN)), std::pair("inf", double(INFINITY)), std::pair("-inf", -double(INFINITY))})
+      if (j.get<std::string>() == text) return v;
+  expect(j.is_number(), name, "a number", j);
+  return j.get<double>();
+}
+
+void assign(std::string_view name, const Json& j, bool& v) { expect(j.is_boolean(), name, "true or false", j), v = j.get<bool>(); }
+void assign(std::string_view name, const Json& j, int64_t& v) { v = integer(name, j); }
+void assign(std::string_view name, const Json& j, double& v) { v = real(name, j); }
+void assign(std::string_view name, const Json& j, std::string& v) { expect(j.is_string(), name, "a text", j), v = j.get<std::string>(); }
+void assign(std::string_view name, const Json& j, DType& v) {
+  bool known = false;
+  for (int i = 0; i < kDTypes; ++i)
+    if (j.is_string() && j.get<std::string>() == name_of(DType(i))) v = DType(i), known = true;
+  expect(known, name, "the name of a dtype", j);
+}
+void assign(std::string_view name, const Json& j, Dims& v) {
+  expect(j.is_array(), name, "a list of whole numbers", j);
+  v = Dims();
+  for (const Json& item : j) v.push_back(integer(name, item));
+}
+void assign(std::string_view name, const Json& j, Scalar& v) {
+  if (j.is_boolean()) v = j.get<bool>();
+  else if (j.is_number_integer()) v = integer(name, j);
+  else v = real(name, j);
+}
+void assign(std::string_view name, const Json& j, SizesOrRule& v) {
+  if (j.is_string()) v = {{}, j.get<std::string>()};
+  else assign(name, j, v.sizes);
+}
+void assign(std::string_view name, const Json& j, Numbers& v) {
+  expect(j.is_array(), name, "a list of numbers", j);
+  v = Numbers();
+  for (const Json& item : j) v.push_back(real(name, item));
+}
+
 class ToJson final : public FieldVisitor {
  public:
-  void field(std::string_view name, bool v) override { put(name, v); }
-  void field(std::string_view name, int64_t v) override { put(name, v); }
-  void field(std::string_view name, double v) override { put(name, number(v)); }
-  void field(std::string_view name, const std::string& v) override { put(name, v); }
-  void field(std::string_view name, DType v) override { put(name, std::string(name_of(v))); }
-  void field(std::string_view name, const Dims& v) override { put(name, std::vector<int64_t>(v.begin(), v.end())); }
-  void field(std::string_view name, const Scalar& v) override { put(name, number(v)); }
-  void field(std::string_view name, const std::optional<Scalar>& v) override { put(name, v ? number(*v) : Json(nullptr)); }
+  void field(std::string_view name, bool v) override { put(name, json_of(v)); }
+  void field(std::string_view name, int64_t v) override { put(name, json_of(v)); }
+  void field(std::string_view name, double v) override { put(name, json_of(v)); }
+  void field(std::string_view name, const std::string& v) override { put(name, json_of(v)); }
+  void field(std::string_view name, DType v) override { put(name, json_of(v)); }
+  void field(std::string_view name, const Dims& v) override { put(name, json_of(v)); }
+  void field(std::string_view name, const Scalar& v) override { put(name, json_of(v)); }
+  void field(std::string_view name, const std::optional<Scalar>& v) override { put(name, v ? json_of(*v) : Json(nullptr)); }
   void field(std::string_view name, const Ref<Graph>&) override {
     fail<ValueError>("[config] '{}' is a graph, which JSON cannot hold", name);
   }
-  void field(std::string_view name, const Numbers& v) override {
-    Json list = Json::array();
-    for (double x : v) list.push_back(number(x));
-    put(name, std::move(list));
-  }
+  void field(std::string_view name, const Numbers& v) override { put(name, json_of(v)); }
   using FieldVisitor::field;  // sizes, rules; tensors are saved as tensors
   Json root = Json::object();
 
@@ -51,58 +107,22 @@ class ToJson final : public FieldVisitor {
 class FromJson final : public FieldEditor {
  public:
   explicit FromJson(const Json& root) : root_(root) {}
-  void field(std::string_view name, bool& v) override {
-    if (const Json* j = get(name)) expect(j->is_boolean(), name, "true or false", *j), v = j->get<bool>();
-  }
-  void field(std::string_view name, int64_t& v) override {
-    if (const Json* j = get(name)) v = integer(name, *j);
-  }
-  void field(std::string_view name, double& v) override {
-    if (const Json* j = get(name)) v = real(name, *j);
-  }
-  void field(std::string_view name, std::string& v) override {
-    if (const Json* j = get(name)) expect(j->is_string(), name, "a text", *j), v = j->get<std::string>();
-  }
-  void field(std::string_view name, DType& v) override {
-    const Json* j = get(name);
-    if (!j) return;
-    bool known = false;
-    for (int i = 0; i < kDTypes; ++i)
-      if (j->is_string() && j->get<std::string>() == name_of(DType(i))) v = DType(i), known = true;
-    expect(known, name, "the name of a dtype", *j);
-  }
-  void field(std::string_view name, Dims& v) override {
-    const Json* j = get(name);
-    if (!j) return;
-    expect(j->is_array(), name, "a list of whole numbers", *j);
-    v = Dims();
-    for (const Json& item : *j) v.push_back(integer(name, item));
-  }
-  void field(std::string_view name, Scalar& v) override {
-    if (const Json* j = get(name)) v = scalar(name, *j);
-  }
+  void field(std::string_view name, bool& v) override { read(name, v); }
+  void field(std::string_view name, int64_t& v) override { read(name, v); }
+  void field(std::string_view name, double& v) override { read(name, v); }
+  void field(std::string_view name, std::string& v) override { read(name, v); }
+  void field(std::string_view name, DType& v) override { read(name, v); }
+  void field(std::string_view name, Dims& v) override { read(name, v); }
+  void field(std::string_view name, Scalar& v) override { read(name, v); }
   void field(std::string_view name, std::optional<Scalar>& v) override {
     const Json* j = get(name);
     if (!j) return;
-    v = j->is_null() ? std::nullopt : std::optional<Scalar>(scalar(name, *j));
+    if (j->is_null()) v.reset();
+    else assign(name, *j, v.emplace());
   }
   void field(std::string_view name, Ref<Graph>&) override { get(name); }
-  void field(std::string_view name, SizesOrRule& v) override {
-    const auto it = root_.find(std::string(name));
-    if (it != root_.end() && it->is_string()) {
-      v = {{}, it->get<std::string>()};
-      known.emplace_back(name);
-    } else {
-      field(name, v.sizes);
-    }
-  }
-  void field(std::string_view name, Numbers& v) override {
-    const Json* j = get(name);
-    if (!j) return;
-    expect(j->is_array(), name, "a list of numbers", *j);
-    v = Numbers();
-    for (const Json& item : *j) v.push_back(real(name, item));
-  }
+  void field(std::string_view name, SizesOrRule& v) override { read(name, v); }
+  void field(std::string_view name, Numbers& v) override { read(name, v); }
   using FieldEditor::field;
   void field(std::string_view name, TensorHandle&) override { get(name); }  // tensors are saved as tensors
 
@@ -114,26 +134,9 @@ class FromJson final : public FieldEditor {
     const auto it = root_.find(known.back());
     return it == root_.end() ? nullptr : &*it;
   }
-  static void expect(bool ok, std::string_view name, const char* what, const Json& got) {
-    require<FormatError>(ok, "[config] '{}' must be {}: got {}", name, what, short_text(got));
-  }
-  static int64_t integer(std::string_view name, const Json& j) {
-    const bool fits = j.is_number_integer() && !(j.is_number_unsigned() && j.get<uint64_t>() > uint64_t(INT64_MAX));
-    expect(fits, name, "a whole number", j);
-    return j.get<int64_t>();
-  }
-  static double real(std::string_view name, const Json& j) {
-    if (j.is_string())
-      for (const auto& [text, v] :
-          {std::pair("nan", double(NAN)), std::pair("inf", double(INFINITY)), std::pair("-inf", -double(INFINITY))})
-        if (j.get<std::string>() == text) return v;
-    expect(j.is_number(), name, "a number", j);
-    return j.get<double>();
-  }
-  static Scalar scalar(std::string_view name, const Json& j) {
-    if (j.is_boolean()) return j.get<bool>();
-    if (j.is_number_integer()) return integer(name, j);
-    return real(name, j);
+  template <class T>
+  void read(std::string_view name, T& v) {
+    if (const Json* j = get(name)) assign(name, *j, v);
   }
   const Json& root_;
 };
@@ -154,16 +157,17 @@ size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-void refuse_unknown_keys(const Json& root, const std::vector<std::string>& known) {
-  for (const auto& field : root.items()) {
-    if (std::find(known.begin(), known.end(), field.key()) != known.end()) continue;
-    const std::string key = field.key().substr(0, 100);
-    const auto best =
-        std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) { return distance(key, a) < distance(key, b); });
-    const bool close = best != known.end() && distance(key, *best) <= 1 + best->size() / 3;
-    fail<FormatError>("[config] there is no field '{}'{}", key, close ? "; did you mean '" + *best + "'?" : "");
-  }
+void refuse_unknown_key(const std::string& whole, const std::vector<std::string>& known, const std::string& path) {
+  if (std::find(known.begin(), known.end(), whole) != known.end()) return;
+  const std::string key = whole.substr(0, 100);
+  const auto best =
+      std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) { return distance(key, a) < distance(key, b); });
+  const bool close = best != known.end() && distance(key, *best) <= 1 + best->size() / 3;
+  fail<FormatError>(
+      "[config] there is no field '{}'{}{}", key, path.empty() ? "" : " in '" + path + "'", close ? "; did you mean '" + *best + "'?" : "");
 }
+
+Json parsed(std::string_view json) { return parse_json(std::as_bytes(std::span(json)), kDeepestConfig, "config"); }
 
 }  // namespace
 
@@ -174,11 +178,88 @@ std::string fields_to_json(const AttrType& type, const void* fields, int indent)
 }
 
 void fields_from_json(const AttrType& type, void* fields, std::string_view json) {
-  const Json root = parse_json(std::as_bytes(std::span(json)), kDeepestConfig, "config");
+  const Json root = parsed(json);
   require<FormatError>(root.is_object(), "[config] expected an object: got {}", short_text(root));
   FromJson editor(root);
   type.edit(fields, editor);
-  refuse_unknown_keys(root, editor.known);
+  for (const auto& field : root.items()) refuse_unknown_key(field.key(), editor.known, "");
 }
+
+namespace detail {
+
+std::string object_to_json(const JsonMembers& members, int indent) {
+  Json root = Json::object();
+  for (const auto& [name, text] : members) root[name] = Json::parse(text);
+  return dump_json(root, "config", indent);
+}
+std::string list_to_json(const std::vector<std::string>& items) {
+  Json list = Json::array();
+  for (const std::string& text : items) list.push_back(Json::parse(text));
+  return dump_json(list, "config");
+}
+
+JsonMembers members_of(std::string_view json, const std::string& path) {
+  const Json root = parsed(json);
+  if (path.empty()) require<FormatError>(root.is_object(), "[config] expected an object: got {}", short_text(root));
+  else expect(root.is_object(), path, "an object", root);
+  JsonMembers members;
+  for (const auto& field : root.items()) members.emplace_back(field.key(), dump_json(field.value(), "config"));
+  return members;
+}
+std::vector<std::string> items_of(std::string_view json, const std::string& path) {
+  const Json root = parsed(json);
+  expect(root.is_array(), path, "a list", root);
+  std::vector<std::string> items;
+  for (const Json& item : root) items.push_back(dump_json(item, "config"));
+  return items;
+}
+
+void refuse_unknown(const JsonMembers& members, const std::vector<std::string>& known, const std::string& path) {
+  for (const auto& [name, text] : members) refuse_unknown_key(name, known, path);
+}
+
+void check_range(bool fits, std::string_view json, const std::string& path) {
+  require<FormatError>(fits, "[config] '{}' is out of range: got {}", path, json);
+}
+
+int64_t place_of(std::string_view json, const std::vector<std::string_view>& names, const std::string& path) {
+  const Json value = parsed(json);
+  std::string all;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (value.is_string() && value.get<std::string>() == names[i]) return int64_t(i);
+    all += (i ? ", " : "") + std::string(names[i]);
+  }
+  fail<FormatError>("[config] '{}' must be one of {}: got {}", path, all, short_text(value));
+}
+
+template <class T>
+std::string leaf_to_json(const T& v) {
+  return dump_json(json_of(v), "config");
+}
+template <class T>
+void leaf_from_json(T& v, std::string_view json, const std::string& path) {
+  assign(path, parsed(json), v);
+}
+
+template std::string leaf_to_json(const bool&);
+template std::string leaf_to_json(const int64_t&);
+template std::string leaf_to_json(const double&);
+template std::string leaf_to_json(const std::string&);
+template std::string leaf_to_json(const DType&);
+template std::string leaf_to_json(const Dims&);
+template std::string leaf_to_json(const Scalar&);
+template std::string leaf_to_json(const SizesOrRule&);
+template std::string leaf_to_json(const Numbers&);
+template void leaf_from_json(bool&, std::string_view, const std::string&);
+template void leaf_from_json(int64_t&, std::string_view, const std::string&);
+template void leaf_from_json(double&, std::string_view, const std::string&);
+template void leaf_from_json(std::string&, std::string_view, const std::string&);
+template void leaf_from_json(DType&, std::string_view, const std::string&);
+template void leaf_from_json(Dims&, std::string_view, const std::string&);
+template void leaf_from_json(Scalar&, std::string_view, const std::string&);
+template void leaf_from_json(SizesOrRule&, std::string_view, const std::string&);
+template void leaf_from_json(Numbers&, std::string_view, const std::string&);
+
+}  // namespace detail
 
 }  // namespace pyburn::io

@@ -89,7 +89,7 @@ TensorFile open_named(SharedBytes bytes, const OpenOptions& options, const std::
 }  // namespace
 
 TensorFile open_tensors(const fs::path& path, const OpenOptions& options) {
-  if (path.filename().string().ends_with(".index.json")) return open_safetensors_index(path, options.mmap);
+  if (path.filename().string().ends_with(".index.json")) return open_index(path, options);
   return open_named(SharedBytes::of_file(path), options, path.stem().string());
 }
 

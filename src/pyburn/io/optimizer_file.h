@@ -2,6 +2,7 @@
 // PyTorch or Python saved is read.
 #pragma once
 #include "pyburn/io/checkpoint.h"
+#include "pyburn/optim/lbfgs.h"
 #include "pyburn/optim/optimizer.h"
 
 namespace pyburn::io {
@@ -31,6 +32,8 @@ Checkpoint load_tree(const std::filesystem::path& path);
 // Entries of a list or dict; FormatError unless it is one.
 const std::vector<Value*>& items_of(const Value& v, Value::Kind kind);
 int64_t integer_of(const Value& v);
+double number_of(const Value& v);  // a number, or a tensor of one
+const TensorHandle& tensor_of(const Value& v, std::string_view name);
 
 // visit(name, field) for all that PB_FIELDS lists.
 template <class Struct, class Visit>
@@ -81,5 +84,9 @@ void load_optimizer(optim::Optimizer<Options, State>& optimizer, const std::file
   }
   optimizer.load_state_dict(saved);
 }
+
+// LBFGS has one group, and a state of all parameters together.
+void save_optimizer(const optim::LBFGS& optimizer, const std::filesystem::path& path);
+void load_optimizer(optim::LBFGS& optimizer, const std::filesystem::path& path);
 
 }  // namespace pyburn::io

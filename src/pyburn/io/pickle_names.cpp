@@ -1,6 +1,7 @@
 #include "pyburn/io/pickle_names.h"
 
 #include <array>
+#include <cstring>
 
 #include "pyburn/support/error.h"
 
@@ -49,23 +50,25 @@ void check_layout(const StoredTensor& t, uint64_t bytes) {
     int64_t way = 0;
     fits = fits && !__builtin_mul_overflow(l.shape[i] - 1, l.strides[i], &way) && !__builtin_add_overflow(last, way, &last);
   }
-  require<FormatError>(fits && uint64_t(last) < bytes / uint64_t(size_of(t.dtype)),
+  require<FormatError>(fits && uint64_t(last) < bytes / t.width(),
       "[pytorch] a tensor lies outside its storage: got shape {}, strides {} and offset {} in {} bytes", l.shape, l.strides, l.offset,
       bytes);
 }
 
 Value* rebuild_tensor(Tree& tree, StoredTensors& stored, const Value& self, const Arguments& a, bool has_dtype) {
+  if (!a.empty() && a[0]->kind == K::foreign) return a[0];  // a storage of complex numbers
   const size_t least = has_dtype ? 7 : 4;
   expect(a.size() >= least && a.size() <= 8 && a[0]->kind == K::storage, self);
   const StoredStorage& storage = stored.storages[size_t(a[0]->integer)];
-  if (has_dtype) expect(a[6]->kind == K::dtype, self);
-  else expect(storage.dtype.has_value(), self);
+  const std::optional<Float8> packed = has_dtype && a[6]->kind == K::callable ? float8_from_torch(a[6]->text) : std::nullopt;
+  expect(has_dtype ? packed || a[6]->kind == K::dtype : storage.dtype.has_value(), self);
   Value* v = tree.make(K::tensor);
   if (a.size() > 4) {
     expect(a[4]->kind == K::boolean, self);
     v->boolean = a[4]->boolean;
   }
-  StoredTensor t{&storage, has_dtype ? a[6]->dtype : *storage.dtype, {dims_of(*a[2]), dims_of(*a[3]), whole(*a[1])}};
+  const DType dtype = packed ? DType::bfloat16 : has_dtype ? a[6]->dtype : *storage.dtype;
+  StoredTensor t{&storage, dtype, {dims_of(*a[2]), dims_of(*a[3]), whole(*a[1])}, packed};
   check_layout(t, storage.bytes);
   v->stored = &stored.tensors.emplace_back(std::move(t));
   return v;
@@ -73,6 +76,7 @@ Value* rebuild_tensor(Tree& tree, StoredTensors& stored, const Value& self, cons
 
 // (tensor, asks for a gradient, hooks, attributes)
 Value* rebuild_parameter(Tree& tree, const Value& self, const Arguments& a) {
+  if (!a.empty() && a[0]->kind == K::foreign) return a[0];
   expect(a.size() >= 2 && a[0]->kind == K::tensor && a[1]->kind == K::boolean, self);
   Value* v = tree.make(K::tensor);
   v->stored = a[0]->stored;
@@ -124,7 +128,7 @@ Value* ordered_dict(Tree& tree, const Value& self, const Arguments& a) {
 
 Value* counter(Tree& tree, const Value& self, const Arguments& a) {
   expect(a.empty() || (a.size() == 1 && a[0]->kind == K::dict), self);
-  return a.empty() ? tree.make(K::dict) : a[0];
+  return tree.list(a.empty() ? std::vector<Value*>() : a[0]->items, K::counter);
 }
 
 Value* size(Tree& tree, const Value& self, const Arguments& a) {
@@ -148,6 +152,32 @@ Value* complex(Tree& tree, const Value& self, const Arguments& a) {
 Value* byte_array(Tree& tree, const Value& self, const Arguments& a) {
   expect(a.empty() || (a.size() == 1 && a[0]->kind == K::bytes), self);
   return tree.text(a.empty() ? "" : a[0]->text, K::byte_array);
+}
+
+Value* no_bytes(Tree& tree, const Value& self, const Arguments& a) {  // how b"" is written in protocol 2
+  expect(a.empty(), self);
+  return tree.text("", K::bytes);
+}
+
+// A number of numpy: (dtype, bytes). The state of a dtype is (version, byte order, ...). Kinds that are not known stay foreign.
+Value* numpy_scalar(Tree& tree, const Value& self, const Arguments& a) {
+  expect(a.size() == 2 && a[0]->kind == K::foreign && a[1]->kind == K::bytes, self);
+  const std::string dtype = a[0]->items.empty() ? "" : a[0]->items[0]->text;
+  const std::string& bytes = a[1]->text;
+  const auto as = [&]<class T>(T) {
+    T v;
+    std::memcpy(&v, bytes.data(), sizeof v);
+    return v;
+  };
+  const Value* state = a[0]->attributes;
+  const bool plain_order = state && state->kind == K::tuple && state->items.size() > 1 && !state->items[1]->is_text(">");
+  const bool sized = plain_order && dtype.size() == 2 && bytes.size() == size_t(dtype[1] - '0');
+  if (sized && dtype == "f8") return tree.real(as(double()));
+  if (sized && dtype == "f4") return tree.real(as(float()));
+  if (sized && dtype == "i8") return tree.integer(as(int64_t()));
+  if (sized && dtype == "i4") return tree.integer(as(int32_t()));
+  if (sized && dtype == "b1") return tree.boolean(as(uint8_t()) != 0);
+  return tree.text("numpy scalar of another type", K::foreign);
 }
 
 using Call = Value* (*)(Tree&, StoredTensors&, const Value& self, const Arguments&);
@@ -174,6 +204,7 @@ constexpr std::pair<std::string_view, Call> kCalls[] = {
     {"builtins.set", collected<K::set>},
     {"builtins.frozenset", collected<K::frozen_set>},
     {"builtins.bytearray", plain<byte_array>},
+    {"builtins.bytes", plain<no_bytes>},
     {"builtins.complex", plain<complex>},
     {"_codecs.encode", plain<encode>},
     {"torch.Size", plain<size>},
@@ -184,6 +215,8 @@ constexpr std::pair<std::string_view, Call> kCalls[] = {
     {"torch._utils._rebuild_parameter", plain<rebuild_parameter>},
     {"torch._utils._rebuild_parameter_with_state", plain<rebuild_parameter>},
     {"torch._tensor._rebuild_from_type_v2", rebuild_from_type},
+    {"numpy._core.multiarray.scalar", plain<numpy_scalar>},
+    {"numpy.core.multiarray.scalar", plain<numpy_scalar>},
     {"torch.Tensor", not_callable},
     {"torch.nn.parameter.Parameter", not_callable},
     {"torch.storage.UntypedStorage", not_callable},
@@ -213,7 +246,7 @@ Value* allowed_name(Tree& tree, std::string_view name) {
       v->dtype = DType(i);
       return v;
     }
-  bool known = storage_dtype(name).has_value();
+  bool known = storage_dtype(name) || float8_from_torch(name);
   for (const auto& [allowed, call] : kCalls) known = known || allowed == name;
   return known ? tree.text(std::string(name), K::callable) : nullptr;
 }
@@ -226,12 +259,14 @@ Value* call_name(Tree& tree, StoredTensors& stored, const Value& callable, const
 
 Value* stored_storage(Tree& tree, StoredTensors& stored, const Value& id) {
   const auto& a = id.items;
-  require<FormatError>(id.kind == K::tuple && a.size() >= 5 && a[0]->is_text("storage"), "[pytorch] a reference that is not a storage");
-  require<FormatError>(a[1]->kind == K::callable && a[2]->kind == K::text && a[3]->kind == K::text, "[pytorch] a storage is damaged");
+  require<FormatError>(id.kind == K::tuple && a.size() >= 2, "[pytorch] a reference that is not a storage");
+  if (a[0]->is_text("module") && a[1]->kind == K::foreign) return a[1];  // a class, with the text of its source, in files from before zip
+  require<FormatError>(a.size() >= 5 && a[0]->is_text("storage"), "[pytorch] a reference that is not a storage");
+  require<FormatError>((a[1]->kind == K::callable || a[1]->kind == K::foreign) && a[2]->kind == K::text && a[3]->kind == K::text,
+      "[pytorch] a storage is damaged");
   require<FormatError>(a.size() == 5 || a[5]->kind == K::none, "[pytorch] storages that are parts of other ones are not supported");
   StoredStorage s{a[2]->text, a[3]->text, storage_dtype(a[1]->text), 0, {}, false};
-  require<FormatError>(
-      s.dtype || a[1]->text == "torch.storage.UntypedStorage", "[pytorch] a storage of a kind that is not supported: got '{}'", a[1]->text);
+  if (!s.dtype && a[1]->text != "torch.storage.UntypedStorage") return tree.text(a[1]->text, K::foreign);
   const int64_t elements = whole(*a[4]);
   s.bytes = size_in_bytes({Shape{elements}, s.dtype.value_or(DType::uint8)}, s.key);
   Value* v = tree.make(K::storage);

@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "pyburn/io/shared_bytes.h"
+#include "pyburn/io/float8.h"
 #include "pyburn/io/value.h"
 
 namespace pyburn::io {
@@ -21,8 +21,10 @@ struct StoredStorage {
 struct StoredTensor {
   const StoredStorage* storage;
   DType dtype;
-  Layout layout;  // inside the storage
+  Layout layout;                 // inside the storage
+  std::optional<Float8> packed;  // what the elements are in the file, where they are bfloat16 here
   Meta meta() const { return {layout.shape, dtype}; }
+  uint64_t width() const { return packed ? 1 : uint64_t(size_of(dtype)); }  // bytes of an element in the file
 };
 
 // What reading a file makes beside its values.
@@ -32,7 +34,7 @@ struct StoredTensors {
   std::map<std::string, size_t> by_key;  // of storages
 };
 
-Value* allowed_name(Tree& tree, std::string_view name);  // null: not allowed
+Value* allowed_name(Tree& tree, std::string_view name);  // null: not known
 // What calling an allowed name gives. FormatError where the arguments do not fit.
 Value* call_name(Tree& tree, StoredTensors& stored, const Value& callable, const std::vector<Value*>& arguments);
 // ("storage", type, key, location, elements, ...): the same storage for the same key.

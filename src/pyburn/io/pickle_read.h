@@ -1,5 +1,6 @@
 // Reads pickles without running anything: a machine for the opcodes of protocols 2 to 5, and a short list of names that
-// may occur in PyTorch files. Everything else is a FormatError that says what was refused.
+// may occur in PyTorch files. Objects of any other class become `foreign` values, about which nothing is known but the name; whatever else
+// does not fit is a FormatError that says what was refused.
 #pragma once
 #include <functional>
 #include <unordered_map>
@@ -13,7 +14,7 @@ class PickleReader {
  public:
   // `persistent` gives the value that an id from outside of the pickle stands for: storages of tensors.
   using Persistent = std::function<Value*(const Value& id)>;
-  // Makes the value for a name (module and name, joined by a dot), or null where the name is not allowed.
+  // Makes the value for a name (module and name, joined by a dot), or null where the name is not known: it stays foreign.
   using Names = std::function<Value*(std::string_view name)>;
   using Call = std::function<Value*(const Value& callable, const std::vector<Value*>& arguments)>;
 

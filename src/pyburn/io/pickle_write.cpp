@@ -95,6 +95,13 @@ void PickleWriter::fresh(const Value& v) {
       pairs(v);
       if (v.attributes) value(*v.attributes), op(kBuild);
       return;
+    case K::counter:
+      global("collections", "Counter");
+      op(kEmptyDict);
+      pairs(v);
+      op(kTuple1);
+      op(kReduce);
+      return remember(v);
     case K::set:
       return call_with_list("__builtin__", "set", v);
     case K::tensor:

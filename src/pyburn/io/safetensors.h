@@ -1,6 +1,7 @@
 // The safetensors format: named tensors and text metadata in one file, or in several with an index. Files are untrusted;
 // every size is checked before it is used, and whatever does not fit is a FormatError.
 #pragma once
+#include "pyburn/io/float8.h"
 #include "pyburn/io/snapshot.h"
 
 namespace pyburn::io {
@@ -13,6 +14,7 @@ class SafetensorsReader {
     std::string name;
     Meta meta;
     std::span<const std::byte> bytes;
+    std::optional<Float8> packed;  // what the elements are in the file, where they are bfloat16 here
   };
   explicit SafetensorsReader(const std::filesystem::path& path);  // maps the file: tensors are read when asked for
   explicit SafetensorsReader(SharedBytes bytes);
@@ -31,8 +33,8 @@ class SafetensorsReader {
   TextMap metadata_;
 };
 
-// An index in JSON names the file of each tensor; the files lie beside it.
-TensorFile open_safetensors_index(const std::filesystem::path& path, bool mmap = false);
+// An index in JSON names the file of each tensor; the files, of any format, lie beside it.
+TensorFile open_index(const std::filesystem::path& path, const OpenOptions& options = {});
 
 TensorList load_safetensors(const std::filesystem::path& path, Device* device = nullptr);
 

@@ -1,4 +1,4 @@
-// Models in several safetensors files, with an index that names the file of each tensor.
+// Models in several files, with an index that names the file of each tensor: safetensors, or PyTorch's from before them.
 #include <map>
 
 #include "pyburn/io/json_text.h"
@@ -18,15 +18,16 @@ Json parse_index(const SharedBytes& file) {
   return parse_json(file.view(), kDeepestIndex, "safetensors");
 }
 
-// An index may only name files beside it.
+// An index may only name files beside it, and no other index, which might name this one.
 void check_file_name(const std::string& name) {
-  const bool plain = !name.empty() && name != "." && name != ".." && name.find('/') == name.npos && name.find('\0') == name.npos;
+  const bool plain = !name.empty() && name != "." && name != ".." && name.find('/') == name.npos && name.find('\0') == name.npos &&
+                     !name.ends_with(".index.json");
   require<FormatError>(plain, "[safetensors] the index must name files beside it: got '{}'", name);
 }
 
 }  // namespace
 
-TensorFile open_safetensors_index(const fs::path& path, bool mmap) {
+TensorFile open_index(const fs::path& path, const OpenOptions& options) {
   const Json root = parse_index(SharedBytes::of_file(path));
   const auto map = root.is_object() ? root.find("weight_map") : root.end();
   require<FormatError>(root.is_object() && map != root.end() && map->is_object(), "[safetensors] the index has no weight_map");
@@ -37,8 +38,11 @@ TensorFile open_safetensors_index(const fs::path& path, bool mmap) {
     const auto file = value.get<std::string>();
     check_file_name(file);
     const auto [it, fresh] = files.try_emplace(file);
-    if (fresh)
-      for (Snapshot& t : SafetensorsReader(path.parent_path() / file).snapshots(mmap)) it->second.emplace(t.name, t);
+    if (fresh) {
+      const TensorFile part = open_tensors(path.parent_path() / file, options);
+      for (const Snapshot& t : part.tensors) it->second.emplace(t.name, t);
+      result.format = part.format;
+    }
     const auto found = it->second.find(name);
     require<FormatError>(
         found != it->second.end(), "[safetensors] the index says that '{}' is in '{}', which does not have it", name, file);

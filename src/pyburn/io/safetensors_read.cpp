@@ -57,17 +57,23 @@ SafetensorsReader::Item read_item(const std::string& name, const Json& tensor, s
   expect(tensor.is_object(), "tensor '{}': expected an object", name);
   const Json &dtype = member(tensor, "dtype", name), &offsets = member(tensor, "data_offsets", name);
   expect(dtype.is_string(), "tensor '{}': expected a dtype", name);
-  const std::optional<DType> known = dtype_from_safetensors(dtype.get<std::string>());
-  expect(known.has_value(), "tensor '{}' has a dtype that is not supported: got '{}'", name, dtype.get<std::string>());
+  const auto stored = dtype.get<std::string>();
+  const std::optional<Float8> packed = float8_from_safetensors(stored);
+  const std::optional<DType> known = packed ? DType::bfloat16 : dtype_from_safetensors(stored);
+  expect(known.has_value(), "tensor '{}' has a dtype that is not supported: got '{}'", name, stored);
   const Meta meta{read_shape(member(tensor, "shape", name), name), *known};
   expect(offsets.is_array() && offsets.size() == 2, "tensor '{}': expected two offsets", name);
   const uint64_t begin = whole_number(offsets[0], name), end = whole_number(offsets[1], name);
   expect(begin <= end && end <= data.size(), "tensor '{}' lies outside the file: got offsets {} and {} for {} bytes", name, begin, end,
       uint64_t(data.size()));
-  const uint64_t size = size_in_bytes(meta, name);
+  const uint64_t size = size_in_bytes({meta.shape, packed ? DType::uint8 : *known}, name);
   expect(end - begin == size, "tensor '{}' has offsets that do not fit its shape: got {} bytes for {} of {}", name, end - begin, meta.shape,
-      meta.dtype);
-  return {name, meta, data.subspan(begin, size)};
+      stored);
+  return {name, meta, data.subspan(begin, size), packed};
+}
+
+TensorHandle loaded(const SharedBytes& bytes, const SafetensorsReader::Item& item, Device& device, bool mmap) {
+  return (item.packed ? as_bfloat16(bytes, *item.packed) : bytes).tensor(item.meta, device, mmap);
 }
 
 }  // namespace
@@ -113,7 +119,7 @@ SharedBytes SafetensorsReader::part(const Item& item) const {
 }
 
 TensorHandle SafetensorsReader::tensor(const Item& item, Device* device, bool mmap) const {
-  return part(item).tensor(item.meta, device ? *device : default_device(), mmap);
+  return loaded(part(item), item, device ? *device : default_device(), mmap);
 }
 
 TensorHandle SafetensorsReader::tensor(std::string_view name, Device* device, bool mmap) const {
@@ -125,8 +131,7 @@ TensorHandle SafetensorsReader::tensor(std::string_view name, Device* device, bo
 Snapshots SafetensorsReader::snapshots(bool mmap) const {
   Snapshots list;
   for (const Item& item : items_)
-    list.push_back(
-        {item.name, item.meta, [bytes = part(item), meta = item.meta, mmap](Device& device) { return bytes.tensor(meta, device, mmap); }});
+    list.push_back({item.name, item.meta, [bytes = part(item), item, mmap](Device& device) { return loaded(bytes, item, device, mmap); }});
   return list;
 }
 

@@ -61,6 +61,8 @@ std::string_view name_of(Value::Kind kind) {
       return "dict";
     case K::ordered_dict:
       return "OrderedDict";
+    case K::counter:
+      return "Counter";
     case K::set:
       return "set";
     case K::frozen_set:
@@ -71,12 +73,22 @@ std::string_view name_of(Value::Kind kind) {
       return "dtype";
     case K::device:
       return "device";
+    case K::foreign:
+      return "foreign object";
     case K::callable:
       return "function or class";
     case K::storage:
       return "storage";
   }
   return "";
+}
+
+void refuse_foreign(const Value& v) {
+  fail<FormatError>(
+      "[pickle] '{}' is not allowed: a file may contain tensors, numbers, text and containers; code in it is never run. Where it was made, "
+      "save "
+      "what is needed of the object: of a model or an optimiser, its state_dict(). Tensors beside it: io.open_tensors(file, key=...)",
+      v.text);
 }
 
 const Value* Value::find(std::string_view key) const {

@@ -27,11 +27,13 @@ struct Value {
     size,  // a shape
     dict,
     ordered_dict,
+    counter,  // a dict of Python's: collections.Counter
     set,
     frozen_set,
     tensor,
     dtype,
     device,    // `text`: "cpu", "cuda:0"
+    foreign,   // `text`: the name of a class that is not known here, or of the class of an object; nothing was run to make it
     callable,  // while reading: what an allowed name stands for
     storage,   // while reading
   };
@@ -43,16 +45,17 @@ struct Value {
   double real = 0, imaginary = 0;
   std::string text;             // text, bytes, big integers, devices, names of callables
   std::vector<Value*> items;    // of dicts: key, value, key, value
-  Value* attributes = nullptr;  // of ordered dicts: a dict, such as the `_metadata` of state dicts
+  Value* attributes = nullptr;  // of ordered dicts: a dict, such as the `_metadata` of state dicts; of foreign objects: their state
   TensorHandle tensor;
   const StoredTensor* stored = nullptr;  // a tensor that lies in a file
 
-  bool is_dict() const { return kind == Kind::dict || kind == Kind::ordered_dict; }
+  bool is_dict() const { return kind == Kind::dict || kind == Kind::ordered_dict || kind == Kind::counter; }
   bool is_text(std::string_view t) const { return kind == Kind::text && text == t; }
   const Value* find(std::string_view key) const;  // of a dict; null when it has no such key
   const Value& at(std::string_view key) const;    // the same; ValueError when it has not
 };
-std::string_view name_of(Value::Kind kind);  // "tuple", "Tensor": as a message should say it
+std::string_view name_of(Value::Kind kind);        // "tuple", "Tensor": as a message should say it
+[[noreturn]] void refuse_foreign(const Value& v);  // FormatError that says what to do
 
 class Tree {
  public:

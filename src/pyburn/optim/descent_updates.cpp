@@ -25,11 +25,12 @@ void AsgdOptions::check() const {
   check_not_negative("weight_decay value", weight_decay);
 }
 UpdateOf<AsgdStep> advance(const AsgdOptions& o, AsgdState& s, const TensorHandle& p) {
-  if (s.step == 0) s.eta = o.lr, s.mu = 1;
+  // Both are rounded as files hold them, so that a run that was interrupted goes on as one that was not.
+  if (s.step == 0) s.eta = float(o.lr), s.mu = 1;
   const AsgdStep step{s.eta, s.mu, o.lambd, o.weight_decay, o.maximize};
   const double t = double(++s.step);
-  s.eta = o.lr / std::pow(1 + o.lambd * o.lr * t, o.alpha);
-  s.mu = 1 / std::max(1.0, t - o.t0);
+  s.eta = float(o.lr / std::pow(1 + o.lambd * o.lr * t, o.alpha));
+  s.mu = float(1 / std::max(1.0, t - o.t0));
   return {step, {started(s.ax, p)}};
 }
 

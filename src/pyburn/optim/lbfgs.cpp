@@ -20,6 +20,8 @@
 namespace pyburn::optim {
 namespace {
 
+// A number as PyTorch keeps it, which is as a tensor like the parameters: rounding decides how searches go on that have no clear way.
+double rounded(double x, DType dtype) { return dtype == DType::float64 ? x : double(float(x)); }
 double dot(const TensorHandle& a, const TensorHandle& b) { return read_number(fn::dot(a, b)); }
 double largest(const TensorHandle& x) { return x.numel() ? read_number(fn::amax(fn::abs(x))) : 0; }
 
@@ -78,8 +80,8 @@ void remember(LbfgsState& s, const TensorHandle& gradient, int64_t history) {
   }
   s.old_dirs.push_back(change);
   s.old_stps.push_back(step);
-  s.ro.push_back(1 / product);
-  s.H_diag = product / dot(change, change);
+  s.ro.push_back(rounded(1 / product, gradient.dtype()));
+  s.H_diag = rounded(product / dot(change, change), gradient.dtype());
 }
 
 // Minus the inverse Hessian times the gradient, by the two loops over the history.
@@ -87,12 +89,13 @@ TensorHandle direction(const LbfgsState& s, const TensorHandle& gradient) {
   TensorHandle q = -gradient;
   const size_t n = s.old_dirs.size();
   std::vector<double> weights(n);
+  const auto weight = [&](const TensorHandle& remembered, size_t i) { return rounded(dot(remembered, q) * s.ro[i], q.dtype()); };
   for (size_t i = n; i-- > 0;) {
-    weights[i] = dot(s.old_stps[i], q) * s.ro[i];
+    weights[i] = weight(s.old_stps[i], i);
     q = fn::sub(q, s.old_dirs[i], weights[i]);
   }
   q = q * s.H_diag;
-  for (size_t i = 0; i < n; ++i) q = fn::add(q, s.old_stps[i], weights[i] - dot(s.old_dirs[i], q) * s.ro[i]);
+  for (size_t i = 0; i < n; ++i) q = fn::add(q, s.old_stps[i], rounded(weights[i] - weight(s.old_dirs[i], i), q.dtype()));
   return q;
 }
 
@@ -127,7 +130,7 @@ double lbfgs_step(const LbfgsOptions& o, const std::vector<TensorHandle>& parame
     }
     s.prev_flat_grad = gradient;
     s.prev_loss = value;
-    s.t = s.n_iter == 1 ? std::min(1.0, 1 / read_number(fn::sum(fn::abs(gradient)))) * o.lr : o.lr;
+    s.t = s.n_iter == 1 ? rounded(std::min(1.0, 1 / read_number(fn::sum(fn::abs(gradient)))) * o.lr, gradient.dtype()) : o.lr;
     const double slope = dot(gradient, s.d);
     if (slope > -o.tolerance_change) break;
 
@@ -143,7 +146,8 @@ double lbfgs_step(const LbfgsOptions& o, const std::vector<TensorHandle>& parame
         ++calls;
         return point;
       };
-      const LinePoint found = strong_wolfe(at, {0, value, slope, gradient}, s.t, largest(s.d), max_eval - evaluations);
+      const bool in_double = gradient.dtype() == DType::float64;
+      const LinePoint found = strong_wolfe(at, {0, value, slope, gradient}, s.t, largest(s.d), max_eval - evaluations, in_double);
       s.t = found.at, value = found.value, gradient = found.gradient;
       function.move(s.d, s.t);
       optimal = largest(gradient) <= o.tolerance_grad;
@@ -170,5 +174,24 @@ LBFGS::LBFGS(std::vector<TensorHandle> parameters, LbfgsOptions given) : options
   check_group(parameters_, {});
 }
 void LBFGS::zero_grad(bool set_to_none) { zero_gradients(parameters_, set_to_none); }
+
+void LBFGS::load_state_dict(const LbfgsState& saved) {
+  int64_t elements = 0;
+  for (const TensorHandle& p : parameters_) elements += p.numel();
+  require<ValueError>(saved.old_dirs.size() == saved.ro.size() && saved.old_stps.size() == saved.ro.size(),
+      "[LBFGS] the history of the loaded state has gaps: got {} changes of the gradient, {} of the parameters and {} products",
+      saved.old_dirs.size(), saved.old_stps.size(), saved.ro.size());
+  LbfgsState state = saved;
+  const auto own = [&](TensorHandle& t) {
+    if (!t.defined()) return;
+    require<ValueError>(
+        t.numel() == elements, "[LBFGS] the loaded state is of other parameters: got {} elements for {}", t.numel(), elements);
+    t = fn::clone(t);
+  };
+  own(state.d), own(state.prev_flat_grad);
+  for (auto* list : {&state.old_dirs, &state.old_stps})
+    for (TensorHandle& t : *list) own(t);
+  state_ = std::move(state);
+}
 
 }  // namespace pyburn::optim

@@ -39,7 +39,10 @@ class LBFGS {
   explicit LBFGS(std::vector<TensorHandle> parameters, LbfgsOptions options = {});
   double step(const std::function<double()>& loss) { return lbfgs_step(options, parameters_, state_, loss); }
   void zero_grad(bool set_to_none = true);
-  LbfgsOptions options;  // may be changed between steps
+  const std::vector<TensorHandle>& parameters() const { return parameters_; }
+  const LbfgsState& state_dict() const { return state_; }
+  void load_state_dict(const LbfgsState& saved);  // the tensors are copied; ValueError where they do not fit the parameters
+  LbfgsOptions options;                           // may be changed between steps
 
  private:
   std::vector<TensorHandle> parameters_;

@@ -10,21 +10,23 @@ namespace {
 constexpr double kSufficientDecrease = 1e-4, kSufficientFlatness = 0.9, kTolerance = 1e-9;
 
 // Where the cubic through two points with their slopes is lowest, within bounds.
+template <class T>
 double cubic_minimum(const LinePoint& a, const LinePoint& b, double low, double high) {
-  const double d1 = a.slope + b.slope - 3 * (a.value - b.value) / (a.at - b.at), square = d1 * d1 - a.slope * b.slope;
-  if (!(square >= 0)) return (low + high) / 2;
-  const double d2 = std::sqrt(square);
   const LinePoint &left = a.at <= b.at ? a : b, &right = a.at <= b.at ? b : a;
-  const double at = right.at - (right.at - left.at) * ((right.slope + d2 - d1) / (right.slope - left.slope + 2 * d2));
-  return std::min(std::max(at, low), high);
+  const T left_slope = T(left.slope), right_slope = T(right.slope);
+  const T d1 = left_slope + right_slope - T(3 * (a.value - b.value) / (a.at - b.at)), square = d1 * d1 - left_slope * right_slope;
+  if (!(square >= 0)) return (low + high) / 2;
+  const T d2 = std::sqrt(square), part = (right_slope + d2 - d1) / (right_slope - left_slope + 2 * d2);
+  const T at = T(right.at) - T(right.at - left.at) * part;
+  return std::min(std::max(double(at), low), high);
 }
 
-}  // namespace
-
-LinePoint strong_wolfe(
-    const std::function<LinePoint(double)>& evaluate, const LinePoint& start, double first, double length, int64_t limit) {
-  auto too_high = [&](const LinePoint& p) { return p.value > start.value + kSufficientDecrease * p.at * start.slope; };
-  auto is_flat = [&](const LinePoint& p) { return std::abs(p.slope) <= -kSufficientFlatness * start.slope; };
+// T is the type of the parameters: along a parabola that opens downwards the cubic has no minimum but what rounding makes one, and PyTorch
+// rounds in that type.
+template <class T>
+LinePoint search(const std::function<LinePoint(double)>& evaluate, const LinePoint& start, double first, double length, int64_t limit) {
+  auto too_high = [&](const LinePoint& p) { return p.value > T(start.value) + T(kSufficientDecrease * p.at) * T(start.slope); };
+  auto is_flat = [&](const LinePoint& p) { return std::abs(T(p.slope)) <= T(-kSufficientFlatness) * T(start.slope); };
 
   // Go on until the lowest point lies behind.
   LinePoint before = start, here = evaluate(first);
@@ -36,7 +38,7 @@ LinePoint strong_wolfe(
       break;
     }
     if (is_flat(here)) return here;
-    const double next = cubic_minimum(before, here, here.at + 0.01 * (here.at - before.at), here.at * 10);
+    const double next = cubic_minimum<T>(before, here, here.at + 0.01 * (here.at - before.at), here.at * 10);
     before = here;
     bracket[1] = here = evaluate(next);
   }
@@ -47,8 +49,8 @@ LinePoint strong_wolfe(
     LinePoint &lowest = bracket[low], &other = bracket[1 - low];
     const double left = std::min(lowest.at, other.at), right = std::max(lowest.at, other.at), width = right - left;
     if (width * length < kTolerance) break;
-    double at = cubic_minimum(lowest, other, left, right);
-    if (std::min(right - at, at - left) >= 0.1 * width) {
+    double at = cubic_minimum<T>(lowest, other, left, right);
+    if (!(std::min(right - at, at - left) < 0.1 * width)) {
       stuck = false;
     } else if (stuck || at >= right || at <= left) {  // too near to an end twice: step away from it
       at = std::abs(at - right) < std::abs(at - left) ? right - 0.1 * width : left + 0.1 * width;
@@ -67,6 +69,13 @@ LinePoint strong_wolfe(
     lowest = here;
   }
   return bracket[low];
+}
+
+}  // namespace
+
+LinePoint strong_wolfe(
+    const std::function<LinePoint(double)>& evaluate, const LinePoint& start, double first, double length, int64_t limit, bool in_double) {
+  return (in_double ? search<double> : search<float>)(evaluate, start, first, length, limit);
 }
 
 }  // namespace pyburn::optim

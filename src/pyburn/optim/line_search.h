@@ -12,8 +12,8 @@ struct LinePoint {
 };
 
 // `evaluate(t)` looks at the line at t; `start` is its point at 0, `first` the t that is tried first, `length` the largest component of the
-// direction. At most `limit` evaluations after the first.
+// direction. At most `limit` evaluations after the first. Numbers are rounded to float32 unless `in_double`.
 LinePoint strong_wolfe(
-    const std::function<LinePoint(double)>& evaluate, const LinePoint& start, double first, double length, int64_t limit);
+    const std::function<LinePoint(double)>& evaluate, const LinePoint& start, double first, double length, int64_t limit, bool in_double);
 
 }  // namespace pyburn::optim

@@ -26,6 +26,8 @@ void check_has_momentum(bool is_there) {
   require<ValueError>(is_there, "optimizer must support momentum or beta1 with `cycle_momentum` option enabled");
 }
 
+void check_steps(int64_t steps) { require<ValueError>(steps >= 1, "expected at least one step: got {}", steps); }
+
 double StepLR::operator()(const RatePoint& p) const { return moved(Schedule::step(1, step_size, gamma), p); }
 double MultiStepLR::operator()(const RatePoint& p) const { return moved(Schedule::multi_step(milestones, gamma), p); }
 

@@ -11,6 +11,7 @@
 #pragma once
 #include <optional>
 
+#include "pyburn/ir/fields.h"
 #include "pyburn/optim/schedule.h"
 
 namespace pyburn::optim {
@@ -73,8 +74,8 @@ struct CosineAnnealingWarmRestarts {
 // Momentum, or beta1, goes the other way round, unless cycle_momentum is false.
 struct CyclicLR {
   double base_lr, max_lr;
-  int64_t step_size_up = 2000, step_size_down = 0;  // down: 0 for as many as up
-  std::string mode = "triangular";                  // or "triangular2", "exp_range"
+  double step_size_up = 2000, step_size_down = 0;  // down: 0 for as many as up
+  std::string mode = "triangular";                 // or "triangular2", "exp_range"
   double gamma = 1;
   bool cycle_momentum = true;
   double base_momentum = 0.8, max_momentum = 0.9;
@@ -122,13 +123,15 @@ struct ChainedScheduler {  // one after the other, at every step
   double operator()(const RatePoint& p) const;
 };
 
-// All that a checkpoint needs beside the optimiser's own state.
+// All that a checkpoint needs beside the optimiser's own state; io::to_json writes it.
 struct SchedulerState {
   int64_t last_epoch = 0;
-  std::vector<double> base_lrs;
+  Numbers base_lrs;
+  PB_FIELDS(last_epoch, base_lrs)
 };
 
 void check_has_momentum(bool is_there);  // ValueError unless the optimiser has something to cycle
+void check_steps(int64_t steps);         // ValueError unless there is at least one
 
 template <class Optimizer>
 class LRScheduler {
@@ -155,6 +158,18 @@ class LRScheduler {
     for (const auto& group : optimizer_.param_groups) rates.push_back(group.options.lr);
     return rates;
   }
+  // What the next steps would give, for each group, beginning with the present rate. Nothing is changed.
+  std::vector<std::vector<double>> rates(int64_t steps) const {
+    check_steps(steps);
+    std::vector<std::vector<double>> curves;
+    for (size_t i = 0; i < optimizer_.param_groups.size(); ++i) {
+      double now = optimizer_.param_groups[i].options.lr;
+      const double base = int64_t(i) < state_.base_lrs.size() ? state_.base_lrs[int64_t(i)] : now;  // now: of a group that came later
+      auto& curve = curves.emplace_back(1, now);
+      for (int64_t step = 1; step < steps; ++step) curve.push_back(now = rule_({base, now, state_.last_epoch + step}));
+    }
+    return curves;
+  }
   const SchedulerState& state_dict() const { return state_; }
   void load_state_dict(SchedulerState state) { state_ = std::move(state); }  // the rates are in the optimiser's
 
@@ -166,8 +181,8 @@ class LRScheduler {
   void set_rates() {
     for (size_t i = 0; i < optimizer_.param_groups.size(); ++i) {
       Options& options = optimizer_.param_groups[i].options;
-      if (i == state_.base_lrs.size()) state_.base_lrs.push_back(options.lr);  // a group that came later
-      options.lr = rule_({state_.base_lrs[i], options.lr, state_.last_epoch});
+      if (int64_t(i) == state_.base_lrs.size()) state_.base_lrs.push_back(options.lr);  // a group that came later
+      options.lr = rule_({state_.base_lrs[int64_t(i)], options.lr, state_.last_epoch});
       if (!momentum_) continue;
       if constexpr (has_momentum) options.momentum = momentum_(state_.last_epoch);
       else if constexpr (has_beta1) options.beta1 = momentum_(state_.last_epoch);

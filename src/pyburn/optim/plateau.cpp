@@ -15,21 +15,22 @@ void PlateauOptions::check() const {
 
 ReduceLROnPlateau::ReduceLROnPlateau(PlateauOptions options) : options_(std::move(options)) {
   options_.check();
-  best_ = options_.mode == "min" ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+  state_.best = options_.mode == "min" ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
 }
 
 bool ReduceLROnPlateau::is_better(double metric) const {
   const double sign = options_.mode == "min" ? 1 : -1, t = sign * options_.threshold;
-  const double goal = options_.threshold_mode == "rel" ? best_ * (1 - t) : best_ - t;
+  const double goal = options_.threshold_mode == "rel" ? state_.best * (1 - t) : state_.best - t;
   return sign * metric < sign * goal;
 }
 
 bool ReduceLROnPlateau::is_time(double metric) {
-  bad_steps_ = is_better(metric) ? 0 : bad_steps_ + 1;
-  if (bad_steps_ == 0) best_ = metric;
-  if (cooling_ > 0) --cooling_, bad_steps_ = 0;
-  if (bad_steps_ <= options_.patience) return false;
-  cooling_ = options_.cooldown, bad_steps_ = 0;
+  auto& [best, bad, cooling] = state_;
+  bad = is_better(metric) ? 0 : bad + 1;
+  if (bad == 0) best = metric;
+  if (cooling > 0) --cooling, bad = 0;
+  if (bad <= options_.patience) return false;
+  cooling = options_.cooldown, bad = 0;
   return true;
 }
 

@@ -18,6 +18,13 @@ struct PlateauOptions {
   void check() const;  // ValueError
 };
 
+// Where it stands; io::to_json writes it.
+struct PlateauState {
+  double best = 0;
+  int64_t num_bad_epochs = 0, cooldown_counter = 0;
+  PB_FIELDS(best, num_bad_epochs, cooldown_counter)
+};
+
 class ReduceLROnPlateau {
  public:
   explicit ReduceLROnPlateau(PlateauOptions options = {});
@@ -27,15 +34,16 @@ class ReduceLROnPlateau {
     if (!is_time(metric)) return;
     for (auto& group : optimizer.param_groups) group.options.lr = lowered(group.options.lr);
   }
-  double best() const { return best_; }
+  double best() const { return state_.best; }
+  const PlateauState& state_dict() const { return state_; }
+  void load_state_dict(const PlateauState& state) { state_ = state; }
 
  private:
   bool is_time(double metric);
   double lowered(double lr) const;
   bool is_better(double metric) const;
   PlateauOptions options_;
-  double best_;
-  int64_t bad_steps_ = 0, cooling_ = 0;
+  PlateauState state_;
 };
 
 }  // namespace pyburn::optim

@@ -60,16 +60,16 @@ Schedule Schedule::multi_step(std::vector<int64_t> milestones, double gamma) {
                       int64_t step) { return std::pow(gamma, double(std::upper_bound(at.begin(), at.end(), step) - at.begin())); });
 }
 Schedule Schedule::constant_factor(double factor, int64_t total_iters) {
-  return Schedule([=](int64_t step) { return step < total_iters ? factor : 1.0; });
+  return Schedule([=](int64_t step) { return step < total_iters || total_iters <= 0 ? factor : 1.0; });
 }
 Schedule Schedule::linear_factor(double start, double end, int64_t total_iters) {
   return Schedule([=](int64_t step) {
-    return total_iters > 0 ? line_between(start, end, double(std::min(step, total_iters)) / double(total_iters)) : end;
+    return total_iters > 0 ? line_between(start, end, double(std::min(step, total_iters)) / double(total_iters)) : start;
   });
 }
 Schedule Schedule::polynomial(int64_t total_iters, double power) {
-  check_positive("total_iters", double(total_iters));
-  return Schedule([=](int64_t step) { return std::pow(1 - double(std::min(step, total_iters)) / double(total_iters), power); });
+  return Schedule(
+      [=](int64_t step) { return total_iters > 0 ? std::pow(1 - double(std::min(step, total_iters)) / double(total_iters), power) : 1.0; });
 }
 
 Schedule Schedule::cosine_restarts(double initial, double smallest, int64_t first_period, int64_t period_factor) {
@@ -87,8 +87,8 @@ Schedule Schedule::cosine_restarts(double initial, double smallest, int64_t firs
 Schedule Schedule::cyclic(const Cycle& c) {
   require<ValueError>(
       c.mode == "triangular" || c.mode == "triangular2" || c.mode == "exp_range", "mode is invalid and scale_fn is None: got '{}'", c.mode);
-  check_positive("step_size_up", double(c.step_size_up));
-  const double up = double(c.step_size_up), total = up + double(c.step_size_down > 0 ? c.step_size_down : c.step_size_up);
+  check_positive("step_size_up", c.step_size_up);
+  const double up = c.step_size_up, total = up + (c.step_size_down > 0 ? c.step_size_down : up);
   return Schedule([=](int64_t step) {
     const double cycle = std::floor(1 + double(step) / total), x = 1 + double(step) / total - cycle, ratio = up / total;
     const double height = x <= ratio ? x / ratio : (x - 1) / (ratio - 1);

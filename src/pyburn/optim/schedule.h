@@ -25,7 +25,7 @@ class Schedule {
   static Schedule step(double initial, int64_t step_size, double gamma = 0.1);                 // times gamma every step_size steps
   static Schedule noam(double factor, int64_t warmup_steps = 4000, int64_t model_size = 512);  // up, then with 1 / sqrt(step)
 
-  // --- factors, after PyTorch ---
+  // --- factors, after PyTorch; the first one stays for ever where total_iters is 0 ---
   static Schedule multi_step(std::vector<int64_t> milestones, double gamma = 0.1);
   static Schedule constant_factor(double factor = 1.0 / 3, int64_t total_iters = 5);  // then 1
   static Schedule linear_factor(double start = 1.0 / 3, double end = 1, int64_t total_iters = 5);
@@ -35,8 +35,8 @@ class Schedule {
   static Schedule cosine_restarts(double initial, double smallest, int64_t first_period, int64_t period_factor = 1);
   struct Cycle {
     double base, max;
-    int64_t step_size_up = 2000, step_size_down = 0;  // down: 0 for as many as up
-    std::string mode = "triangular";                  // or "triangular2", "exp_range"
+    double step_size_up = 2000, step_size_down = 0;  // down: 0 for as many as up
+    std::string mode = "triangular";                 // or "triangular2", "exp_range"
     double gamma = 1;
   };
   static Schedule cyclic(const Cycle&);

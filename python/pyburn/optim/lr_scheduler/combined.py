@@ -65,12 +65,13 @@ class SequentialLR(_CombinedLR):
         self._schedulers, self._milestones = list(schedulers), milestones
         self.last_epoch = last_epoch + 1
         self.optimizer = optimizer
-        # The constructors of all schedulers have made a step: back to the start, and only the first one again.
+        # The constructors of all schedulers have made a step: back to the start, and only the one that begins again.
         for group in optimizer.param_groups:
             set_group_value(group, "lr", group["initial_lr"])
         self.recursive_undo()
-        self._schedulers[0]._initial_step()
-        self._last_lr = self._schedulers[0].get_last_lr()
+        first = self._schedulers[bisect_right(milestones, 0)]
+        first._initial_step()
+        self._last_lr = first.get_last_lr()
 
     def recursive_undo(self, sched: Any = None) -> None:
         """Takes back the step that constructors make."""

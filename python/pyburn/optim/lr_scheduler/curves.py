@@ -5,10 +5,9 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from ... import _core
 from .base import LRScheduler
 from .plateau import ReduceLROnPlateau
-
-_COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf")
 
 
 def rates(schedule: Any, steps: int = 100, metrics: list[float] | None = None) -> list[list[float]]:
@@ -50,62 +49,12 @@ def plot(schedule: Any, steps: int = 100, file: str | None = None, metrics: list
     """
     curves = rates(schedule, steps, metrics)
     if file is None:
-        print(as_text(curves))
+        print(_core._optim.curves_as_text(curves))
     elif str(file).endswith(".svg"):
         with open(file, "w", encoding="utf-8") as svg:
-            svg.write(as_svg(curves))
+            svg.write(_core._optim.curves_as_svg(curves))
     else:
         _with_matplotlib(curves, file)
-
-
-def as_text(curves: list[list[float]], width: int = 64, height: int = 12) -> str:
-    """The curves in characters."""
-    low, high = _range(curves)
-    longest = max(len(curve) for curve in curves)
-    width = min(width, longest)
-    rows = [[" "] * width for _ in range(height)]
-    for curve in curves:
-        for x in range(width):
-            value = curve[min(len(curve) - 1, x * longest // width)]
-            rows[height - 1 - round((value - low) / (high - low) * (height - 1))][x] = "•"
-    labels = [f"{high - (high - low) * i / (height - 1):.3g}" for i in range(height)]
-    lines = [f"{label:>8} ┤{''.join(row)}".rstrip() for label, row in zip(labels, rows)]
-    return "\n".join([*lines, f"{'':>8} └{'─' * width}", f"{'':>9}0{longest - 1:>{width}}"])
-
-
-def as_svg(curves: list[list[float]], width: int = 640, height: int = 360) -> str:
-    """The curves as an SVG document."""
-    low, high = _range(curves)
-    longest = max(2, max(len(curve) for curve in curves))
-    left, bottom, right, top = 70, height - 40, width - 20, 20
-
-    def x(step: float) -> float:
-        return left + (right - left) * step / (longest - 1)
-
-    def y(value: float) -> float:
-        return bottom - (bottom - top) * (value - low) / (high - low)
-
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">',
-        f'<rect width="{width}" height="{height}" fill="white"/>',
-        f'<path d="M{left} {top}V{bottom}H{right}" fill="none" stroke="black"/>',
-    ]
-    for i in range(5):
-        value, step = low + (high - low) * i / 4, (longest - 1) * i / 4
-        parts.append(f'<path d="M{left} {y(value):.1f}H{right}" stroke="#dddddd"/>')
-        parts.append(f'<text x="{left - 6}" y="{y(value) + 4:.1f}" text-anchor="end">{value:.3g}</text>')
-        parts.append(f'<text x="{x(step):.1f}" y="{bottom + 18}" text-anchor="middle">{step:.0f}</text>')
-    for i, curve in enumerate(curves):
-        points = " ".join(f"{x(step):.1f},{y(value):.1f}" for step, value in enumerate(curve))
-        parts.append(f'<polyline points="{points}" fill="none" stroke="{_COLOURS[i % len(_COLOURS)]}" stroke-width="2"/>')
-    parts.append(f'<text x="{(left + right) / 2}" y="{height - 6}" text-anchor="middle">step</text></svg>')
-    return "\n".join(parts) + "\n"
-
-
-def _range(curves: list[list[float]]) -> tuple[float, float]:
-    values = [value for curve in curves for value in curve]
-    low, high = min(values), max(values)
-    return (low, high) if high > low else (low - (abs(low) or 1) / 2, high + (abs(high) or 1) / 2)
 
 
 def _with_matplotlib(curves: list[list[float]], file: str) -> None:

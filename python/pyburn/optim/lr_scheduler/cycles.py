@@ -115,8 +115,8 @@ class CyclicLR(LRScheduler, _MomentumCycle):
         optimizer: Optimizer,
         base_lr: float | list[float],
         max_lr: float | list[float],
-        step_size_up: int = 2000,
-        step_size_down: int | None = None,
+        step_size_up: float = 2000,
+        step_size_down: float | None = None,
         mode: str = "triangular",
         gamma: float = 1.0,
         scale_fn: Callable[[float], float] | None = None,
@@ -147,8 +147,10 @@ class CyclicLR(LRScheduler, _MomentumCycle):
 
     def _height(self) -> float:
         """How far up between the bounds, from 0 to 1."""
-        up = round(self.total_size * self.step_ratio)
-        sizes = (up, round(self.total_size) - up)
+        up = self.total_size * self.step_ratio
+        if abs(up - round(up)) < 1e-9 * up:  # whole numbers of steps, which the ratio has rounded
+            up = round(up)
+        sizes = (float(up), self.total_size - up)
         if self._scale_fn_custom is None:
             return Schedule.cyclic(0.0, 1.0, *sizes, self.mode, self.gamma)(self.last_epoch)
         cycle = math.floor(1 + self.last_epoch / self.total_size)
@@ -215,7 +217,8 @@ class OneCycleLR(LRScheduler, _MomentumCycle):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
-        self._anneal_func_type, self._pct_start, self._three_phase = anneal_strategy, pct_start, three_phase
+        self._anneal_func_type = anneal_strategy
+        self._schedule_phases = _phases(self.total_steps, pct_start, three_phase)
         if last_epoch == -1:
             for group, top in zip(optimizer.param_groups, per_group("max_lr", optimizer, max_lr)):
                 group["initial_lr"], group["max_lr"] = top / div_factor, top
@@ -227,8 +230,9 @@ class OneCycleLR(LRScheduler, _MomentumCycle):
 
     def _value(self, first: float, top: float, last: float) -> float:
         """Between the values at the start, at the top and at the end."""
-        shape = (self.total_steps, self._pct_start, self._anneal_func_type)
-        return Schedule.one_cycle(float(top), *shape, float(top / first), float(first / last), self._three_phase)(self.last_epoch)
+        up = (self._schedule_phases[0]["end_step"] + 1) / self.total_steps
+        shape = (self.total_steps, up, self._anneal_func_type, float(top / first), float(first / last), len(self._schedule_phases) == 3)
+        return Schedule.one_cycle(float(top), *shape)(self.last_epoch)
 
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()
@@ -240,6 +244,20 @@ class OneCycleLR(LRScheduler, _MomentumCycle):
                 high = group["max_momentum"]
                 self._set_momentum(group, self._value(high, group["base_momentum"], high))
         return [self._value(group["initial_lr"], group["max_lr"], group["min_lr"]) for group in groups]
+
+
+def _phases(total_steps: int, pct_start: float, three_phase: bool) -> list[dict[str, Any]]:
+    """Where each way between two values ends, as PyTorch's state dicts say it."""
+    up = {"lr": ("initial_lr", "max_lr"), "momentum": ("max_momentum", "base_momentum")}
+    back = {"lr": ("max_lr", "initial_lr"), "momentum": ("base_momentum", "max_momentum")}
+    rest = {"lr": ("initial_lr", "min_lr"), "momentum": ("max_momentum", "max_momentum")}
+    down = {"lr": ("max_lr", "min_lr"), "momentum": ("base_momentum", "max_momentum")}
+    ends: list[float] = [float(pct_start * total_steps) - 1]
+    ends += [float(2 * pct_start * total_steps) - 2, total_steps - 1] if three_phase else [total_steps - 1]
+    return [
+        {"end_step": end, **{f"{which}_{what}": way[what][i] for what in ("lr", "momentum") for i, which in enumerate(("start", "end"))}}
+        for end, way in zip(ends, (up, back, rest) if three_phase else (up, down))
+    ]
 
 
 def _positive(name: str, value: int) -> int:
