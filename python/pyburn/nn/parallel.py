@@ -7,6 +7,7 @@ from typing import Any
 from .._core._nn import Module
 
 __all__ = ["DataParallel", "data_parallel"]
+__path__: list[str] = []  # what PyTorch has below it can be imported
 
 
 class DataParallel(Module):
