@@ -87,12 +87,13 @@ def __getattr__(name: str) -> object:
         return importlib.import_module(f".{name}", __name__)
     if name == "summary":
         return importlib.import_module(".nn.summary", __name__).summary
-    if not name.startswith("_"):
-        names = importlib.import_module(".script_names", __name__)
-        if name in names.__all__:
-            return getattr(names, name)
-        if not _imports.has_file(name):  # else a module of pyburn's that is about to be imported
-            found = importlib.import_module(".compat.finder", __name__).borrowed_name(name)
-            if found is not None:
-                return found
+    if name.startswith("__"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    names = importlib.import_module(".script_names", __name__)
+    if name in names.__all__:
+        return getattr(names, name)
+    if not _imports.has_file(name):  # else a module of pyburn's that is about to be imported
+        found = importlib.import_module(".compat.finder", __name__).borrowed_name(name)
+        if found is not None:
+            return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

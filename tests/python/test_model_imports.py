@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import abc
+import collections
 import importlib
 import subprocess
 import sys
@@ -54,6 +56,56 @@ def test_other_modules_are_not_found(name: str) -> None:
 def test_absent_parts_raise_with_pytorchs_name() -> None:
     with pytest.raises(RuntimeError, match=r"torch\.onnx\.export is not there"):
         importlib.import_module("pyburn.onnx").export()
+
+
+def test_functions_for_several_devices_can_be_imported() -> None:
+    from pyburn.nn.parallel.scatter_gather import gather  # type: ignore[import-not-found]
+
+    with pytest.raises(RuntimeError, match=r"torch\.nn\.parallel\.gather is not there"):
+        gather([], 0)
+
+
+def test_modules_may_be_abstract() -> None:
+    class Shape(abc.ABC):
+        @abc.abstractmethod
+        def area(self) -> int: ...
+
+        def twice(self) -> int:
+            return 2 * self.area()
+
+    class Model(nn.Module, Shape):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(2, 3)
+
+        def area(self) -> int:
+            return 6
+
+    class Layer(nn.Linear, abc.ABC):
+        pass
+
+    model = Model()
+    assert model.twice() == 12 and isinstance(model, Shape) and isinstance(model, nn.Module) and list(model.state_dict())
+    assert isinstance(Layer(1, 2), abc.ABC) and Layer(1, 2)(pyburn.ones(1)).shape == (2,)
+    frames = []
+
+    class Kind(type):
+        def __new__(cls, *args: Any) -> Any:
+            frames.append(sys._getframe(1).f_code.co_name)
+            return super().__new__(cls, *args)
+
+    class Plain(metaclass=Kind):
+        pass
+
+    assert frames == ["test_modules_may_be_abstract"]  # nothing of pyburn's stands between a class statement and its metaclass
+
+
+def test_pytrees_have_the_functions_of_named_tuples() -> None:
+    from pyburn.utils._pytree import _namedtuple_flatten, _namedtuple_unflatten
+
+    Point = collections.namedtuple("Point", "x y")
+    items, kind = _namedtuple_flatten(Point(1, 2))
+    assert items == [1, 2] and _namedtuple_unflatten(items, kind) == Point(1, 2)
 
 
 def test_saved_variables_are_saved_tensors() -> None:
