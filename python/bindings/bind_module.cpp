@@ -18,6 +18,22 @@ namespace {
 using nn::Entry;
 using nn::Module;
 
+// Python's builder of classes, which hands those of a Module and of a base with another metaclass (abc.ABC) to `twins`. It is no function of
+// Python's, so that class statements have the frames that they had.
+nb::object class_builder(nb::object plain, nb::object twins) {
+  return nb::cpp_function([plain, twins](nb::args parts, nb::kwargs options) -> nb::object {
+    auto* module = reinterpret_cast<PyTypeObject*>(nb::type<Module>().ptr());
+    bool has_module = false, clashes = options.contains("metaclass");
+    for (size_t i = 2; i < parts.size(); ++i) {  // after the body and the name
+      PyObject* base = parts[i].ptr();
+      if (!PyType_Check(base)) continue;
+      has_module |= PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(base), module) != 0;
+      clashes |= PyType_IsSubtype(Py_TYPE(module), Py_TYPE(base)) == 0;
+    }
+    return (has_module && clashes ? twins : plain)(*parts, **options);
+  });
+}
+
 nb::list named(const nn::NamedTensors& tensors) {
   nb::list list;
   for (const auto& [name, t] : tensors) list.append(nb::make_tuple(name, nb::cast(t)));
@@ -79,6 +95,7 @@ void set_children(Module& self, nb::handle pairs) {
 void bind_module(nb::module_& m) {
   install_module_host();
   m.def("_use_global_hooks", use_global_hooks);
+  m.def("_class_builder", class_builder);
   m.def("_set_attribute", [](nb::handle module, nb::handle name, nb::args value) {  // without a value: deletes it
     const PyType_Slot* slot = module_slots();
     while (slot->slot != Py_tp_setattro) ++slot;

@@ -6,7 +6,7 @@ import gc as _gc
 _collects = _gc.isenabled()
 _gc.disable()
 
-from . import _core, _tensor_autograd, backend  # noqa: E402
+from . import _core, _imports, _tensor_autograd, backend  # noqa: E402
 from ._cmake import cmake_dir  # noqa: E402
 from ._core import *  # noqa: E402, F403  (the operations, generated from their schemas)
 from ._core import Tensor, __version__  # noqa: E402
@@ -57,6 +57,7 @@ from .tensor import (  # noqa: E402
     unique_consecutive,
 )
 
+_imports.install()
 TensorPy = Tensor
 if _collects:
     _gc.enable()
@@ -86,8 +87,13 @@ def __getattr__(name: str) -> object:
         return importlib.import_module(f".{name}", __name__)
     if name == "summary":
         return importlib.import_module(".nn.summary", __name__).summary
-    if not name.startswith("_"):
-        names = importlib.import_module(".script_names", __name__)
-        if name in names.__all__:
-            return getattr(names, name)
+    if name.startswith("__"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    names = importlib.import_module(".script_names", __name__)
+    if name in names.__all__:
+        return getattr(names, name)
+    if not _imports.has_file(name):  # else a module of pyburn's that is about to be imported
+        found = importlib.import_module(".compat.finder", __name__).borrowed_name(name)
+        if found is not None:
+            return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

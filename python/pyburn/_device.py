@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -79,13 +81,33 @@ class BackendList(list[BackendInfo]):
         return "\n".join("  ".join([*(cell.ljust(w) for cell, w in zip(row, widths)), row[3]]).rstrip() for row in rows)
 
 
-def backends() -> BackendList:
-    """The backends and decorators that can be named, and why some of them cannot be used here.
+class Backends:
+    """`pyburn.backends()` lists the backends. `pyburn.backends.cudnn` and the like are what programs for PyTorch ask of torch.backends:
+    they answer that nothing is there."""
 
-    >>> [b.name for b in pyburn.backends() if "cpu" in b.aliases]
-    ['ndarray']
-    """
-    from .backend import discover
+    __name__ = "backends"
+    __path__: tuple[str, ...] = ()  # what is below it can be imported
+    __spec__ = None
 
-    discover()
-    return BackendList(BackendInfo(row) for row in _core._backends())
+    def __call__(self) -> BackendList:
+        """The backends and decorators that can be named, and why some of them cannot be used here.
+
+        >>> [b.name for b in pyburn.backends() if "cpu" in b.aliases]
+        ['ndarray']
+        """
+        from .backend import discover
+
+        discover()
+        return BackendList(BackendInfo(row) for row in _core._backends())
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            return importlib.import_module(f"pyburn.backends.{name}")
+        except ModuleNotFoundError:
+            raise AttributeError(f"pyburn.backends has no attribute {name!r}") from None
+
+
+backends = Backends()
+sys.modules["pyburn.backends"] = backends  # type: ignore[assignment]

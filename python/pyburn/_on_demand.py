@@ -16,3 +16,16 @@ def on_demand(package: str, *names: str) -> Callable[[str], object]:
         return importlib.import_module(f".{name}", package)
 
     return find
+
+
+def borrowed(module: str) -> Callable[[str], object]:
+    """The `__getattr__` of a module of PyTorch's that pyburn has a part of: the rest is what pyburn.compat answers."""
+
+    def find(name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        import importlib
+
+        return getattr(importlib.import_module(".compat.namespaces", __package__).namespace(module), name)
+
+    return find

@@ -48,6 +48,8 @@ class Context:
                 )
         return tuple(tensor for tensor, _ in self._saved)
 
+    saved_variables = saved_tensors  # the name of the time when tensors were variables
+
     def save_for_forward(self, *tensors: Tensor | None) -> None:
         """No effect: it is for derivatives taken forwards, which pyburn does not take."""
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import importlib
 import sys
 
-from . import class_building
 from .finder import ROOTS, TorchFinder
 from .patches import Patches
 
@@ -46,7 +45,6 @@ def install(*, own_torchvision: bool = True) -> None:
     own = ROOTS if own_torchvision else [name for name in ROOTS if name != "torchvision"]
     _finder, _patches = TorchFinder(own), Patches()
     _patches.apply()
-    class_building.install()
     sys.meta_path.insert(0, _finder)
     for name, place in _FUNCTIONS.items():
         sys.modules[name] = importlib.import_module(place)
@@ -61,7 +59,6 @@ def uninstall() -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] in ROOTS]:
         del sys.modules[name]
     _patches.undo()
-    class_building.uninstall()
     _finder, _patches = None, None
 
 

@@ -10,10 +10,8 @@ from typing import Any
 from .. import _core, autograd, nn
 from ..nn import Module
 from ..tensor.memory_format import strided
-from .absent import absent
 
 _MISSING = object()
-_SEVERAL_DEVICES = ("gather", "parallel_apply", "replicate", "scatter", "scatter_kwargs")
 _ELSEWHERE = ("is_ipu", "is_maia", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_vulkan", "is_xla", "is_xpu")
 
 
@@ -41,13 +39,6 @@ def _set_attribute(self: Any, name: str, value: Any) -> None:
 
 def _delete_attribute(self: Any, name: str) -> None:
     _core._nn._set_attribute(self, name)
-
-
-class _DistributedDataParallel:
-    """Is not there: a program on one device does not ask for it."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise RuntimeError("[compat] torch.nn.parallel.DistributedDataParallel is not there in pyburn")
 
 
 class Patches:
@@ -85,10 +76,6 @@ class Patches:
             inspect: {"signature": signature},
             nn.functional: {"_Reduction": SimpleNamespace(**reductions())},
             nn: {"modules": importlib.import_module("pyburn.nn.modules"), "_reduction": namespace("torch.nn._reduction")},
-            nn.parallel: {
-                "DistributedDataParallel": _DistributedDataParallel,
-                **{name: absent(f"torch.nn.parallel.{name}") for name in _SEVERAL_DEVICES},
-            },
             Module: {
                 "__setattr__": _set_attribute,
                 "__delattr__": _delete_attribute,

@@ -14,6 +14,7 @@ install()
 from . import (  # noqa: E402
     activation,
     attention,
+    class_building,
     conv,
     embedding,
     gru,
@@ -45,6 +46,7 @@ from .transformer import (  # noqa: E402
 )
 
 inner_methods.install()
+class_building.install()
 
 if TYPE_CHECKING:
     from . import grad, graph, modules

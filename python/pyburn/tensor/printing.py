@@ -25,7 +25,7 @@ def set_printoptions(
     """Sets how tensors are printed; None leaves an option as it is, but sci_mode=None lets the values decide.
 
     precision: digits after the point. threshold: more elements are summarised. edgeitems: elements at the ends of a
-    summarised axis. profile: "default", "short" or "full".
+    summarised axis. profile: "default", "short" or "full"; any other has no effect.
 
     >>> pyburn.set_printoptions(precision=2)
     >>> pyburn.tensor([1.2345])
@@ -34,9 +34,7 @@ def set_printoptions(
     """
     options = _core._print_options()
     if profile is not None:
-        if profile not in _PROFILES:
-            raise ValueError(f"[set_printoptions] expected the profile default, short or full: got {profile!r}")
-        options.update(_PROFILES[profile])
+        options.update(_PROFILES.get(profile.lower(), {}))
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     options.update({name: value for name, value in given.items() if value is not None})
     for name in given:

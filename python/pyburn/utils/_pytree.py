@@ -134,6 +134,14 @@ def _dict_unflatten(values: Iterable[Any], context: Context) -> dict[Any, Any]:
     return dict(zip(context, values, strict=True))
 
 
+def _namedtuple_flatten(d: Any) -> tuple[list[Any], Context]:
+    return list(d), type(d)
+
+
+def _namedtuple_unflatten(values: Iterable[Any], context: Context) -> Any:
+    return context(*values)
+
+
 def _namedtuple_with_keys(d: Any) -> tuple[list[tuple[GetAttrKey, Any]], Context]:
     return [(GetAttrKey(name), value) for name, value in zip(d._fields, d, strict=True)], type(d)
 
@@ -150,7 +158,7 @@ SUPPORTED_NODES: dict[Any, NodeDef] = {
     OrderedDict: NodeDef(
         OrderedDict, _dict_flatten, lambda items, keys: OrderedDict(zip(keys, items, strict=True)), _dict_flatten_with_keys
     ),
-    namedtuple: NodeDef(namedtuple, lambda d: (list(d), type(d)), lambda items, kind: kind(*items), _namedtuple_with_keys),
+    namedtuple: NodeDef(namedtuple, _namedtuple_flatten, _namedtuple_unflatten, _namedtuple_with_keys),
     deque: NodeDef(
         deque,
         lambda d: (list(d), d.maxlen),

@@ -1,8 +1,8 @@
 """Classes of a Module and of a class with a metaclass of its own, such as abc.ABC.
 
-Module's metaclass comes from the binding and cannot be derived from, so Python refuses `class Metric(nn.Module, ABC)`. While `import torch`
-means pyburn, such a class is built from plain twins of the other bases, and registered with those that keep a register, so that
-isinstance answers as in PyTorch. That an abstract method is left out is not noticed.
+Module's metaclass comes from the binding and cannot be derived from, so Python refuses `class Metric(nn.Module, ABC)`. Such a class is built
+from plain twins of the other bases, and registered with those that keep a register, so that isinstance answers as in PyTorch. That an
+abstract method is left out is not noticed. All other class statements go straight to Python's own builder.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import types
 from abc import ABC, ABCMeta
 from typing import Any, Protocol
 
-from ..nn import Module
+from .. import _core
+from .._core._nn import Module
 
 _KIND = type(Module)
 _plain_build: Any = builtins.__build_class__
@@ -77,9 +78,5 @@ def _build_class(body: Any, name: str, *bases: Any, metaclass: Any = None, **opt
 
 
 def install() -> None:
-    setattr(builtins, "__build_class__", _build_class)  # noqa: B010  (its type says more than it is called with)
-
-
-def uninstall() -> None:
-    builtins.__build_class__ = _plain_build
-    _twins.clear()
+    builder = _core._nn._class_builder(_plain_build, _build_class)
+    setattr(builtins, "__build_class__", builder)  # noqa: B010  (its type says more than it is called with)

@@ -1,0 +1,155 @@
+"""What the import lines of a model file find once `torch` is `pyburn` there."""
+
+from __future__ import annotations
+
+import abc
+import collections
+import importlib
+import subprocess
+import sys
+from typing import Any
+
+import einops
+import pytest
+from einops.layers.pyburn import EinMix, Rearrange, Reduce  # type: ignore[import-not-found]
+
+import pyburn
+from pyburn import nn
+
+_MODULES = """_jit_internal autograd.variable backends.cuda backends.cudnn compiler cuda.amp distributed functional fx hub jit.annotations
+multiprocessing nn.common_types nn.parallel.distributed onnx optim.adam overrides profiler quantization random serialization
+sparse types utils.cpp_extension utils.model_zoo utils.tensorboard version"""
+
+
+@pytest.mark.parametrize("name", _MODULES.split())
+def test_modules_that_pyburn_has_no_file_for_can_be_imported(name: str) -> None:
+    module = importlib.import_module(f"pyburn.{name}")
+    assert not module.__name__.startswith("torch") and "torch" not in sys.modules
+
+
+def test_borrowed_modules_are_found_by_their_attribute() -> None:
+    assert pyburn.cuda._initialized is False and pyburn.version.cuda is None
+    assert pyburn.distributed.is_initialized() is False and pyburn.hub.load_state_dict_from_url is not None
+    assert pyburn.compile(abs)(-1) == 1 and pyburn.jit.trace(abs, -1)(-1) == 1
+    assert not hasattr(pyburn, "nothing") and not hasattr(pyburn.cuda, "nothing")
+
+
+def test_backends_are_listed_and_have_parts() -> None:
+    import pyburn.backends.cudnn as cudnn
+
+    cudnn.benchmark = True
+    try:
+        assert pyburn.backends.cudnn is cudnn and pyburn.backends.mps.is_available() is False
+        assert any(backend.name == "ndarray" for backend in pyburn.backends())
+    finally:
+        cudnn.benchmark = False
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = pyburn.backends.nothing
+
+
+@pytest.mark.parametrize("name", ["nothing", "nn.nothing", "optim.nothing.more"])
+def test_other_modules_are_not_found(name: str) -> None:
+    with pytest.raises(ModuleNotFoundError, match="nothing"):
+        importlib.import_module(f"pyburn.{name}")
+
+
+def test_absent_parts_raise_with_pytorchs_name() -> None:
+    with pytest.raises(RuntimeError, match=r"torch\.onnx\.export is not there"):
+        importlib.import_module("pyburn.onnx").export()
+
+
+def test_functions_for_several_devices_can_be_imported() -> None:
+    from pyburn.nn.parallel.scatter_gather import gather  # type: ignore[import-not-found]
+
+    with pytest.raises(RuntimeError, match=r"torch\.nn\.parallel\.gather is not there"):
+        gather([], 0)
+
+
+def test_modules_may_be_abstract() -> None:
+    class Shape(abc.ABC):
+        @abc.abstractmethod
+        def area(self) -> int: ...
+
+        def twice(self) -> int:
+            return 2 * self.area()
+
+    class Model(nn.Module, Shape):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(2, 3)
+
+        def area(self) -> int:
+            return 6
+
+    class Layer(nn.Linear, abc.ABC):
+        pass
+
+    model = Model()
+    assert model.twice() == 12 and isinstance(model, Shape) and isinstance(model, nn.Module) and list(model.state_dict())
+    assert isinstance(Layer(1, 2), abc.ABC) and Layer(1, 2)(pyburn.ones(1)).shape == (2,)
+    frames = []
+
+    class Kind(type):
+        def __new__(cls, *args: Any) -> Any:
+            frames.append(sys._getframe(1).f_code.co_name)
+            return super().__new__(cls, *args)
+
+    class Plain(metaclass=Kind):
+        pass
+
+    assert frames == ["test_modules_may_be_abstract"]  # nothing of pyburn's stands between a class statement and its metaclass
+
+
+def test_pytrees_have_the_functions_of_named_tuples() -> None:
+    from pyburn.utils._pytree import _namedtuple_flatten, _namedtuple_unflatten
+
+    Point = collections.namedtuple("Point", "x y")
+    items, kind = _namedtuple_flatten(Point(1, 2))
+    assert items == [1, 2] and _namedtuple_unflatten(items, kind) == Point(1, 2)
+
+
+def test_saved_variables_are_saved_tensors() -> None:
+    class Square(pyburn.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return 2 * ctx.saved_variables[0] * g
+
+    x = pyburn.tensor(3.0, requires_grad=True)
+    Square.apply(x).backward()
+    assert x.grad == 6
+
+
+def test_einops_takes_tensors() -> None:
+    x = pyburn.arange(24.0).reshape(2, 3, 4)
+    assert pyburn.equal(einops.rearrange(x, "a b c -> c (b a)"), x.permute(2, 1, 0).reshape(4, 6))
+    assert pyburn.equal(einops.repeat(x, "a b c -> a n b c", n=2), x.unsqueeze(1).expand(2, 2, 3, 4))
+    for operation in ("min", "max", "sum", "mean", "prod"):
+        expected = getattr(x.numpy(), operation)(axis=(0, 2))
+        assert einops.reduce(x + 1 - 1, "a b c -> b", operation).tolist() == pytest.approx(expected.tolist())
+    assert pyburn.equal(einops.einsum(x, x, "a b c, a d c -> a b d"), x @ x.mT)
+    packed, shapes = einops.pack([x, x[:, 0]], "a * c")
+    assert [part.shape for part in einops.unpack(packed, shapes, "a * c")] == [(2, 3, 4), (2, 4)]
+    assert einops.rearrange([x, x], "n a b c -> a b (n c)").shape == (2, 3, 8)
+    weight = nn.Parameter(pyburn.ones(3))
+    einops.repeat(weight, "d -> b d", b=5).sum().backward()
+    assert weight.grad is not None and weight.grad.tolist() == [5, 5, 5]
+
+
+def test_layers_of_einops() -> None:
+    x = pyburn.randn(2, 3, 4)
+    model = nn.Sequential(Rearrange("a b c -> a (b c)"), nn.Linear(12, 6), Reduce("a (b k) -> a b", "max", k=2))
+    assert model(x).shape == (2, 3) and "Rearrange('a b c -> a (b c)')" in repr(model)
+    mix = EinMix("a (b g) c -> a b (g d)", weight_shape="g c d", bias_shape="d", g=3, c=4, d=2)
+    assert mix(x).shape == (2, 1, 6) and list(mix.state_dict()) == ["weight", "bias"]
+    expected = pyburn.einsum("agc,gcd->agd", x, mix.weight) + mix.bias
+    assert pyburn.allclose(mix(x)[:, 0].reshape(2, 3, 2), expected, atol=1e-6)
+
+
+def test_einops_may_be_imported_first() -> None:
+    program = "import einops\nimport pyburn\nprint(tuple(einops.rearrange(pyburn.ones(2, 3), 'a b -> b a').shape))"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "(3, 2)\n"
