@@ -113,26 +113,22 @@ def record(case: Any) -> dict[str, Any]:
 
 
 def silero(folder: Path) -> dict[str, Any]:
-    """The graph of the ONNX file with the weights of the safetensors file (they are of different releases), run on the recording."""
+    """The ONNX file as it is, and with the weights of the safetensors file (they are of different releases), run on the recording."""
     import numpy as np
     import onnx  # type: ignore[import-not-found]
     from safetensors.numpy import load_file  # type: ignore[import-not-found]
+    from silero_weights import NAMES  # type: ignore[import-not-found]
 
     model = onnx.load(folder / "silero_vad_op18_ifless.onnx")
     weights = load_file(folder / "silero_vad_16k.safetensors")
-    names = {"stft_conv.weight": "stft.forward_basis_buffer"}
-    for k in range(4):
-        names |= {f"conv{k + 1}.{part}": f"encoder.{k}.reparam_conv.{part}" for part in ("weight", "bias")}
-    names |= {f"lstm_cell.{part}": f"decoder.rnn.{part}" for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")}
-    names |= {f"final_conv.{part}": f"decoder.decoder.2.{part}" for part in ("weight", "bias")}
     original = listen(model, folder)
     for tensor in model.graph.initializer:
-        for ours, theirs in names.items():
-            if tensor.name == f"model.{theirs}":
+        for ours, theirs in NAMES.items():
+            if tensor.name == theirs:
                 tensor.CopyFrom(onnx.numpy_helper.from_array(weights[ours], tensor.name))
     probabilities = listen(model, folder)
     print(f"the two releases differ by up to {np.abs(original - probabilities).max():.2f}")
-    return {"probabilities": [round(float(p), 6) for p in probabilities]}
+    return {key: [round(float(p), 6) for p in found] for key, found in (("probabilities", probabilities), ("onnx", original))}
 
 
 def listen(model: Any, folder: Path) -> Any:
