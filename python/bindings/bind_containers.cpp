@@ -51,7 +51,9 @@ nb::class_<S, Module> bind_sequence(nb::module_& m, const char* name, const char
       .def(
           "append",
           [](nb::object self, nb::handle module) {
-            nb::cast<S&>(self).append(to_module(module));
+            S& sequence = nb::cast<S&>(self);
+            sequence.append(to_module(module));
+            announce_last_registration(sequence);
             return self;
           },
           "module"_a.none(), "Adds a module at the end.")
@@ -82,7 +84,7 @@ void bind_containers(nb::module_& m) {
               for (nb::handle item : modules[0].attr("items")()) list.emplace_back(nb::cast<std::string>(item[0]), to_module(item[1]));
             else
               for (size_t i = 0; i < modules.size(); ++i) list.emplace_back(std::to_string(i), to_module(modules[i]));
-            new (self) nn::Sequential(std::move(list));
+            announce_registrations(*new (self) nn::Sequential(std::move(list)));
           })
       .def("forward", run_chain, "input"_a.none());
   bind_sequence<nn::ModuleList>(m, "ModuleList",
@@ -92,13 +94,15 @@ void bind_containers(nb::module_& m) {
           [](nn::ModuleList* self, nb::handle modules) {
             const std::vector<Ref<Module>> list = modules.is_none() ? std::vector<Ref<Module>>() : modules_of(modules);
             (new (self) nn::ModuleList())->extend(list);
+            announce_registrations(*self);
           },
           "modules"_a.none() = nb::none());
   bind_module_class<nn::ModuleDict>(m, "ModuleDict",
       "Modules by name.\n\n>>> heads = pyburn.nn.ModuleDict({'a': pyburn.nn.ReLU(), 'b': pyburn.nn.Identity()})\n>>> list(heads)\n['a', "
       "'b']")
       .def(
-          "__init__", [](nn::ModuleDict* self, nb::handle modules) { new (self) nn::ModuleDict(children_of_dict(modules)); },
+          "__init__",
+          [](nn::ModuleDict* self, nb::handle modules) { announce_registrations(*new (self) nn::ModuleDict(children_of_dict(modules))); },
           "modules"_a.none() = nb::none())
       .def("__len__", &nn::ModuleDict::size)
       .def("__contains__", [](nn::ModuleDict& self, const std::string& key) { return self.contains(key); })

@@ -109,6 +109,7 @@ nanobind::class_<L, Parent> bind_layer(nanobind::module_& m, const char* doc, co
       if (!table.is_none() || nanobind::bool_(frozen)) {
         self->start_from(table.is_none() ? TensorHandle() : nanobind::cast<TensorHandle>(table), bool(nanobind::bool_(frozen)));
       }
+    announce_registrations(*self);
   });
   if constexpr (!std::is_same_v<Parent, nn::Module>) return c;
   else if constexpr (requires(L & l) { l.options().return_indices; }) bind_pool(c);

@@ -426,6 +426,37 @@ void adopt(Module* m, PyObject* object) noexcept {
   m->call_host(nb::detail::nb_inst_python_derived(object));
 }
 
+namespace {
+
+// Registers what the hooks make of an entry of m.
+void ask_hooks(nb::handle self, Module& m, size_t number) {
+  const Entry e = m.entries()[number];
+  if (e.kind == Entry::Kind::parameter && !e.tensor.defined()) return;  // declared, absent
+  const nb::object value = hooked_value(self, nb::str(e.name.c_str()), e.kind, entry_object(e));
+  m.put(make_entry(e.name, e.kind, value.ptr(), e.persistent));
+}
+
+void announce(nb::handle self, Module& m) {
+  for (size_t i = 0; i < m.entries().size(); ++i) {
+    const Ref<Module> part = m.entries()[i].module;
+    if (part && !part->host_object()) announce(module_object(part), *part);  // made in C++, too
+    ask_hooks(self, m, i);
+  }
+}
+
+}  // namespace
+
+void announce_registrations(Module& made) {
+  if (!has_registration_hooks) return;
+  const nb::object self = nb::find(made);
+  nb::inst_mark_ready(self);  // hooks may look at it
+  announce(self, made);
+}
+
+void announce_last_registration(Module& m) {
+  if (has_registration_hooks) ask_hooks(nb::find(m), m, m.entries().size() - 1);
+}
+
 void use_global_hooks(bool calls, bool registrations) {
   Module::all_detours = uint8_t(calls ? Module::all_detours | Module::kHost : Module::all_detours & ~Module::kHost);
   has_registration_hooks = registrations;

@@ -19,6 +19,9 @@ void allow_several_modules_as_bases(nanobind::handle module_class);
 void install_module_host();  // before the first module is made
 
 void use_global_hooks(bool calls, bool registrations);  // whether hooks of all modules have to be asked for
+// At the end of a constructor: tells those hooks what it registered in C++.
+void announce_registrations(nn::Module& made);
+void announce_last_registration(nn::Module& m);  // the same for what a method has added
 
 nanobind::object entry_object(const nn::Entry& e);
 // Registers `value` under a name: the checks and messages of PyTorch.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import gc
 import pickle
@@ -79,6 +80,43 @@ def test_an_error_in_a_hook_that_is_always_called_is_a_warning():
     module.register_forward_hook(fails, always_call=True)
     with pytest.warns(UserWarning, match="silenced as another error"), pytest.raises(NotImplementedError):
         module(1)
+
+
+def test_registration_hooks_see_what_layers_register_in_c():
+    seen = []
+
+    def note(module, name, value):
+        seen.append(f"{type(module).__name__}.{name}")
+        assert isinstance(module.training, bool)
+
+    kinds = ("parameter", "buffer", "module")
+    with contextlib.ExitStack() as stack:
+        for kind in kinds:
+            stack.enter_context(getattr(M, f"register_module_{kind}_registration_hook")(note))
+        nn.Linear(2, 3, bias=False)
+        nn.BatchNorm1d(2)
+        chain = nn.Sequential(nn.ReLU())
+        chain.append(nn.Identity())
+        attention = nn.MultiheadAttention(4, 2)
+    assert seen == [
+        "Linear.weight",
+        *[f"BatchNorm1d.{name}" for name in ("weight", "bias", "running_mean", "running_var", "num_batches_tracked")],
+        *["Sequential.0", "Sequential.1"],
+        *["MultiheadAttention.in_proj_weight", "MultiheadAttention.in_proj_bias"],
+        *["NonDynamicallyQuantizableLinear.weight", "NonDynamicallyQuantizableLinear.bias", "MultiheadAttention.out_proj"],
+    ]
+    assert attention.out_proj.weight.shape == (4, 4)
+
+    with M.register_module_parameter_registration_hook(lambda m, name, p: nn.Parameter(p.detach() * 0 + 2)):
+
+        class Subclass(nn.Linear):
+            def __init__(self):
+                super().__init__(1, 1)
+                assert self.weight.item() == 2
+
+        layer = Subclass()
+    assert layer(pyburn.ones(1)).item() == 4
+    assert gc.collect() is not None and layer.weight.requires_grad
 
 
 def test_registration_hooks():

@@ -48,6 +48,7 @@ void HooksOfAllModules::on_registration(Module& m, Entry& entry) const {
       if (const Ref<Module> other = hook.function(m, entry.name, entry.module)) entry.module = other;
     return;
   }
+  if (entry.kind == Entry::Kind::parameter && !entry.tensor.defined()) return;  // declared, absent
   for (const List<TensorRegistration> list = entry.kind == Entry::Kind::parameter ? parameters_ : buffers_; const auto& hook : list)
     if (const TensorHandle other = hook.function(m, entry.name, entry.tensor); other.defined()) entry.tensor = other;
 }

@@ -26,7 +26,7 @@ class Linear : public Layer<LinearConfig> {
 class NonDynamicallyQuantizableLinear final : public Linear {
  public:
   using Linear::Linear;
-  std::string type_name() const override { return "NonDynamicallyQuantizableLinear"; }
+  PB_MODULE(NonDynamicallyQuantizableLinear)
 };
 
 struct BilinearConfig {
