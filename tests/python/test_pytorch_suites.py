@@ -356,3 +356,22 @@ def test_a_gradient_is_a_tensor() -> None:
         x.grad = 0
     with pytest.raises(RuntimeError, match="floating point"):
         pyburn.ones(2, dtype=pyburn.int64).requires_grad_()
+
+
+def test_gradients_lie_in_memory_as_their_leaves_do_also_where_they_are_returned() -> None:
+    x = pyburn.randn(2, 3, 4, 5).contiguous(memory_format=pyburn.channels_last).requires_grad_()
+    for layer in (nn.Sigmoid(), nn.Tanhshrink(), nn.Conv2d(3, 2, 3)):
+        for create_graph in (False, True):
+            (g,) = pyburn.autograd.grad(layer(x).square().sum(), x, create_graph=create_graph)
+            assert g.stride() == x.stride()
+        assert pyburn.autograd.grad(g.sum(), x)[0].stride() == x.stride()
+    cell = nn.GRUCell(3, 4)
+    for g in pyburn.autograd.grad(cell(pyburn.randn(2, 3)).sum(), list(cell.parameters())):
+        assert g.is_contiguous()
+
+
+def test_options_that_are_no_numbers() -> None:
+    with pytest.raises(TypeError, match="delta must be a float or int, got: <class 'complex'>"):
+        nn.HuberLoss(delta=1j)
+    with pytest.raises(RuntimeError, match="Trying to create tensor with negative dimension"):
+        nn.Embedding(-1, 3)
