@@ -375,3 +375,18 @@ def test_options_that_are_no_numbers() -> None:
         nn.HuberLoss(delta=1j)
     with pytest.raises(RuntimeError, match="Trying to create tensor with negative dimension"):
         nn.Embedding(-1, 3)
+
+
+def test_a_gradient_stays_the_same_object_when_its_module_moves() -> None:
+    layer = nn.Linear(2, 3)
+    layer(pyburn.ones(1, 2)).sum().backward()
+    weight, gradient = layer.weight, layer.weight.grad
+    layer.double()
+    assert layer.weight is weight and weight.grad is gradient and gradient.dtype == pyburn.float64
+    version = gradient._version
+    layer._apply(lambda t: t.add_(1))  # what is done in place is done to gradients, too
+    assert gradient._version > version and gradient.tolist() == [[2, 2]] * 3
+    flat = pyburn.ones(6)
+    layer.weight.grad = flat.double().view(3, 2)  # a part of another tensor is replaced
+    layer.float()
+    assert layer.weight.grad.dtype == pyburn.float32
