@@ -152,6 +152,7 @@ def test_constants_are_attributes_of_layers() -> None:
     assert (nn.ReLU6().min_val, nn.ReLU6().max_val) == (0.0, 6.0)
     assert [layer(1).value for layer in (nn.ZeroPad1d, nn.ZeroPad2d, nn.ZeroPad3d)] == [0.0] * 3
     assert nn.RNN(2, 3).proj_size == 0 and nn.GRU(2, 3).proj_size == 0 and nn.LSTM(2, 3, proj_size=1).proj_size == 1
+    assert nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2), 1).use_nested_tensor is False
     kinds = {"relu": 1, "gelu": 2, F.gelu: 2, nn.ReLU(): 1, F.silu: 0}
     assert [nn.TransformerEncoderLayer(4, 2, activation=a).activation_relu_or_gelu for a in kinds] == list(kinds.values())
 
