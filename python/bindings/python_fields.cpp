@@ -160,7 +160,8 @@ class FromDict final : public FieldEditor {
     throw nb::type_error(("unfit value for " + std::string(name) + ": got " + nb::cast<std::string>(nb::repr(value))).c_str());
   }
   static void read(nb::handle o, std::string_view name, Scalar& v) {
-    if (!to_scalar(o.ptr(), v)) throw nb::type_error(("expected a number for " + std::string(name)).c_str());
+    if (to_scalar(o.ptr(), v)) return;
+    throw nb::type_error((std::string(name) + " must be a float or int, got: " + nb::cast<std::string>(nb::str(o.type()))).c_str());
   }
   nb::handle dict_;
 };

@@ -152,6 +152,7 @@ def test_constants_are_attributes_of_layers() -> None:
     assert (nn.ReLU6().min_val, nn.ReLU6().max_val) == (0.0, 6.0)
     assert [layer(1).value for layer in (nn.ZeroPad1d, nn.ZeroPad2d, nn.ZeroPad3d)] == [0.0] * 3
     assert nn.RNN(2, 3).proj_size == 0 and nn.GRU(2, 3).proj_size == 0 and nn.LSTM(2, 3, proj_size=1).proj_size == 1
+    assert nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2), 1).use_nested_tensor is False
     kinds = {"relu": 1, "gelu": 2, F.gelu: 2, nn.ReLU(): 1, F.silu: 0}
     assert [nn.TransformerEncoderLayer(4, 2, activation=a).activation_relu_or_gelu for a in kinds] == list(kinds.values())
 
@@ -356,3 +357,37 @@ def test_a_gradient_is_a_tensor() -> None:
         x.grad = 0
     with pytest.raises(RuntimeError, match="floating point"):
         pyburn.ones(2, dtype=pyburn.int64).requires_grad_()
+
+
+def test_gradients_lie_in_memory_as_their_leaves_do_also_where_they_are_returned() -> None:
+    x = pyburn.randn(2, 3, 4, 5).contiguous(memory_format=pyburn.channels_last).requires_grad_()
+    for layer in (nn.Sigmoid(), nn.Tanhshrink(), nn.Conv2d(3, 2, 3)):
+        for create_graph in (False, True):
+            (g,) = pyburn.autograd.grad(layer(x).square().sum(), x, create_graph=create_graph)
+            assert g.stride() == x.stride()
+        assert pyburn.autograd.grad(g.sum(), x)[0].stride() == x.stride()
+    cell = nn.GRUCell(3, 4)
+    for g in pyburn.autograd.grad(cell(pyburn.randn(2, 3)).sum(), list(cell.parameters())):
+        assert g.is_contiguous()
+
+
+def test_options_that_are_no_numbers() -> None:
+    with pytest.raises(TypeError, match="delta must be a float or int, got: <class 'complex'>"):
+        nn.HuberLoss(delta=1j)
+    with pytest.raises(RuntimeError, match="Trying to create tensor with negative dimension"):
+        nn.Embedding(-1, 3)
+
+
+def test_a_gradient_stays_the_same_object_when_its_module_moves() -> None:
+    layer = nn.Linear(2, 3)
+    layer(pyburn.ones(1, 2)).sum().backward()
+    weight, gradient = layer.weight, layer.weight.grad
+    layer.double()
+    assert layer.weight is weight and weight.grad is gradient and gradient.dtype == pyburn.float64
+    version = gradient._version
+    layer._apply(lambda t: t.add_(1))  # what is done in place is done to gradients, too
+    assert gradient._version > version and gradient.tolist() == [[2, 2]] * 3
+    flat = pyburn.ones(6)
+    layer.weight.grad = flat.double().view(3, 2)  # a part of another tensor is replaced
+    layer.float()
+    assert layer.weight.grad.dtype == pyburn.float32

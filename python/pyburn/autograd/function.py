@@ -111,7 +111,7 @@ class Function:
         with no_grad():
             if separate:
                 result = cls.forward(*args, **kwargs)
-                cls.setup_context(ctx, args, result)
+                cls.setup_context(ctx, args, result)  # type: ignore[attr-defined]
             else:
                 result = cls.forward(ctx, *args, **kwargs)
         single = isinstance(result, Tensor)

@@ -58,6 +58,7 @@ class Patches:
                 **dict.fromkeys(_ELSEWHERE, False),
                 "is_meta": property(lambda self: self.device.type == "null"),
                 "layout": strided,
+                "_cdata": property(id),  # tells one tensor from another
                 "pin_memory": _itself,
                 "is_pinned": lambda self: False,
                 "share_memory_": _itself,

@@ -154,6 +154,7 @@ class TransformerEncoder(_Stack):
     ) -> None:
         super().__init__(encoder_layer, num_layers, norm)
         self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check  # kept, without effect
+        self.use_nested_tensor = False  # there are none
 
     def forward(
         self,

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "pyburn/decorators/autodiff/autograd.h"
+#include "pyburn/decorators/autodiff/history.h"
 #include "pyburn/nn/hooks.h"
 #include "pyburn/ops/copy.h"
 #include "pyburn/ops/generated/copy.h"
@@ -177,15 +178,19 @@ void Module::transform_own(const std::function<TensorHandle(const TensorHandle&)
     const TensorHandle tensor = entries_[i].tensor;
     if (!tensor.defined()) continue;
     const TensorHandle changed = change(tensor);
-    if (changed.is_same(tensor) || i >= entries_.size()) continue;
+    if (i >= entries_.size()) continue;
     if (entries_[i].kind == Entry::Kind::buffer) {
       entries_[i].tensor = changed;
       continue;
     }
     const TensorHandle gradient = autograd::grad_of(tensor);
     if (gradient.defined()) autograd::set_grad(tensor, {});
-    autograd::set_data(tensor, changed);  // the same tensor to everyone who holds it
-    if (gradient.defined()) autograd::set_grad(tensor, change(gradient));
+    if (!changed.is_same(tensor)) autograd::set_data(tensor, changed);  // the same tensor to everyone who holds it
+    if (!gradient.defined()) continue;
+    const TensorHandle moved = change(gradient);
+    const bool stays = !moved.is_same(gradient) && !autograd::is_view(gradient);
+    if (stays) autograd::set_data(gradient, moved);
+    autograd::set_grad(tensor, stays ? gradient : moved);
   }
 }
 

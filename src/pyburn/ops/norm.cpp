@@ -20,6 +20,7 @@
 #include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/generated/vector_norm.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/runtime/autocast.h"
 
 namespace pyburn {
 namespace {
@@ -307,7 +308,7 @@ void check_per_channel(const TensorHandle& x, std::initializer_list<const Tensor
 // Whether halves are normalised with parameters of float32, as under mixed precision. Both are float32 then, and the result is halves
 // again.
 bool is_mixed(const TensorHandle& x, std::initializer_list<const TensorHandle*> parameters) {
-  if (x.dtype() != DType::float16 && x.dtype() != DType::bfloat16) return false;
+  if (autocast_active() || (x.dtype() != DType::float16 && x.dtype() != DType::bfloat16)) return false;  // autocast widens by itself
   return std::any_of(
       parameters.begin(), parameters.end(), [](const TensorHandle* t) { return t->defined() && t->dtype() == DType::float32; });
 }

@@ -83,12 +83,14 @@ Grads grad(const Tensors& outputs, const Tensors& inputs, const Grads& gradients
   require<ValueError>(!inputs.empty(), "[grad] `inputs` argument cannot be empty");
   const Roots roots(outputs, gradients, create_graph);
   const std::vector<Edge> wanted = edges_of(inputs);
-  const Grads result = run_backward(roots.edges, roots.gradients, wanted, {retain_graph || create_graph, create_graph, false});
-  for (int64_t i = 0; i < result.size(); ++i)
+  Grads result = run_backward(roots.edges, roots.gradients, wanted, {retain_graph || create_graph, create_graph, false});
+  for (int64_t i = 0; i < result.size(); ++i) {
+    if (result[i].defined() && is_leaf(inputs[i])) result[i] = laid_out_as(inputs[i], result[i]);
     require<GradientError>(allow_unused || result[i].defined(),
         "one of the differentiated Tensors appears to not have been used in the graph: got input {}. Set allow_unused=True "
         "if this is the desired behavior",
         i);
+  }
   return result;
 }
 

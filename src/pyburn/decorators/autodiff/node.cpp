@@ -256,6 +256,11 @@ TensorHandle copied_as(const Layout& wanted, const TensorHandle& x) {
 }
 }  // namespace
 
+TensorHandle laid_out_as(const TensorHandle& leaf, const TensorHandle& gradient) {
+  const Layout wanted{leaf.shape(), strides_for(leaf), 0};
+  return lies_as(wanted.strides, gradient.layout()) ? gradient : copied_as(wanted, gradient);
+}
+
 Grads AccumulateGrad::apply(Grads& dy) {
   if (!dy[0].defined()) return {};
   TensorHandle g = std::move(dy[0]);

@@ -112,6 +112,9 @@ class OpNode final : public Node {
 };
 
 // Adds the gradient to a leaf's .grad.
+// A gradient as it lies in memory where it is handed out: as its leaf does.
+TensorHandle laid_out_as(const TensorHandle& leaf, const TensorHandle& gradient);
+
 class AccumulateGrad final : public Node {
  public:
   explicit AccumulateGrad(TensorHandle leaf) : leaf_(std::move(leaf)) {}
