@@ -61,6 +61,13 @@ Options parse(int argc, char** argv) {
 
 using Bytes = std::vector<std::byte>;
 
+enum class Mode { fast, exact };
+constexpr std::array<std::string_view, 2> names_of(Mode) { return {"fast", "exact"}; }
+struct InnerOptions {
+  int width = 3;
+  std::optional<double> rate = 0.5;
+  PB_FIELDS(width, rate)
+};
 struct AnyOptions {
   bool flag = true;
   int64_t count = 3;
@@ -73,7 +80,11 @@ struct AnyOptions {
   Scalar whole = 7, yes = true;
   Numbers numbers{0.5, INFINITY};
   SizesOrRule padding{{}, "same"}, border{{1, 2}, ""};
-  PB_FIELDS(flag, count, rate, name, dtype, sizes, value, maybe, whole, yes, numbers, padding, border)
+  InnerOptions inner;
+  std::vector<InnerOptions> more{{}, {}};
+  std::vector<std::vector<int64_t>> table{{1, 2}, {}};
+  Mode mode = Mode::exact;
+  PB_FIELDS(flag, count, rate, name, dtype, sizes, value, maybe, whole, yes, numbers, padding, border, inner, more, table, mode)
 };
 
 struct Seed {
