@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-READERS = ("bundle_read", "checkpoint_read", "inflate", "npy_read", "pickle_names", "pickle_read", "safetensors_index",
+READERS = ("bundle_read", "checkpoint_read", "float8", "inflate", "npy_read", "pickle_names", "pickle_read", "safetensors_index",
            "safetensors_read", "zip_read", "byte_cursor", "fields_json")  # fmt: skip
 LEAST = 90.0
 

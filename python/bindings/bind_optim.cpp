@@ -150,6 +150,7 @@ void bind_optim(nb::module_& m) {
   nb::module_ l = o.def_submodule("LBFGS");
   l.def("check", [](nb::handle group) { options_from<optim::LbfgsOptions>(group).check(); });
   l.def("step", lbfgs);
+  o.def("zero_gradients", [](nb::list parameters, bool set_to_none) { optim::zero_gradients(tensors_from(parameters), set_to_none); });
   o.def(
       "check_clipping", [](nb::handle clip) { clipping_from(clip); }, nb::arg("clip").none());
   o.def("unscale_gradients", [](nb::list parameters, double scale) { return optim::unscale_gradients(tensors_from(parameters), scale); });

@@ -61,7 +61,14 @@ Options parse(int argc, char** argv) {
 
 using Bytes = std::vector<std::byte>;
 
-struct AnyOptions {
+enum class Mode { fast, exact };
+constexpr std::array<std::string_view, 2> names_of(Mode) { return {"fast", "exact"}; }
+struct InnerOptions {
+  int width = 3;
+  std::optional<double> rate = 0.5;
+  PB_FIELDS(width, rate)
+};
+struct FlatOptions {
   bool flag = true;
   int64_t count = 3;
   double rate = 0.5;
@@ -74,6 +81,14 @@ struct AnyOptions {
   Numbers numbers{0.5, INFINITY};
   SizesOrRule padding{{}, "same"}, border{{1, 2}, ""};
   PB_FIELDS(flag, count, rate, name, dtype, sizes, value, maybe, whole, yes, numbers, padding, border)
+};
+struct AnyOptions {
+  FlatOptions flat;
+  InnerOptions inner;
+  std::vector<InnerOptions> more{{}, {}};
+  std::vector<std::vector<int64_t>> table{{1, 2}, {}};
+  Mode mode = Mode::exact;
+  PB_FIELDS(flat, inner, more, table, mode)
 };
 
 struct Seed {
@@ -115,6 +130,8 @@ std::vector<Seed> seeds_of(const Options& o) {
   seeds.push_back({"made.pyburn", "pyburn", sink.take()});
   seeds.push_back({"made.index.json", "index", bytes_of(R"({"metadata": {"total_size": 96}, "weight_map": {"a": "other.safetensors"}})")});
   const std::string config = io::to_json(AnyOptions());
+  const FlatOptions flat;
+  require<ValueError>(io::fields_to_json(attr_type<FlatOptions>, &flat) == io::to_json(flat), "options are written in two ways");
   seeds.push_back({"made.json", "config", bytes_of(config)});
   seeds.push_back({"misspelt.json", "config", bytes_of(std::string(config).replace(config.find("rate"), 4, "rats"))});
   return seeds;
@@ -207,6 +224,10 @@ void read(const std::string& format, const Bytes& bytes, const fs::path& folder)
   if (format == "pytorch") {
     io::Checkpoint checkpoint(file);
     checkpoint.load([](const TensorHandle& storage, const std::string&) { return storage; });
+  }
+  if (format == "safetensors") {
+    const io::SafetensorsReader reader(file);
+    for (const auto& item : reader.items()) reader.tensor(item.name);
   }
   if (format == "pyburn") {
     const io::BundleReader reader(file);

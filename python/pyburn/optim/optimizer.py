@@ -134,11 +134,8 @@ class Optimizer:
         """Raises for options that make no sense."""
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Resets the gradients of all parameters."""
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                if parameter.grad is not None:
-                    parameter.grad = None if set_to_none else _core.zeros_like(parameter.grad)
+        """Resets the gradients of all parameters: to None, or to zeros in their place."""
+        _core._optim.zero_gradients([p for group in self.param_groups for p in group["params"]], set_to_none)
 
     @overload
     def step(self, closure: None = None) -> None: ...

@@ -104,43 +104,6 @@ class ToJson final : public FieldVisitor {
   void put(std::string_view name, Json v) { root[std::string(name)] = std::move(v); }
 };
 
-class FromJson final : public FieldEditor {
- public:
-  explicit FromJson(const Json& root) : root_(root) {}
-  void field(std::string_view name, bool& v) override { read(name, v); }
-  void field(std::string_view name, int64_t& v) override { read(name, v); }
-  void field(std::string_view name, double& v) override { read(name, v); }
-  void field(std::string_view name, std::string& v) override { read(name, v); }
-  void field(std::string_view name, DType& v) override { read(name, v); }
-  void field(std::string_view name, Dims& v) override { read(name, v); }
-  void field(std::string_view name, Scalar& v) override { read(name, v); }
-  void field(std::string_view name, std::optional<Scalar>& v) override {
-    const Json* j = get(name);
-    if (!j) return;
-    if (j->is_null()) v.reset();
-    else assign(name, *j, v.emplace());
-  }
-  void field(std::string_view name, Ref<Graph>&) override { get(name); }
-  void field(std::string_view name, SizesOrRule& v) override { read(name, v); }
-  void field(std::string_view name, Numbers& v) override { read(name, v); }
-  using FieldEditor::field;
-  void field(std::string_view name, TensorHandle&) override { get(name); }  // tensors are saved as tensors
-
-  std::vector<std::string> known;  // the fields that were asked for
-
- private:
-  const Json* get(std::string_view name) {
-    known.emplace_back(name);
-    const auto it = root_.find(known.back());
-    return it == root_.end() ? nullptr : &*it;
-  }
-  template <class T>
-  void read(std::string_view name, T& v) {
-    if (const Json* j = get(name)) assign(name, *j, v);
-  }
-  const Json& root_;
-};
-
 // How many letters to change, add or leave out.
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
@@ -175,14 +138,6 @@ std::string fields_to_json(const AttrType& type, const void* fields, int indent)
   ToJson visitor;
   type.visit(fields, visitor);
   return dump_json(visitor.root, "config", indent);
-}
-
-void fields_from_json(const AttrType& type, void* fields, std::string_view json) {
-  const Json root = parsed(json);
-  require<FormatError>(root.is_object(), "[config] expected an object: got {}", short_text(root));
-  FromJson editor(root);
-  type.edit(fields, editor);
-  for (const auto& field : root.items()) refuse_unknown_key(field.key(), editor.known, "");
 }
 
 namespace detail {

@@ -19,10 +19,7 @@
 
 namespace pyburn::io {
 
-std::string fields_to_json(const AttrType& type, const void* fields, int indent = -1);
-// Keys that are absent leave their field as it is. FormatError says which field has what instead of what, and which one a
-// key that does not exist may have meant.
-void fields_from_json(const AttrType& type, void* fields, std::string_view json);
+std::string fields_to_json(const AttrType& type, const void* fields, int indent = -1);  // of a struct whose type is known at run time alone
 
 namespace detail {
 
@@ -137,6 +134,8 @@ template <class A>
 std::string to_json(const A& a, int indent = -1) {
   return detail::value_to_json(a, indent);
 }
+// Keys that are absent leave their field as it is. FormatError says which field has what instead of what, and which one a
+// key that does not exist may have meant.
 template <class A>
 A from_json(std::string_view json) {
   A a;

@@ -4,6 +4,7 @@
 
 #include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/ops/copy.h"
+#include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/join.h"
 #include "pyburn/ops/generated/movement.h"
@@ -54,6 +55,20 @@ TensorHandle clip_grad_norm_(const std::vector<TensorHandle>& parameters, double
 void clip_grad_value_(const std::vector<TensorHandle>& parameters, double clip_value) {
   autograd::NoGrad no_grad;
   for (const TensorHandle& g : gradients_of(parameters)) copy_into(g, fn::clamp(g, Scalar(-clip_value), Scalar(clip_value)));
+}
+
+void zero_gradients(const std::vector<TensorHandle>& parameters, bool set_to_none) {
+  for (const TensorHandle& p : parameters) {
+    const TensorHandle g = autograd::grad_of(p);
+    if (!g.defined()) continue;
+    if (set_to_none) {
+      autograd::set_grad(p, {});
+      continue;
+    }
+    const TensorHandle plain = g.requires_grad() ? fn::detach(g) : g;
+    fn::zero_(plain);
+    if (!plain.is_same(g)) autograd::set_grad(p, plain);
+  }
 }
 
 TensorHandle parameters_to_vector(const std::vector<TensorHandle>& parameters) {

@@ -1,4 +1,4 @@
-// Gradients kept within bounds, and parameters as one vector.
+// Gradients cleared and kept within bounds, and parameters as one vector.
 #pragma once
 #include "pyburn/nn/module.h"
 
@@ -12,6 +12,9 @@ void clip_grads_with_norm_(const std::vector<TensorHandle>& parameters, double m
 TensorHandle clip_grad_norm_(
     const std::vector<TensorHandle>& parameters, double max_norm, double norm_type = 2, bool error_if_nonfinite = false);
 void clip_grad_value_(const std::vector<TensorHandle>& parameters, double clip_value);
+
+// No gradients, or zeros in the place of those that are there.
+void zero_gradients(const std::vector<TensorHandle>& parameters, bool set_to_none);
 
 TensorHandle parameters_to_vector(const std::vector<TensorHandle>& parameters);
 void vector_to_parameters(const TensorHandle& vector, const std::vector<TensorHandle>& parameters);

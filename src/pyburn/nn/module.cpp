@@ -4,10 +4,10 @@
 
 #include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/ir/fields.h"
+#include "pyburn/nn/clip_grad.h"
 #include "pyburn/nn/hooks.h"
 #include "pyburn/nn/parametrize.h"
 #include "pyburn/ops/generated/copy.h"
-#include "pyburn/ops/generated/fill.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn::nn {
@@ -256,19 +256,7 @@ void Module::train(bool mode) {
   }
 }
 
-void Module::zero_grad(bool set_to_none) {
-  for (const TensorHandle& p : parameters()) {
-    const TensorHandle g = autograd::grad_of(p);
-    if (!g.defined()) continue;
-    if (set_to_none) {
-      autograd::set_grad(p, {});
-      continue;
-    }
-    const TensorHandle plain = g.requires_grad() ? fn::detach(g) : g;
-    fn::zero_(plain);
-    if (!plain.is_same(g)) autograd::set_grad(p, plain);
-  }
-}
+void Module::zero_grad(bool set_to_none) { zero_gradients(parameters(), set_to_none); }
 
 void Module::requires_grad_(bool requires_grad) {
   for (const TensorHandle& p : parameters()) autograd::set_requires_grad(p, requires_grad);

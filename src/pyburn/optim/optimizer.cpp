@@ -4,7 +4,7 @@
 
 #include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/decorators/autodiff/history.h"
-#include "pyburn/ops/generated/fill.h"
+#include "pyburn/nn/clip_grad.h"
 
 namespace pyburn::optim {
 
@@ -17,11 +17,6 @@ void check_group(const std::vector<TensorHandle>& parameters, const std::vector<
   }
 }
 
-void zero_gradients(const std::vector<TensorHandle>& parameters, bool set_to_none) {
-  for (const TensorHandle& p : parameters) {
-    const TensorHandle g = autograd::grad_of(p);
-    if (g.defined()) autograd::set_grad(p, set_to_none ? TensorHandle() : fn::zeros_like(g));
-  }
-}
+void zero_gradients(const std::vector<TensorHandle>& parameters, bool set_to_none) { nn::zero_gradients(parameters, set_to_none); }
 
 }  // namespace pyburn::optim
