@@ -144,7 +144,11 @@ void bind_module(nb::module_& m) {
             put_entry(self, name, kind_of(kind), value, persistent);
           },
           "name"_a, "kind"_a, "value"_a.none(), "persistent"_a)
-      .def("_pb_erase", [](Module& self, const std::string& name) { self.erase(name); })
+      .def("_pb_erase",
+          [](Module& self, const std::string& name) {
+            self.erase(name);
+            self.call_host(true);  // what takes its place may be a plain attribute, which C++ does not see
+          })
       .def("_pb_call_host", &Module::call_host)
       .def("_pb_transform",
           [](Module& self, nb::object change) {
