@@ -18,8 +18,8 @@ namespace {
 using nn::Entry;
 using nn::Module;
 
-// Python's builder of classes, which hands those of a Module and of a base with another metaclass (abc.ABC) to `twins`. It is no function of
-// Python's, so that class statements have the frames that they had.
+// Python's builder of classes, which hands those of a Module and of a base with another metaclass (abc.ABC) to `twins`. It is no function
+// of Python's, so that class statements have the frames that they had.
 nb::object class_builder(nb::object plain, nb::object twins) {
   return nb::cpp_function([plain, twins](nb::args parts, nb::kwargs options) -> nb::object {
     auto* module = reinterpret_cast<PyTypeObject*>(nb::type<Module>().ptr());

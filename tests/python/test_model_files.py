@@ -242,7 +242,9 @@ def test_derivatives_of_functions() -> None:
         f.jacobian(lambda a, b: a.sum(), (x, y), strict=True)
 
 
-@pytest.mark.parametrize("layer", [nn.Linear(2, 3), nn.Conv2d(2, 3, 1), nn.ConvTranspose2d(2, 3, 1)], ids=lambda layer: type(layer).__name__)
+@pytest.mark.parametrize(
+    "layer", [nn.Linear(2, 3), nn.Conv2d(2, 3, 1), nn.ConvTranspose2d(2, 3, 1)], ids=lambda layer: type(layer).__name__
+)
 def test_a_weight_may_be_computed_in_place_of_a_parameter(layer: Any) -> None:
     """Spectral norm as many files write it: the parameter leaves the registry, and its place is taken by a tensor before each call."""
     x = pyburn.ones(1, 2) if isinstance(layer, nn.Linear) else pyburn.ones(1, 2, 1, 1)
