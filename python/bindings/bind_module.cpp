@@ -18,8 +18,8 @@ namespace {
 using nn::Entry;
 using nn::Module;
 
-// Python's builder of classes, which hands those of a Module and of a base with another metaclass (abc.ABC) to `twins`. It is no function of
-// Python's, so that class statements have the frames that they had.
+// Python's builder of classes, which hands those of a Module and of a base with another metaclass (abc.ABC) to `twins`. It is no function
+// of Python's, so that class statements have the frames that they had.
 nb::object class_builder(nb::object plain, nb::object twins) {
   return nb::cpp_function([plain, twins](nb::args parts, nb::kwargs options) -> nb::object {
     auto* module = reinterpret_cast<PyTypeObject*>(nb::type<Module>().ptr());
@@ -144,7 +144,11 @@ void bind_module(nb::module_& m) {
             put_entry(self, name, kind_of(kind), value, persistent);
           },
           "name"_a, "kind"_a, "value"_a.none(), "persistent"_a)
-      .def("_pb_erase", [](Module& self, const std::string& name) { self.erase(name); })
+      .def("_pb_erase",
+          [](Module& self, const std::string& name) {
+            self.erase(name);
+            self.call_host(true);  // what takes its place may be a plain attribute, which C++ does not see
+          })
       .def("_pb_call_host", &Module::call_host)
       .def("_pb_transform",
           [](Module& self, nb::object change) {

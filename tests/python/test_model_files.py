@@ -240,3 +240,28 @@ def test_derivatives_of_functions() -> None:
     assert f.jvp(lambda a: a * a, x, y)[1].tolist() == [6, 16] and f.vjp(lambda a: a * a, x, y)[1].tolist() == [6, 16]
     with pytest.raises(RuntimeError, match="strict"):
         f.jacobian(lambda a, b: a.sum(), (x, y), strict=True)
+
+
+@pytest.mark.parametrize(
+    "layer", [nn.Linear(2, 3), nn.Conv2d(2, 3, 1), nn.ConvTranspose2d(2, 3, 1)], ids=lambda layer: type(layer).__name__
+)
+def test_a_weight_may_be_computed_in_place_of_a_parameter(layer: Any) -> None:
+    """Spectral norm as many files write it: the parameter leaves the registry, and its place is taken by a tensor before each call."""
+    x = pyburn.ones(1, 2) if isinstance(layer, nn.Linear) else pyburn.ones(1, 2, 1, 1)
+    plain = layer(x) - (bias := layer.bias.detach().reshape(-1, *[1] * (x.ndim - 2)))
+    layer.register_parameter("weight_bar", nn.Parameter(layer.weight.data))
+    del layer._parameters["weight"]
+    layer.weight = layer.weight_bar * 2
+    assert pyburn.allclose(layer(x) - bias, plain * 2, atol=1e-6) and list(layer.state_dict()) == ["bias", "weight_bar"]
+    layer(x).sum().backward()
+    assert layer.weight_bar.grad.abs().sum() > 0
+
+
+def test_lists_of_modules_print_places() -> None:
+    class Normed(nn.ModuleList):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm, self.first, self.second = nn.LayerNorm(2), nn.ReLU(), nn.ReLU()
+
+    text = repr(Normed())
+    assert "(0): LayerNorm(" in text and "(1-2): 2 x ReLU()" in text and "norm" not in text

@@ -1,8 +1,8 @@
 """Classes of a Module and of a class with a metaclass of its own, such as abc.ABC.
 
-Module's metaclass comes from the binding and cannot be derived from, so Python refuses `class Metric(nn.Module, ABC)`. Such a class is built
-from plain twins of the other bases, and registered with those that keep a register, so that isinstance answers as in PyTorch. That an
-abstract method is left out is not noticed. All other class statements go straight to Python's own builder.
+Module's metaclass comes from the binding and cannot be derived from, so Python refuses `class Metric(nn.Module, ABC)`. Such a class is
+built from plain twins of the other bases, and registered with those that keep a register, so that isinstance answers as in PyTorch. That
+an abstract method is left out is not noticed. All other class statements go straight to Python's own builder.
 """
 
 from __future__ import annotations

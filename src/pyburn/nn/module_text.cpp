@@ -26,11 +26,12 @@ std::string module_text(const std::string& type_name, const std::string& extra, 
 
 ChildTexts repeats_folded(const ChildTexts& children) {
   ChildTexts folded;
+  const auto place = [](size_t i) { return pyburn::to_text(int64_t(i)); };  // a list counts, also where a child has a name
   for (size_t first = 0, next; first < children.size(); first = next) {
-    const auto& [name, text] = children[first];
+    const std::string& text = children[first].second;
     for (next = first + 1; next < children.size() && children[next].second == text;) ++next;
-    if (next == first + 1) folded.emplace_back(name, text);
-    else folded.emplace_back(name + "-" + children[next - 1].first, pyburn::to_text(int64_t(next - first)) + " x " + text);
+    if (next == first + 1) folded.emplace_back(place(first), text);
+    else folded.emplace_back(place(first) + "-" + place(next - 1), place(next - first) + " x " + text);
   }
   return folded;
 }
