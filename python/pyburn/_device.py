@@ -82,19 +82,19 @@ class BackendList(list[BackendInfo]):
 
 
 class Backends:
-    """`pyburn.backends()` lists the backends. `pyburn.backends.cudnn` and the like are what programs for PyTorch ask of torch.backends:
-    they answer that nothing is there."""
+    """`pyburn.backends()` lists the backends and decorators that can be named, and why some of them cannot be used here.
+
+    `pyburn.backends.cudnn` and the like are what programs for PyTorch ask of torch.backends: they answer that nothing is there.
+
+    >>> [b.name for b in pyburn.backends() if "cpu" in b.aliases]
+    ['ndarray']
+    """
 
     __name__ = "backends"
     __path__: tuple[str, ...] = ()  # what is below it can be imported
     __spec__ = None
 
     def __call__(self) -> BackendList:
-        """The backends and decorators that can be named, and why some of them cannot be used here.
-
-        >>> [b.name for b in pyburn.backends() if "cpu" in b.aliases]
-        ['ndarray']
-        """
         from .backend import discover
 
         discover()

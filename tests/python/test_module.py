@@ -519,3 +519,9 @@ def test_a_backend_that_names_no_device_is_an_attribute(value):
     assert model.backend == model.layer.weight.device
     with pytest.raises(pyburn.DeviceError, match="not available"):
         model.backend = "Wgpu"
+
+
+def test_training_may_be_deleted():
+    layer = nn.Dropout().eval()
+    del layer.training
+    assert layer.training and not layer.eval().training

@@ -391,3 +391,10 @@ def test_a_gradient_stays_the_same_object_when_its_module_moves() -> None:
     layer.weight.grad = flat.double().view(3, 2)  # a part of another tensor is replaced
     layer.float()
     assert layer.weight.grad.dtype == pyburn.float32
+
+
+def test_losses_with_margins_have_no_gradient_at_nan() -> None:
+    x = pyburn.tensor([float("nan"), 1.0], requires_grad=True)
+    loss = F.margin_ranking_loss(x, pyburn.zeros(2), -pyburn.ones(2), reduction="none")
+    (gradient,) = pyburn.autograd.grad(loss.sum(), x)
+    assert loss.isnan().tolist() == [True, False] and gradient.tolist() == [0, 1]

@@ -36,5 +36,5 @@ def triplet_margin_with_distance_loss(
     far = distance(anchor, negative)
     if swap:
         far = _core.minimum(far, distance(positive, negative))
-    loss = _core.relu(distance(anchor, positive) - far + margin)
+    loss = (distance(anchor, positive) - far + margin).clamp_min(0)
     return loss.mean() if reduction == "mean" else loss.sum() if reduction == "sum" else loss

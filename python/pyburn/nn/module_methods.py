@@ -248,6 +248,8 @@ class ModuleMethods(_Bound):
 
     # ---- modes
 
+    training = Module.training.deleter(lambda self: setattr(self, "training", True))  # as a module begins
+
     def train(self, mode: bool = True) -> Any:
         """Sets training mode here and below.
 

@@ -1,8 +1,8 @@
 #include "pyburn/nn/distance_loss.h"
 
-#include "pyburn/ops/generated/activation.h"
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/loss.h"
+#include "pyburn/ops/generated/pointwise.h"
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/operators.h"
 
@@ -24,7 +24,7 @@ TensorHandle triplet_margin_with_distance_loss(const TensorHandle& anchor, const
   };
   TensorHandle far = distance(anchor, negative);
   if (options.swap) far = fn::minimum(far, distance(positive, negative));
-  const TensorHandle loss = fn::relu(distance(anchor, positive) - far + options.margin);
+  const TensorHandle loss = fn::clamp_min(distance(anchor, positive) - far + options.margin, 0);
   return reduction == "mean" ? fn::mean(loss) : reduction == "sum" ? fn::sum(loss) : loss;
 }
 

@@ -13,6 +13,7 @@
 #include "pyburn/ops/generated/logic.h"
 #include "pyburn/ops/generated/matmul.h"
 #include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/pointwise.h"
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/transcendental.h"
 #include "pyburn/ops/generated/unary.h"
@@ -384,11 +385,11 @@ TensorHandle fn::gaussian_nll_loss(
   return reduced_loss(loss, reduction);
 }
 TensorHandle fn::hinge_embedding_loss(const TensorHandle& input, const TensorHandle& target, double margin, const std::string& reduction) {
-  return reduced_loss(where(eq(target, 1), 0.0, relu(margin - widened(input))) + where(eq(target, -1), 0.0, widened(input)), reduction);
+  return reduced_loss(where(eq(target, 1), 0.0, clamp_min(margin - widened(input), 0)) + where(eq(target, -1), 0.0, widened(input)), reduction);
 }
 TensorHandle fn::margin_ranking_loss(
     const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& target, double margin, const std::string& reduction) {
-  return reduced_loss(relu(-target * (widened(input1) - input2) + margin), reduction);
+  return reduced_loss(clamp_min(-target * (widened(input1) - input2) + margin, 0), reduction);
 }
 TensorHandle fn::cosine_embedding_loss(
     const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& target, double margin, const std::string& reduction) {
@@ -401,14 +402,14 @@ TensorHandle fn::cosine_embedding_loss(
   auto dot = [](const TensorHandle& a, const TensorHandle& b) { return sum(widened(a) * b, Dims{-1}); };
   constexpr double least = 1e-12;
   const TensorHandle cosine = dot(input1, input2) / sqrt((dot(input1, input1) + least) * (dot(input2, input2) + least));
-  return reduced_loss(where(eq(target, 1), 1.0 - cosine, 0.0) + where(eq(target, -1), relu(cosine - margin), 0.0), reduction);
+  return reduced_loss(where(eq(target, 1), 1.0 - cosine, 0.0) + where(eq(target, -1), clamp_min(cosine - margin, 0), 0.0), reduction);
 }
 TensorHandle fn::triplet_margin_loss(const TensorHandle& anchor, const TensorHandle& positive, const TensorHandle& negative, double margin,
     double p, double eps, bool swap, const std::string& reduction) {
   require<ValueError>(margin > 0, "expected a margin greater than 0: got {}", margin);
   TensorHandle far = pairwise_distance(anchor, negative, p, eps);
   if (swap) far = minimum(far, pairwise_distance(positive, negative, p, eps));
-  return reduced_loss(relu(pairwise_distance(anchor, positive, p, eps) - far + margin), reduction);
+  return reduced_loss(clamp_min(pairwise_distance(anchor, positive, p, eps) - far + margin, 0), reduction);
 }
 TensorHandle fn::soft_margin_loss(const TensorHandle& input, const TensorHandle& target, const std::string& reduction) {
   return reduced_loss(log_of_exp_plus_one(-(target * widened(input))), reduction);
