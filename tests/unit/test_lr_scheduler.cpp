@@ -83,6 +83,16 @@ TEST_F(Schedulers, CyclesMoveTheMomentumToo) {
   const Course once = course(optim::OneCycleLR{.max_lr = 1, .total_steps = 5, .pct_start = 0.4, .anneal_strategy = "linear"}, 5);
   expect_near(once.lr, {0.04, 1, 0.666668, 0.333336, 0.000004}, "OneCycleLR");
   expect_near(once.momentum, {0.95, 0.85, 0.883333, 0.916667, 0.95}, "OneCycleLR");
+  const optim::OneCycleLR by_epochs{.max_lr = 1, .epochs = 5, .steps_per_epoch = 1, .pct_start = 0.4, .anneal_strategy = "linear"};
+  expect_near(course(by_epochs, 5).lr, once.lr, "OneCycleLR of epochs");
+  EXPECT_THROW(course(optim::OneCycleLR{.max_lr = 1}, 1), ValueError);
+
+  const optim::CyclicLR of_cycles{
+      .base_lr = 0, .max_lr = 1, .step_size_up = 1, .mode = "", .scale_fn = [](double cycle) { return 1 / (1 + cycle); }};
+  expect_near(course(of_cycles, 6).lr, {0, 0.5, 0, 1.0 / 3, 0, 0.25}, "CyclicLR of cycles");
+  optim::CyclicLR of_steps = of_cycles;
+  of_steps.scale_mode = "iterations";
+  expect_near(course(of_steps, 6).lr, {0, 0.5, 0, 0.25, 0, 1.0 / 6}, "CyclicLR of steps");
   const Tensor p = number(1);
   optim::Adam adam({p});
   optim::LRScheduler cycle(adam, optim::CyclicLR{.base_lr = 0.5, .max_lr = 1, .step_size_up = 2});

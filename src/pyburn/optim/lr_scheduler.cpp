@@ -53,20 +53,20 @@ double CosineAnnealingLR::operator()(const RatePoint& p) const {
 }
 
 double CyclicLR::operator()(const RatePoint& p) const {
-  return Schedule::cyclic({base_lr, max_lr, step_size_up, step_size_down, mode, gamma})(p.step);
+  return Schedule::cyclic({base_lr, max_lr, step_size_up, step_size_down, mode, gamma, scale_fn, scale_mode})(p.step);
 }
 std::optional<double> CyclicLR::momentum(int64_t step) const {
   if (!cycle_momentum) return {};
-  return Schedule::cyclic({max_momentum, base_momentum, step_size_up, step_size_down, mode, gamma})(step);
+  return Schedule::cyclic({max_momentum, base_momentum, step_size_up, step_size_down, mode, gamma, scale_fn, scale_mode})(step);
 }
 
 double OneCycleLR::operator()(const RatePoint& p) const {
-  require<ValueError>(p.step <= total_steps, "Tried to step {} times. The specified number of total steps is {}", p.step, total_steps);
-  return Schedule::one_cycle({max_lr, total_steps, pct_start, anneal_strategy, div_factor, final_div_factor, three_phase})(p.step);
+  require<ValueError>(p.step <= length(), "Tried to step {} times. The specified number of total steps is {}", p.step, length());
+  return Schedule::one_cycle({max_lr, length(), pct_start, anneal_strategy, div_factor, final_div_factor, three_phase})(p.step);
 }
 std::optional<double> OneCycleLR::momentum(int64_t step) const {
   if (!cycle_momentum) return {};
-  return Schedule::one_cycle({base_momentum, total_steps, pct_start, anneal_strategy, base_momentum / max_momentum, 1, three_phase})(step);
+  return Schedule::one_cycle({base_momentum, length(), pct_start, anneal_strategy, base_momentum / max_momentum, 1, three_phase})(step);
 }
 
 void SWALR::check() const {

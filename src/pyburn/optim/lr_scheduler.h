@@ -77,6 +77,8 @@ struct CyclicLR {
   double step_size_up = 2000, step_size_down = 0;  // down: 0 for as many as up
   std::string mode = "triangular";                 // or "triangular2", "exp_range"
   double gamma = 1;
+  std::function<double(double)> scale_fn = {};  // in the place of the mode: of the number of the cycle, or of the step
+  std::string scale_mode = "cycle";             // or "iterations"
   bool cycle_momentum = true;
   double base_momentum = 0.8, max_momentum = 0.9;
   double operator()(const RatePoint& p) const;
@@ -84,13 +86,15 @@ struct CyclicLR {
 };
 struct OneCycleLR {
   double max_lr;
-  int64_t total_steps;
+  int64_t total_steps = 0;  // 0: epochs * steps_per_epoch
+  int64_t epochs = 0, steps_per_epoch = 0;
   double pct_start = 0.3;
   std::string anneal_strategy = "cos";  // or "linear"
   bool cycle_momentum = true;
   double base_momentum = 0.85, max_momentum = 0.95, div_factor = 25, final_div_factor = 1e4;
   bool three_phase = false;
   double operator()(const RatePoint& p) const;  // ValueError after total_steps
+  int64_t length() const { return total_steps ? total_steps : epochs * steps_per_epoch; }
   std::optional<double> momentum(int64_t step) const;
 };
 // To swa_lr over anneal_epochs steps, along a wave ("cos") or a line ("linear"): for averages of weights.

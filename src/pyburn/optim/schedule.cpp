@@ -85,15 +85,18 @@ Schedule Schedule::cosine_restarts(double initial, double smallest, int64_t firs
 }
 
 Schedule Schedule::cyclic(const Cycle& c) {
-  require<ValueError>(
-      c.mode == "triangular" || c.mode == "triangular2" || c.mode == "exp_range", "mode is invalid and scale_fn is None: got '{}'", c.mode);
+  require<ValueError>(c.scale_fn || c.mode == "triangular" || c.mode == "triangular2" || c.mode == "exp_range",
+      "mode is invalid and scale_fn is None: got '{}'", c.mode);
   check_positive("step_size_up", c.step_size_up);
   const double up = c.step_size_up, total = up + (c.step_size_down > 0 ? c.step_size_down : up);
   return Schedule([=](int64_t step) {
     const double cycle = std::floor(1 + double(step) / total), x = 1 + double(step) / total - cycle, ratio = up / total;
     const double height = x <= ratio ? x / ratio : (x - 1) / (ratio - 1);
-    const double scale = c.mode == "triangular2" ? std::pow(0.5, cycle - 1) : c.mode == "exp_range" ? std::pow(c.gamma, double(step)) : 1;
-    return c.base + (c.max - c.base) * height * scale;
+    const auto scale = [&] {
+      if (c.scale_fn) return c.scale_fn(c.scale_mode == "cycle" ? cycle : double(step));
+      return c.mode == "triangular2" ? std::pow(0.5, cycle - 1) : c.mode == "exp_range" ? std::pow(c.gamma, double(step)) : 1;
+    };
+    return c.base + (c.max - c.base) * height * scale();
   });
 }
 

@@ -38,6 +38,8 @@ class Schedule {
     double step_size_up = 2000, step_size_down = 0;  // down: 0 for as many as up
     std::string mode = "triangular";                 // or "triangular2", "exp_range"
     double gamma = 1;
+    std::function<double(double)> scale_fn = {};  // in the place of the mode: of the number of the cycle, or of the step
+    std::string scale_mode = "cycle";             // or "iterations"
   };
   static Schedule cyclic(const Cycle&);
   struct OneCycle {
