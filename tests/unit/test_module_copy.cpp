@@ -133,7 +133,8 @@ TEST_F(ModuleCopies, LayersOfAllKinds) {
       make_ref<nn::SwiGLU>(nn::GatedConfig{.d_input = 2, .d_output = 3}),
       make_ref<nn::graph::GATConv>(nn::graph::GATConvConfig{.in_channels = 2, .out_channels = 3}),
       make_ref<nn::AdaptiveLogSoftmaxWithLoss>(nn::AdaptiveLogSoftmaxConfig{.in_features = 4, .n_classes = 8, .cutoffs = {2, 4}}),
-      make_ref<nn::ModuleDict>(nn::NamedModules{{"a", make_ref<nn::Embedding>(nn::EmbeddingConfig{.num_embeddings = 3, .embedding_dim = 2})}}),
+      make_ref<nn::ModuleDict>(
+          nn::NamedModules{{"a", make_ref<nn::Embedding>(nn::EmbeddingConfig{.num_embeddings = 3, .embedding_dim = 2})}}),
       make_ref<nn::ParameterList>(),
       make_ref<nn::Identity>(),
   };

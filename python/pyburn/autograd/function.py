@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -100,6 +99,8 @@ class Function:
         ctx = Context()
         separate = hasattr(cls, "setup_context")
         if kwargs or separate:  # by position, with the defaults, as backward gives its gradients
+            import inspect  # here: it takes as long to load as a third of pyburn
+
             signature, whole = inspect.signature(cls.forward), (() if separate else (ctx,)) + args
             signature.bind_partial(*whole, **kwargs)  # says which name is unknown, before which one is missing
             bound = signature.bind(*whole, **kwargs)

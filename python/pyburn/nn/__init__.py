@@ -33,7 +33,7 @@ from . import (  # noqa: E402
 from .choice import Activation, Normalization  # noqa: E402
 from .families import RNNBase, RNNCellBase  # noqa: E402
 from .lazy_layers import *  # noqa: E402, F403
-from .linear_cross_entropy import LinearCrossEntropyLoss, LinearCrossEntropyOptions  # noqa: E402
+from .linear_cross_entropy import LinearCrossEntropyLoss  # noqa: E402
 from .loss import TripletMarginWithDistanceLoss  # noqa: E402
 from .parallel import DataParallel  # noqa: E402
 from .parameter_containers import ParameterDict, ParameterList  # noqa: E402
@@ -50,6 +50,7 @@ class_building.install()
 
 if TYPE_CHECKING:
     from . import grad, graph, modules
+    from .cross_entropy_options import LinearCrossEntropyOptions
 
 __all__ = [
     *_layers.__all__,
@@ -94,4 +95,12 @@ __all__ = [
     "utils",
 ]
 
-__getattr__ = on_demand(__name__, "grad", "graph", "modules")
+_find_module = on_demand(__name__, "grad", "graph", "modules")
+
+
+def __getattr__(name: str) -> object:
+    if name == "LinearCrossEntropyOptions":
+        from .cross_entropy_options import LinearCrossEntropyOptions as options
+
+        return options
+    return _find_module(name)

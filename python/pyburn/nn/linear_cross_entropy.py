@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._core import Tensor, _nn
 from ._layers import Linear, Module
 
-
-@dataclass(frozen=True)
-class LinearCrossEntropyOptions:
-    """How PyTorch splits the batch to save memory. Accepted, and of no influence: the result is the same."""
-
-    allow_retain_graph: bool = False
-    batch_chunk_size: int | None = None
-    chunking_method: str | None = "auto"
-    acc_policy: str = "auto"
-    acc_dtype: Any = None
+if TYPE_CHECKING:
+    from .cross_entropy_options import LinearCrossEntropyOptions
 
 
 def linear_cross_entropy(

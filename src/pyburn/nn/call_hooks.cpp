@@ -21,7 +21,8 @@ class WayBack : public std::enable_shared_from_this<WayBack> {
   Tensors watched_inputs(const Tensors& inputs) {
     inputs_ = inputs.size();
     for (int64_t i = 0; i < inputs_; ++i)
-      if (inputs[i].defined() && is_floating(inputs[i].dtype()) && !autograd::wants_gradient(inputs[i])) constants_.emplace_back(i, inputs[i]);
+      if (inputs[i].defined() && is_floating(inputs[i].dtype()) && !autograd::wants_gradient(inputs[i]))
+        constants_.emplace_back(i, inputs[i]);
     Places places = wanted(inputs);
     watches_inputs_ = !places.empty();
     return watched(inputs, places, [way = shared_from_this(), places](const Grads& dx) { return way->on_input_gradients(dx, places); });

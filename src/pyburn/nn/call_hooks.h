@@ -5,8 +5,8 @@
 //       [](nn::Module&, const TensorHandle& input, const TensorHandle& output) { ... });
 //   handle.remove();
 //
-// A hook takes single tensors, the first of each side, or lists of all of them (const Tensors&). It returns nothing, or what takes the place
-// of inputs, outputs, gradients of outputs or gradients of inputs, in the order of the functions below.
+// A hook takes single tensors, the first of each side, or lists of all of them (const Tensors&). It returns nothing, or what takes the
+// place of inputs, outputs, gradients of outputs or gradients of inputs, in the order of the functions below.
 #pragma once
 #include <functional>
 #include <memory>
@@ -61,22 +61,26 @@ class CallHooks : public std::enable_shared_from_this<CallHooks> {
   // hook(module, input), before forward.
   template <class F>
   HookHandle register_forward_pre_hook(F hook, HookOptions options = {}) {
-    return add(around_.forward_pre, [hook](Module& m, Tensors& in, Tensors&) { ask(hook, in, m, in); }, options);
+    return add(
+        around_.forward_pre, [hook](Module& m, Tensors& in, Tensors&) { ask(hook, in, m, in); }, options);
   }
   // hook(module, input, output), after forward.
   template <class F>
   HookHandle register_forward_hook(F hook, HookOptions options = {}) {
-    return add(around_.forward, [hook](Module& m, Tensors& in, Tensors& out) { ask(hook, out, m, in, out); }, options);
+    return add(
+        around_.forward, [hook](Module& m, Tensors& in, Tensors& out) { ask(hook, out, m, in, out); }, options);
   }
   // hook(module, grad_output), before the gradients of the module are computed.
   template <class F>
   HookHandle register_full_backward_pre_hook(F hook, HookOptions options = {}) {
-    return add(around_.backward_pre, [hook](Module& m, Tensors& dy, Tensors&) { ask(hook, dy, m, dy); }, options);
+    return add(
+        around_.backward_pre, [hook](Module& m, Tensors& dy, Tensors&) { ask(hook, dy, m, dy); }, options);
   }
   // hook(module, grad_input, grad_output), when the gradients of the inputs are known. Where none is asked for, they are undefined.
   template <class F>
   HookHandle register_full_backward_hook(F hook, HookOptions options = {}) {
-    return add(around_.backward, [hook](Module& m, Tensors& dx, Tensors& dy) { ask(hook, dx, m, dx, dy); }, options);
+    return add(
+        around_.backward, [hook](Module& m, Tensors& dx, Tensors& dy) { ask(hook, dx, m, dx, dy); }, options);
   }
   virtual void remove(int64_t id);
 
@@ -128,8 +132,8 @@ class CallHooks : public std::enable_shared_from_this<CallHooks> {
     else if (t.defined()) place[0] = t;
   }
   static void put(Tensors& place, const Tensors& tensors) {
-    require<ValueError>(tensors.empty() || tensors.size() == place.size(), "a hook returned {} tensors in the place of {}", tensors.size(),
-        place.size());
+    require<ValueError>(
+        tensors.empty() || tensors.size() == place.size(), "a hook returned {} tensors in the place of {}", tensors.size(), place.size());
     if (!tensors.empty()) place = tensors;
   }
   static int64_t next_id();

@@ -11,7 +11,8 @@ namespace {
 using Gradient = TensorHandle (*)(const TensorHandle&, const TensorHandle&, const Dims& size, const Dims& stride, const Dims& padding,
     const Dims& dilation, int64_t groups);
 
-TensorHandle gradient(Gradient of_images, Gradient of_volumes, const TensorHandle& a, const TensorHandle& b, Dims size, const ConvOptions& o) {
+TensorHandle gradient(
+    Gradient of_images, Gradient of_volumes, const TensorHandle& a, const TensorHandle& b, Dims size, const ConvOptions& o) {
   const int axes = int(size.size()) - 2;
   require(axes >= 1 && axes <= 3, "expected the size of a tensor of 3 to 5 axes: got {}", Shape(size));
   for (const TensorHandle* t : {&a, &b}) require(t->rank() == axes + 2, "expected tensors of {} axes: got {}", axes + 2, t->shape());

@@ -12,9 +12,9 @@
 namespace pyburn::nn::graph {
 
 struct MessagePassingConfig {
-  std::string aggr = "sum";                 // or "mean", "max", "min", "mul"
-  std::string flow = "source_to_target";    // or "target_to_source"
-  int64_t node_dim = -2;                    // the axis of the nodes
+  std::string aggr = "sum";               // or "mean", "max", "min", "mul"
+  std::string flow = "source_to_target";  // or "target_to_source"
+  int64_t node_dim = -2;                  // the axis of the nodes
   PB_FIELDS(aggr, flow, node_dim)
   static constexpr LayerText text{.printed = false};
 };

@@ -20,8 +20,8 @@ class HolderCount {
     for (size_t i = 0; i < before_.size(); ++i) {
       const Entry& e = module_.entries()[i];
       require<UnsupportedOp>(holders(e) == before_[i],
-          "a copy of {} would keep '{}' of the original in one of its members: list that member in PB_MODULE({}, ...)",
-          module_.type_name(), e.name, module_.type_name());
+          "a copy of {} would keep '{}' of the original in one of its members: list that member in PB_MODULE({}, ...)", module_.type_name(),
+          e.name, module_.type_name());
     }
   }
 
@@ -36,7 +36,8 @@ class HolderCount {
 }  // namespace
 
 void Copies::check_class(const Module& module, const std::type_info& copied) {
-  require<UnsupportedOp>(typeid(module) == copied, "{} does not say how it is copied: write PB_MODULE(...) into its class", module.type_name());
+  require<UnsupportedOp>(
+      typeid(module) == copied, "{} does not say how it is copied: write PB_MODULE(...) into its class", module.type_name());
 }
 
 Ref<Module> Copies::of(const Ref<Module>& original) {

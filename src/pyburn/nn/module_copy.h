@@ -25,13 +25,12 @@
   PB_COPYABLE(Class __VA_OPT__(, ) __VA_ARGS__)
 
 // The same for a class that tells its name in a way of its own.
-#define PB_COPYABLE(Class, ...)                                                                                  \
-  ::pyburn::Ref<::pyburn::nn::Module> shallow_copy() const override {                                            \
-    ::pyburn::nn::Copies::check_class(*this, typeid(Class));                                                     \
-    return ::pyburn::make_ref<Class>(*this);                                                                     \
-  }                                                                                                              \
-  __VA_OPT__(                                                                                                    \
-      void hold_copies(::pyburn::nn::Copies& copies) override { copies.replace(__VA_ARGS__); })
+#define PB_COPYABLE(Class, ...)                                       \
+  ::pyburn::Ref<::pyburn::nn::Module> shallow_copy() const override { \
+    ::pyburn::nn::Copies::check_class(*this, typeid(Class));          \
+    return ::pyburn::make_ref<Class>(*this);                          \
+  }                                                                   \
+  __VA_OPT__(void hold_copies(::pyburn::nn::Copies& copies) override { copies.replace(__VA_ARGS__); })
 
 namespace pyburn::nn {
 

@@ -385,7 +385,8 @@ TensorHandle fn::gaussian_nll_loss(
   return reduced_loss(loss, reduction);
 }
 TensorHandle fn::hinge_embedding_loss(const TensorHandle& input, const TensorHandle& target, double margin, const std::string& reduction) {
-  return reduced_loss(where(eq(target, 1), 0.0, clamp_min(margin - widened(input), 0)) + where(eq(target, -1), 0.0, widened(input)), reduction);
+  return reduced_loss(
+      where(eq(target, 1), 0.0, clamp_min(margin - widened(input), 0)) + where(eq(target, -1), 0.0, widened(input)), reduction);
 }
 TensorHandle fn::margin_ranking_loss(
     const TensorHandle& input1, const TensorHandle& input2, const TensorHandle& target, double margin, const std::string& reduction) {
