@@ -69,8 +69,7 @@ TEST_F(NN, LoadsWhatItSaved) {
 }
 
 TEST_F(NN, LoadingNamesAllProblemsAtOnce) {
-  nn::Linear* layer = new nn::Linear(3, 4);
-  const Ref<nn::Module> keep(layer);
+  const auto layer = make_ref<nn::Linear>(3, 4);
   const std::string text = message_of<Error>([&] { layer->load_state_dict({{"weight", zeros({3, 3})}, {"extra", zeros({1})}}); });
   EXPECT_EQ(text,
       "Error(s) in loading state_dict for Linear:\n\tMissing key(s) in state_dict: \"bias\". \n\tUnexpected key(s) in state_dict: "
@@ -202,18 +201,17 @@ TEST_F(NN, ReferencesMoveToTheHost) {
   Adoptable::host = {[](void* p) noexcept { ++static_cast<HostObject*>(p)->references; },
       [](void* p) noexcept { --static_cast<HostObject*>(p)->references; }};
   HostObject object;
-  auto* relu = new nn::ReLU;
+  nn::ReLU relu;  // the host owns it
   {
-    Ref<nn::Module> one(relu), two = one;
-    EXPECT_EQ(relu->use_count(), 2u);
-    relu->adopt_by(&object);
+    Ref<nn::Module> one(&relu), two = one;
+    EXPECT_EQ(relu.use_count(), 2u);
+    relu.adopt_by(&object);
     EXPECT_EQ(object.references, 3);
     const Ref<nn::Module> three = two;
     EXPECT_EQ(object.references, 4);
   }
   EXPECT_EQ(object.references, 1);
   Adoptable::host = before;
-  delete relu;  // as the host does with what it owns
 }
 
 }  // namespace

@@ -5,6 +5,9 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <new>
+
+#include "pyburn/support/ref.h"
 
 namespace pyburn {
 
@@ -29,8 +32,14 @@ class Adoptable {
   void adopt_by(void* object) const noexcept;
   uint32_t use_count() const noexcept;  // references while C++ owns this; 0 afterwards
 
+  static void* operator new(size_t, void* at) noexcept { return at; }  // where the host has made room
+
  protected:
   virtual ~Adoptable() = default;
+  // By make_ref alone: nobody would delete what a plain `new` makes.
+  static void* operator new(size_t size) { return ::operator new(size); }
+  template <class T, class... A>
+  friend Ref<T> make_ref(A&&... a);
 
  private:
   static constexpr uintptr_t kOwn = 1;          // the lowest bit: no address of an object has it
