@@ -1,14 +1,9 @@
 // Deep copies of modules.
-#include <gtest/gtest.h>
-
 #include <cmath>
 
+#include "module_test.h"
 #include "pyburn/decorators/autodiff/autograd.h"
-#include "pyburn/nn/nn.h"
-#include "pyburn/ops/functions.h"
 #include "pyburn/optim/averaged_model.h"
-#include "pyburn/runtime/transfer.h"
-#include "pyburn/start.h"
 
 using namespace pyburn;
 
@@ -188,10 +183,8 @@ TEST_F(ModuleCopies, AveragesAreModels) {
   const auto model = nn::sequential(make_ref<nn::Linear>(1, 1, false), make_ref<nn::BatchNorm1d>(nn::BatchNormConfig{.num_features = 1}));
   optim::AveragedModel average(*model, 0.5);  // on the stack: its walks take references to it, and it stays
   EXPECT_EQ(average.named_modules().size(), 4u);
-  std::vector<std::string> names;
-  for (const auto& [name, t] : average.state_dict()) names.push_back(name);
-  EXPECT_EQ(names, (std::vector<std::string>{"n_averaged", "module.0.weight", "module.1.weight", "module.1.bias", "module.1.running_mean",
-                       "module.1.running_var", "module.1.num_batches_tracked"}));
+  EXPECT_EQ(names(average.state_dict()), (Names{"n_averaged", "module.0.weight", "module.1.weight", "module.1.bias",
+                                             "module.1.running_mean", "module.1.running_var", "module.1.num_batches_tracked"}));
   for (double value : {2.0, 6.0}) {
     nn::init::constant_(model->at(0)->tensor("weight"), value);
     average.update_parameters(*model);

@@ -1,13 +1,8 @@
 // Layers and helpers around modules: adaptive softmax, losses with functions, packed sequences, lists of parameters, fused layers, calls
 // with other parameters, layers by name.
-#include <gtest/gtest.h>
-
+#include "module_test.h"
 #include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/inference/summary.h"
-#include "pyburn/nn/nn.h"
-#include "pyburn/ops/functions.h"
-#include "pyburn/runtime/transfer.h"
-#include "pyburn/start.h"
 
 using namespace pyburn;
 
@@ -17,13 +12,6 @@ struct ModuleParts : testing::Test {
   ModuleParts() { start(); }
 };
 
-using Names = std::vector<std::string>;
-Names names(const nn::NamedTensors& list) {
-  Names out;
-  for (const auto& [name, t] : list) out.push_back(name);
-  return out;
-}
-double largest(const TensorHandle& x) { return read_number(amax(abs(detach(x)))); }
 Tensor integers(std::vector<int64_t> v) { return from_host(default_device(), {v.data(), {Shape{int64_t(v.size())}, DType::int64}}); }
 template <class T = double>
 std::vector<T> values(const TensorHandle& x) {

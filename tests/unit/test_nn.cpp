@@ -1,13 +1,8 @@
 // Modules in C++: registry, walks, state dicts, layers.
-#include <gtest/gtest.h>
-
 #include <cmath>
 
+#include "module_test.h"
 #include "pyburn/decorators/autodiff/autograd.h"
-#include "pyburn/nn/nn.h"
-#include "pyburn/ops/functions.h"
-#include "pyburn/runtime/transfer.h"
-#include "pyburn/start.h"
 
 using namespace pyburn;
 
@@ -22,12 +17,6 @@ Ref<nn::Sequential> small_net() {
       make_ref<nn::Conv2d>(nn::ConvConfig<2>{.in_channels = 3, .out_channels = 8, .kernel_size = {3}, .padding = {{1}, ""}, .bias = false}),
       make_ref<nn::BatchNorm2d>(nn::BatchNormConfig{.num_features = 8}), make_ref<nn::ReLU>(), make_ref<nn::Flatten>(),
       make_ref<nn::Linear>(8 * 4 * 4, 2));
-}
-
-std::vector<std::string> names(const nn::NamedTensors& list) {
-  std::vector<std::string> out;
-  for (const auto& [name, t] : list) out.push_back(name);
-  return out;
 }
 
 template <class E, class Fn>

@@ -1,13 +1,8 @@
 // Tensors of modules that are computed: parametrizations, weight_norm, spectral_norm, orthogonal.
-#include <gtest/gtest.h>
-
+#include "module_test.h"
 #include "pyburn/decorators/autodiff/autograd.h"
-#include "pyburn/nn/nn.h"
 #include "pyburn/ops/copy.h"
-#include "pyburn/ops/functions.h"
 #include "pyburn/optim/optimizer.h"
-#include "pyburn/runtime/transfer.h"
-#include "pyburn/start.h"
 
 using namespace pyburn;
 namespace parametrize = nn::parametrize;
@@ -19,13 +14,6 @@ struct Parametrizations : testing::Test {
   Parametrizations() { start(); }
 };
 
-using Names = std::vector<std::string>;
-Names names(const nn::NamedTensors& list) {
-  Names out;
-  for (const auto& [name, t] : list) out.push_back(name);
-  return out;
-}
-double largest(const TensorHandle& x) { return read_number(amax(abs(detach(x)))); }
 Tensor weight_of(nn::Module& m) { return m.tensor("weight"); }
 
 struct Symmetric : nn::Module {

@@ -99,7 +99,7 @@ class Function:
         ctx = Context()
         separate = hasattr(cls, "setup_context")
         if kwargs or separate:  # by position, with the defaults, as backward gives its gradients
-            import inspect  # here: it takes as long to load as a third of pyburn
+            import inspect  # here: it takes long to load
 
             signature, whole = inspect.signature(cls.forward), (() if separate else (ctx,)) + args
             signature.bind_partial(*whole, **kwargs)  # says which name is unknown, before which one is missing

@@ -1,4 +1,4 @@
-"""Options of linear_cross_entropy. Loaded when they are asked for: what makes a dataclass takes longer to load than all layers."""
+"""Options of linear_cross_entropy. Loaded when they are asked for: what makes a dataclass takes long to load."""
 
 from __future__ import annotations
 
