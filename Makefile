@@ -16,6 +16,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export CCACHE_BASEDIR := $(CURDIR)
+export PYBURN_LATE_LEAF ?= $(CURDIR)/build/release/tests/liblate_leaf.so
 export PYBURN_PEERS_PYTHON ?= $(CURDIR)/$(PEERS)/bin/python
 ifneq ($(wildcard ../shared/data),)
 export PYBURN_DATA ?= $(abspath ../shared/data)
@@ -119,6 +120,7 @@ CPP = $(shell git ls-files 'src/*.cpp' 'src/*.h' 'python/*.cpp' 'python/*.h' 'te
 check: venv  ## Generated files, layers, links, format, lint, types
 	$(VENV)/bin/python tools/generate.py --check
 	$(VENV)/bin/python tools/check_layers.py
+	$(VENV)/bin/python tools/check_python_layers.py
 	$(VENV)/bin/python tools/check_links.py
 	$(VENV)/bin/clang-format --dry-run --Werror $(CPP)
 	$(VENV)/bin/ruff check .

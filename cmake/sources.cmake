@@ -5,10 +5,12 @@ set(PYBURN_SOURCES
   src/pyburn/support/error.cpp
   src/pyburn/support/fault.cpp
   src/pyburn/support/format.cpp
+  src/pyburn/support/late_error.cpp
   src/pyburn/support/log.cpp
   src/pyburn/support/patient_lock.cpp
   src/pyburn/support/pool.cpp
   src/pyburn/support/thread_pool.cpp
+  src/pyburn/support/utf8.cpp
   src/pyburn/tensor/dtype.cpp
   src/pyburn/tensor/handle.cpp
   src/pyburn/tensor/layout.cpp
@@ -23,8 +25,10 @@ set(PYBURN_SOURCES
   src/pyburn/runtime/allocator.cpp
   src/pyburn/runtime/autocast.cpp
   src/pyburn/runtime/device.cpp
+  src/pyburn/runtime/device_name.cpp
   src/pyburn/runtime/generator.cpp
   src/pyburn/runtime/run.cpp
+  src/pyburn/runtime/spoiled.cpp
   src/pyburn/runtime/transfer.cpp
   src/pyburn/ops/activation.cpp
   src/pyburn/ops/binary.cpp
@@ -260,7 +264,6 @@ set(PYBURN_SOURCES
   src/pyburn/io/atomic_file.cpp
   src/pyburn/io/bundle_read.cpp
   src/pyburn/io/bundle_write.cpp
-  src/pyburn/io/byte_cursor.cpp
   src/pyburn/io/checkpoint_read.cpp
   src/pyburn/io/checkpoint_write.cpp
   src/pyburn/io/crc32.cpp

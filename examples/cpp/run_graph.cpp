@@ -14,7 +14,7 @@ using namespace pyburn;
 namespace {
 
 TensorHandle read_input(const char* path, const Meta& meta, Device& device) {
-  std::vector<char> bytes(size_t(meta.shape.numel() * size_of(meta.dtype)));
+  std::vector<char> bytes(size_t(bytes_of(meta.dtype, meta.shape.numel())));
   std::ifstream file(path, std::ios::binary);
   require<FormatError>(bool(file.read(bytes.data(), std::streamsize(bytes.size()))), "[run_graph] cannot read {} bytes from '{}'",
       int64_t(bytes.size()), path);

@@ -26,7 +26,7 @@ class BudgetBackend final : public Backend {
   void download(const TensorHandle& from, const HostArray& to) override { kernels_.download(from, to); }
 
   Ref<Storage> allocate(DType dtype, int64_t elements) override {
-    const int64_t bytes = elements * size_of(dtype);
+    const int64_t bytes = bytes_of(dtype, elements);
     const int64_t in_use = in_use_.fetch_add(bytes) + bytes;
     const bool fits = in_use <= megabytes_ * kMegabyte;
     void* memory = fits ? std::aligned_alloc(kAlignment, (size_t(bytes) / kAlignment + 1) * kAlignment) : nullptr;

@@ -25,19 +25,17 @@ namespace {
   throw PythonError();
 }
 
-// PEP 3118 format characters; bfloat16 has none.
-constexpr const char* kFormats[kDTypes] = {"d", "f", "e", nullptr, "b", "h", "i", "q", "B", "H", "I", "Q", "?"};
-
 DType dtype_of(const Py_buffer& b) {
   const char* f = b.format ? b.format : "B";
   if (*f == '@' || *f == '=' || *f == '<') ++f;
   if (f[0] != '\0' && f[1] == '\0') {
+    // "l" has 4 or 8 bytes: among integers the size decides.
     const bool is_signed = std::strchr("bhilq", *f) != nullptr, is_unsigned = std::strchr("BHILQ", *f) != nullptr;
-    if (is_signed || is_unsigned)  // "l" has 4 or 8 bytes: the size decides
-      for (int t = int(is_signed ? DType::int8 : DType::uint8), last = t + 4; t < last; ++t)
-        if (size_of(DType(t)) == b.itemsize) return DType(t);
-    for (int t = 0; t < kDTypes; ++t)
-      if (kFormats[t] && *kFormats[t] == *f && size_of(DType(t)) == b.itemsize) return DType(t);
+    for (DType t : all_dtypes()) {
+      const char* known = dtype_info(t).buffer_format;
+      const bool fits = is_signed ? is_signed_integer(t) : is_unsigned ? is_unsigned_integer(t) : known && *known == *f;
+      if (fits && size_of(t) == b.itemsize) return t;
+    }
   }
   raise(
       PyExc_TypeError, format("can't convert an array of this type to a tensor; supported are bool, float16 to float64, int8 to int64 and "
@@ -99,9 +97,10 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   view->obj = nullptr;
   try {
     const TensorHandle& t = unwrap(self);
+    const char* buffer_format = dtype_info(t.dtype()).buffer_format;
     const char* refusal = autograd::wants_gradient(t) ? "a tensor that requires grad has no buffer; use tensor.detach()"
                           : !shares_host_memory(t)    ? "a tensor on this device has no buffer; use tensor.cpu()"
-                          : !kFormats[int(t.dtype())] ? "bfloat16 has no buffer format; use tensor.float()"
+                          : !buffer_format            ? "bfloat16 has no buffer format; use tensor.float()"
                                                       : nullptr;
     const bool plain = t.layout().is_contiguous();
     if (!refusal && !plain &&
@@ -126,7 +125,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     view->itemsize = Py_ssize_t(size);
     view->readonly = 0;
     view->ndim = t.rank();
-    view->format = flags & PyBUF_FORMAT ? const_cast<char*>(kFormats[int(t.dtype())]) : nullptr;
+    view->format = flags & PyBUF_FORMAT ? const_cast<char*>(buffer_format) : nullptr;
     view->shape = flags & PyBUF_ND ? exported->shape.data() : nullptr;
     view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? exported->strides.data() : nullptr;
     view->suboffsets = nullptr;
@@ -167,9 +166,7 @@ void bind_print_options(nb::module_& m) {
 
 }  // namespace
 
-bool shares_host_memory(const TensorHandle& t) {
-  return t.storage() && t.storage()->host && t.device().is_cpu() && t.storage()->owner == &t.device().leaf();
-}
+bool shares_host_memory(const TensorHandle& t) { return host_memory(t) != nullptr; }
 
 TensorHandle tensor_from_array(PyObject* array, std::optional<DType> dtype, Device& device) {
   Object memory = memory_of(array);
@@ -195,7 +192,7 @@ void bind_data(nb::module_& m) {
       [](nb::bytes data, nb::handle shape, nb::handle dtype, nb::handle device) {
         const Meta meta{to_dims(shape.ptr()), to_dtype(dtype.ptr())};
         Device& target = device.is_none() ? default_device() : to_device(device.ptr());
-        require<FormatError>(checked_numel(meta.shape) * size_of(meta.dtype) == int64_t(data.size()),
+        require<FormatError>(bytes_of(meta.dtype, checked_numel(meta.shape)) == int64_t(data.size()),
             "the data does not fit the shape: got {} bytes for {} of {}", int64_t(data.size()), meta.shape, meta.dtype);
         return from_host(target, {const_cast<char*>(data.c_str()), meta});
       },

@@ -40,26 +40,16 @@ struct DLManagedTensorVersioned {
 };
 constexpr uint64_t kReadOnly = 1, kCopied = 2;
 constexpr int32_t kCpu = 1;
-enum : uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kBFloat = 4, kBool = 6 };
 
 template <class Managed>
 constexpr const char* kName = std::is_same_v<Managed, DLManagedTensor> ? "dltensor" : "dltensor_versioned";
 template <class Managed>
 constexpr const char* kUsedName = std::is_same_v<Managed, DLManagedTensor> ? "used_dltensor" : "used_dltensor_versioned";
 
-DLDataType protocol_dtype(DType t) {
-  const uint8_t code = t == DType::bfloat16     ? kBFloat
-                       : is_floating(t)         ? kFloat
-                       : t == DType::boolean    ? kBool
-                       : is_unsigned_integer(t) ? kUInt
-                                                : kInt;
-  return {code, uint8_t(size_of(t) * 8), 1};
-}
+DLDataType protocol_dtype(DType t) { return {dtype_info(t).dlpack_code, dtype_info(t).bits, 1}; }
 DType core_dtype(DLDataType d) {
-  for (int i = 0; i < kDTypes && d.lanes == 1; ++i) {
-    const DLDataType candidate = protocol_dtype(DType(i));
-    if (candidate.code == d.code && candidate.bits == d.bits) return DType(i);
-  }
+  for (DType t : all_dtypes())
+    if (dtype_info(t).dlpack_code == d.code && dtype_info(t).bits == d.bits && d.lanes == 1) return t;
   fail<DTypeError>("[from_dlpack] the dtype is not supported: got code {} with {} bits and {} lanes", int64_t(d.code), int64_t(d.bits),
       int64_t(d.lanes));
 }

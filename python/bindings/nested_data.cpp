@@ -39,7 +39,7 @@ class NestedReader {
     values_.reserve(size_t(checked_numel(shape_)));
     collect(data, 0);
     const DType dtype = wanted_ ? *wanted_ : found_.value_or(default_dtype());
-    std::vector<std::byte> bytes(values_.size() * size_t(size_of(dtype)));
+    std::vector<std::byte> bytes(size_t(bytes_of(dtype, int64_t(values_.size()))));
     write(dtype, bytes.data());
     return from_host(device, {bytes.data(), {shape_, dtype}});
   }

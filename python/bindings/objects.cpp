@@ -11,6 +11,7 @@
 
 #include "pyburn/backends/cpu/conv/winograd.h"
 #include "pyburn/runtime/allocator.h"
+#include "pyburn/runtime/device_identity.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/thread_pool.h"
 
@@ -20,7 +21,7 @@ using namespace nb::literals;
 namespace pyburn::python {
 namespace {
 
-PyObject* dtype_objects[kDTypes];
+PyObject* dtype_objects[kMaxDTypes];
 PyObject* dtype_class = nullptr;
 PyObject* device_class = nullptr;
 PyObject* generator_class = nullptr;
@@ -37,6 +38,18 @@ struct GeneratorObject {
   throw PythonError();
 }
 
+// An object of exactly this class that its constructor has filled: Device.__new__(Device) gives an empty one.
+bool is_made(PyObject* p, PyObject* type) { return Py_TYPE(p) == reinterpret_cast<PyTypeObject*>(type) && nb::inst_ready(p); }
+
+template <class E>
+std::string_view utf8(PyObject* text, const char* otherwise) {  // lone surrogates have no UTF-8
+  Py_ssize_t size = 0;
+  const char* data = PyUnicode_AsUTF8AndSize(text, &size);
+  if (data) return {data, size_t(size)};
+  PyErr_Clear();
+  throw E(otherwise);
+}
+
 void bind_dtypes(nb::module_& m) {
   nb::class_<DTypeObject> c(m, "DType", "An element type, such as pyburn.float32.");
   c.def_prop_ro("name", [](const DTypeObject& t) { return std::string(name_of(t.value)); })
@@ -48,10 +61,10 @@ void bind_dtypes(nb::module_& m) {
       .def("__reduce__", [](const DTypeObject& t) { return std::string(name_of(t.value)); });
   dtype_class = c.ptr();
   c.attr("__module__") = "pyburn";
-  for (int i = 0; i < kDTypes; ++i) {
-    nb::object o = nb::cast(DTypeObject{DType(i)});
-    m.attr(std::string(name_of(DType(i))).c_str()) = o;
-    dtype_objects[i] = o.release().ptr();
+  for (DType t : all_dtypes()) {
+    nb::object o = nb::cast(DTypeObject{t});
+    m.attr(std::string(name_of(t)).c_str()) = o;
+    dtype_objects[int(t)] = o.release().ptr();
   }
   const std::pair<const char*, DType> aliases[] = {{"double", DType::float64}, {"float", DType::float32}, {"half", DType::float16},
       {"short", DType::int16}, {"int", DType::int32}, {"long", DType::int64}};
@@ -78,15 +91,17 @@ void bind_devices(nb::module_& m) {
   c.def(
        "__init__", [](DeviceObject* self, nb::handle name) { new (self) DeviceObject{&to_device(name.ptr())}; }, "name"_a)
       .def_prop_ro("name", [](const DeviceObject& d) { return d.device->name(); })
-      .def_prop_ro(
-          "type", [](const DeviceObject& d) { return d.device->leaf().name() == "ndarray" ? std::string("cpu") : d.device->leaf().name(); })
-      .def_prop_ro("index", [](const DeviceObject&) { return nb::none(); })
-      .def("__repr__", [](const DeviceObject& d) { return "device('" + d.device->name() + "')"; })
-      .def("__str__", [](const DeviceObject& d) { return d.device->name(); })
+      .def_prop_ro("type", [](const DeviceObject& d) { return type_of(*d.device); })
+      .def_prop_ro("index", [](const DeviceObject& d) { return index_of(*d.device); })
+      .def_prop_ro("has_values", [](const DeviceObject& d) { return has_values(*d.device); })
+      .def("__repr__",
+          [](const DeviceObject& d) { return "device(" + nb::cast<std::string>(nb::repr(nb::cast(typed_name_of(*d.device)))) + ")"; })
+      .def("__str__", [](const DeviceObject& d) { return typed_name_of(*d.device); })
       .def(
           "__eq__",
           [](const DeviceObject& d, nb::handle o) {
-            if (!PyUnicode_Check(o.ptr()) && !nb::isinstance<DeviceObject>(o)) return false;
+            const bool member = nb::isinstance(o, nb::module_::import_("enum").attr("Enum")) && nb::isinstance<nb::str>(o.attr("value"));
+            if (!PyUnicode_Check(o.ptr()) && !nb::isinstance<DeviceObject>(o) && !member) return false;
             try {
               return d.device == &to_device(o.ptr());
             } catch (const DeviceError&) {  // an unknown name is equal to no device
@@ -95,7 +110,16 @@ void bind_devices(nb::module_& m) {
           },
           nb::arg().none())
       .def("__hash__", [](const DeviceObject& d) { return reinterpret_cast<uintptr_t>(d.device) >> 4; })
-      .def("__reduce__", [](const DeviceObject& d) { return nb::make_tuple(nb::borrow(device_class), nb::make_tuple(d.device->name())); })
+      .def("__reduce__",
+          [](const DeviceObject& d) {
+            const std::string name = typed_name_of(*d.device);
+            require<DeviceError>(begins_as_device(stack_name(d.device->leaf())) && &device(name) == d.device,
+                "[pickle] {} was put together from a backend object, which no name leads to: register the backend", name);
+            return nb::make_tuple(nb::borrow(device_class), nb::make_tuple(name));
+          })
+      .def("__copy__", [](nb::object self) { return self; })
+      .def(
+          "__deepcopy__", [](nb::object self, nb::handle) { return self; }, "memo"_a.none())
       .def("__enter__",
           [](nb::object self) {
             entered_devices().push_back(std::make_unique<DeviceScope>(*nb::inst_ptr<DeviceObject>(self)->device));
@@ -126,7 +150,10 @@ void bind_devices(nb::module_& m) {
   device_class = c.ptr();
   c.attr("__module__") = "pyburn";
   m.def("_default_device", [] { return device_object(default_device()); });
-  m.def("_set_default_device", [](nb::handle d) { set_default_device(to_device(d.ptr())); });
+  m.def(
+      "_set_default_device", [](nb::handle d) { d.is_none() ? reset_default_device() : set_default_device(to_device(d.ptr())); },
+      "device"_a.none());
+  m.def("_begins_as_device", [](std::string_view text) { return begins_as_device(text); });
   m.def("_backends", [] {
     nb::list result;
     for (const BackendEntry& e : backend_entries()) {
@@ -211,12 +238,12 @@ nb::object dtype_object(DType t) { return nb::borrow(dtype_objects[int(t)]); }
 nb::object device_object(Device& d) { return nb::cast(DeviceObject{&d}); }
 
 DType to_dtype(PyObject* p) {
-  if (Py_TYPE(p) == reinterpret_cast<PyTypeObject*>(dtype_class)) return nb::inst_ptr<DTypeObject>(p)->value;
+  if (is_made(p, dtype_class)) return nb::inst_ptr<DTypeObject>(p)->value;
   if (p == reinterpret_cast<PyObject*>(&PyFloat_Type)) return default_dtype();
   if (p == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::int64;
   if (p == reinterpret_cast<PyObject*>(&PyBool_Type)) return DType::boolean;
   if (PyUnicode_Check(p)) {
-    std::string_view s = PyUnicode_AsUTF8(p);
+    std::string_view s = utf8<DTypeError>(p, "[dtype] the name is not valid Unicode");
     for (std::string_view prefix : {"pyburn.", "torch."})
       if (s.starts_with(prefix)) s.remove_prefix(prefix.size());
     return dtype_from_name(s);
@@ -230,14 +257,15 @@ DType to_dtype(PyObject* p) {
 }
 
 Device& to_device(PyObject* p) {
-  if (Py_TYPE(p) == reinterpret_cast<PyTypeObject*>(device_class)) return *nb::inst_ptr<DeviceObject>(p)->device;
-  if (PyUnicode_Check(p)) return device(PyUnicode_AsUTF8(p));
+  constexpr const char* kNoText = "[device] the name of a device must be valid Unicode";
+  if (is_made(p, device_class)) return *nb::inst_ptr<DeviceObject>(p)->device;
+  if (PyUnicode_Check(p)) return device(utf8<DeviceError>(p, kNoText));
   Object value(PyObject_GetAttrString(p, "value"));  // a member of the Backend enum
   if (!value || !PyUnicode_Check(value.get())) {
     PyErr_Clear();
     expected("a device (name, Device or member of BackendKind)", p);
   }
-  return device(PyUnicode_AsUTF8(value.get()));
+  return device(utf8<DeviceError>(value.get(), kNoText));
 }
 
 Generator* to_generator(PyObject* p) {

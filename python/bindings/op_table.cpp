@@ -48,7 +48,7 @@ void bind_op_table(nb::module_& m) {
   });
   m.def("_supports", [](nb::handle device, const std::string& name, nb::handle dtype) {
     const OpInfo* op = OpTable::global().find(name);
-    return op && to_device(device.ptr()).leaf().supports(*op, to_dtype(dtype.ptr()));
+    return op && to_device(device.ptr()).leaf().known_support(*op, to_dtype(dtype.ptr())) != KernelSupport::none;
   });
 }
 

@@ -66,7 +66,21 @@ PythonBackend::~PythonBackend() { release_later(self_); }
 
 KernelSupport PythonBackend::support(const OpInfo& op, DType key) const {
   const KernelScope scope;
-  return nb::cast<bool>(call("supports", text(op.name()), dtype_object(key))) ? KernelSupport::native : KernelSupport::none;
+  const nb::object answer = call("supports", text(op.name()), dtype_object(key));
+  if (answer.is_none()) return KernelSupport::depends;
+  return nb::cast<bool>(answer) ? KernelSupport::native : KernelSupport::none;
+}
+
+bool PythonBackend::supports_call(OpRef op, Inputs in, Outputs) const {
+  const KernelScope scope;
+  Keywords attributes;
+  op.info->attrs->visit(op.attrs, attributes);
+  nb::list metas;
+  for (const TensorHandle* t : in) {
+    if (t->defined()) metas.append(nb::make_tuple(numbers(t->shape()), dtype_object(t->dtype())));
+    else metas.append(nb::none());
+  }
+  return nb::cast<bool>(call("supports_call", text(op.info->name()), metas, attributes.all));
 }
 
 nb::object PythonBackend::read(const TensorHandle& x) {
@@ -97,7 +111,7 @@ void PythonBackend::execute(OpRef op, Inputs in, Outputs out) {
 
 Ref<Storage> PythonBackend::allocate(DType dtype, int64_t elements) {
   const KernelScope scope;
-  return Ref<Storage>(new PythonStorage(this, elements * size_of(dtype), call("allocate", dtype_object(dtype), elements)));
+  return Ref<Storage>(new PythonStorage(this, bytes_of(dtype, elements), call("allocate", dtype_object(dtype), elements)));
 }
 
 void PythonBackend::upload(const HostArray& from, const TensorHandle& to) {

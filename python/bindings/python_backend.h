@@ -13,6 +13,7 @@ class PythonBackend final : public Backend {
   explicit PythonBackend(nanobind::object self);
   void execute(OpRef op, Inputs in, Outputs out) override;
   KernelSupport support(const OpInfo& op, DType key) const override;
+  bool supports_call(OpRef op, Inputs in, Outputs out) const override;
   Ref<Storage> allocate(DType dtype, int64_t elements) override;
   void upload(const HostArray& from, const TensorHandle& to) override;
   void download(const TensorHandle& from, const HostArray& to) override;

@@ -63,7 +63,7 @@ PyObject* is_contiguous_in(PyObject* self, PyObject* const* args, Py_ssize_t nar
 PyObject* is_floating_point(const TensorHandle& t) { return PyBool_FromLong(is_floating(t.dtype())); }
 PyObject* has_sign(const TensorHandle& t) { return PyBool_FromLong(is_floating(t.dtype()) || is_signed_integer(t.dtype())); }
 PyObject* is_parameter(const TensorHandle& t) { return PyBool_FromLong(t.has(Flag::parameter)); }
-PyObject* bytes(const TensorHandle& t) { return PyLong_FromLongLong(t.numel() * size_of(t.dtype())); }
+PyObject* bytes(const TensorHandle& t) { return PyLong_FromLongLong(bytes_of(t.dtype(), t.numel())); }
 PyObject* data_ptr(const TensorHandle& t) {
   t.storage()->exposed = true;
   const auto base = reinterpret_cast<uintptr_t>(t.storage()->host);
@@ -109,7 +109,7 @@ PyObject* stride(const TensorHandle& t, int dim) { return dim < 0 ? dims_tuple(t
 
 // Elements in plain order as bytes: what numpy, pickle and printing are made of.
 PyObject* download(const TensorHandle& t) {
-  Object bytes = checked(PyBytes_FromStringAndSize(nullptr, Py_ssize_t(t.numel() * size_of(t.dtype()))));
+  Object bytes = checked(PyBytes_FromStringAndSize(nullptr, Py_ssize_t(bytes_of(t.dtype(), t.numel()))));
   HostArray host{PyBytes_AS_STRING(bytes.get()), t.meta()};
   {
     const GilRelease released;
@@ -126,7 +126,7 @@ PyObject* item_of(const TensorHandle& t) {
     return nullptr;
   }
   const DType wide = is_floating(t.dtype()) ? DType::float64 : t.dtype() == DType::uint64 ? DType::uint64 : DType::int64;
-  const TensorHandle plain = fn::detach(t);
+  const TensorHandle plain = where_float64_is(fn::detach(t));
   const TensorHandle w = t.dtype() == wide ? plain : fn::cast(plain, wide);
   int64_t bits = 0;
   HostArray host{&bits, w.meta()};

@@ -36,7 +36,7 @@ def __getattr__(name: str) -> Any:
     module = _places().get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if not module:
+    if module in ("", name):  # the enumeration `backend` stands in the place of its module
         return importlib.import_module(f".{name}", __name__)
     holder = importlib.import_module(f".{module}", __name__)
     found = holder.face(name) if module == "zoo" else getattr(holder, name)

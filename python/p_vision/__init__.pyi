@@ -3,7 +3,7 @@ from typing import Any
 
 from . import activations as activations
 from . import applications as applications
-from . import backend as backend
+from .backend import backend as backend
 from . import callbacks as callbacks
 from . import config as config
 from . import constraints as constraints

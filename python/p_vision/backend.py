@@ -1,4 +1,4 @@
-"""Backends by name: the members of the enumeration, what is available here, and the device that a name means.
+"""`p_vision.backend` is the enumeration of backends, `pyburn.BackendKind`, with what Keras's programs ask their `backend` for.
 
 >>> from p_vision import backend
 >>> backend.resolve(backend.NDARRAY)
@@ -7,43 +7,17 @@ device('autodiff(ndarray)')
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import sys
 
-import pyburn
-from pyburn import BackendKind
+from pyburn import BackendKind as backend
 
-if TYPE_CHECKING:
-    from pyburn._types import DeviceLike
+from . import config, utils
+from .devices import resolve
 
-WGPUDEVICE = BackendKind.WGPUDEVICE
-FUSIONJITBACKEND = BackendKind.FUSIONJITBACKEND
-PYTORCH = BackendKind.PYTORCH
-NDARRAY = BackendKind.NDARRAY
-
-__all__ = ["FUSIONJITBACKEND", "NDARRAY", "PYTORCH", "WGPUDEVICE", "available", "resolve"]
-
-
-def available() -> list[str]:
-    """The names that can be used here; decorators, which stand around another name, are written as `fusion(...)`."""
-    return [f"{row.name}(...)" if row.decorator else row.name for row in pyburn.backends() if row.available]
-
-
-def resolve(backend: DeviceLike | None) -> pyburn.Device:
-    """The device of a name in any case, a member of the enumeration or a device; the default one for None."""
-    if backend is None:
-        return pyburn.get_default_device()
-    try:
-        return pyburn.Device(backend)
-    except pyburn.DeviceError as error:
-        raise pyburn.DeviceError(f"{error}; available here: {', '.join(available())}") from None
-
-
-def __getattr__(name: str) -> Any:
-    """What Keras's programs ask its `backend` for: `epsilon()`, `floatx()`, `clear_session()` ..."""
-    from . import config, utils
-
-    if name in config.__all__:
-        return getattr(config, name)
-    if name in ("clear_session", "is_keras_tensor", "standardize_dtype"):
-        return getattr(utils, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# Keras's module `backend` has functions, and an enumeration cannot have a subclass: they become functions of the enumeration.
+_FUNCTIONS = {name: getattr(config, name) for name in config.__all__} | {
+    name: getattr(utils, name) for name in ("clear_session", "is_keras_tensor", "standardize_dtype")
+}
+for _name, _function in {"resolve": resolve, **_FUNCTIONS}.items():
+    setattr(backend, _name, staticmethod(_function))
+sys.modules[__name__] = backend  # type: ignore[assignment]

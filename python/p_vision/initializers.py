@@ -21,7 +21,7 @@ class Initializer(Configured):
 
     def __call__(self, shape: Shape, dtype: DType | None = None) -> Tensor:
         tensor = pyburn.empty(list(shape), dtype=dtype)
-        if tensor.device.type == "null":  # a model that is drawn without memory has no values to start with
+        if tensor.device.type == "meta":  # a model that is drawn without memory has no values to start with
             return tensor
         with pyburn.no_grad():
             return self.fill(tensor)

@@ -210,7 +210,7 @@ class Layer(WeightMethods, Configured, Module):
 
     def _has_values(self) -> bool:
         """Whether weights are elsewhere than on `null`: those that a part has made in an earlier call of the same drawing."""
-        return any(tensor.device.type != "null" for tensor in [*self.parameters(), *self.buffers()])
+        return any(tensor.device.type != "meta" for tensor in [*self.parameters(), *self.buffers()])
 
     def _hand_on(self, inputs: Any, masks: Any, output: Any) -> None:
         hand_on(self, inputs, masks, output)

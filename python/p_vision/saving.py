@@ -11,8 +11,8 @@ import pyburn
 from pyburn import Tensor
 from pyburn.io import Bundle
 
-from .backend import resolve
 from .configured import Configured, from_plain, to_plain
+from .devices import resolve
 from .layer import Layer
 from .symbolic.drawing import part_config
 from .weights import named_weights

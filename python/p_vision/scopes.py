@@ -8,7 +8,7 @@ from typing import Any
 
 import pyburn
 
-from .backend import resolve
+from .devices import resolve
 
 
 def version() -> str:

@@ -7,8 +7,8 @@ from typing import Any
 
 from pyburn.nn import Module
 
-from .backend import resolve
 from .configured import with_own_layers
+from .devices import resolve
 from .input import Input, InputLayer
 from .layer import Layer, is_shape, mapped_shapes
 from .model import Model, check_shape, with_last_axis

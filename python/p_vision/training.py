@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyburn
 from pyburn import Tensor
+from pyburn._device import check_keeps_data
 from pyburn.nn import Module
 
 from . import optimizers
-from .backend import resolve
 from .batches import ArrayBatches, Batches, as_batch, batches, class_weights, on_device
 from .callbacks import Callbacks, History
 from .callbacks.progress import ProgbarLogger, Progress
+from .devices import resolve
 from .metrics.metric import Metric
 from .objective import Objective, as_number, default_loss
 from .symbolic.structure import leaves, mapped, single
@@ -47,6 +48,7 @@ class TrainingMethods(WeightMethods):
     @backend.setter
     def backend(self, backend: Any) -> None:
         device = resolve(backend)
+        check_keeps_data(self, device)
         self.to(device=device)
         for module in self.modules():
             if isinstance(module, TrainingMethods):

@@ -10,8 +10,8 @@ from typing import Any
 import pyburn
 from pyburn.nn import Module
 
-from .backend import resolve
 from .configured import to_plain
+from .devices import resolve
 from .layer import Layer
 from .model import as_model
 from .symbolic.drawing import BuiltLayer, part_config

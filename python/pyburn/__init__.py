@@ -1,25 +1,19 @@
-"""pyburn: deep learning without the weight. A C++20 core with a Python face, in the spirit of Burn."""
+"""pyburn: deep learning without the weight. A C++20 core with a Python face, in the spirit of Burn.
 
-import gc as _gc
+What most programs do not need is loaded when it is asked for; `__init__.pyi` says where each name is.
+"""
 
-# Importing makes many classes and no garbage: the collector would only walk them over and over.
-_collects = _gc.isenabled()
-_gc.disable()
-
-from . import _core, _imports, _tensor_autograd, backend  # noqa: E402
-from ._cmake import cmake_dir  # noqa: E402
-from ._core import *  # noqa: E402, F403  (the operations, generated from their schemas)
-from ._core import Tensor, __version__  # noqa: E402
-from .plugins import load_library  # noqa: E402
+from . import _core, _tensor_autograd
+from ._core import *  # noqa: F403  (the operations, generated from their schemas)
+from ._core import Tensor, __version__
+from ._device import BackendKind, backends, device, get_default_device, set_default_device
+from ._on_demand import on_demand as _on_demand
+from ._random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
 _tensor_autograd.install()
 
-from . import amp, autograd, inference, io, linalg, nn, optim, return_types, special, tensor  # noqa: E402
-from ._device import BackendKind, backends, device, get_default_device, set_default_device  # noqa: E402
-from ._random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state  # noqa: E402
-from .amp.autocast_mode import autocast, clear_autocast_cache, get_autocast_dtype, is_autocast_enabled  # noqa: E402
+from . import autograd, tensor  # noqa: E402
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
-from .io import load, save  # noqa: E402
 from .tensor import (  # noqa: E402
     Distribution,
     as_tensor,
@@ -57,43 +51,23 @@ from .tensor import (  # noqa: E402
     unique_consecutive,
 )
 
-_imports.install()
 TensorPy = Tensor
-if _collects:
-    _gc.enable()
 
 
-def __getattr__(name: str) -> object:
-    """What most programs do not need is loaded when it is asked for."""
-    import importlib
+def _places() -> dict[str, str]:
+    """The module of each name, as the stub has it. The functions that the stub declares itself are those of script_names."""
+    if not _found:
+        import pathlib
+        import re
 
-    if name in (
-        "compat",
-        "config",
-        "cuda",
-        "dashboard",
-        "data",
-        "distributions",
-        "func",
-        "jit",
-        "lr_scheduler",
-        "masked",
-        "module",
-        "signal",
-        "testing",
-        "train",
-        "utils",
-    ):
-        return importlib.import_module(f".{name}", __name__)
-    if name == "summary":
-        return importlib.import_module(".nn.summary", __name__).summary
-    if name.startswith("__"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    names = importlib.import_module(".script_names", __name__)
-    if name in names.__all__:
-        return getattr(names, name)
-    if not _imports.has_file(name):  # else a module of pyburn's that is about to be imported
-        found = importlib.import_module(".compat.finder", __name__).borrowed_name(name)
-        if found is not None:
-            return found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        stub = pathlib.Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+        _found["summary"] = "nn.summary"
+        _found.update(dict.fromkeys(re.findall(r"^def (\w+)\(", stub, re.MULTILINE), "script_names"))
+        _found.update({name: place for place, name in re.findall(r"^from \.([\w.]*) import \w+ as (\w+)$", stub, re.MULTILINE)})
+    return _found
+
+
+_found: dict[str, str] = {}
+# These are not in the stub, where mypy could not resolve the cycle of imports that they would make.
+_MODULES = ("config", "dashboard", "func", "inference", "io", "module", "nn", "optim", "train")
+__getattr__, __dir__ = _on_demand(__name__, *_MODULES, places=_places)

@@ -4,12 +4,12 @@ from . import autograd as autograd
 from . import backend as backend
 from . import cuda as cuda
 from . import data as data
+from . import distributions as distributions
 from . import jit as jit
 from . import linalg as linalg
 from . import lr_scheduler as lr_scheduler
 from . import masked as masked
 from . import return_types as return_types
-from . import distributions as distributions
 from . import signal as signal
 from . import special as special
 from . import testing as testing
@@ -72,6 +72,12 @@ from .tensor.methods import nonzero as nonzero
 from .tensor.creation import random_tensor as random_tensor
 from .tensor.creation import tensor as tensor
 from .tensor.distribution import Distribution as Distribution
+from .tensor.memory_format import channels_last as channels_last
+from .tensor.memory_format import channels_last_3d as channels_last_3d
+from .tensor.memory_format import contiguous_format as contiguous_format
+from .tensor.memory_format import memory_format as memory_format
+from .tensor.memory_format import preserve_format as preserve_format
+from .tensor.memory_format import strided as strided
 from .tensor.number_info import finfo as finfo
 from .tensor.number_info import iinfo as iinfo
 from .tensor.printing import get_printoptions as get_printoptions

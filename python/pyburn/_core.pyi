@@ -6,6 +6,7 @@ from ._types import *
 from ._types import DType, Generator
 
 default_generator: Generator
+_nn: Any
 
 def _current_generator() -> Generator: ...
 def _use_generator(generator: Generator | None) -> Generator | None: ...

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
+from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from . import _core
-from ._core import Device
+from ._core import Device, DeviceError
 
 if TYPE_CHECKING:
     from ._types import DeviceLike
@@ -17,17 +16,70 @@ if TYPE_CHECKING:
 device = Device
 
 
+class _OfMemberAndKind:
+    """`member.available` is a bool; `BackendKind.available()` lists the names that can be used."""
+
+    def __init__(self, of_member: Callable[[Any], bool]) -> None:
+        self.of_member = of_member
+
+    @overload
+    def __get__(self, member: None, kind: type) -> Callable[[], list[str]]: ...
+    @overload
+    def __get__(self, member: BackendKind, kind: type) -> bool: ...
+    def __get__(self, member: BackendKind | None, kind: type) -> Any:
+        return _available_names if member is None else self.of_member(member)
+
+
 class BackendKind(Enum):
-    """Devices by kind; a member is accepted wherever a device is.
+    """Devices by kind; a member is accepted wherever a device is. Names may be written in any case; other backends are named by strings.
 
     >>> pyburn.ones(2, device=pyburn.BackendKind.NDARRAY)
     tensor([1., 1.])
+    >>> pyburn.BackendKind("NdArray").available
+    True
     """
 
     WGPUDEVICE = "wgpu"
-    FUSIONJITBACKEND = "fusion(ndarray)"  # fusion over the best real device
+    FUSIONJITBACKEND = "fusion(best)"  # fusion over the best real device
     PYTORCH = "torch"
     NDARRAY = "ndarray"
+    NUMPY = "numpy"
+
+    @_OfMemberAndKind
+    def available(self) -> bool:
+        """Whether this device can be used here."""
+        try:
+            Device(self)
+        except DeviceError:
+            return False
+        return True
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """The names of all backends that hold data, those of other packages included.
+
+        >>> "ndarray" in pyburn.BackendKind.names()
+        True
+        """
+        return [row.name for row in backends() if not row.decorator and row.name != "meta"]
+
+    @classmethod
+    def _missing_(cls, value: object) -> BackendKind | None:
+        if not isinstance(value, str):
+            return None
+        text = value.strip().lower()
+        for member in cls:
+            if text in (member.value, member.name.lower()):
+                return member
+        if text.startswith("fusion("):
+            return cls.FUSIONJITBACKEND if text in ("fusion(ndarray)", "fusion(cpu)") else None
+        row = next((row for row in backends() if text in (row.name, *row.aliases)), None)
+        return next((member for member in cls if row is not None and member.value in (row.name, *row.aliases)), None)
+
+
+def _available_names() -> list[str]:
+    """The names of backends that can be used here and hold data."""
+    return [row.name for row in backends() if row.available and not row.decorator and row.name != "meta"]
 
 
 def get_default_device() -> Device:
@@ -40,11 +92,20 @@ def get_default_device() -> Device:
 
 
 def set_default_device(device: DeviceLike | None) -> None:
-    """Sets the device of tensors that are made without one; None gives the best one of this machine.
+    """Sets the device of tensors that are made without one; None restores that of a fresh process: PYBURN_DEVICE, else the best one.
 
     >>> pyburn.set_default_device("cpu")
     """
-    _core._set_default_device("ndarray" if device is None else device)
+    _core._set_default_device(device)
+
+
+def check_keeps_data(module: Any, place: Device) -> None:
+    """Raises DeviceError if moving a module there would lose its weights."""
+    if not place.has_values and any(tensor.device.has_values for tensor in (*module.parameters(), *module.buffers())):
+        raise DeviceError(
+            f"[backend] the weights would be lost: {place.type} holds no data; call to_empty(device={place.type!r}), "
+            f"or to({place.type!r}) if that is meant"
+        )
 
 
 class BackendInfo:
@@ -81,33 +142,13 @@ class BackendList(list[BackendInfo]):
         return "\n".join("  ".join([*(cell.ljust(w) for cell, w in zip(row, widths)), row[3]]).rstrip() for row in rows)
 
 
-class Backends:
-    """`pyburn.backends()` lists the backends and decorators that can be named, and why some of them cannot be used here.
-
-    `pyburn.backends.cudnn` and the like are what programs for PyTorch ask of torch.backends: they answer that nothing is there.
+def backends() -> BackendList:
+    """Lists the backends and decorators that can be named, and why some of them cannot be used here.
 
     >>> [b.name for b in pyburn.backends() if "cpu" in b.aliases]
     ['ndarray']
     """
+    from .backend import discover
 
-    __name__ = "backends"
-    __path__: tuple[str, ...] = ()  # what is below it can be imported
-    __spec__ = None
-
-    def __call__(self) -> BackendList:
-        from .backend import discover
-
-        discover()
-        return BackendList(BackendInfo(row) for row in _core._backends())
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        try:
-            return importlib.import_module(f"pyburn.backends.{name}")
-        except ModuleNotFoundError:
-            raise AttributeError(f"pyburn.backends has no attribute {name!r}") from None
-
-
-backends = Backends()
-sys.modules["pyburn.backends"] = backends  # type: ignore[assignment]
+    discover()
+    return BackendList(BackendInfo(row) for row in _core._backends())

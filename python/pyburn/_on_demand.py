@@ -1,31 +1,58 @@
-"""Modules of a package that are loaded when they are asked for, so that `import pyburn` stays quick."""
+"""Names of a package that are loaded at their first use, so that `import pyburn` stays quick, and the error for names that do not exist."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 
-def on_demand(package: str, *names: str) -> Callable[[str], object]:
-    """The `__getattr__` of a package whose modules `names` are imported at their first use."""
+class MissingName(AttributeError):
+    """A name that a module does not have. The text, with a suggestion, is written when it is read, so that `hasattr` stays quick."""
+
+    def __init__(self, module: str, name: str) -> None:
+        super().__init__(module, name, name=name)
+
+    def __str__(self) -> str:
+        module, name = self.args
+        return f"module {module!r} has no attribute {name!r}{_advice(module, name)}"
+
+
+def _advice(module: str, name: str) -> str:
+    """What to write instead: an import if the name is that of a module, else the most similar name."""
+    import difflib
+    from importlib.machinery import PathFinder
+
+    holder = sys.modules[module]
+    if hasattr(holder, "__path__") and PathFinder.find_spec(f"{module}.{name}", holder.__path__) is not None:
+        return f": write `import {module}.{name}` first"
+    similar = difflib.get_close_matches(name, [other for other in dir(holder) if not other.startswith("_")], 1, cutoff=0.75)
+    return f". Did you mean {similar[0]!r}?" if similar else ""
+
+
+def on_demand(
+    package: str, *modules: str, places: Mapping[str, str] | Callable[[], Mapping[str, str]] = MappingProxyType({})
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """Returns the `__getattr__` and the `__dir__` of a package.
+
+    Args:
+        package: The name of the package.
+        modules: The modules of the package that are imported at their first use.
+        places: Other names, each with the module of the package that has it; or a function that returns these.
+    """
+
+    def all_places() -> dict[str, str]:
+        return {**dict.fromkeys(modules, ""), **(places() if callable(places) else places)}
 
     def find(name: str) -> object:
-        if name not in names:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        place = all_places().get(name) if not name.startswith("__") else None
+        if place is None:
+            raise MissingName(package, name)
         import importlib
 
-        return importlib.import_module(f".{name}", package)
+        module = importlib.import_module(f".{place or name}", package)
+        value = getattr(module, name) if place else module
+        setattr(sys.modules[package], name, value)
+        return value
 
-    return find
-
-
-def borrowed(module: str) -> Callable[[str], object]:
-    """The `__getattr__` of a module of PyTorch's that pyburn has a part of: the rest is what pyburn.compat answers."""
-
-    def find(name: str) -> object:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        import importlib
-
-        return getattr(importlib.import_module(".compat.namespaces", __package__).namespace(module), name)
-
-    return find
+    return find, lambda: sorted({*vars(sys.modules[package]), *all_places()})

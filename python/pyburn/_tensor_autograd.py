@@ -171,7 +171,7 @@ def install() -> None:
         "_grad": property(_core._grad_of, _core._set_grad, None, "The gradient, as older code for PyTorch sets it."),
         "_base": property(_core._base, None, None, "The tensor that this one is a view of."),
         "is_meta": property(
-            lambda self: self.device.type == "null", None, None, "Has it a shape and no values?\n\n>>> pyburn.ones(2).is_meta\nFalse"
+            lambda self: self.device.type == "meta", None, None, "Has it a shape and no values?\n\n>>> pyburn.ones(2).is_meta\nFalse"
         ),
         "is_inference": is_inference,
         "_is_view": lambda self: self._base is not None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._on_demand import borrowed
 from .amp import GradScaler, autocast
 
 __all__ = ["GradScaler", "autocast", "device_count", "empty_cache", "is_available", "is_bf16_supported", "manual_seed", "manual_seed_all"]
@@ -59,7 +58,3 @@ def synchronize(device: Any = None) -> None:
 
     >>> pyburn.cuda.synchronize()
     """
-
-
-__path__: list[str] = []  # what PyTorch has below it can be imported
-__getattr__ = borrowed(__name__)

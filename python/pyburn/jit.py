@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeVar
 
-from ._on_demand import borrowed
-
 __all__ = ["Final", "annotate", "export", "ignore", "interface", "is_scripting", "is_tracing", "script", "script_if_tracing", "unused"]
 
 T = TypeVar("T")
@@ -60,7 +58,3 @@ def is_tracing() -> bool:
     False
     """
     return False
-
-
-__path__: list[str] = []  # what PyTorch has below it can be imported
-__getattr__ = borrowed(__name__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import _core
 from ._core import ArgumentError as LinAlgError
@@ -26,11 +26,11 @@ from ._core import linalg_svd as svd
 from ._core import linalg_svdvals as svdvals
 from ._core import linalg_vecdot as vecdot
 from ._core import linalg_vector_norm as vector_norm
+from ._lu import cholesky_ex, householder_product, inv_ex, lu, lu_factor, lu_factor_ex, lu_solve, solve_ex
 from .tensor.number_info import finfo
 from .tensor.out_argument import takes_out as _takes_out
 
 if TYPE_CHECKING:
-    from ._lu import cholesky_ex, householder_product, inv_ex, lu, lu_factor, lu_factor_ex, lu_solve, solve_ex
     from ._types import DTypeLike, Number
 
     Tolerance = float | Tensor | None
@@ -74,22 +74,6 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
-
-
-_OF_LU = ("cholesky_ex", "householder_product", "inv_ex", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "solve_ex")
-
-
-def __getattr__(name: str) -> Any:
-    """What few programs use is loaded when it is asked for."""
-    if name not in _OF_LU:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import _lu
-
-    return getattr(_lu, name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_OF_LU})
 
 
 @_takes_out

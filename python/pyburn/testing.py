@@ -8,9 +8,8 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import pyburn
-
 from . import _core
+from .tensor import finfo, from_numpy, iinfo, tensor
 
 __all__ = ["assert_allclose", "assert_close", "make_tensor"]
 
@@ -61,7 +60,7 @@ def assert_allclose(
 ) -> None:
     """The older form of `assert_close`: neither dtypes nor devices are compared."""
     warnings.warn("assert_allclose() is deprecated: use assert_close()", FutureWarning, stacklevel=2)
-    one, other = (value if isinstance(value, _core.Tensor) else pyburn.tensor(value) for value in (actual, expected))
+    one, other = (value if isinstance(value, _core.Tensor) else tensor(value) for value in (actual, expected))
     assert_close(one, other, rtol=rtol, atol=atol, equal_nan=equal_nan, check_device=False, check_dtype=False, msg=msg or None)
 
 
@@ -118,9 +117,9 @@ def _compare(
     elif _is_number(actual):
         _compare_numbers(actual, expected, place, rtol, atol, equal_nan, check_dtype)
     elif isinstance(actual, _core.Tensor) or hasattr(actual, "__array__"):
-        one, other = (value if isinstance(value, _core.Tensor) else pyburn.from_numpy(value) for value in (actual, expected))
+        one, other = (value if isinstance(value, _core.Tensor) else from_numpy(value) for value in (actual, expected))
         _compare_attributes(one, other, place, check_device, check_dtype, check_stride)
-        if one.device.type != "null" and other.device.type != "null":  # which have no values
+        if one.device.type != "meta" and other.device.type != "meta":  # which have no values
             _compare_tensors(one, other, place, rtol, atol, equal_nan)
     elif isinstance(actual, str):
         if actual != expected:
@@ -186,7 +185,7 @@ def _compare_tensors(actual: Any, expected: Any, place: tuple[Any, ...], rtol: f
         found = []
         for name, sizes, limit in _gaps(gaps, fractions, absolute, relative):
             at = int(sizes.argmax())
-            index = tuple(int(i) for i in _core.unravel_index(pyburn.tensor(at), tuple(sizes.shape)))
+            index = tuple(int(i) for i in _core.unravel_index(tensor(at), tuple(sizes.shape)))
             found.append((f"Greatest {name.lower()}", sizes.flatten()[at].item(), limit, f" at index {index}"))
     lines[0] = lines[0].format("equal" if exact else "close")
     lines += [f"{name} difference: {size}{where}{_allowed(limit, exact)}" for name, size, limit, where in found]
@@ -217,12 +216,12 @@ def make_tensor(
     if not dtype.is_floating_point:
         result = _core.randint(int(first), int(last), extents, dtype=dtype, device=device)
     else:  # the width of the whole range is no finite number
-        scale = 2 if last - first >= pyburn.finfo(dtype).max else 1
+        scale = 2 if last - first >= finfo(dtype).max else 1
         result = _core.empty(extents, dtype=dtype, device=device).uniform_(first / scale, last / scale).mul_(scale)
     if apart:
         result = result[..., 1::2]
     if exclude_zero:
-        result[result == 0] = pyburn.finfo(dtype).tiny if dtype.is_floating_point else 1
+        result[result == 0] = finfo(dtype).tiny if dtype.is_floating_point else 1
     return result.requires_grad_() if requires_grad else result
 
 
@@ -234,9 +233,9 @@ def _range(dtype: Any, low: float | None, high: float | None) -> tuple[float, fl
     if dtype == _core.bool:
         least, beyond, usual = 0, 2, (0, 2)
     elif floating:
-        least, beyond, usual = pyburn.finfo(dtype).min, pyburn.finfo(dtype).max, (-9, 9)
+        least, beyond, usual = finfo(dtype).min, finfo(dtype).max, (-9, 9)
     else:  # numbers are drawn as int64, whose greatest has none after it
-        least, beyond, usual = pyburn.iinfo(dtype).min, min(pyburn.iinfo(dtype).max + 1, 2**63 - 1), (-9, 10)
+        least, beyond, usual = iinfo(dtype).min, min(iinfo(dtype).max + 1, 2**63 - 1), (-9, 10)
     first, last = usual[0] if low is None else low, usual[1] if high is None else high
     if math.isnan(first) or math.isnan(last):
         raise ValueError(f"`low` and `high` cannot be NaN, but got low={first} and high={last}")

@@ -10,7 +10,7 @@
 #include "pyburn/decorators/router/router.h"
 #include "pyburn/decorators/trace/trace.h"
 #include "pyburn/ops/register.h"
-#include "pyburn/runtime/device.h"
+#include "pyburn/runtime/device_identity.h"
 
 namespace pyburn {
 namespace {
@@ -30,8 +30,9 @@ void start() {
   static std::once_flag once;
   std::call_once(once, [] {
     register_operations(OpTable::global());
-    register_backend(
-        {.name = "ndarray", .aliases = {"cpu"}, .doc = "The CPU.", .make = [](auto, auto) { return Ref<Backend>(&cpu::cpu_backend()); }});
+    register_backend({.name = "ndarray", .aliases = {"cpu"}, .doc = "The CPU.", .make = [](auto, std::string_view options) {
+                        return is_plain("ndarray", options) ? Ref<Backend>(&cpu::cpu_backend()) : make_backend("ndarray");
+                      }});
     register_null_backend();
     register_autodiff();
     register_fusion();

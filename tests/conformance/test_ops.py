@@ -7,7 +7,21 @@ import re
 import numpy as np
 import pytest
 from differences import first_differences, has_differences, second_differences
-from harness import DEVICES, SAMPLES, TABLE, TOLERANCE, Call, assert_close, download, golden, name_of, numpy_values, results_of
+from harness import (
+    DEVICES,
+    SAMPLES,
+    TABLE,
+    TOLERANCE,
+    Call,
+    assert_close,
+    download,
+    fits,
+    golden,
+    has_float64,
+    name_of,
+    numpy_values,
+    results_of,
+)
 from schema import read_all
 
 import pyburn
@@ -22,6 +36,13 @@ HAS_IN_PLACE = {name for name, e in ENTRIES.items() if e.has_inplace}
 FUNCTIONS = {e.function for e in ENTRIES.values()}
 
 on_every_device = pytest.mark.parametrize("device", DEVICES)
+
+
+@pytest.fixture(autouse=True)
+def dtypes_of_the_device(request):
+    """Skips the samples whose dtypes the device does not have."""
+    if not fits(request.getfixturevalue("sample"), request.getfixturevalue("device")):
+        pytest.skip("the device has no float64")
 
 
 @on_every_device
@@ -61,7 +82,7 @@ def test_gradient(sample, device):
         assert_close(found.get(i, zeros), expected.get(f"grad{i}", zeros), coarser)
 
 
-@on_every_device
+@pytest.mark.parametrize("device", [d for d in DEVICES if has_float64(d)])
 @pytest.mark.parametrize("sample", [s for s in CASES if has_differences(s)], ids=name_of)
 def test_gradient_is_the_derivative(sample, device):
     """First and second gradients, in float64, against difference quotients that were computed once, on the cpu."""

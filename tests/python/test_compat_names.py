@@ -126,3 +126,9 @@ def test_a_backend_is_an_attribute_as_any_other(torch: Any) -> None:
     assert torch.autograd.profiler.record_function is not None
     pyburn.compat.uninstall()
     assert pyburn.nn.Linear(2, 2).backend == pyburn.get_default_device()
+
+
+def test_dtypes_print_as_pytorchs(torch: Any) -> None:
+    assert str(torch.float32) == repr(torch.float32) == "torch.float32" and f"{torch.ones(1).long().dtype}" == "torch.int64"
+    pyburn.compat.uninstall()
+    assert str(pyburn.float32) == "pyburn.float32"

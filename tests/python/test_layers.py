@@ -1,4 +1,4 @@
-"""tools/check_layers.py finds what it is there to find, and nothing in this repository."""
+"""tools/check_layers.py and check_python_layers.py find what they are there to find, and nothing in this repository."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
+import check_python_layers  # noqa: E402
 from check_layers import violations  # noqa: E402
 
 
@@ -42,3 +43,30 @@ def test_violations(tmp_path: Path, file: str, included: str, complaint: str | N
         assert len(found) == 1
         assert complaint in found[0]
         assert f"{path}:2:" in found[0]
+
+
+def test_the_python_packages_are_clean() -> None:
+    subprocess.run([sys.executable, ROOT / "tools" / "check_python_layers.py"], check=True)
+
+
+@pytest.mark.parametrize(
+    ("file", "statement", "complaint"),
+    [
+        ("pyburn/nn/a.py", "from ..compat import absent", "pyburn.compat comes after pyburn.nn"),
+        ("pyburn/nn/a.py", "from .. import train", "pyburn.train comes after pyburn.nn"),
+        ("pyburn/nn/a.py", "def f():\n    from pyburn.train import Learner", "pyburn.train comes after pyburn.nn"),
+        ("pyburn/optim/a.py", "importlib.import_module('pyburn.compat.absent')", "pyburn.compat comes after pyburn.optim"),
+        ("pyburn/data/__init__.py", "import p_vision.models", "p_vision comes after pyburn.data"),
+        ("pyburn/tensor/a.py", "import pyburn", "for users"),
+        ("pyburn/elsewhere/a.py", "import math", "not in LAYERS"),
+        ("p_vision/a.py", "import pyburn.compat", "pyburn.compat comes after p_vision"),
+        ("pyburn/train/a.py", "from ..nn import Module", None),
+        ("pyburn/compat/a.py", "import pyburn\nfrom p_vision import models", None),
+    ],
+)
+def test_violations_of_python(tmp_path: Path, file: str, statement: str, complaint: str | None) -> None:
+    path = tmp_path / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(statement + "\n")
+    found = check_python_layers.violations(tmp_path)
+    assert found == [] if complaint is None else len(found) == 1 and complaint in found[0] and str(path) in found[0]

@@ -24,8 +24,8 @@ def test_other_devices_are_named() -> None:
 
 
 def test_unknown_values() -> None:
-    assert repr(pyburn.ones(2, 3, device="null")) == "tensor(..., device='null', size=(2, 3))"
-    assert repr(pyburn.ones(2, dtype=pyburn.int64, device="null")) == "tensor(..., device='null', size=(2,), dtype=pyburn.int64)"
+    assert repr(pyburn.ones(2, 3, device="null")) == "tensor(..., device='meta', size=(2, 3))"
+    assert repr(pyburn.ones(2, dtype=pyburn.int64, device="null")) == "tensor(..., device='meta', size=(2,), dtype=pyburn.int64)"
 
 
 def test_parameters() -> None:

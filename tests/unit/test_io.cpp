@@ -42,7 +42,7 @@ std::string refusal(const std::string& bytes) {
 
 TEST_F(Io, RoundTripsEveryDType) {
   io::TensorList tensors;
-  for (int i = 0; i < kDTypes; ++i) tensors.emplace_back(std::string(name_of(DType(i))), cast(arange(6), DType(i)).view({2, 3}));
+  for (DType t : all_dtypes()) tensors.emplace_back(std::string(name_of(t)), cast(arange(6), t).view({2, 3}));
   tensors.emplace_back("empty", zeros({0, 3}));
   tensors.emplace_back("scalar", full({}, 7.0));
   tensors.emplace_back("transposed", transpose(cast(arange(6), DType::float32).view({2, 3}), 0, 1));

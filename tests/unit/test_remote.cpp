@@ -29,7 +29,7 @@ void expect_equal(Program program) {
 
 TEST(Remote, IsNamedAfterItsServer) {
   EXPECT_EQ(remote_device().name(), "remote(ndarray)");
-  EXPECT_FALSE(remote_device().is_cpu());
+  EXPECT_FALSE(remote_device().backend().capabilities().host_memory);
 }
 
 TEST(Remote, ComputesWhatTheServerComputes) {

@@ -41,7 +41,7 @@ def _nothing(shape: Any, device: Any) -> Tensor:
 
 def _items(inputs: Any) -> tuple[Any, Any]:
     """An array of what is hashed, and the device `null` where shapes alone are asked for."""
-    if isinstance(inputs, Tensor) and inputs.device.type == "null":
+    if isinstance(inputs, Tensor) and inputs.device.type == "meta":
         return inputs, inputs.device
     array = inputs.detach().to("cpu").numpy() if isinstance(inputs, Tensor) else numpy.asarray(inputs)
     if array.dtype.kind == "f":

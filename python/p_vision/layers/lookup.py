@@ -42,7 +42,7 @@ class CategoryEncoding(Layer):
 
     def forward(self, inputs: Any, count_weights: Any = None) -> Tensor:
         indices = pyburn.as_tensor(inputs).long()
-        if indices.numel() and indices.device.type != "null" and not 0 <= int(indices.min()) <= int(indices.max()) < self.num_tokens:
+        if indices.numel() and indices.device.type != "meta" and not 0 <= int(indices.min()) <= int(indices.max()) < self.num_tokens:
             raise ValueError(f"[CategoryEncoding] expected numbers from 0 to {self.num_tokens - 1}: got {indices.min()} to {indices.max()}")
         weights = None if count_weights is None else pyburn.as_tensor(count_weights).float()
         return encoded(indices, self.output_mode, self.num_tokens, weights)
@@ -231,7 +231,7 @@ class Lookup(Layer):
             names = numpy.asarray(self.get_vocabulary())
             places = inputs.detach().to("cpu").numpy() if isinstance(inputs, Tensor) else numpy.asarray(inputs)
             return names[places]
-        array = inputs.detach().to("cpu").numpy() if isinstance(inputs, Tensor) and inputs.device.type != "null" else inputs
+        array = inputs.detach().to("cpu").numpy() if isinstance(inputs, Tensor) and inputs.device.type != "meta" else inputs
         if isinstance(array, Tensor):  # shapes alone
             return self.vectors(pyburn.zeros(array.shape, dtype=pyburn.int64, device=array.device))
         array = numpy.asarray(array)

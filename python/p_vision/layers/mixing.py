@@ -132,7 +132,7 @@ class RandAugment(RandomLayer):
 
     def changed(self, x: Tensor) -> Tensor:
         drawn = pyburn.randint(len(self._changes), (self.num_ops,), generator=self._generator, device="cpu")
-        for index in [0] * self.num_ops if drawn.device.type == "null" else drawn.tolist():
+        for index in [0] * self.num_ops if drawn.device.type == "meta" else drawn.tolist():
             x = self._changes[index].changed(x)
         return x
 
@@ -183,7 +183,7 @@ class AugMix(RandomLayer):
             ]
 
     def changed(self, x: Tensor) -> Tensor:
-        if x.device.type == "null":
+        if x.device.type == "meta":
             return x
         draw = _draws(self)
         shares, own = draw.dirichlet([self.alpha] * self.num_chains), float(draw.beta(self.alpha, self.alpha))

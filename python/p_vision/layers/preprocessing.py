@@ -40,7 +40,7 @@ class Normalization(Layer):
         shape = [input_shape[axis] for axis in kept]
         self.running_mean = self.add_weight(shape, "zeros", trainable=False)
         self.running_variance = self.add_weight(shape, "ones", trainable=False)
-        if self.mean is not None and self.running_mean.device.type != "null":
+        if self.mean is not None and self.running_mean.device.type != "meta":
             self._set(as_input(pyburn.as_tensor(self.mean)), as_input(pyburn.as_tensor(self.variance)))
 
     def _set(self, mean: Tensor, variance: Tensor) -> None:

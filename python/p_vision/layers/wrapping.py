@@ -81,7 +81,7 @@ class SpectralNormalization(Wrapper):
 
     def forward(self, inputs: Tensor) -> Any:
         kernel = self._kernel()
-        if self.training and kernel.device.type != "null":
+        if self.training and kernel.device.type != "meta":
             with pyburn.no_grad():
                 rows = kernel.reshape(-1, kernel.shape[-1])
                 u = self.vector_u

@@ -15,7 +15,7 @@ _DTYPES = (float16, bfloat16)
 
 def default_dtype(device_type: str) -> Any:
     """What autocast computes in where nothing is said: bfloat16 on the CPU, float16 on graphics processors, as in PyTorch."""
-    return bfloat16 if device_type.lower() in ("cpu", "ndarray", "numpy", "torch", "null") else float16
+    return bfloat16 if device_type.lower() in ("cpu", "ndarray", "numpy", "torch", "meta", "null") else float16
 
 
 class autocast:  # noqa: N801

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Tensor
+from .._on_demand import on_demand
 from .function import Function
 from .modes import (
     detect_anomaly,
@@ -137,13 +138,8 @@ def grad(
     return found
 
 
-def __getattr__(name: str):
-    if name in ("gradcheck", "gradgradcheck"):
-        from . import check
-
-        return getattr(check, name)
-    if name in ("functional", "graph"):
-        import importlib
-
-        return importlib.import_module(f".{name}", __name__)
-    raise AttributeError(f"module 'pyburn.autograd' has no attribute '{name}'")
+if TYPE_CHECKING:
+    gradcheck: Any
+    gradgradcheck: Any
+else:
+    __getattr__, __dir__ = on_demand(__name__, "functional", "graph", places={"gradcheck": "check", "gradgradcheck": "check"})

@@ -6,10 +6,9 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import pyburn
-
 from .. import _core
 from .._core import Tensor
+from ..tensor import tensor
 from . import _as_list, grad
 from .modes import enable_grad, no_grad
 
@@ -33,7 +32,7 @@ class _Slopes:
         """By each element of the input."""
         data, slopes = self.inputs[index].data, []
         for i in range(data.numel()):
-            part = data[tuple(_core.unravel_index(pyburn.tensor(i), tuple(data.shape)))] if data.ndim else data
+            part = data[tuple(_core.unravel_index(tensor(i), tuple(data.shape)))] if data.ndim else data
             before = part.item()
             part.fill_(before + self.eps)
             above = self._value()

@@ -63,9 +63,16 @@ class Backend:
 
     # --- running operations ---
 
-    def supports(self, op: str, dtype: _core.DType) -> bool:
-        """May op run here, with inputs of this dtype? Asked once; where not, op is made of simpler ones."""
+    def supports(self, op: str, dtype: _core.DType) -> bool | None:
+        """Returns whether op can run here with inputs of this dtype. Asked once; where it cannot, op is decomposed.
+
+        None means that it depends on the call: supports_call is asked each time.
+        """
         return op in self._kernels
+
+    def supports_call(self, op: str, inputs: list[tuple[tuple[int, ...], _core.DType] | None], attributes: dict[str, Any]) -> bool:
+        """Returns whether this call can run here, given the shapes and dtypes of its inputs and its attributes."""
+        return True
 
     def run(self, op: str, inputs: list[Array], attributes: dict[str, Any], outputs: int) -> tuple[Array, ...]:
         """Calls the kernel of op."""

@@ -9,7 +9,6 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from .. import _core
-from .finder import as_torch
 
 # Names below torch., and whatever is below them in turn.
 _OTHERS = """
@@ -106,7 +105,7 @@ class AbsentModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        place = as_torch(f"{self.__name__}.{name}")
+        place = f"{self.__name__}.{name}"
         found = importlib.import_module(f"{self.__name__}.{name}") if place in PLACES else absent(place)
         setattr(self, name, found)
         return found

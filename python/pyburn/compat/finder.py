@@ -103,30 +103,6 @@ def place_of(name: str) -> str | None:
     return _PLACES[head] + (name[len(head) :] if head not in _WHOLE else "")
 
 
-def as_torch(name: str) -> str:
-    """The name of PyTorch for a module of either root: torch.fx for pyburn.fx."""
-    return "torch" + name.removeprefix("pyburn") if name.startswith("pyburn.") else name
-
-
-def borrowed_spec(name: str) -> ModuleSpec | None:
-    """Where `import pyburn.backends.cudnn` leads: to what stands for torch.backends.cudnn, where that is not a file of pyburn's."""
-    try:
-        place = place_of(as_torch(name))
-    except ModuleNotFoundError:
-        return None
-    return None if place == name else ModuleSpec(name, _Loader(place), origin=place, is_package=True)
-
-
-def borrowed_name(name: str) -> Any:
-    """What `pyburn.compile` leads to: what `torch.compile` is with pyburn.compat, or a module that answers; None where there is nothing."""
-    from . import torch_module
-    from .namespaces import NAMES
-
-    if f"torch.{name}" in NAMES or name == "hub":
-        return importlib.import_module(f"pyburn.{name}")
-    return vars(torch_module).get(name)
-
-
 class _Package(Distribution):
     """What importlib.metadata says of a package that pyburn stands for: libraries ask it for the version before they import."""
 

@@ -14,7 +14,7 @@ from .._random import get_rng_state, initial_seed, manual_seed, seed, set_rng_st
 from .._tensor_autograd import RemovableHandle
 from . import operators
 from .absent import AbsentModule, absent, is_absent
-from .finder import VERSIONS, as_torch
+from .finder import VERSIONS
 
 
 def _nothing(*args: Any, **kwargs: Any) -> None:
@@ -361,8 +361,8 @@ class _Namespace(ModuleType):
             with contextlib.suppress(ModuleNotFoundError):
                 return importlib.import_module(f"{self.__name__}.{name}")
         if name[:1].isupper():  # a class, which may stand in an annotation
-            return absent(as_torch(f"{self.__name__}.{name}"))
-        raise AttributeError(f"pyburn has nothing that stands for {as_torch(self.__name__)}.{name} (pyburn.compat)")
+            return absent(f"{self.__name__}.{name}")
+        raise AttributeError(f"pyburn has nothing that stands for {self.__name__}.{name} (pyburn.compat)")
 
 
 class _Layers(ModuleType):
@@ -384,17 +384,16 @@ def is_small(name: str) -> bool:
 
 
 def namespace(name: str) -> ModuleType:
-    """The module of a name, torch.fx or pyburn.fx."""
-    of_torch = as_torch(name)
-    if is_absent(of_torch):
+    """The module of a name, such as torch.fx."""
+    if is_absent(name):
         missing = AbsentModule(name, "A part of PyTorch that is not there: it can be imported, and raises when it is used.")
-        missing.__dict__.update(_MAKERS[of_torch]() if of_torch in NAMES else {}, __path__=[])
+        missing.__dict__.update(_MAKERS[name]() if name in NAMES else {}, __path__=[])
         return missing
-    if of_torch not in NAMES:
+    if name not in NAMES:
         layers = _Layers(name, "Layers under the names of PyTorch's files.")
         layers.__path__ = []
         return layers
     module = _Namespace(name, "A module of PyTorch that has no meaning here: it answers, and does nothing.")
-    module.__dict__.update({key: value for key, value in _MAKERS[of_torch]().items() if key == "__version__" or not key.startswith("__")})
+    module.__dict__.update({key: value for key, value in _MAKERS[name]().items() if key == "__version__" or not key.startswith("__")})
     module.__path__ = []
     return module

@@ -12,6 +12,7 @@ from ..nn import Module
 from ..tensor.memory_format import strided
 
 _MISSING = object()
+_SEVERAL_DEVICES = ("DistributedDataParallel", "gather", "parallel_apply", "replicate", "scatter", "scatter_kwargs")
 _ELSEWHERE = ("is_ipu", "is_maia", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_vulkan", "is_xla", "is_xpu")
 
 
@@ -45,6 +46,7 @@ class Patches:
     """Attributes that are there while `import torch` means pyburn."""
 
     def __init__(self) -> None:
+        from .absent import absent
         from .legacy_types import type_of_tensor
         from .namespaces import namespace, reductions
         from .signatures import signature
@@ -56,7 +58,7 @@ class Patches:
                 "is_sparse": False,
                 "is_quantized": False,
                 **dict.fromkeys(_ELSEWHERE, False),
-                "is_meta": property(lambda self: self.device.type == "null"),
+                "is_meta": property(lambda self: self.device.type == "meta"),
                 "layout": strided,
                 "_cdata": property(id),  # tells one tensor from another
                 "pin_memory": _itself,
@@ -73,9 +75,11 @@ class Patches:
                 "_values": _values,
                 "type": type_of_tensor(_core.Tensor.type),
             },
+            _core.DType: {"__repr__": lambda self: f"torch.{self.name}"},
             autograd: {"profiler": namespace("torch.autograd.profiler")},
             inspect: {"signature": signature},
             nn.functional: {"_Reduction": SimpleNamespace(**reductions())},
+            nn.parallel: {name: absent(f"torch.nn.parallel.{name}") for name in _SEVERAL_DEVICES},
             nn: {"modules": importlib.import_module("pyburn.nn.modules"), "_reduction": namespace("torch.nn._reduction")},
             Module: {
                 "__setattr__": _set_attribute,
@@ -94,7 +98,7 @@ class Patches:
                 self.before.append((owner, name, owner.__dict__.get(name, _MISSING)))
                 if value is _MISSING:
                     delattr(owner, name)
-                elif name in ("__delattr__", "__setattr__", "signature", "type") or not hasattr(owner, name):
+                elif name in ("__delattr__", "__repr__", "__setattr__", "signature", "type") or not hasattr(owner, name):
                     setattr(owner, name, value)
 
     def undo(self) -> None:

@@ -200,7 +200,7 @@ def _missing(name: str) -> AttributeError:
 
 
 _OWN = ("distributions", "hub")  # modules of pyburn.compat
-_NOT_PYTORCHS = {"backend", "cli", "compat", "config", "dashboard", "data", "io", "module", "train"}
+_NOT_PYTORCHS = {"backend", "backends", "cli", "config", "dashboard", "data", "inference", "io", "module", "train"}
 
 
 def __getattr__(name: str) -> Any:
@@ -231,5 +231,5 @@ def __getattr__(name: str) -> Any:
     raise _missing(name)
 
 
-__all__ = [name for name in dir(pyburn) if not name.startswith("_")]
+__all__ = [name for name in dir(pyburn) if not name.startswith("_") and name not in _NOT_PYTORCHS]
 __all__ += ["GradScaler", "compile", "load", "save", "serialization"]

@@ -9,6 +9,7 @@ import types
 import typing
 from typing import Any
 
+from .. import _core
 from .._core import DType
 
 _NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
@@ -123,9 +124,7 @@ def from_plain(value: Any, expected: Any, where: str) -> Any:
     if isinstance(expected, type) and issubclass(expected, enum.Enum) and isinstance(value, str):
         return expected.__members__.get(value, value)
     if expected is DType and isinstance(value, str):
-        import pyburn
-
-        found = getattr(pyburn, value, None)
+        found = getattr(_core, value, None)
         return found if isinstance(found, DType) else value
     if expected is float and isinstance(value, str):
         return _NON_FINITE.get(value, value)

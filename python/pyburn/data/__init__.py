@@ -5,8 +5,9 @@ Everything is loaded when it is asked for.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from .._on_demand import on_demand
 
 if TYPE_CHECKING:
     from . import transforms
@@ -125,20 +126,5 @@ __all__ = [
     "transforms",
 ]
 
-
-def __getattr__(name: str) -> object:
-    if name in _PACKAGES:
-        try:
-            return importlib.import_module(f".{name}", __name__)
-        except ModuleNotFoundError as error:
-            if error.name != f"{__name__}.{name}":
-                raise
-    if name in _HOME:
-        found = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
-        globals()[name] = found
-        return found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME, *_PACKAGES])
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = on_demand(__name__, *_PACKAGES, places=_HOME)

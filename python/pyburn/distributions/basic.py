@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import pyburn
-
 from .. import _core
 from .._core import Tensor
 from ..autograd import no_grad
+from ..tensor import as_tensor, broadcast_shapes
 
 __all__ = ["Bernoulli", "Categorical", "Distribution", "Normal", "Uniform", "kl_divergence"]
 
@@ -41,7 +40,7 @@ class Distribution:
 
 
 def _tensors(*values: Any) -> list[Tensor]:
-    return list(_core.broadcast_tensors(*(value if isinstance(value, Tensor) else pyburn.as_tensor(float(value)) for value in values)))
+    return list(_core.broadcast_tensors(*(value if isinstance(value, Tensor) else as_tensor(float(value)) for value in values)))
 
 
 class Normal(Distribution):
@@ -145,7 +144,7 @@ class Categorical(Distribution):
 
     def log_prob(self, value: Tensor) -> Tensor:
         value, logits = value.long().unsqueeze(-1), self.logits
-        shape = _core.Size(pyburn.broadcast_shapes(value.shape[:-1], logits.shape[:-1]))
+        shape = _core.Size(broadcast_shapes(value.shape[:-1], logits.shape[:-1]))
         return logits.expand(*shape, -1).gather(-1, value.expand(*shape, -1)).squeeze(-1)
 
     def entropy(self) -> Tensor:

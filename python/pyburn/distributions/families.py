@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import pyburn
-
-from .. import _core
+from .. import _core, linalg
 from .._core import Tensor
+from ..autograd import no_grad
+from ..tensor import broadcast_shapes, finfo
 from .basic import Distribution, _tensors
 
 __all__ = ["Exponential", "Gumbel", "Independent", "Laplace", "MultivariateNormal", "OneHotCategorical", "Poisson"]
@@ -54,7 +54,7 @@ class _LocationScale(Distribution):
 
     def _uniform(self, sample_shape: Any) -> Tensor:
         drawn = _core.rand(*self._extended(sample_shape), dtype=self.loc.dtype)
-        return drawn.clamp(pyburn.finfo(self.loc.dtype).tiny, 1 - pyburn.finfo(self.loc.dtype).eps / 2)
+        return drawn.clamp(finfo(self.loc.dtype).tiny, 1 - finfo(self.loc.dtype).eps / 2)
 
 
 class Laplace(_LocationScale):
@@ -120,7 +120,7 @@ class Poisson(Distribution):
     mean = variance = property(lambda self: self.rate)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        with pyburn.no_grad():
+        with no_grad():
             return _core.poisson(self.rate.expand(*self._extended(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -143,9 +143,9 @@ class MultivariateNormal(Distribution):
         if (covariance_matrix is None) + (precision_matrix is None) + (scale_tril is None) != 2:
             raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
         if precision_matrix is not None:
-            covariance_matrix = pyburn.linalg.inv(precision_matrix)
-        factor: Any = scale_tril if covariance_matrix is None else pyburn.linalg.cholesky(covariance_matrix)
-        shape = pyburn.broadcast_shapes(loc.shape, factor.shape[:-1])
+            covariance_matrix = linalg.inv(precision_matrix)
+        factor: Any = scale_tril if covariance_matrix is None else linalg.cholesky(covariance_matrix)
+        shape = broadcast_shapes(loc.shape, factor.shape[:-1])
         self.loc, self.scale_tril = loc.expand(*shape), factor.expand(*shape, shape[-1])
         self.batch_shape, self.event_shape = self.loc.shape[:-1], self.loc.shape[-1:]
 
@@ -163,7 +163,7 @@ class MultivariateNormal(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         difference = value - self.loc
         factor = self.scale_tril.expand(*difference.shape, difference.shape[-1])
-        whitened = pyburn.linalg.solve_triangular(factor, difference[..., None], upper=False)[..., 0]
+        whitened = linalg.solve_triangular(factor, difference[..., None], upper=False)[..., 0]
         return -0.5 * (difference.shape[-1] * math.log(2 * math.pi) + whitened.square().sum(-1)) - self._log_determinant()
 
     def entropy(self) -> Tensor:

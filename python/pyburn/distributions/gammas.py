@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import pyburn
-
 from .. import _core
 from .._core import Tensor
+from ..tensor import as_tensor, finfo
 from .basic import Distribution, _tensors
 
 __all__ = ["Beta", "Chi2", "Dirichlet", "Gamma", "StudentT"]
@@ -19,16 +18,16 @@ def _standard_gamma(shape: Tensor) -> Tensor:
     if shape.requires_grad and _core.is_grad_enabled():
         raise NotImplementedError("samples of gamma variables have no gradient for their concentration: use sample(), or no_grad()")
     shape = shape.detach()
-    d = pyburn.where(shape < 1, shape + 1, shape) - 1 / 3
-    result, waiting = _core.zeros_like(shape), _core.ones_like(shape, dtype=pyburn.bool)
+    d = _core.where(shape < 1, shape + 1, shape) - 1 / 3
+    result, waiting = _core.zeros_like(shape), _core.ones_like(shape, dtype=_core.bool)
     while bool(waiting.any()):
         x, u = _core.randn_like(shape), _core.rand_like(shape)
         v = (1 + x / (9 * d).sqrt()) ** 3
         fits = (v > 0) & (u.log() < x * x / 2 + d * (1 - v + v.clamp(min=1e-30).log()))
-        result = pyburn.where(waiting & fits, d * v, result)
+        result = _core.where(waiting & fits, d * v, result)
         waiting = waiting & ~fits
     small = _core.rand_like(shape) ** shape.reciprocal()  # concentrations below 1 are those of one more, times this
-    return (result * pyburn.where(shape < 1, small, 1.0)).clamp(min=pyburn.finfo(shape.dtype).tiny)
+    return (result * _core.where(shape < 1, small, 1.0)).clamp(min=finfo(shape.dtype).tiny)
 
 
 class Gamma(Distribution):
@@ -50,7 +49,7 @@ class Gamma(Distribution):
         return _standard_gamma(self.concentration.expand(*self._extended(sample_shape))) / self.rate
 
     def log_prob(self, value: Any) -> Tensor:
-        value = pyburn.as_tensor(value, dtype=self.rate.dtype)
+        value = as_tensor(value, dtype=self.rate.dtype)
         a, b = self.concentration, self.rate
         return a * b.log() + (a - 1) * value.log() - b * value - _core.lgamma(a)
 
@@ -84,12 +83,12 @@ class StudentT(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        return pyburn.where(self.df > 1, self.loc, math.nan)
+        return _core.where(self.df > 1, self.loc, math.nan)
 
     @property
     def variance(self) -> Tensor:
         finite = self.scale**2 * self.df / (self.df - 2)
-        return pyburn.where(self.df > 2, finite, pyburn.where(self.df > 1, math.inf, math.nan))
+        return _core.where(self.df > 2, finite, _core.where(self.df > 1, math.inf, math.nan))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         extended = self._extended(sample_shape)
@@ -98,7 +97,7 @@ class StudentT(Distribution):
         return self.loc + self.scale * normal * (squares / self.df).rsqrt()
 
     def log_prob(self, value: Any) -> Tensor:
-        y = (pyburn.as_tensor(value, dtype=self.loc.dtype) - self.loc) / self.scale
+        y = (as_tensor(value, dtype=self.loc.dtype) - self.loc) / self.scale
         half = (self.df + 1) / 2
         scale = self.scale.log() + 0.5 * self.df.log() + 0.5 * math.log(math.pi) + _core.lgamma(self.df / 2) - _core.lgamma(half)
         return -half * _core.log1p(y**2 / self.df) - scale
@@ -136,7 +135,7 @@ class Dirichlet(Distribution):
 
     def log_prob(self, value: Any) -> Tensor:
         a = self.concentration
-        return ((a - 1) * pyburn.as_tensor(value).log()).sum(-1) + _core.lgamma(a.sum(-1)) - _core.lgamma(a).sum(-1)
+        return ((a - 1) * as_tensor(value).log()).sum(-1) + _core.lgamma(a.sum(-1)) - _core.lgamma(a).sum(-1)
 
     def entropy(self) -> Tensor:
         a, k = self.concentration, self.concentration.shape[-1]
@@ -166,7 +165,7 @@ class Beta(Distribution):
         return self._both.rsample(sample_shape)[..., 0]
 
     def log_prob(self, value: Any) -> Tensor:
-        value = pyburn.as_tensor(value, dtype=self.concentration1.dtype)
+        value = as_tensor(value, dtype=self.concentration1.dtype)
         return self._both.log_prob(_core.stack([value, 1 - value], -1))
 
     def entropy(self) -> Tensor:

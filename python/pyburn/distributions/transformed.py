@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import pyburn
-
 from .. import _core
 from .._core import Tensor
+from ..tensor import as_tensor
 from .basic import Distribution, Normal
 
 __all__ = ["AffineTransform", "ExpTransform", "LogNormal", "SigmoidTransform", "TanhTransform", "TransformedDistribution"]
@@ -69,7 +68,7 @@ class AffineTransform(TanhTransform):
         return (y - self.loc) / self.scale
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return pyburn.as_tensor(self.scale).abs().log().expand(*x.shape)
+        return as_tensor(self.scale).abs().log().expand(*x.shape)
 
 
 class TransformedDistribution(Distribution):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -42,14 +43,25 @@ def capture(function: Callable[..., Any], *examples: Tensor, free_axes: Mapping[
         result = function(*values)
         return (result,) if isinstance(result, Tensor) else tuple(result)
 
-    return _core._capture(examples[0].device, inputs, call, constants)
+    return _core._capture(_home(function, examples), inputs, call, constants)
 
 
 def compile(
     model: Callable[..., Any], *examples: Tensor, free_axes: Mapping[int, Sequence[int]] | None = None, device: Any = None
 ) -> Session:
-    """A Session that does what `model` does, without Python inside. Arguments as for capture."""
-    return Session(capture(model, *examples, free_axes=free_axes), device)
+    """A Session that does what `model` does, without Python inside. Arguments as for capture.
+
+    It runs on `device`: without one, on that of the model's weights, or of the examples where there are none.
+    """
+    return Session(capture(model, *examples, free_axes=free_axes), _home(model, examples) if device is None else device)
+
+
+def _home(function: Callable[..., Any], examples: Sequence[Tensor]) -> Any:
+    """The device of a model's weights. Of the examples only shapes and dtypes count, so they may be elsewhere."""
+    if isinstance(function, Module):
+        for tensor in itertools.chain(function.parameters(), function.buffers()):
+            return tensor.device
+    return examples[0].device
 
 
 def load(path: str | os.PathLike[str], device: Any = None) -> Session:

@@ -51,6 +51,8 @@ class_building.install()
 if TYPE_CHECKING:
     from . import grad, graph, modules
     from .cross_entropy_options import LinearCrossEntropyOptions
+else:
+    __getattr__, __dir__ = on_demand(__name__, "grad", "graph", "modules", places={"LinearCrossEntropyOptions": "cross_entropy_options"})
 
 __all__ = [
     *_layers.__all__,
@@ -94,13 +96,3 @@ __all__ = [
     "transformer",
     "utils",
 ]
-
-_find_module = on_demand(__name__, "grad", "graph", "modules")
-
-
-def __getattr__(name: str) -> object:
-    if name == "LinearCrossEntropyOptions":
-        from .cross_entropy_options import LinearCrossEntropyOptions as options
-
-        return options
-    return _find_module(name)

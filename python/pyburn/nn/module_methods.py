@@ -7,8 +7,10 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+from .. import _core
 from .._core import CaptureError, Device, DeviceError, DType, Tensor, bfloat16, empty_like, float16, float32, float64
 from .._core._nn import Module, _is_ready
+from .._device import check_keeps_data
 from .module_registry import BUFFER, MODULE, PARAMETER, RegistryView
 from .parameter import Parameter
 
@@ -411,12 +413,13 @@ class ModuleMethods(_Bound):
         try:
             place = Device(device)
         except (TypeError, DeviceError) as error:
-            if isinstance(error, DeviceError) and "unknown device" not in str(error):
+            if isinstance(error, DeviceError) and (not isinstance(device, str) or _core._begins_as_device(device)):
                 raise
             warnings.warn(f"{self._get_name()}.backend = {device!r} names no device and is kept as an attribute", stacklevel=2)
             self.__dict__["backend"] = device
             return
         self.__dict__.pop("backend", None)
+        check_keeps_data(self, place)
         self.to(device=place)
 
     def __getattr__(self, name: str) -> Any:

@@ -7,7 +7,6 @@ from typing import Any
 from .._core._nn import Module
 
 __all__ = ["DataParallel", "data_parallel"]
-__path__: list[str] = []  # what PyTorch has below it can be imported
 
 
 class DataParallel(Module):
@@ -38,12 +37,3 @@ def data_parallel(
     tensor([0., 1.])
     """
     return module(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))
-
-
-def __getattr__(name: str) -> Any:
-    """Functions for several devices can be imported, and raise when they are called."""
-    if name not in ("DistributedDataParallel", "gather", "parallel_apply", "replicate", "scatter", "scatter_kwargs"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    return importlib.import_module("pyburn.compat.absent").absent(f"torch.nn.parallel.{name}")

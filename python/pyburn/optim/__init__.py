@@ -16,6 +16,8 @@ from .sparse_adam import SparseAdam
 
 if TYPE_CHECKING:
     from . import lr_scheduler, swa_utils
+else:
+    __getattr__, __dir__ = on_demand(__name__, "lr_scheduler", "swa_utils")
 
 __all__ = [
     "ASGD",
@@ -47,5 +49,3 @@ for _optimiser in (ASGD, SGD, Adadelta, Adagrad, Adam, AdamW, Adamax, NAdam, RAd
     _home = ModuleType(f"{__name__}.{_name}", f"Where PyTorch has {_optimiser.__name__}.")
     _home.__dict__.update({_optimiser.__name__: _optimiser, "Optimizer": Optimizer})
     globals()[_name] = sys.modules[_home.__name__] = _home
-
-__getattr__ = on_demand(__name__, "lr_scheduler", "swa_utils")

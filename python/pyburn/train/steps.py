@@ -37,7 +37,7 @@ def to_device(value: Any, device: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value)(to_device(item, device) for item in value)
     if type(value).__module__ == "numpy" and hasattr(value, "dtype") and value.dtype.kind in "biuf":
-        from .. import as_tensor
+        from ..tensor import as_tensor
 
         return to_device(as_tensor(value), device)
     if device is not None and callable(getattr(value, "to", None)):

@@ -8,5 +8,5 @@ if TYPE_CHECKING:
     from . import checkpoint as checkpoint
     from . import data as data
     from . import hooks as hooks
-
-__getattr__ = on_demand(__name__, "checkpoint", "data", "hooks")
+else:
+    __getattr__, __dir__ = on_demand(__name__, "checkpoint", "data", "hooks")

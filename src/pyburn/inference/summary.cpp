@@ -12,7 +12,7 @@
 namespace pyburn {
 namespace {
 
-int64_t bytes_of(const TensorHandle& t) { return t.numel() * size_of(t.dtype()); }
+int64_t bytes_of(const TensorHandle& t) { return pyburn::bytes_of(t.dtype(), t.numel()); }
 
 int64_t multiply_adds_of(const OperationCost& cost) {
   int64_t total = 0;

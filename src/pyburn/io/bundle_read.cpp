@@ -29,11 +29,9 @@ std::string text(const Json& row, const char* key) {
 
 Meta meta_of(const Json& row) {
   const std::string dtype = text(row, "dtype");
-  Meta m;
-  bool known = false;
-  for (int i = 0; i < kDTypes; ++i)
-    if (name_of(DType(i)) == dtype) m.dtype = DType(i), known = true;
-  require<FormatError>(known, "[bundle] a dtype that is not supported: got '{}'", dtype);
+  const std::optional<DType> known = find_dtype(dtype);
+  require<FormatError>(known.has_value(), "[bundle] a dtype that is not supported: got '{}'", dtype);
+  Meta m{{}, *known};
   const Json& shape = member(row, "shape");
   require<FormatError>(shape.is_array() && shape.size() <= kMostAxes, "[bundle] expected a list of extents: got {}", short_text(shape));
   for (const Json& v : shape) {

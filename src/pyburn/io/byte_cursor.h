@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "pyburn/support/error.h"
+#include "pyburn/support/utf8.h"
 
 namespace pyburn::io {
 
@@ -47,7 +48,5 @@ class ByteCursor {
   const char* format_;
   size_t position_ = 0;
 };
-
-bool is_utf8(std::string_view text);
 
 }  // namespace pyburn::io

@@ -3,7 +3,7 @@
 #include "pyburn/io/checkpoint.h"
 #include "pyburn/io/pickle_write.h"
 #include "pyburn/io/zip_write.h"
-#include "pyburn/runtime/device.h"
+#include "pyburn/runtime/transfer.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn::io {
@@ -16,7 +16,7 @@ class Storages {
  public:
   StorageId id_of(const TensorHandle& t) {
     // Where the memory is not ours to read, a tensor is written in plain order, alone.
-    const bool whole = t.storage()->host && t.device().is_cpu() && t.storage()->owner == &t.device().leaf();
+    const bool whole = host_memory(t) != nullptr;
     const auto [it, fresh] = known_.try_emplace({t.storage(), whole ? Layout() : t.layout()}, known_.size());
     if (fresh) list_.push_back({t, whole});
     const DType dtype = list_[it->second].first.dtype();

@@ -58,10 +58,9 @@ void assign(std::string_view name, const Json& j, int64_t& v) { v = integer(name
 void assign(std::string_view name, const Json& j, double& v) { v = real(name, j); }
 void assign(std::string_view name, const Json& j, std::string& v) { expect(j.is_string(), name, "a text", j), v = j.get<std::string>(); }
 void assign(std::string_view name, const Json& j, DType& v) {
-  bool known = false;
-  for (int i = 0; i < kDTypes; ++i)
-    if (j.is_string() && j.get<std::string>() == name_of(DType(i))) v = DType(i), known = true;
-  expect(known, name, "the name of a dtype", j);
+  const std::optional<DType> known = j.is_string() ? find_dtype(j.get<std::string>()) : std::nullopt;
+  expect(known.has_value(), name, "the name of a dtype", j);
+  v = *known;
 }
 void assign(std::string_view name, const Json& j, Dims& v) {
   expect(j.is_array(), name, "a list of whole numbers", j);

@@ -240,12 +240,11 @@ std::string_view storage_class(DType dtype) {
 }
 
 Value* allowed_name(Tree& tree, std::string_view name) {
-  for (int i = 0; i < kDTypes; ++i)
-    if (name.starts_with("torch.") && name.substr(6) == name_of(DType(i))) {
-      Value* v = tree.make(K::dtype);
-      v->dtype = DType(i);
-      return v;
-    }
+  if (const std::optional<DType> dtype = name.starts_with("torch.") ? find_dtype(name.substr(6)) : std::nullopt) {
+    Value* v = tree.make(K::dtype);
+    v->dtype = *dtype;
+    return v;
+  }
   bool known = storage_dtype(name) || float8_from_torch(name);
   for (const auto& [allowed, call] : kCalls) known = known || allowed == name;
   return known ? tree.text(std::string(name), K::callable) : nullptr;

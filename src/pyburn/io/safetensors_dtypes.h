@@ -1,6 +1,5 @@
 // The names that safetensors has for our dtypes.
 #pragma once
-#include <array>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -9,7 +8,7 @@
 
 namespace pyburn::io {
 
-inline constexpr std::array<std::pair<DType, std::string_view>, kDTypes> kSafetensorsNames = {{
+inline constexpr std::pair<DType, std::string_view> kSafetensorsNames[] = {
     {DType::float64, "F64"},
     {DType::float32, "F32"},
     {DType::float16, "F16"},
@@ -23,7 +22,7 @@ inline constexpr std::array<std::pair<DType, std::string_view>, kDTypes> kSafete
     {DType::uint32, "U32"},
     {DType::uint64, "U64"},
     {DType::boolean, "BOOL"},
-}};
+};
 
 inline std::optional<DType> dtype_from_safetensors(std::string_view name) {
   for (const auto& [dtype, known] : kSafetensorsNames)

@@ -23,9 +23,9 @@ TensorList load_all(const Snapshots& snapshots, Device& device) {
 }
 
 void with_host_bytes(const TensorHandle& t, const std::function<void(std::span<const std::byte>)>& use) {
-  const auto bytes = size_t(t.numel() * size_of(t.dtype()));
-  if (t.storage()->host && t.device().is_cpu() && t.storage()->owner == &t.device().leaf() && t.layout().is_contiguous())
-    return use({static_cast<const std::byte*>(t.storage()->host) + t.layout().offset * size_of(t.dtype()), bytes});
+  const auto bytes = size_t(bytes_of(t.dtype(), t.numel()));
+  if (const void* memory = host_memory(t); memory && t.layout().is_contiguous())
+    return use({static_cast<const std::byte*>(memory) + t.layout().offset * size_of(t.dtype()), bytes});
   use(host_bytes(t));
 }
 

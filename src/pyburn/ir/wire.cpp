@@ -84,7 +84,7 @@ bool WireReader::boolean() {
 }
 DType WireReader::dtype() {
   const uint8_t b = byte();
-  require<FormatError>(b < kDTypes, "[wire] unknown dtype: got {}", b);
+  require<FormatError>(b < all_dtypes().size(), "[wire] unknown dtype: got {}", b);
   return DType(b);
 }
 std::string WireReader::text() {

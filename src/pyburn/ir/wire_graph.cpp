@@ -51,13 +51,13 @@ void encode_constant(WireWriter& w, ValueId id, const TensorHandle& t) {
   require<ValueError>(bool(w.read_constant), "[wire] constants cannot be sent here");
   w.integer(id);
   encode(w, t.meta());
-  w.read_constant(t, w.extend(size_t(t.numel() * size_of(t.dtype()))));
+  w.read_constant(t, w.extend(size_t(bytes_of(t.dtype(), t.numel()))));
 }
 std::pair<ValueId, TensorHandle> decode_constant(WireReader& r) {
   require<FormatError>(bool(r.make_constant), "[wire] constants are not accepted here");
   const ValueId id = decode_id(r);
   const Meta meta = decode_meta(r);
-  const BytesView data = r.raw(size_t(meta.shape.numel() * size_of(meta.dtype)));  // present before anything is allocated
+  const BytesView data = r.raw(size_t(bytes_of(meta.dtype, meta.shape.numel())));  // present before anything is allocated
   return {id, r.make_constant(meta, data)};
 }
 

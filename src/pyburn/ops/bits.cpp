@@ -27,12 +27,7 @@ Layout layout_as(const Layout& x, DType from, DType to) {
   for (int i = 0; i < last; ++i) y.strides[i] = scale(x.strides[i], "stride");
   return y;
 }
-// Whether a view may lie on the same bytes: the memory must be made of them, and nothing around it may have to know. Gradients need not:
-// bits have none.
-bool shares_bytes(const TensorHandle& x) {
-  const std::string& stack = x.device().name();
-  return !current_level() && (stack == "autodiff(ndarray)" || stack == "ndarray") && x.storage()->host;
-}
+bool shares_bytes(const TensorHandle& x) { return !current_level() && x.device().backend().capabilities().byte_views && x.storage()->host; }
 Meta infer_bits(const BitView& a, Metas in) { return {layout_as(contiguous_layout(in[0].shape), in[0].dtype, a.dtype).shape, a.dtype}; }
 MetaList infer_frexp(const NoAttrs&, Metas in) {
   require<DTypeError>(is_floating(in[0].dtype), "expected a floating dtype: got {}", in[0].dtype);

@@ -217,7 +217,8 @@ TensorHandle fn::empty_like(const TensorHandle& input, std::optional<DType> dtyp
 TensorHandle fn::logspace(
     const Scalar& start, const Scalar& end, int64_t steps, double base, std::optional<DType> dtype, Device* device, bool requires_grad) {
   auto exponent = [&](const Scalar& x) { return dtype && is_integral(*dtype) ? Scalar(std::trunc(x.to_double())) : x; };
-  const TensorHandle powers = pow(base, linspace(exponent(start), exponent(end), steps, DType::float64, device, false));
+  const TensorHandle powers = pow(
+      base, linspace(exponent(start), exponent(end), steps, widest_float((device ? *device : default_device()).backend()), device, false));
   return asking_for_gradient(cast(powers, dtype.value_or(default_dtype())), requires_grad);
 }
 TensorHandle fn::eye(int64_t n, std::optional<int64_t> m, std::optional<DType> dtype, Device* device, bool requires_grad) {

@@ -57,6 +57,22 @@ Grads grad_cat(const Join& a, const GradContext& c) {
   return grads;
 }
 
+// For backends that cannot take so many tensors at once: each part is written where it belongs.
+TensorHandle decompose_cat(const Join& a, Inputs in) {
+  SmallVector<Meta, 4> metas;
+  for (const TensorHandle* t : in) metas.push_back(t->meta());
+  const Meta result = infer_cat(a, {metas.data(), size_t(metas.size())});
+  const TensorHandle y = empty(result.shape, result.dtype, &in[0]->device());
+  int64_t start = 0;
+  for (const TensorHandle* t : in) {
+    if (is_left_out(t->shape())) continue;
+    const int64_t n = t->shape()[a.dim];
+    copy_into(slice(y, a.dim, start, start + n), *t);
+    start += n;
+  }
+  return y;
+}
+
 constexpr const char* kCat = R"(
 [t(2, 3), t(1, 3)]
 [t(2, 3), t(2, 1)], 1
@@ -86,7 +102,7 @@ constexpr const char* kOnTop =
 }  // namespace
 
 namespace op {
-constinit OpInfo cat = define<Join, infer_cat, grad_cat>({.schema = "cat(Tensor[] tensors, int dim=0) -> Tensor",
+constinit OpInfo cat = define<Join, infer_cat, grad_cat, decompose_cat>({.schema = "cat(Tensor[] tensors, int dim=0) -> Tensor",
     .doc = "The tensors one after the other along dim.",
     .cast = Cast::promote,
     .example = "pyburn.cat([pyburn.ones(2), pyburn.zeros(1)])",

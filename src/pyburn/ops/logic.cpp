@@ -208,7 +208,8 @@ TensorHandle fn::isclose(const TensorHandle& input, const TensorHandle& other, d
   require<DTypeError>(input.dtype() == other.dtype(), "[isclose] expected equal dtypes: got {} and {}", input.dtype(), other.dtype());
   require<ValueError>(rtol >= 0 && atol >= 0, "[isclose] expected rtol and atol of at least 0: got {} and {}", rtol, atol);
   const bool exact = !is_floating(input.dtype());
-  const TensorHandle a = exact ? cast(input, DType::float64) : detach(input), b = exact ? cast(other, DType::float64) : detach(other);
+  const DType wide = widest_float(input.device().backend());
+  const TensorHandle a = exact ? cast(input, wide) : detach(input), b = exact ? cast(other, wide) : detach(other);
   const TensorHandle near = logical_and(le(abs(a - b), abs(b) * rtol + atol), isfinite(b));  // no distance to an infinity
   const TensorHandle close = logical_or(eq(a, b), near);
   return equal_nan ? logical_or(close, logical_and(isnan(a), isnan(b))) : close;

@@ -1,98 +1,103 @@
 #include "pyburn/runtime/device.h"
 
 #include <algorithm>
-#include <cctype>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <optional>
 
+#include "pyburn/runtime/device_identity.h"
+#include "pyburn/runtime/device_name.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn {
 namespace {
 
+// What makes a backend what it is. Inner backends are themselves unique, so their addresses say all.
+struct StackKey {
+  std::string name, options, address;
+  std::vector<const Backend*> inner;
+  auto operator<=>(const StackKey&) const = default;
+};
+struct Known {
+  std::string name;
+  int depth = 1;
+};
+
 // The mutex guards the tables alone: factories and discovery are foreign code (Python, for one) and run without it.
+// Nothing is ever released: devices, and with them backends, live as long as the process.
 struct Registry {
   std::mutex mutex;
   std::vector<BackendEntry> entries;
-  std::map<std::string, Device*, std::less<>> by_name;  // what users typed, lower case
+  std::map<std::string, Device*, std::less<>> by_text;  // what users typed, for speed
   std::map<const Backend*, Device*> by_backend;
-  std::map<std::string, Ref<Backend>, std::less<>> leaves;  // one object per leaf text: "ndarray", "wgpu:1"
+  std::map<StackKey, Ref<Backend>> stacks;
+  std::map<const Backend*, Known> known;
+  std::vector<Ref<Backend>> replaced;
 };
 Registry& registry() {
   static auto* r = new Registry;
   return *r;
 }
 
-std::string lower(std::string_view s) {
-  std::string out(s);
-  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return char(std::tolower(c)); });
-  return out;
-}
-
-std::string_view trim(std::string_view s) {
-  while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
-  while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
-  return s;
-}
-
-// "fusion(wgpu:0)" -> head "fusion", body "wgpu:0"; "wgpu:0" -> head "wgpu", body "0".
-struct Parsed {
-  std::string head;
-  std::string_view body;
-  bool parenthesised = false;
-};
-Parsed parse(std::string_view text) {
-  text = trim(text);
-  const size_t open = text.find_first_of("(:");
-  if (open == text.npos) return {lower(text), {}, false};
-  if (text[open] == ':') return {lower(text.substr(0, open)), text.substr(open + 1), false};
-  require<DeviceError>(text.back() == ')', "[device] unbalanced parentheses: got '{}'", text);
-  return {lower(trim(text.substr(0, open))), text.substr(open + 1, text.size() - open - 2), true};
-}
-
-std::vector<std::string_view> split_arguments(std::string_view body) {
-  std::vector<std::string_view> parts;
-  int depth = 0;
-  size_t start = 0;
-  for (size_t i = 0; i <= body.size(); ++i) {
-    if (i < body.size() && body[i] == '(') ++depth;
-    if (i < body.size() && body[i] == ')') --depth;
-    if (i == body.size() || (body[i] == ',' && depth == 0)) {
-      if (i > start) parts.push_back(trim(body.substr(start, i - start)));
-      start = i + 1;
-    }
-  }
-  return parts;
-}
+constexpr size_t kRememberedTexts = 256;
 
 std::atomic<void (*)()> discovery{nullptr};
 void discover() {
   if (auto* more = discovery.load()) more();
 }
 
-std::optional<BackendEntry> find_entry(const std::string& head) {
+bool has_name(const BackendEntry& e, std::string_view name) {
+  return e.name == name || std::find(e.aliases.begin(), e.aliases.end(), name) != e.aliases.end();
+}
+
+std::string reason_against(const BackendEntry& e) { return e.unavailable ? e.unavailable() : std::string(); }
+
+std::optional<BackendEntry> find_entry(std::string_view name) {
   Registry& r = registry();
   std::lock_guard lock(r.mutex);
+  const BackendEntry* found = nullptr;
   for (const BackendEntry& e : r.entries)
-    if (e.name == head || std::find(e.aliases.begin(), e.aliases.end(), head) != e.aliases.end()) return e;
-  return {};
+    if (e.name == name || (!found && has_name(e, name))) found = &e;
+  return found ? std::optional(*found) : std::nullopt;
 }
 
-BackendEntry entry(const std::string& head) {
-  if (std::optional<BackendEntry> e = find_entry(head)) return *e;
-  discover();
-  if (std::optional<BackendEntry> e = find_entry(head)) return *e;
+// Devices of PyTorch that are reached in another way here.
+constexpr std::string_view kOfPytorch[] = {"cuda", "hip", "hpu", "mps", "mtia", "npu", "rocm", "tpu", "vulkan", "xla", "xpu"};
+bool is_of_pytorch(std::string_view name) { return std::find(std::begin(kOfPytorch), std::end(kOfPytorch), name) != std::end(kOfPytorch); }
+
+// The text that a name was parsed from, for errors that point into it.
+struct Source {
+  std::string_view text;
+  [[noreturn]] void refuse(const DeviceName& d, const std::string& message) const {
+    if (to_text(d).size() >= text.size()) throw DeviceError("[device] " + message);  // all of it: nothing to point at
+    throw DeviceError(pointed_at(message, text, d.position));
+  }
+};
+
+[[noreturn]] void refuse_unknown(const DeviceName& d, const Source& source) {
+  if (is_of_pytorch(d.name)) {
+    const std::string there = (d.name == "rocm" || d.name == "hip" ? "cuda" : d.name) + (d.options.empty() ? "" : ":" + d.options);
+    source.refuse(
+        d, format("'{}' is a device of PyTorch: use 'torch:{}' (pip install 'pyburn[torch]'), or 'wgpu' for any GPU", to_text(d), there));
+  }
   std::string known;
   for (const BackendEntry& e : backend_entries()) known += (known.empty() ? "" : ", ") + e.name;
-  fail<DeviceError>("[device] unknown device: got '{}', known are {}", head, known);
+  source.refuse(d, format("unknown device: got '{}', known are {}", d.name, known));
 }
 
-BackendEntry available_entry(const std::string& head) {
-  BackendEntry e = entry(head);
-  if (e.unavailable)
-    if (const std::string why = e.unavailable(); !why.empty()) fail<DeviceError>("[device] {} is not available here: {}", e.name, why);
-  return e;
+// Other packages are asked before a name is called unknown or not available.
+BackendEntry usable_entry(const DeviceName& d, const Source& source) {
+  std::optional<BackendEntry> e = find_entry(d.name);
+  std::string why = e ? reason_against(*e) : "";
+  if (!e || !why.empty()) {
+    discover();
+    e = find_entry(d.name);
+    if (!e) refuse_unknown(d, source);
+    why = reason_against(*e);
+  }
+  if (!why.empty()) source.refuse(d, format("{} is not available here: {}", e->name, why));
+  return *e;
 }
 
 // What the table holds under a key, or what make() gives; the first one stays when two threads make it.
@@ -108,43 +113,140 @@ auto found_or_made(Table Registry::*table, const auto& key, Make make) {
   return (r.*table).try_emplace(key, std::move(made)).first->second;
 }
 
+Known known(const Backend& backend) {
+  Registry& r = registry();
+  {
+    std::lock_guard lock(r.mutex);
+    if (const auto it = r.known.find(&backend); it != r.known.end()) return it->second;
+  }
+  Known k{backend.name()};
+  for (const Backend* b = backend.inner(); b; b = b->inner()) ++k.depth;
+  return k;
+}
+
+// The one backend of an entry with these options, this address and these inner backends.
+Ref<Backend> unique_backend(
+    const BackendEntry& e, const std::string& options, const std::string& address, std::span<const Ref<Backend>> inner) {
+  StackKey key{e.name, options, address, {}};
+  Known k{e.name + (options.empty() ? "" : ":" + quoted_where_needed(options))};
+  std::string inside = address.empty() ? "" : quoted_where_needed(address);
+  for (const Ref<Backend>& b : inner) {
+    const Known below = known(*b);
+    key.inner.push_back(b.get());
+    inside += (inside.empty() ? "" : ", ") + below.name;
+    k.depth = std::max(k.depth, below.depth + 1);
+  }
+  if (e.decorator) k.name += "(" + inside + ")";
+  require<DeviceError>(k.depth <= kDeepestDevice, "[device] a device may be at most {} backends deep: got {}", kDeepestDevice, k.depth);
+  require<DeviceError>(
+      k.name.size() <= kLongestDeviceName, "[device] the name of a device has at most {} bytes: got {}", kLongestDeviceName, k.name.size());
+  const Ref<Backend> backend = found_or_made(&Registry::stacks, key, [&] { return e.make(inner, address.empty() ? options : address); });
+  Registry& r = registry();
+  std::lock_guard lock(r.mutex);
+  r.known.try_emplace(backend.get(), std::move(k));  // a factory may give one object for several texts: the first one names it
+  return backend;
+}
+
+Ref<Backend> build(const DeviceName& d, const Source& source) {
+  const BackendEntry e = d.name == "best" && !find_entry("best") ? *find_entry("ndarray") : usable_entry(d, source);
+  if (!e.decorator) {
+    if (d.parenthesised)
+      source.refuse(d, format("{} has nothing in parentheses: options stand after a colon, in quotes if they hold parentheses", e.name));
+    return unique_backend(e, d.options == "0" ? "" : d.options, "", {});  // the first one is the usual one
+  }
+  if (!d.parenthesised) source.refuse(d, format("{} decorates a backend: write {}(ndarray)", e.name, e.name));
+  std::vector<Ref<Backend>> inner;
+  std::string address;
+  for (const DeviceName& a : d.arguments) {
+    if (!a.is_address()) inner.push_back(build(a, source));
+    else if (address.empty() && d.options.empty()) address = a.options;
+    else source.refuse(a, format("{} takes one address, or options", e.name));
+  }
+  return unique_backend(e, d.options, address, inner);
+}
+
+Ref<Backend> with_autodiff(const Ref<Backend>& backend) { return decorate("autodiff", {&backend, 1}); }
+
+Device& device_of_name(std::string_view text) {
+  const DeviceName d = parse_device_name(text);
+  const Source source{text};
+  if (d.name == "inner" && d.parenthesised) {
+    if (d.arguments.size() != 1 || d.arguments[0].is_address()) source.refuse(d, "inner takes one device: write inner(ndarray)");
+    return device_of(build(d.arguments[0], source));
+  }
+  const Ref<Backend> backend = build(d, source);
+  return device_of(d.name == "autodiff" ? backend : with_autodiff(backend));
+}
+
 thread_local Device* scoped_device = nullptr;
 std::atomic<Device*> process_default{nullptr};
 
+Device& initial_device() {
+  const char* name = std::getenv("PYBURN_DEVICE");
+  if (!name || !*name) return best_device();
+  try {
+    return device(name);
+  } catch (const Error& e) {
+    fail<DeviceError>("[PYBURN_DEVICE] the environment variable names no device that can be used here: got '{}'. {}",
+        is_backend_name(name) || std::string_view(name).size() < 100 ? name : "a long text", e.what());
+  }
+}
+
+std::string leaf_name(const Device& d) { return stack_name(d.leaf()); }
+
 }  // namespace
 
-Device::Device(Ref<Backend> backend) : backend_(std::move(backend)), leaf_(backend_.get()), name_(backend_->name()) {
+Device::Device(Ref<Backend> backend) : backend_(std::move(backend)), leaf_(backend_.get()), name_(stack_name(*backend_)) {
   while (leaf_->inner()) leaf_ = leaf_->inner();
 }
 
-bool Device::is_cpu() const {
-  const Backend* maker = backend_.get();
-  while (!maker->owns_storage() && maker->inner()) maker = maker->inner();
-  return maker->name() == "ndarray";
-}
 std::string to_text(const Device& d) { return d.name(); }
 
-Ref<Backend> make_backend(std::string_view name) {
-  const Parsed p = parse(name);
-  const BackendEntry e = available_entry(p.head);
-  if (!e.decorator) {
-    const std::string key = p.body.empty() || p.body == "0" ? e.name : e.name + ":" + std::string(p.body);
-    return found_or_made(&Registry::leaves, key, [&] { return e.make({}, p.body); });
-  }
-  std::vector<Ref<Backend>> inner;
-  std::string_view text;
-  for (std::string_view part : split_arguments(p.body)) {
-    if (part.find("://") != part.npos) text = part;  // an address, not a backend
-    else inner.push_back(make_backend(part));
-  }
-  require<DeviceError>(!inner.empty() || !text.empty(), "[device] {} decorates a backend: write {}(ndarray)", e.name, e.name);
-  return e.make(inner, text);
+std::string stack_name(const Backend& backend) { return known(backend).name; }
+bool has_values(const Device& d) { return d.backend().capabilities().values; }
+
+std::string typed_name_of(const Device& d) {
+  if (d.name() == "autodiff(meta)") return "meta";
+  return d.name().starts_with("autodiff(") ? d.name() : "inner(" + d.name() + ")";
 }
 
+std::string type_of(const Device& d) {
+  std::string name = leaf_name(d);
+  name.resize(std::min(name.size(), name.find_first_of(":(")));
+  return name == "ndarray" ? "cpu" : name;
+}
+
+std::optional<int64_t> index_of(const Device& d) {
+  const std::string name = leaf_name(d);
+  const size_t colon = name.rfind(':');
+  const std::string digits = colon == name.npos ? "" : name.substr(colon + 1);
+  if (digits.empty() || digits.size() > 9 || digits.find_first_not_of("0123456789") != digits.npos) return {};
+  return std::atoll(digits.c_str());
+}
+
+bool begins_as_device(std::string_view text) {
+  std::string name(text.substr(0, std::min(text.size(), text.find_first_of(":( "))));
+  std::transform(name.begin(), name.end(), name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 'a' - 'A') : c; });
+  return is_of_pytorch(name) || find_entry(name);
+}
+
+void require_no_options(std::string_view name, std::string_view options) {
+  require<DeviceError>(options.empty(), "[device] {} takes no options: got '{}'", name, options);
+}
+
+bool is_plain(std::string_view name, std::string_view options) {
+  if (!options.empty() && options.find_first_not_of("0123456789") == options.npos) return false;
+  require_no_options(name, options);
+  return true;
+}
+
+Ref<Backend> make_backend(std::string_view name) { return build(parse_device_name(name), {name}); }
+
 Ref<Backend> decorate(std::string_view name, std::span<const Ref<Backend>> inner) {
-  const BackendEntry e = available_entry(lower(trim(name)));
-  require<DeviceError>(e.decorator, "[device] expected a decorator: got '{}'", e.name);
-  return e.make(inner, {});
+  const DeviceName d = parse_device_name(name);
+  const BackendEntry e = usable_entry(d, {name});
+  require<DeviceError>(e.decorator && !d.parenthesised, "[device] expected a decorator: got '{}'", e.name);
+  return unique_backend(e, d.options, "", inner);
 }
 
 Device& device_of(const Ref<Backend>& backend) {
@@ -152,32 +254,63 @@ Device& device_of(const Ref<Backend>& backend) {
 }
 
 Device& device(std::string_view name) {
-  return *found_or_made(&Registry::by_name, lower(trim(name)), [&]() -> Device* {
-    const Parsed p = parse(name);
-    if (p.head == "inner" && p.parenthesised) return &device_of(make_backend(p.body));
-    const bool bare = entry(p.head).name == "autodiff";
-    const Ref<Backend> backend = make_backend(bare ? std::string(name) : "autodiff(" + std::string(name) + ")");
-    // One Device per stack: "cpu", "ndarray:0" and "autodiff(CPU)" are the same.
-    return found_or_made(&Registry::by_name, lower(backend->name()), [&] { return &device_of(backend); });
-  });
+  Registry& r = registry();
+  {
+    std::lock_guard lock(r.mutex);
+    if (const auto it = r.by_text.find(name); it != r.by_text.end()) return *it->second;
+  }
+  Device& d = device_of_name(name);
+  std::lock_guard lock(r.mutex);
+  if (r.by_text.size() < kRememberedTexts) r.by_text.try_emplace(std::string(name), &d);
+  return d;
 }
 
 Device& default_device() {
   if (scoped_device) return *scoped_device;
   Device* d = process_default.load(std::memory_order_acquire);
-  if (!d) process_default = d = &best_device();
+  if (!d) process_default = d = &initial_device();
   return *d;
 }
 void set_default_device(Device& d) { process_default = &d; }
-Device& best_device() { return device("ndarray"); }
+void reset_default_device() { process_default = nullptr; }
+Device& best_device() { return device("best"); }
 
 DeviceScope::DeviceScope(Device& d) : previous_(scoped_device) { scoped_device = &d; }
 DeviceScope::~DeviceScope() { scoped_device = previous_; }
 
+// A name that leads nowhere yet hands its names over to the first one that can be used.
 void register_backend(BackendEntry e) {
+  for (const std::string& name : e.aliases)
+    require<ValueError>(is_backend_name(name), "[register] expected letters, digits, '_', '-' and '.': got '{}'", name);
+  require<ValueError>(is_backend_name(e.name), "[register] expected letters, digits, '_', '-' and '.': got '{}'", e.name);
   Registry& r = registry();
+  std::vector<BackendEntry> before;
+  {
+    std::lock_guard lock(r.mutex);
+    before = r.entries;
+  }
+  std::vector<std::string> gone{e.name};
+  for (const BackendEntry& old : before) {
+    const auto meets = [&](const std::string& name) { return has_name(old, name); };
+    if (!meets(e.name) && std::none_of(e.aliases.begin(), e.aliases.end(), meets)) continue;
+    if (reason_against(old).empty() || !reason_against(e).empty()) continue;
+    gone.push_back(old.name);
+    std::vector<std::string> names = old.aliases;
+    names.push_back(old.name);
+    for (const std::string& name : names)
+      if (!has_name(e, name)) e.aliases.push_back(name);
+  }
   std::lock_guard lock(r.mutex);
-  std::erase_if(r.entries, [&](const BackendEntry& old) { return old.name == e.name; });
+  std::erase_if(r.entries, [&](const BackendEntry& old) { return std::find(gone.begin(), gone.end(), old.name) != gone.end(); });
+  for (auto it = r.stacks.begin(); it != r.stacks.end();) {  // the next one is made by the new factory
+    if (it->first.name != e.name) {
+      ++it;
+      continue;
+    }
+    r.replaced.push_back(it->second);
+    it = r.stacks.erase(it);
+  }
+  r.by_text.clear();
   r.entries.push_back(std::move(e));
 }
 void set_backend_discovery(void (*more)()) { discovery = more; }

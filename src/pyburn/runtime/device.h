@@ -13,7 +13,6 @@ class Device {
   Backend& backend() const { return *backend_; }
   const std::string& name() const { return name_; }  // the whole stack
   Backend& leaf() const { return *leaf_; }
-  bool is_cpu() const;  // its storages have host memory that may be read at once
 
  private:
   Ref<Backend> backend_;

@@ -231,25 +231,48 @@ void dispatch_checked(OpRef op, Inputs given, Outputs out, Device* wanted) {
 
 }  // namespace
 
-// Room for every op of the table and its plugins, a byte per dtype: 0 not asked, 1 none, 2 native.
+// Room for every op of the table and its plugins, a byte per dtype: 0 not asked, else 1 + the answer.
 struct Backend::Routes {
-  static constexpr int kOps = 4096;
-  std::array<std::array<std::atomic<uint8_t>, kDTypes>, kOps> known{};
+  static constexpr size_t kOps = 4096;
+  const size_t dtypes = all_dtypes().size();
+  const std::unique_ptr<std::atomic<uint8_t>[]> known { new std::atomic<uint8_t>[kOps * dtypes] {} };
 };
 
 Backend::~Backend() { delete routes_.load(); }
 
-bool Backend::supports(const OpInfo& op, DType key) {
+KernelSupport Backend::known_support(const OpInfo& op, DType key) const {
   Routes* routes = routes_.load(std::memory_order_acquire);
   if (!routes) {
     auto* fresh = new Routes;
     if (routes_.compare_exchange_strong(routes, fresh)) routes = fresh;
     else delete fresh;
   }
-  std::atomic<uint8_t>& known = routes->known[op.index][int(key)];
+  std::atomic<uint8_t>& known = routes->known[op.index * routes->dtypes + size_t(key)];
   uint8_t answer = known.load(std::memory_order_relaxed);
   if (answer == 0) known = answer = uint8_t(1 + uint8_t(support(op, key)));
-  return answer == 2;
+  return KernelSupport(answer - 1);
+}
+
+bool Backend::supports(OpRef op, Inputs in, Outputs out) const {
+  const KernelSupport known = known_support(*op.info, key_dtype(*op.info, in, out));
+  return known == KernelSupport::depends ? supports_call(op, in, out) : known == KernelSupport::native;
+}
+
+bool Backend::supports_call(OpRef op, Inputs in, Outputs out) const { return inner() && inner()->supports(op, in, out); }
+
+Backend& storage_maker(Backend& backend) {
+  Backend* maker = &backend;
+  while (!maker->owns_storage() && maker->inner()) maker = maker->inner();
+  return *maker;
+}
+
+DType widest_float(const Backend& backend) {
+  return backend.capabilities().dtypes.contains(DType::float64) ? DType::float64 : DType::float32;
+}
+
+void require_dtype(const Backend& backend, DType dtype) {
+  if (!backend.capabilities().dtypes.contains(dtype))
+    fail<DTypeError>("{} cannot store {}: use a dtype that it has, such as float32", backend.name(), dtype);
 }
 
 void decompose(Backend& backend, OpRef op, Inputs in, Outputs out) {
@@ -279,14 +302,15 @@ void run(Backend& backend, OpRef op, Inputs in, Outputs out) {
     if (backend.sees_views()) backend.execute(op, in, out);
     return;
   }
-  const DType key = key_dtype(info, in, out);
-  if (backend.supports(info, key)) {
+  if (backend.supports(op, in, out)) {
     if (backend.owns_storage() && info.kind != Kind::dynamic)
       for (TensorHandle& t : out)
         if (!t.storage()) t.impl()->storage = backend.allocate(t.dtype(), t.numel());
     return backend.execute(op, in, out);
   }
   if (info.decompose) return decompose(backend, op, in, out);
+  const DType key = key_dtype(info, in, out);
+  require_dtype(backend, key);
   fail<UnsupportedOp>("has no kernel for {} on {}, and no decomposition", key, backend.name());
 }
 

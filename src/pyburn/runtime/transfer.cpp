@@ -2,8 +2,16 @@
 
 #include "pyburn/runtime/door_ops.h"
 #include "pyburn/runtime/run.h"
+#include "pyburn/runtime/spoiled.h"
 
 namespace pyburn {
+
+void* host_memory(const TensorHandle& x) {
+  const Storage* s = x.storage();
+  return s && s->host && s->owner->capabilities().host_memory ? s->host : nullptr;
+}
+
+Device& host_device() { return device("ndarray"); }
 
 TensorHandle from_host(Device& device, const HostArray& from) {
   Backend& top = device.backend();  // not the current level: values that enter while capturing are constants
@@ -19,11 +27,11 @@ void to_host(const TensorHandle& from, const HostArray& to) {
   require<CaptureError>(from.storage()->has_values, "[read] the values of this tensor are not known, while capturing or on null: got {} {}",
       from.dtype(), from.shape());
   Backend* level = current_level();
-  (level ? *level : from.device().backend()).download(from, to);
+  read_elements(level ? *level : from.device().backend(), from, to);
 }
 
 std::vector<std::byte> host_bytes(const TensorHandle& from) {
-  std::vector<std::byte> bytes(size_t(from.numel() * size_of(from.dtype())));
+  std::vector<std::byte> bytes(size_t(bytes_of(from.dtype(), from.numel())));
   to_host(from, {bytes.data(), from.meta()});
   return bytes;
 }
@@ -34,10 +42,15 @@ TensorHandle moved_to(Device& device, const TensorHandle& x) {
   return from_host(device, {bytes.data(), x.meta()});
 }
 
+TensorHandle where_float64_is(const TensorHandle& x) {
+  return widest_float(x.device().backend()) == DType::float64 ? x : moved_to(host_device(), x);
+}
+
 double read_number(const TensorHandle& x) {
   require(x.numel() == 1, "expected one element: got {}", x.shape());
+  const TensorHandle here = where_float64_is(x);
   InputList in;
-  in.add(x);
+  in.add(here);
   const TensorHandle exact = call(op::cast, CastTo{DType::float64}, in);
   double value = 0;
   to_host(exact, {&value, exact.meta()});

@@ -1,6 +1,8 @@
 // Element types and PyTorch's promotion between them.
 #pragma once
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -21,18 +23,52 @@ enum class DType : uint8_t {
   uint64,
   boolean,
 };
-inline constexpr int kDTypes = 13;
 
-inline constexpr int8_t kDTypeBytes[kDTypes] = {8, 4, 2, 2, 1, 2, 4, 8, 1, 2, 4, 8, 1};
-constexpr int64_t size_of(DType t) { return kDTypeBytes[int(t)]; }
-std::string_view name_of(DType);  // "float32", "bool"
+enum class DTypeCategory : uint8_t { floating, signed_integer, unsigned_integer, boolean };
+
+// What is known about a dtype: one row of the table in dtype.cpp. A new dtype is a new row; code asks the row instead of comparing dtypes.
+struct DTypeInfo {
+  std::string_view name;
+  DTypeCategory category;
+  uint8_t bits;               // of one element; elements of fewer than 8 bits share bytes
+  DType compute;              // the dtype in which element-wise kernels compute: float16 as float32, int8 as int32
+  const char* buffer_format;  // how Python's buffer protocol writes it (PEP 3118); null: it cannot
+  uint8_t dlpack_code;        // how DLPack writes its category
+};
+namespace detail {
+extern const DTypeInfo dtype_rows[];  // in the library, so that plugins need not be compiled again for a new row
+}
+inline const DTypeInfo& dtype_info(DType t) { return detail::dtype_rows[int(t)]; }
+std::span<const DType> all_dtypes();
+inline constexpr int kMaxDTypes = 64;  // a DTypeSet is one word
+
+inline int64_t size_of(DType t) { return dtype_info(t).bits / 8; }  // bytes of one element, for dtypes of whole bytes
+// Bytes of that many elements. ValueError on overflow: never computed by a plain product.
+int64_t bytes_of(DType, int64_t elements);
+inline std::string_view name_of(DType t) { return dtype_info(t).name; }  // "float32", "bool"
 std::string to_text(DType);
-DType dtype_from_name(std::string_view name);  // accepts PyTorch's aliases; DTypeError otherwise
+DType dtype_from_name(std::string_view name);            // accepts PyTorch's aliases; DTypeError otherwise
+std::optional<DType> find_dtype(std::string_view name);  // by its exact name
 
-inline bool is_floating(DType t) { return t <= DType::bfloat16; }
-inline bool is_signed_integer(DType t) { return t >= DType::int8 && t <= DType::int64; }
-inline bool is_unsigned_integer(DType t) { return t >= DType::uint8 && t <= DType::uint64; }
-inline bool is_integral(DType t) { return t >= DType::int8; }  // bool counts, as in PyTorch
+inline bool is_floating(DType t) { return dtype_info(t).category == DTypeCategory::floating; }
+inline bool is_signed_integer(DType t) { return dtype_info(t).category == DTypeCategory::signed_integer; }
+inline bool is_unsigned_integer(DType t) { return dtype_info(t).category == DTypeCategory::unsigned_integer; }
+inline bool is_integral(DType t) {  // bool counts, as in PyTorch
+  return is_signed_integer(t) || is_unsigned_integer(t) || dtype_info(t).category == DTypeCategory::boolean;
+}
+
+// Some of the dtypes: what a backend can store.
+class DTypeSet {
+ public:
+  static constexpr DTypeSet all() { return DTypeSet(~uint64_t(0)); }
+  constexpr explicit DTypeSet(uint64_t bits) : bits_(bits) {}
+  constexpr uint64_t bits() const { return bits_; }
+  constexpr bool contains(DType t) const { return bits_ >> int(t) & 1; }
+  constexpr DTypeSet without(DType t) const { return DTypeSet(bits_ & ~(uint64_t(1) << int(t))); }
+
+ private:
+  uint64_t bits_;
+};
 
 DType promote(DType a, DType b);
 // May a result of dtype `from` be written into a tensor of dtype `to`? Never float into int, nor number into bool.

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 
+#include "pyburn/support/late_error.h"
 #include "pyburn/support/pool.h"
 #include "pyburn/support/ref.h"
 
@@ -23,6 +24,10 @@ class Storage : public Counted, public Pooled {
   // Counts every write, also those through .data, which do not raise the version.
   uint32_t writes() const { return writes_.load(std::memory_order_relaxed); }
   void note_write() { writes_.fetch_add(1, std::memory_order_relaxed); }
+
+  // An operation that fails after it was called leaves its error with the storages it should have written. Views share it. Whoever reads
+  // the elements gets it, and writing all of them clears it: see runtime/spoiled.h.
+  LateError error;
 
   bool exposed = false;  // others know the memory and may write to it unseen
   Ref<Counted> derived;  // what a backend keeps of the elements, such as packed weights; see its derived_cache.h

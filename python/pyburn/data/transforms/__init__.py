@@ -137,4 +137,5 @@ __all__ = [
     "functional",
 ]
 
-__getattr__ = on_demand(__name__, "eeg", "v2")
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = on_demand(__name__, "eeg", "v2")

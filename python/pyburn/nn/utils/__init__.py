@@ -1,5 +1,7 @@
 """Helpers around modules: clipping gradients, parametrizations, fusing layers, sequences of different lengths."""
 
+from typing import TYPE_CHECKING
+
 from ..._on_demand import on_demand
 from . import parametrizations, parametrize, rnn, stateless
 from .clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
@@ -35,4 +37,5 @@ __all__ = [
     "weight_norm",
 ]
 
-__getattr__ = on_demand(__name__, "prune")
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = on_demand(__name__, "prune")

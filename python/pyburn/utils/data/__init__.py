@@ -1,5 +1,7 @@
 """pyburn.data under the names of torch.utils.data: the same classes."""
 
+from typing import TYPE_CHECKING
+
 from ..._on_demand import on_demand
 from ...data import (
     BatchSampler,
@@ -45,4 +47,5 @@ __all__ = [
     "random_split",
 ]
 
-__getattr__ = on_demand(__name__, "_utils", "dataloader", "dataset", "distributed", "sampler")
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = on_demand(__name__, "_utils", "dataloader", "dataset", "distributed", "sampler")

@@ -16,7 +16,7 @@ char* bytes_of(const TensorHandle& t) { return static_cast<char*>(t.storage()->h
 
 void view_bits(const BitView& a, const TensorHandle& x, TensorHandle& y) {
   const PlainTarget to(y, a.dtype);
-  if (y.numel() > 0) std::memcpy(bytes_of(to.tensor()), bytes_of(plain(x, x.dtype())), size_t(y.numel() * size_of(a.dtype)));
+  if (y.numel() > 0) std::memcpy(bytes_of(to.tensor()), bytes_of(plain(x, x.dtype())), size_t(pyburn::bytes_of(a.dtype, y.numel())));
   to.finish();
 }
 

@@ -33,8 +33,8 @@ class ForeignStorage final : public Storage {
 }  // namespace
 
 void KernelTable::add_tile(const OpInfo& op, DType compute, Tile tile) {
-  for (int k = 0; k < kDTypes; ++k)
-    if (compute_dtype(DType(k)) == compute) slot(op, DType(k)).tile = tile;
+  for (DType k : all_dtypes())
+    if (compute_dtype(k) == compute) slot(op, k).tile = tile;
 }
 
 void KernelTable::add_tile(const char* name, DType compute, Tile tile) {
@@ -102,7 +102,7 @@ void CpuBackend::execute(OpRef op, Inputs in, Outputs out) {
   kernels_.find(*op.info, key)(op.attrs, in, out);
 }
 
-Ref<Storage> CpuBackend::allocate(DType dtype, int64_t elements) { return make_ref<CpuStorage>(this, elements * size_of(dtype)); }
+Ref<Storage> CpuBackend::allocate(DType dtype, int64_t elements) { return make_ref<CpuStorage>(this, bytes_of(dtype, elements)); }
 
 void CpuBackend::upload(const HostArray& from, const TensorHandle& to) {
   if (from.bytes() > 0) std::memcpy(to.data<std::byte>(), from.data, size_t(from.bytes()));

@@ -17,7 +17,7 @@ struct Tile {
 };
 
 // The dtype in which a tile of `t` is computed: float16 as float32, int8 as int32.
-DType compute_dtype(DType t);
+inline DType compute_dtype(DType t) { return dtype_info(t).compute; }
 
 class KernelTable {
  public:
@@ -32,26 +32,30 @@ class KernelTable {
   // A kernel that looks at the dtypes itself.
   template <auto kernel>
   void add_for_all(const OpInfo& op) {
-    for (int k = 0; k < kDTypes; ++k) add<kernel>(op, DType(k));
+    for (DType k : all_dtypes()) add<kernel>(op, k);
   }
   // Elementwise: `compute` is a compute dtype; it also serves the dtypes that compute in it.
   void add_tile(const OpInfo& op, DType compute, Tile tile);
   void add_tile(const char* op, DType compute, Tile tile);  // by name: rows without attributes need no header
 
-  KernelFn find(const OpInfo& op, DType key) const { return op.index < rows_.size() ? rows_[op.index].slots[int(key)].kernel : nullptr; }
-  Tile tile(const OpInfo& op, DType compute) const { return op.index < rows_.size() ? rows_[op.index].slots[int(compute)].tile : Tile{}; }
+  KernelFn find(const OpInfo& op, DType key) const {
+    const size_t at = place(op, key);
+    return at < slots_.size() ? slots_[at].kernel : nullptr;
+  }
+  Tile tile(const OpInfo& op, DType compute) const {
+    const size_t at = place(op, compute);
+    return at < slots_.size() ? slots_[at].tile : Tile{};
+  }
 
  private:
   struct Slot {
     KernelFn kernel = nullptr;
     Tile tile;
   };
-  struct Row {
-    Slot slots[kDTypes];
-  };
+  size_t place(const OpInfo& op, DType key) const { return op.index * dtypes_ + size_t(key); }
   Slot& slot(const OpInfo& op, DType key) {
-    if (op.index >= rows_.size()) rows_.resize(op.index + 1u);
-    return rows_[op.index].slots[int(key)];
+    if (place(op, key) >= slots_.size()) slots_.resize((op.index + 1u) * dtypes_);
+    return slots_[place(op, key)];
   }
 
   // Kernels are written with their attribute struct and one parameter per tensor, or with (attrs, Inputs, Outputs).
@@ -68,7 +72,8 @@ class KernelTable {
     else if constexpr (sizeof...(P) == 3) kernel(a, *in[0], *in[1], out[0]);
     else kernel(a, *in[0], *in[1], *in[2], out[0]);
   }
-  std::vector<Row> rows_;
+  const size_t dtypes_ = all_dtypes().size();
+  std::vector<Slot> slots_;  // a row of dtypes per operation
 };
 
 }  // namespace pyburn::cpu

@@ -318,10 +318,10 @@ void register_for(KernelTable& kernels, DType key) {
 }  // namespace
 
 void register_pool(KernelTable& kernels) {
-  for (int k = 0; k < kDTypes; ++k) {
-    if (!is_floating(DType(k))) register_for<int64_t>(kernels, DType(k));
-    else if (DType(k) == DType::float64) register_for<double>(kernels, DType(k));
-    else register_for<float>(kernels, DType(k));
+  for (DType k : all_dtypes()) {
+    if (!is_floating(k)) register_for<int64_t>(kernels, k);
+    else if (compute_dtype(k) == DType::float64) register_for<double>(kernels, k);
+    else register_for<float>(kernels, k);
   }
 }
 

@@ -50,24 +50,6 @@ void convert_run(const From* from, int64_t from_stride, To* to, int64_t to_strid
 
 }  // namespace
 
-DType compute_dtype(DType t) {
-  switch (t) {
-    case DType::float16:
-    case DType::bfloat16:
-      return DType::float32;
-    case DType::int8:
-    case DType::int16:
-    case DType::uint8:
-    case DType::uint16:
-    case DType::boolean:
-      return DType::int32;
-    case DType::uint32:
-      return DType::int64;
-    default:
-      return t;
-  }
-}
-
 // Whether it was done by vectors.
 static bool convert_by_vectors(DType from, const void* x, DType to, void* y, int64_t stride, int64_t n) {
   if (stride != 1 || from == to || n < 8) return false;

@@ -1,6 +1,6 @@
 #include "pyburn/backends/null/null_backend.h"
 
-#include "pyburn/runtime/device.h"
+#include "pyburn/runtime/device_identity.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn {
@@ -28,17 +28,19 @@ KernelSupport NullBackend::support(const OpInfo& op, DType key) const {
   return op.decompose ? KernelSupport::none : KernelSupport::native;
 }
 
-Ref<Storage> NullBackend::allocate(DType dtype, int64_t elements) { return Ref<Storage>(new NullStorage(this, elements * size_of(dtype))); }
+Ref<Storage> NullBackend::allocate(DType dtype, int64_t elements) { return Ref<Storage>(new NullStorage(this, bytes_of(dtype, elements))); }
 
 void NullBackend::download(const TensorHandle& from, const HostArray&) {
   fail<CaptureError>("[read] the values of this tensor are not known while capturing or on null: got {} {}", from.dtype(), from.shape());
 }
 
 void register_null_backend() {
-  register_backend({.name = "null",
-      .aliases = {"meta"},
+  register_backend({.name = "meta",
+      .aliases = {"null"},
       .doc = "Runs operations without data: shapes and dtypes only.",
-      .make = [](auto, std::string_view) { return Ref<Backend>(new NullBackend); }});
+      .make = [](auto, std::string_view options) {
+        return is_plain("meta", options) ? Ref<Backend>(new NullBackend) : make_backend("meta");
+      }});
 }
 
 }  // namespace pyburn

@@ -11,10 +11,12 @@ class NullBackend final : public Backend {
 
   void execute(OpRef op, Inputs in, Outputs out) override;
   KernelSupport support(const OpInfo& op, DType key) const override;
+  bool supports_call(OpRef op, Inputs in, Outputs out) const override { return like_->supports_call(op, in, out); }
+  Capabilities capabilities() const override { return {.values = false}; }
   Ref<Storage> allocate(DType dtype, int64_t elements) override;
   void upload(const HostArray&, const TensorHandle&) override {}
   void download(const TensorHandle& from, const HostArray& to) override;
-  std::string name() const override { return "null"; }
+  std::string name() const override { return "meta"; }
 
  private:
   Ref<Backend> like_;

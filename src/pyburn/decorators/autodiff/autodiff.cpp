@@ -2,6 +2,7 @@
 
 #include "pyburn/decorators/autodiff/history.h"
 #include "pyburn/decorators/autodiff/modes.h"
+#include "pyburn/runtime/device_identity.h"
 #include "pyburn/runtime/run.h"
 #include "pyburn/support/error.h"
 
@@ -76,7 +77,8 @@ void register_autodiff() {
   register_backend({.name = "autodiff",
       .doc = "Records operations and computes gradients.",
       .decorator = true,
-      .make = [](std::span<const Ref<Backend>> inner, std::string_view) -> Ref<Backend> {
+      .make = [](std::span<const Ref<Backend>> inner, std::string_view options) -> Ref<Backend> {
+        require_no_options("autodiff", options);
         require<DeviceError>(inner.size() == 1, "[device] autodiff decorates one backend: got {}", int64_t(inner.size()));
         return make_ref<Autodiff>(inner[0]);
       }});

@@ -6,17 +6,29 @@
 #include "pyburn/ops/fused.h"
 #include "pyburn/ops/movement.h"
 #include "pyburn/runtime/run.h"
+#include "pyburn/runtime/spoiled.h"
 
 namespace pyburn {
 namespace {
 
-// The error that an operand carries, if any.
-std::exception_ptr inherited_error(const Queue& queue, const QueuedNode& node) {
-  for (const QueuedOperand& o : node.in)
-    if (o.slot >= 0 && queue.storage(o.slot).error) return queue.storage(o.slot).error;
-  for (const QueuedOperand& o : node.out)
-    if (queue.storage(o.slot).error) return queue.storage(o.slot).error;
-  return nullptr;
+bool covers(const Queue& queue, const QueuedOperand& o) { return covers(queue.storage(o.slot), o.dtype, o.layout); }
+
+// Raises the error that a target carries, unless the operation replaces all of its elements.
+void check_target(const Queue& queue, const QueuedOperand& o, const OpInfo& op) {
+  if (queue.storage(o.slot).error.is_set() && (reads_output(op) || !covers(queue, o))) raise_if_spoiled(queue.storage(o.slot));
+}
+
+// The nodes of a step whose results somebody sees.
+template <class Visit>
+void for_each_target(const Step& step, const Queue& queue, Visit visit) {
+  if (!step.fused) {
+    if (step.node >= 0)
+      for (const QueuedOperand& o : queue.nodes()[size_t(step.node)].out) visit(o);
+    return;
+  }
+  const auto& outputs = step.fused->outputs;
+  for (const FusedStep::Node& n : step.fused->nodes)
+    if (std::find(outputs.begin(), outputs.end(), n.out) != outputs.end()) visit(queue.nodes()[size_t(n.node)].out[0]);
 }
 
 Meta meta_of(const QueuedOperand& o) { return {o.layout.shape, o.dtype}; }
@@ -50,7 +62,7 @@ Ref<Graph> body_of(const FusedStep& step, const Queue& queue) {
 }  // namespace
 
 Ref<const Plan> Fusion::plan() {
-  const QueueStructure structure = describe(queue_, inner_->supports(op::fused, DType::float32));
+  const QueueStructure structure = describe(queue_, inner_->known_support(op::fused, DType::float32) != KernelSupport::none);
   std::vector<uint32_t> key = structure.key();
   if (Ref<const Plan> known = plans_.find(key)) {
     ++statistics_.plans_found;
@@ -67,28 +79,20 @@ void Fusion::flush_locked() {
   LevelScope scope(*inner_);
   const Ref<const Plan> plan = this->plan();
   ++statistics_.flushes;
-  std::exception_ptr first;
-  // A failure stays with the storages that could not be written, and with what depends on them; the rest goes on.
-  auto poison = [&](const QueuedNode& node, const std::exception_ptr& error) {
-    for (const QueuedOperand& o : node.out) queue_.storage(o.slot).error = error;
-    if (!first) first = error;
-  };
   for (const Step& step : plan->steps) {
+    std::exception_ptr error;
     try {
       run_step(step);
     } catch (...) {
-      const std::exception_ptr error = std::current_exception();
-      if (step.fused)
-        for (const FusedStep::Node& n : step.fused->nodes) {
-          const auto& outputs = step.fused->outputs;
-          if (std::find(outputs.begin(), outputs.end(), n.out) != outputs.end()) poison(queue_.nodes()[size_t(n.node)], error);
-        }
-      else poison(queue_.nodes()[size_t(step.node)], error);
+      error = std::current_exception();
     }
+    for_each_target(step, queue_, [&](const QueuedOperand& o) {
+      Storage& s = queue_.storage(o.slot);
+      if (error || (s.error.is_set() && covers(queue_, o))) s.error.set(error);
+    });
     for (int32_t slot : step.releases) queue_.release(slot);
   }
   queue_.clear();
-  if (first) std::rethrow_exception(first);
 }
 
 void Fusion::run_step(const Step& step) {
@@ -104,13 +108,13 @@ void Fusion::run_step(const Step& step) {
 }
 
 void Fusion::run_node(const QueuedNode& node) {
-  if (const std::exception_ptr error = inherited_error(queue_, node)) std::rethrow_exception(error);
   SmallVector<TensorHandle, 4> inputs;
   Tensors outputs;
   InputList list;
   for (const QueuedOperand& o : node.in)
     inputs.push_back(o.slot < 0 ? TensorHandle() : inner_tensor(queue_.storage(o.slot), o.dtype, o.layout));
   list.add(inputs);
+  for (const QueuedOperand& o : node.out) check_target(queue_, o, node.op.info());
   for (const QueuedOperand& o : node.out) outputs.push_back(inner_target(queue_.storage(o.slot), o.dtype, o.layout));
   run(*inner_, node.op.ref(), list, {outputs.data(), size_t(outputs.size())});
 }
@@ -121,6 +125,7 @@ void Fusion::run_fused(const FusedStep& step) {
   InputList list;
   for (ValueId v : step.outputs) {
     const QueuedOperand& o = operand_at(queue_, step.values[size_t(v)]);
+    check_target(queue_, o, op::fused);
     outputs.push_back(inner_target(queue_.storage(o.slot), o.dtype, o.layout));
   }
   for (ValueId v : step.inputs) {

@@ -1,29 +1,29 @@
 #include "pyburn/decorators/fusion/fusion.h"
 
+#include "pyburn/runtime/device_identity.h"
 #include "pyburn/runtime/run.h"
+#include "pyburn/runtime/spoiled.h"
 #include "pyburn/support/patient_lock.h"
 
 namespace pyburn {
-namespace {
-
 using Pending = FusionStorage::Pending;
 
-Backend* storage_maker(Backend* backend) {
-  while (!backend->owns_storage() && backend->inner()) backend = backend->inner();
-  return backend;
-}
-
-}  // namespace
-
 Fusion::Fusion(Ref<Backend> inner)
-    : inner_(std::move(inner)), memory_owner_(storage_maker(inner_.get())), inner_device_(&device_of(inner_)) {}
+    : Decorator(std::move(inner)), memory_owner_(storage_maker(*inner_)), inner_device_(&device_of(inner_)) {}
 
 // What the inner backend cannot run is decomposed above the queue, where its parts can be fused.
-KernelSupport Fusion::support(const OpInfo& op, DType key) const {
-  return inner_->supports(op, key) ? KernelSupport::native : KernelSupport::none;
+KernelSupport Fusion::support(const OpInfo& op, DType key) const { return inner_->known_support(op, key); }
+
+Capabilities Fusion::capabilities() const {
+  Capabilities c = Decorator::capabilities();
+  c.host_memory = false;  // it may be pending
+  return c;
 }
 
-Ref<Storage> Fusion::allocate(DType dtype, int64_t elements) { return Ref<Storage>(new FusionStorage(this, dtype, elements)); }
+Ref<Storage> Fusion::allocate(DType dtype, int64_t elements) {
+  require_dtype(*this, dtype);
+  return Ref<Storage>(new FusionStorage(this, dtype, elements));
+}
 
 FusionStorage& Fusion::storage_of(const TensorHandle& t) const {
   if (t.storage()->owner != this) [[unlikely]]
@@ -35,33 +35,35 @@ bool Fusion::may_pass(const OpInfo& op, Inputs in, Outputs out) const {
   const int64_t limit = small_limit();
   if (limit == 0) return false;
   if ((op.kind == Kind::elementwise || may_begin_run(op)) && out[0].numel() > limit) return false;
+  // What a spoiled storage means for the result is settled by the queue.
   for (const TensorHandle* t : in)
-    if (t->defined() && storage_of(*t).pending.load(std::memory_order_acquire) == Pending::written) return false;
+    if (t->defined() && (storage_of(*t).pending.load(std::memory_order_acquire) == Pending::written || t->storage()->error.is_set()))
+      return false;
   for (const TensorHandle& t : out)
-    if (storage_of(t).pending.load(std::memory_order_acquire) != Pending::no) return false;
+    if (storage_of(t).pending.load(std::memory_order_acquire) != Pending::no || t.storage()->error.is_set()) return false;
   return true;
 }
 
 void Fusion::execute(OpRef op, Inputs in, Outputs out) {
   if (op.info->kind == Kind::dynamic) return run_dynamic(op, in, out);
   if (may_pass(*op.info, in, out)) return run_at_once(op, in, out);
-  auto check = [&](const TensorHandle& t) {  // an error that is already known rises here
-    const FusionStorage& s = storage_of(t);
-    if (s.pending.load(std::memory_order_acquire) == Pending::no && s.error) std::rethrow_exception(s.error);
-  };
   for (const TensorHandle* t : in)
-    if (t->defined()) check(*t);
-  for (const TensorHandle& t : out) check(t);
+    if (t->defined()) storage_of(*t);
+  for (const TensorHandle& t : out) storage_of(t);
   PatientLock lock(mutex_);
   if (queue_.full()) flush_locked();
   queue_.add(op, in, out);
   ++statistics_.queued;
 }
 
-TensorHandle Fusion::inner_tensor(FusionStorage& storage, DType dtype, const Layout& layout) {
-  if (storage.error) std::rethrow_exception(storage.error);
-  if (!storage.inner) storage.inner = memory_owner_->allocate(storage.dtype, storage.elements);
+TensorHandle Fusion::computed(FusionStorage& storage, DType dtype, const Layout& layout) {
+  if (!storage.inner) storage.inner = memory_owner_.allocate(storage.dtype, storage.elements);
   return make_tensor(*inner_device_, dtype, layout, storage.inner);
+}
+
+TensorHandle Fusion::inner_tensor(FusionStorage& storage, DType dtype, const Layout& layout) {
+  raise_if_spoiled(storage);
+  return computed(storage, dtype, layout);
 }
 
 TensorHandle Fusion::inner_tensor(const TensorHandle& t) {
@@ -71,7 +73,7 @@ TensorHandle Fusion::inner_tensor(const TensorHandle& t) {
 // The door has raised the version of the storage that the user knows; caches of the inner backend look at its own.
 TensorHandle Fusion::inner_target(FusionStorage& storage, DType dtype, const Layout& layout) {
   if (storage.inner) storage.inner->note_write();
-  return inner_tensor(storage, dtype, layout);
+  return computed(storage, dtype, layout);
 }
 
 // Outside the lock: nothing that it touches is pending.
@@ -116,13 +118,14 @@ Ref<Storage> Fusion::materialise(const TensorHandle& x) {
 }
 
 void Fusion::upload(const HostArray& from, const TensorHandle& to) {
-  materialise(to);
+  if (storage_of(to).pending.load(std::memory_order_acquire) != Pending::no) flush();
+  to.storage()->error.set(nullptr);
   inner_->upload(from, inner_target(storage_of(to), to.dtype(), to.layout()));
 }
 
 void Fusion::download(const TensorHandle& from, const HostArray& to) {
   if (storage_of(from).pending.load(std::memory_order_acquire) == Pending::written) flush();
-  inner_->download(inner_tensor(from), to);
+  read_elements(*inner_, inner_tensor(from), to);
 }
 
 void Fusion::synchronize() {
@@ -159,7 +162,8 @@ void register_fusion() {
       .name = "fusion",
       .doc = "Runs of elementwise operations become one kernel of the backend inside.",
       .decorator = true,
-      .make = [](std::span<const Ref<Backend>> inner, std::string_view) -> Ref<Backend> {
+      .make = [](std::span<const Ref<Backend>> inner, std::string_view options) -> Ref<Backend> {
+        require_no_options("fusion", options);
         require<DeviceError>(inner.size() == 1, "[device] fusion decorates one backend: got {}", int64_t(inner.size()));
         return Ref<Backend>(new Fusion(inner[0]));
       },

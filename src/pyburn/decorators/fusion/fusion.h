@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "pyburn/decorators/fusion/cut.h"
+#include "pyburn/runtime/decorator.h"
 #include "pyburn/runtime/device.h"
 
 namespace pyburn {
@@ -18,7 +19,7 @@ struct FusionStatistics {
   int64_t plans_found = 0, plans_made = 0;
 };
 
-class Fusion final : public Backend {
+class Fusion final : public Decorator {
  public:
   explicit Fusion(Ref<Backend> inner);
 
@@ -28,11 +29,12 @@ class Fusion final : public Backend {
   void upload(const HostArray& from, const TensorHandle& to) override;
   void download(const TensorHandle& from, const HostArray& to) override;
   void synchronize() override;
-  MemoryStatistics memory() const override { return inner_->memory(); }
+  Capabilities capabilities() const override;
   std::string name() const override { return "fusion(" + inner_->name() + ")"; }
-  Backend* inner() const override { return inner_.get(); }
+  bool sees_views() const override { return false; }
+  bool owns_storage() const override { return true; }
 
-  // Runs what is queued. Throws the error of the first operation that fails; what could be computed has been.
+  // Runs what is queued. The error of an operation that fails stays with the storages it should have written; the rest is computed.
   void flush();
 
   // An operation that touches nothing pending runs at once when its result has at most this many elements, or when it
@@ -56,10 +58,13 @@ class Fusion final : public Backend {
   void run_at_once(OpRef op, Inputs in, Outputs out);
   void run_dynamic(OpRef op, Inputs in, Outputs out);
 
-  // Tensors of the inner backend. The target of a write gets memory, and a new version when it had some.
+  // Tensors of the inner backend. One that is read raises the error that spoiled it; the target of a write gets memory, and a new version
+  // when it had some.
   TensorHandle inner_tensor(const TensorHandle& t);
   TensorHandle inner_tensor(FusionStorage& storage, DType dtype, const Layout& layout);
   TensorHandle inner_target(FusionStorage& storage, DType dtype, const Layout& layout);
+
+  TensorHandle computed(FusionStorage& storage, DType dtype, const Layout& layout);
 
   void flush_locked();  // in flush.cpp, as are the following
   Ref<const Plan> plan();
@@ -67,8 +72,7 @@ class Fusion final : public Backend {
   void run_node(const QueuedNode& node);
   void run_fused(const FusedStep& step);
 
-  const Ref<Backend> inner_;
-  Backend* const memory_owner_;  // the backend below that makes storages
+  Backend& memory_owner_;  // the backend below that makes storages
   Device* const inner_device_;
   std::atomic<int64_t> small_limit_{kSmallLimit};
 

@@ -1,7 +1,5 @@
 // The storage of tensors on a fusion device: an identity now, memory of the inner backend once it has been computed.
 #pragma once
-#include <exception>
-
 #include "pyburn/tensor/dtype.h"
 #include "pyburn/tensor/storage.h"
 
@@ -12,7 +10,7 @@ class FusionStorage final : public Storage {
   enum class Pending : uint8_t { no, read, written };  // what the queue has yet to do with it
 
   FusionStorage(Backend* owner, DType dtype, int64_t elements, Ref<Storage> inner = {})
-      : Storage(owner, elements * size_of(dtype)), dtype(dtype), elements(elements), inner(std::move(inner)) {}
+      : Storage(owner, bytes_of(dtype, elements)), dtype(dtype), elements(elements), inner(std::move(inner)) {}
 
   // Set and cleared under the queue's mutex. Read without it: a thread sees its own operations in order, and what
   // another thread queued becomes visible with the tensor that it hands over.
@@ -22,8 +20,7 @@ class FusionStorage final : public Storage {
   int32_t slot = -1;  // index in the queue's table, or -1
   const DType dtype;
   const int64_t elements;
-  Ref<Storage> inner;        // null until the first operation that writes it has run
-  std::exception_ptr error;  // why it could not be computed; whoever uses it gets this error
+  Ref<Storage> inner;  // null until the first operation that writes it has run
 };
 
 }  // namespace pyburn

@@ -106,6 +106,9 @@ Client::Client(std::unique_ptr<Channel> channel) : channel_(std::move(channel)),
       Command::hello, [](WireWriter& w) { w.count(kVersion); },
       [&](WireReader& r) {
         name_ = "remote(" + r.text() + ")";
+        capabilities_.values = r.boolean();
+        capabilities_.channels_last = r.boolean();
+        capabilities_.dtypes = DTypeSet(r.count());
         for (int64_t n = r.length(); n > 0; --n) names_.add(r.text());
         names_.sealed = true;
       });
@@ -114,17 +117,52 @@ Client::Client(std::unique_ptr<Channel> channel) : channel_(std::move(channel)),
 // What the server's backend decomposes is decomposed here, so that views stay views of this side's storages.
 KernelSupport Client::support(const OpInfo& op, DType key) const {
   if (names_.find(op) < 0) return KernelSupport::none;
-  bool native = false;
+  auto support = KernelSupport::none;
   ask(
-      Command::support, [&](WireWriter& w) { w.text(op.name()), w.byte(uint8_t(key)); }, [&](WireReader& r) { native = r.boolean(); });
-  return native ? KernelSupport::native : KernelSupport::none;
+      Command::support, [&](WireWriter& w) { w.text(op.name()), w.byte(uint8_t(key)); },
+      [&](WireReader& r) {
+        const uint8_t answer = r.byte();
+        require<FormatError>(answer <= uint8_t(KernelSupport::depends), "unknown kind of support: got {}", answer);
+        support = KernelSupport(answer);
+      });
+  return support;
+}
+
+// A question for the server, once per form of the call: training asks the same ones again and again.
+bool Client::supports_call(OpRef op, Inputs in, Outputs out) const {
+  constexpr size_t kMostKnown = 4096;
+  const auto question = [&](WireWriter& w) {
+    const auto describe = [&](const TensorHandle& t) {
+      w.byte(t.defined());
+      if (t.defined()) encode(w, RemoteTensor{0, t.dtype(), t.layout()});
+    };
+    encode(w, op);
+    w.count(in.size());
+    for (const TensorHandle* t : in) describe(*t);
+    w.count(out.size());
+    for (const TensorHandle& t : out) describe(t);
+  };
+  WireWriter key(names_);
+  question(key);
+  Bytes asked = key.take();
+  {
+    std::lock_guard lock(mutex_);
+    if (const auto it = known_calls_.find(asked); it != known_calls_.end()) return it->second;
+  }
+  bool native = false;
+  ask(Command::supports_call, question, [&](WireReader& r) { native = r.boolean(); });
+  std::lock_guard lock(mutex_);
+  if (known_calls_.size() >= kMostKnown) known_calls_.clear();
+  known_calls_.emplace(std::move(asked), native);
+  return native;
 }
 
 Ref<Storage> Client::storage_for(uint64_t id, int64_t bytes) { return Ref<Storage>(new RemoteStorage(this, bytes, id, dead_)); }
 
 Ref<Storage> Client::allocate(DType dtype, int64_t elements) {
+  require_dtype(*this, dtype);
   const uint64_t id = new_id();
-  Ref<Storage> storage = storage_for(id, elements * size_of(dtype));
+  Ref<Storage> storage = storage_for(id, bytes_of(dtype, elements));
   std::lock_guard lock(mutex_);
   allocations_.push_back({id, dtype, elements});
   return storage;
@@ -159,7 +197,7 @@ void Client::execute_dynamic(OpRef op, Inputs in, Outputs out) {
         for (size_t i = 0; i < out.size(); ++i) {
           const Meta m = decode_meta(r);
           out[i] =
-              make_tensor(in[0]->device(), m.dtype, contiguous_layout(m.shape), storage_for(ids[i], m.shape.numel() * size_of(m.dtype)));
+              make_tensor(in[0]->device(), m.dtype, contiguous_layout(m.shape), storage_for(ids[i], bytes_of(m.dtype, m.shape.numel())));
         }
       });
 }

@@ -1,5 +1,6 @@
 // The remote backend: operations go over a channel to a server, and storages are ids.
 #pragma once
+#include <map>
 #include <memory>
 #include <mutex>
 
@@ -32,6 +33,8 @@ class Client final : public Backend {
 
   void execute(OpRef op, Inputs in, Outputs out) override;
   KernelSupport support(const OpInfo& op, DType key) const override;
+  bool supports_call(OpRef op, Inputs in, Outputs out) const override;
+  Capabilities capabilities() const override { return capabilities_; }
   Ref<Storage> allocate(DType dtype, int64_t elements) override;
   void upload(const HostArray& from, const TensorHandle& to) override;
   void download(const TensorHandle& from, const HostArray& to) override;
@@ -56,10 +59,12 @@ class Client final : public Backend {
   std::unique_ptr<Channel> channel_;
   mutable OpNames names_;  // the server's numbers; sealed after hello
   std::string name_;
+  Capabilities capabilities_;
   std::atomic<uint64_t> next_id_{1};
   Ref<DeadIds> dead_;
   mutable std::mutex mutex_;
   mutable std::vector<Allocation> allocations_;
+  mutable std::map<Bytes, bool> known_calls_;  // the question on the wire -> the answer; bounded
 };
 
 // A channel to a server in this process.

@@ -5,11 +5,12 @@
 
 namespace pyburn::remote {
 
-inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kVersion = 2;
 
 enum class Command : uint8_t {
-  hello,            // version -> name of the backend, names of the operations in the server's order
-  support,          // operation name, dtype -> bool
+  hello,            // version -> name of the backend, what it can do, names of the operations in the server's order
+  support,          // operation name, dtype -> KernelSupport
+  supports_call,    // operation, a tensor without an id per input and output -> bool
   allocate,         // id, dtype, elements
   release,          // id; unknown ids are ignored, because an allocation may have failed
   execute,          // operation, inputs, outputs -> nothing
@@ -19,7 +20,7 @@ enum class Command : uint8_t {
   synchronize,
   memory,  // -> in use, reserved, peak
 };
-inline constexpr int kCommands = 10;
+inline constexpr int kCommands = 11;
 
 struct RemoteTensor {
   uint64_t id;

@@ -4,6 +4,7 @@
 
 #include "pyburn/ir/signature.h"
 #include "pyburn/runtime/run.h"
+#include "pyburn/runtime/spoiled.h"
 
 namespace pyburn::remote {
 
@@ -62,8 +63,10 @@ void Server::perform(Command command, WireReader& in, WireWriter& out) {
     case Command::support: {
       const OpInfo* op = OpTable::global().find(in.text());
       const DType key = in.dtype();
-      return out.byte(op && backend_->supports(*op, key));
+      return out.byte(uint8_t(op ? backend_->known_support(*op, key) : KernelSupport::none));
     }
+    case Command::supports_call:
+      return supports_call(in, out);
     case Command::allocate:
       return allocate(in);
     case Command::release:
@@ -90,8 +93,32 @@ void Server::hello(WireReader& in, WireWriter& out) {
   const uint64_t version = in.count();
   require<RemoteError>(version == kVersion, "[remote] client and server differ in version: got {}, expected {}", version, kVersion);
   out.text(backend_->name());
+  const Capabilities c = backend_->capabilities();
+  out.byte(c.values), out.byte(c.channels_last);
+  out.count(c.dtypes.bits());
   out.count(uint64_t(names_.size()));
   for (int64_t i = 0; i < names_.size(); ++i) out.text(names_.at(i).name());
+}
+
+// Shapes and dtypes only: no storage of this server is looked at.
+void Server::supports_call(WireReader& in, WireWriter& out) const {
+  const Operation op = decode_operation(in);
+  const auto read = [&] {
+    Tensors list;
+    for (int64_t n = in.length(); n > 0; --n) {
+      list.push_back({});
+      if (!in.boolean()) continue;
+      const RemoteTensor t = decode_tensor(in);
+      list.back() = make_tensor(device_, t.dtype, t.layout);
+    }
+    return list;
+  };
+  const Tensors inputs = read();
+  Tensors outputs = read();
+  check_signature_of(op, inputs, outputs.size());
+  InputList list;
+  list.add(inputs);
+  out.byte(backend_->supports(op.ref(), list, {outputs.data(), size_t(outputs.size())}));
 }
 
 void Server::keep(uint64_t id, Ref<Storage> storage) {
@@ -158,17 +185,17 @@ void Server::execute_dynamic(WireReader& in, WireWriter& out) {
 void Server::upload(WireReader& in) {
   const TensorHandle to = tensor(in);
   require<RemoteError>(to.layout().is_contiguous(), "[remote] data goes into tensors in plain order: got {}", to.layout());
-  const BytesView data = in.raw(size_t(to.numel() * size_of(to.dtype())));
+  const BytesView data = in.raw(size_t(bytes_of(to.dtype(), to.numel())));
   backend_->upload({const_cast<std::byte*>(data.data()), to.meta()}, to);
 }
 
 void Server::download(WireReader& in, WireWriter& out) {
   const TensorHandle from = tensor(in);
   // A stretched layout is small on the wire and huge when written out.
-  const int64_t bytes = from.numel() * size_of(from.dtype());
+  const int64_t bytes = bytes_of(from.dtype(), from.numel());
   require<RemoteError>(bytes <= std::max(from.storage()->bytes, kLargestStretch), "[remote] too large an answer: got {}", from.layout());
   const std::span<std::byte> to = out.extend(size_t(bytes));
-  backend_->download(from, {to.data(), from.meta()});
+  read_elements(*backend_, from, {to.data(), from.meta()});
 }
 
 }  // namespace pyburn::remote

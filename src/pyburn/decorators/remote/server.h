@@ -16,6 +16,7 @@ class Server {
 
  private:
   void perform(Command, WireReader& in, WireWriter& out);
+  void supports_call(WireReader& in, WireWriter& out) const;
   void hello(WireReader& in, WireWriter& out);
   void allocate(WireReader& in);
   void execute(WireReader& in);

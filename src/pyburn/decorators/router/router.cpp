@@ -2,26 +2,33 @@
 
 #include <vector>
 
-#include "pyburn/runtime/door_ops.h"
+#include "pyburn/runtime/device_identity.h"
 #include "pyburn/runtime/run.h"
+#include "pyburn/runtime/spoiled.h"
 #include "pyburn/support/log.h"
 
 namespace pyburn {
 namespace {
 
-// One operation's tensors, as copies on the fallback. Places that are the same on the primary stay the same there, so
-// that an operation that updates its inputs finds them.
+// One operation's storages, as copies on the fallback with the same layouts: views that share memory on the primary share it there, so that
+// an operation that updates its inputs, or a part of a tensor, finds them.
 class Mirror {
  public:
   Mirror(Backend& primary, Device& fallback) : primary_(primary), fallback_(fallback) {}
 
   TensorHandle there(const TensorHandle& x) {
     for (const auto& [here, copy] : pairs_)
-      if (here.storage() == x.storage() && here.dtype() == x.dtype() && here.layout() == x.layout()) return copy;
-    TensorHandle copy = empty_like(fallback_, x.meta());
-    move(primary_, x, fallback_.backend(), copy);
-    pairs_.emplace_back(x, copy);
-    return copy;
+      if (here.storage() == x.storage()) return make_tensor(fallback_, x.dtype(), x.layout(), copy.impl()->storage);
+    const TensorHandle here = whole(x);
+    TensorHandle copy = make_tensor(fallback_, x.dtype(), here.layout(), fallback_.backend().allocate(x.dtype(), here.numel()));
+    move(primary_, here, fallback_.backend(), copy);
+    pairs_.emplace_back(here, copy);
+    return make_tensor(fallback_, x.dtype(), x.layout(), copy.impl()->storage);
+  }
+  // The storage of a tensor that exists, with what the fallback wrote. It needs no kernel of the primary.
+  void write_back(const TensorHandle& x) {
+    for (const auto& [here, copy] : pairs_)
+      if (here.storage() == x.storage()) return move(fallback_.backend(), copy, primary_, here);
   }
   // A fresh tensor on the primary.
   TensorHandle back(const TensorHandle& x, Device& device) {
@@ -29,43 +36,39 @@ class Mirror {
     move(fallback_.backend(), x, primary_, copy);
     return copy;
   }
-  static TensorHandle empty_like(Device& device, const Meta& m) {
-    return make_tensor(device, m.dtype, contiguous_layout(m.shape), device.backend().allocate(m.dtype, m.shape.numel()));
-  }
 
  private:
+  static TensorHandle whole(const TensorHandle& x) { return alias(x, contiguous_layout(Shape{x.storage()->bytes / size_of(x.dtype())})); }
   void move(Backend& from, const TensorHandle& x, Backend& to, const TensorHandle& y) {
-    std::vector<std::byte> bytes(size_t(x.numel() * size_of(x.dtype())));
+    std::vector<std::byte> bytes(size_t(bytes_of(x.dtype(), x.numel())));
     const HostArray host{bytes.data(), x.meta()};
-    from.download(x, host);
+    read_elements(from, x, host);
     to.upload(host, y);
   }
   Backend& primary_;
   Device& fallback_;
-  std::vector<std::pair<TensorHandle, TensorHandle>> pairs_;
+  std::vector<std::pair<TensorHandle, TensorHandle>> pairs_;  // whole storages
 };
-
-// Writes `from` into a tensor that exists. Every backend casts: the door itself needs it.
-void write_into(Backend& backend, const TensorHandle& from, TensorHandle& to) {
-  const CastTo attrs{to.dtype()};
-  const TensorHandle* in = &from;
-  run(backend, {&op::cast, &attrs}, {&in, 1}, {&to, 1});
-}
 
 }  // namespace
 
 Router::Router(Ref<Backend> primary, Ref<Backend> fallback)
-    : primary_(std::move(primary)), fallback_(std::move(fallback)), fallback_device_(device_of(fallback_)) {}
+    : Decorator(std::move(primary)), fallback_(std::move(fallback)), fallback_device_(device_of(fallback_)) {}
 
 KernelSupport Router::support(const OpInfo& op, DType key) const {
-  if (primary_->supports(op, key)) return KernelSupport::native;
-  return !op.decompose && fallback_->supports(op, key) ? KernelSupport::native : KernelSupport::none;
+  const KernelSupport here = primary_->known_support(op, key);
+  if (here != KernelSupport::none || op.decompose) return here;
+  return fallback_->known_support(op, key);
+}
+
+bool Router::supports_call(OpRef op, Inputs in, Outputs out) const {
+  return primary_->supports(op, in, out) || (!op.info->decompose && fallback_->supports(op, in, out));
 }
 
 void Router::execute(OpRef op, Inputs in, Outputs out) {
   const OpInfo& info = *op.info;
+  if (info.kind == Kind::view || primary_->supports(op, in, out)) return run(*primary_, op, in, out);
   const DType key = key_dtype(info, in, out);
-  if (info.kind == Kind::view || primary_->supports(info, key)) return run(*primary_, op, in, out);
   log_once(format(
       "[{}] has no kernel for {} on {}: it runs on {}, with a copy there and back", info.name(), key, primary_->name(), fallback_->name()));
 
@@ -84,9 +87,8 @@ void Router::execute(OpRef op, Inputs in, Outputs out) {
   run(*fallback_, op, {list.data(), size_t(list.size())}, {results.data(), size_t(results.size())});
   for (size_t i = 0; i < out.size(); ++i) {
     if (out[i].defined()) device = &out[i].device();
-    TensorHandle copy = mirror.back(results[int64_t(i)], *device);
-    if (out[i].defined() && out[i].storage()) write_into(*primary_, copy, out[i]);
-    else out[i] = std::move(copy);
+    if (out[i].defined() && out[i].storage()) mirror.write_back(out[i]);
+    else out[i] = mirror.back(results[int64_t(i)], *device);
   }
 }
 
@@ -94,7 +96,8 @@ void register_router_backend() {
   register_backend({.name = "router",
       .doc = "Runs what the first backend can, and the rest on the second: router(wgpu, ndarray).",
       .decorator = true,
-      .make = [](std::span<const Ref<Backend>> inner, std::string_view) {
+      .make = [](std::span<const Ref<Backend>> inner, std::string_view options) {
+        require_no_options("router", options);
         require<DeviceError>(inner.size() == 2, "[device] router decorates two backends: write router(wgpu, ndarray)");
         return Ref<Backend>(new Router(inner[0], inner[1]));
       }});

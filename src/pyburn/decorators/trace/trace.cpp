@@ -1,10 +1,11 @@
 #include "pyburn/decorators/trace/trace.h"
 
+#include "pyburn/runtime/device_identity.h"
 #include "pyburn/runtime/door_ops.h"
 
 namespace pyburn {
 
-Trace::Trace(Ref<Backend> inner) : inner_(std::move(inner)), keeps_values_(inner_->allocate(DType::uint8, 1)->has_values) {}
+Trace::Trace(Ref<Backend> inner) : Decorator(std::move(inner)), keeps_values_(inner_->capabilities().values) {}
 
 void Trace::start(std::span<const TensorHandle> inputs, std::vector<std::string> names) {
   std::lock_guard lock(mutex_);
@@ -71,7 +72,8 @@ void register_trace_backend() {
   register_backend({.name = "trace",
       .doc = "Runs operations on another backend and records them as a graph.",
       .decorator = true,
-      .make = [](std::span<const Ref<Backend>> inner, std::string_view) {
+      .make = [](std::span<const Ref<Backend>> inner, std::string_view options) {
+        require_no_options("trace", options);
         require<DeviceError>(inner.size() == 1, "[device] trace decorates one backend: write trace(ndarray)");
         return Ref<Backend>(new Trace(inner[0]));
       }});

@@ -4,11 +4,12 @@
 #include <mutex>
 
 #include "pyburn/decorators/trace/recorder.h"
+#include "pyburn/runtime/decorator.h"
 #include "pyburn/runtime/run.h"
 
 namespace pyburn {
 
-class Trace final : public Backend {
+class Trace final : public Decorator {
  public:
   explicit Trace(Ref<Backend> inner);
 
@@ -19,21 +20,12 @@ class Trace final : public Backend {
   void cancel();
 
   void execute(OpRef op, Inputs in, Outputs out) override;
-  KernelSupport support(const OpInfo&, DType) const override { return KernelSupport::native; }  // inner_ decomposes
-  Ref<Storage> allocate(DType dtype, int64_t elements) override { return inner_->allocate(dtype, elements); }
-  void upload(const HostArray& from, const TensorHandle& to) override { inner_->upload(from, to); }
   void download(const TensorHandle& from, const HostArray& to) override;
-  void synchronize() override { inner_->synchronize(); }
-  MemoryStatistics memory() const override { return inner_->memory(); }
   std::string name() const override { return "trace(" + inner_->name() + ")"; }
-  Backend* inner() const override { return inner_.get(); }
-  bool sees_views() const override { return true; }
-  bool owns_storage() const override { return false; }
 
  private:
   Recorder& recorder() const;
 
-  Ref<Backend> inner_;
   bool keeps_values_;  // false over null: what is computed is known by its shape only
   std::mutex mutex_;
   std::unique_ptr<Recorder> recorder_;  // while recording

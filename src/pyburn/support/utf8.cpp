@@ -1,6 +1,8 @@
-#include "pyburn/io/byte_cursor.h"
+#include "pyburn/support/utf8.h"
 
-namespace pyburn::io {
+#include <cstdint>
+
+namespace pyburn {
 
 bool is_utf8(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
@@ -20,4 +22,4 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-}  // namespace pyburn::io
+}  // namespace pyburn

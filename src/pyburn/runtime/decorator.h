@@ -1,0 +1,31 @@
+// Decorator: a backend that holds a backend and passes on what it does not change.
+#pragma once
+#include "pyburn/runtime/backend.h"
+
+namespace pyburn {
+
+class Decorator : public Backend {
+ public:
+  explicit Decorator(Ref<Backend> inner) : inner_(std::move(inner)) {}
+
+  // Everything is passed on; what the inner backend has no kernel for is decomposed below this decorator.
+  KernelSupport support(const OpInfo&, DType) const override { return KernelSupport::native; }
+  Capabilities capabilities() const override {
+    Capabilities c = inner_->capabilities();
+    c.byte_views = false;  // this decorator may have to see them
+    return c;
+  }
+  Ref<Storage> allocate(DType dtype, int64_t elements) override { return inner_->allocate(dtype, elements); }
+  void upload(const HostArray& from, const TensorHandle& to) override { inner_->upload(from, to); }
+  void download(const TensorHandle& from, const HostArray& to) override { inner_->download(from, to); }
+  void synchronize() override { inner_->synchronize(); }
+  MemoryStatistics memory() const override { return inner_->memory(); }
+  Backend* inner() const final { return inner_.get(); }
+  bool sees_views() const override { return true; }
+  bool owns_storage() const override { return false; }
+
+ protected:
+  const Ref<Backend> inner_;
+};
+
+}  // namespace pyburn

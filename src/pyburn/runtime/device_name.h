@@ -1,0 +1,39 @@
+// Names of devices as users type them: "cpu", "wgpu:1", "autodiff(fusion(cpu))", "remote(ws://host:1)".
+//
+//   device   = name [":" options] ["(" argument {"," argument} ")"]
+//   argument = device | address
+//   name     = letters, digits, "_", "-", "."                      in any case
+//   address  = name "://" text                                     case kept
+//   options  = text                                                case kept
+//   text     = any characters but ( ) , "  or quoted: "\" and \\ stand for themselves after a backslash"
+//
+// Blanks around each part are ignored. docs/devices.md explains it to users.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pyburn {
+
+inline constexpr size_t kLongestDeviceName = 4096;  // bytes
+inline constexpr int kDeepestDevice = 32;           // backends on each other
+
+struct DeviceName {
+  std::string name;     // lower case; empty for an address
+  std::string options;  // or the address
+  bool parenthesised = false;
+  std::vector<DeviceName> arguments;
+  size_t position = 0;  // of its first byte in the text
+
+  bool is_address() const { return name.empty(); }
+};
+
+DeviceName parse_device_name(std::string_view text);  // DeviceError with the place
+std::string to_text(const DeviceName&);               // reads back as the same name
+std::string quoted_where_needed(std::string_view options);
+bool is_backend_name(std::string_view text);  // nothing but a name, in lower case
+
+// `message` with the text and a mark below the byte at `position`.
+std::string pointed_at(std::string_view message, std::string_view text, size_t position);
+
+}  // namespace pyburn

@@ -1,0 +1,28 @@
+#include "pyburn/support/late_error.h"
+
+#include <mutex>
+
+namespace pyburn {
+namespace {
+
+std::mutex& error_mutex() {             // one for all: errors are rare
+  static auto* mutex = new std::mutex;  // storages may die late
+  return *mutex;
+}
+
+}  // namespace
+
+std::exception_ptr LateError::get() const {
+  if (!is_set()) return nullptr;
+  std::lock_guard lock(error_mutex());
+  return error_;
+}
+
+void LateError::set(std::exception_ptr error) {
+  if (!error && !is_set()) return;
+  std::lock_guard lock(error_mutex());
+  std::swap(error_, error);  // the old one dies with the argument, after the lock: its destructor may be foreign code
+  set_.store(error_ != nullptr, std::memory_order_release);
+}
+
+}  // namespace pyburn

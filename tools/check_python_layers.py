@@ -1,0 +1,102 @@
+"""Fails when a package of python/ imports one that comes after it. Imports inside functions count as well.
+
+python tools/check_python_layers.py
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+SOURCES = Path(__file__).resolve().parent.parent / "python"
+
+# Each line may import itself and the lines before it.
+LAYERS = [
+    ["pyburn._core", "pyburn._types", "pyburn._on_demand", "pyburn._cmake", "pyburn._progress", "pyburn._random", "pyburn._schema"],
+    ["pyburn.backend", "pyburn.return_types", "pyburn.plugins"],
+    ["pyburn._device"],
+    ["pyburn.tensor"],
+    ["pyburn._lu", "pyburn._older_linalg", "pyburn.linalg", "pyburn.signal", "pyburn.special", "pyburn.masked"],
+    ["pyburn.script_names"],
+    ["pyburn._tensor_autograd", "pyburn.autograd"],
+    ["pyburn.amp", "pyburn.cuda", "pyburn.jit", "pyburn.distributions"],
+    ["pyburn.nn", "pyburn.module", "pyburn.einops"],
+    ["pyburn.optim", "pyburn.lr_scheduler"],
+    ["pyburn.io", "pyburn.config"],
+    ["pyburn.inference"],
+    ["pyburn.data"],
+    ["pyburn.utils"],  # PyTorch's names; utils.data is pyburn.data
+    ["pyburn.func", "pyburn.testing"],
+    ["pyburn.train"],
+    ["pyburn.dashboard"],
+    ["pyburn.cli", "pyburn.__main__"],
+    ["p_vision"],
+    ["pyburn.compat"],  # torchvision's models are those of p_vision
+]
+PLACE = {package: place for place, packages in enumerate(LAYERS) for package in packages}
+# From here on packages may use `import pyburn` itself; the packages before it are what pyburn is made of.
+FIRST_USER = PLACE["pyburn.dashboard"]
+ALLOWED = {
+    ("pyburn/tensor/methods.py", "pyburn"): "methods such as Tensor.lu look up the function of their name when they are called",
+}
+
+
+def package_of(module: str) -> str:
+    """The entry of LAYERS that a module belongs to; `pyburn` for the names of the root."""
+    parts = module.split(".")
+    return parts[0] if parts[0] == "p_vision" else ".".join(parts[:2])
+
+
+def imports_of(tree: ast.AST, package: str) -> Iterator[tuple[int, str]]:
+    """The modules of python/ that a file of `package` imports, each with its line."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) + 1 - node.level] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            yield from ((node.lineno, f"{base}.{alias.name}" if base == "pyburn" else base) for alias in node.names)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module") and node.args:
+            name = node.args[0].value if isinstance(node.args[0], ast.Constant) else ""
+            if isinstance(name, str) and name:
+                yield node.lineno, package + name if name.startswith(".") else name
+
+
+def complaint(importer: str, imported: str) -> str | None:
+    """Why a file of the package `importer` may not import a module, or None."""
+    target = package_of(imported)
+    if target.partition(".")[0] not in ("pyburn", "p_vision") or importer in ("pyburn", target):
+        return None
+    if target not in PLACE:  # a name of the root
+        return None if PLACE[importer] >= FIRST_USER else "the names of pyburn are for users: import the module that has them"
+    if PLACE[target] > PLACE[importer]:
+        return f"{target} comes after {importer}"
+    return None
+
+
+def violations(root: Path) -> list[str]:
+    found = []
+    for path in sorted(path for name in ("pyburn", "p_vision") for path in (root / name).rglob("*.py")):
+        file = path.relative_to(root)
+        parts = [*file.parts[:-1], *([file.stem] if file.stem != "__init__" else [])]
+        importer = package_of(".".join(parts))
+        if importer not in PLACE and importer != "pyburn":
+            found.append(f"{path}:1: {importer} is not in LAYERS")
+            continue
+        for line, imported in imports_of(ast.parse(path.read_text()), ".".join(file.parts[:-1])):
+            if (str(file), package_of(imported)) not in ALLOWED and (why := complaint(importer, imported)):
+                found.append(f"{path}:{line}: imports {imported}, but {why}")
+    return sorted(set(found))
+
+
+def main() -> int:
+    found = violations(SOURCES)
+    for line in found:
+        print(line)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
