@@ -62,6 +62,14 @@ class EpochData:
         if callable(close):
             close()
 
+    def rewind(self, taken: int) -> bool:
+        """Has `state_dict` say that only the first `taken` batches were seen; False for loaders that keep their own place, which know only the
+        present one."""
+        if has_state(self.data):
+            return False
+        self.taken, self.finished = taken, False
+        return True
+
     def state_dict(self) -> dict[str, Any]:
         return {
             "start": self._start,

@@ -51,7 +51,8 @@ class Updater:
         self.dtype = _dtype(precision)
         self.scaler = scaler if scaler is not None else GradScaler() if self.dtype == _core.float16 else None
         self.ema = _average(model, ema)
-        self.grad_norm: float | None = None  # of the last step, where clip_norm is given
+        self.found_inf: Tensor | None = None  # not 0 where a loss was not finite: the device leaves the step out, and nobody has to ask it
+        self._grad_norm: Tensor | None = None
         self.skipped = False  # whether the scaler left the last step out
         self._first = self._total = self._batches = 0
 
@@ -63,6 +64,11 @@ class Updater:
 
     def parameters(self) -> Iterable[Tensor]:
         return (p for group in self.optimizer.param_groups for p in group["params"])
+
+    @property
+    def grad_norm(self) -> float | None:
+        """The norm of the gradients of the last step before clipping, where clip_norm is given. Read from the device."""
+        return None if self._grad_norm is None else float(self._grad_norm)
 
     @property
     def begun(self) -> bool:
@@ -106,9 +112,9 @@ class Updater:
                 for p in self.parameters():
                     if p.grad is not None:
                         p.grad.mul_(factor)
-        self.grad_norm = None
+        self._grad_norm = None
         if self.clip_norm is not None:
-            self.grad_norm = float(clip_grad_norm_(list(self.parameters()), self.clip_norm))
+            self._grad_norm = clip_grad_norm_(list(self.parameters()), self.clip_norm)
         if self.clip_value is not None:
             clip_grad_value_(list(self.parameters()), self.clip_value)
 
@@ -120,11 +126,36 @@ class Updater:
             self.scaler.update()
             self.skipped = self.scaler.get_scale() < scale
         else:
-            self.optimizer.step()
+            self._guarded_step()
         self.optimizer.zero_grad()
         if self.ema is not None and not self.skipped:
             self.ema.update_parameters(self.model)
         self._batches = 0
+
+    def _guarded_step(self) -> None:
+        """An optimiser that does not know found_inf has to be kept from its step by the host, as by PyTorch's GradScaler."""
+        if self.found_inf is None:
+            self.optimizer.step()
+        elif self._device_guards:
+            self.optimizer.found_inf = self.found_inf
+            try:
+                self.optimizer.step()
+            finally:
+                del self.optimizer.found_inf
+        elif not self.found_inf:
+            self.optimizer.step()
+
+    @property
+    def _device_guards(self) -> bool:
+        return getattr(self.optimizer, "_step_supports_amp_scaling", False)
+
+    def uncount(self, steps: int) -> None:
+        """Takes back the counts of steps that the device left out; those that the host left out were not counted."""
+        if self.scaler is not None or not self._device_guards:
+            return
+        for state in self.optimizer.state.values():
+            if "step" in state:
+                state["step"] = state["step"] - steps
 
     def state_dict(self) -> dict[str, Any]:
         return {

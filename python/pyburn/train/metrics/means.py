@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .metric import Metric, array, as_classes, as_rows, probabilities
+from ..._core import Tensor, arange
+from ...nn.functional import log_softmax
+from .metric import Metric, array, as_classes, as_rows, check_targets, class_targets, kept_sum, probabilities
 
 
 class Mean(Metric):
@@ -28,10 +30,16 @@ class Mean(Metric):
         return {"total": 0.0, "weight": 0.0}
 
     def update(self, output: Any, target: Any = 1.0) -> None:
-        """`output` is the value, `target` its weight."""
-        weight = float(target)
-        self.state["total"] += float(output) * weight
-        self.state["weight"] += weight
+        """`output` is the value, `target` its weight. A tensor is read when somebody looks at the state."""
+        if isinstance(output, Tensor):
+            self._wait(("value", "weight"), (output.detach().reshape(()).clone(), float(target)), 0)  # the caller's may change
+        else:
+            self.take({"value": float(output), "weight": float(target)})
+
+    def take(self, sums: dict[str, Any]) -> None:
+        state, weight = self.state, sums["weight"]
+        state["total"] += sums["value"] * weight
+        state["weight"] += weight
 
     def compute(self) -> float:
         return self.state["total"] / self.state["weight"] if self.state["weight"] else math.nan
@@ -51,6 +59,10 @@ class _Share(Metric):
 
     def initial(self) -> dict[str, Any]:
         return {"right": 0, "count": 0}
+
+    def take(self, sums: dict[str, Any]) -> None:
+        check_targets(sums.pop("lowest"), sums.pop("highest", -1), sums.pop("classes", None))
+        super().take(sums)
 
     def compute(self) -> float:
         return self.state["right"] / self.state["count"] if self.state["count"] else math.nan
@@ -75,7 +87,15 @@ class Accuracy(_Share):
         self.ignore_index, self.threshold, self.logits = ignore_index, threshold, logits
         super().__init__(name)
 
-    def update(self, output: Any, target: Any) -> None:
+    def sums(self, output: Tensor, target: Tensor) -> dict[str, Any] | None:
+        found = class_targets(output, target, self.ignore_index) if self.threshold is None else None
+        if found is None:
+            return None
+        axis, target, kept = found
+        right = kept_sum(output.argmax(axis) == target, kept)
+        return {"right": right, "count": target.numel() if kept is None else kept.sum(), "lowest": target.amin()}
+
+    def measure(self, output: Any, target: Any) -> None:
         if self.threshold is not None:
             scores, truth = array(output).reshape(-1), array(target).reshape(-1)
             if scores.shape != truth.shape:
@@ -89,6 +109,12 @@ class Accuracy(_Share):
             found = scores.argmax(axis=1) if scores.ndim == 2 else as_classes(scores, "predictions")
         self.state["right"] += int((found == truth).sum())
         self.state["count"] += len(truth)
+
+
+def _counted(target: Tensor, kept: Tensor | None, classes: int) -> dict[str, Any]:
+    """How many targets count, and what is needed to check them."""
+    count = target.numel() if kept is None else kept.sum()
+    return {"count": count, "lowest": target.amin(), "highest": target.amax(), "classes": classes}
 
 
 class TopKAccuracy(_Share):
@@ -106,7 +132,19 @@ class TopKAccuracy(_Share):
         self.k, self.ignore_index = k, ignore_index
         super().__init__(name or f"top{k}_accuracy")
 
-    def update(self, output: Any, target: Any) -> None:
+    def sums(self, output: Tensor, target: Tensor) -> dict[str, Any] | None:
+        found = class_targets(output, target, self.ignore_index)
+        if found is None:
+            return None
+        axis, target, kept = found
+        scores, place = output.movedim(axis, -1), target.unsqueeze(-1)
+        classes = scores.shape[-1]
+        own = scores.gather(-1, place.long())
+        ahead = (scores > own) | ((scores == own) & (arange(classes, device=output.device) < place))
+        right = kept_sum((ahead.sum(-1) < self.k) & (own == own).squeeze(-1), kept)
+        return {"right": right, **_counted(target, kept, classes)}
+
+    def measure(self, output: Any, target: Any) -> None:
         scores, truth = as_rows(output, target, self.ignore_index)
         if scores.ndim != 2:
             raise ValueError("[TopKAccuracy] expected scores with an axis of classes")
@@ -140,7 +178,21 @@ class Perplexity(Metric):
     def initial(self) -> dict[str, Any]:
         return {"total": 0.0, "count": 0}
 
-    def update(self, output: Any, target: Any) -> None:
+    def sums(self, output: Tensor, target: Tensor) -> dict[str, Any] | None:
+        found = class_targets(output, target, self.ignore_index)
+        if found is None:
+            return None
+        axis, target, kept = found
+        logs = output.movedim(axis, -1).float()
+        logs = logs if self.log_probabilities else log_softmax(logs, dim=-1)
+        own = logs.gather(-1, target.long().unsqueeze(-1)).squeeze(-1)
+        return {"total": kept_sum(-own, kept), **_counted(target, kept, logs.shape[-1])}
+
+    def take(self, sums: dict[str, Any]) -> None:
+        check_targets(sums.pop("lowest"), sums.pop("highest"), sums.pop("classes"))
+        super().take(sums)
+
+    def measure(self, output: Any, target: Any) -> None:
         scores, truth = as_rows(output, target, self.ignore_index)
         if scores.ndim != 2:
             raise ValueError("[Perplexity] expected logits with an axis of classes")

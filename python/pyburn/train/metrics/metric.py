@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import copy
+import functools
+import itertools
 from typing import Any
 
 import numpy as np
 
-from ..._core import Tensor, bfloat16
+from ..._core import DTypeError, Tensor, bfloat16, cat, float32, float64, int8, int16, int32, int64, stack, uint8, where, zeros
 from ...tensor import from_numpy
+
+_MOST_WAITING = 512  # batches
+_MOST_BYTES = 2**24  # of copies
+_INTEGERS = (int64, int32, uint8, int16, int8)
 
 
 def array(value: Any) -> np.ndarray:
@@ -25,6 +31,10 @@ class Metric:
     A subclass gives `initial()`, the names and first values of its state, and works on `self.state`. Numbers and arrays of a state are
     sums, lists are collected: that is how `merge`, `state_dict` and `load_state_dict` know what to do. Of two metrics that saw two parts
     of the data, `a.merge(b)` makes `a` what it would be after both.
+
+    A subclass defines `update`, or `measure` instead: then a batch of tensors waits on its device, and `measure` gets arrays of one or more
+    batches when somebody looks at the state, so that training does not wait for the device. With `sums` as well, only what a batch adds to
+    the state waits, not a copy of the batch.
 
     >>> class Longest(pyburn.train.metrics.Metric):
     ...     higher_is_better = None
@@ -44,19 +54,76 @@ class Metric:
     higher_is_better: bool | None = True
     unit = ""
     live = False  # whether the value of one batch says something, so that it is worth a curve while training
+    exact = True  # whether the state has the same bits however the data is cut into batches
 
     def __init__(self, name: str | None = None) -> None:
         if name is not None and not isinstance(name, str):
             raise TypeError(f"[{type(self).__name__}] the name of a metric is text: got {name!r}")
         self.name = name or type(self).__name__.lower()
-        self.state: dict[str, Any] = {}
         self.reset()
 
     def initial(self) -> dict[str, Any]:
         raise NotImplementedError(f"{type(self).__name__}.initial")
 
     def update(self, output: Any, target: Any) -> None:
+        """Takes in a batch."""
+        if not (isinstance(output, Tensor) and isinstance(target, Tensor) and output.dim() and target.dim()):
+            self.measure(output, target)
+            return
+        output, target = output.detach(), target.detach()
+        sums = self.sums(output, target)
+        if sums is not None:
+            self._wait(tuple(sums), tuple(sums.values()), 0)
+        else:  # a copy, since the caller may write into its tensors
+            size = output.nbytes + target.nbytes
+            if size > _MOST_BYTES:
+                self.measure(output, target)
+            else:
+                self._wait((), (output.clone(), target.clone()), size)
+
+    def measure(self, output: Any, target: Any) -> None:
+        """Takes tensors, arrays or lists into the state."""
         raise NotImplementedError(f"{type(self).__name__}.update")
+
+    def sums(self, output: Tensor, target: Tensor) -> dict[str, Any] | None:
+        """What a batch adds to the state, as tensors on its device or as numbers; None if `measure` has to see the batch."""
+        return None
+
+    def take(self, sums: dict[str, Any]) -> None:
+        """Adds the sums of one batch, which are numbers and arrays now, to the state."""
+        for key, amount in sums.items():
+            self._state[key] = self._state[key] + amount
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What it has seen. Batches that wait on a device are read first."""
+        if self._waiting:
+            self._settle()
+        return self._state
+
+    @state.setter
+    def state(self, state: dict[str, Any]) -> None:
+        self._state = state
+
+    def _wait(self, names: tuple[str, ...], parts: tuple[Any, ...], size: int) -> None:
+        self._waiting.append((names, parts))
+        self._bytes += size
+        if len(self._waiting) >= _MOST_WAITING or self._bytes > _MOST_BYTES:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Reads batches of one kind together: one transfer per tensor of a batch, not one per batch."""
+        waiting, self._waiting, self._bytes = self._waiting, [], 0
+        for (names, _), group in itertools.groupby(waiting, key=_kind):
+            batches = [parts for _, parts in group]
+            if names:
+                for amounts in zip(*(_numbers(column) for column in zip(*batches))):
+                    self.take(dict(zip(names, amounts)))
+                continue
+            output, target = (array(cat(list(column))) for column in zip(*batches))
+            lengths = [len(output)] if self.exact else [len(parts[0]) for parts in batches]
+            for start, end in itertools.pairwise(itertools.accumulate(lengths, initial=0)):
+                self.measure(output[start:end], target[start:end])
 
     def compute(self) -> Any:
         raise NotImplementedError(f"{type(self).__name__}.compute")
@@ -76,7 +143,9 @@ class Metric:
         return f"{type(self).__name__}(name={self.name!r})"
 
     def reset(self) -> None:
-        self.state = self.initial()
+        self._waiting: list[tuple[tuple[str, ...], tuple[Any, ...]]] = []  # names of sums, or () for copies of a batch
+        self._bytes = 0
+        self._state = self.initial()
 
     def fresh(self) -> Any:
         """A metric with the same options that has seen nothing."""
@@ -87,8 +156,9 @@ class Metric:
     def merge(self, other: Metric) -> None:
         if type(other) is not type(self):
             raise TypeError(f"[merge] expected a {type(self).__name__}: got a {type(other).__name__}")
-        for key, mine in self.state.items():
-            self.state[key] = _joined(mine, other.state[key])
+        state = self.state
+        for key, mine in state.items():
+            state[key] = _joined(mine, other.state[key])
 
     def state_dict(self) -> dict[str, Any]:
         """What it has seen, as tensors and numbers that `pyburn.save` writes."""
@@ -98,7 +168,22 @@ class Metric:
         expected = self.initial()
         if set(state) != set(expected):
             raise KeyError(f"[load_state_dict] the state of {self!r} has keys {sorted(expected)}: got {sorted(state)}")
+        self.reset()
         self.state = {key: _loaded(value) for key, value in state.items()}
+
+
+def _kind(entry: tuple[tuple[str, ...], tuple[Any, ...]]) -> Any:
+    """Entries of one kind can be joined."""
+    names, parts = entry
+    return names, [(part.dtype, tuple(part.shape)[0 if names else 1 :], part.device) for part in parts if isinstance(part, Tensor)]
+
+
+def _numbers(column: tuple[Any, ...]) -> Any:
+    """One amount per batch: numbers, or rows of an array."""
+    if not isinstance(column[0], Tensor):
+        return column
+    values = array(stack(list(column)))
+    return values.tolist() if values.ndim == 1 else values
 
 
 def _joined(mine: Any, theirs: Any) -> Any:
@@ -131,19 +216,61 @@ def _loaded(value: Any) -> Any:
     return array(value).copy() if isinstance(value, Tensor) else value
 
 
-def class_axis(scores: np.ndarray, target: np.ndarray) -> int | None:
+def class_axis(scores: Any, target: Any) -> int | None:
     """Where the classes are: the axis without which the shapes agree, as PyTorch's cross_entropy the second before the last. None
     if the shapes are equal, so that `scores` are classes already."""
-    if scores.shape == target.shape:
+    if tuple(scores.shape) == tuple(target.shape):
         return None
     for axis in (1, -1) if scores.ndim > 1 else ():
         shape = list(scores.shape)
         del shape[axis]
-        if tuple(shape) == target.shape:
+        if shape == list(target.shape):
             return axis
     if scores.ndim == 1 and target.ndim == 0:
         return 0
-    raise ValueError(f"[metrics] scores need the axes of the targets and one of classes: got {scores.shape} and {target.shape}")
+    raise ValueError(
+        f"[metrics] scores need the axes of the targets and one of classes: got {tuple(scores.shape)} and {tuple(target.shape)}"
+    )
+
+
+def class_targets(output: Tensor, target: Tensor, ignore_index: int | None) -> tuple[int, Tensor, Tensor | None] | None:
+    """For sums on a device: the axis of classes, targets with 0 in place of those to be ignored, and where they count (None: everywhere).
+    None if targets are not whole numbers or `output` has no axis of classes: then values have to be looked at."""
+    if target.dtype not in _INTEGERS or not target.numel():
+        return None
+    axis = class_axis(output, target)
+    if axis is None:
+        return None
+    target = target.to(device=output.device)
+    if ignore_index is None:
+        return axis, target, None
+    kept = target != ignore_index
+    return axis, where(kept, target, 0), kept
+
+
+def kept_sum(values: Tensor, kept: Tensor | None) -> Tensor:
+    """The sum of values over the targets that count, in the widest dtype of the device."""
+    if kept is not None:
+        values = where(kept, values, 0)
+    return values.sum(dtype=widest_float(values.device)) if values.is_floating_point() else values.sum()
+
+
+@functools.cache
+def widest_float(device: Any) -> Any:
+    """float64, or float32 on devices without it."""
+    try:
+        zeros((), dtype=float64, device=device)
+    except DTypeError:
+        return float32
+    return float64
+
+
+def check_targets(lowest: int, highest: int = -1, classes: int | None = None) -> None:
+    """Raises ValueError for targets that are not numbers of classes."""
+    if lowest < 0:
+        raise ValueError(f"[metrics] numbers of classes start at 0 (ignore_index leaves some out): got {lowest} in targets")
+    if classes is not None and highest >= classes:
+        raise ValueError(f"[metrics] there are {classes} classes: got target {highest}")
 
 
 def as_rows(output: Any, target: Any, ignore_index: int | None) -> tuple[np.ndarray, np.ndarray]:
