@@ -56,7 +56,7 @@ class FitLoop:
         self.resume_with = resume_with
         # With a scaler, losses that are not finite are how it looks for its scale.
         patience = None if learner.on_nan == "ignore" else _MOST_BAD_LOSSES if learner.updater.scaler is not None else 0
-        self.losses = LossRecord(patience)
+        self.losses = LossRecord(patience, learner.updater.guard)
         self.metrics: dict[str, Metric] = {name: metric.fresh() for name, metric in learner.metrics.items()}
         self.epoch_state: dict[str, Any] | None = None  # where the first epoch goes on
         self.unsaved: CheckpointError | None = None
@@ -190,7 +190,8 @@ class FitLoop:
             learner.hooks.call("on_error", learner, error)
             raise
         finally:
-            state.inputs = state.result = learner.updater.found_inf = None
+            state.inputs = state.result = None
+            learner.updater.guard(None)
             state.seconds = time.monotonic() - started
             learner.hooks.call("on_fit_end", learner)
             self._close(failure)
@@ -213,6 +214,8 @@ class FitLoop:
             state.batch = 0
             for part in (self.losses, *self.metrics.values()):
                 part.reset()
+        self.losses.mean = state.values.get("train/loss", math.nan)
+        state.values.update({"train/loss": self.losses.recent_mean, "lr": self._last_rate})
         learner.hooks.call("on_epoch_start", learner)
         self.data = EpochData(self.train_data, state.epoch, self.epoch_state)
         self.epoch_state = None
@@ -221,10 +224,11 @@ class FitLoop:
                 self._batch(batch)
                 if updater.due:
                     self._step()
-                self._between()
+                if learner.run is not None or learner.paused:
+                    self._between()
                 if self.losses.bad is not None:  # somebody looked
                     self._fail(self.losses.bad)
-                if not updater.begun and (learner.stop_request.reason or self._out_of_steps()):
+                if (learner.stop_request.reason or state.step == self.max_steps) and not updater.begun:
                     return
         finally:
             self.data.close()
@@ -235,34 +239,36 @@ class FitLoop:
         self._check()
         self._end_of_epoch()
 
-    def _out_of_steps(self) -> bool:
-        return self.max_steps is not None and self.learner.state.step >= self.max_steps
-
     def _batch(self, batch: Any) -> None:
-        learner, state, updater = self.learner, self.learner.state, self.learner.updater
+        learner, state, updater, hooks = self.learner, self.learner.state, self.learner.updater, self.learner.hooks.functions
         state.inputs = batch = to_device(batch, learner.device)
-        learner.hooks.call("on_batch_start", learner)
+        for function in hooks["on_batch_start"]:
+            function(learner)
         with updater.precision():
             state.result = result = run_step(learner.step_function, learner.model, batch, need_loss=True)
         assert result.loss is not None and result.count is not None
         state.loss_tensor = loss = result.loss.detach().clone()  # the caller's may change
+        if loss.dim():
+            loss = loss.reshape(())
         state.batch = self.data.taken
-        learner.hooks.call("on_forward_end", learner)
+        for function in hooks["on_forward_end"]:
+            function(learner)
         if learner.on_nan == "skip" and self._leave_out(loss):
             return
         self.losses.add(loss, result.count, state.batch, state.step)
-        state.values["train/loss"] = self.losses.recent_mean
         updater.backward(result.loss, result.count)
-        learner.hooks.call("on_backward_end", learner)
+        for function in hooks["on_backward_end"]:
+            function(learner)
         logs = learner.run is not None and updater.due and self._logs(state.step + 1)
-        self._live = dict(result.values)
+        self._live = dict(result.values) if logs else {}
         if result.output is not None:
             for name, metric in self.metrics.items():
                 if logs and metric.live:
                     self._live[name] = metric(result.output, result.target)
                 else:
                     metric.update(result.output, result.target)
-        learner.hooks.call("on_batch_end", learner)
+        for function in hooks["on_batch_end"]:
+            function(learner)
 
     def _logs(self, step: int) -> bool:
         return step % self.log_every == 0 or step == 1
@@ -306,17 +312,17 @@ class FitLoop:
     # --- steps -------------------------------------------------------------------------------------------------------------
 
     def _step(self) -> None:
-        learner, state, updater = self.learner, self.learner.state, self.learner.updater
+        learner, state, updater, hooks = self.learner, self.learner.state, self.learner.updater, self.learner.hooks.functions
         updater.prepare()
-        learner.hooks.call("on_step_start", learner)
+        for function in hooks["on_step_start"]:
+            function(learner)
         self._lr = learner.optimizer.param_groups[0]["lr"]
-        updater.found_inf = self.losses.found_inf if self.losses.patience == 0 else None
         updater.step()
         state.step += 1
         if learner.lr_scheduler is not None and learner.schedule == "step":
             learner.lr_scheduler.step()
-        learner.hooks.call("on_step_end", learner)
-        state.values["lr"] = self._last_rate
+        for function in hooks["on_step_end"]:
+            function(learner)
         if learner.run is not None and self._logs(state.step):
             self._check()
             values = {"loss": self.losses.recent.compute(), "lr": state.values["lr"], **self._live}
@@ -330,7 +336,7 @@ class FitLoop:
                 self._save(reasons)
 
     def _last_rate(self) -> float:
-        return float(self._lr)
+        return float(self.learner.optimizer.param_groups[0]["lr"] if self._lr is None else self._lr)
 
     def _between(self) -> None:
         """Between batches: how the machine does, whether somebody wants to stop or to pause."""

@@ -40,21 +40,16 @@ class EpochData:
         set_random_state(resume["now"])
 
     def __iter__(self) -> Iterator[Any]:
-        return self
-
-    def __next__(self) -> Any:
-        try:
-            batch = next(self._batches)
-        except StopIteration:
-            # A loader whose state was saved at the end of an epoch may first end that one.
-            if self.taken or self.finished or not has_state(self.data):
-                self.finished = True
-                raise
-            self._batches, self.finished = iter(self.data), True
-            batch = next(self._batches)
-            self.finished = False
-        self.taken += 1
-        return batch
+        for batch in self._batches:
+            self.taken += 1
+            yield batch
+        # A loader whose state was saved at the end of an epoch may first end that one.
+        if not self.taken and has_state(self.data):
+            self._batches = iter(self.data)
+            for batch in self._batches:
+                self.taken += 1
+                yield batch
+        self.finished = True
 
     def close(self) -> None:
         """Ends workers of an epoch that is left early."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,26 +28,28 @@ class BadLoss:
 
 
 class LossRecord:
-    """The losses of an epoch. They stay on their device until somebody looks; `found_inf`, which is there too, becomes NaN with the first
-    one that is not finite, so that an optimiser can leave out its steps from then on.
+    """The losses of an epoch. They stay on their device until somebody looks.
 
-    `patience` is the number of bad losses in a row that are no reason to stop.
+    `patience` is the number of bad losses in a row that are no reason to stop. With 0, a tensor on the device becomes NaN with the first bad
+    one; `guard` gets it before the first step, to leave out steps from then on.
     """
 
-    def __init__(self, patience: int | None) -> None:
-        self.patience = patience  # None: all of them
+    def __init__(self, patience: int | None, guard: Callable[[Tensor], None]) -> None:
+        self.patience, self.guard = patience, guard  # patience None: any number
         self.epoch, self.recent = Loss(), Loss()  # recent: since the last line of the log
         self.bad: BadLoss | None = None  # known after a look
-        self.found_inf: Tensor | None = None
-        self._in_a_row, self._mean = 0, math.nan
+        self._found_inf: Tensor | None = None
+        self.mean = math.nan  # before the first
+        self._in_a_row = 0
         self._waiting: list[tuple[Tensor, int, int, int]] = []
 
     def add(self, loss: Tensor, count: int, batch: int, step: int) -> None:
         """The loss of a batch of `count` items, computed after `step` steps."""
-        loss = loss.reshape(()) if loss.dim() else loss
-        if self.found_inf is None:
-            self.found_inf = _core.zeros((), device=loss.device)
-        self.found_inf.add_(loss, alpha=0)  # 0 * inf is NaN
+        if self.patience == 0:
+            if self._found_inf is None:
+                self._found_inf = _core.zeros((), device=loss.device)
+                self.guard(self._found_inf)
+            self._found_inf.add_(loss, alpha=0)  # 0 * inf is NaN
         self._waiting.append((loss, count, batch, step))
         if len(self._waiting) >= _MOST_WAITING:
             self.look()
@@ -58,25 +60,26 @@ class LossRecord:
             return
         waiting, self._waiting = self._waiting, []
         values = _core.stack([loss for loss, *_ in waiting]).tolist()
-        for value, (_, count, batch, step) in zip(values, waiting):
+        good = 0  # those before the bad one
+        for value, (_, _, batch, step) in zip(values, waiting):
             self._in_a_row = 0 if math.isfinite(value) else self._in_a_row + 1
             if self.patience is not None and self._in_a_row > self.patience and self.bad is None:
                 self.bad = BadLoss(value, batch, step)
-            if self.bad is not None:
-                return
-            self.epoch.update(value, count)
-            self.recent.update(value, count)
+            good += self.bad is None
+        sums = {"value": values[:good], "weight": [count for _, count, *_ in waiting[:good]]}
+        self.epoch.take(sums)
+        self.recent.take(sums)
 
     def recent_mean(self) -> float:
         """The mean since the last line of the log, or up to it if nothing came after."""
         self.look()
         if self.recent.state["weight"]:
-            self._mean = self.recent.compute()
-        return self._mean
+            self.mean = self.recent.compute()
+        return self.mean
 
     def forget_bad(self) -> None:
         """Keeps the losses up to the bad one."""
-        self.bad = self.found_inf = None
+        self.bad = self._found_inf = None
         self._waiting, self._in_a_row = [], 0
 
     def reset(self) -> None:

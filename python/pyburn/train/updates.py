@@ -12,6 +12,7 @@ from ..amp import GradScaler, autocast
 from ..autograd import no_grad
 from ..nn.utils import clip_grad_norm_, clip_grad_value_
 
+_NO_AUTOCAST = nullcontext()
 _PRECISIONS = {"bfloat16": _core.bfloat16, "float16": _core.float16}
 
 
@@ -51,7 +52,8 @@ class Updater:
         self.dtype = _dtype(precision)
         self.scaler = scaler if scaler is not None else GradScaler() if self.dtype == _core.float16 else None
         self.ema = _average(model, ema)
-        self.found_inf: Tensor | None = None  # not 0 where a loss was not finite: the device leaves the step out, and nobody has to ask it
+        self.found_inf: Tensor | None = None
+        self._device_guards = getattr(optimizer, "_step_supports_amp_scaling", False)
         self._grad_norm: Tensor | None = None
         self.skipped = False  # whether the scaler left the last step out
         self._first = self._total = self._batches = 0
@@ -59,7 +61,7 @@ class Updater:
     def precision(self) -> AbstractContextManager[Any]:
         """For the forward pass and the loss."""
         if self.dtype is None:
-            return nullcontext()
+            return _NO_AUTOCAST
         return autocast("cpu", dtype=self.dtype)
 
     def parameters(self) -> Iterable[Tensor]:
@@ -84,6 +86,13 @@ class Updater:
         if self.accumulate > 1 and count != self._first:
             loss = loss * (count / self._first)  # so that items count alike, not batches
         (self.scaler.scale(loss) if self.scaler is not None else loss).backward()
+
+    def guard(self, found_inf: Tensor | None) -> None:
+        """Leaves out steps while `found_inf`, a tensor with one element, is not 0. The device decides, and nobody waits for it; with an
+        optimiser that does not know PyTorch's `found_inf`, the host reads it before each step, as PyTorch's GradScaler does."""
+        self.found_inf = found_inf
+        if self._device_guards:
+            self.optimizer.found_inf = found_inf
 
     def drop(self) -> None:
         """Forgets the gradients that wait."""
@@ -125,29 +134,12 @@ class Updater:
             self.scaler.step(self.optimizer)
             self.scaler.update()
             self.skipped = self.scaler.get_scale() < scale
-        else:
-            self._guarded_step()
+        elif self._device_guards or not self.found_inf:
+            self.optimizer.step()
         self.optimizer.zero_grad()
         if self.ema is not None and not self.skipped:
             self.ema.update_parameters(self.model)
         self._batches = 0
-
-    def _guarded_step(self) -> None:
-        """An optimiser that does not know found_inf has to be kept from its step by the host, as by PyTorch's GradScaler."""
-        if self.found_inf is None:
-            self.optimizer.step()
-        elif self._device_guards:
-            self.optimizer.found_inf = self.found_inf
-            try:
-                self.optimizer.step()
-            finally:
-                del self.optimizer.found_inf
-        elif not self.found_inf:
-            self.optimizer.step()
-
-    @property
-    def _device_guards(self) -> bool:
-        return getattr(self.optimizer, "_step_supports_amp_scaling", False)
 
     def uncount(self, steps: int) -> None:
         """Takes back the counts of steps that the device left out; those that the host left out were not counted."""

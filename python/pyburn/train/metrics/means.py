@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..._core import Tensor, arange
 from ...nn.functional import log_softmax
-from .metric import Metric, array, as_classes, as_rows, check_targets, class_targets, kept_sum, probabilities
+from .metric import MOST_WAITING, Metric, array, as_classes, as_rows, check_targets, class_axis_on_device, kept_sum, kept_targets, probabilities
 
 
 class Mean(Metric):
@@ -32,14 +33,17 @@ class Mean(Metric):
     def update(self, output: Any, target: Any = 1.0) -> None:
         """`output` is the value, `target` its weight. A tensor is read when somebody looks at the state."""
         if isinstance(output, Tensor):
-            self._wait(("value", "weight"), (output.detach().reshape(()).clone(), float(target)), 0)  # the caller's may change
+            self._waiting.append({"value": output.detach().reshape(()).clone(), "weight": float(target)})  # the caller's may change
+            if len(self._waiting) >= MOST_WAITING:
+                self._settle()
         else:
-            self.take({"value": float(output), "weight": float(target)})
+            state, weight = self.state, float(target)
+            state["total"] += float(output) * weight
+            state["weight"] += weight
 
-    def take(self, sums: dict[str, Any]) -> None:
-        state, weight = self.state, sums["weight"]
-        state["total"] += sums["value"] * weight
-        state["weight"] += weight
+    def take(self, sums: dict[str, Sequence[Any]]) -> None:
+        products = [value * weight for value, weight in zip(sums["value"], sums["weight"])]
+        super().take({"total": products, "weight": sums["weight"]})
 
     def compute(self) -> float:
         return self.state["total"] / self.state["weight"] if self.state["weight"] else math.nan
@@ -60,8 +64,8 @@ class _Share(Metric):
     def initial(self) -> dict[str, Any]:
         return {"right": 0, "count": 0}
 
-    def take(self, sums: dict[str, Any]) -> None:
-        check_targets(sums.pop("lowest"), sums.pop("highest", -1), sums.pop("classes", None))
+    def take(self, sums: dict[str, Sequence[Any]]) -> None:
+        check_targets(sums)
         super().take(sums)
 
     def compute(self) -> float:
@@ -88,12 +92,14 @@ class Accuracy(_Share):
         super().__init__(name)
 
     def sums(self, output: Tensor, target: Tensor) -> dict[str, Any] | None:
-        found = class_targets(output, target, self.ignore_index) if self.threshold is None else None
-        if found is None:
+        axis = class_axis_on_device(output.shape, target.shape, target.dtype) if self.threshold is None else None
+        if axis is None:
             return None
-        axis, target, kept = found
-        right = kept_sum(output.argmax(axis) == target, kept)
-        return {"right": right, "count": target.numel() if kept is None else kept.sum(), "lowest": target.amin()}
+        target, kept = kept_targets(target, self.ignore_index)
+        right = output.argmax(axis) == target
+        if kept is None:
+            return {"right": right.sum(), "count": target.numel(), "lowest": target.amin()}
+        return {"right": (right & kept).sum(), "count": kept.sum(), "lowest": target.amin()}
 
     def measure(self, output: Any, target: Any) -> None:
         if self.threshold is not None:
@@ -133,11 +139,11 @@ class TopKAccuracy(_Share):
         super().__init__(name or f"top{k}_accuracy")
 
     def sums(self, output: Tensor, target: Tensor) -> dict[str, Any] | None:
-        found = class_targets(output, target, self.ignore_index)
-        if found is None:
+        axis = class_axis_on_device(output.shape, target.shape, target.dtype)
+        if axis is None:
             return None
-        axis, target, kept = found
-        scores, place = output.movedim(axis, -1), target.unsqueeze(-1)
+        target, kept = kept_targets(target, self.ignore_index)
+        scores, place = output.detach().movedim(axis, -1), target.unsqueeze(-1)
         classes = scores.shape[-1]
         own = scores.gather(-1, place.long())
         ahead = (scores > own) | ((scores == own) & (arange(classes, device=output.device) < place))
@@ -179,17 +185,17 @@ class Perplexity(Metric):
         return {"total": 0.0, "count": 0}
 
     def sums(self, output: Tensor, target: Tensor) -> dict[str, Any] | None:
-        found = class_targets(output, target, self.ignore_index)
-        if found is None:
+        axis = class_axis_on_device(output.shape, target.shape, target.dtype)
+        if axis is None:
             return None
-        axis, target, kept = found
-        logs = output.movedim(axis, -1).float()
+        target, kept = kept_targets(target, self.ignore_index)
+        logs = output.detach().movedim(axis, -1).float()
         logs = logs if self.log_probabilities else log_softmax(logs, dim=-1)
         own = logs.gather(-1, target.long().unsqueeze(-1)).squeeze(-1)
         return {"total": kept_sum(-own, kept), **_counted(target, kept, logs.shape[-1])}
 
-    def take(self, sums: dict[str, Any]) -> None:
-        check_targets(sums.pop("lowest"), sums.pop("highest"), sums.pop("classes"))
+    def take(self, sums: dict[str, Sequence[Any]]) -> None:
+        check_targets(sums)
         super().take(sums)
 
     def measure(self, output: Any, target: Any) -> None:

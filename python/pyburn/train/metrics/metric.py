@@ -5,14 +5,15 @@ from __future__ import annotations
 import copy
 import functools
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ..._core import DTypeError, Tensor, bfloat16, cat, float32, float64, int8, int16, int32, int64, stack, uint8, where, zeros
+from ..._core import DeviceError, DTypeError, Tensor, bfloat16, cat, float32, float64, int8, int16, int32, int64, stack, uint8, where, zeros
 from ...tensor import from_numpy
 
-_MOST_WAITING = 512  # batches
+MOST_WAITING = 512  # batches
 _MOST_BYTES = 2**24  # of copies
 _INTEGERS = (int64, int32, uint8, int16, int8)
 
@@ -67,32 +68,46 @@ class Metric:
 
     def update(self, output: Any, target: Any) -> None:
         """Takes in a batch."""
-        if not (isinstance(output, Tensor) and isinstance(target, Tensor) and output.dim() and target.dim()):
+        if not (isinstance(output, Tensor) and isinstance(target, Tensor)):
             self.measure(output, target)
             return
-        output, target = output.detach(), target.detach()
-        sums = self.sums(output, target)
-        if sums is not None:
-            self._wait(tuple(sums), tuple(sums.values()), 0)
-        else:  # a copy, since the caller may write into its tensors
-            size = output.nbytes + target.nbytes
-            if size > _MOST_BYTES:
-                self.measure(output, target)
-            else:
-                self._wait((), (output.clone(), target.clone()), size)
+        try:
+            sums = self.sums(output, target)
+        except DeviceError:
+            sums = self.sums(output, target.to(device=output.device))
+        if sums is None:
+            self._keep(output, target)
+        else:
+            self._waiting.append(sums)
+        if len(self._waiting) >= MOST_WAITING:
+            self._settle()
+
+    def _keep(self, output: Tensor, target: Tensor) -> None:
+        """Keeps a copy of a batch, since the caller may write into its tensors; large ones are measured at once."""
+        size = output.nbytes + target.nbytes
+        if size > _MOST_BYTES or not (output.dim() and target.dim()):
+            self.measure(output, target)
+            return
+        self._waiting.append((output.detach().clone(), target.detach().clone()))
+        self._bytes += size
+        if self._bytes > _MOST_BYTES:
+            self._settle()
 
     def measure(self, output: Any, target: Any) -> None:
         """Takes tensors, arrays or lists into the state."""
         raise NotImplementedError(f"{type(self).__name__}.update")
 
     def sums(self, output: Tensor, target: Tensor) -> dict[str, Any] | None:
-        """What a batch adds to the state, as tensors on its device or as numbers; None if `measure` has to see the batch."""
+        """What a batch adds to the state, as tensors on its device without a history, or as numbers; None if `measure` has to see the batch."""
         return None
 
-    def take(self, sums: dict[str, Any]) -> None:
-        """Adds the sums of one batch, which are numbers and arrays now, to the state."""
-        for key, amount in sums.items():
-            self._state[key] = self._state[key] + amount
+    def take(self, sums: dict[str, Sequence[Any]]) -> None:
+        """Adds the sums of some batches, which are numbers and arrays now, to the state."""
+        for key, amounts in sums.items():
+            total = self._state[key]
+            for amount in amounts:  # in turn, so that the result does not depend on how many are taken at once
+                total = total + amount
+            self._state[key] = total
 
     @property
     def state(self) -> dict[str, Any]:
@@ -105,23 +120,16 @@ class Metric:
     def state(self, state: dict[str, Any]) -> None:
         self._state = state
 
-    def _wait(self, names: tuple[str, ...], parts: tuple[Any, ...], size: int) -> None:
-        self._waiting.append((names, parts))
-        self._bytes += size
-        if len(self._waiting) >= _MOST_WAITING or self._bytes > _MOST_BYTES:
-            self._settle()
-
     def _settle(self) -> None:
         """Reads batches of one kind together: one transfer per tensor of a batch, not one per batch."""
         waiting, self._waiting, self._bytes = self._waiting, [], 0
-        for (names, _), group in itertools.groupby(waiting, key=_kind):
-            batches = [parts for _, parts in group]
-            if names:
-                for amounts in zip(*(_numbers(column) for column in zip(*batches))):
-                    self.take(dict(zip(names, amounts)))
+        for _, group in itertools.groupby(waiting, key=_kind):
+            batches = list(group)
+            if isinstance(batches[0], dict):
+                self.take({name: _numbers([sums[name] for sums in batches]) for name in batches[0]})
                 continue
             output, target = (array(cat(list(column))) for column in zip(*batches))
-            lengths = [len(output)] if self.exact else [len(parts[0]) for parts in batches]
+            lengths = [len(output)] if self.exact else [len(batch[0]) for batch in batches]
             for start, end in itertools.pairwise(itertools.accumulate(lengths, initial=0)):
                 self.measure(output[start:end], target[start:end])
 
@@ -143,7 +151,7 @@ class Metric:
         return f"{type(self).__name__}(name={self.name!r})"
 
     def reset(self) -> None:
-        self._waiting: list[tuple[tuple[str, ...], tuple[Any, ...]]] = []  # names of sums, or () for copies of a batch
+        self._waiting: list[Any] = []  # sums of a batch, or a copy of it
         self._bytes = 0
         self._state = self.initial()
 
@@ -172,18 +180,19 @@ class Metric:
         self.state = {key: _loaded(value) for key, value in state.items()}
 
 
-def _kind(entry: tuple[tuple[str, ...], tuple[Any, ...]]) -> Any:
-    """Entries of one kind can be joined."""
-    names, parts = entry
-    return names, [(part.dtype, tuple(part.shape)[0 if names else 1 :], part.device) for part in parts if isinstance(part, Tensor)]
+def _kind(batch: Any) -> Any:
+    """Batches of one kind can be joined."""
+    if isinstance(batch, dict):
+        return tuple(batch)
+    return [(part.dtype, tuple(part.shape)[1:], part.device) for part in batch]
 
 
-def _numbers(column: tuple[Any, ...]) -> Any:
+def _numbers(amounts: list[Any]) -> Sequence[Any]:
     """One amount per batch: numbers, or rows of an array."""
-    if not isinstance(column[0], Tensor):
-        return column
-    values = array(stack(list(column)))
-    return values.tolist() if values.ndim == 1 else values
+    if not isinstance(amounts[0], Tensor):
+        return amounts
+    values = array(stack(amounts))
+    return values.tolist() if values.ndim == 1 else list(values)
 
 
 def _joined(mine: Any, theirs: Any) -> Any:
@@ -216,43 +225,39 @@ def _loaded(value: Any) -> Any:
     return array(value).copy() if isinstance(value, Tensor) else value
 
 
-def class_axis(scores: Any, target: Any) -> int | None:
-    """Where the classes are: the axis without which the shapes agree, as PyTorch's cross_entropy the second before the last. None
-    if the shapes are equal, so that `scores` are classes already."""
-    if tuple(scores.shape) == tuple(target.shape):
+def class_axis(shape: Sequence[int], target: Sequence[int]) -> int | None:
+    """Where scores of this shape have their classes: the axis without which the shapes agree, as PyTorch's cross_entropy the second before
+    the last. None if the shapes are equal, so that scores are classes already."""
+    shape, target = tuple(shape), tuple(target)
+    if shape == target:
         return None
-    for axis in (1, -1) if scores.ndim > 1 else ():
-        shape = list(scores.shape)
-        del shape[axis]
-        if shape == list(target.shape):
-            return axis
-    if scores.ndim == 1 and target.ndim == 0:
+    if len(shape) > 1 and shape[:1] + shape[2:] == target:
+        return 1
+    if len(shape) > 1 and shape[:-1] == target:
+        return -1
+    if len(shape) == 1 and not target:
         return 0
-    raise ValueError(
-        f"[metrics] scores need the axes of the targets and one of classes: got {tuple(scores.shape)} and {tuple(target.shape)}"
-    )
+    raise ValueError(f"[metrics] scores need the axes of the targets and one of classes: got {shape} and {target}")
 
 
-def class_targets(output: Tensor, target: Tensor, ignore_index: int | None) -> tuple[int, Tensor, Tensor | None] | None:
-    """For sums on a device: the axis of classes, targets with 0 in place of those to be ignored, and where they count (None: everywhere).
-    None if targets are not whole numbers or `output` has no axis of classes: then values have to be looked at."""
-    if target.dtype not in _INTEGERS or not target.numel():
-        return None
-    axis = class_axis(output, target)
-    if axis is None:
-        return None
-    target = target.to(device=output.device)
+@functools.lru_cache
+def class_axis_on_device(shape: Sequence[int], target: Sequence[int], dtype: Any) -> int | None:
+    """The same for sums on a device. None also if values have to be looked at: targets that are not whole numbers, or none at all."""
+    return class_axis(shape, target) if dtype in _INTEGERS and 0 not in target else None
+
+
+def kept_targets(target: Tensor, ignore_index: int | None) -> tuple[Tensor, Tensor | None]:
+    """Targets with 0 in place of those to be ignored, and where they count; None: everywhere."""
     if ignore_index is None:
-        return axis, target, None
+        return target, None
     kept = target != ignore_index
-    return axis, where(kept, target, 0), kept
+    return where(kept, target, 0), kept
 
 
 def kept_sum(values: Tensor, kept: Tensor | None) -> Tensor:
     """The sum of values over the targets that count, in the widest dtype of the device."""
-    if kept is not None:
-        values = where(kept, values, 0)
-    return values.sum(dtype=widest_float(values.device)) if values.is_floating_point() else values.sum()
+    dtype = widest_float(values.device) if values.is_floating_point() else None
+    return (values if kept is None else where(kept, values, 0)).sum(dtype=dtype)
 
 
 @functools.cache
@@ -265,18 +270,20 @@ def widest_float(device: Any) -> Any:
     return float64
 
 
-def check_targets(lowest: int, highest: int = -1, classes: int | None = None) -> None:
-    """Raises ValueError for targets that are not numbers of classes."""
+def check_targets(sums: dict[str, Sequence[Any]]) -> None:
+    """Takes the range of the targets out of the sums; ValueError if they are not numbers of classes."""
+    lowest = min(sums.pop("lowest"))
     if lowest < 0:
         raise ValueError(f"[metrics] numbers of classes start at 0 (ignore_index leaves some out): got {lowest} in targets")
-    if classes is not None and highest >= classes:
-        raise ValueError(f"[metrics] there are {classes} classes: got target {highest}")
+    for highest, classes in zip(sums.pop("highest", ()), sums.pop("classes", ())):
+        if highest >= classes:
+            raise ValueError(f"[metrics] there are {classes} classes: got target {highest}")
 
 
 def as_rows(output: Any, target: Any, ignore_index: int | None) -> tuple[np.ndarray, np.ndarray]:
     """Scores as (items, classes), or classes as (items,), and targets as (items,), without those to be ignored."""
     scores, truth = array(output), array(target)
-    axis = class_axis(scores, truth)
+    axis = class_axis(scores.shape, truth.shape)
     scores = scores.reshape(-1) if axis is None else np.moveaxis(scores, axis, -1).reshape(-1, scores.shape[axis])
     truth = truth.reshape(-1)
     if ignore_index is not None:

@@ -35,7 +35,7 @@ class _Error(Metric):
         if output.shape != target.shape or not output.is_floating_point():
             return None
         wide = widest_float(output.device)
-        difference = output.to(wide) - target.to(device=output.device, dtype=wide)
+        difference = output.detach().to(wide) - target.detach().to(device=output.device, dtype=wide)
         return {"total": self.error(difference).sum(), "count": output.numel()}
 
     def measure(self, output: Any, target: Any) -> None:
