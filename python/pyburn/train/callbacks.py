@@ -53,7 +53,7 @@ class Callback:
         """`state.inputs` is the batch."""
 
     def on_forward_end(self, learner: Learner) -> None:
-        """`state.result` is the Step, `state.loss` its loss."""
+        """`state.result` is the Step, `state.loss` its loss; reading it waits for the device, `state.loss_tensor` does not."""
 
     def on_backward_end(self, learner: Learner) -> None:
         """Gradients of this batch were added."""
