@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -147,7 +148,11 @@ class TrainingMethods(WeightMethods):
         output = self.call_with(x)
         objective = self._compiled_for(y)
         loss = self.compute_loss(x, y, output, weight)
-        self.optimizer.minimize(loss, self.trainable_weights)
+        weights = self.trainable_weights
+        if weights:
+            self.optimizer.minimize(loss, weights)
+        else:
+            warnings.warn("The model does not have any trainable weights.", stacklevel=2)  # as Keras says it
         for part in self.modules():
             if isinstance(part, WeightMethods):
                 part.constrain()
