@@ -25,5 +25,6 @@ NB_MODULE(_core, m) {
   bind_amp(m);
   bind_io(m);
   bind_plugins(m);
+  bind_python_operations(m);
   bind_backend(m);
 }
