@@ -4,11 +4,13 @@ set(PYBURN_SOURCES
   src/pyburn/support/cache_size.cpp
   src/pyburn/support/error.cpp
   src/pyburn/support/fault.cpp
+  src/pyburn/support/file_error.cpp
   src/pyburn/support/format.cpp
   src/pyburn/support/late_error.cpp
   src/pyburn/support/log.cpp
   src/pyburn/support/patient_lock.cpp
   src/pyburn/support/pool.cpp
+  src/pyburn/support/registration.cpp
   src/pyburn/support/thread_pool.cpp
   src/pyburn/support/utf8.cpp
   src/pyburn/tensor/dtype.cpp
@@ -180,6 +182,7 @@ set(PYBURN_SOURCES
   src/pyburn/decorators/remote/client.cpp
   src/pyburn/decorators/remote/protocol.cpp
   src/pyburn/decorators/remote/server.cpp
+  src/pyburn/decorators/remote/transport.cpp
   src/pyburn/decorators/router/router.cpp
   src/pyburn/decorators/trace/recorder.cpp
   src/pyburn/decorators/trace/trace.cpp
@@ -207,6 +210,7 @@ set(PYBURN_SOURCES
   src/pyburn/nn/init.cpp
   src/pyburn/nn/init_structured.cpp
   src/pyburn/nn/layer.cpp
+  src/pyburn/nn/layer_registry.cpp
   src/pyburn/nn/lazy.cpp
   src/pyburn/nn/linear.cpp
   src/pyburn/nn/linear_cross_entropy.cpp
@@ -296,6 +300,7 @@ set(PYBURN_SOURCES
   src/pyburn/inference/operation_times.cpp
   src/pyburn/inference/session.cpp
   src/pyburn/inference/summary.cpp
+  src/pyburn/plugin.cpp
   src/pyburn/start.cpp
 )
 
@@ -333,7 +338,9 @@ set(PYBURN_BINDINGS
   python/bindings/errors.cpp
   python/bindings/function_object.cpp
   python/bindings/module.cpp
+  python/bindings/interop.cpp
   python/bindings/layer_class.cpp
+  python/bindings/load_library.cpp
   python/bindings/module_class.cpp
   python/bindings/nested_data.cpp
   python/bindings/objects.cpp
