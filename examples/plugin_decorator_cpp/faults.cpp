@@ -1,4 +1,4 @@
-// "faults:matmul=3(ndarray)": every third matmul fails, to test what a program does then. A decorator is a backend that holds a backend:
+// "faults:exp=3(ndarray)": every third exp fails, to test what a program does then. A decorator is a backend that holds a backend:
 // it looks at an operation, and passes it on.
 #include <atomic>
 #include <charconv>
@@ -34,13 +34,13 @@ class Faults final : public Decorator {
 
 // `options` is what stands between the colon and the parenthesis; `inner` what stands in the parentheses.
 Ref<Backend> make(std::span<const Ref<Backend>> inner, std::string_view options) {
-  require<DeviceError>(inner.size() == 1, "[faults] expected one backend, as in 'faults:matmul=3(ndarray)': got {}", int64_t(inner.size()));
+  require<DeviceError>(inner.size() == 1, "[faults] expected one backend, as in 'faults:exp=3(ndarray)': got {}", int64_t(inner.size()));
   const size_t equals = std::min(options.find('='), options.size());
   const std::string_view operation = options.substr(0, equals), digits = options.substr(std::min(equals + 1, options.size()));
   int64_t period = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), period);
   require<DeviceError>(error == std::errc() && end == digits.data() + digits.size() && period > 0,
-      "[faults] expected OPERATION=PERIOD, as in 'faults:matmul=3(ndarray)': got '{}'", options);
+      "[faults] expected OPERATION=PERIOD, as in 'faults:exp=3(ndarray)': got '{}'", options);
   require<DeviceError>(OpTable::global().find(operation), "[faults] no such operation: got '{}'", operation);
   return make_ref<Faults>(inner[0], std::string(operation), period);
 }
