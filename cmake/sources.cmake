@@ -21,6 +21,8 @@ set(PYBURN_SOURCES
   src/pyburn/ir/graph.cpp
   src/pyburn/ir/op_table.cpp
   src/pyburn/ir/operation.cpp
+  src/pyburn/ir/schema.cpp
+  src/pyburn/ir/schema_attributes.cpp
   src/pyburn/ir/signature.cpp
   src/pyburn/ir/wire.cpp
   src/pyburn/ir/wire_graph.cpp
@@ -29,6 +31,7 @@ set(PYBURN_SOURCES
   src/pyburn/runtime/device.cpp
   src/pyburn/runtime/device_name.cpp
   src/pyburn/runtime/generator.cpp
+  src/pyburn/runtime/row_kernel.cpp
   src/pyburn/runtime/run.cpp
   src/pyburn/runtime/spoiled.cpp
   src/pyburn/runtime/transfer.cpp
@@ -345,9 +348,10 @@ set(PYBURN_BINDINGS
   python/bindings/nested_data.cpp
   python/bindings/objects.cpp
   python/bindings/op_table.cpp
-  python/bindings/plugins.cpp
   python/bindings/python_backend.cpp
   python/bindings/python_fields.cpp
+  python/bindings/python_operations.cpp
+  python/bindings/row_call.cpp
   python/bindings/signature.cpp
   python/bindings/size_object.cpp
   python/bindings/tensor_attributes.cpp

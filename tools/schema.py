@@ -4,36 +4,43 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 OPS = ROOT / "src" / "pyburn" / "ops"
+sys.path.append(str(ROOT / "python" / "pyburn"))  # last: names of the standard library stay what they are
 
-# schema type -> C++ parameter type, C++ argument accessor of the bindings, Python annotation
-TYPES = {
-    "Tensor": ("const TensorHandle&", "tensor", "Tensor"),
-    "Tensor?": ("const TensorHandle&", "optional_tensor", "Tensor | None"),
-    "Tensor[]": ("const Tensors&", "tensors", "Sequence[Tensor]"),
-    "Tensor|Scalar": ("const Operand&", "operand", "Tensor | Number"),
-    "Scalar": ("const Scalar&", "scalar", "Number"),
-    "Scalar?": ("const std::optional<Scalar>&", "optional_scalar", "Number | None"),
-    "int": ("int64_t", "integer", "int"),
-    "int?": ("std::optional<int64_t>", "optional_integer", "int | None"),
-    "int[]": ("const Dims&", "dims", "int | Sequence[int]"),
-    "int[]?": ("const OptionalDims&", "optional_dims", "int | Sequence[int] | None"),
-    "float": ("double", "number", "float"),
-    "float?": ("std::optional<double>", "optional_number", "float | None"),
-    "float[]?": ("const OptionalNumbers&", "optional_numbers", "float | Sequence[float] | None"),
-    "bool": ("bool", "boolean", "bool"),
-    "bool?": ("std::optional<bool>", "optional_boolean", "bool | None"),
-    "str": ("const std::string&", "text", "str"),
-    "str?": ("const std::optional<std::string>&", "optional_text", "str | None"),
-    "DType": ("DType", "dtype", "DTypeLike"),
-    "DType?": ("std::optional<DType>", "optional_dtype", "DTypeLike | None"),
-    "Device?": ("Device*", "optional_device", "DeviceLike | None"),
-    "Generator?": ("Generator*", "optional_generator", "Generator | None"),
+from _schema import ANNOTATIONS  # type: ignore[import-not-found]  # noqa: E402
+
+# schema type -> C++ parameter type, C++ argument accessor of the bindings
+_CPP_TYPES = {
+    "Tensor": ("const TensorHandle&", "tensor"),
+    "Tensor?": ("const TensorHandle&", "optional_tensor"),
+    "Tensor[]": ("const Tensors&", "tensors"),
+    "Tensor|Scalar": ("const Operand&", "operand"),
+    "Scalar": ("const Scalar&", "scalar"),
+    "Scalar?": ("const std::optional<Scalar>&", "optional_scalar"),
+    "int": ("int64_t", "integer"),
+    "int?": ("std::optional<int64_t>", "optional_integer"),
+    "int[]": ("const Dims&", "dims"),
+    "int[]?": ("const OptionalDims&", "optional_dims"),
+    "float": ("double", "number"),
+    "float?": ("std::optional<double>", "optional_number"),
+    "float[]": ("const Numbers&", "numbers"),
+    "float[]?": ("const OptionalNumbers&", "optional_numbers"),
+    "bool": ("bool", "boolean"),
+    "bool?": ("std::optional<bool>", "optional_boolean"),
+    "str": ("const std::string&", "text"),
+    "str?": ("const std::optional<std::string>&", "optional_text"),
+    "DType": ("DType", "dtype"),
+    "DType?": ("std::optional<DType>", "optional_dtype"),
+    "Device?": ("Device*", "optional_device"),
+    "Generator?": ("Generator*", "optional_generator"),
 }
+# ... and the Python annotation
+TYPES = {name: (*cpp, ANNOTATIONS[name]) for name, cpp in _CPP_TYPES.items()}
 
 
 @dataclass

@@ -218,8 +218,8 @@ Dims Arguments::dims(int i) const {
 OptionalDims Arguments::optional_dims(int i) const { return get(i) == Py_None ? OptionalDims() : dims(i); }
 double Arguments::number(int i) const { return scalar(i).to_double(); }
 std::optional<double> Arguments::optional_number(int i) const { return get(i) == Py_None ? std::optional<double>() : number(i); }
-OptionalNumbers Arguments::optional_numbers(int i) const {
-  if (get(i) == Py_None) return {};
+OptionalNumbers Arguments::optional_numbers(int i) const { return get(i) == Py_None ? OptionalNumbers() : numbers(i); }
+Numbers Arguments::numbers(int i) const {
   Scalar s;
   if (to_scalar(get(i), s)) return Numbers{s.to_double()};
   if (!PySequence_Check(get(i)) || is_tensor(get(i))) refuse(i, "a number or a sequence of numbers");

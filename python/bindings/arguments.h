@@ -1,5 +1,6 @@
 // Calls from Python: arguments are matched to an operation's schema at run time, so an operation costs one thunk.
 #pragma once
+#include "pyburn/ir/schema.h"
 #include "pyburn/ops/copy.h"
 #include "tensor_object.h"
 
@@ -26,6 +27,7 @@ class Arguments {
   OptionalDims optional_dims(int i) const;
   double number(int i) const;
   std::optional<double> optional_number(int i) const;
+  Numbers numbers(int i) const;
   OptionalNumbers optional_numbers(int i) const;
   bool boolean(int i) const;
   std::optional<bool> optional_boolean(int i) const;
@@ -35,6 +37,7 @@ class Arguments {
   std::optional<DType> optional_dtype(int i) const;
   Device* optional_device(int i) const;
   Generator* optional_generator(int i) const;
+  bool is_none(int i) const { return get(i) == Py_None; }
 
   PyObject* out() const { return out_; }                      // the out= argument, or null
   SmallVector<TensorHandle, 4> targets() const;               // what out() holds
@@ -51,15 +54,14 @@ class Arguments {
     for (size_t i = 0; i < N; ++i) pointers[i] = &results[i];
     return wrapped_many(pointers);
   }
+  PyObject* wrapped_many(std::span<const TensorHandle* const> results) const;
+  [[noreturn]] void refuse(int i, const char* expected) const;
 
  private:
   PyObject* get(int i) const { return values_[i]; }
-  [[noreturn]] void refuse(int i, const char* expected) const;
-  PyObject* wrapped_many(std::span<const TensorHandle* const> results) const;
 
-  static constexpr int kMax = 16;
   const Signature& signature_;
-  PyObject* values_[kMax];
+  PyObject* values_[kMostParameters];
   PyObject* out_ = nullptr;
   PyObject* memory_format_ = nullptr;
   PyObject* gathered_ = nullptr;  // sizes or tensors that were spread over the positional arguments
@@ -85,6 +87,9 @@ extern const size_t kFunctionCount;
 
 // All generated functions into the module, and methods into the Tensor class.
 bool add_functions(PyObject* module);
+// Functions for operations without generated ones: a dict of them, with their in-place forms, by name. ValueError for a schema that does
+// not fit the attributes.
+PyObject* functions_of(std::span<const OpInfo* const> rows);
 
 // Conversions shared with hand-written bindings. They throw PythonError with a TypeError set.
 bool to_scalar(PyObject* p, Scalar& out);  // false when p is not a number

@@ -41,11 +41,11 @@ Tensors tensors_of(nb::handle list) {
 }
 
 // inputs: (shape with -1 for free extents, dtype, name); constants: (name, tensor).
-GraphObject capture_function(nb::handle device, nb::list inputs, nb::object function, nb::list constants) {
+GraphObject capture_function(nb::handle device, nb::list inputs, nb::object function, nb::list constants, bool simplify) {
   std::vector<CaptureInput> wanted;
   for (nb::handle input : inputs)
     wanted.push_back({{to_dims(nb::object(input[0]).ptr()), to_dtype(nb::object(input[1]).ptr())}, nb::cast<std::string>(input[2])});
-  CaptureOptions options;
+  CaptureOptions options{.simplify = simplify};
   for (nb::handle c : constants) options.constants.emplace_back(nb::cast<std::string>(c[0]), nb::cast<TensorHandle>(c[1]));
   const auto call = [&](const Tensors& values) {
     const nb::object result = function(nb::steal(wrap(values)));

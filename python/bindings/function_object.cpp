@@ -1,4 +1,5 @@
 // The callable behind every function and method: matches arguments to the forms of the function and calls its thunk.
+#include <algorithm>
 #include <map>
 
 #include "arguments.h"
@@ -7,7 +8,7 @@
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/runtime/fit_result.h"
 #include "pyburn/support/error.h"
-#include "signature.h"
+#include "row_call.h"
 
 namespace pyburn::python {
 
@@ -17,10 +18,16 @@ namespace {
 struct Form {
   const FunctionEntry* entry;
   Signature signature;
+  const RowCall* row = nullptr;  // an operation of another package: the entry holds its texts alone
+
+  PyObject* call(const Arguments& a) const { return row ? row->call(a) : entry->call(a); }
+  bool writes_results() const { return row || entry->into; }
+  void into(const Arguments& a, std::span<const TensorHandle> out) const { row ? row->into(a, out) : entry->into(a, out); }
 };
 struct Overloads {
   std::string name;
   std::vector<Form> forms;
+  bool is_built_in() const { return !forms[0].row; }
 };
 
 struct FunctionObject {
@@ -76,23 +83,23 @@ PyObject* call_function(PyObject* callable, PyObject* const* args, size_t nargsf
     const Form& form = chosen(*f, args, nargs, kwnames);
     const Arguments a(form.signature, args, nargs, kwnames);
     if (f->in_place) {
-      form.entry->into(a, {&a.tensor(0), 1});
+      form.into(a, {&a.tensor(0), 1});
       return Py_NewRef(args[0]);
     }
     if (a.out()) {
       const auto targets = a.targets();
       const ResultScope scope;
-      if (form.entry->into) form.entry->into(a, {targets.data(), size_t(targets.size())});
-      else write_computed(targets[0], checked(form.entry->call(a)), form.signature);
+      if (form.writes_results()) form.into(a, {targets.data(), size_t(targets.size())});
+      else write_computed(targets[0], checked(form.call(a)), form.signature);
       if (scope.resized() && PyErr_WarnEx(PyExc_UserWarning, kResized, 1) < 0) return nullptr;
       return Py_NewRef(a.out());
     }
     if (a.memory_format()) {
       const MemoryOrder order = to_memory_order(a.memory_format());
       if (f->overloads->name == "contiguous") return wrap(in_order(a.tensor(0), order));
-      return wrap(in_order(unwrap(checked(form.entry->call(a)).get()), order));
+      return wrap(in_order(unwrap(checked(form.call(a)).get()), order));
     }
-    return form.entry->call(a);
+    return form.call(a);
   } catch (Error& e) {
     e.prefix(f->overloads->name);  // composites, which do not pass the door under their own name
     set_python_error();
@@ -112,24 +119,57 @@ PyObject* represent(PyObject* self) {
   return PyUnicode_FromFormat("<pyburn function %s>", function_name(reinterpret_cast<FunctionObject*>(self)).c_str());
 }
 PyObject* get_name(PyObject* self, void*) { return PyUnicode_FromString(function_name(reinterpret_cast<FunctionObject*>(self)).c_str()); }
-PyObject* get_module(PyObject*, void*) { return PyUnicode_FromString("pyburn"); }
+PyObject* get_module(PyObject* self, void*) {
+  return PyUnicode_FromString(reinterpret_cast<FunctionObject*>(self)->overloads->is_built_in() ? "pyburn" : "pyburn.plugins");
+}
+bool takes_out(const FunctionObject& f, const Form& form) { return form.signature.has_out && !f.in_place; }
+// Pairs of a schema and whether the form takes out=.
+PyObject* get_schemas(PyObject* self, void*) {
+  const auto* f = reinterpret_cast<FunctionObject*>(self);
+  const std::vector<Form>& forms = f->overloads->forms;
+  Object schemas(PyTuple_New(Py_ssize_t(forms.size())));
+  for (size_t i = 0; schemas && i < forms.size(); ++i) {
+    PyObject* form = Py_BuildValue("(sO)", forms[i].entry->schema, takes_out(*f, forms[i]) ? Py_True : Py_False);
+    if (!form) return nullptr;
+    PyTuple_SET_ITEM(schemas.get(), Py_ssize_t(i), form);
+  }
+  return schemas.release();
+}
+// For inspect and editors; None where a function has several forms.
+PyObject* get_signature(PyObject* self, void*) {
+  const auto* f = reinterpret_cast<FunctionObject*>(self);
+  if (f->overloads->forms.size() != 1) return Py_NewRef(Py_None);
+  const Object module(PyImport_ImportModule("pyburn._schema"));
+  if (!module) return nullptr;
+  const Form& form = f->overloads->forms[0];
+  return PyObject_CallMethod(module.get(), "signature_of", "sO", form.entry->schema, takes_out(*f, form) ? Py_True : Py_False);
+}
 PyObject* get_doc(PyObject* self, void*) {
   const auto* f = reinterpret_cast<FunctionObject*>(self);
   std::string doc;
   for (const Form& form : f->overloads->forms) {
     if (!doc.empty()) doc += "\n\n";
     doc += std::string(form.entry->schema) + "\n\n" + form.entry->doc;
-    if (form.entry->example[0]) doc += std::string("\n\n>>> ") + form.entry->example;
+    if (form.entry->example && form.entry->example[0]) doc += std::string("\n\n>>> ") + form.entry->example;
   }
   return PyUnicode_FromString(doc.c_str());
 }
-PyObject* reduce(PyObject* self, PyObject*) { return get_name(self, nullptr); }  // pickles by name
+// Pickles by name; operations of other packages through the table, which asks the packages that are installed.
+PyObject* reduce(PyObject* self, PyObject*) {
+  const auto* f = reinterpret_cast<FunctionObject*>(self);
+  if (f->overloads->is_built_in()) return get_name(self, nullptr);
+  const Object module(PyImport_ImportModule("pyburn.plugins"));
+  const Object find(module ? PyObject_GetAttrString(module.get(), "operation") : nullptr);
+  return find ? Py_BuildValue("O(s)", find.get(), function_name(f).c_str()) : nullptr;
+}
 
 PyGetSetDef function_attributes[] = {
     {"__name__", get_name, nullptr, nullptr, nullptr},
     {"__qualname__", get_name, nullptr, nullptr, nullptr},
     {"__module__", get_module, nullptr, nullptr, nullptr},
     {"__doc__", get_doc, nullptr, nullptr, nullptr},
+    {"__signature__", get_signature, nullptr, nullptr, nullptr},
+    {"__schemas__", get_schemas, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 PyMethodDef function_methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
@@ -165,6 +205,30 @@ Object make_function(const Overloads& overloads, bool in_place) {
 
 }  // namespace
 
+PyObject* functions_of(std::span<const OpInfo* const> rows) {
+  std::map<std::string, Overloads*> functions;  // these, too, live as long as the process
+  for (const OpInfo* row : rows) {
+    Signature signature = parse_schema(row->schema);
+    auto* call = new RowCall(*row, signature);
+    signature.has_out = call->writes_results();
+    auto* entry = new FunctionEntry{row->schema, row->doc, row->example, nullptr, nullptr, call->writes_in_place() ? kInPlace : uint8_t(0)};
+    Overloads*& overloads = functions[signature.name];
+    if (!overloads) overloads = new Overloads{signature.name, {}};
+    overloads->forms.push_back({entry, std::move(signature), call});
+  }
+  Object result = checked(PyDict_New());
+  for (const auto& [name, overloads] : functions) {
+    const bool in_place =
+        std::any_of(overloads->forms.begin(), overloads->forms.end(), [](const Form& form) { return (form.entry->flags & kInPlace) != 0; });
+    for (const bool form : {false, true}) {
+      if (form && !in_place) continue;
+      const Object f = make_function(*overloads, form);
+      if (!f || PyDict_SetItemString(result.get(), (form ? name + "_" : name).c_str(), f.get()) < 0) throw PythonError();
+    }
+  }
+  return result.release();
+}
+
 bool add_functions(PyObject* module) {
   if (!make_function_type()) return false;
   auto* functions = new std::map<std::string, Overloads>;  // lives as long as the process
@@ -173,7 +237,7 @@ bool add_functions(PyObject* module) {
     signature.has_out = kFunctions[i].into || signature.returns_tensor;
     Overloads& overloads = (*functions)[signature.name];
     overloads.name = signature.name;
-    overloads.forms.push_back({&kFunctions[i], std::move(signature)});
+    overloads.forms.push_back({&kFunctions[i], std::move(signature), nullptr});
   }
   std::vector<std::pair<std::string, const Overloads*>> names;
   for (const auto& [name, overloads] : *functions) names.emplace_back(name, &overloads);

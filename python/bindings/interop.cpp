@@ -1,6 +1,7 @@
 // What pyburn/python.h asks for: extension modules of other packages take and return tensors and modules.
+#include "interop.h"
+
 #include "module_class.h"
-#include "plugin_bindings.h"
 #include "pyburn/python.h"
 
 namespace nb = nanobind;

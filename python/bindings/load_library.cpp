@@ -1,6 +1,5 @@
 // Plugins of other packages, loaded at run time.
 #include "objects.h"
-#include "plugin_bindings.h"
 #include "pyburn/plugin.h"
 
 namespace nb = nanobind;
@@ -23,6 +22,6 @@ nb::list load(nb::bytes path) {
 
 }  // namespace
 
-void bind_load_library(nb::module_& m) { m.def("_load_library", load, "path"_a); }
+void bind_plugins(nb::module_& m) { m.def("_load_library", load, "path"_a); }
 
 }  // namespace pyburn::python

@@ -1,6 +1,6 @@
 // The extension module pyburn._core.
+#include "interop.h"
 #include "objects.h"
-#include "plugin_bindings.h"
 #include "pyburn/start.h"
 
 namespace nb = nanobind;
@@ -26,7 +26,7 @@ NB_MODULE(_core, m) {
   bind_amp(m);
   bind_io(m);
   bind_plugins(m);
-  bind_load_library(m);
+  bind_python_operations(m);
   bind_interop(m);
   bind_backend(m);
 }

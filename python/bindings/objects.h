@@ -32,6 +32,7 @@ void bind_io(nanobind::module_& m);
 void bind_checkpoint(nanobind::module_& io);  // PyTorch's files
 void bind_store(nanobind::module_& io);       // models in and out of files
 void bind_plugins(nanobind::module_& m);      // libraries of other packages
+void bind_python_operations(nanobind::module_& m);
 
 }  // namespace pyburn::python
 

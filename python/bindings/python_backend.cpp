@@ -49,6 +49,14 @@ class Keywords final : public FieldVisitor {
   void field(std::string_view name, const Ref<Graph>&) override {
     fail<UnsupportedOp>("a graph cannot be given to a kernel written in Python: got it as {}", name);
   }
+  void field(std::string_view name, const Numbers& v) override {
+    nb::list list;
+    for (double d : v) list.append(d);
+    all[text(name)] = nb::tuple(list);
+  }
+  void optional(std::string_view name, bool given) override {
+    if (!given) all[text(name)] = nb::none();
+  }
 };
 
 // What a kernel may be doing when it is called in the middle of a decomposition or on a foreign thread.

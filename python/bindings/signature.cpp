@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "pyburn/ir/op_info.h"
+#include "pyburn/support/error.h"
 #include "tensor_object.h"
 
 namespace pyburn::python {
@@ -14,30 +15,6 @@ PyObject* result_types() {
 }
 
 namespace {
-
-constexpr std::pair<std::string_view, ParameterType> kTypes[] = {
-    {"Tensor", ParameterType::tensor},
-    {"Tensor?", ParameterType::optional_tensor},
-    {"Tensor[]", ParameterType::tensors},
-    {"Tensor|Scalar", ParameterType::operand},
-    {"Scalar", ParameterType::scalar},
-    {"Scalar?", ParameterType::optional_scalar},
-    {"int", ParameterType::integer},
-    {"int?", ParameterType::optional_integer},
-    {"int[]", ParameterType::dims},
-    {"int[]?", ParameterType::optional_dims},
-    {"float", ParameterType::number},
-    {"float?", ParameterType::optional_number},
-    {"float[]?", ParameterType::optional_numbers},
-    {"bool", ParameterType::boolean},
-    {"bool?", ParameterType::optional_boolean},
-    {"str", ParameterType::text},
-    {"str?", ParameterType::optional_text},
-    {"DType", ParameterType::dtype},
-    {"DType?", ParameterType::optional_dtype},
-    {"Device?", ParameterType::optional_device},
-    {"Generator?", ParameterType::optional_generator},
-};
 
 PyObject* parse_default(std::string_view text) {
   const std::string s(text);
@@ -70,15 +47,26 @@ PyObject* represent_results(PyObject* self) {
   return text.release();
 }
 
+bool has_fields(const PyTypeObject* type, const std::vector<std::string>& names) {
+  const PyMemberDef* member = type->tp_members;
+  for (const std::string& name : names)
+    if (!member->name || name != (member++)->name) return false;
+  return !member->name;
+}
+
 // "Tensor values, Tensor indices" -> a named tuple, one for all forms of a function; it lives as long as the process.
 PyTypeObject* make_result_type(const std::string& function, std::string_view results) {
   PyObject* made = result_types();
-  if (PyObject* known = made ? PyDict_GetItemString(made, function.c_str()) : nullptr) return reinterpret_cast<PyTypeObject*>(known);
   auto* names = new std::vector<std::string>;
   while (!results.empty()) {
     const size_t space = results.find(' '), comma = results.find(',');
     names->emplace_back(results.substr(space + 1, comma == results.npos ? results.npos : comma - space - 1));
     results.remove_prefix(comma == results.npos ? results.size() : comma + 2);
+  }
+  auto* known = reinterpret_cast<PyTypeObject*>(made ? PyDict_GetItemString(made, function.c_str()) : nullptr);
+  if (known && has_fields(known, *names)) {  // an operation that was registered again may have others
+    delete names;
+    return known;
   }
   auto* fields = new std::vector<PyStructSequence_Field>;
   for (const std::string& name : *names) fields->push_back({name.c_str(), nullptr});
@@ -137,6 +125,8 @@ bool fits(ParameterType type, PyObject* p, bool tensors_as_numbers) {
       return is_extents(p);
     case ParameterType::optional_dims:
       return none || is_extents(p);
+    case ParameterType::numbers:
+      return is_numbers(p);
     case ParameterType::optional_numbers:
       return none || is_numbers(p);
     case ParameterType::boolean:
@@ -160,35 +150,21 @@ bool fits(ParameterType type, PyObject* p, bool tensors_as_numbers) {
 
 Signature parse_schema(std::string_view schema) {
   Signature s;
-  const size_t open = schema.find('('), close = schema.find(") ->");
   s.name = function_in(schema);
-  std::string_view body = schema.substr(open + 1, close - open - 1);
-  bool keyword_only = false;
-  while (!body.empty()) {
-    const size_t comma = body.find(", ");
-    const std::string_view part = body.substr(0, comma);
-    body.remove_prefix(comma == body.npos ? body.size() : comma + 2);
-    if (part == "*") {
-      keyword_only = true;
-      continue;
-    }
-    const size_t equals = part.find('='), space = part.substr(0, equals).rfind(' ');
-    const std::string_view type = part.substr(0, space),
-                           name = part.substr(space + 1, equals == part.npos ? part.npos : equals - space - 1);
-    Parameter p{PyUnicode_InternFromString(std::string(name).c_str()),
-        equals == part.npos ? nullptr : parse_default(part.substr(equals + 1)), {}, keyword_only};
-    for (auto [text, t] : kTypes)
-      if (text == type) p.type = t;
-    s.parameters.push_back(p);
-    if (!keyword_only) ++s.positional;
+  SchemaParameters parameters(schema);
+  for (SchemaParameter p; parameters.next(p);) {
+    require<ValueError>(s.parameters.size() < kMostParameters, "[schema] more than {} arguments: got '{}'", kMostParameters, schema);
+    s.parameters.push_back({PyUnicode_InternFromString(std::string(p.name).c_str()),
+        p.standard.empty() ? nullptr : parse_default(p.standard), p.type, p.keyword_only});
+    if (!p.keyword_only) ++s.positional;
   }
   const ParameterType last = s.positional > 0 ? s.parameters[size_t(s.positional - 1)].type : ParameterType::text;
   s.spreads = last == ParameterType::dims || last == ParameterType::tensors;
-  const std::string_view result = schema.substr(close + 5);
-  s.returns_tensor = result == "Tensor";
-  if (result[0] == '(') {
-    s.results = 1 + int(std::count(result.begin(), result.end(), ','));
-    s.result_type = make_result_type(s.name, result.substr(1, result.size() - 2));
+  const std::string_view results = results_in(schema);
+  s.returns_tensor = results == "Tensor";
+  if (results.starts_with('(')) {
+    s.results = result_count(schema);
+    s.result_type = make_result_type(s.name, results.substr(1, results.size() - 2));
   }
   return s;
 }

@@ -4,35 +4,10 @@
 #include <string_view>
 #include <vector>
 
+#include "pyburn/ir/schema.h"
 #include "python_api.h"
 
 namespace pyburn::python {
-
-enum class ParameterType : uint8_t {
-  tensor,
-  optional_tensor,
-  tensors,
-  operand,
-  scalar,
-  optional_scalar,
-  integer,
-  optional_integer,
-  dims,
-  optional_dims,
-  number,
-  optional_number,
-  optional_numbers,
-  boolean,
-  optional_boolean,
-  text,
-  optional_text,
-  dtype,
-  optional_dtype,
-  optional_device,
-  optional_generator,
-};
-
-constexpr bool takes_tensors(ParameterType t) { return t <= ParameterType::operand; }
 
 struct Parameter {
   PyObject* name;      // interned
@@ -52,7 +27,7 @@ struct Signature {
   PyTypeObject* result_type = nullptr;  // the named tuple of several results
 };
 
-// "add(Tensor|Scalar input, ..., *, Scalar alpha=1) -> Tensor"
+// "add(Tensor|Scalar input, ..., *, Scalar alpha=1) -> Tensor"; ValueError unless it is a schema.
 Signature parse_schema(std::string_view schema);
 
 // The named tuples of several results, by the name of their function: a dict, borrowed.

@@ -62,6 +62,7 @@ from .autograd import no_grad as no_grad
 from .autograd import set_grad_enabled as set_grad_enabled
 from .io.checkpoint import load as load
 from .io.checkpoint import save as save
+from .operations import register_op as register_op
 from .plugins import load_library as load_library
 from .tensor.creation import as_tensor as as_tensor
 from .tensor.creation import from_dlpack as from_dlpack

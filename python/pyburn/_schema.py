@@ -1,62 +1,108 @@
-"""Python functions for operations that only their schema describes."""
+"""Schemas as Python sees them: their parts and the signature of their functions."""
 
 from __future__ import annotations
 
 import ast
-import inspect
-import re
-from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from . import _core
+if TYPE_CHECKING:
+    import inspect
+
+# What a type checker calls the types of a schema.
+ANNOTATIONS = {
+    "Tensor": "Tensor",
+    "Tensor?": "Tensor | None",
+    "Tensor[]": "Sequence[Tensor]",
+    "Tensor|Scalar": "Tensor | Number",
+    "Scalar": "Number",
+    "Scalar?": "Number | None",
+    "int": "int",
+    "int?": "int | None",
+    "int[]": "int | Sequence[int]",
+    "int[]?": "int | Sequence[int] | None",
+    "float": "float",
+    "float?": "float | None",
+    "float[]": "float | Sequence[float]",
+    "float[]?": "float | Sequence[float] | None",
+    "bool": "bool",
+    "bool?": "bool | None",
+    "str": "str",
+    "str?": "str | None",
+    "DType": "DTypeLike",
+    "DType?": "DTypeLike | None",
+    "Device?": "DeviceLike | None",
+    "Generator?": "Generator | None",
+}
+TENSORS = ("Tensor", "Tensor?", "Tensor[]", "Tensor|Scalar")
 
 
-def _parameters(body: str) -> tuple[list[inspect.Parameter], set[str]]:
-    """The parameters of a schema, and the names of those that are tensors."""
-    parameters: list[inspect.Parameter] = []
-    tensors: set[str] = set()
+@dataclass(frozen=True)
+class Parameter:
+    """An argument of a schema; `default` is Python text, None where the argument is required."""
+
+    name: str
+    type: str
+    default: str | None
+    keyword_only: bool
+
+    @property
+    def is_tensor(self) -> bool:
+        return self.type in TENSORS
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A schema that C++ has accepted, taken apart."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    results: str
+
+    @property
+    def function(self) -> str:
+        """What users call; several schemas may be forms of one function."""
+        return self.name.split(".")[0]
+
+    @property
+    def annotation(self) -> str:
+        """The type of the result."""
+        if self.results.startswith("("):
+            return f"tuple[{', '.join(['Tensor'] * len(self.results.split(',')))}]"
+        return "tuple[Tensor, ...]" if self.results == "Tensor[]" else self.results
+
+
+def parse(schema: str) -> Schema:
+    """Takes a schema apart."""
+    name, _, rest = schema.partition("(")
+    body, _, results = rest.rpartition(") -> ")
+    parameters: list[Parameter] = []
     keyword_only = False
-    for part in filter(None, re.split(r",\s*(?![^(]*\))", body)):
+    for part in body.split(", ") if body else []:
         if part == "*":
             keyword_only = True
             continue
         typed, _, default = part.partition("=")
-        annotation, _, name = typed.rpartition(" ")
-        if annotation in ("Tensor", "Tensor?", "Tensor[]"):
-            tensors.add(name)
-        value = ast.literal_eval(default) if default else inspect.Parameter.empty
-        kind = inspect.Parameter.KEYWORD_ONLY if keyword_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
-        parameters.append(inspect.Parameter(name, kind, default=value, annotation=annotation))
-    return parameters, tensors
+        kind, _, word = typed.rpartition(" ")
+        parameters.append(Parameter(word, kind, default or None, keyword_only))
+    return Schema(name, tuple(parameters), results)
 
 
-def function_of(schema: str, doc: str) -> Callable[..., Any]:
-    """A function with the signature of a schema, which runs the operation of that name."""
-    name, _, rest = schema.partition("(")
-    parameters, tensors = _parameters(rest.rpartition(") -> ")[0])
-    signature = inspect.Signature(parameters)
+def signature_of(schema: str, out: bool = False) -> inspect.Signature:
+    """The signature of the function of a schema."""
+    from inspect import Parameter as P
+    from inspect import Signature
 
-    def call(*args: Any, **kwargs: Any) -> Any:
-        try:
-            bound = signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"[{name}] {error}") from None
-        bound.apply_defaults()
-        inputs: list[Any] = []
-        attributes: dict[str, Any] = {}
-        device = None
-        for key, value in bound.arguments.items():
-            if key == "device":
-                device = value
-            elif key not in tensors:
-                attributes[key] = value
-            elif isinstance(value, (list, tuple)):
-                inputs += value
-            else:
-                inputs.append(value)
-        return _core._call_operation(name, inputs, attributes, device)
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"{schema}\n\n{doc}"
-    call.__signature__ = signature  # type: ignore[attr-defined]
-    return call
+    parsed = parse(schema)
+    parameters = [
+        P(
+            p.name,
+            P.KEYWORD_ONLY if p.keyword_only else P.POSITIONAL_OR_KEYWORD,
+            default=P.empty if p.default is None else ast.literal_eval(p.default),
+            annotation=ANNOTATIONS[p.type],
+        )
+        for p in parsed.parameters
+    ]
+    if out:
+        parameters.append(P("out", P.KEYWORD_ONLY, default=None, annotation=f"{parsed.annotation} | None"))
+    return Signature(parameters, return_annotation=parsed.annotation)

@@ -1,13 +1,20 @@
-"""Operations and backends of other packages, written in C++. See docs/extending.md."""
+"""Operations and backends of other packages. See docs/extending.md."""
 
 from __future__ import annotations
 
 import os
+import threading
+import warnings
 from types import SimpleNamespace
+from typing import Any
 
 from . import _core
 
+ENTRY_POINTS = "pyburn.ops"
+
 _loaded: dict[str, SimpleNamespace] = {}
+_discovery = threading.RLock()
+_discovered = False
 
 
 def load_library(path: str | os.PathLike[str]) -> SimpleNamespace:
@@ -19,17 +26,58 @@ def load_library(path: str | os.PathLike[str]) -> SimpleNamespace:
         path: The library.
 
     Returns:
-        The operations of the plugin as functions. Loading it again gives the same ones.
+        The operations of the plugin as functions. They take `out=`; those that work in place are there under their name with an
+        underscore. Loading a library again returns the same functions.
 
     Raises:
         FileNotFoundError: There is no such file. Other errors of the system are OSErrors, too.
         PluginError: The file is not a plugin, was built against another version of pyburn, or fails to register what it brings.
             Nothing that it registered is kept.
     """
-    from ._schema import function_of  # here, to keep `import pyburn` quick
-
     resolved = os.fsdecode(os.path.realpath(path))
     if resolved not in _loaded:
-        functions = (function_of(schema, doc) for schema, doc in _core._load_library(os.fsencode(resolved)))
-        _loaded[resolved] = SimpleNamespace(**{f.__name__: f for f in functions})
+        names = [schema.partition("(")[0] for schema, _ in _core._load_library(os.fsencode(resolved))]
+        _loaded[resolved] = SimpleNamespace(**_core._functions_named(names))
     return _loaded[resolved]
+
+
+def operation(name: str) -> Any:
+    """Returns the function of an operation that another package or register_op() has brought, by its name.
+
+    Packages that announce operations are loaded before a name is called unknown.
+    """
+    forms = _forms(name)
+    if not forms:
+        discover()
+        forms = _forms(name)
+    functions = _core._functions_named(forms)
+    if name not in functions:
+        raise ValueError(f"[operation] unknown operation: got {name!r}")
+    return functions[name]
+
+
+def _forms(function: str) -> list[str]:
+    names = (row["name"] for row in _core._op_table() if row["row"])
+    return [name for name in names if name.split(".")[0] in (function, function.removesuffix("_"))]
+
+
+def discover() -> None:
+    """Loads the packages that announce operations in the entry-point group `pyburn.ops`.
+
+    pyburn calls it before it calls an operation unknown, as when a graph names one. An entry point names a module that registers
+    operations when it is imported, or a function that does. One that fails leaves the others alone, with a warning.
+    """
+    global _discovered
+    with _discovery:
+        if _discovered:
+            return
+        _discovered = True
+        from importlib.metadata import entry_points
+
+        for point in entry_points(group=ENTRY_POINTS):
+            try:
+                announced = point.load()
+                if callable(announced):
+                    announced()
+            except Exception as error:  # whatever another package does wrong
+                warnings.warn(f"[operation] the package of {point.name!r} failed with {type(error).__name__}: {error}", stacklevel=2)

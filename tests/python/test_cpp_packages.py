@@ -74,7 +74,7 @@ OPERATION = """
 import numpy as np
 import pyburn
 from pyburn.autograd import gradcheck
-from pyburn_huber import huber
+from pyburn_huber import huber, huber_
 
 values = np.linspace(-3, 3, 25)
 for dtype in (np.float32, np.float64):
@@ -87,8 +87,10 @@ for dtype in (np.float32, np.float64):
 x = pyburn.tensor([-2.0, -0.3, 0.4, 2.0], dtype=pyburn.float64, requires_grad=True)
 assert gradcheck(huber, (x,))
 assert huber(pyburn.tensor([2])).dtype == pyburn.float32
+y = x.detach().clone()
+assert pyburn.equal(huber(x.detach(), out=pyburn.empty_like(y)), huber(x)) and huber_(y) is y and pyburn.equal(y, huber(x))
 
-for wrong, error in [((x, -1.0), ValueError), ((x, "a"), TypeError), ((3,), TypeError), ((), TypeError)]:
+for wrong, error in [((x, -1.0), ValueError), ((x, "a"), TypeError), ((3,), TypeError), ((), TypeError), ((None,), TypeError)]:
     try:
         huber(*wrong)
     except error as e:

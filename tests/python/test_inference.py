@@ -95,3 +95,45 @@ def test_errors_help(tmp_path):
     session = inference.compile(lambda x: x.sum(0), pyburn.ones(2, 3))
     with pytest.raises(RuntimeError):
         session(pyburn.ones(3, 3))
+
+
+def test_a_graph_as_recorded():
+    table = pyburn.arange(6.0).reshape(2, 3)
+
+    def function(x):
+        x.exp()  # nobody reads it
+        return x + (table * 2).sum(0)
+
+    x = pyburn.ones(2, 3)
+    assert inference.capture(function, x, simplify=False).operations == ["exp", "mul", "sum", "add"]
+    assert inference.capture(function, x).operations == ["add"]
+    for simplify in (False, True):
+        assert inference.compile(function, x, simplify=simplify)(x).tolist() == function(x).tolist()
+
+
+class Quantised(nn.Module):
+    """A linear layer whose weights are bytes with a scale per row."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("weight", pyburn.arange(-16, 16).reshape(8, 4).to(pyburn.int8))
+        self.register_buffer("scale", pyburn.rand(8, 1))
+
+    def forward(self, x):
+        return x @ (self.weight.to(pyburn.float32) * self.scale).T
+
+
+def test_quantised_weights_are_not_folded_to_floats(tmp_path):
+    model, x = Quantised(), pyburn.rand(3, 4)
+    graph = inference.capture(model, x)
+    assert graph.constants["weight"].dtype == pyburn.int8
+    assert {name: t.numel() for name, t in graph.constants.items()} == {"weight": 32, "scale": 8}
+    session = inference.compile(model, x)
+    session.save(tmp_path / "model.graph")
+    assert pyburn.allclose(inference.load(tmp_path / "model.graph")(x), model(x))
+
+
+def test_graph_files_of_the_first_version_are_read():
+    session = inference.load(ROOT / "tests/golden/graph_version_1.graph")
+    x = pyburn.rand(4, 3)
+    assert pyburn.allclose(session(x), (x * pyburn.tensor([1.0, 2.0, 3.0])).exp() + 1)

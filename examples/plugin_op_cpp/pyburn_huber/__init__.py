@@ -4,4 +4,5 @@ from pathlib import Path
 
 import pyburn
 
-huber = pyburn.load_library(Path(__file__).parent / "plugin.so").huber
+_library = pyburn.load_library(Path(__file__).parent / "plugin.so")
+huber, huber_ = _library.huber, _library.huber_

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import os
-from collections.abc import Callable
 from typing import Any
 
+from . import custom_ops
 from .absent import absent
 
 
@@ -23,38 +22,16 @@ class Place:
         return absent(f"torch.ops.{self.name}.{name}")
 
 
-class CustomOp:
-    """torch.library.custom_op: the function itself, whose gradient is that of what it does."""
-
-    def __init__(self, name: str, function: Callable[..., Any]) -> None:
-        self.name, self.function, self.__doc__ = name, function, function.__doc__
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.function(*args, **kwargs)
-
-    @property
-    def default(self) -> CustomOp:
-        """The only overload."""
-        return self
-
-    def register_fake(self, function: Any = None, **options: Any) -> Any:
-        return function if function is not None else lambda function: function
-
-    register_autograd = register_kernel = register_vmap = register_fake
-
-
-def custom_op(name: str, fn: Any = None, /, **options: Any) -> Any:
-    """The operation under "place::name", which torch.ops.place.name is from then on."""
-    if fn is None:
-        return lambda function: custom_op(name, function, **options)
-    place, _, word = name.partition("::")
-    operation = CustomOp(name, fn)
-    setattr(importlib.import_module("torch.ops").__dict__.setdefault(place, Place(place)), word, operation)
-    return operation
+def _inferred(prototype: Any, /, *, mutates_args: Any, op_name: str = "") -> str:
+    """torch.library.infer_schema."""
+    found = custom_ops.infer_schema(prototype, op_name)
+    if found is None:
+        raise ValueError(f"infer_schema(func): the annotations of {prototype!r} have types that no schema has")
+    return found
 
 
 def _registration(name: str, *args: Any, **options: Any) -> Any:
-    """register_fake and the like, as a function or a decorator, have nothing to do."""
+    """impl and define, as a function or a decorator, have nothing to do."""
     return next((argument for argument in args if callable(argument)), lambda function: function)
 
 
@@ -104,7 +81,7 @@ def _of_torchvision() -> Place:
     return Place(
         "torchvision",
         _cuda_version=lambda: -1,
-        **{function.__name__: CustomOp(f"torchvision::{function.__name__}", function) for function in functions},
+        **{function.__name__: custom_ops.CustomOp(f"torchvision::{function.__name__}", function, None, {}) for function in functions},
     )
 
 
@@ -115,5 +92,11 @@ def names_of_ops() -> dict[str, Any]:
 
 def names_of_library() -> dict[str, Any]:
     """What torch.library has."""
-    names = ("register_fake", "register_autograd", "register_kernel", "impl", "define", "impl_abstract")
-    return {"custom_op": custom_op, "Library": Library, **dict.fromkeys(names, _registration)}
+    registrations = {
+        "register_fake": custom_ops.register_fake,
+        "impl_abstract": custom_ops.register_fake,
+        "register_autograd": custom_ops.register_autograd,
+        "register_kernel": custom_ops.register_kernel,
+        **dict.fromkeys(("impl", "define", "register_vmap"), _registration),
+    }
+    return {"custom_op": custom_ops.custom_op, "infer_schema": _inferred, "Library": Library, **registrations}

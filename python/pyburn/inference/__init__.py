@@ -14,12 +14,17 @@ from ..nn import Module
 __all__ = ["Graph", "Session", "capture", "compile", "load"]
 
 
-def capture(function: Callable[..., Any], *examples: Tensor, free_axes: Mapping[int, Sequence[int]] | None = None) -> Graph:
+def capture(
+    function: Callable[..., Any], *examples: Tensor, free_axes: Mapping[int, Sequence[int]] | None = None, simplify: bool = True
+) -> Graph:
     """What `function` does to tensors like the examples, as a Graph. Nothing is computed; only shapes and dtypes count.
 
     `function` is a model or any function of tensors that gives a tensor or several. `free_axes` says which axes of which
     input may have another extent later, e.g. {0: [0]} for the batch of the first input; all of them share one number.
     Reading a value while capturing raises CaptureError: a graph cannot depend on it.
+
+    What depends on constants alone is computed unless that takes more memory (quantised weights stay as they are), and what nobody reads
+    is dropped; simplify=False returns the graph as recorded.
 
     >>> graph = pyburn.inference.capture(lambda x: (x * 2).exp(), pyburn.ones(2, 3), free_axes={0: [0]})
     >>> graph.operations
@@ -43,17 +48,21 @@ def capture(function: Callable[..., Any], *examples: Tensor, free_axes: Mapping[
         result = function(*values)
         return (result,) if isinstance(result, Tensor) else tuple(result)
 
-    return _core._capture(_home(function, examples), inputs, call, constants)
+    return _core._capture(_home(function, examples), inputs, call, constants, simplify)
 
 
 def compile(
-    model: Callable[..., Any], *examples: Tensor, free_axes: Mapping[int, Sequence[int]] | None = None, device: Any = None
+    model: Callable[..., Any],
+    *examples: Tensor,
+    free_axes: Mapping[int, Sequence[int]] | None = None,
+    simplify: bool = True,
+    device: Any = None,
 ) -> Session:
     """A Session that does what `model` does, without Python inside. Arguments as for capture.
 
     It runs on `device`: without one, on that of the model's weights, or of the examples where there are none.
     """
-    return Session(capture(model, *examples, free_axes=free_axes), _home(model, examples) if device is None else device)
+    return Session(capture(model, *examples, free_axes=free_axes, simplify=simplify), _home(model, examples) if device is None else device)
 
 
 def _home(function: Callable[..., Any], examples: Sequence[Tensor]) -> Any:

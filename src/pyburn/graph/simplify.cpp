@@ -39,6 +39,8 @@ void retain_nodes(Graph& g, const std::vector<bool>& keep) {
   for (ExtentPatch& p : g.patches) p.node = moved[size_t(p.node)];
 }
 
+int64_t bytes_of(const Meta& m) { return pyburn::bytes_of(m.dtype, m.shape.numel()); }
+
 // Values that may share memory with something the graph writes to. A view shares with its input; so may the result of
 // an operation that decomposes (reshape).
 std::vector<bool> may_be_written(const Graph& g) {
@@ -80,15 +82,16 @@ Ref<Graph> fold_constants(const Graph& g) {
     if (patched[i] || n.writes || n.in.empty() || n.out.size() != 1 || kind == Kind::random || kind == Kind::dynamic) continue;
     const bool ready = std::all_of(n.in.begin(), n.in.end(), [&](ValueId v) { return v < 0 || known[size_t(v)].defined(); });
     if (!ready || written[size_t(n.out[0])]) continue;
-    int64_t given = 0;
+    int64_t given = 0;  // bytes
     InputList in;
     const TensorHandle absent;
     for (ValueId v : n.in) {
-      if (v >= 0) given += g.values[size_t(v)].shape.numel();
+      if (v >= 0) given += bytes_of(g.values[size_t(v)]);
       in.add(v < 0 ? absent : known[size_t(v)]);
     }
-    // A view costs nothing at run time and may be larger than its constant: it is computed, but stays a node.
-    if (kind != Kind::view && g.values[size_t(n.out[0])].shape.numel() > given) continue;
+    // A view costs nothing at run time and may be larger than its constant: it is computed, but stays a node. What grows stays as it is:
+    // quantised weights would become floats.
+    if (kind != Kind::view && bytes_of(g.values[size_t(n.out[0])]) > given) continue;
     TensorHandle out;
     dispatch(n.op.ref(), in, {&out, 1});
     known[size_t(n.out[0])] = out;

@@ -10,9 +10,10 @@
 namespace pyburn {
 namespace {
 
-// Header: magic, version, checksum of the payload, size of the payload; then the payload, the wire form of the graph.
+// Header: magic, version, checksum of the payload, size of the payload; then the payload: the names of the operations (since version 2, so
+// that all that a reader lacks are known before the first of them is read), and the wire form of the graph.
 constexpr char kMagic[8] = {'P', 'B', 'G', 'R', 'A', 'P', 'H', '\n'};
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2, kVersionWithoutNames = 1;
 struct Header {
   char magic[8];
   uint32_t version;
@@ -34,6 +35,26 @@ uint64_t checksum(BytesView bytes) {  // FNV-1a over words, then over what is le
   return h;
 }
 
+void write_names(WireWriter& w, const Graph& graph) {
+  for (const GraphNode& n : graph.nodes)
+    if (w.names.find(n.op.info()) < 0) w.names.add(n.op.info().name());
+  w.count(uint64_t(w.names.size()));
+  for (int64_t i = 0; i < w.names.size(); ++i) w.text(w.names.name(i));
+}
+
+void read_names(WireReader& r) {
+  std::string missing;
+  for (int64_t n = r.length(); n > 0; --n) {
+    const std::string name = r.text();
+    r.names.add(name);
+    if (!OpTable::global().discover(name)) missing += (missing.empty() ? "'" : ", '") + name.substr(0, 80) + "'";
+  }
+  require<FormatError>(missing.empty(),
+      "[graph_file] the graph needs operations that this process does not have: got {}. They come from a plugin, to be loaded first, or "
+      "from pyburn.register_op() in Python",
+      missing);
+}
+
 }  // namespace
 
 Bytes graph_to_bytes(const Graph& graph) {
@@ -41,6 +62,7 @@ Bytes graph_to_bytes(const Graph& graph) {
   WireWriter w(names);
   w.extend(sizeof(Header));
   w.read_constant = [](const TensorHandle& from, std::span<std::byte> to) { to_host(from, {to.data(), from.meta()}); };
+  write_names(w, graph);
   encode(w, graph);
   Bytes bytes = w.take();
   const BytesView payload = BytesView(bytes).subspan(sizeof(Header));
@@ -56,13 +78,15 @@ Ref<Graph> graph_from_bytes(BytesView bytes, Device& device) {
   std::memcpy(&h, bytes.data(), sizeof h);
   const BytesView payload = bytes.subspan(sizeof h);
   require<FormatError>(std::memcmp(h.magic, kMagic, sizeof kMagic) == 0, "[graph_file] not a graph file");
-  require<FormatError>(h.version == kVersion, "[graph_file] another version of the format: got {}, expected {}", h.version, kVersion);
+  require<FormatError>(h.version == kVersion || h.version == kVersionWithoutNames,
+      "[graph_file] another version of the format: got {}, expected {}", h.version, kVersion);
   require<FormatError>(
       h.bytes == payload.size(), "[graph_file] the file was cut or extended: got {} bytes, expected {}", uint64_t(payload.size()), h.bytes);
   require<FormatError>(h.checksum == checksum(payload), "[graph_file] the file is damaged: its checksum does not match");
   OpNames names;
   WireReader r(payload, names);
   r.make_constant = [&](const Meta& m, BytesView data) { return from_host(device, {const_cast<std::byte*>(data.data()), m}); };
+  if (h.version != kVersionWithoutNames) read_names(r);
   Ref<Graph> graph = decode_graph(r);
   r.end();
   return graph;

@@ -52,9 +52,10 @@ class FieldVisitor {
     if (v.rule.empty()) field(name, v.sizes);
     else field(name, v.rule);
   }
-  // Options of layers alone, never attributes of operations.
   virtual void field(std::string_view, const Numbers&) {}
-  virtual void field(std::string_view, const TensorHandle&) {}
+  virtual void field(std::string_view, const TensorHandle&) {}  // an option of layers alone, never an attribute of an operation
+  // Before an optional field: is it there? If it is, its value follows as a field of that name.
+  virtual void optional(std::string_view name, bool given) { (void)name, (void)given; }
 };
 
 // The same, to change the fields in place: decoding, and patching extents.
@@ -74,12 +75,14 @@ class FieldEditor {
   virtual void field(std::string_view name, SizesOrRule& v) { field(name, v.sizes); }
   virtual void field(std::string_view, Numbers&) {}
   virtual void field(std::string_view, TensorHandle&) {}
+  // Shall an optional field be there? If so, its value follows as a field of that name, to be changed.
+  virtual bool optional(std::string_view name, bool given) { return (void)name, given; }
 };
 
 // Type-erased attributes: how to copy, compare and walk them without knowing the struct.
 struct AttrType {
   uint32_t size, align;
-  void (*construct)(void* at);
+  void (*construct)(const AttrType& type, void* at);  // the type itself is given for attributes that only a schema describes
   void (*copy)(void* to, const void* from);
   void (*destroy)(void* at) noexcept;
   bool (*equal)(const void* a, const void* b);
@@ -98,43 +101,52 @@ inline std::string_view next_name(std::string_view& names) {
   return name;
 }
 
+template <class F>
+inline constexpr bool is_optional = false;
+template <class T>
+inline constexpr bool is_optional<std::optional<T>> = !std::is_same_v<T, Scalar>;  // an optional number is a field of its own
+
+template <class F>
+void visit_field(std::string_view name, const F& value, FieldVisitor& v) {
+  if constexpr (is_optional<F>) {
+    v.optional(name, value.has_value());
+    if (value) visit_field(name, *value, v);
+  } else if constexpr (std::is_enum_v<F> && !std::is_same_v<F, DType>) {
+    v.field(name, int64_t(value));
+  } else if constexpr (std::is_base_of_v<Dims, F> && !std::is_same_v<Sizes, F>) {
+    v.field(name, static_cast<const Dims&>(value));
+  } else {
+    v.field(name, value);
+  }
+}
+
+template <class F>
+void edit_field(std::string_view name, F& value, FieldEditor& v) {
+  if constexpr (is_optional<F>) {
+    if (!v.optional(name, value.has_value())) return value.reset();
+    if (!value) value.emplace();
+    edit_field(name, *value, v);
+  } else if constexpr (std::is_enum_v<F> && !std::is_same_v<F, DType>) {
+    int64_t i = int64_t(value);
+    v.field(name, i);
+    value = F(i);
+  } else if constexpr (std::is_base_of_v<Dims, F> && !std::is_same_v<Sizes, F>) {
+    v.field(name, static_cast<Dims&>(value));
+  } else {
+    v.field(name, value);
+  }
+}
+
 template <class A>
 void visit_fields(const void* attrs, FieldVisitor& v) {
   std::string_view names = A::field_names();
-  std::apply(
-      [&](const auto&... f) {
-        [[maybe_unused]] auto one = [&](const auto& value) {
-          using F = std::remove_cvref_t<decltype(value)>;
-          if constexpr (std::is_enum_v<F> && !std::is_same_v<F, DType>) v.field(next_name(names), int64_t(value));
-          else if constexpr (std::is_base_of_v<Dims, F> && !std::is_same_v<Sizes, F>)
-            v.field(next_name(names), static_cast<const Dims&>(value));
-          else v.field(next_name(names), value);
-        };
-        (one(f), ...);
-      },
-      static_cast<const A*>(attrs)->fields());
+  std::apply([&](const auto&... f) { (visit_field(next_name(names), f, v), ...); }, static_cast<const A*>(attrs)->fields());
 }
 
 template <class A>
 void edit_fields(void* attrs, FieldEditor& v) {
   std::string_view names = A::field_names();
-  std::apply(
-      [&](auto&... f) {
-        [[maybe_unused]] auto one = [&](auto& value) {
-          using F = std::remove_cvref_t<decltype(value)>;
-          if constexpr (std::is_enum_v<F> && !std::is_same_v<F, DType>) {
-            int64_t i = int64_t(value);
-            v.field(next_name(names), i);
-            value = F(i);
-          } else if constexpr (std::is_base_of_v<Dims, F> && !std::is_same_v<Sizes, F>) {
-            v.field(next_name(names), static_cast<Dims&>(value));
-          } else {
-            v.field(next_name(names), value);
-          }
-        };
-        (one(f), ...);
-      },
-      static_cast<A*>(attrs)->fields());
+  std::apply([&](auto&... f) { (edit_field(next_name(names), f, v), ...); }, static_cast<A*>(attrs)->fields());
 }
 
 }  // namespace detail
@@ -143,7 +155,7 @@ template <class A>
 inline constexpr AttrType attr_type = {
     sizeof(A),
     alignof(A),
-    [](void* at) { new (at) A(); },
+    [](const AttrType&, void* at) { new (at) A(); },
     [](void* to, const void* from) { new (to) A(*static_cast<const A*>(from)); },
     [](void* at) noexcept { static_cast<A*>(at)->~A(); },
     [](const void* a, const void* b) { return static_cast<const A*>(a)->fields() == static_cast<const A*>(b)->fields(); },

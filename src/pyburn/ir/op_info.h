@@ -1,11 +1,26 @@
 // OpInfo: one constant-initialised row per operation. The row's address is the operation's identity.
 #pragma once
+#include <vector>
+
 #include "pyburn/ir/fields.h"
 #include "pyburn/tensor/handle.h"
 
 namespace pyburn {
 
+class Backend;
 class GradContext;
+struct OpInfo;
+
+// An operation borrowed for a call.
+struct OpRef {
+  const OpInfo* info;
+  const void* attrs;
+  template <class A>
+  const A& as() const {
+    return *static_cast<const A*>(attrs);
+  }
+};
+
 using Metas = std::span<const Meta>;
 using MetaList = SmallVector<Meta, 2>;
 using Tensors = SmallVector<TensorHandle, 4>;
@@ -68,11 +83,13 @@ struct OpSpec {
   const char* samples = nullptr;  // one case per line, see tests/conformance/samples.py
 };
 
+// Rules receive the row with the attributes: a row that is made at run time, as those of Python are, holds what its rules need.
 struct OpInfo : OpSpec {
-  using InferFn = void (*)(const void* attrs, Metas in, MetaList& out);
-  using ViewFn = Layout (*)(const void* attrs, const Layout& in);
-  using GradFn = Grads (*)(const void* attrs, const GradContext&);
-  using DecomposeFn = Tensors (*)(const void* attrs, Inputs in);
+  using InferFn = void (*)(OpRef op, Metas in, MetaList& out);
+  using ViewFn = Layout (*)(OpRef op, const Layout& in);
+  using GradFn = Grads (*)(OpRef op, const GradContext&);
+  using DecomposeFn = Tensors (*)(OpRef op, Inputs in);
+  using ServesFn = bool (*)(const OpInfo& row, const Backend& leaf);
 
   using ScalarFn = const Scalar* (*)(const void* attrs);
 
@@ -82,7 +99,10 @@ struct OpInfo : OpSpec {
   ViewFn view = nullptr;
   GradFn grad = nullptr;
   DecomposeFn decompose = nullptr;
-  uint16_t index = 0;  // dense, given at registration
+  // The row's own kernel, for leaves that have none: it gets tensors of the leaf that it serves, else copies in host memory.
+  DecomposeFn kernel = nullptr;
+  ServesFn serves = nullptr;  // null: every leaf whose tensors lie in host memory
+  uint16_t index = 0;         // dense, given at registration
 
   constexpr std::string_view name() const { return name_in(schema); }
   constexpr std::string_view function() const { return function_in(schema); }
@@ -95,23 +115,23 @@ const Scalar* erased_scalar(const void* attrs) {
   return static_cast<const A*>(attrs)->promoting();
 }
 template <class A, auto infer>
-void erased_infer(const void* attrs, Metas in, MetaList& out) {
-  const A& a = *static_cast<const A*>(attrs);
+void erased_infer(OpRef op, Metas in, MetaList& out) {
+  const A& a = op.as<A>();
   if constexpr (requires { Meta(infer(a, in)); }) out.push_back(infer(a, in));
   else out = infer(a, in);
 }
 template <class A, auto view>
-Layout erased_view(const void* attrs, const Layout& in) {
-  return view(*static_cast<const A*>(attrs), in);
+Layout erased_view(OpRef op, const Layout& in) {
+  return view(op.as<A>(), in);
 }
 template <class A, auto grad>
-Grads erased_grad(const void* attrs, const GradContext& c) {
-  return grad(*static_cast<const A*>(attrs), c);
+Grads erased_grad(OpRef op, const GradContext& c) {
+  return grad(op.as<A>(), c);
 }
 template <class A, auto decompose>
-Tensors erased_decompose(const void* attrs, Inputs in) {
-  if constexpr (requires(const A& a) { Tensors(decompose(a, in)); }) return decompose(*static_cast<const A*>(attrs), in);
-  else return Tensors{TensorHandle(decompose(*static_cast<const A*>(attrs), in))};
+Tensors erased_decompose(OpRef op, Inputs in) {
+  if constexpr (requires(const A& a) { Tensors(decompose(a, in)); }) return decompose(op.as<A>(), in);
+  else return Tensors{TensorHandle(decompose(op.as<A>(), in))};
 }
 
 }  // namespace detail
@@ -150,14 +170,22 @@ struct FunctionInfo {
   constexpr std::string_view name() const { return name_in(schema); }
 };
 
-// All operations, in order of registration. Plugins add theirs the same way.
+// All operations, in order of registration. Plugins add theirs the same way. Every method may be called on any thread.
 class OpTable {
  public:
+  static constexpr size_t kMost = 4096;  // tables of other parts have room for as many
   static OpTable& global();
-  void add(std::initializer_list<OpInfo*> rows);  // ValueError when a name is taken
+  // ValueError, and nothing is added, when a name is taken or a row is incomplete: a schema that does not parse, no inference rule, or
+  // neither a gradient nor a decomposition nor a reason (no_grad) against one.
+  void add(std::span<OpInfo* const> rows);
+  void add(std::initializer_list<OpInfo*> rows) { add(std::span(rows.begin(), rows.size())); }
   void add(std::span<const FunctionInfo> functions);
+  // The same; takes the place of a row of that name that was set before. That one stays valid for graphs and tapes that hold it.
+  void set(OpInfo* row);
   const OpInfo* find(std::string_view name) const;  // null when unknown
-  std::span<OpInfo* const> rows() const;
+  // Asks other packages before it calls a name unknown.
+  const OpInfo* discover(std::string_view name) const;
+  std::vector<const OpInfo*> rows() const;
   std::span<const FunctionInfo* const> functions() const;
 
  private:
@@ -165,5 +193,8 @@ class OpTable {
   OpTable();
   Body* body_;
 };
+
+// Called once per unknown name: registers what other packages bring.
+void set_operation_discovery(void (*discover)());
 
 }  // namespace pyburn

@@ -18,7 +18,7 @@ Ref<AttrBox> AttrBox::copy(const AttrType& type, const void* attrs) {
 
 Ref<AttrBox> AttrBox::fresh(const AttrType& type) {
   AttrBox* box = allocate(type);
-  type.construct(box->get());
+  type.construct(type, box->get());
   return Ref<AttrBox>(box);
 }
 
@@ -62,6 +62,11 @@ class Hasher final : public FieldVisitor {
     if (v) field(n, *v);
   }
   void field(std::string_view, const Ref<Graph>& v) override { mix(v ? hash(*v) : 0); }
+  void field(std::string_view n, const Numbers& v) override {
+    mix(uint64_t(v.size()));
+    for (double d : v) field(n, d);
+  }
+  void optional(std::string_view, bool given) override { mix(given); }
 };
 
 class Printer final : public FieldVisitor {
@@ -81,6 +86,14 @@ class Printer final : public FieldVisitor {
   void field(std::string_view n, const std::optional<Scalar>& v) override { add(n, v ? to_text(*v) : "None"); }
   void field(std::string_view n, const Ref<Graph>& v) override {
     add(n, v ? format("graph of {} nodes", int64_t(v->nodes.size())) : "None");
+  }
+  void field(std::string_view n, const Numbers& v) override {
+    std::string list;
+    for (double d : v) list += (list.empty() ? "" : ", ") + to_text(d);
+    add(n, "(" + list + (v.size() == 1 ? ",)" : ")"));
+  }
+  void optional(std::string_view n, bool given) override {
+    if (!given) add(n, "None");
   }
 };
 

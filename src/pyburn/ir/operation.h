@@ -1,17 +1,8 @@
-// OpRef: an operation borrowed for a call. Operation: one that is kept (tape, queue, graph, wire).
+// Operation: one that is kept (tape, queue, graph, wire); OpRef, in op_info.h, is one borrowed for a call.
 #pragma once
 #include "pyburn/ir/op_info.h"
 
 namespace pyburn {
-
-struct OpRef {
-  const OpInfo* info;
-  const void* attrs;
-  template <class A>
-  const A& as() const {
-    return *static_cast<const A*>(attrs);
-  }
-};
 
 // Attributes on the heap (pooled), shared by copies of an Operation; never changed once shared.
 class AttrBox final : public Counted {

@@ -11,19 +11,18 @@ namespace pyburn {
 static_assert(std::endian::native == std::endian::little, "the wire form is little-endian");
 
 void OpNames::add(std::string_view name) {
-  const OpInfo* info = OpTable::global().find(name);
-  if (info) index_.emplace(info, size());
-  rows_.push_back({info, std::string(name)});
+  index_.emplace(name, size());
+  rows_.emplace_back(name);
 }
 int64_t OpNames::find(const OpInfo& info) const {
-  const auto it = index_.find(&info);
+  const auto it = index_.find(info.name());
   return it == index_.end() ? -1 : it->second;
 }
 const OpInfo& OpNames::at(int64_t i) const {
   require<FormatError>(i >= 0 && i < size(), "[wire] operation number out of range: got {} of {}", i, size());
-  const Row& row = rows_[size_t(i)];
-  if (!row.info) fail<FormatError>("[wire] unknown operation: got '{}'", row.name.substr(0, 80));
-  return *row.info;
+  const OpInfo* info = OpTable::global().discover(name(i));
+  if (!info) fail<FormatError>("[wire] unknown operation: got '{}'", name(i).substr(0, 80));
+  return *info;
 }
 
 void WireWriter::count(uint64_t v) {
@@ -105,6 +104,7 @@ enum Tag : uint8_t {
   kDims = 'l',
   kScalar = 'n',
   kOptional = 'o',
+  kNumbers = 'f',
   kGraph = 'g'
 };
 
@@ -142,6 +142,11 @@ class FieldWriter final : public FieldVisitor {
     w_.byte(kGraph), w_.byte(bool(v));
     if (v) encode(w_, *v);
   }
+  void field(std::string_view, const Numbers& v) override {
+    w_.byte(kNumbers), w_.count(uint64_t(v.size()));
+    for (double d : v) w_.real(d);
+  }
+  void optional(std::string_view, bool given) override { w_.byte(kOptional), w_.byte(given); }
 
  private:
   WireWriter& w_;
@@ -164,6 +169,15 @@ class FieldReader final : public FieldEditor {
   void field(std::string_view n, Ref<Graph>& v) override {
     expect(n, kGraph);
     v = r_.boolean() ? decode_graph(r_) : Ref<Graph>();
+  }
+  void field(std::string_view n, Numbers& v) override {
+    expect(n, kNumbers);
+    v = Numbers();
+    for (int64_t left = r_.length(sizeof(double)); left > 0; --left) v.push_back(r_.real());
+  }
+  bool optional(std::string_view n, bool) override {
+    expect(n, kOptional);
+    return r_.boolean();
   }
 
  private:

@@ -17,18 +17,18 @@ using BytesView = std::span<const std::byte>;
 class OpNames {
  public:
   int64_t size() const { return int64_t(rows_.size()); }
-  void add(std::string_view name);    // an operation that this process does not know is kept as unknown
+  void add(std::string_view name);    // also of an operation that this process does not know
   int64_t find(const OpInfo&) const;  // -1 when not in the table
-  const OpInfo& at(int64_t i) const;  // FormatError when this process does not know it
+  const std::string& name(int64_t i) const { return rows_[size_t(i)]; }
+  const OpInfo& at(int64_t i) const;  // FormatError when neither this process nor a package that it may load knows it
   bool sealed = false;                // agreed beforehand: operations that are not in it cannot be sent
 
  private:
-  struct Row {
-    const OpInfo* info;
-    std::string name;
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
   };
-  std::vector<Row> rows_;
-  std::unordered_map<const OpInfo*, int64_t> index_;
+  std::vector<std::string> rows_;
+  std::unordered_map<std::string, int64_t, Hash, std::equal_to<>> index_;
 };
 
 // How the data of constants gets in and out of tensors: the wire form itself knows no backend.

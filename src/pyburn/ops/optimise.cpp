@@ -118,7 +118,7 @@ void detail::run_update(const OpInfo& row, const void* attrs, int states, const 
   in.add(gradients);
   in.add(given.subspan(size_t(parameters.size())));
   if (!recorded && !out.empty()) return dispatch({&row, attrs}, in, {out.data(), size_t(out.size())});
-  const Tensors fresh = row.decompose(attrs, in);  // ordinary operations, each with a gradient
+  const Tensors fresh = row.decompose({&row, attrs}, in);  // ordinary operations, each with a gradient
   for (int64_t i = 0; i < out.size(); ++i) cast_into(out[i], fresh[i], out[i].dtype());
 }
 

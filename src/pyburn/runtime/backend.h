@@ -10,6 +10,7 @@ enum class KernelSupport : uint8_t {
   none,
   native,
   depends,  // on the attributes, shapes or dtypes of the call: supports_call() is asked
+  by_row,   // the backend has none, but the row brings one that run() calls; support() never answers so
 };
 
 // What a backend is like. Code asks for this, never for a name.
@@ -64,7 +65,7 @@ class Backend : public Counted {
     if (const Backend* below = inner()) below->forget_base(view);
   }
 
-  // The cached answer of support(); see run.cpp.
+  // The cached answer of support(), or by_row; see run.cpp.
   KernelSupport known_support(const OpInfo& op, DType key) const;
   bool supports(OpRef op, Inputs in, Outputs out) const;
 

@@ -7,6 +7,7 @@
 #include "pyburn/runtime/door_ops.h"
 #include "pyburn/runtime/fit_result.h"
 #include "pyburn/runtime/promotion.h"
+#include "pyburn/runtime/row_kernel.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/fault.h"
 
@@ -153,7 +154,7 @@ void check_target(const TensorHandle& out, const Meta& result) {
 
 void dispatch_view(Backend& top, OpRef op, Inputs in, Outputs out) {
   require<ValueError>(!out[0].defined(), "a view cannot be written into another tensor");
-  const Layout layout = op.info->view(op.attrs, in[0]->layout());
+  const Layout layout = op.info->view(op, in[0]->layout());
   const auto [first, end] = layout.extent();  // as_strided may name any place
   if (in[0]->storage() && first != end)
     require(first >= 0 && end * size_of(in[0]->dtype()) <= in[0]->storage()->bytes, "the view is out of bounds for its storage: got {}",
@@ -185,7 +186,7 @@ void dispatch_checked(OpRef op, Inputs given, Outputs out, Device* wanted) {
   if (info.infer) {
     SmallVector<Meta, 4> metas;
     for (const TensorHandle* t : in.list) metas.push_back(t->defined() ? t->meta() : Meta{});
-    info.infer(op.attrs, {metas.data(), size_t(metas.size())}, results);
+    info.infer(op, {metas.data(), size_t(metas.size())}, results);
     require<ValueError>(
         results.size() == int64_t(out.size()), "wrong number of outputs: got {} for {}", int64_t(out.size()), results.size());
     if (info.cast == Cast::to_result) cast_all(in, results[0].dtype);
@@ -233,9 +234,8 @@ void dispatch_checked(OpRef op, Inputs given, Outputs out, Device* wanted) {
 
 // Room for every op of the table and its plugins, a byte per dtype: 0 not asked, else 1 + the answer.
 struct Backend::Routes {
-  static constexpr size_t kOps = 4096;
   const size_t dtypes = all_dtypes().size();
-  const std::unique_ptr<std::atomic<uint8_t>[]> known { new std::atomic<uint8_t>[kOps * dtypes] {} };
+  const std::unique_ptr<std::atomic<uint8_t>[]> known { new std::atomic<uint8_t>[OpTable::kMost * dtypes] {} };
 };
 
 Backend::~Backend() { delete routes_.load(); }
@@ -250,12 +250,13 @@ KernelSupport Backend::known_support(const OpInfo& op, DType key) const {
   std::atomic<uint8_t>& known = routes->known[op.index * routes->dtypes + size_t(key)];
   uint8_t answer = known.load(std::memory_order_relaxed);
   if (answer == 0) known = answer = uint8_t(1 + uint8_t(support(op, key)));
-  return KernelSupport(answer - 1);
+  const auto support = KernelSupport(answer - 1);
+  return support == KernelSupport::none && op.kernel && !inner() && row_kernel_runs_on(*this, op) ? KernelSupport::by_row : support;
 }
 
 bool Backend::supports(OpRef op, Inputs in, Outputs out) const {
   const KernelSupport known = known_support(*op.info, key_dtype(*op.info, in, out));
-  return known == KernelSupport::depends ? supports_call(op, in, out) : known == KernelSupport::native;
+  return known == KernelSupport::depends ? supports_call(op, in, out) : known != KernelSupport::none;
 }
 
 bool Backend::supports_call(OpRef op, Inputs in, Outputs out) const { return inner() && inner()->supports(op, in, out); }
@@ -275,9 +276,7 @@ void require_dtype(const Backend& backend, DType dtype) {
     fail<DTypeError>("{} cannot store {}: use a dtype that it has, such as float32", backend.name(), dtype);
 }
 
-void decompose(Backend& backend, OpRef op, Inputs in, Outputs out) {
-  LevelScope scope(backend);
-  Tensors results = op.info->decompose(op.attrs, in);
+void place_results(Tensors results, Outputs out) {
   for (size_t i = 0; i < out.size(); ++i) {
     if (!out[i].defined() || !out[i].storage()) {
       out[i] = std::move(results[int64_t(i)]);
@@ -289,6 +288,14 @@ void decompose(Backend& backend, OpRef op, Inputs in, Outputs out) {
     one.add(results[int64_t(i)]);
     call_into(op::cast, CastTo{out[i].dtype()}, one, target);
   }
+}
+
+void decompose(Backend& backend, OpRef op, Inputs in, Outputs out) {
+  LevelScope scope(backend);
+  Tensors results = op.info->decompose(op, in);
+  require<ValueError>(results.size() == int64_t(out.size()), "the decomposition gave a wrong number of results: expected {}, got {}",
+      int64_t(out.size()), results.size());
+  place_results(std::move(results), out);
 }
 
 DType key_dtype(const OpInfo& info, Inputs in, Outputs out) {
@@ -303,6 +310,8 @@ void run(Backend& backend, OpRef op, Inputs in, Outputs out) {
     return;
   }
   if (backend.supports(op, in, out)) {
+    if (info.kernel && !backend.inner() && backend.known_support(info, key_dtype(info, in, out)) == KernelSupport::by_row)
+      return run_row_kernel(backend, op, in, out);
     if (backend.owns_storage() && info.kind != Kind::dynamic)
       for (TensorHandle& t : out)
         if (!t.storage()) t.impl()->storage = backend.allocate(t.dtype(), t.numel());

@@ -107,6 +107,8 @@ TensorHandle independent(TensorHandle view);
 
 // For decorators: native kernel, else the decomposition at this level, else UnsupportedOp.
 void run(Backend& backend, OpRef op, Inputs in, Outputs out);
+// What a decomposition or a row's kernel computed, as the outputs of the call: at the level where they were asked for.
+void place_results(Tensors results, Outputs out);
 // The decomposition at this level; the operation must have one.
 void decompose(Backend& backend, OpRef op, Inputs in, Outputs out);
 DType key_dtype(const OpInfo& info, Inputs in, Outputs out);  // the dtype by which run() asks for a kernel

@@ -300,7 +300,7 @@ class FusedRun {
 
 void replay(const Fused& a, Inputs in, Outputs out) {
   LevelScope scope(cpu_backend());
-  const Tensors results = op::fused.decompose(&a, in);
+  const Tensors results = op::fused.decompose({&op::fused, &a}, in);
   for (size_t i = 0; i < out.size(); ++i) convert_into(results[int64_t(i)], out[i]);
 }
 

@@ -24,7 +24,7 @@ bool is_plain_from(const Layout& x, int axis) {
 
 TensorHandle stretched(const TensorHandle& x, const Shape& shape) {
   const Expand wide{shape};
-  return x.shape() == shape ? x : alias(x, op::expand.view(&wide, x.layout()));
+  return x.shape() == shape ? x : alias(x, op::expand.view({&op::expand, &wide}, x.layout()));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The CPU's kernels, by operation and dtype of the key input.
 #pragma once
-#include <vector>
+#include <atomic>
+#include <memory>
 
 #include "pyburn/runtime/backend.h"
 
@@ -19,8 +20,14 @@ struct Tile {
 // The dtype in which a tile of `t` is computed: float16 as float32, int8 as int32.
 inline DType compute_dtype(DType t) { return dtype_info(t).compute; }
 
+// Kernels may be found on any thread while a plugin adds others.
 class KernelTable {
  public:
+  KernelTable() = default;
+  KernelTable(const KernelTable&) = delete;
+  ~KernelTable() {
+    for (size_t i = 0; i < OpTable::kMost; ++i) delete[] rows_[i].load(std::memory_order_relaxed);
+  }
   template <auto kernel>
   void add(const OpInfo& op, DType key) {
     slot(op, key).kernel = erase<kernel>;
@@ -39,12 +46,12 @@ class KernelTable {
   void add_tile(const char* op, DType compute, Tile tile);  // by name: rows without attributes need no header
 
   KernelFn find(const OpInfo& op, DType key) const {
-    const size_t at = place(op, key);
-    return at < slots_.size() ? slots_[at].kernel : nullptr;
+    const Slot* row = rows_[op.index].load(std::memory_order_acquire);
+    return row ? row[size_t(key)].kernel : nullptr;
   }
   Tile tile(const OpInfo& op, DType compute) const {
-    const size_t at = place(op, compute);
-    return at < slots_.size() ? slots_[at].tile : Tile{};
+    const Slot* row = rows_[op.index].load(std::memory_order_acquire);
+    return row ? row[size_t(compute)].tile : Tile{};
   }
 
  private:
@@ -52,10 +59,14 @@ class KernelTable {
     KernelFn kernel = nullptr;
     Tile tile;
   };
-  size_t place(const OpInfo& op, DType key) const { return op.index * dtypes_ + size_t(key); }
   Slot& slot(const OpInfo& op, DType key) {
-    if (place(op, key) >= slots_.size()) slots_.resize((op.index + 1u) * dtypes_);
-    return slots_[place(op, key)];
+    Slot* row = rows_[op.index].load(std::memory_order_acquire);
+    if (!row) {
+      auto* fresh = new Slot[all_dtypes().size()];
+      if (rows_[op.index].compare_exchange_strong(row, fresh)) row = fresh;
+      else delete[] fresh;
+    }
+    return row[size_t(key)];
   }
 
   // Kernels are written with their attribute struct and one parameter per tensor, or with (attrs, Inputs, Outputs).
@@ -72,8 +83,8 @@ class KernelTable {
     else if constexpr (sizeof...(P) == 3) kernel(a, *in[0], *in[1], out[0]);
     else kernel(a, *in[0], *in[1], *in[2], out[0]);
   }
-  const size_t dtypes_ = all_dtypes().size();
-  std::vector<Slot> slots_;  // a row of dtypes per operation
+  // Per operation, a slot for each dtype. Made with the first kernel, and never moved.
+  const std::unique_ptr<std::atomic<Slot*>[]> rows_ { new std::atomic<Slot*>[OpTable::kMost] {} };
 };
 
 }  // namespace pyburn::cpu

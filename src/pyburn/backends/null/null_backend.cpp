@@ -24,7 +24,10 @@ void NullBackend::execute(OpRef op, Inputs in, Outputs) {
 // Alone, it has a kernel for every primitive. What decomposes does so, because a decomposition may give a view
 // (reshape), and a view must stay one.
 KernelSupport NullBackend::support(const OpInfo& op, DType key) const {
-  if (like_) return like_->support(op, key);
+  if (like_) {
+    const KernelSupport there = like_->known_support(op, key);
+    return there == KernelSupport::by_row ? KernelSupport::native : there;
+  }
   return op.decompose ? KernelSupport::none : KernelSupport::native;
 }
 

@@ -30,7 +30,7 @@ void rebuild_view(const TensorHandle& t, History& h) {
   Layout layout = h.base.layout();
   for (const Operation& view : h.chain) {
     const Meta input{layout.shape, t.dtype()};
-    layout = view.info().view(view.attrs(), layout);
+    layout = view.info().view(view.ref(), layout);
     if (edge.node) edge = {Ref<Node>(new OpNode(view, input, std::move(edge))), 0};
   }
   h.node = std::move(edge.node);

@@ -174,7 +174,26 @@ Grads OpNode::apply(Grads& dy) {
       "Trying to backward through the graph a second time (or to access saved tensors after they have been "
       "freed). Specify retain_graph=True the first time");
   if (dy.size() < outputs_.size()) dy.resize(outputs_.size());  // no gradient reached the last results
-  return op_.info().grad(op_.attrs(), RuleContext(*this, dy));
+  Grads dx = op_.info().grad(op_.ref(), RuleContext(*this, dy));
+  check_gradients(dx);
+  return dx;
+}
+
+// What a rule of another package gets wrong would be added to the gradient of something else, or broadcast.
+void OpNode::check_gradients(const Grads& dx) const {
+  const std::string_view name = op_.info().name();
+  for (int64_t i = dx.size(); i < inputs_.size(); ++i)
+    require<GradientError>(
+        !edges[i].node, "[{}] the gradient rule gave a wrong number of gradients: expected {}, got {}", name, inputs_.size(), dx.size());
+  require<GradientError>(dx.size() <= inputs_.size(), "[{}] the gradient rule gave a wrong number of gradients: expected {}, got {}", name,
+      inputs_.size(), dx.size());
+  for (int64_t i = 0; i < dx.size(); ++i) {
+    if (!dx[i].defined() || !edges[i].node) continue;
+    require<GradientError>(dx[i].shape() == inputs_[i].shape, "[{}] the gradient of input {} has a wrong shape: expected {}, got {}", name,
+        i, inputs_[i].shape, dx[i].shape());
+    require<GradientError>(dx[i].dtype() == inputs_[i].dtype, "[{}] the gradient of input {} has a wrong dtype: expected {}, got {}", name,
+        i, inputs_[i].dtype, dx[i].dtype());
+  }
 }
 
 bool OpNode::add_part(TensorHandle& sum, const Grads& dy) const {
@@ -182,9 +201,9 @@ bool OpNode::add_part(TensorHandle& sum, const Grads& dy) const {
   const Meta& whole = inputs_[0];
   if (dy[0].numel() >= whole.shape.numel()) return false;
   Layout plain = contiguous_layout(whole.shape);
-  const Layout part = op_.info().view(op_.attrs(), plain);
+  const Layout part = op_.info().view(op_.ref(), plain);
   ++plain.offset;  // a view that does not move with its input (as_strided) names places of the storage, not parts of the input
-  if (op_.info().view(op_.attrs(), plain).offset != part.offset + 1) return false;
+  if (op_.info().view(op_.ref(), plain).offset != part.offset + 1) return false;
   if (part.has_overlap() || part.shape != dy[0].shape() || dy[0].dtype() != whole.dtype) return false;
   const bool first = !sum.defined();
   if (first) sum = fn::zeros(whole.shape, whole.dtype, &dy[0].device(), false);

@@ -103,6 +103,7 @@ class OpNode final : public Node {
 
  private:
   friend class RuleContext;
+  void check_gradients(const Grads& dx) const;
   Operation op_;
   SmallVector<Meta, 3> inputs_;
   SmallVector<Meta, 1> outputs_;  // only where there are several

@@ -63,7 +63,8 @@ void Server::perform(Command command, WireReader& in, WireWriter& out) {
     case Command::support: {
       const OpInfo* op = OpTable::global().find(in.text());
       const DType key = in.dtype();
-      return out.byte(uint8_t(op ? backend_->known_support(*op, key) : KernelSupport::none));
+      const KernelSupport here = op ? backend_->known_support(*op, key) : KernelSupport::none;
+      return out.byte(uint8_t(here == KernelSupport::by_row ? KernelSupport::native : here));
     }
     case Command::supports_call:
       return supports_call(in, out);
@@ -97,7 +98,7 @@ void Server::hello(WireReader& in, WireWriter& out) {
   out.byte(c.values), out.byte(c.channels_last);
   out.count(c.dtypes.bits());
   out.count(uint64_t(names_.size()));
-  for (int64_t i = 0; i < names_.size(); ++i) out.text(names_.at(i).name());
+  for (int64_t i = 0; i < names_.size(); ++i) out.text(names_.name(i));
 }
 
 // Shapes and dtypes only: no storage of this server is looked at.
