@@ -3,8 +3,11 @@
 include(CMakePackageConfigHelpers)
 set(PYBURN_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/pyburn)
 
-install(TARGETS pyburn EXPORT pyburn LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY src/pyburn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.inc" PATTERN "*-inl.h" EXCLUDE)
+if(PYBURN_BUNDLE)
+  set(PYBURN_NAMELINK NAMELINK_SKIP)  # a wheel cannot hold links: libpyburn.so would be a second copy. CMake's users need none
+endif()
+install(TARGETS pyburn EXPORT pyburn LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ${PYBURN_NAMELINK})
+install(DIRECTORY src/pyburn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.inc")
 install(EXPORT pyburn NAMESPACE pyburn:: FILE pyburnTargets.cmake DESTINATION ${PYBURN_CMAKE_DIR})
 configure_package_config_file(cmake/pyburnConfig.cmake.in pyburnConfig.cmake INSTALL_DESTINATION ${PYBURN_CMAKE_DIR})
 write_basic_package_version_file(pyburnConfigVersion.cmake COMPATIBILITY SameMinorVersion)

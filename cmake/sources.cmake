@@ -4,11 +4,13 @@ set(PYBURN_SOURCES
   src/pyburn/support/cache_size.cpp
   src/pyburn/support/error.cpp
   src/pyburn/support/fault.cpp
+  src/pyburn/support/file_error.cpp
   src/pyburn/support/format.cpp
   src/pyburn/support/late_error.cpp
   src/pyburn/support/log.cpp
   src/pyburn/support/patient_lock.cpp
   src/pyburn/support/pool.cpp
+  src/pyburn/support/registration.cpp
   src/pyburn/support/thread_pool.cpp
   src/pyburn/support/utf8.cpp
   src/pyburn/tensor/dtype.cpp
@@ -183,6 +185,7 @@ set(PYBURN_SOURCES
   src/pyburn/decorators/remote/client.cpp
   src/pyburn/decorators/remote/protocol.cpp
   src/pyburn/decorators/remote/server.cpp
+  src/pyburn/decorators/remote/transport.cpp
   src/pyburn/decorators/router/router.cpp
   src/pyburn/decorators/trace/recorder.cpp
   src/pyburn/decorators/trace/trace.cpp
@@ -210,6 +213,7 @@ set(PYBURN_SOURCES
   src/pyburn/nn/init.cpp
   src/pyburn/nn/init_structured.cpp
   src/pyburn/nn/layer.cpp
+  src/pyburn/nn/layer_registry.cpp
   src/pyburn/nn/lazy.cpp
   src/pyburn/nn/linear.cpp
   src/pyburn/nn/linear_cross_entropy.cpp
@@ -299,6 +303,7 @@ set(PYBURN_SOURCES
   src/pyburn/inference/operation_times.cpp
   src/pyburn/inference/session.cpp
   src/pyburn/inference/summary.cpp
+  src/pyburn/plugin.cpp
   src/pyburn/start.cpp
 )
 
@@ -336,17 +341,18 @@ set(PYBURN_BINDINGS
   python/bindings/errors.cpp
   python/bindings/function_object.cpp
   python/bindings/module.cpp
+  python/bindings/interop.cpp
   python/bindings/layer_class.cpp
   python/bindings/layer_groups.cpp
   python/bindings/method_object.cpp
   python/bindings/module_attributes.cpp
+  python/bindings/load_library.cpp
   python/bindings/module_class.cpp
   python/bindings/module_object.cpp
   python/bindings/module_registration.cpp
   python/bindings/nested_data.cpp
   python/bindings/objects.cpp
   python/bindings/op_table.cpp
-  python/bindings/plugins.cpp
   python/bindings/python_backend.cpp
   python/bindings/python_fields.cpp
   python/bindings/python_operations.cpp

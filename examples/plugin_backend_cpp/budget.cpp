@@ -5,8 +5,7 @@
 #include <cstdlib>
 
 #include "pyburn/backends/cpu/cpu_backend.h"
-#include "pyburn/runtime/device.h"
-#include "pyburn/support/error.h"
+#include "pyburn/plugin.h"
 
 using namespace pyburn;
 
@@ -68,7 +67,5 @@ Ref<Backend> make(std::span<const Ref<Backend>>, std::string_view text) {
 
 }  // namespace
 
-// What pyburn.load_library looks for.
-extern "C" void pyburn_plugin() {
-  register_backend({.name = "budget", .doc = "The CPU with a limit on its memory, in megabytes.", .make = make});
-}
+// What pyburn.load_library calls.
+PYBURN_PLUGIN() { register_backend({.name = "budget", .doc = "The CPU with a limit on its memory, in megabytes.", .make = make}); }

@@ -7,6 +7,7 @@
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/plugin.h"
 
 using namespace pyburn;
 
@@ -50,8 +51,8 @@ constinit OpInfo huber_row = define<Huber, infer, grad, decompose>({.schema = "h
 
 }  // namespace pyburn_huber
 
-// What pyburn.load_library looks for.
-extern "C" void pyburn_plugin() {
+// What pyburn.load_library calls.
+PYBURN_PLUGIN() {
   using namespace pyburn_huber;
   OpTable::global().add({&huber_row});
   cpu::KernelTable& kernels = cpu::cpu_backend().kernels();

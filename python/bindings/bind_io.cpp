@@ -18,16 +18,6 @@ using namespace nb::literals;
 namespace pyburn::python {
 namespace {
 
-// FileNotFoundError, PermissionError, ...: what open() would raise.
-void translate_system_errors(const std::exception_ptr& p, void*) {
-  try {
-    std::rethrow_exception(p);
-  } catch (const std::filesystem::filesystem_error& e) {
-    const nb::object error = nb::borrow(PyExc_OSError)(e.code().value(), e.code().message(), e.path1().string());
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
-  }
-}
-
 // file.write(bytes), in pieces.
 class PythonSink final : public io::ByteSink {
  public:
@@ -195,7 +185,6 @@ std::string text_of(nb::handle text) {
 }
 
 void bind_io(nb::module_& m) {
-  nb::register_exception_translator(translate_system_errors);
   nb::module_ i = m.def_submodule("_io");
   bind_snapshots(i);
   bind_safetensors(i);

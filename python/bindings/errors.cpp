@@ -1,11 +1,14 @@
 // Exceptions of the core as Python exceptions, and Python's references that die without the GIL.
 #include <unistd.h>
 
+#include <cstring>
 #include <mutex>
 #include <vector>
 
 #include "objects.h"
+#include "pyburn/plugin.h"
 #include "pyburn/support/assertion.h"
+#include "pyburn/support/file_error.h"
 
 namespace nb = nanobind;
 
@@ -13,7 +16,7 @@ namespace pyburn::python {
 namespace {
 
 PyObject *base_error, *shape_error, *value_error, *assertion_failed, *index_error, *dtype_error, *device_error, *unsupported_op,
-    *format_error, *capture_error, *out_of_memory_error, *remote_error, *gradient_error;
+    *format_error, *capture_error, *out_of_memory_error, *remote_error, *gradient_error, *plugin_error;
 
 // Each is also what a Python user would catch.
 PyObject* make(nb::module_& m, const char* name, std::initializer_list<PyObject*> also, const char* doc) {
@@ -25,6 +28,13 @@ PyObject* make(nb::module_& m, const char* name, std::initializer_list<PyObject*
   if (!type) throw nb::python_error();
   m.attr(name) = nb::borrow(type);
   return type;
+}
+
+// FileNotFoundError, PermissionError, ...: what open() would raise.
+void set_system_error(const FileError& e) noexcept {
+  const Object path(PyUnicode_DecodeFSDefaultAndSize(e.path.data(), Py_ssize_t(e.path.size())));
+  const Object error(path ? PyObject_CallFunction(PyExc_OSError, "isO", e.code, std::strerror(e.code), path.get()) : nullptr);
+  if (error) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
 }
 
 struct Released {
@@ -89,6 +99,10 @@ void set_python_error() noexcept {
     PyErr_SetString(gradient_error, e.what());
   } catch (const Interrupted&) {
     if (!PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
+  } catch (const FileError& e) {
+    set_system_error(e);
+  } catch (const PluginError& e) {
+    PyErr_SetObject(plugin_error, Object(PyUnicode_DecodeFSDefault(e.what())).get());  // it names a file
   } catch (const Error& e) {
     PyErr_SetString(value_error, e.what());
   } catch (const std::bad_alloc&) {
@@ -135,6 +149,7 @@ void bind_errors(nb::module_& m) {
   out_of_memory_error = make(m, "OutOfMemoryError", {PyExc_RuntimeError, PyExc_MemoryError}, "Memory is exhausted.");
   remote_error = make(m, "RemoteError", {PyExc_ConnectionError}, "A remote backend does not answer as it should.");
   gradient_error = make(m, "GradientError", {PyExc_RuntimeError}, "A gradient cannot be computed.");
+  plugin_error = make(m, "PluginError", {PyExc_OSError, PyExc_ValueError}, "A library is not a plugin that can be loaded here.");
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
       std::rethrow_exception(p);

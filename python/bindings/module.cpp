@@ -1,4 +1,5 @@
 // The extension module pyburn._core.
+#include "interop.h"
 #include "objects.h"
 #include "pyburn/start.h"
 
@@ -26,5 +27,6 @@ NB_MODULE(_core, m) {
   bind_io(m);
   bind_plugins(m);
   bind_python_operations(m);
+  bind_interop(m);
   bind_backend(m);
 }

@@ -45,6 +45,7 @@ from ._types import Generator as Generator
 from ._types import GradientError as GradientError
 from ._types import IndexOutOfRange as IndexOutOfRange
 from ._types import OutOfMemoryError as OutOfMemoryError
+from ._types import PluginError as PluginError
 from ._types import PyburnError as PyburnError
 from ._types import RemoteError as RemoteError
 from ._types import ShapeError as ShapeError

@@ -18,14 +18,25 @@ _discovered = False
 
 
 def load_library(path: str | os.PathLike[str]) -> SimpleNamespace:
-    """Loads a shared library that adds operations or backends; returns its operations as functions.
+    """Loads a plugin: a shared library that adds operations, backends, decorators, transports or layers.
 
-    The library has a C function `pyburn_plugin`, which registers what it brings. Functions take `out=`; those that work in place are
-    there under their name with an underscore. Loading a library again returns the same functions.
+    The library registers what it brings in `PYBURN_PLUGIN()` of the header pyburn/plugin.h.
+
+    Args:
+        path: The library.
+
+    Returns:
+        The operations of the plugin as functions. They take `out=`; those that work in place are there under their name with an
+        underscore. Loading a library again returns the same functions.
+
+    Raises:
+        FileNotFoundError: There is no such file. Other errors of the system are OSErrors, too.
+        PluginError: The file is not a plugin, was built against another version of pyburn, or fails to register what it brings.
+            Nothing that it registered is kept.
     """
-    resolved = os.path.realpath(path)
+    resolved = os.fsdecode(os.path.realpath(path))
     if resolved not in _loaded:
-        names = [schema.partition("(")[0] for schema, _ in _core._load_library(resolved)]
+        names = [schema.partition("(")[0] for schema, _ in _core._load_library(os.fsencode(resolved))]
         _loaded[resolved] = SimpleNamespace(**_core._functions_named(names))
     return _loaded[resolved]
 

@@ -19,6 +19,7 @@
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/start.h"
 #include "pyburn/support/error.h"
+#include "pyburn/support/file_error.h"
 
 using namespace pyburn;
 namespace fs = std::filesystem;
@@ -251,7 +252,7 @@ void fuzz(const Seed& seed, const std::vector<Seed>& seeds, const Options& o, co
       ++counts.read;
     } catch (const FormatError&) {
       ++counts.refused;
-    } catch (const fs::filesystem_error&) {  // an index that names a file that is not there
+    } catch (const FileError&) {  // an index that names a file that is not there
       require<ValueError>(seed.format == "index", "{} with seed {}: a system error", seed.name, number);
       ++counts.refused;
     } catch (const std::exception& e) {

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "pyburn/backends/cpu/cpu_backend.h"
-#include "pyburn/runtime/device.h"
+#include "pyburn/plugin.h"
 #include "pyburn/runtime/run.h"
 #include "pyburn/runtime/spoiled.h"
 #include "pyburn/support/error.h"
@@ -197,6 +197,6 @@ Ref<Backend> make(std::span<const Ref<Backend>>, std::string_view text) {
 
 }  // namespace
 
-extern "C" void pyburn_plugin() {
+PYBURN_PLUGIN() {
   register_backend({.name = "late", .doc = "A leaf for tests: asynchronous, without host memory and float64.", .make = make});
 }

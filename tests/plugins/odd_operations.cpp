@@ -3,6 +3,7 @@
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/plugin.h"
 
 using namespace pyburn;
 
@@ -79,6 +80,4 @@ constinit OpInfo dtype_row = define<NoAttrs, infer_same, wrong_dtype, decompose_
 
 }  // namespace
 
-extern "C" void pyburn_plugin() {
-  OpTable::global().add({&gate_row, &everything_row, &each_row, &pair_row, &few_row, &many_row, &shape_row, &dtype_row});
-}
+PYBURN_PLUGIN() { OpTable::global().add({&gate_row, &everything_row, &each_row, &pair_row, &few_row, &many_row, &shape_row, &dtype_row}); }

@@ -23,7 +23,8 @@ BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PLUGIN = """
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/ops/register.h"
-extern "C" void pyburn_plugin() {
+#include "pyburn/plugin.h"
+PYBURN_PLUGIN() {
   pyburn::register_softcap(pyburn::OpTable::global());
   pyburn::cpu::register_softcap(pyburn::cpu::cpu_backend().kernels());
 }

@@ -6,11 +6,16 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
+import tempfile
 from pathlib import Path
 
 import pytest
 
 import pyburn
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from plugin_builds import changed_headers, compile_library
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(not (shutil.which("cmake") and shutil.which("ninja")), reason="needs cmake and ninja")
@@ -32,10 +37,12 @@ def install_plugin(name: str, package: str, where: Path) -> Path:
     return site
 
 
-def run(program: str, site: Path) -> str:
+def run(program: str, site: Path, *arguments: str) -> str:
     """Runs Python in a process of its own: what a plugin registers stays for the life of the process."""
     environment = {**os.environ, "PYTHONPATH": f"{site}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
-    return subprocess.run([sys.executable, "-c", program], check=True, env=environment, stdout=subprocess.PIPE, text=True).stdout
+    return subprocess.run(
+        [sys.executable, "-c", program, *arguments], check=True, env=environment, stdout=subprocess.PIPE, text=True
+    ).stdout
 
 
 def test_the_command_line_prints_the_folder() -> None:
@@ -130,3 +137,218 @@ else:
 
 def test_a_backend_in_a_package_of_its_own(tmp_path: Path) -> None:
     run(BACKEND, install_plugin("plugin_backend_cpp", "pyburn_budget", tmp_path))
+
+
+DECORATOR = """
+import pyburn
+import pyburn_faults
+
+pyburn_faults.register()
+device = pyburn.Device("faults:exp=3(ndarray)")
+assert str(device) == "autodiff(faults:exp=3(ndarray))", device
+x = pyburn.zeros(2, 2, device=device, requires_grad=True)
+y = x.exp() + x.exp()
+try:
+    x.exp()
+except MemoryError as e:
+    assert str(e) == "[exp] fault injected into call 3 of exp", e
+else:
+    raise AssertionError("no fault")
+y.sum().backward()
+assert x.grad.tolist() == [[2.0, 2.0], [2.0, 2.0]]
+assert x.exp().sum() == 4  # the device goes on
+assert x[:, 1].sum() == 0  # views pass by
+
+assert pyburn.ones(3, device="fusion(faults:exp=2(ndarray))").log().sum() == 0
+for wrong in (":", ":exp", ":exp=0", ":exp=x", ":nothing=2"):
+    try:
+        pyburn.Device(f"faults{wrong}(ndarray)")
+    except pyburn.DeviceError as e:
+        assert "faults" in str(e), e
+    else:
+        raise AssertionError(wrong)
+"""
+
+
+def test_a_decorator_in_a_package_of_its_own(tmp_path: Path) -> None:
+    run(DECORATOR, install_plugin("plugin_decorator_cpp", "pyburn_faults", tmp_path))
+
+
+TRANSPORT = """
+import os, socket, struct, sys, threading, time
+import pyburn
+import pyburn_unix
+
+pyburn_unix.register()
+here = sys.argv[1]
+paths = [f"{here}/One.sock", f"{here}/two.sock"]
+random = __import__("random").Random(0)
+
+
+def talk(path, message):  # as anybody might
+    with socket.socket(socket.AF_UNIX) as s:
+        s.settimeout(20)
+        s.connect(path)
+        try:
+            s.sendall(message)
+            s.shutdown(socket.SHUT_WR)
+            answer = b""
+            while piece := s.recv(1 << 16):
+                answer += piece
+            return answer
+        except ConnectionError:
+            return b""
+
+
+with pyburn_unix.serve(paths[0]) as one, pyburn_unix.serve(paths[1]) as two:
+    a, b = (pyburn.Device(f"remote(unix://{path})") for path in paths)
+    assert a != b
+    x = pyburn.tensor([[1.0, 2.0], [3.0, 4.0]], device=a, requires_grad=True)
+    (x @ x).sum().backward()
+    assert x.grad.tolist() == [[7.0, 11.0], [9.0, 13.0]]
+    assert pyburn.ones(3, device=b).sum() == 3
+    try:
+        pyburn.ones(2, device=a) + pyburn.ones(2, device=b)
+    except pyburn.DeviceError:
+        pass
+    else:
+        raise AssertionError("one device")
+    try:
+        x @ pyburn.ones(3, device=a)
+    except pyburn.ShapeError:
+        pass
+    else:
+        raise AssertionError("wrong shapes")
+
+    frame = lambda body: struct.pack("<Q", len(body)) + body
+    lengths = [struct.pack("<Q", n) for n in (1 << 63, 1 << 35, 0)]
+    for message in [b"", b"GET / HTTP/1.1\\r\\n\\r\\n", *lengths, lengths[1] + b"x", b"\\0" * 7]:
+        talk(paths[0], message)
+    for most in [12, 256] * 150:
+        talk(paths[0], frame(bytes(random.randrange(most) for _ in range(random.randrange(40)))))
+    hello = frame(bytes([0, 2]))
+    assert b"bmm" in talk(paths[0], hello)
+    huge = frame(bytes([3, 1, 0, 255, 255, 255, 255, 255, 7]))  # an allocation
+    assert b"bmm" in talk(paths[0], huge + hello)
+    mute = [socket.socket(socket.AF_UNIX) for _ in range(100)]  # more than it serves at once
+    for s in mute:
+        s.connect(paths[0])
+    for s in mute:
+        s.close()
+    assert one.poll() is None and two.poll() is None
+    assert (x + 1).tolist() == [[2.0, 3.0], [4.0, 5.0]]
+
+    ran = threading.Event()  # other threads run while this one waits
+    threading.Thread(target=ran.set).start()
+    assert ran.wait(20)
+
+    one.kill()
+    one.wait()
+    for _ in range(2):
+        try:
+            (x + 1).tolist()
+        except pyburn.RemoteError as e:
+            assert str(e).startswith("[") and "remote" in str(e), e
+        else:
+            raise AssertionError("the server is gone")
+
+for address, error in [
+    ("unix:///nowhere", pyburn.RemoteError),
+    ("unix://relative", pyburn.DeviceError),
+    ("unix:///" + "x" * 200, pyburn.DeviceError),
+    ("carrier-pigeon://coop", pyburn.DeviceError),
+]:
+    try:
+        pyburn.Device(f"remote({address})")
+    except error as e:
+        assert "remote" in str(e)
+    else:
+        raise AssertionError(address)
+"""
+
+
+def test_a_transport_in_a_package_of_its_own(tmp_path: Path) -> None:
+    site = install_plugin("plugin_transport_cpp", "pyburn_unix", tmp_path)
+    with tempfile.TemporaryDirectory() as short:  # the path of a socket has at most 107 bytes
+        run(TRANSPORT, site, short)
+
+
+EXTENSION = """
+import math
+import pyburn
+from pyburn import nn
+from pyburn_norms import parameter_norm, perceptron, unit_vectors
+
+x = pyburn.tensor([[3.0, 4.0], [0.0, 2.0]], requires_grad=True)
+y = unit_vectors(x)
+assert isinstance(y, pyburn.Tensor)
+pyburn.testing.assert_close(y, pyburn.tensor([[0.6, 0.8], [0.0, 1.0]]))
+y.sum().backward()
+assert x.grad.shape == (2, 2)
+assert unit_vectors(pyburn.ones(1 << 15).reshape(-1, 2)).shape == (1 << 14, 2)
+
+model = perceptron(3, 5, 2, "cpu")
+assert isinstance(model, nn.Sequential), type(model)
+assert repr(model[0]) == "Linear(in_features=3, out_features=5, bias=True)"
+pyburn.optim.SGD(model.parameters(), 0.1).step()
+assert model(pyburn.ones(4, 3)).shape == (4, 2)
+expected = math.sqrt(sum(float((p * p).sum()) for p in model.parameters()))
+assert abs(parameter_norm(model).item() - expected) < 1e-4
+
+
+class Mine(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(pyburn.tensor([3.0, 4.0]))
+
+
+assert parameter_norm(Mine()).item() == 5
+for call, error in [
+    (lambda: unit_vectors(3), TypeError),
+    (lambda: unit_vectors(None), TypeError),
+    (lambda: perceptron(-3, 5, 2, "cpu"), RuntimeError),
+    (lambda: parameter_norm(x), TypeError),
+    (lambda: parameter_norm(nn.Linear), TypeError),
+    (lambda: perceptron(3, 5, 2), TypeError),
+    (lambda: perceptron(3, "5", 2, "cpu"), TypeError),
+    (lambda: perceptron(3, 5, 2, "nowhere"), pyburn.DeviceError),
+]:
+    try:
+        call()
+    except error as e:
+        assert str(e)
+    else:
+        raise AssertionError("no error")
+"""
+
+
+def test_an_extension_module_takes_tensors_and_modules(tmp_path: Path) -> None:
+    run(EXTENSION, install_plugin("extension_cpp", "pyburn_norms", tmp_path))
+
+
+def test_an_extension_module_for_other_headers_is_not_imported(tmp_path: Path) -> None:
+    headers = changed_headers(tmp_path / "include", "tensor/storage.h", "  void* host; ", "  void* host; int64_t alignment = 64; ")
+    source = (ROOT / "examples" / "extension_cpp" / "norms.cpp").read_text()
+    compile_library(source, tmp_path / "_native.so", f"-I{sysconfig.get_paths()['include']}", headers=headers)
+    message = run("import pyburn\ntry:\n    import _native\nexcept ImportError as e:\n    print(e)", tmp_path)
+    assert "built against other headers" in message
+    assert "Rebuild it against this version" in message
+
+
+VECTORS = """
+import numpy as np
+import pyburn
+
+log_cosh = pyburn.load_library(__import__("sys").argv[1]).log_cosh
+values = np.linspace(-100, 100, 1003).astype(np.float32)
+expected = np.logaddexp(values.astype(np.float64), -values.astype(np.float64)) - np.log(2)
+np.testing.assert_allclose(log_cosh(pyburn.from_numpy(values)).numpy(), expected, rtol=1e-5, atol=1e-6)
+np.testing.assert_allclose(log_cosh(pyburn.from_numpy(values).double()).numpy(), expected, rtol=1e-5, atol=1e-6)
+"""
+
+
+@pytest.mark.skipif(not Path("/usr/include/hwy/highway.h").exists(), reason="needs Highway's headers")
+def test_a_plugin_uses_the_vector_maths(tmp_path: Path) -> None:
+    folder = ROOT / "tests" / "plugins"
+    path = compile_library((folder / "log_cosh.cpp").read_text(), tmp_path / "log_cosh.so", f"-I{folder}", "-O1", "-lhwy")
+    run(VECTORS, tmp_path, str(path))

@@ -15,6 +15,7 @@ import pyburn
 
 PACKAGE = Path(pyburn.__file__).parent
 ROOT = Path(__file__).resolve().parents[2]
+LIBRARY = "libpyburn.so." + pyburn.__version__.rpartition(".")[0]  # each minor version has a C++ interface of its own
 
 
 def test_the_wheel_is_small() -> None:
@@ -38,15 +39,21 @@ def test_versions_agree() -> None:
 
 
 def test_types_and_headers_are_inside() -> None:
-    for file in ("py.typed", "lib/libpyburn.so", "lib/cmake/pyburn/pyburnConfig.cmake", "include/pyburn/pyburn.h"):
+    for file in ("py.typed", f"lib/{LIBRARY}", "lib/cmake/pyburn/pyburnConfig.cmake", "include/pyburn/pyburn.h"):
         assert (PACKAGE / file).is_file(), file
 
 
 def test_libraries_are_found_inside_the_wheel() -> None:
-    listed = subprocess.run(["ldd", PACKAGE / "lib" / "libpyburn.so"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    listed = subprocess.run(["ldd", PACKAGE / "lib" / LIBRARY], check=True, stdout=subprocess.PIPE, text=True).stdout
     assert "not found" not in listed
     for name, path in re.findall(r"(libhwy\S*) => (\S+)", listed):
         assert Path(path).resolve().parent == (PACKAGE / "lib").resolve(), name
+
+
+def test_the_library_has_a_versioned_name() -> None:
+    assert [file.name for file in (PACKAGE / "lib").glob("libpyburn*")] == [LIBRARY]  # one copy: a wheel cannot hold links
+    needed = subprocess.run(["ldd", next(PACKAGE.glob("_core*.so"))], check=True, stdout=subprocess.PIPE, text=True).stdout
+    assert f"{LIBRARY} => {PACKAGE}" in needed
 
 
 def test_import_is_quick_and_does_not_load_numpy(tmp_path: Path) -> None:

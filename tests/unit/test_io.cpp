@@ -9,6 +9,7 @@
 #include "pyburn/ops/functions.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/start.h"
+#include "pyburn/support/file_error.h"
 
 using namespace pyburn;
 namespace fs = std::filesystem;
@@ -85,9 +86,9 @@ TEST_F(Io, KeepsLinksAndPermissions) {
 }
 
 TEST_F(Io, MissingFilesAreErrorsOfTheSystem) {
-  EXPECT_THROW(io::load_safetensors(folder / "none"), fs::filesystem_error);
-  EXPECT_THROW(io::load_safetensors(folder), fs::filesystem_error);
-  EXPECT_THROW(io::save_safetensors({}, folder / "no" / "such"), fs::filesystem_error);
+  EXPECT_THROW(io::load_safetensors(folder / "none"), FileError);
+  EXPECT_THROW(io::load_safetensors(folder), FileError);
+  EXPECT_THROW(io::save_safetensors({}, folder / "no" / "such"), FileError);
 }
 
 TEST_F(Io, RefusesHostileFiles) {

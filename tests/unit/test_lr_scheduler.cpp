@@ -17,6 +17,7 @@
 #include "pyburn/optim/update_bn.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/start.h"
+#include "pyburn/support/file_error.h"
 
 using namespace pyburn;
 
@@ -178,7 +179,7 @@ TEST_F(Schedulers, CurvesAreDrawn) {
   EXPECT_NE(svg.find(" 70.0,20.0 345.0,191.4 620.0,277.1"), std::string::npos) << svg;  // 0.5, 0.25, 0.125 between 0.0625 and 0.5
   std::filesystem::remove(file);
   EXPECT_THROW(optim::plot(line, 3, "rates.png"), ValueError);
-  EXPECT_THROW(optim::plot(line, 3, file / "absent" / "rates.svg"), std::filesystem::filesystem_error);
+  EXPECT_THROW(optim::plot(line, 3, file / "absent" / "rates.svg"), FileError);
   EXPECT_THROW(optim::rates(line, 0), ValueError);
   EXPECT_THROW(optim::curves_as_text({}), ValueError);
 }

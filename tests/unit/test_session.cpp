@@ -7,6 +7,7 @@
 #include "pyburn/inference/capture.h"
 #include "pyburn/inference/graph_file.h"
 #include "pyburn/inference/session.h"
+#include "pyburn/support/file_error.h"
 
 namespace pyburn::testing {
 namespace {
@@ -87,7 +88,7 @@ TEST(GraphFile, RefusesWhatIsNotWhole) {
 }
 
 TEST(GraphFile, NamesTheFileItCannotOpen) {
-  using SystemError = std::filesystem::filesystem_error;
+  using SystemError = FileError;
   EXPECT_NE(message_of<SystemError>([] { load_graph("/nonexistent/graph", cpu()); }).find("/nonexistent/graph"), std::string::npos);
   const Ref<Graph> g = captured(ResidualBlock());
   EXPECT_NE(message_of<SystemError>([&] { save_graph(*g, "/nonexistent/graph"); }).find("/nonexistent/graph"), std::string::npos);

@@ -8,7 +8,7 @@
 namespace pyburn {
 
 void save_graph(const Graph& graph, const std::string& path);
-Ref<Graph> load_graph(const std::string& path, Device& device);  // constants go to `device`; FormatError, filesystem_error
+Ref<Graph> load_graph(const std::string& path, Device& device);  // constants go to `device`; FormatError, FileError
 
 // The same, in memory.
 Bytes graph_to_bytes(const Graph& graph);

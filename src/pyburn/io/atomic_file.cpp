@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cerrno>
 
+#include "pyburn/support/file_error.h"
+
 namespace pyburn::io {
 namespace {
 
@@ -14,8 +16,11 @@ namespace fs = std::filesystem;
 
 // A link keeps pointing where it points: what it names is replaced.
 fs::path real_target(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_symlink(path, ignored) ? fs::weakly_canonical(path) : path;
+  std::error_code error;
+  if (!fs::is_symlink(path, error)) return path;
+  fs::path target = fs::weakly_canonical(path, error);
+  if (error) throw FileError("cannot follow the link", path.string(), error.value());
+  return target;
 }
 
 fs::path temporary_name(const fs::path& path) {
@@ -33,9 +38,7 @@ void synchronise_folder(const fs::path& folder) {
 
 }  // namespace
 
-void AtomicFile::fail_with(const char* what, int code) const {
-  throw fs::filesystem_error(what, path_, std::error_code(code, std::generic_category()));
-}
+void AtomicFile::fail_with(const char* what, int code) const { throw FileError(what, path_.string(), code); }
 
 AtomicFile::AtomicFile(const fs::path& path) : path_(real_target(path)), temporary_(temporary_name(path_)) {
   descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

@@ -10,7 +10,7 @@ namespace pyburn::io {
 
 class AtomicFile final : public ByteSink {
  public:
-  // Errors of the system are std::filesystem::filesystem_error, here and below.
+  // Errors of the system are FileErrors, here and below.
   explicit AtomicFile(const std::filesystem::path& path);
   ~AtomicFile() override;  // without commit(): leaves what was there before
   AtomicFile(const AtomicFile&) = delete;

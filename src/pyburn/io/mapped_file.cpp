@@ -7,12 +7,12 @@
 
 #include <cerrno>
 
+#include "pyburn/support/file_error.h"
+
 namespace pyburn::io {
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
-  auto fail_with = [&](const char* what, int code) {
-    throw std::filesystem::filesystem_error(what, path, std::error_code(code, std::generic_category()));
-  };
+  auto fail_with = [&](const char* what, int code) { throw FileError(what, path.string(), code); };
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) fail_with("cannot open the file", errno);
   struct stat info;

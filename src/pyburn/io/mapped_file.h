@@ -7,7 +7,7 @@ namespace pyburn::io {
 
 class MappedFile {
  public:
-  explicit MappedFile(const std::filesystem::path& path);  // std::filesystem::filesystem_error
+  explicit MappedFile(const std::filesystem::path& path);  // FileError
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;

@@ -12,7 +12,7 @@ namespace pyburn::io {
 class SharedBytes {
  public:
   SharedBytes() = default;
-  static SharedBytes of_file(const std::filesystem::path& path);  // std::filesystem::filesystem_error
+  static SharedBytes of_file(const std::filesystem::path& path);  // FileError
   static SharedBytes of(std::vector<std::byte> bytes);
   static SharedBytes borrowed(std::span<const std::byte> bytes);  // the caller keeps them alive
 

@@ -8,6 +8,7 @@
 #include "pyburn/ir/op_info.h"
 #include "pyburn/ir/schema.h"
 #include "pyburn/support/error.h"
+#include "pyburn/support/registration.h"
 
 namespace pyburn {
 namespace {
@@ -28,7 +29,7 @@ void check_row(const OpInfo& row) {
 
 struct OpTable::Body {
   mutable std::shared_mutex mutex;
-  std::vector<const OpInfo*> rows;
+  std::vector<const OpInfo*> rows;  // by index; also those that were replaced or taken back, since kernels are kept by index
   std::vector<const FunctionInfo*> functions;
   std::unordered_map<std::string_view, const OpInfo*> by_name;
   std::unordered_set<std::string_view> replaceable;  // what set() has added
@@ -38,6 +39,14 @@ struct OpTable::Body {
     row->index = uint16_t(rows.size());
     rows.push_back(row);
     by_name.emplace(row->name(), row);
+  }
+  bool is_current(const OpInfo* row) const {
+    const auto it = by_name.find(row->name());
+    return it != by_name.end() && it->second == row;
+  }
+  void take_back(const OpInfo* row) {
+    std::unique_lock lock(mutex);
+    if (is_current(row)) by_name.erase(row->name());
   }
 };
 
@@ -61,7 +70,10 @@ void OpTable::add(std::span<OpInfo* const> rows) {
   }
   require<ValueError>(body_->rows.size() + fresh.size() <= kMost, "[operation] the table is full: got {} more after {} of {} operations",
       int64_t(fresh.size()), int64_t(body_->rows.size()), int64_t(kMost));
-  for (OpInfo* row : fresh) body_->append(row);
+  for (OpInfo* row : fresh) {
+    body_->append(row);
+    undo_registration_by([body = body_, row] { body->take_back(row); });
+  }
 }
 
 void OpTable::set(OpInfo* row) {
@@ -86,6 +98,10 @@ void OpTable::set(OpInfo* row) {
 void OpTable::add(std::span<const FunctionInfo> functions) {
   std::unique_lock lock(body_->mutex);
   for (const FunctionInfo& f : functions) body_->functions.push_back(&f);
+  undo_registration_by([body = body_, functions] {
+    std::unique_lock again(body->mutex);
+    for (const FunctionInfo& f : functions) std::erase(body->functions, &f);
+  });
 }
 
 const OpInfo* OpTable::find(std::string_view name) const {
@@ -106,7 +122,10 @@ void set_operation_discovery(void (*more)()) { discovery = more; }
 
 std::vector<const OpInfo*> OpTable::rows() const {
   std::shared_lock lock(body_->mutex);
-  return body_->rows;
+  std::vector<const OpInfo*> current;
+  for (const OpInfo* row : body_->rows)
+    if (body_->is_current(row)) current.push_back(row);
+  return current;
 }
 
 std::span<const FunctionInfo* const> OpTable::functions() const { return body_->functions; }

@@ -1,18 +1,29 @@
 // What every family's source includes: the door, gradient contexts, operators. Rules call the functions of other families
-// by their plain names, from the generated headers.
+// by their plain names: those of the generated headers in the library itself, so that a new function compiles little, and those that users
+// call everywhere else. Both at once would be ambiguous.
 #pragma once
 #include "pyburn/ir/grad_context.h"
 #include "pyburn/ops/operators.h"
 #include "pyburn/runtime/run.h"
 #include "pyburn/support/error.h"
 
+#ifdef pyburn_EXPORTS  // CMake defines it for the sources of the library
 namespace pyburn {
-
 namespace fn {}
 using namespace fn;
+using RuleResult = TensorHandle;  // of those functions
+}  // namespace pyburn
+#else
+#include "pyburn/ops/functions.h"
+namespace pyburn {
+using RuleResult = Tensor;
+}
+#endif
+
+namespace pyburn {
 
 // function(t) of each tensor.
-inline Tensors each(const Tensors& tensors, TensorHandle (*function)(const TensorHandle&)) {
+inline Tensors each(const Tensors& tensors, RuleResult (*function)(const TensorHandle&)) {
   Tensors results;
   for (const TensorHandle& t : tensors) results.push_back(function(t));
   return results;

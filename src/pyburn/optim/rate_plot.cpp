@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <limits>
 
 #include "pyburn/support/error.h"
+#include "pyburn/support/file_error.h"
 
 namespace pyburn::optim {
 namespace {
@@ -109,9 +111,10 @@ void plot_curves(const Curves& curves, const std::filesystem::path& file) {
     return;
   }
   require<ValueError>(file.extension() == ".svg", "[plot] images are written as .svg: got '{}'", file.string());
+  errno = 0;
   std::ofstream stream(file);
   stream << curves_as_svg(curves);
-  if (!stream.flush()) throw std::filesystem::filesystem_error("[plot] cannot write", file, std::make_error_code(std::errc::io_error));
+  if (!stream.flush()) throw FileError("[plot] cannot write the file", file.string(), errno ? errno : EIO);
 }
 
 }  // namespace pyburn::optim

@@ -4,7 +4,9 @@
 #include <deque>
 
 #include "pyburn/decorators/remote/server.h"
+#include "pyburn/decorators/remote/transport.h"
 #include "pyburn/support/error.h"
+#include "pyburn/support/patient_lock.h"
 
 namespace pyburn {
 namespace remote {
@@ -82,7 +84,7 @@ void Client::prepend_housekeeping(WireWriter& w) const {
 
 template <class Write, class Read>
 void Client::ask(Command command, Write write, Read read) const {
-  std::lock_guard lock(mutex_);
+  const PatientLock lock(mutex_);  // a channel may give up Python's lock while it waits
   WireWriter w(names_);
   prepend_housekeeping(w);
   w.byte(uint8_t(command));
@@ -146,12 +148,12 @@ bool Client::supports_call(OpRef op, Inputs in, Outputs out) const {
   question(key);
   Bytes asked = key.take();
   {
-    std::lock_guard lock(mutex_);
+    const PatientLock lock(mutex_);
     if (const auto it = known_calls_.find(asked); it != known_calls_.end()) return it->second;
   }
   bool native = false;
   ask(Command::supports_call, question, [&](WireReader& r) { native = r.boolean(); });
-  std::lock_guard lock(mutex_);
+  const PatientLock lock(mutex_);
   if (known_calls_.size() >= kMostKnown) known_calls_.clear();
   known_calls_.emplace(std::move(asked), native);
   return native;
@@ -163,7 +165,7 @@ Ref<Storage> Client::allocate(DType dtype, int64_t elements) {
   require_dtype(*this, dtype);
   const uint64_t id = new_id();
   Ref<Storage> storage = storage_for(id, bytes_of(dtype, elements));
-  std::lock_guard lock(mutex_);
+  const PatientLock lock(mutex_);
   allocations_.push_back({id, dtype, elements});
   return storage;
 }
@@ -237,14 +239,13 @@ MemoryStatistics Client::memory() const {
 
 void register_remote_backend() {
   register_backend({.name = "remote",
-      .doc = "Runs operations on a server: remote(ndarray) has it in this process.",
+      .doc = "Runs operations on a server: remote(ndarray) has it in this process, remote(scheme://address) where a transport finds it.",
       .decorator = true,
       .make = [](std::span<const Ref<Backend>> inner, std::string_view address) {
-        if (!address.empty())
-          fail<DeviceError>("[device] remote has no transport for '{}' in this build: got {}, available is remote(backend) in this process",
-              address.substr(0, address.find(':')), address);
-        require<DeviceError>(inner.size() == 1, "[device] remote takes one backend: write remote(ndarray)");
-        return Ref<Backend>(new remote::Client(remote::in_process_channel(inner[0])));
+        require<DeviceError>(inner.size() == (address.empty() ? 1 : 0),
+            "[device] remote takes one backend or one address: write remote(ndarray) or remote(scheme://address)");
+        return Ref<Backend>(
+            new remote::Client(address.empty() ? remote::in_process_channel(inner[0]) : remote::connect(std::string(address))));
       }});
 }
 
