@@ -6,7 +6,9 @@
 
 #include "objects.h"
 #include "pyburn/backends/cpu/simd_level.h"
+#include "pyburn/ops/random.h"
 #include "pyburn/runtime/device.h"
+#include "pyburn/runtime/transfer.h"
 #include "pyburn/support/error.h"
 #include "python_backend.h"
 
@@ -78,6 +80,14 @@ void bind_backend(nb::module_& m) {
   m.def("_stack", stack);
   m.def("_simd_level", cpu::simd_level);
   m.def("_capabilities", capabilities);
+  // What the operation `random` draws, in host memory: for libraries whose own generators give other numbers.
+  m.def(
+      "_draw",
+      [](nb::handle size, int64_t draw, double a, double b, int64_t seed, int64_t offset, nb::handle dtype) {
+        require<ValueError>(draw >= 0 && draw <= int64_t(Draw::permutation), "[draw] unknown distribution: got {}", draw);
+        return call(op::random, Random{to_dims(size.ptr()), Draw(draw), a, b, seed, offset, to_dtype(dtype.ptr())}, {}, &host_device());
+      },
+      "size"_a, "draw"_a, "a"_a, "b"_a, "seed"_a, "offset"_a, "dtype"_a);
   m.def("_library_array", [](const TensorHandle& t) {
     PythonBackend* owner = python_backend(t.storage()->owner);
     return owner ? owner->array_of(t) : nb::none();

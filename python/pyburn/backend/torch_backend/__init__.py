@@ -52,13 +52,20 @@ class TorchBackend(DirectKernels, OtherKernels, Backend):
         try:
             results = self._run_by(route, op, inputs, attributes, outputs)
         except (NotImplementedError, RuntimeError, IndexError) as error:
-            if isinstance(error, _core.PyburnError):
+            if route == ON_HOST or isinstance(error, (_core.PyburnError, torch.OutOfMemoryError)):
                 raise
-            if not is_missing(error) or route == ON_HOST:
-                raise translated(error, op) from error
-            self._routes[key] = IN_FLOAT32 if route == NATIVE and any(x is not None and x.dtype in HALVES for x in inputs) else ON_HOST
+            if not is_missing(error):
+                self._explain(error, op, inputs, attributes, outputs)
+            halves = route == NATIVE and any(x is not None and x.dtype in HALVES for x in inputs)
+            self._routes[key] = IN_FLOAT32 if halves else ON_HOST
             return self.run(op, inputs, attributes, outputs)
         return tuple(r.clone() if any(r is x for x in inputs) else r for r in results)
+
+    def _explain(self, error: Exception, op: str, inputs: list[Any], attributes: dict[str, Any], outputs: int) -> None:
+        """Raises what pyburn says about wrong values: an index out of range, a singular matrix."""
+        if self.torch_device.type == "cpu" and op in NumpyBackend._kernels:
+            self._run_by(ON_HOST, op, inputs, attributes, outputs)
+        raise _core.ArgumentError(f"[{op.split('.')[0]}] {first_line(error)}") from error
 
     def _run_by(self, route: int, op: str, inputs: list[Any], attributes: dict[str, Any], outputs: int) -> tuple[Any, ...]:
         if route == ON_HOST:
@@ -151,11 +158,3 @@ def first_line(error: Exception) -> str:
 def is_missing(error: Exception) -> bool:
     """Whether PyTorch says that it has no kernel, as opposed to a mistake of the caller."""
     return isinstance(error, NotImplementedError) or "not implemented for" in str(error) or "not supported" in str(error)
-
-
-def translated(error: Exception, op: str) -> Exception:
-    """An error of PyTorch as pyburn's of the same kind."""
-    kind = _core.IndexOutOfRange if isinstance(error, IndexError) or "out of bounds" in str(error) else _core.ArgumentError
-    if isinstance(error, torch.OutOfMemoryError):
-        kind = _core.OutOfMemoryError
-    return kind(f"[{op.split('.')[0]}] {first_line(error)}")

@@ -11,27 +11,13 @@ from torch.nn import functional as f
 from ... import _core
 from ..interface import kernel
 from ..numpy_backend.arrays import BOTH, operands
-from .direct import binary, of_tensors
 
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 REFLECT, EDGE, WRAP = range(3)  # borders
 
 
-def division(op: str) -> Any:
-    """A kernel that refuses integers over 0. On a GPU the answer would have to be waited for: there the result is PyTorch's."""
-    function = getattr(torch, op)
-
-    def checked(x, y):
-        if y.device.type == "cpu" and not y.is_floating_point() and not y.all():
-            raise _core.ArgumentError(f"[{op}] integer division by zero: got a divisor of 0")
-        return function(x, y)
-
-    return binary(op, of_tensors(checked))
-
-
 class OtherKernels:
     torch_device: torch.device
-    floor_divide, remainder, fmod = division("floor_divide"), division("remainder"), division("fmod")
 
     @kernel
     def add(self, *tensors, scalar, value, alpha):
@@ -75,7 +61,7 @@ class OtherKernels:
 
     @kernel
     def random(self, **attributes):
-        return torch.from_dlpack(_core._call_operation("random", [], attributes, "cpu")).to(self.torch_device)
+        return torch.from_dlpack(_core._draw(**attributes)).to(self.torch_device)
 
     @kernel
     def seeded_dropout(self, x, *, p, scale, shift, dropped, seed, offset):
@@ -132,12 +118,7 @@ class OtherKernels:
 
     @kernel("repeat_interleave.indices")
     def repeat_interleave_indices(self, repeats, *, output_size):
-        if (repeats < 0).any():
-            raise _core.ArgumentError(f"[repeat_interleave] repeats must not be negative: got {int(repeats.min())}")
-        total = int(repeats.sum())
-        if output_size not in (-1, total):
-            raise _core.ArgumentError(f"[repeat_interleave] output_size does not fit: got {output_size} for {total}")
-        return torch.repeat_interleave(repeats, output_size=total)
+        return torch.repeat_interleave(repeats, output_size=None if output_size < 0 else output_size)
 
     @kernel
     def _border_pad(self, x, *, pad, border):
@@ -147,6 +128,12 @@ class OtherKernels:
             place = n - 1 - (n - 1 - place.abs()).abs() if border == REFLECT else place.clamp(0, n - 1) if border == EDGE else place % n
             x = x.index_select(axis, place)
         return x
+
+    @kernel
+    def linalg_eigh(self, a, *, upper):
+        if not torch.isfinite(a).all():
+            raise _core.ArgumentError("[linalg_eigh] expected finite elements: got a matrix with infinities or NaN")
+        return torch.linalg.eigh(a, "U" if upper else "L")
 
     # --- images: one to three axes of space ---
 
@@ -205,15 +192,24 @@ class OtherKernels:
     @kernel
     def unpool(self, x, indices, *, output_size, accumulate):
         axes = len(output_size)
-        places = within(indices.flatten(-axes), math.prod(output_size), "unpool")
         y = x.new_zeros(*x.shape[:-axes], math.prod(output_size))
-        y = y.scatter_add(-1, places, x.flatten(-axes)) if accumulate else y.scatter(-1, places, x.flatten(-axes))
+        y = (y.scatter_add if accumulate else y.scatter)(-1, indices.flatten(-axes), x.flatten(-axes))
         return y.reshape(*x.shape[:-axes], *output_size)
 
     @kernel
     def unpool_input(self, dy, indices, *, output_size, accumulate):
-        places = within(indices.flatten(-len(output_size)), math.prod(output_size), "unpool_input")
-        return dy.flatten(-len(output_size)).gather(-1, places).reshape(indices.shape)
+        return dy.flatten(-len(output_size)).gather(-1, indices.flatten(-len(output_size))).reshape(indices.shape)
+
+    @kernel
+    def _ctc_loss(self, x, targets, input_lengths, target_lengths, *, blank, zero_infinity):
+        if targets.device.type == "cpu":  # PyTorch reads beyond its tensors
+            for what, lengths, most in (("input", input_lengths, len(x)), ("target", target_lengths, targets.shape[-1])):
+                if not (lengths >= 0).all() or not ((lengths.sum() if (what, targets.ndim) == ("target", 1) else lengths) <= most).all():
+                    raise _core.ArgumentError(f"[_ctc_loss] expected {what}_lengths up to {most}: got {lengths.tolist()}")
+            used = torch.arange(targets.shape[-1]) < (target_lengths[:, None] if targets.ndim == 2 else target_lengths.sum())
+            if ((targets < 0) | (targets >= x.shape[2]))[used].any():
+                raise _core.IndexOutOfRange(f"[_ctc_loss] label out of range: got {targets.tolist()} for {x.shape[2]} labels")
+        return f.ctc_loss(x, targets, input_lengths, target_lengths, blank, "none", zero_infinity)
 
 
 def of_rank(module: Any, name: str, axes: int) -> Any:
@@ -234,9 +230,3 @@ def averaged(planes, kernel_size, *, stride, padding, ceil_mode, count_include_p
         return of_rank(f, "avg_pool{}d", axes)(planes, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor or None)
     options = (1, *kernel_size), (1, *stride), (0, *padding), ceil_mode, count_include_pad, divisor or None
     return f.avg_pool2d(planes.unsqueeze(-2), *options).squeeze(-2)
-
-
-def within(indices, extent, op):
-    if indices.device.type == "cpu" and indices.numel() and not 0 <= indices.min() <= indices.max() < extent:
-        raise _core.IndexOutOfRange(f"[{op}] index out of range: got {int(indices.max())} for a plane of {extent}")
-    return indices
