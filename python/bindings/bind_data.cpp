@@ -13,6 +13,7 @@
 #include "pyburn/ops/print.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/support/error.h"
+#include "python_backend.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -166,7 +167,10 @@ void bind_print_options(nb::module_& m) {
 
 }  // namespace
 
-bool shares_host_memory(const TensorHandle& t) { return host_memory(t) != nullptr; }
+bool shares_host_memory(const TensorHandle& t) {
+  if (auto* owner = dynamic_cast<PythonBackend*>(t.storage()->owner)) owner->expose_host_memory(t);
+  return host_memory(t) != nullptr;
+}
 
 TensorHandle tensor_from_array(PyObject* array, std::optional<DType> dtype, Device& device) {
   Object memory = memory_of(array);
