@@ -10,6 +10,7 @@
 #include "pyburn/ops/generated/rearrange.h"
 #include "pyburn/ops/generated/views.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn {
 
@@ -177,7 +178,7 @@ TensorHandle stretched(const TensorHandle& x, const Dims& repeats, bool each) {
     const int64_t pair[2] = {each ? n : 1, each ? 1 : n}, stretched_pair[2] = {each ? n : r, each ? r : n};
     apart.append(pair, pair + 2);
     wide.append(stretched_pair, stretched_pair + 2);
-    together.push_back(n * r);
+    together.push_back(Checked(n) * r);
   }
   return reshape(expand(reshape(x, apart), wide), together);
 }
