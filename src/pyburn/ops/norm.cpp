@@ -404,16 +404,7 @@ TensorHandle fn::batch_norm(const TensorHandle& input, const TensorHandle& runni
   if (input.numel() == 0)
     return scaled_nothing(
         input, weight.defined() ? along_channels(weight, input) : weight, bias.defined() ? along_channels(bias, input) : bias);
-  constexpr int64_t kLong = 8;  // shorter pieces of a channel are faster in columns
-  TensorHandle y, average, variance;
-  if (input.numel() / input.shape()[0] / input.shape()[1] >= kLong) {
-    auto results = normalise_batch(input, weight, bias, eps);
-    y = results[0], average = results[1], variance = results[2];
-  } else {
-    auto results = var_mean(input, over, std::optional<Scalar>(0));
-    variance = results[0], average = results[1];
-    y = scaled(input, average, variance, weight, bias, eps);
-  }
+  const auto [y, average, variance] = normalise_batch(input, weight, bias, eps);
   if (running_mean.defined()) move_towards(running_mean, detach(average), momentum);
   if (running_var.defined()) move_towards(running_var, detach(variance) * (double(n) / double(n - 1)), momentum);
   return y;

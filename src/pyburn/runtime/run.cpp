@@ -4,9 +4,11 @@
 #include <array>
 
 #include "pyburn/runtime/autocast.h"
+#include "pyburn/runtime/device_identity.h"
 #include "pyburn/runtime/door_ops.h"
 #include "pyburn/runtime/fit_result.h"
 #include "pyburn/runtime/promotion.h"
+#include "pyburn/runtime/transfer.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/fault.h"
 
@@ -297,6 +299,23 @@ DType key_dtype(const OpInfo& info, Inputs in, Outputs out) {
   return !out.empty() && out[0].defined() ? out[0].dtype() : default_dtype();
 }
 
+// An operation without inputs (zeros, arange, random numbers) can be computed on the host, with the same elements, and uploaded: a
+// backend needs no kernel for it.
+static bool run_on_host(Backend& backend, OpRef op, Inputs in, Outputs out) {
+  Device& host = host_device();
+  if (!in.empty() || op.info->kind == Kind::dynamic || &storage_maker(backend) == &host.leaf()) return false;
+  for (const TensorHandle& t : out)
+    if (t.storage()) return false;  // upload() writes whole fresh storages only
+  Tensors made;
+  for (const TensorHandle& t : out) made.push_back(make_tensor(host, t.dtype(), contiguous_layout(t.shape())));
+  run(host.leaf(), op, in, {made.data(), size_t(made.size())});
+  for (size_t i = 0; i < out.size(); ++i) {
+    out[i].impl()->storage = backend.allocate(out[i].dtype(), out[i].numel());
+    backend.upload({host_memory(made[int64_t(i)]), out[i].meta()}, out[i]);
+  }
+  return true;
+}
+
 void run(Backend& backend, OpRef op, Inputs in, Outputs out) {
   const OpInfo& info = *op.info;
   if (info.kind == Kind::view) {
@@ -312,7 +331,11 @@ void run(Backend& backend, OpRef op, Inputs in, Outputs out) {
   if (info.decompose) return decompose(backend, op, in, out);
   const DType key = key_dtype(info, in, out);
   require_dtype(backend, key);
-  fail<UnsupportedOp>("has no kernel for {} on {}, and no decomposition", key, backend.name());
+  if (run_on_host(backend, op, in, out)) return;
+  const std::string name = stack_name(backend);
+  const bool on_cpu = &storage_maker(backend) == &host_device().leaf();
+  fail<UnsupportedOp>(
+      "has no kernel for {} on {}, and no decomposition{}", key, name, on_cpu ? "" : format("; router({}, cpu) runs it on the CPU", name));
 }
 
 void dispatch(OpRef op, Inputs in, Outputs out, Device* device) {

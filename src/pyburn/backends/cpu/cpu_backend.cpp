@@ -93,8 +93,11 @@ CpuBackend::CpuBackend() {
 }
 
 KernelSupport CpuBackend::support(const OpInfo& op, DType key) const {
-  return kernels_.find(op, key) || kernels_.tile(op, key).fn ? KernelSupport::native : KernelSupport::none;
+  if (!kernels_.find(op, key) && !kernels_.tile(op, key).fn) return KernelSupport::none;
+  return kernels_.condition(op) ? KernelSupport::depends : KernelSupport::native;
 }
+
+bool CpuBackend::supports_call(OpRef op, Inputs in, Outputs) const { return kernels_.condition(*op.info)(op.attrs, in); }
 
 void CpuBackend::execute(OpRef op, Inputs in, Outputs out) {
   const DType key = op.info->key < in.size() ? in[op.info->key]->dtype() : out[0].dtype();

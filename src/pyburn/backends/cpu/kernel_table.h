@@ -7,6 +7,7 @@
 namespace pyburn::cpu {
 
 using KernelFn = void (*)(const void* attrs, Inputs in, Outputs out);
+using AcceptsFn = bool (*)(const void* attrs, Inputs in);
 
 // Computes n contiguous elements in the compute dtype: the one expression behind the plain and the fused kernel.
 using TileFn = void (*)(const void* attrs, const void* const* in, void* out, int64_t n);
@@ -34,6 +35,8 @@ class KernelTable {
   void add_for_all(const OpInfo& op) {
     for (DType k : all_dtypes()) add<kernel>(op, k);
   }
+  // The kernels of op take only the calls that `accepts` returns true for; its decomposition is faster for the others.
+  void only_if(const OpInfo& op, AcceptsFn accepts) { conditions_.emplace_back(&op, accepts); }
   // Elementwise: `compute` is a compute dtype; it also serves the dtypes that compute in it.
   void add_tile(const OpInfo& op, DType compute, Tile tile);
   void add_tile(const char* op, DType compute, Tile tile);  // by name: rows without attributes need no header
@@ -45,6 +48,11 @@ class KernelTable {
   Tile tile(const OpInfo& op, DType compute) const {
     const size_t at = place(op, compute);
     return at < slots_.size() ? slots_[at].tile : Tile{};
+  }
+  AcceptsFn condition(const OpInfo& op) const {  // null where the kernels take every call
+    for (const auto& [row, accepts] : conditions_)
+      if (row == &op) return accepts;
+    return nullptr;
   }
 
  private:
@@ -73,7 +81,8 @@ class KernelTable {
     else kernel(a, *in[0], *in[1], *in[2], out[0]);
   }
   const size_t dtypes_ = all_dtypes().size();
-  std::vector<Slot> slots_;  // a row of dtypes per operation
+  std::vector<Slot> slots_;                                      // a row of dtypes per operation
+  std::vector<std::pair<const OpInfo*, AcceptsFn>> conditions_;  // few
 };
 
 }  // namespace pyburn::cpu
