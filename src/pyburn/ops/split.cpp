@@ -100,6 +100,12 @@ Tensors cut(const TensorHandle& input, int axis, const Dims& starts) {
   return pieces;
 }
 
+// Pieces may be empty, so their number is not bounded by the size of the tensor.
+void check_pieces(int64_t pieces, const char* op) {
+  constexpr int64_t kMost = 1 << 24;
+  require<ValueError>(pieces <= kMost, "[{}] expected at most {} pieces: got {}", op, kMost, pieces);
+}
+
 Tensors cut_to_sizes(const TensorHandle& input, const Dims& sizes, int64_t dim, const char* op) {
   const int axis = axis_of(input, dim, op);
   Checked total = 0;
@@ -156,12 +162,16 @@ Tensors fn::chunk(const TensorHandle& input, int64_t chunks, int64_t dim) {
   const int axis = axis_of(input, dim, "chunk");
   require(chunks > 0, "[chunk] chunks must be greater than 0: got {}", chunks);
   const int64_t n = input.shape()[axis];
-  if (n == 0) return cut(input, axis, Dims(chunks, 0));
+  if (n == 0) {
+    check_pieces(chunks, "chunk");
+    return cut(input, axis, Dims(chunks, 0));
+  }
   return split(input, divide_up(n, chunks), axis);
 }
 Tensors fn::tensor_split(const TensorHandle& input, int64_t sections, int64_t dim) {
   const int axis = axis_of(input, dim, "tensor_split");
   require(sections > 0, "[tensor_split] sections must be greater than 0: got {}", sections);
+  check_pieces(sections, "tensor_split");
   const int64_t n = input.shape()[axis], least = n / sections, larger = n % sections;
   Dims starts;
   for (int64_t i = 0; i < sections; ++i) starts.push_back(i * least + std::min(i, larger));
