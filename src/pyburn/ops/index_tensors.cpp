@@ -8,6 +8,7 @@
 #include "pyburn/ops/generated/index_tensors.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn {
 namespace {
@@ -16,8 +17,8 @@ namespace {
 Shape named_shape(const IndexTensors& a, const Shape& x, Metas indices) {
   const int64_t count = int64_t(indices.size());
   require<IndexError>(count > 0, "expected at least one index");
-  require<IndexError>(
-      a.axis >= 0 && a.axis + count <= x.rank(), "too many indices for tensor of dimension {}: got {}", x.rank(), a.axis + count);
+  require<IndexError>(a.axis >= 0 && a.axis <= x.rank() && a.axis + count <= x.rank(),
+      "too many indices for tensor of dimension {}: got {}", x.rank(), Checked(a.axis) + count);
   Shape common;
   for (const Meta& i : indices) {
     require<DTypeError>(

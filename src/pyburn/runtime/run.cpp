@@ -159,7 +159,7 @@ void dispatch_view(Backend& top, OpRef op, Inputs in, Outputs out) {
   const Layout layout = op.info->view(op, in[0]->layout());
   const auto [first, end] = layout.extent();  // as_strided may name any place
   if (in[0]->storage() && first != end)
-    require(first >= 0 && end * size_of(in[0]->dtype()) <= in[0]->storage()->bytes, "the view is out of bounds for its storage: got {}",
+    require(first >= 0 && bytes_of(in[0]->dtype(), end) <= in[0]->storage()->bytes, "the view is out of bounds for its storage: got {}",
         layout);
   out[0] = alias(*in[0], layout);
   if (in[0]->has(Flag::untracked)) out[0].set(Flag::untracked);
@@ -191,6 +191,7 @@ void dispatch_checked(OpRef op, Inputs given, Outputs out, Device* wanted) {
     info.infer(op, {metas.data(), size_t(metas.size())}, results);
     require<ValueError>(
         results.size() == int64_t(out.size()), "wrong number of outputs: got {} for {}", int64_t(out.size()), results.size());
+    for (const Meta& m : results) checked_numel(m.shape);
     if (info.cast == Cast::to_result) cast_all(in, results[0].dtype);
   }
 
