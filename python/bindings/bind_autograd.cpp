@@ -92,7 +92,8 @@ class PythonNodeHook final : public NodeHook {
     if (!nb::isinstance<nb::tuple>(result)) refuse("a tuple", result);
     const nb::tuple fresh = nb::borrow<nb::tuple>(result);
     require<GradientError>(int64_t(fresh.size()) == old.size(),
-        "hook '{}' has returned an incorrect number of values (got {}, but expected {})", name_of(fn_.get()), int64_t(fresh.size()), old.size());
+        "hook '{}' has returned an incorrect number of values (got {}, but expected {})", name_of(fn_.get()), int64_t(fresh.size()),
+        old.size());
     for (int64_t i = 0; i < old.size(); ++i) {
       const nb::object item = fresh[size_t(i)];
       if (item.is_none()) {

@@ -92,8 +92,8 @@ TensorHandle share(PyObject* array) {
 TensorHandle tensor_on_shared_memory(int descriptor, DType dtype, const Layout& layout) {
   Ref<Storage> storage = cpu::map_shared_memory(descriptor);
   const auto [first, end] = layout.extent();
-  require(first >= 0 && bytes_of(dtype, end) <= storage->bytes, "[share_memory_] the tensor does not fit the shared memory: got {} for {} bytes",
-      layout, storage->bytes);
+  require(first >= 0 && bytes_of(dtype, end) <= storage->bytes,
+      "[share_memory_] the tensor does not fit the shared memory: got {} for {} bytes", layout, storage->bytes);
   return make_tensor(cpu(), dtype, layout, std::move(storage));
 }
 

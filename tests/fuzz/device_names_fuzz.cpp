@@ -50,9 +50,10 @@ std::vector<std::string> good_names() {
   std::string deep = "cpu", wide = "router(cpu";
   for (int i = 2; i < kDeepestDevice; ++i) deep = "fusion(" + deep + ")";
   while (wide.size() + 7 < kLongestDeviceName) wide += ", cpu";
-  return {"cpu", "CPU:0", "ndarray:3", "meta", "fusion(cpu)", "Autodiff(Fusion( ndarray ))", "inner(cpu)", "inner(router(cpu, fusion(cpu)))",
-      "router(cpu, meta)", "leaf:1", "leaf:/A path", "leaf:\"a (b), \\\"c\\\" \\\\ \"", "named(ws://host:1/a?b=c)", "named(\"ws://h/(x)\")",
-      "option:k=v(cpu)", "wgpu:1", "torch:cuda:0", "cuda:0", "refused(fusion(cpu))", "router(leaf:7, refused(leaf:8))", deep, wide + ")"};
+  return {"cpu", "CPU:0", "ndarray:3", "meta", "fusion(cpu)", "Autodiff(Fusion( ndarray ))", "inner(cpu)",
+      "inner(router(cpu, fusion(cpu)))", "router(cpu, meta)", "leaf:1", "leaf:/A path", "leaf:\"a (b), \\\"c\\\" \\\\ \"",
+      "named(ws://host:1/a?b=c)", "named(\"ws://h/(x)\")", "option:k=v(cpu)", "wgpu:1", "torch:cuda:0", "cuda:0", "refused(fusion(cpu))",
+      "router(leaf:7, refused(leaf:8))", deep, wide + ")"};
 }
 
 class Damage {
@@ -69,8 +70,8 @@ class Damage {
   uint64_t below(uint64_t n) { return n == 0 ? 0 : random_() % n; }
 
   std::string random_text() {
-    static constexpr std::string_view kPieces[] = {"cpu", "Fusion", "router", "leaf", "named", "option", "refused", "inner", "autodiff", "(", ")",
-        ", ", ":", "\"", "\\", "://", " ", "\xff", "\xc3\xa9", "\n", "\t", "0", "a", "", "-", "."};
+    static constexpr std::string_view kPieces[] = {"cpu", "Fusion", "router", "leaf", "named", "option", "refused", "inner", "autodiff",
+        "(", ")", ", ", ":", "\"", "\\", "://", " ", "\xff", "\xc3\xa9", "\n", "\t", "0", "a", "", "-", "."};
     std::string text;
     for (uint64_t n = below(12); n > 0; --n) text += kPieces[below(std::size(kPieces))];
     return text;
@@ -88,7 +89,8 @@ class Damage {
         t.erase(at, count);
         return;
       case 3:  // repeat, up to many times
-        for (uint64_t n = below(8) == 0 ? below(400) : 1; n > 0 && t.size() < 2 * kLongestDeviceName; --n) t.insert(at, t.substr(at, count));
+        for (uint64_t n = below(8) == 0 ? below(400) : 1; n > 0 && t.size() < 2 * kLongestDeviceName; --n)
+          t.insert(at, t.substr(at, count));
         return;
       case 4:  // a piece of another name
         t.insert(at, names_[below(names_.size())].substr(0, below(60)));
@@ -149,7 +151,9 @@ void try_name(const std::string& text, Counts& counts) {
 // Backends that take anything, and one that can never be made.
 void register_backends() {
   const auto leaf = [](auto, std::string_view) { return Ref<Backend>(new NullBackend); };
-  const auto inner_or_leaf = [leaf](std::span<const Ref<Backend>> inner, std::string_view text) { return inner.empty() ? leaf(inner, text) : inner[0]; };
+  const auto inner_or_leaf = [leaf](std::span<const Ref<Backend>> inner, std::string_view text) {
+    return inner.empty() ? leaf(inner, text) : inner[0];
+  };
   register_backend({.name = "leaf", .make = leaf});
   register_backend({.name = "named", .decorator = true, .make = inner_or_leaf});
   register_backend({.name = "option", .decorator = true, .make = inner_or_leaf});

@@ -122,9 +122,9 @@ struct OpInfo : OpSpec {
   using NumberFirstFn = bool (*)(const void* attrs);
 
   const AttrType* attrs = nullptr;
-  ScalarFn scalar = nullptr;  // a number among the attributes that takes part in promotion
+  ScalarFn scalar = nullptr;             // a number among the attributes that takes part in promotion
   NumberFirstFn number_first = nullptr;  // is the first operand a number, so that input 0 is operand 1?
-  InferFn infer = nullptr;    // null for views and dynamic ops
+  InferFn infer = nullptr;               // null for views and dynamic ops
   ViewFn view = nullptr;
   GradFn grad = nullptr;
   DecomposeFn decompose = nullptr;

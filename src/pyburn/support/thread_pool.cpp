@@ -91,7 +91,8 @@ int openmp_limit() {
     const long n = std::strtol(text, &end, 10);
     if (end == text || n < 1 || errno == ERANGE) return kMaxThreads;
     if (outermost == 0) outermost = int(std::min<long>(n, kMaxThreads));
-    for (text = end; *text == ' ' || *text == '\t'; ++text) {}
+    for (text = end; *text == ' ' || *text == '\t'; ++text) {
+    }
     if (*text == '\0') return outermost;
     if (*text != ',') return kMaxThreads;
   }

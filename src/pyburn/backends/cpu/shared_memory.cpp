@@ -115,8 +115,8 @@ void HostStorage::share() {
 
 void share_memory(Storage& storage) {
   auto* host = dynamic_cast<HostStorage*>(&storage);
-  require<DeviceError>(host, "[share_memory_] only memory of the CPU can be shared with other processes: got a tensor on {}",
-      storage.owner->name());
+  require<DeviceError>(
+      host, "[share_memory_] only memory of the CPU can be shared with other processes: got a tensor on {}", storage.owner->name());
   host->share();
 }
 

@@ -6,7 +6,8 @@
 
 namespace pyburn::cpu {
 
-// An anonymous file and its mapping. No name leads to it, so nothing is left behind when the last process that maps it ends, however it ends.
+// An anonymous file and its mapping. No name leads to it, so nothing is left behind when the last process that maps it ends, however it
+// ends.
 class SharedSegment {
  public:
   explicit SharedSegment(int64_t bytes);

@@ -30,7 +30,8 @@ struct Roots {
       }
       require(g.shape() == t.shape(), "Mismatch in shape: grad_output[{}] has a shape of {} and output[{}] has a shape of {}", i, g.shape(),
           i, t.shape());
-      require<GradientError>(&g.device() == &t.device(), "invalid gradient at index {} - expected device {} but got {}", i, t.device(), g.device());
+      require<GradientError>(
+          &g.device() == &t.device(), "invalid gradient at index {} - expected device {} but got {}", i, t.device(), g.device());
       if (g.dtype() != t.dtype()) g = fn::cast(g, t.dtype());
       gradients.push_back(create_graph ? g : TensorHandle(fn::detach(g)));
     }

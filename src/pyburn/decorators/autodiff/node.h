@@ -73,7 +73,7 @@ class Node : public Counted, public Pooled {
   std::unique_ptr<std::string> made_at;  // anomaly detection: the user's line
 
  protected:
-  void number();                           // call when the edges are complete
+  void number();  // call when the edges are complete
   static uint64_t next_number();
   void destroy() const noexcept override;  // iterative: a chain of a million nodes is no recursion
 
