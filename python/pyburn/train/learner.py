@@ -23,18 +23,19 @@ from .state import TrainingState
 from .steps import StepFunction, run_step, split_batch, supervised_step, to_device
 from .updates import Updater
 
+
 class Learner:
     """Trains, validates and uses a model.
 
     `loss(output, target)` is called on what the model gives for all but the last item of a batch and on the last; for anything else,
     `step(model, batch)` returns the loss or a `Step`. `metrics` are metrics or their names. Schedules advance after each epoch, those with
-    an attribute `per_step` (OneCycleLR, CyclicLR, NoamLR) after each step, or as `schedule` ("epoch", "step") says; one whose `step` takes a
-    metric, as that of ReduceLROnPlateau, gets the value of `monitor`.
+    `per_step = True` (OneCycleLR, CyclicLR, NoamLR) after each step, or as `schedule` ("epoch", "step") says. A schedule whose `step` takes
+    a metric, as ReduceLROnPlateau's does, gets the value of `monitor`.
 
     `accumulate` batches make a step; gradients are clipped by `clip_norm` or `clip_value`; `precision` "bfloat16" or "float16" computes
     in mixed precision; `ema` (a decay, or an AveragedModel) keeps an average of the weights, which validation and prediction use.
-    `on_nan` says what to do about a loss that is not finite: "raise", "skip" (leave the batch out) or "ignore". With "skip" each loss is read
-    at once; otherwise values stay on the device until they are shown, and steps after a loss that is not finite change nothing.
+    `on_nan` says what to do about a loss that is not finite: "raise", "skip" (leave the batch out) or "ignore". With "skip" the loss of
+    each batch is read at once. Otherwise values stay on the device until they are shown; with "raise", steps after such a loss change nothing.
 
     >>> _ = pyburn.manual_seed(0)
     >>> x = pyburn.rand(64, 2); data = [(x[i:i + 16], x[i:i + 16].sum(1, keepdim=True)) for i in range(0, 64, 16)]

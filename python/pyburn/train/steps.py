@@ -26,12 +26,16 @@ class Step:
 StepFunction = Callable[[Any, Any], Any]
 
 
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor)
+
+
 def to_device(value: Any, device: Any) -> Any:
     """Tensors in tuples, lists and dicts on a device; arrays become tensors; what else can be moved is, such as a batch of graphs."""
     if isinstance(value, Tensor):
         return value if device is None else value.to(device=device)
     if isinstance(value, (list, tuple)):
-        if device is None and all([isinstance(item, Tensor) for item in value]):  # what most batches are
+        if device is None and all(map(_is_tensor, value)):  # what most batches are
             return value
         items = [to_device(item, device) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)

@@ -10,7 +10,18 @@ import numpy as np
 
 from ..._core import Tensor, arange
 from ...nn.functional import log_softmax
-from .metric import MOST_WAITING, Metric, array, as_classes, as_rows, check_targets, class_axis_on_device, kept_sum, kept_targets, probabilities
+from .metric import (
+    MOST_WAITING,
+    Metric,
+    array,
+    as_classes,
+    as_rows,
+    check_targets,
+    class_axis_on_device,
+    kept_sum,
+    kept_targets,
+    probabilities,
+)
 
 
 class Mean(Metric):
