@@ -34,8 +34,8 @@ class Learner:
 
     `accumulate` batches make a step; gradients are clipped by `clip_norm` or `clip_value`; `precision` "bfloat16" or "float16" computes
     in mixed precision; `ema` (a decay, or an AveragedModel) keeps an average of the weights, which validation and prediction use.
-    `on_nan` says what to do about a loss that is not finite: "raise", "skip" (leave the batch out) or "ignore". With "skip" the loss of
-    each batch is read at once. Otherwise values stay on the device until they are shown; with "raise", steps after such a loss change nothing.
+    `on_nan` says what to do about a loss that is not finite: "raise", "skip" (leave the batch out) or "ignore". Values stay on the device
+    until they are shown; with "raise", the steps after such a loss change nothing until then. With "skip" the loss of each batch is read.
 
     >>> _ = pyburn.manual_seed(0)
     >>> x = pyburn.rand(64, 2); data = [(x[i:i + 16], x[i:i + 16].sum(1, keepdim=True)) for i in range(0, 64, 16)]
