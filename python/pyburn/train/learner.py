@@ -18,7 +18,7 @@ from .history import History
 from .interrupt import StopRequest
 from .metrics import Loss, Metric, metrics_from
 from .run import Run
-from .schedules import advances_per_step
+from .schedules import advances_per_step, schedule_state
 from .state import TrainingState
 from .steps import StepFunction, run_step, split_batch, supervised_step, to_device
 from .updates import Updater
@@ -268,7 +268,7 @@ class Learner:
         return {
             "model": dict(self.model.state_dict()),
             **self.updater.state_dict(),
-            "scheduler": self.lr_scheduler.state_dict() if self.lr_scheduler is not None else None,
+            "scheduler": schedule_state(self.lr_scheduler),
             "callbacks": self.hooks.state_dict(),
         }
 
@@ -278,7 +278,7 @@ class Learner:
             raise ValueError(f"[resume] the checkpoint was made {there} a schedule, this training is the other way round")
         self.model.load_state_dict(state["model"])
         self.updater.load_state_dict(state)
-        if self.lr_scheduler is not None:
+        if state["scheduler"]:
             self.lr_scheduler.load_state_dict(state["scheduler"])
         self.hooks.load_state_dict(state["callbacks"])
 
