@@ -2,9 +2,9 @@
 
 python benchmarks/learner_overhead.py [--steps 400] [--rounds 15]
 
-A small MLP (20-64-64-10, batches of 32, Adam), the loss of the epoch and the accuracy. The variants take turns, so that a busy machine slows
-all of them; medians are compared, of wall time and, for machines that others use too, of CPU time of the calling thread. The aim is a ratio of
-at most 1.5, with the displays off or on.
+A small MLP with Adam and batches of 32; both loops compute the mean loss and the accuracy of the epoch. The variants take turns, so that
+a busy machine slows all of them. The ratios are medians: of wall time, and of the CPU time of the calling thread for machines that are
+shared. The aim is at most 1.5, with and without a display.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def by_hand(batches: list[Any]) -> Callable[[], None]:
             total += loss.detach() * len(y)
             right += (output.argmax(1) == y).sum()
             count += len(y)
-        total.item() / count, right.item() / count  # noqa: B018  (what a user prints)
+        total.item() / count, right.item() / count  # what a user prints
 
     return epoch
 

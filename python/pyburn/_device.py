@@ -100,10 +100,10 @@ def set_default_device(device: DeviceLike | None) -> None:
 
 
 def synchronize(device: DeviceLike | None = None) -> None:
-    """Waits until everything that was asked of a device is done; without one, of the default device.
+    """Waits until all operations on a device have finished; without an argument, on the default device.
 
-    Needed to measure time: reading a value waits by itself. An operation that has failed meanwhile does not raise here but where its result is
-    read. DeviceError if the device is lost.
+    Only measuring time needs it: reading a value waits by itself. An operation that failed raises its error where its result is read, not
+    here. Raises DeviceError if the device is lost.
 
     >>> pyburn.synchronize("fusion(cpu)")
     """

@@ -240,6 +240,22 @@ def test_a_schedule_whose_step_takes_a_value_gets_it() -> None:
         assert schedule.seen == history[expected]
 
 
+def test_a_schedule_needs_no_state(tmp_path: Any) -> None:
+    class Halving:
+        def __init__(self, optimizer: Any) -> None:
+            self.optimizer = optimizer
+
+        def step(self, metrics: float) -> None:
+            assert math.isfinite(metrics)
+            self.optimizer.param_groups[0]["lr"] *= 0.5
+
+    for epochs in (2, 3):  # the second time it is resumed: the rate is part of the optimiser's state
+        model = learner()
+        model.lr_scheduler = Halving(model.optimizer)
+        model.fit(batches(5), None, epochs, run=tmp_path, resume=True, display="quiet")
+        assert model.optimizer.param_groups[0]["lr"] == 0.01 * 0.5**epochs
+
+
 def test_a_schedule_that_says_so_advances_with_each_step() -> None:
     schedule = PerBatch()
     learner(lr_scheduler=schedule).fit(batches(5), None, 2, display="quiet")

@@ -143,8 +143,10 @@ def _signs(y_true: Tensor) -> Tensor:
 
 
 def aligned(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
-    """Both as tensors of y_pred's dtype and, by Keras's rule, of one rank: where one has a last axis of 1 more, it loses it, or the other, if
-    that has one axis only, gets one. The shapes broadcast."""
+    """Converts both to tensors of y_pred's dtype whose shapes broadcast.
+
+    Keras's rule for ranks: if one has an additional last axis of size 1, that axis is dropped; if the other is 1-d, it gets one instead.
+    """
     y_true, y_pred = (x if isinstance(x, Tensor) else pyburn.as_tensor(x) for x in (y_true, y_pred))
     if y_pred.ndim == 1:
         y_pred = y_pred.unsqueeze(-1)  # one number per example
@@ -167,7 +169,7 @@ def _of_one_rank(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def alike(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
-    """The same for what does not broadcast: the shapes must be equal."""
+    """As `aligned`, for losses that do not broadcast: raises ShapeError unless the shapes are equal."""
     y_true, y_pred = aligned(y_true, y_pred)
     if y_true.shape != y_pred.shape:
         raise pyburn.ShapeError(f"[loss] targets and outputs differ in shape: got {tuple(y_true.shape)} and {tuple(y_pred.shape)}")

@@ -346,7 +346,7 @@ class LossScaleOptimizer(Optimizer):
 
     def step(self) -> None:
         grads = [parameter.grad for parameter in self._trained() if parameter.grad is not None]
-        if not all(bool(grad.isfinite().all()) for grad in grads):
+        if grads and not pyburn.stack([grad.isfinite().all() for grad in grads]).all():  # one read for all of them
             self.dynamic_scale, self.step_counter = self.dynamic_scale / 2, 0
             return
         with pyburn.no_grad():

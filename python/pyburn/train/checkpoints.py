@@ -6,7 +6,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ class Moment:
     epoch: int
     step: int
     epoch_ended: bool
-    metrics: dict[str, float]
+    metrics: Mapping[str, float]
     now: float
     higher_is_better: dict[str, bool]
 
@@ -152,7 +152,7 @@ class CheckpointFolder:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.entries = self._read_index()
 
-    def due(self, *, epoch: int, step: int, epoch_ended: bool, metrics: dict[str, float] | None = None) -> list[str]:
+    def due(self, *, epoch: int, step: int, epoch_ended: bool, metrics: Mapping[str, float] | None = None) -> list[str]:
         """The names of the rules that want a checkpoint now."""
         moment = Moment(epoch, step, epoch_ended, metrics or {}, time.time(), self.higher_is_better)
         return [rule.name for rule in self.rules if rule.due(moment, self.entries)]

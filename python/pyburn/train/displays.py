@@ -55,6 +55,10 @@ class Pace:
         self._started = time.monotonic()
         self._first: float | None = None
 
+    @property
+    def started(self) -> bool:
+        return self._first is not None
+
     def done(self, learner: Learner) -> float | None:
         """The share of all batches, or None where the end is not known."""
         state = learner.state
@@ -95,9 +99,11 @@ class ProgressLines(Quiet):
         self._pace, self._last = Pace(), time.monotonic()
 
     def on_batch_end(self, learner: Learner) -> None:
-        self._pace.remaining(learner)
-        if time.monotonic() - self._last >= _LINE_SECONDS:
-            self._last = time.monotonic()
+        if not self._pace.started:
+            self._pace.remaining(learner)
+        now = time.monotonic()
+        if now - self._last >= _LINE_SECONDS:
+            self._last = now
             state = learner.state
             where = f"epoch {state.epoch} batch {state.batch}" + (f"/{state.batches}" if state.batches else "")
             self._print(learner, where, value_text("loss", state.values["train/loss"]))

@@ -35,7 +35,8 @@ _MOST_BAD_LOSSES = 20  # in a row, while a scaler looks for its scale or batches
 class FitLoop:
     """One call of fit.
 
-    No step waits for the device: losses and metrics stay there until a display or a log shows them, a checkpoint is written or the epoch ends.
+    No step waits for the device. Losses and metrics stay there until a display or a log shows them, a checkpoint is written or the epoch
+    ends.
     """
 
     def __init__(
@@ -212,10 +213,11 @@ class FitLoop:
         state.epoch, state.split, state.validated, self._ran = self.done + 1, "train", False, True
         if self.epoch_state is None:
             state.batch = 0
-            for part in (self.losses, *self.metrics.values()):
-                part.reset()
+            self.losses.reset()
+            for metric in self.metrics.values():
+                metric.reset()
         self.losses.mean = state.values.get("train/loss", math.nan)
-        state.values.update({"train/loss": self.losses.recent_mean, "lr": self._last_rate})
+        state.values["train/loss"], state.values["lr"] = self.losses.recent_mean, self._last_rate
         learner.hooks.call("on_epoch_start", learner)
         self.data = EpochData(self.train_data, state.epoch, self.epoch_state)
         self.epoch_state = None

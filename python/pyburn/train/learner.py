@@ -18,23 +18,24 @@ from .history import History
 from .interrupt import StopRequest
 from .metrics import Loss, Metric, metrics_from
 from .run import Run
-from .schedules import advances_per_step
+from .schedules import advances_per_step, schedule_state
 from .state import TrainingState
 from .steps import StepFunction, run_step, split_batch, supervised_step, to_device
 from .updates import Updater
+
 
 class Learner:
     """Trains, validates and uses a model.
 
     `loss(output, target)` is called on what the model gives for all but the last item of a batch and on the last; for anything else,
     `step(model, batch)` returns the loss or a `Step`. `metrics` are metrics or their names. Schedules advance after each epoch, those with
-    an attribute `per_step` (OneCycleLR, CyclicLR, NoamLR) after each step, or as `schedule` ("epoch", "step") says; one whose `step` takes a
-    metric, as that of ReduceLROnPlateau, gets the value of `monitor`.
+    `per_step = True` (OneCycleLR, CyclicLR, NoamLR) after each step, or as `schedule` ("epoch", "step") says. A schedule whose `step` takes
+    a metric, as ReduceLROnPlateau's does, gets the value of `monitor`.
 
     `accumulate` batches make a step; gradients are clipped by `clip_norm` or `clip_value`; `precision` "bfloat16" or "float16" computes
     in mixed precision; `ema` (a decay, or an AveragedModel) keeps an average of the weights, which validation and prediction use.
-    `on_nan` says what to do about a loss that is not finite: "raise", "skip" (leave the batch out) or "ignore". With "skip" each loss is read
-    at once; otherwise values stay on the device until they are shown, and steps after a loss that is not finite change nothing.
+    `on_nan` says what to do about a loss that is not finite: "raise", "skip" (leave the batch out) or "ignore". Values stay on the device
+    until they are shown; with "raise", the steps after such a loss change nothing until then. With "skip" the loss of each batch is read.
 
     >>> _ = pyburn.manual_seed(0)
     >>> x = pyburn.rand(64, 2); data = [(x[i:i + 16], x[i:i + 16].sum(1, keepdim=True)) for i in range(0, 64, 16)]
@@ -267,7 +268,7 @@ class Learner:
         return {
             "model": dict(self.model.state_dict()),
             **self.updater.state_dict(),
-            "scheduler": self.lr_scheduler.state_dict() if self.lr_scheduler is not None else None,
+            "scheduler": schedule_state(self.lr_scheduler),
             "callbacks": self.hooks.state_dict(),
         }
 
@@ -277,7 +278,7 @@ class Learner:
             raise ValueError(f"[resume] the checkpoint was made {there} a schedule, this training is the other way round")
         self.model.load_state_dict(state["model"])
         self.updater.load_state_dict(state)
-        if self.lr_scheduler is not None:
+        if state["scheduler"]:
             self.lr_scheduler.load_state_dict(state["scheduler"])
         self.hooks.load_state_dict(state["callbacks"])
 

@@ -58,8 +58,8 @@ class EpochData:
             close()
 
     def rewind(self, taken: int) -> bool:
-        """Has `state_dict` say that only the first `taken` batches were seen; False for loaders that keep their own place, which know only the
-        present one."""
+        """Makes `state_dict` say that only the first `taken` batches were seen. Returns False for loaders that keep their own position:
+        they know only the present one."""
         if has_state(self.data):
             return False
         self.taken, self.finished = taken, False

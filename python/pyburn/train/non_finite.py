@@ -30,12 +30,12 @@ class BadLoss:
 class LossRecord:
     """The losses of an epoch. They stay on their device until somebody looks.
 
-    `patience` is the number of bad losses in a row that are no reason to stop. With 0, a tensor on the device becomes NaN with the first bad
-    one; `guard` gets it before the first step, to leave out steps from then on.
+    `patience` is the number of non-finite losses in a row that are tolerated; None: any number. With 0, a flag on the device becomes NaN
+    with the first one. `guard` gets the flag before the first step, so that later steps can be left out.
     """
 
     def __init__(self, patience: int | None, guard: Callable[[Tensor], None]) -> None:
-        self.patience, self.guard = patience, guard  # patience None: any number
+        self.patience, self.guard = patience, guard
         self.epoch, self.recent = Loss(), Loss()  # recent: since the last line of the log
         self.bad: BadLoss | None = None  # known after a look
         self._found_inf: Tensor | None = None
@@ -110,8 +110,8 @@ def _tensors(value: Any) -> list[Tensor]:
 def bad_loss_report(learner: Learner, bad: BadLoss) -> str:
     """Where it happened, what is finite and what is not, and what usually helps.
 
-    It may have been noticed some batches later. Weights have not changed since, so the batch that is there now tells as much, if its loss is
-    not finite either; if it is, the batch was to blame.
+    The loss may be noticed some batches later. The weights have not changed since, so the present batch shows the cause if its loss is not
+    finite either; if it is finite, the cause was in the data of the earlier batch.
     """
     state = learner.state
     lr = float(learner.optimizer.param_groups[0]["lr"])

@@ -25,3 +25,10 @@ def takes_metric(scheduler: Any) -> bool:
     if first is None or first.kind in (first.VAR_POSITIONAL, first.VAR_KEYWORD):
         return False
     return first.default is first.empty or first.name in ("metric", "metrics")
+
+
+def schedule_state(scheduler: Any) -> dict[str, Any] | None:
+    """What a checkpoint keeps of it: nothing of one that has no state_dict; None without a schedule."""
+    if scheduler is None:
+        return None
+    return scheduler.state_dict() if hasattr(scheduler, "state_dict") else {}

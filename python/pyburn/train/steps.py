@@ -8,6 +8,7 @@ from typing import Any
 
 from .._core import Tensor
 
+_TENSORS = frozenset([Tensor])
 _TARGET_KEYS = ("target", "targets", "label", "labels", "y")
 
 
@@ -31,7 +32,7 @@ def to_device(value: Any, device: Any) -> Any:
     if isinstance(value, Tensor):
         return value if device is None else value.to(device=device)
     if isinstance(value, (list, tuple)):
-        if device is None and all([isinstance(item, Tensor) for item in value]):  # what most batches are
+        if device is None and _TENSORS.issuperset(map(type, value)):  # what most batches are
             return value
         items = [to_device(item, device) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
@@ -76,8 +77,11 @@ def supervised_step(loss: Callable[..., Tensor] | None) -> StepFunction:
     """The usual step: the model on the inputs, the loss on output and target. Without a loss, what the model returns is one."""
 
     def step(model: Any, batch: Any) -> Step:
-        inputs, named, target = split_batch(batch)
-        output = model(*inputs, **named)
+        if type(batch) is tuple and len(batch) == 2:  # what most batches are
+            output, target = model(batch[0]), batch[1]
+        else:
+            inputs, named, target = split_batch(batch)
+            output = model(*inputs, **named)
         if loss is None:
             return Step(None, output, target)
         if target is None:

@@ -256,8 +256,7 @@ namespace detail {
 void run_update(const OpInfo&, const void* attrs, int states, const Tensors& parameters, const Tensors& gradients, std::span<const Tensors>,
     bool recorded, const TensorHandle& found_inf);
 }
-// One step of all parameters. state[k] holds the k-th tensor of state of each. `recorded`: gradients flow through the step. `found_inf` may
-// be undefined.
+// One step of all parameters. state[k] holds the k-th tensor of state of each. `recorded`: gradients flow through the step.
 template <class A>
 void run_update(const A& a, const Tensors& parameters, const Tensors& gradients, std::span<const Tensors> state, bool recorded = false,
     const TensorHandle& found_inf = {}) {

@@ -13,8 +13,8 @@
 
 namespace pyburn::optim {
 
-// Divides the gradients by `scale`. Returns found_inf, a float32 scalar on the device of the first one: 1 if any is infinite or NaN, else
-// 0. Nothing is read from the device. ValueError for gradients of float16.
+// Divides the gradients by `scale`. Returns found_inf, a scalar on the device of the first one: 1 if any is infinite or NaN, else 0.
+// Nothing is read from the device. ValueError for gradients of float16.
 TensorHandle unscale_gradients(const std::vector<TensorHandle>& parameters, double scale);
 
 struct GradScalerOptions {

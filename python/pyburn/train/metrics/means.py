@@ -8,9 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from ..._core import Tensor, arange
+from ..._core import Tensor, arange, where
 from ...nn.functional import log_softmax
-from .metric import MOST_WAITING, Metric, array, as_classes, as_rows, check_targets, class_axis_on_device, kept_sum, kept_targets, probabilities
+from .metric import (
+    MOST_WAITING,
+    Metric,
+    array,
+    as_classes,
+    as_rows,
+    check_targets,
+    class_axis_on_device,
+    kept_sum,
+    kept_targets,
+    probabilities,
+)
 
 
 class Mean(Metric):
@@ -95,11 +106,11 @@ class Accuracy(_Share):
         axis = class_axis_on_device(output.shape, target.shape, target.dtype) if self.threshold is None else None
         if axis is None:
             return None
-        target, kept = kept_targets(target, self.ignore_index)
-        right = output.argmax(axis) == target
-        if kept is None:
-            return {"right": right.sum(), "count": target.numel(), "lowest": target.amin()}
-        return {"right": (right & kept).sum(), "count": kept.sum(), "lowest": target.amin()}
+        if self.ignore_index is None:
+            return {"right": (output.argmax(axis) == target).sum(), "count": target.numel(), "lowest": target.amin()}
+        kept = target != self.ignore_index
+        right = (output.argmax(axis) == target) & kept
+        return {"right": right.sum(), "count": kept.sum(), "lowest": where(kept, target, 0).amin()}
 
     def measure(self, output: Any, target: Any) -> None:
         if self.threshold is not None:

@@ -55,6 +55,7 @@ class Metric:
     higher_is_better: bool | None = True
     unit = ""
     live = False  # whether the value of one batch says something, so that it is worth a curve while training
+    _waiting: list[Any]  # sums of a batch, or a copy of it
     exact = True  # whether the state has the same bits however the data is cut into batches
 
     def __init__(self, name: str | None = None) -> None:
@@ -98,7 +99,7 @@ class Metric:
         raise NotImplementedError(f"{type(self).__name__}.update")
 
     def sums(self, output: Tensor, target: Tensor) -> dict[str, Any] | None:
-        """What a batch adds to the state, as tensors on its device without a history, or as numbers; None if `measure` has to see the batch."""
+        """What a batch adds to the state: detached tensors on its device, or numbers. None if `measure` has to see the batch."""
         return None
 
     def take(self, sums: dict[str, Sequence[Any]]) -> None:
@@ -151,7 +152,7 @@ class Metric:
         return f"{type(self).__name__}(name={self.name!r})"
 
     def reset(self) -> None:
-        self._waiting: list[Any] = []  # sums of a batch, or a copy of it
+        self._waiting = []
         self._bytes = 0
         self._state = self.initial()
 

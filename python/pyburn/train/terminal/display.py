@@ -109,7 +109,7 @@ class TerminalDashboard(Callback):
         if self._learner is not None:
             self._learner.paused = not self._learner.paused
             self.view.message("paused: p goes on" if self._learner.paused else "going on")
-            self.view.progress(self._learner)
+            self.view.doing(self._learner)
 
     # --- what happens ------------------------------------------------------------------------------------------------------
 

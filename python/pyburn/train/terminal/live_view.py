@@ -86,8 +86,12 @@ class LiveView:
                 self._first_step = state.step
             now.speed = (state.step - self._first_step) / now.elapsed if now.elapsed > 0 else 0.0
             now.values.update(state.values)
-            now.state = "stopping" if learner.stop_request.reason else "paused" if learner.paused else state.split
-            now.state = {"train": "training", "valid": "validating"}.get(now.state, now.state)
+            now.state = _doing(learner)
+
+    def doing(self, learner: Learner) -> None:
+        """What training does now, without its values: those only the thread of the training may read."""
+        with self._lock:
+            self._now.state = _doing(learner)
 
     def step(self, learner: Learner) -> None:
         state = learner.state
@@ -140,3 +144,9 @@ class LiveView:
                     "curves": curves,
                 }
             )
+
+
+def _doing(learner: Learner) -> str:
+    if learner.stop_request.reason:
+        return "stopping"
+    return "paused" if learner.paused else {"train": "training", "valid": "validating"}.get(learner.state.split, learner.state.split)
