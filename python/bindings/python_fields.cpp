@@ -39,6 +39,9 @@ class ToDict final : public FieldVisitor {
     put_list(name, v, [](double n) { return nb::object(nb::float_(n)); });
   }
   void field(std::string_view name, const TensorHandle& v) override { put(name, v.defined() ? nb::cast(v) : nb::none()); }
+  void optional(std::string_view name, bool given) override {
+    if (!given) put(name, nb::none());
+  }
 
   nb::dict dict;
 
@@ -131,6 +134,10 @@ class FromDict final : public FieldEditor {
     if (!o.is_valid()) return;
     if (!o.is_none() && !is_tensor(o.ptr())) unfit(name, o);
     v = o.is_none() ? TensorHandle() : unwrap(o.ptr());
+  }
+  bool optional(std::string_view name, bool given) override {
+    const nb::object o = get(name);
+    return o.is_valid() ? !o.is_none() : given;
   }
 
  private:
