@@ -206,7 +206,10 @@ Object make_function(const Overloads& overloads, bool in_place) {
 }  // namespace
 
 PyObject* functions_of(std::span<const OpInfo* const> rows) {
-  std::map<std::string, Overloads*> functions;  // these, too, live as long as the process
+  static auto* made = new std::map<std::vector<const OpInfo*>, Object>;  // what is made lives as long as the process, as rows do
+  Object& result = (*made)[{rows.begin(), rows.end()}];
+  if (result) return PyDict_Copy(result.get());
+  std::map<std::string, Overloads*> functions;
   for (const OpInfo* row : rows) {
     Signature signature = parse_schema(row->schema);
     auto* call = new RowCall(*row, signature);
@@ -216,17 +219,18 @@ PyObject* functions_of(std::span<const OpInfo* const> rows) {
     if (!overloads) overloads = new Overloads{signature.name, {}};
     overloads->forms.push_back({entry, std::move(signature), call});
   }
-  Object result = checked(PyDict_New());
+  Object all = checked(PyDict_New());
   for (const auto& [name, overloads] : functions) {
     const bool in_place =
         std::any_of(overloads->forms.begin(), overloads->forms.end(), [](const Form& form) { return (form.entry->flags & kInPlace) != 0; });
     for (const bool form : {false, true}) {
       if (form && !in_place) continue;
       const Object f = make_function(*overloads, form);
-      if (!f || PyDict_SetItemString(result.get(), (form ? name + "_" : name).c_str(), f.get()) < 0) throw PythonError();
+      if (!f || PyDict_SetItemString(all.get(), (form ? name + "_" : name).c_str(), f.get()) < 0) throw PythonError();
     }
   }
-  return result.release();
+  result = all;
+  return PyDict_Copy(all.get());
 }
 
 bool add_functions(PyObject* module) {

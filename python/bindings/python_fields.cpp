@@ -57,6 +57,9 @@ class ToObjects final : public FieldVisitor {
   void field(std::string_view name, const TensorHandle& v) override {
     put(name, [&] { return v.defined() ? nb::cast(v) : nb::none(); });
   }
+  void optional(std::string_view name, bool given) override {
+    if (!given) put(name, [] { return nb::none(); });
+  }
 
   nb::object result;  // the dict, or the field that is wanted; null if there is none of that name
 
@@ -161,6 +164,10 @@ class FromDict final : public FieldEditor {
     if (!o.is_valid()) return;
     if (!o.is_none() && !is_tensor(o.ptr())) unfit(name, o);
     v = o.is_none() ? TensorHandle() : unwrap(o.ptr());
+  }
+  bool optional(std::string_view name, bool given) override {
+    const nb::object o = get(name);
+    return o.is_valid() ? !o.is_none() : given;
   }
 
  private:

@@ -236,9 +236,10 @@ nb::object register_operation(const std::string& schema, const std::string& doc,
   if (!row->kernels.empty()) row->kernel = run_kernel, row->serves = serves;
   row->kind = elementwise ? Kind::elementwise : row->infer ? Kind::opaque : Kind::dynamic;
   row->cast = elementwise ? Cast::promote : Cast::none;
-  const OpInfo* added = row.get();
-  const nb::object functions = nb::steal(functions_of({&added, 1}));  // before it is in the table: it may refuse the schema
-  OpTable::global().set(row.release());
+  OpInfo* added = row.release();  // for good: functions hold it, also where the table refuses it
+  const OpInfo* one = added;
+  const nb::object functions = nb::steal(functions_of({&one, 1}));  // before it is in the table: it may refuse the schema
+  OpTable::global().set(added);
   return functions;
 }
 
@@ -251,6 +252,14 @@ nb::object functions_named(nb::list names) {
     require<ValueError>(rows.back(), "[operation] unknown operation: got '{}'", text);
   }
   return nb::steal(functions_of(rows));
+}
+
+// The rows that are forms of a function.
+nb::list forms_of(const std::string& function) {
+  nb::list names;
+  for (const OpInfo* row : OpTable::global().rows())
+    if (row->function() == function) names.append(nb::str(row->name().data(), row->name().size()));
+  return names;
 }
 
 nb::object meta_of(const GradView& v, int i) {
@@ -276,6 +285,7 @@ void bind_python_operations(nb::module_& m) {
   m.def("_register_operation", register_operation, "schema"_a, "doc"_a, "elementwise"_a, "saves"_a, "no_grad"_a.none(), "infer"_a.none(),
       "grad"_a.none(), "decompose"_a.none(), "kernels"_a);
   m.def("_functions_named", functions_named);
+  m.def("_forms_of", forms_of);
   set_operation_discovery([] {
     const GilAcquire gil;
     nb::module_::import_("pyburn.plugins").attr("discover")();

@@ -46,19 +46,14 @@ def operation(name: str) -> Any:
 
     Packages that announce operations are loaded before a name is called unknown.
     """
-    forms = _forms(name)
-    if not forms:
-        discover()
-        forms = _forms(name)
-    functions = _core._functions_named(forms)
-    if name not in functions:
-        raise ValueError(f"[operation] unknown operation: got {name!r}")
-    return functions[name]
-
-
-def _forms(function: str) -> list[str]:
-    names = (row["name"] for row in _core._op_table() if row["row"])
-    return [name for name in names if name.split(".")[0] in (function, function.removesuffix("_"))]
+    for last_try in (False, True):
+        for function in (name, name.removesuffix("_")):
+            found = _core._functions_named(_core._forms_of(function)).get(name)
+            if found is not None:
+                return found
+        if not last_try:
+            discover()
+    raise ValueError(f"[operation] unknown operation: got {name!r}")
 
 
 def discover() -> None:

@@ -56,6 +56,7 @@ TensorHandle decompose_same(const NoAttrs&, Inputs in) { return fn::clone(*in[0]
 Grads too_few(const NoAttrs&, const GradContext&) { return {}; }
 Grads too_many(const NoAttrs&, const GradContext& c) { return {c.dy(), c.dy()}; }
 Grads wrong_shape(const NoAttrs&, const GradContext& c) { return {fn::zeros(Dims{7}, c.dy().dtype(), &c.dy().device(), false)}; }
+Grads forgotten(const NoAttrs&, const GradContext& c) { return {c.dy() * c.input(0)}; }
 Grads wrong_dtype(const NoAttrs&, const GradContext& c) { return {fn::cast(c.dy(), DType::float64)}; }
 
 constinit OpInfo gate_row = define<NoAttrs, infer_gate, grad_gate, decompose_gate>(
@@ -75,9 +76,13 @@ constinit OpInfo many_row = define<NoAttrs, infer_same, too_many, decompose_same
     {.schema = "odd_many(Tensor input) -> Tensor", .doc = "A gradient rule that gives too much."});
 constinit OpInfo shape_row = define<NoAttrs, infer_same, wrong_shape, decompose_same>(
     {.schema = "odd_shape(Tensor input) -> Tensor", .doc = "A gradient of another shape."});
+constinit OpInfo forgotten_row = define<NoAttrs, infer_same, forgotten, decompose_same>(
+    {.schema = "odd_forgotten(Tensor input) -> Tensor", .doc = "A gradient that reads what is not kept."});
 constinit OpInfo dtype_row = define<NoAttrs, infer_same, wrong_dtype, decompose_same>(
     {.schema = "odd_dtype(Tensor input) -> Tensor", .doc = "A gradient of another dtype."});
 
 }  // namespace
 
-PYBURN_PLUGIN() { OpTable::global().add({&gate_row, &everything_row, &each_row, &pair_row, &few_row, &many_row, &shape_row, &dtype_row}); }
+PYBURN_PLUGIN() {
+  OpTable::global().add({&gate_row, &everything_row, &each_row, &pair_row, &few_row, &many_row, &shape_row, &dtype_row, &forgotten_row});
+}

@@ -142,3 +142,32 @@ def test_functions_that_write_have_no_gradient_of_their_own(torch: Any) -> None:
 
 def test_infer_schema(torch: Any) -> None:
     assert torch.library.infer_schema(numpy_sin, mutates_args=()) == "(Tensor x) -> Tensor"
+
+
+def test_define_and_impl(torch: Any) -> None:
+    torch.library.define("mine::cube", "(Tensor x, float scale=1.0) -> Tensor")
+
+    @torch.library.impl("mine::cube", "cpu")
+    def _(x: Any, scale: float) -> Any:
+        return x**3 * scale
+
+    @torch.library.impl("mine::cube", "Meta")
+    def _(x: Any, scale: float) -> Any:
+        return torch.empty_like(x)
+
+    torch.library.register_autograd(
+        "mine::cube", lambda ctx, g: (3 * g * ctx.saved_tensors[0] ** 2 * ctx.scale, None), setup_context=_keep_scale
+    )
+    x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda t: torch.ops.mine.cube(t, scale=2.0), (x,))
+    library = torch.library.Library("mine", "FRAGMENT")
+    library.define("fourth(Tensor x) -> Tensor")
+    library.impl("fourth", lambda x: x**4, "CompositeImplicitAutograd")
+    assert torch.autograd.gradcheck(torch.ops.mine.fourth, (x,))
+    library.impl("aten::add.Tensor", lambda x: x, "CPU")
+    assert torch.add(x, x)[1] == 4
+
+
+def _keep_scale(ctx: Any, inputs: Any, output: Any) -> None:
+    ctx.save_for_backward(inputs[0])
+    ctx.scale = inputs[1]

@@ -364,3 +364,26 @@ def test_numpy_kernels_get_plain_tensors() -> None:
         saves=(),
     )
     assert gradcheck(cumulative, (pyburn.arange(4.0, dtype=pyburn.float64).requires_grad_(),))
+
+
+def test_a_backend_may_have_its_own_kernel_and_refuse_some_calls() -> None:
+    from pyburn.backend.numpy_backend import NumpyBackend
+
+    class Own(NumpyBackend):
+        """numpy, with a kernel for matrices."""
+
+        name = "own"
+
+        def supports(self, op: str, dtype: Any) -> bool | None:
+            return None if op == "py_square" else super().supports(op, dtype)
+
+        def supports_call(self, op: str, inputs: Any, attributes: Any) -> bool:
+            return op != "py_square" or len(inputs[0][0]) == 2
+
+        @pyburn.backend.kernel
+        def py_square(self, x: Any, *, scale: float) -> Any:
+            return x * x * scale + 100
+
+    device = Own().device
+    assert square(pyburn.ones(1, 1).to(device)).tolist() == [[101]]
+    assert square(pyburn.ones(1).to(device)).tolist() == [1]

@@ -105,6 +105,7 @@ def test_gradients() -> None:
         ("odd_many", "a wrong number of gradients: expected 1, got 2"),
         ("odd_shape", r"the gradient of input 0 has a wrong shape: expected \(2,\), got \(7,\)"),
         ("odd_dtype", "the gradient of input 0 has a wrong dtype: expected float32, got float64"),
+        ("odd_forgotten", "the gradient rule reads input 0, which is not kept"),
     ],
 )
 def test_a_wrong_gradient_is_an_error_that_names_the_operation(name: str, message: str) -> None:

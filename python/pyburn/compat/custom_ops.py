@@ -15,6 +15,7 @@ from pyburn import Tensor
 from pyburn.autograd.function import Context
 
 _known: dict[str, CustomOp] = {}
+_defined: dict[str, str] = {}  # schemas that wait for a kernel
 
 _ONE = {Tensor: "Tensor", int: "int", float: "float", bool: "bool", str: "str", pyburn.DType: "DType"}
 _LISTS = (list, collections.abc.Sequence)
@@ -210,16 +211,21 @@ def custom_op(
     """The operation under "place::name", which torch.ops.place.name is from then on."""
     if fn is None:
         return lambda function: custom_op(name, function, mutates_args=mutates_args, device_types=device_types, schema=schema)
-    place, _, word = name.partition("::")
-    if not word:
+    if not name.partition("::")[2]:
         raise ValueError(f"Expected op name to be of the form 'namespace::name', got {name!r}")
     whole = None  # what it is for a function that writes
     if not mutates_args:
         whole = infer_schema(fn, name) if schema is None else name + _as_ours(schema)
-    operation = _known[name] = CustomOp(name, fn, whole, kernels_of(device_types, fn))
+    return _published(CustomOp(name, fn, whole, kernels_of(device_types, fn)))
+
+
+def _published(operation: CustomOp) -> CustomOp:
+    """Makes it torch.ops.place.name."""
     from .operators import Place
 
+    place, _, word = operation.name.partition("::")
     setattr(importlib.import_module("torch.ops").__dict__.setdefault(place, Place(place)), word, operation)
+    _known[operation.name] = operation
     return operation
 
 
@@ -244,8 +250,32 @@ def register_kernel(op: Any, device_types: Any, func: Any = None, /, **options: 
 
 
 def register_autograd(op: Any, backward: Callable[..., Any], /, *, setup_context: Any = None, lib: Any = None) -> None:
-    """torch.library.register_autograd, for operations that custom_op has made."""
+    """torch.library.register_autograd; without effect for operations of torchvision, which have their gradients."""
     found = _of(op)
-    if found is None:
-        raise RuntimeError(f"[compat] torch.library.register_autograd: expected an operation made by custom_op, got {op!r}")
-    found.register_autograd(backward, setup_context=setup_context)
+    if found is not None:
+        found.register_autograd(backward, setup_context=setup_context)
+    elif not str(op).startswith("torchvision::"):
+        raise RuntimeError(f"[compat] torch.library.register_autograd: expected an operation made by custom_op or define, got {op!r}")
+
+
+def define(qualname: str, schema: str = "", *, lib: Any = None, **options: Any) -> Any:
+    """torch.library.define: the schema of an operation, whose kernels impl() gives."""
+    _defined[qualname] = schema
+    return lambda function: function
+
+
+def impl(qualname: str, types: Any, func: Any = None, *, lib: Any = None) -> Any:
+    """torch.library.impl: a kernel for types of devices, or for a dispatch key; without effect for operations that are not defined here."""
+    if func is None:
+        return lambda function: impl(qualname, types, function)
+    key = types.lower() if isinstance(types, str) else types
+    if qualname in _known and key == "meta":
+        _known[qualname].register_fake(func)
+    elif qualname in _known and not str(key).startswith("autograd"):
+        _known[qualname].register_kernel(key, func)
+    elif qualname in _defined:
+        implicit = key == "compositeimplicitautograd"  # its gradient is that of what it does
+        schema = None if implicit else qualname + _as_ours(_defined[qualname])
+        kinds = None if key in ("default", "compositeexplicitautograd") else key
+        _published(CustomOp(qualname, func, schema, kernels_of(kinds, func)))
+    return func

@@ -31,20 +31,30 @@ def _inferred(prototype: Any, /, *, mutates_args: Any, op_name: str = "") -> str
 
 
 def _registration(name: str, *args: Any, **options: Any) -> Any:
-    """impl and define, as a function or a decorator, have nothing to do."""
+    """register_vmap, as a function or a decorator, has nothing to do: vmap runs an operation for each element."""
     return next((argument for argument in args if callable(argument)), lambda function: function)
 
 
 class Library:
-    """What a program registers for other ways to run has no effect: an operation has one meaning."""
+    """A place of torch.ops: define() gives a schema, impl() a kernel. For operations of others, which exist already, impl has no effect."""
 
     def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
 
-    def impl(self, op_name: Any, fn: Any, dispatch_key: str = "", **options: Any) -> None:
-        """No effect."""
+    def define(self, schema: str, *args: Any, **options: Any) -> str:
+        name, _, rest = schema.partition("(")
+        custom_ops.define(f"{self.ns}::{name}", f"({rest}")
+        return name
 
-    define = fallback = impl
+    def impl(self, op_name: Any, fn: Any, dispatch_key: str = "", **options: Any) -> None:
+        key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
+        if isinstance(op_name, custom_ops.CustomOp):
+            custom_ops.impl(op_name.name, key, fn)
+        elif isinstance(op_name, str):
+            custom_ops.impl(op_name if "::" in op_name else f"{self.ns}::{op_name}", key, fn)
+
+    def fallback(self, fn: Any, dispatch_key: str = "", **options: Any) -> None:
+        """No effect."""
 
 
 def load_library(path: str) -> None:
@@ -97,6 +107,8 @@ def names_of_library() -> dict[str, Any]:
         "impl_abstract": custom_ops.register_fake,
         "register_autograd": custom_ops.register_autograd,
         "register_kernel": custom_ops.register_kernel,
-        **dict.fromkeys(("impl", "define", "register_vmap"), _registration),
+        "define": custom_ops.define,
+        "impl": custom_ops.impl,
+        "register_vmap": _registration,
     }
     return {"custom_op": custom_ops.custom_op, "infer_schema": _inferred, "Library": Library, **registrations}

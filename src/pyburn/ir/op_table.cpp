@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <shared_mutex>
@@ -61,11 +60,12 @@ void OpTable::add(std::span<OpInfo* const> rows) {
   for (const OpInfo* row : rows) check_row(*row);
   std::unique_lock lock(body_->mutex);
   std::vector<OpInfo*> fresh;
+  std::unordered_set<std::string_view> names;
   for (OpInfo* row : rows) {
     const auto it = body_->by_name.find(row->name());
     const bool known = it != body_->by_name.end();
-    const bool twice = std::any_of(fresh.begin(), fresh.end(), [&](const OpInfo* other) { return other->name() == row->name(); });
-    require<ValueError>(!twice && (!known || it->second == row), "an operation of this name exists: got '{}'", row->name());
+    const bool taken = known ? it->second != row : !names.insert(row->name()).second;
+    require<ValueError>(!taken, "an operation of this name exists: got '{}'", row->name());
     if (!known) fresh.push_back(row);
   }
   require<ValueError>(body_->rows.size() + fresh.size() <= kMost, "[operation] the table is full: got {} more after {} of {} operations",

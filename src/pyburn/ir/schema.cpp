@@ -110,7 +110,7 @@ bool SchemaParameters::next(SchemaParameter& p) {
   p.name = part.substr(space + 1, equals == part.npos ? part.npos : equals - space - 1);
   p.standard = equals == part.npos ? std::string_view() : part.substr(equals + 1);
   p.keyword_only = keyword_only_;
-  if (!is_name(p.name)) refuse(schema_, "an argument has no name", part);
+  if (space == part.npos || !is_name(p.name)) refuse(schema_, "an argument has no name", part);
   if (equals != part.npos && p.standard.empty()) refuse(schema_, "a default is missing", part);
   return true;
 }

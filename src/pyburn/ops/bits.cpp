@@ -3,6 +3,7 @@
 
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/bits.h"
+#include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/rules.h"
 #include "pyburn/runtime/device.h"
 
@@ -33,7 +34,7 @@ MetaList infer_frexp(const NoAttrs&, Metas in) {
   require<DTypeError>(is_floating(in[0].dtype), "expected a floating dtype: got {}", in[0].dtype);
   return {in[0], {in[0].shape, DType::int32}};
 }
-Grads grad_frexp(const NoAttrs&, const GradContext& c) { return {c.dy() / pow(2.0, c.output(1))}; }
+Grads grad_frexp(const NoAttrs&, const GradContext& c) { return {cast(c.dy() / pow(2.0, c.output(1)), c.dy().dtype())}; }
 
 }  // namespace
 

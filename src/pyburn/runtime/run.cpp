@@ -270,7 +270,8 @@ KernelSupport Backend::known_support(const OpInfo& op, DType key) const {
 
 bool Backend::supports(OpRef op, Inputs in, Outputs out) const {
   const KernelSupport known = known_support(*op.info, key_dtype(*op.info, in, out));
-  return known == KernelSupport::depends ? supports_call(op, in, out) : known != KernelSupport::none;
+  if (known != KernelSupport::depends) return known != KernelSupport::none;
+  return supports_call(op, in, out) || (op.info->kernel && !inner() && row_kernel_runs_on(*this, *op.info));
 }
 
 bool Backend::supports_call(OpRef op, Inputs in, Outputs out) const { return inner() && inner()->supports(op, in, out); }
@@ -334,6 +335,14 @@ static bool run_on_host(Backend& backend, OpRef op, Inputs in, Outputs out) {
   return true;
 }
 
+namespace {
+// Of its own: what it supports beyond that is the row's.
+bool has_kernel(Backend& leaf, OpRef op, Inputs in, Outputs out) {
+  const KernelSupport known = leaf.known_support(*op.info, key_dtype(*op.info, in, out));
+  return known == KernelSupport::native || (known == KernelSupport::depends && leaf.supports_call(op, in, out));
+}
+}  // namespace
+
 void run(Backend& backend, OpRef op, Inputs in, Outputs out) {
   const OpInfo& info = *op.info;
   if (info.kind == Kind::view) {
@@ -341,8 +350,7 @@ void run(Backend& backend, OpRef op, Inputs in, Outputs out) {
     return;
   }
   if (backend.supports(op, in, out)) {
-    if (info.kernel && !backend.inner() && backend.known_support(info, key_dtype(info, in, out)) == KernelSupport::by_row)
-      return run_row_kernel(backend, op, in, out);
+    if (info.kernel && !backend.inner() && !has_kernel(backend, op, in, out)) return run_row_kernel(backend, op, in, out);
     if (backend.owns_storage() && info.kind != Kind::dynamic)
       for (TensorHandle& t : out)
         if (!t.storage()) t.impl()->storage = backend.allocate(t.dtype(), t.numel());

@@ -177,9 +177,11 @@ class RuleContext final : public GradContext {
   }
   bool has_dy(int i) const override { return dy_[i].defined(); }
   TensorHandle input(int i) const override {
-    return i < node_.saved_inputs_.size() ? node_.saved_inputs_[i].unpack(differentiable_ ? node_.edges[i] : Edge()) : TensorHandle();
+    require_saved(i < node_.saved_inputs_.size(), "input", i);
+    return node_.saved_inputs_[i].unpack(differentiable_ ? node_.edges[i] : Edge());
   }
   TensorHandle output(int i) const override {
+    require_saved(i < node_.saved_outputs_.size(), "output", i);
     return node_.saved_outputs_[i].unpack(differentiable_ ? Edge{Ref<Node>(const_cast<OpNode*>(&node_)), i} : Edge());
   }
   const Meta& meta(int i) const override { return node_.inputs_[i]; }
@@ -187,6 +189,11 @@ class RuleContext final : public GradContext {
   int inputs() const override { return int(node_.inputs_.size()); }
 
  private:
+  void require_saved(bool saved, const char* what, int i) const {
+    if (!saved)
+      fail<GradientError>(
+          "[{}] the gradient rule reads {} {}, which is not kept: the row's `saves` must say so", node_.op_.info().name(), what, i);
+  }
   Device& first_device() const {
     for (const TensorHandle& g : dy_)
       if (g.defined()) return g.device();
@@ -210,13 +217,13 @@ Grads OpNode::apply(Grads& dy) {
 // What a rule of another package gets wrong would be added to the gradient of something else, or broadcast.
 void OpNode::check_gradients(const Grads& dx) const {
   const std::string_view name = op_.info().name();
-  for (int64_t i = dx.size(); i < inputs_.size(); ++i)
-    require<GradientError>(
-        !edges[i].node, "[{}] the gradient rule gave a wrong number of gradients: expected {}, got {}", name, inputs_.size(), dx.size());
-  require<GradientError>(dx.size() <= inputs_.size(), "[{}] the gradient rule gave a wrong number of gradients: expected {}, got {}", name,
-      inputs_.size(), dx.size());
+  const auto is_wanted = [&](int64_t i) { return edges[i].node && is_floating(inputs_[i].dtype); };
+  bool complete = dx.size() <= inputs_.size();
+  for (int64_t i = dx.size(); i < inputs_.size(); ++i) complete &= !is_wanted(i);
+  require<GradientError>(
+      complete, "[{}] the gradient rule gave a wrong number of gradients: expected {}, got {}", name, inputs_.size(), dx.size());
   for (int64_t i = 0; i < dx.size(); ++i) {
-    if (!dx[i].defined() || !edges[i].node) continue;
+    if (!dx[i].defined() || !is_wanted(i)) continue;
     require<GradientError>(dx[i].shape() == inputs_[i].shape, "[{}] the gradient of input {} has a wrong shape: expected {}, got {}", name,
         i, inputs_[i].shape, dx[i].shape());
     require<GradientError>(dx[i].dtype() == inputs_[i].dtype, "[{}] the gradient of input {} has a wrong dtype: expected {}, got {}", name,
