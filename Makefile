@@ -75,6 +75,15 @@ test: build  ## Release build, C++ tests, Python tests
 test-threads: build  ## Every operation with 1, 2 and 3 threads
 	for n in 1 2 3; do PYBURN_NUM_THREADS=$$n $(VENV)/bin/python -m pytest tests/conformance; done
 
+.PHONY: test-torch
+TORCH_DEVICES ?= torch;fusion(torch)
+test-torch: build peers  ## Every operation on PyTorch as a backend (TORCH_DEVICES="torch:cuda:0" for others), in the peers' environment
+	$(PEERS)/bin/python -m pip install --quiet 'pytest>=8'
+	rm -rf build/torch && $(VENV)/bin/python -m pip install --quiet --no-build-isolation --no-deps --target build/torch \
+		--config-settings=build-dir=build/release .
+	PYTHONPATH=$(CURDIR)/build/torch $(PEERS)/bin/python -m pytest tests/python/test_torch_backend.py
+	PYTHONPATH=$(CURDIR)/build/torch PYBURN_CONFORMANCE_DEVICES="$(TORCH_DEVICES)" $(PEERS)/bin/python -m pytest tests/conformance $(PYTEST_ARGS)
+
 .PHONY: test-arm64
 test-arm64: venv  ## C++ tests on 64-bit ARM: cross-compiled on Debian, run by qemu
 	@tools/system_packages.sh arm64

@@ -66,6 +66,11 @@ nb::object stolen(PyObject* p) {
   return nb::steal(p);
 }
 
+// Whether a memoryview, or another one on the same memory (numpy makes one), is known to others.
+bool is_still_viewed(nb::handle view) {
+  return Py_REFCNT(view.ptr()) > 1 || reinterpret_cast<PyMemoryViewObject*>(view.ptr())->mbuf->exports > 1;
+}
+
 // The attributes of an operation as keyword arguments.
 class Keywords final : public FieldVisitor {
  public:
@@ -102,6 +107,11 @@ auto in_python(Fn fn) {
 
 Capabilities capabilities_of(nb::handle self) {
   const nb::object stated = self.attr("capabilities");
+  if (!nb::hasattr(stated, "dtypes") || !nb::hasattr(stated, "host_memory")) {
+    PyErr_Format(PyExc_TypeError, "[backend] %s.capabilities must be a pyburn.backend.Capabilities: got %s", Py_TYPE(self.ptr())->tp_name,
+        Py_TYPE(stated.ptr())->tp_name);
+    throw nb::python_error();
+  }
   const auto says = [&](const char* what) { return nb::object(stated.attr(what)).is(nb::bool_(true)); };
   Capabilities c{.host_memory = says("host_memory"), .asynchronous = says("asynchronous"), .channels_last = says("channels_last")};
   if (const nb::object dtypes = stated.attr("dtypes"); !dtypes.is_none()) {
@@ -218,7 +228,7 @@ std::pair<DType, Shape> PythonBackend::described(nb::handle array) const {
 }
 
 Ref<Storage> PythonBackend::make_storage(DType dtype, int64_t elements, nb::object buffer, std::optional<Layout> whole) {
-  require<ValueError>(!buffer.is_none(), "the backend {} must return a buffer: got None", name_);
+  require<ValueError>(!buffer.is_none(), "[backend] allocate() and upload() of {} must return a buffer: got None", name_);
   return Ref<Storage>(new ArrayStorage(this, bytes_of(dtype, elements), std::move(buffer), std::move(whole)));
 }
 
@@ -233,11 +243,8 @@ void PythonBackend::upload(const HostArray& from, const TensorHandle& to) {
     char* data = from.bytes() ? static_cast<char*>(from.data) : &nothing;
     const nb::object view = stolen(PyMemoryView_FromMemory(data, Py_ssize_t(from.bytes()), PyBUF_READ));
     nb::object buffer = call("upload", view, dtype_object(from.meta.dtype));
-    const nb::object released = nb::steal(PyObject_CallMethod(view.ptr(), "release", nullptr));
-    if (!released.is_valid()) {
-      PyErr_Clear();
-      fail<ValueError>("[upload] the backend {} must copy the elements: it kept a view of memory that is not its own", name_);
-    }
+    require<ValueError>(
+        !is_still_viewed(view), "[upload] the backend {} must copy the elements: it kept a view of memory that is not its own", name_);
     auto& storage = *static_cast<ArrayStorage*>(to.storage());
     Ref<Storage> fresh = make_storage(to.dtype(), to.numel(), std::move(buffer));
     if (storage.host) write(to, read(make_tensor(to.device(), to.dtype(), to.layout(), std::move(fresh))));  // others look at the memory

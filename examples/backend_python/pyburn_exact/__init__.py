@@ -7,15 +7,24 @@ from fractions import Fraction
 
 import numpy as np
 
-from pyburn import DType, backend
+from pyburn import DType, UnsupportedOp, backend, float32, float64
 
-fractions_of = np.frompyfunc(Fraction, 1, 1)
+
+def fraction(x) -> Fraction:
+    try:
+        return Fraction(x)
+    except (ValueError, OverflowError) as error:
+        raise UnsupportedOp(f"[exact] fractions are never NaN or infinite: got {x}") from error
+
+
+fractions_of = np.frompyfunc(fraction, 1, 1)
 
 
 class Exact(backend.Backend):
     """Exact arithmetic on fractions."""
 
     name = "exact"
+    capabilities = backend.Capabilities(dtypes=[float32, float64])
 
     # --- how elements are kept ---
 
@@ -26,7 +35,7 @@ class Exact(backend.Backend):
         step = buffer.itemsize
         return np.lib.stride_tricks.as_strided(buffer[offset:], shape, [s * step for s in strides])
 
-    def upload(self, data: bytes, dtype: DType) -> np.ndarray:
+    def upload(self, data: memoryview, dtype: DType) -> np.ndarray:
         return fractions_of(np.frombuffer(data, dtype.name).astype(object))
 
     def download(self, array: np.ndarray, dtype: DType) -> np.ndarray:
@@ -36,11 +45,11 @@ class Exact(backend.Backend):
 
     @backend.kernel
     def cast(self, x, *, dtype):
-        return x if dtype.is_floating_point else fractions_of(x.astype(np.int64).astype(object))
+        return x
 
     @backend.kernel
     def full(self, *, size, value, dtype):
-        return np.full(size, Fraction(value), object)
+        return np.full(size, fraction(value), object)
 
     @backend.kernel
     def neg(self, x):
@@ -49,12 +58,12 @@ class Exact(backend.Backend):
     @backend.kernel
     def add(self, *tensors, scalar, value, alpha):
         a, b = operands(tensors, scalar, value)
-        return a + Fraction(alpha) * b
+        return a + fraction(alpha) * b
 
     @backend.kernel
     def sub(self, *tensors, scalar, value, alpha):
         a, b = operands(tensors, scalar, value)
-        return a - Fraction(alpha) * b
+        return a - fraction(alpha) * b
 
     @backend.kernel
     def mul(self, *tensors, scalar, value):
@@ -64,6 +73,8 @@ class Exact(backend.Backend):
     @backend.kernel
     def div(self, *tensors, scalar, value):
         a, b = operands(tensors, scalar, value)
+        if not np.all(b):
+            raise UnsupportedOp("[exact] fractions are never infinite: got a division by 0")
         return a / b
 
     @backend.kernel
@@ -78,8 +89,8 @@ class Exact(backend.Backend):
 def operands(tensors, scalar, value):
     """Both operands of a binary operation; scalar is 1 where the left one is a number, 2 where the right one is."""
     if scalar == 1:
-        return Fraction(value), tensors[0]
-    return tensors[0], (Fraction(value) if scalar == 2 else tensors[1])
+        return fraction(value), tensors[0]
+    return tensors[0], (fraction(value) if scalar == 2 else tensors[1])
 
 
 def announce() -> None:

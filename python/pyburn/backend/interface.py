@@ -94,7 +94,7 @@ class Backend:
         if not isinstance(results, tuple):
             results = (results,)
         if len(results) != outputs or any(result is None for result in results):
-            got = "None" if None in [type(result) if result is not None else None for result in results] else len(results)
+            got = "None" if len(results) == outputs else len(results)
             raise ValueError(f"[{op}] the kernel of {self.name} must return {outputs} results: got {got}")
         return results
 
@@ -124,11 +124,12 @@ class Backend:
         return widen_bfloat16(array) if dtype is _core.bfloat16 and array.dtype == np.uint16 else array
 
     def write(self, buffer: Array, dtype: _core.DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, value: Array) -> None:
-        """Puts the result of a kernel where a tensor is. Floating results of a wider dtype are rounded."""
+        """Puts the result of a kernel where a tensor is. A wider dtype of the same kind is rounded; floats are no integers."""
         target = self.as_strided(buffer, dtype, shape, strides, offset)
         if np.shape(value) != target.shape:
             raise ValueError(f"the kernel of {self.name} gave an array of the wrong shape: got {np.shape(value)} for {target.shape}")
-        target[...] = round_to_bfloat16(value) if dtype is _core.bfloat16 and target.dtype == np.uint16 else value
+        value = round_to_bfloat16(value) if dtype is _core.bfloat16 and target.dtype == np.uint16 else value
+        np.copyto(target, value, casting="same_kind")
 
     def adopt(self, array: Array, dtype: _core.DType, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array | None:
         """Returns the result of a kernel if it may become the buffer of a new tensor, which saves a copy; else None.

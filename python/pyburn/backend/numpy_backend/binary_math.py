@@ -20,6 +20,8 @@ def division(op: str, function):
 
 
 def floor_divide(x, y):
+    if np.issubdtype(np.result_type(x, y), np.integer):
+        return np.floor_divide(x, y)
     return np.where(np.equal(y, 0), np.true_divide(x, y), np.floor_divide(x, y))
 
 

@@ -16,7 +16,8 @@ def left_shift(x, places):
 def right_shift(x, places):
     bits = np.result_type(x, places).itemsize * 8
     inside = np.logical_and(np.greater_equal(places, 0), np.less(places, bits))
-    return np.where(inside, np.right_shift(x, np.where(inside, places, 0)), np.where(np.less(x, 0), -1, 0))
+    beyond = np.where(np.less(x, 0), -1, 0).astype(np.asarray(x).dtype)
+    return np.where(inside, np.right_shift(x, np.where(inside, places, 0)), beyond)
 
 
 def bits(op: str, function):
