@@ -28,13 +28,6 @@ void set_option(Module& m, PyObject* name, PyObject* value) {
   fields_from_dict(*m.config().type, m.config().fields, changed);
 }
 
-// An option that says whether there is a parameter of its name follows the parameter, so that the layer prints what it has.
-void follow_parameter(Module& m, PyObject* name, bool is_there) {
-  const AnyConfig config = m.config();
-  if (config.type == &attr_type<NoAttrs> || !nn::lists(config.switches, text_of(name))) return;
-  if (field_object(*config.type, config.fields, text_of(name)).is_valid()) set_option(m, name, is_there ? Py_True : Py_False);
-}
-
 // ---- reading
 
 getattrofunc slot_of_getattr = nullptr;  // Python's, for classes that have a __getattr__
@@ -129,7 +122,7 @@ int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
   Module* m = ready_module(self);
   if (is_parameter(value)) {
     assign_registered(self, name, Entry::Kind::parameter, value);
-    return m ? follow_parameter(*m, name, true) : void(), 0;
+    return follow_parameter(*m, name, true), 0;
   }
   if (is_module(value)) {
     const Entry* e = m ? m->find(text_of(name)) : nullptr;
@@ -224,8 +217,13 @@ void use_own_attributes(PyTypeObject* type) {
 
 nb::object option_of(Module& m, std::string_view name) {
   const AnyConfig config = m.config();
-  if (config.type == &attr_type<NoAttrs> || nn::lists(config.switches, name)) return {};
-  return field_object(*config.type, config.fields, name);
+  return nn::lists(config.switches, name) ? nb::object() : field_object(*config.type, config.fields, name);
+}
+
+void follow_parameter(Module& m, PyObject* name, bool is_there) {
+  const AnyConfig config = m.config();
+  if (!nn::lists(config.switches, text_of(name))) return;
+  if (field_object(*config.type, config.fields, text_of(name)).is_valid()) set_option(m, name, is_there ? Py_True : Py_False);
 }
 
 }  // namespace pyburn::python

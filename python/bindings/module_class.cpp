@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "pyburn/ir/fields.h"
+#include "python_fields.h"
 
 namespace nb = nanobind;
 
@@ -164,13 +164,7 @@ bool run_mixin(PyObject* self, PyTypeObject* cls) {
 
 // Gives m the options and the entries of another layer of its kind.
 void refill(Module& m, Module& from) {
-  const nn::AnyConfig options = m.config(), fresh = from.config();
-  if (options.type != fresh.type)
-    type_error("[" + from.type_name() + "] __init__ of another layer: expected a " + from.type_name() + ", got a " + m.type_name());
-  if (options.type != &attr_type<NoAttrs>) {
-    options.type->destroy(options.fields);
-    options.type->copy(options.fields, fresh.fields);
-  }
+  fields_from_dict(*m.config().type, m.config().fields, fields_to_dict(*from.config().type, from.config().fields));
   for (const Entry& e : from.entries()) m.put(e);
 }
 
@@ -253,7 +247,10 @@ void initialise(PyObject* self, PyTypeObject* cls, const std::function<Ref<Modul
     adopt(self, fresh);
   } else {
     if (!mixed || !ready_module(self)) begin(self);
-    refill(*ready_module(self), *fresh);
+    Module& m = *ready_module(self);
+    if (!classes().native.at(cls).is_instance(m))
+      type_error("[" + fresh->type_name() + "] __init__ of another layer: expected a " + fresh->type_name() + ", got a " + m.type_name());
+    refill(m, *fresh);
   }
   announce_registrations(self);
 }

@@ -55,6 +55,8 @@ void register_entry(nanobind::handle self, nanobind::handle name, nn::Entry::Kin
 void put_entry(nanobind::handle self, nanobind::handle name, nn::Entry::Kind kind, nanobind::handle value, bool persistent);
 // An option that C++ holds, such as the stride of a convolution; null if there is none of that name.
 nanobind::object option_of(nn::Module& m, std::string_view name);
+// An option that says whether there is a parameter of its name follows the parameter, so that the layer prints what it has.
+void follow_parameter(nn::Module& m, PyObject* name, bool is_there);
 
 // ---- the classes themselves
 

@@ -99,6 +99,7 @@ void register_entry(nb::handle self, nb::handle name, Entry::Kind kind, nb::hand
   if (taken) raise(PyExc_KeyError, "attribute '" + std::string(text) + "' already exists");
   check_value(text, kind, value);
   put_entry(self, name, kind, hooked_value(self, name, kind, value), persistent);
+  if (kind == Entry::Kind::parameter) follow_parameter(*m, name.ptr(), !value.is_none());
 }
 
 void put_entry(nb::handle self, nb::handle name, Entry::Kind kind, nb::handle value, bool persistent) {

@@ -16,7 +16,7 @@ class _Signature(CallSignature):
     """The arguments of the layer that a lazy one becomes, without the first."""
 
     def __get__(self, instance: Any, owner: Any) -> Any:
-        if instance is not None:
+        if instance is not None or owner.cls_to_become is None:
             return super().__get__(instance, owner)
         import inspect
 
