@@ -114,7 +114,8 @@ constinit OpInfo normalise_rows = define<NormaliseRows, infer, grad, by_moments>
         .doc = "input in rows, each with mean 0 (if centred) and deviation 1, scaled and shifted by channel: what layer_norm, group_norm, "
                "instance_norm and rms_norm are made of.",
         .autocast = Autocast::full,
-        .saves = inputs | later_outputs,
+        .saves = later_outputs,
+        .reads = {{0, 1}, {0}, {0}},
         .torch = "lambda x, w, b, rows, groups, inner, eps, centred: (lambda v: (lambda m: (lambda r: ((((v - m) * r).reshape(rows // "
                  "groups, -1, inner) * (1 if w is None else w.reshape(-1, 1)) + (0 if b is None else b.reshape(-1, 1))).reshape(x.shape), "
                  "m.reshape(rows), r.reshape(rows)))(((v - m) ** 2).mean(1, keepdim=True).add(eps).rsqrt()))(v.mean(1, keepdim=True) if "

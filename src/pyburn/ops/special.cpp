@@ -43,7 +43,7 @@ Grads grad_erfcx(const NoAttrs&, const GradContext& c) {
   return {c.dy() * (x * special_erfcx(x) * 2.0 - kSlope)};
 }
 Grads grad_ndtri(const NoAttrs&, const GradContext& c) {
-  const TensorHandle y = special_ndtri(c.input(0));
+  const TensorHandle y = c.output();
   return {c.dy() * exp(y * y * 0.5) * std::sqrt(2 * std::numbers::pi)};
 }
 // Derivatives by the first argument are not known in closed form; PyTorch has none either.
@@ -125,6 +125,7 @@ None ! Tensor)");
 constinit OpInfo special_ndtri =
     function_of_one(define<NoAttrs, infer_same<NoAttrs>, grad_ndtri>({.schema = "special_ndtri(Tensor input) -> Tensor",
                         .doc = "The inverse of ndtr: where the standard normal distribution function has the given value.",
+                        .reads = {{kOutputs}},
                         .torch = "torch.special.ndtri",
                         .example = "pyburn.special.ndtri(pyburn.tensor([0.5, 0.975]))"}),
         R"(
