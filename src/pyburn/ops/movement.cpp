@@ -332,17 +332,26 @@ TensorHandle fn::transpose(const TensorHandle& input, int64_t dim0, int64_t dim1
   for (int i = 0; i < input.rank(); ++i) order.push_back(i == a ? b : i == b ? a : i);
   return permute(input, order);
 }
+namespace {
+// A tensor of its own on the same elements: where a view has nothing to change, PyTorch returns a new object all the same.
+TensorHandle same_axes(const TensorHandle& x) {
+  Dims order;
+  for (int i = 0; i < x.rank(); ++i) order.push_back(i);
+  return fn::permute(x, order);
+}
+}  // namespace
+
 TensorHandle fn::t(const TensorHandle& input) {
   require(input.rank() <= 2, "[t] expected at most 2 axes: got {}", input.shape());
-  return input.rank() == 2 ? permute(input, Dims{1, 0}) : TensorHandle(input);
+  return input.rank() == 2 ? permute(input, Dims{1, 0}) : same_axes(input);
 }
 TensorHandle fn::squeeze(const TensorHandle& input, const OptionalDims& dim) {
-  if (dim && dim->empty()) return input;  // no axis, where None is all
+  if (dim && dim->empty()) return same_axes(input);  // no axis, where None is all
   const Dims axes = normalise_dims(dim, input.rank());
   TensorHandle y = input;
   for (int64_t i = axes.size() - 1; i >= 0; --i)
     if (input.shape()[axes[i]] == 1) y = remove_axis(y, axes[i]);
-  return y;
+  return y.is_same(input) ? same_axes(input) : y;
 }
 TensorHandle fn::flatten(const TensorHandle& input, int64_t start_dim, int64_t end_dim) {
   if (input.rank() == 0) return reshape(input, Dims{1});

@@ -222,6 +222,7 @@ TensorHandle fn::sum_to_size(const TensorHandle& input, const Dims& size) {
     fits = i < added || summed || size[i - added] == x[i];
   }
   require(fits, "size does not broadcast to input: got {} for {}", size, x);
+  if (size.empty()) return sum(input);
   return over.empty() ? input : reshape(sum(input, over, true), size);
 }
 

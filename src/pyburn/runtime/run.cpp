@@ -9,6 +9,7 @@
 #include "pyburn/runtime/promotion.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/fault.h"
+#include "pyburn/support/log.h"
 
 namespace pyburn {
 
@@ -84,6 +85,15 @@ void cast_all(Prepared& in, DType dtype) {
 void autocast_all(Prepared& in, Autocast wanted) {
   for (int64_t i = 0; i < in.list.size(); ++i)
     if (TensorHandle x = autocast(wanted, *in.list[i]); !x.is_same(*in.list[i])) in.replace(i, std::move(x));
+}
+
+// Element-wise inputs before the key are conditions. PyTorch takes uint8 for a boolean, with a warning.
+void accept_byte_conditions(Prepared& in, const OpInfo& info) {
+  for (int64_t i = 0; i < info.key && i < in.list.size(); ++i) {
+    if (!in.list[i]->defined() || in.list[i]->dtype() != DType::uint8) continue;
+    warn(format("{} received a uint8 condition tensor, which is deprecated: use a boolean condition instead", info.function()));
+    in.replace(i, cast_to(*in.list[i], DType::boolean));
+  }
 }
 
 void broadcast_all(Prepared& in) {
@@ -171,6 +181,7 @@ void dispatch_checked(OpRef op, Inputs given, Outputs out, Device* wanted) {
 
   Prepared in;
   in.list.append(given.begin(), given.end());
+  if (info.kind == Kind::elementwise && info.key > 0) accept_byte_conditions(in, info);
   if (info.autocast != Autocast::none && autocast_active() && !out[0].defined()) autocast_all(in, info.autocast);
   if (info.cast == Cast::promote || info.cast == Cast::promote_float) {
     DType common = promoted_dtype(Inputs(in).subspan(info.key), info.scalar ? info.scalar(op.attrs) : nullptr);
