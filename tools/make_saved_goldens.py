@@ -18,7 +18,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden" / "saved.json.gz"
-sys.path.insert(0, str(ROOT / "tests" / "python"))
+sys.path.insert(0, str(ROOT / "tests" / "conformance"))
 
 from make_goldens import torch_ctc_loss, torch_grid_sample_grid, torch_grid_sample_input, torch_pair  # noqa: E402
 from saved_cases import cases_of, has_gradient, refused_writes, subsets_of  # noqa: E402

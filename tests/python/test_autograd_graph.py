@@ -41,11 +41,11 @@ def test_hook_of_an_accumulator_runs_when_grad_has_grown():
 def test_a_hook_must_return_as_many_gradients_of_the_same_shape():
     y = leaf(1.0, 2.0) * 3
     y.grad_fn.register_prehook(lambda outputs: (outputs[0], outputs[0]))
-    with pytest.raises(RuntimeError, match="another number of gradients"):
+    with pytest.raises(RuntimeError, match="incorrect number of values .got 2, but expected 1"):
         y.sum().backward()
     z = leaf(1.0, 2.0) * 3
     z.grad_fn.register_hook(lambda inputs, outputs: (inputs[0][:1], *inputs[1:]))
-    with pytest.raises(RuntimeError, match="changed the shape"):
+    with pytest.raises(RuntimeError, match="changed the size"):
         z.sum().backward()
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
+import pickle
 import sys
 import zipfile
 from pathlib import Path
@@ -132,3 +134,24 @@ def test_dtypes_print_as_pytorchs(torch: Any) -> None:
     assert str(torch.float32) == repr(torch.float32) == "torch.float32" and f"{torch.ones(1).long().dtype}" == "torch.int64"
     pyburn.compat.uninstall()
     assert str(pyburn.float32) == "pyburn.float32"
+
+
+def test_dtypes_sizes_and_tensors_are_printed_as_pytorchs(torch: Any) -> None:
+    assert repr(torch.tensor([1, 2], dtype=torch.int32)) == "tensor([1, 2], dtype=torch.int32)"
+    assert str(torch.ones(2, 3).shape) == "torch.Size([2, 3])" and f"{torch.float16}, {[torch.bool]}" == "torch.float16, [torch.bool]"
+    for dtype in (torch.float32, torch.int64, torch.bfloat16, torch.bool):
+        assert pickle.loads(pickle.dumps(dtype)) is dtype and copy.deepcopy(dtype) is dtype
+        assert getattr(torch, str(dtype).split(".")[1]) is dtype
+    assert repr(torch.empty(2, 3, device="meta", dtype=torch.int64)) == "tensor(..., device='meta', size=(2, 3), dtype=torch.int64)"
+    assert str(torch.empty(2, device="meta").device) == "meta" and torch.device("meta").type == "meta"
+    pyburn.compat.uninstall()
+    assert repr(pyburn.tensor([1], dtype=pyburn.int32)) == "tensor([1], dtype=pyburn.int32)" and str(pyburn.Size([1])) == "pyburn.Size([1])"
+
+
+def test_the_meta_device_is_printed_as_meta() -> None:
+    device = pyburn.device("meta")
+    assert (str(device), repr(device), device.type, device.index) == ("meta", "device('meta')", "meta", None)
+    x = pyburn.empty(2, 3, device="meta", requires_grad=True)
+    assert repr(x.detach()) == "tensor(..., device='meta', size=(2, 3))" and x.is_meta and x.device == device
+    assert repr(x) == "tensor(..., device='meta', size=(2, 3), requires_grad=True)"
+    assert pickle.loads(pickle.dumps(device)) == device

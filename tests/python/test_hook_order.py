@@ -174,8 +174,8 @@ def test_hooks_of_modules_run_around_those_of_their_parameters() -> None:
     y.register_hook(order.hook("y"))
     y.sum().backward()
     assert order == [
-        "y", "pre m", "pre b", "b.weight", "after b.weight", "first b", "full b", "pre a", "a.weight", "after a.weight", "first a", "full a",
-        "first m", "full m", "x",
+        "y", "pre m", "pre b", "b.weight", "after b.weight", "first b", "full b",
+        "pre a", "a.weight", "after a.weight", "first a", "full a", "first m", "full m", "x",
     ]  # fmt: skip
 
 
@@ -275,7 +275,7 @@ def through(backward: Callable[[Tensor], Any], inputs: int = 1) -> list[Tensor |
 
 @pytest.mark.parametrize("shape", [(5,), (3, 2), (6,), (), (3,), (2, 1)])
 def test_the_gradient_of_a_function_must_have_the_shape_of_its_input(shape: tuple[int, ...]) -> None:
-    with pytest.raises(RuntimeError, match="ThroughBackward returned an invalid gradient at index 0 - got .* but expected shape compatible with"):
+    with pytest.raises(RuntimeError, match="ThroughBackward returned an invalid gradient at index 0 - got .* but expected shape"):
         through(lambda g: pyburn.ones(shape))
 
 

@@ -238,3 +238,39 @@ def test_tensors_as_older_scripts_make_them():
     assert x.type(pyburn.float32).dtype == pyburn.float32 and x.type() == "pyburn.DoubleTensor"
     with pytest.raises((TypeError, RuntimeError)):
         x.type("torch.NoTensor")
+
+
+@pytest.mark.parametrize("device", ["cpu", "fusion(cpu)"])
+def test_a_condition_of_bytes_is_taken_with_a_warning(device):
+    condition, x = pyburn.tensor([1, 0, 2], dtype=pyburn.uint8, device=device), pyburn.ones(3, device=device, requires_grad=True)
+    with pytest.warns(UserWarning, match="where received a uint8 condition tensor"):
+        y = pyburn.where(condition, x, 0.0)
+    assert y.tolist() == [1, 0, 1]
+    y.sum().backward()
+    assert x.grad.tolist() == [1, 0, 1]
+    with pytest.warns(UserWarning, match="uint8"):
+        assert x.where(condition, pyburn.zeros(3, device=device)).tolist() == [1, 0, 1]
+    for dtype in (pyburn.int8, pyburn.int64, pyburn.float32):
+        with pytest.raises(RuntimeError, match="boolean"):
+            pyburn.where(condition.to(dtype), x, 0.0)
+    with pytest.raises(RuntimeError, match="boolean mask"):
+        x.masked_fill(condition, 2.0)
+
+
+@pytest.mark.parametrize("function", [pyburn.linalg.norm, pyburn.linalg.vector_norm, pyburn.sum, pyburn.logsumexp, pyburn.amax])
+def test_numpys_names_of_arguments(function):
+    x = pyburn.arange(6.0).reshape(2, 3)
+    expected = function(x, dim=1, keepdim=True)
+    assert function(x, axis=1, keepdims=True).equal(expected) and expected.shape == (2, 1)
+    if function is not pyburn.linalg.vector_norm:  # PyTorch calls its tensor x itself
+        assert function(x=x, axis=1, keepdims=True).equal(expected) and function(a=x, dim=1, keepdim=True).equal(expected)
+    for wrong in ({"dim": 1, "axis": 1}, {"axis": 1, "along": 1}, {"input": x, "x": x}):
+        with pytest.raises(TypeError):
+            function(*() if "x" in wrong else (x,), **wrong)
+
+
+def test_numpys_names_of_arguments_of_functions_in_python():
+    x = pyburn.arange(9.0).reshape(3, 3)
+    assert pyburn.linalg.matrix_norm(x, axis=(0, 1), keepdims=True).shape == (1, 1)
+    assert pyburn.linalg.cross(x, x2=x + 1, axis=1).equal(pyburn.linalg.cross(x, x + 1, dim=1))
+    assert x.size(axis=1) == 3 and x.stride(axis=0) == 3

@@ -169,6 +169,24 @@ def test_the_number_of_threads_comes_from_the_environment():
     assert "PYBURN_NUM_THREADS" in ask("0").stderr
 
 
+@pytest.mark.parametrize(
+    "text, limit",
+    [
+        *[(text, 1) for text in ("1", "1,2", " 1 , 4 ", "+1")],
+        *[(text, None) for text in ("100000", "1,", "1,x", "one", "0", "-1", "1x", "", "9" * 30)],
+    ],
+)
+def test_openmps_variable_limits_threads_and_malformed_text_does_not(text: str, limit: int | None) -> None:
+    def ask(**more: str) -> int:
+        environment = {k: v for k, v in os.environ.items() if k not in ("PYBURN_NUM_THREADS", "OMP_NUM_THREADS")}
+        program = "import pyburn; print(pyburn.get_num_threads())"
+        done = subprocess.run([sys.executable, "-c", program], env={**environment, **more}, capture_output=True, text=True, check=True)
+        return int(done.stdout)
+
+    assert ask(OMP_NUM_THREADS=text) == (ask() if limit is None else limit)
+    assert ask(OMP_NUM_THREADS=text, PYBURN_NUM_THREADS="3") == 3
+
+
 # --- Ctrl-C --------------------------------------------------------------------------------------------------------------
 
 INTERRUPTED = """

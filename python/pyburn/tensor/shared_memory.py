@@ -36,10 +36,10 @@ def is_shared(self: Tensor) -> bool:
 
 
 def _pass_to_processes(cls: type[Tensor]) -> None:
-    """Tells `multiprocessing` how to pass tensors on. Not on import: pyburn changes nothing outside of itself until a program asks for it."""
+    """Tells `multiprocessing` how to pass tensors on. Not on import, which changes nothing outside of pyburn."""
     from multiprocessing.reduction import ForkingPickler
 
-    for each in {Tensor, cls}:
+    for each in (Tensor, cls):
         if each.__reduce_ex__ is Tensor.__reduce_ex__:  # a Parameter passes a Tensor
             ForkingPickler.register(each, _reduce_for_process)
 

@@ -9,7 +9,6 @@
 #include "pyburn/runtime/device_identity.h"
 #include "pyburn/runtime/device_name.h"
 #include "pyburn/support/error.h"
-#include "pyburn/support/registration.h"
 
 namespace pyburn {
 namespace {
@@ -132,14 +131,14 @@ class Construction {
   Construction() = default;
   Construction(const Construction&) = delete;
   ~Construction() {
-    std::vector<Ref<Backend>> released;  // outside of the lock: the end of a backend may be foreign code
     Registry& r = registry();
-    std::lock_guard lock(r.mutex);
     for (auto entry = made_.rbegin(); entry != made_.rend(); ++entry) {  // outer ones hold inner ones
+      Ref<Backend> released;                                             // after the lock: the end of a backend may be foreign code
+      std::lock_guard lock(r.mutex);
       const auto it = r.stacks.find(entry->key);
       if (it == r.stacks.end() || (!entry->alias && it->second->use_count() > 1)) continue;  // another thread may have found it
       if (!entry->alias) r.known.erase(it->second.get());
-      released.push_back(std::move(it->second));
+      released = std::move(it->second);
       r.stacks.erase(it);
     }
   }
@@ -171,7 +170,7 @@ Ref<Backend> unique_backend(const BackendEntry& e, const std::string& options, c
     std::span<const Ref<Backend>> inner, Construction& construction) {
   StackKey key{e.name, options, address, {}};
   Known k{e.name + (options.empty() ? "" : ":" + quoted_where_needed(options))};
-  std::string inside = address.empty() ? "" : quoted_where_needed(address);
+  std::string inside = address.empty() ? "" : address_text(address);
   for (const Ref<Backend>& b : inner) {
     const Known below = known(*b);
     key.inner.push_back(b.get());
@@ -232,34 +231,6 @@ Device& initial_device() {
     fail<DeviceError>("[PYBURN_DEVICE] the environment variable names no device that can be used here: got '{}'. {}",
         is_backend_name(name) || std::string_view(name).size() < 100 ? name : "a long text", e.what());
   }
-}
-
-// A notebook may replace what it has registered before; a plugin that takes a name away from another one is a mistake.
-void require_free_names(const BackendEntry& e) {
-  std::vector<std::string> names = e.aliases;
-  names.push_back(e.name);
-  for (const std::string& name : names) {
-    const std::optional<BackendEntry> old = find_entry(name);
-    require<ValueError>(!old || !reason_against(*old).empty(), "[register] a backend of this name exists: got '{}'", name);
-  }
-}
-
-// Backends that entries of these names have made are forgotten: the next ones are made by the new factories.
-void change_entries(const std::vector<std::string>& without, std::vector<BackendEntry> with) {
-  Registry& r = registry();
-  std::lock_guard lock(r.mutex);
-  const auto goes = [&](const std::string& name) { return std::find(without.begin(), without.end(), name) != without.end(); };
-  std::erase_if(r.entries, [&](const BackendEntry& e) { return goes(e.name); });
-  for (auto it = r.stacks.begin(); it != r.stacks.end();) {
-    if (!goes(it->first.name)) {
-      ++it;
-      continue;
-    }
-    r.replaced.push_back(it->second);
-    it = r.stacks.erase(it);
-  }
-  r.by_text.clear();
-  for (BackendEntry& e : with) r.entries.push_back(std::move(e));
 }
 
 std::string leaf_name(const Device& d) { return stack_name(d.leaf()); }
@@ -359,29 +330,35 @@ void register_backend(BackendEntry e) {
   for (const std::string& name : e.aliases)
     require<ValueError>(is_backend_name(name), "[register] expected letters, digits, '_', '-' and '.': got '{}'", name);
   require<ValueError>(is_backend_name(e.name), "[register] expected letters, digits, '_', '-' and '.': got '{}'", e.name);
-  if (in_registration_scope()) require_free_names(e);
   Registry& r = registry();
   std::vector<BackendEntry> before;
   {
     std::lock_guard lock(r.mutex);
     before = r.entries;
   }
-  std::vector<BackendEntry> gone;
+  std::vector<std::string> gone{e.name};
   for (const BackendEntry& old : before) {
     const auto meets = [&](const std::string& name) { return has_name(old, name); };
-    if (old.name == e.name) gone.push_back(old);
     if (!meets(e.name) && std::none_of(e.aliases.begin(), e.aliases.end(), meets)) continue;
     if (reason_against(old).empty() || !reason_against(e).empty()) continue;
-    if (old.name != e.name) gone.push_back(old);
+    gone.push_back(old.name);
     std::vector<std::string> names = old.aliases;
     names.push_back(old.name);
     for (const std::string& name : names)
       if (!has_name(e, name)) e.aliases.push_back(name);
   }
-  undo_registration_by([name = e.name, gone] { change_entries({name}, gone); });
-  std::vector<std::string> names{e.name};
-  for (const BackendEntry& old : gone) names.push_back(old.name);
-  change_entries(names, {std::move(e)});
+  std::lock_guard lock(r.mutex);
+  std::erase_if(r.entries, [&](const BackendEntry& old) { return std::find(gone.begin(), gone.end(), old.name) != gone.end(); });
+  for (auto it = r.stacks.begin(); it != r.stacks.end();) {  // the next one is made by the new factory
+    if (it->first.name != e.name) {
+      ++it;
+      continue;
+    }
+    r.replaced.push_back(it->second);
+    it = r.stacks.erase(it);
+  }
+  r.by_text.clear();
+  r.entries.push_back(std::move(e));
 }
 void set_backend_discovery(void (*more)()) { discovery = more; }
 std::vector<BackendEntry> backend_entries() {

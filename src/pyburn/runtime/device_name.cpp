@@ -45,10 +45,10 @@ class Parser {
     skip_blanks();
     DeviceName d;
     d.position = at_;
-    if (depth > kDeepestDevice) fail_here(format("a device may be at most {} backends deep", kDeepestDevice));
     while (!ends() && is_name_character(text_[at_])) d.name += is_upper(text_[at_]) ? char(text_[at_] + 'a' - 'A') : text_[at_], ++at_;
     if (d.name.empty()) fail_here(ends() ? "expected a name: got the end of the text" : "expected a name");
     if (text_.substr(at_).starts_with("://")) return address(std::move(d), depth);
+    if (depth > kDeepestDevice) fail_at(d.position, format("a device may be at most {} backends deep", kDeepestDevice));
     skip_blanks();
     if (take(':')) {
       const size_t start = at_;
@@ -107,10 +107,9 @@ class Parser {
     const size_t open = at_++;
     std::string found;
     while (!take('"')) {
-      if (ends()) fail_at(open, "this quotation mark is not closed");
-      if (is_control(peek())) fail_here("a name has no control characters");
       take('\\');
       if (ends()) fail_at(open, "this quotation mark is not closed");
+      if (is_control(peek())) fail_here("a name has no control characters");
       found += text_[at_++];
     }
     skip_blanks();
@@ -130,20 +129,31 @@ DeviceName parse_device_name(std::string_view text) {
   return Parser(text).parse();
 }
 
-std::string quoted_where_needed(std::string_view options) {
-  const bool plain = std::none_of(options.begin(), options.end(), ends_text) && !options.empty() && !is_blank(options.front()) &&
-                     !is_blank(options.back());
-  if (plain) return std::string(options);
+namespace {
+std::string in_quotes(std::string_view text) {
   std::string quoted = "\"";
-  for (char c : options) {
+  for (char c : text) {
     if (c == '"' || c == '\\') quoted += '\\';
     quoted += c;
   }
   return quoted + '"';
 }
+}  // namespace
+
+std::string quoted_where_needed(std::string_view options) {
+  const bool plain = std::none_of(options.begin(), options.end(), ends_text) && !options.empty() && !is_blank(options.front()) &&
+                     !is_blank(options.back()) && !options.starts_with("//");  // after the colon it would read as an address
+  return plain ? std::string(options) : in_quotes(options);
+}
+
+std::string address_text(std::string_view address) {
+  const std::string_view scheme = address.substr(0, std::min(address.find("://"), address.size()));
+  const bool plain = !scheme.empty() && std::all_of(scheme.begin(), scheme.end(), is_name_character);
+  return plain ? quoted_where_needed(address) : in_quotes(address);
+}
 
 std::string to_text(const DeviceName& d) {
-  if (d.is_address()) return quoted_where_needed(d.options);
+  if (d.is_address()) return address_text(d.options);
   std::string text = d.name;
   if (!d.options.empty()) text += ":" + quoted_where_needed(d.options);
   if (!d.parenthesised) return text;

@@ -31,6 +31,7 @@ struct DeviceName {
 DeviceName parse_device_name(std::string_view text);  // DeviceError with the place
 std::string to_text(const DeviceName&);               // reads back as the same name
 std::string quoted_where_needed(std::string_view options);
+std::string address_text(std::string_view address);
 bool is_backend_name(std::string_view text);  // nothing but a name, in lower case
 
 // `message` with the text and a mark below the byte at `position`.

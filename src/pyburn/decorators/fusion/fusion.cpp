@@ -8,8 +8,7 @@
 namespace pyburn {
 using Pending = FusionStorage::Pending;
 
-Fusion::Fusion(Ref<Backend> inner)
-    : Decorator(std::move(inner)), memory_owner_(storage_maker(*inner_)), inner_device_(&device_of(inner_)) {}
+Fusion::Fusion(Ref<Backend> inner) : Decorator(std::move(inner)), memory_owner_(storage_maker(*inner_)) {}
 
 // What the inner backend cannot run is decomposed above the queue, where its parts can be fused.
 KernelSupport Fusion::support(const OpInfo& op, DType key) const { return inner_->known_support(op, key); }
@@ -58,7 +57,7 @@ void Fusion::execute(OpRef op, Inputs in, Outputs out) {
 
 TensorHandle Fusion::computed(FusionStorage& storage, DType dtype, const Layout& layout) {
   if (!storage.inner) storage.inner = memory_owner_.allocate(storage.dtype, storage.elements);
-  return make_tensor(*inner_device_, dtype, layout, storage.inner);
+  return make_tensor(inner_device_(inner_), dtype, layout, storage.inner);
 }
 
 TensorHandle Fusion::inner_tensor(FusionStorage& storage, DType dtype, const Layout& layout) {

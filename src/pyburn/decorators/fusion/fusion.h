@@ -5,7 +5,7 @@
 
 #include "pyburn/decorators/fusion/cut.h"
 #include "pyburn/runtime/decorator.h"
-#include "pyburn/runtime/device.h"
+#include "pyburn/runtime/inner_device.h"
 
 namespace pyburn {
 
@@ -73,7 +73,7 @@ class Fusion final : public Decorator {
   void run_fused(const FusedStep& step);
 
   Backend& memory_owner_;  // the backend below that makes storages
-  Device* const inner_device_;
+  InnerDevice inner_device_;
   std::atomic<int64_t> small_limit_{kSmallLimit};
 
   mutable std::mutex mutex_;  // guards all that follows

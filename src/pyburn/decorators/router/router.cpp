@@ -52,8 +52,7 @@ class Mirror {
 
 }  // namespace
 
-Router::Router(Ref<Backend> primary, Ref<Backend> fallback)
-    : Decorator(std::move(primary)), fallback_(std::move(fallback)), fallback_device_(device_of(fallback_)) {}
+Router::Router(Ref<Backend> primary, Ref<Backend> fallback) : Decorator(std::move(primary)), fallback_(std::move(fallback)) {}
 
 KernelSupport Router::support(const OpInfo& op, DType key) const {
   const KernelSupport here = primary_->known_support(op, key);
@@ -75,14 +74,15 @@ void Router::execute(OpRef op, Inputs in, Outputs out) {
   Device* device = nullptr;
   for (const TensorHandle* t : in)
     if (t->defined()) device = &t->device();
-  Mirror mirror(*primary_, fallback_device_);
+  Mirror mirror(*primary_, fallback_device_(fallback_));
   Tensors inputs, results;
   SmallVector<const TensorHandle*, 8> list;
   for (const TensorHandle* t : in) inputs.push_back(t->defined() ? mirror.there(*t) : TensorHandle());
   for (const TensorHandle& t : inputs) list.push_back(&t);
   for (const TensorHandle& t : out) {
     if (!t.defined()) results.push_back({});
-    else results.push_back(t.storage() ? mirror.there(t) : make_tensor(fallback_device_, t.dtype(), contiguous_layout(t.shape())));
+    else
+      results.push_back(t.storage() ? mirror.there(t) : make_tensor(fallback_device_(fallback_), t.dtype(), contiguous_layout(t.shape())));
   }
   run(*fallback_, op, {list.data(), size_t(list.size())}, {results.data(), size_t(results.size())});
   for (size_t i = 0; i < out.size(); ++i) {

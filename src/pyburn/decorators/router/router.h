@@ -2,7 +2,7 @@
 // live on the primary; what the fallback needs is copied there and back.
 #pragma once
 #include "pyburn/runtime/decorator.h"
-#include "pyburn/runtime/device.h"
+#include "pyburn/runtime/inner_device.h"
 
 namespace pyburn {
 
@@ -20,7 +20,7 @@ class Router final : public Decorator {
  private:
   const Ref<Backend>& primary_ = inner_;
   Ref<Backend> fallback_;
-  Device& fallback_device_;
+  InnerDevice fallback_device_;
 };
 
 void register_router_backend();

@@ -1,0 +1,22 @@
+// The device of a backend that a decorator holds.
+#pragma once
+#include <atomic>
+
+#include "pyburn/runtime/device.h"
+
+namespace pyburn {
+
+// Looked up when it is first needed: devices stay for good, and a stack that is never used should leave none behind.
+class InnerDevice {
+ public:
+  Device& operator()(const Ref<Backend>& inner) {
+    Device* d = known_.load(std::memory_order_acquire);
+    if (!d) known_ = d = &device_of(inner);
+    return *d;
+  }
+
+ private:
+  std::atomic<Device*> known_{nullptr};
+};
+
+}  // namespace pyburn
