@@ -6,10 +6,15 @@ The same code runs with torch (tools/make_saved_goldens.py) and with pyburn (tes
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
-from samples import DTypeName, Input, Sample, samples_of
+# samples.py needs no pyburn, which the environment of torch does not have.
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python" / "pyburn" / "testing" / "conformance"))
+
+from samples import DTypeName, Input, Sample, samples_of  # noqa: E402
 
 MOST_SAMPLES = 3  # of one operation
 MOST_INPUTS = 5  # that want a gradient
