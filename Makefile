@@ -133,7 +133,7 @@ check: venv  ## Generated files, layers, links, format, lint, types
 	$(VENV)/bin/python tools/check_layers.py
 	$(VENV)/bin/python tools/check_python_layers.py
 	$(VENV)/bin/python tools/check_links.py
-	$(VENV)/bin/clang-format --dry-run --Werror $(CPP)
+	@$(VENV)/bin/clang-format --dry-run --Werror $(CPP)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy

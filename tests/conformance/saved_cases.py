@@ -14,7 +14,7 @@ from typing import Any
 # samples.py needs no pyburn, which the environment of torch does not have.
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python" / "pyburn" / "testing" / "conformance"))
 
-from samples import DTypeName, Input, Sample, samples_of  # noqa: E402
+from samples import DTypeName, Input, Sample, samples_of
 
 MOST_SAMPLES = 3  # of one operation
 MOST_INPUTS = 5  # that want a gradient
