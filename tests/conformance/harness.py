@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import pyburn
 from pyburn import _core
-from pyburn.testing.conformance.calls import all_samples
+from pyburn.testing.conformance.calls import all_samples, dtypes_of, has_float64
 from pyburn.testing.conformance.samples import Sample
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "ops"
@@ -38,6 +39,13 @@ def _late_leaf() -> list[str]:
 # `make test-torch` names the devices of PyTorch, separated by semicolons.
 _NAMED = os.environ.get("PYBURN_CONFORMANCE_DEVICES")
 DEVICES = _NAMED.split(";") if _NAMED else [*_devices(), *_late_leaf()]
+WITH_FLOAT64 = [device for device in DEVICES if has_float64(device)]
+
+
+def skip_without(device: str, dtype: Any) -> None:
+    """Skips a test on devices that cannot store the dtype."""
+    if str(dtype).removeprefix("pyburn.") not in dtypes_of(device):
+        pytest.skip(f"the device has no {dtype}")
 
 
 @cache

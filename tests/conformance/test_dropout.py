@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from harness import DEVICES
+from harness import DEVICES, skip_without
 
 import pyburn
 from pyburn.testing.conformance.calls import download
@@ -19,6 +19,7 @@ on_every_device = pytest.mark.parametrize("device", DEVICES)
 @on_every_device
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_seeded_dropout(device, dtype):
+    skip_without(device, dtype)
     x = pyburn.arange(1, 61, dtype=dtype, device=device).reshape(6, 10).T
     y = download(pyburn.seeded_dropout(x, 0.4, 2.0, 1.0, -3.0, 11, 5))
     kept = y != -3

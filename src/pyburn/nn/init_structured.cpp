@@ -6,6 +6,7 @@
 #include "pyburn/nn/init.h"
 #include "pyburn/ops/copy.h"
 #include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/pointwise.h"
 #include "pyburn/ops/generated/random.h"
@@ -44,10 +45,11 @@ std::vector<double> orthonormal_columns(std::vector<double> a, int64_t rows, int
   return q;
 }
 
-// Overwrites x with float64 numbers in row-major order.
+// Overwrites x with float64 numbers in row-major order. They are converted on the host: the device may have no float64.
 void write(const TensorHandle& x, std::vector<double>& values) {
   autograd::NoGrad no_grad;
-  copy_into(x, from_host(x.device(), {values.data(), {x.shape(), DType::float64}}));
+  const TensorHandle exact = from_host(host_device(), {values.data(), {x.shape(), DType::float64}});
+  copy_into(x, moved_to(x.device(), fn::cast(exact, x.dtype())));
 }
 
 }  // namespace
@@ -78,7 +80,7 @@ void orthogonal_(const TensorHandle& weight, double gain, Generator* generator) 
   if (weight.numel() == 0) return;
   const int64_t rows = weight.shape()[0], columns = weight.numel() / rows, tall = std::max(rows, columns), thin = std::min(rows, columns);
   autograd::NoGrad no_grad;
-  const TensorHandle drawn = fn::randn({tall, thin}, DType::float64, &weight.device(), generator);
+  const TensorHandle drawn = fn::randn({tall, thin}, DType::float64, &host_device(), generator);
   std::vector<double> normal(size_t(weight.numel()));
   to_host(drawn, {normal.data(), drawn.meta()});
   const std::vector<double> q = orthonormal_columns(std::move(normal), tall, thin);

@@ -65,8 +65,8 @@ Grads grad_xlogy(const Binary& a, const GradContext& c) {
   const BothOperands o = operands_of(a, c);
   auto left = [&] {  // 0 where x is 0 and y has no logarithm, as in PyTorch
     if (a.scalar == Side::right) return c.dy() * std::log(a.value.to_double());
-    const TensorHandle zero = logical_and(eq(o.left_tensor, 0), le(o.right_tensor, 0));
-    return where(zero, 0.0, c.dy() * log(o.right_tensor));
+    const TensorHandle zero = logical_and(eq(o.left_tensor(), 0), le(o.right_tensor(), 0));
+    return where(zero, 0.0, c.dy() * log(o.right_tensor()));
   };
   return gradients(a, c, left, [&] { return c.dy() * div(o.left(), o.right()); });
 }
@@ -80,7 +80,7 @@ Grads grad_logaddexp2(const Binary& a, const GradContext& c) { return shares_of_
 Grads grad_copysign(const Binary& a, const GradContext& c) {
   const BothOperands o = operands_of(a, c);
   auto left = [&] {
-    const TensorHandle flips = ne(signbit(o.left_tensor), signbit(c.output()));
+    const TensorHandle flips = ne(signbit(o.left_tensor()), signbit(c.output()));
     return where(eq(o.left(), 0), 0.0, where(flips, -c.dy(), c.dy()));
   };
   return gradients(a, c, left, [&] { return zeros_like(c.dy()); });

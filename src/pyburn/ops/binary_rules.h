@@ -22,18 +22,32 @@ Meta infer_comparison(const A& a, Metas in) {
   return {in[0].shape, DType::boolean};
 }
 
-// An operand as a rule sees it, tensor or number. Rules are asked for the gradients of both and drop that of the number.
-struct BothOperands {
-  TensorHandle left_tensor, right_tensor;
-  Scalar number;
-  Operand left() const { return left_tensor.defined() ? Operand(left_tensor) : Operand(number); }
-  Operand right() const { return right_tensor.defined() ? Operand(right_tensor) : Operand(number); }
+// The operands as a rule sees them, tensors or numbers. They are read when they are asked for: only what some gradient reads is kept.
+class BothOperands {
+ public:
+  BothOperands(const GradContext& context, Side number_side, const Scalar& number)
+      : number(number), context_(context), number_side_(number_side) {}
+  const TensorHandle& left_tensor() const { return number_side_ == Side::left ? left_ : read(left_, 0); }
+  const TensorHandle& right_tensor() const {
+    return number_side_ == Side::right ? right_ : read(right_, number_side_ == Side::left ? 0 : 1);
+  }
+  Operand left() const { return number_side_ == Side::left ? Operand(number) : Operand(left_tensor()); }
+  Operand right() const { return number_side_ == Side::right ? Operand(number) : Operand(right_tensor()); }
+
+  const Scalar number;
+
+ private:
+  const TensorHandle& read(TensorHandle& tensor, int input) const {
+    if (!tensor.defined()) tensor = context_.input(input);
+    return tensor;
+  }
+  const GradContext& context_;
+  const Side number_side_;
+  mutable TensorHandle left_, right_;  // undefined until they are read, or where the operand is the number
 };
 template <class A>
 BothOperands operands_of(const A& a, const GradContext& c) {
-  if (a.scalar == Side::left) return {{}, c.input(0), a.value};
-  if (a.scalar == Side::right) return {c.input(0), {}, a.value};
-  return {c.input(0), c.input(1), {}};
+  return {c, a.scalar, a.value};
 }
 template <class A>
 Grads in_order(const A& a, TensorHandle left, TensorHandle right) {

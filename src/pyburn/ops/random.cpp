@@ -214,11 +214,11 @@ TensorHandle fn::multinomial(const TensorHandle& input, int64_t num_samples, boo
     require<ValueError>(num_samples <= n, "more samples than positions, without replacement: got {} for {}", num_samples, n);
     return topk(likely / like(likely, Draw::exponential, 1, 0, generator), num_samples)[1];
   }
-  const TensorHandle sums = cumsum(likely, -1, DType::float64);
+  const DType exact = widest_float(input.device().backend());
+  const TensorHandle sums = cumsum(likely, -1, exact);
   Dims size = input.shape();
   size[input.rank() - 1] = num_samples;
-  const TensorHandle places =
-      draw(size, Draw::uniform, 0, 1, DType::float64, &input.device(), generator) * TensorHandle(narrow(sums, -1, n - 1, 1));
+  const TensorHandle places = draw(size, Draw::uniform, 0, 1, exact, &input.device(), generator) * TensorHandle(narrow(sums, -1, n - 1, 1));
   return minimum(searchsorted(sums, places, false, true), n - 1);
 }
 TensorHandle fn::uniform_(const TensorHandle& input, double from, double to, Generator* generator) {

@@ -122,11 +122,12 @@ TensorHandle fn::log_normal_(const TensorHandle& input, double mean, double std,
 // The smallest number whose distribution function is not below a uniform draw, found by halving an interval that holds it.
 TensorHandle fn::poisson(const TensorHandle& input, Generator* generator) {
   require<DTypeError>(is_floating(input.dtype()), "expected a floating dtype: got {}", input.dtype());
-  const TensorHandle mean = cast(detach(input), DType::float64);
+  const DType exact = widest_float(input.device().backend());
+  const TensorHandle mean = cast(detach(input), exact);
   if (input.numel() == 0) return cast(mean, input.dtype());
   const double largest = read_number(amax(mean));
   require<ValueError>(read_number(amin(mean)) >= 0 && std::isfinite(largest), "expected means of at least 0: got {}", largest);
-  const TensorHandle level = draw(input.shape(), Draw::uniform, 0, 1, DType::float64, &input.device(), generator);
+  const TensorHandle level = draw(input.shape(), Draw::uniform, 0, 1, exact, &input.device(), generator);
   TensorHandle low = zeros_like(mean), high = full_like(mean, std::ceil(largest + 10 * std::sqrt(largest) + 30));
   for (double width = largest + 10 * std::sqrt(largest) + 32; width > 0.5; width /= 2) {
     const TensorHandle middle = floor((low + high) * 0.5), enough = ge(igammac(middle + 1.0, mean), level);

@@ -54,7 +54,7 @@ TensorHandle none_for_the_first() { fail<UnsupportedOp>("the derivative with res
 Grads grad_zeta(const Binary& a, const GradContext& c) {
   const BothOperands o = operands_of(a, c);
   return gradients(a, c, none_for_the_first, [&] {
-    if (o.left_tensor.defined()) return -(c.dy() * o.left_tensor * special_zeta(o.left_tensor + 1.0, o.right()));
+    if (o.left_tensor().defined()) return -(c.dy() * o.left_tensor() * special_zeta(o.left_tensor() + 1.0, o.right()));
     return c.dy() * special_zeta(o.number.to_double() + 1, o.right()) * -o.number.to_double();
   });
 }
