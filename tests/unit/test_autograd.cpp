@@ -52,6 +52,22 @@ TEST_F(Autograd, AWriteToTheBaseReachesItsViews) {
   EXPECT_EQ(grad_values(x), (Values{0, 8, 12}));
 }
 
+TEST_F(Autograd, AViewRecordsNothingWhileNoGradientIsWanted) {
+  const Tensor x = constant({1, 2, 3, 4}), v = part(x, 1, 4), further = part(v, 1, 3);
+  for (const Tensor& t : {v, further}) {
+    EXPECT_TRUE(history_of(t)->base.is_same(x));
+    EXPECT_TRUE(history_of(t)->chain.empty());
+    EXPECT_FALSE(history_of(t)->node);
+  }
+  const Tensor w = leaf({5, 6});
+  further.mul_(w);  // the way from the base is found now
+  backward(sum(x * x));
+  EXPECT_EQ(grad_values(w), (Values{2 * 3 * 3 * 5, 2 * 4 * 4 * 6}));
+  const Tensor recorded = part(leaf({1, 2}) * 2.0, 0, 1);
+  EXPECT_EQ(history_of(recorded)->chain.size(), 1);
+  EXPECT_TRUE(history_of(recorded)->node);
+}
+
 TEST_F(Autograd, ViewsOfViewsAndOverlappingViews) {
   const Tensor x = leaf({1, 2, 3, 4}), y = clone(x).view(Dims{2, 2}), column = select(y, 1, 1), row = select(y, 0, 0);
   column.mul_(3.0);

@@ -1,6 +1,7 @@
 #include "pyburn/decorators/autodiff/history.h"
 
 #include "pyburn/decorators/autodiff/modes.h"
+#include "pyburn/ops/views.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn::autograd {
@@ -34,11 +35,21 @@ void set_node(History& h, Ref<Node> node, int32_t output) {
   h.output = output;
 }
 
+// The way from the base to a view. A view that was made while nobody wanted a gradient has none: it follows from the two layouts.
+const SmallVector<Operation, 2>& chain_of(const TensorHandle& view, History& h) {
+  if (h.chain.empty()) {
+    const Layout &from = h.base.layout(), &to = view.layout();
+    const AsStrided attrs{to.shape, to.strides, to.offset - from.offset, from.strides, 0};
+    h.chain.push_back(Operation(OpRef{&op::as_strided, &attrs}));
+  }
+  return h.chain;
+}
+
 // The base was written since the node of this view was made: its history is that of the base, seen through the chain.
 void rebuild_view(const TensorHandle& t, History& h) {
   Edge edge = edge_of(h.base);
   Layout layout = h.base.layout();
-  for (const Operation& view : h.chain) {
+  for (const Operation& view : chain_of(t, h)) {
     const Meta input{layout.shape, t.dtype()};
     layout = view.info().view(view.ref(), layout);
     if (edge.node) edge = {Ref<Node>(new OpNode(view, input, std::move(edge))), 0};
@@ -85,7 +96,7 @@ void set_history(const Ref<Node>& node, const TensorHandle& out, int32_t output,
     const TensorHandle base = h.base;
     const Edge before = edge_of(base);
     History& b = ensure_history(base);
-    set_node(b, Ref<Node>(new CopySlices(before, base, h.chain, node)), 0);
+    set_node(b, Ref<Node>(new CopySlices(before, base, chain_of(out, h), node)), 0);
     ++b.generation;
     base.set(Flag::requires_grad);
     refreshed(out);
@@ -101,16 +112,18 @@ void record_view(OpRef op, const TensorHandle& input, const TensorHandle& out) {
     if (modes().inference) out.set(Flag::inference);
     return;
   }
-  const History* of_input = refreshed(input);
+  History* of_input = refreshed(input);
   History& h = ensure_history(out);
   // A leaf is a base of its own, even where it is itself a view of something that is not differentiated.
   const bool leaf = input.requires_grad() && !(of_input && of_input->node);
   h.base = of_input && of_input->base.defined() && !leaf ? of_input->base : input;
-  if (of_input && !leaf) h.chain = of_input->chain;
-  h.chain.push_back(Operation(op));
   h.base_generation = generation_of(h.base);
   h.made_without_grad = !modes().grad || (of_input && of_input->made_without_grad);
-  if (modes().grad && input.requires_grad()) {
+  const bool wanted = modes().grad && input.requires_grad();
+  if (!wanted && h.base.layout().is_contiguous() && out.dtype() == h.base.dtype()) return;  // see chain_of
+  if (of_input && of_input->base.defined() && !leaf) h.chain = chain_of(input, *of_input);
+  h.chain.push_back(Operation(op));
+  if (wanted) {
     h.node = Ref<Node>(new OpNode(h.chain.back(), input.meta(), edge_of(input)));
     out.set(Flag::requires_grad);
   }
