@@ -75,22 +75,30 @@ PyTypeObject* make_method_type() {
   return reinterpret_cast<PyTypeObject*>(type);
 }
 
+PyTypeObject* method_type() {
+  static PyTypeObject* const type = make_method_type();
+  return type;
+}
+
+bool is_of_nanobind(PyObject* value) { return Py_TYPE(value) != method_type() && PyObject_HasAttrString(value, "__nb_signature__"); }
+
 }  // namespace
 
+void add_method(PyTypeObject* type, const char* name, PyObject* function) {
+  auto* method = PyObject_New(MethodObject, method_type());  // lives as long as the class, which is for ever
+  if (!method) throw nb::python_error();
+  method->vectorcall = call;
+  method->function = Py_NewRef(function);
+  method->owner = type;
+  const Object owned(reinterpret_cast<PyObject*>(method));
+  if (PyObject_SetAttrString(reinterpret_cast<PyObject*>(type), name, owned.get()) < 0) throw nb::python_error();
+}
+
 void wrap_methods(PyTypeObject* type) {
-  static PyTypeObject* const method_type = make_method_type();
   const Object members = checked(PyDict_Copy(type->tp_dict));
   PyObject *name = nullptr, *value = nullptr;
-  for (Py_ssize_t at = 0; PyDict_Next(members.get(), &at, &name, &value);) {
-    if (!PyObject_HasAttrString(value, "__nb_signature__")) continue;
-    auto* method = PyObject_New(MethodObject, method_type);  // lives as long as the class, which is for ever
-    if (!method) throw nb::python_error();
-    method->vectorcall = call;
-    method->function = Py_NewRef(value);
-    method->owner = type;
-    const Object owned(reinterpret_cast<PyObject*>(method));
-    if (PyObject_SetAttr(reinterpret_cast<PyObject*>(type), name, owned.get()) < 0) throw nb::python_error();
-  }
+  for (Py_ssize_t at = 0; PyDict_Next(members.get(), &at, &name, &value);)
+    if (is_of_nanobind(value)) add_method(type, PyUnicode_AsUTF8(name), value);
 }
 
 }  // namespace pyburn::python

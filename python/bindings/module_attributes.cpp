@@ -198,7 +198,7 @@ void add_attribute_methods(PyTypeObject* type) {
       {"__delattr__", fast(delattr_method), METH_FASTCALL, "__delattr__($self, name, /)\n--\n\nImplement delattr(self, name)."},
   };
   own_getattribute = _PyType_Lookup(type, interned("__getattribute__"));
-  for (PyMethodDef& definition : methods) {
+  for (PyMethodDef& definition : methods) {  // set, not among the slots of the class, so that Python fills the slots of their names
     const Object method = checked(PyDescr_NewMethod(type, &definition));
     if (PyObject_SetAttrString(reinterpret_cast<PyObject*>(type), definition.ml_name, method.get()) < 0) throw PythonError();
   }

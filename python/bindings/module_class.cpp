@@ -113,7 +113,7 @@ Classes& classes() {
 }
 
 PyTypeObject* make_class(const char* name, const char* doc, PyTypeObject* base, std::vector<PyType_Slot> slots) {
-  // Each class has its own of these: what a class statement makes would otherwise be found in their place.
+  // Said for each class, as Python would fill these slots with its own functions.
   slots.push_back({Py_tp_dealloc, reinterpret_cast<void*>(dealloc)});
   slots.push_back({Py_tp_traverse, reinterpret_cast<void*>(traverse)});
   slots.push_back({Py_tp_clear, reinterpret_cast<void*>(clear)});
@@ -125,11 +125,6 @@ PyTypeObject* make_class(const char* name, const char* doc, PyTypeObject* base, 
   auto* type = reinterpret_cast<PyTypeObject*>(made);
   type->tp_name = std::strrchr(type->tp_name, '.') + 1;  // without the module, as messages name the classes of class statements
   return type;
-}
-
-void add_method(PyTypeObject* type, PyMethodDef& definition) {
-  const Object method = checked(PyDescr_NewMethod(type, &definition));
-  if (PyObject_SetAttrString(reinterpret_cast<PyObject*>(type), definition.ml_name, method.get()) < 0) throw PythonError();
 }
 
 // ---- construction
@@ -174,11 +169,11 @@ PyObject* init_module(PyObject* self, PyObject* const* args, Py_ssize_t count, P
   const Object chains(PyObject_GetAttr(self, chains_key));
   const int chained = chains ? PyObject_IsTrue(chains.get()) : -1;
   if (chained < 0) return nullptr;
+  const char* cls = Py_TYPE(self)->tp_name;
   if (!chained && names && PyTuple_GET_SIZE(names) > 0)
-    return PyErr_Format(
-        PyExc_TypeError, "%s.__init__() got an unexpected keyword argument '%U'", Py_TYPE(self)->tp_name, PyTuple_GET_ITEM(names, 0));
+    return PyErr_Format(PyExc_TypeError, "%s.__init__() got an unexpected keyword argument '%U'", cls, PyTuple_GET_ITEM(names, 0));
   if (!chained && count > 0)
-    return PyErr_Format(PyExc_TypeError, "%s.__init__() takes 1 positional argument but %zd were given", Py_TYPE(self)->tp_name, count + 1);
+    return PyErr_Format(PyExc_TypeError, "%s.__init__() takes 1 positional argument but %zd were given", cls, count + 1);
   try {
     begin(self);
   } catch (...) {
@@ -191,9 +186,6 @@ PyObject* init_module(PyObject* self, PyObject* const* args, Py_ssize_t count, P
   const Object next(super ? PyObject_GetAttr(super.get(), init) : nullptr);
   return next ? PyObject_Vectorcall(next.get(), args, size_t(count), names) : nullptr;
 }
-
-PyMethodDef init_definition = {"__init__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(init_module)),
-    METH_FASTCALL | METH_KEYWORDS, "__init__($self, *args, **kwargs)\n--\n\nAn empty module, ready for parameters, buffers and modules."};
 
 }  // namespace
 
@@ -216,7 +208,9 @@ void make_module_type() {
   const NativeClass native = {[](nb::handle) { return make_ref<Module>(); }, [](const Module&) { return true; }};
   classes().native.emplace(module_type, native);
   add_attribute_methods(module_type);
-  add_method(module_type, init_definition);
+  static PyMethodDef init = {"__init__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(init_module)), METH_FASTCALL | METH_KEYWORDS,
+      "An empty module, ready for parameters, buffers and modules."};
+  add_method(module_type, init.ml_name, checked(PyDescr_NewMethod(module_type, &init)).get());
 }
 
 PyTypeObject* class_of(const std::type_info& cpp) {
@@ -246,10 +240,11 @@ void initialise(PyObject* self, PyTypeObject* cls, const std::function<Ref<Modul
   if (!ready_module(self) && is_own) {
     adopt(self, fresh);
   } else {
-    if (!mixed || !ready_module(self)) begin(self);
+    if (!ready_module(self)) begin(self);
     Module& m = *ready_module(self);
     if (!classes().native.at(cls).is_instance(m))
       type_error("[" + fresh->type_name() + "] __init__ of another layer: expected a " + fresh->type_name() + ", got a " + m.type_name());
+    if (!mixed) begin(self);
     refill(m, *fresh);
   }
   announce_registrations(self);

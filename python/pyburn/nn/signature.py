@@ -32,7 +32,7 @@ def signature_of(method: Any) -> Any:
 
     if method.__name__ == "__init__" and "_option_types" in vars(method.__objclass__):
         return inspect.signature(eval(f"lambda self, {method.__objclass__.__text_signature__[1:-1]}: None"))
-    text, _, defaults = method.__nb_signature__[0]
+    text, _, defaults = getattr(method, "__nb_signature__", [("(self, *args, **kwargs)", None, ())])[0]
     arguments = re.sub(r"\\(\d+)", r"defaults[\1]", text.partition("(")[2].rpartition(")")[0])
     names: dict[str, Any] = {"defaults": defaults}
     exec(f"from __future__ import annotations\ndef method({arguments}): ...", names)
