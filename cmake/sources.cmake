@@ -343,8 +343,13 @@ set(PYBURN_BINDINGS
   python/bindings/module.cpp
   python/bindings/interop.cpp
   python/bindings/layer_class.cpp
+  python/bindings/layer_groups.cpp
   python/bindings/load_library.cpp
+  python/bindings/method_object.cpp
+  python/bindings/module_attributes.cpp
   python/bindings/module_class.cpp
+  python/bindings/module_object.cpp
+  python/bindings/module_registration.cpp
   python/bindings/nested_data.cpp
   python/bindings/objects.cpp
   python/bindings/op_table.cpp

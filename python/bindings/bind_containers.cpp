@@ -37,7 +37,8 @@ nn::NamedModules children_of_dict(nb::handle modules) {
   if (modules.is_none()) return list;
   for (nb::handle pair : nb::module_::import_("pyburn.nn.containers").attr("pairs_of")(modules, "ModuleDict")) {
     const std::string key = nb::cast<std::string>(pair[0]);
-    if (nb::hasattr(nb::type<nn::ModuleDict>(), key.c_str())) throw nb::key_error(("attribute '" + key + "' already exists").c_str());
+    if (nb::hasattr(reinterpret_cast<PyObject*>(class_of(typeid(nn::ModuleDict))), key.c_str()))
+      throw nb::key_error(("attribute '" + key + "' already exists").c_str());
     list.emplace_back(key, to_module(nb::object(pair[1])));
   }
   return list;
@@ -45,16 +46,15 @@ nn::NamedModules children_of_dict(nb::handle modules) {
 
 // What containers with numbered children share.
 template <class S>
-nb::class_<S, Module> bind_sequence(nb::module_& m, const char* name, const char* doc) {
+ModuleClass<S> bind_sequence(nb::module_& m, const char* name, const char* doc) {
   return bind_module_class<S>(m, name, doc)
       .def("__len__", &S::size)
       .def(
           "append",
-          [](nb::object self, nb::handle module) {
-            S& sequence = nb::cast<S&>(self);
-            sequence.append(to_module(module));
-            announce_last_registration(sequence);
-            return self;
+          [](S& self, nb::handle module) {
+            self.append(to_module(module));
+            announce_last_registration(self);
+            return module_object(Ref<Module>(&self));
           },
           "module"_a.none(), "Adds a module at the end.")
       .def("_pb_at", [](S& self, int64_t index) { return module_object(self.at(index)); })
@@ -75,35 +75,31 @@ nb::class_<S, Module> bind_sequence(nb::module_& m, const char* name, const char
 }  // namespace
 
 void bind_containers(nb::module_& m) {
-  bind_sequence<nn::Sequential>(m, "Sequential",
+  bind_sequence<nn::Sequential>(m, "pyburn.nn.Sequential",
       "Modules that run one after another.\n\n>>> pyburn.nn.Sequential(pyburn.nn.Linear(3, 2), pyburn.nn.ReLU())(pyburn.ones(3)).shape")
-      .def("__init__",
-          [](nn::Sequential* self, nb::args modules) {
-            nn::NamedModules list;
-            if (modules.size() == 1 && PyDict_Check(modules[0].ptr()))
-              for (nb::handle item : modules[0].attr("items")()) list.emplace_back(nb::cast<std::string>(item[0]), to_module(item[1]));
-            else
-              for (size_t i = 0; i < modules.size(); ++i) list.emplace_back(std::to_string(i), to_module(modules[i]));
-            announce_registrations(*new (self) nn::Sequential(std::move(list)));
-          })
+      .def_init(+[](nb::args modules) {
+        nn::NamedModules list;
+        if (modules.size() == 1 && PyDict_Check(modules[0].ptr()))
+          for (nb::handle item : modules[0].attr("items")()) list.emplace_back(nb::cast<std::string>(item[0]), to_module(item[1]));
+        else
+          for (size_t i = 0; i < modules.size(); ++i) list.emplace_back(std::to_string(i), to_module(modules[i]));
+        return make_ref<nn::Sequential>(std::move(list));
+      })
       .def("forward", run_chain, "input"_a.none());
-  bind_sequence<nn::ModuleList>(m, "ModuleList",
+  bind_sequence<nn::ModuleList>(m, "pyburn.nn.ModuleList",
       "Modules in a list.\n\n>>> layers = pyburn.nn.ModuleList([pyburn.nn.Linear(2, 2) for _ in range(3)])\n>>> len(layers)\n3")
-      .def(
-          "__init__",
-          [](nn::ModuleList* self, nb::handle modules) {
-            const std::vector<Ref<Module>> list = modules.is_none() ? std::vector<Ref<Module>>() : modules_of(modules);
-            (new (self) nn::ModuleList())->extend(list);
-            announce_registrations(*self);
+      .def_init(
+          +[](nb::handle modules) {
+            const Ref<nn::ModuleList> made = make_ref<nn::ModuleList>();
+            if (!modules.is_none()) made->extend(modules_of(modules));
+            return made;
           },
           "modules"_a.none() = nb::none());
-  bind_module_class<nn::ModuleDict>(m, "ModuleDict",
+  bind_module_class<nn::ModuleDict>(m, "pyburn.nn.ModuleDict",
       "Modules by name.\n\n>>> heads = pyburn.nn.ModuleDict({'a': pyburn.nn.ReLU(), 'b': pyburn.nn.Identity()})\n>>> list(heads)\n['a', "
       "'b']")
-      .def(
-          "__init__",
-          [](nn::ModuleDict* self, nb::handle modules) { announce_registrations(*new (self) nn::ModuleDict(children_of_dict(modules))); },
-          "modules"_a.none() = nb::none())
+      .def_init(
+          +[](nb::handle modules) { return make_ref<nn::ModuleDict>(children_of_dict(modules)); }, "modules"_a.none() = nb::none())
       .def("__len__", &nn::ModuleDict::size)
       .def("__contains__", [](nn::ModuleDict& self, const std::string& key) { return self.contains(key); })
       .def("_pb_keys", &nn::ModuleDict::keys);

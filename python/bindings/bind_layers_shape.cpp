@@ -49,8 +49,8 @@ void bind_layers_shape(nb::module_& m) {
       "\n\n>>> pyburn.nn.PairwiseDistance()(pyburn.ones(2, 3), pyburn.zeros(2, 3))",
       nullptr, "x1"_a, "x2"_a);
   auto identity = bind_module_class<nn::Identity>(
-      m, "Identity", "Gives its input back; takes any arguments.\n\n>>> pyburn.nn.Identity()(pyburn.ones(2))");
-  identity.def("__init__", [](nn::Identity* self, nb::args, nb::kwargs) { new (self) nn::Identity(); });
+      m, "pyburn.nn.Identity", "Gives its input back; takes any arguments.\n\n>>> pyburn.nn.Identity()(pyburn.ones(2))");
+  identity.def_init(+[](nb::args, nb::kwargs) { return make_ref<nn::Identity>(); });
   identity.def(
       "forward", [](nn::Identity&, nb::object input) { return input; }, "input"_a.none());  // tensors, tuples, None
 }

@@ -18,22 +18,6 @@ namespace {
 using nn::Entry;
 using nn::Module;
 
-// Python's builder of classes, which hands those of a Module and of a base with another metaclass (abc.ABC) to `twins`. It is no function
-// of Python's, so that class statements have the frames that they had.
-nb::object class_builder(nb::object plain, nb::object twins) {
-  return nb::cpp_function([plain, twins](nb::args parts, nb::kwargs options) -> nb::object {
-    auto* module = reinterpret_cast<PyTypeObject*>(nb::type<Module>().ptr());
-    bool has_module = false, clashes = options.contains("metaclass");
-    for (size_t i = 2; i < parts.size(); ++i) {  // after the body and the name
-      PyObject* base = parts[i].ptr();
-      if (!PyType_Check(base)) continue;
-      has_module |= PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(base), module) != 0;
-      clashes |= PyType_IsSubtype(Py_TYPE(module), Py_TYPE(base)) == 0;
-    }
-    return (has_module && clashes ? twins : plain)(*parts, **options);
-  });
-}
-
 nb::list named(const nn::NamedTensors& tensors) {
   nb::list list;
   for (const auto& [name, t] : tensors) list.append(nb::make_tuple(name, nb::cast(t)));
@@ -90,29 +74,24 @@ void set_children(Module& self, nb::handle pairs) {
   self.set_children(std::move(children));
 }
 
+// A module made in C++, of a class that Python does not know, runs its own forward of one tensor. Module itself raises.
+TensorHandle forward(Module& self, nb::args args, nb::kwargs named) {
+  if (typeid(self) == typeid(Module)) return self.forward({});
+  if (args.size() != 1 || named.size() != 0 || !is_tensor(args[0].ptr()))
+    type_error(self.type_name() + ".forward() takes one Tensor, unless its class says otherwise");
+  const TensorHandle x = unwrap(nb::object(args[0]).ptr());
+  const GilRelease released(x.numel() >= 1 << 14);  // worth it
+  return self.forward(x);
+}
+
 }  // namespace
 
 void bind_module(nb::module_& m) {
-  install_module_host();
   m.def("_use_global_hooks", use_global_hooks);
-  m.def("_class_builder", class_builder);
-  m.def("_set_attribute", [](nb::handle module, nb::handle name, nb::args value) {  // without a value: deletes it
-    const PyType_Slot* slot = module_slots();
-    while (slot->slot != Py_tp_setattro) ++slot;
-    if (reinterpret_cast<setattrofunc>(slot->pfunc)(module.ptr(), name.ptr(), value.size() ? value[0].ptr() : nullptr) != 0)
-      throw nb::python_error();
-  });
-  m.def("_is_ready", [](nb::handle module) { return nb::inst_ready(module); });
-  nb::class_<Module> c(m, "Module", nb::type_slots(module_slots()), nb::dynamic_attr(), nb::is_weak_referenceable(),
-      nb::intrusive_ptr<Module>([](Module* self, PyObject* object) noexcept { adopt(self, object); }),
-      "Base class of all neural network modules: parameters, buffers and modules set as attributes register themselves.");
-  c.attr("__module__") = "pyburn.nn";
-  allow_several_modules_as_bases(c);
-  add_unfilled_maker(c, make_unfilled<Module>);
-  c.def(nb::init<>())
-      .def(
-          "forward", [](Module& self, nb::args, nb::kwargs) { self.forward({}); }, "Computes the result of a call; subclasses define it.")
-      .def_prop_rw("training", &Module::training, &Module::set_training, "Whether the module is in training mode.")
+  make_module_type();
+  ModuleClass<Module> c(module_type);
+  m.attr("Module") = c;
+  c.def("forward", forward, "Computes the result of a call; subclasses define it.")
       .def_prop_ro("_version", &Module::state_version)
       .def_prop_ro("_pb_folds_repeated_children", &Module::folds_repeated_children)
       .def("_pb_train", &Module::train)

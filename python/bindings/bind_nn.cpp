@@ -65,8 +65,10 @@ void bind_nn(nb::module_& m) {
   m.def("_set_parameter_class", [](nb::handle cls) { Py_XSETREF(parameter_type, cls.inc_ref().ptr()); });
   nb::module_ n = m.def_submodule("_nn");
   bind_module(n);
+  bind_layer_groups(n);
   bind_layers(n);
   bind_containers(n);
+  wrap_methods_of_modules();
   bind_graph(n);
   bind_initialisers(n);
   bind_nn_utils(n);

@@ -1,6 +1,7 @@
 // Python classes of layers, from what C++ knows of them: constructor, options, documentation, forward.
 #pragma once
 #include <type_traits>
+#include <vector>
 
 #include "module_class.h"
 #include "pyburn/nn/layer.h"
@@ -9,40 +10,85 @@
 namespace pyburn::python {
 
 // What the constructors of all layers ask of one class.
-struct LayerClass {
-  std::string name;
-  const AttrType* config;
-  nn::LayerText text;
-  bool placed;  // makes parameters, so that it takes device and dtype
-  // The arguments in Python's order, where it is not that of the fields: with names that are no fields, which older code may still use
-  // and which pyburn.nn.legacy translates.
-  const char* arguments = nullptr;
-
+class LayerClass {
+ public:
+  // `placed`: makes parameters, so that it takes device and dtype. `arguments`: in Python's order, where it is not that of the fields,
+  // with names that are no fields, which older code may still use and which pyburn.nn.legacy translates.
+  LayerClass(std::string name, const AttrType& config, nn::LayerText text, bool placed, const char* arguments);
+  const char* qualified_name() const { return name_.c_str(); }
   // Reads a call: options by position and name into `options`, the rest into the placement. TypeErrors as Python's own.
   nn::Placement read(void* options, nanobind::args args, nanobind::kwargs kwargs) const;
   std::string documented(const char* doc) const;  // with the line that help() and inspect.signature() read
   nanobind::dict option_types() const;            // what the arguments may be, for type checkers
+
+ private:
+  std::string short_name() const { return name_.substr(name_.rfind('.') + 1); }
+  nanobind::dict defaults() const;
+  void check_types(nanobind::dict& given) const;
+  std::string name_;
+  const AttrType& config_;
+  nn::LayerText text_;
+  bool placed_, translated_;
+  std::vector<nanobind::str> parameters_;  // those given by position first, then those that only have a name
+  size_t positional_ = 0;
 };
 
+// The class that PyTorch has between Module and a layer: _ConvNd of Conv2d. Module where there is none.
+PyTypeObject* group_of(std::string_view layer);
+void bind_layer_groups(nanobind::module_& m);
+
 // Copies and pickles start from an instance with its options and nothing registered.
-using MakeUnfilled = void (*)(PyObject* self, nanobind::handle config);
-void add_unfilled_maker(nanobind::handle cls, MakeUnfilled make);
 nanobind::object unfilled(nanobind::handle cls, nanobind::handle config);
 
 template <class M>
-void make_unfilled(PyObject* self, nanobind::handle config) {
+Ref<nn::Module> make_unfilled(nanobind::handle config) {
   if constexpr (requires { typename M::Config; }) {
     typename M::Config c;
-    fields_from_dict(attr_type<typename M::Config>, &c, config);
-    new (nanobind::inst_ptr<M>(self)) M(std::move(c), nn::Unfilled{});
+    if (!config.is_none()) fields_from_dict(attr_type<typename M::Config>, &c, config);
+    return make_ref<M>(std::move(c), nn::Unfilled{});
   } else {
-    new (nanobind::inst_ptr<M>(self)) M();
+    return make_ref<M>();
   }
 }
 
+// A class of modules while it is made: takes methods as nanobind's class_ does.
+template <class M>
+class ModuleClass : public nanobind::object {
+ public:
+  explicit ModuleClass(PyTypeObject* type) : nanobind::object(nanobind::borrow(reinterpret_cast<PyObject*>(type))) {}
+  PyTypeObject* type() const { return reinterpret_cast<PyTypeObject*>(ptr()); }
+
+  template <class F, class... Extra>
+  ModuleClass& def(const char* name, F&& f, const Extra&... extra) {
+    nanobind::cpp_function_def<M>(std::forward<F>(f), nanobind::scope(*this), nanobind::name(name), nanobind::is_method(), extra...);
+    return *this;
+  }
+  // __init__ makes the module, by a function of its arguments.
+  template <class Made, class... Args, class... Extra>
+  ModuleClass& def_init(Ref<Made> (*make)(Args...), const Extra&... extra) {
+    return def(
+        "__init__",
+        [make, type = type()](nanobind::handle self, Args... args) {
+          initialise(self.ptr(), type, [&] { return Ref<nn::Module>(make(std::forward<Args>(args)...)); });
+        },
+        extra...);
+  }
+  template <class F>
+  ModuleClass& def_prop_ro(const char* name, F&& get, const char* doc = nullptr) {
+    const nanobind::object getter = nanobind::cpp_function<M>(std::forward<F>(get), nanobind::is_method());
+    attr(name) = nanobind::handle(reinterpret_cast<PyObject*>(&PyProperty_Type))(getter, nanobind::none(), nanobind::none(), doc);
+    return *this;
+  }
+  template <class F>
+  ModuleClass& def_static(const char* name, F&& f) {
+    attr(name) = nanobind::steal(PyStaticMethod_New(nanobind::cpp_function(std::forward<F>(f), nanobind::name(name)).ptr()));
+    return *this;
+  }
+};
+
 // forward() of tensors, without the GIL where the work is worth it. An input that may be absent is written "x"_a.none() = nb::none().
 template <class L, class R, class... T, class... Names>
-void bind_forward(nanobind::class_<L, nn::Module>& c, R (L::*)(T...), const Names&... names) {
+void bind_forward(ModuleClass<L>& c, R (L::*)(T...), const Names&... names) {
   c.def(
       "forward",
       [](L& self, const std::remove_cvref_t<T>&... inputs) {
@@ -55,13 +101,13 @@ void bind_forward(nanobind::class_<L, nn::Module>& c, R (L::*)(T...), const Name
 
 // The same for a forward that is one of several overloads.
 template <class L, class R, class... T, class... Names>
-void bind_function(nanobind::class_<L, nn::Module>& c, std::type_identity<R(T...)>, const Names&... names) {
+void bind_function(ModuleClass<L>& c, std::type_identity<R(T...)>, const Names&... names) {
   bind_forward(c, static_cast<R (L::*)(T...)>(&L::forward), names...);
 }
 
 // forward() of a pool that gives indices as well when it is told to.
 template <class L>
-void bind_pool(nanobind::class_<L, nn::Module>& c) {
+void bind_pool(ModuleClass<L>& c) {
   c.def(
       "forward",
       [](L& self, const TensorHandle& input) -> nanobind::object {
@@ -75,27 +121,29 @@ void bind_pool(nanobind::class_<L, nn::Module>& c) {
       nanobind::arg("input"));
 }
 
-// A module class: collector, attributes, calls, copies. Its constructor is the caller's.
-template <class M, class Parent = nn::Module>
-nanobind::class_<M, Parent> bind_module_class(nanobind::module_& m, const char* name, const char* doc) {
-  nanobind::class_<M, Parent> c(
-      m, name, nanobind::type_slots(module_slots()), nanobind::dynamic_attr(), nanobind::is_weak_referenceable(), doc);
-  c.attr("__module__") = "pyburn.nn";
-  add_unfilled_maker(c, make_unfilled<M>);
+// A class of modules behind which there is an M. Its constructor is the caller's. `name` lives as long as the process.
+template <class M>
+ModuleClass<M> bind_module_class(nanobind::module_& m, const char* name, const char* doc, PyTypeObject* base = module_type) {
+  const NativeClass native = {make_unfilled<M>, [](const nn::Module& module) { return dynamic_cast<const M*>(&module) != nullptr; }};
+  ModuleClass<M> c(make_module_class(name, doc, base, &typeid(M), native));
+  m.attr(c.type()->tp_name) = c;
   return c;
 }
 
 // A layer: its constructor takes the fields of its Config, in their order or in that of `arguments`. `doc` says what it does and ends
 // in an example. A forward of one tensor is bound here; others by bind_forward. A layer that derives from another has the other's.
 template <class L, class Parent = nn::Module>
-nanobind::class_<L, Parent> bind_layer(nanobind::module_& m, const char* doc, const char* arguments = nullptr) {
+ModuleClass<L> bind_layer(nanobind::module_& m, const char* doc, const char* arguments = nullptr) {
   using Config = typename L::Config;
   constexpr bool placed = std::is_constructible_v<L, Config, nn::Placement>;
-  static const LayerClass info{L(Config(), nn::Unfilled{}).type_name(), &attr_type<Config>, Config::text, placed, arguments};
-  static const std::string text = info.documented(doc);
-  auto c = bind_module_class<L, Parent>(m, info.name.c_str(), text.c_str());
+  constexpr bool derived = !std::is_same_v<Parent, nn::Module>;
+  static const std::string name = L(Config(), nn::Unfilled{}).type_name();
+  static const LayerClass& info =
+      *new LayerClass("pyburn.nn." + name, attr_type<Config>, Config::text, placed, arguments);  // for ever: it holds objects of Python
+  auto c =
+      bind_module_class<L>(m, info.qualified_name(), info.documented(doc).c_str(), derived ? class_of(typeid(Parent)) : group_of(name));
   c.attr("_option_types") = info.option_types();
-  c.def("__init__", [](L* self, nanobind::args args, nanobind::kwargs kwargs) {
+  c.def_init(+[](nanobind::args args, nanobind::kwargs kwargs) {
     Config config;
     nanobind::object table = nanobind::none(), frozen = nanobind::none();
     if constexpr (requires { &L::start_from; }) {
@@ -103,15 +151,15 @@ nanobind::class_<L, Parent> bind_layer(nanobind::module_& m, const char* doc, co
       frozen = kwargs.attr("pop")("_freeze", false);
     }
     const nn::Placement placement = info.read(&config, args, kwargs);
-    if constexpr (placed) new (self) L(std::move(config), placement);
-    else new (self) L(std::move(config));
+    Ref<L> made;
+    if constexpr (placed) made = make_ref<L>(std::move(config), placement);
+    else made = make_ref<L>(std::move(config));
     if constexpr (requires { &L::start_from; })
-      if (!table.is_none() || nanobind::bool_(frozen)) {
-        self->start_from(table.is_none() ? TensorHandle() : nanobind::cast<TensorHandle>(table), bool(nanobind::bool_(frozen)));
-      }
-    announce_registrations(*self);
+      if (!table.is_none() || nanobind::bool_(frozen))
+        made->start_from(table.is_none() ? TensorHandle() : nanobind::cast<TensorHandle>(table), bool(nanobind::bool_(frozen)));
+    return made;
   });
-  if constexpr (!std::is_same_v<Parent, nn::Module>) return c;
+  if constexpr (derived) return c;
   else if constexpr (requires(L & l) { l.options().return_indices; }) bind_pool(c);
   else if constexpr (
       !requires { typename L::Function; } && requires { static_cast<TensorHandle (L::*)(const TensorHandle&)>(&L::forward); })
@@ -124,7 +172,7 @@ nanobind::class_<L, Parent> bind_layer(nanobind::module_& m, const char* doc, co
 
 // A layer of several tensors, with their names.
 template <class L, class... Names>
-nanobind::class_<L, nn::Module> bind_layer_of(nanobind::module_& m, const char* doc, const char* arguments, const Names&... names) {
+ModuleClass<L> bind_layer_of(nanobind::module_& m, const char* doc, const char* arguments, const Names&... names) {
   auto c = bind_layer<L>(m, doc, arguments);
   bind_function(c, std::type_identity<typename L::Function>(), names...);
   return c;

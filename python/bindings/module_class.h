@@ -1,33 +1,62 @@
-// What all module classes share in Python: attributes that register themselves, calls, garbage collection.
+// Classes of modules for Python: how they are made, constructed, and what their attributes do.
 #pragma once
-#include <nanobind/nanobind.h>
+#include <functional>
 
-#include "objects.h"
-#include "pyburn/nn/module.h"
+#include "module_object.h"
 
 namespace pyburn::python {
 
-// Slots for every bound module class. A slot on the base class alone would leave its subclasses' cycles uncollected.
-PyType_Slot* module_slots();
+// ---- classes
 
-bool is_module(PyObject* p);
-nn::Module& unwrap_module(PyObject* p);                    // p is a module whose __init__ has run
-nanobind::object module_object(const Ref<nn::Module>& m);  // the same object while it lives; None if null
-Ref<nn::Module> to_module(nanobind::handle h);             // TypeError unless a module; null for None
-void adopt(nn::Module* m, PyObject* object) noexcept;      // the Python object of m takes over its references
-void allow_several_modules_as_bases(nanobind::handle module_class);
-void install_module_host();  // before the first module is made
+// What stands behind a class that C++ made.
+struct NativeClass {
+  std::function<Ref<nn::Module>(nanobind::handle config)> make_unfilled;  // with options from a dict, or None, and nothing registered
+  std::function<bool(const nn::Module&)> is_instance;
+};
+// A class without a NativeClass groups others: _ConvNd. `name` is qualified, and must live as long as the process.
+PyTypeObject* make_module_class(const char* name, const char* doc, PyTypeObject* base, const std::type_info* cpp, NativeClass native);
+PyTypeObject* group_module_classes(const char* name, const char* doc, PyTypeObject* base);
+void make_module_type();                              // Module itself, before all others
+PyTypeObject* class_of(const std::type_info& cpp);    // Module, if there is no class of its own
+const NativeClass& native_class(PyTypeObject* type);  // of the first class in its MRO that has one
+
+// What `__init__` of class cls does. Mixins between the class and Module run first, as with the super().__init__() of PyTorch's layers.
+// A second call begins anew.
+void initialise(PyObject* self, PyTypeObject* cls, const std::function<Ref<nn::Module>()>& make);
+
+// Gives the methods that nanobind made what those of Python have: a signature for inspect, and bound methods of types.MethodType. When all
+// classes have theirs.
+void wrap_methods_of_modules();
+void wrap_methods(PyTypeObject* type);
+
+// ---- attributes
+
+extern const PyType_Slot module_attribute_slot;
+void add_attribute_methods(PyTypeObject* type);     // __getattr__, __setattr__, __delattr__
+bool has_own_attributes(const PyTypeObject* type);  // attributes are looked up by Module alone, past any __getattr__
+void use_own_attributes(PyTypeObject* type);        // if no class before Module has a __getattr__ or __getattribute__
+
+// ---- registration
 
 void use_global_hooks(bool calls, bool registrations);  // whether hooks of all modules have to be asked for
 // At the end of a constructor: tells those hooks what it registered in C++.
-void announce_registrations(nn::Module& made);
+void announce_registrations(PyObject* made);
 void announce_last_registration(nn::Module& m);  // the same for what a method has added
+// The value to register, after the hooks that want to see it.
+nanobind::object hooked_value(nanobind::handle self, nanobind::handle name, nn::Entry::Kind kind, nanobind::handle value);
 
+bool is_parameter(PyObject* p);
+const char* kind_text(nn::Entry::Kind kind);
 nanobind::object entry_object(const nn::Entry& e);
+nn::Entry make_entry(std::string_view name, nn::Entry::Kind kind, PyObject* value, bool persistent = true);
 // Registers `value` under a name: the checks and messages of PyTorch.
 void register_entry(nanobind::handle self, nanobind::handle name, nn::Entry::Kind kind, nanobind::handle value, bool persistent);
 // The same without the checks of the name.
 void put_entry(nanobind::handle self, nanobind::handle name, nn::Entry::Kind kind, nanobind::handle value, bool persistent);
+// An option that C++ holds, such as the stride of a convolution; null if there is none of that name.
+nanobind::object option_of(nn::Module& m, std::string_view name);
+
+// ---- the classes themselves
 
 void bind_module(nanobind::module_& m);
 void bind_layers(nanobind::module_& m);

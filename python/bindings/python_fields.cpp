@@ -16,20 +16,36 @@ nb::object number(const Scalar& s) {
   return nb::int_(s.to_int());
 }
 
-class ToDict final : public FieldVisitor {
+// Fields as objects of Python: all of them in a dict, or the one that is wanted.
+class ToObjects final : public FieldVisitor {
  public:
-  void field(std::string_view name, bool v) override { put(name, nb::bool_(v)); }
-  void field(std::string_view name, int64_t v) override { put(name, nb::int_(v)); }
-  void field(std::string_view name, double v) override { put(name, nb::float_(v)); }
-  void field(std::string_view name, const std::string& v) override { put(name, nb::cast(v)); }
-  void field(std::string_view name, DType v) override { put(name, dtype_object(v)); }
-  void field(std::string_view name, const Dims& v) override {
-    nb::list items;
-    for (int64_t n : v) items.append(n);
-    put(name, v.empty() ? nb::object(nb::none()) : nb::tuple(items));
+  explicit ToObjects(std::string_view wanted = {}) : wanted_(wanted) {
+    if (wanted.empty()) result = nb::dict();
   }
-  void field(std::string_view name, const Scalar& v) override { put(name, number(v)); }
-  void field(std::string_view name, const std::optional<Scalar>& v) override { put(name, v ? number(*v) : nb::none()); }
+  void field(std::string_view name, bool v) override {
+    put(name, [&] { return nb::bool_(v); });
+  }
+  void field(std::string_view name, int64_t v) override {
+    put(name, [&] { return nb::int_(v); });
+  }
+  void field(std::string_view name, double v) override {
+    put(name, [&] { return nb::float_(v); });
+  }
+  void field(std::string_view name, const std::string& v) override {
+    put(name, [&] { return nb::cast(v); });
+  }
+  void field(std::string_view name, DType v) override {
+    put(name, [&] { return dtype_object(v); });
+  }
+  void field(std::string_view name, const Dims& v) override {
+    put(name, [&] { return v.empty() ? nb::object(nb::none()) : nb::tuple(listed(v, [](int64_t n) { return nb::object(nb::int_(n)); })); });
+  }
+  void field(std::string_view name, const Scalar& v) override {
+    put(name, [&] { return number(v); });
+  }
+  void field(std::string_view name, const std::optional<Scalar>& v) override {
+    put(name, [&] { return v ? number(*v) : nb::none(); });
+  }
   void field(std::string_view, const Ref<Graph>&) override {}  // options of layers and optimisers hold no graphs
   void field(std::string_view name, const Sizes& v) override {
     put_list(name, v, [](int64_t n) { return n == Sizes::left_open ? nb::object(nb::none()) : nb::object(nb::int_(n)); });
@@ -38,18 +54,32 @@ class ToDict final : public FieldVisitor {
   void field(std::string_view name, const Numbers& v) override {
     put_list(name, v, [](double n) { return nb::object(nb::float_(n)); });
   }
-  void field(std::string_view name, const TensorHandle& v) override { put(name, v.defined() ? nb::cast(v) : nb::none()); }
+  void field(std::string_view name, const TensorHandle& v) override {
+    put(name, [&] { return v.defined() ? nb::cast(v) : nb::none(); });
+  }
 
-  nb::dict dict;
+  nb::object result;  // the dict, or the field that is wanted; null if there is none of that name
 
  private:
-  void put(std::string_view name, nb::object value) { dict[nb::cast(name)] = value; }
-  // None, one number, or a tuple of them.
-  void put_list(std::string_view name, const auto& values, auto object) {
+  template <class Make>
+  void put(std::string_view name, Make make) {
+    if (wanted_.empty()) result[nb::cast(name)] = make();
+    else if (name == wanted_) result = make();
+  }
+  static nb::list listed(const auto& values, auto object) {
     nb::list items;
     for (auto n : values) items.append(object(n));
-    put(name, values.empty() ? nb::none() : values.size() == 1 ? nb::object(items[0]) : nb::tuple(items));
+    return items;
   }
+  // None, one number, or a tuple of them.
+  void put_list(std::string_view name, const auto& values, auto object) {
+    put(name, [&] {
+      if (values.empty()) return nb::object(nb::none());
+      const nb::list items = listed(values, object);
+      return values.size() == 1 ? nb::object(items[0]) : nb::tuple(items);
+    });
+  }
+  std::string_view wanted_;
 };
 
 class TypeNames final : public FieldVisitor {
@@ -169,9 +199,16 @@ class FromDict final : public FieldEditor {
 }  // namespace
 
 nb::dict fields_to_dict(const AttrType& type, const void* fields) {
-  ToDict visitor;
+  ToObjects visitor;
   type.visit(fields, visitor);
-  return visitor.dict;
+  return nb::borrow<nb::dict>(visitor.result);
+}
+
+nb::object field_object(const AttrType& type, const void* fields, std::string_view name) {
+  if (name.empty()) return {};
+  ToObjects visitor(name);
+  type.visit(fields, visitor);
+  return visitor.result;
 }
 
 nb::dict field_types(const AttrType& type, const void* fields) {

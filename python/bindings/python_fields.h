@@ -7,6 +7,7 @@
 namespace pyburn::python {
 
 nanobind::dict fields_to_dict(const AttrType& type, const void* fields);
+nanobind::object field_object(const AttrType& type, const void* fields, std::string_view name);  // null if there is no field of that name
 nanobind::dict field_types(const AttrType& type, const void* fields);  // what each field may be, in the words of type checkers
 // Sets the fields that the dict names; others keep their value. TypeError for values that do not fit.
 void fields_from_dict(const AttrType& type, void* fields, nanobind::handle dict);

@@ -456,8 +456,10 @@ def test_modules_meet_in_one_class() -> None:
             nn.Sequential.__init__(self, nn.ReLU())
 
     assert Row()(pyburn.tensor([-1.0, 1.0])).tolist() == [0, 1]
-    with pytest.raises(TypeError, match="bases"):
-        type("Neither", (nn.ReLU, nn.Linear), {})
+    first = type("First", (nn.ReLU, nn.Linear), {})()
+    assert first(pyburn.tensor([-1.0, 1.0])).tolist() == [0, 1]
+    with pytest.raises(TypeError, match="expected a Linear, got a ReLU"):
+        nn.Linear.__init__(first, 1, 2)
 
 
 NAMES_OF_MODEL_FILES = ["_config", "_train", "_transform", "_text", "_put", "_entries", "_register", "_set", "_insert", "_keys", "_hooks"]

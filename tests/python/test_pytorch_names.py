@@ -76,10 +76,22 @@ def test_import_paths_hold_the_layers():
     assert _pair(3) == (3, 3) and _pair([1, 2]) == (1, 2) and _ntuple(3)(1) == (1, 1, 1)
 
 
-def test_rnn_base_makes_layers():
-    assert repr(nn.RNNBase("LSTM", 3, 2, 2)) == "LSTM(3, 2, num_layers=2)"
-    assert nn.RNNBase("RNN_RELU", 3, 2, bias=False).mode == "RNN_RELU"
-    assert isinstance(nn.RNNBase("GRU", 3, 2), nn.GRU)
+def test_rnn_base_has_weights_and_options():
+    base = nn.RNNBase("LSTM", 3, 2, 2)
+    assert repr(base) == "RNNBase(3, 2, num_layers=2)" and base.state_dict().keys() == nn.LSTM(3, 2, 2).state_dict().keys()
+    assert base._flat_weights_names == nn.LSTM(3, 2, 2)._flat_weights_names
+    assert nn.RNNBase("RNN_RELU", 3, 2, bias=False).mode == "RNN_RELU" and nn.RNNBase("GRU", 3, 2).hidden_size == 2
+
+    class Mine(nn.RNNBase):
+        def __init__(self):
+            super().__init__("GRU", 3, 2)
+
+        def forward(self, x):
+            return nn.GRU.forward(self, x)[0]
+
+    assert Mine()(pyburn.ones(5, 1, 3)).shape == (5, 1, 2) and isinstance(Mine(), nn.RNNBase)
+    with pytest.raises(ValueError, match="proj_size"):
+        nn.RNNBase("GRU", 3, 2, proj_size=1)
     with pytest.raises(ValueError, match="Unrecognized RNN mode"):
         nn.RNNBase("SRU", 3, 2)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 from types import SimpleNamespace
 from typing import Any
 
@@ -33,15 +32,6 @@ def _values(self: Any) -> Any:
     return self[tuple(_places(self))]
 
 
-# As functions of Python, over which `object.__setattr__(module, ...)` may jump; Python refuses to jump over those of C++.
-def _set_attribute(self: Any, name: str, value: Any) -> None:
-    _core._nn._set_attribute(self, name, value)
-
-
-def _delete_attribute(self: Any, name: str) -> None:
-    _core._nn._set_attribute(self, name)
-
-
 class Patches:
     """Attributes that are there while `import torch` means pyburn."""
 
@@ -49,7 +39,6 @@ class Patches:
         from .absent import absent
         from .legacy_types import type_of_tensor
         from .namespaces import namespace, reductions
-        from .signatures import signature
 
         self.added: dict[Any, dict[str, Any]] = {
             _core.Tensor: {
@@ -77,13 +66,10 @@ class Patches:
             },
             _core.DType: {"__repr__": lambda self: f"torch.{self.name}"},
             autograd: {"profiler": namespace("torch.autograd.profiler")},
-            inspect: {"signature": signature},
             nn.functional: {"_Reduction": SimpleNamespace(**reductions())},
             nn.parallel: {name: absent(f"torch.nn.parallel.{name}") for name in _SEVERAL_DEVICES},
             nn: {"modules": importlib.import_module("pyburn.nn.modules"), "_reduction": namespace("torch.nn._reduction")},
             Module: {
-                "__setattr__": _set_attribute,
-                "__delattr__": _delete_attribute,
                 "cuda": _no_cuda,
                 "share_memory": _itself,
                 "compile": lambda self, *args, **kwargs: None,
@@ -98,7 +84,7 @@ class Patches:
                 self.before.append((owner, name, owner.__dict__.get(name, _MISSING)))
                 if value is _MISSING:
                     delattr(owner, name)
-                elif name in ("__delattr__", "__repr__", "__setattr__", "signature", "type") or not hasattr(owner, name):
+                elif name in ("__repr__", "type") or not hasattr(owner, name):
                     setattr(owner, name, value)
 
     def undo(self) -> None:

@@ -14,7 +14,6 @@ install()
 from . import (  # noqa: E402
     activation,
     attention,
-    class_building,
     conv,
     embedding,
     gru,
@@ -31,12 +30,12 @@ from . import (  # noqa: E402
     utils,
 )
 from .choice import Activation, Normalization  # noqa: E402
-from .families import RNNBase, RNNCellBase  # noqa: E402
 from .lazy_layers import *  # noqa: E402, F403
 from .linear_cross_entropy import LinearCrossEntropyLoss  # noqa: E402
 from .loss import TripletMarginWithDistanceLoss  # noqa: E402
 from .parallel import DataParallel  # noqa: E402
 from .parameter_containers import ParameterDict, ParameterList  # noqa: E402
+from .rnn import RNNBase, RNNCellBase  # noqa: E402
 from .transformer import (  # noqa: E402
     Transformer,
     TransformerDecoder,
@@ -46,7 +45,6 @@ from .transformer import (  # noqa: E402
 )
 
 inner_methods.install()
-class_building.install()
 
 if TYPE_CHECKING:
     from . import grad, graph, modules

@@ -1,9 +1,9 @@
 """Every layer of C++, under its name."""
 
 from .._core import _nn
-from .signature import ConstructorSignature
+from .signature import CallSignature
 
-_nn.Module.__signature__ = ConstructorSignature()
+_nn.Module.__signature__ = CallSignature()
 
 __all__ = [name for name, value in vars(_nn).items() if isinstance(value, type) and not value.__module__.startswith("pyburn.nn.")]
 globals().update({name: getattr(_nn, name) for name in __all__})

@@ -7,11 +7,9 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from .._core._nn import Module, ModuleList, Sequential, _is_ready
+from .._core._nn import Module, ModuleList, Sequential
 
 _Bound: Any = object
-
-_plain_init = Sequential.__init__
 
 
 class SequenceMethods(_Bound):
@@ -70,16 +68,6 @@ class SequenceMethods(_Bound):
 
 class SequentialMethods(_Bound):
     """Copied into Sequential by install(), after SequenceMethods."""
-
-    def __init__(self, *args: Any) -> None:
-        """A subclass may call it more than once: then it begins anew."""
-        if not _is_ready(self):
-            _plain_init(self, *args)
-            return
-        Module.__init__(self)
-        given = args[0].items() if len(args) == 1 and isinstance(args[0], dict) else enumerate(args)
-        for name, module in given:
-            self.add_module(str(name), module)
 
     def __add__(self, other: Any) -> Any:
         _check_sequential(other)

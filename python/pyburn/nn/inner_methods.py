@@ -15,7 +15,8 @@ def _override(layer: Any, names: tuple[str, ...], forward: Any) -> None:
     """Lets a subclass of the layer that has its own of these methods, and the layer's `forward`, run by them."""
     plain = layer.forward
 
-    def __init_subclass__(cls: Any) -> None:
+    def __init_subclass__(cls: Any, **options: Any) -> None:
+        super(layer, cls).__init_subclass__(**options)
         if any(name in vars(cls) for name in names) and cls.forward is plain:
             cls.forward = forward
 
@@ -189,7 +190,7 @@ def install() -> None:
         ((layers.Conv1d, layers.Conv2d, layers.Conv3d), ConvolutionMethods, ("_conv_forward",), _convolved),
         ((layers.ConvTranspose1d, layers.ConvTranspose2d, layers.ConvTranspose3d), TransposedMethods, (), None),
         ((layers.BatchNorm1d, layers.BatchNorm2d, layers.BatchNorm3d), BatchNormMethods, ("_check_input_dim",), _normalised),
-        ((layers.RNN, layers.LSTM, layers.GRU), RecurrentMethods, (), None),
+        ((layers.RNNBase,), RecurrentMethods, (), None),
         ((layers.MultiheadAttention,), AttentionMethods, (), None),
         ((TransformerEncoderLayer,), EncoderLayerMethods, ("_sa_block", "_ff_block"), _encoded),
         ((TransformerDecoderLayer,), DecoderLayerMethods, ("_sa_block", "_mha_block", "_ff_block"), _decoded),

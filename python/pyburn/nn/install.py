@@ -19,9 +19,13 @@ _SOURCES: dict[Any, list[type]] = {
 _NOT_METHODS = {"__module__", "__dict__", "__weakref__", "__doc__", "__qualname__", "__firstlineno__", "__static_attributes__"}
 
 
+def copy_methods(source: type, target: Any) -> None:
+    for name, value in vars(source).items():
+        if name not in _NOT_METHODS:
+            setattr(target, name, value)
+
+
 def install() -> None:
     for target, sources in _SOURCES.items():
         for source in sources:
-            for name, value in vars(source).items():
-                if name not in _NOT_METHODS:
-                    setattr(target, name, value)
+            copy_methods(source, target)

@@ -7,14 +7,17 @@ from typing import Any
 from .._core import _nn
 from .lazy import LazyModuleMixin
 from .parameter import Parameter, UninitializedBuffer, UninitializedParameter, is_lazy
+from .signature import CallSignature
 
 __all__ = ["LazyLinear"]
 
 
-class _Signature:
+class _Signature(CallSignature):
     """The arguments of the layer that a lazy one becomes, without the first."""
 
     def __get__(self, instance: Any, owner: Any) -> Any:
+        if instance is not None:
+            return super().__get__(instance, owner)
         import inspect
 
         return inspect.Signature(list(inspect.signature(owner.cls_to_become).parameters.values())[1:])

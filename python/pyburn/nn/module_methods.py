@@ -9,13 +9,10 @@ from typing import Any, TypeVar
 
 from .. import _core
 from .._core import CaptureError, Device, DeviceError, DType, Tensor, bfloat16, empty_like, float16, float32, float64
-from .._core._nn import Module, _is_ready
+from .._core._nn import Module
 from .._device import check_keeps_data
 from .module_registry import BUFFER, MODULE, PARAMETER, RegistryView
 from .parameter import Parameter
-
-_attribute = Module.__getattribute__  # of C++: registry, instance and class, options
-_plain_init = Module.__init__
 
 # What the methods below may ask of `self`: everything, as far as type checkers are concerned.
 _Bound: Any = object
@@ -27,21 +24,6 @@ class ModuleMethods(_Bound):
     call_super_init = False
     dump_patches = False  # of PyTorch, which has no use for it either
     T_destination = TypeVar("T_destination", bound=dict[str, Any])
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """An empty module. Called once more, as by two base classes or by __setstate__, it empties the registry, as PyTorch's does."""
-        if (args or kwargs) and not self.call_super_init:
-            counted = f"takes 1 positional argument but {len(args) + 1} were given"
-            given = f"got an unexpected keyword argument '{next(iter(kwargs))}'" if kwargs else counted
-            raise TypeError(f"{type(self).__name__}.__init__() {given}")
-        if not _is_ready(self):
-            _plain_init(self)
-        else:
-            for name, *_ in self._pb_entries():
-                self._pb_erase(name)
-            self.training = True
-        if self.call_super_init:
-            super(Module, self).__init__(*args, **kwargs)
 
     # ---- registration
 
@@ -250,8 +232,6 @@ class ModuleMethods(_Bound):
 
     # ---- modes
 
-    training = Module.training.deleter(lambda self: setattr(self, "training", True))  # as a module begins
-
     def train(self, mode: bool = True) -> Any:
         """Sets training mode here and below.
 
@@ -421,10 +401,6 @@ class ModuleMethods(_Bound):
         self.__dict__.pop("backend", None)
         check_keeps_data(self, place)
         self.to(device=place)
-
-    def __getattr__(self, name: str) -> Any:
-        """What registry and options hold, for those who ask past `getattr`: subclasses that wrap a module, and indirect names."""
-        return _attribute(self, name)
 
     # ---- printing and copies
 

@@ -1,4 +1,5 @@
-"""What layers of one's own derive from under PyTorch's names: `class MyLoss(_Loss)`, `class MyNorm(_BatchNorm)`."""
+"""What the classes behind the layers have for layers of one's own: `class MyLoss(_Loss)`, `class MyNorm(_BatchNorm)`. Layers that are C++
+override it."""
 
 from __future__ import annotations
 
@@ -7,34 +8,37 @@ from typing import Any
 
 from ... import _core
 from ..._core import Tensor
+from ..._core._nn import Module, _BatchNorm, _ConvNd, _DropoutNd, _InstanceNorm, _Loss, _NormBase, _WeightedLoss
 from .. import functional as F
 from .. import init
-from .._layers import Module
 from ..inner_methods import ConvolutionMethods, _normalised
+from ..install import copy_methods
 from ..parameter import Parameter
 
+_Bound: Any = object
 
-class Loss(Module):
+
+class LossMethods(_Bound):
     """Keeps `reduction`."""
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
-        super().__init__()
+        super(_Loss, self).__init__()
         if size_average is not None or reduce is not None:
             reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
         self.reduction = reduction
 
 
-class WeightedLoss(Loss):
+class WeightedLossMethods(_Bound):
     """Keeps `weight` as a buffer, too."""
 
     def __init__(
         self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
     ) -> None:
-        super().__init__(size_average, reduce, reduction)
+        super(_WeightedLoss, self).__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
 
 
-class NormOfBatches(Module):
+class NormMethods(_Bound):
     """Weights, running statistics and what BatchNorm computes, for inputs of any rank."""
 
     _version = 2
@@ -49,7 +53,7 @@ class NormOfBatches(Module):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__()
+        super(_NormBase, self).__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
         options = {"device": device, "dtype": dtype}
@@ -77,16 +81,16 @@ class NormOfBatches(Module):
 
     def extra_repr(self) -> str:
         names = ("eps", "momentum", "affine", "track_running_stats")
-        return ", ".join([str(self.num_features), *(f"{name}={getattr(self, name)}" for name in names)])
+        return Module.extra_repr(self) or ", ".join([str(self.num_features), *(f"{name}={getattr(self, name)}" for name in names)])
 
 
-class BatchNorm(NormOfBatches):
-    """NormOfBatches with a forward."""
+class BatchNormMethods(_Bound):
+    """What BatchNorm computes."""
 
     forward = _normalised
 
 
-class InstanceNorm(NormOfBatches):
+class InstanceNormMethods(_Bound):
     """Each sample and channel on its own."""
 
     def __init__(
@@ -99,7 +103,7 @@ class InstanceNorm(NormOfBatches):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+        super(_InstanceNorm, self).__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
@@ -107,23 +111,24 @@ class InstanceNorm(NormOfBatches):
         return F.instance_norm(input, self.running_mean, self.running_var, self.weight, self.bias, counts, self.momentum or 0.0, self.eps)
 
 
-class Dropout(Module):
+class DropoutMethods(_Bound):
     """Keeps p and inplace."""
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
+        super(_DropoutNd, self).__init__()
         if not 0 <= p <= 1:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
         self.p, self.inplace = p, inplace
 
     def extra_repr(self) -> str:
-        return f"p={self.p}, inplace={self.inplace}"
+        return Module.extra_repr(self) or f"p={self.p}, inplace={self.inplace}"
 
 
-class Convolution(ConvolutionMethods, Module):
+class ConvMethods(_Bound):
     """Weights and options of a convolution of any number of axes; `forward` is the subclass's."""
 
-    output_padding: Any = (0,)
+    _conv_forward = ConvolutionMethods._conv_forward
+    _reversed_padding_repeated_twice = ConvolutionMethods._reversed_padding_repeated_twice
 
     def __init__(
         self,
@@ -141,7 +146,7 @@ class Convolution(ConvolutionMethods, Module):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__()
+        super(_ConvNd, self).__init__()
         for what, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
             if channels % groups:
                 raise ValueError(f"{what} must be divisible by groups")
@@ -160,4 +165,14 @@ class Convolution(ConvolutionMethods, Module):
             init.uniform_(self.bias, -1 / math.sqrt(fan_in), 1 / math.sqrt(fan_in))
 
     def extra_repr(self) -> str:
-        return f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        return Module.extra_repr(self) or f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+
+
+def install() -> None:
+    copy_methods(LossMethods, _Loss)
+    copy_methods(WeightedLossMethods, _WeightedLoss)
+    copy_methods(NormMethods, _NormBase)
+    copy_methods(BatchNormMethods, _BatchNorm)
+    copy_methods(InstanceNormMethods, _InstanceNorm)
+    copy_methods(DropoutMethods, _DropoutNd)
+    copy_methods(ConvMethods, _ConvNd)
