@@ -96,9 +96,11 @@ sanitize: venv  ## ASan + UBSan build: C++ tests, then every operation from Pyth
 .PHONY: fuzz
 FUZZ_PROGRAMS ?= 1000000
 FUZZ_FILES ?= 2000000
-fuzz: build  ## Random programs of views and writes on every device (FUZZ_PROGRAMS=n), damaged files for every reader (FUZZ_FILES=n)
+FUZZ_NAMES ?= 5000000
+fuzz: build  ## Random programs of views and writes (FUZZ_PROGRAMS=n), damaged files (FUZZ_FILES=n), names of devices (FUZZ_NAMES=n)
 	build/release/tests/fuzz/aliasing_fuzzer --programs $(FUZZ_PROGRAMS)
 	build/release/tests/fuzz/readers_fuzz --runs $(FUZZ_FILES) tests/golden/io
+	build/release/tests/fuzz/device_names_fuzz --runs $(FUZZ_NAMES)
 
 .PHONY: fuzz-coverage
 fuzz-coverage: build  ## How much of each file reader the fuzzer reaches

@@ -141,6 +141,7 @@ set(PYBURN_SOURCES
   src/pyburn/backends/cpu/scan.cpp
   src/pyburn/backends/cpu/sort.cpp
   src/pyburn/backends/cpu/search.cpp
+  src/pyburn/backends/cpu/shared_memory.cpp
   src/pyburn/backends/cpu/matmul.cpp
   src/pyburn/backends/cpu/linalg.cpp
   src/pyburn/backends/cpu/linalg_spectral.cpp

@@ -28,9 +28,10 @@ LAYERS = [
     ["pyburn.inference"],
     ["pyburn.data"],
     ["pyburn.utils"],  # PyTorch's names; utils.data is pyburn.data
-    ["pyburn.func", "pyburn.testing"],
+    ["pyburn.func"],
     ["pyburn.train"],
     ["pyburn.dashboard"],
+    ["pyburn.testing"],
     ["pyburn.cli", "pyburn.__main__"],
     ["p_vision"],
     ["pyburn.compat"],  # torchvision's models are those of p_vision

@@ -19,7 +19,7 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden" / "ops"
-sys.path.insert(0, str(ROOT / "tests" / "conformance"))
+sys.path.insert(0, str(ROOT / "python" / "pyburn" / "testing" / "conformance"))  # samples.py needs no pyburn
 
 from samples import DTypeName, Input, Sample, samples_of, weights  # noqa: E402
 

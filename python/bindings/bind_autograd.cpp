@@ -29,6 +29,12 @@ class Held {
   PyObject* p_;
 };
 
+std::string name_of(nb::handle function) {
+  const GilAcquire gil;
+  const nb::object name = nb::getattr(function, "__name__", nb::none());
+  return nb::isinstance<nb::str>(name) ? nb::cast<std::string>(name) : Py_TYPE(function.ptr())->tp_name;
+}
+
 class PythonHook final : public Hook {
  public:
   explicit PythonHook(nb::object fn) : fn_(std::move(fn)) {}
@@ -42,20 +48,20 @@ class PythonHook final : public Hook {
     }
     return unwrap(result.ptr());
   }
+  std::string name() const override { return name_of(fn_.get()); }
   void* host_object() const override { return fn_.get().ptr(); }
 
  private:
   Held fn_;
 };
 
-Grads gradients_of(nb::handle result, const char* whose) {
+// What a Function's backward returned.
+Grads gradients_of(nb::handle result) {
   const nb::tuple list = nb::isinstance<nb::tuple>(result) ? nb::borrow<nb::tuple>(result) : nb::make_tuple(result);
   Grads grads;
   for (nb::handle item : list) {
-    if (!item.is_none() && !is_tensor(item.ptr())) {
-      PyErr_Format(PyExc_TypeError, "%s returned a gradient that is no Tensor: got %s", whose, Py_TYPE(item.ptr())->tp_name);
-      throw nb::python_error();
-    }
+    if (!item.is_none() && !is_tensor(item.ptr()))
+      fail<GradientError>("expected a Tensor or None as a gradient (got {})", std::string(Py_TYPE(item.ptr())->tp_name));
     grads.push_back(item.is_none() ? TensorHandle() : unwrap(item.ptr()));
   }
   return grads;
@@ -77,14 +83,28 @@ class PythonNodeHook final : public NodeHook {
   }
 
  private:
-  static void replace(Grads& old, nb::handle result) {
+  void replace(Grads& old, nb::handle result) const {
     if (result.is_none()) return;
-    const Grads fresh = gradients_of(result, "a hook");
-    require(fresh.size() == old.size(), "a hook returned another number of gradients: got {} for {}", fresh.size(), old.size());
-    for (int64_t i = 0; i < old.size(); ++i)
-      require(!fresh[i].defined() || !old[i].defined() || fresh[i].shape() == old[i].shape(),
-          "a hook changed the shape of a gradient: got {} for {}", fresh[i].shape(), old[i].shape());
-    old = fresh;
+    auto refuse = [](const char* expected, nb::handle got) {
+      PyErr_Format(PyExc_TypeError, "expected %s, but hook returned '%s'", expected, Py_TYPE(got.ptr())->tp_name);
+      throw nb::python_error();
+    };
+    if (!nb::isinstance<nb::tuple>(result)) refuse("a tuple", result);
+    const nb::tuple fresh = nb::borrow<nb::tuple>(result);
+    require<GradientError>(int64_t(fresh.size()) == old.size(),
+        "hook '{}' has returned an incorrect number of values (got {}, but expected {})", name_of(fn_.get()), int64_t(fresh.size()),
+        old.size());
+    for (int64_t i = 0; i < old.size(); ++i) {
+      const nb::object item = fresh[size_t(i)];
+      if (item.is_none()) {
+        old[i] = {};
+        continue;
+      }
+      require<GradientError>(old[i].defined(), "can't replace a None gradient with a non-None value");
+      if (!is_tensor(item.ptr())) refuse("a Tensor", item);
+      check_hook_result(name_of(fn_.get()), old[i], unwrap(item.ptr()));
+      old[i] = unwrap(item.ptr());
+    }
   }
   Held fn_;
   bool before_;
@@ -270,6 +290,8 @@ void bind_autograd(nb::module_& m) {
     });
   });
   m.def("_retain_grad", [](const TensorHandle& t) { retain_grad(t); });
+  m.def("_check_hook_result", &check_hook_result);
+  m.def("_retains_grad", [](const TensorHandle& t) { return retains_grad(t); });
   m.def("_detach_in_place", [](const TensorHandle& t) { detach_in_place(t); });
   m.def("_data", [](const TensorHandle& t) { return data_of(t); });
   m.def("_set_data", [](const TensorHandle& t, const TensorHandle& value) { set_data(t, value); });
@@ -284,9 +306,9 @@ void bind_autograd(nb::module_& m) {
     std::vector<bool> was_written;
     for (nb::handle w : written) was_written.push_back(nb::cast<bool>(w));
     const auto held = std::make_shared<Held>(std::move(backward));
-    const auto call = [held, name](const Grads& dy) {
+    const auto call = [held](const Grads& dy) {
       const GilAcquire gil;
-      return gradients_of(held->get()(nb::steal(wrap(dy))), ("function " + name).c_str());
+      return gradients_of(held->get()(nb::steal(wrap(dy))));
     };
     attach_function(name, tensors_of(inputs), tensors_of(outputs), call, was_written);
   });

@@ -6,7 +6,9 @@
 
 #include "objects.h"
 #include "pyburn/backends/cpu/simd_level.h"
+#include "pyburn/ops/random.h"
 #include "pyburn/runtime/device.h"
+#include "pyburn/runtime/transfer.h"
 #include "pyburn/support/error.h"
 #include "python_backend.h"
 
@@ -57,12 +59,45 @@ nb::object stack(const std::vector<std::string>& decorators, nb::object leaf) {
   return device_object(device_of(b));
 }
 
+// What a device can do, for programs that test it.
+nb::dict capabilities(nb::handle device) {
+  const Capabilities c = to_device(device.ptr()).backend().capabilities();
+  nb::list dtypes;
+  for (DType t : all_dtypes())
+    if (c.dtypes.contains(t)) dtypes.append(dtype_object(t));
+  nb::dict result;
+  result["dtypes"] = dtypes, result["host_memory"] = c.host_memory, result["asynchronous"] = c.asynchronous;
+  result["channels_last"] = c.channels_last, result["values"] = c.values;
+  return result;
+}
+
+PythonBackend* python_backend(Backend* backend) { return dynamic_cast<PythonBackend*>(backend); }
+
 }  // namespace
 
 void bind_backend(nb::module_& m) {
   m.def("_register_backend", register_python_backend, "name"_a, "factory"_a, "aliases"_a, "doc"_a, "unavailable"_a.none());
   m.def("_stack", stack);
   m.def("_simd_level", cpu::simd_level);
+  m.def("_capabilities", capabilities);
+  // What the operation `random` draws, in host memory: for libraries whose own generators give other numbers.
+  m.def(
+      "_draw",
+      [](nb::handle size, int64_t draw, double a, double b, int64_t seed, int64_t offset, nb::handle dtype) {
+        require<ValueError>(draw >= 0 && draw <= int64_t(Draw::permutation), "[draw] unknown distribution: got {}", draw);
+        return call(op::random, Random{to_dims(size.ptr()), Draw(draw), a, b, seed, offset, to_dtype(dtype.ptr())}, {}, &host_device());
+      },
+      "size"_a, "draw"_a, "a"_a, "b"_a, "seed"_a, "offset"_a, "dtype"_a);
+  m.def("_library_array", [](const TensorHandle& t) {
+    PythonBackend* owner = python_backend(t.storage()->owner);
+    return owner ? owner->array_of(t) : nb::none();
+  });
+  m.def("_share_on", [](nb::handle exporter, nb::handle device) {
+    Device& d = to_device(device.ptr());
+    PythonBackend* owner = python_backend(&storage_maker(d.backend()));
+    const TensorHandle shared = owner ? owner->share(exporter, d) : TensorHandle();
+    return shared.defined() ? nb::steal(wrap(shared)) : nb::none();
+  });
   set_backend_discovery([] {
     const GilAcquire gil;
     nb::module_::import_("pyburn.backend").attr("discover")();

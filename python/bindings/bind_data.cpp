@@ -7,12 +7,14 @@
 
 #include "objects.h"
 #include "pyburn/backends/cpu/cpu_backend.h"
+#include "pyburn/backends/cpu/shared_memory.h"
 #include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/decorators/autodiff/history.h"
 #include "pyburn/ops/generated/copy.h"
 #include "pyburn/ops/print.h"
 #include "pyburn/runtime/transfer.h"
 #include "pyburn/support/error.h"
+#include "python_backend.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -83,6 +85,15 @@ TensorHandle share(PyObject* array) {
   const int64_t bytes = layout.extent().second * size_of(dtype);
   void* data = b.buf;
   Ref<Storage> storage = cpu::wrap_host_memory(data, bytes, memory.release(), [](void* p) { release_later(static_cast<PyObject*>(p)); });
+  return make_tensor(cpu(), dtype, layout, std::move(storage));
+}
+
+// A tensor on memory that another process shares.
+TensorHandle tensor_on_shared_memory(int descriptor, DType dtype, const Layout& layout) {
+  Ref<Storage> storage = cpu::map_shared_memory(descriptor);
+  const auto [first, end] = layout.extent();
+  require(first >= 0 && bytes_of(dtype, end) <= storage->bytes,
+      "[share_memory_] the tensor does not fit the shared memory: got {} for {} bytes", layout, storage->bytes);
   return make_tensor(cpu(), dtype, layout, std::move(storage));
 }
 
@@ -166,7 +177,10 @@ void bind_print_options(nb::module_& m) {
 
 }  // namespace
 
-bool shares_host_memory(const TensorHandle& t) { return host_memory(t) != nullptr; }
+bool shares_host_memory(const TensorHandle& t) {
+  if (auto* owner = dynamic_cast<PythonBackend*>(t.storage()->owner)) owner->expose_host_memory(t);
+  return host_memory(t) != nullptr;
+}
 
 TensorHandle tensor_from_array(PyObject* array, std::optional<DType> dtype, Device& device) {
   Object memory = memory_of(array);
@@ -186,6 +200,14 @@ const PyType_Slot tensor_buffer_slots[] = {
 
 void bind_data(nb::module_& m) {
   m.def("_share", [](nb::handle array) { return share(array.ptr()); });
+  m.def("_share_memory", [](const TensorHandle& t) { cpu::share_memory(*t.storage()); });
+  m.def("_shared_descriptor", [](const TensorHandle& t) {
+    const cpu::SharedSegment* segment = cpu::segment_of(*t.storage());
+    return segment ? segment->descriptor() : -1;
+  });
+  m.def("_on_shared_memory", [](int descriptor, nb::handle dtype, nb::handle shape, nb::handle stride, int64_t offset) {
+    return tensor_on_shared_memory(descriptor, to_dtype(dtype.ptr()), {to_dims(shape.ptr()), to_dims(stride.ptr()), offset});
+  });
   m.def("_shares_host_memory", [](const TensorHandle& t) { return shares_host_memory(t); });
   m.def(
       "_from_bytes",

@@ -81,9 +81,9 @@ optim::GradientClipping clipping_from(nb::handle clip) {  // None, or a kind and
   return optim::GradientClipping::named(nb::cast<std::string>(clip[0]), nb::cast<double>(clip[1]));
 }
 
-// One step of a group. `states` are dicts, one per parameter.
+// One step of a group. `states` are dicts, one per parameter. `found_inf` is a tensor or None.
 template <class Options, class State>
-void step(nb::handle group, nb::list parameters, nb::list states, nb::handle clip) {
+void step(nb::handle group, nb::list parameters, nb::list states, nb::handle clip, nb::handle found_inf) {
   const Options options = options_from<Options>(group);
   const optim::GradientClipping clipping = clipping_from(clip);
   const nb::handle recorded = PyDict_GetItemString(group.ptr(), "differentiable");
@@ -93,9 +93,10 @@ void step(nb::handle group, nb::list parameters, nb::list states, nb::handle cli
   for (nb::handle h : states) s.push_back(state_from<State>(h));
   std::vector<State*> pointers;
   for (State& one : s) pointers.push_back(&one);
+  const TensorHandle flag = found_inf.is_none() ? TensorHandle() : nb::cast<TensorHandle>(found_inf);
   {
     const GilRelease released;
-    if constexpr (requires { advance(options, s[0], p[0]); }) update(options, p, pointers, clipping, differentiable);
+    if constexpr (requires { advance(options, s[0], p[0]); }) update(options, p, pointers, clipping, differentiable, flag);
     else update(options, p, pointers, clipping);
   }
   for (size_t i = 0; i < s.size(); ++i) write_state(s[i], states[i]);
@@ -106,7 +107,8 @@ template <class Options, class State>
 void bind(nb::module_& m, const char* name) {
   nb::module_ o = m.def_submodule(name);
   o.def("check", [](nb::handle group) { options_from<Options>(group).check(); });
-  o.def("step", step<Options, State>, nb::arg("group"), nb::arg("parameters"), nb::arg("states"), nb::arg("clip").none());
+  o.def("step", step<Options, State>, nb::arg("group"), nb::arg("parameters"), nb::arg("states"), nb::arg("clip").none(),
+      nb::arg("found_inf").none());
 }
 
 double lbfgs(nb::handle group, nb::list parameters, nb::dict state, nb::callable closure) {

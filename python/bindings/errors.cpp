@@ -9,6 +9,7 @@
 #include "pyburn/plugin.h"
 #include "pyburn/support/assertion.h"
 #include "pyburn/support/file_error.h"
+#include "python_exception.h"
 
 namespace nb = nanobind;
 
@@ -69,12 +70,26 @@ void stop_threads_at_exit() {
   }));
 }
 
+PythonException PythonException::explained(const std::string& message) const {
+  PyObject* value = value_.get();
+  bool about_value = false;
+  for (PyObject* kind : {PyExc_ValueError, PyExc_TypeError, PyExc_AttributeError})
+    about_value |= PyErr_GivenExceptionMatches(value, kind) != 0;
+  if (!about_value) return *this;
+  PyErr_Format(PyExc_ValueError, "%s: %S", message.c_str(), value);
+  const nb::python_error e;
+  PyException_SetCause(e.value().ptr(), Py_NewRef(value));
+  return PythonException(e);
+}
+
 void set_python_error() noexcept {
   try {
     throw;
   } catch (const PythonError&) {  // already set
   } catch (nb::python_error& e) {
     e.restore();
+  } catch (const PythonException& e) {
+    e.raise();
   } catch (const ShapeError& e) {
     PyErr_SetString(shape_error, e.what());
   } catch (const AssertionFailed& e) {
@@ -154,6 +169,8 @@ void bind_errors(nb::module_& m) {
     try {
       std::rethrow_exception(p);
     } catch (const Error&) {
+      set_python_error();
+    } catch (const PythonException&) {
       set_python_error();
     } catch (const PythonError&) {
     }

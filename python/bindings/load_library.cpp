@@ -48,21 +48,25 @@ nb::object class_of_layer(const Entry& e, const std::string& module) {
   ModuleClass<nn::Module> c(make_module_class(
       info.qualified_name(), info.documented(e->doc.c_str()).c_str(), module_type, &typeid(*example), {make_unfilled, e->is_instance}));
   c.attr("_option_types") = info.option_types();
-  c.def("__init__", [e, &info, type = c.type()](nb::handle self, nb::args args, nb::kwargs kwargs) {
+  // nanobind does not put a function where the base class has one: its methods are wrapped by now.
+  const auto add = [&](const char* name, auto function, const auto&... more) {
+    c.attr(name) = nb::cpp_function(function, nb::name(name), nb::is_method(), more...);
+  };
+  add("__init__", [e, &info, type = c.type()](nb::handle self, nb::args args, nb::kwargs kwargs) {
     initialise(self.ptr(), type, [&] {
       const Ref<AttrBox> options = AttrBox::fresh(*e->config);
       const nn::Placement placement = info.read(options->get(), args, kwargs);
       return e->make(options->get(), placement);
     });
   });
-  std::string& signature = *new std::string("def forward(self");
+  std::string signature = "def forward(self";
   for (const std::string& input : e->inputs) signature += ", " + input + ": Tensor";
   signature += ") -> Tensor";
-  c.def(
+  add(
       "forward", [e](nn::Module& self, nb::args args, nb::kwargs named) { return forward(*e, self, args, named); },
       nb::sig(signature.c_str()));
   if (e->reset_parameters)
-    c.def(
+    add(
         "reset_parameters",
         [e](nn::Module& self) {
           if (!e->is_instance(self)) type_error(e->name + ".reset_parameters() expected a " + e->name + ": got a " + self.display_name());

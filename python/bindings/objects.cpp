@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "printed_package.h"
 #include "pyburn/backends/cpu/conv/winograd.h"
 #include "pyburn/runtime/allocator.h"
 #include "pyburn/runtime/device_identity.h"
@@ -19,6 +20,12 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace pyburn::python {
+
+std::string& printed_package() {
+  static std::string name = "pyburn";
+  return name;
+}
+
 namespace {
 
 PyObject* dtype_objects[kMaxDTypes];
@@ -51,13 +58,14 @@ std::string_view utf8(PyObject* text, const char* otherwise) {  // lone surrogat
 }
 
 void bind_dtypes(nb::module_& m) {
+  m.def("_set_printed_package", [](const std::string& name) { printed_package() = name; });
   nb::class_<DTypeObject> c(m, "DType", "An element type, such as pyburn.float32.");
   c.def_prop_ro("name", [](const DTypeObject& t) { return std::string(name_of(t.value)); })
       .def_prop_ro("itemsize", [](const DTypeObject& t) { return size_of(t.value); })
       .def_prop_ro("is_floating_point", [](const DTypeObject& t) { return is_floating(t.value); })
       .def_prop_ro("is_complex", [](const DTypeObject&) { return false; })
       .def_prop_ro("is_signed", [](const DTypeObject& t) { return is_floating(t.value) || is_signed_integer(t.value); })
-      .def("__repr__", [](const DTypeObject& t) { return "pyburn." + std::string(name_of(t.value)); })
+      .def("__repr__", [](const DTypeObject& t) { return printed_package() + "." + std::string(name_of(t.value)); })
       .def("__reduce__", [](const DTypeObject& t) { return std::string(name_of(t.value)); });
   dtype_class = c.ptr();
   c.attr("__module__") = "pyburn";

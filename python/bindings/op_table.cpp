@@ -28,6 +28,7 @@ void bind_op_table(nb::module_& m) {
       row["no_grad"] = text(op->no_grad);
       row["has_grad"] = op->grad != nullptr, row["has_decomposition"] = op->decompose != nullptr;
       row["has_infer"] = op->infer != nullptr || op->view != nullptr;
+      row["in_place"] = op->in_place, row["out"] = false;
       rows.append(row);
     }
     for (const FunctionInfo* f : OpTable::global().functions()) {
@@ -37,6 +38,7 @@ void bind_op_table(nb::module_& m) {
       row["schema"] = f->schema, row["doc"] = f->doc, row["kind"] = "composite";
       row["torch"] = text(f->torch), row["example"] = text(f->example), row["samples"] = text(f->samples), row["no_grad"] = nb::none();
       row["has_grad"] = false, row["has_decomposition"] = true, row["has_infer"] = true;
+      row["in_place"] = f->in_place, row["out"] = f->out;
       rows.append(row);
     }
     return rows;

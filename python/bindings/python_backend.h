@@ -2,6 +2,8 @@
 #pragma once
 #include <nanobind/nanobind.h>
 
+#include <optional>
+
 #include "pyburn/runtime/backend.h"
 
 namespace pyburn::python {
@@ -14,23 +16,37 @@ class PythonBackend final : public Backend {
   void execute(OpRef op, Inputs in, Outputs out) override;
   KernelSupport support(const OpInfo& op, DType key) const override;
   bool supports_call(OpRef op, Inputs in, Outputs out) const override;
+  Capabilities capabilities() const override { return capabilities_; }
+  bool owns_storage() const override { return false; }  // execute() makes storages: a kernel's result may become one
   Ref<Storage> allocate(DType dtype, int64_t elements) override;
   void upload(const HostArray& from, const TensorHandle& to) override;
   void download(const TensorHandle& from, const HostArray& to) override;
   void synchronize() override;
+  MemoryStatistics memory() const override;
   std::string name() const override { return name_; }
 
+  // The array of the library that a tensor of this backend means.
+  nanobind::object array_of(const TensorHandle& x);
+  // A tensor on the memory of an object that exports it by DLPack; undefined where the library cannot share it.
+  TensorHandle share(nanobind::handle exporter, Device& device);
+  // Sets Storage::host where the library can tell it.
+  void expose_host_memory(const TensorHandle& x);
+
  private:
+  class ArrayStorage;
   ~PythonBackend() override;
   template <class... A>
-  nanobind::object call(const char* method, const A&... arguments) const {
-    return nanobind::handle(self_).attr(method)(arguments...);
-  }
+  nanobind::object call(const char* method, const A&... arguments) const;
   nanobind::object read(const TensorHandle& x);
-  void write(TensorHandle& to, nanobind::handle value, Device* device);
+  void write(const TensorHandle& to, nanobind::handle value);
+  void store(TensorHandle& to, nanobind::handle value, Device* device);
+  std::pair<DType, Shape> described(nanobind::handle array) const;
+  Ref<Storage> make_storage(DType dtype, int64_t elements, nanobind::object buffer, std::optional<Layout> whole = {});
 
   PyObject* self_;
   std::string name_;
+  Capabilities capabilities_;
+  std::atomic<int64_t> in_use_{0}, peak_{0};  // bytes of the storages that are alive
 };
 
 }  // namespace pyburn::python

@@ -1,5 +1,6 @@
 // pyburn.Size: a tuple of extents that counts elements and keeps its class when it is cut or joined.
 #include "arguments.h"
+#include "printed_package.h"
 
 namespace pyburn::python {
 namespace {
@@ -35,7 +36,7 @@ PyObject* create(PyTypeObject* type, PyObject* args, PyObject*) {
 
 PyObject* represent(PyObject* self) {
   const Object list(PySequence_List(self));
-  return list ? PyUnicode_FromFormat("pyburn.Size(%R)", list.get()) : nullptr;
+  return list ? PyUnicode_FromFormat("%s.Size(%R)", printed_package().c_str(), list.get()) : nullptr;
 }
 PyObject* subscript(PyObject* self, PyObject* key) { return as_size(PyTuple_Type.tp_as_mapping->mp_subscript(self, key)); }
 PyObject* concatenate(PyObject* a, PyObject* b) {

@@ -89,8 +89,10 @@ PyObject* all_or_one(PyObject* self, PyObject* const* args, Py_ssize_t nargs, Py
   try {
     const TensorHandle& t = unwrap(self);
     if (nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) == 0) return all(t, -1);
-    if (nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) > 1 ||
-        (kwnames && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "dim") != 0)) {
+    auto names_dim = [](PyObject* name) {
+      return PyUnicode_CompareWithASCIIString(name, "dim") == 0 || PyUnicode_CompareWithASCIIString(name, "axis") == 0;
+    };
+    if (nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) > 1 || (kwnames && !names_dim(PyTuple_GET_ITEM(kwnames, 0)))) {
       PyErr_SetString(PyExc_TypeError, "expected one argument at most: dim");
       return nullptr;
     }

@@ -1,5 +1,6 @@
 // What Python's own functions ask of a tensor: repr, bool, float, int, len, iter, in.
 #include "objects.h"
+#include "printed_package.h"
 #include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/decorators/autodiff/history.h"
 #include "pyburn/ops/generated/binary.h"
@@ -38,7 +39,7 @@ PyObject* represent(PyObject* self) {
     std::string text;
     {
       const GilRelease released;
-      text = to_text(t, name, "pyburn.", {&note, note.empty() ? 0u : 1u});
+      text = to_text(t, name, printed_package() + ".", {&note, note.empty() ? 0u : 1u});
     }
     return PyUnicode_FromStringAndSize(text.data(), Py_ssize_t(text.size()));
   });

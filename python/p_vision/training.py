@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -69,12 +70,16 @@ class TrainingMethods(WeightMethods):
         steps_per_execution: int = 1,
         jit_compile: Any = "auto",
         auto_scale_loss: bool = True,
+        *,
+        backend: Any = None,
     ) -> None:
         """Says how to train: the optimiser, the loss, the metrics, by name or as objects.
 
         With `auto_scale_loss`, models of the policy "mixed_float16" get a LossScaleOptimizer around theirs. The three arguments before it,
-        which tell Keras how to run, are accepted and have no effect.
+        which tell Keras how to run, are accepted and have no effect. `backend` moves the model, as setting `model.backend` does.
         """
+        if backend is not None:
+            self.backend = backend
         self._optimizer = optimizers.get(optimizer)
         if auto_scale_loss and not isinstance(self._optimizer, optimizers.LossScaleOptimizer) and _computes_in_float16(self):
             self._optimizer = optimizers.LossScaleOptimizer(self._optimizer)
@@ -147,7 +152,11 @@ class TrainingMethods(WeightMethods):
         output = self.call_with(x)
         objective = self._compiled_for(y)
         loss = self.compute_loss(x, y, output, weight)
-        self.optimizer.minimize(loss, self.trainable_weights)
+        weights = self.trainable_weights
+        if weights:
+            self.optimizer.minimize(loss, weights)
+        else:
+            warnings.warn("The model does not have any trainable weights.", stacklevel=2)  # as Keras says it
         for part in self.modules():
             if isinstance(part, WeightMethods):
                 part.constrain()

@@ -6,7 +6,7 @@ What most programs do not need is loaded when it is asked for; `__init__.pyi` sa
 from . import _core, _tensor_autograd
 from ._core import *  # noqa: F403  (the operations, generated from their schemas)
 from ._core import Tensor, __version__
-from ._device import BackendKind, backends, device, get_default_device, set_default_device
+from ._device import BackendKind, backends, device, get_default_device, set_default_device, synchronize
 from ._on_demand import on_demand as _on_demand
 from ._random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 

@@ -27,6 +27,7 @@ from ._device import backends as backends
 from ._device import device as device
 from ._device import get_default_device as get_default_device
 from ._device import set_default_device as set_default_device
+from ._device import synchronize as synchronize
 from ._functions import *
 from ._random import default_generator as default_generator
 from ._random import get_rng_state as get_rng_state

@@ -99,6 +99,17 @@ def set_default_device(device: DeviceLike | None) -> None:
     _core._set_default_device(device)
 
 
+def synchronize(device: DeviceLike | None = None) -> None:
+    """Waits until everything that was asked of a device is done; without one, of the default device.
+
+    Needed to measure time: reading a value waits by itself. An operation that has failed meanwhile does not raise here but where its result is
+    read. DeviceError if the device is lost.
+
+    >>> pyburn.synchronize("fusion(cpu)")
+    """
+    (get_default_device() if device is None else Device(device)).synchronize()
+
+
 def check_keeps_data(module: Any, place: Device) -> None:
     """Raises DeviceError if moving a module there would lose its weights."""
     if not place.has_values and any(tensor.device.has_values for tensor in (*module.parameters(), *module.buffers())):

@@ -159,6 +159,9 @@ def install() -> None:
             None,
             "Which output of its node this tensor is.\n\n>>> pyburn.ones(2).output_nr\n0",
         ),
+        "retains_grad": property(
+            _core._retains_grad, None, None, "Does a tensor that is no leaf keep its gradient?\n\n>>> pyburn.ones(2).retains_grad\nFalse"
+        ),
         "is_leaf": property(
             _core._is_leaf, None, None, "Was this tensor made by the user, not by a recorded operation?\n\n>>> pyburn.ones(2).is_leaf"
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._device import synchronize as _synchronize
 from .amp import GradScaler, autocast
 
 __all__ = ["GradScaler", "autocast", "device_count", "empty_cache", "is_available", "is_bf16_supported", "manual_seed", "manual_seed_all"]
@@ -54,7 +55,8 @@ def empty_cache() -> None:
 
 
 def synchronize(device: Any = None) -> None:
-    """Does nothing.
+    """pyburn.synchronize, for scripts that measure time; the number of a CUDA device stands for the default device.
 
     >>> pyburn.cuda.synchronize()
     """
+    _synchronize(None if isinstance(device, int) else device)

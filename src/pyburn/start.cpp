@@ -40,7 +40,6 @@ void start() {
     register_remote_backend();
     register_router_backend();
     register_planned("wgpu", {"gpu"}, "GPUs through WebGPU.", "this version of pyburn has no wgpu backend");
-    register_planned("torch", {"pytorch"}, "PyTorch as a backend.", "this version of pyburn has no torch backend");
   });
 }
 

@@ -1,4 +1,4 @@
-"""Running samples on pyburn: devices, tensors in and out, gradients."""
+"""The devices that are tested, and what PyTorch gave for the samples. The rest is pyburn.testing.conformance."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from samples import FLOATING, DTypeName, Input, Sample, samples_of, weights
 
 import pyburn
 from pyburn import _core
+from pyburn.testing.conformance.calls import all_samples
+from pyburn.testing.conformance.samples import Sample
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "ops"
-TABLE = {row["name"]: row for row in _core._op_table()}
-SAMPLES = [sample for row in TABLE.values() for sample in samples_of(row)]
-# Relative and absolute; sums are formed in another order than PyTorch's.
-TOLERANCE = {"float64": 1e-10, "float32": 1e-5, "float16": 4e-3, "bfloat16": 3e-2}
+SAMPLES = all_samples()
 
 
 def _devices() -> list[str]:
@@ -37,148 +35,9 @@ def _late_leaf() -> list[str]:
     return ["late", "fusion(late)"]
 
 
-DEVICES = [*_devices(), *_late_leaf()]
-
-
-def has_float64(device: str) -> bool:
-    return "late" not in device
-
-
-def fits(sample: Sample, device: str) -> bool:
-    """Whether the device can store all dtypes of a sample."""
-    if has_float64(device):
-        return True
-    if sample.op == "float_power":  # computes in float64
-        return False
-    used: list[str] = []
-    sample.map(lambda x: used.append(x.name if isinstance(x, DTypeName) else x.dtype))
-    expected = {} if sample.error else golden(sample)
-    return "float64" not in used and "float64" not in (str(v) for k, v in expected.items() if k.startswith("dtype"))
-
-
-def name_of(sample: Sample) -> str:
-    return f"{sample.op}({sample.line})"
-
-
-def upload(array: np.ndarray, dtype: str, device: str) -> Any:
-    """array, which holds bfloat16 as float32, as a tensor."""
-    if dtype == "bfloat16":
-        array = (np.ascontiguousarray(array, np.float32).view(np.uint32) >> 16).astype(np.uint16)
-    return _core._from_bytes(np.ascontiguousarray(array).tobytes(), array.shape, dtype, device)
-
-
-def download(t: Any) -> np.ndarray:
-    name = t.dtype.name
-    array = np.frombuffer(t._download(), np.uint16 if name == "bfloat16" else name).reshape(tuple(t.shape))
-    return (array.astype(np.uint32) << 16).view(np.float32) if name == "bfloat16" else array
-
-
-def viewed(t: Any, x: Input) -> Any:
-    for name, arguments in x.steps:
-        if name == "slices":
-            for axis, part in enumerate(arguments):
-                t = pyburn.slice(t, axis, part.start, part.stop, part.step or 1)
-        else:
-            t = getattr(pyburn, name)(t, *(arguments if name == "transpose" else (arguments,)))
-    return t
-
-
-class Call:
-    """A sample made into arguments on one device; `made` are its tensors, before their views."""
-
-    def __init__(self, sample: Sample, device: str, arrays: list[np.ndarray] | None = None, float64: bool = False, gradient: bool = True):
-        self.sample, self.device, self.made = sample, device, []  # type: ignore[var-annotated]
-
-        def make(x: Input | DTypeName) -> Any:
-            if isinstance(x, DTypeName):
-                return getattr(pyburn, x.name)
-            dtype = "float64" if float64 and x.dtype in FLOATING else x.dtype
-            array = arrays[len(self.made)] if arrays else x.array.astype(np.float64) if dtype == "float64" else x.array
-            t = upload(array, dtype, device)
-            if gradient and x.is_leaf:
-                _core._set_requires_grad(t, True)
-            self.made.append((x, t))
-            return viewed(t, x)
-
-        self.arguments, self.keywords = sample.map(make)
-        if any("Device" in part for part in TABLE[sample.op]["schema"].split(",")):
-            self.keywords["device"] = device
-
-    def __call__(self, **more: Any) -> Any:
-        arguments = self.arguments
-        if self.sample.op.endswith("_") and arguments and isinstance(arguments[0], pyburn.Tensor):
-            arguments = (pyburn.clone(arguments[0]), *arguments[1:])  # PyTorch too refuses to overwrite a leaf
-        own = self.sample.function.startswith("_")  # no part of the public face
-        return getattr(_core if own else pyburn, self.sample.function)(*arguments, **self.keywords, **more)
-
-    @property
-    def leaves(self) -> dict[int, Any]:
-        return {i: t for i, (x, t) in enumerate(self.made) if x.is_leaf}
-
-    def arrays(self) -> list[np.ndarray]:
-        return [download(t) for _, t in self.made]
-
-    def gradients(self, y: Any) -> dict[int, np.ndarray]:
-        """Of the sum of all results times fixed weights, for the inputs that they depend on."""
-        results = with_history(y)
-        wide = "float64" if has_float64(self.device) else "float32"
-        entering = [upload(w.astype(wide), wide, self.device) for w in entering_weights(self.sample, results)]
-        found = grad(results, list(self.leaves.values()), [pyburn.cast(dy, r.dtype) for dy, r in zip(entering, results)])
-        return {i: download(g) for i, g in zip(self.leaves, found) if g is not None}
-
-    # For derivatives of second order: the gradient that enters is an input too, and the gradients that come out are
-    # summed with weights of their own.
-
-    def entering(self) -> list[np.ndarray]:
-        return entering_weights(self.sample, with_history(self()))
-
-    def weighted(self) -> float:
-        results = with_history(self())
-        return sum(float((download(r) * w).sum()) for r, w in zip(results, entering_weights(self.sample, results)))
-
-    def weighted_gradients(self, entering: list[np.ndarray]) -> float:
-        results = with_history(self())
-        found = grad(results, list(self.leaves.values()), [upload(dy, "float64", self.device) for dy in entering])
-        present = [(i, download(g)) for i, g in enumerate(found) if g is not None]
-        return sum(float((g * weights(self.sample, g.shape, f"second{i}")).sum()) for i, g in present)
-
-    def first_order(self) -> list[np.ndarray]:
-        found = self.gradients(self())
-        return [found.get(i, np.zeros(tuple(t.shape))) for i, t in self.leaves.items()]
-
-    def second_order(self) -> list[np.ndarray]:
-        results = with_history(self())
-        entering = [upload(w, "float64", self.device) for w in entering_weights(self.sample, results)]
-        for dy in entering:
-            _core._set_requires_grad(dy, True)
-        leaves = list(self.leaves.values())
-        inputs = [*leaves, *entering]
-        first = [
-            (i, g) for i, g in enumerate(grad(results, leaves, entering, create_graph=True)) if g is not None and _core._requires_grad(g)
-        ]
-        ones = [upload(weights(self.sample, tuple(g.shape), f"second{i}"), "float64", self.device) for i, g in first]
-        found = grad([g for _, g in first], inputs, ones) if first else [None] * len(inputs)
-        return [np.zeros(tuple(t.shape)) if g is None else download(g) for t, g in zip(inputs, found)]
-
-
-def results_of(y: Any) -> tuple[Any, ...]:
-    """The tensors of a result, which may be one, several, or a plain value."""
-    if isinstance(y, pyburn.Tensor):
-        return (y,)
-    return tuple(y) if isinstance(y, tuple) else ()
-
-
-def with_history(y: Any) -> list[Any]:
-    """The results that depend on inputs which want a gradient."""
-    return [r for r in results_of(y) if _core._requires_grad(r)]
-
-
-def entering_weights(sample: Sample, results: list[Any]) -> list[np.ndarray]:
-    return [weights(sample, tuple(r.shape), f"result{k}" if k else "first") for k, r in enumerate(results)]
-
-
-def grad(outputs: list[Any], inputs: list[Any], gradients: list[Any], create_graph: bool = False) -> tuple[Any, ...]:
-    return _core._grad(outputs, inputs, gradients, create_graph, create_graph, True)
+# `make test-torch` names the devices of PyTorch, separated by semicolons.
+_NAMED = os.environ.get("PYBURN_CONFORMANCE_DEVICES")
+DEVICES = _NAMED.split(";") if _NAMED else [*_devices(), *_late_leaf()]
 
 
 @cache
@@ -196,19 +55,3 @@ def golden(sample: Sample) -> dict[str, Any]:
 
 def golden_lines(op: str) -> list[str]:
     return _goldens(op)["lines"].tolist() if (GOLDEN / f"{op}.npz").exists() else []
-
-
-@cache
-def numpy_values(op: str, line: str) -> list[np.ndarray]:
-    """The answer of the reference backend, computed once per case."""
-    sample = next(s for s in SAMPLES if s.op == op and s.line == line)
-    return [download(r) for r in results_of(Call(sample, "numpy", gradient=False)())]
-
-
-def assert_close(actual: np.ndarray, expected: np.ndarray, dtype: str) -> None:
-    assert actual.shape == expected.shape, f"shape: got {actual.shape}, expected {expected.shape}"
-    if dtype in TOLERANCE:
-        tolerance = TOLERANCE[dtype]
-        np.testing.assert_allclose(actual.astype(np.float64), expected.astype(np.float64), rtol=tolerance, atol=tolerance)
-    else:
-        np.testing.assert_array_equal(actual, expected)

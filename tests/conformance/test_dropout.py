@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from harness import DEVICES, download
+from harness import DEVICES
 
 import pyburn
+from pyburn.testing.conformance.calls import download
 
 FLOATS = [pyburn.float64, pyburn.float32, pyburn.float16, pyburn.bfloat16]
 WHOLE = [pyburn.dropout, pyburn.alpha_dropout]

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from harness import download
 
 import pyburn
+from pyburn.testing.conformance.calls import download
 
 SHAPES = [(3, 70_001), (70_001, 3), (40, 50, 60), (257, 513)]
 REDUCTIONS = {

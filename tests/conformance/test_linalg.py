@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from harness import DEVICES, download, grad, upload
+from harness import DEVICES
 
 import pyburn
+from pyburn.testing.conformance.calls import download, grad, upload
 
 SHAPES = [(3, 3), (4, 3), (3, 4), (1, 1), (2, 4, 3), (0, 3), (2, 0, 3, 2)]
 

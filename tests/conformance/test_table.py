@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from harness import TABLE, golden_lines
-from samples import Input, Sample, lines_of, samples_of
+from harness import golden_lines
 from schema import parse_schema
 
 import pyburn
 from pyburn import _core
+from pyburn.testing.conformance.calls import TABLE
+from pyburn.testing.conformance.samples import Input, Sample, lines_of, samples_of
 
 # Without samples, because no line of text can say what they do; each has a test of its own.
 WITHOUT_SAMPLES = {

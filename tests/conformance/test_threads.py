@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from harness import TABLE, Call, with_history
-from samples import FLOATING, Input, Sample, samples_of
 
 import pyburn
+from pyburn.testing.conformance.calls import TABLE, Call, with_history
+from pyburn.testing.conformance.samples import FLOATING, Input, Sample, samples_of
 
 LARGE, HUGE = 70_000, 400_000  # elements of the largest input: several chunks of any kernel, but little work
 

@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import optim_cases
 import pytest
-from harness import DEVICES, assert_close, download, upload
+from harness import DEVICES
 
 import pyburn
 from pyburn import _core, optim
+from pyburn.testing.conformance.calls import assert_close, download, upload
 
 GOLDEN = json.loads(gzip.decompress((Path(__file__).parent.parent / "golden" / "optim.json.gz").read_bytes()))["optimizers"]
 # The defaults of each optimiser, and options that depend on each other: the decompositions and the kernels have one formula.

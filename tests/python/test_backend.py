@@ -106,6 +106,23 @@ def test_unsupported_operation_names_operation_dtype_and_device():
         pyburn.sin(x)
 
 
+def test_tensors_are_created_without_a_kernel():
+    class Bare(backend.Backend):
+        name = "bare"
+
+        @backend.kernel
+        def exp(self, x):
+            return np.exp(x)
+
+    for device in (Bare().device, backend.stack("fusion", Bare())):
+        assert values(pyburn.ones(2, device=device).exp()).tolist() == [np.exp(np.float32(1))] * 2
+        assert values(pyburn.arange(3, device=device)).tolist() == [0, 1, 2]
+        pyburn.manual_seed(3)
+        drawn = values(pyburn.randn(5, device=device))
+        pyburn.manual_seed(3)
+        assert drawn.tolist() == pyburn.randn(5).tolist()  # the same numbers as on the CPU
+
+
 def test_exceptions_of_kernels_arrive_as_they_are():
     class Broken(Small):
         name = "broken"

@@ -132,3 +132,34 @@ def test_seeds() -> None:
     assert pyburn.equal(pyburn.rand(4, device="numpy").cpu(), a)
     with pytest.raises(ValueError):
         pyburn.manual_seed(2**64)
+
+
+@pytest.mark.parametrize("name", ["cpu", "fusion(cpu)", "numpy", "inner(cpu)", "router(numpy, cpu)", "remote(cpu)", "meta"])
+def test_every_device_can_be_waited_for(name):
+    x = pyburn.ones(3, device=name) * 2
+    pyburn.synchronize(name)
+    pyburn.synchronize(x.device)
+    x.device.synchronize()
+
+
+def test_synchronize_without_a_device_waits_for_the_default_one():
+    waited = []
+
+    class Waited(pyburn.backend.Backend):
+        name = "waited"
+
+        def synchronize(self):
+            waited.append(True)
+
+    pyburn.backend.register("waited", Waited)
+    pyburn.synchronize()
+    assert waited == []
+    with pyburn.device("waited"):
+        pyburn.synchronize()
+        pyburn.cuda.synchronize()
+        pyburn.cuda.synchronize(0)
+    assert len(waited) == 3
+    pyburn.synchronize("waited")
+    assert len(waited) == 4
+    with pytest.raises(pyburn.DeviceError):
+        pyburn.synchronize("no such device")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import enum
 import os
 import pickle
 import subprocess
 import sys
 import textwrap
+import typing
 
 import numpy as np
 import pytest
@@ -203,6 +205,42 @@ def test_the_enumeration():
     assert pyburn.device(kind.NDARRAY) == kind.NDARRAY and pyburn.device(kind.FUSIONJITBACKEND) == "fusion(cpu)"
     assert kind.epsilon() == p_vision.config.epsilon()
     assert pickle.loads(pickle.dumps(kind.NDARRAY)) is kind.NDARRAY
+
+
+def test_the_enumeration_in_annotations():
+    def build(kind: p_vision.backend) -> p_vision.backend:
+        return kind
+
+    assert typing.get_type_hints(build) == {"kind": p_vision.backend, "return": p_vision.backend}
+    assert isinstance(p_vision.backend, enum.EnumMeta) and isinstance(p_vision.backend.NUMPY, p_vision.backend)
+    assert {type(member.available) for member in p_vision.backend} == {bool}
+    assert [p_vision.backend(member.value) for member in p_vision.backend] == list(p_vision.backend)
+
+
+def test_backends_that_are_no_members_are_named_by_strings():
+    from pyburn.backend.numpy_backend import NumpyBackend
+
+    class Later(NumpyBackend):
+        name = "later"
+
+    backend.register("later", Later)
+    assert "later" in p_vision.backend.names() and "later" in p_vision.backend.available()
+    with pytest.raises(ValueError):
+        p_vision.backend("later")
+    x, y = np.ones((4, 2), np.float32), np.ones((4, 3), np.float32)
+    made = p_vision.Sequential([p_vision.Input((2,)), p_vision.Dense(3)], backend="Later")
+    moved, compiled = (p_vision.Sequential([p_vision.Input((2,)), p_vision.Dense(3)]) for _ in range(2))
+    moved.backend = "later"
+    compiled.compile("sgd", "mse", backend="later")
+    for model in (made, moved, compiled):
+        assert model.backend == "later" and model.weights[0].device == pyburn.device("later")
+        model.fit(x, y, verbose=0)
+        assert model.backend == "later"
+    compiled.compile("sgd", "mse", backend=p_vision.backend.NDARRAY)
+    assert compiled.backend == "cpu"
+    with pytest.raises(pyburn.DeviceError, match="to_empty"):
+        compiled.compile("sgd", "mse", backend="null")
+    assert compiled.backend == "cpu"
 
 
 def test_a_model_keeps_its_weights_on_every_device_that_is_available():

@@ -137,3 +137,22 @@ def test_graph_files_of_the_first_version_are_read():
     session = inference.load(ROOT / "tests/golden/graph_version_1.graph")
     x = pyburn.rand(4, 3)
     assert pyburn.allclose(session(x), (x * pyburn.tensor([1.0, 2.0, 3.0])).exp() + 1)
+
+
+@pytest.mark.parametrize("device", ["cpu", "fusion(cpu)", "inner(cpu)", "numpy", "remote(cpu)"])
+def test_a_model_is_compiled_for_the_device_it_is_on(block, device):
+    x = pyburn.randn(1, 4, 5, 5)
+    expected = block(x)
+    session = inference.compile(block.to(device), x)  # only the shape of the example counts
+    assert session.device == pyburn.device(device)
+    result = session(x.to(device))
+    assert result.device == pyburn.device(device)
+    assert pyburn.allclose(result.cpu(), expected.cpu(), atol=1e-5)
+
+
+@pytest.mark.parametrize("function", [nn.Linear(3, 3), nn.ReLU()])
+def test_inputs_on_another_device_are_refused_by_name(function):
+    """Also by a graph that has no weights to meet them."""
+    session = inference.compile(function.to("fusion(cpu)"), pyburn.ones(2, 3, device="fusion(cpu)"))
+    with pytest.raises(pyburn.DeviceError, match=r"\[Session\] expected inputs on .*fusion.*: got input 0 on .*numpy"):
+        session(pyburn.ones(2, 3, device="numpy"))

@@ -92,8 +92,26 @@ def test_a_lost_device_spoils_everything(stack):
     x = pyburn.ones(4, device=device)
     assert x.tolist() == [1, 1, 1, 1]
     y = getattr(x, operation)()
-    for lost in (y, x, x + 1):
+    # A call that finds the device lost may raise at once.
+    for read in (y.tolist, x.tolist, lambda: (x + 1).tolist(), lambda: pyburn.ones(4, device=device).tolist()):
         with pytest.raises(pyburn.DeviceError, match="lost"):
-            lost.tolist()
+            read()
+
+
+def test_synchronize_waits_and_leaves_errors_to_those_who_read(stack, failing):
+    x = pyburn.ones(4, device=failing)
+    bad, good = x.log(), x * 2
+    pyburn.synchronize(failing)
+    pyburn.device(failing).synchronize()
+    assert good.tolist() == [2, 2, 2, 2]
+    with pytest.raises(pyburn.OutOfMemoryError):
+        bad.tolist()
+    pyburn.synchronize(failing)
+
+
+def test_synchronize_raises_if_the_device_is_lost(stack):
+    operation = ("exp", "tanh", "sinh", "cosh", "asin")[STACKS.index(stack)]
+    device = stack.format(f"late:lose={operation}")
+    getattr(pyburn.zeros(4, device=device), operation)()
     with pytest.raises(pyburn.DeviceError, match="lost"):
-        pyburn.ones(4, device=device).tolist()
+        pyburn.synchronize(device)

@@ -595,3 +595,35 @@ def test_options_are_looked_at_before_parameters():
     for name in ("Adam", "ASGD", "RMSprop", "Muon"):
         with pytest.raises(ValueError, match="earning rate"):
             getattr(optim, name)(None, lr=-1e-2)
+
+
+@pytest.mark.parametrize("device", ["cpu", "fusion(cpu)", "numpy", "trace(cpu)", "router(numpy, cpu)", "remote(cpu)"])
+@pytest.mark.parametrize("name", ["SGD", "Adam", "RMSprop", "Rprop", "Adan", "Lion", "NAdam"])
+def test_the_device_leaves_out_a_step_where_found_inf_is_not_zero(name, device):
+    """PyTorch's protocol between scalers and fused optimisers. Infinite and NaN are not zero either."""
+
+    def stepped(flags):
+        p, q = (pyburn.nn.Parameter(pyburn.full((3,), value, device=device)) for value in (1.0, 2.0))
+        options = {"momentum": 0.9} if name == "SGD" else {}
+        optimizer = getattr(pyburn.optim, name)([p, q], lr=0.1, **options)
+        for flag in flags:
+            p.grad, q.grad = (pyburn.full((3,), float("nan") if flag else 0.5, device=device) for _ in range(2))
+            optimizer.found_inf = pyburn.tensor(flag, device=device)
+            optimizer.step()
+        tensors = [p, q] + [v for s in optimizer.state.values() for v in dict.values(s) if isinstance(v, pyburn.Tensor) and v.dim()]
+        return [t.tolist() for t in tensors]
+
+    assert stepped([1.0]) == [[1.0] * 3, [2.0] * 3] + stepped([1.0])[2:]
+    if name in ("SGD", "RMSprop", "Lion", "Rprop"):  # which do not count steps
+        assert stepped([0.0, 1.0, float("nan"), 0.0]) == stepped([0.0, 0.0])
+    else:
+        assert stepped([0.0, float("inf"), 1.0]) == stepped([0.0])
+
+
+def test_found_inf_has_one_element():
+    p = pyburn.nn.Parameter(pyburn.ones(2))
+    p.grad = pyburn.ones(2)
+    optimizer = pyburn.optim.SGD([p], lr=0.1)
+    optimizer.found_inf = pyburn.zeros(3)
+    with pytest.raises(pyburn.ShapeError, match="one element"):
+        optimizer.step()

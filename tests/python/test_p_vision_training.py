@@ -302,7 +302,7 @@ def test_progress_is_told(capsys: Any) -> None:
         (lambda m: m.fit(verbose=0), "there is no data"),
         (lambda m: m.fit(X, Y, batch_size=0), "batch_size"),
         (lambda m: m.fit(Rows(), validation_split=0.5), "validation_data"),
-        (lambda m: m.fit(X, np.ones((40, 2), np.float32), verbose=0), "differ in shape"),
+        (lambda m: m.fit(X, np.ones((40, 3, 2), np.float32), verbose=0), "differ in shape"),
         (lambda m: m.train(True, Y), "sets the mode"),
         (lambda m: m.set_weights([np.ones((3, 1))]), "expected 2 arrays"),
         (lambda m: m.set_weights([np.ones((3, 2)), np.ones(1)]), "has the shape"),
@@ -379,3 +379,78 @@ def test_callbacks_and_losses_that_are_none_are_named() -> None:
             model.fit(np.ones((4, 2)), np.ones(4), callbacks=wrong, verbose=0)
     alone = callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: setattr(model, "stop_training", True))
     assert len(model.fit(np.ones((4, 2)), np.ones(4), epochs=5, callbacks=alone, verbose=0).epoch) == 1
+
+
+ELEMENTWISE = ["MeanSquaredError", "MeanAbsoluteError", "MeanSquaredLogarithmicError", "MeanAbsolutePercentageError", "Huber", "LogCosh"]
+
+
+@pytest.mark.parametrize("name", [*ELEMENTWISE, "Hinge", "Poisson", "KLDivergence"])
+@pytest.mark.parametrize(("true", "pred"), [((8, 10), (8, 1)), ((8, 1), (8, 10)), ((1, 10), (8, 10)), ((8, 4, 10), (8, 4, 1))])
+def test_losses_broadcast_as_keras_does(name: str, true: Any, pred: Any) -> None:
+    generator = np.random.default_rng(1)
+    y_true, y_pred = (generator.uniform(0.1, 0.9, shape).astype(np.float32) for shape in (true, pred))
+    loss = getattr(p_vision.losses, name)()
+    whole = np.broadcast_arrays(y_true, y_pred)
+    expected = loss(*(np.ascontiguousarray(x) for x in whole))
+    assert float(loss(y_true, y_pred)) == pytest.approx(float(expected), rel=1e-5)
+
+
+def test_the_last_axis_is_dropped_or_added_before_losses_broadcast() -> None:
+    """Keras's rule: (8, 4, 1) becomes (8, 4), and (8) beside (8, 1) becomes (8, 1)."""
+    a, b = np.arange(32, dtype=np.float32).reshape(8, 4), np.ones((8, 4, 1), np.float32)
+    assert tuple(p_vision.losses.mean_squared_error(a, b).shape) == (8,)
+    assert tuple(p_vision.losses.mean_squared_error(b, a).shape) == (8,)
+    assert tuple(p_vision.losses.mean_squared_error(a[:, 0], a[:, :1]).shape) == (8,)
+    assert float(p_vision.losses.MeanSquaredError()(a[:, 0], a[:, :1])) == 0
+    with pytest.raises(pyburn.ShapeError, match="differ in shape"):
+        p_vision.losses.binary_crossentropy(a, b[:, 0])
+
+
+def test_a_model_is_trained_with_targets_that_broadcast() -> None:
+    model = regression()
+    history = model.fit(X, np.repeat(Y.reshape(-1, 1), 10, axis=1), epochs=2, verbose=0)
+    assert history.history["loss"][1] < history.history["loss"][0]
+
+
+def test_fit_of_a_model_without_weights() -> None:
+    model = p_vision.Sequential([p_vision.layers.Input((2, 2)), p_vision.layers.Flatten(), p_vision.layers.Rescaling(2.0)])
+    model.compile("adam", "mse", metrics=["mae"])
+    x = np.ones((8, 2, 2), np.float32)
+    with pytest.warns(UserWarning, match="does not have any trainable weights"):
+        history = model.fit(x, np.zeros((8, 4), np.float32), epochs=2, verbose=0, validation_split=0.5)
+    assert history.history == {"loss": [4.0] * 2, "mae": [2.0] * 2, "val_loss": [4.0] * 2, "val_mae": [2.0] * 2}
+    assert model.evaluate(x, np.zeros((8, 4), np.float32), verbose=0) == [4.0, 2.0]
+    assert model.predict(x, verbose=0).shape == (8, 4)
+
+
+def test_fit_of_a_model_whose_weights_are_frozen() -> None:
+    model = regression()
+    model.trainable = False
+    before = model.get_weights()
+    with pytest.warns(UserWarning, match="does not have any trainable weights"):
+        model.fit(X, Y, epochs=1, verbose=0)
+    for old, new in zip(before, model.get_weights()):
+        np.testing.assert_array_equal(old, new)
+
+
+@pytest.mark.parametrize("options", [{}, {"clipnorm": 0.1}, {"global_clipnorm": 0.1}, {"clipvalue": 0.1}, {"use_ema": True}], ids=str)
+def test_fit_reads_nothing_from_the_device_per_step(options: dict[str, Any]) -> None:
+    from pyburn.backend.numpy_backend import NumpyBackend
+
+    class Counting(NumpyBackend):
+        name = "keras_counting"
+        reads = 0
+
+        def download(self, array: Any, dtype: Any) -> Any:
+            Counting.reads += 1
+            return super().download(array, dtype)
+
+    pyburn.backend.register("keras_counting", Counting)
+    model = p_vision.Sequential([p_vision.layers.Input((3,)), p_vision.layers.Dense(4, "relu"), p_vision.layers.Dense(2, "softmax")])
+    model.backend = "keras_counting"
+    metrics = ["accuracy", p_vision.metrics.SparseTopKCategoricalAccuracy(1)]
+    model.compile(p_vision.optimizers.Adam(**options), "sparse_categorical_crossentropy", metrics=metrics)
+    x, y = np.random.default_rng(0).random((160, 3), np.float32), np.arange(160) % 2
+    Counting.reads = 0
+    model.fit(x, y, batch_size=4, epochs=1, verbose=0, shuffle=False)
+    assert Counting.reads <= 12  # of 40 steps

@@ -14,6 +14,7 @@ from ..dtype_policies import in_full
 from ..symbolic.masks import mask_of, spread, weights_of
 from .functions import (
     aligned,
+    alike,
     binary_crossentropy,
     binary_focal_crossentropy,
     categorical_crossentropy,
@@ -288,6 +289,7 @@ __all__ = [
     "FunctionLoss",
     "Loss",
     "aligned",
+    "alike",
     "deserialize",
     "get",
     "reduced",

@@ -34,6 +34,7 @@ def mean_squared_logarithmic_error(y_true: Tensor, y_pred: Tensor) -> Tensor:
 
 def huber(y_true: Tensor, y_pred: Tensor, delta: float = 1.0) -> Tensor:
     y_true, y_pred = aligned(y_true, y_pred)
+    y_true, y_pred = pyburn.broadcast_tensors(y_true, y_pred)
     return functional.huber_loss(y_pred, y_true, reduction="none", delta=delta).mean(-1)
 
 
@@ -75,7 +76,7 @@ def cosine_similarity(y_true: Tensor, y_pred: Tensor, axis: int = -1) -> Tensor:
 
 
 def binary_crossentropy(y_true: Tensor, y_pred: Tensor, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1) -> Tensor:
-    y_true, y_pred = aligned(y_true, y_pred)
+    y_true, y_pred = alike(y_true, y_pred)
     if label_smoothing:
         y_true = y_true * (1 - label_smoothing) + 0.5 * label_smoothing
     if from_logits:
@@ -87,7 +88,7 @@ def binary_crossentropy(y_true: Tensor, y_pred: Tensor, from_logits: bool = Fals
 def categorical_crossentropy(
     y_true: Tensor, y_pred: Tensor, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1
 ) -> Tensor:
-    y_true, y_pred = aligned(y_true, y_pred)
+    y_true, y_pred = alike(y_true, y_pred)
     if label_smoothing:
         y_true = y_true * (1 - label_smoothing) + label_smoothing / y_true.shape[axis]
     return -(y_true * _log_probabilities(y_pred, from_logits, axis)).sum(axis)
@@ -120,7 +121,7 @@ def binary_focal_crossentropy(
     label_smoothing: float = 0.0,
     axis: int = -1,
 ) -> Tensor:
-    y_true, y_pred = aligned(y_true, y_pred)
+    y_true, y_pred = alike(y_true, y_pred)
     if label_smoothing:
         y_true = y_true * (1 - label_smoothing) + 0.5 * label_smoothing
     p = (pyburn.sigmoid(y_pred) if from_logits else y_pred).clamp(_EPSILON, 1 - _EPSILON)
@@ -141,17 +142,36 @@ def _signs(y_true: Tensor) -> Tensor:
     return pyburn.where(((y_true == 0) | (y_true == 1)).all(), 2 * y_true - 1, y_true)
 
 
-def aligned(y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
-    """Both in the dtype of y_pred, and with as many axes where one has a last axis of 1 more."""
+def aligned(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
+    """Both as tensors of y_pred's dtype and, by Keras's rule, of one rank: where one has a last axis of 1 more, it loses it, or the other, if
+    that has one axis only, gets one. The shapes broadcast."""
+    y_true, y_pred = (x if isinstance(x, Tensor) else pyburn.as_tensor(x) for x in (y_true, y_pred))
     if y_pred.ndim == 1:
         y_pred = y_pred.unsqueeze(-1)  # one number per example
-    if y_true.ndim + 1 == y_pred.ndim and y_pred.shape[-1] == 1:
-        y_true = y_true.unsqueeze(-1)
-    elif y_pred.ndim + 1 == y_true.ndim and y_true.shape[-1] == 1:
-        y_pred = y_pred.unsqueeze(-1)
-    if tuple(y_true.shape) != tuple(y_pred.shape):
-        raise pyburn.ShapeError(f"[loss] targets and outputs differ in shape: got {tuple(y_true.shape)} and {tuple(y_pred.shape)}")
+    y_true, y_pred = _of_one_rank(y_true, y_pred)
+    sizes = tuple(y_true.shape), tuple(y_pred.shape)
+    if any(a != b and 1 not in (a, b) for a, b in zip(*map(reversed, sizes))):
+        raise pyburn.ShapeError(f"[loss] targets and outputs differ in shape: got {sizes[0]} and {sizes[1]}")
     return y_true.to(y_pred.dtype), y_pred
+
+
+def _of_one_rank(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    if a.ndim < b.ndim:
+        b, a = _of_one_rank(b, a)
+    elif a.ndim == b.ndim + 1 and a.shape[-1] == 1:
+        if b.ndim == 1:
+            b = b.unsqueeze(-1)
+        else:
+            a = a.squeeze(-1)
+    return a, b
+
+
+def alike(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
+    """The same for what does not broadcast: the shapes must be equal."""
+    y_true, y_pred = aligned(y_true, y_pred)
+    if y_true.shape != y_pred.shape:
+        raise pyburn.ShapeError(f"[loss] targets and outputs differ in shape: got {tuple(y_true.shape)} and {tuple(y_pred.shape)}")
+    return y_true, y_pred
 
 
 def categorical_focal_crossentropy(

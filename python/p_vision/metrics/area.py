@@ -63,7 +63,7 @@ class AUC(Metric):
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         with pyburn.no_grad():
-            y_true, y_pred = losses.aligned(as_values(y_true), as_values(y_pred))
+            y_true, y_pred = losses.alike(as_values(y_true), as_values(y_pred))
             weight = pyburn.ones_like(y_pred)
             if sample_weight is not None:
                 weight = spread(as_numbers(sample_weight), y_pred).expand(y_pred.shape)

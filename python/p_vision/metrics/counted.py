@@ -40,7 +40,7 @@ class _Counted(Metric):
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         with pyburn.no_grad():
             mask = mask_of(y_pred)
-            y_true, y_pred = losses.aligned(as_values(y_true), as_values(y_pred))
+            y_true, y_pred = losses.alike(as_values(y_true), as_values(y_pred))
             yes, said = (y_true > 0.5).float(), self._said(y_pred).float()
             if self.class_id is not None:
                 yes, said = yes[..., self.class_id], said[..., self.class_id]
@@ -153,7 +153,7 @@ class FBetaScore(Metric):
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         with pyburn.no_grad():
-            y_true, y_pred = losses.aligned(as_values(y_true), as_values(y_pred))
+            y_true, y_pred = losses.alike(as_values(y_true), as_values(y_pred))
             limit = y_pred.amax(-1, keepdim=True) if self.threshold is None else self.threshold
             said = ((y_pred >= limit) & (y_pred.abs() > 1e-9) if self.threshold is None else y_pred > limit).float()
             weight: Any = 1.0 if sample_weight is None else spread(as_numbers(sample_weight), said)
@@ -293,7 +293,7 @@ class R2Score(Metric):
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         with pyburn.no_grad():
-            truth, said = (x.double() for x in losses.aligned(as_values(y_true), as_values(y_pred)))
+            truth, said = (x.double() for x in losses.alike(as_values(y_true), as_values(y_pred)))
             weight = pyburn.ones_like(truth) if sample_weight is None else spread(as_numbers(sample_weight), truth).expand(truth.shape)
             parts = (weight, weight * truth, weight * truth.square(), weight * (truth - said).square())
             self._sums = [before + part.reshape(-1, truth.shape[-1]).sum(0) for before, part in zip(self._sums, parts)]

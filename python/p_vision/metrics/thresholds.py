@@ -37,7 +37,7 @@ class _AtThreshold(Metric):
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         with pyburn.no_grad():
-            truth, said = losses.aligned(as_values(y_true), as_values(y_pred))
+            truth, said = losses.alike(as_values(y_true), as_values(y_pred))
             if self.class_id is not None:
                 truth, said = truth[..., self.class_id], said[..., self.class_id]
             weight = pyburn.ones_like(said) if sample_weight is None else spread(as_numbers(sample_weight), said).expand(said.shape)

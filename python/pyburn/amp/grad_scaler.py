@@ -47,7 +47,7 @@ class GradScaler:
 
     def _start_round(self) -> None:
         self._stage: defaultdict[int, int] = defaultdict(int)  # by optimiser
-        self._found_inf: dict[int, bool] = {}
+        self._found_inf: dict[int, Any] = {}  # a tensor on the device until `step` reads it
 
     def scale(self, outputs: Any) -> Any:
         """A loss, or a list or tuple of losses, times the scale."""
@@ -71,7 +71,7 @@ class GradScaler:
             raise RuntimeError("unscale_() is being called after step().")
         active = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
         if active:
-            self._found_inf[id(optimizer)] = not _core._optim.unscale_gradients(active, self._scale)
+            self._found_inf[id(optimizer)] = _core._optim.unscale_gradients(active, self._scale)
         self._stage[id(optimizer)] = _UNSCALED
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
@@ -86,7 +86,8 @@ class GradScaler:
             self.unscale_(optimizer)
         if id(optimizer) not in self._found_inf:
             raise AssertionError("No inf checks were recorded for this optimizer.")
-        result = None if self._found_inf[id(optimizer)] else optimizer.step(*args, **kwargs)
+        found = self._found_inf[id(optimizer)] = bool(self._found_inf[id(optimizer)])
+        result = None if found else optimizer.step(*args, **kwargs)
         self._stage[id(optimizer)] = _STEPPED
         return result
 

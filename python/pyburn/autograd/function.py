@@ -136,8 +136,8 @@ class Function:
             found = cls.backward(ctx, *gradients)
             found = found if isinstance(found, tuple) else (found,)
             if len(found) < len(args) or any(g is not None for g in found[len(args) :]):
-                raise RuntimeError(
-                    f"{cls.__name__}.backward must return {len(args)} gradients, one per argument of forward: got {len(found)}"
+                raise _core.GradientError(
+                    f"function {cls.__name__}Backward returned an incorrect number of gradients (expected {len(args)}, got {len(found)})"
                 )
             return tuple(g for g, a in zip(found, args) if isinstance(a, Tensor))
 

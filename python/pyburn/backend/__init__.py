@@ -27,14 +27,14 @@ from .. import _core
 from .registration import discover, register, stack
 
 if TYPE_CHECKING:
-    from .interface import Backend, kernel
+    from .interface import Backend, Capabilities, kernel
 
-__all__ = ["Backend", "discover", "kernel", "register", "stack"]
+__all__ = ["Backend", "Capabilities", "discover", "kernel", "register", "stack"]
 
 
 def __getattr__(name: str) -> Any:
-    # Backend and kernel need numpy, which `import pyburn` does not load; decorators are known by their names alone.
-    if name in ("Backend", "kernel"):
+    # The interface needs numpy, which `import pyburn` does not load; decorators are known by their names alone.
+    if name in ("Backend", "Capabilities", "kernel"):
         from . import interface
 
         return getattr(interface, name)

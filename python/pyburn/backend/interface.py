@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
@@ -30,6 +31,16 @@ def kernel(op: Any) -> Any:
     return mark
 
 
+@dataclass(frozen=True)
+class Capabilities:
+    """What a backend is like; asked once, when its device is made."""
+
+    dtypes: Iterable[_core.DType] | None = None  # those that it can store; None: all
+    host_memory: bool = False  # host_view() works: tensors share their memory with numpy and DLPack
+    asynchronous: bool = False  # kernels may return, and fail, before they are done: errors arise in download()
+    channels_last: bool = False  # convolutions are faster on channels-last tensors
+
+
 class Backend:
     """A backend in Python: a name and kernels.
 
@@ -41,9 +52,12 @@ class Backend:
     The elements of a tensor live in a buffer: a flat array with one entry per element. The methods below keep buffers
     as numpy arrays. A library with arrays of its own overrides allocate, as_strided, upload and download, and write
     where ``array[...] = value`` does not do it. They may be called on any thread, under the GIL.
+
+    ``pyburn.testing.conformance.run("name")`` tests a backend.
     """
 
     name: str
+    capabilities = Capabilities()
     _kernels: ClassVar[dict[str, Callable[..., Any]]] = {}
 
     def __init_subclass__(cls, **arguments: Any) -> None:
@@ -79,12 +93,17 @@ class Backend:
         results = self._kernels[op](self, *inputs, **attributes)
         if not isinstance(results, tuple):
             results = (results,)
-        if len(results) != outputs:
-            raise ValueError(f"[{op}] the kernel of {self.name} must return {outputs} results: got {len(results)}")
+        if len(results) != outputs or any(result is None for result in results):
+            got = "None" if None in [type(result) if result is not None else None for result in results] else len(results)
+            raise ValueError(f"[{op}] the kernel of {self.name} must return {outputs} results: got {got}")
         return results
 
     def synchronize(self) -> None:
         """Waits until everything asked of the library is done."""
+
+    def memory(self) -> dict[str, int] | None:
+        """Bytes in_use, reserved and peak as the library counts them. None: pyburn counts the bytes of tensors that are alive."""
+        return None
 
     # --- keeping elements ---
 
@@ -105,18 +124,27 @@ class Backend:
         return widen_bfloat16(array) if dtype is _core.bfloat16 and array.dtype == np.uint16 else array
 
     def write(self, buffer: Array, dtype: _core.DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, value: Array) -> None:
-        """Puts the result of a kernel where a tensor is."""
+        """Puts the result of a kernel where a tensor is. Floating results of a wider dtype are rounded."""
         target = self.as_strided(buffer, dtype, shape, strides, offset)
         if np.shape(value) != target.shape:
             raise ValueError(f"the kernel of {self.name} gave an array of the wrong shape: got {np.shape(value)} for {target.shape}")
         target[...] = round_to_bfloat16(value) if dtype is _core.bfloat16 and target.dtype == np.uint16 else value
 
+    def adopt(self, array: Array, dtype: _core.DType, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array | None:
+        """Returns the result of a kernel if it may become the buffer of a new tensor, which saves a copy; else None.
+
+        It must have this dtype, shape and strides and be nobody else's: neither an input nor something the backend keeps.
+        """
+        return None
+
     def describe(self, array: Array) -> tuple[tuple[int, ...], Any]:
-        """Shape and dtype of the result of an operation that decides its size while it runs (nonzero)."""
+        """Shape and dtype of an array, for results of operations that decide their size while they run (nonzero)."""
         return tuple(array.shape), array.dtype
 
-    def upload(self, data: bytes, dtype: _core.DType) -> Array:
-        """A buffer with the given elements."""
+    # --- memory in and out ---
+
+    def upload(self, data: memoryview, dtype: _core.DType) -> Array:
+        """A buffer with the given elements: a copy, since the memory behind data is freed afterwards."""
         return np.frombuffer(data, storage_dtype(dtype)).copy()
 
     def download(self, array: Array, dtype: _core.DType) -> Any:
@@ -124,6 +152,18 @@ class Backend:
         if dtype is _core.bfloat16:
             array = round_to_bfloat16(array)
         return np.ascontiguousarray(array, storage_dtype(dtype))
+
+    def host_view(self, buffer: Array, dtype: _core.DType) -> Any:
+        """The memory of a buffer as an object with the buffer protocol; asked where capabilities.host_memory is True."""
+        return buffer
+
+    def share(self, exporter: Any) -> Array | None:
+        """An array on the memory of an object that exports it by DLPack, or None if the library cannot share it."""
+        return None
+
+    def strides(self, array: Array) -> tuple[int, ...]:
+        """The strides of an array that share() gave, in elements."""
+        return tuple(s // array.itemsize for s in array.strides)
 
 
 def storage_dtype(dtype: _core.DType) -> np.dtype:

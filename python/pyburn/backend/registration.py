@@ -83,10 +83,30 @@ def _numpy() -> Backend:
     return NumpyBackend()
 
 
-def _no_numpy() -> str | None:
-    from importlib.util import find_spec
+def _torch(device: str = "") -> Backend:
+    from . import torch_backend
 
-    return None if find_spec("numpy") else "the package numpy is not installed"
+    return torch_backend.make(device)
 
 
-register("numpy", _numpy, doc="The reference: every operation in a line or two of numpy.", unavailable=_no_numpy)
+def _missing(package: str, hint: str) -> Callable[[], str | None]:
+    def reason() -> str | None:
+        from importlib.util import find_spec
+
+        spec = find_spec(package)
+        if spec is None:
+            return f"the package {package} is not installed{hint}"
+        own = type(spec.loader).__module__.startswith("pyburn.")
+        return f"pyburn.compat stands for the package {package} in this process" if own else None
+
+    return reason
+
+
+register("numpy", _numpy, doc="The reference: every operation in a line or two of numpy.", unavailable=_missing("numpy", ""))
+register(
+    "torch",
+    _torch,
+    aliases=["pytorch"],
+    doc="PyTorch's kernels on its devices: torch:cpu, torch:cuda:0, torch:mps.",
+    unavailable=_missing("torch", ": pip install 'pyburn[torch]'"),
+)

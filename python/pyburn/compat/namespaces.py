@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any, Final, Optional
 
 from .. import _core, amp, jit, nn
+from .._device import synchronize
 from .._random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from .._tensor_autograd import RemovableHandle
 from . import operators
@@ -80,7 +81,7 @@ def _device_names() -> dict[str, Any]:
         "manual_seed_all": _nothing,
         "seed": _nothing,
         "empty_cache": _nothing,
-        "synchronize": _nothing,
+        "synchronize": lambda device=None: synchronize(),
         "set_device": _nothing,
         "init": _nothing,
         "memory_allocated": _zero,

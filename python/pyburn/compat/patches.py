@@ -52,8 +52,6 @@ class Patches:
                 "_cdata": property(id),  # tells one tensor from another
                 "pin_memory": _itself,
                 "is_pinned": lambda self: False,
-                "share_memory_": _itself,
-                "is_shared": lambda self: False,
                 "to_dense": _itself,  # sparse tensors are kept as dense ones
                 "to_sparse": _itself,
                 "coalesce": _itself,
@@ -64,14 +62,12 @@ class Patches:
                 "_values": _values,
                 "type": type_of_tensor(_core.Tensor.type),
             },
-            _core.DType: {"__repr__": lambda self: f"torch.{self.name}"},
             autograd: {"profiler": namespace("torch.autograd.profiler")},
             nn.functional: {"_Reduction": SimpleNamespace(**reductions())},
             nn.parallel: {name: absent(f"torch.nn.parallel.{name}") for name in _SEVERAL_DEVICES},
             nn: {"modules": importlib.import_module("pyburn.nn.modules"), "_reduction": namespace("torch.nn._reduction")},
             Module: {
                 "cuda": _no_cuda,
-                "share_memory": _itself,
                 "compile": lambda self, *args, **kwargs: None,
                 "backend": _MISSING,  # an attribute as any other, also where it names a device of pyburn
             },
@@ -79,6 +75,7 @@ class Patches:
         self.before: list[tuple[Any, str, Any]] = []
 
     def apply(self) -> None:
+        _core._set_printed_package("torch")
         for owner, attributes in self.added.items():
             for name, value in attributes.items():
                 self.before.append((owner, name, owner.__dict__.get(name, _MISSING)))
@@ -88,6 +85,7 @@ class Patches:
                     setattr(owner, name, value)
 
     def undo(self) -> None:
+        _core._set_printed_package("pyburn")
         for owner, name, value in self.before:
             if value is not _MISSING:
                 setattr(owner, name, value)

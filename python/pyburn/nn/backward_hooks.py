@@ -11,7 +11,7 @@ from .._core import Tensor
 from ..autograd import Function
 
 
-class _Watch(Function):
+class BackwardHookFunction(Function):
     """Gives tensors on as they are, and their gradients to a function on the way back."""
 
     @staticmethod
@@ -97,7 +97,7 @@ def _watched(values: tuple, on_gradients: Callable[[tuple], tuple]) -> tuple[tup
     if not _core.is_grad_enabled() or not where:
         return values, []
     changed = list(values)
-    for i, tensor in zip(where, _Watch.apply(on_gradients, *[values[i] for i in where])):
+    for i, tensor in zip(where, BackwardHookFunction.apply(on_gradients, *[values[i] for i in where])):
         changed[i] = tensor
     return tuple(changed), where
 
@@ -115,4 +115,10 @@ def _replaced(old: tuple, new: Any, what: str, kind: str) -> tuple:
     new = new if isinstance(new, tuple) else (new,)
     if len(new) != len(old):
         raise RuntimeError(f"Backward {kind} returned an invalid number of {what}, got {len(new)}, but expected {len(old)}")
+    for before, after in zip(old, new):
+        if before is None or after is None:
+            continue
+        if not isinstance(after, Tensor):
+            raise TypeError(f"expected a Tensor, but hook returned '{type(after).__name__}'")
+        _core._check_hook_result("hook", before, after)
     return new

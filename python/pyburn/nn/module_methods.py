@@ -362,11 +362,13 @@ class ModuleMethods(_Bound):
         return self.to("cpu")
 
     def share_memory(self) -> Any:
-        """The module itself: its memory is that of this process, and workers of a loader are threads of it.
+        """Moves parameters and buffers into memory that other processes see: see `Tensor.share_memory_`.
 
-        >>> pyburn.nn.Linear(2, 3).share_memory()
-        Linear(in_features=2, out_features=3, bias=True)
+        >>> pyburn.nn.Linear(2, 3).share_memory().weight.is_shared()
+        True
         """
+        for tensor in (*self.parameters(), *self.buffers()):
+            tensor.share_memory_()
         return self
 
     def compile(self, *args: Any, **kwargs: Any) -> None:

@@ -32,6 +32,7 @@ class LBFGS(NativeOptimizer):
     """
 
     _core_name = "LBFGS"
+    _step_supports_amp_scaling = False
     _parts = {}
     _counters = ()
 

@@ -23,6 +23,7 @@ class Muon(NativeOptimizer):
     """
 
     _core_name = "Muon"
+    _step_supports_amp_scaling = False
     _parts = {"ns_coefficients": ("ns_a", "ns_b", "ns_c")}
     _counters = ()
 
@@ -62,6 +63,7 @@ class Adafactor(NativeOptimizer):
     """
 
     _core_name = "Adafactor"
+    _step_supports_amp_scaling = False
     _parts = {"eps": ("eps1", "eps2")}
 
     def __init__(

@@ -95,6 +95,10 @@ class NativeOptimizer(Optimizer):
     _parts: ClassVar[dict[str, tuple[str, ...]]] = {"betas": ("beta1", "beta2")}
     # State that is a number; PyTorch keeps it in tensors, which is how it is saved.
     _counters: ClassVar[tuple[str, ...]] = ("step",)
+    # PyTorch's protocol for steps that a device may leave out: a tensor with one element; where it is not 0, the step changes no tensor.
+    # Whether the step looks at it is said by the flag, under PyTorch's name.
+    _step_supports_amp_scaling = True
+    found_inf: Tensor | None = None
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         if defaults.get("fused"):
@@ -142,7 +146,7 @@ class NativeOptimizer(Optimizer):
             if group.get("fused") and any(p.is_meta or not p.is_floating_point() for p in active):
                 raise RuntimeError("`fused=True` requires all the params to be floating point Tensors of supported devices")
             states = [self._state_of(p) for p in active]
-            self._functions.step(self._numbers(group), active, states, group.get("grad_clip"))
+            self._functions.step(self._numbers(group), active, states, group.get("grad_clip"), self.found_inf)
             for parameter, state in zip(active, states):
                 if state:
                     self.state[parameter] = state

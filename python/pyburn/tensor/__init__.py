@@ -12,7 +12,7 @@ import sys
 from types import ModuleType
 
 from .._core import Size, Tensor
-from . import copying, methods, queries, shape_in_place, storage
+from . import copying, methods, queries, shape_in_place, shared_memory, storage
 from .creation import (
     as_tensor,
     asarray,
@@ -101,3 +101,4 @@ copying.install()
 queries.install()
 storage.install()
 shape_in_place.install()
+shared_memory.install()

@@ -165,24 +165,49 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     return _core._share(ndarray)
 
 
-def from_dlpack(ext_tensor: Any) -> Tensor:
+# DLPack's device types other than the CPU, as devices of PyTorch.
+_DEVICES_OF_TORCH = {2: "cuda", 8: "mps", 10: "cuda", 14: "xpu"}
+
+
+def from_dlpack(ext_tensor: Any, *, device: DeviceLike | None = None, copy: bool | None = None) -> Tensor:
     """A tensor on the memory of an object of another library that speaks DLPack, or of a DLPack capsule.
+
+    Memory of the CPU becomes a tensor on the CPU, memory of a GPU one on the torch backend. device names another device: a
+    backend in Python whose library can share the memory (torch, numpy) does so, else the elements are copied; copy=False
+    refuses that with a BufferError, copy=True always copies.
 
     >>> import numpy
     >>> pyburn.from_dlpack(numpy.arange(3))
     tensor([0, 1, 2])
     """
+    kind, index = 1, 0
     if hasattr(ext_tensor, "__dlpack__"):
-        kind = ext_tensor.__dlpack_device__()[0] if hasattr(ext_tensor, "__dlpack_device__") else 1
-        if kind != 1:
-            raise _core.DeviceError(f"[from_dlpack] expected memory of the CPU: got device type {int(kind)}")
-        try:
-            ext_tensor = ext_tensor.__dlpack__(max_version=(1, 0))
-        except TypeError:  # a library that knows version 0 only
-            ext_tensor = ext_tensor.__dlpack__()
+        kind, index = ext_tensor.__dlpack_device__() if hasattr(ext_tensor, "__dlpack_device__") else (1, 0)
+        if kind != 1 and device is None:
+            if kind not in _DEVICES_OF_TORCH:
+                raise _core.DeviceError(f"[from_dlpack] expected memory of the CPU or of a GPU: got device type {int(kind)}")
+            device = f"torch:{_DEVICES_OF_TORCH[kind]}:{index}"
     elif type(ext_tensor).__name__ != "PyCapsule":
         raise TypeError(f"[from_dlpack] expected an object with __dlpack__ or a capsule: got {type(ext_tensor).__name__}")
-    return _core._from_dlpack(ext_tensor)
+    shared = _core._share_on(ext_tensor, device) if device is not None and hasattr(ext_tensor, "__dlpack__") else None
+    if shared is None and kind != 1:
+        raise _core.DeviceError(f"[from_dlpack] {device} cannot share memory of a GPU: got device type {int(kind)}")
+    if shared is None:
+        shared = _core._from_dlpack(_capsule(ext_tensor))
+        if device is not None and shared.device != device:
+            if copy is False:
+                raise BufferError(f"[from_dlpack] {device} cannot share the memory: the elements would have to be copied")
+            return shared.to(device)
+    return shared.clone() if copy else shared
+
+
+def _capsule(exporter: Any) -> Any:
+    if not hasattr(exporter, "__dlpack__"):
+        return exporter
+    try:
+        return exporter.__dlpack__(max_version=(1, 0))
+    except TypeError:  # a library that knows version 0 only
+        return exporter.__dlpack__()
 
 
 def random_tensor(

@@ -180,8 +180,8 @@ def tolist(self: Tensor) -> Any:
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
     """A numpy array on the same memory: a write to one is seen by the other.
 
-    The tensor must be on the CPU and not require a gradient; force=True detaches and copies where needed. On a device
-    that queues operations over the CPU, such as fusion(ndarray), the array is a copy.
+    The tensor must be in the memory of the CPU and not require a gradient; force=True detaches and copies where needed. On a
+    device that queues operations over the CPU, such as fusion(ndarray), the array is a copy.
 
     >>> pyburn.ones(3).numpy()
     array([1., 1., 1.], dtype=float32)
@@ -192,11 +192,12 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
         raise RuntimeError("can't call numpy() on a Tensor that requires grad; use tensor.detach().numpy()")
     if self.dtype is _core.bfloat16:
         raise TypeError("numpy has no bfloat16; use tensor.float().numpy()")
-    if self.device.type != "cpu":
+    shared = _core._shares_host_memory(self)
+    if not shared and self.device.type != "cpu":
         raise TypeError(f"can't convert a tensor on {self.device} to numpy; use tensor.cpu() to copy it to host memory first")
     import numpy as np
 
-    if _core._shares_host_memory(self):
+    if shared:
         return np.asarray(memoryview(self))  # type: ignore[arg-type]
     return np.frombuffer(bytearray(self._download()), dtype=self.dtype.name).reshape(self.shape)
 
@@ -211,6 +212,9 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.n
 
 
 def __dlpack__(self: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None) -> Any:
+    if not self.requires_grad and not _core._shares_host_memory(self) and (array := _exporting_array(self)) is not None:
+        given = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
+        return array.__dlpack__(**{name: value for name, value in given.items() if value is not None})
     if stream is not None:
         raise BufferError("[__dlpack__] memory of the CPU has no stream: pass None")
     if dl_device is not None and tuple(dl_device) != (1, 0):
@@ -219,9 +223,17 @@ def __dlpack__(self: Tensor, *, stream: Any = None, max_version: Any = None, dl_
 
 
 def __dlpack_device__(self: Tensor) -> tuple[int, int]:
-    if self.device.type != "cpu":
-        raise BufferError(f"a tensor on {self.device} is not exported; use tensor.cpu()")
-    return (1, 0)
+    if _core._shares_host_memory(self) or self.device.type == "cpu":
+        return (1, 0)
+    if (array := _exporting_array(self)) is not None:
+        return array.__dlpack_device__()
+    raise BufferError(f"a tensor on {self.device} is not exported; use tensor.cpu()")
+
+
+def _exporting_array(tensor: Tensor) -> Any:
+    """The array of the library behind a backend in Python, if it speaks DLPack: memory of a GPU."""
+    array = _core._library_array(tensor)
+    return array if hasattr(array, "__dlpack__") else None
 
 
 def __format__(self: Tensor, format_spec: str) -> str:

@@ -1,4 +1,4 @@
-"""`out=` of functions that are written in Python."""
+"""What functions of C++ accept besides their own arguments, for functions that are written in Python: `out=` and NumPy's names."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
+
+# As in PyTorch and in bindings/signature.cpp.
+NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
 
 
 def into(out: Any, result: Any) -> Any:
@@ -19,10 +22,16 @@ def into(out: Any, result: Any) -> Any:
 
 
 def takes_out(function: Any) -> Any:
-    """The function, which takes `out=` as well: a tensor, or as many as it has results."""
+    """The function, which takes `out=` as well (a tensor, or as many as it has results), and its arguments under NumPy's names."""
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    usual = {other: name for other, name in NUMPY_NAMES.items() if name in names and other not in names}
 
     @functools.wraps(function)
     def with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        for other in usual.keys() & kwargs.keys():
+            if usual[other] not in kwargs:  # else it is an unexpected argument
+                kwargs[usual[other]] = kwargs.pop(other)
         result = function(*args, **kwargs)
         return result if out is None else into(out, result)
 

@@ -53,7 +53,7 @@ class Callback:
         """`state.inputs` is the batch."""
 
     def on_forward_end(self, learner: Learner) -> None:
-        """`state.result` is the Step, `state.loss` its loss."""
+        """`state.result` is the Step, `state.loss` its loss; reading it waits for the device, `state.loss_tensor` does not."""
 
     def on_backward_end(self, learner: Learner) -> None:
         """Gradients of this batch were added."""
@@ -97,12 +97,12 @@ class CallbackList:
         for callback in self.callbacks:
             if not isinstance(callback, Callback):
                 raise TypeError(f"[Learner] callbacks are subclasses of pyburn.train.Callback: got {callback!r}")
-        self._hooks = {
+        self.functions = {
             hook: [getattr(c, hook) for c in self.callbacks if getattr(type(c), hook) is not getattr(Callback, hook)] for hook in HOOKS
         }
 
     def call(self, hook: str, *args: Any) -> None:
-        for function in self._hooks[hook]:
+        for function in self.functions[hook]:
             function(*args)
 
     def state_dict(self) -> list[dict[str, Any]]:

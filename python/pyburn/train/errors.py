@@ -8,7 +8,10 @@ class TrainingError(RuntimeError):
 
 
 class NonFiniteLoss(TrainingError, ArithmeticError):
-    """The loss became NaN or infinite. The weights are those from before the step; a checkpoint of them was made if there is a run."""
+    """The loss became NaN or infinite. The weights are those from before the step; a checkpoint of them was made if there is a run.
+
+    It may be noticed some batches later, since losses are read only when they are shown; the steps in between were left out.
+    """
 
 
 class CheckpointError(TrainingError, OSError):

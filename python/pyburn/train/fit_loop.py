@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..io import load
 from .callbacks import Callback, CallbackList, better, value_of_epoch
@@ -17,11 +17,12 @@ from .errors import CheckpointError, NonFiniteLoss, ValidationLeft
 from .history import History
 from .interrupt import StopRequest
 from .loader_position import EpochData, length_of, load_loader_state, loader_state
-from .metrics import CpuUse, Loss, MemoryUse, Metric
-from .non_finite import all_finite, bad_loss_report
+from .metrics import CpuUse, MemoryUse, Metric
+from .non_finite import BadLoss, LossRecord, all_finite, bad_loss_report
 from .random_state import random_state, set_random_state
 from .run import Run
 from .run.append_file import replace_text
+from .schedules import takes_metric
 from .steps import run_step, to_device
 
 if TYPE_CHECKING:
@@ -32,7 +33,10 @@ _MOST_BAD_LOSSES = 20  # in a row, while a scaler looks for its scale or batches
 
 
 class FitLoop:
-    """One call of fit."""
+    """One call of fit.
+
+    No step waits for the device: losses and metrics stay there until a display or a log shows them, a checkpoint is written or the epoch ends.
+    """
 
     def __init__(
         self,
@@ -50,14 +54,16 @@ class FitLoop:
         self.epochs, self.max_steps = epochs, max_steps
         self.validate_every, self.log_every = max(1, validate_every), max(1, log_every)
         self.resume_with = resume_with
-        self.loss = Loss()
+        # With a scaler, losses that are not finite are how it looks for its scale.
+        patience = None if learner.on_nan == "ignore" else _MOST_BAD_LOSSES if learner.updater.scaler is not None else 0
+        self.losses = LossRecord(patience, learner.updater.guard)
         self.metrics: dict[str, Metric] = {name: metric.fresh() for name, metric in learner.metrics.items()}
         self.epoch_state: dict[str, Any] | None = None  # where the first epoch goes on
         self.unsaved: CheckpointError | None = None
-        self._bad_losses = 0
+        self._left_out = 0  # batches in a row
         self._cpu, self._memory, self._sampled = CpuUse(), MemoryUse(), 0.0
-        self._recent = Loss()  # since the last line of the log
         self._live: dict[str, float] = {}
+        self._lr: Any = None  # of the last step
         self.done = 0  # epochs that are complete
         self._saved_at = (-1, -1)  # step and epochs of the last checkpoint
         self._before_validation: dict[str, Any] | None = None  # where to go on if validation is left
@@ -139,12 +145,12 @@ class FitLoop:
         self._saved_at = position["step"], self.done
         epoch = position["epoch"] if position["batch"] else max(1, self.done)
         learner.state = type(learner.state)(epoch=epoch, batch=position["batch"], step=position["step"])
-        learner.state.values = dict(saved["values"])
+        learner.state.values.update(saved["values"])
         learner.history = History()
         learner.history.rows = [dict(row) for row in saved["history"]]
         self.epoch_state = saved["epoch_data"]
-        self.loss.load_state_dict(saved["metrics"]["loss"])
-        self._recent.load_state_dict(saved["metrics"]["recent"])
+        self.losses.epoch.load_state_dict(saved["metrics"]["loss"])
+        self.losses.recent.load_state_dict(saved["metrics"]["recent"])
         for name, metric in self.metrics.items():
             if name in saved["metrics"]["train"]:
                 metric.load_state_dict(saved["metrics"]["train"][name])
@@ -185,6 +191,7 @@ class FitLoop:
             raise
         finally:
             state.inputs = state.result = None
+            learner.updater.guard(None)
             state.seconds = time.monotonic() - started
             learner.hooks.call("on_fit_end", learner)
             self._close(failure)
@@ -205,8 +212,10 @@ class FitLoop:
         state.epoch, state.split, state.validated, self._ran = self.done + 1, "train", False, True
         if self.epoch_state is None:
             state.batch = 0
-            for metric in (self.loss, self._recent, *self.metrics.values()):
-                metric.reset()
+            for part in (self.losses, *self.metrics.values()):
+                part.reset()
+        self.losses.mean = state.values.get("train/loss", math.nan)
+        state.values.update({"train/loss": self.losses.recent_mean, "lr": self._last_rate})
         learner.hooks.call("on_epoch_start", learner)
         self.data = EpochData(self.train_data, state.epoch, self.epoch_state)
         self.epoch_state = None
@@ -215,8 +224,11 @@ class FitLoop:
                 self._batch(batch)
                 if updater.due:
                     self._step()
-                self._between()
-                if not updater.begun and (learner.stop_request.reason or self._out_of_steps()):
+                if learner.run is not None or learner.paused:
+                    self._between()
+                if self.losses.bad is not None:  # somebody looked
+                    self._fail(self.losses.bad)
+                if (learner.stop_request.reason or state.step == self.max_steps) and not updater.begun:
                     return
         finally:
             self.data.close()
@@ -224,78 +236,107 @@ class FitLoop:
             raise ValueError("[fit] the training data gave no batches" + (", as an iterator that is used up" if state.epoch > 1 else ""))
         if updater.begun:  # the rest of the last group
             self._step()
+        self._check()
         self._end_of_epoch()
 
-    def _out_of_steps(self) -> bool:
-        return self.max_steps is not None and self.learner.state.step >= self.max_steps
-
     def _batch(self, batch: Any) -> None:
-        learner, state, updater = self.learner, self.learner.state, self.learner.updater
+        learner, state, updater, hooks = self.learner, self.learner.state, self.learner.updater, self.learner.hooks.functions
         state.inputs = batch = to_device(batch, learner.device)
-        learner.hooks.call("on_batch_start", learner)
+        for function in hooks["on_batch_start"]:
+            function(learner)
         with updater.precision():
             state.result = result = run_step(learner.step_function, learner.model, batch, need_loss=True)
         assert result.loss is not None and result.count is not None
-        state.loss = result.loss.item()
+        state.loss_tensor = loss = result.loss.detach().clone()  # the caller's may change
+        if loss.dim():
+            loss = loss.reshape(())
         state.batch = self.data.taken
-        learner.hooks.call("on_forward_end", learner)
-        if not math.isfinite(state.loss) and learner.on_nan != "ignore" and self._leave_out():
+        for function in hooks["on_forward_end"]:
+            function(learner)
+        if learner.on_nan == "skip" and self._leave_out(loss):
             return
-        self._bad_losses = 0
+        self.losses.add(loss, result.count, state.batch, state.step)
         updater.backward(result.loss, result.count)
-        learner.hooks.call("on_backward_end", learner)
-        self.loss.update(state.loss, result.count)
-        self._recent.update(state.loss, result.count)
-        logs = (state.step + 1) % self.log_every == 0 or state.step == 0
-        live = {}
+        for function in hooks["on_backward_end"]:
+            function(learner)
+        logs = learner.run is not None and updater.due and self._logs(state.step + 1)
+        self._live = dict(result.values) if logs else {}
         if result.output is not None:
             for name, metric in self.metrics.items():
-                if logs and metric.live and learner.run is not None and updater.due:
-                    live[name] = metric(result.output, result.target)
+                if logs and metric.live:
+                    self._live[name] = metric(result.output, result.target)
                 else:
                     metric.update(result.output, result.target)
-        self._live = {**live, **result.values}
-        state.values["train/loss"] = self._recent.compute()
-        learner.hooks.call("on_batch_end", learner)
+        for function in hooks["on_batch_end"]:
+            function(learner)
 
-    def _leave_out(self) -> bool:
-        """About a loss that is not finite: True if the batch is to be left out."""
+    def _logs(self, step: int) -> bool:
+        return step % self.log_every == 0 or step == 1
+
+    # --- losses that are not finite ----------------------------------------------------------------------------------------
+
+    def _leave_out(self, loss: Any) -> bool:
+        """With on_nan="skip", whether to leave the batch out. What happens next depends on it, so the loss is read."""
+        learner, state, value = self.learner, self.learner.state, float(loss)
+        self._left_out = 0 if math.isfinite(value) else self._left_out + 1
+        if not self._left_out:
+            return False
+        if self._left_out > _MOST_BAD_LOSSES:
+            self._fail(BadLoss(value, state.batch, state.step))
+        learner.tell(f"the loss is {value} in epoch {state.epoch}, batch {state.batch}: the batch is left out")
+        return True
+
+    def _check(self) -> None:
+        """Reads the losses that wait on the device: nothing is kept before it is known that they are finite."""
+        self.losses.look()
+        if self.losses.bad is not None:
+            self._fail(self.losses.bad)
+
+    def _fail(self, bad: BadLoss) -> NoReturn:
+        """Raises NonFiniteLoss. The device has left out all steps since; now the host forgets them, too."""
         learner, state = self.learner, self.learner.state
-        self._bad_losses += 1
-        patient = learner.on_nan == "skip" or learner.updater.scaler is not None
-        if patient and self._bad_losses <= _MOST_BAD_LOSSES:
-            if learner.on_nan == "skip":
-                learner.tell(f"the loss is {state.loss} in epoch {state.epoch}, batch {state.batch}: the batch is left out")
-                return True
-            return False  # the scaler finds the gradients and lowers its scale
+        text = bad_loss_report(learner, bad)
         learner.updater.drop()
-        text = bad_loss_report(learner)
+        learner.updater.uncount(state.step - bad.step)
+        state.step = bad.step
+        if self.data.rewind(bad.batch):
+            state.batch = bad.batch
+        for metric in self.metrics.values():  # which have seen the batch
+            metric.reset()
+        self.losses.forget_bad()
         if learner.checkpoints is not None and all_finite(learner.model):
             self._save(["not finite"])
             text += f"\nThe state before this batch was saved: {self._how_to_resume()}"
         raise NonFiniteLoss(text)
 
+    # --- steps -------------------------------------------------------------------------------------------------------------
+
     def _step(self) -> None:
-        learner, state, updater = self.learner, self.learner.state, self.learner.updater
+        learner, state, updater, hooks = self.learner, self.learner.state, self.learner.updater, self.learner.hooks.functions
         updater.prepare()
-        learner.hooks.call("on_step_start", learner)
-        lr = float(learner.optimizer.param_groups[0]["lr"])
+        for function in hooks["on_step_start"]:
+            function(learner)
+        self._lr = learner.optimizer.param_groups[0]["lr"]
         updater.step()
         state.step += 1
         if learner.lr_scheduler is not None and learner.schedule == "step":
             learner.lr_scheduler.step()
-        learner.hooks.call("on_step_end", learner)
-        state.values["lr"] = lr
-        if learner.run is not None and (state.step % self.log_every == 0 or state.step == 1):
-            values = {"loss": self._recent.compute(), "lr": lr, **self._live}
+        for function in hooks["on_step_end"]:
+            function(learner)
+        if learner.run is not None and self._logs(state.step):
+            self._check()
+            values = {"loss": self.losses.recent.compute(), "lr": state.values["lr"], **self._live}
             if updater.grad_norm is not None:
                 values["grad_norm"] = updater.grad_norm
             learner.run.log(values, step=state.step, epoch=state.epoch)
-            self._recent.reset()
+            self.losses.recent.reset()
         if learner.checkpoints is not None:
             reasons = learner.checkpoints.due(epoch=state.epoch, step=state.step, epoch_ended=False, metrics=state.values)
             if reasons:
                 self._save(reasons)
+
+    def _last_rate(self) -> float:
+        return float(self.learner.optimizer.param_groups[0]["lr"] if self._lr is None else self._lr)
 
     def _between(self) -> None:
         """Between batches: how the machine does, whether somebody wants to stop or to pause."""
@@ -321,7 +362,7 @@ class FitLoop:
 
     def _end_of_epoch(self) -> None:
         learner, state = self.learner, self.learner.state
-        train = learner._computed(self.loss, self.metrics, "train")
+        train = learner._computed(self.losses.epoch, self.metrics, "train")
         self._log_epoch("train", train)
         try:
             self._validate(state.epoch % self.validate_every == 0 or state.epoch == self.epochs)
@@ -369,11 +410,11 @@ class FitLoop:
 
     def _advance_schedule(self) -> None:
         learner = self.learner
-        if type(learner.lr_scheduler).__name__ != "ReduceLROnPlateau":
+        if not takes_metric(learner.lr_scheduler):
             learner.lr_scheduler.step()
             return
         name = learner.monitor or ("valid/loss" if learner.state.validates else "train/loss")
-        value = value_of_epoch(learner, name, "ReduceLROnPlateau")
+        value = value_of_epoch(learner, name, type(learner.lr_scheduler).__name__)
         if value is not None:
             learner.lr_scheduler.step(value)
 
@@ -383,6 +424,7 @@ class FitLoop:
         """A checkpoint of this moment. What the disk refuses is told and tried again with the next one."""
         learner, state, folder = self.learner, self.learner.state, self.learner.checkpoints
         assert folder is not None
+        self._check()
         within = self.done < state.epoch
         if learner.run is not None:
             learner.run.flush()  # first, so that the log never lags behind the checkpoint
@@ -394,8 +436,8 @@ class FitLoop:
             "epoch_data": (self._before_validation or self.data.state_dict()) if within else None,
             "loader": None if within else loader_state(self.train_data),
             "metrics": {
-                "loss": self.loss.state_dict(),
-                "recent": self._recent.state_dict(),
+                "loss": self.losses.epoch.state_dict(),
+                "recent": self.losses.recent.state_dict(),
                 "train": {name: metric.state_dict() for name, metric in self.metrics.items()},
             },
             "values": dict(state.values),
@@ -425,6 +467,8 @@ class FitLoop:
     def _end(self) -> None:
         """After the last epoch, or where it was stopped: a checkpoint to go on from."""
         learner, state = self.learner, self.learner.state
+        self._check()
+        state.values.update(dict(state.values))  # the latest, as numbers
         reason = learner.stop_request.reason
         learner.history.stopped = reason
         unsaved = self._ran and (reason or self._saved_at != (state.step, self.done))

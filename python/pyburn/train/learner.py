@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 from .. import _core
@@ -20,43 +18,23 @@ from .history import History
 from .interrupt import StopRequest
 from .metrics import Loss, Metric, metrics_from
 from .run import Run
-from .steps import Step, StepFunction, run_step, split_batch, supervised_step, to_device
+from .schedules import advances_per_step
+from .state import TrainingState
+from .steps import StepFunction, run_step, split_batch, supervised_step, to_device
 from .updates import Updater
-
-_PER_STEP = ("OneCycleLR", "CyclicLR", "NoamLR")
-
-
-@dataclass
-class TrainingState:
-    """Where training is."""
-
-    epoch: int = 1
-    epochs: int | None = None
-    batch: int = 0  # of this epoch, those that are done
-    batches: int | None = None
-    step: int = 0  # updates of the weights
-    split: str = "train"
-    loss: float = math.nan
-    inputs: Any = None  # the batch
-    result: Step | None = None
-    values: dict[str, float] = field(default_factory=dict)  # the latest of everything, such as "valid/accuracy"
-    validates: bool = False  # whether some epochs are validated
-    validated: bool = False  # whether this one was
-    tables: dict[str, Any] = field(default_factory=dict)
-    checkpoint: Entry | None = None
-    seconds: float = 0.0  # of this call of fit
-
 
 class Learner:
     """Trains, validates and uses a model.
 
     `loss(output, target)` is called on what the model gives for all but the last item of a batch and on the last; for anything else,
-    `step(model, batch)` returns the loss or a `Step`. `metrics` are metrics or their names. Schedules advance after each epoch,
-    OneCycleLR and CyclicLR after each step, or as `schedule` ("epoch", "step") says; ReduceLROnPlateau looks at `monitor`.
+    `step(model, batch)` returns the loss or a `Step`. `metrics` are metrics or their names. Schedules advance after each epoch, those with
+    an attribute `per_step` (OneCycleLR, CyclicLR, NoamLR) after each step, or as `schedule` ("epoch", "step") says; one whose `step` takes a
+    metric, as that of ReduceLROnPlateau, gets the value of `monitor`.
 
     `accumulate` batches make a step; gradients are clipped by `clip_norm` or `clip_value`; `precision` "bfloat16" or "float16" computes
     in mixed precision; `ema` (a decay, or an AveragedModel) keeps an average of the weights, which validation and prediction use.
-    `on_nan` says what to do about a loss that is not finite: "raise", "skip" (leave the batch out) or "ignore".
+    `on_nan` says what to do about a loss that is not finite: "raise", "skip" (leave the batch out) or "ignore". With "skip" each loss is read
+    at once; otherwise values stay on the device until they are shown, and steps after a loss that is not finite change nothing.
 
     >>> _ = pyburn.manual_seed(0)
     >>> x = pyburn.rand(64, 2); data = [(x[i:i + 16], x[i:i + 16].sum(1, keepdim=True)) for i in range(0, 64, 16)]
@@ -95,7 +73,7 @@ class Learner:
         if device is not None:
             model.to(device)
         self.model, self.optimizer, self.lr_scheduler, self.device = model, optimizer, lr_scheduler, device
-        per_step = schedule == "step" if schedule else type(lr_scheduler).__name__ in _PER_STEP
+        per_step = schedule == "step" if schedule else advances_per_step(lr_scheduler)
         self.schedule, self.monitor, self.on_nan = "step" if per_step else "epoch", monitor, on_nan
         self.step_function = step if step is not None else supervised_step(loss)
         self.has_loss = step is not None or loss is not None
@@ -226,7 +204,7 @@ class Learner:
                 batch = to_device(batch, self.device)
                 result = run_step(self.step_function, model, batch, need_loss=False)
                 if result.loss is not None:
-                    loss.update(result.loss.item(), result.count)
+                    loss.update(result.loss, result.count)
                 if result.output is not None:
                     for metric in metrics.values():
                         metric.update(result.output, result.target)

@@ -40,27 +40,30 @@ class EpochData:
         set_random_state(resume["now"])
 
     def __iter__(self) -> Iterator[Any]:
-        return self
-
-    def __next__(self) -> Any:
-        try:
-            batch = next(self._batches)
-        except StopIteration:
-            # A loader whose state was saved at the end of an epoch may first end that one.
-            if self.taken or self.finished or not has_state(self.data):
-                self.finished = True
-                raise
-            self._batches, self.finished = iter(self.data), True
-            batch = next(self._batches)
-            self.finished = False
-        self.taken += 1
-        return batch
+        for batch in self._batches:
+            self.taken += 1
+            yield batch
+        # A loader whose state was saved at the end of an epoch may first end that one.
+        if not self.taken and has_state(self.data):
+            self._batches = iter(self.data)
+            for batch in self._batches:
+                self.taken += 1
+                yield batch
+        self.finished = True
 
     def close(self) -> None:
         """Ends workers of an epoch that is left early."""
         close = getattr(self._batches, "close", None)
         if callable(close):
             close()
+
+    def rewind(self, taken: int) -> bool:
+        """Has `state_dict` say that only the first `taken` batches were seen; False for loaders that keep their own place, which know only the
+        present one."""
+        if has_state(self.data):
+            return False
+        self.taken, self.finished = taken, False
+        return True
 
     def state_dict(self) -> dict[str, Any]:
         return {

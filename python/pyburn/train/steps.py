@@ -30,12 +30,13 @@ def to_device(value: Any, device: Any) -> Any:
     """Tensors in tuples, lists and dicts on a device; arrays become tensors; what else can be moved is, such as a batch of graphs."""
     if isinstance(value, Tensor):
         return value if device is None else value.to(device=device)
+    if isinstance(value, (list, tuple)):
+        if device is None and all([isinstance(item, Tensor) for item in value]):  # what most batches are
+            return value
+        items = [to_device(item, device) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     if isinstance(value, Mapping):
         return {key: to_device(item, device) for key, item in value.items()}
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(to_device(item, device) for item in value))
-    if isinstance(value, (list, tuple)):
-        return type(value)(to_device(item, device) for item in value)
     if type(value).__module__ == "numpy" and hasattr(value, "dtype") and value.dtype.kind in "biuf":
         from ..tensor import as_tensor
 
@@ -47,18 +48,20 @@ def to_device(value: Any, device: Any) -> Any:
 
 def split_batch(batch: Any) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
     """(inputs, named inputs, target): the last item of a tuple or list is the target, in a dict the one called so."""
-    if isinstance(batch, Mapping):
-        key = next((key for key in _TARGET_KEYS if key in batch), None)
-        return (), {name: value for name, value in batch.items() if name != key}, batch[key] if key is not None else None
     if isinstance(batch, (list, tuple)):
         if len(batch) == 0:
             raise ValueError("[Learner] a batch is empty")
         return (tuple(batch), {}, None) if len(batch) == 1 else (tuple(batch[:-1]), {}, batch[-1])
+    if isinstance(batch, Mapping):
+        key = next((key for key in _TARGET_KEYS if key in batch), None)
+        return (), {name: value for name, value in batch.items() if name != key}, batch[key] if key is not None else None
     return (batch,), {}, None
 
 
 def batch_length(value: Any) -> int:
     """The first extent of the first tensor."""
+    if isinstance(value, Tensor):
+        return value.shape[0] if value.dim() else 1
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, (list, tuple)):
@@ -91,7 +94,7 @@ def run_step(step: StepFunction, model: Any, batch: Any, *, need_loss: bool) -> 
     result = step(model, batch)
     if isinstance(result, Tensor):
         result = Step(result)
-    if not isinstance(result, Step):
+    elif not isinstance(result, Step):
         raise TypeError(f"[Learner] a step returns the loss or a pyburn.train.Step: got {type(result).__name__}")
     if need_loss and not isinstance(result.loss, Tensor):
         raise TypeError("[Learner] there is no loss: give the Learner one, or a step that returns it")

@@ -12,6 +12,7 @@ from ..amp import GradScaler, autocast
 from ..autograd import no_grad
 from ..nn.utils import clip_grad_norm_, clip_grad_value_
 
+_NO_AUTOCAST = nullcontext()
 _PRECISIONS = {"bfloat16": _core.bfloat16, "float16": _core.float16}
 
 
@@ -51,18 +52,25 @@ class Updater:
         self.dtype = _dtype(precision)
         self.scaler = scaler if scaler is not None else GradScaler() if self.dtype == _core.float16 else None
         self.ema = _average(model, ema)
-        self.grad_norm: float | None = None  # of the last step, where clip_norm is given
+        self.found_inf: Tensor | None = None
+        self._device_guards = getattr(optimizer, "_step_supports_amp_scaling", False)
+        self._grad_norm: Tensor | None = None
         self.skipped = False  # whether the scaler left the last step out
         self._first = self._total = self._batches = 0
 
     def precision(self) -> AbstractContextManager[Any]:
         """For the forward pass and the loss."""
         if self.dtype is None:
-            return nullcontext()
+            return _NO_AUTOCAST
         return autocast("cpu", dtype=self.dtype)
 
     def parameters(self) -> Iterable[Tensor]:
         return (p for group in self.optimizer.param_groups for p in group["params"])
+
+    @property
+    def grad_norm(self) -> float | None:
+        """The norm of the gradients of the last step before clipping, where clip_norm is given. Read from the device."""
+        return None if self._grad_norm is None else float(self._grad_norm)
 
     @property
     def begun(self) -> bool:
@@ -78,6 +86,13 @@ class Updater:
         if self.accumulate > 1 and count != self._first:
             loss = loss * (count / self._first)  # so that items count alike, not batches
         (self.scaler.scale(loss) if self.scaler is not None else loss).backward()
+
+    def guard(self, found_inf: Tensor | None) -> None:
+        """Leaves out steps while `found_inf`, a tensor with one element, is not 0. The device decides, and nobody waits for it; with an
+        optimiser that does not know PyTorch's `found_inf`, the host reads it before each step, as PyTorch's GradScaler does."""
+        self.found_inf = found_inf
+        if self._device_guards:
+            self.optimizer.found_inf = found_inf
 
     def drop(self) -> None:
         """Forgets the gradients that wait."""
@@ -106,9 +121,9 @@ class Updater:
                 for p in self.parameters():
                     if p.grad is not None:
                         p.grad.mul_(factor)
-        self.grad_norm = None
+        self._grad_norm = None
         if self.clip_norm is not None:
-            self.grad_norm = float(clip_grad_norm_(list(self.parameters()), self.clip_norm))
+            self._grad_norm = clip_grad_norm_(list(self.parameters()), self.clip_norm)
         if self.clip_value is not None:
             clip_grad_value_(list(self.parameters()), self.clip_value)
 
@@ -119,12 +134,20 @@ class Updater:
             self.scaler.step(self.optimizer)
             self.scaler.update()
             self.skipped = self.scaler.get_scale() < scale
-        else:
+        elif self._device_guards or not self.found_inf:
             self.optimizer.step()
         self.optimizer.zero_grad()
         if self.ema is not None and not self.skipped:
             self.ema.update_parameters(self.model)
         self._batches = 0
+
+    def uncount(self, steps: int) -> None:
+        """Takes back the counts of steps that the device left out; those that the host left out were not counted."""
+        if self.scaler is not None or not self._device_guards:
+            return
+        for state in self.optimizer.state.values():
+            if "step" in state:
+                state["step"] = state["step"] - steps
 
     def state_dict(self) -> dict[str, Any]:
         return {

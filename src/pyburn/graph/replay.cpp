@@ -43,7 +43,11 @@ Tensors Replay::run(std::span<const TensorHandle> inputs) {
   const Operations ops = operations(free_extent_of(g, inputs));
   const TensorHandle absent;
   std::vector<TensorHandle> values(g.values.size());
-  for (size_t i = 0; i < inputs.size(); ++i) values[size_t(g.inputs[i])] = inputs[i];
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    require<DeviceError>(&inputs[i].device() == &device_, "[Session] expected inputs on {}: got input {} on {}; move it to session.device",
+        device_.name(), i, inputs[i].device().name());
+    values[size_t(g.inputs[i])] = inputs[i];
+  }
   for (size_t i = 0; i < constants_.size(); ++i) values[size_t(g.constants[i].first)] = constants_[i];
   for (size_t i = 0; i < g.nodes.size(); ++i) {
     const GraphNode& node = g.nodes[i];

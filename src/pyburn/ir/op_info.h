@@ -55,10 +55,36 @@ enum class Autocast : uint8_t {
   full,   // to float32
 };
 
-// What the gradient rule reads. `others`: input i is kept only if another input requires a gradient (products).
-// `later_outputs`: all but the first (the indices beside values), so that users may go on to write into it.
-enum Saves : uint8_t { nothing = 0, inputs = 1, outputs = 2, others = 4, later_outputs = 8 };
+// What the gradient rule reads. `later_outputs`: all but the first (the indices beside values), so that users may go on to write into it.
+enum Saves : uint8_t { nothing = 0, inputs = 1, outputs = 2, later_outputs = 4 };
 constexpr Saves operator|(Saves a, Saves b) { return Saves(uint8_t(a) | uint8_t(b)); }
+
+// What the gradient of one input reads: positions of operands in the schema, kRest for all from there on, and kOutputs.
+struct ReadSet {
+  static constexpr int kRest = 6, kOutputs = 7;
+  uint8_t bits = 0;
+  constexpr ReadSet() = default;
+  constexpr ReadSet(std::initializer_list<int> positions) {
+    for (int p : positions) bits |= uint8_t(1 << p);
+  }
+  constexpr bool has_operand(int position) const { return bits >> (position < kRest ? position : kRest) & 1; }
+  constexpr bool has_any_operand() const { return bits & ((1 << kOutputs) - 1); }
+  constexpr bool has_outputs() const { return bits >> kOutputs & 1; }
+};
+inline constexpr int kOutputs = ReadSet::kOutputs;
+
+// Rows whose gradients read less than everything say which one reads what, so that nothing is kept for a gradient that nobody wants:
+// `.reads = {{1}, {0, 1}}` for a quotient. The gradients of inputs that are not listed read nothing.
+struct Reads {
+  static constexpr int kMost = 4;
+  bool stated = false;
+  ReadSet by_gradient[kMost];
+  constexpr Reads() = default;
+  constexpr Reads(std::initializer_list<ReadSet> sets) : stated(true) {
+    int i = 0;
+    for (const ReadSet& s : sets) by_gradient[i++] = s;
+  }
+};
 
 // "max.dim(Tensor input, ...) -> Tensor": the name is max.dim, unique; the function that users call is max. Forms of one
 // function that take different arguments are rows of their own.
@@ -73,6 +99,7 @@ struct OpSpec {
   Cast cast = Cast::none;
   Autocast autocast = Autocast::none;
   Saves saves = nothing;
+  Reads reads = {};               // instead of Saves::inputs and outputs, where less is enough
   bool may_alias = false;         // the result may be a view of the input: its decomposition says
   bool in_place = false;          // has the form x.op_(), although not elementwise
   bool changes_first = false;     // the result is the first input with changes: in place, kernels get it as the output too
@@ -92,10 +119,12 @@ struct OpInfo : OpSpec {
   using ServesFn = bool (*)(const OpInfo& row, const Backend& leaf);
 
   using ScalarFn = const Scalar* (*)(const void* attrs);
+  using NumberFirstFn = bool (*)(const void* attrs);
 
   const AttrType* attrs = nullptr;
-  ScalarFn scalar = nullptr;  // a number among the attributes that takes part in promotion
-  InferFn infer = nullptr;    // null for views and dynamic ops
+  ScalarFn scalar = nullptr;             // a number among the attributes that takes part in promotion
+  NumberFirstFn number_first = nullptr;  // is the first operand a number, so that input 0 is operand 1?
+  InferFn infer = nullptr;               // null for views and dynamic ops
   ViewFn view = nullptr;
   GradFn grad = nullptr;
   DecomposeFn decompose = nullptr;
@@ -113,6 +142,10 @@ namespace detail {
 template <class A>
 const Scalar* erased_scalar(const void* attrs) {
   return static_cast<const A*>(attrs)->promoting();
+}
+template <class A>
+bool erased_number_first(const void* attrs) {
+  return static_cast<const A*>(attrs)->number_first();
 }
 template <class A, auto infer>
 void erased_infer(OpRef op, Metas in, MetaList& out) {
@@ -143,6 +176,7 @@ constexpr OpInfo define(OpSpec spec) {
   static_cast<OpSpec&>(row) = spec;
   row.attrs = &attr_type<A>;
   if constexpr (requires(const A& a) { a.promoting(); }) row.scalar = detail::erased_scalar<A>;
+  if constexpr (requires(const A& a) { a.number_first(); }) row.number_first = detail::erased_number_first<A>;
   if constexpr (!std::is_null_pointer_v<decltype(infer)>) row.infer = detail::erased_infer<A, infer>;
   if constexpr (!std::is_null_pointer_v<decltype(grad)>) row.grad = detail::erased_grad<A, grad>;
   if constexpr (!std::is_null_pointer_v<decltype(decompose)>) row.decompose = detail::erased_decompose<A, decompose>;

@@ -75,9 +75,17 @@ class WayBack : public std::enable_shared_from_this<WayBack> {
     return gradients;
   }
 
+  // A hook may replace gradients, but not change what they look like.
+  void call(const CallHooks::TensorsHook& hook, Tensors& gradients, Tensors& others) {
+    const Tensors before = gradients;
+    hook(*module_, gradients, others);
+    for (int64_t i = 0; i < before.size() && i < gradients.size(); ++i)
+      if (before[i].defined() && gradients[i].defined()) autograd::check_hook_result("hook", before[i], gradients[i]);
+  }
+
   Grads on_output_gradients(const Grads& gradients, const Places& places) {
     Tensors none, dy = spread(gradients, places, outputs_);
-    for (const auto& hook : before_) hook.function(*module_, dy, none);
+    for (const auto& hook : before_) call(hook.function, dy, none);
     if (watches_inputs_) {
       grad_outputs_ = dy;
     } else {
@@ -97,7 +105,7 @@ class WayBack : public std::enable_shared_from_this<WayBack> {
     if (!grad_outputs_) return gradients;  // they came around the outputs
     Tensors dy = *std::exchange(grad_outputs_, std::nullopt), dx = spread(gradients, places, inputs_);
     for (const auto& [i, constant] : constants_) dx[i] = fn::zeros_like(constant);
-    for (const auto& hook : hooks_) hook.function(*module_, dx, dy);
+    for (const auto& hook : hooks_) call(hook.function, dx, dy);
     return gathered(dx, places);
   }
 

@@ -116,7 +116,8 @@ constinit FunctionInfo functions[] = {
 TensorHandle fn::movedim(const TensorHandle& input, const Dims& source, const Dims& destination) {
   require(
       source.size() == destination.size(), "[movedim] source and destination must have as many axes: got {} and {}", source, destination);
-  Dims order(input.rank(), -1), moved(input.rank(), 0);
+  const int places = std::max(input.rank(), 1);  // a scalar counts as one axis, as everywhere
+  Dims order(places, -1), moved(places, 0);
   for (int64_t i = 0; i < source.size(); ++i) {
     const int from = normalise_dim(source[i], input.rank()), to = normalise_dim(destination[i], input.rank());
     require(!moved[from] && order[to] < 0, "[movedim] an axis appears twice: got {} and {}", source, destination);
@@ -129,6 +130,7 @@ TensorHandle fn::movedim(const TensorHandle& input, const Dims& source, const Di
     while (moved[next]) ++next;
     axis = next++;
   }
+  if (input.rank() == 0) order.clear();
   return permute(input, order);
 }
 TensorHandle fn::moveaxis(const TensorHandle& input, const Dims& source, const Dims& destination) {
@@ -161,7 +163,7 @@ Tensors fn::broadcast_tensors(const Tensors& tensors) {
   Shape common;
   for (const TensorHandle& t : tensors) common = broadcast_shapes(common, t.shape());
   Tensors results;
-  for (const TensorHandle& t : tensors) results.push_back(expand(t, common));
+  for (const TensorHandle& t : tensors) results.push_back(t.shape() == common ? t : expand(t, common));
   return results;
 }
 TensorHandle fn::view_as(const TensorHandle& input, const TensorHandle& other) { return view(input, other.shape()); }

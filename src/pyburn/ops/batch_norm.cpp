@@ -91,7 +91,8 @@ constinit OpInfo normalise_batch = define<NormaliseBatch, infer, grad, by_moment
     {.schema = "normalise_batch(Tensor input, Tensor? weight, Tensor? bias, float eps) -> (Tensor output, Tensor mean, Tensor var)",
         .doc = "input with mean 0 and variance 1 in every channel (axis 1), scaled and shifted: what batch_norm does when training.",
         .autocast = Autocast::full,
-        .saves = inputs | later_outputs,
+        .saves = later_outputs,
+        .reads = {{0, 1}, {0}, {0}},
         .torch = "lambda x, w, b, eps: (lambda over: (torch.nn.functional.batch_norm(x, None, None, w, b, True, 0.1, eps), x.mean(over), "
                  "x.var(over, correction=0)))([i for i in range(x.ndim) if i != 1])",
         .example = "pyburn.normalise_batch(pyburn.tensor([[1.], [3.]]), None, None, 0.).output",

@@ -61,9 +61,10 @@ Grads grad_mul(const Binary& a, const GradContext& c) {
 Grads grad_div(const Binary& a, const GradContext& c) {
   const TensorHandle& dy = c.dy();
   if (a.scalar == Side::right) return {dy / Operand(a.value)};
-  const TensorHandle divisor = c.input(a.scalar == Side::left ? 0 : 1);
-  if (a.scalar == Side::left) return {-(dy * c.output() / divisor)};
-  return {c.needs(0) ? dy / divisor : TensorHandle(), c.needs(1) ? -(dy * c.output() / divisor) : TensorHandle()};
+  // The quotient is computed again: whoever made it may have written into it.
+  const BothOperands o = operands_of(a, c);
+  return gradients(
+      a, c, [&] { return dy / o.right(); }, [&] { return -(dy * (div(o.left(), o.right()) / o.right())); });
 }
 Grads grad_pow(const Binary& a, const GradContext& c) {
   const TensorHandle& dy = c.dy();
@@ -181,20 +182,20 @@ constinit OpInfo sub =
 constinit OpInfo mul =
     elementwise(define<Binary, infer_binary<Binary>, grad_mul>({.schema = "mul(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
                     .doc = "input * other.",
-                    .saves = others,
+                    .reads = {{1}, {0}},
                     .example = "pyburn.mul(pyburn.tensor([1., 2.]), 3)"}),
         Cast::promote, kNumberSamples);
 constinit OpInfo div =
     elementwise(define<Binary, infer_binary<Binary>, grad_div>({.schema = "div(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
                     .doc = "input / other, in floating point.",
-                    .saves = inputs | outputs,
+                    .reads = {{1}, {0, 1}},
                     .example = "pyburn.div(pyburn.tensor([1., 2.]), 4)"}),
         Cast::promote_float, kNumberSamples);
 constinit OpInfo pow =
     elementwise(define<Binary, infer_pow, grad_pow>({.schema = "pow(Tensor|Scalar input, Tensor|Scalar exponent) -> Tensor",
                     .doc = "input to the power of exponent.",
                     .autocast = Autocast::full,
-                    .saves = inputs | outputs,
+                    .reads = {{0, 1}, {0, 1, kOutputs}},
                     .example = "pyburn.pow(pyburn.tensor([1., 2.]), 2)"}),
         Cast::promote, kPowers);
 constinit OpInfo maximum =
@@ -240,7 +241,7 @@ constinit OpInfo where =
         .doc = "Elements of input where condition holds, of other elsewhere.",
         .kind = Kind::elementwise,
         .cast = Cast::promote,
-        .saves = inputs,
+        .reads = {{}, {0}, {0}},
         .key = 1,
         .example = "pyburn.where(pyburn.tensor([True, False]), pyburn.tensor([1., 2.]), 0.)",
         .samples = R"(

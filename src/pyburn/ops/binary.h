@@ -14,6 +14,7 @@ struct Binary {
   PB_FIELDS(scalar, value)
 
   const Scalar* promoting() const { return scalar == Side::none ? nullptr : &value; }
+  bool number_first() const { return scalar == Side::left; }
   static Binary from(const Operand& input, const Operand& other);
 };
 

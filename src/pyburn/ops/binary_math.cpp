@@ -199,14 +199,14 @@ constinit OpInfo remainder = elementwise(
     define<Binary, infer_division, grad_of_rest<floored_quotient>>(
         {.schema = "remainder(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
             .doc = "What division leaves, with the sign of other: Python's %.",
-            .saves = inputs,
+            .reads = {{}, {0, 1}},
             .torch = "lambda a, b: torch.remainder(a, b) if isinstance(a, torch.Tensor) else torch.remainder(*torch_pair(a, b))",
             .example = "pyburn.remainder(pyburn.tensor([5, -5]), 3)"}),
     Cast::promote, kDivisions);
 constinit OpInfo fmod = elementwise(
     define<Binary, infer_division, grad_of_rest<truncated_quotient>>({.schema = "fmod(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
         .doc = "What division leaves, with the sign of input: C's fmod.",
-        .saves = inputs,
+        .reads = {{}, {0, 1}},
         .torch = "lambda a, b: torch.fmod(*torch_pair(a, b)) if not isinstance(a, torch.Tensor) else torch.fmod(a, b)",
         .example = "pyburn.fmod(pyburn.tensor([5, -5]), 3)"}),
     Cast::promote, kDivisions);
@@ -218,7 +218,7 @@ constinit OpInfo atan2 =
         Cast::promote_float, kTensors);
 constinit OpInfo hypot = elementwise(define<Binary, infer_floats, grad_hypot>({.schema = "hypot(Tensor input, Tensor other) -> Tensor",
                                          .doc = "The length of the vector (input, other), without overflow on the way.",
-                                         .saves = inputs | outputs,
+                                         .reads = {{0, kOutputs}, {1, kOutputs}},
                                          .example = "pyburn.hypot(pyburn.tensor([3.]), pyburn.tensor([4.]))"}),
     Cast::promote, kTensors);
 constinit OpInfo xlogy =
@@ -242,7 +242,7 @@ constinit OpInfo logaddexp2 =
 constinit OpInfo copysign =
     elementwise(define<Binary, infer_binary<Binary>, grad_copysign>({.schema = "copysign(Tensor input, Tensor|Scalar other) -> Tensor",
                     .doc = "The absolute value of input with the sign of other.",
-                    .saves = inputs | outputs,
+                    .reads = {{0, kOutputs}, {}},
                     .example = "pyburn.copysign(pyburn.tensor([1., -2.]), -1.)"}),
         Cast::promote_float, kCopysign);
 constinit OpInfo fmax =
@@ -260,7 +260,7 @@ constinit OpInfo fmin =
 constinit OpInfo nextafter =
     elementwise(define<Binary, infer_wide, grad_nextafter>({.schema = "nextafter(Tensor input, Tensor other) -> Tensor",
                     .doc = "The next number after input on the way to other.",
-                    .saves = inputs,
+                    .reads = {{0, 1}, {}},
                     .example = "pyburn.nextafter(pyburn.tensor([1.]), pyburn.tensor([2.])) > 1"}),
         Cast::promote, R"(
 t(2, 3), t(2, 3)

@@ -53,7 +53,7 @@ constinit OpInfo _embedding = define<Embedding, infer, grad>(
     {.schema = "_embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False) -> Tensor",
         .doc = "The rows of weight that indices name.",
         .kind = Kind::gather,
-        .saves = inputs,
+        .reads = {{1}},
         .torch = "torch.embedding",
         .example = "pyburn.nn.functional.embedding(pyburn.tensor([1, 0]), pyburn.ones(2, 3))",
         .samples = R"(

@@ -224,6 +224,7 @@ TensorHandle fn::logspace(
 TensorHandle fn::eye(int64_t n, std::optional<int64_t> m, std::optional<DType> dtype, Device* device, bool requires_grad) {
   const int64_t columns = m.value_or(n);
   require<ValueError>(n >= 0 && columns >= 0, "[eye] expected sizes that are not negative: got {} and {}", n, columns);
+  checked_numel(Shape{n, columns});
   const TensorHandle row = unsqueeze(arange(n, {}, 1, DType::int64, device, false), 1);
   const TensorHandle diagonal = eq(row, arange(columns, {}, 1, DType::int64, device, false));
   return asking_for_gradient(cast(diagonal, dtype.value_or(default_dtype())), requires_grad);

@@ -68,7 +68,7 @@ TensorHandle decompose_grid(const GridSample& a, Inputs in) {
 Grads grad_sample(const GridSample& a, const GradContext& c) {
   const TensorHandle x = c.input(0), grid = c.input(1);
   const auto& [mode, padding_mode, align, _] = a;
-  return {c.needs(0) ? grid_sample_input(c.dy(), grid, extents_of(x.shape()), mode, padding_mode, align) : TensorHandle(),
+  return {c.needs(0) ? grid_sample_input(c.dy(), grid, extents_of(c.meta(0).shape), mode, padding_mode, align) : TensorHandle(),
       c.needs(1) ? grid_sample_grid(c.dy(), x, grid, mode, padding_mode, align) : TensorHandle()};
 }
 Grads grad_input(const GridSample& a, const GradContext& c) {
@@ -102,7 +102,7 @@ constinit OpInfo grid_sample = define<GridSample, infer_sample, grad_sample, dec
         .doc = "input (N, C, H, W) at the places of grid (N, h, w, 2), which are (x, y) between -1 and 1; volumes likewise. mode is "
                "bilinear, nearest or (for images) bicubic, padding_mode (for places outside) zeros, border or reflection.",
         .kind = Kind::gather,
-        .saves = inputs,
+        .reads = {{1}, {0, 1}},
         .torch = "torch.nn.functional.grid_sample",
         .example = "pyburn.grid_sample(pyburn.ones(1, 1, 4, 4), pyburn.zeros(1, 2, 2, 2)).shape",
         .samples = R"(
@@ -136,7 +136,7 @@ constinit OpInfo grid_sample_input = define<GridSample, infer_input, grad_input,
         .doc = "Gradient of grid_sample towards its images of these extents: input (N, C, h, w), shared out to the elements around the "
                "places of grid.",
         .kind = Kind::gather,
-        .saves = inputs,
+        .reads = {{1}, {0, 1}},
         .torch = "torch_grid_sample_input",
         .example = "pyburn.grid_sample_input(pyburn.ones(1, 1, 1, 1), pyburn.zeros(1, 1, 1, 2), (2, 2), 'bilinear', 'zeros', False)",
         .samples = R"(

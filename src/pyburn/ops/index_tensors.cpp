@@ -8,6 +8,7 @@
 #include "pyburn/ops/generated/index_tensors.h"
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn {
 namespace {
@@ -16,8 +17,8 @@ namespace {
 Shape named_shape(const IndexTensors& a, const Shape& x, Metas indices) {
   const int64_t count = int64_t(indices.size());
   require<IndexError>(count > 0, "expected at least one index");
-  require<IndexError>(
-      a.axis >= 0 && a.axis + count <= x.rank(), "too many indices for tensor of dimension {}: got {}", x.rank(), a.axis + count);
+  require<IndexError>(a.axis >= 0 && a.axis <= x.rank() && a.axis + count <= x.rank(),
+      "too many indices for tensor of dimension {}: got {}", x.rank(), Checked(a.axis) + count);
   Shape common;
   for (const Meta& i : indices) {
     require<DTypeError>(
@@ -73,7 +74,7 @@ constinit OpInfo _index =
     define<IndexTensors, infer_index, grad_index>({.schema = "_index(Tensor input, Tensor[] indices, int axis=0) -> Tensor",
         .doc = "What x[..., *indices] gives, with the first index for axis.",
         .kind = Kind::gather,
-        .saves = inputs,
+        .reads = {{1, 2, 3, 4, 5, ReadSet::kRest}},
         .torch = "lambda x, indices, axis=0: x[(slice(None),) * axis + tuple(indices)]",
         .example = "pyburn.arange(5)[pyburn.tensor([4, -1])]",
         .samples = R"(
@@ -100,7 +101,7 @@ constinit OpInfo _index_put = define<IndexTensors, infer_put, grad_put>(
     {.schema = "_index_put(Tensor input, Tensor values, Tensor[] indices, int axis=0, bool accumulate=False) -> Tensor",
         .doc = "input, with values in the places that indices name, or added to what is there; the first index is for axis.",
         .kind = Kind::gather,
-        .saves = inputs,
+        .reads = {{2, 3, 4, 5, ReadSet::kRest}, {2, 3, 4, 5, ReadSet::kRest}},
         .in_place = true,
         .changes_first = true,
         .torch = "lambda x, values, indices, axis=0, accumulate=False: torch.ops.aten.index_put(x, [None] * axis + list(indices), values, "

@@ -124,8 +124,9 @@ Meta infer_triangular(const Triangular& a, Metas in) {
 }
 TensorHandle triangle(const TensorHandle& m, bool upper, int64_t diagonal) { return upper ? triu(m, diagonal) : tril(m, -diagonal); }
 Grads grad_triangular(const Triangular& a, const GradContext& c) {
-  const TensorHandle x = c.output(), db = linalg_solve_triangular(t_of(c.input(0)), c.dy(), !a.upper, a.left, a.unit);
+  const TensorHandle db = linalg_solve_triangular(t_of(c.input(0)), c.dy(), !a.upper, a.left, a.unit);
   if (!c.needs(0)) return {TensorHandle(), db};
+  const TensorHandle x = c.output();
   const TensorHandle product = a.left ? matmul(db, t_of(x)) : matmul(t_of(x), db);
   return {-triangle(product, a.upper, a.unit ? 1 : 0), db};
 }
@@ -225,7 +226,7 @@ Grads grad_svd(const Svd&, const GradContext& c) {
 namespace op {
 constinit OpInfo _linalg_solve = define<NoAttrs, infer_solve, grad_solve>({.schema = "_linalg_solve(Tensor A, Tensor B) -> Tensor",
     .doc = "X with A @ X = B, for matrices A and B of equal batches.",
-    .saves = inputs | outputs,
+    .reads = {{0, kOutputs}, {0}},
     .torch = "torch.linalg.solve",
     .example = "pyburn.linalg.solve(pyburn.tensor([[2., 0.], [0., 4.]]), pyburn.tensor([[1.], [1.]]))",
     .samples = R"(
@@ -283,7 +284,7 @@ t(3, 3, dtype=i64) ! float32)"});
 constinit OpInfo linalg_solve_triangular = define<Triangular, infer_triangular, grad_triangular>(
     {.schema = "linalg_solve_triangular(Tensor A, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
         .doc = "X with A @ X = B (X @ A = B if not left), for triangular matrices A, of which the other triangle is not read.",
-        .saves = inputs | outputs,
+        .reads = {{0, kOutputs}, {0}},
         .torch = "torch.linalg.solve_triangular",
         .example = "pyburn.linalg.solve_triangular(pyburn.tensor([[2., 0.], [1., 4.]]), pyburn.ones(2, 1), upper=False)",
         .samples = R"(

@@ -53,7 +53,7 @@ constinit OpInfo bmm = define<NoAttrs, infer, grad_bmm>({.schema = "bmm(Tensor i
     .doc = "Products of the matrices of two batches.",
     .kind = Kind::contract,
     .autocast = Autocast::lower,
-    .saves = others,
+    .reads = {{1}, {0}},
     .example = "pyburn.bmm(pyburn.ones(2, 3, 4), pyburn.ones(2, 4, 5)).shape",
     .samples = R"(
 t(2, 3, 4), t(2, 4, 5)
@@ -75,7 +75,7 @@ constinit OpInfo bmm_plus = define<Blend, infer_plus, grad_plus, decompose_plus>
         .doc = "beta * start + alpha * bmm(input, mat2), written once. Stretched axes of start (a bias) cost nothing.",
         .kind = Kind::contract,
         .autocast = Autocast::lower,
-        .saves = others,
+        .reads = {{}, {2}, {1}},
         .torch = "torch.baddbmm",
         .example = "pyburn.bmm_plus(pyburn.ones(1, 1, 5).expand(2, 3, 5), pyburn.ones(2, 3, 4), pyburn.ones(2, 4, 5)).shape",
         .samples = R"(

@@ -8,19 +8,21 @@
 #include "pyburn/ops/generated/pointwise.h"
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/part_gradient.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn {
 
 Shape infer_size(const Dims& size, int64_t numel) {
   Shape shape = size;
-  int64_t known = 1, free = -1;
+  Checked known = 1;
+  int64_t free = -1;
   for (int64_t i = 0; i < shape.size(); ++i) {
     if (shape[i] == -1) {
       require(free < 0, "only one dimension can be inferred: got {}", size);
       free = i;
     } else {
       require(shape[i] >= 0, "negative extent: got {}", size);
-      require(!__builtin_mul_overflow(known, shape[i], &known), "too many elements: got {}", size);
+      known *= shape[i];
     }
   }
   if (free >= 0) {
@@ -76,7 +78,7 @@ Slice Slice::from(const TensorHandle& x, int64_t dim, std::optional<int64_t> sta
   const int64_t n = x.shape()[d];
   auto clamp = [n](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + n : i, 0, n); };
   const int64_t first = clamp(start.value_or(0)), last = std::max(first, clamp(end.value_or(n)));
-  return {d, first, (last - first + step - 1) / step, step};
+  return {d, first, divide_up(last - first, step), step};
 }
 
 Select Select::from(const TensorHandle& x, int64_t dim, int64_t index) {
@@ -140,15 +142,16 @@ Layout layout_slice(const Slice& a, const Layout& x) {
       "slice out of range: got {} for {}", a.start, x.shape);
   Layout y = x;
   y.shape[a.dim] = a.length;
-  y.strides[a.dim] *= a.step;
-  y.offset += a.start * x.strides[a.dim];
+  if (a.length > 1) y.strides[a.dim] = Checked(x.strides[a.dim]) * a.step;
+  else if (__builtin_mul_overflow(x.strides[a.dim], a.step, &y.strides[a.dim])) y.strides[a.dim] = x.strides[a.dim];  // never walked
+  y.offset = x.offset + Checked(a.start) * x.strides[a.dim];
   return y;
 }
 Layout layout_select(const Select& a, const Layout& x) {
   require<IndexError>(
       a.dim >= 0 && a.dim < x.rank() && a.index >= 0 && a.index < x.shape[a.dim], "index out of range: got {} for {}", a.index, x.shape);
   Layout y = x;
-  y.offset += a.index * x.strides[a.dim];
+  y.offset = x.offset + Checked(a.index) * x.strides[a.dim];
   y.shape.erase(a.dim);
   y.strides.erase(a.dim);
   return y;
@@ -156,7 +159,9 @@ Layout layout_select(const Select& a, const Layout& x) {
 Layout layout_unsqueeze(const InsertAxis& a, const Layout& x) {
   require<IndexError>(a.dim >= 0 && a.dim <= x.rank(), "dim out of range: got {} for rank {}", a.dim, x.rank());
   Layout y = x;
-  y.strides.insert(a.dim, a.dim < x.rank() ? x.shape[a.dim] * x.strides[a.dim] : 1);
+  int64_t stride = 1;  // never walked
+  if (a.dim < x.rank() && __builtin_mul_overflow(x.shape[a.dim], x.strides[a.dim], &stride)) stride = 1;
+  y.strides.insert(a.dim, stride);
   y.shape.insert(a.dim, 1);
   return y;
 }
@@ -332,17 +337,26 @@ TensorHandle fn::transpose(const TensorHandle& input, int64_t dim0, int64_t dim1
   for (int i = 0; i < input.rank(); ++i) order.push_back(i == a ? b : i == b ? a : i);
   return permute(input, order);
 }
+namespace {
+// A tensor of its own on the same elements: where a view has nothing to change, PyTorch returns a new object all the same.
+TensorHandle same_axes(const TensorHandle& x) {
+  Dims order;
+  for (int i = 0; i < x.rank(); ++i) order.push_back(i);
+  return fn::permute(x, order);
+}
+}  // namespace
+
 TensorHandle fn::t(const TensorHandle& input) {
   require(input.rank() <= 2, "[t] expected at most 2 axes: got {}", input.shape());
-  return input.rank() == 2 ? permute(input, Dims{1, 0}) : TensorHandle(input);
+  return input.rank() == 2 ? permute(input, Dims{1, 0}) : same_axes(input);
 }
 TensorHandle fn::squeeze(const TensorHandle& input, const OptionalDims& dim) {
-  if (dim && dim->empty()) return input;  // no axis, where None is all
+  if (dim && dim->empty()) return same_axes(input);  // no axis, where None is all
   const Dims axes = normalise_dims(dim, input.rank());
   TensorHandle y = input;
   for (int64_t i = axes.size() - 1; i >= 0; --i)
     if (input.shape()[axes[i]] == 1) y = remove_axis(y, axes[i]);
-  return y;
+  return y.is_same(input) ? same_axes(input) : y;
 }
 TensorHandle fn::flatten(const TensorHandle& input, int64_t start_dim, int64_t end_dim) {
   if (input.rank() == 0) return reshape(input, Dims{1});
@@ -360,8 +374,8 @@ TensorHandle fn::narrow(const TensorHandle& input, int64_t dim, int64_t start, i
   require<IndexError>(input.rank() > 0, "[narrow] needs at least one axis: got rank 0");
   const int d = normalise_dim(dim, input.rank());
   const int64_t n = input.shape()[d], first = start < 0 ? start + n : start;
-  require<IndexError>(
-      length >= 0 && first >= 0 && first + length <= n, "[narrow] start ({}) + length ({}) exceeds dimension size ({})", start, length, n);
+  require<IndexError>(length >= 0 && first >= 0 && first <= n && length <= n - first,
+      "[narrow] start ({}) + length ({}) exceeds dimension size ({})", start, length, n);
   return slice(input, d, first, first + length, 1);
 }
 

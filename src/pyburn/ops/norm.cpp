@@ -114,7 +114,8 @@ constinit OpInfo normalise_rows = define<NormaliseRows, infer, grad, by_moments>
         .doc = "input in rows, each with mean 0 (if centred) and deviation 1, scaled and shifted by channel: what layer_norm, group_norm, "
                "instance_norm and rms_norm are made of.",
         .autocast = Autocast::full,
-        .saves = inputs | later_outputs,
+        .saves = later_outputs,
+        .reads = {{0, 1}, {0}, {0}},
         .torch = "lambda x, w, b, rows, groups, inner, eps, centred: (lambda v: (lambda m: (lambda r: ((((v - m) * r).reshape(rows // "
                  "groups, -1, inner) * (1 if w is None else w.reshape(-1, 1)) + (0 if b is None else b.reshape(-1, 1))).reshape(x.shape), "
                  "m.reshape(rows), r.reshape(rows)))(((v - m) ** 2).mean(1, keepdim=True).add(eps).rsqrt()))(v.mean(1, keepdim=True) if "
@@ -404,16 +405,7 @@ TensorHandle fn::batch_norm(const TensorHandle& input, const TensorHandle& runni
   if (input.numel() == 0)
     return scaled_nothing(
         input, weight.defined() ? along_channels(weight, input) : weight, bias.defined() ? along_channels(bias, input) : bias);
-  constexpr int64_t kLong = 8;  // shorter pieces of a channel are faster in columns
-  TensorHandle y, average, variance;
-  if (input.numel() / input.shape()[0] / input.shape()[1] >= kLong) {
-    auto results = normalise_batch(input, weight, bias, eps);
-    y = results[0], average = results[1], variance = results[2];
-  } else {
-    auto results = var_mean(input, over, std::optional<Scalar>(0));
-    variance = results[0], average = results[1];
-    y = scaled(input, average, variance, weight, bias, eps);
-  }
+  const auto [y, average, variance] = normalise_batch(input, weight, bias, eps);
   if (running_mean.defined()) move_towards(running_mean, detach(average), momentum);
   if (running_var.defined()) move_towards(running_var, detach(variance) * (double(n) / double(n - 1)), momentum);
   return y;

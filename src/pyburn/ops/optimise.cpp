@@ -3,6 +3,7 @@
 
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/generated/unary.h"
 #include "pyburn/ops/rules.h"
 
@@ -41,13 +42,14 @@ class Whole {
   Scalar number_;
 };
 
-// Inputs are n parameters, n gradients and n of each state; written are all but the gradients.
+// Inputs are n parameters, n gradients and n of each state, then found_inf or nothing; written are the parameters and the state.
 template <class A>
 MetaList infer(const A& a, Metas in) {
-  const int64_t groups = 2 + a.states(), n = int64_t(in.size()) / groups;
-  require(n * groups == int64_t(in.size()), "expected {} groups of tensors: got {} tensors", groups, int64_t(in.size()));
+  const int64_t groups = 2 + a.states(), n = int64_t(in.size()) / groups, rest = int64_t(in.size()) - n * groups;
+  require(n > 0 && rest <= 1, "expected {} groups of tensors, and at most one more: got {} tensors", groups, int64_t(in.size()));
+  require(rest == 0 || in.back().shape.numel() == 1, "found_inf must have one element: got {}", in.back().shape);
   MetaList out;
-  for (int64_t i = 0; i < int64_t(in.size()); ++i) {
+  for (int64_t i = 0; i < n * groups; ++i) {
     require(in[size_t(i)].shape == in[size_t(i % n)].shape, "state does not fit the parameter: got {} for {}", in[size_t(i)].shape,
         in[size_t(i % n)].shape);
     if (i / n != 1) out.push_back(in[size_t(i)]);
@@ -58,13 +60,18 @@ MetaList infer(const A& a, Metas in) {
 template <class A>
 Tensors decompose_update(const A& a, Inputs in) {
   const int64_t states = a.states(), n = int64_t(in.size()) / (2 + states);
+  const bool guarded = int64_t(in.size()) > n * (2 + states);
+  const TensorHandle left_out = guarded ? fn::ne(fn::reshape(*in.back(), {}), 0) : TensorHandle();
+  auto kept = [&](const Whole& changed, int64_t group, int64_t i) {
+    return guarded ? fn::where(left_out, *in[size_t(group * n + i)], changed.tensor()) : changed.tensor();
+  };
   Tensors out(n * (1 + states), {});
   for (int64_t i = 0; i < n; ++i) {
     Whole p(*in[size_t(i)]), s[A::kMost];
     for (int64_t k = 0; k < states; ++k) s[k] = *in[size_t((2 + k) * n + i)];
     a.step(p, Whole(*in[size_t(n + i)]), s);
-    out[i] = p.tensor();
-    for (int64_t k = 0; k < states; ++k) out[(1 + k) * n + i] = s[k].tensor();
+    out[i] = kept(p, 0, i);
+    for (int64_t k = 0; k < states; ++k) out[(1 + k) * n + i] = kept(s[k], 2 + k, i);
   }
   return out;
 }
@@ -105,7 +112,7 @@ constinit OpInfo rprop_step = updating(define<RpropStep, infer<RpropStep>, nullp
 }  // namespace op
 
 void detail::run_update(const OpInfo& row, const void* attrs, int states, const Tensors& parameters, const Tensors& gradients,
-    std::span<const Tensors> state, bool recorded) {
+    std::span<const Tensors> state, bool recorded, const TensorHandle& found_inf) {
   Tensors out = parameters;
   for (const Tensors& s : state.first(size_t(states))) out.append(s.begin(), s.end());
   Tensors kept;  // the gradient of the step reads what the step has read, when that has been overwritten
@@ -117,6 +124,7 @@ void detail::run_update(const OpInfo& row, const void* attrs, int states, const 
   in.add(given.first(size_t(parameters.size())));
   in.add(gradients);
   in.add(given.subspan(size_t(parameters.size())));
+  if (found_inf.defined()) in.add(found_inf);
   if (!recorded && !out.empty()) return dispatch({&row, attrs}, in, {out.data(), size_t(out.size())});
   const Tensors fresh = row.decompose({&row, attrs}, in);  // ordinary operations, each with a gradient
   for (int64_t i = 0; i < out.size(); ++i) cast_into(out[i], fresh[i], out[i].dtype());

@@ -4,6 +4,9 @@
 // once, for any V that has arithmetic: it changes the parameter p and the state s by the gradient g. The CPU's kernel calls it with single
 // elements, the decomposition with whole tensors. All that depends on the number of steps is computed before, in double precision.
 // Options are numbers where they can be (a factor of 0 or 1, not a condition): every condition doubles the kernel's loops.
+//
+// An update may take one tensor more, the last: `found_inf`, 0-d. Where it is not zero (NaN is not), the step changes nothing. So a step is
+// left out without the host waiting for the device to say whether the loss was finite.
 #pragma once
 #include "pyburn/ir/op_info.h"
 
@@ -251,12 +254,14 @@ struct RpropStep {
 
 namespace detail {
 void run_update(const OpInfo&, const void* attrs, int states, const Tensors& parameters, const Tensors& gradients, std::span<const Tensors>,
-    bool recorded);
+    bool recorded, const TensorHandle& found_inf);
 }
-// One step of all parameters. state[k] holds the k-th tensor of state of each. `recorded`: gradients flow through the step.
+// One step of all parameters. state[k] holds the k-th tensor of state of each. `recorded`: gradients flow through the step. `found_inf` may
+// be undefined.
 template <class A>
-void run_update(const A& a, const Tensors& parameters, const Tensors& gradients, std::span<const Tensors> state, bool recorded = false) {
-  detail::run_update(*A::row, &a, a.states(), parameters, gradients, state, recorded);
+void run_update(const A& a, const Tensors& parameters, const Tensors& gradients, std::span<const Tensors> state, bool recorded = false,
+    const TensorHandle& found_inf = {}) {
+  detail::run_update(*A::row, &a, a.states(), parameters, gradients, state, recorded, found_inf);
 }
 
 }  // namespace pyburn

@@ -10,6 +10,7 @@
 #include "pyburn/ops/generated/rearrange.h"
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn {
 
@@ -27,7 +28,7 @@ Meta infer(const ConstantPad& a, Metas in) {
   require(a.pad.size() % 2 == 0, "the length of pad must be even: got {}", a.pad);
   require(a.pad.size() <= 2 * shape.rank(), "pad must not be longer than twice the number of axes: got {} for {}", a.pad, shape);
   for (int i = 0; i < shape.rank(); ++i) {
-    shape[i] += a.before(i, shape.rank()) + a.after(i, shape.rank());
+    shape[i] = Checked(shape[i]) + a.before(i, shape.rank()) + a.after(i, shape.rank());
     require(shape[i] >= 0, "the result would have a negative size at dimension {}: got {} for {}", i, a.pad, in[0].shape);
   }
   checked_numel(shape);
@@ -54,7 +55,7 @@ Meta infer_border(const BorderPad& a, Metas in) {
     else if (a.border == Border::circular)
       require(widest <= n, "the border would wrap around more than once: got {} at dimension {} of {}", widest, axis, in[0].shape);
     else require(widest == 0 || n > 0, "expected elements to repeat: got {}", in[0].shape);
-    shape[axis] += before + after;
+    shape[axis] = Checked(n) + before + after;
   }
   checked_numel(shape);
   return {shape, in[0].dtype};

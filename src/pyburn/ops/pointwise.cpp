@@ -34,9 +34,9 @@ Grads grad_addcmul(const AddProduct& a, const GradContext& c) {
   return {c.dy(), c.needs(1) ? g * c.input(2) : TensorHandle(), c.needs(2) ? g * c.input(1) : TensorHandle()};
 }
 Grads grad_addcdiv(const AddProduct& a, const GradContext& c) {
-  const TensorHandle divisor = c.input(2);
-  const TensorHandle g = c.dy() * Operand(a.value) / divisor;
-  return {c.dy(), c.needs(1) ? g : TensorHandle(), c.needs(2) ? -(g * c.input(1) / divisor) : TensorHandle()};
+  if (!c.needs(1) && !c.needs(2)) return {c.dy()};
+  const TensorHandle divisor = c.input(2), g = c.dy() * Operand(a.value) / divisor;
+  return {c.dy(), g, c.needs(2) ? -(g * c.input(1) / divisor) : TensorHandle()};
 }
 Grads grad_clamp(const Clamp& a, const GradContext& c) {
   const TensorHandle x = c.input(0);
@@ -62,7 +62,7 @@ namespace op {
 constinit OpInfo lerp = define<Lerp, infer_lerp, grad_lerp>({.schema = "lerp(Tensor input, Tensor end, Tensor|Scalar weight) -> Tensor",
     .doc = "input + weight * (end - input): between the two for a weight from 0 to 1.",
     .kind = Kind::elementwise,
-    .saves = inputs,
+    .reads = {{2}, {2}, {0, 1}},
     .example = "pyburn.lerp(pyburn.tensor([0., 10.]), pyburn.tensor([1., 20.]), 0.5)",
     .samples = R"(
 t(2, 3), t(2, 3), 0.25
@@ -80,7 +80,7 @@ constinit OpInfo addcmul = define<AddProduct, infer_same<AddProduct>, grad_addcm
         .doc = "input + value * tensor1 * tensor2.",
         .kind = Kind::elementwise,
         .cast = Cast::promote,
-        .saves = inputs,
+        .reads = {{}, {2}, {1}},
         .example = "pyburn.addcmul(pyburn.tensor([1.]), pyburn.tensor([2.]), pyburn.tensor([3.]), value=10)",
         .samples = kAddProduct});
 constinit OpInfo addcdiv = define<AddProduct, infer_floating<AddProduct>, grad_addcdiv>(
@@ -88,7 +88,7 @@ constinit OpInfo addcdiv = define<AddProduct, infer_floating<AddProduct>, grad_a
         .doc = "input + value * tensor1 / tensor2.",
         .kind = Kind::elementwise,
         .cast = Cast::promote,
-        .saves = inputs,
+        .reads = {{}, {2}, {1, 2}},
         .example = "pyburn.addcdiv(pyburn.tensor([1.]), pyburn.tensor([2.]), pyburn.tensor([4.]), value=10)",
         .samples = kAddProduct});
 constinit OpInfo clamp =
@@ -191,6 +191,7 @@ TensorHandle fn::clamp_min(const TensorHandle& input, const TensorHandle& min) {
 TensorHandle fn::clamp_max(const TensorHandle& input, const Scalar& max) { return clamp(input, std::optional<Scalar>(), max); }
 TensorHandle fn::clamp_max(const TensorHandle& input, const TensorHandle& max) { return clamp(input, TensorHandle(), max); }
 TensorHandle fn::masked_fill(const TensorHandle& input, const TensorHandle& mask, const Operand& value) {
+  require<DTypeError>(mask.dtype() == DType::boolean, "[masked_fill] expected a boolean mask: got {}", mask.dtype());
   if (!value.is_tensor()) {
     const Scalar& v = value.value();
     const DType dtype = input.dtype();

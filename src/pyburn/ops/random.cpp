@@ -13,6 +13,7 @@
 #include "pyburn/ops/generated/sort.h"
 #include "pyburn/ops/rules.h"
 #include "pyburn/runtime/transfer.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn {
 namespace {
@@ -24,7 +25,7 @@ Meta infer(const Random& a, Metas) {
     require<DTypeError>(is_floating(a.dtype), "expected a floating dtype: got {}", a.dtype);
   if (a.draw == Draw::normal) require<ValueError>(a.b >= 0, "expected a deviation of at least 0: got {}", a.b);
   if (a.draw == Draw::bernoulli) require<ValueError>(a.a >= 0 && a.a <= 1, "expected a probability between 0 and 1: got {}", a.a);
-  if (a.draw == Draw::integer) require<ValueError>(a.a < a.b, "from must be less than to: got {} and {}", a.a, a.b);
+  if (a.draw == Draw::integer) require<ValueError>(a.low < a.high, "from must be less than to: got {} and {}", a.low, a.high);
   if (a.draw == Draw::permutation) {
     require<DTypeError>(a.dtype == DType::int64, "expected int64: got {}", a.dtype);
     require<ValueError>(a.size.rank() == 1 && a.size[0] <= int64_t(1) << 32, "expected a size of at most 2^32: got {}", a.size);
@@ -42,13 +43,21 @@ constinit OpInfo random = define<Random, infer>({.schema = "random(int[] size) -
     .no_grad = "has no tensor inputs"});
 }  // namespace op
 
-TensorHandle draw(
-    const Dims& size, Draw kind, double a, double b, DType dtype, Device* device, Generator* generator, const TensorHandle& into) {
-  const RandomState s = (generator ? *generator : default_generator()).reserve(checked_numel(size));
-  const Random attrs{size, kind, a, b, int64_t(s.seed), int64_t(s.offset), dtype};
+static TensorHandle draw(Random attrs, Device* device, Generator* generator, const TensorHandle& into) {
+  const int64_t words = Checked(checked_numel(attrs.size)) * (attrs.takes_two_words() ? 2 : 1);
+  const RandomState s = (generator ? *generator : default_generator()).reserve(words);
+  attrs.seed = int64_t(s.seed), attrs.offset = int64_t(s.offset);
   TensorHandle out = into;
   dispatch({&op::random, &attrs}, {}, {&out, 1}, into.defined() ? &into.device() : device);
   return out;
+}
+TensorHandle draw(
+    const Dims& size, Draw kind, double a, double b, DType dtype, Device* device, Generator* generator, const TensorHandle& into) {
+  return draw({.size = size, .draw = kind, .a = a, .b = b, .dtype = dtype}, device, generator, into);
+}
+TensorHandle draw_integers(
+    const Dims& size, int64_t low, int64_t high, DType dtype, Device* device, Generator* generator, const TensorHandle& into) {
+  return draw({.size = size, .draw = Draw::integer, .dtype = dtype, .low = low, .high = high}, device, generator, into);
 }
 
 namespace {
@@ -140,8 +149,8 @@ TensorHandle fn::randn(const Dims& size, std::optional<DType> dtype, Device* dev
 }
 TensorHandle fn::randint(int64_t low, std::optional<int64_t> high, const Dims& size, std::optional<DType> dtype, Device* device,
     Generator* generator, bool requires_grad) {
-  const double first = high ? double(low) : 0, end = double(high.value_or(low));
-  return asking_for_gradient(draw(size, Draw::integer, first, end, dtype.value_or(DType::int64), device, generator), requires_grad);
+  const int64_t first = high ? low : 0, end = high.value_or(low);
+  return asking_for_gradient(draw_integers(size, first, end, dtype.value_or(DType::int64), device, generator), requires_grad);
 }
 TensorHandle fn::randint(
     int64_t high, const Dims& size, std::optional<DType> dtype, Device* device, Generator* generator, bool requires_grad) {
@@ -157,7 +166,8 @@ TensorHandle fn::randn_like(
 }
 TensorHandle fn::randint_like(const TensorHandle& input, int64_t low, int64_t high, std::optional<DType> dtype, Device* device,
     Generator* generator, bool requires_grad) {
-  return asking_for_gradient(like(input, Draw::integer, double(low), double(high), generator, dtype, device), requires_grad);
+  return asking_for_gradient(
+      draw_integers(input.shape(), low, high, dtype.value_or(input.dtype()), device ? device : &input.device(), generator), requires_grad);
 }
 TensorHandle fn::randint_like(
     const TensorHandle& input, int64_t high, std::optional<DType> dtype, Device* device, Generator* generator, bool requires_grad) {

@@ -10,6 +10,7 @@
 #include "pyburn/ops/generated/rearrange.h"
 #include "pyburn/ops/generated/views.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn {
 
@@ -177,7 +178,7 @@ TensorHandle stretched(const TensorHandle& x, const Dims& repeats, bool each) {
     const int64_t pair[2] = {each ? n : 1, each ? 1 : n}, stretched_pair[2] = {each ? n : r, each ? r : n};
     apart.append(pair, pair + 2);
     wide.append(stretched_pair, stretched_pair + 2);
-    together.push_back(n * r);
+    together.push_back(Checked(n) * r);
   }
   return reshape(expand(reshape(x, apart), wide), together);
 }
@@ -269,7 +270,7 @@ TensorHandle fn::diag_embed(const TensorHandle& input, int64_t offset, int64_t d
   require(input.rank() > 0, "[diag_embed] needs at least one axis: got rank 0");
   const int rank = input.rank() + 1, a = normalise_dim(dim1, rank), b = normalise_dim(dim2, rank);
   require(a != b, "[diag_embed] the two axes of a diagonal must differ: got {} twice", a);
-  const int64_t n = input.shape().back() + std::abs(offset);
+  const int64_t n = input.shape().back() + (offset < 0 ? 0 - Checked(offset) : Checked(offset));
   Dims size(rank, n);
   for (int i = 0, from = 0; i < rank; ++i)
     if (i != a && i != b) size[i] = input.shape()[from++];

@@ -8,6 +8,7 @@
 #include "pyburn/ops/random.h"
 #include "pyburn/ops/rnn_steps.h"
 #include "pyburn/ops/rules.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn {
 namespace {
@@ -134,10 +135,10 @@ struct Recurrent {
 Recurrent recurrent(const char* cell, const TensorHandle& input, const TensorHandle& h0, const TensorHandle& c0, const Tensors& params,
     bool has_biases, int64_t layers, double dropout, bool train, bool bidirectional, bool batch_first) {
   require(input.rank() == 3, "expected an input of 3 axes: got {}", input.shape());
-  const int64_t directions = bidirectional ? 2 : 1, runs = layers * directions;
+  const int64_t directions = bidirectional ? 2 : 1, runs = Checked(layers) * directions;
   const int64_t each = has_biases ? 4 : 2, given = runs > 0 ? params.size() / runs : 0;
   const bool projects = c0.defined() && given == each + 1;
-  require<ValueError>(runs > 0 && params.size() == runs * (each + projects),
+  require<ValueError>(runs > 0 && params.size() == Checked(runs) * (each + projects),
       "expected {} params for each of {} layers and directions: got {}", each, runs, params.size());
   for (const TensorHandle* s : {&h0, &c0})
     if (s->defined())

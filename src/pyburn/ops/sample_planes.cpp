@@ -46,7 +46,7 @@ TensorHandle if_needed(const GradContext& c, int i, auto gradient) { return c.ne
 
 Grads grad_sample(const SamplePlanes&, const GradContext& c) {
   const TensorHandle &x = c.input(0), &places = c.input(1), &w = c.input(2);
-  return {if_needed(c, 0, [&] { return sample_planes_input(c.dy(), places, w, x.shape()[2]); }), TensorHandle(),
+  return {if_needed(c, 0, [&] { return sample_planes_input(c.dy(), places, w, c.meta(0).shape[2]); }), TensorHandle(),
       if_needed(c, 2, [&] { return sample_planes_weight(c.dy(), x, places); })};
 }
 Grads grad_input(const SamplePlanes&, const GradContext& c) {
@@ -57,7 +57,7 @@ Grads grad_input(const SamplePlanes&, const GradContext& c) {
 Grads grad_weight(const SamplePlanes&, const GradContext& c) {
   const TensorHandle &dy = c.input(0), &x = c.input(1), &places = c.input(2);
   return {if_needed(c, 0, [&] { return sample_planes(x, places, c.dy()); }),
-      if_needed(c, 1, [&] { return sample_planes_input(dy, places, c.dy(), x.shape()[2]); }), TensorHandle()};
+      if_needed(c, 1, [&] { return sample_planes_input(dy, places, c.dy(), c.meta(1).shape[2]); }), TensorHandle()};
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ constinit OpInfo sample_planes = define<SamplePlanes, infer_sample,
     .doc =
         "Sums of weight (N, K, M) times the elements of input (N, C, size) at places (N, K, M): (N, C, M). Places below 0 count nothing.",
     .kind = Kind::gather,
-    .saves = inputs,
+    .reads = {{1, 2}, {}, {0, 1}},
     .torch = "lambda x, p, w: torch.einsum('nckm,nkm->ncm', torch.where(p[:, None] < 0, 0, x.gather(2, p.clamp(min=0).flatten(1)[:, "
              "None].expand(-1, x.shape[1], -1)).unflatten(2, p.shape[1:])), w)",
     .example = "pyburn.sample_planes(pyburn.tensor([[[3., 4., 5.]]]), pyburn.tensor([[[0], [2]]]), pyburn.tensor([[[0.5], [0.5]]]))",
@@ -87,7 +87,7 @@ constinit OpInfo sample_planes_input = define<SamplePlanes, infer_input, grad_in
     {.schema = "sample_planes_input(Tensor input, Tensor places, Tensor weight, int size) -> Tensor",
         .doc = "Gradient of sample_planes towards the planes: input (N, C, M), times weight, added at places of planes (N, C, size).",
         .kind = Kind::gather,
-        .saves = inputs,
+        .reads = {{1, 2}, {}, {0, 1}},
         .torch = "lambda dy, p, w, n: torch.zeros(*dy.shape[:2], n + 1, dtype=dy.dtype).scatter_add(2, torch.where(p < 0, n, "
                  "p).flatten(1)[:, None].expand(-1, dy.shape[1], -1), (dy[:, :, None] * w[:, None]).flatten(2))[..., :n]",
         .example = "pyburn.sample_planes_input(pyburn.tensor([[[3.]]]), pyburn.tensor([[[0], [2]]]), pyburn.tensor([[[0.5], [0.5]]]), 3)",
@@ -106,7 +106,7 @@ constinit OpInfo sample_planes_weight =
             "Gradient of sample_planes towards the weights: input (N, C, M) times the elements of planes (N, C, size) at places (N, K, M), "
             "summed over channels.",
         .kind = Kind::gather,
-        .saves = inputs,
+        .reads = {{1, 2}, {0, 2}},
         .torch = "lambda dy, x, p: torch.einsum('nckm,ncm->nkm', torch.where(p[:, None] < 0, 0, x.gather(2, p.clamp(min=0).flatten(1)[:, "
                  "None].expand(-1, x.shape[1], -1)).unflatten(2, p.shape[1:])), dy)",
         .example = "pyburn.sample_planes_weight(pyburn.tensor([[[2.]]]), pyburn.tensor([[[3., 4., 5.]]]), pyburn.tensor([[[0], [2]]]))",

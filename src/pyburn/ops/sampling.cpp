@@ -62,19 +62,21 @@ constinit FunctionInfo functions[] = {
 TensorHandle like(const TensorHandle& x, Draw kind, double a, double b, Generator* generator) {
   return draw(x.shape(), kind, a, b, x.dtype(), &x.device(), generator);
 }
-// Up to where all integers are elements of the dtype; draws are doubles, which end at 2^53.
-double integers_of(DType t) {
+// Up to where all integers are elements of the dtype, as in PyTorch.
+int64_t integers_of(DType t) {
   switch (t) {
     case DType::float16:
-      return 0x1p11 + 1;
+      return (1 << 11) + 1;
     case DType::bfloat16:
-      return 0x1p8 + 1;
+      return (1 << 8) + 1;
     case DType::float32:
-      return 0x1p24 + 1;
+      return (1 << 24) + 1;
+    case DType::float64:
+      return (int64_t(1) << 53) + 1;
     case DType::boolean:
       return 2;
     default:
-      return is_floating(t) || size_of(t) == 8 ? 0x1p53 : std::exp2(size_of(t) * 8 - int(is_signed_integer(t)));
+      return size_of(t) == 8 ? INT64_MAX : int64_t(1) << (size_of(t) * 8 - int(is_signed_integer(t)));
   }
 }
 
@@ -96,8 +98,8 @@ TensorHandle fn::rrelu(const TensorHandle& input, double lower, double upper, bo
   return where(le(input, 0), input * like(input, Draw::uniform, lower, upper, generator), input);
 }
 TensorHandle fn::random_(const TensorHandle& input, std::optional<int64_t> from, std::optional<int64_t> to, Generator* generator) {
-  const double low = from && to ? double(*from) : 0, high = to ? double(*to) : from ? double(*from) : integers_of(input.dtype());
-  return draw(input.shape(), Draw::integer, low, high, input.dtype(), nullptr, generator, input);
+  const int64_t low = from && to ? *from : 0, high = to ? *to : from ? *from : integers_of(input.dtype());
+  return draw_integers(input.shape(), low, high, input.dtype(), nullptr, generator, input);
 }
 TensorHandle fn::geometric_(const TensorHandle& input, double p, Generator* generator) {
   require<ValueError>(p > 0 && p < 1, "expected p between 0 and 1: got {}", p);

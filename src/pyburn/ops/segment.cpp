@@ -60,21 +60,15 @@ struct SegmentGradient {
   }
 };
 Grads grad(const Segments& a, const GradContext& c) {
-  const TensorHandle lengths = c.input(1);
-  const SegmentGradient g{c.dy(), c.input(0), c.output(), repeat_interleave(lengths, std::optional<int64_t>())};
-  switch (a.reduce) {
-    case Reduction::sum:
-      return {g.spread(c.dy())};
-    case Reduction::mean: {
-      Dims along(c.dy().rank(), 1);
-      along[0] = lengths.numel();
-      return {g.spread(c.dy() / cast(maximum(reshape(lengths, along), 1), c.dy().dtype()))};
-    }
-    case Reduction::prod:
-      return {g.prod(lengths, a)};
-    default:
-      return {g.extremum()};
+  const TensorHandle lengths = c.input(1), of = repeat_interleave(lengths, std::optional<int64_t>());
+  if (a.reduce == Reduction::sum) return {index_select(c.dy(), 0, of)};
+  if (a.reduce == Reduction::mean) {
+    Dims along(c.dy().rank(), 1);
+    along[0] = lengths.numel();
+    return {index_select(c.dy() / cast(maximum(reshape(lengths, along), 1), c.dy().dtype()), 0, of)};
   }
+  const SegmentGradient g{c.dy(), c.input(0), c.output(), of};
+  return {a.reduce == Reduction::prod ? g.prod(lengths, a) : g.extremum()};
 }
 
 }  // namespace

@@ -167,6 +167,8 @@ TensorHandle fn::combinations(const TensorHandle& input, int64_t r, bool with_re
   require(input.rank() == 1, "expected a vector: got {}", input.shape());
   require<ValueError>(r >= 0, "r must not be negative: got {}", r);
   if (r == 0) return zeros(Dims{0}, input.dtype(), &input.device());
+  constexpr int64_t kMostAxes = 64;  // one for each element of a combination
+  require<ValueError>(r <= kMostAxes, "r must be at most {}: got {}", kMostAxes, r);
   const TensorHandle numbers = arange(0, input.numel(), 1, DType::int64, &input.device());
   if (r == 1) return unsqueeze(index_select(input, 0, numbers), 1);
   const Tensors grids = meshgrid(Tensors(r, numbers), "ij");
@@ -222,6 +224,7 @@ TensorHandle fn::sum_to_size(const TensorHandle& input, const Dims& size) {
     fits = i < added || summed || size[i - added] == x[i];
   }
   require(fits, "size does not broadcast to input: got {} for {}", size, x);
+  if (size.empty()) return sum(input);
   return over.empty() ? input : reshape(sum(input, over, true), size);
 }
 

@@ -329,13 +329,16 @@ t(4, 3), t(4, 2), driver='fast' ! driver)"},
         .out = true},
 };
 
-TensorHandle power(const TensorHandle& a, int64_t n) {
+TensorHandle power(const TensorHandle& a, uint64_t n) {
   const int64_t extent = square_extent(a);
-  if (n < 0) return power(linalg_inv(a), -n);
   if (n == 0) return independent(clone(expand(identity_like(a, extent), a.shape())));
   if (n == 1) return clone(a);
   const TensorHandle half = power(a, n / 2), square = matmul(half, half);
   return n % 2 ? matmul(square, a) : square;
+}
+
+TensorHandle signed_power(const TensorHandle& a, int64_t n) {
+  return n < 0 ? power(linalg_inv(a), 0 - uint64_t(n)) : power(a, uint64_t(n));
 }
 
 // The series of a matrix so small that 16 terms do, squared back to its size.
@@ -418,8 +421,8 @@ TensorHandle fn::linalg_matrix_rank(const TensorHandle& A, std::optional<double>
   return sum(ne(counted(linalg_svdvals(detach(A)), Pinv::from(A, atol, rtol)), 0), Dims{-1});
 }
 
-TensorHandle fn::linalg_matrix_power(const TensorHandle& A, int64_t n) { return power(A, n); }
-TensorHandle fn::matrix_power(const TensorHandle& input, int64_t n) { return power(input, n); }
+TensorHandle fn::linalg_matrix_power(const TensorHandle& A, int64_t n) { return signed_power(A, n); }
+TensorHandle fn::matrix_power(const TensorHandle& input, int64_t n) { return signed_power(input, n); }
 TensorHandle fn::linalg_matrix_exp(const TensorHandle& A) { return exponential(A); }
 TensorHandle fn::matrix_exp(const TensorHandle& input) { return exponential(input); }
 

@@ -9,8 +9,11 @@
 #include "pyburn/ops/generated/binary.h"
 #include "pyburn/ops/generated/binary_math.h"
 #include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/fill.h"
 #include "pyburn/ops/generated/index.h"
 #include "pyburn/ops/generated/logic.h"
+#include "pyburn/ops/generated/movement.h"
+#include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/generated/special.h"
 #include "pyburn/ops/generated/transcendental.h"
 #include "pyburn/ops/generated/unary.h"
@@ -43,7 +46,7 @@ Grads grad_erfcx(const NoAttrs&, const GradContext& c) {
   return {c.dy() * (x * special_erfcx(x) * 2.0 - kSlope)};
 }
 Grads grad_ndtri(const NoAttrs&, const GradContext& c) {
-  const TensorHandle y = special_ndtri(c.input(0));
+  const TensorHandle y = c.output();
   return {c.dy() * exp(y * y * 0.5) * std::sqrt(2 * std::numbers::pi)};
 }
 // Derivatives by the first argument are not known in closed form; PyTorch has none either.
@@ -125,6 +128,7 @@ None ! Tensor)");
 constinit OpInfo special_ndtri =
     function_of_one(define<NoAttrs, infer_same<NoAttrs>, grad_ndtri>({.schema = "special_ndtri(Tensor input) -> Tensor",
                         .doc = "The inverse of ndtr: where the standard normal distribution function has the given value.",
+                        .reads = {{kOutputs}},
                         .torch = "torch.special.ndtri",
                         .example = "pyburn.special.ndtri(pyburn.tensor([0.5, 0.975]))"}),
         R"(
@@ -221,9 +225,8 @@ TensorHandle fn::special_xlog1py(const Operand& input, const Operand& other) {
 }
 TensorHandle fn::mvlgamma(const TensorHandle& input, int64_t p) {
   require<ValueError>(p >= 1, "p has to be greater than or equal to 1: got {}", p);
-  TensorHandle y = lgamma(input);
-  for (int64_t j = 1; j < p; ++j) y = y + lgamma(input - double(j) / 2);
-  return y + double(p * (p - 1)) / 4 * std::log(std::numbers::pi);
+  const TensorHandle x = as_floating(input), shifts = arange(p, {}, 1, x.dtype(), &x.device()) / 2;
+  return sum(lgamma(unsqueeze(x, -1) - shifts), Dims{-1}) + double(p) * double(p - 1) / 4 * std::log(std::numbers::pi);
 }
 
 void register_special(OpTable& table) {

@@ -4,6 +4,7 @@
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/rules.h"
 #include "pyburn/runtime/transfer.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn {
 namespace {
@@ -99,9 +100,15 @@ Tensors cut(const TensorHandle& input, int axis, const Dims& starts) {
   return pieces;
 }
 
+// Pieces may be empty, so their number is not bounded by the size of the tensor.
+void check_pieces(int64_t pieces, const char* op) {
+  constexpr int64_t kMost = 1 << 24;
+  require<ValueError>(pieces <= kMost, "[{}] expected at most {} pieces: got {}", op, kMost, pieces);
+}
+
 Tensors cut_to_sizes(const TensorHandle& input, const Dims& sizes, int64_t dim, const char* op) {
   const int axis = axis_of(input, dim, op);
-  int64_t total = 0;
+  Checked total = 0;
   Tensors pieces;
   for (int64_t n : sizes) {
     require(n >= 0, "[{}] sizes must not be negative: got {}", op, sizes);
@@ -144,7 +151,7 @@ Tensors fn::split(const TensorHandle& input, int64_t split_size, int64_t dim) {
   const int64_t n = input.shape()[axis];
   require(split_size > 0 || (split_size == 0 && n == 0), "[split] split_size must be positive: got {}", split_size);
   Dims starts{0};
-  while (split_size > 0 && starts.back() + split_size < n) starts.push_back(starts.back() + split_size);
+  while (split_size > 0 && split_size < n - starts.back()) starts.push_back(starts.back() + split_size);
   return cut(input, axis, starts);
 }
 Tensors fn::split(const TensorHandle& input, const Dims& sizes, int64_t dim) { return cut_to_sizes(input, sizes, dim, "split"); }
@@ -155,12 +162,16 @@ Tensors fn::chunk(const TensorHandle& input, int64_t chunks, int64_t dim) {
   const int axis = axis_of(input, dim, "chunk");
   require(chunks > 0, "[chunk] chunks must be greater than 0: got {}", chunks);
   const int64_t n = input.shape()[axis];
-  if (n == 0) return cut(input, axis, Dims(chunks, 0));
-  return split(input, (n + chunks - 1) / chunks, axis);
+  if (n == 0) {
+    check_pieces(chunks, "chunk");
+    return cut(input, axis, Dims(chunks, 0));
+  }
+  return split(input, divide_up(n, chunks), axis);
 }
 Tensors fn::tensor_split(const TensorHandle& input, int64_t sections, int64_t dim) {
   const int axis = axis_of(input, dim, "tensor_split");
   require(sections > 0, "[tensor_split] sections must be greater than 0: got {}", sections);
+  check_pieces(sections, "tensor_split");
   const int64_t n = input.shape()[axis], least = n / sections, larger = n % sections;
   Dims starts;
   for (int64_t i = 0; i < sections; ++i) starts.push_back(i * least + std::min(i, larger));

@@ -70,7 +70,7 @@ Grads grad_erfc(const NoAttrs&, const GradContext& c) {
   return {-(c.dy() * (exp(-(x * x)) * kErfSlope))};
 }
 Grads grad_erfinv(const NoAttrs&, const GradContext& c) {
-  const TensorHandle y = c.output();
+  const TensorHandle y = erfinv(c.input(0));
   return {c.dy() * (exp(y * y) / kErfSlope)};
 }
 Grads grad_lgamma(const NoAttrs&, const GradContext& c) { return {c.dy() * digamma(c.input(0))}; }
@@ -228,7 +228,7 @@ constinit OpInfo erfc = floating(define<NoAttrs, infer_same<NoAttrs>, grad_erfc>
 constinit OpInfo erfinv = floating(define<NoAttrs, infer_same<NoAttrs>, grad_erfinv>({.schema = "erfinv(Tensor input) -> Tensor",
                                        .doc = "Inverse of erf.",
                                        .autocast = Autocast::full,
-                                       .saves = outputs,
+                                       .saves = inputs,
                                        .example = "pyburn.erfinv(pyburn.tensor([0., 0.5]))"}),
     kUnitSamples);
 constinit OpInfo lgamma = floating(define<NoAttrs, infer_same<NoAttrs>, grad_lgamma>({.schema = "lgamma(Tensor input) -> Tensor",

@@ -9,6 +9,7 @@
 #include "pyburn/ops/generated/movement.h"
 #include "pyburn/ops/generated/views.h"
 #include "pyburn/ops/part_gradient.h"
+#include "pyburn/support/checked.h"
 
 namespace pyburn {
 namespace {
@@ -48,11 +49,11 @@ Layout layout_diagonal(const Diagonal& a, const Layout& x) {
     y.shape.push_back(x.shape[i]);
     y.strides.push_back(x.strides[i]);
   }
-  const int64_t down = std::max<int64_t>(-a.offset, 0), right = std::max<int64_t>(a.offset, 0);
+  const int64_t down = std::max<int64_t>(0 - Checked(a.offset), 0), right = std::max<int64_t>(a.offset, 0);
   const int64_t length = std::max<int64_t>(std::min(x.shape[a.dim1] - down, x.shape[a.dim2] - right), 0);
-  if (length > 0) y.offset += down * x.strides[a.dim1] + right * x.strides[a.dim2];
+  if (length > 0) y.offset = x.offset + Checked(down) * x.strides[a.dim1] + Checked(right) * x.strides[a.dim2];
   y.shape.push_back(length);
-  y.strides.push_back(x.strides[a.dim1] + x.strides[a.dim2]);
+  y.strides.push_back(Checked(x.strides[a.dim1]) + x.strides[a.dim2]);
   return y;
 }
 Grads grad_diagonal(const Diagonal& a, const GradContext& c) {
@@ -69,7 +70,7 @@ Layout layout_unfold(const Windows& a, const Layout& x) {
   const int64_t stride = x.rank() ? x.strides[a.dim] : 1;
   if (x.rank()) {
     y.shape[a.dim] = (n - a.size) / a.step + 1;
-    y.strides[a.dim] *= a.step;
+    y.strides[a.dim] = y.shape[a.dim] > 1 ? int64_t(Checked(stride) * a.step) : stride;
   }
   y.shape.push_back(a.size);
   y.strides.push_back(stride);

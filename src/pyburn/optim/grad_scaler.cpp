@@ -4,6 +4,9 @@
 
 #include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/ops/generated/binary.h"
+#include "pyburn/ops/generated/copy.h"
+#include "pyburn/ops/generated/fill.h"
+#include "pyburn/ops/generated/join.h"
 #include "pyburn/ops/generated/logic.h"
 #include "pyburn/ops/generated/reduce.h"
 #include "pyburn/ops/operators.h"
@@ -12,17 +15,19 @@
 
 namespace pyburn::optim {
 
-bool unscale_gradients(const std::vector<TensorHandle>& parameters, double scale) {
+TensorHandle unscale_gradients(const std::vector<TensorHandle>& parameters, double scale) {
   const autograd::NoGrad no_grad;
-  std::vector<TensorHandle> verdicts;  // read after all are on their way
+  Tensors verdicts;
   for (const TensorHandle& p : parameters) {
     const TensorHandle g = autograd::grad_of(p);
     if (!g.defined()) continue;
     require<ValueError>(g.dtype() != DType::float16, "Attempting to unscale FP16 gradients.");
     fn::mul_into(g, g, 1 / scale);
-    verdicts.push_back(fn::all(fn::isfinite(g)));
+    const TensorHandle finite = fn::all(fn::isfinite(g));
+    verdicts.push_back(verdicts.empty() ? finite : moved_to(verdicts[0].device(), finite));
   }
-  return std::all_of(verdicts.begin(), verdicts.end(), [](const TensorHandle& v) { return read_number(v) != 0; });
+  if (verdicts.empty()) return fn::zeros({});
+  return fn::cast(fn::logical_not(fn::all(fn::stack(verdicts))), DType::float32);
 }
 
 void GradScalerOptions::check() const {

@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "pyburn/ir/fields.h"
+#include "pyburn/runtime/transfer.h"
 #include "pyburn/tensor/handle.h"
 
 namespace pyburn::optim {
 
-// Divides the gradients by `scale`, and says whether all of them are finite. ValueError for gradients of float16.
-bool unscale_gradients(const std::vector<TensorHandle>& parameters, double scale);
+// Divides the gradients by `scale`. Returns found_inf, a float32 scalar on the device of the first one: 1 if any is infinite or NaN, else
+// 0. Nothing is read from the device. ValueError for gradients of float16.
+TensorHandle unscale_gradients(const std::vector<TensorHandle>& parameters, double scale);
 
 struct GradScalerOptions {
   double init_scale = 65536, growth_factor = 2, backoff_factor = 0.5;
@@ -32,7 +34,7 @@ class GradScaler {
   template <class Optimizer>
   void unscale_(Optimizer& optimizer) {
     begin(&optimizer, Stage::unscaled);
-    is_finite_[&optimizer] = unscale_gradients(optimizer.parameters(), scale_);
+    is_finite_[&optimizer] = read_number(unscale_gradients(optimizer.parameters(), scale_)) == 0;
   }
   // Whether the step was made.
   template <class Optimizer>

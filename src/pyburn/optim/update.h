@@ -10,6 +10,7 @@
 #include "pyburn/decorators/autodiff/autograd.h"
 #include "pyburn/ops/optimise.h"
 #include "pyburn/optim/gradient_clipping.h"
+#include "pyburn/runtime/transfer.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn::optim {
@@ -28,10 +29,11 @@ void check_not_negative(const char* what, double value);  // "Invalid {what}: {v
 void check_beta(int index, double beta);
 
 // `states[i]` belongs to `parameters[i]`; a parameter without a gradient is left alone. `differentiable`: the step is recorded, from the
-// gradients and the old values to the new ones, so the parameters must not be leaves.
+// gradients and the old values to the new ones, so the parameters must not be leaves. `found_inf`, if defined: a tensor with one element;
+// where it is not zero, parameters and tensors of state stay as they are (counts of steps, which the host keeps, go on).
 template <class Options, class State>
 void update(const Options& options, const std::vector<TensorHandle>& parameters, const std::vector<State*>& states,
-    const GradientClipping& clip = {}, bool differentiable = false) {
+    const GradientClipping& clip = {}, bool differentiable = false, const TensorHandle& found_inf = {}) {
   const autograd::GradMode mode(differentiable);
   using Step = decltype(advance(options, *states[0], parameters[0]).step);
   struct Bucket {
@@ -55,7 +57,10 @@ void update(const Options& options, const std::vector<TensorHandle>& parameters,
     home->gradients.push_back(clip(g));
     for (int64_t k = 0; k < next.state.size(); ++k) home->state[k].push_back(next.state[k]);
   }
-  for (const Bucket& b : buckets) run_update(b.step, b.parameters, b.gradients, {b.state.data(), size_t(b.state.size())}, differentiable);
+  for (const Bucket& b : buckets) {
+    const TensorHandle flag = found_inf.defined() ? moved_to(b.parameters[0].device(), found_inf) : found_inf;
+    run_update(b.step, b.parameters, b.gradients, {b.state.data(), size_t(b.state.size())}, differentiable, flag);
+  }
 }
 
 }  // namespace pyburn::optim

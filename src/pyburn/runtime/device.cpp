@@ -26,7 +26,7 @@ struct Known {
 };
 
 // The mutex guards the tables alone: factories and discovery are foreign code (Python, for one) and run without it.
-// Nothing is ever released: devices, and with them backends, live as long as the process.
+// Devices, and with them their backends, live as long as the process. Only what was made for a name that failed is released.
 struct Registry {
   std::mutex mutex;
   std::vector<BackendEntry> entries;
@@ -125,9 +125,50 @@ Known known(const Backend& backend) {
   return k;
 }
 
+// The backends that are made for one name. If the name turns out to lead nowhere they are released, so that names that fail do not fill
+// the tables.
+class Construction {
+ public:
+  Construction() = default;
+  Construction(const Construction&) = delete;
+  ~Construction() {
+    std::vector<Ref<Backend>> released;  // outside of the lock: the end of a backend may be foreign code
+    Registry& r = registry();
+    std::lock_guard lock(r.mutex);
+    for (auto entry = made_.rbegin(); entry != made_.rend(); ++entry) {  // outer ones hold inner ones
+      const auto it = r.stacks.find(entry->key);
+      if (it == r.stacks.end() || (!entry->alias && it->second->use_count() > 1)) continue;  // another thread may have found it
+      if (!entry->alias) r.known.erase(it->second.get());
+      released.push_back(std::move(it->second));
+      r.stacks.erase(it);
+    }
+  }
+  template <class Make>
+  Ref<Backend> found_or_made(const StackKey& key, Known k, Make make) {
+    bool fresh = false;
+    Ref<Backend> backend = pyburn::found_or_made(&Registry::stacks, key, [&] { return fresh = true, make(); });
+    Registry& r = registry();
+    std::lock_guard lock(r.mutex);
+    const bool named = r.known.try_emplace(backend.get(), std::move(k)).second;
+    if (fresh) made_.push_back({key, !named});
+    return backend;
+  }
+  Ref<Backend> finish(Ref<Backend> backend) {
+    made_.clear();
+    return backend;
+  }
+
+ private:
+  struct Entry {
+    StackKey key;
+    bool alias;  // a factory may give one object for several texts: the first one names it
+  };
+  std::vector<Entry> made_;
+};
+
 // The one backend of an entry with these options, this address and these inner backends.
-Ref<Backend> unique_backend(
-    const BackendEntry& e, const std::string& options, const std::string& address, std::span<const Ref<Backend>> inner) {
+Ref<Backend> unique_backend(const BackendEntry& e, const std::string& options, const std::string& address,
+    std::span<const Ref<Backend>> inner, Construction& construction) {
   StackKey key{e.name, options, address, {}};
   Known k{e.name + (options.empty() ? "" : ":" + quoted_where_needed(options))};
   std::string inside = address.empty() ? "" : quoted_where_needed(address);
@@ -141,32 +182,30 @@ Ref<Backend> unique_backend(
   require<DeviceError>(k.depth <= kDeepestDevice, "[device] a device may be at most {} backends deep: got {}", kDeepestDevice, k.depth);
   require<DeviceError>(
       k.name.size() <= kLongestDeviceName, "[device] the name of a device has at most {} bytes: got {}", kLongestDeviceName, k.name.size());
-  const Ref<Backend> backend = found_or_made(&Registry::stacks, key, [&] { return e.make(inner, address.empty() ? options : address); });
-  Registry& r = registry();
-  std::lock_guard lock(r.mutex);
-  r.known.try_emplace(backend.get(), std::move(k));  // a factory may give one object for several texts: the first one names it
-  return backend;
+  return construction.found_or_made(key, std::move(k), [&] { return e.make(inner, address.empty() ? options : address); });
 }
 
-Ref<Backend> build(const DeviceName& d, const Source& source) {
+Ref<Backend> build(const DeviceName& d, const Source& source, Construction& construction) {
   const BackendEntry e = d.name == "best" && !find_entry("best") ? *find_entry("ndarray") : usable_entry(d, source);
   if (!e.decorator) {
     if (d.parenthesised)
       source.refuse(d, format("{} has nothing in parentheses: options stand after a colon, in quotes if they hold parentheses", e.name));
-    return unique_backend(e, d.options == "0" ? "" : d.options, "", {});  // the first one is the usual one
+    return unique_backend(e, d.options == "0" ? "" : d.options, "", {}, construction);  // the first one is the usual one
   }
   if (!d.parenthesised) source.refuse(d, format("{} decorates a backend: write {}(ndarray)", e.name, e.name));
   std::vector<Ref<Backend>> inner;
   std::string address;
   for (const DeviceName& a : d.arguments) {
-    if (!a.is_address()) inner.push_back(build(a, source));
+    if (!a.is_address()) inner.push_back(build(a, source, construction));
     else if (address.empty() && d.options.empty()) address = a.options;
     else source.refuse(a, format("{} takes one address, or options", e.name));
   }
-  return unique_backend(e, d.options, address, inner);
+  return unique_backend(e, d.options, address, inner, construction);
 }
-
-Ref<Backend> with_autodiff(const Ref<Backend>& backend) { return decorate("autodiff", {&backend, 1}); }
+Ref<Backend> build(const DeviceName& d, const Source& source) {
+  Construction construction;
+  return construction.finish(build(d, source, construction));
+}
 
 Device& device_of_name(std::string_view text) {
   const DeviceName d = parse_device_name(text);
@@ -175,8 +214,10 @@ Device& device_of_name(std::string_view text) {
     if (d.arguments.size() != 1 || d.arguments[0].is_address()) source.refuse(d, "inner takes one device: write inner(ndarray)");
     return device_of(build(d.arguments[0], source));
   }
-  const Ref<Backend> backend = build(d, source);
-  return device_of(d.name == "autodiff" ? backend : with_autodiff(backend));
+  Construction construction;
+  Ref<Backend> backend = build(d, source, construction);
+  if (d.name != "autodiff") backend = unique_backend(*find_entry("autodiff"), "", "", {&backend, 1}, construction);
+  return device_of(construction.finish(std::move(backend)));
 }
 
 thread_local Device* scoped_device = nullptr;
@@ -232,6 +273,11 @@ Device::Device(Ref<Backend> backend) : backend_(std::move(backend)), leaf_(backe
 std::string to_text(const Device& d) { return d.name(); }
 
 std::string stack_name(const Backend& backend) { return known(backend).name; }
+size_t known_backends() {
+  Registry& r = registry();
+  std::lock_guard lock(r.mutex);
+  return r.stacks.size();
+}
 bool has_values(const Device& d) { return d.backend().capabilities().values; }
 
 std::string typed_name_of(const Device& d) {
@@ -275,7 +321,8 @@ Ref<Backend> decorate(std::string_view name, std::span<const Ref<Backend>> inner
   const DeviceName d = parse_device_name(name);
   const BackendEntry e = usable_entry(d, {name});
   require<DeviceError>(e.decorator && !d.parenthesised, "[device] expected a decorator: got '{}'", e.name);
-  return unique_backend(e, d.options, "", inner);
+  Construction construction;
+  return construction.finish(unique_backend(e, d.options, "", inner, construction));
 }
 
 Device& device_of(const Ref<Backend>& backend) {

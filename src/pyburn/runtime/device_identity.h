@@ -12,6 +12,7 @@ std::string stack_name(const Backend& backend);
 // What device() takes to give this device again: as stack_name(), with "inner(...)" where autodiff is not outermost, and "meta" as in
 // PyTorch.
 std::string typed_name_of(const Device& device);
+size_t known_backends();                // that names have led to
 bool has_values(const Device& device);  // false for meta
 
 // The kind and the number of the leaf, as in PyTorch: "mine" and 1 for "mine:1", "cpu" and nothing for "ndarray".

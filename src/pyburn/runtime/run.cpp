@@ -4,12 +4,15 @@
 #include <array>
 
 #include "pyburn/runtime/autocast.h"
+#include "pyburn/runtime/device_identity.h"
 #include "pyburn/runtime/door_ops.h"
 #include "pyburn/runtime/fit_result.h"
 #include "pyburn/runtime/promotion.h"
 #include "pyburn/runtime/row_kernel.h"
+#include "pyburn/runtime/transfer.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/fault.h"
+#include "pyburn/support/log.h"
 
 namespace pyburn {
 
@@ -87,6 +90,15 @@ void autocast_all(Prepared& in, Autocast wanted) {
     if (TensorHandle x = autocast(wanted, *in.list[i]); !x.is_same(*in.list[i])) in.replace(i, std::move(x));
 }
 
+// Element-wise inputs before the key are conditions. PyTorch takes uint8 for a boolean, with a warning.
+void accept_byte_conditions(Prepared& in, const OpInfo& info) {
+  for (int64_t i = 0; i < info.key && i < in.list.size(); ++i) {
+    if (!in.list[i]->defined() || in.list[i]->dtype() != DType::uint8) continue;
+    warn(format("{} received a uint8 condition tensor, which is deprecated: use a boolean condition instead", info.function()));
+    in.replace(i, cast_to(*in.list[i], DType::boolean));
+  }
+}
+
 void broadcast_all(Prepared& in) {
   bool equal = true;
   const TensorHandle* first = nullptr;
@@ -157,7 +169,7 @@ void dispatch_view(Backend& top, OpRef op, Inputs in, Outputs out) {
   const Layout layout = op.info->view(op, in[0]->layout());
   const auto [first, end] = layout.extent();  // as_strided may name any place
   if (in[0]->storage() && first != end)
-    require(first >= 0 && end * size_of(in[0]->dtype()) <= in[0]->storage()->bytes, "the view is out of bounds for its storage: got {}",
+    require(first >= 0 && bytes_of(in[0]->dtype(), end) <= in[0]->storage()->bytes, "the view is out of bounds for its storage: got {}",
         layout);
   out[0] = alias(*in[0], layout);
   if (in[0]->has(Flag::untracked)) out[0].set(Flag::untracked);
@@ -172,6 +184,7 @@ void dispatch_checked(OpRef op, Inputs given, Outputs out, Device* wanted) {
 
   Prepared in;
   in.list.append(given.begin(), given.end());
+  if (info.kind == Kind::elementwise && info.key > 0) accept_byte_conditions(in, info);
   if (info.autocast != Autocast::none && autocast_active() && !out[0].defined()) autocast_all(in, info.autocast);
   if (info.cast == Cast::promote || info.cast == Cast::promote_float) {
     DType common = promoted_dtype(Inputs(in).subspan(info.key), info.scalar ? info.scalar(op.attrs) : nullptr);
@@ -189,6 +202,7 @@ void dispatch_checked(OpRef op, Inputs given, Outputs out, Device* wanted) {
     info.infer(op, {metas.data(), size_t(metas.size())}, results);
     require<ValueError>(
         results.size() == int64_t(out.size()), "wrong number of outputs: got {} for {}", int64_t(out.size()), results.size());
+    for (const Meta& m : results) checked_numel(m.shape);
     if (info.cast == Cast::to_result) cast_all(in, results[0].dtype);
   }
 
@@ -303,6 +317,23 @@ DType key_dtype(const OpInfo& info, Inputs in, Outputs out) {
   return !out.empty() && out[0].defined() ? out[0].dtype() : default_dtype();
 }
 
+// An operation without inputs (zeros, arange, random numbers) can be computed on the host, with the same elements, and uploaded: a
+// backend needs no kernel for it.
+static bool run_on_host(Backend& backend, OpRef op, Inputs in, Outputs out) {
+  Device& host = host_device();
+  if (!in.empty() || op.info->kind == Kind::dynamic || &storage_maker(backend) == &host.leaf()) return false;
+  for (const TensorHandle& t : out)
+    if (t.storage()) return false;  // upload() writes whole fresh storages only
+  Tensors made;
+  for (const TensorHandle& t : out) made.push_back(make_tensor(host, t.dtype(), contiguous_layout(t.shape())));
+  run(host.leaf(), op, in, {made.data(), size_t(made.size())});
+  for (size_t i = 0; i < out.size(); ++i) {
+    out[i].impl()->storage = backend.allocate(out[i].dtype(), out[i].numel());
+    backend.upload({host_memory(made[int64_t(i)]), out[i].meta()}, out[i]);
+  }
+  return true;
+}
+
 void run(Backend& backend, OpRef op, Inputs in, Outputs out) {
   const OpInfo& info = *op.info;
   if (info.kind == Kind::view) {
@@ -320,7 +351,11 @@ void run(Backend& backend, OpRef op, Inputs in, Outputs out) {
   if (info.decompose) return decompose(backend, op, in, out);
   const DType key = key_dtype(info, in, out);
   require_dtype(backend, key);
-  fail<UnsupportedOp>("has no kernel for {} on {}, and no decomposition", key, backend.name());
+  if (run_on_host(backend, op, in, out)) return;
+  const std::string name = stack_name(backend);
+  const bool on_cpu = &storage_maker(backend) == &host_device().leaf();
+  fail<UnsupportedOp>(
+      "has no kernel for {} on {}, and no decomposition{}", key, name, on_cpu ? "" : format("; router({}, cpu) runs it on the CPU", name));
 }
 
 void dispatch(OpRef op, Inputs in, Outputs out, Device* device) {

@@ -1,6 +1,10 @@
 #include "pyburn/support/error.h"
 
+#include "pyburn/support/checked.h"
+
 namespace pyburn {
+
+int64_t fail_size_overflow() { throw ShapeError("a size, stride or offset is too large: it does not fit into 64 bits"); }
 
 void Error::prefix(std::string_view op) {
   if (message_.starts_with('[')) return;

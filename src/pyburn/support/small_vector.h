@@ -56,6 +56,7 @@ class SmallVector {
 
   void reserve(int64_t n) {
     if (n <= capacity_) return;
+    if (n > INT32_MAX / int64_t(sizeof(T))) throw std::bad_alloc();
     T* p = static_cast<T*>(pool_allocate(size_t(n) * sizeof(T)));
     T* old = data();
     for (int64_t i = 0; i < size_; ++i) {

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -77,6 +78,24 @@ int cgroup_limit() {  // whole CPUs that the quota allows, or a large number
     if (read == 2 && word[0] != 'm') quota = std::atol(word);
   }
   return quota > 0 && period > 0 ? int(std::max(1L, (quota + period - 1) / period)) : kMaxThreads;
+}
+
+// The outermost number of OMP_NUM_THREADS ("4" or "4,2"), or a large number. Malformed text is ignored, as OpenMP does.
+int openmp_limit() {
+  const char* text = std::getenv("OMP_NUM_THREADS");
+  if (!text) return kMaxThreads;
+  int outermost = 0;
+  for (;; ++text) {
+    char* end = nullptr;
+    errno = 0;
+    const long n = std::strtol(text, &end, 10);
+    if (end == text || n < 1 || errno == ERANGE) return kMaxThreads;
+    if (outermost == 0) outermost = int(std::min<long>(n, kMaxThreads));
+    for (text = end; *text == ' ' || *text == '\t'; ++text) {
+    }
+    if (*text == '\0') return outermost;
+    if (*text != ',') return kMaxThreads;
+  }
 }
 
 // A region of work. It lives on the caller's stack; `inside` says how many workers may still look at it. Each thread has a share of the
@@ -214,7 +233,7 @@ int default_num_threads() {
     require<ValueError>(!*end && n >= 1 && n <= kMaxThreads, "[PYBURN_NUM_THREADS] expected 1 to {} threads: got {}", kMaxThreads, text);
     return int(n);
   }
-  return std::clamp(std::min(usable_processors(), cgroup_limit()), 1, kMaxThreads);
+  return std::clamp(std::min({usable_processors(), cgroup_limit(), openmp_limit()}), 1, kMaxThreads);
 }
 
 int num_threads() {

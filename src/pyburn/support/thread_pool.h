@@ -8,7 +8,7 @@ namespace pyburn {
 
 int num_threads();
 void set_num_threads(int n);  // ValueError below 1
-int default_num_threads();    // PYBURN_NUM_THREADS, else from the affinity mask and the cgroup's quota
+int default_num_threads();    // PYBURN_NUM_THREADS, else the least of affinity mask, cgroup quota and OMP_NUM_THREADS
 
 // Is the caller inside of a region of work already? What it starts then runs on its own thread, and need not be cut up.
 bool in_parallel_for();

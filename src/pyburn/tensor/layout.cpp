@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 
+#include "pyburn/support/checked.h"
 #include "pyburn/support/insertion_sort.h"
 
 namespace pyburn {
@@ -13,7 +14,7 @@ bool Layout::is_contiguous() const {
   for (int i = rank() - 1; i >= 0; --i) {
     if (shape[i] == 0) return true;
     if (shape[i] != 1 && strides[i] != expected) return shape.numel() == 0;
-    expected *= shape[i];
+    expected = Checked(expected) * shape[i];
   }
   return true;
 }
@@ -31,29 +32,36 @@ SmallVector<int, 8> axes_by_stride(const Layout& x) {
 
 bool Layout::has_overlap() const {
   if (numel() <= 1 || is_contiguous()) return false;
-  int64_t reach = 0;  // largest offset of the axes so far
+  Checked reach = 0;  // largest offset of the axes so far
   for (int a : axes_by_stride(*this)) {
     if (strides[a] <= reach) return true;
-    reach += strides[a] * (shape[a] - 1);
+    reach += Checked(strides[a]) * (shape[a] - 1);
   }
   return false;
 }
 
 std::pair<int64_t, int64_t> Layout::extent() const {
-  int64_t last = offset;
-  for (int i = 0; i < rank(); ++i) {
-    if (shape[i] == 0) return {offset, offset};
-    last += strides[i] * (shape[i] - 1);
-  }
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return {offset, offset};
+  Checked last = offset;
+  for (int i = 0; i < rank(); ++i) last += Checked(strides[i]) * (shape[i] - 1);
   return {offset, last + 1};
 }
+
+namespace {
+// The stride of the axis outside of one with this stride and extent. Where it overflows the tensor is empty, or its size is refused:
+// nothing is reached by it.
+int64_t next_step(int64_t step, int64_t extent) {
+  int64_t next;
+  return __builtin_mul_overflow(step, std::max<int64_t>(extent, 1), &next) ? step : next;
+}
+}  // namespace
 
 Dims contiguous_strides(const Shape& shape) {
   Dims strides(shape.rank(), 1);
   int64_t step = 1;
   for (int i = shape.rank() - 1; i >= 0; --i) {
     strides[i] = step;
-    step *= std::max<int64_t>(shape[i], 1);
+    step = next_step(step, shape[i]);
   }
   return strides;
 }
@@ -101,7 +109,7 @@ Dims elementwise_strides(const Shape& shape, std::span<const Layout* const> inpu
   int64_t step = 1;
   for (int axis : order) {
     strides[axis] = step;
-    step *= std::max<int64_t>(shape[axis], 1);
+    step = next_step(step, shape[axis]);
   }
   return strides;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pyburn/support/checked.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn {
@@ -57,8 +58,13 @@ Shape reduced_shape(const Shape& shape, const Dims& dim, bool keepdim) {
   return result;
 }
 
+int64_t Shape::overflowing_numel() const {
+  if (std::find(begin(), end(), 0) != end()) return 0;
+  fail("too many elements: got {}", *this);
+}
+
 int64_t count(const Shape& shape, const Dims& dim) {
-  int64_t n = 1;
+  Checked n = 1;
   for (int64_t d : dim) n *= shape[d];
   return n;
 }

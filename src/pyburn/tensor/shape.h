@@ -18,11 +18,16 @@ struct Shape : Dims {
   Shape(const Dims& d) : Dims(d) {}
   Shape(Dims&& d) : Dims(std::move(d)) {}
   int rank() const { return int(size()); }
-  int64_t numel() const {
+  int64_t numel() const {  // ShapeError on overflow
     int64_t n = 1;
-    for (int64_t d : *this) n *= d;
+    for (int64_t d : *this)
+      if (__builtin_mul_overflow(n, d, &n)) [[unlikely]]
+        return overflowing_numel();
     return n;
   }
+
+ private:
+  int64_t overflowing_numel() const;
 };
 
 std::string to_text(const Dims&);  // "(2, 3)", "(4,)", "()"

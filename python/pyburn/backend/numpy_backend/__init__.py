@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..interface import Backend
+from ..interface import Backend, Capabilities
 from .activation import ActivationKernels
 from .bessel import BesselKernels
 from .binary import BinaryKernels
@@ -68,6 +68,11 @@ class NumpyBackend(
     """Every operation in a line or two of numpy."""
 
     name = "numpy"
+    capabilities = Capabilities(host_memory=True)
+
+    def share(self, exporter: Any) -> Any:
+        array = np.from_dlpack(exporter)
+        return array if array.flags.writeable and all(s >= 0 for s in array.strides) else None
 
     def run(self, op: str, inputs: list[Any], attributes: dict[str, Any], outputs: int) -> tuple[Any, ...]:
         with np.errstate(all="ignore"):  # infinities and NaN are results here, as on every backend

@@ -25,16 +25,19 @@ class FillKernels:
         return np.linspace(start, end, steps).astype(compute_dtype(dtype))
 
     @kernel
-    def random(self, *, size, draw, a, b, seed, offset, dtype):
+    def random(self, *, size, draw, a, b, seed, offset, dtype, low, high):
         n = int(np.prod(size))
-        words = philox(seed, offset, -(-n // 4)).reshape(-1)
+        wide = draw == INTEGER and high - low > 2**32  # two words each
+        words = philox(seed, offset, -(-n * (2 if wide else 1) // 4)).reshape(-1)
         unit = (words >> 8) * 2.0**-24  # exact in float32
         if draw == NORMAL:  # Box-Muller: two words give a radius and an angle, and these two numbers
             radius, angle = np.sqrt(-2 * np.log(unit[::2] + 2.0**-24)), 2 * np.pi * unit[1::2]
             y = a + b * np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1).reshape(-1)
         elif draw == INTEGER:
-            below = words * np.uint64(b - a) >> 32 if b - a <= 2.0**32 else words * 2.0**-32 * (b - a)
-            return (np.int64(a) + below.astype(np.int64))[:n].reshape(size)
+            below = words * np.uint64(high - low) >> 32
+            if wide:
+                below = np.array([(int(x) << 32 | int(y)) * (high - low) >> 64 for x, y in words.reshape(-1, 2)], np.uint64)
+            return (below[:n] + np.uint64(low % 2**64)).astype(np.int64).reshape(size)
         elif draw == PERMUTATION:  # Fisher and Yates: number i changes places with one that is not yet placed
             order = np.arange(n)
             for i, place in enumerate(np.arange(n) + (words[:n] * np.arange(n, 0, -1, dtype=np.uint64) >> 32).astype(np.int64)):

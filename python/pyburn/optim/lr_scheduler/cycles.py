@@ -110,6 +110,8 @@ class CyclicLR(LRScheduler, _MomentumCycle):
     [[0.5, 0.75, 1.0, 0.75, 0.5]]
     """
 
+    per_step = True
+
     def __init__(
         self,
         optimizer: Optimizer,
@@ -187,6 +189,8 @@ class OneCycleLR(LRScheduler, _MomentumCycle):
     >>> round(scheduler.get_last_lr()[0], 6), optimizer.param_groups[0]["momentum"]
     (0.04, 0.95)
     """
+
+    per_step = True
 
     def __init__(
         self,

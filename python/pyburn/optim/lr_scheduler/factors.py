@@ -301,6 +301,8 @@ class NoamLR(ScheduledLR):
     [0.5]
     """
 
+    per_step = True
+
     def __init__(
         self, optimizer: Optimizer, model_size: int = 512, warmup_steps: int = 4000, factor: float = 1.0, last_epoch: int = -1
     ) -> None:

@@ -50,7 +50,7 @@ class ClassCounts(Metric):
     def initial(self) -> dict[str, Any]:
         return {key: np.zeros(0, np.int64) for key in ("hits", "false_alarms", "misses", "rest")}
 
-    def update(self, output: Any, target: Any) -> None:
+    def measure(self, output: Any, target: Any) -> None:
         found, truth, classes = self._decisions(output, target)
         if self.task == "multiclass" and self.top_k == 1:
             hits = np.bincount(truth[found == truth], minlength=classes)
@@ -308,7 +308,7 @@ class ConfusionMatrix(Metric):
         size = len(self.labels) if self.labels is not None else 0
         return {"counts": np.zeros((size, size), np.int64)}
 
-    def update(self, output: Any, target: Any) -> None:
+    def measure(self, output: Any, target: Any) -> None:
         if self.threshold is not None:
             output = array(output) > self.threshold
         scores, truth = as_rows(output, target, self.ignore_index)

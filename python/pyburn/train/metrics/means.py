@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .metric import Metric, array, as_classes, as_rows, probabilities
+from ..._core import Tensor, arange
+from ...nn.functional import log_softmax
+from .metric import MOST_WAITING, Metric, array, as_classes, as_rows, check_targets, class_axis_on_device, kept_sum, kept_targets, probabilities
 
 
 class Mean(Metric):
@@ -28,10 +31,19 @@ class Mean(Metric):
         return {"total": 0.0, "weight": 0.0}
 
     def update(self, output: Any, target: Any = 1.0) -> None:
-        """`output` is the value, `target` its weight."""
-        weight = float(target)
-        self.state["total"] += float(output) * weight
-        self.state["weight"] += weight
+        """`output` is the value, `target` its weight. A tensor is read when somebody looks at the state."""
+        if isinstance(output, Tensor):
+            self._waiting.append({"value": output.detach().reshape(()).clone(), "weight": float(target)})  # the caller's may change
+            if len(self._waiting) >= MOST_WAITING:
+                self._settle()
+        else:
+            state, weight = self.state, float(target)
+            state["total"] += float(output) * weight
+            state["weight"] += weight
+
+    def take(self, sums: dict[str, Sequence[Any]]) -> None:
+        products = [value * weight for value, weight in zip(sums["value"], sums["weight"])]
+        super().take({"total": products, "weight": sums["weight"]})
 
     def compute(self) -> float:
         return self.state["total"] / self.state["weight"] if self.state["weight"] else math.nan
@@ -51,6 +63,10 @@ class _Share(Metric):
 
     def initial(self) -> dict[str, Any]:
         return {"right": 0, "count": 0}
+
+    def take(self, sums: dict[str, Sequence[Any]]) -> None:
+        check_targets(sums)
+        super().take(sums)
 
     def compute(self) -> float:
         return self.state["right"] / self.state["count"] if self.state["count"] else math.nan
@@ -75,7 +91,17 @@ class Accuracy(_Share):
         self.ignore_index, self.threshold, self.logits = ignore_index, threshold, logits
         super().__init__(name)
 
-    def update(self, output: Any, target: Any) -> None:
+    def sums(self, output: Tensor, target: Tensor) -> dict[str, Any] | None:
+        axis = class_axis_on_device(output.shape, target.shape, target.dtype) if self.threshold is None else None
+        if axis is None:
+            return None
+        target, kept = kept_targets(target, self.ignore_index)
+        right = output.argmax(axis) == target
+        if kept is None:
+            return {"right": right.sum(), "count": target.numel(), "lowest": target.amin()}
+        return {"right": (right & kept).sum(), "count": kept.sum(), "lowest": target.amin()}
+
+    def measure(self, output: Any, target: Any) -> None:
         if self.threshold is not None:
             scores, truth = array(output).reshape(-1), array(target).reshape(-1)
             if scores.shape != truth.shape:
@@ -89,6 +115,12 @@ class Accuracy(_Share):
             found = scores.argmax(axis=1) if scores.ndim == 2 else as_classes(scores, "predictions")
         self.state["right"] += int((found == truth).sum())
         self.state["count"] += len(truth)
+
+
+def _counted(target: Tensor, kept: Tensor | None, classes: int) -> dict[str, Any]:
+    """How many targets count, and what is needed to check them."""
+    count = target.numel() if kept is None else kept.sum()
+    return {"count": count, "lowest": target.amin(), "highest": target.amax(), "classes": classes}
 
 
 class TopKAccuracy(_Share):
@@ -106,7 +138,19 @@ class TopKAccuracy(_Share):
         self.k, self.ignore_index = k, ignore_index
         super().__init__(name or f"top{k}_accuracy")
 
-    def update(self, output: Any, target: Any) -> None:
+    def sums(self, output: Tensor, target: Tensor) -> dict[str, Any] | None:
+        axis = class_axis_on_device(output.shape, target.shape, target.dtype)
+        if axis is None:
+            return None
+        target, kept = kept_targets(target, self.ignore_index)
+        scores, place = output.detach().movedim(axis, -1), target.unsqueeze(-1)
+        classes = scores.shape[-1]
+        own = scores.gather(-1, place.long())
+        ahead = (scores > own) | ((scores == own) & (arange(classes, device=output.device) < place))
+        right = kept_sum((ahead.sum(-1) < self.k) & (own == own).squeeze(-1), kept)
+        return {"right": right, **_counted(target, kept, classes)}
+
+    def measure(self, output: Any, target: Any) -> None:
         scores, truth = as_rows(output, target, self.ignore_index)
         if scores.ndim != 2:
             raise ValueError("[TopKAccuracy] expected scores with an axis of classes")
@@ -140,7 +184,21 @@ class Perplexity(Metric):
     def initial(self) -> dict[str, Any]:
         return {"total": 0.0, "count": 0}
 
-    def update(self, output: Any, target: Any) -> None:
+    def sums(self, output: Tensor, target: Tensor) -> dict[str, Any] | None:
+        axis = class_axis_on_device(output.shape, target.shape, target.dtype)
+        if axis is None:
+            return None
+        target, kept = kept_targets(target, self.ignore_index)
+        logs = output.detach().movedim(axis, -1).float()
+        logs = logs if self.log_probabilities else log_softmax(logs, dim=-1)
+        own = logs.gather(-1, target.long().unsqueeze(-1)).squeeze(-1)
+        return {"total": kept_sum(-own, kept), **_counted(target, kept, logs.shape[-1])}
+
+    def take(self, sums: dict[str, Sequence[Any]]) -> None:
+        check_targets(sums)
+        super().take(sums)
+
+    def measure(self, output: Any, target: Any) -> None:
         scores, truth = as_rows(output, target, self.ignore_index)
         if scores.ndim != 2:
             raise ValueError("[Perplexity] expected logits with an axis of classes")

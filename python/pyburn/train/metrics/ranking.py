@@ -32,7 +32,7 @@ class _Scores(Metric):
     def initial(self) -> dict[str, Any]:
         return {"scores": [], "truth": []}
 
-    def update(self, output: Any, target: Any) -> None:
+    def measure(self, output: Any, target: Any) -> None:
         scores, truth = array(output), array(target)
         if self.task == "multiclass":
             scores, classes = as_rows(scores, truth, self.ignore_index)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .metric import Metric, array
+from ..._core import Tensor
+from .metric import Metric, array, widest_float
 
 
 def _pair(metric: Metric, output: Any, target: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -26,10 +27,18 @@ class _Error(Metric):
     def initial(self) -> dict[str, Any]:
         return {"total": 0.0, "count": 0}
 
-    def error(self, difference: np.ndarray) -> np.ndarray:
+    def error(self, difference: Any) -> Any:
+        """Of arrays and of tensors."""
         raise NotImplementedError
 
-    def update(self, output: Any, target: Any) -> None:
+    def sums(self, output: Tensor, target: Tensor) -> dict[str, Any] | None:
+        if output.shape != target.shape or not output.is_floating_point():
+            return None
+        wide = widest_float(output.device)
+        difference = output.detach().to(wide) - target.detach().to(device=output.device, dtype=wide)
+        return {"total": self.error(difference).sum(), "count": output.numel()}
+
+    def measure(self, output: Any, target: Any) -> None:
         found, truth = _pair(self, output, target)
         self.state["total"] += float(self.error(found - truth).sum())
         self.state["count"] += found.size
@@ -47,8 +56,8 @@ class MAE(_Error):
     1.0
     """
 
-    def error(self, difference: np.ndarray) -> np.ndarray:
-        return np.abs(difference)
+    def error(self, difference: Any) -> Any:
+        return abs(difference)
 
 
 class MSE(_Error):
@@ -60,7 +69,7 @@ class MSE(_Error):
     2.0
     """
 
-    def error(self, difference: np.ndarray) -> np.ndarray:
+    def error(self, difference: Any) -> Any:
         return difference * difference
 
 
@@ -87,6 +96,8 @@ class R2(Metric):
     0.9486
     """
 
+    exact = False  # Chan's update rounds
+
     def __init__(self, name: str | None = None, *, multioutput: str = "uniform_average") -> None:
         if multioutput not in ("uniform_average", "variance_weighted", "raw_values"):
             raise ValueError(f"[R2] multioutput must be 'uniform_average', 'variance_weighted' or 'raw_values': got {multioutput!r}")
@@ -97,7 +108,7 @@ class R2(Metric):
         empty = np.zeros(0)
         return {"count": 0, "mean": empty, "spread": empty, "errors": empty}
 
-    def update(self, output: Any, target: Any) -> None:
+    def measure(self, output: Any, target: Any) -> None:
         found, truth = _pair(self, output, target)
         width = truth.shape[-1] if truth.ndim > 1 else 1
         found, truth = found.reshape(-1, width), truth.reshape(-1, width)

@@ -49,7 +49,7 @@ class TextMetric(Metric):
         """Takes one text with its target into the state."""
         raise NotImplementedError
 
-    def update(self, output: Any, target: Any) -> None:
+    def measure(self, output: Any, target: Any) -> None:
         found, truth = (self._sequences(value) for value in (output, target))
         if len(found) != len(truth):
             raise ValueError(f"[{type(self).__name__}] as many texts as targets are needed: got {len(found)} and {len(truth)}")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _START_SECONDS = 10.0
 _SYSTEM_SECONDS = 1.0
+_REDRAW_SECONDS = 0.1
 
 
 class TerminalDashboard(Callback):
@@ -41,6 +42,7 @@ class TerminalDashboard(Callback):
         self._lines: list[str] = []
         self._bar: ProgressBar | None = None
         self._cpu, self._memory, self._sampled = CpuUse(), MemoryUse(), 0.0
+        self._drawn = 0.0
         self._resize_handler: Any = None
         self._learner: Learner | None = None
 
@@ -121,14 +123,14 @@ class TerminalDashboard(Callback):
         if bar is not None:
             bar.on_batch_end(learner)
             return
-        self.view.progress(learner)
         now = time.monotonic()
+        if now - self._drawn >= _REDRAW_SECONDS:  # reading values waits for the device
+            self._drawn = now
+            self.view.progress(learner)
+            self.view.step(learner)
         if now - self._sampled >= _SYSTEM_SECONDS:
             self._sampled = now
             self.view.system(self._cpu.read(), self._memory.read())
-
-    def on_step_end(self, learner: Learner) -> None:
-        self.view.step(learner)
 
     def on_validation_batch_end(self, learner: Learner) -> None:
         self.view.progress(learner)

@@ -36,11 +36,16 @@ T floored_rest(T x, T y) {
 template <class T>
 T floored_quotient(T x, T y) {
   if (std::is_signed_v<T> && y == T(-1)) return T(Unsigned<T>(0) - Unsigned<T>(x));
-  return T((x - floored_rest(x, y)) / y);
+  const T quotient = T(x / checked(y)), rest = T(x % y);
+  return rest != T(0) && (rest < T(0)) != (y < T(0)) ? T(quotient - T(1)) : quotient;
 }
 template <class T>
 T magnitude(T x) {
   return x < T(0) ? T(Unsigned<T>(0) - Unsigned<T>(x)) : x;
+}
+template <class T>
+T divisor_of(T x, T y) {  // the smallest number has a magnitude only as an unsigned one
+  return T(std::gcd(Unsigned<T>(magnitude(x)), Unsigned<T>(magnitude(y))));
 }
 // Floats: by libm, which is slow but holds everywhere.
 template <std::floating_point T>
@@ -105,9 +110,9 @@ void add_binary_math(KernelTable& k) {
   binary(k, "floor_divide", Integers(), []<class T>(T x, T y) HWY_ATTR { return floored_quotient(x, y); });
   binary(k, "remainder", Integers(), []<class T>(T x, T y) HWY_ATTR { return floored_rest(x, y); });
   binary(k, "fmod", Integers(), []<class T>(T x, T y) HWY_ATTR { return truncated_rest(x, y); });
-  binary(k, "gcd", Integers(), [](auto x, auto y) HWY_ATTR { return std::gcd(x, y); });
+  binary(k, "gcd", Integers(), [](auto x, auto y) HWY_ATTR { return divisor_of(x, y); });
   binary(k, "lcm", Integers(), []<class T>(T x, T y) HWY_ATTR {
-    const T divisor = std::gcd(x, y);
+    const T divisor = divisor_of(x, y);
     return divisor == T(0) ? T(0) : magnitude(T(Unsigned<T>(x / divisor) * Unsigned<T>(y)));
   });
   binary(k, "atan2", Floats(), [](auto y, auto x) HWY_ATTR { return atan2_of(y, x); });

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "pyburn/backends/cpu/derived_cache.h"
+#include "pyburn/backends/cpu/shared_memory.h"
 #include "pyburn/backends/cpu/simd_level.h"
 #include "pyburn/backends/cpu/tiles.h"
 #include "pyburn/runtime/allocator.h"
@@ -11,19 +12,27 @@
 namespace pyburn::cpu {
 namespace {
 
-class CpuStorage final : public Storage {
+class CpuStorage final : public HostStorage {
  public:
-  CpuStorage(Backend* owner, int64_t bytes) : Storage(owner, bytes, host_allocate(bytes)) {}
-  ~CpuStorage() override { host_free(host, bytes); }
+  CpuStorage(Backend* owner, int64_t bytes) : HostStorage(owner, bytes, host_allocate(bytes)) {}
+  ~CpuStorage() override {
+    if (void* first = first_memory()) free_memory(first);
+  }
+
+ protected:
+  void free_memory(void* first) noexcept override { host_free(first, bytes); }
 };
 
-class ForeignStorage final : public Storage {
+class ForeignStorage final : public HostStorage {
  public:
   ForeignStorage(Backend* owner, void* data, int64_t bytes, void* context, void (*release)(void*))
-      : Storage(owner, bytes, data), context_(context), release_(release) {
+      : HostStorage(owner, bytes, data), context_(context), release_(release) {
     exposed = true;
   }
   ~ForeignStorage() override { release_(context_); }
+
+ protected:
+  void free_memory(void*) noexcept override {}  // somebody else's: kept, because it is exposed
 
  private:
   void* context_;
@@ -93,8 +102,11 @@ CpuBackend::CpuBackend() {
 }
 
 KernelSupport CpuBackend::support(const OpInfo& op, DType key) const {
-  return kernels_.find(op, key) || kernels_.tile(op, key).fn ? KernelSupport::native : KernelSupport::none;
+  if (!kernels_.find(op, key) && !kernels_.tile(op, key).fn) return KernelSupport::none;
+  return kernels_.condition(op) ? KernelSupport::depends : KernelSupport::native;
 }
+
+bool CpuBackend::supports_call(OpRef op, Inputs in, Outputs) const { return kernels_.condition(*op.info)(op.attrs, in); }
 
 void CpuBackend::execute(OpRef op, Inputs in, Outputs out) {
   const DType key = op.info->key < in.size() ? in[op.info->key]->dtype() : out[0].dtype();

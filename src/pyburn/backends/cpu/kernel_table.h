@@ -2,12 +2,14 @@
 #pragma once
 #include <atomic>
 #include <memory>
+#include <vector>
 
 #include "pyburn/runtime/backend.h"
 
 namespace pyburn::cpu {
 
 using KernelFn = void (*)(const void* attrs, Inputs in, Outputs out);
+using AcceptsFn = bool (*)(const void* attrs, Inputs in);
 
 // Computes n contiguous elements in the compute dtype: the one expression behind the plain and the fused kernel.
 using TileFn = void (*)(const void* attrs, const void* const* in, void* out, int64_t n);
@@ -41,6 +43,8 @@ class KernelTable {
   void add_for_all(const OpInfo& op) {
     for (DType k : all_dtypes()) add<kernel>(op, k);
   }
+  // The kernels of op take only the calls that `accepts` returns true for; its decomposition is faster for the others.
+  void only_if(const OpInfo& op, AcceptsFn accepts) { conditions_.emplace_back(&op, accepts); }
   // Elementwise: `compute` is a compute dtype; it also serves the dtypes that compute in it.
   void add_tile(const OpInfo& op, DType compute, Tile tile);
   void add_tile(const char* op, DType compute, Tile tile);  // by name: rows without attributes need no header
@@ -52,6 +56,11 @@ class KernelTable {
   Tile tile(const OpInfo& op, DType compute) const {
     const Slot* row = rows_[op.index].load(std::memory_order_acquire);
     return row ? row[size_t(compute)].tile : Tile{};
+  }
+  AcceptsFn condition(const OpInfo& op) const {  // null where the kernels take every call
+    for (const auto& [row, accepts] : conditions_)
+      if (row == &op) return accepts;
+    return nullptr;
   }
 
  private:
@@ -85,6 +94,7 @@ class KernelTable {
   }
   // Per operation, a slot for each dtype. Made with the first kernel, and never moved.
   const std::unique_ptr<std::atomic<Slot*>[]> rows_ { new std::atomic<Slot*>[OpTable::kMost] {} };
+  std::vector<std::pair<const OpInfo*, AcceptsFn>> conditions_;  // few; complete before the first call
 };
 
 }  // namespace pyburn::cpu

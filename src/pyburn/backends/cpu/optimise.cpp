@@ -69,7 +69,11 @@ class Slots {
 template <class T>
 void step_all(const void* attrs, int states, Inputs in, Outputs out,
     void (*step_elements)(const void* attrs, const Slots<T>& slots, int64_t begin, int64_t end)) {
-  const int64_t n = int64_t(in.size()) / (2 + states);
+  const int64_t n = int64_t(in.size()) / (2 + states), grouped = n * (2 + states);
+  if (int64_t(in.size()) > grouped) {  // found_inf
+    if (converted(*in.back(), DType::float32).data<float>()[0] != 0) return;
+    in = in.first(size_t(grouped));
+  }
   std::vector<Slots<T>> slots;
   std::vector<int64_t> ends;
   int64_t total = 0;

@@ -158,17 +158,21 @@ void fill(const Random& a, T* to, int64_t count) {
   });
 }
 
+// Sums wrap around as unsigned numbers: low may be negative and the range as large as 2^64 - 1.
 template <class T>
 void fill_integers(const Random& a, T* to, int64_t count) {
-  const int64_t low = int64_t(a.a);
-  const double range = a.b - a.a;
+  const uint64_t low = uint64_t(a.low), range = a.range();
+  if (a.takes_two_words()) {
+    for_words(2 * count, a.seed, a.offset, [&](int64_t begin, int64_t n, const uint32_t* words) {
+      for (int64_t i = 0; i + 1 < n; i += 2) {
+        const uint64_t word = uint64_t(words[i]) << 32 | words[i + 1];
+        to[(begin + i) / 2] = T(low + uint64_t(static_cast<unsigned __int128>(word) * range >> 64));
+      }
+    });
+    return;
+  }
   for_words(count, a.seed, a.offset, [&](int64_t begin, int64_t n, const uint32_t* words) {
-    if (range <= 0x1p32) {
-      const uint64_t extent = uint64_t(range);
-      for (int64_t i = 0; i < n; ++i) to[begin + i] = T(low + int64_t(words[i] * extent >> 32));
-    } else {
-      for (int64_t i = 0; i < n; ++i) to[begin + i] = T(low + int64_t(double(words[i]) * 0x1p-32 * range));
-    }
+    for (int64_t i = 0; i < n; ++i) to[begin + i] = T(low + (words[i] * range >> 32));
   });
 }
 

@@ -10,6 +10,7 @@
 #include "pyburn/backends/cpu/tiles.h"
 #include "pyburn/ops/join.h"
 #include "pyburn/ops/pad.h"
+#include "pyburn/support/checked.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/thread_pool.h"
 
@@ -148,11 +149,12 @@ void triangle(const Triangle& a, const TensorHandle& x_, TensorHandle& y_) {
   if (y_.numel() == 0) return;
   const TensorHandle x = plain(x_), y = y_.layout().is_contiguous() ? y_ : scratch(y_, y_.dtype());
   const int64_t size = size_of(x.dtype()), columns = x.shape().back(), rows = x.shape()[x.rank() - 2];
+  const int64_t diagonal = std::clamp(a.diagonal, -rows - 1, columns);  // further away nothing changes
   const char* from = static_cast<const char*>(first_element(x));
   char* to = static_cast<char*>(first_element(y));
   parallel_for(x.numel() / columns, std::max<int64_t>(1, kGrain / columns), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
-      const int64_t cut = std::clamp<int64_t>(r % rows + a.diagonal + (lower ? 1 : 0), 0, columns), at = r * columns;
+      const int64_t cut = std::clamp<int64_t>(r % rows + diagonal + (lower ? 1 : 0), 0, columns), at = r * columns;
       const int64_t kept = lower ? 0 : cut, cleared = lower ? cut : 0, n = lower ? cut : columns - cut;
       if (from != to) std::memcpy(to + (at + kept) * size, from + (at + kept) * size, size_t(n * size));
       std::memset(to + (at + cleared) * size, 0, size_t((columns - n) * size));
@@ -164,12 +166,13 @@ void triangle(const Triangle& a, const TensorHandle& x_, TensorHandle& y_) {
 void repeat_interleave(const RepeatCounts& a, Inputs in, Outputs out) {
   const TensorHandle counts = converted(*in[0], DType::int64);
   const int64_t* n = counts.data<int64_t>();
-  int64_t total = 0;
+  Checked total = 0;
   for (int64_t i = 0; i < counts.numel(); ++i) {
     require<ValueError>(n[i] >= 0, "repeats must not be negative: got {}", n[i]);
     total += n[i];
   }
-  require<ValueError>(a.output_size < 0 || a.output_size == total, "output_size does not fit: got {} for {}", a.output_size, total);
+  require<ValueError>(
+      a.output_size < 0 || a.output_size == total, "output_size does not fit: got {} for {}", a.output_size, int64_t(total));
   out[0] = make_tensor(in[0]->device(), in[0]->dtype(), contiguous_layout(Shape{total}), cpu_backend().allocate(in[0]->dtype(), total));
   with_storage_type(in[0]->dtype(), [&]<class T>(T*) {
     T* p = out[0].data<T>();

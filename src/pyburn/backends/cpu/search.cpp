@@ -10,6 +10,7 @@
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/backends/cpu/dispatch_dtype.h"
 #include "pyburn/backends/cpu/sort_keys.h"
+#include "pyburn/support/checked.h"
 #include "pyburn/support/error.h"
 #include "pyburn/support/thread_pool.h"
 
@@ -56,8 +57,9 @@ void histc(const Histogram& a, const TensorHandle& x_, TensorHandle& y) {
   std::fill_n(counts.data<double>(), a.bins, 0.0);
   for (int64_t i = 0; i < n; ++i) {
     if (!(p[i] >= low && p[i] <= high)) continue;
-    const int64_t bin = int64_t((p[i] - low) / (high - low) * double(a.bins));
-    counts.data<double>()[std::min(bin, a.bins - 1)] += 1;  // the last bin holds its upper end
+    const double place = (p[i] / 2 - low / 2) / (high / 2 - low / 2) * double(a.bins);  // halves: the range itself may overflow
+    const int64_t bin = place < double(a.bins) ? int64_t(place) : a.bins - 1;           // the last bin holds its upper end
+    counts.data<double>()[std::clamp<int64_t>(bin, 0, a.bins - 1)] += 1;
   }
   counts.finish();
 }
@@ -76,7 +78,7 @@ void bincount(const BinCount& a, Inputs in, Outputs out) {
   int64_t length = a.minlength;
   for (int64_t i = 0; i < n; ++i) {
     require<ValueError>(p[i] >= 0, "negative numbers cannot be counted: got {}", p[i]);
-    length = std::max(length, p[i] + 1);
+    length = std::max<int64_t>(length, Checked(p[i]) + 1);
   }
   if (!in[1]->defined()) {
     out[0] = fresh(x, DType::int64, Shape{length});
@@ -87,11 +89,10 @@ void bincount(const BinCount& a, Inputs in, Outputs out) {
   require(in[1]->shape() == x.shape(), "expected a weight for each number: got {} for {}", in[1]->shape(), x.shape());
   const TensorHandle weights = plain(*in[1], DType::float64);
   const DType dtype = in[1]->dtype() == DType::float32 ? DType::float32 : DType::float64;
-  std::vector<double> sums(size_t(length), 0.0);
-  for (int64_t i = 0; i < n; ++i) sums[size_t(p[i])] += weights.data<double>()[i];
-  out[0] = fresh(x, dtype, Shape{length});
-  if (dtype == DType::float32) std::copy(sums.begin(), sums.end(), out[0].data<float>());
-  else std::copy(sums.begin(), sums.end(), out[0].data<double>());
+  const TensorHandle sums = fresh(x, DType::float64, Shape{length});
+  std::fill_n(sums.data<double>(), length, 0.0);
+  for (int64_t i = 0; i < n; ++i) sums.data<double>()[p[i]] += weights.data<double>()[i];
+  out[0] = plain(sums, dtype);
 }
 
 // Parts along one axis, as (outer, parts, inner); of the flattened tensor every element is a part.

@@ -17,6 +17,8 @@ struct Roots {
   Grads gradients;
 
   Roots(const Tensors& tensors, const Grads& given, bool create_graph) {
+    require<GradientError>(
+        given.empty() || given.size() == tensors.size(), "got {} tensors and {} gradients", tensors.size(), given.size());
     for (int64_t i = 0; i < tensors.size(); ++i) {
       const TensorHandle& t = tensors[i];
       edges.push_back(edge_of(t));
@@ -28,6 +30,8 @@ struct Roots {
       }
       require(g.shape() == t.shape(), "Mismatch in shape: grad_output[{}] has a shape of {} and output[{}] has a shape of {}", i, g.shape(),
           i, t.shape());
+      require<GradientError>(
+          &g.device() == &t.device(), "invalid gradient at index {} - expected device {} but got {}", i, t.device(), g.device());
       if (g.dtype() != t.dtype()) g = fn::cast(g, t.dtype());
       gradients.push_back(create_graph ? g : TensorHandle(fn::detach(g)));
     }
@@ -43,18 +47,6 @@ std::vector<Edge> edges_of(const Tensors& inputs) {
   return edges;
 }
 
-class Retain final : public Hook {
- public:
-  explicit Retain(Ref<GradBox> box) : box_(std::move(box)) {}
-  TensorHandle call(const TensorHandle& g) override {
-    box_->grad = box_->grad.defined() ? TensorHandle(fn::add(box_->grad, g)) : TensorHandle(fn::detach(g));
-    return {};
-  }
-
- private:
-  Ref<GradBox> box_;
-};
-
 std::vector<OutputHook>& hook_list(const TensorHandle& t, int32_t& output) {
   const Edge e = edge_of(t);
   require<GradientError>(bool(e.node), "cannot register a hook on a tensor that doesn't require gradient");
@@ -69,14 +61,8 @@ std::vector<OutputHook>& hook_list(const TensorHandle& t, int32_t& output) {
 void backward(const Tensors& tensors, const Grads& gradients, bool retain_graph, bool create_graph, const Tensors& inputs) {
   const Roots roots(tensors, gradients, create_graph);
   const std::vector<Edge> wanted = edges_of(inputs);
-  const bool leaves = std::all_of(inputs.begin(), inputs.end(), [](const TensorHandle& t) { return is_leaf(t); });
-  const Grads found = run_backward(roots.edges, roots.gradients, wanted, {retain_graph || create_graph, create_graph, leaves});
-  if (leaves) return;
-  for (int64_t i = 0; i < found.size(); ++i) {  // results may be asked for as well
-    if (!found[i].defined()) continue;
-    const TensorHandle before = grad_of(inputs[i]);
-    set_grad(inputs[i], before.defined() ? TensorHandle(fn::add(before, found[i])) : found[i]);
-  }
+  for (const TensorHandle& t : inputs) retain_grad(t);  // results may be asked for as well as leaves
+  run_backward(roots.edges, roots.gradients, wanted, {retain_graph || create_graph, create_graph, true});
 }
 
 Grads grad(const Tensors& outputs, const Tensors& inputs, const Grads& gradients, bool retain_graph, bool create_graph, bool allow_unused) {
@@ -102,6 +88,7 @@ TensorHandle grad_of(const TensorHandle& t) {
 
 void set_grad(const TensorHandle& t, const TensorHandle& g) {
   if (g.defined()) {
+    require<GradientError>(!g.is_same(t), "can't assign a tensor as its own grad");
     require(g.shape() == t.shape(), "the gradient must have the shape of the tensor: got {} for {}", g.shape(), t.shape());
     require<DTypeError>(g.dtype() == t.dtype(), "the gradient must have the dtype of the tensor: got {} for {}", g.dtype(), t.dtype());
     require<DeviceError>(
@@ -127,7 +114,12 @@ void retain_grad(const TensorHandle& t) {
   History& h = ensure_history(t);
   if (is_leaf(t) || h.retained) return;
   h.retained = make_ref<GradBox>();
-  register_hook(t, make_ref<Retain>(h.retained));
+  keep_gradient(*h.node, h.output, h.retained);
+}
+
+bool retains_grad(const TensorHandle& t) {
+  const History* h = history_of(t);
+  return h && h->retained && !is_leaf(t);
 }
 
 namespace {

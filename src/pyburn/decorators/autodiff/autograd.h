@@ -17,6 +17,7 @@ TensorHandle grad_of(const TensorHandle& t);                  // .grad
 void set_grad(const TensorHandle& t, const TensorHandle& g);  // checks shape, dtype, device
 void set_requires_grad(const TensorHandle& t, bool on);       // leaves of floating dtype only
 void retain_grad(const TensorHandle& t);
+bool retains_grad(const TensorHandle& t);  // false for leaves, which keep their gradients anyway
 // Calls `hook` with each gradient that reaches t; the id removes it again.
 int64_t register_hook(const TensorHandle& t, Ref<Hook> hook);
 // Calls `hook` with the leaf t when a gradient has been added to its .grad.

@@ -69,18 +69,21 @@ class Pass {
   }
 
   Grads run() {
-    for (int64_t step = 1; !queue_.empty(); ++step) {
+    for (int64_t step = 1; release_leaves(), !queue_.empty(); ++step) {
       if (poll_interrupt && step % 256 == 0) poll_interrupt();
       const Ref<Node> node = queue_.top().node;
       queue_.pop();
       const auto it = pending_.find(node.get());
       Grads dy;
-      for (Sum& sum : it->second) dy.push_back(std::move(sum.value));
+      for (Sum& sum : it->second.sums) dy.push_back(std::move(sum.value));
       pending_.erase(it);
+      const bool ends = (node->is_leaf && !options_.accumulate) || (!wanted_.empty() && is_end(*node));
+      if (!ends) capture(node, dy);  // as in PyTorch: hooks change a captured gradient only where the pass ends
       call_hooks(*node, dy);
-      capture(node, dy);
-      const bool leaf = node->sequence == 0;
-      if ((leaf && !options_.accumulate) || (!wanted_.empty() && is_end(*node))) continue;
+      if (ends) {
+        capture(node, dy);
+        continue;
+      }
       if (!node->node_hooks && add_part(*node, dy)) continue;
       Grads results = node->node_hooks ? apply_watched(*node, dy) : apply(*node, dy);
       dy.clear();
@@ -97,6 +100,10 @@ class Pass {
     TensorHandle value;
     bool own = false;
   };
+  struct Pending {
+    SmallVector<Sum, 2> sums;  // one per output of the node
+    int64_t last_added = 0;
+  };
   struct Entry {
     uint64_t sequence;
     Ref<Node> node;
@@ -106,18 +113,35 @@ class Pass {
   bool is_wanted(const Edge& e) const { return e.node && (wanted_.empty() || leading_.contains(e.node.get())); }
   Sum& sum_for(const Edge& e) {
     auto [it, fresh] = pending_.try_emplace(e.node.get());
-    if (fresh) queue_.push({e.node->sequence, e.node});
-    auto& sums = it->second;
+    if (fresh && e.node->is_leaf) waiting_.push_back(e.node), newest_waiting_ = std::max(newest_waiting_, e.node->sequence);
+    else if (fresh) queue_.push({e.node->sequence, e.node});
+    it->second.last_added = ++additions_;
+    auto& sums = it->second.sums;
     if (sums.size() <= e.output) sums.resize(e.output + 1);
     return sums[e.output];
+  }
+
+  // A leaf runs as soon as no node is left that could add to its gradient, before all others: hooks see gradients early, and an optimiser
+  // that steps in them frees memory early. Leaves that are ready together run in the order of their edges.
+  void release_leaves() {
+    const uint64_t next = queue_.empty() ? 0 : queue_.top().sequence;
+    if (newest_waiting_ <= next) return;
+    const auto ready = std::stable_partition(waiting_.begin(), waiting_.end(), [&](const Ref<Node>& n) { return n->sequence <= next; });
+    std::sort(ready, waiting_.end(), [&](const Ref<Node>& a, const Ref<Node>& b) {
+      return pending_.find(a.get())->second.last_added < pending_.find(b.get())->second.last_added;
+    });
+    for (auto it = ready; it != waiting_.end(); ++it) queue_.push({~uint64_t(0), *it});
+    waiting_.erase(ready, waiting_.end());
+    newest_waiting_ = 0;
+    for (const Ref<Node>& n : waiting_) newest_waiting_ = std::max(newest_waiting_, n->sequence);
   }
 
   // Parts of one tensor (those of a split, say) are gathered in one sum. Not where the way back is recorded or watched.
   bool add_part(const Node& node, const Grads& dy) {
     if (options_.create_graph || node.made_at || node.edges.size() != 1 || dy.size() != 1 || !is_wanted(node.edges[0])) return false;
     const auto it = pending_.find(node.edges[0].node.get());
-    const bool meets = it != pending_.end() && node.edges[0].output < it->second.size();
-    Sum known = meets ? it->second[node.edges[0].output] : Sum();
+    const bool meets = it != pending_.end() && node.edges[0].output < it->second.sums.size();
+    Sum known = meets ? it->second.sums[node.edges[0].output] : Sum();
     if (known.value.defined() && !known.own) return false;
     if (!node.add_part(known.value, dy)) return false;
     sum_for(node.edges[0]) = {std::move(known.value), true};
@@ -126,24 +150,31 @@ class Pass {
 
   // A wanted node from which nothing else that is wanted can be reached.
   bool is_end(const Node& node) const {
-    if (node.sequence == 0 && options_.accumulate) return false;
+    if (node.is_leaf && options_.accumulate) return false;
     for (const Edge& e : node.edges)
       if (e.node && leading_.contains(e.node.get())) return false;
     return true;
   }
 
-  static void call_list(const std::vector<OutputHook>& hooks, Grads& dy) {
-    for (size_t i = 0; i < hooks.size(); ++i) {
-      const OutputHook hook = hooks[i];  // a copy: a hook may remove itself
+  static void call_list(const std::vector<OutputHook> hooks, Grads& dy) {  // a copy: hooks may add and remove hooks
+    for (const OutputHook& hook : hooks) {
       if (hook.output == OutputHook::kAfter || hook.output >= dy.size() || !dy[hook.output].defined()) continue;
-      if (TensorHandle changed = hook.hook->call(dy[hook.output]); changed.defined()) dy[hook.output] = changed;
+      TensorHandle changed = hook.hook->call(dy[hook.output]);
+      if (!changed.defined()) continue;
+      check_hook_result(hook.hook->name(), dy[hook.output], changed);
+      dy[hook.output] = std::move(changed);
     }
   }
   static void call_hooks(Node& node, Grads& dy) {
     if (node.hooks) call_list(*node.hooks, dy);
-    if (node.sequence == 0)
-      if (auto* leaf = dynamic_cast<AccumulateGrad*>(&node))
-        if (const History* h = history_of(leaf->leaf()); h && h->hooks) call_list(*h->hooks, dy);
+    if (node.is_leaf)
+      if (const History* h = history_of(static_cast<AccumulateGrad&>(node).leaf()); h && h->hooks) call_list(*h->hooks, dy);
+    if (!node.retained) return;
+    for (const RetainedGrad& r : *node.retained) {
+      if (r.output >= dy.size() || !dy[r.output].defined()) continue;
+      TensorHandle& kept = r.box->grad;
+      kept = kept.defined() ? TensorHandle(fn::add(kept, dy[r.output])) : TensorHandle(fn::detach(dy[r.output]));
+    }
   }
 
   void capture(const Ref<Node>& node, const Grads& dy) {
@@ -155,7 +186,8 @@ class Pass {
     const std::vector<NumberedNodeHook> hooks = *node.node_hooks;  // a copy: a hook may remove itself
     for (const NumberedNodeHook& h : hooks) h.hook->before(dy);
     const Grads seen = dy;
-    Grads results = apply(node, dy);
+    const bool any = std::any_of(dy.begin(), dy.end(), [](const TensorHandle& g) { return g.defined(); });
+    Grads results = any ? apply(node, dy) : Grads(node.edges.size(), {});  // a hook may end all gradients
     for (const NumberedNodeHook& h : hooks) h.hook->after(results, seen);
     return results;
   }
@@ -189,8 +221,11 @@ class Pass {
   const BackwardOptions& options_;
   std::span<const Edge> wanted_;
   std::unordered_set<const Node*> leading_;
-  std::unordered_map<const Node*, SmallVector<Sum, 2>> pending_;
+  std::unordered_map<const Node*, Pending> pending_;
   std::priority_queue<Entry> queue_;
+  std::vector<Ref<Node>> waiting_;  // leaves that nodes in the queue may still add to
+  uint64_t newest_waiting_ = 0;
+  int64_t additions_ = 0;
   Grads captured_;
 };
 

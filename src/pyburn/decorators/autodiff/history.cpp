@@ -24,6 +24,16 @@ uint32_t generation_of(const TensorHandle& base) {
   return h ? h->generation : 0;
 }
 
+// What retain_grad() asked for is the gradient of the tensor as it is: it follows the tensor to a new node.
+void set_node(History& h, Ref<Node> node, int32_t output) {
+  if (h.retained) {
+    if (h.node && h.node->retained) std::erase_if(*h.node->retained, [&](const RetainedGrad& r) { return r.box == h.retained; });
+    if (node) keep_gradient(*node, output, h.retained);
+  }
+  h.node = std::move(node);
+  h.output = output;
+}
+
 // The base was written since the node of this view was made: its history is that of the base, seen through the chain.
 void rebuild_view(const TensorHandle& t, History& h) {
   Edge edge = edge_of(h.base);
@@ -33,8 +43,7 @@ void rebuild_view(const TensorHandle& t, History& h) {
     layout = view.info().view(view.ref(), layout);
     if (edge.node) edge = {Ref<Node>(new OpNode(view, input, std::move(edge))), 0};
   }
-  h.node = std::move(edge.node);
-  h.output = 0;
+  set_node(h, std::move(edge.node), edge.output);
   h.base_generation = generation_of(h.base);
   t.set(Flag::requires_grad, bool(h.node));
 }
@@ -46,6 +55,11 @@ History* refreshed(const TensorHandle& t) {
 }
 
 }  // namespace
+
+void keep_gradient(Node& node, int32_t output, Ref<GradBox> box) {
+  if (!node.retained) node.retained = std::make_unique<std::vector<RetainedGrad>>();
+  node.retained->push_back({output, std::move(box)});
+}
 
 bool is_leaf(const TensorHandle& t) {
   const History* h = refreshed(t);
@@ -71,15 +85,13 @@ void set_history(const Ref<Node>& node, const TensorHandle& out, int32_t output,
     const TensorHandle base = h.base;
     const Edge before = edge_of(base);
     History& b = ensure_history(base);
-    b.node = Ref<Node>(new CopySlices(before, base, h.chain, node));
-    b.output = 0;
+    set_node(b, Ref<Node>(new CopySlices(before, base, h.chain, node)), 0);
     ++b.generation;
     base.set(Flag::requires_grad);
     refreshed(out);
     return;
   }
-  h.node = node;
-  h.output = output;
+  set_node(h, node, output);
   if (written) ++h.generation;
   out.set(Flag::requires_grad);
 }

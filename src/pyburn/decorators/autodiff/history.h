@@ -4,10 +4,6 @@
 
 namespace pyburn::autograd {
 
-struct GradBox : Counted {
-  TensorHandle grad;
-};
-
 struct History final : AutogradMeta {
   Ref<Node> node;  // null for leaves
   int32_t output = 0;
@@ -32,6 +28,8 @@ bool is_leaf(const TensorHandle& t);
 bool wants_gradient(const TensorHandle& t);
 Edge edge_of(const TensorHandle& t);  // no node when t does not want a gradient
 Ref<AccumulateGrad> accumulator_of(const TensorHandle& leaf);
+
+void keep_gradient(Node& node, int32_t output, Ref<GradBox> box);  // of its output, in each backward pass
 
 // out[i] is the result of `node`. `written`: out existed before; the base of a view gets a CopySlices.
 void set_history(const Ref<Node>& node, const TensorHandle& out, int32_t output, bool written);

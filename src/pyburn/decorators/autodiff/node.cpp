@@ -36,9 +36,20 @@ std::mutex accumulator_mutex;
 
 Node::~Node() = default;
 
+uint64_t Node::next_number() { return next_sequence.fetch_add(1, std::memory_order_relaxed); }
+
 void Node::number() {
-  sequence = next_sequence.fetch_add(1, std::memory_order_relaxed);
+  sequence = next_number();
   if (modes().anomaly && describe_caller) made_at = std::make_unique<std::string>(describe_caller());
+}
+
+void check_hook_result(const std::string& hook, const TensorHandle& before, const TensorHandle& after) {
+  require<GradientError>(
+      after.shape() == before.shape(), "hook '{}' has changed the size of value: was {}, got {}", hook, before.shape(), after.shape());
+  require<GradientError>(
+      after.dtype() == before.dtype(), "hook '{}' has changed the type of value: was {}, got {}", hook, before.dtype(), after.dtype());
+  require<GradientError>(&after.device() == &before.device(), "hook '{}' has changed the device of value: was {}, got {}", hook,
+      before.device(), after.device());
 }
 
 void Node::destroy() const noexcept {
@@ -91,19 +102,37 @@ TensorHandle SavedTensor::unpack(const Edge& edge) const {
   return with_history(make_tensor(*device, dtype, layout, storage), edge);
 }
 
+namespace {
+int first_operand(OpRef op) { return op.info->number_first && op.info->number_first(op.attrs); }
+
+// What the gradients that are wanted read, in positions of operands.
+ReadSet read_by_wanted(OpRef op, const SmallVector<Edge, 3>& edges) {
+  const OpInfo& info = *op.info;
+  ReadSet all;
+  if (!info.reads.stated) {
+    if (info.saves & inputs) all.bits |= uint8_t((1 << kOutputs) - 1);
+    if (info.saves & outputs) all.bits |= uint8_t(1 << kOutputs);
+    return all;
+  }
+  const int first = first_operand(op);
+  for (int i = 0; i < edges.size() && first + i < Reads::kMost; ++i)
+    if (edges[i].node) all.bits |= info.reads.by_gradient[first + i].bits;
+  return all;
+}
+}  // namespace
+
 OpNode::OpNode(OpRef op, Inputs in, Outputs targets, Backend& inner) : op_(op) {
-  const Saves saves = op.info->saves;
-  int wanting = 0;
   for (const TensorHandle* t : in) {
     edges.push_back(t->defined() ? edge_of(*t) : Edge());
     inputs_.push_back(t->defined() ? t->meta() : Meta{});
-    wanting += bool(edges.back().node);
   }
-  if (saves & (inputs | others)) {
-    for (int64_t i = 0; i < int64_t(in.size()); ++i) {
-      const TensorHandle& t = *in[size_t(i)];
-      const bool needed = t.defined() && ((saves & inputs) || wanting > int(bool(edges[i].node)));
-      if (!needed) {
+  const ReadSet read = read_by_wanted(op, edges);
+  keeps_outputs_ = read.has_outputs();
+  if (read.has_any_operand()) {
+    const int first = first_operand(op);
+    for (size_t i = 0; i < in.size(); ++i) {
+      const TensorHandle& t = *in[i];
+      if (!t.defined() || !read.has_operand(first + int(i))) {
         saved_inputs_.push_back({});
         continue;
       }
@@ -129,9 +158,8 @@ OpNode::OpNode(const Operation& view, const Meta& input, Edge edge) : op_(view) 
 void OpNode::save_outputs(Outputs out) {
   if (out.size() > 1)
     for (const TensorHandle& t : out) outputs_.push_back(t.meta());
-  const Saves saves = op_.info().saves;
-  if (!(saves & (outputs | later_outputs))) return;
-  for (size_t i = 0; i < out.size(); ++i) saved_outputs_.push_back(i > 0 || saves & outputs ? SavedTensor(out[i]) : SavedTensor());
+  if (!keeps_outputs_ && !(op_.info().saves & later_outputs)) return;
+  for (size_t i = 0; i < out.size(); ++i) saved_outputs_.push_back(i > 0 || keeps_outputs_ ? SavedTensor(out[i]) : SavedTensor());
 }
 
 // What the rule of one node sees.

@@ -15,10 +15,11 @@ struct Edge {
   int32_t output = 0;
 };
 
-// A user's function on a gradient that passes by; may replace it.
+// A user's function on a gradient that passes by; may replace it by one of the same shape, dtype and device.
 class Hook : public Counted {
  public:
   virtual TensorHandle call(const TensorHandle& gradient) = 0;  // undefined: keep it as it is
+  virtual std::string name() const { return "hook"; }           // for errors
   virtual void* host_object() const { return nullptr; }         // what it holds of a host language, for the garbage collector
 };
 struct OutputHook {
@@ -26,6 +27,18 @@ struct OutputHook {
   int32_t output;
   int64_t id;
   Ref<Hook> hook;
+};
+
+// GradientError unless a hook left shape, dtype and device of a gradient as they were.
+void check_hook_result(const std::string& hook, const TensorHandle& before, const TensorHandle& after);
+
+// Where the gradient of a tensor that is no leaf is kept after retain_grad().
+struct GradBox : Counted {
+  TensorHandle grad;
+};
+struct RetainedGrad {
+  int32_t output;
+  Ref<GradBox> box;
 };
 
 // A user's function on a whole node: what reaches it, and what it makes of that.
@@ -53,12 +66,15 @@ class Node : public Counted, public Pooled {
   SmallVector<Edge, 3> edges;
   // Grows along every path from inputs to outputs, so that the largest first is a valid order for backward.
   uint64_t sequence = 0;
+  bool is_leaf = false;  // AccumulateGrad: older than every node that uses it
   std::unique_ptr<std::vector<OutputHook>> hooks;
+  std::unique_ptr<std::vector<RetainedGrad>> retained;  // filled after all hooks on the same output
   std::unique_ptr<std::vector<NumberedNodeHook>> node_hooks;
   std::unique_ptr<std::string> made_at;  // anomaly detection: the user's line
 
  protected:
-  void number();                           // call when the edges are complete
+  void number();  // call when the edges are complete
+  static uint64_t next_number();
   void destroy() const noexcept override;  // iterative: a chain of a million nodes is no recursion
 
  private:
@@ -109,16 +125,20 @@ class OpNode final : public Node {
   SmallVector<Meta, 1> outputs_;  // only where there are several
   SmallVector<SavedTensor, 3> saved_inputs_;
   SmallVector<SavedTensor, 1> saved_outputs_;
+  bool keeps_outputs_ = false;
   bool released_ = false;
 };
 
-// Adds the gradient to a leaf's .grad.
 // A gradient as it lies in memory where it is handed out: as its leaf does.
 TensorHandle laid_out_as(const TensorHandle& leaf, const TensorHandle& gradient);
 
+// Adds the gradient to a leaf's .grad.
 class AccumulateGrad final : public Node {
  public:
-  explicit AccumulateGrad(TensorHandle leaf) : leaf_(std::move(leaf)) {}
+  explicit AccumulateGrad(TensorHandle leaf) : leaf_(std::move(leaf)) {
+    is_leaf = true;
+    sequence = next_number();
+  }
   ~AccumulateGrad() override;
   Grads apply(Grads& dy) override;
   std::string name() const override { return "AccumulateGrad"; }

@@ -8,8 +8,8 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from . import _core
-from .tensor import finfo, from_numpy, iinfo, tensor
+from .. import _core
+from ..tensor import finfo, from_numpy, iinfo, tensor
 
 __all__ = ["assert_allclose", "assert_close", "make_tensor"]
 

@@ -1,0 +1,9 @@
+// The name that dtypes and sizes are printed with: pyburn.float32, pyburn.Size([2]). compat prints torch's.
+#pragma once
+#include <string>
+
+namespace pyburn::python {
+
+std::string& printed_package();
+
+}  // namespace pyburn::python

@@ -1,0 +1,158 @@
+"""Tests a backend with the samples of every operation.
+
+    from pyburn.testing import conformance
+    conformance.run("mine")
+
+runs them on the device and raises ConformanceError with the operations that are wrong. With pytest::
+
+    @pytest.mark.parametrize("case", conformance.cases("mine"), ids=str)
+    def test_conformance(case):
+        case.check()
+
+Values are compared with the numpy backend, gradients with the CPU and with difference quotients; views, in-place and
+out= forms, random numbers, a small training and the errors of wrong arguments are checked too. Samples of a dtype that the
+device does not have (Backend.capabilities) are skipped. Operations without kernel and decomposition are counted, and
+are failures only where complete=True.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+from unittest import SkipTest
+
+import pyburn
+from pyburn import _core
+
+from .basics import BASICS
+from .calls import all_samples, fits, name_of
+from .checks import OF_SAMPLES
+from .samples import Sample
+
+__all__ = ["Case", "ConformanceError", "Report", "cases", "run"]
+
+
+class ConformanceError(AssertionError):
+    """A device gives wrong results; `report` lists them."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(str(report))
+        self.report = report
+
+
+@dataclass(frozen=True)
+class Case:
+    """One thing to check on a device."""
+
+    kind: str  # value, gradient, derivative, out, in_place, error, or a key of BASICS
+    device: Any
+    sample: Sample | None = None
+    complete: bool = False
+
+    def __str__(self) -> str:
+        return self.kind if self.sample is None else f"{self.kind}: {name_of(self.sample)}"
+
+    @property
+    def op(self) -> str:
+        return self.kind if self.sample is None else self.sample.op
+
+    def check(self) -> None:
+        """Raises AssertionError where the device is wrong, SkipTest (which pytest knows) where it cannot be asked."""
+        try:
+            self._check()
+        except pyburn.UnsupportedOp as error:
+            if self.complete:
+                raise
+            raise SkipTest(str(error)) from error
+
+    def _check(self) -> None:
+        if self.sample is None:
+            return BASICS[self.kind](self.device)
+        if not fits(self.sample, self.device):
+            raise SkipTest("the device does not have the dtype")
+        return OF_SAMPLES[self.kind][0](self.sample, self.device)
+
+
+@dataclass
+class Report:
+    """What run() found."""
+
+    device: str
+    passed: int = 0
+    skipped: int = 0
+    missing: Counter[str] = field(default_factory=Counter)  # checks by the operation that the device does not have
+    failures: list[tuple[Case, str]] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        lines = [f"[conformance] {self.device}: {self.passed} checks passed, {len(self.failures)} failed, {self.skipped} skipped"]
+        if self.missing:
+            names = ", ".join(name for name, _ in self.missing.most_common())
+            lines.append(f"  {self.missing.total()} checks need operations without kernel and decomposition: {names}")
+        if self.failures:
+            wrong = Counter(case.op for case, _ in self.failures)
+            lines.append("  wrong: " + ", ".join(f"{op} ({count})" for op, count in wrong.most_common()))
+        shown = self.failures[:20]
+        lines += [f"  {case}\n      {text}" for case, text in shown]
+        if len(self.failures) > len(shown):
+            lines.append(f"  ... and {len(self.failures) - len(shown)} more")
+        return "\n".join(lines)
+
+
+def _device_of(device: Any) -> Any:
+    if isinstance(device, pyburn.backend.Backend):
+        return device.device
+    _core.Device(device)  # raises DeviceError
+    return device
+
+
+def cases(device: Any, *, ops: Iterable[str] | None = None, kinds: Iterable[str] | None = None, complete: bool = False) -> list[Case]:
+    """The checks for a device, given by name, as a Device or as a Backend object.
+
+    ops limits them to operations (by function or row: ``max``, ``max.dim``), kinds to some of the checks (``value``, ``gradient``,
+    ``derivative``, ``out``, ``in_place``, ``error``, and those of the device itself, ``basics``).
+    """
+    place = _device_of(device)
+    wanted_ops = None if ops is None else {ops} if isinstance(ops, str) else set(ops)
+    known = {*OF_SAMPLES, "basics"}
+    wanted = known if kinds is None else {kinds} if isinstance(kinds, str) else set(kinds)
+    if unknown := wanted - known:
+        raise ValueError(f"[conformance] unknown kind of check: got {', '.join(sorted(unknown))}")
+    found = [Case(kind, place, None, complete) for kind in BASICS if "basics" in wanted and wanted_ops is None]
+    for sample in all_samples():
+        if wanted_ops is None or sample.op in wanted_ops or sample.function in wanted_ops:
+            found += [Case(kind, place, sample, complete) for kind, (_, applies) in OF_SAMPLES.items() if kind in wanted and applies(sample)]
+    if wanted_ops is not None and not found:
+        raise ValueError(f"[conformance] no samples of these operations: got {', '.join(sorted(wanted_ops))}")
+    return found
+
+
+def run(
+    device: Any, *, ops: Iterable[str] | None = None, kinds: Iterable[str] | None = None, complete: bool = False, quiet: bool = False
+) -> Report:
+    """Checks a device and returns the report, which is printed unless quiet.
+
+    Takes the arguments of cases(). Raises ConformanceError where a result is wrong, and with complete=True where an operation
+    is missing.
+    """
+    report = Report(str(_core.Device(_device_of(device))))
+    for case in cases(device, ops=ops, kinds=kinds, complete=complete):
+        try:
+            case.check()
+            report.passed += 1
+        except SkipTest as skip:
+            if isinstance(skip.__cause__, pyburn.UnsupportedOp):
+                named = re.match(r"\[(\w+)\]", str(skip))
+                report.missing[named[1] if named else case.op] += 1
+            else:
+                report.skipped += 1
+        except Exception as error:  # whatever a backend does wrong
+            lines = [line for line in str(error).splitlines() if line.strip()]
+            report.failures.append((case, f"{type(error).__name__}: {'; '.join(line.strip() for line in lines[:4])}"))
+    if report.failures:
+        raise ConformanceError(report)
+    if not quiet:
+        print(report)
+    return report

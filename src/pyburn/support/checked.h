@@ -1,0 +1,50 @@
+// Checked: arithmetic of sizes (extents, strides, offsets, counts, bytes) in which an overflow is an error, never a wrong number.
+//
+//   const int64_t end = Checked(offset) + Checked(stride) * (extent - 1);
+#pragma once
+#include <concepts>
+#include <cstdint>
+
+namespace pyburn {
+
+[[noreturn]] int64_t fail_size_overflow();  // ShapeError; in error.cpp
+
+class Checked {
+ public:
+  constexpr Checked(int64_t value) : value_(value) {}
+  constexpr operator int64_t() const { return value_; }
+
+  Checked plus(int64_t b) const {
+    int64_t r;
+    return __builtin_add_overflow(value_, b, &r) ? fail_size_overflow() : r;
+  }
+  Checked minus(int64_t b) const {
+    int64_t r;
+    return __builtin_sub_overflow(value_, b, &r) ? fail_size_overflow() : r;
+  }
+  Checked times(int64_t b) const {
+    int64_t r;
+    return __builtin_mul_overflow(value_, b, &r) ? fail_size_overflow() : r;
+  }
+  Checked& operator+=(int64_t b) { return *this = plus(b); }
+  Checked& operator*=(int64_t b) { return *this = times(b); }
+
+ private:
+  int64_t value_;
+};
+
+// Either side may be a plain integer.
+template <class A, class B>
+concept OneIsChecked = (std::same_as<A, Checked> && (std::same_as<B, Checked> || std::integral<B>)) ||
+                       (std::integral<A> && std::same_as<B, Checked>);
+template <class A, class B>
+requires OneIsChecked<A, B> Checked operator+(A a, B b) { return Checked(a).plus(b); }
+template <class A, class B>
+requires OneIsChecked<A, B> Checked operator-(A a, B b) { return Checked(a).minus(b); }
+template <class A, class B>
+requires OneIsChecked<A, B> Checked operator*(A a, B b) { return Checked(a).times(b); }
+
+// How many steps of this length cover n: the quotient, rounded up. n >= 0, step > 0.
+constexpr int64_t divide_up(int64_t n, int64_t step) { return n / step + (n % step != 0); }
+
+}  // namespace pyburn
