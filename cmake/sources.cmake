@@ -345,9 +345,9 @@ set(PYBURN_BINDINGS
   python/bindings/interop.cpp
   python/bindings/layer_class.cpp
   python/bindings/layer_groups.cpp
+  python/bindings/load_library.cpp
   python/bindings/method_object.cpp
   python/bindings/module_attributes.cpp
-  python/bindings/load_library.cpp
   python/bindings/module_class.cpp
   python/bindings/module_object.cpp
   python/bindings/module_registration.cpp

@@ -74,6 +74,16 @@ void set_children(Module& self, nb::handle pairs) {
   self.set_children(std::move(children));
 }
 
+// A module made in C++, of a class that Python does not know, runs its own forward of one tensor. Module itself raises.
+TensorHandle forward(Module& self, nb::args args, nb::kwargs named) {
+  if (typeid(self) == typeid(Module)) return self.forward({});
+  if (args.size() != 1 || named.size() != 0 || !is_tensor(args[0].ptr()))
+    type_error(self.type_name() + ".forward() takes one Tensor, unless its class says otherwise");
+  const TensorHandle x = unwrap(nb::object(args[0]).ptr());
+  const GilRelease released(x.numel() >= 1 << 14);  // worth it
+  return self.forward(x);
+}
+
 }  // namespace
 
 void bind_module(nb::module_& m) {
@@ -81,8 +91,7 @@ void bind_module(nb::module_& m) {
   make_module_type();
   ModuleClass<Module> c(module_type);
   m.attr("Module") = c;
-  c.def(
-       "forward", [](Module& self, nb::args, nb::kwargs) { self.forward({}); }, "Computes the result of a call; subclasses define it.")
+  c.def("forward", forward, "Computes the result of a call; subclasses define it.")
       .def_prop_ro("_version", &Module::state_version)
       .def_prop_ro("_pb_folds_repeated_children", &Module::folds_repeated_children)
       .def("_pb_train", &Module::train)

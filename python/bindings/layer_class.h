@@ -124,7 +124,7 @@ void bind_pool(ModuleClass<L>& c) {
 // A class of modules behind which there is an M. Its constructor is the caller's. `name` lives as long as the process.
 template <class M>
 ModuleClass<M> bind_module_class(nanobind::module_& m, const char* name, const char* doc, PyTypeObject* base = module_type) {
-  constexpr NativeClass native = {make_unfilled<M>, [](const nn::Module& module) { return dynamic_cast<const M*>(&module) != nullptr; }};
+  const NativeClass native = {make_unfilled<M>, [](const nn::Module& module) { return dynamic_cast<const M*>(&module) != nullptr; }};
   ModuleClass<M> c(make_module_class(name, doc, base, &typeid(M), native));
   m.attr(c.type()->tp_name) = c;
   return c;

@@ -10,8 +10,8 @@ namespace pyburn::python {
 
 // What stands behind a class that C++ made.
 struct NativeClass {
-  Ref<nn::Module> (*make_unfilled)(nanobind::handle config);  // with options from a dict, or None, and nothing registered
-  bool (*is_instance)(const nn::Module&);
+  std::function<Ref<nn::Module>(nanobind::handle config)> make_unfilled;  // with options from a dict, or None, and nothing registered
+  std::function<bool(const nn::Module&)> is_instance;
 };
 // A class without a NativeClass groups others: _ConvNd. `name` is qualified, and must live as long as the process.
 PyTypeObject* make_module_class(const char* name, const char* doc, PyTypeObject* base, const std::type_info* cpp, NativeClass native);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import warnings
 from types import SimpleNamespace
@@ -26,8 +27,8 @@ def load_library(path: str | os.PathLike[str]) -> SimpleNamespace:
         path: The library.
 
     Returns:
-        The operations of the plugin as functions. They take `out=`; those that work in place are there under their name with an
-        underscore. Loading a library again returns the same functions.
+        The operations of the plugin as functions, and its layers as classes. Functions take `out=`; those that work in place are
+        there under their name with an underscore. Loading a library again returns the same ones.
 
     Raises:
         FileNotFoundError: There is no such file. Other errors of the system are OSErrors, too.
@@ -36,8 +37,9 @@ def load_library(path: str | os.PathLike[str]) -> SimpleNamespace:
     """
     resolved = os.fsdecode(os.path.realpath(path))
     if resolved not in _loaded:
-        names = [schema.partition("(")[0] for schema, _ in _core._load_library(os.fsencode(resolved))]
-        _loaded[resolved] = SimpleNamespace(**_core._functions_named(names))
+        package = sys._getframe(1).f_globals.get("__name__", "__main__")  # where pickles look for the classes of layers
+        operations, layers = _core._load_library(os.fsencode(resolved), package)
+        _loaded[resolved] = SimpleNamespace(**_core._functions_named(operations), **layers)
     return _loaded[resolved]
 
 

@@ -26,20 +26,15 @@ std::string canonical(const std::string& path) {
   return real.get();
 }
 
-[[noreturn]] void refuse_other(const std::string& path, const PluginRecord& other) {
+void check_record(const std::string& path, const PluginRecord& other) {
+  if (kOwn.fits(other)) return;
   std::string version(other.version, strnlen(other.version, sizeof other.version));
   std::replace_if(
       version.begin(), version.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-  const bool same = version == kPyburnVersion;
   fail<PluginError>(
-      "[load_library] the plugin was built against {} of pyburn: expected version {}{}, got {}{} in {}. Rebuild it against this version; "
+      "[load_library] the plugin was built against {} of pyburn: expected version {}, got {} in {}. Rebuild it against this version; "
       "`python -m pyburn --cmake` prints the folder for find_package(pyburn)",
-      same ? "other headers" : "another version", kPyburnVersion, same ? format(" with layout {}", kOwn.layout) : "", version,
-      same ? format(" with layout {}", other.layout) : "", path);
-}
-
-void check_record(const std::string& path, const PluginRecord& r) {
-  if (std::memcmp(&r, &kOwn, sizeof r) != 0) refuse_other(path, r);
+      kOwn.has_version_of(other) ? "other headers" : "another version", kPyburnVersion, version, path);
 }
 
 // Loading a library runs its initialisers, so the records are read from the file.

@@ -2,7 +2,9 @@
 // the layout of the structs that plugins touch, and the places of virtual functions. None of it depends on NDEBUG or on optimisation.
 #pragma once
 #include <cstddef>
+#include <cstring>
 #include <functional>
+#include <tuple>
 
 #include "pyburn/backends/cpu/cpu_backend.h"
 #include "pyburn/decorators/remote/transport.h"
@@ -94,6 +96,8 @@ inline constexpr uint64_t kLayout = hash_of({
     offsetof(OpInfo, view),
     offsetof(OpInfo, grad),
     offsetof(OpInfo, decompose),
+    offsetof(OpInfo, kernel),
+    offsetof(OpInfo, serves),
     offsetof(OpInfo, index),
     // backends
     sizes_of<Backend, Decorator, KernelSupport, Capabilities, MemoryStatistics, HostArray, BackendEntry, cpu::CpuBackend, cpu::KernelTable,
@@ -115,56 +119,58 @@ inline constexpr uint64_t kLayout = hash_of({
 });
 #pragma GCC diagnostic pop
 
-// A pointer to a virtual function holds its place in the table, and no address. The function below stands after all of T's.
+// A pointer to a virtual function holds its place in the table, and no address. beyond() stands after all of T's.
 template <class T>
 struct Beyond : T {
   virtual void beyond();
 };
-template <class T>
-using CountOf = void (Beyond<T>::*)();
+inline constexpr std::tuple kVirtuals{&Backend::execute, &Backend::support, &Backend::supports_call, &Backend::capabilities,
+    &Backend::allocate, &Backend::upload, &Backend::download, &Backend::synchronize, &Backend::memory, &Backend::name, &Backend::inner,
+    &Backend::sees_views, &Backend::owns_storage, &Backend::check_write, &Backend::forget_base, &remote::Channel::send,
+    &remote::Channel::receive, &nn::Module::forward, &Beyond<Backend>::beyond, &Beyond<Decorator>::beyond, &Beyond<Storage>::beyond,
+    &Beyond<remote::Channel>::beyond, &Beyond<nn::Module>::beyond, &Beyond<FieldVisitor>::beyond, &Beyond<FieldEditor>::beyond};
 
-struct VirtualPlaces {
-  decltype(&Backend::execute) execute = &Backend::execute;
-  decltype(&Backend::support) support = &Backend::support;
-  decltype(&Backend::supports_call) supports_call = &Backend::supports_call;
-  decltype(&Backend::capabilities) capabilities = &Backend::capabilities;
-  decltype(&Backend::allocate) allocate = &Backend::allocate;
-  decltype(&Backend::upload) upload = &Backend::upload;
-  decltype(&Backend::download) download = &Backend::download;
-  decltype(&Backend::synchronize) synchronize = &Backend::synchronize;
-  decltype(&Backend::memory) memory = &Backend::memory;
-  decltype(&Backend::name) name = &Backend::name;
-  decltype(&Backend::inner) inner = &Backend::inner;
-  decltype(&Backend::sees_views) sees_views = &Backend::sees_views;
-  decltype(&Backend::owns_storage) owns_storage = &Backend::owns_storage;
-  decltype(&Backend::check_write) check_write = &Backend::check_write;
-  decltype(&Backend::forget_base) forget_base = &Backend::forget_base;
-  decltype(&remote::Channel::send) send = &remote::Channel::send;
-  decltype(&remote::Channel::receive) receive = &remote::Channel::receive;
-  TensorHandle (nn::Module::*forward)(const TensorHandle&) = &nn::Module::forward;
-  CountOf<Backend> of_backend = &Beyond<Backend>::beyond;
-  CountOf<Decorator> of_decorator = &Beyond<Decorator>::beyond;
-  CountOf<Storage> of_storage = &Beyond<Storage>::beyond;
-  CountOf<remote::Channel> of_channel = &Beyond<remote::Channel>::beyond;
-  CountOf<nn::Module> of_module = &Beyond<nn::Module>::beyond;
-  CountOf<FieldVisitor> of_field_visitor = &Beyond<FieldVisitor>::beyond;
-  CountOf<FieldEditor> of_field_editor = &Beyond<FieldEditor>::beyond;
-};
+// What these functions and those of a row take and return, in the words of the compiler. Compared where both were built by the same one.
+template <class... T>
+constexpr uint64_t spelling_of() {
+  uint64_t hash = 0;
+  for (const char* c = __PRETTY_FUNCTION__; *c; ++c) hash = hash_of({hash, uint64_t(*c)});
+  return hash;
+}
+inline constexpr uint64_t kSignatures =
+    spelling_of<decltype(kVirtuals), OpInfo::InferFn, OpInfo::ViewFn, OpInfo::GradFn, OpInfo::DecomposeFn, OpInfo::ServesFn,
+        OpInfo::ScalarFn, decltype(AttrType::construct), decltype(AttrType::copy), decltype(AttrType::destroy), decltype(AttrType::equal),
+        decltype(AttrType::visit), decltype(AttrType::edit), cpu::TileFn, cpu::KernelFn, decltype(BackendEntry::make),
+        decltype(remote::Transport::connect), decltype(nn::LayerEntry::make), decltype(nn::LayerEntry::forward)>();
+#ifdef __clang__
+inline constexpr uint64_t kCompiler = uint64_t(__clang_major__) << 8 | 1;
+#else
+inline constexpr uint64_t kCompiler = uint64_t(__GNUC__) << 8;
+#endif
 
 }  // namespace pyburn::abi
 
 namespace pyburn {
 
-// Plain data without addresses. The first three members keep their places for good.
+// Plain data without addresses. The first two members keep their places for good.
 struct PluginRecord {
   char mark[16] = "pyburn plugin\x1a\r";  // by which the record is found in the file
   char version[16] = {};
-  uint64_t layout = abi::kLayout;
-  abi::VirtualPlaces virtuals;
+  uint64_t layout = abi::kLayout, compiler = abi::kCompiler, signatures = abi::kSignatures;
+  decltype(abi::kVirtuals) virtuals = abi::kVirtuals;
 
   constexpr PluginRecord() {
     static_assert(sizeof kPyburnVersion <= sizeof version);
     for (size_t i = 0; i < sizeof kPyburnVersion; ++i) version[i] = kPyburnVersion[i];
+  }
+  // Up to 1.0 a minor version has an interface of its own.
+  bool has_version_of(const PluginRecord& o) const {
+    const std::string_view own(version, strnlen(version, sizeof version)), other(o.version, strnlen(o.version, sizeof o.version));
+    return own.substr(0, own.rfind('.')) == other.substr(0, other.rfind('.'));
+  }
+  bool fits(const PluginRecord& o) const {
+    return has_version_of(o) && layout == o.layout && (compiler != o.compiler || signatures == o.signatures) &&
+           std::memcmp(&virtuals, &o.virtuals, sizeof virtuals) == 0;
   }
 };
 

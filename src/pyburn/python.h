@@ -16,8 +16,6 @@
 #pragma once
 #include <Python.h>
 
-#include <cstring>
-
 #include "pyburn/plugin_abi.h"
 
 namespace pyburn::interop {
@@ -43,11 +41,11 @@ inline bool import_pyburn() {
   static constexpr PluginRecord own;
   const auto* found = static_cast<const Interface*>(PyCapsule_Import(kCapsule, 0));
   if (!found) return false;
-  if (std::memcmp(&found->built_with, &own, sizeof own) != 0) {
+  if (!own.fits(found->built_with)) {
     PyErr_Format(PyExc_ImportError,
-        "the extension module was built against other headers of pyburn: expected version %.15s, got %.15s%s. Rebuild it against this "
-        "version; `python -m pyburn --cmake` prints the folder for find_package(pyburn)",
-        found->built_with.version, own.version, std::strcmp(found->built_with.version, own.version) == 0 ? " with another layout" : "");
+        "the extension module was built against %s of pyburn: expected version %.15s, got %.15s. Rebuild it against this version; "
+        "`python -m pyburn --cmake` prints the folder for find_package(pyburn)",
+        own.has_version_of(found->built_with) ? "other headers" : "another version", found->built_with.version, own.version);
     return false;
   }
   interface = found;

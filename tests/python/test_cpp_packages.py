@@ -273,6 +273,109 @@ def test_a_transport_in_a_package_of_its_own(tmp_path: Path) -> None:
         run(TRANSPORT, site, short)
 
 
+LAYER = """
+import copy, inspect, pickle
+import pyburn
+import pyburn_gated
+from pyburn import nn
+from pyburn_gated import GatedLinear
+
+layer = GatedLinear(3, out_features=2)
+assert repr(layer) == "GatedLinear(in_features=3, out_features=2, bias=True)", layer
+assert isinstance(layer, nn.Module) and type(GatedLinear) is type
+assert GatedLinear.__module__ == "pyburn_gated" and GatedLinear.__doc__.startswith("Applies a linear")
+assert list(inspect.signature(GatedLinear).parameters) == ["in_features", "out_features", "bias", "device", "dtype"]
+assert list(inspect.signature(layer.forward).parameters) == ["input"]
+assert (layer.in_features, layer.out_features) == (3, 2)
+assert [name for name, _ in layer.named_parameters()] == ["weight", "gate", "bias"]
+assert list(layer.state_dict()) == ["weight", "gate", "bias"]
+assert isinstance(layer.weight, nn.Parameter) and layer.weight is layer.weight
+assert GatedLinear(3, 2, bias=False).bias is None
+assert GatedLinear(3, 2, dtype=pyburn.float64).gate.dtype == pyburn.float64
+assert GatedLinear(3, 2, device="meta").gate.device.type == "meta"
+
+
+def expected(layer, x):
+    return (x @ layer.weight.T + layer.bias) * pyburn.sigmoid(x @ layer.gate.T)
+
+
+x = pyburn.randn(4, 3)
+pyburn.testing.assert_close(layer(x), expected(layer, x))
+pyburn.testing.assert_close(layer(input=x), expected(layer, x))
+layer(x).sum().backward()
+grads = [p.grad.clone() for p in layer.parameters()]
+layer.zero_grad()
+expected(layer, x).sum().backward()
+for grad, p in zip(grads, layer.parameters()):
+    pyburn.testing.assert_close(grad, p.grad)
+layer.weight = nn.Parameter(pyburn.zeros(2, 3))  # C++ sees what Python has set
+layer.bias = None
+try:
+    layer(x).sum().item()
+finally:
+    layer.bias = nn.Parameter(pyburn.ones(2))
+pyburn.testing.assert_close(layer(x), pyburn.sigmoid(x @ layer.gate.T))
+layer.reset_parameters()
+assert layer.weight.abs().sum() > 0
+
+for other in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+    assert type(other) is GatedLinear and other.weight is not layer.weight
+    pyburn.testing.assert_close(other(x), layer(x))
+fresh = GatedLinear(3, 2)
+fresh.load_state_dict(layer.state_dict())
+pyburn.testing.assert_close(fresh(x), layer(x))
+model = nn.Sequential(layer, nn.ReLU())
+assert "(0): GatedLinear(in_features=3" in repr(model)
+pyburn.testing.assert_close(model(x), layer(x).relu())
+seen = []
+layer.register_forward_hook(lambda m, args, out: seen.append(type(m)))
+model(x)
+assert seen == [GatedLinear]
+graph = pyburn.inference.compile(nn.Sequential(fresh), x)
+pyburn.testing.assert_close(graph(x), fresh(x))
+
+
+class Scaled(GatedLinear):
+    def __init__(self, features):
+        super().__init__(features, features, bias=False)
+        self.scale = 2.0
+
+    def forward(self, x):
+        return super().forward(x) * self.scale
+
+
+scaled = Scaled(3)
+pyburn.testing.assert_close(nn.Sequential(scaled)(x), GatedLinear.forward(scaled, x) * 2)
+assert repr(scaled).startswith("Scaled(in_features=3")
+
+for call, error in [
+    (lambda: GatedLinear(3), TypeError),
+    (lambda: GatedLinear(3, 2, True, None, None, 1), TypeError),
+    (lambda: GatedLinear(3, 2, wrong=1), TypeError),
+    (lambda: GatedLinear("3", 2), TypeError),
+    (lambda: GatedLinear(0, 2), ValueError),
+    (lambda: layer(), TypeError),
+    (lambda: layer(x, x), TypeError),
+    (lambda: layer(x, input=x), TypeError),
+    (lambda: layer(3), TypeError),
+    (lambda: layer(pyburn.ones(4, 5)), RuntimeError),
+    (lambda: GatedLinear.forward(nn.Linear(3, 2), x), TypeError),
+    (lambda: GatedLinear.reset_parameters(nn.Linear(3, 2)), TypeError),
+    (lambda: nn.Module.forward(nn.Sequential()), TypeError),
+]:
+    try:
+        call()
+    except error as e:
+        assert str(e)
+    else:
+        raise AssertionError("no error")
+"""
+
+
+def test_a_layer_in_a_package_of_its_own(tmp_path: Path) -> None:
+    run(LAYER, install_plugin("plugin_layer_cpp", "pyburn_gated", tmp_path))
+
+
 EXTENSION = """
 import math
 import pyburn

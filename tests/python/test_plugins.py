@@ -108,9 +108,10 @@ def test_a_plugin_brings_operations_backends_and_transports(tmp_path: Path) -> N
         ("tensor/storage.h", "  void* host; ", "  void* host; int64_t alignment = 64; "),
         ("runtime/backend.h", "virtual void synchronize() {}", "virtual void flush() {}\n  virtual void synchronize() {}"),
         ("runtime/backend.h", "  // The cached answer of support()", "  virtual void flush() {}\n  // The cached answer of support()"),
+        ("runtime/backend.h", "check_write(Inputs in, Outputs out) const {", "check_write(Inputs in, Outputs out, int = 0) const {"),
         ("nn/module.h", "  virtual std::string type_name()", "  virtual void added() {}\n  virtual std::string type_name()"),
     ],
-    ids=["version", "field", "order", "storage", "virtual", "last_virtual", "module"],
+    ids=["version", "field", "order", "storage", "virtual", "last_virtual", "signature", "module"],
 )
 def test_other_headers_are_refused_before_any_code_runs(tmp_path: Path, file: str, old: str, new: str) -> None:
     headers = changed_headers(tmp_path / "include", file, old, new)

@@ -28,7 +28,7 @@ void check_row(const OpInfo& row) {
 
 struct OpTable::Body {
   mutable std::shared_mutex mutex;
-  std::vector<const OpInfo*> rows;  // by index; also those that were replaced or taken back, since kernels are kept by index
+  std::vector<const OpInfo*> rows;  // by index, which is never given twice: null where a row was taken back
   std::vector<const FunctionInfo*> functions;
   std::unordered_map<std::string_view, const OpInfo*> by_name;
   std::unordered_set<std::string_view> replaceable;  // what set() has added
@@ -46,6 +46,7 @@ struct OpTable::Body {
   void take_back(const OpInfo* row) {
     std::unique_lock lock(mutex);
     if (is_current(row)) by_name.erase(row->name());
+    rows[row->index] = nullptr;  // the same row may come again, under another index
   }
 };
 
@@ -124,7 +125,7 @@ std::vector<const OpInfo*> OpTable::rows() const {
   std::shared_lock lock(body_->mutex);
   std::vector<const OpInfo*> current;
   for (const OpInfo* row : body_->rows)
-    if (body_->is_current(row)) current.push_back(row);
+    if (row && body_->is_current(row)) current.push_back(row);
   return current;
 }
 

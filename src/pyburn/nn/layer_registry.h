@@ -18,7 +18,9 @@ struct LayerEntry {
   std::vector<std::string> inputs;  // the names of the tensors that forward() takes
   Ref<Module> (*make)(const void* config, const Placement&);
   Ref<Module> (*make_unfilled)(const void* config);  // see Unfilled
+  bool (*is_instance)(const Module&);                // what follows takes such modules only
   TensorHandle (*forward)(Module&, std::span<const TensorHandle> inputs);
+  void (*reset_parameters)(Module&);  // null where there is none
 };
 using LayerEntries = std::vector<std::shared_ptr<const LayerEntry>>;  // in order of registration
 
@@ -41,6 +43,12 @@ TensorHandle call_forward(L& layer, TensorHandle (Base::*forward)(T...), std::sp
 template <class Base, class... T>
 constexpr size_t count_inputs(TensorHandle (Base::*)(T...)) {
   return sizeof...(T);
+}
+
+template <class L>
+constexpr auto reset_of() -> void (*)(Module&) {
+  if constexpr (requires(L & l) { l.reset_parameters(); }) return [](Module& m) { static_cast<L&>(m).reset_parameters(); };
+  else return nullptr;
 }
 
 }  // namespace detail
@@ -67,8 +75,10 @@ void register_layer(std::string doc, std::vector<std::string> inputs = {"input"}
         else return make_ref<L>(c);
       },
       .make_unfilled = [](const void* config) -> Ref<Module> { return make_ref<L>(*static_cast<const Config*>(config), Unfilled{}); },
+      .is_instance = [](const Module& m) { return dynamic_cast<const L*>(&m) != nullptr; },
       .forward = [](Module& m,
                      std::span<const TensorHandle> in) { return detail::call_forward(static_cast<L&>(m), detail::forward_of<L>(), in); },
+      .reset_parameters = detail::reset_of<L>(),
   });
 }
 

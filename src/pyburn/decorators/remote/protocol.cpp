@@ -65,6 +65,8 @@ Bytes encode_error() {
     return encoded("OutOfMemoryError", "[remote] the server is out of memory");
   } catch (const std::exception& e) {
     return encoded("RemoteError", e.what());
+  } catch (...) {  // a plugin may throw anything
+    return encoded("RemoteError", "[remote] the server met an exception that is not a std::exception");
   }
 }
 
