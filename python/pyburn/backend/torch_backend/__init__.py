@@ -39,7 +39,8 @@ class TorchBackend(DirectKernels, OtherKernels, Backend):
         )
         self._library = getattr(torch, device.type, None)  # torch.cuda, torch.mps
         self._numpy = NumpyBackend()
-        self._routes: dict[tuple[str, Any], int] = {}  # found out when an operation first meets a dtype
+        self._native = dict(self._kernels)  # those that run in every dtype met so far
+        self._routes: dict[tuple[str, Any], int] = {}
 
     # --- running operations ---
 
@@ -47,10 +48,28 @@ class TorchBackend(DirectKernels, OtherKernels, Backend):
         return op in self._kernels or (op in NumpyBackend._kernels and op in WITHOUT_DECOMPOSITION)
 
     def run(self, op: str, inputs: list[Any], attributes: dict[str, Any], outputs: int) -> tuple[Any, ...]:
+        kernel = self._native.get(op)
+        if kernel is None:
+            return self._run_routed(op, inputs, attributes, outputs)
+        try:
+            results = kernel(self, *inputs, **attributes)
+        except (NotImplementedError, RuntimeError, IndexError):
+            return self._run_routed(op, inputs, attributes, outputs)
+        return self._fresh(results if isinstance(results, tuple) else (results,), inputs)
+
+    def _fresh(self, results: tuple[Any, ...], inputs: list[Any]) -> tuple[Any, ...]:
+        for result in results:
+            for x in inputs:
+                if result is x:
+                    return tuple(r.clone() for r in results)
+        return results
+
+    def _run_routed(self, op: str, inputs: list[Any], attributes: dict[str, Any], outputs: int) -> tuple[Any, ...]:
+        """Finds out, and remembers, how an operation runs in a dtype."""
         key = op, inputs[-1].dtype if inputs and inputs[-1] is not None else attributes.get("dtype")
         route = self._routes.get(key, NATIVE if op in self._kernels else ON_HOST)
         try:
-            results = self._run_by(route, op, inputs, attributes, outputs)
+            return self._fresh(self._run_by(route, op, inputs, attributes, outputs), inputs)
         except (NotImplementedError, RuntimeError, IndexError) as error:
             if route == ON_HOST or isinstance(error, (_core.PyburnError, torch.OutOfMemoryError)):
                 raise
@@ -58,8 +77,8 @@ class TorchBackend(DirectKernels, OtherKernels, Backend):
                 self._explain(error, op, inputs, attributes, outputs)
             halves = route == NATIVE and any(x is not None and x.dtype in HALVES for x in inputs)
             self._routes[key] = IN_FLOAT32 if halves else ON_HOST
-            return self.run(op, inputs, attributes, outputs)
-        return tuple(r.clone() if any(r is x for x in inputs) else r for r in results)
+            self._native.pop(op, None)
+            return self._run_routed(op, inputs, attributes, outputs)
 
     def _explain(self, error: Exception, op: str, inputs: list[Any], attributes: dict[str, Any], outputs: int) -> None:
         """Raises what pyburn says about wrong values: an index out of range, a singular matrix."""

@@ -21,12 +21,12 @@ class OtherKernels:
 
     @kernel
     def add(self, *tensors, scalar, value, alpha):
-        a, b = operands(tensors, scalar, value)
+        a, b = operands(tensors, scalar, value) if scalar else tensors
         return a + (b if alpha == 1 else alpha * b)
 
     @kernel
     def sub(self, *tensors, scalar, value, alpha):
-        a, b = operands(tensors, scalar, value)
+        a, b = operands(tensors, scalar, value) if scalar else tensors
         return a - (b if alpha == 1 else alpha * b)
 
     @kernel
