@@ -387,3 +387,5 @@ def test_a_backend_may_have_its_own_kernel_and_refuse_some_calls() -> None:
     device = Own().device
     assert square(pyburn.ones(1, 1).to(device)).tolist() == [[101]]
     assert square(pyburn.ones(1).to(device)).tolist() == [1]
+    for shape in ((1,), (1, 1)):
+        assert inference.capture(square, pyburn.ones(shape, device=device)).operations == ["py_square"]

@@ -43,7 +43,9 @@ Device& device_of_call(Inputs in, Outputs out) {
 
 }  // namespace
 
-bool row_kernel_runs_on(const Backend& leaf, const OpInfo& row) { return row.kernel && (serves(row, leaf) || !row.decompose); }
+bool row_kernel_runs_on(const Backend& leaf, const OpInfo& row) {
+  return row.kernel && leaf.capabilities().values && (serves(row, leaf) || !row.decompose);
+}
 
 void run_row_kernel(Backend& leaf, OpRef op, Inputs in, Outputs out) {
   const OpInfo& row = *op.info;

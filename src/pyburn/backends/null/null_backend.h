@@ -11,7 +11,7 @@ class NullBackend final : public Backend {
 
   void execute(OpRef op, Inputs in, Outputs out) override;
   KernelSupport support(const OpInfo& op, DType key) const override;
-  bool supports_call(OpRef op, Inputs in, Outputs out) const override { return like_->supports_call(op, in, out); }
+  bool supports_call(OpRef op, Inputs in, Outputs out) const override { return like_->supports(op, in, out); }
   Capabilities capabilities() const override { return {.values = false}; }
   Ref<Storage> allocate(DType dtype, int64_t elements) override;
   void upload(const HostArray&, const TensorHandle&) override {}
