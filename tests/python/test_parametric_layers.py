@@ -76,6 +76,8 @@ def test_embeddings_from_tables() -> None:
     ],
 )
 def test_parameters_start_within_pytorchs_bounds(layer: nn.Module, name: str, bound: float) -> None:  # type: ignore[name-defined]
+    pyburn.manual_seed(1)
+    layer.reset_parameters()
     values = getattr(layer, name).detach().abs()
     assert 0.7 * bound < float(values.max()) <= bound
     before = getattr(layer, name).detach().clone()

@@ -262,7 +262,7 @@ class Module(object):
         """Moves everything to the CPU."""
         ...
     def share_memory(self) -> Any:
-        """The module itself: its memory is that of this process, and workers of a loader are threads of it."""
+        """Moves parameters and buffers into memory that other processes see: see `Tensor.share_memory_`."""
         ...
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Does nothing, whatever the arguments: operations are fused where the device says so, and `pyburn.inference.compile` makes a"""

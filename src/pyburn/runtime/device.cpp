@@ -9,6 +9,7 @@
 #include "pyburn/runtime/device_identity.h"
 #include "pyburn/runtime/device_name.h"
 #include "pyburn/support/error.h"
+#include "pyburn/support/registration.h"
 
 namespace pyburn {
 namespace {
@@ -233,6 +234,34 @@ Device& initial_device() {
   }
 }
 
+// A notebook may replace what it has registered before; a plugin that takes a name away from another one is a mistake.
+void require_free_names(const BackendEntry& e) {
+  std::vector<std::string> names = e.aliases;
+  names.push_back(e.name);
+  for (const std::string& name : names) {
+    const std::optional<BackendEntry> old = find_entry(name);
+    require<ValueError>(!old || !reason_against(*old).empty(), "[register] a backend of this name exists: got '{}'", name);
+  }
+}
+
+// Backends that entries of these names have made are forgotten: the next ones are made by the new factories.
+void change_entries(const std::vector<std::string>& without, std::vector<BackendEntry> with) {
+  Registry& r = registry();
+  std::lock_guard lock(r.mutex);
+  const auto goes = [&](const std::string& name) { return std::find(without.begin(), without.end(), name) != without.end(); };
+  std::erase_if(r.entries, [&](const BackendEntry& e) { return goes(e.name); });
+  for (auto it = r.stacks.begin(); it != r.stacks.end();) {
+    if (!goes(it->first.name)) {
+      ++it;
+      continue;
+    }
+    r.replaced.push_back(it->second);
+    it = r.stacks.erase(it);
+  }
+  r.by_text.clear();
+  for (BackendEntry& e : with) r.entries.push_back(std::move(e));
+}
+
 std::string leaf_name(const Device& d) { return stack_name(d.leaf()); }
 
 }  // namespace
@@ -330,35 +359,29 @@ void register_backend(BackendEntry e) {
   for (const std::string& name : e.aliases)
     require<ValueError>(is_backend_name(name), "[register] expected letters, digits, '_', '-' and '.': got '{}'", name);
   require<ValueError>(is_backend_name(e.name), "[register] expected letters, digits, '_', '-' and '.': got '{}'", e.name);
+  if (in_registration_scope()) require_free_names(e);
   Registry& r = registry();
   std::vector<BackendEntry> before;
   {
     std::lock_guard lock(r.mutex);
     before = r.entries;
   }
-  std::vector<std::string> gone{e.name};
+  std::vector<BackendEntry> gone;
   for (const BackendEntry& old : before) {
     const auto meets = [&](const std::string& name) { return has_name(old, name); };
+    if (old.name == e.name) gone.push_back(old);
     if (!meets(e.name) && std::none_of(e.aliases.begin(), e.aliases.end(), meets)) continue;
     if (reason_against(old).empty() || !reason_against(e).empty()) continue;
-    gone.push_back(old.name);
+    if (old.name != e.name) gone.push_back(old);
     std::vector<std::string> names = old.aliases;
     names.push_back(old.name);
     for (const std::string& name : names)
       if (!has_name(e, name)) e.aliases.push_back(name);
   }
-  std::lock_guard lock(r.mutex);
-  std::erase_if(r.entries, [&](const BackendEntry& old) { return std::find(gone.begin(), gone.end(), old.name) != gone.end(); });
-  for (auto it = r.stacks.begin(); it != r.stacks.end();) {  // the next one is made by the new factory
-    if (it->first.name != e.name) {
-      ++it;
-      continue;
-    }
-    r.replaced.push_back(it->second);
-    it = r.stacks.erase(it);
-  }
-  r.by_text.clear();
-  r.entries.push_back(std::move(e));
+  undo_registration_by([name = e.name, gone] { change_entries({name}, gone); });
+  std::vector<std::string> names{e.name};
+  for (const BackendEntry& old : gone) names.push_back(old.name);
+  change_entries(names, {std::move(e)});
 }
 void set_backend_discovery(void (*more)()) { discovery = more; }
 std::vector<BackendEntry> backend_entries() {
