@@ -176,7 +176,8 @@ void PythonBackend::store(TensorHandle& to, nb::handle value, Device* device) {
   }
   if (!to.storage()) {
     const Layout& layout = to.layout();
-    if (nb::object array = call("adopt", value, dtype_object(to.dtype()), numbers(layout.shape), numbers(layout.strides)); !array.is_none()) {
+    if (nb::object array = call("adopt", value, dtype_object(to.dtype()), numbers(layout.shape), numbers(layout.strides));
+        !array.is_none()) {
       to.impl()->storage = make_storage(to.dtype(), to.numel(), std::move(array), layout);
       return;
     }

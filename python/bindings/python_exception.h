@@ -16,8 +16,8 @@ class PythonException : public std::exception {
   // The same, caused by this one. For what is wrong with a value; anything else (memory, an interrupt) stays as it is.
   PythonException explained(const std::string& message) const;
   void raise() const noexcept {  // under the GIL
-    PyErr_Restore(Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(value_.get()))), Py_NewRef(value_.get()),
-        PyException_GetTraceback(value_.get()));
+    PyErr_Restore(
+        Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(value_.get()))), Py_NewRef(value_.get()), PyException_GetTraceback(value_.get()));
   }
 
  private:
