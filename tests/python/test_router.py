@@ -47,7 +47,7 @@ def test_every_family_on_a_primary_with_two_kernels():
     known = {name for row in pyburn._core._op_table() for name in (row["name"], row["name"].split(".")[0])}
     kinds = ["value", "gradient", "out", "in_place", "error"]
     report = conformance.run(ROUTER, ops=[op for op in OPERATIONS if op in known], kinds=kinds, complete=True, quiet=True)
-    assert report.passed > 2000
+    assert report.passed > 1500
     assert {"add", "mul"} == set(TwoKernels.ran)
 
 
