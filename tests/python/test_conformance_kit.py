@@ -31,7 +31,9 @@ def test_a_backend_tests_itself_in_one_line(monkeypatch, capsys):
     import pyburn_exact
 
     pyburn_exact.announce()
-    report = conformance.run("exact", ops=["add", "sub", "mul", "div", "neg", "sum", "bmm", "exp"], kinds=["value", "gradient", "out", "in_place"])
+    report = conformance.run(
+        "exact", ops=["add", "sub", "mul", "div", "neg", "sum", "bmm", "exp"], kinds=["value", "gradient", "out", "in_place"]
+    )
     assert report.passed > 150 and not report.failures
     assert report.skipped > 20  # float16 and integers, which fractions do not stand for
     assert "exp" in report.missing

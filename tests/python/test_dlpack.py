@@ -71,7 +71,7 @@ def test_refusals() -> None:
     with pytest.raises(BufferError):
         t.__dlpack__(dl_device=(2, 0))
     with pytest.raises(BufferError):
-        pyburn.ones(2, device="numpy").__dlpack__()
+        pyburn.ones(2, device="fusion(numpy)").__dlpack__()
     with pytest.raises(ValueError, match="negative"):
         pyburn.from_dlpack(np.arange(3)[::-1])
     with pytest.raises(TypeError):

@@ -138,11 +138,11 @@ def test_the_buffer_protocol() -> None:
     with pytest.raises((BufferError, TypeError)):
         bytearray(4).join([t.T])  # asks for plain order
     with pytest.raises(BufferError):
-        memoryview(pyburn.ones(2, device="numpy"))  # type: ignore[arg-type]
+        memoryview(pyburn.ones(2, device="fusion(numpy)"))  # type: ignore[arg-type]
 
 
 def test_other_devices() -> None:
-    t = pyburn.ones(2, device="numpy")
+    t = pyburn.ones(2, device="fusion(numpy)")
     with pytest.raises(TypeError, match="cpu"):
         t.numpy()
     assert t.cpu().numpy().tolist() == t.numpy(force=True).tolist() == [1, 1]

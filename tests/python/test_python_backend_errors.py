@@ -74,7 +74,12 @@ def test_run_must_return_a_tuple(answer, got):
         ({"allocate": lambda self, dtype, n: None}, ones, ValueError, r"must return a buffer: got None"),
         ({"allocate": lambda self, dtype, n: np.zeros(1, np.float32)}, ones, ValueError, r"\[full\] .* cannot be stored"),
         ({"upload": lambda self, data, dtype: None}, lambda d: ones("cpu").to(d), ValueError, "must return a buffer: got None"),
-        ({"upload": lambda self, data, dtype: np.frombuffer(data, dtype.name)}, lambda d: ones("cpu").to(d), ValueError, "must copy the elements"),
+        (
+            {"upload": lambda self, data, dtype: np.frombuffer(data, dtype.name)},
+            lambda d: ones("cpu").to(d),
+            ValueError,
+            "must copy the elements",
+        ),
         ({"download": lambda self, array, dtype: None}, lambda d: ones(d).tolist(), TypeError, "bytes-like"),
         ({"download": lambda self, array, dtype: b"abc"}, lambda d: ones(d).tolist(), ValueError, "wrong number of bytes: got 3"),
         ({"describe": lambda self, array: None}, lambda d: ones(d).nonzero(), ValueError, r"\[nonzero\] .* cannot be stored"),

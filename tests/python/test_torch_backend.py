@@ -36,7 +36,9 @@ def test_it_is_registered_under_its_names():
 @pytest.mark.skipif(HAS_TORCH, reason="torch is installed")
 @pytest.mark.parametrize("name", ["torch", "PyTorch", "torch:cuda:0", "fusion(torch)", pyburn.BackendKind.PYTORCH])
 def test_without_torch_the_error_says_what_to_install(name):
-    with pytest.raises(pyburn.DeviceError, match=r"torch is not available here: the package torch is not installed: pip install 'pyburn\[torch\]'"):
+    with pytest.raises(
+        pyburn.DeviceError, match=r"torch is not available here: the package torch is not installed: pip install 'pyburn\[torch\]'"
+    ):
         pyburn.device(name)
 
 
@@ -152,10 +154,12 @@ def test_the_state_of_torch_stays_as_it_is():
         import torch
         def state():
             return (torch.get_num_threads(), torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_default_dtype(),
-                    torch.get_default_device(), torch.initial_seed(), torch.are_deterministic_algorithms_enabled(), torch.random.get_rng_state().tolist())
+                    torch.get_default_device(), torch.initial_seed(), torch.are_deterministic_algorithms_enabled(),
+                    torch.random.get_rng_state().tolist())
         before = state()
         import pyburn
-        model = pyburn.nn.Sequential(pyburn.nn.Conv2d(1, 2, 3), pyburn.nn.AvgPool2d(2), pyburn.nn.Dropout(), pyburn.nn.Flatten(), pyburn.nn.Linear(18, 2))
+        nn = pyburn.nn
+        model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.AvgPool2d(2), nn.Dropout(), nn.Flatten(), nn.Linear(18, 2))
         model.backend = "torch"
         loss = model(pyburn.rand(2, 1, 8, 8, device="torch")).square().mean()
         loss.backward()
@@ -203,7 +207,9 @@ def test_training_is_that_of_the_cpu():
     def train(device):
         pyburn.manual_seed(3)
         nn = pyburn.nn
-        model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Dropout(0.1), nn.Linear(36, 5))
+        model = nn.Sequential(
+            nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Dropout(0.1), nn.Linear(36, 5)
+        )
         model = model.to(device)
         optimizer = pyburn.optim.AdamW(model.parameters(), lr=0.01)
         x, y = pyburn.randn(6, 1, 8, 8).to(device), pyburn.arange(6).remainder(5).to(device)

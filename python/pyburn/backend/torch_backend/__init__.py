@@ -22,7 +22,6 @@ TORCH_DTYPES = {getattr(_core, name): getattr(torch, name) for name in (
 )}  # fmt: skip
 DTYPES = {theirs: ours for ours, theirs in TORCH_DTYPES.items()}
 HALVES = (torch.float16, torch.bfloat16)
-WITHOUT_DECOMPOSITION = {row["name"] for row in _core._op_table() if row["row"] and not row["has_decomposition"]}
 NATIVE, IN_FLOAT32, ON_HOST = range(3)
 
 
@@ -39,13 +38,14 @@ class TorchBackend(DirectKernels, OtherKernels, Backend):
         )
         self._library = getattr(torch, device.type, None)  # torch.cuda, torch.mps
         self._numpy = NumpyBackend()
+        self._undivided = {row["name"] for row in _core._op_table() if row["row"] and not row["has_decomposition"]}
         self._native = dict(self._kernels)  # those that run in every dtype met so far
         self._routes: dict[tuple[str, Any], int] = {}
 
     # --- running operations ---
 
     def supports(self, op: str, dtype: _core.DType) -> bool:
-        return op in self._kernels or (op in NumpyBackend._kernels and op in WITHOUT_DECOMPOSITION)
+        return op in self._kernels or (op in NumpyBackend._kernels and op in self._undivided)
 
     def run(self, op: str, inputs: list[Any], attributes: dict[str, Any], outputs: int) -> tuple[Any, ...]:
         kernel = self._native.get(op)

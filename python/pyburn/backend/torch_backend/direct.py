@@ -13,15 +13,16 @@ from ... import _core
 from ..interface import kernel
 from ..numpy_backend.arrays import operands
 
-UNARY = """neg abs sign floor ceil trunc sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh
-    atanh erf erfc erfinv lgamma digamma isinf isfinite signbit logical_not relu sigmoid frexp i0 special_i0e special_i1 special_i1e
+UNARY = """neg abs sign floor ceil trunc sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh
+    acosh atanh erf erfc erfinv lgamma digamma isinf isfinite signbit logical_not relu sigmoid frexp i0 special_i0e special_i1 special_i1e
     special_erfcx special_ndtri special_entr special_airy_ai special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1
     special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1 nonzero linalg_slogdet"""
 # Either operand may be a number.
 BINARY = {"mul": operator.mul, "div": operator.truediv, "pow": torch.pow}
 BINARY |= {op: getattr(operator, op) for op in ("eq", "ne", "lt", "le", "gt", "ge")}
 # PyTorch wants two tensors.
-BINARY_OF_TENSORS = """floor_divide remainder fmod maximum minimum atan2 hypot xlogy logaddexp logaddexp2 gcd lcm copysign fmax fmin nextafter heaviside logical_and
+BINARY_OF_TENSORS = """floor_divide remainder fmod maximum minimum
+    atan2 hypot xlogy logaddexp logaddexp2 gcd lcm copysign fmax fmin nextafter heaviside logical_and
     logical_or logical_xor bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift igamma igammac special_zeta
     special_chebyshev_polynomial_t special_chebyshev_polynomial_u special_chebyshev_polynomial_v special_chebyshev_polynomial_w
     special_hermite_polynomial_h special_hermite_polynomial_he special_laguerre_polynomial_l special_legendre_polynomial_p"""

@@ -127,7 +127,8 @@ def cases(device: Any, *, ops: Iterable[str] | None = None, kinds: Iterable[str]
     found = [Case(kind, place, None, complete) for kind in BASICS if "basics" in wanted and wanted_ops is None]
     for sample in all_samples():
         if wanted_ops is None or sample.op in wanted_ops or sample.function in wanted_ops:
-            found += [Case(kind, place, sample, complete) for kind, (_, applies) in OF_SAMPLES.items() if kind in wanted and applies(sample)]
+            kinds_of_sample = [kind for kind, (_, applies) in OF_SAMPLES.items() if kind in wanted and applies(sample)]
+            found += [Case(kind, place, sample, complete) for kind in kinds_of_sample]
     if wanted_ops is not None and not found:
         raise ValueError(f"[conformance] no samples of these operations: got {', '.join(sorted(wanted_ops))}")
     return found

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import pyburn
-from pyburn import _core
+from pyburn import _core, nn, optim
 
 from .calls import assert_close, download, dtypes_of, upload
 
@@ -63,9 +63,8 @@ def check_training(device: Any) -> None:
 
     def weights(on: Any) -> list[np.ndarray]:
         pyburn.manual_seed(5)
-        nn = pyburn.nn
         model = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.LayerNorm(8), nn.Linear(8, 3)).to(on)
-        optimizer = pyburn.optim.Adam(model.parameters(), lr=0.01)
+        optimizer = optim.Adam(model.parameters(), lr=0.01)
         x, y = pyburn.randn(10, 6).to(on), pyburn.arange(10).remainder(3).to(on)
         for _ in range(5):
             optimizer.zero_grad()
@@ -88,5 +87,9 @@ def check_synchronize(device: Any) -> None:
 
 
 BASICS = {
-    "round_trip": check_round_trip, "views": check_views, "random": check_random, "training": check_training, "synchronize": check_synchronize,
-}  # fmt: skip
+    "round_trip": check_round_trip,
+    "views": check_views,
+    "random": check_random,
+    "training": check_training,
+    "synchronize": check_synchronize,
+}
