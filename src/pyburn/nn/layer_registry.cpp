@@ -21,7 +21,8 @@ Registry& registry() {
 
 // Names need not be unique: the host keeps the layers of different plugins apart.
 void register_layer(LayerEntry e) {
-  require<ValueError>(!e.name.empty() && e.make && e.make_unfilled && e.is_instance && e.forward && e.config, "[register_layer] the entry is incomplete");
+  require<ValueError>(
+      !e.name.empty() && e.make && e.make_unfilled && e.is_instance && e.forward && e.config, "[register_layer] the entry is incomplete");
   auto entry = std::make_shared<const LayerEntry>(std::move(e));
   undo_registration_by([entry] {
     std::lock_guard lock(registry().mutex);
