@@ -99,10 +99,10 @@ def test_the_operation_works(tree: Path, tmp_path: Path) -> None:
         pytest.skip("no C++ compiler")
     (tree / "plugin.cpp").write_text(PLUGIN)
     library = tmp_path / "plugin.so"
-    libraries = Path(pyburn.cmake_dir()).parents[1]
+    (pyburn_library,) = Path(pyburn.cmake_dir()).parents[1].glob("libpyburn.so.*")
     sources = ["plugin.cpp", "src/pyburn/ops/softcap.cpp", "src/pyburn/backends/cpu/softcap.cpp"]
     flags = ["-std=c++20", "-O1", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", "-Isrc"]
-    subprocess.run([compiler, *flags, *sources, "-o", str(library), str(next(libraries.glob("libpyburn.so*")))], cwd=tree, check=True)
+    subprocess.run([compiler, *flags, *sources, "-o", str(library), str(pyburn_library)], cwd=tree, check=True)
 
     trial = next(block.text for block in walk_through() if block.language == "python" and "file" not in block.options)
     program = BEFORE.format(library=str(library), backend=str(tree / "python/pyburn/backend")) + trial + AFTER
