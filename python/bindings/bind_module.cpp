@@ -74,9 +74,10 @@ void set_children(Module& self, nb::handle pairs) {
   self.set_children(std::move(children));
 }
 
-// A module made in C++, of a class that Python does not know, runs its own forward of one tensor. Module itself raises.
+// A module made in C++, of a class that Python does not know, runs its own forward of one tensor. Module itself raises, and so do classes
+// that are bound without a forward, such as ModuleList.
 TensorHandle forward(Module& self, nb::args args, nb::kwargs named) {
-  if (typeid(self) == typeid(Module)) return self.forward({});
+  if (typeid(self) == typeid(Module) || class_of(typeid(self)) != module_type) return self.Module::forward({});
   if (args.size() != 1 || named.size() != 0 || !is_tensor(args[0].ptr()))
     type_error(self.type_name() + ".forward() takes one Tensor, unless its class says otherwise");
   const TensorHandle x = unwrap(nb::object(args[0]).ptr());
