@@ -35,12 +35,58 @@ backend.register("twokernels", TwoKernels)
 ROUTER = "router(twokernels, cpu)"
 
 # One of each family, with everything that is odd: views, updates, indices, sizes that values decide, several results.
-OPERATIONS = """
-    add mul sub div exp where cast contiguous_copy clamp sum mean var_mean argmax max.dim cumsum sort topk nonzero masked_select
-    unique gather scatter scatter_add index_select index_put index_put_ cat stack flip matmul linear softmax layer_norm batch_norm
-    cross_entropy conv2d max_pool2d embedding linalg_solve as_strided view copy_ fill_ lerp_ bitwise_and floor_divide full arange
-    eye tril
-""".split()
+OPERATIONS = [
+    "add",
+    "mul",
+    "sub",
+    "div",
+    "exp",
+    "where",
+    "cast",
+    "contiguous_copy",
+    "clamp",
+    "sum",
+    "mean",
+    "var_mean",
+    "argmax",
+    "max.dim",
+    "cumsum",
+    "sort",
+    "topk",
+    "nonzero",
+    "masked_select",
+    "unique",
+    "gather",
+    "scatter",
+    "scatter_add",
+    "index_select",
+    "index_put",
+    "index_put_",
+    "cat",
+    "stack",
+    "flip",
+    "matmul",
+    "linear",
+    "softmax",
+    "layer_norm",
+    "batch_norm",
+    "cross_entropy",
+    "conv2d",
+    "max_pool2d",
+    "embedding",
+    "linalg_solve",
+    "as_strided",
+    "view",
+    "copy_",
+    "fill_",
+    "lerp_",
+    "bitwise_and",
+    "floor_divide",
+    "full",
+    "arange",
+    "eye",
+    "tril",
+]
 
 
 def test_every_family_on_a_primary_with_two_kernels():
