@@ -37,7 +37,7 @@ class FillKernels:
             below = words * np.uint64(high - low) >> 32
             if wide:
                 below = np.array([(int(x) << 32 | int(y)) * (high - low) >> 64 for x, y in words.reshape(-1, 2)], np.uint64)
-            return (below[:n] + np.uint64(low % 2**64)).astype(np.int64).reshape(size)
+            return (below[:n] + np.uint64(low % 2**64)).astype(np.int64).astype(compute_dtype(dtype)).reshape(size)
         elif draw == PERMUTATION:  # Fisher and Yates: number i changes places with one that is not yet placed
             order = np.arange(n)
             for i, place in enumerate(np.arange(n) + (words[:n] * np.arange(n, 0, -1, dtype=np.uint64) >> 32).astype(np.int64)):
