@@ -14,7 +14,16 @@ SOURCES = Path(__file__).resolve().parent.parent / "python"
 
 # Each line may import itself and the lines before it.
 LAYERS = [
-    ["pyburn._core", "pyburn._types", "pyburn._on_demand", "pyburn._cmake", "pyburn._progress", "pyburn._random", "pyburn._schema"],
+    [
+        "pyburn._core",
+        "pyburn._types",
+        "pyburn._on_demand",
+        "pyburn._cmake",
+        "pyburn._entry_points",
+        "pyburn._progress",
+        "pyburn._random",
+        "pyburn._schema",
+    ],
     ["pyburn.backend", "pyburn.return_types", "pyburn.operations", "pyburn.plugins", "pyburn.stubs"],
     ["pyburn._device"],
     ["pyburn.tensor"],

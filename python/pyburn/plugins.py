@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import warnings
 from types import SimpleNamespace
 from typing import Any
 
 from . import _core
+from ._entry_points import Discovery
 
 ENTRY_POINTS = "pyburn.ops"
 
 _loaded: dict[str, SimpleNamespace] = {}
-_discovery = threading.RLock()
-_discovered = False
 
 
 def load_library(path: str | os.PathLike[str]) -> SimpleNamespace:
@@ -64,17 +62,11 @@ def discover() -> None:
     pyburn calls it before it calls an operation unknown, as when a graph names one. An entry point names a module that registers
     operations when it is imported, or a function that does. One that fails leaves the others alone, with a warning.
     """
-    global _discovered
-    with _discovery:
-        if _discovered:
-            return
-        _discovered = True
-        from importlib.metadata import entry_points
+    _discovery.run()
 
-        for point in entry_points(group=ENTRY_POINTS):
-            try:
-                announced = point.load()
-                if callable(announced):
-                    announced()
-            except Exception as error:  # whatever another package does wrong
-                warnings.warn(f"[operation] the package of {point.name!r} failed with {type(error).__name__}: {error}", stacklevel=2)
+
+def _warn(name: str, error: str) -> None:
+    warnings.warn(f"[operation] the package of {name!r} failed with {error}", stacklevel=2)
+
+
+_discovery = Discovery(ENTRY_POINTS, _warn)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from .. import _core
+from .._entry_points import Discovery
 
 if TYPE_CHECKING:
     from .interface import Backend
 
 ENTRY_POINTS = "pyburn.backends"
-
-_discovery = threading.RLock()
-_discovered = False
 
 
 def register(
@@ -39,23 +36,12 @@ def discover() -> None:
     An entry point names a function that calls register(), or a module that does so when it is imported. One that fails
     leaves the others alone: its name is registered as unavailable, with the reason.
     """
-    global _discovered
-    with _discovery:
-        if _discovered:
-            return
-        _discovered = True
-        from importlib.metadata import entry_points
-
-        for point in entry_points(group=ENTRY_POINTS):
-            try:
-                announced = point.load()
-                if callable(announced):
-                    announced()
-            except Exception as error:  # whatever another package does wrong
-                _register_failed(point.name, f"its package failed with {type(error).__name__}: {error}")
+    _discovery.run()
 
 
-def _register_failed(name: str, reason: str) -> None:
+def _register_failed(name: str, error: str) -> None:
+    reason = f"its package failed with {error}"
+
     def factory() -> Backend:
         raise _core.DeviceError(f"[device] {name} is not available here: {reason}")
 
@@ -110,3 +96,6 @@ register(
     doc="PyTorch's kernels on its devices: torch:cpu, torch:cuda:0, torch:mps.",
     unavailable=_missing("torch", ": pip install 'pyburn[torch]'"),
 )
+
+
+_discovery = Discovery(ENTRY_POINTS, _register_failed)
