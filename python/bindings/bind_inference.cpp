@@ -36,7 +36,10 @@ struct SessionObject {
 
 Tensors tensors_of(nb::handle list) {
   Tensors result;
-  for (nb::handle t : list) result.push_back(nb::cast<TensorHandle>(t));
+  for (nb::handle t : list) {
+    if (!is_tensor(t.ptr())) throw nb::type_error(format("[inference] expected a Tensor: got {}", Py_TYPE(t.ptr())->tp_name).c_str());
+    result.push_back(unwrap(t.ptr()));
+  }
   return result;
 }
 

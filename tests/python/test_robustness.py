@@ -349,3 +349,15 @@ def test_an_expanded_tensor_takes_no_memory_until_it_is_copied():
     assert x.shape == (1 << 45,)
     with pytest.raises(MemoryError):
         x + 1
+
+
+def test_a_session_takes_tensors():
+    session = pyburn.inference.compile(pyburn.nn.Linear(2, 2), pyburn.ones(1, 2))
+    for wrong in (None, 3, [1.0, 2.0], object()):
+        with pytest.raises(TypeError, match=r"\[inference\] expected a Tensor: got"):
+            session.run(wrong)
+
+
+def test_huge_stretched_tensors_print_at_once():
+    assert repr(pyburn.ones(1).expand(2**40)) == "tensor([1., 1., 1.,  ..., 1., 1., 1.])"
+    assert repr(pyburn.ones(1, 1).expand(2**30, 2)).count("[1., 1.]") == 6

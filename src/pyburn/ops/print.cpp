@@ -108,9 +108,8 @@ void read_ends(const TensorHandle& t, const Layout& part, int64_t edge, std::vec
   const bool long_axis = std::any_of(part.shape.begin(), part.shape.end(), [edge](int64_t n) { return n > 2 * edge; });
   if (!long_axis) return read(t, part, into);
   const int64_t n = part.shape[0];
-  const bool cut = n > 2 * edge;
-  for (int64_t i = 0; i < n; ++i)
-    if (!cut || i < edge || i >= n - edge) read_ends(t, without_first_axis(part, i), edge, into);
+  const int64_t gap = std::max<int64_t>(n - 2 * edge, 0);
+  for (int64_t i = 0; i < n - gap; ++i) read_ends(t, without_first_axis(part, i < edge ? i : i + gap), edge, into);
 }
 
 Shown look_at(const TensorHandle& t, const PrintOptions& o) {
