@@ -6,23 +6,20 @@ import numpy as np
 
 from ... import _core
 from ..interface import compute_dtype, kernel
-from .arrays import wide
+from .arrays import kernels, wide
 
 UNIFORM, NORMAL, BERNOULLI, INTEGER, EXPONENTIAL, PERMUTATION = range(6)  # what random draws
 
 
+FILLED = {
+    "full": lambda size, value, dtype: np.broadcast_to(np.asarray(value).astype(compute_dtype(dtype)), size),
+    "arange": lambda start, step, count, dtype: (start + step * np.arange(count)).astype(compute_dtype(dtype)),
+    "linspace": lambda start, end, steps, dtype: np.linspace(start, end, steps).astype(compute_dtype(dtype)),
+}
+
+
 class FillKernels:
-    @kernel
-    def full(self, *, size, value, dtype):
-        return np.broadcast_to(np.asarray(value).astype(compute_dtype(dtype)), size)
-
-    @kernel
-    def arange(self, *, start, step, count, dtype):
-        return (start + step * np.arange(count)).astype(compute_dtype(dtype))
-
-    @kernel
-    def linspace(self, *, start, end, steps, dtype):
-        return np.linspace(start, end, steps).astype(compute_dtype(dtype))
+    locals().update(kernels(FILLED))
 
     @kernel
     def random(self, *, size, draw, a, b, seed, offset, dtype, low, high):
@@ -37,7 +34,7 @@ class FillKernels:
             below = words * np.uint64(high - low) >> 32
             if wide:
                 below = np.array([(int(x) << 32 | int(y)) * (high - low) >> 64 for x, y in words.reshape(-1, 2)], np.uint64)
-            return (below[:n] + np.uint64(low % 2**64)).astype(np.int64).reshape(size)
+            return (below[:n] + np.uint64(low % 2**64)).astype(np.int64).astype(compute_dtype(dtype)).reshape(size)
         elif draw == PERMUTATION:  # Fisher and Yates: number i changes places with one that is not yet placed
             order = np.arange(n)
             for i, place in enumerate(np.arange(n) + (words[:n] * np.arange(n, 0, -1, dtype=np.uint64) >> 32).astype(np.int64)):
