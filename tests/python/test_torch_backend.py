@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import gc
+import io
 import subprocess
 import sys
 import textwrap
 import threading
+import tokenize
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -24,6 +27,22 @@ needs_torch = pytest.mark.skipif(not HAS_TORCH, reason="torch is not installed: 
 
 def test_it_is_under_600_lines():
     assert sum(len(path.read_text().splitlines()) for path in FILES.glob("*.py")) < 600
+
+
+def lines_of_code(path: Path) -> int:
+    """Without blank lines, comments and docstrings."""
+    source = path.read_text()
+    layout = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
+    tokens = [t for t in tokenize.generate_tokens(io.StringIO(source).readline) if t.type not in layout]
+    lines = {line for t in tokens for line in range(t.start[0], t.end[0] + 1)}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:
+            lines -= set(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
+    return len(lines)
+
+
+def test_the_reference_backend_is_under_900_lines_of_code():
+    assert 0 < sum(lines_of_code(path) for path in FILES.with_name("numpy_backend").glob("*.py")) < 900
 
 
 def test_it_is_registered_under_its_names():

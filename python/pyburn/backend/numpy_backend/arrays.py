@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,37 @@ from ..interface import kernel
 LEFT, RIGHT, BOTH = 1, 2, 3  # which operand of a binary operation is the number `value`
 
 
-def operands(tensors: tuple[Any, ...], scalar: int, value: Any) -> tuple[Any, Any]:
+def operands(tensors: tuple[Any, ...], scalar: int, value: Any) -> tuple[Any, ...]:
     """Both operands of a binary operation, one of which may be a number."""
-    if scalar == LEFT:
-        return value, tensors[0]
-    if scalar == RIGHT:
-        return tensors[0], value
-    return tensors[0], tensors[1]
+    return {LEFT: (value, *tensors), RIGHT: (*tensors, value)}.get(scalar, tensors)
+
+
+def kernels(table: Mapping[str, Any]) -> dict[str, Any]:
+    """A kernel per operation: a function of its tensors and attributes."""
+
+    def method(op: str, function: Callable[..., Any]) -> Any:
+        return kernel(op)(lambda self, *tensors, **attributes: function(*tensors, **attributes))
+
+    return {op: method(op, function) for op, function in table.items()}
+
+
+def binary_kernels(table: Mapping[str, Any]) -> dict[str, Any]:
+    """A kernel per operation: a function of its two operands."""
+
+    def of_operands(function: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *tensors, scalar, value: function(*operands(tensors, scalar, value))
+
+    return kernels({op: of_operands(function) for op, function in table.items()})
+
+
+def named(ops: str) -> dict[str, Callable[..., Any]]:
+    """The functions of numpy with these names."""
+    return {op: getattr(np, op) for op in ops.split()}
+
+
+def elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of Python numbers for arrays."""
+    return np.vectorize(function, otypes=[np.float64])
 
 
 def at(*parts: Any) -> Any:
@@ -31,34 +56,14 @@ def wide(x: np.ndarray) -> np.ndarray:
     return x.astype(np.float32) if x.dtype == np.float16 else x
 
 
-def checked(index: np.ndarray, extent: int, op: str) -> np.ndarray:
-    """The index as a vector; an error where it points outside."""
-    for i in index.reshape(-1):
-        if not 0 <= i < extent:
-            raise _core.IndexOutOfRange(f"[{op}] index out of range in self: got {i} for extent {extent}")
-    return index.reshape(-1)
+def picked(x: np.ndarray, index: np.ndarray, dim: int, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
+    """The elements that the index, of extent 1 along dim, names; and the index."""
+    values = np.take_along_axis(x, index, dim)
+    return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
 
 
-def unary(op: str, function: Any) -> Any:
-    """The kernel of an operation that is one function of one array."""
-
-    @kernel(op)
-    def run(self: Any, x: Any) -> Any:
-        return function(x)
-
-    return run
-
-
-def binary(op: str, function: Any) -> Any:
-    """The kernel of an operation that is one function of two operands."""
-
-    @kernel(op)
-    def run(self: Any, *tensors: Any, scalar: int, value: Any) -> Any:
-        return function(*operands(tensors, scalar, value))
-
-    return run
-
-
-def elementwise(function: Any) -> Any:
-    """A function of Python numbers for arrays."""
-    return np.vectorize(function, otypes=[np.float64])
+def check_range(index: np.ndarray, low: int, high: int, message: str) -> None:
+    """Raises an error where an index is outside of [low, high); it stands in the message for {}."""
+    outside = index[(index < low) | (index >= high)]
+    if outside.size:
+        raise _core.IndexOutOfRange(message.format(outside[0]))

@@ -8,23 +8,25 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import elementwise, unary
+from .arrays import elementwise, kernels
 
-
-@cache
-def gauss() -> tuple[Any, Any]:
-    return np.polynomial.legendre.leggauss(300)
+rule_of_gauss = cache(np.polynomial.legendre.leggauss)
 
 
 def integral(function: Any, low: float, high: float) -> float:
     """By the rule of Gauss, exact for polynomials of degree 599."""
-    places, weights = gauss()
+    places, weights = rule_of_gauss(300)
     half = (high - low) / 2
     return float(np.sum(weights * function(low + half * (places + 1)))) * half
 
 
-def bessel_j(order: int, x: float) -> float:
-    return integral(lambda angle: np.cos(order * angle - x * np.sin(angle)), 0, math.pi) / math.pi
+def bessel_j(order: float, x: float) -> float:
+    """The mean of a wave over half a turn and, where the order is no integer, what leaks out of it."""
+    waves = integral(lambda angle: np.cos(order * angle - x * np.sin(angle)), 0, math.pi)
+    if order == int(order):
+        return waves / math.pi
+    leak = integral(lambda t: np.exp(-x * np.sinh(t) - order * t), 0, math.asinh(700 / x))
+    return (waves - math.sin(order * math.pi) * leak) / math.pi
 
 
 def bessel_y(order: int, x: float) -> float:
@@ -38,6 +40,11 @@ def bessel_y(order: int, x: float) -> float:
     return (waves - integral(decaying, 0, math.asinh(700 / x))) / math.pi
 
 
+def scaled_bessel_i(order: int, x: float) -> float:
+    """exp(-|x|) times the mean of exp(x cos(angle)) cos(order angle) over half a turn."""
+    return integral(lambda angle: np.exp(x * np.cos(angle) - abs(x)) * np.cos(order * angle), 0, math.pi) / math.pi
+
+
 def scaled_bessel_k(order: float, x: float) -> float:
     if not x > 0:
         return math.inf if x == 0 else math.nan
@@ -45,25 +52,26 @@ def scaled_bessel_k(order: float, x: float) -> float:
 
 
 def airy_ai(x: float) -> float:
-    """Bessel functions of order 1/3: of the second kind to the right, the mean of two waves and what leaks out of them to the left."""
+    """Bessel functions of order 1/3: of the second kind to the right, the mean of two of the first kind to the left."""
     if x == 0 or math.isnan(x):
         return x if x else 0.3550280538878172
     z = 2 / 3 * abs(x) ** 1.5
     if x > 0:
         return math.sqrt(x / 3) / math.pi * scaled_bessel_k(1 / 3, z) * math.exp(-z)
-
-    def wave(order):  # J of any order
-        leak = integral(lambda t: np.exp(-z * np.sinh(t) - order * t), 0, math.asinh(700 / z))
-        return integral(lambda a: np.cos(order * a - z * np.sin(a)), 0, math.pi) / math.pi - math.sin(order * math.pi) / math.pi * leak
-
-    return math.sqrt(-x) / 3 * (wave(1 / 3) + wave(-1 / 3))
+    return math.sqrt(-x) / 3 * (bessel_j(1 / 3, z) + bessel_j(-1 / 3, z))
 
 
-class BesselKernels:
-    special_airy_ai = unary("special_airy_ai", elementwise(airy_ai))
-    special_bessel_j0 = unary("special_bessel_j0", elementwise(lambda x: bessel_j(0, x)))
-    special_bessel_j1 = unary("special_bessel_j1", elementwise(lambda x: bessel_j(1, x)))
-    special_bessel_y0 = unary("special_bessel_y0", elementwise(lambda x: bessel_y(0, x)))
-    special_bessel_y1 = unary("special_bessel_y1", elementwise(lambda x: bessel_y(1, x)))
-    special_scaled_modified_bessel_k0 = unary("special_scaled_modified_bessel_k0", elementwise(lambda x: scaled_bessel_k(0, x)))
-    special_scaled_modified_bessel_k1 = unary("special_scaled_modified_bessel_k1", elementwise(lambda x: scaled_bessel_k(1, x)))
+BESSEL: dict[str, Any] = {
+    "i0": lambda x: scaled_bessel_i(0, x) * math.exp(abs(x)),
+    "special_i0e": lambda x: scaled_bessel_i(0, x),
+    "special_i1": lambda x: scaled_bessel_i(1, x) * math.exp(abs(x)),
+    "special_i1e": lambda x: scaled_bessel_i(1, x),
+    "special_airy_ai": airy_ai,
+    "special_bessel_j0": lambda x: bessel_j(0, x),
+    "special_bessel_j1": lambda x: bessel_j(1, x),
+    "special_bessel_y0": lambda x: bessel_y(0, x),
+    "special_bessel_y1": lambda x: bessel_y(1, x),
+    "special_scaled_modified_bessel_k0": lambda x: scaled_bessel_k(0, x),
+    "special_scaled_modified_bessel_k1": lambda x: scaled_bessel_k(1, x),
+}
+KERNELS = kernels({op: elementwise(function) for op, function in BESSEL.items()})

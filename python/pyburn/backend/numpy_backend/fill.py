@@ -6,23 +6,20 @@ import numpy as np
 
 from ... import _core
 from ..interface import compute_dtype, kernel
-from .arrays import wide
+from .arrays import kernels, wide
 
 UNIFORM, NORMAL, BERNOULLI, INTEGER, EXPONENTIAL, PERMUTATION = range(6)  # what random draws
 
 
+FILLED = {
+    "full": lambda size, value, dtype: np.broadcast_to(np.asarray(value).astype(compute_dtype(dtype)), size),
+    "arange": lambda start, step, count, dtype: (start + step * np.arange(count)).astype(compute_dtype(dtype)),
+    "linspace": lambda start, end, steps, dtype: np.linspace(start, end, steps).astype(compute_dtype(dtype)),
+}
+
+
 class FillKernels:
-    @kernel
-    def full(self, *, size, value, dtype):
-        return np.broadcast_to(np.asarray(value).astype(compute_dtype(dtype)), size)
-
-    @kernel
-    def arange(self, *, start, step, count, dtype):
-        return (start + step * np.arange(count)).astype(compute_dtype(dtype))
-
-    @kernel
-    def linspace(self, *, start, end, steps, dtype):
-        return np.linspace(start, end, steps).astype(compute_dtype(dtype))
+    locals().update(kernels(FILLED))
 
     @kernel
     def random(self, *, size, draw, a, b, seed, offset, dtype, low, high):

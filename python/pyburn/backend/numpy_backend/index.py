@@ -8,43 +8,37 @@ import numpy as np
 
 from ... import _core
 from ..interface import kernel
-from .arrays import checked, wide
+from .arrays import check_range, wide
 
-_SUM, PROD, MEAN, AMAX, AMIN = range(5)  # how scatter_reduce reduces
+_SUM, PROD, MEAN, AMAX, AMIN = range(5)  # how to reduce
+FUNCTIONS = (np.add, np.multiply, np.add, np.maximum, np.minimum)
 
 
 class IndexKernels:
     @kernel
-    def nonzero(self, x):
-        return np.argwhere(x)
-
-    @kernel
     def index_select(self, x, index, *, dim):
-        index = checked(index, x.shape[dim] if x.ndim else 1, "index_select")
+        index = along(x, index, dim, "index_select")
         return np.take(x, index, dim) if x.ndim else x
 
     @kernel
     def index_add(self, x, index, source, *, dim, alpha):
-        index = checked(index, x.shape[dim] if x.ndim else 1, "index_add")
-        y = wide(np.atleast_1d(x)).copy()
+        y, index = wide(np.atleast_1d(x)).copy(), along(x, index, dim, "index_add")
         np.add.at(np.moveaxis(y, dim, 0), index, np.moveaxis(alpha * wide(np.atleast_1d(source)), dim, 0).astype(y.dtype))
         return y.reshape(x.shape)
 
     @kernel
     def index_copy(self, x, index, source, *, dim):
-        index = checked(index, x.shape[dim] if x.ndim else 1, "index_copy")
-        y = np.atleast_1d(x).copy()
+        y, index = np.atleast_1d(x).copy(), along(x, index, dim, "index_copy")
         np.moveaxis(y, dim, 0)[index] = np.moveaxis(np.atleast_1d(source), dim, 0)
         return y.reshape(x.shape)
 
     @kernel
     def _index(self, x, *indices, axis, accumulate):
-        return x[(slice(None),) * axis + within(x.shape[axis:], indices, "_index")]
+        return x[within(x.shape, indices, axis, "_index")]
 
     @kernel
     def _index_put(self, x, values, *indices, axis, accumulate):
-        y = wide(x).copy()
-        places = (slice(None),) * axis + within(x.shape[axis:], indices, "_index_put")
+        y, places = wide(x).copy(), within(x.shape, indices, axis, "_index_put")
         if accumulate:
             np.add.at(y, places, values)
         else:
@@ -53,16 +47,15 @@ class IndexKernels:
 
     @kernel
     def _embedding(self, weight, indices, *, padding_idx, scale_grad_by_freq):
-        return weight[checked(indices, len(weight), "_embedding")].reshape(*indices.shape, weight.shape[1])
+        return weight[along(weight, indices, 0, "_embedding")].reshape(*indices.shape, weight.shape[1])
 
     @kernel
     def _segment_reduce(self, x, lengths, *, reduce, initial):
         if (lengths < 0).any() or lengths.sum() != len(x):
             raise _core.ArgumentError(f"[_segment_reduce] lengths must not be negative and sum to {len(x)}: got {lengths.tolist()}")
-        start = {PROD: 1, AMAX: -np.inf, AMIN: np.inf}.get(reduce, 0) if initial is None else initial
-        function = {PROD: np.multiply, AMAX: np.maximum, AMIN: np.minimum}.get(reduce, np.add)
+        start = (0, 1, 0, -np.inf, np.inf)[reduce] if initial is None else initial
         parts = np.split(wide(x), np.cumsum(lengths)[:-1])
-        rows = [function.reduce(part, 0, initial=start) for part in parts]
+        rows = [FUNCTIONS[reduce].reduce(part, 0, initial=start) for part in parts]
         if reduce == MEAN:
             rows = [r / len(part) if len(part) or initial is None else r for r, part in zip(rows, parts)]
         return np.array(rows).reshape(len(lengths), *x.shape[1:])
@@ -89,8 +82,8 @@ class IndexKernels:
         floating = np.issubdtype(y.dtype, np.floating)
         low, high = (-np.inf, np.inf) if floating or y.dtype == bool else (np.iinfo(y.dtype).min, np.iinfo(y.dtype).max)
         if not include_self:
-            y[at] = {PROD: 1, AMAX: low, AMIN: high}.get(reduce, 0)
-        {PROD: np.multiply, AMAX: np.maximum, AMIN: np.minimum}.get(reduce, np.add).at(y, at, src)
+            y[at] = (0, 1, 0, low, high)[reduce]
+        FUNCTIONS[reduce].at(y, at, src)
         if reduce == MEAN:
             count = np.full(y.shape, int(include_self))
             np.add.at(count, at, 1)
@@ -98,21 +91,24 @@ class IndexKernels:
         return y.reshape(x.shape)
 
 
-def within(extents: tuple[int, ...], indices: Any, op: str) -> tuple[np.ndarray, ...]:
-    """The indices; an error where one points outside. Negative numbers count from the end."""
-    for axis, (extent, index) in enumerate(zip(extents, indices)):
-        for i in index.reshape(-1):
-            if not -extent <= i < extent:
-                raise _core.IndexOutOfRange(f"[{op}] index {i} is out of bounds for dimension {axis} with size {extent}")
-    return tuple(indices)
+def along(x: np.ndarray, index: np.ndarray, dim: int, op: str) -> np.ndarray:
+    """An index along dim, as a vector; an error where it points outside."""
+    extent = x.shape[dim] if x.ndim else 1
+    check_range(index, 0, extent, f"[{op}] index out of range in self: got {{}} for extent {extent}")
+    return index.reshape(-1)
+
+
+def within(shape: tuple[int, ...], indices: Any, first: int, op: str) -> tuple[Any, ...]:
+    """Indices along the axes from the first one on; an error where one points outside. Negative numbers count from the end."""
+    for axis, (extent, index) in enumerate(zip(shape[first:], indices)):
+        check_range(index, -extent, extent, f"[{op}] index {{}} is out of bounds for dimension {axis} with size {extent}")
+    return (slice(None),) * first + tuple(indices)
 
 
 def places(x: np.ndarray, index: np.ndarray, dim: int, op: str) -> tuple[np.ndarray, ...]:
     """Where in x the elements are that an index of gather names."""
     x, index = np.atleast_1d(x), np.atleast_1d(index)
-    for i in index.reshape(-1):
-        if not 0 <= i < x.shape[dim]:
-            raise _core.IndexOutOfRange(f"[{op}] index {i} is out of bounds for dimension {dim} with size {x.shape[dim]}")
+    check_range(index, 0, x.shape[dim], f"[{op}] index {{}} is out of bounds for dimension {dim} with size {x.shape[dim]}")
     grid: list[Any] = list(np.indices(index.shape)) if index.ndim == x.ndim else [index] * x.ndim
     grid[dim] = index
     return tuple(grid)
@@ -120,9 +116,5 @@ def places(x: np.ndarray, index: np.ndarray, dim: int, op: str) -> tuple[np.ndar
 
 def part(src: np.ndarray, index: np.ndarray) -> np.ndarray:
     """The elements of src that an index names, in its shape."""
-    index = np.atleast_1d(index)
-    return (
-        np.atleast_1d(src)[tuple(slice(n) for n in index.shape)]
-        if index.ndim == np.atleast_1d(src).ndim
-        else np.zeros(index.shape, src.dtype)
-    )
+    src, index = np.atleast_1d(src), np.atleast_1d(index)
+    return src[tuple(slice(n) for n in index.shape)] if index.ndim == src.ndim else np.zeros(index.shape, src.dtype)

@@ -1,4 +1,4 @@
-"""Factorisations of matrices and what is solved with them."""
+"""Products of matrices, factorisations, and what is solved with them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ import numpy as np
 
 from ... import _core
 from ..interface import kernel
+from .arrays import wide
 
 REDUCED, COMPLETE, ONLY_R = 0, 1, 2  # modes of qr
 
 
 class LinalgKernels:
+    @kernel
+    def bmm(self, x, y):
+        return np.matmul(wide(x), wide(y))
+
     @kernel
     def _linalg_solve(self, a, b):
         try:
@@ -35,15 +40,13 @@ class LinalgKernels:
 
     @kernel
     def linalg_slogdet(self, a):
-        sign, logarithm = np.linalg.slogdet(a)
-        return sign, logarithm
+        return tuple(np.linalg.slogdet(a))
 
     @kernel
     def linalg_solve_triangular(self, a, b, *, upper, left, unit):
         triangle = np.triu(a) if upper else np.tril(a)
         if unit:
-            n = a.shape[-1]
-            triangle = np.where(np.eye(n, dtype=bool), 1, triangle)
+            triangle = np.where(np.eye(a.shape[-1], dtype=bool), 1, triangle)
         if left:
             return np.linalg.solve(triangle, b)
         return np.linalg.solve(triangle.swapaxes(-2, -1), b.swapaxes(-2, -1)).swapaxes(-2, -1)
@@ -64,17 +67,14 @@ class LinalgKernels:
 
     @kernel
     def linalg_eigh(self, a, *, upper):
-        finite("linalg_eigh", a)
-        values, vectors = np.linalg.eigh(a, "U" if upper else "L")
-        return values, vectors
+        return tuple(np.linalg.eigh(finite("linalg_eigh", a), "U" if upper else "L"))
 
     @kernel
     def linalg_svd(self, a, *, full):
-        finite("linalg_svd", a)
-        u, s, vh = np.linalg.svd(a, full)
-        return u, s, vh
+        return tuple(np.linalg.svd(finite("linalg_svd", a), full))
 
 
-def finite(op: str, a: np.ndarray) -> None:
+def finite(op: str, a: np.ndarray) -> np.ndarray:
     if not np.isfinite(a).all():
         raise _core.ArgumentError(f"[{op}] expected finite elements: got a matrix with infinities or NaN")
+    return a

@@ -6,9 +6,8 @@ from itertools import product
 
 import numpy as np
 
-from ... import _core
 from ..interface import kernel
-from .arrays import at, wide
+from .arrays import at, check_range, wide
 
 
 class PoolKernels:
@@ -50,24 +49,23 @@ class PoolKernels:
 
     @kernel
     def unpool(self, x, indices, *, output_size, accumulate):
-        y = np.zeros((*x.shape[: -len(output_size)], int(np.prod(output_size))), x.dtype)
-        flat = checked(indices, output_size, "unpool")
-        for i in np.ndindex(flat.shape):
-            to, value = (*i[:-1], flat[i]), x.reshape(flat.shape)[i]
-            y[to] = y[to] + value if accumulate else value
-        return y.reshape(*x.shape[: -len(output_size)], *output_size)
+        y, indices = np.zeros((*x.shape[: -len(output_size)], *output_size), x.dtype), checked(indices, output_size, "unpool")
+        for plane in np.ndindex(x.shape[: -len(output_size)]):
+            for place, value in zip(indices[plane].flat, x[plane].flat):
+                y[plane].flat[place] = y[plane].flat[place] + value if accumulate else value
+        return y
 
     @kernel
     def unpool_input(self, dy, indices, *, output_size, accumulate):
-        planes = dy.reshape(*dy.shape[: -len(output_size)], int(np.prod(output_size)))
-        return np.take_along_axis(planes, checked(indices, output_size, "unpool_input"), -1).reshape(indices.shape)
+        dx, indices = np.empty(indices.shape, dy.dtype), checked(indices, output_size, "unpool_input")
+        for plane in np.ndindex(dy.shape[: -len(output_size)]):
+            dx[plane] = dy[plane].reshape(-1)[indices[plane]]
+        return dx
 
 
 def checked(indices, output_size, op) -> np.ndarray:
-    flat = indices.reshape(*indices.shape[: -len(output_size)], int(np.prod(indices.shape[-len(output_size) :])))
-    if flat.size and not (flat.min() >= 0 and flat.max() < np.prod(output_size)):
-        raise _core.IndexOutOfRange(f"[{op}] index out of range: got {flat.max()} for a plane of {np.prod(output_size)}")
-    return flat
+    check_range(indices, 0, np.prod(output_size), f"[{op}] index out of range: got {{}} for a plane of {np.prod(output_size)}")
+    return indices
 
 
 def windows(extents, kernel_size, stride, padding, dilation, ceil_mode, adaptive) -> list[list[tuple[int, int]]]:
@@ -88,8 +86,7 @@ def windows(extents, kernel_size, stride, padding, dilation, ceil_mode, adaptive
 
 def shares(extents, *, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor, adaptive):
     """Of each window: its place in the result, its slices, and what its sum is divided by."""
-    axes = len(extents)
-    cuts = windows(extents, kernel_size, stride, padding, [1] * axes, ceil_mode, adaptive)
+    cuts = windows(extents, kernel_size, stride, padding, [1] * len(extents), ceil_mode, adaptive)
     parts = []
     for place in product(*(range(len(c)) for c in cuts)):
         window = [c[i] for c, i in zip(cuts, place)]

@@ -1,72 +1,73 @@
-"""Reductions over axes."""
+"""Reductions over axes; running sums, products and extrema along one axis."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..interface import kernel
-from .arrays import wide
+from .arrays import kernels, picked, wide
 
 
-class ReduceKernels:
-    @kernel
-    def sum(self, x, *, dim, keepdim, result):
-        return np.sum(wide(x), dim, keepdims=keepdim)
-
-    @kernel
-    def mean(self, x, *, dim, keepdim, result):
-        n = np.prod([x.shape[d] for d in dim], dtype=np.float64)
-        return np.sum(wide(x), dim, keepdims=keepdim) / n
-
-    @kernel
-    def prod(self, x, *, dim, keepdim, result):
-        return np.prod(wide(x), dim, keepdims=keepdim)
-
-    @kernel
-    def nansum(self, x, *, dim, keepdim, result):
-        return np.nansum(wide(x), dim, keepdims=keepdim)
-
-    @kernel
-    def count_nonzero(self, x, *, dim, keepdim, result):
-        return np.count_nonzero(x, dim, keepdims=keepdim)
-
-    @kernel
-    def any(self, x, *, dim, keepdim):
-        return np.any(x, dim, keepdims=keepdim)
-
-    @kernel
-    def all(self, x, *, dim, keepdim):
-        return np.all(x, dim, keepdims=keepdim)
-
-    @kernel
-    def amax(self, x, *, dim, keepdim, result):
-        return np.max(x, dim, keepdims=keepdim)
-
-    @kernel
-    def amin(self, x, *, dim, keepdim, result):
-        return np.min(x, dim, keepdims=keepdim)
-
-    @kernel
-    def argmax(self, x, *, dim, keepdim):
-        return np.argmax(x, None if dim < 0 or x.ndim == 0 else dim, keepdims=keepdim)
-
-    @kernel
-    def argmin(self, x, *, dim, keepdim):
-        return np.argmin(x, None if dim < 0 or x.ndim == 0 else dim, keepdims=keepdim)
-
-    @kernel("max.dim")
-    def max_dim(self, x, *, dim, keepdim):
-        return picked(x, self.argmax(x, dim=dim, keepdim=keepdim), dim, keepdim)
-
-    @kernel("min.dim")
-    def min_dim(self, x, *, dim, keepdim):
-        return picked(x, self.argmin(x, dim=dim, keepdim=keepdim), dim, keepdim)
+def reduction(function):
+    return lambda x, dim, keepdim, result=None: function(wide(x), dim, keepdims=keepdim)
 
 
-def picked(x: np.ndarray, index: np.ndarray, dim: int, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
-    """The elements that the index names along dim, and the index."""
-    if x.ndim == 0:
-        return x, index
-    whole = index if keepdim else np.expand_dims(index, dim)
-    values = np.take_along_axis(x, whole, dim)
-    return (values if keepdim else np.squeeze(values, dim)), index
+def mean(x, dim, keepdims):
+    return np.sum(x, dim, keepdims=keepdims) / np.prod([x.shape[d] for d in dim], dtype=np.float64)
+
+
+def place(function):
+    return lambda x, dim, keepdim: function(x, None if dim < 0 or x.ndim == 0 else dim, keepdims=keepdim)
+
+
+def extremum(function):
+    """The extreme elements along dim, and their places."""
+    return lambda x, dim, keepdim: picked(x, function(x, dim, keepdims=True), dim, keepdim) if x.ndim else (x, np.zeros((), np.int64))
+
+
+def scan(function):
+    def run(x, dim, result, reverse):
+        if x.ndim == 0:
+            return x
+        x = np.flip(wide(x), dim) if reverse else wide(x)
+        y = function(x, dim).astype(x.dtype)
+        return np.flip(y, dim) if reverse else y
+
+    return run
+
+
+def running_extremum(wins):
+    """The best elements so far and their places; NaN wins."""
+
+    def run(x, dim, result, reverse):
+        rows = np.moveaxis(np.atleast_1d(x), dim, 0)
+        values, indices = rows.copy(), np.zeros(rows.shape, np.int64)
+        for j in range(1, len(rows)):
+            new = np.isnan(rows[j]) | (~np.isnan(values[j - 1]) & wins(rows[j], values[j - 1]))
+            values[j] = np.where(new, rows[j], values[j - 1])
+            indices[j] = np.where(new, j, indices[j - 1])
+        return np.moveaxis(values, 0, dim).reshape(x.shape), np.moveaxis(indices, 0, dim).reshape(x.shape)
+
+    return run
+
+
+REDUCTIONS = {
+    "sum": reduction(np.sum),
+    "mean": reduction(mean),
+    "prod": reduction(np.prod),
+    "nansum": reduction(np.nansum),
+    "count_nonzero": reduction(np.count_nonzero),
+    "any": reduction(np.any),
+    "all": reduction(np.all),
+    "amax": reduction(np.max),
+    "amin": reduction(np.min),
+    "argmax": place(np.argmax),
+    "argmin": place(np.argmin),
+    "max.dim": extremum(np.argmax),
+    "min.dim": extremum(np.argmin),
+    "cumsum": scan(np.cumsum),
+    "cumprod": scan(np.cumprod),
+    "logcumsumexp": scan(np.logaddexp.accumulate),
+    "cummax": running_extremum(np.greater_equal),
+    "cummin": running_extremum(np.less_equal),
+}
+KERNELS = kernels(REDUCTIONS)

@@ -1,27 +1,12 @@
-"""Functions of physics and statistics, by their integrals and sums."""
+"""Functions of physics and statistics by their integrals and sums; orthogonal polynomials."""
 
 from __future__ import annotations
 
 import math
 from statistics import NormalDist
+from typing import Any
 
-import numpy as np
-
-from .arrays import binary, elementwise, unary
-
-# The rule of trapezoids over a period is exact for these integrands, but for what they hold beyond this many waves.
-ANGLES = (np.arange(400) + 0.5) * (math.pi / 400)
-
-
-def scaled_bessel(x: float, order: int) -> float:
-    """exp(-|x|) times the mean of exp(x cos(angle)) cos(order angle) over half a turn."""
-    return float(np.mean(np.exp(x * np.cos(ANGLES) - abs(x)) * np.cos(order * ANGLES)))
-
-
-def erfcx(x: float) -> float:
-    if x > 25:
-        return sum((-1) ** k * math.prod(range(1, 2 * k, 2)) / (2 * x * x) ** k for k in range(5)) / (x * math.sqrt(math.pi))
-    return math.exp(x * x) * math.erfc(x)
+from .arrays import binary_kernels, elementwise, kernels
 
 
 def ndtri(p: float) -> float:
@@ -30,19 +15,42 @@ def ndtri(p: float) -> float:
     return NormalDist().inv_cdf(p)
 
 
+def digamma(x: float) -> float:
+    if x == 0 or math.isnan(x) or x == math.inf:
+        return math.copysign(math.inf, -x) if x == 0 else x
+    if x < 0:
+        return math.nan if x == math.floor(x) else digamma(1 - x) - math.pi / math.tan(math.pi * x)
+    total = 0.0
+    while x < 20:
+        total, x = total - 1 / x, x + 1
+    return total + math.log(x) - 1 / (2 * x) - 1 / (12 * x**2) + 1 / (120 * x**4) - 1 / (252 * x**6) + 1 / (240 * x**8)
+
+
+def sum_of_powers(s: float, q: float, terms: int) -> float:
+    """The sum of (q + k)^-s over all k: terms one by one, then the integral of the rest."""
+    w = q + terms
+    rest = w ** (1 - s) / (s - 1) + w**-s / 2 + s * w ** (-s - 1) / 12 - s * (s + 1) * (s + 2) * w ** (-s - 3) / 720
+    return math.fsum((q + k) ** -s for k in range(terms)) + rest
+
+
 def zeta(s: float, q: float) -> float:
-    """Terms one by one, then the integral of the rest."""
     if s == 1:
         return math.inf
-    if not s > 1 or math.isnan(q):
+    if not s > 1 or math.isnan(q) or (q <= 0 and s != math.floor(s) and q != math.floor(q)):
         return math.nan
     if q <= 0 and q == math.floor(q):
         return math.inf
-    if q <= 0 and s != math.floor(s):
-        return math.nan
-    terms, w = 200 + max(0, math.ceil(-q)), q + 200 + max(0, math.ceil(-q))
-    total = math.fsum((q + k) ** -s for k in range(terms))
-    return total + w ** (1 - s) / (s - 1) + w**-s / 2 + s * w ** (-s - 1) / 12 - s * (s + 1) * (s + 2) * w ** (-s - 3) / 720
+    return sum_of_powers(s, q, 200 + max(0, math.ceil(-q)))
+
+
+def polygamma(x: float, n: int) -> float:
+    return (-1) ** (n + 1) * math.factorial(n) * sum_of_powers(n + 1, x, 60) if n else digamma(x)
+
+
+def erfcx(x: float) -> float:
+    if x > 25:
+        return sum((-1) ** k * math.prod(range(1, 2 * k, 2)) / (2 * x * x) ** k for k in range(5)) / (x * math.sqrt(math.pi))
+    return math.exp(x * x) * math.erfc(x)
 
 
 def lower_gamma(s: float, x: float) -> float:
@@ -59,13 +67,40 @@ def lower_gamma(s: float, x: float) -> float:
     return min(total, 1.0)
 
 
-class SpecialKernels:
-    i0 = unary("i0", elementwise(lambda x: scaled_bessel(x, 0) * math.exp(abs(x))))
-    special_i0e = unary("special_i0e", elementwise(lambda x: scaled_bessel(x, 0)))
-    special_i1 = unary("special_i1", elementwise(lambda x: scaled_bessel(x, 1) * math.exp(abs(x))))
-    special_i1e = unary("special_i1e", elementwise(lambda x: scaled_bessel(x, 1)))
-    special_erfcx = unary("special_erfcx", elementwise(erfcx))
-    special_ndtri = unary("special_ndtri", elementwise(ndtri))
-    special_zeta = binary("special_zeta", elementwise(zeta))
-    igamma = binary("igamma", elementwise(lower_gamma))
-    igammac = binary("igammac", elementwise(lambda s, x: 1 - lower_gamma(s, x)))
+def polynomial(first: Any, factors: Any) -> Any:
+    """The polynomials P(n + 1) = (a x + b) P(n) - c P(n - 1) with P(0) = 1, P(1) = first(x) and (a, b, c) = factors(n)."""
+
+    def of_degree(x: float, n: float) -> float:
+        if math.isnan(n) or math.isnan(x):
+            return math.nan
+        before, now = 1.0, first(x)
+        for k in range(1, int(n) + 1):
+            a, b, c = factors(k)
+            before, now = now, (a * x + b) * now - c * before
+        return before if n > -1 else 0.0
+
+    return elementwise(of_degree)
+
+
+UNARY: dict[str, Any] = {
+    "erfinv": lambda x: ndtri((x + 1) / 2) / math.sqrt(2),
+    "lgamma": lambda x: math.inf if x <= 0 and x == math.floor(x) else math.lgamma(x),
+    "digamma": digamma,
+    "polygamma": polygamma,
+    "special_erfcx": erfcx,
+    "special_ndtri": ndtri,
+}
+BINARY: dict[str, Any] = {
+    "special_zeta": elementwise(zeta),
+    "igamma": elementwise(lower_gamma),
+    "igammac": elementwise(lambda s, x: 1 - lower_gamma(s, x)),
+    "special_chebyshev_polynomial_t": polynomial(lambda x: x, lambda n: (2, 0, 1)),
+    "special_chebyshev_polynomial_u": polynomial(lambda x: 2 * x, lambda n: (2, 0, 1)),
+    "special_chebyshev_polynomial_v": polynomial(lambda x: 2 * x - 1, lambda n: (2, 0, 1)),
+    "special_chebyshev_polynomial_w": polynomial(lambda x: 2 * x + 1, lambda n: (2, 0, 1)),
+    "special_hermite_polynomial_h": polynomial(lambda x: 2 * x, lambda n: (2, 0, 2 * n)),
+    "special_hermite_polynomial_he": polynomial(lambda x: x, lambda n: (1, 0, n)),
+    "special_laguerre_polynomial_l": polynomial(lambda x: 1 - x, lambda n: (-1 / (n + 1), (2 * n + 1) / (n + 1), n / (n + 1))),
+    "special_legendre_polynomial_p": polynomial(lambda x: x, lambda n: ((2 * n + 1) / (n + 1), 0, n / (n + 1))),
+}
+KERNELS = kernels({op: elementwise(function) for op, function in UNARY.items()}) | binary_kernels(BINARY)

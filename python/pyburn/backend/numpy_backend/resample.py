@@ -1,14 +1,14 @@
-"""Resizing along an axis, as the product with a matrix."""
+"""Resizing along an axis, as the product with a matrix; weighted sums of elements of planes, at places that an array names."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..interface import kernel
-from .arrays import wide
+from .arrays import check_range, wide
 
 
-class InterpolateKernels:
+class ResampleKernels:
     @kernel
     def resize_axis(self, x, *, dim, **attributes):
         return np.moveaxis(np.tensordot(wide(x), resize_matrix(**attributes), (dim, 1)), -1, dim)
@@ -16,6 +16,21 @@ class InterpolateKernels:
     @kernel
     def resize_axis_input(self, dy, *, dim, **attributes):
         return np.moveaxis(np.tensordot(wide(dy), resize_matrix(**attributes), (dim, 0)), -1, dim)
+
+    @kernel
+    def sample_planes(self, x, places, weight, *, size):
+        return np.einsum("nckm,nkm->ncm", elements(x, places, "sample_planes"), wide(weight))
+
+    @kernel
+    def sample_planes_input(self, dy, places, weight, *, size):
+        at, dx = checked(places, size, "sample_planes_input"), np.zeros((*dy.shape[:2], size + 1))
+        for n, c in np.ndindex(dy.shape[:2]):
+            np.add.at(dx[n, c], at[n], wide(dy[n, c]) * wide(weight[n]))
+        return dx[..., :size]  # without what counts nothing
+
+    @kernel
+    def sample_planes_weight(self, dy, x, places, *, size):
+        return np.einsum("nckm,ncm->nkm", elements(x, places, "sample_planes_weight"), wide(dy))
 
 
 def cubic(x: np.ndarray, a: float) -> np.ndarray:
@@ -30,8 +45,7 @@ def resize_matrix(*, input_size, output_size, mode, align_corners, scale, antial
     step = scale or n / m
     if align_corners:
         step = (n - 1) / (m - 1) if m > 1 else 0
-    matrix = np.zeros((m, n))
-    o = np.arange(m)
+    matrix, o = np.zeros((m, n)), np.arange(m)
     if mode.startswith("nearest"):
         exact = np.float32(0.5 if mode == "nearest-exact" else 0)
         index = o if mode == "nearest" and n == m else np.floor((o.astype(np.float32) + exact) * np.float32(step)).astype(int)
@@ -56,3 +70,17 @@ def resize_matrix(*, input_size, output_size, mode, align_corners, scale, antial
         weights = 1 - np.abs(distance) if mode == "linear" else cubic(distance, -0.75)
         np.add.at(matrix, (o, np.clip(first + tap, 0, n - 1)), weights)
     return matrix
+
+
+def checked(places, size, op) -> np.ndarray:
+    """Places of planes that have one more element than `size`, at -1."""
+    places = np.maximum(places, -1)
+    check_range(places, -1, size, f"[{op}] index out of range: got {{}} for a plane of {size}")
+    return places
+
+
+def elements(x, places, op) -> np.ndarray:
+    """(N, C, K, M): of the planes x (N, C, size), 0 where the place is below 0."""
+    flat = checked(places, x.shape[2], op).reshape(places.shape[0], 1, places.shape[1] * places.shape[2])
+    padded = np.pad(wide(x), ((0, 0), (0, 0), (0, 1)))
+    return np.take_along_axis(padded, flat.repeat(x.shape[1], 1), 2).reshape(*x.shape[:2], *places.shape[1:])
