@@ -83,11 +83,12 @@ void bind_backend(nb::module_& m) {
   // What the operation `random` draws, in host memory: for libraries whose own generators give other numbers.
   m.def(
       "_draw",
-      [](nb::handle size, int64_t draw, double a, double b, int64_t seed, int64_t offset, nb::handle dtype) {
+      [](nb::handle size, int64_t draw, double a, double b, int64_t seed, int64_t offset, nb::handle dtype, int64_t low, int64_t high) {
         require<ValueError>(draw >= 0 && draw <= int64_t(Draw::permutation), "[draw] unknown distribution: got {}", draw);
-        return call(op::random, Random{to_dims(size.ptr()), Draw(draw), a, b, seed, offset, to_dtype(dtype.ptr())}, {}, &host_device());
+        const Random attrs{to_dims(size.ptr()), Draw(draw), a, b, seed, offset, to_dtype(dtype.ptr()), low, high};
+        return call(op::random, attrs, {}, &host_device());
       },
-      "size"_a, "draw"_a, "a"_a, "b"_a, "seed"_a, "offset"_a, "dtype"_a);
+      "size"_a, "draw"_a, "a"_a, "b"_a, "seed"_a, "offset"_a, "dtype"_a, "low"_a = 0, "high"_a = 1);
   m.def("_library_array", [](const TensorHandle& t) {
     PythonBackend* owner = python_backend(t.storage()->owner);
     return owner ? owner->array_of(t) : nb::none();

@@ -114,6 +114,10 @@ def test_tensors_are_created_without_a_kernel():
         def exp(self, x):
             return np.exp(x)
 
+        @backend.kernel
+        def cast(self, x, *, dtype):  # for writes into parts
+            return x.astype(dtype.name)
+
     for device in (Bare().device, backend.stack("fusion", Bare())):
         assert values(pyburn.ones(2, device=device).exp()).tolist() == [np.exp(np.float32(1))] * 2
         assert values(pyburn.arange(3, device=device)).tolist() == [0, 1, 2]
@@ -121,6 +125,13 @@ def test_tensors_are_created_without_a_kernel():
         drawn = values(pyburn.randn(5, device=device))
         pyburn.manual_seed(3)
         assert drawn.tolist() == pyburn.randn(5).tolist()  # the same numbers as on the CPU
+        pyburn.manual_seed(4)
+        x = pyburn.zeros(2, 3, device=device)
+        x.T[1:].uniform_(-1, 1)
+        pyburn.manual_seed(4)
+        expected = pyburn.zeros(2, 3)
+        expected.T[1:].uniform_(-1, 1)
+        assert values(x).tolist() == expected.tolist()
 
 
 def test_exceptions_of_kernels_arrive_as_they_are():

@@ -323,15 +323,17 @@ DType key_dtype(const OpInfo& info, Inputs in, Outputs out) {
 static bool run_on_host(Backend& backend, OpRef op, Inputs in, Outputs out) {
   Device& host = host_device();
   if (!in.empty() || op.info->kind == Kind::dynamic || &storage_maker(backend) == &host.leaf()) return false;
-  for (const TensorHandle& t : out)
-    if (t.storage()) return false;  // upload() writes whole fresh storages only
-  Tensors made;
+  Tensors made, results;
   for (const TensorHandle& t : out) made.push_back(make_tensor(host, t.dtype(), contiguous_layout(t.shape())));
   run(host.leaf(), op, in, {made.data(), size_t(made.size())});
   for (size_t i = 0; i < out.size(); ++i) {
-    out[i].impl()->storage = backend.allocate(out[i].dtype(), out[i].numel());
-    backend.upload({host_memory(made[int64_t(i)]), out[i].meta()}, out[i]);
+    const Meta meta = out[i].meta();
+    results.push_back(
+        make_tensor(out[i].device(), meta.dtype, contiguous_layout(meta.shape), backend.allocate(meta.dtype, out[i].numel())));
+    backend.upload({host_memory(made[int64_t(i)]), meta}, results.back());
   }
+  const LevelScope scope(backend);
+  place_results(std::move(results), out);
   return true;
 }
 
