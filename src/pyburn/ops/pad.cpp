@@ -185,15 +185,15 @@ TensorHandle fn::pad(const TensorHandle& input, const Dims& pad, const std::stri
   Dims widths = pad;
   for (int64_t i = 0; i < padded; ++i) {
     const int64_t axis = input.rank() - 1 - i, n = input.shape()[axis];
-    const int64_t before = pad[2 * i], after = pad[2 * i + 1], total = n + before + after;
+    const int64_t before = pad[2 * i], after = pad[2 * i + 1], total = Checked(n) + before + after;
     require(total >= 0, "[pad] negative widths cut off more than there is: got {} for {}", pad, input.shape());
-    if (mode == "replicate" && n > 0 && total > 0 && (-before >= n || -after >= n)) {
+    if (mode == "replicate" && n > 0 && total > 0 && (before <= -n || after <= -n)) {
       // All of it is cut off, and the other side repeats the element at the edge.
-      inside = slice(inside, axis, -before >= n ? n - 1 : 0, -before >= n ? n : 1);
+      inside = slice(inside, axis, before <= -n ? n - 1 : 0, before <= -n ? n : 1);
       widths[2 * i] = 0, widths[2 * i + 1] = total - 1;
       continue;
     }
-    if (before < 0 || after < 0) inside = slice(inside, axis, std::max<int64_t>(-before, 0), n + std::min<int64_t>(after, 0));
+    if (before < 0 || after < 0) inside = slice(inside, axis, std::max<int64_t>(0 - Checked(before), 0), n + std::min<int64_t>(after, 0));
   }
   for (int64_t& w : widths) w = std::max<int64_t>(w, 0);
   return _border_pad(inside, widths, mode);
