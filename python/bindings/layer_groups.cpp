@@ -1,5 +1,5 @@
-// The classes that PyTorch has between Module and its layers, for `isinstance(module, _BatchNorm)` and `class MyLoss(_Loss)`. What a class
-// of one's own derives from them is in python/pyburn/nn/modules/roots.py.
+// The classes that PyTorch has between Module and its layers, for `isinstance(module, _BatchNorm)` and `class MyLoss(_Loss)`. What
+// user-defined subclasses inherit from them is in python/pyburn/nn/modules/roots.py.
 #include "layer_class.h"
 
 namespace nb = nanobind;

@@ -28,7 +28,7 @@ void initialise(PyObject* self, PyTypeObject* cls, const std::function<Ref<nn::M
 // classes have theirs.
 void wrap_methods_of_modules();
 void wrap_methods(PyTypeObject* type);
-void add_method(PyTypeObject* type, const char* name, PyObject* function);  // the same for a function of one's own
+void add_method(PyTypeObject* type, const char* name, PyObject* function);  // the same for a Python callable
 
 // ---- attributes
 

@@ -187,7 +187,7 @@ def test_a_scaler_reads_one_value_per_step() -> None:
 
 
 def test_losses_may_be_written_over() -> None:
-    """A step of one's own may return the same tensors each time."""
+    """A user-defined step may return the same tensors each time."""
     data = [float(i) for i in range(10)]
     weight = nn.Parameter(pyburn.zeros(1))
     kept, output, target = nn.Parameter(pyburn.zeros(())), pyburn.zeros(4), pyburn.zeros(4)

@@ -1,5 +1,5 @@
-"""What the classes behind the layers have for layers of one's own: `class MyLoss(_Loss)`, `class MyNorm(_BatchNorm)`. Layers that are C++
-override it."""
+"""What the base classes of layers offer to user-defined subclasses: `class MyLoss(_Loss)`, `class MyNorm(_BatchNorm)`. Layers written
+in C++ override it."""
 
 from __future__ import annotations
 
