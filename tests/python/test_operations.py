@@ -399,3 +399,26 @@ def test_a_backend_may_have_its_own_kernel_and_refuse_some_calls() -> None:
     assert square(pyburn.ones(1).to(device)).tolist() == [1]
     for shape in ((1,), (1, 1)):
         assert inference.capture(square, pyburn.ones(shape, device=device)).operations == ["py_square"]
+
+
+def test_a_full_table_keeps_what_could_not_be_replaced() -> None:
+    program = """
+import pyburn
+from pyburn import plugins
+
+options = {"infer": pyburn.empty_like, "no_grad": "a test"}
+pyburn.register_op("py_old(Tensor input) -> Tensor", kernel=lambda x: x + 1, **options)
+try:
+    for i in range(5000):
+        pyburn.register_op(f"py_more_{i}(Tensor input) -> Tensor", kernel=lambda x: x, **options)
+except ValueError as error:
+    assert "the table is full" in str(error)
+try:
+    pyburn.register_op("py_old(Tensor input) -> Tensor", decompose=lambda x: x + 2)  # needs an index of its own
+except ValueError as error:
+    assert "the table is full" in str(error)
+else:
+    raise AssertionError("no error")
+assert plugins.operation("py_old")(pyburn.ones(1)).tolist() == [2]
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

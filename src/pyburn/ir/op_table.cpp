@@ -33,8 +33,11 @@ struct OpTable::Body {
   std::unordered_map<std::string_view, const OpInfo*> by_name;
   std::unordered_set<std::string_view> replaceable;  // what set() has added
 
+  void require_room(std::string_view name) const {
+    require<ValueError>(rows.size() < kMost, "[operation] the table is full: got '{}' after {} operations", name, int64_t(kMost));
+  }
   void append(OpInfo* row) {
-    require<ValueError>(rows.size() < kMost, "[operation] the table is full: got '{}' after {} operations", row->name(), int64_t(kMost));
+    require_room(row->name());
     row->index = uint16_t(rows.size());
     rows.push_back(row);
     by_name.emplace(row->name(), row);
@@ -88,9 +91,13 @@ void OpTable::set(OpInfo* row) {
   }
   require<ValueError>(body_->replaceable.contains(row->name()), "an operation of this name exists in C++: got '{}'", row->name());
   const OpInfo& before = *it->second;
-  body_->by_name.erase(it);
   // Backends remember under the index whether they support the operation. The answer depends on its name and on this.
-  if (bool(before.decompose) != bool(row->decompose) || before.kind != row->kind || before.key != row->key) return body_->append(row);
+  if (bool(before.decompose) != bool(row->decompose) || before.kind != row->kind || before.key != row->key) {
+    body_->require_room(row->name());  // before the old row goes
+    body_->by_name.erase(it);
+    return body_->append(row);
+  }
+  body_->by_name.erase(it);  // its key is a part of the old row
   row->index = before.index;
   body_->rows[row->index] = row;
   body_->by_name.emplace(row->name(), row);

@@ -191,8 +191,8 @@ class RuleContext final : public GradContext {
  private:
   void require_saved(bool saved, const char* what, int i) const {
     if (!saved)
-      fail<GradientError>(
-          "[{}] the gradient rule reads {} {}, which is not kept: the row's `saves` must say so", node_.op_.info().name(), what, i);
+      fail<GradientError>("[{}] the gradient rule reads {} {}, which is not kept: the row's `saves` or `reads` must say so",
+          node_.op_.info().name(), what, i);
   }
   Device& first_device() const {
     for (const TensorHandle& g : dy_)
