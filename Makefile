@@ -91,25 +91,40 @@ test-arm64: venv  ## C++ tests on 64-bit ARM: cross-compiled on Debian, run by q
 	cmake --build --preset arm64
 	ctest --preset arm64 --parallel $(JOBS)
 
-.PHONY: sanitize
-sanitize: venv  ## ASan + UBSan build: C++ tests, then every operation from Python
+.PHONY: build-asan
+build-asan: venv
 	cmake --preset asan -DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python --log-level=NOTICE
 	cmake --build --preset asan
-	ctest --preset asan --parallel $(JOBS)
 	rm -rf build/asan/stage && mkdir -p build/asan/stage && cp -r python/pyburn build/asan/stage/
 	for component in Unspecified python; do \
 		cmake --install build/asan --prefix build/asan/stage/pyburn --component $$component >/dev/null; done
-	PYTHONPATH=$(CURDIR)/build/asan/stage LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libstdc++.so)" \
-		ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc PYBURN_POISON=nan $(VENV)/bin/python -m pytest $(SANITIZE_PYTEST)
+
+ASAN_PYTHON = PYTHONPATH=$(CURDIR)/build/asan/stage \
+	LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libstdc++.so)" \
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc PYBURN_POISON=nan $(VENV)/bin/python
+
+.PHONY: sanitize
+sanitize: build-asan  ## ASan + UBSan build: C++ tests, every operation from Python, hostile calls
+	ctest --preset asan --parallel $(JOBS)
+	$(ASAN_PYTHON) -m pytest $(SANITIZE_PYTEST)
+	$(ASAN_PYTHON) tests/fuzz/calls --runs 20000 --no-memory-limit
+
+.PHONY: fuzz-calls-asan
+FUZZ_CALLS ?= 1000000
+fuzz-calls-asan: build-asan  ## Hostile calls of every public function under ASan + UBSan (FUZZ_CALLS=n, SEED=n)
+	$(ASAN_PYTHON) tests/fuzz/calls --runs $(FUZZ_CALLS) --seed $${SEED:-1} --no-memory-limit
 
 .PHONY: fuzz
 FUZZ_PROGRAMS ?= 1000000
 FUZZ_FILES ?= 2000000
 FUZZ_NAMES ?= 5000000
-fuzz: build  ## Random programs of views and writes (FUZZ_PROGRAMS=n), damaged files (FUZZ_FILES=n), names of devices (FUZZ_NAMES=n)
+fuzz: build  ## Random programs of views and writes (FUZZ_PROGRAMS=n), damaged files (FUZZ_FILES=n), names of devices (FUZZ_NAMES=n), hostile calls (FUZZ_CALLS=n)
 	build/release/tests/fuzz/aliasing_fuzzer --programs $(FUZZ_PROGRAMS)
 	build/release/tests/fuzz/readers_fuzz --runs $(FUZZ_FILES) tests/golden/io
 	build/release/tests/fuzz/device_names_fuzz --runs $(FUZZ_NAMES)
+	build/release/tests/fuzz/graph_files_fuzz --runs $(FUZZ_FILES)
+	$(VENV)/bin/python tests/fuzz/damaged_files.py --runs $$(($(FUZZ_FILES) / 100))
+	$(VENV)/bin/python tests/fuzz/calls --runs $(FUZZ_CALLS)
 
 .PHONY: fuzz-coverage
 fuzz-coverage: build  ## How much of each file reader the fuzzer reaches

@@ -299,6 +299,7 @@ set(PYBURN_SOURCES
   src/pyburn/io/zip_read.cpp
   src/pyburn/io/zip_write.cpp
   src/pyburn/inference/capture.cpp
+  src/pyburn/inference/graph_check.cpp
   src/pyburn/inference/graph_file.cpp
   src/pyburn/inference/operation_cost.cpp
   src/pyburn/inference/operation_times.cpp

@@ -78,7 +78,11 @@ std::vector<TensorHandle> tensors_from(nb::handle list) {
 }
 optim::GradientClipping clipping_from(nb::handle clip) {  // None, or a kind and a limit
   if (clip.is_none()) return {};
-  return optim::GradientClipping::named(nb::cast<std::string>(clip[0]), nb::cast<double>(clip[1]));
+  nb::str kind;
+  nb::float_ limit;
+  if (!nb::isinstance<nb::tuple>(clip) || nb::len(clip) != 2 || !nb::try_cast(clip[0], kind) || !nb::try_cast(clip[1], limit))
+    throw nb::type_error("[optim] grad_clip must be a GradientClipping or None");
+  return optim::GradientClipping::named(kind.c_str(), double(limit));
 }
 
 // One step of a group. `states` are dicts, one per parameter. `found_inf` is a tensor or None.

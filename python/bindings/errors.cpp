@@ -38,6 +38,12 @@ void set_system_error(const FileError& e) noexcept {
   if (error) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
 }
 
+// A message may quote bytes of a file, which need not be text.
+void set_message(PyObject* type, const char* message) noexcept {
+  const Object text(PyUnicode_DecodeUTF8(message, Py_ssize_t(std::strlen(message)), "backslashreplace"));
+  if (text) PyErr_SetObject(type, text.get());
+}
+
 struct Released {
   std::mutex mutex;
   std::vector<PyObject*> objects;
@@ -91,27 +97,27 @@ void set_python_error() noexcept {
   } catch (const PythonException& e) {
     e.raise();
   } catch (const ShapeError& e) {
-    PyErr_SetString(shape_error, e.what());
+    set_message(shape_error, e.what());
   } catch (const AssertionFailed& e) {
-    PyErr_SetString(assertion_failed, e.what());
+    set_message(assertion_failed, e.what());
   } catch (const IndexError& e) {
-    PyErr_SetString(index_error, e.what());
+    set_message(index_error, e.what());
   } catch (const DTypeError& e) {
-    PyErr_SetString(dtype_error, e.what());
+    set_message(dtype_error, e.what());
   } catch (const DeviceError& e) {
-    PyErr_SetString(device_error, e.what());
+    set_message(device_error, e.what());
   } catch (const UnsupportedOp& e) {
-    PyErr_SetString(unsupported_op, e.what());
+    set_message(unsupported_op, e.what());
   } catch (const FormatError& e) {
-    PyErr_SetString(format_error, e.what());
+    set_message(format_error, e.what());
   } catch (const CaptureError& e) {
-    PyErr_SetString(capture_error, e.what());
+    set_message(capture_error, e.what());
   } catch (const OutOfMemoryError& e) {
-    PyErr_SetString(out_of_memory_error, e.what());
+    set_message(out_of_memory_error, e.what());
   } catch (const RemoteError& e) {
-    PyErr_SetString(remote_error, e.what());
+    set_message(remote_error, e.what());
   } catch (const GradientError& e) {
-    PyErr_SetString(gradient_error, e.what());
+    set_message(gradient_error, e.what());
   } catch (const Interrupted&) {
     if (!PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
   } catch (const FileError& e) {
@@ -119,11 +125,13 @@ void set_python_error() noexcept {
   } catch (const PluginError& e) {
     PyErr_SetObject(plugin_error, Object(PyUnicode_DecodeFSDefault(e.what())).get());  // it names a file
   } catch (const Error& e) {
-    PyErr_SetString(value_error, e.what());
+    set_message(value_error, e.what());
   } catch (const std::bad_alloc&) {
     PyErr_SetString(out_of_memory_error, "out of host memory");
+  } catch (const std::bad_cast&) {  // of nanobind, which does not say which value it was
+    PyErr_SetString(PyExc_TypeError, "an argument, or a value inside one, has a type that cannot be converted");
   } catch (const std::exception& e) {
-    PyErr_SetString(PyExc_RuntimeError, e.what());
+    set_message(PyExc_RuntimeError, e.what());
   } catch (...) {
     PyErr_SetString(PyExc_RuntimeError, "unknown C++ exception");
   }

@@ -15,7 +15,7 @@ from .._core import DType
 _NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
-class ConfigError(ValueError):
+class ConfigError(_core.FormatError):
     """A field has a value that it must not have, or there is no such field. The message says which, what was expected and what was got."""
 
 

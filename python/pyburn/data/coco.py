@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .._core import FormatError
+from .damage import format_errors
 
 Boxes = tuple[list[list[float]], list[int]]
 
@@ -15,7 +16,7 @@ Boxes = tuple[list[list[float]], list[int]]
 def read_coco(annotations: str | os.PathLike[str], images: str | os.PathLike[str]) -> tuple[list[tuple[str, Boxes]], list[str]]:
     """The images, each with its boxes (x, y, width, height) and the numbers of their classes, and the names of the classes."""
     folder = Path(images)
-    try:
+    with format_errors(f"[coco] {os.fspath(annotations)} is not a file of annotations"):
         content = json.loads(Path(annotations).read_bytes())
         categories = sorted((int(row["id"]), str(row["name"])) for row in content["categories"])
         files = {int(row["id"]): str(row["file_name"]) for row in content["images"]}
@@ -25,8 +26,6 @@ def read_coco(annotations: str | os.PathLike[str], images: str | os.PathLike[str
             boxes, labels = found[int(row["image_id"])]
             boxes.append(_box(row["bbox"]))
             labels.append(numbers[int(row["category_id"])])
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise FormatError(f"[coco] {os.fspath(annotations)} is not a file of annotations: {type(error).__name__}: {error}") from None
     return [(str(_inside(folder, files[number])), found[number]) for number in files], [name for _, name in categories]
 
 

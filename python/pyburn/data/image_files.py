@@ -13,6 +13,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+from .._core import FormatError
+
+
+class ImageError(FormatError, OSError):
+    """An image file is damaged. Also an OSError, which is what Pillow raises."""
+
+
+# What Pillow raises for files that are damaged.
+_DAMAGE = (OSError, SyntaxError, ValueError, EOFError, IndexError, TypeError, OverflowError, struct.error)
 _SMALL = 1 << 18  # pixels, and bytes of a file: where finding out about a file takes longer than decoding it
 
 
@@ -55,16 +64,23 @@ def load_mask(path: str | os.PathLike[str]) -> Image:
 @contextlib.contextmanager
 def named_errors(path: Any) -> Iterator[None]:
     """Pillow's errors with the name of the file, which it has not seen: of thousands of pictures one is damaged."""
+    images = pillow()
     try:
         yield
-    except (OSError, SyntaxError, ValueError, EOFError, struct.error) as error:  # what Pillow raises for files that are damaged
+    except images.DecompressionBombError as error:  # more pixels than PIL.Image.MAX_IMAGE_PIXELS allows
+        raise ImageError(f"{_named(path)} is too large: {error}") from error
+    except _DAMAGE as error:
         if getattr(error, "errno", None) is not None:  # of the system, which names the file
             raise
-        images = pillow()
-        name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else "the picture"
+        name = _named(path)
         if isinstance(error, images.UnidentifiedImageError):
-            raise images.UnidentifiedImageError(f"{name} is no picture that Pillow knows") from error
-        raise OSError(f"{name} cannot be read: {error}") from error
+            unknown = type("UnidentifiedImageError", (ImageError, images.UnidentifiedImageError), {})
+            raise unknown(f"{name} is no picture that Pillow knows") from error
+        raise ImageError(f"{name} cannot be read: {error}") from error
+
+
+def _named(path: Any) -> str:
+    return os.fspath(path) if isinstance(path, (str, os.PathLike)) else "the picture"
 
 
 def _content(path: str | os.PathLike[str]) -> bytes:

@@ -6,12 +6,12 @@ import os
 import shutil
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
 from .._core import FormatError
+from .damage import format_errors
 
 
 def unpack_members(
@@ -20,10 +20,12 @@ def unpack_members(
     """Writes members of a zip or tar file into a folder: `members` says which becomes which file there."""
     path, into = Path(archive), Path(folder)
     into.mkdir(parents=True, exist_ok=True)
-    try:
+    with format_errors(f"[archive] {path.name} is damaged"):
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as opened:
                 for member, name in members.items():
+                    if member not in opened.NameToInfo:
+                        raise FormatError(f"[archive] {path.name} does not contain {member!r}")
                     with opened.open(member) as source:
                         _write(source, into / name, largest)
         else:
@@ -36,11 +38,7 @@ def unpack_members(
                         with stream:
                             _write(stream, into / left.pop(member), largest)
                 if left:
-                    raise KeyError(next(iter(left)))
-    except KeyError as error:
-        raise FormatError(f"[archive] {path.name} does not contain {error}") from None
-    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-        raise FormatError(f"[archive] {path.name} is damaged: {error}") from None
+                    raise FormatError(f"[archive] {path.name} does not contain {next(iter(left))!r}")
 
 
 def _write(source: IO[bytes], target: Path, largest: int) -> None:

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "pyburn/inference/graph_check.h"
 #include "pyburn/io/atomic_file.h"
 #include "pyburn/io/mapped_file.h"
 #include "pyburn/runtime/transfer.h"
@@ -65,11 +66,15 @@ Bytes graph_to_bytes(const Graph& graph) {
   write_names(w, graph);
   encode(w, graph);
   Bytes bytes = w.take();
-  const BytesView payload = BytesView(bytes).subspan(sizeof(Header));
+  seal_graph_bytes(bytes);
+  return bytes;
+}
+
+void seal_graph_bytes(std::span<std::byte> bytes) {
+  const BytesView payload = bytes.subspan(sizeof(Header));
   Header h{{}, kVersion, 0, checksum(payload), payload.size()};
   std::memcpy(h.magic, kMagic, sizeof kMagic);
   std::memcpy(bytes.data(), &h, sizeof h);
-  return bytes;
 }
 
 Ref<Graph> graph_from_bytes(BytesView bytes, Device& device) {
@@ -86,9 +91,11 @@ Ref<Graph> graph_from_bytes(BytesView bytes, Device& device) {
   OpNames names;
   WireReader r(payload, names);
   r.make_constant = [&](const Meta& m, BytesView data) { return from_host(device, {const_cast<std::byte*>(data.data()), m}); };
+  r.deepest = 1;  // captured graphs contain no fused operations: those exist only between a queue and its kernels
   if (h.version != kVersionWithoutNames) read_names(r);
   Ref<Graph> graph = decode_graph(r);
   r.end();
+  check_nodes(*graph, device);  // the checksum finds damage; it does not make the file trustworthy
   return graph;
 }
 

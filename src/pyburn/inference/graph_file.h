@@ -12,6 +12,7 @@ Ref<Graph> load_graph(const std::string& path, Device& device);  // constants go
 
 // The same, in memory.
 Bytes graph_to_bytes(const Graph& graph);
+void seal_graph_bytes(std::span<std::byte> bytes);  // writes the header, with the checksum, before a payload
 Ref<Graph> graph_from_bytes(BytesView bytes, Device& device);
 
 }  // namespace pyburn

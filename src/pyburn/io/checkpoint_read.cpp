@@ -168,7 +168,7 @@ Snapshots Checkpoint::snapshots(SharedBytes file, const OpenOptions& options) {
   const Value& tensors = inside(checkpoint->root(), options.key);
   if (tensors.kind == K::foreign) refuse_foreign(tensors);
   Snapshots list;
-  for (const auto& [name, v] : named_tensors(tensors)) {
+  for (const auto& [name, v] : named_tensors(tensors, checkpoint->file_.size())) {
     const StoredTensor* t = v->stored;
     list.push_back({name, t->meta(), [checkpoint, t, mmap = options.mmap](Device& device) { return load_alone(*t, device, mmap); }});
   }

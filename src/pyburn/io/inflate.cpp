@@ -3,12 +3,12 @@
 #include <array>
 #include <cstdint>
 
+#include "pyburn/io/limits.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn::io {
 namespace {
 
-constexpr size_t kMostPerByte = 1032;  // two bits can stand for 258 bytes, not more
 constexpr int kLongestCode = 15;
 
 [[noreturn]] void damaged(const char* what) { fail<FormatError>("[zip] the packed data is damaged: {}", what); }
@@ -173,7 +173,7 @@ void read_stored(Bits& bits, Output& out) {
 }  // namespace
 
 std::vector<std::byte> inflate(std::span<const std::byte> packed, size_t size) {
-  require<FormatError>(size / kMostPerByte <= packed.size(), "[zip] the packed data is too short for its size: got {} bytes for {}",
+  require<FormatError>(size / kDeflateFactor <= packed.size(), "[zip] the packed data is too short for its size: got {} bytes for {}",
       uint64_t(packed.size()), uint64_t(size));
   Bits bits(packed);
   Output out(size);

@@ -357,7 +357,7 @@ Value* PickleReader::reduce(const Value& callable, const Value& arguments) {
       "[pickle] only allowed names can be called: got {} with {}", name_of(callable.kind), name_of(arguments.kind));
   uint64_t copied = arguments.items.size();
   for (const Value* a : arguments.items) copied += a->items.size() + a->text.size();
-  require<FormatError>(copied <= may_copy_, "[pickle] the file unfolds to more than it could contain");
+  require<FormatError>(copied <= may_copy_, "[pickle] the file unfolds to more than its size allows (kUnfoldingFactor in io/limits.h)");
   may_copy_ -= copied;
   if (!foreign) return call(callable, arguments.items);
   Value* object = tree_.text(callable.text, K::foreign);

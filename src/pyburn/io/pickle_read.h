@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "pyburn/io/byte_cursor.h"
+#include "pyburn/io/limits.h"
 #include "pyburn/io/value.h"
 
 namespace pyburn::io {
@@ -19,7 +20,7 @@ class PickleReader {
   using Call = std::function<Value*(const Value& callable, const std::vector<Value*>& arguments)>;
 
   PickleReader(std::span<const std::byte> bytes, Tree& tree)
-      : cursor_(bytes, "pickle"), tree_(tree), may_copy_(bytes.size() * kMostCopies + (1 << 16)) {}
+      : cursor_(bytes, "pickle"), tree_(tree), may_copy_(bytes.size() * kUnfoldingFactor + kUnfoldingFree) {}
   Value* read();                                      // the next pickle of the bytes
   size_t used() const { return cursor_.position(); }  // bytes read so far
 
@@ -51,7 +52,6 @@ class PickleReader {
   Value* reduce(const Value& callable, const Value& arguments);
   void build(Value& target, Value* state);
 
-  static constexpr uint64_t kMostCopies = 16;
   ByteCursor cursor_;
   Tree& tree_;
   uint64_t may_copy_;          // calls copy their arguments, which a hostile file may repeat: bytes and items left for that

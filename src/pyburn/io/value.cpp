@@ -2,32 +2,43 @@
 
 #include <set>
 
+#include "pyburn/io/limits.h"
 #include "pyburn/support/error.h"
 
 namespace pyburn::io {
 namespace {
 
-constexpr int kDeepest = 100;  // containers of tensors inside each other
+class TensorList {
+ public:
+  explicit TensorList(uint64_t budget) : budget_(budget) {}
+  void collect(const Value& v, const std::string& name, int depth) {
+    const uint64_t cost = 1 + name.size();
+    require<FormatError>(cost <= budget_,
+        "[pytorch] the file unfolds to more than its size allows (kUnfoldingFactor in io/limits.h): its containers refer to each other");
+    budget_ -= cost;
+    if (v.kind == Value::Kind::tensor) {
+      list.emplace_back(name, &v);
+      return;
+    }
+    const bool sequence = v.kind == Value::Kind::list || v.kind == Value::Kind::tuple;
+    if (!v.is_dict() && !sequence) return;
+    require<FormatError>(depth < kDeepestTensor && above_.insert(&v).second,
+        "[pytorch] containers are nested too deeply or in themselves at '{}'", name.substr(0, 200));
+    const auto below = [&](const std::string& key) { return name.empty() ? key : name + "." + key; };
+    for (size_t i = 0; sequence && i < v.items.size(); ++i) collect(*v.items[i], below(std::to_string(i)), depth + 1);
+    for (size_t i = 0; !sequence && i + 1 < v.items.size(); i += 2) {
+      const Value& key = *v.items[i];
+      if (key.kind == Value::Kind::text) collect(*v.items[i + 1], below(key.text), depth + 1);
+      else if (key.kind == Value::Kind::integer) collect(*v.items[i + 1], below(std::to_string(key.integer)), depth + 1);
+    }
+    above_.erase(&v);
+  }
+  std::vector<std::pair<std::string, const Value*>> list;
 
-void collect(const Value& v, const std::string& name, int depth, std::set<const Value*>& above,
-    std::vector<std::pair<std::string, const Value*>>& list) {
-  if (v.kind == Value::Kind::tensor) {
-    list.emplace_back(name, &v);
-    return;
-  }
-  const bool sequence = v.kind == Value::Kind::list || v.kind == Value::Kind::tuple;
-  if (!v.is_dict() && !sequence) return;
-  require<FormatError>(
-      depth < kDeepest && above.insert(&v).second, "[pytorch] containers are nested too deeply or in themselves at '{}'", name);
-  const auto below = [&](const std::string& key) { return name.empty() ? key : name + "." + key; };
-  for (size_t i = 0; sequence && i < v.items.size(); ++i) collect(*v.items[i], below(std::to_string(i)), depth + 1, above, list);
-  for (size_t i = 0; !sequence && i + 1 < v.items.size(); i += 2) {
-    const Value& key = *v.items[i];
-    if (key.kind == Value::Kind::text) collect(*v.items[i + 1], below(key.text), depth + 1, above, list);
-    else if (key.kind == Value::Kind::integer) collect(*v.items[i + 1], below(std::to_string(key.integer)), depth + 1, above, list);
-  }
-  above.erase(&v);
-}
+ private:
+  uint64_t budget_;
+  std::set<const Value*> above_;
+};
 
 }  // namespace
 
@@ -137,11 +148,10 @@ Value* Tree::tensor(const TensorHandle& t) {
   return made;
 }
 
-std::vector<std::pair<std::string, const Value*>> named_tensors(const Value& root) {
-  std::vector<std::pair<std::string, const Value*>> list;
-  std::set<const Value*> above;
-  collect(root, "", 0, above, list);
-  return list;
+std::vector<std::pair<std::string, const Value*>> named_tensors(const Value& root, uint64_t file_bytes) {
+  TensorList tensors(file_bytes * kUnfoldingFactor + kUnfoldingFree);
+  tensors.collect(root, "", 0);
+  return std::move(tensors.list);
 }
 
 }  // namespace pyburn::io

@@ -81,7 +81,8 @@ class Tree {
   Value *none_ = nullptr, *true_ = nullptr, *false_ = nullptr;
 };
 
-// The tensors below a value, named by the way to them: "encoder.weight". Dicts, and lists by position.
-std::vector<std::pair<std::string, const Value*>> named_tensors(const Value& root);
+// The tensors below a value, named by the way to them: "encoder.weight". Dicts, and lists by position. A container that is referenced
+// twice is listed twice, so the names and entries are counted: a file of `file_bytes` may give kUnfoldingFactor times as many (limits.h).
+std::vector<std::pair<std::string, const Value*>> named_tensors(const Value& root, uint64_t file_bytes);
 
 }  // namespace pyburn::io

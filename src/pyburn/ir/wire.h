@@ -72,7 +72,7 @@ class WireReader {
 
   OpNames& names;
   MakeConstant make_constant;
-  int depth = 0;  // of nested graphs
+  int depth = 0, deepest = 8;  // of graphs inside operations inside graphs
 
  private:
   BytesView rest_;

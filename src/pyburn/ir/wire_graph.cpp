@@ -5,8 +5,6 @@
 namespace pyburn {
 namespace {
 
-constexpr int kDeepest = 8;  // graphs inside operations inside graphs
-
 void encode_ids(WireWriter& w, const auto& ids) {
   w.count(uint64_t(ids.size()));
   for (ValueId v : ids) w.integer(v);
@@ -87,7 +85,7 @@ void encode(WireWriter& w, const Graph& g) {
 }
 
 Ref<Graph> decode_graph(WireReader& r) {
-  require<FormatError>(++r.depth <= kDeepest, "[wire] graphs are nested too deeply");
+  require<FormatError>(++r.depth <= r.deepest, "[wire] graphs are nested too deeply");
   auto g = make_ref<Graph>();
   for (int64_t n = r.length(2); n > 0; --n) g->values.push_back(decode_meta(r));
   g->inputs = decode_ids<std::vector<ValueId>>(r);

@@ -1,6 +1,7 @@
 """Readers of files. Functions give numpy's arrays and Python's values; datasets give items by number."""
 
 from ..._core import FormatError
+from . import limits
 from .edf import Annotation, EDFRecording, read_edf
 from .idx import read_idx, write_idx
 from .line_files import JSONLinesDataset, LinesDataset, read_json_lines, read_lines
@@ -48,6 +49,7 @@ __all__ = [
     "SqliteDatasetWriter",
     "Table",
     "TableDataset",
+    "limits",
     "molecule_from_mol_block",
     "molecule_from_smiles",
     "molecule_to_graph",

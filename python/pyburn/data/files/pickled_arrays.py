@@ -7,12 +7,13 @@ pickle that wants more is refused. Its stack and its memo hold only what the fil
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..damage import format_errors
+from . import limits
 from .source import ByteReader, File, FormatError, read_bytes
 
 
@@ -35,12 +36,8 @@ class SparseRows(NamedTuple):
 def read_pickled_arrays(file: File) -> Any:
     """What a pickle contains, if that is numbers, text, lists, dicts, arrays of numpy and csr matrices of scipy."""
     reader = ByteReader(read_bytes(file), "pickle")
-    try:
-        return _settled(_Interpreter(reader).run(), 0)
-    except (IndexError, KeyError, TypeError, ValueError, OverflowError, struct.error, AttributeError, RecursionError) as error:
-        if isinstance(error, FormatError):
-            raise
-        raise FormatError(f"[pickle] the file is damaged at byte {reader.at}: {error}") from None
+    with format_errors("[pickle] the file is damaged"):
+        return _Settling().value(_Interpreter(reader).run(), 0)
 
 
 class _Global(NamedTuple):
@@ -240,25 +237,39 @@ _STEPS: dict[int, Callable[[_Interpreter], Any]] = {
 }
 
 
-def _settled(value: Any, depth: int) -> Any:
-    """The finished value: arrays for what says that it is one."""
-    if depth > 50:
-        raise FormatError("[pickle] containers are nested too deeply")
-    if isinstance(value, _Made):
+class _Settling:
+    """Makes the finished values: arrays for what says that it is one. What a pickle refers to many times is made once, so the result is as
+    large as the file, not as the tree that the references unfold to."""
+
+    def __init__(self) -> None:
+        self.made: dict[int, Any] = {}  # by the address of the unfinished value; the interpreter's result keeps those alive
+
+    def value(self, value: Any, depth: int) -> Any:
+        if depth > limits.DEEPEST_PICKLE:
+            raise FormatError(f"[pickle] containers are nested too deeply: at most {limits.DEEPEST_PICKLE} (DEEPEST_PICKLE)")
+        if not isinstance(value, (_Made, list, tuple, dict)):
+            if isinstance(value, _Global) or value is _MARK:
+                raise FormatError("[pickle] the file contains a function")
+            return value
+        if id(value) not in self.made:
+            self.made[id(value)] = self.container(value, depth)
+        return self.made[id(value)]
+
+    def container(self, value: Any, depth: int) -> Any:
+        if isinstance(value, _Global):  # a named tuple
+            raise FormatError("[pickle] the file contains a function")
+        if isinstance(value, (list, tuple)):
+            return type(value)([self.value(item, depth + 1) for item in value])
+        if isinstance(value, dict):
+            return {key: self.value(item, depth + 1) for key, item in value.items()}
         if value.kind == "array":
             return _array(value)
         if value.kind == "csr":
-            return _sparse(value, depth)
+            state: dict[Any, Any] = value.state if isinstance(value.state, dict) else {}
+            return _sparse(*(self.value(state.get(name), depth + 1) for name in ("_shape", "data", "indices", "indptr")))
         if value.kind == "dict":
-            return {key: _settled(item, depth + 1) for key, item in value.items.items()}
+            return {key: self.value(item, depth + 1) for key, item in value.items.items()}
         raise FormatError(f"[pickle] the file contains a {value.kind} that belongs to no array")
-    if isinstance(value, (list, tuple)):
-        return type(value)(_settled(item, depth + 1) for item in value)
-    if isinstance(value, dict):
-        return {key: _settled(item, depth + 1) for key, item in value.items()}
-    if isinstance(value, _Global) or value is _MARK:
-        raise FormatError("[pickle] the file contains a function")
-    return value
 
 
 def _dtype(made: Any) -> np.dtype:
@@ -288,9 +299,7 @@ def _array(made: _Made) -> np.ndarray:
     return np.ascontiguousarray(array.astype(dtype.newbyteorder("=")))
 
 
-def _sparse(made: _Made, depth: int) -> SparseRows:
-    state: dict[Any, Any] = made.state if isinstance(made.state, dict) else {}
-    shape, *arrays = (_settled(state.get(name), depth + 1) for name in ("_shape", "data", "indices", "indptr"))
+def _sparse(shape: Any, *arrays: Any) -> SparseRows:
     if not isinstance(shape, tuple) or len(shape) != 2 or not all(isinstance(n, int) and 0 <= n < 2**40 for n in shape):
         raise FormatError(f"[pickle] a sparse matrix has the shape {shape!r}")
     if not all(isinstance(array, np.ndarray) and array.ndim == 1 for array in arrays):

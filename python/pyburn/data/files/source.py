@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import IO, Any, Union
 
 from ..._core import FormatError
+from . import limits
 
 File = Union[str, "os.PathLike[str]", bytes, IO[bytes]]
-
-# One byte of deflate never becomes more than this many: what claims more is damaged, whatever it claims.
-DEFLATE_RATIO = 1032
+DEFLATE_RATIO = limits.DEFLATE_RATIO
 
 
 def read_bytes(file: File) -> bytes:
@@ -40,10 +39,15 @@ def is_gzip(data: bytes) -> bool:
 
 
 def gunzip(data: bytes, format: str, limit: int | None = None) -> bytes:
-    """The content of gzip data. With a limit, reading stops one byte behind it."""
+    """The content of gzip data. With a limit, reading stops one byte behind it; without one, more than MOST_INFLATED raises FormatError."""
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-            return stream.read() if limit is None else stream.read(limit + 1)
+            content = stream.read((limits.MOST_INFLATED if limit is None else limit) + 1)
+            if limit is None and len(content) > limits.MOST_INFLATED:
+                raise FormatError(
+                    f"[{format}] the gzip data has more than {limits.MOST_INFLATED} bytes (raise pyburn.data.files.limits.MOST_INFLATED)"
+                )
+            return content
     except (OSError, EOFError, zlib.error, struct.error) as error:
         raise FormatError(f"[{format}] the gzip data is damaged: {error}") from None
 

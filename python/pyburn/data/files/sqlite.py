@@ -6,6 +6,7 @@ import io
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from ..._core import Tensor
+from ..damage import format_errors
 from ..dataset import Dataset
+from . import limits
 from .message_pack import unpack_message
 from .source import FormatError
 
@@ -27,9 +30,35 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+# What the queries above need. A schema that brings more (views, triggers, functions, other files) is refused by SQLite itself.
+_ALLOWED = {
+    (sqlite3.SQLITE_SELECT, None),
+    (sqlite3.SQLITE_FUNCTION, "coalesce"),
+    (sqlite3.SQLITE_FUNCTION, "max"),
+    (sqlite3.SQLITE_PRAGMA, "table_xinfo"),
+}
+
+
+def _authorised(action: int, first: str | None, second: str | None, database: str | None, inside: str | None) -> int:
+    allowed = action == sqlite3.SQLITE_READ or (action, second if action == sqlite3.SQLITE_FUNCTION else first) in _ALLOWED
+    return sqlite3.SQLITE_OK if allowed and inside is None else sqlite3.SQLITE_DENY
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cell_size_check = ON")
+    connection.execute("PRAGMA mmap_size = 0")
+    if hasattr(connection, "setlimit"):  # Python 3.11
+        connection.setlimit(0, limits.SQLITE_LARGEST_VALUE)  # SQLITE_LIMIT_LENGTH
+    connection.set_authorizer(_authorised)
+    return connection
+
+
 class SqliteDataset(Dataset[Any]):
     """The rows of one table of a database: dicts by name of column, in which arrays are arrays again.
 
+    Only tables are read, not views: nothing that the schema of a hostile file says is run, and each query has a limit of time and memory.
     A table with the one column `item`, as Burn writes it, holds MessagePack; its rows are what that says.
     """
 
@@ -38,12 +67,16 @@ class SqliteDataset(Dataset[Any]):
         if not self.db_file.exists():
             raise FileNotFoundError(f"[sqlite] no file {self.db_file}")
         self._local = threading.local()
-        info = self._query(f"PRAGMA table_info({_quoted(split)})")
+        there = [row[0] for row in self._query("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0")]
+        if split.lower() not in {name.lower() for name in there if isinstance(name, str)}:  # views and virtual tables are no tables
+            shown = ", ".join(str(name)[:80] for name in there[:50] if not str(name).startswith("sqlite_"))
+            raise FormatError(f"[sqlite] {self.db_file.name}: no table {split!r}: there are {shown or 'none'}")
+        info = self._query(f"PRAGMA table_xinfo({_quoted(split)})")
+        if any(row[6] for row in info):
+            raise FormatError(f"[sqlite] {self.db_file.name}: the table {split!r} has generated columns, which are not read")
         self.columns = [row[1] for row in info if row[1].lower() != "row_id"]
         if len(self.columns) == len(info):
-            there = [row[0] for row in self._query("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")]
-            known = f"the table {split!r} has no column row_id" if info else f"no table {split!r}: there are {', '.join(there) or 'none'}"
-            raise FormatError(f"[sqlite] {self.db_file.name}: {known}")
+            raise FormatError(f"[sqlite] {self.db_file.name}: the table {split!r} has no column row_id")
         self._packed = [row[1].lower() for row in info] == ["row_id", "item"] and info[1][2].lower() == "blob"
         self._select = f"SELECT {', '.join(map(_quoted, self.columns))} FROM {_quoted(split)} WHERE row_id = ?"
         (count,) = self._query(f"SELECT coalesce(max(row_id), 0) FROM {_quoted(split)}")[0]
@@ -71,8 +104,9 @@ class SqliteDataset(Dataset[Any]):
         connection = getattr(self._local, "connection", None)
         try:
             if connection is None:
-                connection = sqlite3.connect(f"{self.db_file.absolute().as_uri()}?mode=ro", uri=True)
-                self._local.connection = connection
+                connection = self._local.connection = _connected(self.db_file)
+            deadline = time.thread_time() + limits.SQLITE_SECONDS
+            connection.set_progress_handler(lambda: time.thread_time() > deadline, 100_000)
             return connection.execute(statement, values).fetchall()
         except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
             raise FormatError(f"[sqlite] {self.db_file.name}: {error}") from None
@@ -174,9 +208,6 @@ def _stored(name: str, value: Any) -> Any:
 
 def _restored(value: Any) -> Any:
     if isinstance(value, bytes) and value.startswith(_ARRAY):
-        try:
-            with _ARRAYS:
-                return np.load(io.BytesIO(value), allow_pickle=False)
-        except (ValueError, EOFError, OSError, SyntaxError, MemoryError, TypeError, OverflowError, RecursionError) as error:
-            raise FormatError(f"[sqlite] an array is damaged: {error}") from None
+        with format_errors("[sqlite] an array is damaged"), _ARRAYS:
+            return np.load(io.BytesIO(value), allow_pickle=False)
     return value

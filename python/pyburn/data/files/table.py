@@ -39,7 +39,7 @@ class Table:
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self._columns:
-            raise KeyError(f"[table] no column {name!r}: there are {', '.join(map(repr, self.columns))}")
+            raise KeyError(f"[table] no column {name!r}: there are {_some(self.columns)}")
         return self._columns[name]
 
     def __contains__(self, name: object) -> bool:
@@ -75,6 +75,11 @@ class Table:
     def __repr__(self) -> str:
         kinds = ", ".join(f"{name}: {'str' if column.dtype == object else column.dtype}" for name, column in self._columns.items())
         return f"Table({len(self)} rows; {kinds})"
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first names, for a message."""
+    return ", ".join(repr(name[:80]) for name in names[:50]) + (f" and {len(names) - 50} more" if len(names) > 50 else "")
 
 
 def _plain(value: Any) -> Any:
@@ -120,21 +125,21 @@ def read_csv(
     labels = list(names) if names is not None else found
     if len(labels) != width:
         raise ValueError(f"[csv] {len(labels)} names are given for {width} columns")
-    if len(set(labels)) != len(labels):
-        twice = next(name for name in labels if labels.count(name) > 1)
-        raise FormatError(f"[csv] two columns are called {twice!r} (give others with names=[...])")
+    position: dict[str, int] = {}
+    for at, name in enumerate(labels):
+        if position.setdefault(name, at) != at:
+            raise FormatError(f"[csv] two columns are called {name[:80]!r} (give others with names=[...])")
     for line, row in rows:
         if len(row) != width:
             raise FormatError(f"[csv] line {line} has {len(row)} fields: expected {width}")
     chosen = labels if columns is None else list(columns)
     for name in (*chosen, *(dtypes or ())):
-        if name not in labels:
-            raise KeyError(f"[csv] no column {name!r}: there are {', '.join(map(repr, labels))}")
+        if name not in position:
+            raise KeyError(f"[csv] no column {name!r}: there are {_some(labels)}")
     absent = frozenset(missing)
     made = {}
     for name in chosen:
-        at = labels.index(name)
-        values = [row[at] for _, row in rows]
+        values = [row[position[name]] for _, row in rows]
         made[name] = _typed(name, values, absent, (dtypes or {}).get(name), rows, decimal)
     return Table(made)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ..._core import FormatError
+from ..damage import format_errors
 from .vocabulary import Vocabulary
 
 
@@ -177,10 +177,6 @@ def load_tokeniser(path: str | os.PathLike[str]) -> Tokeniser:
     from .byte_pairs import BytePairTokeniser
 
     kinds: dict[str, type[Tokeniser]] = {kind.kind: kind for kind in (CharTokeniser, WordTokeniser, BytePairTokeniser)}
-    try:
+    with format_errors(f"[tokeniser] {Path(path).name} holds no tokeniser"):
         state = json.loads(Path(path).read_text(encoding="utf-8"))
         return kinds[state["kind"]].from_state(state)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, re.error) as error:
-        if isinstance(error, FormatError):
-            raise
-        raise FormatError(f"[tokeniser] {Path(path).name} holds no tokeniser: {type(error).__name__} {error}") from None

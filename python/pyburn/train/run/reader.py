@@ -37,7 +37,7 @@ class RunRecord:
     def _json(self, name: str, empty: Any) -> Any:
         try:
             found = json.loads((self.folder / name).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return empty
         return found if isinstance(found, type(empty)) else empty
 
@@ -99,7 +99,7 @@ class RunRecord:
             for line in file:
                 try:
                     found = json.loads(line)
-                except ValueError:
+                except (ValueError, RecursionError):
                     continue  # the end of a process that was killed
                 if isinstance(found, dict):
                     yield found

@@ -35,7 +35,12 @@ void set_node(History& h, Ref<Node> node, int32_t output) {
   h.output = output;
 }
 
-// The way from the base to a view. A view that was made while nobody wanted a gradient has none: it follows from the two layouts.
+// Each view copies the chain of its input: a longer one is replaced by what follows from the two layouts, so that n views of views take
+// memory for n operations, not n * n / 2.
+constexpr int64_t kLongestChain = 8;
+
+// The way from the base to a view. A view that was made while nobody wanted a gradient, or after many others, has none: it follows from the
+// two layouts.
 const SmallVector<Operation, 2>& chain_of(const TensorHandle& view, History& h) {
   if (h.chain.empty()) {
     const Layout &from = h.base.layout(), &to = view.layout();
@@ -120,11 +125,16 @@ void record_view(OpRef op, const TensorHandle& input, const TensorHandle& out) {
   h.base_generation = generation_of(h.base);
   h.made_without_grad = !modes().grad || (of_input && of_input->made_without_grad);
   const bool wanted = modes().grad && input.requires_grad();
-  if (!wanted && h.base.layout().is_contiguous() && out.dtype() == h.base.dtype()) return;  // see chain_of
-  if (of_input && of_input->base.defined() && !leaf) h.chain = chain_of(input, *of_input);
-  h.chain.push_back(Operation(op));
+  const bool follows = h.base.layout().is_contiguous() && out.dtype() == h.base.dtype();  // see chain_of
+  if (!wanted && follows) return;
+  const Operation view(op);
+  const bool of_view = of_input && of_input->base.defined() && !leaf;
+  if (!follows || !of_view || of_input->chain.size() < kLongestChain) {
+    if (of_view) h.chain = chain_of(input, *of_input);
+    h.chain.push_back(view);
+  }
   if (wanted) {
-    h.node = Ref<Node>(new OpNode(h.chain.back(), input.meta(), edge_of(input)));
+    h.node = Ref<Node>(new OpNode(view, input.meta(), edge_of(input)));
     out.set(Flag::requires_grad);
   }
 }

@@ -147,9 +147,14 @@ def _v3000(lines: list[str]) -> Molecule:
     places: list[list[float]] = []
     number_of: dict[str, int] = {}
     section = ""
+    counts: tuple[int, int] | None = None
     for line in body:
         words = line.split()
-        if words[:1] == ["BEGIN"]:
+        if words[:1] == ["COUNTS"] and counts is None:
+            if len(words) < 3:
+                raise FormatError(f"[sdf] the line {line[:40]!r} lacks the numbers of atoms and bonds")
+            counts = _whole(words[1], "number of atoms"), _whole(words[2], "number of bonds")
+        elif words[:1] == ["BEGIN"]:
             section = words[1] if len(words) > 1 else ""
         elif words[:1] == ["END"]:
             section = ""
@@ -165,12 +170,17 @@ def _v3000(lines: list[str]) -> Molecule:
                     atom.isotope = _whole(value, "mass")
                 elif name == "RAD":
                     atom.radicals = {1: 2, 2: 1, 3: 2}.get(_whole(value, "radical"), 0)
-            number_of[words[0]] = len(molecule.atoms) + 1
+            if number_of.setdefault(words[0], len(molecule.atoms) + 1) != len(molecule.atoms) + 1:
+                raise FormatError(f"[sdf] two atoms have the number {words[0][:20]!r}")
             molecule.atoms.append(atom)
         elif section == "BOND":
             if len(words) < 4:
                 raise FormatError(f"[sdf] the line {line[:40]!r} is no bond")
             _add_bond(molecule, number_of.get(words[2], 0), number_of.get(words[3], 0), _whole(words[1], "type of a bond"))
+    if counts is not None and counts != (len(molecule.atoms), len(molecule.bonds)):
+        raise FormatError(
+            f"[sdf] {counts[0]} atoms and {counts[1]} bonds are claimed: got {len(molecule.atoms)} atoms and {len(molecule.bonds)} bonds"
+        )
     molecule.positions = np.array(places, np.float64).reshape(-1, 3)
     return molecule
 
@@ -178,18 +188,19 @@ def _v3000(lines: list[str]) -> Molecule:
 def _joined_v30(lines: list[str]) -> list[str]:
     """The lines after 'M  V30 ', with those that end in '-' joined to the next."""
     joined: list[str] = []
-    begun = False
+    parts: list[str] = []
     for line in lines:
         if line.startswith("M  END"):
             break
         if not line.startswith("M  V30 "):
             continue
         text = line[7:].rstrip()
-        if begun:
-            joined[-1] += " " + text.removesuffix("-")
-        else:
-            joined.append(text.removesuffix("-") if text.endswith("-") else text)
-        begun = text.endswith("-")
+        parts.append(text.removesuffix("-"))
+        if not text.endswith("-"):
+            joined.append(" ".join(parts))
+            parts = []
+    if parts:
+        joined.append(" ".join(parts))
     return joined
 
 

@@ -1,0 +1,80 @@
+#include "pyburn/inference/graph_check.h"
+
+#include "pyburn/backends/null/null_backend.h"
+#include "pyburn/graph/free_extent.h"
+#include "pyburn/runtime/door_ops.h"
+#include "pyburn/runtime/run.h"
+#include "pyburn/support/error.h"
+
+namespace pyburn {
+namespace {
+
+// Errors of the door become errors of the file.
+template <class Body, class Where>
+void named(Body body, Where where) {
+  try {
+    body();
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const Error& e) {
+    fail<FormatError>("[graph_file] {}: {}", where(), e.what());
+  }
+}
+
+class NullRun {
+ public:
+  NullRun(const Graph& g, Device& device)
+      : g_(g), device_(device), null_(new NullBackend(Ref<Backend>(&device.leaf()))), values_(g.values.size()) {
+    for (ValueId v : g.inputs) place(v);
+    for (const auto& [v, t] : g.constants) place(v);
+  }
+
+  void run() {
+    const LevelScope scope(*null_);
+    for (size_t i = 0; i < g_.nodes.size(); ++i)
+      named([&] { run(g_.nodes[i]); }, [&] { return format("node {}, {}", i, to_text(g_.nodes[i].op.ref())); });
+    for (const auto& [state, value] : g_.updates)
+      named([&] { update(state, value); }, [&] { return format("update of %{} by %{}", state, value); });
+  }
+
+ private:
+  void place(ValueId v) {
+    const Meta& m = g_.values[size_t(v)];
+    values_[size_t(v)] = make_tensor(device_, m.dtype, contiguous_layout(m.shape), null_->allocate(m.dtype, m.shape.numel()));
+  }
+
+  void run(const GraphNode& node) {
+    const TensorHandle absent;
+    InputList in;
+    for (ValueId v : node.in) in.add(v < 0 ? absent : values_[size_t(v)]);
+    Tensors out;
+    for (ValueId v : node.out) out.push_back(node.writes ? values_[size_t(v)] : TensorHandle());
+    dispatch(node.op.ref(), in, {out.data(), size_t(out.size())}, &device_);
+    for (int64_t k = 0; k < out.size(); ++k) {
+      const Meta& stated = g_.values[size_t(node.out[k])];
+      require<FormatError>(out[k].defined() && out[k].meta() == stated, "the graph states another result: expected {} {}, got {} {}",
+          out[k].dtype(), out[k].shape(), stated.dtype, stated.shape);
+      values_[size_t(node.out[k])] = std::move(out[k]);
+    }
+  }
+
+  void update(ValueId state, ValueId value) {
+    InputList in;
+    in.add(values_[size_t(value)]);
+    call_into(op::cast, CastTo{values_[size_t(state)].dtype()}, in, values_[size_t(state)]);
+  }
+
+  const Graph& g_;
+  Device& device_;
+  Ref<Backend> null_;
+  std::vector<TensorHandle> values_;
+};
+
+}  // namespace
+
+void check_nodes(const Graph& g, Device& device) {
+  named([&] { operations_at(g, 1); }, [] { return "free extent"; });  // slots of patches are in range
+  NullRun(g, device).run();
+}
+
+}  // namespace pyburn
